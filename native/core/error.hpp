@@ -1,0 +1,45 @@
+// The one exception family of the native core. The core neither prints nor exits: what went wrong becomes an
+// exception that says which call failed, its code by name, the vendor's text and the agent it failed on.
+#pragma once
+#include <stdexcept>
+#include <string>
+#include <utility>
+
+namespace byteways {
+
+class Error : public std::runtime_error {
+ public:
+  Error(std::string call, std::string code, std::string text, std::string agent = {})
+      : std::runtime_error(describe(call, code, text, agent)),
+        call_(std::move(call)),
+        code_(std::move(code)),
+        text_(std::move(text)),
+        agent_(std::move(agent)) {}
+
+  const std::string& call() const { return call_; }    // "cuMemAlloc_v2", "mmap"
+  const std::string& code() const { return code_; }    // "CUDA_ERROR_OUT_OF_MEMORY", "ENOMEM"
+  const std::string& text() const { return text_; }    // the vendor's sentence
+  const std::string& agent() const { return agent_; }  // "gpu0", "cpu1", or empty
+
+ private:
+  static std::string describe(const std::string& call, const std::string& code, const std::string& text,
+                              const std::string& agent) {
+    std::string message = call + ": " + code;
+    if (!text.empty()) message += " (" + text + ")";
+    if (!agent.empty()) message += " on " + agent;
+    return message;
+  }
+  std::string call_, code_, text_, agent_;
+};
+
+// The memory asked for cannot be had; the next, smaller case may still run.
+class OutOfMemory : public Error {
+  using Error::Error;
+};
+
+// This runtime, device or driver cannot do what was asked: the text is the reason a user reads.
+class Unsupported : public Error {
+  using Error::Error;
+};
+
+}  // namespace byteways

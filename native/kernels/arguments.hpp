@@ -1,0 +1,96 @@
+// One argument block per kernel, shared by the device sources, the host's functions of the same names and the
+// code that launches them. Plain types only: NVRTC and hipRTC read this text without any header.
+#pragma once
+
+namespace byteways {
+
+// "gate": waits until *word >= target (unsigned compare), with system-scope acquire.
+struct GateArguments {
+  const unsigned int* word;
+  unsigned int target;
+};
+
+// "fill", "poison" and "check" over 64-bit words. Word i of a buffer filled with `key` is pattern_word(key, i).
+struct PatternArguments {
+  unsigned long long* words;
+  unsigned long long count;
+  unsigned long long key;          // fill, check: the key; poison: the value stored
+  unsigned long long first_index;  // index of words[0] in the pattern
+  unsigned long long stride;       // 1: every word; n: every n-th word (spot poisoning)
+  struct CheckResult* result;      // check only, in memory the executing agent can write
+};
+
+// What "check" found. The launcher zeroes it (first_bad = all ones) before the launch.
+struct CheckResult {
+  unsigned long long bad_count;
+  unsigned long long first_bad;  // smallest word index that differs, ~0 when none
+  unsigned long long expected;   // at first_bad
+  unsigned long long got;        // at first_bad
+};
+
+// "copy" and "copy_bulk" (device), "memcpy", "memcpy_stream" (host): `operations` back-to-back copies of
+// `bytes`; operation k uses slot (first_operation + k) % slots, at slot * slot_stride bytes from each base.
+// Device kernels are launched once an operation (operations = 1); the host loops inside one launch.
+struct CopyArguments {
+  const void* source;
+  void* destination;
+  unsigned long long bytes;
+  unsigned long long source_slots, source_stride;
+  unsigned long long destination_slots, destination_stride;
+  unsigned long long first_operation;
+  unsigned long long operations;
+  unsigned int chunk_bytes;  // copy_bulk: bytes of one bulk instruction
+  unsigned int stages;       // copy_bulk: chunks in flight per block
+};
+
+// "chase_build" writes one random cycle through `lines` lines (a power of two) of `line_bytes` each: the word at
+// the start of a line holds the index of the next line. "chase" follows it for `steps` steps from `start` and
+// leaves the line it ends on in *end, which the launcher compares with chase_position().
+struct ChaseArguments {
+  void* base;
+  unsigned long long lines;
+  unsigned long long line_bytes;
+  unsigned long long key;
+  unsigned long long start;  // line index
+  unsigned long long steps;
+  unsigned long long* end;
+};
+
+// "occupy": every block spins until *word >= target; grid and shared memory are chosen to leave no room for
+// another block, so that whatever completes meanwhile was not done by the multiprocessors.
+struct OccupyArguments {
+  const unsigned int* word;
+  unsigned int target;
+  unsigned int* running;  // incremented once by every block that has started
+};
+
+#if defined(__CUDACC__) || defined(__HIP__) || defined(__CUDACC_RTC__) || defined(__HIPCC_RTC__)
+#define BYTEWAYS_HOST_DEVICE __host__ __device__
+#else
+#define BYTEWAYS_HOST_DEVICE
+#endif
+
+// Counter-based pattern: one multiplication and one fold, so that the host can fill at memory speed, yet no
+// two words of a buffer are equal and nothing compresses. The multiplier is 2^64 / golden ratio (Knuth 6.4).
+BYTEWAYS_HOST_DEVICE inline unsigned long long pattern_word(unsigned long long key, unsigned long long index) {
+  unsigned long long word = (key + index) * 0x9E3779B97F4A7C15ull;
+  return word ^ (word >> 32);
+}
+
+// Bijection of [0, lines) for lines a power of two: position in the cycle -> line. Odd multiplications and
+// xor-shifts are invertible modulo 2^m, so every line is visited once and no table is needed.
+BYTEWAYS_HOST_DEVICE inline unsigned long long chase_line(unsigned long long position, unsigned long long lines,
+                                                          unsigned long long key) {
+  const unsigned long long mask = lines - 1;
+  unsigned int half = 1;  // shift of about half the index width, at least 1
+  while ((1ull << (2 * half)) < lines) ++half;
+  unsigned long long x = position & mask;
+  for (unsigned int round = 0; round < 3; ++round) {
+    x = (x * ((key | 1ull) * 0x9E3779B97F4A7C15ull) + (key >> 17) + round) & mask;
+    x ^= x >> half;
+    key = key * 0xD1342543DE82EF95ull + 1;
+  }
+  return x & mask;
+}
+
+}  // namespace byteways

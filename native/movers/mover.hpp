@@ -1,0 +1,72 @@
+// One interface on one flow of bytes: knows how to enqueue its operations, and how to prove afterwards that they
+// did what they claim.
+#pragma once
+#include <cstdint>
+#include <memory>
+#include <string>
+
+#include "runtimes/session.hpp"
+
+namespace byteways {
+
+// What a flow is, as the plan asked for it.
+struct Flow {
+  Buffer* source = nullptr;
+  Buffer* destination = nullptr;  // chase: the same buffer
+  Agent* executor = nullptr;
+  std::string interface;  // "copy", "kernel", "kernel-bulk", "memcpy", "memcpy-stream", "memcpy-mt", "chase"
+  std::uint64_t size_bytes = 0;
+  bool source_cold = true;  // rotate over the whole buffer; false: stay on the first size_bytes
+  bool destination_cold = true;
+  unsigned blocks = 0;       // 0: the default for this device
+  unsigned threads = 0;      // per block; 0: default. memcpy-mt: blocks is the number of threads
+  unsigned chunk_bytes = 0;  // kernel-bulk
+  unsigned stages = 0;       // kernel-bulk
+  int stream = -1;           // flows of one device with equal numbers >= 0 share a stream
+};
+
+struct Verification {
+  bool ok = true;
+  std::uint64_t checked_bytes = 0;
+  std::uint64_t bad_count = 0;
+  std::uint64_t first_offset_bytes = 0;
+  std::uint64_t expected = 0;
+  std::uint64_t got = 0;
+};
+
+class Mover {
+ public:
+  virtual ~Mover() = default;
+  Agent& executor() const { return *executor_; }
+
+  // Bytes one operation moves in its direction; 0 for a chase, whose operation is one step.
+  virtual std::uint64_t bytes_per_operation() const = 0;
+  // Operations the queue holds for one enqueue() of `count` (device copies: count; a chase or the host: 1).
+  virtual std::uint64_t queue_entries(std::uint64_t count) const = 0;
+  // Enqueues `count` back-to-back operations, numbered from first_operation.
+  virtual void enqueue(Stream& stream, std::uint64_t first_operation, std::uint64_t count) = 0;
+
+  // New data keyed by `key`: fills the source, poisons the destination, waits until both are done.
+  virtual void prepare(std::uint64_t key) = 0;
+  // Spoils a few words of every page of the destination, so that a later skipped operation shows.
+  virtual void spoil() = 0;
+  // Checks every word that operations [first_operation, first_operation + count) should have written.
+  virtual Verification verify(std::uint64_t first_operation, std::uint64_t count) = 0;
+  // Bytes touched by prepare() and verify(): what verification costs, before it is paid.
+  virtual std::uint64_t verification_bytes() const = 0;
+  // Operations after which the rotation starts again (1 when warm).
+  virtual std::uint64_t rotation() const = 0;
+  // Blocks and threads in effect, for the record; empty when the interface has none.
+  virtual LaunchShape shape() const { return {0, 0, 0}; }
+
+ protected:
+  explicit Mover(Agent& executor) : executor_(&executor) {}
+
+ private:
+  Agent* executor_;
+};
+
+// Throws Unsupported when the interface cannot run with this executor and these buffers.
+std::unique_ptr<Mover> make_mover(Session& session, const Flow& flow);
+
+}  // namespace byteways

@@ -1,0 +1,143 @@
+// The neutral runtime interface: what a measurement may ask of a machine, whoever made it.
+//
+// The host is a runtime like any other: a device is a NUMA domain, a stream is a thread bound to it, a kernel is a
+// host function of the same name. No code above this file names a vendor or reads another clock, so a simulated
+// machine only has to implement this interface (or the vendor functions below it).
+//
+// Threading: one thread at a time may use a runtime's streams, unless a comment says otherwise.
+// Errors: every call may throw Error, OutOfMemory or Unsupported.
+#pragma once
+#include <cstddef>
+#include <cstdint>
+#include <memory>
+#include <string>
+#include <string_view>
+#include <vector>
+
+#include "core/error.hpp"
+
+namespace byteways {
+
+using Nanoseconds = std::int64_t;
+
+// How a buffer is allocated. Names in files and on the command line: memory_name().
+enum class Memory { pageable, hugepage, pinned, registered, managed, device };
+
+std::string_view memory_name(Memory memory);
+Memory memory_from_name(std::string_view name);  // throws Unsupported
+
+struct DeviceInfo {
+  std::string agent;         // "gpu0", "cpu1": filled by the session
+  std::string name;          // "NVIDIA H200"
+  std::string uuid;          // GPUs: "GPU-…", equal to what the vendor's tools print
+  std::string pci_address;   // GPUs: "0000:3b:00.0"
+  std::string architecture;  // "sm_90", "gfx90a", "x86_64"
+  int numa_domain = -1;      // host domain nearest to the device, -1 when unknown
+  int multiprocessors = 0;   // SMs or CUs; host: cores this process may use
+  std::uint64_t memory_bytes = 0;
+  std::uint64_t last_level_cache_bytes = 0;
+  std::uint64_t memory_bytes_per_s = 0;  // nominal, 0 when unknown
+  int copy_engines = 0;                  // asynchronous copy engines the runtime reports
+  bool pageable_access = false;          // kernels may touch plain malloc memory (HMM, ATS, XNACK)
+};
+
+// Owned memory; freed on destruction (which never throws).
+class Allocation {
+ public:
+  virtual ~Allocation() = default;
+  Allocation(const Allocation&) = delete;
+  Allocation& operator=(const Allocation&) = delete;
+
+  std::byte* data() const { return data_; }
+  std::uint64_t bytes() const { return bytes_; }
+  std::uint64_t page_bytes() const { return page_bytes_; }  // 0 when unknown
+  Memory memory() const { return memory_; }
+
+ protected:
+  Allocation() = default;
+  std::byte* data_ = nullptr;
+  std::uint64_t bytes_ = 0;
+  std::uint64_t page_bytes_ = 0;
+  Memory memory_ = Memory::pageable;
+};
+
+// Streams and events belong to one device of one runtime and are destroyed by their owner.
+class Stream {
+ public:
+  virtual ~Stream() = default;
+};
+class Event {
+ public:
+  virtual ~Event() = default;
+};
+
+struct LaunchShape {
+  unsigned blocks = 1;   // host: threads of the team
+  unsigned threads = 1;  // per block; host: 1
+  unsigned shared_bytes = 0;
+};
+
+// A kernel ready to launch on one device, with the shapes that suit it there.
+struct KernelInfo {
+  unsigned max_threads = 0;
+  unsigned blocks_per_multiprocessor = 0;  // resident, at 0 dynamic shared memory and max_threads
+  unsigned max_shared_bytes = 0;
+};
+
+// Whether something can be had here, and in one sentence why not.
+struct Availability {
+  bool available = false;
+  std::string reason;
+};
+
+class Runtime {
+ public:
+  virtual ~Runtime() = default;
+
+  virtual std::string_view name() const = 0;      // "host", "cuda", "hip"
+  virtual std::string_view timed_by() const = 0;  // what elapsed() reads: "device-events", "host-clock"
+  virtual std::string version() const = 0;        // driver and runtime version, for the manifest
+  virtual int device_count() const = 0;
+  virtual DeviceInfo device(int device) = 0;
+
+  // Memory. `numa_domain` places host memory (-1: leave it to first touch).
+  virtual Availability offers(Memory memory, int device) = 0;
+  virtual std::unique_ptr<Allocation> allocate(Memory memory, int device, std::uint64_t bytes,
+                                               int numa_domain) = 0;
+  // Lets kernels and copies of `device` use memory of `peer` (same runtime). Believed only after a verified write.
+  virtual Availability enable_peer(int device, int peer) = 0;
+  // Where managed memory is wanted before a timed operation; waits until it is there.
+  virtual void make_resident(void* data, std::uint64_t bytes, int device) = 0;
+
+  // Queues. All of these enqueue and return, but for calls that the vendor makes blocking.
+  virtual std::unique_ptr<Stream> create_stream(int device) = 0;
+  virtual std::unique_ptr<Event> create_event(int device) = 0;
+  virtual void record(Event& event, Stream& stream) = 0;
+  virtual void wait(Stream& stream, Event& event) = 0;
+  virtual void copy(void* destination, const void* source, std::uint64_t bytes, Stream& stream) = 0;
+  // Loads (compiles, caches) the kernel before it is needed inside a timed region. Thread-safe.
+  virtual Availability offers_kernel(int device, std::string_view kernel) = 0;
+  virtual KernelInfo kernel_info(int device, std::string_view kernel) = 0;
+  // `arguments` points to the kernel's one argument block (kernels/arguments.hpp), copied before return.
+  virtual void launch(int device, std::string_view kernel, const LaunchShape& shape, const void* arguments,
+                      std::size_t argument_bytes, Stream& stream) = 0;
+
+  virtual bool finished(Event& event) = 0;
+  virtual void synchronize(Event& event) = 0;
+  virtual void synchronize(Stream& stream) = 0;
+  virtual double elapsed_ns(Event& begin, Event& end) = 0;  // both finished, both of one device
+  virtual double timer_resolution_ns(int device) = 0;       // smallest step elapsed_ns() was seen to make
+  virtual unsigned queue_depth(int device) = 0;             // operations that may be enqueued unstarted
+
+  // Moves the calling thread onto the cores nearest to the device; false when nothing is known.
+  virtual bool bind_thread_near(int device) = 0;
+};
+
+// The host's clock: the only wall clock of the core. Simulated machines answer virtual time.
+class Clock {
+ public:
+  virtual ~Clock() = default;
+  virtual Nanoseconds now() = 0;
+};
+
+}  // namespace byteways

@@ -1,0 +1,80 @@
+// Everything one worker has open: the runtimes found here, their devices as agents, and the buffers made on them.
+#pragma once
+#include <map>
+#include <memory>
+#include <string>
+#include <vector>
+
+#include "runtimes/library.hpp"
+#include "runtimes/runtime.hpp"
+
+namespace byteways {
+
+struct SessionOptions {
+  std::vector<std::string> library_directories;  // searched after the dynamic linker's own
+  std::string kernel_cache;                      // folder for compiled kernels, empty: no cache
+  bool gpus = true;                              // false: host only
+};
+
+// One place that owns memory and issues work: "cpu0" (a NUMA domain), "gpu3".
+struct Agent {
+  Runtime* runtime = nullptr;
+  int device = 0;
+  DeviceInfo info;
+  const std::string& name() const { return info.agent; }
+  bool is_host() const { return runtime->name() == "host"; }
+};
+
+// agent + memory + first touch. Its words are filled and checked by the agent that owns it.
+class Buffer {
+ public:
+  Buffer(Agent& agent, Agent& first_touch, std::unique_ptr<Allocation> allocation)
+      : agent_(&agent), first_touch_(&first_touch), allocation_(std::move(allocation)) {}
+  Agent& agent() const { return *agent_; }
+  Agent& first_touch() const { return *first_touch_; }
+  Allocation& allocation() const { return *allocation_; }
+  std::byte* data() const { return allocation_->data(); }
+  std::uint64_t bytes() const { return allocation_->bytes(); }
+  // NUMA domain -> pages of a sample of at most 4096 (move_pages); empty for device memory.
+  std::map<int, std::uint64_t> placement() const;
+
+ private:
+  Agent* agent_;
+  Agent* first_touch_;
+  std::unique_ptr<Allocation> allocation_;
+};
+
+class Session {
+ public:
+  explicit Session(const SessionOptions& options);
+  ~Session();
+
+  const std::vector<std::unique_ptr<Agent>>& agents() const { return agents_; }
+  Agent& agent(const std::string& name) const;  // throws Error when unknown
+  const std::vector<LibraryReport>& libraries() const { return libraries_; }
+  Clock& clock() const { return *clock_; }
+  Runtime& host() const { return *host_; }
+
+  // Can `memory` be allocated for `agent`? Host memory of vendor kinds comes from the first GPU runtime.
+  Availability offers(const Agent& agent, Memory memory) const;
+  // Allocates, then writes every page once from `first_touch`.
+  std::unique_ptr<Buffer> allocate(Agent& agent, Memory memory, std::uint64_t bytes, Agent& first_touch);
+  // Enables peer access and proves it: `executor` writes a pattern into `owner`'s memory, the owner checks it.
+  Availability prove_peer(Agent& executor, Agent& owner);
+
+ private:
+  Runtime* runtime_for(const Agent& agent, Memory memory) const;
+  std::vector<LibraryReport> libraries_;
+  std::vector<std::unique_ptr<Runtime>> runtimes_;
+  std::vector<std::unique_ptr<Agent>> agents_;
+  Runtime* host_ = nullptr;
+  Clock* clock_ = nullptr;
+};
+
+// Factories, one per runtime. They append to `reports` what they looked for and found; nullptr when the runtime is
+// unusable here (the report says why).
+std::unique_ptr<Runtime> open_host(std::vector<LibraryReport>& reports);
+Clock& host_clock();
+std::unique_ptr<Runtime> open_cuda(const SessionOptions& options, std::vector<LibraryReport>& reports);
+
+}  // namespace byteways

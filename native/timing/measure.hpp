@@ -1,0 +1,62 @@
+// Measures one case: warm-up, batches behind the gate, the common window of concurrent flows, the stopping rule,
+// verification. Everything a record says about time comes from here.
+#pragma once
+#include <cstdint>
+#include <string>
+#include <vector>
+
+#include "movers/mover.hpp"
+#include "timing/statistics.hpp"
+
+namespace byteways {
+
+inline constexpr int kMethodVersion = 1;  // raise when a change of method may change figures
+
+struct MeasureOptions {
+  double precision = 0.01;        // wanted half-width of the interval, relative to the median
+  double budget_s = 1.0;          // sampling stops here at the latest (at least 3 samples are taken)
+  std::uint64_t max_samples = 400;
+  bool interference = false;      // only the first flow is measured, the others disturb
+  bool gate = true;
+  double gate_timeout_s = 0.25;   // watchdog
+  std::uint64_t batch = 0;        // 0: grow to 500 ticks of the timer
+  bool cap_depth = true;          // false only in tests of the watchdog
+  std::uint64_t key = 1;          // of the data patterns
+};
+
+struct Warning {
+  std::string id;
+  double observed = 0, required = 0;
+  std::string unit;
+};
+
+struct FlowResult {
+  double bytes_per_s = 0;        // median over samples, in the common window
+  double whole_bytes_per_s = 0;  // median over samples, from gate to the last flow's end
+  double start_skew_ns = 0;      // median of this flow's start after the first
+  Verification verification;
+  LaunchShape shape;
+};
+
+struct Measurement {
+  std::vector<double> samples_ns;  // one operation; concurrent: one operation of every flow at the summed rate
+  Summary time_ns;
+  std::uint64_t batch = 0;
+  bool slope = false;  // samples are (T(2b) - T(b)) / b
+  bool gated = false;
+  bool verified = false;          // every word that should be there was
+  bool verified_every_sample = false;
+  std::string timed_by;           // "device-events", "host-clock"
+  double timer_resolution_ns = 0;
+  double clock_alignment_ns = 0;  // uncertainty of the common timeline, concurrent flows only
+  double window_ns = 0;           // median common window
+  double whole_ns = 0;            // median time from first start to last end
+  std::string engine, engine_evidence;
+  std::vector<FlowResult> flows;
+  std::vector<Warning> warnings;
+  std::uint64_t distinct_source_bytes = 0, distinct_destination_bytes = 0;
+};
+
+Measurement measure(Session& session, const std::vector<Flow>& flows, const MeasureOptions& options);
+
+}  // namespace byteways

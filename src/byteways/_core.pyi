@@ -1,0 +1,207 @@
+"""Native core: runtimes, movers, timing. Prints nothing, never exits; errors are exceptions."""
+
+from collections.abc import Sequence
+
+METHOD_VERSION: int
+
+class Error(RuntimeError):
+    call: str
+    code: str
+    text: str
+    agent: str
+
+class OutOfMemoryError(Error): ...
+class UnsupportedError(Error): ...
+
+class Availability:
+    available: bool
+    reason: str
+
+class MissingFunction:
+    name: str
+    introduced_in: str
+    required: bool
+
+class LibraryReport:
+    library: str
+    usable: bool
+    path: str
+    found_by: str
+    version: str
+    searched: list[str]
+    missing: list[MissingFunction]
+    reason: str
+    hint: str
+
+class Agent:
+    """An agent of a session; lives as long as the session."""
+
+    agent: str
+    runtime: str
+    runtime_version: str
+    name: str
+    uuid: str
+    pci_address: str
+    architecture: str
+    numa_domain: int
+    multiprocessors: int
+    memory_bytes: int
+    last_level_cache_bytes: int
+    memory_bytes_per_s: int
+    copy_engines: int
+    pageable_access: bool
+
+class Buffer:
+    agent: str
+    memory: str
+    first_touch: str
+    bytes: int
+    page_bytes: int
+    def placement(self) -> dict[int, int]: ...
+
+class Flow:
+    def __init__(
+        self,
+        source: Buffer,
+        destination: Buffer,
+        executor: str,
+        interface: str,
+        size_bytes: int,
+        *,
+        source_cold: bool = True,
+        destination_cold: bool = True,
+        blocks: int = 0,
+        threads: int = 0,
+        chunk_bytes: int = 0,
+        stages: int = 0,
+        stream: int = -1,
+    ) -> None: ...
+
+class MeasureOptions:
+    precision: float
+    budget_s: float
+    max_samples: int
+    interference: bool
+    gate: bool
+    gate_timeout_s: float
+    batch: int
+    cap_depth: bool
+    key: int
+    def __init__(self) -> None: ...
+
+class Warning:
+    id: str
+    observed: float
+    required: float
+    unit: str
+
+class Summary:
+    n: int
+    median: float
+    min: float
+    max: float
+    mean: float
+    sd: float
+    ci95: tuple[float, float]
+    rank_autocorrelation: float
+
+class Verification:
+    ok: bool
+    checked_bytes: int
+    bad_count: int
+    first_offset_bytes: int
+    expected: int
+    got: int
+
+class FlowResult:
+    bytes_per_s: float
+    whole_bytes_per_s: float
+    start_skew_ns: float
+    verification: Verification
+    blocks: int
+    threads: int
+
+class Measurement:
+    samples_ns: list[float]
+    time_ns: Summary
+    batch: int
+    slope: bool
+    gated: bool
+    verified: bool
+    verified_every_sample: bool
+    timed_by: str
+    timer_resolution_ns: float
+    clock_alignment_ns: float
+    window_ns: float
+    whole_ns: float
+    engine: str
+    engine_evidence: str
+    flows: list[FlowResult]
+    warnings: list[Warning]
+    distinct_source_bytes: int
+    distinct_destination_bytes: int
+
+class Session:
+    def __init__(
+        self, *, library_directories: Sequence[str] = (), kernel_cache: str = "", gpus: bool = True
+    ) -> None: ...
+    @property
+    def agents(self) -> list[Agent]: ...
+    @property
+    def libraries(self) -> list[LibraryReport]: ...
+    def offers(self, agent: str, memory: str) -> Availability: ...
+    def offers_kernel(self, agent: str, kernel: str) -> Availability: ...
+    def prove_peer(self, executor: str, owner: str) -> Availability: ...
+    def allocate(self, agent: str, memory: str, bytes: int, first_touch: str) -> Buffer: ...
+    def measure(self, flows: Sequence[Flow], options: MeasureOptions) -> Measurement: ...
+
+def summarize(samples: Sequence[float]) -> Summary: ...
+def stop(series: Sequence[float], precision: float, first_look: int = 20) -> int:
+    """Number of samples of `series` after which the stopping rule stops; 0 when it never does."""
+
+class NvLink:
+    index: int
+    active: bool
+    version: int
+    remote_kind: str  # "gpu", "switch", "cpu", "unknown"
+    remote_pci_address: str
+    signalling_bytes_per_s: int  # per direction, 0 when not answered
+
+class NvmlDevice:
+    index: int
+    name: str
+    uuid: str
+    pci_address: str
+    memory_bytes: int
+    memory_clock_mhz: int
+    memory_bus_bits: int
+    pcie_generation: int
+    pcie_width: int
+    pcie_generation_max: int
+    pcie_width_max: int
+    nvlinks: list[NvLink]
+    mig_enabled: bool
+    compute_mode: str
+    compute_processes: int
+    numa_domain: int
+
+class NvmlHealth:
+    sm_clock_mhz: int
+    memory_clock_mhz: int
+    temperature_c: int
+    power_mw: int
+    throttle_reasons: int
+    pcie_replays: int
+    nvlink_errors: int
+    nvlink_data_tx_bytes: int  # since boot; -1 when the driver does not tell
+    nvlink_data_rx_bytes: int
+    energy_mj: int
+
+class Nvml:
+    """NVIDIA's management library, found by dlopen."""
+
+    def __init__(self) -> None: ...
+    @property
+    def report(self) -> LibraryReport: ...
+    def devices(self) -> list[NvmlDevice]: ...
+    def health(self, uuid: str) -> NvmlHealth: ...

@@ -1,0 +1,167 @@
+"""What a case is: interface, pattern, flows, size, cache, options, process environment. Pure data.
+
+A case is the same thing on every machine: its `case_id` is a hash of what it is, never of where it ran.
+"""
+
+from __future__ import annotations
+
+import hashlib
+import json
+import re
+from collections.abc import Mapping
+from dataclasses import dataclass, field
+from typing import Any
+
+#: Category of each interface (taxonomy of schieffer2025, section 3).
+CATEGORY = {
+    "memcpy": "explicit",
+    "memcpy-mt": "explicit",
+    "memcpy-stream": "explicit",
+    "copy": "explicit",
+    "kernel": "direct access",
+    "kernel-bulk": "direct access",
+    "chase": "direct access",
+}
+PATTERNS = ("one-way", "two-way", "fan-out", "fan-in", "all-pairs", "interference")
+MEMORIES = ("pageable", "hugepage", "pinned", "registered", "managed", "device")
+CACHES = ("cold", "warm")
+
+_BUFFER = re.compile(r"^(?P<agent>[a-z]+\d+):(?P<memory>[a-z-]+)(?:@(?P<first_touch>[a-z]+\d+))?$")
+
+
+@dataclass(frozen=True, order=True)
+class Buffer:
+    """agent + memory + first touch, written `gpu0:device` or `cpu0:pageable@gpu1`."""
+
+    agent: str
+    memory: str
+    first_touch: str | None = None  # None: the owning agent
+
+    @classmethod
+    def parse(cls, text: str) -> Buffer:
+        """Raises ValueError when the text is no buffer."""
+        match = _BUFFER.match(text)
+        if match is None:
+            raise ValueError(f"'{text}' is no buffer; write agent:memory or agent:memory@first-touch")
+        return cls(match["agent"], match["memory"], match["first_touch"])
+
+    def __str__(self) -> str:
+        touched = f"@{self.first_touch}" if self.first_touch else ""
+        return f"{self.agent}:{self.memory}{touched}"
+
+
+@dataclass(frozen=True)
+class Flow:
+    """One stream of bytes of a case. For a chase, source and destination are the buffer that is walked."""
+
+    source: Buffer
+    destination: Buffer
+    executor: str
+
+    @property
+    def path(self) -> str:
+        return f"{self.source.agent}>{self.destination.agent}"
+
+    def to_json(self) -> dict[str, str]:
+        return {"source": str(self.source), "destination": str(self.destination), "executor": self.executor}
+
+    @classmethod
+    def from_json(cls, data: Mapping[str, str]) -> Flow:
+        return cls(Buffer.parse(data["source"]), Buffer.parse(data["destination"]), data["executor"])
+
+
+@dataclass(frozen=True)
+class Case:
+    """One thing to measure. `flows[0]` is the measured flow of `interference`, all are of other patterns."""
+
+    interface: str
+    pattern: str
+    flows: tuple[Flow, ...]
+    size_bytes: int
+    cache: str = "cold"
+    options: Mapping[str, int | str | bool] = field(default_factory=dict)  # blocks, threads, chunk_bytes, stages …
+    environment: Mapping[str, str] = field(default_factory=dict)  # fixed per process: HSA_ENABLE_SDMA …
+
+    def identity(self) -> dict[str, Any]:
+        """What the case is, as canonical JSON data; inverse of from_json."""
+        return {
+            "interface": self.interface,
+            "pattern": self.pattern,
+            "flows": [flow.to_json() for flow in self.flows],
+            "size_bytes": self.size_bytes,
+            "cache": self.cache,
+            "options": dict(sorted(self.options.items())),
+            "environment": dict(sorted(self.environment.items())),
+        }
+
+    @classmethod
+    def from_json(cls, data: Mapping[str, Any]) -> Case:
+        return cls(
+            data["interface"],
+            data["pattern"],
+            tuple(Flow.from_json(flow) for flow in data["flows"]),
+            data["size_bytes"],
+            data["cache"],
+            dict(data["options"]),
+            dict(data["environment"]),
+        )
+
+    @property
+    def case_id(self) -> str:
+        """16 hexadecimal digits of the SHA-256 of identity()."""
+        text = json.dumps(self.identity(), sort_keys=True, separators=(",", ":"))
+        return hashlib.sha256(text.encode()).hexdigest()[:16]
+
+    @property
+    def category(self) -> str:
+        return CATEGORY[self.interface]
+
+    @property
+    def path(self) -> str:
+        """`gpu0>gpu1`, `gpu0<>gpu1`, `gpu0>gpu1,gpu2`, `gpu1,gpu2>gpu0`, `all:gpu0,gpu1`, `gpu0>gpu1 beside gpu2>gpu3`."""
+        paths = [flow.path for flow in self.flows]
+        sources = list(dict.fromkeys(flow.source.agent for flow in self.flows))
+        destinations = list(dict.fromkeys(flow.destination.agent for flow in self.flows))
+        if self.pattern == "two-way":
+            return paths[0].replace(">", "<>")
+        if self.pattern in ("fan-out", "fan-in"):
+            return f"{','.join(sources)}>{','.join(destinations)}"
+        if self.pattern == "all-pairs":
+            return "all:" + ",".join(sources)
+        if self.pattern == "interference":
+            return f"{paths[0]} beside {','.join(paths[1:])}"
+        return paths[0]
+
+    @property
+    def executors(self) -> tuple[str, ...]:
+        return tuple(dict.fromkeys(flow.executor for flow in self.flows))
+
+    @property
+    def access(self) -> str:
+        """How the executor of the first flow reaches: `read`, `write`, `local`, `remote`."""
+        flow = self.flows[0]
+        owns_source, owns_destination = (
+            flow.executor == flow.source.agent,
+            flow.executor == flow.destination.agent,
+        )
+        if owns_source and owns_destination:
+            return "local"
+        if owns_destination:
+            return "read"
+        return "write" if owns_source else "remote"
+
+
+@dataclass(frozen=True)
+class PlannedCase:
+    """A case in a run's plan: measured in `replicate` round(s), or skipped with a reason."""
+
+    case: Case
+    sweep: str  # name of the sweep that asked for it
+    replicate: int
+    budget_s: float
+    precision: float
+    reason: str | None = None  # why it cannot run here; None: it will run
+
+    @property
+    def key(self) -> tuple[str, int]:
+        return self.case.case_id, self.replicate

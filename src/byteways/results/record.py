@@ -1,0 +1,115 @@
+"""The record of one planned case: one line of `measurements.jsonl`. Base units in names; the schema is generated.
+
+Missing is null with a reason. Every planned case and replicate has exactly one record.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Mapping
+from dataclasses import asdict, dataclass, field
+from typing import Any
+
+STATUSES = ("measured", "skipped", "failed", "corrupt", "timeout", "lost")
+
+
+@dataclass(frozen=True)
+class Warning:  # noqa: A001 - the field's word; it never meets the builtin
+    """One warning: id, what was observed, what was required, and what to do about it."""
+
+    id: str
+    observed: float | str | None
+    required: float | str | None
+    advice: str
+
+
+@dataclass(frozen=True)
+class Times:
+    """Statistics over `samples_ns`, in nanoseconds per operation."""
+
+    median: float
+    ci95: tuple[float, float]
+    min: float
+    max: float
+    mean: float
+    sd: float
+    n: int
+
+
+@dataclass(frozen=True)
+class Record:
+    """A case with its outcome. Fields that a case does not have are None and left out of the line."""
+
+    # what was asked
+    case_id: str
+    replicate: int
+    sweep: str
+    category: str
+    interface: str
+    executor: str  # comma-separated when flows differ
+    access: str  # read, write, local, remote
+    pattern: str
+    path: str
+    source: str  # of the first flow
+    destination: str
+    flows: list[dict[str, str]]
+    size_bytes: int
+    cache: str
+    options: dict[str, Any]
+    environment: dict[str, str]
+    # what happened
+    status: str
+    reason: str | None
+    method_version: int
+    started_at: str | None = None  # ISO 8601, UTC
+    wall_s: float | None = None
+    worker: int | None = None  # process id
+    # how it was timed
+    timed_by: str | None = None
+    gated: bool | None = None
+    batch: int | None = None
+    slope: bool | None = None
+    timer_resolution_ns: float | None = None
+    # figures
+    time_ns: Times | None = None
+    samples_ns: list[float] | None = None
+    bandwidth_bytes_per_s: float | None = None  # one-way: per direction; concurrent: the sum
+    directions: dict[str, float] | None = None  # bytes/s by path
+    whole_bytes_per_s: dict[str, float] | None = None  # the same, timed from gate to last end
+    latency_ns: float | None = None  # chase
+    counts: str | None = None  # "one-direction", "sum-of-directions", "dependent-load"
+    peak_bytes_per_s: float | None = None
+    peak_source: str | None = None
+    fraction_of_peak: float | None = None
+    # how it is known
+    engine: str | None = None
+    engine_evidence: str | None = None
+    verified: bool | None = None
+    verification: str | None = None  # "every sample", "first and last sample"
+    corruption: dict[str, Any] | None = None  # path, first_offset_bytes, expected, got, bad_words
+    launch: dict[str, Any] | None = None  # blocks, threads, … in effect
+    distinct_bytes: dict[str, int] | None = None  # source, destination: bytes touched before an address repeats
+    page_bytes: dict[str, int] | None = None
+    placement: dict[str, dict[str, int]] | None = None  # buffer -> NUMA domain -> sampled pages
+    window_ns: float | None = None
+    whole_ns: float | None = None
+    clock_alignment_ns: float | None = None
+    start_skew_ns: dict[str, float] | None = None
+    health: dict[str, Any] | None = None  # clocks, temperature, power before and after
+    link_bytes: dict[str, Any] | None = None  # link counters' difference against the case's bytes
+    warnings: list[Warning] = field(default_factory=list)
+
+    def to_json(self) -> dict[str, Any]:
+        """The line, without fields that this case does not have (`reason` stays)."""
+        data = asdict(self)
+        return {name: value for name, value in data.items() if value is not None or name == "reason"}
+
+    @classmethod
+    def from_json(cls, data: Mapping[str, Any]) -> Record:
+        """Raises TypeError or KeyError on a line that is no record."""
+        fields = dict(data)
+        if fields.get("time_ns") is not None:
+            times = dict(fields["time_ns"])
+            times["ci95"] = tuple(times["ci95"])
+            fields["time_ns"] = Times(**times)
+        fields["warnings"] = [Warning(**warning) for warning in fields.get("warnings", [])]
+        return cls(**fields)

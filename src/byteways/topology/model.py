@@ -1,0 +1,141 @@
+"""The one Topology that every discovery source adds to: agents, switches and the links between them."""
+
+from __future__ import annotations
+
+from collections.abc import Mapping
+from dataclasses import asdict, dataclass, field
+from typing import Any
+
+
+@dataclass(frozen=True)
+class Cache:
+    """One level of a CPU cache as one core sees it."""
+
+    level: int
+    kind: str  # "data", "instruction", "unified"
+    size_bytes: int
+    line_bytes: int
+    shared_by_cores: int
+
+
+@dataclass(frozen=True)
+class Agent:
+    """`cpu0` (a NUMA domain) or `gpu3`, with what identifies it across hosts and ranks."""
+
+    name: str
+    kind: str  # "cpu", "gpu"
+    model: str
+    uuid: str | None = None
+    pci_address: str | None = None
+    numa_domain: int | None = None
+    cores: tuple[int, ...] = ()  # logical CPUs of a NUMA domain that this process may use
+    memory_bytes: int | None = None
+    memory_peak_bytes_per_s: float | None = None  # nominal, read + write shared
+    memory_peak_source: str | None = None
+    architecture: str | None = None
+    multiprocessors: int | None = None
+    caches: tuple[Cache, ...] = ()
+
+
+@dataclass(frozen=True)
+class Link:
+    """A bundle of equal links between two nodes of the graph (agents or switches), both directions alike.
+
+    `peak_bytes_per_s` is the vendor's nominal data rate per direction of the whole bundle;
+    `signalling_bytes_per_s` the raw rate on the wire. None means unknown, with the reason in `source`.
+    """
+
+    a: str
+    b: str
+    kind: str  # "nvlink", "pcie", "xgmi", "numa"
+    count: int
+    generation: str | None
+    peak_bytes_per_s: float | None
+    signalling_bytes_per_s: float | None
+    source: str  # where the peak comes from
+    link_class: str  # links of equal kind and width: "NVLink4 ×18", "PCIe 5.0 ×16"
+
+
+@dataclass(frozen=True)
+class Topology:
+    """Agents, switches (names only, such as `nvswitch` or `pcie-root0`) and links, of one host."""
+
+    host: str
+    agents: tuple[Agent, ...]
+    switches: tuple[str, ...] = ()
+    links: tuple[Link, ...] = ()
+    notes: tuple[str, ...] = ()  # what could not be found out, and why
+
+    def agent(self, name: str) -> Agent:
+        """Raises KeyError when there is no such agent."""
+        for agent in self.agents:
+            if agent.name == name:
+                return agent
+        raise KeyError(name)
+
+    def names(self, kind: str | None = None) -> list[str]:
+        return [agent.name for agent in self.agents if kind is None or agent.kind == kind]
+
+    def to_json(self) -> dict[str, Any]:
+        return asdict(self)
+
+    @classmethod
+    def from_json(cls, data: Mapping[str, Any]) -> Topology:
+        agents = tuple(
+            Agent(
+                **{
+                    **agent,
+                    "cores": tuple(agent["cores"]),
+                    "caches": tuple(Cache(**cache) for cache in agent["caches"]),
+                }
+            )
+            for agent in data["agents"]
+        )
+        return cls(
+            data["host"],
+            agents,
+            tuple(data["switches"]),
+            tuple(Link(**link) for link in data["links"]),
+            tuple(data["notes"]),
+        )
+
+
+@dataclass(frozen=True)
+class Offer:
+    """Whether something can be had here, and in one sentence why not."""
+
+    available: bool
+    reason: str = ""
+
+
+@dataclass(frozen=True)
+class Capabilities:
+    """What the runtimes of this machine offer, as a probing worker found by trying. Keys are agent names.
+
+    `memory["gpu0"]["managed"]`; `interface["gpu0"]["kernel-bulk"]` by executor; `peer["gpu0"]["gpu1"]`: gpu0 may
+    read and write gpu1's memory, proved by a verified write.
+    """
+
+    agents: Mapping[str, Mapping[str, Any]] = field(default_factory=dict)  # DeviceInfo fields by agent
+    memory: Mapping[str, Mapping[str, Offer]] = field(default_factory=dict)
+    interface: Mapping[str, Mapping[str, Offer]] = field(default_factory=dict)
+    peer: Mapping[str, Mapping[str, Offer]] = field(default_factory=dict)
+    pageable_access: Mapping[str, bool] = field(default_factory=dict)
+    host_memory_bytes: int = 0  # cgroup limit or physical memory, whichever is less
+
+    def to_json(self) -> dict[str, Any]:
+        return asdict(self)
+
+    @classmethod
+    def from_json(cls, data: Mapping[str, Any]) -> Capabilities:
+        def offers(table: Mapping[str, Mapping[str, Mapping[str, Any]]]) -> dict[str, dict[str, Offer]]:
+            return {agent: {name: Offer(**offer) for name, offer in row.items()} for agent, row in table.items()}
+
+        return cls(
+            data["agents"],
+            offers(data["memory"]),
+            offers(data["interface"]),
+            offers(data["peer"]),
+            data["pageable_access"],
+            data["host_memory_bytes"],
+        )

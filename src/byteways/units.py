@@ -1,0 +1,56 @@
+"""Units: base units inside, formatted once at the edge.
+
+Sizes are powers of two in KiB, MiB, GiB; bandwidth is decimal, 1 GB/s = 10**9 bytes/s.
+"""
+
+from __future__ import annotations
+
+import re
+
+_SIZE_UNITS = {"B": 1, "KIB": 2**10, "MIB": 2**20, "GIB": 2**30, "TIB": 2**40}
+_SIZE = re.compile(r"^\s*(\d+(?:\.\d+)?)\s*([KMGT]i?B?|B)?\s*$", re.IGNORECASE)
+
+
+def parse_size(text: str) -> int:
+    """Bytes of '64KiB', '1GiB', '4096' or '4k'.
+
+    Raises:
+        ValueError: The text is no size, is decimal (KB, MB, GB), zero, or not a whole number of bytes.
+    """
+    match = _SIZE.match(text)
+    if match is None:
+        raise ValueError(f"'{text}' is no size; write 4096, 64KiB, 1MiB or 1GiB")
+    unit = (match[2] or "B").upper()
+    if len(unit) == 2 and unit != "B" and unit[1] == "B":
+        raise ValueError(f"'{text}' is decimal; sizes are powers of two, write {match[1]}{unit[0]}iB")
+    if unit in ("K", "M", "G", "T", "KI", "MI", "GI", "TI"):
+        unit = unit[0] + "IB"
+    value = float(match[1]) * _SIZE_UNITS[unit]
+    if value < 1 or value != int(value):
+        raise ValueError(f"'{text}' is not a whole, positive number of bytes")
+    return int(value)
+
+
+def format_size(size_bytes: int) -> str:
+    """'64 KiB', '1 GiB', '100 B'; not a whole number of units: '1.5 MiB'."""
+    value, unit = float(size_bytes), "B"
+    for larger in ("KiB", "MiB", "GiB", "TiB"):
+        if value < 1024:
+            break
+        value, unit = value / 1024, larger
+    return f"{value:.4g} {unit}"
+
+
+def format_bandwidth(bytes_per_s: float) -> str:
+    """'394.1 GB/s', four significant digits, always in GB/s so that columns compare."""
+    value = bytes_per_s / 1e9
+    digits = 0 if value >= 1000 else 1 if value >= 100 else 2 if value >= 1 else 4
+    return f"{value:.{digits}f} GB/s"
+
+
+def format_time(time_ns: float) -> str:
+    """'824 ns', '6.10 µs', '1.36 ms', '2.4 s'."""
+    for limit, scale, unit in ((1e3, 1.0, "ns"), (1e6, 1e3, "µs"), (1e9, 1e6, "ms")):
+        if time_ns < limit:
+            return f"{time_ns / scale:.4g} {unit}"
+    return f"{time_ns / 1e9:.4g} s"
