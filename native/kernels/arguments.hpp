@@ -11,9 +11,10 @@ struct GateArguments {
 };
 
 // "fill", "poison" and "check" over 64-bit words. Word i of a buffer filled with `key` is pattern_word(key, i).
+// Touched are words[0], words[stride], … below words[count]; words[j] is pattern word first_index + j.
 struct PatternArguments {
   unsigned long long* words;
-  unsigned long long count;
+  unsigned long long count;        // words spanned, touched or not
   unsigned long long key;          // fill, check: the key; poison: the value stored
   unsigned long long first_index;  // index of words[0] in the pattern
   unsigned long long stride;       // 1: every word; n: every n-th word (spot poisoning)
@@ -23,7 +24,7 @@ struct PatternArguments {
 // What "check" found. The launcher zeroes it (first_bad = all ones) before the launch.
 struct CheckResult {
   unsigned long long bad_count;
-  unsigned long long first_bad;  // smallest word index that differs, ~0 when none
+  unsigned long long first_bad;  // smallest j for which words[j] differs, ~0 when none
   unsigned long long expected;   // at first_bad
   unsigned long long got;        // at first_bad
 };
@@ -43,9 +44,11 @@ struct CopyArguments {
   unsigned int stages;       // copy_bulk: chunks in flight per block
 };
 
-// "chase_build" writes one random cycle through `lines` lines (a power of two) of `line_bytes` each: the word at
-// the start of a line holds the index of the next line. "chase" follows it for `steps` steps from `start` and
-// leaves the line it ends on in *end, which the launcher compares with chase_position().
+// "chase_build" writes one random cycle through `lines` lines (a power of two) of `line_bytes` each: the 64-bit
+// word at the start of line chase_line(p) holds the *address* of line chase_line(p + 1), so that a step is one
+// dependent load and nothing else (a shift and an addition would be a quarter of a near cache's latency). All
+// agents see memory at one address. "chase" follows it for `steps` steps from line `start` and leaves the *index*
+// of the line it ends on in *end: start at chase_line(p), expect chase_line(p + steps).
 struct ChaseArguments {
   void* base;
   unsigned long long lines;
