@@ -1,0 +1,62 @@
+# Everything happens inside .venv: no root, nothing written elsewhere (pip's and the kernels' caches apart).
+# `make help` lists the targets. PYTHON=/path/to/python3 and CXX=/path/to/g++ choose the tools when .venv is made.
+
+.DEFAULT_GOAL := help
+.DELETE_ON_ERROR:
+.PHONY: help setup develop run test lint format clean
+
+VENV := .venv
+BIN := $(VENV)/bin
+INSTALL := $(BIN)/python -m pip install --quiet --disable-pip-version-check
+# The same as build-system.requires in pyproject.toml, and the build programs that scikit-build-core asks for: they
+# stay in .venv, so that a rebuild compiles what has changed and no more.
+BUILD_TOOLS := 'scikit-build-core>=0.10' 'nanobind>=2.4' 'cmake>=3.20' 'ninja>=1.10'
+# Folders are listed too: their time stamps tell of files that came or went.
+NATIVE := $(shell find native) CMakeLists.txt
+CPP := $(shell find native tests \( -name '*.cpp' -o -name '*.hpp' -o -name '*.cu' -o -name '*.cuh' \) -type f)
+
+help: ## list the targets
+	@sed -n 's/^\([a-z]*\):.*## \(.*\)/make \1\t\2/p' $(MAKEFILE_LIST)
+
+setup: $(VENV)/installed ## make .venv, build the native core and install byteways in it
+	@echo "byteways is ready: $(BIN)/byteways --help"
+
+develop: $(VENV)/developing ## setup, with the tools of `make test` and `make lint`
+
+run: $(VENV)/installed ## setup, then measure this machine (ARGS='full --budget 600' for more)
+	@$(BIN)/byteways run $(ARGS)
+
+test: $(VENV)/developing ## setup, then every test that needs no GPU (ARGS='-k name' for fewer)
+	@$(BIN)/python -m pytest $(ARGS)
+
+lint: $(VENV)/developing ## formatting, lint and types of all sources; changes nothing
+	$(BIN)/ruff check .
+	$(BIN)/ruff format --check .
+	$(BIN)/mypy --strict src/byteways
+	$(BIN)/clang-format --dry-run --Werror $(CPP)
+
+format: $(VENV)/developing ## rewrite all sources the way `make lint` wants them
+	$(BIN)/ruff check --fix .
+	$(BIN)/ruff format .
+	$(BIN)/clang-format -i $(CPP)
+
+clean: ## remove .venv and everything that was built; recorded runs stay
+	rm -rf $(VENV) build dist .mypy_cache .ruff_cache .pytest_cache .hypothesis
+	find src tests -name __pycache__ -type d -prune -exec rm -rf {} +
+
+$(VENV)/tools: scripts/check_tools.sh
+	@tools=$$(sh scripts/check_tools.sh) || exit; eval "$$tools"; \
+	echo "Making $(VENV) with $$python"; \
+	"$$python" -m venv --clear $(VENV) && $(INSTALL) $(BUILD_TOOLS) && echo "$$compiler" > $@
+
+$(VENV)/installed: $(VENV)/tools pyproject.toml $(NATIVE)
+	@echo "Building the native core with $$(cat $<) (a minute or two the first time)"
+	@CXX=$$(cat $<) $(INSTALL) --no-build-isolation --editable .
+	@if sh scripts/find_driver.sh; then $(INSTALL) 'byteways[cuda]'; fi
+	@touch $@
+
+# byteways itself is installed already, so this adds the extras and builds nothing.
+$(VENV)/developing: pyproject.toml | $(VENV)/installed
+	@echo "Installing the tools for tests and lint"
+	@$(INSTALL) 'byteways[test,lint]'
+	@touch $@
