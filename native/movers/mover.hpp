@@ -1,5 +1,5 @@
-// One interface on one flow of bytes: knows how to enqueue its operations, and how to prove afterwards that they
-// did what they claim.
+// One interface on one flow of bytes: knows how to enqueue its operations, and how to prove afterwards that
+// they did what they claim.
 #pragma once
 #include <cstdint>
 #include <memory>
@@ -48,16 +48,21 @@ class Mover {
 
   // New data keyed by `key`: fills the source, poisons the destination, waits until both are done.
   virtual void prepare(std::uint64_t key) = 0;
-  // Spoils a few words of every page of the destination, so that a later skipped operation shows.
-  virtual void spoil() = 0;
+  // Spoils some words of what the operations [first_operation, first_operation + count) are about to write,
+  // so that one of them left out shows; waits until done.
+  virtual void spoil(std::uint64_t first_operation, std::uint64_t count) = 0;
   // Checks every word that operations [first_operation, first_operation + count) should have written.
   virtual Verification verify(std::uint64_t first_operation, std::uint64_t count) = 0;
-  // Bytes touched by prepare() and verify(): what verification costs, before it is paid.
-  virtual std::uint64_t verification_bytes() const = 0;
+  // Different bytes touched on either side before an address repeats.
+  virtual std::uint64_t distinct_source_bytes() const = 0;
+  virtual std::uint64_t distinct_destination_bytes() const = 0;
   // Operations after which the rotation starts again (1 when warm).
   virtual std::uint64_t rotation() const = 0;
-  // Blocks and threads in effect, for the record; empty when the interface has none.
+  // Blocks and threads in effect, for the record; zeros when the interface has none.
   virtual LaunchShape shape() const { return {0, 0, 0}; }
+  // What moves the bytes when the interface alone decides it, and why; empty when it has to be observed.
+  virtual std::string engine() const { return {}; }
+  virtual std::string engine_evidence() const { return {}; }
 
  protected:
   explicit Mover(Agent& executor) : executor_(&executor) {}
@@ -65,6 +70,48 @@ class Mover {
  private:
   Agent* executor_;
 };
+
+// Operation k of a copy uses slot k % slots of both buffers, so that nothing is found in a cache (cold), or
+// always slot 0 (warm).
+struct Slots {
+  std::uint64_t count = 1;
+  std::uint64_t stride_bytes = 0;
+};
+
+// What all movers that copy share: the slots, and data that proves the copy.
+class CopyingMover : public Mover {
+ public:
+  std::uint64_t bytes_per_operation() const override { return flow_.size_bytes; }
+  void prepare(std::uint64_t key) override;
+  void spoil(std::uint64_t first_operation, std::uint64_t count) override;
+  Verification verify(std::uint64_t first_operation, std::uint64_t count) override;
+  std::uint64_t rotation() const override { return slots_.count; }
+  std::uint64_t distinct_source_bytes() const override { return slots_.count * flow_.size_bytes; }
+  std::uint64_t distinct_destination_bytes() const override { return slots_.count * flow_.size_bytes; }
+
+ protected:
+  CopyingMover(Session& session, const Flow& flow);
+  std::byte* source_slot(std::uint64_t operation) const;
+  std::byte* destination_slot(std::uint64_t operation) const;
+
+  Session* session_;
+  Flow flow_;
+  Slots slots_;
+
+ private:
+  bool contiguous() const { return slots_.stride_bytes == flow_.size_bytes; }
+  void check_range(std::uint64_t first_slot, std::uint64_t count, Verification& verification);
+  std::uint64_t key_ = 0;
+};
+
+// One factory per interface family; make_mover() picks.
+std::unique_ptr<Mover> make_copy(Session& session, const Flow& flow);         // the vendor's copy call
+std::unique_ptr<Mover> make_kernel_copy(Session& session, const Flow& flow);  // kernels and the host's memcpy
+std::unique_ptr<Mover> make_chase(Session& session, const Flow& flow);
+
+// Peer access between the executor and the owners of both buffers, proved; throws Unsupported with the
+// reason.
+void require_access(Session& session, const Flow& flow);
 
 // Throws Unsupported when the interface cannot run with this executor and these buffers.
 std::unique_ptr<Mover> make_mover(Session& session, const Flow& flow);

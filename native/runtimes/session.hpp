@@ -1,4 +1,5 @@
-// Everything one worker has open: the runtimes found here, their devices as agents, and the buffers made on them.
+// Everything one worker has open: the runtimes found here, their devices as agents, and the buffers made on
+// them.
 #pragma once
 #include <map>
 #include <memory>
@@ -25,11 +26,14 @@ struct Agent {
   bool is_host() const { return runtime->name() == "host"; }
 };
 
+class Session;
+
 // agent + memory + first touch. Its words are filled and checked by the agent that owns it.
 class Buffer {
  public:
-  Buffer(Agent& agent, Agent& first_touch, std::unique_ptr<Allocation> allocation)
-      : agent_(&agent), first_touch_(&first_touch), allocation_(std::move(allocation)) {}
+  Buffer(Session& session, Agent& agent, Agent& first_touch, std::unique_ptr<Allocation> allocation)
+      : session_(&session), agent_(&agent), first_touch_(&first_touch), allocation_(std::move(allocation)) {}
+  Session& session() const { return *session_; }
   Agent& agent() const { return *agent_; }
   Agent& first_touch() const { return *first_touch_; }
   Allocation& allocation() const { return *allocation_; }
@@ -39,6 +43,7 @@ class Buffer {
   std::map<int, std::uint64_t> placement() const;
 
  private:
+  Session* session_;
   Agent* agent_;
   Agent* first_touch_;
   std::unique_ptr<Allocation> allocation_;
@@ -48,6 +53,8 @@ class Session {
  public:
   explicit Session(const SessionOptions& options);
   ~Session();
+  Session(const Session&) = delete;
+  Session& operator=(const Session&) = delete;
 
   const std::vector<std::unique_ptr<Agent>>& agents() const { return agents_; }
   Agent& agent(const std::string& name) const;  // throws Error when unknown
@@ -59,20 +66,35 @@ class Session {
   Availability offers(const Agent& agent, Memory memory) const;
   // Allocates, then writes every page once from `first_touch`.
   std::unique_ptr<Buffer> allocate(Agent& agent, Memory memory, std::uint64_t bytes, Agent& first_touch);
-  // Enables peer access and proves it: `executor` writes a pattern into `owner`'s memory, the owner checks it.
+  // Enables peer access and proves it: `executor` writes a pattern into `owner`'s memory, the owner checks
+  // it.
   Availability prove_peer(Agent& executor, Agent& owner);
 
+  // What measurements need besides buffers, made once per agent and kept.
+  Stream& service_stream(Agent& agent);     // fills, checks, anything that is not timed
+  std::byte* own_scratch(Agent& agent);     // kScratchBytes of the agent's own memory
+  std::byte* shared_scratch(Agent& agent);  // kScratchBytes of host memory that the agent can read and write
+  unsigned int* gate_word(Agent& agent);  // in shared_scratch; every agent of one runtime sees the same word
+  static constexpr std::uint64_t kScratchBytes = 4096;
+
  private:
+  struct Service {
+    std::unique_ptr<Stream> stream;
+    std::unique_ptr<Allocation> own, shared;
+  };
+  Service& service(Agent& agent);
   Runtime* runtime_for(const Agent& agent, Memory memory) const;
   std::vector<LibraryReport> libraries_;
   std::vector<std::unique_ptr<Runtime>> runtimes_;
   std::vector<std::unique_ptr<Agent>> agents_;
+  std::map<const Agent*, Service> services_;  // before the runtimes are gone: declared after them
+  std::map<std::pair<const Agent*, const Agent*>, Availability> peers_;
   Runtime* host_ = nullptr;
   Clock* clock_ = nullptr;
 };
 
-// Factories, one per runtime. They append to `reports` what they looked for and found; nullptr when the runtime is
-// unusable here (the report says why).
+// Factories, one per runtime. They append to `reports` what they looked for and found; nullptr when the
+// runtime is unusable here (the report says why).
 std::unique_ptr<Runtime> open_host(std::vector<LibraryReport>& reports);
 Clock& host_clock();
 std::unique_ptr<Runtime> open_cuda(const SessionOptions& options, std::vector<LibraryReport>& reports);

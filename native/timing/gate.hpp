@@ -1,6 +1,6 @@
-// A gate holds streams back until all of a batch is enqueued, so that launch cost is not in the timing and all
-// streams start together. Calls that block while the gate is shut would deadlock: a watchdog opens it in time and
-// the sample is `ungated`.
+// A gate holds streams back until all of a batch is enqueued, so that launch cost is not in the timing and
+// all streams start together. Calls that block while the gate is shut would deadlock: a watchdog opens it in
+// time and the sample is `ungated`.
 #pragma once
 #include <atomic>
 #include <condition_variable>

@@ -1,5 +1,5 @@
-// Measures one case: warm-up, batches behind the gate, the common window of concurrent flows, the stopping rule,
-// verification. Everything a record says about time comes from here.
+// Measures one case: warm-up, batches behind the gate, the common window of concurrent flows, the stopping
+// rule, verification. Everything a record says about time comes from here.
 #pragma once
 #include <cstdint>
 #include <string>
@@ -13,15 +13,15 @@ namespace byteways {
 inline constexpr int kMethodVersion = 1;  // raise when a change of method may change figures
 
 struct MeasureOptions {
-  double precision = 0.01;        // wanted half-width of the interval, relative to the median
-  double budget_s = 1.0;          // sampling stops here at the latest (at least 3 samples are taken)
+  double precision = 0.01;  // wanted half-width of the interval, relative to the median
+  double budget_s = 1.0;    // sampling stops here at the latest (at least 3 samples are taken)
   std::uint64_t max_samples = 400;
-  bool interference = false;      // only the first flow is measured, the others disturb
+  bool interference = false;  // only the first flow is measured, the others disturb
   bool gate = true;
-  double gate_timeout_s = 0.25;   // watchdog
-  std::uint64_t batch = 0;        // 0: grow to 500 ticks of the timer
-  bool cap_depth = true;          // false only in tests of the watchdog
-  std::uint64_t key = 1;          // of the data patterns
+  double gate_timeout_s = 0.25;  // watchdog
+  std::uint64_t batch = 0;       // 0: grow to 500 ticks of the timer
+  bool cap_depth = true;         // false only in tests of the watchdog
+  std::uint64_t key = 1;         // of the data patterns
 };
 
 struct Warning {
@@ -39,14 +39,15 @@ struct FlowResult {
 };
 
 struct Measurement {
-  std::vector<double> samples_ns;  // one operation; concurrent: one operation of every flow at the summed rate
+  std::vector<double>
+      samples_ns;  // one operation; concurrent: one operation of every flow at the summed rate
   Summary time_ns;
   std::uint64_t batch = 0;
   bool slope = false;  // samples are (T(2b) - T(b)) / b
   bool gated = false;
-  bool verified = false;          // every word that should be there was
+  bool verified = false;  // every word that should be there was
   bool verified_every_sample = false;
-  std::string timed_by;           // "device-events", "host-clock"
+  std::string timed_by;  // "device-events", "host-clock"
   double timer_resolution_ns = 0;
   double clock_alignment_ns = 0;  // uncertainty of the common timeline, concurrent flows only
   double window_ns = 0;           // median common window

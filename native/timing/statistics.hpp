@@ -1,5 +1,5 @@
-// Order statistics with honest error bars: the interval of the median under dependence, and the stopping rule that
-// keeps its coverage when it decides itself when to stop.
+// Order statistics with honest error bars: the interval of the median under dependence, and the stopping rule
+// that keeps its coverage when it decides itself when to stop.
 #pragma once
 #include <cstdint>
 #include <string>
@@ -14,7 +14,7 @@ struct Interval {
 struct Summary {
   std::uint64_t n = 0;
   double median = 0, min = 0, max = 0, mean = 0, sd = 0;
-  Interval ci95;                   // of the median
+  Interval ci95;                    // of the median
   double rank_autocorrelation = 0;  // lag 1, corrected as the stopping rule uses it
 };
 
@@ -27,8 +27,8 @@ double rank_autocorrelation(const std::vector<double>& samples);
 Interval median_interval(const std::vector<double>& samples, double rank_autocorrelation);
 Summary summarize(const std::vector<double>& samples);
 
-// First look at 20 samples, next at 1.5 n. Half-width <= precision of the median: take half as many again, look
-// once more; still within: stop and report that interval.
+// First look at 20 samples, next at 1.5 n. Half-width <= precision of the median: take half as many again,
+// look once more; still within: stop and report that interval.
 class StoppingRule {
  public:
   explicit StoppingRule(double precision, std::uint64_t first_look = 20);
@@ -42,7 +42,8 @@ class StoppingRule {
   bool confirming_ = false;
 };
 
-// Whole-series warnings: "drift" (halves differ beyond both intervals), "bimodal" (gap statistics), "correlated".
+// Whole-series warnings: "drift" (halves differ beyond both intervals), "bimodal" (gap statistics),
+// "correlated".
 struct SeriesWarning {
   std::string id;
   double observed = 0, required = 0;

@@ -1,0 +1,51 @@
+// Native exceptions become Python exceptions with the same parts: call, code, text, agent.
+#include <nanobind/nanobind.h>
+#include <nanobind/stl/string.h>
+
+#include "bindings/bindings.hpp"
+#include "core/error.hpp"
+
+namespace nb = nanobind;
+
+namespace byteways {
+namespace {
+
+// Owned for the life of the process, as exception types are.
+nb::handle error_type, out_of_memory_type, unsupported_type;
+
+void raise(nb::handle type, const Error& error) {
+  nb::object exception = type(nb::str(error.what()));
+  exception.attr("call") = error.call();
+  exception.attr("code") = error.code();
+  exception.attr("text") = error.text();
+  exception.attr("agent") = error.agent();
+  PyErr_SetObject(type.ptr(), exception.ptr());
+}
+
+nb::handle make_type(nb::module_& m, const char* name, nb::handle base) {
+  const std::string qualified = std::string("byteways._core.") + name;
+  nb::object type = nb::steal(PyErr_NewException(qualified.c_str(), base.ptr(), nullptr));
+  m.attr(name) = type;
+  return type.release();
+}
+
+}  // namespace
+
+void bind_errors(nb::module_& m) {
+  error_type = make_type(m, "Error", nb::handle(PyExc_RuntimeError));
+  out_of_memory_type = make_type(m, "OutOfMemoryError", error_type);
+  unsupported_type = make_type(m, "UnsupportedError", error_type);
+  nb::register_exception_translator([](const std::exception_ptr& pointer, void*) {
+    try {
+      std::rethrow_exception(pointer);
+    } catch (const OutOfMemory& error) {
+      raise(out_of_memory_type, error);
+    } catch (const Unsupported& error) {
+      raise(unsupported_type, error);
+    } catch (const Error& error) {
+      raise(error_type, error);
+    }
+  });
+}
+
+}  // namespace byteways

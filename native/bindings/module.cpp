@@ -1,0 +1,13 @@
+// The native module as Python sees it (src/byteways/_core.pyi): nanobind only, no logic.
+#include <nanobind/nanobind.h>
+
+#include "bindings/bindings.hpp"
+#include "timing/measure.hpp"
+
+NB_MODULE(_core, m) {
+  m.attr("METHOD_VERSION") = byteways::kMethodVersion;
+  byteways::bind_errors(m);
+  byteways::bind_session(m);
+  byteways::bind_timing(m);
+  byteways::bind_nvidia(m);
+}

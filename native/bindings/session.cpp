@@ -1,0 +1,124 @@
+// Session, agents, buffers and what was found of the vendors' libraries.
+#include "runtimes/session.hpp"
+
+#include <nanobind/nanobind.h>
+#include <nanobind/stl/map.h>
+#include <nanobind/stl/string.h>
+#include <nanobind/stl/unique_ptr.h>
+#include <nanobind/stl/vector.h>
+
+#include "bindings/bindings.hpp"
+#include "timing/measure.hpp"
+
+namespace nb = nanobind;
+using namespace nb::literals;
+
+namespace byteways {
+namespace {
+
+Measurement measure_flows(Session& session, const std::vector<Flow>& flows, const MeasureOptions& options) {
+  nb::gil_scoped_release unlocked;
+  return measure(session, flows, options);
+}
+
+void bind_libraries(nb::module_& m) {
+  nb::class_<Availability>(m, "Availability")
+      .def_ro("available", &Availability::available)
+      .def_ro("reason", &Availability::reason);
+  nb::class_<MissingFunction>(m, "MissingFunction")
+      .def_ro("name", &MissingFunction::name)
+      .def_ro("introduced_in", &MissingFunction::introduced_in)
+      .def_ro("required", &MissingFunction::required);
+  nb::class_<LibraryReport>(m, "LibraryReport")
+      .def_ro("library", &LibraryReport::library)
+      .def_ro("usable", &LibraryReport::usable)
+      .def_ro("path", &LibraryReport::path)
+      .def_ro("found_by", &LibraryReport::found_by)
+      .def_ro("version", &LibraryReport::version)
+      .def_ro("searched", &LibraryReport::searched)
+      .def_ro("missing", &LibraryReport::missing)
+      .def_ro("reason", &LibraryReport::reason)
+      .def_ro("hint", &LibraryReport::hint);
+}
+
+void bind_agents(nb::module_& m) {
+  nb::class_<Agent>(m, "Agent")
+      .def_prop_ro("agent", [](const Agent& a) { return a.info.agent; })
+      .def_prop_ro("runtime", [](const Agent& a) { return std::string(a.runtime->name()); })
+      .def_prop_ro("runtime_version", [](const Agent& a) { return a.runtime->version(); })
+      .def_prop_ro("name", [](const Agent& a) { return a.info.name; })
+      .def_prop_ro("uuid", [](const Agent& a) { return a.info.uuid; })
+      .def_prop_ro("pci_address", [](const Agent& a) { return a.info.pci_address; })
+      .def_prop_ro("architecture", [](const Agent& a) { return a.info.architecture; })
+      .def_prop_ro("numa_domain", [](const Agent& a) { return a.info.numa_domain; })
+      .def_prop_ro("multiprocessors", [](const Agent& a) { return a.info.multiprocessors; })
+      .def_prop_ro("memory_bytes", [](const Agent& a) { return a.info.memory_bytes; })
+      .def_prop_ro("last_level_cache_bytes", [](const Agent& a) { return a.info.last_level_cache_bytes; })
+      .def_prop_ro("memory_bytes_per_s", [](const Agent& a) { return a.info.memory_bytes_per_s; })
+      .def_prop_ro("copy_engines", [](const Agent& a) { return a.info.copy_engines; })
+      .def_prop_ro("pageable_access", [](const Agent& a) { return a.info.pageable_access; });
+  nb::class_<Buffer>(m, "Buffer")
+      .def_prop_ro("agent", [](const Buffer& b) { return b.agent().name(); })
+      .def_prop_ro("memory",
+                   [](const Buffer& b) { return std::string(memory_name(b.allocation().memory())); })
+      .def_prop_ro("first_touch", [](const Buffer& b) { return b.first_touch().name(); })
+      .def_prop_ro("bytes", &Buffer::bytes)
+      .def_prop_ro("page_bytes", [](const Buffer& b) { return b.allocation().page_bytes(); })
+      .def("placement", &Buffer::placement);
+}
+
+}  // namespace
+
+void bind_session(nb::module_& m) {
+  bind_libraries(m);
+  bind_agents(m);
+  nb::class_<Session>(m, "Session")
+      .def(
+          "__init__",
+          [](Session* self, std::vector<std::string> directories, std::string cache, bool gpus) {
+            nb::gil_scoped_release unlocked;
+            new (self) Session({std::move(directories), std::move(cache), gpus});
+          },
+          nb::kw_only(), "library_directories"_a = std::vector<std::string>{}, "kernel_cache"_a = "",
+          "gpus"_a = true)
+      .def_prop_ro(
+          "agents",
+          [](const Session& session) {
+            std::vector<const Agent*> agents;
+            for (const auto& agent : session.agents()) agents.push_back(agent.get());
+            return agents;
+          },
+          nb::rv_policy::reference_internal)
+      .def_prop_ro("libraries", [](const Session& session) { return session.libraries(); })
+      .def(
+          "offers",
+          [](const Session& session, const std::string& agent, const std::string& memory) {
+            return session.offers(session.agent(agent), memory_from_name(memory));
+          },
+          "agent"_a, "memory"_a)
+      .def(
+          "offers_kernel",
+          [](const Session& session, const std::string& agent, const std::string& kernel) {
+            const Agent& found = session.agent(agent);
+            return found.runtime->offers_kernel(found.device, kernel);
+          },
+          "agent"_a, "kernel"_a, nb::call_guard<nb::gil_scoped_release>())
+      .def(
+          "prove_peer",
+          [](Session& session, const std::string& executor, const std::string& owner) {
+            return session.prove_peer(session.agent(executor), session.agent(owner));
+          },
+          "executor"_a, "owner"_a, nb::call_guard<nb::gil_scoped_release>())
+      .def(
+          "allocate",
+          [](Session& session, const std::string& agent, const std::string& memory, std::uint64_t bytes,
+             const std::string& first_touch) {
+            return session.allocate(session.agent(agent), memory_from_name(memory), bytes,
+                                    session.agent(first_touch));
+          },
+          "agent"_a, "memory"_a, "bytes"_a, "first_touch"_a, nb::keep_alive<0, 1>(),
+          nb::call_guard<nb::gil_scoped_release>())
+      .def("measure", &measure_flows, "flows"_a, "options"_a);
+}
+
+}  // namespace byteways

@@ -1,0 +1,125 @@
+// Flows, options and measurements; the statistics on their own for tests and for reading runs.
+#include <nanobind/nanobind.h>
+#include <nanobind/stl/pair.h>
+#include <nanobind/stl/string.h>
+#include <nanobind/stl/vector.h>
+
+#include "bindings/bindings.hpp"
+#include "timing/measure.hpp"
+
+namespace nb = nanobind;
+using namespace nb::literals;
+
+namespace byteways {
+namespace {
+
+// Samples after which the rule stops on this series; 0 when it never does.
+std::uint64_t stop(const std::vector<double>& series, double precision, std::uint64_t first_look) {
+  StoppingRule rule(precision, first_look);
+  std::vector<double> samples;
+  for (double value : series) {
+    samples.push_back(value);
+    if (rule.enough(samples)) return samples.size();
+  }
+  return 0;
+}
+
+void bind_options(nb::module_& m) {
+  nb::class_<MeasureOptions>(m, "MeasureOptions")
+      .def(nb::init<>())
+      .def_rw("precision", &MeasureOptions::precision)
+      .def_rw("budget_s", &MeasureOptions::budget_s)
+      .def_rw("max_samples", &MeasureOptions::max_samples)
+      .def_rw("interference", &MeasureOptions::interference)
+      .def_rw("gate", &MeasureOptions::gate)
+      .def_rw("gate_timeout_s", &MeasureOptions::gate_timeout_s)
+      .def_rw("batch", &MeasureOptions::batch)
+      .def_rw("cap_depth", &MeasureOptions::cap_depth)
+      .def_rw("key", &MeasureOptions::key);
+}
+
+void bind_flow(nb::module_& m) {
+  nb::class_<Flow>(m, "Flow").def(
+      "__init__",
+      [](Flow* self, Buffer& source, Buffer& destination, const std::string& executor, std::string interface,
+         std::uint64_t size, bool source_cold, bool destination_cold, unsigned blocks, unsigned threads,
+         unsigned chunk, unsigned stages, int stream) {
+        new (self) Flow{&source,
+                        &destination,
+                        &source.session().agent(executor),
+                        std::move(interface),
+                        size,
+                        source_cold,
+                        destination_cold,
+                        blocks,
+                        threads,
+                        chunk,
+                        stages,
+                        stream};
+      },
+      nb::keep_alive<1, 2>(), nb::keep_alive<1, 3>(), "source"_a, "destination"_a, "executor"_a,
+      "interface"_a, "size_bytes"_a, nb::kw_only(), "source_cold"_a = true, "destination_cold"_a = true,
+      "blocks"_a = 0, "threads"_a = 0, "chunk_bytes"_a = 0, "stages"_a = 0, "stream"_a = -1);
+}
+
+void bind_results(nb::module_& m) {
+  nb::class_<Summary>(m, "Summary")
+      .def_ro("n", &Summary::n)
+      .def_ro("median", &Summary::median)
+      .def_ro("min", &Summary::min)
+      .def_ro("max", &Summary::max)
+      .def_ro("mean", &Summary::mean)
+      .def_ro("sd", &Summary::sd)
+      .def_prop_ro("ci95", [](const Summary& s) { return std::pair(s.ci95.low, s.ci95.high); })
+      .def_ro("rank_autocorrelation", &Summary::rank_autocorrelation);
+  nb::class_<Warning>(m, "Warning")
+      .def_ro("id", &Warning::id)
+      .def_ro("observed", &Warning::observed)
+      .def_ro("required", &Warning::required)
+      .def_ro("unit", &Warning::unit);
+  nb::class_<Verification>(m, "Verification")
+      .def_ro("ok", &Verification::ok)
+      .def_ro("checked_bytes", &Verification::checked_bytes)
+      .def_ro("bad_count", &Verification::bad_count)
+      .def_ro("first_offset_bytes", &Verification::first_offset_bytes)
+      .def_ro("expected", &Verification::expected)
+      .def_ro("got", &Verification::got);
+  nb::class_<FlowResult>(m, "FlowResult")
+      .def_ro("bytes_per_s", &FlowResult::bytes_per_s)
+      .def_ro("whole_bytes_per_s", &FlowResult::whole_bytes_per_s)
+      .def_ro("start_skew_ns", &FlowResult::start_skew_ns)
+      .def_ro("verification", &FlowResult::verification)
+      .def_prop_ro("blocks", [](const FlowResult& f) { return f.shape.blocks; })
+      .def_prop_ro("threads", [](const FlowResult& f) { return f.shape.threads; });
+  nb::class_<Measurement>(m, "Measurement")
+      .def_ro("samples_ns", &Measurement::samples_ns)
+      .def_ro("time_ns", &Measurement::time_ns)
+      .def_ro("batch", &Measurement::batch)
+      .def_ro("slope", &Measurement::slope)
+      .def_ro("gated", &Measurement::gated)
+      .def_ro("verified", &Measurement::verified)
+      .def_ro("verified_every_sample", &Measurement::verified_every_sample)
+      .def_ro("timed_by", &Measurement::timed_by)
+      .def_ro("timer_resolution_ns", &Measurement::timer_resolution_ns)
+      .def_ro("clock_alignment_ns", &Measurement::clock_alignment_ns)
+      .def_ro("window_ns", &Measurement::window_ns)
+      .def_ro("whole_ns", &Measurement::whole_ns)
+      .def_ro("engine", &Measurement::engine)
+      .def_ro("engine_evidence", &Measurement::engine_evidence)
+      .def_ro("flows", &Measurement::flows)
+      .def_ro("warnings", &Measurement::warnings)
+      .def_ro("distinct_source_bytes", &Measurement::distinct_source_bytes)
+      .def_ro("distinct_destination_bytes", &Measurement::distinct_destination_bytes);
+}
+
+}  // namespace
+
+void bind_timing(nb::module_& m) {
+  bind_options(m);
+  bind_flow(m);
+  bind_results(m);
+  m.def("summarize", &summarize, "samples"_a);
+  m.def("stop", &stop, "series"_a, "precision"_a, "first_look"_a = 20);
+}
+
+}  // namespace byteways

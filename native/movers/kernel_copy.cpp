@@ -1,0 +1,122 @@
+// Interfaces `kernel` and `kernel-bulk` on a GPU, `memcpy`, `memcpy-stream` and `memcpy-mt` on a CPU: a copy
+// done by the executor's own loads and stores.
+#include <algorithm>
+
+#include "kernels/arguments.hpp"
+#include "movers/mover.hpp"
+
+namespace byteways {
+namespace {
+
+// Defaults found on H200 (docs/reference/peers.md): loads and stores need most of the device to fill a link,
+// bulk copies a few warps.
+constexpr unsigned kThreads = 512;
+constexpr unsigned kBlocksPerMultiprocessor = 4;
+constexpr unsigned kBytesInFlightPerThread = 128;  // eight 16-byte loads
+constexpr unsigned kBulkBlocks = 24;
+constexpr unsigned kBulkChunkBytes = 16384;
+constexpr unsigned kBulkStages = 8;
+constexpr unsigned kBulkThreads = 32;
+constexpr unsigned kBulkBarrierBytes = 256;  // head of the dynamic shared memory
+
+struct Interface {
+  const char* name;
+  const char* kernel;
+  bool host;
+};
+constexpr Interface kInterfaces[] = {
+    {"kernel", "copy", false},     {"kernel-bulk", "copy_bulk", false},      {"memcpy", "memcpy", true},
+    {"memcpy-mt", "memcpy", true}, {"memcpy-stream", "memcpy_stream", true},
+};
+
+class KernelCopy final : public CopyingMover {
+ public:
+  KernelCopy(Session& session, const Flow& flow, const Interface& interface)
+      : CopyingMover(session, flow), interface_(interface) {
+    require_access(session, flow);
+    const Availability offered = executor().runtime->offers_kernel(executor().device, interface.kernel);
+    if (!offered.available)
+      throw Unsupported(flow.interface, "unavailable", offered.reason, executor().name());
+    arguments_ = {flow.source->data(),
+                  flow.destination->data(),
+                  flow.size_bytes,
+                  slots_.count,
+                  slots_.stride_bytes,
+                  slots_.count,
+                  slots_.stride_bytes,
+                  0,
+                  1,
+                  flow.chunk_bytes ? flow.chunk_bytes : kBulkChunkBytes,
+                  flow.stages ? flow.stages : kBulkStages};
+    shape_ = choose_shape(flow);
+  }
+
+  std::uint64_t queue_entries(std::uint64_t count) const override { return interface_.host ? 1 : count; }
+
+  void enqueue(Stream& stream, std::uint64_t first_operation, std::uint64_t count) override {
+    CopyArguments arguments = arguments_;
+    arguments.operations = interface_.host ? count : 1;
+    const std::uint64_t launches = interface_.host ? 1 : count;
+    for (std::uint64_t k = 0; k < launches; ++k) {
+      arguments.first_operation = first_operation + k;
+      executor().runtime->launch(executor().device, interface_.kernel, shape_, &arguments, sizeof arguments,
+                                 stream);
+    }
+  }
+
+  LaunchShape shape() const override { return shape_; }
+  std::string engine() const override { return interface_.host ? "cpu" : "kernel"; }
+  std::string engine_evidence() const override {
+    return interface_.host ? "loads and stores of this process's own threads"
+                           : "loads and stores of a kernel that this process launched";
+  }
+
+ private:
+  LaunchShape choose_shape(const Flow& flow) const {
+    const std::string name = interface_.name;
+    const auto processors = static_cast<unsigned>(std::max(1, executor().info.multiprocessors));
+    if (interface_.host) {
+      if (name != "memcpy-mt") return {1, 1, 0};
+      return {flow.blocks ? flow.blocks : processors, 1, 0};
+    }
+    if (name == "kernel-bulk") {
+      const unsigned shared = kBulkBarrierBytes + arguments_.chunk_bytes * arguments_.stages;
+      const KernelInfo info = executor().runtime->kernel_info(executor().device, interface_.kernel);
+      if (shared > info.max_shared_bytes)
+        throw Unsupported("kernel-bulk", "shared memory",
+                          std::to_string(arguments_.stages) + " stages of " +
+                              std::to_string(arguments_.chunk_bytes) + " bytes need " +
+                              std::to_string(shared) + " bytes a block, the device has " +
+                              std::to_string(info.max_shared_bytes),
+                          executor().name());
+      return {flow.blocks ? flow.blocks : kBulkBlocks, kBulkThreads, shared};
+    }
+    const KernelInfo info = executor().runtime->kernel_info(executor().device, interface_.kernel);
+    const unsigned threads = std::min(flow.threads ? flow.threads : kThreads, info.max_threads);
+    const std::uint64_t per_block = std::uint64_t{threads} * kBytesInFlightPerThread;
+    const std::uint64_t useful = std::max<std::uint64_t>(1, (flow.size_bytes + per_block - 1) / per_block);
+    const auto blocks = static_cast<unsigned>(
+        std::min<std::uint64_t>(useful, std::uint64_t{processors} * kBlocksPerMultiprocessor));
+    return {flow.blocks ? flow.blocks : blocks, threads, 0};
+  }
+
+  Interface interface_;
+  CopyArguments arguments_{};
+  LaunchShape shape_;
+};
+
+}  // namespace
+
+std::unique_ptr<Mover> make_kernel_copy(Session& session, const Flow& flow) {
+  for (const Interface& interface : kInterfaces) {
+    if (flow.interface != interface.name) continue;
+    if (interface.host != flow.executor->is_host())
+      throw Unsupported(flow.interface, "executor",
+                        interface.host ? "this interface runs on a CPU" : "this interface runs on a GPU",
+                        flow.executor->name());
+    return std::make_unique<KernelCopy>(session, flow, interface);
+  }
+  throw Unsupported("interface", "unknown", "there is no interface named '" + flow.interface + "'");
+}
+
+}  // namespace byteways

@@ -1,0 +1,132 @@
+// See mover.hpp.
+#include "movers/mover.hpp"
+
+#include <algorithm>
+
+#include "movers/pattern.hpp"
+
+namespace byteways {
+namespace {
+
+constexpr std::uint64_t kWord = sizeof(std::uint64_t);
+constexpr std::uint64_t kSlotAlignment = 256;      // GPU memory transactions start aligned
+constexpr std::uint64_t kSpoilStrideWords = 8192;  // one word in 64 KiB: cheap, yet no page-sized hole hides
+
+std::uint64_t round_up(std::uint64_t value, std::uint64_t multiple) {
+  return (value + multiple - 1) / multiple * multiple;
+}
+
+}  // namespace
+
+CopyingMover::CopyingMover(Session& session, const Flow& flow)
+    : Mover(*flow.executor), session_(&session), flow_(flow) {
+  if (flow.size_bytes == 0 || flow.size_bytes % kWord != 0)
+    throw Unsupported("size", std::to_string(flow.size_bytes),
+                      "sizes are multiples of 8 bytes, so that every word can be checked");
+  if (flow.source == flow.destination)
+    throw Unsupported("buffers", "overlap", "source and destination are one buffer");
+  const std::uint64_t smaller = std::min(flow.source->bytes(), flow.destination->bytes());
+  if (flow.size_bytes > smaller)
+    throw Error("size", std::to_string(flow.size_bytes),
+                "larger than a buffer of " + std::to_string(smaller) + " bytes");
+  // Powers of two up to the alignment keep the slots contiguous, and a whole rotation is checked in one
+  // launch.
+  const bool packs = kSlotAlignment % flow.size_bytes == 0 && flow.size_bytes >= 16;
+  slots_.stride_bytes = packs ? flow.size_bytes : round_up(flow.size_bytes, kSlotAlignment);
+  const bool cold = flow.source_cold || flow.destination_cold;
+  slots_.count = cold ? std::max<std::uint64_t>(1, smaller / slots_.stride_bytes) : 1;
+}
+
+std::byte* CopyingMover::source_slot(std::uint64_t operation) const {
+  return flow_.source->data() + operation % slots_.count * slots_.stride_bytes;
+}
+
+std::byte* CopyingMover::destination_slot(std::uint64_t operation) const {
+  return flow_.destination->data() + operation % slots_.count * slots_.stride_bytes;
+}
+
+void CopyingMover::prepare(std::uint64_t key) {
+  key_ = key;
+  Agent& source = flow_.source->agent();
+  Agent& destination = flow_.destination->agent();
+  const std::uint64_t words = ((slots_.count - 1) * slots_.stride_bytes + flow_.size_bytes) / kWord;
+  fill(*session_, source, flow_.source->data(), words, key);
+  poison(*session_, destination, flow_.destination->data(), words, 1);
+  source.runtime->synchronize(session_->service_stream(source));
+  destination.runtime->synchronize(session_->service_stream(destination));
+}
+
+void CopyingMover::spoil(std::uint64_t first_operation, std::uint64_t count) {
+  Agent& owner = flow_.destination->agent();
+  const std::uint64_t first = first_operation % slots_.count;
+  const std::uint64_t written = std::min(count, slots_.count);
+  const auto spoil_slots = [&](std::uint64_t slot, std::uint64_t slots) {
+    if (slots == 0) return;
+    // Slots smaller than the stride are spoiled at their first word, one launch for all of them.
+    const std::uint64_t stride = std::min(kSpoilStrideWords, slots_.stride_bytes / kWord);
+    const std::uint64_t words = ((slots - 1) * slots_.stride_bytes + flow_.size_bytes) / kWord;
+    poison(*session_, owner, destination_slot(slot), words, stride);
+  };
+  const std::uint64_t before_wrap = std::min(written, slots_.count - first);
+  spoil_slots(first, before_wrap);
+  spoil_slots(0, written - before_wrap);
+  owner.runtime->synchronize(session_->service_stream(owner));
+}
+
+void CopyingMover::check_range(std::uint64_t first_slot, std::uint64_t count, Verification& verification) {
+  Agent& owner = flow_.destination->agent();
+  const std::uint64_t per_check = contiguous() ? count : 1;
+  for (std::uint64_t slot = first_slot; slot < first_slot + count; slot += per_check) {
+    const std::uint64_t words = per_check * flow_.size_bytes / kWord;
+    const std::uint64_t first_index = slot * slots_.stride_bytes / kWord;
+    // pattern_word(key, index) depends on key + index only, so a shifted key is a shifted index
+    const CheckResult result = check(*session_, owner, destination_slot(slot), words, key_ + first_index);
+    verification.checked_bytes += words * kWord;
+    if (result.bad_count != 0 && verification.ok) {
+      verification.ok = false;
+      verification.first_offset_bytes = slot * slots_.stride_bytes + result.first_bad * kWord;
+      verification.expected = result.expected;
+      verification.got = result.got;
+    }
+    verification.bad_count += result.bad_count;
+  }
+}
+
+Verification CopyingMover::verify(std::uint64_t first_operation, std::uint64_t count) {
+  Verification verification;
+  const std::uint64_t first = first_operation % slots_.count;
+  const std::uint64_t written = std::min(count, slots_.count);
+  const std::uint64_t before_wrap = std::min(written, slots_.count - first);
+  check_range(first, before_wrap, verification);
+  if (written > before_wrap) check_range(0, written - before_wrap, verification);
+  return verification;
+}
+
+void require_access(Session& session, const Flow& flow) {
+  for (Buffer* buffer : {flow.source, flow.destination}) {
+    Agent& owner = buffer->agent();
+    if (flow.executor->is_host()) {
+      if (buffer->allocation().memory() == Memory::device)
+        throw Unsupported("access", flow.interface,
+                          "a CPU thread cannot reach the memory of " + owner.name());
+    } else if (!owner.is_host() && &owner != flow.executor) {
+      const Availability proved = session.prove_peer(*flow.executor, owner);
+      if (!proved.available)
+        throw Unsupported("access", flow.interface, proved.reason, flow.executor->name());
+    } else if (owner.is_host() && !flow.executor->info.pageable_access &&
+               (buffer->allocation().memory() == Memory::pageable ||
+                buffer->allocation().memory() == Memory::hugepage)) {
+      throw Unsupported(
+          "access", flow.interface,
+          "kernels of " + flow.executor->name() + " cannot reach pageable memory on this system");
+    }
+  }
+}
+
+std::unique_ptr<Mover> make_mover(Session& session, const Flow& flow) {
+  if (flow.interface == "copy") return make_copy(session, flow);
+  if (flow.interface == "chase") return make_chase(session, flow);
+  return make_kernel_copy(session, flow);
+}
+
+}  // namespace byteways

@@ -1,0 +1,23 @@
+// Data that proves a transfer: sources hold a counter-based pattern, destinations are poisoned, and the agent
+// that owns a buffer checks every word of it. Nothing here is timed.
+#pragma once
+#include <cstdint>
+
+#include "kernels/arguments.hpp"
+#include "runtimes/session.hpp"
+
+namespace byteways {
+
+inline constexpr std::uint64_t kPoison = 0xBADC0FFEE0DDF00Dull;
+
+// Enqueued on the agent's service stream; the caller synchronises.
+void fill(Session& session, Agent& by, void* data, std::uint64_t words, std::uint64_t key);
+// Overwrites every `stride`-th word.
+void poison(Session& session, Agent& by, void* data, std::uint64_t words, std::uint64_t stride);
+// Compares with what fill(key) wrote; waits for the answer.
+CheckResult check(Session& session, Agent& by, void* data, std::uint64_t words, std::uint64_t key);
+
+// A grid that fills the agent without leaving work items idle.
+LaunchShape full_shape(Agent& agent, const char* kernel, std::uint64_t items);
+
+}  // namespace byteways

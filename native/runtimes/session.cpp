@@ -1,0 +1,159 @@
+// See session.hpp.
+#include "runtimes/session.hpp"
+
+#include <algorithm>
+
+#include "memory/placement.hpp"
+#include "movers/pattern.hpp"
+
+namespace byteways {
+namespace {
+
+constexpr std::uint64_t kProofWords = 8192;
+constexpr std::uint64_t kProofKey = 0x5EED;
+
+}  // namespace
+
+std::string_view memory_name(Memory memory) {
+  switch (memory) {
+    case Memory::pageable:
+      return "pageable";
+    case Memory::hugepage:
+      return "hugepage";
+    case Memory::pinned:
+      return "pinned";
+    case Memory::registered:
+      return "registered";
+    case Memory::managed:
+      return "managed";
+    case Memory::device:
+      return "device";
+  }
+  return "unknown";
+}
+
+Memory memory_from_name(std::string_view name) {
+  for (Memory memory : {Memory::pageable, Memory::hugepage, Memory::pinned, Memory::registered,
+                        Memory::managed, Memory::device})
+    if (memory_name(memory) == name) return memory;
+  throw Unsupported("memory", "unknown", "there is no memory named '" + std::string(name) + "'");
+}
+
+std::map<int, std::uint64_t> Buffer::placement() const {
+  if (allocation_->memory() == Memory::device) return {};
+  return sample_placement(allocation_->data(), allocation_->bytes());
+}
+
+Session::Session(const SessionOptions& options) {
+  runtimes_.push_back(open_host(libraries_));
+  host_ = runtimes_.back().get();
+  clock_ = &host_clock();
+  if (options.gpus)
+    if (auto cuda = open_cuda(options, libraries_)) runtimes_.push_back(std::move(cuda));
+  int cpus = 0, gpus = 0;
+  for (const auto& runtime : runtimes_) {
+    for (int device = 0; device < runtime->device_count(); ++device) {
+      auto agent = std::make_unique<Agent>();
+      agent->runtime = runtime.get();
+      agent->device = device;
+      agent->info = runtime->device(device);
+      agent->info.agent =
+          runtime.get() == host_ ? "cpu" + std::to_string(cpus++) : "gpu" + std::to_string(gpus++);
+      agents_.push_back(std::move(agent));
+    }
+  }
+}
+
+Session::~Session() = default;
+
+Agent& Session::agent(const std::string& name) const {
+  for (const auto& agent : agents_)
+    if (agent->name() == name) return *agent;
+  throw Error("agent", "unknown", "this machine has no agent '" + name + "'");
+}
+
+Runtime* Session::runtime_for(const Agent& agent, Memory memory) const {
+  if (agent.runtime->offers(memory, agent.device).available) return agent.runtime;
+  if (!agent.is_host()) return nullptr;
+  for (const auto& runtime :
+       runtimes_)  // pinned, registered and managed memory of the host is the vendor's to give
+    if (runtime.get() != host_ && memory != Memory::device && runtime->offers(memory, 0).available)
+      return runtime.get();
+  return nullptr;
+}
+
+Availability Session::offers(const Agent& agent, Memory memory) const {
+  if (runtime_for(agent, memory) != nullptr) return {true, {}};
+  return agent.runtime->offers(memory, agent.device);
+}
+
+std::unique_ptr<Buffer> Session::allocate(Agent& agent, Memory memory, std::uint64_t bytes,
+                                          Agent& first_touch) {
+  Runtime* runtime = runtime_for(agent, memory);
+  if (runtime == nullptr)
+    throw Unsupported("allocate", std::string(memory_name(memory)), offers(agent, memory).reason,
+                      agent.name());
+  if (bytes == 0) throw Error("allocate", "size", "a buffer of 0 bytes was asked for", agent.name());
+  const bool own_touch = &agent == &first_touch;
+  const int domain = agent.is_host() && own_touch ? agent.info.numa_domain : -1;
+  const int device = runtime == agent.runtime ? agent.device : 0;
+  auto buffer =
+      std::make_unique<Buffer>(*this, agent, first_touch, runtime->allocate(memory, device, bytes, domain));
+  fill(*this, first_touch, buffer->data(), bytes / sizeof(std::uint64_t), 0);
+  first_touch.runtime->synchronize(service_stream(first_touch));
+  return buffer;
+}
+
+Availability Session::prove_peer(Agent& executor, Agent& owner) {
+  if (&executor == &owner) return {true, {}};
+  const auto known = peers_.find({&executor, &owner});
+  if (known != peers_.end()) return known->second;
+  const auto prove = [&]() -> Availability {
+    if (executor.runtime != owner.runtime)
+      return {false, executor.name() + " and " + owner.name() + " belong to different runtimes"};
+    const Availability enabled = executor.runtime->enable_peer(executor.device, owner.device);
+    if (!enabled.available) return enabled;
+    const auto buffer = allocate(owner, Memory::device, kProofWords * sizeof(std::uint64_t), owner);
+    poison(*this, owner, buffer->data(), kProofWords, 1);
+    owner.runtime->synchronize(service_stream(owner));
+    fill(*this, executor, buffer->data(), kProofWords, kProofKey);
+    executor.runtime->synchronize(service_stream(executor));
+    const CheckResult written = check(*this, owner, buffer->data(), kProofWords, kProofKey);
+    if (written.bad_count != 0)
+      return {false, "peer access was granted, but " + std::to_string(written.bad_count) + " of " +
+                         std::to_string(kProofWords) + " words that " + executor.name() +
+                         " wrote did not arrive"};
+    const CheckResult read = check(*this, executor, buffer->data(), kProofWords, kProofKey);
+    if (read.bad_count != 0)
+      return {false, "peer access was granted, but " + executor.name() + " reads other words than " +
+                         owner.name() + " holds (" + std::to_string(read.bad_count) + " of " +
+                         std::to_string(kProofWords) + ")"};
+    return {true, {}};
+  };
+  return peers_[{&executor, &owner}] = prove();
+}
+
+Session::Service& Session::service(Agent& agent) {
+  Service& service = services_[&agent];
+  if (service.stream == nullptr) {
+    service.stream = agent.runtime->create_stream(agent.device);
+    service.own = agent.runtime->allocate(agent.is_host() ? Memory::pageable : Memory::device, agent.device,
+                                          kScratchBytes, -1);
+    service.shared = agent.runtime->allocate(agent.is_host() ? Memory::pageable : Memory::pinned,
+                                             agent.device, kScratchBytes, -1);
+    std::fill_n(service.shared->data(), kScratchBytes, std::byte{0});
+  }
+  return service;
+}
+
+Stream& Session::service_stream(Agent& agent) { return *service(agent).stream; }
+std::byte* Session::own_scratch(Agent& agent) { return service(agent).own->data(); }
+std::byte* Session::shared_scratch(Agent& agent) { return service(agent).shared->data(); }
+
+unsigned int* Session::gate_word(Agent& agent) {
+  for (const auto& first : agents_)
+    if (first->runtime == agent.runtime) return reinterpret_cast<unsigned int*>(shared_scratch(*first));
+  throw Error("gate", "agent", "the agent belongs to another session", agent.name());
+}
+
+}  // namespace byteways

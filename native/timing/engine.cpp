@@ -1,0 +1,90 @@
+// See engine.hpp.
+#include "timing/engine.hpp"
+
+#include <algorithm>
+#include <atomic>
+
+#include "kernels/arguments.hpp"
+
+namespace byteways {
+namespace {
+
+constexpr std::uint64_t kWordOffset = 256, kRunningOffset = 512;  // in the shared scratch page
+constexpr double kStartLimitNs = 1e8;  // for all blocks of the spinning kernel to be running
+constexpr double kPatience = 8;        // times the copy's usual duration before it counts as held up
+constexpr double kLeastPatienceNs = 2e7;
+
+// Holds every multiprocessor of a device; releases them when it goes out of scope.
+class Occupation {
+ public:
+  Occupation(Session& session, Agent& agent)
+      : agent_(&agent),
+        stream_(agent.runtime->create_stream(agent.device)),
+        word_(reinterpret_cast<unsigned int*>(session.shared_scratch(agent) + kWordOffset)),
+        running_(reinterpret_cast<unsigned int*>(session.shared_scratch(agent) + kRunningOffset)) {
+    const KernelInfo info = agent.runtime->kernel_info(agent.device, "occupy");
+    blocks_ =
+        static_cast<unsigned>(agent.info.multiprocessors) * std::max(1u, info.blocks_per_multiprocessor);
+    std::atomic_ref(*running_).store(0);
+    const OccupyArguments arguments{word_, std::atomic_ref(*word_).load() + 1, running_};
+    agent.runtime->launch(agent.device, "occupy", {blocks_, info.max_threads, 0}, &arguments,
+                          sizeof arguments, *stream_);
+  }
+  ~Occupation() { release(); }
+  Occupation(const Occupation&) = delete;
+  Occupation& operator=(const Occupation&) = delete;
+
+  bool complete() const { return std::atomic_ref(*running_).load() == blocks_; }
+  void release() {
+    if (released_) return;
+    released_ = true;
+    std::atomic_ref(*word_).fetch_add(1, std::memory_order_release);
+    try {
+      agent_->runtime->synchronize(*stream_);
+    } catch (const Error&) {  // reported by the next call on this device
+    }
+  }
+
+ private:
+  Agent* agent_;
+  std::unique_ptr<Stream> stream_;
+  unsigned int* word_;
+  unsigned int* running_;
+  unsigned blocks_ = 0;
+  bool released_ = false;
+};
+
+template <class Condition>
+bool wait_until(Session& session, double limit_ns, Condition condition) {
+  const Nanoseconds begin = session.clock().now();
+  while (!condition())
+    if (static_cast<double>(session.clock().now() - begin) > limit_ns) return false;
+  return true;
+}
+
+}  // namespace
+
+EngineFinding observe_engine(Session& session, Lane& lane) {
+  if (!lane.mover->engine().empty()) return {lane.mover->engine(), lane.mover->engine_evidence()};
+  if (lane.blocking)
+    return {
+        "staged",
+        "the call did not return while its queue was held: the driver copies through a buffer of its own"};
+  Agent& agent = lane.agent();
+  const Availability offered = agent.runtime->offers_kernel(agent.device, "occupy");
+  if (!offered.available) return {"unknown", "the multiprocessors could not be held: " + offered.reason};
+  Occupation occupation(session, agent);
+  if (!wait_until(session, kStartLimitNs, [&] { return occupation.complete(); }))
+    return {"unknown", "not all multiprocessors could be held: something else is running on " + agent.name()};
+  lane.mover->enqueue(*lane.stream, lane.take(1), 1);
+  lane.runtime().record(*lane.end, *lane.stream);
+  const double patience = std::max(kLeastPatienceNs, kPatience * lane.operation_ns);
+  const bool done = wait_until(session, patience, [&] { return lane.runtime().finished(*lane.end); });
+  occupation.release();
+  lane.runtime().synchronize(*lane.stream);
+  if (done)
+    return {"copy-engine", "completed while a spinning kernel held every multiprocessor of " + agent.name()};
+  return {"kernel", "did not complete while a spinning kernel held every multiprocessor of " + agent.name()};
+}
+
+}  // namespace byteways

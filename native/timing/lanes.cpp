@@ -1,0 +1,135 @@
+// See lanes.hpp.
+#include "timing/lanes.hpp"
+
+#include <algorithm>
+#include <cmath>
+
+#include "timing/measure.hpp"
+
+namespace byteways {
+namespace {
+
+constexpr double kTicksPerSample = 500;  // resolution then adds at most 0.2 % to a sample
+constexpr std::uint64_t kSlopeBelowBytes = 64
+                                           << 10;  // below it the fixed cost of a batch shows in the figure
+constexpr double kChaseSlopeBelowNs = 2e6;         // a launch of about 3 µs is 0.15 % of longer walks
+constexpr std::uint64_t kLeastChaseSteps = 5000;   // 20 samples make the 10^5 steps that a figure needs
+constexpr double kSteadyWithin = 0.02;
+constexpr int kSteadyRuns = 3, kMostWarmUpRuns = 24;
+constexpr double kWarmUpShare = 0.2;  // of the time budget
+constexpr double kLearnTimeoutNs = 1e8;
+constexpr double kUnseenGrowth = 16;  // never grow a batch further than this on one measurement
+
+}  // namespace
+
+void learn_lane(Session& session, Lane& lane, Gate* gate, const MeasureOptions& options) {
+  const auto run_one = [&] {
+    lane.runtime().record(*lane.begin, *lane.stream);
+    lane.mover->enqueue(*lane.stream, lane.take(1), 1);
+    lane.runtime().record(*lane.end, *lane.stream);
+  };
+  run_one();  // loads kernels, makes first connections; nothing is held yet
+  lane.runtime().synchronize(*lane.stream);
+  if (gate != nullptr) {
+    const double timeout = std::min(kLearnTimeoutNs, options.gate_timeout_s * 1e9);
+    gate->shut(static_cast<Nanoseconds>(timeout));
+    gate->hold(lane.agent(), *lane.stream);
+    run_one();
+    lane.blocking = !gate->open();
+    lane.runtime().synchronize(*lane.stream);
+  }
+  const Nanoseconds before = session.clock().now();
+  run_one();
+  lane.runtime().synchronize(*lane.stream);
+  const Nanoseconds after = session.clock().now();
+  lane.operation_ns = lane.blocking ? static_cast<double>(after - before)
+                                    : std::max(1.0, lane.runtime().elapsed_ns(*lane.begin, *lane.end));
+}
+
+SingleSampler::SingleSampler(Session& session, Lane& lane, Gate* gate, const MeasureOptions& options)
+    : session_(&session), lane_(&lane), gate_(gate), options_(&options) {
+  gated_ = gate != nullptr;
+}
+
+double SingleSampler::time_batch(std::uint64_t count) {
+  Runtime& runtime = lane_->runtime();
+  if (lane_->blocking) {  // the call does the work: the caller's clock is the one that sees it
+    const Nanoseconds before = session_->clock().now();
+    lane_->mover->enqueue(*lane_->stream, lane_->take(count), count);
+    runtime.synchronize(*lane_->stream);
+    return static_cast<double>(session_->clock().now() - before);
+  }
+  const bool hold = gate_ != nullptr && gated_;
+  if (hold) {
+    gate_->shut(static_cast<Nanoseconds>(options_->gate_timeout_s * 1e9));
+    gate_->hold(lane_->agent(), *lane_->stream);
+  }
+  runtime.record(*lane_->begin, *lane_->stream);
+  lane_->mover->enqueue(*lane_->stream, lane_->take(count), count);
+  runtime.record(*lane_->end, *lane_->stream);
+  if (hold && !gate_->open()) gated_ = false;
+  runtime.synchronize(*lane_->end);
+  return runtime.elapsed_ns(*lane_->begin, *lane_->end);
+}
+
+std::uint64_t SingleSampler::most_operations() const {
+  if (!options_->cap_depth) return UINT64_MAX / 4;
+  if (lane_->mover->queue_entries(2) == lane_->mover->queue_entries(1)) return UINT64_MAX / 4;
+  const std::uint64_t depth = lane_->runtime().queue_depth(lane_->agent().device);
+  return std::max<std::uint64_t>(1,
+                                 (depth - 3) / (slope_ ? 2 : 1));  // the gate and two events take places too
+}
+
+void SingleSampler::choose_batch() {
+  const bool chase = lane_->mover->bytes_per_operation() == 0;
+  slope_ = chase || lane_->mover->bytes_per_operation() < kSlopeBelowBytes;
+  const std::uint64_t most = most_operations();
+  if (options_->batch != 0) {
+    batch_ = std::min(options_->batch, most);
+    return;
+  }
+  const double wanted = kTicksPerSample * lane_->runtime().timer_resolution_ns(lane_->agent().device);
+  batch_ = chase ? kLeastChaseSteps : 1;
+  double time = time_batch(batch_);
+  while (time < wanted && batch_ < most) {
+    const double growth = std::clamp(1.2 * wanted / std::max(time, 1.0), 2.0, kUnseenGrowth);
+    batch_ = std::min(most, static_cast<std::uint64_t>(std::ceil(static_cast<double>(batch_) * growth)));
+    time = time_batch(batch_);
+  }
+  if (chase && time > kChaseSlopeBelowNs) slope_ = false;
+  lane_->operation_ns = time / static_cast<double>(batch_);
+}
+
+void SingleSampler::warm_up() {
+  learn_lane(*session_, *lane_, gate_, *options_);
+  if (lane_->blocking) gated_ = false;
+  choose_batch();
+  const Nanoseconds until =
+      session_->clock().now() + static_cast<Nanoseconds>(kWarmUpShare * options_->budget_s * 1e9);
+  double before = time_batch(batch_);
+  for (int run = 0, steady = 0;
+       run < kMostWarmUpRuns && steady < kSteadyRuns && session_->clock().now() < until; ++run) {
+    const double now = time_batch(batch_);
+    steady = std::abs(now - before) <= kSteadyWithin * before ? steady + 1 : 0;
+    before = now;
+  }
+}
+
+double SingleSampler::sample() {
+  const double once = time_batch(batch_);
+  if (!slope_) return once / static_cast<double>(batch_);
+  const double twice = time_batch(2 * batch_);
+  if (twice <= once)
+    return twice / static_cast<double>(2 * batch_);  // disturbed: an upper bound instead of nonsense
+  return (twice - once) / static_cast<double>(batch_);
+}
+
+std::uint64_t SingleSampler::operations(const Lane&) const { return slope_ ? 3 * batch_ : batch_; }
+
+bool SingleSampler::double_batch() {
+  if (options_->batch != 0 || 2 * batch_ > most_operations()) return false;
+  batch_ *= 2;
+  return true;
+}
+
+}  // namespace byteways

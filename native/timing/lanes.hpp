@@ -1,0 +1,79 @@
+// A lane is a mover with a queue of its own and what its warm-up taught about it. One lane alone is timed by
+// events around a batch; lanes together run through a common window (window.hpp).
+#pragma once
+#include <cstdint>
+#include <memory>
+#include <vector>
+
+#include "movers/mover.hpp"
+#include "timing/gate.hpp"
+
+namespace byteways {
+
+struct Lane {
+  std::unique_ptr<Mover> mover;
+  std::shared_ptr<Stream> stream;  // flows that were asked to share one do
+  std::unique_ptr<Event> begin, end;
+  std::vector<std::unique_ptr<Event>> marks;
+  bool blocking = false;             // its enqueue does not return while the queue is held
+  std::uint64_t next_operation = 0;  // operations are numbered on, so that cold buffers rotate
+  double operation_ns = 0;           // alone, back to back
+
+  Agent& agent() const { return mover->executor(); }
+  Runtime& runtime() const { return *mover->executor().runtime; }
+  std::uint64_t take(std::uint64_t count) {
+    next_operation += count;
+    return next_operation - count;
+  }
+};
+
+// One sample at a time of whatever a case runs; warm-up first.
+class Sampler {
+ public:
+  virtual ~Sampler() = default;
+  // Warms up until steady and chooses the batch.
+  virtual void warm_up() = 0;
+  // Time of one operation (of every flow, when several) in ns. Advances the lanes.
+  virtual double sample() = 0;
+  // Operations that the next sample() will run on a lane.
+  virtual std::uint64_t operations(const Lane& lane) const = 0;
+  // Doubles the batch where the queue allows it; false when it does not.
+  virtual bool double_batch() = 0;
+
+  std::uint64_t batch() const { return batch_; }
+  bool slope() const { return slope_; }
+  bool gated() const { return gated_; }
+
+ protected:
+  std::uint64_t batch_ = 1;
+  bool slope_ = false;
+  bool gated_ = true;
+};
+
+struct MeasureOptions;
+
+// Runs one lane's batch and returns its time in ns.
+class SingleSampler final : public Sampler {
+ public:
+  SingleSampler(Session& session, Lane& lane, Gate* gate, const MeasureOptions& options);
+  void warm_up() override;
+  double sample() override;
+  std::uint64_t operations(const Lane& lane) const override;
+  bool double_batch() override;
+
+ private:
+  double time_batch(std::uint64_t count);
+  void choose_batch();
+  std::uint64_t most_operations() const;
+
+  Session* session_;
+  Lane* lane_;
+  Gate* gate_;
+  const MeasureOptions* options_;
+};
+
+// Finds out, on one operation, whether enqueueing blocks while the queue is held, and its first-order time.
+// Without a gate every lane counts as not blocking.
+void learn_lane(Session& session, Lane& lane, Gate* gate, const MeasureOptions& options);
+
+}  // namespace byteways

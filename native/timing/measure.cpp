@@ -1,0 +1,243 @@
+// See measure.hpp.
+#include "timing/measure.hpp"
+
+#include <algorithm>
+#include <map>
+#include <set>
+
+#include "timing/engine.hpp"
+#include "timing/window.hpp"
+
+namespace byteways {
+namespace {
+
+constexpr std::uint64_t kLeastSamples = 3;
+constexpr double kVerificationShare = 0.4;  // of the budget that checking every sample may cost
+constexpr double kExpectedSamples = 45;     // looks at 20 and 30, one confirmation
+constexpr double kCorrelatedAbove = 0.6;    // one doubling of the batch is tried beyond it
+
+// Which operations of a lane ran since its data was prepared.
+struct Span {
+  std::uint64_t first = 0;
+};
+
+class CaseRun {
+ public:
+  CaseRun(Session& session, const std::vector<Flow>& flows, const MeasureOptions& options)
+      : session_(session), options_(options) {
+    if (flows.empty()) throw Error("measure", "flows", "a case needs at least one flow");
+    for (const Flow& flow : flows) add_lane(flow);
+    if (options.gate) {
+      Agent* owner = &lanes_.front().agent();
+      for (const Lane& lane : lanes_)
+        if (!lane.agent().is_host())
+          owner = &lane.agent();  // a GPU's flag is visible to the host, not vice versa
+      gate_ = std::make_unique<Gate>(session, *owner);
+    }
+    if (lanes_.size() == 1) {
+      sampler_ = std::make_unique<SingleSampler>(session, lanes_.front(), gate_.get(), options_);
+    } else {
+      auto window = std::make_unique<WindowSampler>(session, lanes_, gate_.get(), options_);
+      window_ = window.get();
+      sampler_ = std::move(window);
+    }
+  }
+
+  Measurement run() {
+    lanes_.front().runtime().bind_thread_near(lanes_.front().agent().device);
+    prepare();
+    sampler_->warm_up();
+    find_engine();
+    decide_verification();
+    sample_all();
+    if (measurement_.samples_ns.size() >= 2 && correlated() && session_.clock().now() < halfway_ &&
+        sampler_->double_batch()) {
+      measurement_.samples_ns.clear();
+      if (window_ != nullptr) window_->forget();
+      sample_all();
+    }
+    conclude();
+    return std::move(measurement_);
+  }
+
+ private:
+  void add_lane(const Flow& flow) {
+    Lane lane;
+    lane.mover = make_mover(session_, flow);
+    Runtime& runtime = *flow.executor->runtime;
+    if (flow.stream >= 0) {
+      auto& shared = shared_streams_[{flow.executor, flow.stream}];
+      if (shared == nullptr) shared = runtime.create_stream(flow.executor->device);
+      lane.stream = shared;
+    } else {
+      lane.stream = runtime.create_stream(flow.executor->device);
+    }
+    lane.begin = runtime.create_event(flow.executor->device);
+    lane.end = runtime.create_event(flow.executor->device);
+    lanes_.push_back(std::move(lane));
+    spans_.emplace_back();
+  }
+
+  // New data everywhere; rotation starts at slot 0, which filling has long driven out of the caches.
+  void prepare() {
+    ++preparations_;
+    for (std::size_t k = 0; k < lanes_.size(); ++k) {
+      Lane& lane = lanes_[k];
+      lane.mover->prepare((options_.key << 20) + (preparations_ << 8) + k);
+      const std::uint64_t rotation = lane.mover->rotation();
+      lane.next_operation = (lane.next_operation + rotation - 1) / rotation * rotation;
+      spans_[k].first = lane.next_operation;
+    }
+  }
+
+  bool verify() {
+    bool good = true;
+    measurement_.flows.resize(lanes_.size());
+    for (std::size_t k = 0; k < lanes_.size(); ++k) {
+      Lane& lane = lanes_[k];
+      const Verification result = lane.mover->verify(spans_[k].first, lane.next_operation - spans_[k].first);
+      Verification& total = measurement_.flows[k].verification;
+      const std::uint64_t checked = total.checked_bytes + result.checked_bytes;
+      if (total.ok) total = result;
+      total.checked_bytes = checked;
+      good = good && result.ok;
+    }
+    return good;
+  }
+
+  void find_engine() {
+    std::set<std::string> engines, evidence;
+    for (Lane& lane : lanes_) {
+      const EngineFinding finding = observe_engine(session_, lane);
+      engines.insert(finding.engine);
+      evidence.insert(finding.evidence);
+    }
+    const auto join = [](const std::set<std::string>& parts, const char* between) {
+      std::string text;
+      for (const std::string& part : parts) text += (text.empty() ? "" : between) + part;
+      return text;
+    };
+    measurement_.engine = join(engines, " + ");
+    measurement_.engine_evidence = join(evidence, "; ");
+  }
+
+  // Checks the warm-up, and learns from it what checking costs.
+  void decide_verification() {
+    const Nanoseconds before = session_.clock().now();
+    warm_up_good_ = verify();
+    const bool chase = lanes_.front().mover->bytes_per_operation() == 0;
+    if (chase) {  // the end of each walk proves it, at no cost worth mentioning
+      measurement_.verified_every_sample = true;
+      return;
+    }
+    prepare();
+    const auto cost = static_cast<double>(session_.clock().now() - before);
+    measurement_.verified_every_sample =
+        cost * kExpectedSamples <= kVerificationShare * options_.budget_s * 1e9;
+  }
+
+  void sample_all() {
+    measurement_.verified = warm_up_good_;
+    const Nanoseconds begin = session_.clock().now();
+    const auto budget = static_cast<Nanoseconds>(options_.budget_s * 1e9);
+    halfway_ = begin + budget / 2;
+    StoppingRule rule(options_.precision);
+    std::vector<double>& samples = measurement_.samples_ns;
+    const bool chase = lanes_.front().mover->bytes_per_operation() == 0;
+    const bool every = measurement_.verified_every_sample;
+    while (measurement_.verified && samples.size() < options_.max_samples) {
+      if (every && !chase && !samples.empty()) {
+        prepare();
+      } else if (!every) {
+        for (Lane& lane : lanes_) lane.mover->spoil(lane.next_operation, sampler_->operations(lane));
+      }
+      samples.push_back(sampler_->sample());
+      if (every) measurement_.verified = verify();
+      if (rule.enough(samples)) break;
+      if (samples.size() >= kLeastSamples && session_.clock().now() - begin >= budget) break;
+    }
+    if (!every) measurement_.verified = verify() && measurement_.verified;
+  }
+
+  bool correlated() const { return rank_autocorrelation(measurement_.samples_ns) > kCorrelatedAbove; }
+
+  void conclude() {
+    Measurement& m = measurement_;
+    m.time_ns = summarize(m.samples_ns);
+    m.batch = sampler_->batch();
+    m.slope = sampler_->slope();
+    m.gated = sampler_->gated();
+    std::set<std::string> clocks;
+    for (const Lane& lane : lanes_) {
+      clocks.insert(lane.blocking ? std::string("host-clock") : std::string(lane.runtime().timed_by()));
+      m.timer_resolution_ns =
+          std::max(m.timer_resolution_ns, lane.runtime().timer_resolution_ns(lane.agent().device));
+      m.distinct_source_bytes += lane.mover->distinct_source_bytes();
+      m.distinct_destination_bytes += lane.mover->distinct_destination_bytes();
+    }
+    for (const std::string& clock : clocks) m.timed_by += (m.timed_by.empty() ? "" : " + ") + clock;
+    m.flows.resize(lanes_.size());
+    for (std::size_t k = 0; k < lanes_.size(); ++k) m.flows[k].shape = lanes_[k].mover->shape();
+    if (m.samples_ns.empty()) return;  // corrupt before the first sample
+    if (window_ != nullptr)
+      conclude_window();
+    else if (const std::uint64_t bytes = lanes_.front().mover->bytes_per_operation())
+      m.flows[0].bytes_per_s = m.flows[0].whole_bytes_per_s =
+          static_cast<double>(bytes) / m.time_ns.median * 1e9;
+    add_warnings();
+  }
+
+  void conclude_window() {
+    Measurement& m = measurement_;
+    const auto over_samples = [&](auto value) {
+      std::vector<double> values;
+      for (const WindowSample& sample : window_->samples()) values.push_back(value(sample));
+      return median(std::move(values));
+    };
+    m.clock_alignment_ns = window_->alignment_ns();
+    m.window_ns = over_samples([](const WindowSample& s) { return s.window_ns; });
+    m.whole_ns = over_samples([](const WindowSample& s) { return s.whole_ns; });
+    double together = 0, alone = 0;
+    for (std::size_t k = 0; k < lanes_.size(); ++k) {
+      FlowResult& flow = m.flows[k];
+      flow.bytes_per_s = over_samples([k](const WindowSample& s) { return s.rates[k]; });
+      flow.whole_bytes_per_s = over_samples([k](const WindowSample& s) { return s.whole_rates[k]; });
+      flow.start_skew_ns = over_samples([k](const WindowSample& s) { return s.skews[k]; });
+      together += flow.whole_bytes_per_s;
+      alone += over_samples([k](const WindowSample& s) { return s.own_rates[k]; });
+    }
+    constexpr double kSerialisedBelow = 0.5;
+    if (over_samples([](const WindowSample& s) { return s.overlap; }) < kSerialisedBelow)
+      m.warnings.push_back({"serialised", together, alone, "bytes/s"});
+  }
+
+  void add_warnings() {
+    Measurement& m = measurement_;
+    const double half_width = 0.5 * (m.time_ns.ci95.high - m.time_ns.ci95.low) / m.time_ns.median;
+    if (half_width > options_.precision) m.warnings.push_back({"noisy", half_width, options_.precision, "1"});
+    for (const SeriesWarning& warning : series_warnings(m.samples_ns))
+      m.warnings.push_back({warning.id, warning.observed, warning.required, "1"});
+    if (options_.gate && !m.gated) m.warnings.push_back({"ungated", 0, 1, "1"});
+  }
+
+  Session& session_;
+  MeasureOptions options_;
+  std::vector<Lane> lanes_;
+  std::vector<Span> spans_;
+  std::map<std::pair<Agent*, int>, std::shared_ptr<Stream>> shared_streams_;
+  std::unique_ptr<Gate> gate_;
+  std::unique_ptr<Sampler> sampler_;
+  WindowSampler* window_ = nullptr;  // the sampler, when flows are concurrent
+  std::uint64_t preparations_ = 0;
+  bool warm_up_good_ = true;
+  Nanoseconds halfway_ = 0;
+  Measurement measurement_;
+};
+
+}  // namespace
+
+Measurement measure(Session& session, const std::vector<Flow>& flows, const MeasureOptions& options) {
+  return CaseRun(session, flows, options).run();
+}
+
+}  // namespace byteways

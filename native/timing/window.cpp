@@ -1,0 +1,263 @@
+// See window.hpp.
+#include "timing/window.hpp"
+
+#include <algorithm>
+#include <atomic>
+#include <cmath>
+#include <exception>
+#include <thread>
+
+#include "timing/measure.hpp"
+
+namespace byteways {
+namespace {
+
+constexpr std::uint64_t kMostMarks = 16;
+constexpr std::uint64_t kLeastOperations = 2;
+constexpr double kLeastWindowNs = 2e6;  // alignment of the clocks (about 10 µs) is then 0.5 % at the edges
+constexpr double kAlignmentsPerWindow = 200;
+constexpr int kAnchorTries = 3;
+constexpr int kBalanceRuns = 3;
+constexpr double kDisturberStretch = 1.5;  // disturbers go on until the measured flow has ended
+constexpr double kSerialisedBelow = 0.5;   // share of the shortest lane in which all lanes ran
+
+}  // namespace
+
+double Trace::progress(double t) const {
+  if (t <= start) return 0;
+  double from_time = start, from_count = 0;
+  for (std::size_t k = 0; k < marks.size(); ++k) {
+    const auto count = static_cast<double>(operations[k]);
+    if (t <= marks[k]) {
+      const double length = marks[k] - from_time;
+      return length > 0 ? from_count + (count - from_count) * (t - from_time) / length : count;
+    }
+    from_time = marks[k];
+    from_count = count;
+  }
+  return from_count;
+}
+
+WindowSample evaluate(const std::vector<Trace>& traces, const std::vector<std::uint64_t>& bytes) {
+  WindowSample sample;
+  double first = traces[0].start, opens = first, closes = traces[0].end(), last = closes;
+  double shortest = traces[0].end() - traces[0].start;
+  for (const Trace& trace : traces) {
+    first = std::min(first, trace.start);
+    opens = std::max(opens, trace.start);
+    closes = std::min(closes, trace.end());
+    last = std::max(last, trace.end());
+    shortest = std::min(shortest, trace.end() - trace.start);
+  }
+  sample.window_ns = closes - opens;
+  sample.whole_ns = last - first;
+  sample.overlap = shortest > 0 ? std::max(0.0, sample.window_ns / shortest) : 0;
+  for (std::size_t k = 0; k < traces.size(); ++k) {
+    const Trace& trace = traces[k];
+    const auto size = static_cast<double>(bytes[k]);
+    const double total = size * static_cast<double>(trace.operations.back());
+    sample.whole_rates.push_back(total / sample.whole_ns * 1e9);
+    sample.own_rates.push_back(total / (trace.end() - trace.start) * 1e9);
+    sample.skews.push_back(trace.start - first);
+    sample.rates.push_back(sample.overlap < kSerialisedBelow
+                               ? sample.whole_rates.back()
+                               : size * (trace.progress(closes) - trace.progress(opens)) / sample.window_ns *
+                                     1e9);
+  }
+  return sample;
+}
+
+WindowSampler::WindowSampler(Session& session, std::vector<Lane>& lanes, Gate* gate,
+                             const MeasureOptions& options)
+    : session_(&session),
+      lanes_(&lanes),
+      gate_(gate),
+      options_(&options),
+      counts_(lanes.size(), kLeastOperations) {
+  gated_ = gate != nullptr;
+}
+
+std::uint64_t WindowSampler::most_operations(const Lane& lane) const {
+  if (!options_->cap_depth) return UINT64_MAX / 4;
+  if (lane.mover->queue_entries(2) == lane.mover->queue_entries(1)) return UINT64_MAX / 4;
+  std::uint64_t sharing = 0;  // lanes of one stream share its depth
+  for (const Lane& other : *lanes_) sharing += other.stream == lane.stream;
+  const std::uint64_t depth = lane.runtime().queue_depth(lane.agent().device) / sharing;
+  return std::max(kLeastOperations, depth - kMostMarks - 3);
+}
+
+double WindowSampler::window_wanted() const {
+  double wanted = std::max(kLeastWindowNs, kAlignmentsPerWindow * alignment_ns_);
+  for (const Lane& lane : *lanes_) wanted = std::max(wanted, kLeastOperations * lane.operation_ns);
+  return wanted * stretch_;
+}
+
+void WindowSampler::anchor() {
+  alignment_ns_ = 0;
+  for (Lane& lane : *lanes_) {
+    Anchor& anchor = anchors_[{&lane.runtime(), lane.agent().device}];
+    if (anchor.event == nullptr) anchor.event = lane.runtime().create_event(lane.agent().device);
+    double best = -1;
+    for (int attempt = 0; attempt < kAnchorTries; ++attempt) {
+      auto event = lane.runtime().create_event(lane.agent().device);
+      const Nanoseconds before = session_->clock().now();
+      lane.runtime().record(*event, session_->service_stream(lane.agent()));
+      while (!lane.runtime().finished(*event)) {
+      }
+      const Nanoseconds after = session_->clock().now();
+      const auto doubt = 0.5 * static_cast<double>(after - before);
+      if (best >= 0 && doubt >= best) continue;
+      best = doubt;
+      anchor.event = std::move(event);
+      anchor.host_ns = 0.5 * (static_cast<double>(before) + static_cast<double>(after));
+    }
+    alignment_ns_ = std::max(alignment_ns_, best);
+  }
+}
+
+void WindowSampler::enqueue_lane(std::size_t index, std::vector<double>& host_marks) {
+  Lane& lane = (*lanes_)[index];
+  const std::uint64_t count = counts_[index], marks = std::min(count, kMostMarks);
+  while (lane.marks.size() < marks) lane.marks.push_back(lane.runtime().create_event(lane.agent().device));
+  if (lane.blocking)
+    host_marks.push_back(static_cast<double>(session_->clock().now()));
+  else
+    lane.runtime().record(*lane.begin, *lane.stream);
+  for (std::uint64_t mark = 0, done = 0; mark < marks; ++mark) {
+    const std::uint64_t upto = count * (mark + 1) / marks;
+    lane.mover->enqueue(*lane.stream, lane.take(upto - done), upto - done);
+    done = upto;
+    if (lane.blocking) {
+      lane.runtime().synchronize(*lane.stream);
+      host_marks.push_back(static_cast<double>(session_->clock().now()));
+    } else {
+      lane.runtime().record(*lane.marks[mark], *lane.stream);
+    }
+  }
+}
+
+void WindowSampler::run_gated() {
+  std::vector<double> unused;
+  gate_->shut(static_cast<Nanoseconds>(options_->gate_timeout_s * 1e9));
+  for (std::size_t k = 0; k < lanes_->size(); ++k) {
+    gate_->hold((*lanes_)[k].agent(), *(*lanes_)[k].stream);
+    enqueue_lane(k, unused);
+  }
+  if (!gate_->open()) gated_ = false;
+}
+
+std::vector<std::vector<double>> WindowSampler::run_threads() {
+  std::vector<std::vector<double>> host_marks(lanes_->size());
+  std::vector<std::exception_ptr> failures(lanes_->size());
+  std::atomic<std::size_t> waiting{lanes_->size()};
+  std::vector<std::thread> threads;
+  for (std::size_t k = 0; k < lanes_->size(); ++k) {
+    threads.emplace_back([&, k] {
+      Agent& agent = (*lanes_)[k].agent();
+      agent.runtime->bind_thread_near(agent.device);
+      waiting.fetch_sub(1);
+      while (waiting.load() != 0) std::this_thread::yield();
+      try {
+        enqueue_lane(k, host_marks[k]);
+      } catch (...) {
+        failures[k] = std::current_exception();
+      }
+    });
+  }
+  for (std::thread& thread : threads) thread.join();
+  for (const std::exception_ptr& failure : failures)
+    if (failure) std::rethrow_exception(failure);
+  return host_marks;
+}
+
+std::vector<Trace> WindowSampler::run() {
+  anchor();
+  bool blocking = false;
+  for (const Lane& lane : *lanes_) blocking |= lane.blocking;
+  std::vector<std::vector<double>> host_marks(lanes_->size());
+  if (blocking || !gated_ || gate_ == nullptr) {
+    gated_ = false;
+    host_marks = run_threads();
+  } else {
+    run_gated();
+  }
+  std::vector<Trace> traces(lanes_->size());
+  for (std::size_t k = 0; k < lanes_->size(); ++k) {
+    Lane& lane = (*lanes_)[k];
+    Runtime& runtime = lane.runtime();
+    runtime.synchronize(*lane.stream);
+    const Anchor& anchor = anchors_.at({&runtime, lane.agent().device});
+    const auto when = [&](Event& event) { return anchor.host_ns + runtime.elapsed_ns(*anchor.event, event); };
+    const std::uint64_t marks = std::min(counts_[k], kMostMarks);
+    traces[k].start = lane.blocking ? host_marks[k][0] : when(*lane.begin);
+    for (std::uint64_t mark = 0; mark < marks; ++mark) {
+      traces[k].marks.push_back(lane.blocking ? host_marks[k][mark + 1] : when(*lane.marks[mark]));
+      traces[k].operations.push_back(counts_[k] * (mark + 1) / marks);
+    }
+  }
+  return traces;
+}
+
+void WindowSampler::balance(double window_ns, const std::vector<double>& operations_per_ns) {
+  for (std::size_t k = 0; k < lanes_->size(); ++k) {
+    const double stretch = options_->interference && k > 0 ? kDisturberStretch : 1;
+    const double wanted = std::ceil(stretch * window_ns * operations_per_ns[k]);
+    const std::uint64_t most = most_operations((*lanes_)[k]);
+    counts_[k] = std::clamp(static_cast<std::uint64_t>(std::max(wanted, 1.0)), kLeastOperations, most);
+  }
+}
+
+void WindowSampler::warm_up() {
+  std::vector<double> speeds;
+  for (Lane& lane : *lanes_) {
+    learn_lane(*session_, lane, gate_, *options_);
+    speeds.push_back(1 / lane.operation_ns);
+  }
+  anchor();
+  balance(window_wanted(), speeds);
+  for (int run_number = 0; run_number < kBalanceRuns; ++run_number) {
+    const std::vector<Trace> traces = run();
+    double shortest = -1;  // a lane whose queue is full cannot last longer: the others end with it
+    for (std::size_t k = 0; k < traces.size(); ++k) {
+      const double length = traces[k].end() - traces[k].start;
+      speeds[k] = static_cast<double>(counts_[k]) / length;
+      const double longest = static_cast<double>(most_operations((*lanes_)[k])) / speeds[k];
+      shortest = shortest < 0 ? longest : std::min(shortest, longest);
+      (*lanes_)[k].operation_ns = length / static_cast<double>(counts_[k]);
+    }
+    balance(std::min(window_wanted(), shortest), speeds);
+  }
+  batch_ = *std::min_element(counts_.begin(), counts_.end());
+}
+
+double WindowSampler::sample() {
+  std::vector<std::uint64_t> bytes;
+  for (const Lane& lane : *lanes_) bytes.push_back(lane.mover->bytes_per_operation());
+  samples_.push_back(evaluate(run(), bytes));
+  const WindowSample& sample = samples_.back();
+  double moved = 0, rate = 0;
+  const std::size_t measured = options_->interference ? 1 : lanes_->size();
+  for (std::size_t k = 0; k < measured; ++k) {
+    moved += static_cast<double>(bytes[k]);
+    rate += sample.rates[k];
+  }
+  return moved / rate * 1e9;
+}
+
+std::uint64_t WindowSampler::operations(const Lane& lane) const {
+  return counts_[static_cast<std::size_t>(&lane - lanes_->data())];
+}
+
+bool WindowSampler::double_batch() {
+  std::vector<std::uint64_t> doubled;
+  for (std::size_t k = 0; k < counts_.size(); ++k) {
+    if (2 * counts_[k] > most_operations((*lanes_)[k])) return false;
+    doubled.push_back(2 * counts_[k]);
+  }
+  counts_ = doubled;
+  stretch_ *= 2;
+  batch_ *= 2;
+  return true;
+}
+
+}  // namespace byteways

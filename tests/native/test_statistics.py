@@ -1,0 +1,110 @@
+"""The stopping rule and the interval of the median, with the rule switched on (docs/concepts/how-we-time.md)."""
+
+from __future__ import annotations
+
+import numpy as np
+import pytest
+from byteways import _core
+from hypothesis import given
+from hypothesis import strategies as st
+
+SERIES = 3000
+LENGTH = 400
+
+
+def lognormal(rng: np.random.Generator, sd: float) -> tuple[np.ndarray, float]:
+    return np.exp(rng.normal(0, sd, LENGTH)), 1.0
+
+
+def bimodal(rng: np.random.Generator, share: float, apart: float) -> tuple[np.ndarray, float]:
+    """Two narrow modes; the true median is that of the mixture, found numerically once."""
+    high = rng.random(LENGTH) < share
+    return np.where(high, 1 + apart, 1.0) * np.exp(rng.normal(0, 0.01, LENGTH)), mixture_median(share, apart)
+
+
+def mixture_median(share: float, apart: float) -> float:
+    rng = np.random.default_rng(1)
+    high = rng.random(2_000_000) < share
+    return float(np.median(np.where(high, 1 + apart, 1.0) * np.exp(rng.normal(0, 0.01, 2_000_000))))
+
+
+def autoregressive(rng: np.random.Generator, rho: float) -> tuple[np.ndarray, float]:
+    noise = rng.normal(0, 1, LENGTH)
+    series = np.empty(LENGTH)
+    series[0] = noise[0]
+    for k in range(1, LENGTH):
+        series[k] = rho * series[k - 1] + np.sqrt(1 - rho * rho) * noise[k]
+    return np.exp(0.02 * series), 1.0
+
+
+def quantised(rng: np.random.Generator) -> tuple[np.ndarray, float]:
+    """A coarse timer: steps of 0.5 %. The median of the rounded values is what can be known."""
+    return np.round(np.exp(rng.normal(0, 0.02, LENGTH)) / 0.005) * 0.005, 1.0
+
+
+def negative(rng: np.random.Generator) -> tuple[np.ndarray, float]:
+    return autoregressive(rng, -0.5)
+
+
+def coverage(make) -> float:
+    """Share of series whose reported interval, when the rule itself decided to stop, holds the true median."""
+    rng = np.random.default_rng(20261121)
+    held = 0
+    for _ in range(SERIES):
+        series, truth = make(rng)
+        stopped = _core.stop(series.tolist(), 0.01) or LENGTH
+        low, high = _core.summarize(series[:stopped].tolist()).ci95
+        held += low - 1e-12 <= truth <= high + 1e-12
+    return held / SERIES
+
+
+@pytest.mark.parametrize(
+    ("name", "make"),
+    [
+        ("lognormal 1 %", lambda rng: lognormal(rng, 0.01)),
+        ("lognormal 3 %", lambda rng: lognormal(rng, 0.03)),
+        ("bimodal 30 %", lambda rng: bimodal(rng, 0.3, 0.05)),
+        ("bimodal 20 %", lambda rng: bimodal(rng, 0.2, 0.10)),
+        ("bimodal 40 %", lambda rng: bimodal(rng, 0.4, 0.02)),
+        ("autoregressive 0.3", lambda rng: autoregressive(rng, 0.3)),
+        ("autoregressive 0.5", lambda rng: autoregressive(rng, 0.5)),
+    ],
+)
+def test_coverage_with_the_rule_switched_on(name: str, make) -> None:
+    """Catches an interval that is too narrow once the rule picks the moment to stop (or absurdly wide)."""
+    covered = coverage(make)
+    assert 0.93 <= covered <= 0.975, f"{name}: {covered:.3f}"
+
+
+@pytest.mark.parametrize(("name", "make"), [("quantised", quantised), ("negatively correlated", negative)])
+def test_coverage_of_odd_series_is_not_below_nominal(name: str, make) -> None:
+    """Ties and alternation may widen the interval, never narrow it."""
+    assert coverage(make) >= 0.93, name
+
+
+def test_a_steady_series_stops_at_the_second_look() -> None:
+    """Catches a rule that stops at its first narrow look (20) instead of confirming (30)."""
+    assert _core.stop([100.0 + 0.01 * (k % 3) for k in range(100)], 0.01) == 30
+
+
+def test_a_wild_series_never_stops() -> None:
+    """Catches a rule that gives up silently."""
+    rng = np.random.default_rng(3)
+    assert _core.stop(np.exp(rng.normal(0, 0.5, 200)).tolist(), 0.01) == 0
+
+
+def test_summary_of_a_known_series() -> None:
+    """Exact order statistics of 1 … 9 in mixed order."""
+    summary = _core.summarize([5, 1, 9, 3, 7, 2, 8, 4, 6])
+    assert (summary.n, summary.median, summary.min, summary.max, summary.mean) == (9, 5, 1, 9, 5)
+    assert summary.sd == pytest.approx(2.7386127875)
+    assert 1 <= summary.ci95[0] <= 5 <= summary.ci95[1] <= 9
+
+
+@given(st.lists(st.floats(0.1, 1e12), min_size=1, max_size=80))
+def test_interval_holds_the_median_and_lies_within_the_samples(samples: list[float]) -> None:
+    """Catches index errors of the interpolated interval at small n, ties and outliers."""
+    summary = _core.summarize(samples)
+    low, high = summary.ci95
+    assert min(samples) <= low <= summary.median * (1 + 1e-12)
+    assert summary.median * (1 - 1e-12) <= high <= max(samples)
