@@ -1,4 +1,4 @@
-"""The wheel as a user gets it: built from the source distribution, installed into a fresh environment, complete."""
+"""The wheel as a user gets it: from the source distribution, in a fresh environment, complete."""
 
 from __future__ import annotations
 

@@ -1,0 +1,187 @@
+"""The documentation against the code: links, commands, suites, tables and words."""
+
+from __future__ import annotations
+
+import dataclasses
+import importlib.util
+import re
+import shlex
+from pathlib import Path
+from types import ModuleType
+from typing import Any
+
+import pytest
+
+from byteways import settings
+from byteways.cli.frame import VERBS, load_verb
+from byteways.plan import suite_check
+from byteways.plan.case import CATEGORY, MEMORIES, PATTERNS
+from byteways.plan.suite import parse
+from byteways.results.record import STATUSES, Record, Times
+from byteways.results.run_folder import FORMAT_VERSION
+from byteways.results.warnings import ADVICE
+
+ROOT = Path(__file__).parents[2]
+PAGES = sorted([*ROOT.glob("*.md"), *(ROOT / "docs").rglob("*.md"), *(ROOT / "examples").rglob("*.md")])
+NAMES = [page.relative_to(ROOT).as_posix() for page in PAGES]
+
+every_page = pytest.mark.parametrize("page", PAGES, ids=NAMES)
+
+
+def text_of(name: str) -> str:
+    return (ROOT / name).read_text(encoding="utf-8")
+
+
+def anchors(page: Path) -> set[str]:
+    """Anchors of a page's headings, by the rule of GitHub."""
+    text = re.sub(r"```.*?```", "", page.read_text(encoding="utf-8"), flags=re.DOTALL)
+    headings = re.findall(r"^#+ (.*)$", text, re.MULTILINE)
+    return {re.sub(r"[^\w\- ]", "", heading.lower()).replace(" ", "-") for heading in headings}
+
+
+@every_page
+def test_links_resolve(page: Path) -> None:
+    """Catches a page, picture, example or heading that was moved, renamed or never made."""
+    broken = []
+    for target in re.findall(r"\]\(([^)\s]+)\)", page.read_text(encoding="utf-8")):
+        if re.match(r"[a-z]+:", target):
+            continue
+        path, _, anchor = target.partition("#")
+        file = (page.parent / path) if path else page
+        if not file.exists() or (anchor and anchor not in anchors(file)):
+            broken.append(target)
+    assert broken == []
+
+
+def commands(page: Path) -> list[list[str]]:
+    """Every `byteways …` command of a page, as words: in code blocks and between backticks."""
+    text = page.read_text(encoding="utf-8")
+    lines = re.findall(r"^    (.*)$", text, re.MULTILINE) + re.findall(r"`([^`\n]+)`", text)
+    found = []
+    for line in lines:
+        match = re.match(r"(?:hint: )?(?:[A-Z_]+=\S+ )*(?:\.venv/bin/)?byteways (.*)$", line)
+        if match and "…" not in match[1] and "[" not in match[1]:
+            found.append(shlex.split(match[1], comments=True))
+    return found
+
+
+@every_page
+def test_commands_parse(page: Path) -> None:
+    """Catches a documented verb or option that byteways does not have, or no longer has."""
+    for words in commands(page):
+        words = [word for word in words if word != "--debug"]
+        if words in ([], ["--help"], ["--version"]):
+            continue
+        assert words[0] in VERBS, f"no verb '{words[0]}'"
+        verb: Any = load_verb(words[0])
+        rest = ["folder" if word.isupper() and not word.startswith("-") else word for word in words[1:]]
+        verb.make_context(words[0], rest, resilient_parsing="--help" in rest)
+
+
+@every_page
+def test_suites_in_pages_are_valid(page: Path) -> None:
+    """Catches an example of a suite that byteways would refuse."""
+    for block in re.findall(
+        r"^```toml\n(.*?)^```", page.read_text(encoding="utf-8"), re.DOTALL | re.MULTILINE
+    ):
+        if "[[sweep]]" in block:
+            parse(block, file=page.name)
+
+
+def write_tables() -> ModuleType:
+    specification = importlib.util.spec_from_file_location(
+        "write_tables", ROOT / "scripts" / "write_tables.py"
+    )
+    assert specification is not None and specification.loader is not None
+    module = importlib.util.module_from_spec(specification)
+    specification.loader.exec_module(module)
+    return module
+
+
+@pytest.mark.parametrize("page", [page for page in PAGES if page.is_relative_to(ROOT / "docs")], ids=str)
+def test_generated_tables_are_current(page: Path) -> None:
+    """Catches a setting, warning, option or suite that was changed in the code only."""
+    text = page.read_text(encoding="utf-8")
+    assert write_tables().with_tables(text) == text, "run .venv/bin/python scripts/write_tables.py"
+
+
+def test_every_table_is_in_a_page() -> None:
+    """Catches a marker with a slip of the pen, which would never be filled."""
+    text = "".join(page.read_text(encoding="utf-8") for page in PAGES)
+    for name in write_tables().TABLES:
+        assert f"<!-- table: {name} -->" in text, name
+
+
+@every_page
+def test_variables_exist(page: Path) -> None:
+    """Catches an environment variable of ours that is documented and read by nobody."""
+    known = {setting.name for setting in settings.SETTINGS}
+    assert set(re.findall(r"BYTEWAYS_[A-Z]+", page.read_text(encoding="utf-8"))) <= known
+
+
+def test_variables_of_the_code_are_settings() -> None:
+    """Catches a variable that the code reads although no table, and so no page, has it."""
+    known = {setting.name for setting in settings.SETTINGS}
+    sources = [*(ROOT / "src").rglob("*.py"), *(ROOT / "native").rglob("*.[ch]pp")]
+    used = {
+        name for path in sources for name in re.findall(r"\"(BYTEWAYS_[A-Z_]+)\"", path.read_text("utf-8"))
+    }
+    assert used <= known
+
+
+def test_warnings_of_the_native_core_have_advice() -> None:
+    """Catches a warning that a user would meet with "No advice is known"."""
+    source = "".join(path.read_text("utf-8") for path in (ROOT / "native" / "timing").glob("*.cpp"))
+    given = set(re.findall(r"warnings\.push_back\(\{\"([a-z-]+)\"", source))
+    assert given
+    assert given <= set(ADVICE)
+
+
+def test_vocabulary_has_every_word() -> None:
+    """Catches an interface, memory kind, pattern or status that the vocabulary does not explain."""
+    text = text_of("docs/concepts/vocabulary.md")
+    missing = [word for word in (*CATEGORY, *MEMORIES, *PATTERNS, *STATUSES) if f"`{word}`" not in text]
+    assert missing == []
+
+
+def test_suite_format_has_every_key() -> None:
+    """Catches a key or option of suite files that no page explains."""
+    text = text_of("docs/reference/suite-format.md")
+    options = {option for known in suite_check.OPTIONS.values() for option in known}
+    words = {*suite_check._SUITE_KEYS, *suite_check._SWEEP_KEYS, *options}
+    words |= {*suite_check.PAIRS, *suite_check.SAME_AGENT, *suite_check.WHEN, *suite_check.EXECUTOR_WORDS}
+    assert sorted(word for word in words if f"`{word}`" not in text) == []
+
+
+def test_record_format_has_every_field() -> None:
+    """Catches a field of records that no page explains, and a page that names one that is gone."""
+    text = text_of("docs/reference/record-format.md")
+    fields = {field.name for kind in (Record, Times) for field in dataclasses.fields(kind)}
+    assert sorted(name for name in fields if f"`{name}`" not in text) == []
+    section = text.partition("## A record")[2].partition("## The manifest")[0]
+    rows = re.findall(r"^\| ((?:`[a-z_0-9]+`(?:, )?)+) \|", section, re.MULTILINE)
+    documented = {name for row in rows for name in re.findall(r"`([a-z_0-9]+)`", row)}
+    assert sorted(documented - fields - set(STATUSES)) == []
+
+
+def test_manifest_format_version() -> None:
+    """Catches a new format of runs that the page does not know."""
+    assert f"| `format_version` | {FORMAT_VERSION} |" in text_of("docs/reference/record-format.md")
+
+
+def test_layout_in_architecture_exists() -> None:
+    """Catches a folder that the architecture page names and that is not there, or the reverse."""
+    block = text_of("docs/concepts/architecture.md").partition("## The parts")[2].partition("## Rules")[0]
+    for root in ("src/byteways", "native"):
+        listed = block.partition(f"    {root}/\n")[2]
+        named = set()
+        for line in listed.splitlines():
+            if not line.startswith("      "):
+                break
+            named |= {word for word in line.split() if word.endswith("/")}
+        there = {
+            f"{path.name}/"
+            for path in (ROOT / root).iterdir()
+            if path.is_dir() and path.name != "__pycache__"
+        }
+        assert named == there
