@@ -1,4 +1,4 @@
-"""Writes the tables of the documentation that the code already has: settings, warnings, commands, suites.
+"""Writes the tables of the documentation that the code already has: settings, errors, commands and others.
 
 A table stands between `<!-- table: NAME -->` and `<!-- end -->`. Run it after changing one of them;
 tests/unit/test_docs.py fails while a page and the code differ.
@@ -11,6 +11,8 @@ import sys
 from collections.abc import Callable, Iterable
 from pathlib import Path
 from typing import Any
+
+from error_messages import error_messages
 
 from byteways import settings
 from byteways.cli.frame import VERBS, load_verb
@@ -43,6 +45,14 @@ def warnings_table() -> str:
     return table(
         ("warning", "what it means and what to do"), ((f"`{id}`", text) for id, text in ADVICE.items())
     )
+
+
+def errors_table() -> str:
+    rows = (
+        (f"`{message}`", "; or: ".join(hints) or "See the cause.")
+        for message, hints in error_messages().items()
+    )
+    return table(("message", "what to do"), rows)
 
 
 def suites_table() -> str:
@@ -84,6 +94,7 @@ TABLES: dict[str, Callable[[], str]] = {
     "settings": settings_table,
     "recorded": recorded_list,
     "warnings": warnings_table,
+    "errors": errors_table,
     "suites": suites_table,
     "filters": filters_list,
     "commands": commands,

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import dataclasses
-import importlib.util
+import importlib
 import re
 import shlex
 from pathlib import Path
@@ -88,27 +88,23 @@ def test_suites_in_pages_are_valid(page: Path) -> None:
             parse(block, file=page.name)
 
 
-def write_tables() -> ModuleType:
-    specification = importlib.util.spec_from_file_location(
-        "write_tables", ROOT / "scripts" / "write_tables.py"
-    )
-    assert specification is not None and specification.loader is not None
-    module = importlib.util.module_from_spec(specification)
-    specification.loader.exec_module(module)
-    return module
+@pytest.fixture
+def write_tables(monkeypatch: pytest.MonkeyPatch) -> ModuleType:
+    monkeypatch.syspath_prepend(ROOT / "scripts")
+    return importlib.import_module("write_tables")
 
 
 @pytest.mark.parametrize("page", [page for page in PAGES if page.is_relative_to(ROOT / "docs")], ids=str)
-def test_generated_tables_are_current(page: Path) -> None:
+def test_generated_tables_are_current(page: Path, write_tables: ModuleType) -> None:
     """Catches a setting, warning, option or suite that was changed in the code only."""
     text = page.read_text(encoding="utf-8")
-    assert write_tables().with_tables(text) == text, "run .venv/bin/python scripts/write_tables.py"
+    assert write_tables.with_tables(text) == text, "run .venv/bin/python scripts/write_tables.py"
 
 
-def test_every_table_is_in_a_page() -> None:
+def test_every_table_is_in_a_page(write_tables: ModuleType) -> None:
     """Catches a marker with a slip of the pen, which would never be filled."""
     text = "".join(page.read_text(encoding="utf-8") for page in PAGES)
-    for name in write_tables().TABLES:
+    for name in write_tables.TABLES:
         assert f"<!-- table: {name} -->" in text, name
 
 

@@ -1,0 +1,63 @@
+"""Every error message of the package, read from its source: what follows `error:` and `hint:`."""
+
+from __future__ import annotations
+
+import ast
+from collections.abc import Iterator
+from pathlib import Path
+
+PACKAGE = Path(__file__).parents[1] / "src" / "byteways"
+ERROR = "BytewaysError"
+#: Stands for a hint that is put together where the error arises.
+MADE_THERE = "The hint lists the valid words."
+
+
+def templates(node: ast.expr | None, scope: ast.AST) -> list[str]:
+    """The texts an expression may be, with … for what is filled in; names are looked up in their function."""
+    if isinstance(node, ast.Constant):
+        return [node.value] if isinstance(node.value, str) else []
+    if isinstance(node, ast.JoinedStr):
+        parts = (part.value if isinstance(part, ast.Constant) else "…" for part in node.values)
+        return ["".join(str(part) for part in parts)]
+    if isinstance(node, ast.IfExp):
+        return templates(node.body, scope) + templates(node.orelse, scope)
+    if isinstance(node, ast.BoolOp):
+        return [text for value in node.values for text in templates(value, scope)]
+    if isinstance(node, ast.Name):
+        assigned = (
+            statement.value
+            for statement in ast.walk(scope)
+            if isinstance(statement, ast.Assign)
+            and any(isinstance(target, ast.Name) and target.id == node.id for target in statement.targets)
+        )
+        return [text for value in assigned for text in templates(value, scope)]
+    return []
+
+
+def errors_in(scope: ast.AST) -> Iterator[tuple[str, list[str]]]:
+    """(message, hints) of every error that is made in a function."""
+    for node in ast.walk(scope):
+        if (
+            isinstance(node, ast.Call)
+            and isinstance(node.func, ast.Name)
+            and node.func.id == ERROR
+            and node.args
+        ):
+            hint = next((keyword.value for keyword in node.keywords if keyword.arg == "hint"), None)
+            hints = templates(hint, scope) or ([MADE_THERE] if hint is not None else [])
+            for message in templates(node.args[0], scope):
+                yield message, hints
+
+
+def error_messages() -> dict[str, list[str]]:
+    """Hints by message, for messages with words of their own; sorted by message, without regard to case."""
+    found: dict[str, list[str]] = {}
+    for path in sorted(PACKAGE.rglob("*.py")):
+        tree = ast.parse(path.read_text(encoding="utf-8"))
+        functions = (node for node in ast.walk(tree) if isinstance(node, ast.FunctionDef))
+        for function in functions:
+            for message, hints in errors_in(function):
+                known = found.setdefault(message, [])
+                known.extend(hint for hint in hints if hint not in known)
+    worded = {message: hints for message, hints in found.items() if message.strip("… ,:'")}
+    return dict(sorted(worded.items(), key=lambda item: item[0].lower().lstrip("… '")))
