@@ -1,0 +1,257 @@
+// The CUDA runtime over the driver API: what differs from other vendors' (gpu/runtime.hpp has the rest), and
+// how it is found and opened.
+#include <cctype>
+#include <climits>
+#include <cstdio>
+#include <cstdlib>
+#include <cstring>
+#include <memory>
+#include <string>
+#include <vector>
+
+#include "runtimes/cuda/driver.hpp"
+#include "runtimes/cuda/nvrtc.hpp"
+#include "runtimes/gpu/runtime.hpp"
+#include "runtimes/session.hpp"
+
+namespace byteways::cuda {
+namespace {
+
+constexpr int kOldestDriver = 11000;  // CUDA 11.0, driver 450: older ones are not tested with anything here
+constexpr int kBulkCopyCapability = 90;  // cp.async.bulk, PTX ISA: sm_90 and later
+
+// A launch blocks once about 1024 operations wait in a channel; a copy can take more than one of its entries,
+// and events and the gate take some. Half leaves room for all of them.
+constexpr unsigned kQueueDepth = 512;
+
+std::string version_text(int version) {
+  return std::to_string(version / 1000) + "." + std::to_string(version % 1000 / 10);
+}
+
+// "580.159.04", which libcuda.so.1 is a link to; empty when the file is named otherwise.
+std::string driver_release(const std::string& path) {
+  char resolved[PATH_MAX];
+  if (realpath(path.c_str(), resolved) == nullptr) return {};
+  const std::string name = resolved;
+  const std::size_t at = name.rfind(".so.");
+  const std::string release = at == std::string::npos ? std::string() : name.substr(at + 4);
+  return release.find('.') == std::string::npos ? std::string() : release;
+}
+
+// "GPU-" or "MIG-" and the five groups of the usual notation, as nvidia-smi prints it.
+std::string uuid_text(const CudaDriver& driver, int device) {
+  CudaTable::Uuid whole{}, instance{};
+  driver.call(device, driver.device_uuid, &whole, driver.handle(device));
+  instance = whole;
+  if (driver.device_uuid_of_instance)
+    driver.call(device, driver.device_uuid_of_instance, &instance, driver.handle(device));
+  std::string text = std::memcmp(&whole, &instance, sizeof whole) == 0 ? "GPU-" : "MIG-";
+  for (int i = 0; i < 16; ++i) {
+    char byte[4];
+    std::snprintf(byte, sizeof byte, "%02x", instance.bytes[i]);
+    if (i == 4 || i == 6 || i == 8 || i == 10) text += '-';
+    text += byte;
+  }
+  return text;
+}
+
+std::string pci_address(const CudaDriver& driver, int device) {
+  char text[32] = {};
+  driver.call(device, driver.device_pci_address, text, static_cast<int>(sizeof text), driver.handle(device));
+  std::string address = text;
+  for (char& letter : address) letter = static_cast<char>(std::tolower(static_cast<unsigned char>(letter)));
+  return address;
+}
+
+DeviceInfo describe(const CudaDriver& driver, int device) {
+  const auto attribute = [&](int which) { return driver.attribute(device, which); };
+  const auto size = [&](int which) { return static_cast<std::uint64_t>(attribute(which)); };
+  DeviceInfo info;
+  char name[256] = {};
+  driver.call(device, driver.device_name, name, static_cast<int>(sizeof name), driver.handle(device));
+  info.name = name;
+  info.uuid = uuid_text(driver, device);
+  info.pci_address = pci_address(driver, device);
+  info.architecture = "sm_" + std::to_string(10 * attribute(CudaTable::kDeviceCapabilityMajor) +
+                                             attribute(CudaTable::kDeviceCapabilityMinor));
+  info.numa_domain = gpu::numa_domain_of(info.pci_address);
+  info.multiprocessors = attribute(CudaTable::kDeviceMultiprocessors);
+  std::size_t bytes = 0;
+  driver.call(device, driver.device_memory, &bytes, driver.handle(device));
+  info.memory_bytes = bytes;
+  info.last_level_cache_bytes = size(CudaTable::kDeviceL2Bytes);
+  // Two transfers a clock, over the whole bus width.
+  info.memory_bytes_per_s =
+      2 * 1000 * size(CudaTable::kDeviceMemoryClockKhz) * (size(CudaTable::kDeviceMemoryBusBits) / 8);
+  info.copy_engines = attribute(CudaTable::kDeviceCopyEngines);
+  info.pageable_access = attribute(CudaTable::kDevicePageableAccess) != 0;
+  return info;
+}
+
+class CudaRuntime final : public gpu::GpuRuntime<CudaDriver> {
+ public:
+  CudaRuntime(std::shared_ptr<CudaDriver> driver, std::shared_ptr<gpu::KernelCompiler> compiler,
+              std::string cache_folder, std::vector<DeviceInfo> devices, std::string version)
+      : GpuRuntime(std::move(driver), std::move(compiler), std::move(cache_folder), std::move(devices)),
+        version_(std::move(version)) {}
+
+  std::string_view name() const override { return "cuda"; }
+  std::string version() const override { return version_; }
+
+  Availability offers(Memory memory, int device) override {
+    switch (memory) {
+      case Memory::device:
+      case Memory::pinned:
+        return {true, {}};
+      case Memory::registered:
+        if (driver_->attribute(device, CudaTable::kDeviceHostPointerForRegistered) != 0) return {true, {}};
+        return {false, "the GPU sees registered host memory at another address than the host"};
+      case Memory::managed:
+        if (driver_->attribute(device, CudaTable::kDeviceManagedMemory) == 0)
+          return {false, "the GPU has no managed memory on this system"};
+        if (driver_->attribute(device, CudaTable::kDeviceConcurrentManaged) == 0)
+          return {false,
+                  "managed memory cannot be placed here: the driver offers no concurrent managed access"};
+        return {true, {}};
+      default:
+        return {false, std::string(memory_name(memory)) + " memory belongs to the host"};
+    }
+  }
+
+  Availability enable_peer(int device, int peer) override {
+    if (device == peer) return {true, {}};
+    int possible = 0;
+    driver_->call(device, driver_->can_access_peer, &possible, driver_->handle(device),
+                  driver_->handle(peer));
+    const std::string pair = gpu::agent_name(device) + " and " + gpu::agent_name(peer);
+    if (possible == 0)
+      return {false,
+              pair + " have no peer access: the driver reports no path between them (cuDeviceCanAccessPeer)"};
+    const auto context = driver_->context(peer);
+    driver_->make_current(device);
+    const int code = driver_->enable_peer_access(context, 0);
+    if (code == 0 || code == CudaTable::kPeerAccessAlreadyEnabled) return {true, {}};
+    return {false, "the driver refuses peer access between " + pair + ": " + driver_->error_name(code) +
+                       " (" + driver_->error_text(code) + ")"};
+  }
+
+  void make_resident(void* data, std::uint64_t bytes, int device) override {
+    const bool to_device = device >= 0;
+    const int issuer = to_device ? device : 0;
+    const CudaTable::Stream stream = nullptr;
+    driver_->make_current(issuer);
+    if (driver_->prefetch_to_location) {
+      const CudaTable::Location location{to_device ? CudaTable::kLocationDevice : CudaTable::kLocationHost,
+                                         to_device ? driver_->handle(device) : 0};
+      driver_->call(issuer, driver_->prefetch_to_location, data, std::size_t{bytes}, location, 0u, stream);
+    } else {
+      const CudaTable::Device where = to_device ? driver_->handle(device) : CudaTable::kHostDevice;
+      driver_->call(issuer, driver_->prefetch, data, std::size_t{bytes}, where, stream);
+    }
+    driver_->call(issuer, driver_->synchronize_stream, stream);
+  }
+
+  void copy(void* destination, const void* source, std::uint64_t bytes, Stream& stream) override {
+    const auto& queue = of(stream);
+    driver_->make_current(queue.device());
+    driver_->call(queue.device(), driver_->copy_async, destination, source, std::size_t{bytes},
+                  queue.handle());
+  }
+
+  unsigned queue_depth(int) override { return kQueueDepth; }
+
+ protected:
+  std::string kernel_obstacle(int device, std::string_view kernel) const override {
+    const std::string& architecture = info(device).architecture;
+    if (kernel != "copy_bulk" || std::stoi(architecture.substr(3)) >= kBulkCopyCapability) return {};
+    return "bulk-copy instructions exist from sm_90 on, this GPU is " + architecture;
+  }
+
+ private:
+  std::string version_;
+};
+
+// What a user can do about the codes cuInit answers most.
+std::string initialisation_hint(const std::string& code) {
+  if (code == "CUDA_ERROR_NO_DEVICE")
+    return "is there a GPU (nvidia-smi), and does CUDA_VISIBLE_DEVICES leave one visible?";
+  if (code == "CUDA_ERROR_STUB_LIBRARY")
+    return "the toolkit's stub was found instead of the driver: take its stubs folder out of LD_LIBRARY_PATH";
+  if (code == "CUDA_ERROR_SYSTEM_NOT_READY")
+    return "is the fabric manager running? systemctl status nvidia-fabricmanager";
+  if (code == "CUDA_ERROR_SYSTEM_DRIVER_MISMATCH")
+    return "library and kernel module are of different driver versions: a reboot or module reload helps";
+  return "nvidia-smi tells whether the driver works";
+}
+
+// Finds, binds and initialises the driver, and describes its devices. nullptr when any of that fails; the
+// report says why.
+std::shared_ptr<CudaDriver> open_driver(const SessionOptions& options, LibraryReport& report, int& version,
+                                        std::vector<DeviceInfo>& devices) {
+  report.library = "cuda-driver";
+  const Library library =
+      Library::open({"libcuda.so.1", "libcuda.so"}, options.library_directories, "BYTEWAYS_LIBCUDA", report);
+  if (!library) {
+    if (report.hint.empty())
+      report.hint =
+          "install NVIDIA's driver; in a container, start it with the NVIDIA runtime (docker run --gpus all)";
+    return nullptr;
+  }
+  auto driver = std::make_shared<CudaDriver>();
+  driver->bind(library, report);
+  if (driver->driver_version && driver->driver_version(&version) == 0) {
+    const std::string release = driver_release(report.path);
+    report.version = "CUDA " + version_text(version) + (release.empty() ? "" : ", driver " + release);
+  }
+  if (!gpu::complete(report) || version < kOldestDriver) {
+    const std::string wanted = "CUDA " + version_text(kOldestDriver);
+    if (report.reason.empty()) report.reason = "found, but too old: it is for CUDA " + version_text(version);
+    report.hint = "update NVIDIA's driver: byteways needs " + wanted + " (driver 450) or later";
+    return nullptr;
+  }
+  try {
+    driver->call(-1, driver->initialize, 0u);
+    driver->find_devices();
+    for (int device = 0; device < driver->devices(); ++device) devices.push_back(describe(*driver, device));
+  } catch (const Error& error) {
+    report.reason = error.what();
+    report.hint = initialisation_hint(error.code());
+    return nullptr;
+  }
+  if (driver->devices() == 0) {
+    report.reason = "the driver works, but shows no GPU";
+    report.hint = initialisation_hint("CUDA_ERROR_NO_DEVICE");
+    return nullptr;
+  }
+  report.usable = true;
+  return driver;
+}
+
+}  // namespace
+}  // namespace byteways::cuda
+
+namespace byteways {
+
+std::unique_ptr<Runtime> open_cuda(const SessionOptions& options, std::vector<LibraryReport>& reports) {
+  LibraryReport report;
+  int version = 0;
+  std::vector<DeviceInfo> devices;
+  const auto driver = cuda::open_driver(options, report, version, devices);
+  reports.push_back(report);
+  // Without any driver nothing would run what NVRTC compiles, and loading it is the dearest part of a start.
+  if (report.path.empty()) {
+    LibraryReport& compiler = reports.emplace_back();
+    compiler.library = "nvrtc";
+    compiler.reason = "not looked for: there is no CUDA driver";
+    return nullptr;
+  }
+  const auto compiler = std::make_shared<cuda::Nvrtc>(options.library_directories, version / 1000);
+  reports.push_back(compiler->report());
+  if (driver == nullptr) return nullptr;
+  const std::string compiler_version = compiler->report().version;
+  return std::make_unique<cuda::CudaRuntime>(
+      driver, compiler, options.kernel_cache, std::move(devices),
+      report.version + (compiler_version.empty() ? "" : ", NVRTC " + compiler_version));
+}
+
+}  // namespace byteways

@@ -1,0 +1,50 @@
+// See driver.hpp.
+#include "runtimes/cuda/driver.hpp"
+
+namespace byteways::cuda {
+
+void CudaTable::bind(const Library& library, LibraryReport& report){
+#define BYTEWAYS_FUNCTION BYTEWAYS_BIND
+#include "runtimes/cuda/cuda.def"
+#undef BYTEWAYS_FUNCTION
+}
+
+std::string CudaTable::error_name(int code) const {
+  const char* name = nullptr;
+  if (get_error_name(code, &name) != 0 || name == nullptr) return "CUDA error " + std::to_string(code);
+  return name;
+}
+
+std::string CudaTable::error_text(int code) const {
+  const char* text = nullptr;
+  if (get_error_string(code, &text) != 0 || text == nullptr) return {};
+  return text;
+}
+
+void CudaDriver::find_devices() {
+  int count = 0;
+  call(-1, device_count, &count);
+  handles_.resize(static_cast<std::size_t>(count));
+  for (int device = 0; device < count; ++device)
+    call(device, device_get, &handles_[static_cast<std::size_t>(device)], device);
+}
+
+int CudaDriver::attribute(int device, int attribute) const {
+  int value = 0;
+  call(device, device_attribute, &value, attribute, handle(device));
+  return value;
+}
+
+CudaDriver::Context CudaDriver::context(int device) const {
+  std::call_once(started_, [this] {
+    for (int each = 0; each < devices(); ++each)
+      contexts_.push_back(std::async(std::launch::async, [this, each] {
+                            Context context = nullptr;
+                            call(each, retain_context, &context, handle(each));
+                            return context;
+                          }).share());
+  });
+  return contexts_.at(static_cast<std::size_t>(device)).get();
+}
+
+}  // namespace byteways::cuda

@@ -1,0 +1,84 @@
+// The CUDA driver library, found at run time: its functions, its numbers, and primary contexts kept out of
+// sight.
+#pragma once
+#include <cstddef>
+#include <future>
+#include <memory>
+#include <mutex>
+#include <string>
+#include <vector>
+
+#include "runtimes/gpu/driver.hpp"
+#include "runtimes/gpu/function_table.hpp"
+
+namespace byteways::cuda {
+
+// Names and numbers as in the driver API reference; they have not changed since the version each was
+// introduced in.
+struct CudaTable {
+  using Device = int;
+  using Context = struct OpaqueContext*;
+  using Stream = struct OpaqueStream*;
+  using Event = struct OpaqueEvent*;
+  using Module = struct OpaqueModule*;
+  using Kernel = struct OpaqueKernel*;
+  struct Uuid {
+    unsigned char bytes[16];
+  };
+  struct Location {  // CUmemLocation
+    int type;
+    int id;
+  };
+
+  static constexpr int kOutOfMemory = 2;                 // CUDA_ERROR_OUT_OF_MEMORY
+  static constexpr int kNotReady = 600;                  // CUDA_ERROR_NOT_READY
+  static constexpr int kPeerAccessAlreadyEnabled = 704;  // CUDA_ERROR_PEER_ACCESS_ALREADY_ENABLED
+  static constexpr unsigned kHostPortable = 1,
+                            kHostMapped = 2;         // CU_MEMHOSTALLOC_*, equal for CU_MEMHOSTREGISTER_*
+  static constexpr unsigned kAttachGlobal = 1;       // CU_MEM_ATTACH_GLOBAL
+  static constexpr unsigned kStreamNonBlocking = 1;  // CU_STREAM_NON_BLOCKING
+  static constexpr unsigned kEventTiming = 0;        // CU_EVENT_DEFAULT
+  static constexpr int kLocationDevice = 1, kLocationHost = 2;  // CU_MEM_LOCATION_TYPE_*
+  static constexpr int kHostDevice = -1;                        // CU_DEVICE_CPU
+  // CU_FUNC_ATTRIBUTE_*
+  static constexpr int kKernelMaxThreads = 0, kKernelSharedBytes = 1, kKernelMaxDynamicSharedBytes = 8;
+  // CU_DEVICE_ATTRIBUTE_*
+  static constexpr int kDeviceMultiprocessors = 16, kDeviceMemoryClockKhz = 36, kDeviceMemoryBusBits = 37,
+                       kDeviceL2Bytes = 38, kDeviceCopyEngines = 40, kDeviceCapabilityMajor = 75,
+                       kDeviceCapabilityMinor = 76, kDeviceManagedMemory = 83, kDevicePageableAccess = 88,
+                       kDeviceConcurrentManaged = 89, kDeviceHostPointerForRegistered = 91,
+                       kDeviceSharedBytesOptIn = 97;
+
+#define BYTEWAYS_FUNCTION BYTEWAYS_MEMBER
+#include "runtimes/cuda/cuda.def"
+#undef BYTEWAYS_FUNCTION
+
+  void bind(const Library& library, LibraryReport& report);
+  std::string error_name(int code) const;
+  std::string error_text(int code) const;
+};
+
+class CudaDriver : public gpu::Driver<CudaTable> {
+ public:
+  // Makes calls of this thread concern the device. Always asks the driver: a cached answer would be wrong as
+  // soon as other code in the process (a framework in a worker) changes the thread's context, and the call
+  // takes nanoseconds.
+  void make_current(int device) const { call(device, set_context, context(device)); }
+  Context context(int device) const;
+  Device handle(int device) const { return handles_.at(static_cast<std::size_t>(device)); }
+  int attribute(int device, int attribute) const;
+  // Looks the devices up; to be called once, after cuInit.
+  void find_devices();
+  int devices() const { return static_cast<int>(handles_.size()); }
+
+ private:
+  std::vector<Device> handles_;
+  // Primary contexts, created by one thread per device when the first of them is needed: a probe that only
+  // asks for properties pays for none, a measurement over several GPUs does not wait for them in turn (about
+  // 0.3 s each). They stay until the process ends, as the CUDA runtime's own do: releasing one would pull it
+  // from under other users.
+  mutable std::once_flag started_;
+  mutable std::vector<std::shared_future<Context>> contexts_;
+};
+
+}  // namespace byteways::cuda

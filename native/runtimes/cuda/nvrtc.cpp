@@ -1,0 +1,152 @@
+// See nvrtc.hpp.
+#include "runtimes/cuda/nvrtc.hpp"
+
+#include <algorithm>
+#include <utility>
+
+#include "runtimes/kernel_source.hpp"
+
+namespace byteways::cuda {
+namespace {
+
+constexpr const char* kHint = "pip install 'byteways[cuda]' brings NVRTC, or set BYTEWAYS_NVRTC to its file";
+
+// Sonames by the CUDA major version they belong to; 11.2 is the one of all later 11.x.
+const std::pair<int, const char*> kSonames[] = {
+    {13, "libnvrtc.so.13"}, {12, "libnvrtc.so.12"}, {11, "libnvrtc.so.11.2"}, {0, "libnvrtc.so"}};
+
+// A driver loads what compilers of its own or an earlier major version make; newer ones are the last resort.
+std::vector<std::string> sonames_for(int driver_major) {
+  std::vector<std::string> names, later;
+  for (const auto& [major, name] : kSonames)
+    (driver_major > 0 && major > driver_major ? later : names).push_back(name);
+  names.insert(names.end(), later.begin(), later.end());
+  return names;
+}
+
+int architecture_number(const std::string& architecture) {
+  constexpr std::size_t kPrefix = 3;  // "sm_"
+  if (architecture.rfind("sm_", 0) != 0 || architecture.size() == kPrefix ||
+      architecture.find_first_not_of("0123456789", kPrefix) != std::string::npos)
+    throw Unsupported("architecture", architecture, "an NVIDIA architecture looks like sm_90");
+  return std::stoi(architecture.substr(kPrefix));
+}
+
+// Ends an NVRTC program however its compilation went.
+class ProgramOwner {
+ public:
+  explicit ProgramOwner(const NvrtcTable& table) : table_(table) {}
+  ~ProgramOwner() {
+    if (program != nullptr) table_.destroy_program(&program);
+  }
+  ProgramOwner(const ProgramOwner&) = delete;
+  ProgramOwner& operator=(const ProgramOwner&) = delete;
+  NvrtcTable::Program program = nullptr;
+
+ private:
+  const NvrtcTable& table_;
+};
+
+}  // namespace
+
+void NvrtcTable::bind(const Library& library, LibraryReport& report){
+#define BYTEWAYS_FUNCTION BYTEWAYS_BIND
+#include "runtimes/cuda/nvrtc.def"
+#undef BYTEWAYS_FUNCTION
+}
+
+Nvrtc::Nvrtc(const std::vector<std::string>& directories, int driver_major) {
+  report_.library = "nvrtc";
+  const Library library = Library::open(sonames_for(driver_major), directories, "BYTEWAYS_NVRTC", report_);
+  if (!library) {
+    if (report_.hint.empty()) report_.hint = kHint;
+    return;
+  }
+  table_.bind(library, report_);
+  int major = 0, minor = 0;
+  if (table_.get_version && table_.get_version(&major, &minor) == 0)
+    report_.version = std::to_string(major) + "." + std::to_string(minor);
+  report_.usable = gpu::complete(report_);
+  if (!report_.usable) report_.hint = kHint;
+}
+
+Availability Nvrtc::available() const {
+  if (report_.usable) return {true, {}};
+  return {false,
+          "kernels need NVRTC: " + report_.reason + (report_.hint.empty() ? "" : " (" + report_.hint + ")")};
+}
+
+std::vector<int> Nvrtc::architectures() const {
+  int count = 0;
+  if (!table_.count_architectures || !table_.list_architectures) return {};
+  check("nvrtcGetNumSupportedArchs", table_.count_architectures(&count));
+  std::vector<int> numbers(static_cast<std::size_t>(count));
+  if (count > 0) check("nvrtcGetSupportedArchs", table_.list_architectures(numbers.data()));
+  std::sort(numbers.begin(), numbers.end());
+  return numbers;
+}
+
+std::string Nvrtc::compile(const std::string& file, const std::string& architecture) {
+  const int wanted = architecture_number(architecture);
+  const std::vector<int> known = architectures();
+  if (known.empty() || std::binary_search(known.begin(), known.end(), wanted))
+    return build(file, architecture, table_.get_cubin_size, table_.get_cubin);
+  const auto later = std::upper_bound(known.begin(), known.end(), wanted);
+  if (later == known.begin())
+    throw Unsupported("NVRTC", architecture,
+                      "NVRTC " + report_.version + " compiles for sm_" + std::to_string(known.front()) +
+                          " and later, this GPU is " + architecture + "; an earlier NVRTC helps");
+  // A device newer than the compiler: its driver compiles the PTX of the nearest earlier architecture.
+  return build(file, "compute_" + std::to_string(*(later - 1)), table_.get_ptx_size, table_.get_ptx);
+}
+
+std::string Nvrtc::ptx(const std::string& file, const std::string& architecture) {
+  return build(file, "compute_" + std::to_string(architecture_number(architecture)), table_.get_ptx_size,
+               table_.get_ptx);
+}
+
+std::string Nvrtc::build(const std::string& file, const std::string& target, const Size& size,
+                         const Get& get) const {
+  const auto& sources = embedded_kernels();
+  const char* const names[] = {"prelude.cuh", "arguments.hpp"};
+  const char* const headers[] = {sources.at(names[0]).c_str(), sources.at(names[1]).c_str()};
+  ProgramOwner owner(table_);
+  check("nvrtcCreateProgram",
+        table_.create_program(&owner.program, sources.at(file).c_str(), file.c_str(), 2, headers, names));
+  const std::string architecture = "--gpu-architecture=" + target;
+  const char* const options[] = {architecture.c_str(), "--std=c++17"};
+  const int code = table_.compile_program(owner.program, 2, options);
+  if (code != 0) {
+    const std::string log = text_of(owner.program, table_.get_log_size, table_.get_log);
+    throw Unsupported(
+        "nvrtcCompileProgram", table_.get_error_string(code),
+        "NVRTC " + report_.version + " refuses " + file + " for " + target + ": " + log.c_str());
+  }
+  return text_of(owner.program, size, get);
+}
+
+std::string Nvrtc::text_of(NvrtcTable::Program program, const Size& size, const Get& get) const {
+  std::size_t bytes = 0;
+  check(size.symbol(), size(program, &bytes));
+  std::string text(bytes, '\0');
+  check(get.symbol(), get(program, text.data()));
+  return text;
+}
+
+void Nvrtc::check(const char* call, int code) const {
+  if (code != 0) throw Error(call, "NVRTC error " + std::to_string(code), table_.get_error_string(code));
+}
+
+std::map<std::string, std::string> compile_kernels(const std::string& architecture,
+                                                   const std::vector<std::string>& library_directories) {
+  Nvrtc compiler(library_directories, 0);
+  const Availability availability = compiler.available();
+  if (!availability.available) throw Unsupported("NVRTC", "unavailable", availability.reason);
+  std::map<std::string, std::string> texts;
+  for (const auto& source : embedded_kernels())
+    if (source.first.ends_with(".cu"))
+      texts[source.first] = compiler.ptx(source.first, architecture).c_str();  // without the terminating zero
+  return texts;
+}
+
+}  // namespace byteways::cuda

@@ -1,0 +1,54 @@
+// NVIDIA's run-time compiler, found by dlopen. Kernels are compiled for the exact architecture of the device
+// at hand, because a driver that is older than the compiler may refuse its PTX.
+#pragma once
+#include <map>
+#include <memory>
+#include <string>
+#include <vector>
+
+#include "runtimes/gpu/compiler.hpp"
+#include "runtimes/gpu/function_table.hpp"
+#include "runtimes/library.hpp"
+
+namespace byteways::cuda {
+
+struct NvrtcTable {
+  using Program = struct OpaqueProgram*;
+#define BYTEWAYS_FUNCTION BYTEWAYS_MEMBER
+#include "runtimes/cuda/nvrtc.def"
+#undef BYTEWAYS_FUNCTION
+  void bind(const Library& library, LibraryReport& report);
+};
+
+class Nvrtc final : public gpu::KernelCompiler {
+ public:
+  // `driver_major`: CUDA major version of the driver, 0 when there is none; compilers it can follow are tried
+  // first.
+  Nvrtc(const std::vector<std::string>& directories, int driver_major);
+
+  const LibraryReport& report() const { return report_; }
+  Availability available() const override;
+  std::string version() const override { return "nvrtc-" + report_.version; }
+  std::string compile(const std::string& file, const std::string& architecture) override;
+  // The same as text, for inspection.
+  std::string ptx(const std::string& file, const std::string& architecture);
+
+ private:
+  using Size = gpu::Function<int(NvrtcTable::Program, std::size_t*)>;
+  using Get = gpu::Function<int(NvrtcTable::Program, char*)>;
+  std::vector<int> architectures() const;  // supported, ascending; empty when the library does not tell
+  std::string build(const std::string& file, const std::string& target, const Size& size,
+                    const Get& get) const;
+  std::string text_of(NvrtcTable::Program program, const Size& size, const Get& get) const;
+  void check(const char* call, int code) const;
+
+  NvrtcTable table_;
+  LibraryReport report_;
+};
+
+// PTX of every embedded device source by file name, for `architecture` ("sm_90"). Throws Unsupported when
+// there is no usable NVRTC, with where it was looked for.
+std::map<std::string, std::string> compile_kernels(const std::string& architecture,
+                                                   const std::vector<std::string>& library_directories);
+
+}  // namespace byteways::cuda

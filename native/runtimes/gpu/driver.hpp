@@ -1,0 +1,33 @@
+// A vendor's function table with errors turned into exceptions. `Table` brings the functions, the types and
+//   kOutOfMemory, kNotReady, kPeerAccessAlreadyEnabled   codes that have a meaning of their own
+//   error_name(code), error_text(code)                   the vendor's words
+// A vendor's driver class derives from this and adds make_current(device).
+#pragma once
+#include <string>
+
+#include "core/error.hpp"
+
+namespace byteways::gpu {
+
+// The name a user knows the device by; sessions number the GPUs of their one GPU runtime in its order.
+inline std::string agent_name(int device) {
+  return device < 0 ? std::string() : "gpu" + std::to_string(device);
+}
+
+template <class Table>
+class Driver : public Table {
+ public:
+  template <class Function, class... Arguments>
+  void call(int device, const Function& function, Arguments... arguments) const {
+    const int code = function(arguments...);
+    if (code != 0) fail(function.symbol(), code, device);
+  }
+
+  [[noreturn]] void fail(const char* symbol, int code, int device) const {
+    const std::string name = this->error_name(code), text = this->error_text(code);
+    if (code == Table::kOutOfMemory) throw OutOfMemory(symbol, name, text, agent_name(device));
+    throw Error(symbol, name, text, agent_name(device));
+  }
+};
+
+}  // namespace byteways::gpu

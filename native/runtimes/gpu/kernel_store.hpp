@@ -1,0 +1,108 @@
+// Kernels compiled, loaded and ready to launch, each once per device and only when first asked for.
+#pragma once
+#include <array>
+#include <map>
+#include <memory>
+#include <mutex>
+#include <optional>
+#include <string>
+#include <utility>
+#include <vector>
+
+#include "runtimes/gpu/driver.hpp"
+#include "runtimes/gpu/kernel_cache.hpp"
+#include "runtimes/gpu/kernel_catalogue.hpp"
+#include "runtimes/runtime.hpp"
+
+namespace byteways::gpu {
+
+template <class Vendor>
+class KernelStore {
+ public:
+  struct Loaded {
+    typename Vendor::Kernel handle{};
+    KernelInfo info;
+  };
+
+  KernelStore(std::shared_ptr<Vendor> driver, std::shared_ptr<KernelCompiler> compiler,
+              std::string cache_folder, int devices)
+      : driver_(std::move(driver)),
+        compiler_(std::move(compiler)),
+        cache_(std::move(cache_folder)),
+        slots_(static_cast<std::size_t>(devices)) {}
+
+  // Thread-safe. Throws Unsupported with the reason; a reason found once is kept, since compiling again would
+  // not help.
+  const Loaded& get(int device, std::size_t index, const std::string& architecture) {
+    const std::lock_guard lock(mutex_);
+    Slot& slot = slots_.at(static_cast<std::size_t>(device))[index];
+    if (!slot.obstacle.empty()) throw Unsupported("kernel", "unavailable", slot.obstacle, agent_name(device));
+    if (!slot.loaded) {
+      try {
+        slot.loaded = load(device, kCatalogue[index], architecture);
+      } catch (const Unsupported& error) {
+        slot.obstacle = error.text();
+        throw;
+      }
+    }
+    return *slot.loaded;
+  }
+
+ private:
+  struct Slot {
+    std::optional<Loaded> loaded;
+    std::string obstacle;
+  };
+
+  Loaded load(int device, const CatalogueEntry& entry, const std::string& architecture) {
+    const Availability compiler = compiler_->available();
+    if (!compiler.available) throw Unsupported("kernel", "unavailable", compiler.reason, agent_name(device));
+    driver_->make_current(device);
+    Loaded loaded;
+    driver_->call(device, driver_->get_kernel, &loaded.handle, module_of(device, entry.file, architecture),
+                  std::string(entry.kernel).c_str());
+    // Drivers load kernels lazily, which would wait for running ones: behind a shut gate, for ever.
+    if (driver_->load_kernel) driver_->call(device, driver_->load_kernel, loaded.handle);
+    loaded.info = info_of(device, loaded.handle);
+    return loaded;
+  }
+
+  typename Vendor::Module module_of(int device, const char* file, const std::string& architecture) {
+    typename Vendor::Module& module = modules_[{device, file}];
+    if (module != nullptr) return module;
+    std::string& image = images_[{architecture, file}];
+    if (image.empty()) image = cache_.image(*compiler_, file, architecture);
+    const int code = driver_->load_module(&module, image.data());
+    if (code != 0) {
+      module = nullptr;
+      throw Unsupported("kernel", driver_->error_name(code),
+                        "the driver refuses what " + compiler_->version() + " compiled for " + architecture +
+                            " (" + driver_->error_name(code) + ": " + driver_->error_text(code) +
+                            "); a compiler no newer than the driver helps",
+                        agent_name(device));
+    }
+    return module;
+  }
+
+  KernelInfo info_of(int device, typename Vendor::Kernel kernel) const {
+    int threads = 0, own_shared = 0, opt_in = 0, blocks = 0;
+    driver_->call(device, driver_->kernel_attribute, &threads, Vendor::kKernelMaxThreads, kernel);
+    driver_->call(device, driver_->kernel_attribute, &own_shared, Vendor::kKernelSharedBytes, kernel);
+    opt_in = driver_->attribute(device, Vendor::kDeviceSharedBytesOptIn);
+    const int dynamic = opt_in - own_shared;
+    driver_->call(device, driver_->set_kernel_attribute, kernel, Vendor::kKernelMaxDynamicSharedBytes,
+                  dynamic);
+    driver_->call(device, driver_->resident_blocks, &blocks, kernel, threads, std::size_t{0});
+    return {static_cast<unsigned>(threads), static_cast<unsigned>(blocks), static_cast<unsigned>(dynamic)};
+  }
+
+  std::shared_ptr<Vendor> driver_;
+  std::shared_ptr<KernelCompiler> compiler_;
+  KernelCache cache_;
+  std::mutex mutex_;
+  std::vector<std::array<Slot, kKernels>> slots_;                           // [device][kernel]
+  std::map<std::pair<int, std::string>, typename Vendor::Module> modules_;  // device, file
+  std::map<std::pair<std::string, std::string>, std::string> images_;       // architecture, file
+};
+
+}  // namespace byteways::gpu

@@ -1,0 +1,102 @@
+// Memory that a GPU vendor's runtime hands out, and host memory it has locked. Freed on destruction; a
+// failure there has nobody to tell and leaves nothing to do.
+#pragma once
+#include <memory>
+#include <string>
+#include <utility>
+
+#include "memory/host_memory.hpp"
+#include "memory/mapping.hpp"
+#include "memory/placement.hpp"
+#include "runtimes/gpu/driver.hpp"
+#include "runtimes/gpu/locality.hpp"
+#include "runtimes/runtime.hpp"
+
+namespace byteways::gpu {
+
+// What drivers map device memory with, from this size on; smaller buffers share a page with others.
+inline constexpr std::uint64_t kDevicePageBytes = 2 << 20;
+
+template <class Vendor>
+class VendorMemory : public Allocation {
+ protected:
+  VendorMemory(std::shared_ptr<Vendor> driver, int device, Memory memory, std::uint64_t bytes)
+      : driver_(std::move(driver)), device_(device) {
+    memory_ = memory;
+    bytes_ = bytes;
+    driver_->make_current(device_);
+  }
+  template <class Function>
+  void release(const Function& function) noexcept {
+    try {
+      driver_->make_current(device_);
+      function(data_);
+    } catch (const std::exception&) {  // destructors never throw
+    }
+  }
+  std::shared_ptr<Vendor> driver_;
+  int device_;
+};
+
+template <class Vendor>
+class DeviceMemory final : public VendorMemory<Vendor> {
+ public:
+  DeviceMemory(std::shared_ptr<Vendor> driver, int device, std::uint64_t bytes)
+      : VendorMemory<Vendor>(std::move(driver), device, Memory::device, bytes) {
+    void* data = nullptr;
+    this->driver_->call(device, this->driver_->allocate_device, &data, std::size_t{bytes});
+    this->data_ = static_cast<std::byte*>(data);
+    this->page_bytes_ = bytes >= kDevicePageBytes ? kDevicePageBytes : 0;
+  }
+  ~DeviceMemory() override { this->release(this->driver_->free_device); }
+};
+
+template <class Vendor>
+class ManagedMemory final : public VendorMemory<Vendor> {
+ public:
+  ManagedMemory(std::shared_ptr<Vendor> driver, int device, std::uint64_t bytes)
+      : VendorMemory<Vendor>(std::move(driver), device, Memory::managed, bytes) {
+    void* data = nullptr;
+    this->driver_->call(device, this->driver_->allocate_managed, &data, std::size_t{bytes},
+                        Vendor::kAttachGlobal);
+    this->data_ = static_cast<std::byte*>(data);
+  }
+  ~ManagedMemory() override { this->release(this->driver_->free_device); }
+};
+
+template <class Vendor>
+class PinnedMemory final : public VendorMemory<Vendor> {
+ public:
+  PinnedMemory(std::shared_ptr<Vendor> driver, int device, std::uint64_t bytes, int numa_domain)
+      : VendorMemory<Vendor>(std::move(driver), device, Memory::pinned, bytes) {
+    const ThreadPlacement placement(numa_domain);
+    void* data = nullptr;
+    this->driver_->call(device, this->driver_->allocate_pinned, &data, std::size_t{bytes},
+                        Vendor::kHostPortable | Vendor::kHostMapped);
+    this->data_ = static_cast<std::byte*>(data);
+    this->page_bytes_ = base_page_bytes();
+  }
+  ~PinnedMemory() override { this->release(this->driver_->free_pinned); }
+};
+
+// Ordinary pages of ours, placed and touched first, then locked and mapped by the vendor.
+template <class Vendor>
+class RegisteredMemory final : public VendorMemory<Vendor> {
+ public:
+  RegisteredMemory(std::shared_ptr<Vendor> driver, int device, std::uint64_t bytes, int numa_domain)
+      : VendorMemory<Vendor>(std::move(driver), device, Memory::registered, bytes),
+        pages_(allocate_pageable(bytes, numa_domain)) {
+    if (!populate(pages_->data(), bytes))
+      throw OutOfMemory("populate", "ENOMEM", "the pages to register cannot be had", agent_name(device));
+    this->driver_->call(device, this->driver_->register_host, static_cast<void*>(pages_->data()),
+                        std::size_t{bytes}, Vendor::kHostPortable | Vendor::kHostMapped);
+    this->data_ = pages_->data();
+    this->page_bytes_ = pages_->page_bytes();
+  }
+  ~RegisteredMemory() override { this->release(this->driver_->unregister_host); }
+
+ private:
+  std::unique_ptr<Allocation> pages_;
+};
+
+}  // namespace byteways::gpu

@@ -1,0 +1,178 @@
+// What the runtimes of all GPU vendors have in common, over the vendor's driver class: memory, queues,
+// kernels and timing. A vendor's runtime adds what really differs: device properties, copies, peers,
+// residency.
+#pragma once
+#include <algorithm>
+#include <memory>
+#include <mutex>
+#include <string>
+#include <utility>
+#include <vector>
+
+#include "runtimes/gpu/kernel_store.hpp"
+#include "runtimes/gpu/locality.hpp"
+#include "runtimes/gpu/memory.hpp"
+#include "runtimes/gpu/queue.hpp"
+#include "runtimes/runtime.hpp"
+
+namespace byteways::gpu {
+
+template <class Vendor>
+class GpuRuntime : public Runtime {
+ public:
+  std::string_view timed_by() const override { return "device-events"; }
+  int device_count() const override { return static_cast<int>(devices_.size()); }
+  DeviceInfo device(int device) override { return info(device); }
+
+  std::unique_ptr<Allocation> allocate(Memory memory, int device, std::uint64_t bytes,
+                                       int numa_domain) override {
+    const Availability offered = offers(memory, device);
+    if (!offered.available)
+      throw Unsupported("allocate", std::string(memory_name(memory)), offered.reason, agent_name(device));
+    switch (memory) {
+      case Memory::device:
+        return std::make_unique<DeviceMemory<Vendor>>(driver_, device, bytes);
+      case Memory::pinned:
+        return std::make_unique<PinnedMemory<Vendor>>(driver_, device, bytes, numa_domain);
+      case Memory::registered:
+        return std::make_unique<RegisteredMemory<Vendor>>(driver_, device, bytes, numa_domain);
+      default:
+        return std::make_unique<ManagedMemory<Vendor>>(driver_, device, bytes);
+    }
+  }
+
+  std::unique_ptr<Stream> create_stream(int device) override {
+    return std::make_unique<VendorStream<Vendor>>(driver_, device);
+  }
+  std::unique_ptr<Event> create_event(int device) override {
+    return std::make_unique<VendorEvent<Vendor>>(driver_, device);
+  }
+  void record(Event& event, Stream& stream) override {
+    const auto& queue = of(stream);
+    driver_->make_current(queue.device());
+    driver_->call(queue.device(), driver_->record_event, of(event).handle(), queue.handle());
+  }
+  void wait(Stream& stream, Event& event) override {
+    const auto& queue = of(stream);
+    driver_->make_current(queue.device());
+    driver_->call(queue.device(), driver_->wait_event, queue.handle(), of(event).handle(), 0u);
+  }
+
+  Availability offers_kernel(int device, std::string_view kernel) override {
+    try {
+      loaded(device, kernel);
+      return {true, {}};
+    } catch (const Unsupported& error) {
+      return {false, error.text()};
+    }
+  }
+  KernelInfo kernel_info(int device, std::string_view kernel) override { return loaded(device, kernel).info; }
+
+  void launch(int device, std::string_view kernel, const LaunchShape& shape, const void* arguments,
+              std::size_t argument_bytes, Stream& stream) override {
+    if (argument_bytes != kCatalogue[catalogue_index(kernel)].argument_bytes)
+      throw Error(
+          "launch", "argument block",
+          std::string(kernel) + " was given " + std::to_string(argument_bytes) + " bytes of arguments",
+          agent_name(device));
+    const auto handle = loaded(device, kernel).handle;
+    driver_->make_current(device);
+    void* parameters[] = {const_cast<void*>(arguments)};
+    driver_->call(device, driver_->launch_kernel, handle, shape.blocks, 1u, 1u, shape.threads, 1u, 1u,
+                  shape.shared_bytes, of(stream).handle(), parameters, nullptr);
+  }
+
+  bool finished(Event& event) override {
+    const auto& marker = of(event);
+    driver_->make_current(marker.device());
+    const int code = driver_->query_event(marker.handle());
+    if (code == Vendor::kNotReady) return false;
+    if (code != 0) driver_->fail(driver_->query_event.symbol(), code, marker.device());
+    return true;
+  }
+  void synchronize(Event& event) override {
+    const auto& marker = of(event);
+    driver_->make_current(marker.device());
+    driver_->call(marker.device(), driver_->synchronize_event, marker.handle());
+  }
+  void synchronize(Stream& stream) override {
+    const auto& queue = of(stream);
+    driver_->make_current(queue.device());
+    driver_->call(queue.device(), driver_->synchronize_stream, queue.handle());
+  }
+  double elapsed_ns(Event& begin, Event& end) override {
+    const auto& marker = of(end);
+    driver_->make_current(marker.device());
+    float milliseconds = 0;
+    driver_->call(marker.device(), driver_->elapsed_time, &milliseconds, of(begin).handle(), marker.handle());
+    return 1e6 * static_cast<double>(milliseconds);
+  }
+
+  double timer_resolution_ns(int device) override {
+    const std::lock_guard lock(resolution_mutex_);
+    double& resolution = resolutions_.at(static_cast<std::size_t>(device));
+    if (resolution == 0) resolution = std::max(kStatedResolutionNs, measure_step_ns(device));
+    return resolution;
+  }
+
+  bool bind_thread_near(int device) override { return cores_.bind_thread_near(info(device).pci_address); }
+
+ protected:
+  GpuRuntime(std::shared_ptr<Vendor> driver, std::shared_ptr<KernelCompiler> compiler,
+             std::string cache_folder, std::vector<DeviceInfo> devices)
+      : driver_(driver),
+        devices_(std::move(devices)),
+        resolutions_(devices_.size()),
+        kernels_(driver, std::move(compiler), std::move(cache_folder), static_cast<int>(devices_.size())) {}
+
+  const DeviceInfo& info(int device) const { return devices_.at(static_cast<std::size_t>(device)); }
+  static VendorStream<Vendor>& of(Stream& stream) { return static_cast<VendorStream<Vendor>&>(stream); }
+  static VendorEvent<Vendor>& of(Event& event) { return static_cast<VendorEvent<Vendor>&>(event); }
+
+  // Why the device cannot have the kernel whatever the compiler does; empty when nothing is in the way.
+  virtual std::string kernel_obstacle(int device, std::string_view kernel) const = 0;
+
+  std::shared_ptr<Vendor> driver_;
+
+ private:
+  // Both vendors state 0.5 us for the difference of two events. Some report finer steps, but a finer step is
+  // not a finer clock, so the larger of the two counts.
+  static constexpr double kStatedResolutionNs = 500;
+  static constexpr int kResolutionPairs = 64;
+
+  const typename KernelStore<Vendor>::Loaded& loaded(int device, std::string_view kernel) {
+    const std::size_t index = catalogue_index(kernel);
+    const std::string obstacle = kernel_obstacle(device, kernel);
+    if (!obstacle.empty()) throw Unsupported("kernel", "unavailable", obstacle, agent_name(device));
+    return kernels_.get(device, index, info(device).architecture);
+  }
+
+  // The smallest difference between elapsed times of events that follow each other at once.
+  double measure_step_ns(int device) {
+    const auto stream = create_stream(device);
+    std::vector<std::unique_ptr<Event>> events;
+    for (int i = 0; i <= kResolutionPairs; ++i) {
+      events.push_back(create_event(device));
+      record(*events.back(), *stream);
+    }
+    synchronize(*stream);
+    std::vector<double> elapsed;
+    for (int i = 0; i < kResolutionPairs; ++i) elapsed.push_back(elapsed_ns(*events[i], *events[i + 1]));
+    std::sort(elapsed.begin(), elapsed.end());
+    double step = 0;
+    for (int i = 0; i + 1 < kResolutionPairs; ++i) {
+      const double difference = elapsed[i + 1] - elapsed[i];
+      if (difference > 0.5 && (step == 0 || difference < step))
+        step = difference;  // 0.5 ns: rounding of the float
+    }
+    return step;
+  }
+
+  std::vector<DeviceInfo> devices_;
+  std::mutex resolution_mutex_;
+  std::vector<double> resolutions_;  // [device], 0 until measured
+  KernelStore<Vendor> kernels_;
+  Cores cores_;
+};
+
+}  // namespace byteways::gpu

@@ -1,0 +1,76 @@
+// See library.hpp.
+#include "runtimes/library.hpp"
+
+#include <dlfcn.h>
+#include <link.h>
+
+#include <cstdlib>
+
+namespace byteways {
+namespace {
+
+std::string loaded_path(void* handle, const std::string& asked_for) {
+  link_map* map = nullptr;
+  if (dlinfo(handle, RTLD_DI_LINKMAP, &map) == 0 && map != nullptr && map->l_name[0] != '\0')
+    return map->l_name;
+  return asked_for;
+}
+
+// What a user calls the place: the package that was installed, or the folder itself.
+std::string origin_of(const std::string& directory) {
+  if (directory.find("/site-packages/") != std::string::npos ||
+      directory.find("/dist-packages/") != std::string::npos)
+    return "Python package";
+  return directory;
+}
+
+// The dynamic linker's text when the file is simply not there; any other text tells of a file that does not
+// load.
+bool is_absent(const std::string& text, const std::string& name) {
+  return text == name + ": cannot open shared object file: No such file or directory";
+}
+
+}  // namespace
+
+Library Library::open(const std::vector<std::string>& sonames, const std::vector<std::string>& directories,
+                      const char* override_variable, LibraryReport& report) {
+  Library library;
+  std::string broken;  // a file that is there but does not load says more than one that is not there
+  const auto attempt = [&](const std::string& name, const std::string& found_by) {
+    report.searched.push_back(name);
+    library.handle_ = dlopen(name.c_str(), RTLD_NOW | RTLD_LOCAL);
+    if (library.handle_ != nullptr) {
+      report.path = loaded_path(library.handle_, name);
+      report.found_by = found_by;
+      return true;
+    }
+    const char* text = dlerror();
+    if (text != nullptr && broken.empty() && !is_absent(text, name)) broken = text;
+    return false;
+  };
+
+  const char* chosen = std::getenv(override_variable);
+  if (chosen != nullptr && *chosen != '\0') {
+    if (attempt(chosen, override_variable)) return library;
+    report.reason =
+        broken.empty()
+            ? std::string(override_variable) + " names a file that is not there: " + chosen
+            : "the file that " + std::string(override_variable) + " names does not load: " + broken;
+    report.hint = "unset " + std::string(override_variable) + ", or let it name the library file";
+    return library;
+  }
+  for (const std::string& soname : sonames)
+    if (attempt(soname, "dynamic linker")) return library;
+  for (const std::string& directory : directories)
+    for (const std::string& soname : sonames)
+      if (attempt(directory + "/" + soname, origin_of(directory))) return library;
+  report.reason = broken.empty()
+                      ? "not found: " + sonames.front() + " is neither known to the dynamic linker nor in " +
+                            std::to_string(directories.size()) + " other folders"
+                      : "found, but it does not load: " + broken;
+  return library;
+}
+
+void* Library::symbol(const char* name) const { return handle_ == nullptr ? nullptr : dlsym(handle_, name); }
+
+}  // namespace byteways

@@ -1,0 +1,264 @@
+// See nvml.hpp.
+#include "runtimes/nvml.hpp"
+
+#include <cctype>
+#include <cstdio>
+#include <iterator>
+#include <optional>
+
+#include "core/error.hpp"
+#include "runtimes/gpu/function_table.hpp"
+#include "runtimes/gpu/locality.hpp"
+
+namespace byteways {
+namespace {
+
+// Numbers of NVML's enumerations and field identifiers (nvml.h, unchanged since their introduction).
+constexpr int kClockSm = 1, kClockMemory = 2;
+constexpr int kTemperatureGpu = 0;
+constexpr int kInsufficientSize = 7;                           // NVML_ERROR_INSUFFICIENT_SIZE
+constexpr unsigned kMostLinks = 36;                            // NVML_NVLINK_MAX_LINKS
+constexpr unsigned kAllLinks = ~0u;                            // scope: the sum over all links
+constexpr unsigned kFieldSpeedCommon = 90, kFieldSpeed = 164;  // MB/s: of the links together, of one link
+constexpr unsigned kFieldDataTx = 138, kFieldDataRx = 139;     // KiB
+// Generation by nvmlNvlinkVersion_t: none, 1.0, 2.0, 2.2, 3.0, 3.1, 4.0, 5.0, 6.0.
+constexpr int kLinkGenerations[] = {0, 1, 2, 2, 3, 3, 4, 5, 6};
+constexpr unsigned kErrorFields[] = {38, 45, 52, 59,
+                                     160};  // CRC flit, CRC data, replay, recovery, ECC: totals
+
+}  // namespace
+
+struct Nvml::Table {
+  using Device = struct OpaqueDevice*;
+  struct PciInfo {
+    char legacy_address[16];
+    unsigned domain, bus, device, device_id, subsystem_id;
+    char address[32];
+  };
+  struct MemoryInfo {
+    unsigned long long total, free, used;
+  };
+  struct FieldValue {
+    unsigned field, scope;
+    long long timestamp, latency_us;
+    int type, status;
+    union {
+      double real;
+      unsigned narrow;
+      unsigned long long wide;
+      long long signed_wide;
+    } value;
+  };
+
+#define BYTEWAYS_FUNCTION BYTEWAYS_MEMBER
+#include "runtimes/cuda/nvml.def"
+#undef BYTEWAYS_FUNCTION
+
+  void bind(const Library& library, LibraryReport& report) {
+#define BYTEWAYS_FUNCTION BYTEWAYS_BIND
+#include "runtimes/cuda/nvml.def"
+#undef BYTEWAYS_FUNCTION
+  }
+
+  // The value that a query wrote, when the function exists and answered.
+  template <class Value, class Function, class... Before>
+  static std::optional<Value> ask(const Function& function, Before... before) {
+    Value value{};
+    if (!function || function(before..., &value) != 0) return std::nullopt;
+    return value;
+  }
+  template <class Function, class... Before>
+  static int number(const Function& function, Before... before) {
+    return static_cast<int>(ask<unsigned>(function, before...).value_or(0));
+  }
+  template <class Function>
+  static std::string text(const Function& function, Device device) {
+    char words[96] = {};
+    return function(device, words, static_cast<unsigned>(sizeof words)) == 0 ? words : "";
+  }
+
+  std::optional<std::int64_t> field(Device device, unsigned which, unsigned scope) const;
+  NvmlDevice describe(unsigned index) const;
+  void describe_hardware(Device device, NvmlDevice& found) const;
+  std::vector<NvLink> links(Device device) const;
+  std::string remote_kind(Device device, unsigned link) const;
+  int processes(Device device) const;
+  static std::string address_of(const PciInfo& info);
+};
+
+namespace {
+
+std::string compute_mode_name(std::optional<int> mode) {
+  constexpr const char* kNames[] = {"default", "exclusive-thread", "prohibited", "exclusive-process"};
+  return mode && *mode >= 0 && *mode < 4 ? kNames[*mode] : "unknown";
+}
+
+template <class Number>
+std::int64_t or_unknown(const std::optional<Number>& value) {
+  return value ? static_cast<std::int64_t>(*value) : -1;
+}
+
+}  // namespace
+
+// "0000:3b:00.0": sysfs writes four digits of the domain, NVML eight.
+std::string Nvml::Table::address_of(const PciInfo& info) {
+  char text[32];
+  std::snprintf(text, sizeof text, "%04x:%02x:%02x.0", info.domain, info.bus, info.device);
+  return text;
+}
+
+std::optional<std::int64_t> Nvml::Table::field(Device device, unsigned which, unsigned scope) const {
+  FieldValue request{};
+  request.field = which;
+  request.scope = scope;
+  if (!field_values || field_values(device, 1, &request) != 0 || request.status != 0) return std::nullopt;
+  switch (request.type) {
+    case 0:
+      return static_cast<std::int64_t>(request.value.real);
+    case 1:
+      return request.value.narrow;
+    case 2:  // unsigned long, 64 bits wide on Linux
+    case 3:
+      return static_cast<std::int64_t>(request.value.wide);
+    case 4:
+      return request.value.signed_wide;
+    default:
+      return std::nullopt;
+  }
+}
+
+int Nvml::Table::processes(Device device) const {
+  unsigned count = 0;  // room for none: the answer is how many there are
+  const auto& function = compute_processes ? compute_processes : compute_processes_v2;
+  if (!function) return -1;
+  const int code = function(device, &count, nullptr);
+  return code == 0 || code == kInsufficientSize ? static_cast<int>(count) : -1;
+}
+
+std::string Nvml::Table::remote_kind(Device device, unsigned link) const {
+  constexpr const char* kNames[] = {"gpu", "cpu", "switch"};  // NVML_NVLINK_DEVICE_TYPE_GPU, IBMNPU, SWITCH
+  const auto kind = ask<int>(nvlink_remote_kind, device, link);
+  return kind && *kind >= 0 && *kind < 3 ? kNames[*kind] : "unknown";
+}
+
+std::vector<NvLink> Nvml::Table::links(Device device) const {
+  std::vector<NvLink> found;
+  for (unsigned index = 0; index < kMostLinks; ++index) {
+    const auto state = ask<int>(nvlink_state, device, index);
+    if (!state) continue;  // no such link
+    NvLink link;
+    link.index = static_cast<int>(index);
+    link.active = *state != 0;
+    link.remote_kind = "unknown";
+    if (link.active) {
+      const auto version = ask<unsigned>(nvlink_version, device, index).value_or(0);
+      link.version = version < std::size(kLinkGenerations) ? kLinkGenerations[version] : 0;
+      link.remote_kind = remote_kind(device, index);
+      if (const auto remote = ask<PciInfo>(nvlink_remote_pci, device, index))
+        link.remote_pci_address = address_of(*remote);
+      auto speed = field(device, kFieldSpeed, index);
+      if (!speed || *speed <= 0) speed = field(device, kFieldSpeedCommon, 0);
+      link.signalling_bytes_per_s = 1'000'000 * speed.value_or(0);
+    }
+    found.push_back(link);
+  }
+  return found;
+}
+
+void Nvml::Table::describe_hardware(Device device, NvmlDevice& found) const {
+  if (const auto memory = ask<MemoryInfo>(memory_info, device))
+    found.memory_bytes = static_cast<std::int64_t>(memory->total);
+  found.memory_clock_mhz = number(max_clock, device, kClockMemory);
+  found.memory_bus_bits = number(memory_bus_width, device);
+  found.pcie_generation = number(pcie_generation, device);
+  found.pcie_width = number(pcie_width, device);
+  found.pcie_generation_max = number(pcie_generation_max, device);
+  found.pcie_width_max = number(pcie_width_max, device);
+}
+
+NvmlDevice Nvml::Table::describe(unsigned index) const {
+  NvmlDevice found;
+  found.index = static_cast<int>(index);
+  found.compute_mode = "unknown";
+  Device device = nullptr;
+  const int code = device_by_index(index, &device);
+  if (code != 0) {
+    found.name = error_string(code);
+    return found;
+  }
+  found.name = text(name, device);
+  found.uuid = text(uuid, device);
+  if (const auto pci = ask<PciInfo>(pci_info, device)) found.pci_address = address_of(*pci);
+  found.numa_domain = gpu::numa_domain_of(found.pci_address);
+  describe_hardware(device, found);
+  found.nvlinks = links(device);
+  unsigned current = 0, pending = 0;
+  found.mig_enabled = mig_mode && mig_mode(device, &current, &pending) == 0 && current != 0;
+  found.compute_mode = compute_mode_name(ask<int>(compute_mode, device));
+  found.compute_processes = processes(device);
+  return found;
+}
+
+Nvml::Nvml() : table_(std::make_unique<Table>()) {
+  report_.library = "nvml";
+  const Library library =
+      Library::open({"libnvidia-ml.so.1", "libnvidia-ml.so"}, {}, "BYTEWAYS_NVML", report_);
+  if (!library) {
+    if (report_.hint.empty())
+      report_.hint = "it comes with NVIDIA's driver; without it links and health are unknown";
+    return;
+  }
+  table_->bind(library, report_);
+  if (!gpu::complete(report_)) {
+    report_.hint = "update NVIDIA's driver: 450 or later has everything";
+    return;
+  }
+  const int code = table_->initialize();
+  if (code != 0) {
+    report_.reason = std::string("nvmlInit_v2: ") + table_->error_string(code);
+    report_.hint = "nvidia-smi tells whether the driver works";
+    return;
+  }
+  report_.usable = true;
+  char version[96] = {};
+  if (table_->driver_version(version, sizeof version) == 0)
+    report_.version = std::string("driver ") + version;
+}
+
+Nvml::~Nvml() {
+  if (report_.usable) table_->shut_down();
+}
+
+std::vector<NvmlDevice> Nvml::devices() const {
+  std::vector<NvmlDevice> found;
+  if (!report_.usable) return found;
+  const auto count = Table::ask<unsigned>(table_->device_count).value_or(0);
+  for (unsigned index = 0; index < count; ++index) found.push_back(table_->describe(index));
+  return found;
+}
+
+NvmlHealth Nvml::health(const std::string& uuid) const {
+  if (!report_.usable) throw Unsupported("health", "NVML", report_.reason);
+  Table::Device device = nullptr;
+  const int code = table_->device_by_uuid(uuid.c_str(), &device);
+  if (code != 0) throw Error("nvmlDeviceGetHandleByUUID", uuid, table_->error_string(code));
+  NvmlHealth health;
+  health.sm_clock_mhz = or_unknown(Table::ask<unsigned>(table_->clock, device, kClockSm));
+  health.memory_clock_mhz = or_unknown(Table::ask<unsigned>(table_->clock, device, kClockMemory));
+  health.temperature_c = or_unknown(Table::ask<unsigned>(table_->temperature, device, kTemperatureGpu));
+  health.power_mw = or_unknown(Table::ask<unsigned>(table_->power, device));
+  const auto& reasons = table_->clock_reasons ? table_->clock_reasons : table_->throttle_reasons;
+  health.throttle_reasons = or_unknown(Table::ask<unsigned long long>(reasons, device));
+  health.pcie_replays = or_unknown(Table::ask<unsigned>(table_->pcie_replays, device));
+  health.energy_mj = or_unknown(Table::ask<unsigned long long>(table_->energy, device));
+  for (unsigned field : kErrorFields)
+    if (const auto errors = table_->field(device, field, 0))
+      health.nvlink_errors = *errors + (health.nvlink_errors < 0 ? 0 : health.nvlink_errors);
+  if (const auto kib = table_->field(device, kFieldDataTx, kAllLinks))
+    health.nvlink_data_tx_bytes = 1024 * *kib;
+  if (const auto kib = table_->field(device, kFieldDataRx, kAllLinks))
+    health.nvlink_data_rx_bytes = 1024 * *kib;
+  return health;
+}
+
+}  // namespace byteways

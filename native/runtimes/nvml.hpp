@@ -1,0 +1,69 @@
+// NVIDIA's management library, found at run time: what the topology and the health of a measurement need of
+// it. Asks, never sets. A function that the driver lacks, or does not answer for a device, leaves its field
+// unknown.
+#pragma once
+#include <cstdint>
+#include <memory>
+#include <string>
+#include <vector>
+
+#include "runtimes/library.hpp"
+
+namespace byteways {
+
+struct NvLink {
+  int index = 0;
+  bool active = false;
+  int version = 0;                          // generation (NVLink 4), 0 when unknown
+  std::string remote_kind;                  // "gpu", "switch", "cpu", "unknown"
+  std::string remote_pci_address;           // empty when unknown
+  std::int64_t signalling_bytes_per_s = 0;  // one direction, 0 when not answered
+};
+
+struct NvmlDevice {
+  int index = 0;
+  std::string name, uuid, pci_address;  // a GPU that does not answer has NVML's sentence as its name
+  std::int64_t memory_bytes = 0;        // this and the numbers up to pcie_width_max: 0 when unknown
+  int memory_clock_mhz = 0;             // the highest
+  int memory_bus_bits = 0;
+  int pcie_generation = 0, pcie_width = 0;
+  int pcie_generation_max = 0, pcie_width_max = 0;
+  std::vector<NvLink> nvlinks;
+  bool mig_enabled = false;
+  std::string compute_mode;    // "default", "exclusive-thread", "prohibited", "exclusive-process", "unknown"
+  int compute_processes = -1;  // running now, -1 when unknown
+  int numa_domain = -1;
+};
+
+// Every number is -1 when unknown.
+struct NvmlHealth {
+  std::int64_t sm_clock_mhz = -1, memory_clock_mhz = -1;
+  std::int64_t temperature_c = -1;
+  std::int64_t power_mw = -1;
+  std::int64_t throttle_reasons = -1;  // bits of nvmlClocksEventReasons
+  std::int64_t pcie_replays = -1;
+  std::int64_t nvlink_errors = -1;  // CRC, replay, recovery and ECC errors of all links
+  std::int64_t nvlink_data_tx_bytes = -1, nvlink_data_rx_bytes = -1;  // payload of all links
+  std::int64_t energy_mj = -1;
+};
+
+class Nvml {
+ public:
+  Nvml();  // never throws for a missing or unusable library: report() says so
+  ~Nvml();
+  Nvml(const Nvml&) = delete;
+  Nvml& operator=(const Nvml&) = delete;
+
+  const LibraryReport& report() const { return report_; }
+  // In NVML's own order, which is by PCI address and ignores CUDA_VISIBLE_DEVICES. Empty when unusable.
+  std::vector<NvmlDevice> devices() const;
+  // Throws Unsupported when unusable, Error when no GPU has the UUID.
+  NvmlHealth health(const std::string& uuid) const;
+
+ private:
+  struct Table;
+  LibraryReport report_;
+  std::unique_ptr<Table> table_;
+};
+
+}  // namespace byteways
