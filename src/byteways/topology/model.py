@@ -112,8 +112,8 @@ class Offer:
 class Capabilities:
     """What the runtimes of this machine offer, as a probing worker found by trying. Keys are agent names.
 
-    `memory["gpu0"]["managed"]`; `interface["gpu0"]["kernel-bulk"]` by executor; `peer["gpu0"]["gpu1"]`: gpu0 may
-    read and write gpu1's memory, proved by a verified write.
+    `memory["gpu0"]["managed"]`; `interface["gpu0"]["kernel-bulk"]` by executor; `peer["gpu0"]["gpu1"]`: gpu0
+    may read and write gpu1's memory, proved by a verified write.
     """
 
     agents: Mapping[str, Mapping[str, Any]] = field(default_factory=dict)  # DeviceInfo fields by agent
@@ -129,7 +129,9 @@ class Capabilities:
     @classmethod
     def from_json(cls, data: Mapping[str, Any]) -> Capabilities:
         def offers(table: Mapping[str, Mapping[str, Mapping[str, Any]]]) -> dict[str, dict[str, Offer]]:
-            return {agent: {name: Offer(**offer) for name, offer in row.items()} for agent, row in table.items()}
+            return {
+                agent: {name: Offer(**offer) for name, offer in row.items()} for agent, row in table.items()
+            }
 
         return cls(
             data["agents"],

@@ -1,0 +1,233 @@
+"""The nominal peak of a case: what the links it crosses could carry at most, by the vendors' data rates.
+
+A flow's bytes go from the source to its executor and from there to the destination, each leg on one fixed
+route, as the hardware sends all traffic of a pair one way. Links are full duplex: each direction has its own
+capacity. The peak of a sum is the maximum flow over the link graph with these routes.
+"""
+
+from __future__ import annotations
+
+import heapq
+from collections import Counter
+from collections.abc import Mapping, Sequence
+from dataclasses import dataclass
+from itertools import pairwise
+
+from byteways.plan.case import Case, Flow
+from byteways.topology.model import Link, Topology
+from byteways.units import format_bandwidth
+
+#: Links made for peers, which a route between GPUs takes before any other.
+_FABRICS = ("nvlink", "xgmi")
+#: Below this a number of the simplex tableau, whose entries are of the order of 1, is rounding.
+_ROUNDING = 1e-9
+
+
+@dataclass(frozen=True)
+class Peak:
+    """A peak in bytes/s with the sentence that explains it; None with the reason when it is unknown."""
+
+    bytes_per_s: float | None
+    source: str
+    links: tuple[str, ...]  # directed, in the order the flows cross them: `gpu0>nvswitch`
+
+
+@dataclass(frozen=True)
+class _Arc:
+    """One direction of a link, or the memory of an agent that copies within itself."""
+
+    name: str
+    capacity: float | None
+    kind: str  # what equal arcs are called together
+    source: str
+
+
+def route(topology: Topology, source: str, destination: str) -> tuple[Link, ...]:
+    """Links from one agent to another, empty when they are the same or nothing joins them.
+
+    The way with the fewest links that are no GPU fabric, then the fewest links, then the widest. GPUs do not
+    forward, so only switches and CPU agents lie between.
+    """
+    gpus = set(topology.names("gpu"))
+    neighbours: dict[str, list[tuple[str, Link]]] = {}
+    for link in topology.links:
+        neighbours.setdefault(link.a, []).append((link.b, link))
+        neighbours.setdefault(link.b, []).append((link.a, link))
+    # Order: links other than fabric, hops, narrowest (negated); a running number breaks ties.
+    queue: list[tuple[int, int, float, int, str, tuple[Link, ...]]] = [(0, 0, -float("inf"), 0, source, ())]
+    done: set[str] = set()
+    pushed = 0
+    while queue:
+        others, hops, narrow, _, node, way = heapq.heappop(queue)
+        if node == destination:
+            return way
+        if node in done or (node in gpus and node != source):
+            continue
+        done.add(node)
+        for neighbour, link in neighbours.get(node, []):
+            pushed += 1
+            width = max(narrow, -(link.peak_bytes_per_s or float("inf")))
+            fabric = link.kind in _FABRICS
+            heapq.heappush(queue, (others + (not fabric), hops + 1, width, pushed, neighbour, (*way, link)))
+    return ()
+
+
+def link_class(topology: Topology, source: str, destination: str) -> str:
+    """Class of the way between two agents, equal in both directions.
+
+    `local` and `same domain` within a GPU and a CPU agent; else the classes of the links on the way, and what
+    lies between two GPUs that meet over PCI Express: `PCIe 5.0 ×16 through host`.
+    """
+    if source == destination:
+        return "same domain" if topology.agent(source).kind == "cpu" else "local"
+    way = route(topology, source, destination)
+    if not way:
+        return "no link"
+    classes = " + ".join(sorted({link.link_class for link in way}))
+    inner = _nodes(source, way)[1:-1]
+    if {topology.agent(source).kind, topology.agent(destination).kind} != {"gpu"} or way[0].kind in _FABRICS:
+        return classes
+    through = "host" if any(node in topology.names("cpu") for node in inner) else "switch"
+    return f"{classes} through {through}" if inner else classes
+
+
+def peak(topology: Topology, case: Case) -> Peak:
+    """Nominal peak of the figure that `case` reports.
+
+    One-way, and interference, where the measured flow counts alone: the narrowest link of the way. Two-way,
+    fan-out, fan-in and all-pairs: the largest sum of rates, one per flow on its own route, such that no
+    direction of a link carries more than its data rate. That is the maximum flow of several commodities with
+    fixed routes, a linear programme; it says nothing of how the flows would share. A copy within an agent
+    reads and writes the same memory, so its peak is half the memory's. Links of unknown rate bound nothing,
+    and then the sentence calls the figure an upper bound.
+
+    Args:
+        topology: Of the machine that runs the case.
+        case: With agents of that machine.
+    """
+    if case.interface == "chase":
+        return Peak(None, "a chase measures latency, which has no peak bandwidth", ())
+    flows = case.flows[:1] if case.pattern in ("one-way", "interference") else case.flows
+    known = set(topology.names())
+    for flow in flows:
+        for agent in (flow.source.agent, flow.executor, flow.destination.agent):
+            if agent not in known:
+                return Peak(None, f"{agent} is not part of this machine's topology", ())
+    ways: list[list[_Arc]] = []
+    for flow in flows:
+        way = _arcs(topology, flow)
+        if way is None:
+            return Peak(None, f"no link joins the agents of {flow.path}", ())
+        ways.append(way)
+    links = tuple(dict.fromkeys(arc.name for way in ways for arc in way if ">" in arc.name))
+    arcs = {arc.name: arc for way in ways for arc in way}
+    for flow, way in zip(flows, ways, strict=True):
+        if all(arc.capacity is None for arc in way):
+            return Peak(None, f"{flow.path}: {_reasons(way)}", links)
+    capacities = {name: arc.capacity for name, arc in arcs.items() if arc.capacity is not None}
+    rate, full = maximum_flow([Counter(arc.name for arc in way) for way in ways], capacities)
+    unknown = [arc for arc in arcs.values() if arc.capacity is None]
+    bound = f"; an upper bound, as {_reasons(unknown)}" if unknown else ""
+    return Peak(rate, _explain(case, len(flows), rate, [arcs[name] for name in full]) + bound, links)
+
+
+def _nodes(source: str, way: Sequence[Link]) -> list[str]:
+    nodes = [source]
+    for link in way:
+        nodes.append(link.b if nodes[-1] == link.a else link.a)
+    return nodes
+
+
+def _arcs(topology: Topology, flow: Flow) -> list[_Arc] | None:
+    """What a flow's bytes cross: source to executor to destination; None when there is no way."""
+    ends = list(dict.fromkeys((flow.source.agent, flow.executor)))
+    stops = ends if ends[-1] == flow.destination.agent else [*ends, flow.destination.agent]
+    if len(stops) == 1:
+        agent = topology.agent(stops[0])
+        reason = agent.memory_peak_source or "nobody tells it"
+        memory = _Arc(f"{agent.name} memory", agent.memory_peak_bytes_per_s, "memory", reason)
+        return [memory, memory]  # each byte is read once and written once
+    arcs = []
+    for a, b in pairwise(stops):
+        way = route(topology, a, b)
+        if not way:
+            return None
+        nodes = _nodes(a, way)
+        for link, (begin, end) in zip(way, pairwise(nodes), strict=True):
+            arcs.append(_Arc(f"{begin}>{end}", link.peak_bytes_per_s, link.link_class, link.source))
+    return arcs
+
+
+def maximum_flow(
+    uses: Sequence[Mapping[str, int]], capacities: Mapping[str, float]
+) -> tuple[float, list[str]]:
+    """Largest sum of flows on fixed routes: max Σ_f r_f with Σ_f uses[f][a] · r_f ≤ capacities[a] for all a.
+
+    Dantzig's simplex method; a packing problem, so r = 0 is a first solution. Bland's rule keeps it from
+    cycling (R. G. Bland, Mathematics of Operations Research 2, 1977).
+
+    Args:
+        uses: How often each flow crosses each arc; each flow crosses at least one arc that has a capacity.
+        capacities: bytes/s by arc.
+
+    Returns:
+        The sum in bytes/s and the arcs that limit it (whose capacities alone prove that no sum is larger).
+    """
+    names = [name for name in capacities if any(name in use for use in uses)]
+    scale = max(capacities[name] for name in names)
+    rows = []
+    for name in names:
+        slack = [float(other == name) for other in names]
+        rows.append([*(float(use.get(name, 0)) for use in uses), *slack, capacities[name] / scale])
+    gain = [1.0] * len(uses) + [0.0] * (len(names) + 1)
+    basis = [len(uses) + index for index in range(len(names))]  # variable that each row stands for
+    while True:
+        entering = next((column for column, value in enumerate(gain[:-1]) if value > _ROUNDING), None)
+        if entering is None:
+            break
+        _pivot(rows, gain, basis, entering)
+    limits = [name for index, name in enumerate(names) if gain[len(uses) + index] < -_ROUNDING]
+    return -gain[-1] * scale, limits
+
+
+def _pivot(rows: list[list[float]], gain: list[float], basis: list[int], entering: int) -> None:
+    """One simplex step. The row with the least ratio leaves; of several, the one of the first variable."""
+    ratios = {index: row[-1] / row[entering] for index, row in enumerate(rows) if row[entering] > _ROUNDING}
+    least = min(ratios.values()) + _ROUNDING
+    leaving = min((index for index, ratio in ratios.items() if ratio <= least), key=basis.__getitem__)
+    factor = rows[leaving][entering]
+    pivot = [value / factor for value in rows[leaving]]
+    rows[leaving] = pivot
+    basis[leaving] = entering
+    for row in (*(row for row in rows if row is not pivot), gain):
+        multiple = row[entering]
+        if multiple:
+            row[:] = [value - multiple * other for value, other in zip(row, pivot, strict=True)]
+
+
+def _reasons(arcs: Sequence[_Arc]) -> str:
+    """`the rate of cpu0>cpu1 is unknown (no nominal rate …)`, equal reasons once."""
+    by_reason: dict[str, list[str]] = {}
+    for arc in arcs:
+        names = by_reason.setdefault(arc.source, [])
+        if arc.name not in names:
+            names.append(arc.name)
+    return "; ".join(
+        f"the rate of {', '.join(names)} is unknown ({reason})" for reason, names in by_reason.items()
+    )
+
+
+def _explain(case: Case, flows: int, rate: float, full: Sequence[_Arc]) -> str:
+    """Names what limits the peak, equal arcs together."""
+    groups: dict[tuple[str, str], list[str]] = {}
+    for arc in full:
+        groups.setdefault((arc.kind, arc.source), []).append(arc.name)
+    limits = "; ".join(f"{', '.join(names)} ({kind}: {source})" for (kind, source), names in groups.items())
+    total = format_bandwidth(rate)
+    if case.pattern == "interference":
+        return f"{total} for the measured flow alone, limited by {limits}"
+    if any(arc.kind == "memory" for arc in full):
+        return f"{total} copied, each byte read and written once, limited by {limits}"
+    if flows == 1:
+        return f"{total} per direction, limited by {limits}"
+    return f"{total} as the sum of {flows} flows, every link full duplex, limited by {limits}"

@@ -1,0 +1,79 @@
+"""Tables and lists for the terminal: by Rich where someone reads, as plain aligned text in a pipe."""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from dataclasses import dataclass, field
+from typing import TYPE_CHECKING
+
+import typer
+
+if TYPE_CHECKING:
+    from rich.console import Console
+
+
+@dataclass(frozen=True)
+class Table:
+    """Rows of text under a title. Columns named in `right` are aligned right."""
+
+    title: str
+    columns: tuple[str, ...]
+    rows: tuple[tuple[str, ...], ...]
+    right: frozenset[str] = field(default_factory=frozenset)
+
+
+@dataclass(frozen=True)
+class Lines:
+    """Lines under a title, printed as they are."""
+
+    title: str
+    lines: tuple[str, ...]
+
+
+def plain(block: Table | Lines) -> list[str]:
+    """A block as lines without colour: title, then the content indented by two."""
+    if isinstance(block, Lines):
+        return [block.title, *(f"  {line}" for line in block.lines)]
+    texts = [block.columns, *block.rows]
+    widths = [max(len(row[index]) for row in texts) for index in range(len(block.columns))]
+    lines = [block.title]
+    for row in texts:
+        cells = [
+            cell.rjust(width) if column in block.right else cell.ljust(width)
+            for column, cell, width in zip(block.columns, row, widths, strict=True)
+        ]
+        lines.append(("  " + "  ".join(cells)).rstrip())
+    return lines
+
+
+def show(blocks: Sequence[Table | Lines]) -> None:
+    """Prints blocks to standard output, one empty line between them."""
+    from rich.console import Console
+
+    console = Console(highlight=False)
+    for index, block in enumerate(blocks):
+        if index:
+            typer.echo()
+        if console.is_terminal:
+            _show_rich(console, block)
+        else:
+            typer.echo("\n".join(plain(block)))
+
+
+def _show_rich(console: Console, block: Table | Lines) -> None:
+    from rich import box
+    from rich.padding import Padding
+    from rich.table import Table as RichTable
+    from rich.text import Text
+
+    console.print(Text(block.title, style="bold"))
+    if isinstance(block, Lines):
+        for line in block.lines:
+            console.print(Padding(Text(line), (0, 0, 0, 2)))
+        return
+    table = RichTable(box=box.SIMPLE_HEAD, pad_edge=False, show_edge=False, header_style="dim")
+    for column in block.columns:
+        table.add_column(Text(column), justify="right" if column in block.right else "left")
+    for row in block.rows:
+        table.add_row(*(Text(cell) for cell in row))
+    console.print(Padding(table, (0, 0, 0, 2)))

@@ -1,0 +1,137 @@
+"""Nominal data rates of links per direction, each with its source: the only place where such numbers stand.
+
+A data rate is what the vendor states for bytes after line encoding; protocol headers are not taken off, so no
+transfer reaches it. The raw rate on the wire is kept beside it as the signalling rate.
+"""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+
+GIGA = 1e9
+
+
+@dataclass(frozen=True)
+class Rate:
+    """Rate of one bundle of links, per direction, in bytes/s. None: unknown, `source` says why."""
+
+    data_bytes_per_s: float | None
+    signalling_bytes_per_s: float | None
+    source: str
+
+
+@dataclass(frozen=True)
+class _NvLink:
+    data_bytes_per_s: float  # one link, one direction
+    signalling_bytes_per_s: float | None  # None: only the driver tells
+    source: str
+
+
+#: One NVLink in one direction, by generation.
+NVLINK = {
+    1: _NvLink(20e9, None, "NVIDIA Tesla P100 whitepaper: 4 links, 160 GB/s both directions"),
+    2: _NvLink(25e9, None, "NVIDIA Tesla V100 whitepaper: 6 links, 300 GB/s both directions"),
+    3: _NvLink(25e9, None, "NVIDIA A100 whitepaper: 12 links, 600 GB/s both directions"),
+    4: _NvLink(25e9, 26.5625e9, "NVIDIA H100 whitepaper: 18 links, 900 GB/s both directions"),
+    5: _NvLink(50e9, None, "NVIDIA Blackwell brief: 18 links, 1.8 TB/s both directions"),
+}
+
+#: NVLink generation by compute capability. It comes before what NVML answers, because drivers are known to
+#: call the links of sm_90 version 5.
+_NVLINK_OF_ARCHITECTURE = {
+    "sm_60": 1,
+    "sm_70": 2,
+    "sm_75": 2,
+    "sm_80": 3,
+    "sm_86": 3,
+    "sm_90": 4,
+    "sm_100": 5,
+    "sm_103": 5,
+}
+
+#: Architectures whose links are slower than their generation's: bytes/s of one link in one direction.
+_SLOWER = {"sm_86": (14.0625e9, "NVIDIA GA102 whitepaper: 4 links, 56.25 GB/s each direction")}
+
+#: PCI Express: transfers per second and lane, encoding (payload, total). PCI Express Base Specification 6.0,
+#: section 4.2: 8b/10b up to 5 GT/s, 128b/130b up to 32 GT/s, then flits of 256 bytes of which 242 carry TLPs
+#: and DLPs.
+_PCIE = {
+    1: (2.5e9, 8, 10),
+    2: (5e9, 8, 10),
+    3: (8e9, 128, 130),
+    4: (16e9, 128, 130),
+    5: (32e9, 128, 130),
+    6: (64e9, 242, 256),
+}
+PCIE_GENERATIONS = tuple(_PCIE)
+
+
+def nvlink_generation(architecture: str | None, version: int, signalling_bytes_per_s: float) -> int | None:
+    """Generation of a GPU's NVLinks.
+
+    Args:
+        architecture: Compute capability, `sm_90`, or None when no runtime told.
+        version: What NVML answers; 0 when it does not.
+        signalling_bytes_per_s: Of one link, as the driver tells; 0 when it does not.
+
+    Returns:
+        1 to 5, or None when nothing tells it.
+    """
+    if architecture in _NVLINK_OF_ARCHITECTURE:
+        return _NVLINK_OF_ARCHITECTURE[architecture]
+    for generation, link in NVLINK.items():
+        known = link.signalling_bytes_per_s
+        if known and abs(signalling_bytes_per_s - known) < 0.001 * known:
+            return generation
+    return version if version in NVLINK else None
+
+
+def nvlink(
+    count: int, generation: int | None, signalling_bytes_per_s: float = 0, architecture: str | None = None
+) -> Rate:
+    """Rate of `count` NVLinks side by side: nominal for the generation, never above what the driver tells.
+
+    Args:
+        count: Links in the bundle.
+        generation: See nvlink_generation().
+        signalling_bytes_per_s: Of one link, as the driver tells; 0 when it does not.
+        architecture: Compute capability, `sm_90`, or None when no runtime told.
+    """
+    if generation is None:
+        unknown = "the driver does not tell the NVLink generation"
+        return Rate(None, count * signalling_bytes_per_s or None, unknown)
+    link = NVLINK[generation]
+    signalling = signalling_bytes_per_s or link.signalling_bytes_per_s
+    one, source = _SLOWER.get(architecture or "", (link.data_bytes_per_s, link.source))
+    if signalling and signalling < one:
+        one, source = signalling, "the driver's link rate, lower than the generation's"
+    return Rate(
+        count * one,
+        count * signalling if signalling else None,
+        f"{count} links × {one / GIGA:.4g} GB/s ({source})",
+    )
+
+
+def pcie(generation: int, width: int) -> Rate:
+    """Rate of a PCI Express link of `width` lanes.
+
+    Raises:
+        ValueError: No such generation or width.
+    """
+    if generation not in _PCIE or not 1 <= width <= 32:
+        raise ValueError(f"no PCI Express link has generation {generation} and {width} lanes")
+    transfers, payload, total = _PCIE[generation]
+    raw = transfers * width / 8
+    return Rate(
+        raw * payload / total,
+        raw,
+        f"{transfers / GIGA:g} GT/s × {width} lanes × {payload}/{total} (PCI Express Base Specification)",
+    )
+
+
+def pcie_generation(transfers_per_s: float) -> int | None:
+    """Generation of a rate per lane such as 32e9 (sysfs: `32.0 GT/s PCIe`); None when there is none."""
+    for generation, (transfers, _, _) in _PCIE.items():
+        if transfers == transfers_per_s:
+            return generation
+    return None

@@ -1,0 +1,249 @@
+"""Builds the links of the topology graph from what the discovery sources read: NUMA, PCI Express, NVLink."""
+
+from __future__ import annotations
+
+from collections import Counter
+from collections.abc import Mapping, Sequence
+from dataclasses import dataclass, field
+from itertools import combinations
+from typing import TYPE_CHECKING
+
+from byteways.topology import link_rates
+from byteways.topology.model import Link
+from byteways.topology.sysfs_cpu import NumaDomain
+from byteways.topology.sysfs_pcie import PcieDevice, PcieLink, PciePath, canonical_address
+
+if TYPE_CHECKING:
+    from byteways._core import NvLink, NvmlDevice
+
+NVSWITCH = "nvswitch"
+
+
+@dataclass(frozen=True)
+class Gpu:
+    """A GPU agent with what each source knows of it."""
+
+    name: str
+    pci_address: str | None
+    architecture: str | None
+    home: str | None  # CPU agent whose PCIe root it hangs on
+    path: PciePath | None  # sysfs
+    device: NvmlDevice | None  # NVML
+
+
+@dataclass
+class Graph:
+    """Links, switches and notes that a builder adds."""
+
+    links: list[Link] = field(default_factory=list)
+    switches: list[str] = field(default_factory=list)
+    notes: list[str] = field(default_factory=list)
+
+
+def add_numa_links(graph: Graph, agents: Mapping[str, NumaDomain]) -> None:
+    """One link between each two CPU agents. The kernel tells a distance only, so the peak stays unknown."""
+    for (a, domain), (b, other) in combinations(agents.items(), 2):
+        distance = domain.distances.get(other.domain)
+        told = f"only a distance, {distance}" if distance else "not even a distance"
+        graph.links.append(
+            Link(
+                a,
+                b,
+                kind="numa",
+                count=1,
+                generation=None,
+                peak_bytes_per_s=None,
+                signalling_bytes_per_s=None,
+                source=f"no nominal rate between NUMA domains: the kernel tells {told}",
+                link_class=f"NUMA distance {distance}" if distance else "NUMA",
+            )
+        )
+
+
+def add_pcie_links(graph: Graph, gpus: Sequence[Gpu], virtual_machine: bool) -> None:
+    """PCI Express from each GPU to its CPU agent; a switch that several GPUs share is a node with its uplink.
+
+    Switches of one GPU only are not drawn: the narrowest link of the way stands for all of it. In a virtual
+    machine bridges are emulated and say nothing about the hardware, so only the GPU's own link counts.
+    """
+    bridges = {gpu.name: () if virtual_machine or gpu.path is None else gpu.path.bridges for gpu in gpus}
+    below = Counter(port.address for chain in bridges.values() for port in chain[1::2])
+    shared = sorted(address for address, count in below.items() if count > 1)
+    switches = {address: f"pcie-switch{index}" for index, address in enumerate(shared)}
+    graph.switches.extend(switches.values())
+    for gpu in gpus:
+        if gpu.home is None:
+            continue
+        lower, (link, told_by) = gpu.name, _endpoint(gpu, bridges[gpu.name])
+        _note_current(graph, gpu, link)
+        for upstream, above in _uplinks(bridges[gpu.name]):
+            uplink = _narrower(upstream.maximum, above)
+            if upstream.address in switches:
+                _add_pcie(graph, lower, switches[upstream.address], link, told_by)
+                lower, link = switches[upstream.address], uplink
+                told_by = f"uplink of PCIe switch {upstream.address} by sysfs"
+            elif _narrower(link, uplink) != link:
+                link, told_by = (
+                    uplink,
+                    f"uplink of PCIe switch {upstream.address} by sysfs, narrowest of the way",
+                )
+        _add_pcie(graph, lower, gpu.home, link, told_by)
+    if virtual_machine and len(gpus) > 1:
+        graph.notes.append("virtual machine: PCIe switches are hidden; GPUs may share uplinks not drawn here")
+
+
+def _endpoint(gpu: Gpu, bridges: Sequence[PcieDevice]) -> tuple[PcieLink, str]:
+    """The GPU's own link at its best, and who told. NVML's maximum is that of device and system together."""
+    device = gpu.device
+    if device is not None and device.pcie_generation_max > 0 and device.pcie_width_max > 0:
+        return PcieLink(device.pcie_generation_max, device.pcie_width_max), "maximum by NVML"
+    if gpu.path is None:
+        return PcieLink(0, 0), "neither NVML nor sysfs shows this device"
+    link = gpu.path.device.maximum
+    return (_narrower(link, bridges[0].maximum) if bridges else link), "maximum by sysfs"
+
+
+def _uplinks(bridges: Sequence[PcieDevice]) -> list[tuple[PcieDevice, PcieLink]]:
+    """(upstream port, link of the port above it) of each switch on the way up.
+
+    `bridges` goes port, upstream port, port, upstream port … up to the root port, nearest first.
+    """
+    return [
+        (port, bridges[index + 1].maximum if index + 1 < len(bridges) else port.maximum)
+        for index, port in enumerate(bridges)
+        if index % 2 == 1
+    ]
+
+
+def _narrower(a: PcieLink, b: PcieLink) -> PcieLink:
+    """The slower of two, the first when they are equal; an unknown one does not count."""
+
+    def rate(link: PcieLink) -> float:
+        return link_rates.pcie(link.generation, link.width).data_bytes_per_s or 0
+
+    return min((link for link in (a, b) if link.known()), key=rate, default=a)
+
+
+def _add_pcie(graph: Graph, a: str, b: str, link: PcieLink, told_by: str) -> None:
+    if any((drawn.a, drawn.b, drawn.kind) == (a, b, "pcie") for drawn in graph.links):
+        return  # the uplink of a switch is met once for each GPU below it
+    rate, link_class = link_rates.Rate(None, None, "speed and width are not told"), "PCIe"
+    if link.known():
+        rate = link_rates.pcie(link.generation, link.width)
+        link_class = f"PCIe {link.generation}.0 ×{link.width}"
+    graph.links.append(
+        Link(
+            a,
+            b,
+            kind="pcie",
+            count=1,
+            generation=f"{link.generation}.0" if link.known() else None,
+            peak_bytes_per_s=rate.data_bytes_per_s,
+            signalling_bytes_per_s=rate.signalling_bytes_per_s,
+            source=f"{told_by}: {rate.source}",
+            link_class=link_class,
+        )
+    )
+
+
+def _note_current(graph: Graph, gpu: Gpu, maximum: PcieLink) -> None:
+    """Says what the peak does not show: a link that runs below its maximum now."""
+    current = _current(gpu)
+    if not (maximum.known() and current.known()):
+        return
+    if current.generation < maximum.generation:
+        graph.notes.append(
+            f"{gpu.name}: PCIe link at generation {current.generation} now, maximum {maximum.generation}; "
+            "GPUs may idle at a lower one, so the peak is the maximum's"
+        )
+    if current.width < maximum.width:
+        graph.notes.append(
+            f"{gpu.name}: PCIe link has {current.width} of {maximum.width} lanes now; idling rarely does that"
+        )
+
+
+def _current(gpu: Gpu) -> PcieLink:
+    if gpu.device is not None:
+        return PcieLink(gpu.device.pcie_generation, gpu.device.pcie_width)
+    return gpu.path.device.current if gpu.path else PcieLink(0, 0)
+
+
+def add_nvlinks(graph: Graph, gpus: Sequence[Gpu]) -> None:
+    """NVLink bundles: GPU to GPU, GPU to CPU, and GPU to the NVSwitches, which are drawn as one node.
+
+    A virtual machine may hide what is at the far end. When every GPU has the same number of active links and
+    each ends at a switch or at something unknown, they can only meet in NVSwitches.
+    """
+    active = {gpu.name: _active(graph, gpu) for gpu in gpus}
+    by_address = {gpu.pci_address: gpu for gpu in gpus if gpu.pci_address}
+    kinds = {link.remote_kind for links in active.values() for link in links}
+    counts = {len(links) for links in active.values()}
+    inferred = "unknown" in kinds and kinds <= {"switch", "unknown"} and len(gpus) > 1 and len(counts) == 1
+    if inferred:
+        graph.notes.append(
+            f"NVLink: the far ends of all {counts.pop()} links of each GPU are hidden; "
+            "as every GPU has equally many, they are taken to lead to NVSwitches"
+        )
+    for gpu in gpus:
+        _add_gpu_bundles(graph, gpu, active[gpu.name], by_address)
+        to_switch = [
+            link
+            for link in active[gpu.name]
+            if link.remote_kind == "switch" or (inferred and link.remote_kind == "unknown")
+        ]
+        if to_switch:
+            if NVSWITCH not in graph.switches:
+                graph.switches.append(NVSWITCH)
+            graph.links.append(_bundle(gpu, NVSWITCH, to_switch))
+        to_cpu = [link for link in active[gpu.name] if link.remote_kind == "cpu"]
+        if to_cpu and gpu.home:
+            graph.links.append(_bundle(gpu, gpu.home, to_cpu))
+        hidden = sum(link.remote_kind == "unknown" for link in active[gpu.name])
+        if hidden and not inferred:
+            graph.notes.append(f"{gpu.name}: the far ends of {hidden} active NVLinks are hidden")
+
+
+def _active(graph: Graph, gpu: Gpu) -> list[NvLink]:
+    if gpu.device is None:
+        return []
+    links = [link for link in gpu.device.nvlinks if link.active]
+    if links and gpu.device.mig_enabled:
+        graph.notes.append(f"{gpu.name}: MIG is on, which closes its {len(links)} NVLinks to peers")
+        return []
+    down = len(gpu.device.nvlinks) - len(links)
+    if links and down:
+        graph.notes.append(f"{gpu.name}: {down} of {len(gpu.device.nvlinks)} NVLinks are not active")
+    return links
+
+
+def _add_gpu_bundles(graph: Graph, gpu: Gpu, links: Sequence[NvLink], by_address: Mapping[str, Gpu]) -> None:
+    """Direct bundles, drawn once: by the GPU whose address comes first, since both ends see every link."""
+    bundles: dict[str, list[NvLink]] = {}
+    for link in links:
+        if link.remote_kind == "gpu":
+            bundles.setdefault(canonical_address(link.remote_pci_address), []).append(link)
+    for address, bundle in sorted(bundles.items()):
+        peer = by_address.get(address)
+        if peer is None:
+            graph.notes.append(f"{gpu.name}: {len(bundle)} NVLinks lead to {address}, not visible here")
+        elif (gpu.pci_address or "") < address:
+            graph.links.append(_bundle(gpu, peer.name, bundle))
+
+
+def _bundle(gpu: Gpu, far: str, links: Sequence[NvLink]) -> Link:
+    """One bundle of equal NVLinks, with the rate of the slowest link when the driver tells several."""
+    told = [link.signalling_bytes_per_s for link in links if link.signalling_bytes_per_s > 0]
+    signalling = min(told, default=0)
+    generation = link_rates.nvlink_generation(gpu.architecture, links[0].version, signalling)
+    rate = link_rates.nvlink(len(links), generation, signalling, gpu.architecture)
+    return Link(
+        gpu.name,
+        far,
+        kind="nvlink",
+        count=len(links),
+        generation=str(generation) if generation else None,
+        peak_bytes_per_s=rate.data_bytes_per_s,
+        signalling_bytes_per_s=rate.signalling_bytes_per_s,
+        source=rate.source,
+        link_class=f"NVLink{generation or ''} ×{len(links)}",
+    )

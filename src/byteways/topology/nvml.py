@@ -1,0 +1,54 @@
+"""Discovery source: NVIDIA's management library, for NVLink, PCIe, UUIDs and the state of the GPUs."""
+
+from __future__ import annotations
+
+from collections.abc import Mapping, Sequence
+from typing import TYPE_CHECKING
+
+if TYPE_CHECKING:
+    from byteways._core import NvmlDevice
+
+
+def read_devices() -> tuple[list[NvmlDevice], list[str]]:
+    """All NVIDIA GPUs in PCI order, and notes saying why there are none.
+
+    Never raises: a machine without NVIDIA's driver is a usual one.
+    """
+    try:
+        from byteways._core import Nvml
+    except ImportError as error:
+        return [], [f"NVML not asked: byteways' native module does not load ({error})"]
+    try:
+        library = Nvml()
+        if not library.report.usable:
+            return [], [f"NVML: {library.report.reason}"]
+        return list(library.devices()), []
+    except RuntimeError as error:  # _core.Error: a call that failed, with call and code in its text
+        return [], [f"NVML: {error}"]
+
+
+def visible(devices: Sequence[NvmlDevice], environment: Mapping[str, str]) -> list[NvmlDevice]:
+    """The devices that CUDA_VISIBLE_DEVICES leaves, in CUDA's numbering.
+
+    Follows the CUDA programming guide: indices (in PCI order, as byteways sets CUDA_DEVICE_ORDER) or prefixes
+    of UUIDs, and everything from the first entry on that names no device is ignored.
+    """
+    wanted = environment.get("CUDA_VISIBLE_DEVICES")
+    if wanted is None:
+        return list(devices)
+    chosen: list[NvmlDevice] = []
+    for entry in (part.strip() for part in wanted.split(",")):
+        if entry.isdigit():
+            matches = [devices[int(entry)]] if int(entry) < len(devices) else []
+        else:
+            matches = [device for device in devices if entry and device.uuid.startswith(entry)]
+        if len(matches) != 1 or matches[0] in chosen:
+            break
+        chosen.append(matches[0])
+    return chosen
+
+
+def memory_peak(device: NvmlDevice) -> float | None:
+    """Nominal memory bandwidth in bytes/s, read and write shared: clock × bus width × 2 transfers a clock."""
+    rate = device.memory_clock_mhz * 1e6 * device.memory_bus_bits / 8 * 2
+    return rate or None

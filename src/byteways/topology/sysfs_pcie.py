@@ -1,0 +1,93 @@
+"""Discovery source: the PCI Express tree from a device up to its root, from Linux sysfs."""
+
+from __future__ import annotations
+
+import re
+from dataclasses import dataclass
+from pathlib import Path
+
+from byteways.topology.link_rates import PCIE_GENERATIONS, pcie_generation
+from byteways.topology.sysfs_cpu import read_text
+
+_ADDRESS = re.compile(r"^([0-9a-f]{4,8}):([0-9a-f]{2}):([0-9a-f]{2})\.([0-7])$")
+#: PCI vendors whose display-class devices are GPUs that a runtime might open.
+_GPU_VENDORS = {"0x10de": "NVIDIA", "0x1002": "AMD"}
+
+
+@dataclass(frozen=True)
+class PcieLink:
+    """Speed and width of one link; 0 when the kernel does not tell."""
+
+    generation: int
+    width: int
+
+    def known(self) -> bool:
+        """Whether a nominal rate can be given."""
+        return self.generation in PCIE_GENERATIONS and 1 <= self.width <= 32
+
+
+@dataclass(frozen=True)
+class PcieDevice:
+    """One device or bridge with its link towards the root."""
+
+    address: str
+    maximum: PcieLink
+    current: PcieLink
+
+
+@dataclass(frozen=True)
+class PciePath:
+    """A device and the bridges above it, nearest first, up to the root port."""
+
+    device: PcieDevice
+    bridges: tuple[PcieDevice, ...]
+    numa_domain: int | None
+
+
+def canonical_address(text: str) -> str:
+    """A PCI address as sysfs writes it: `00000000:3B:00.0` is `0000:3b:00.0`; other texts in lower case."""
+    match = _ADDRESS.match(text.lower())
+    if match is None:
+        return text.lower()
+    return f"{int(match[1], 16):04x}:{match[2]}:{match[3]}.{match[4]}"
+
+
+def read_path(sysfs: Path, address: str) -> PciePath | None:
+    """The tree above a device, None when sysfs does not show it."""
+    place = sysfs / "bus/pci/devices" / canonical_address(address)
+    if not place.exists():
+        return None
+    folder = place.resolve()
+    bridges = []
+    for parent in folder.parents:
+        if not _ADDRESS.match(parent.name):
+            break
+        bridges.append(_device(parent))
+    numa = read_text(folder / "numa_node")
+    return PciePath(_device(folder), tuple(bridges), int(numa) if numa and numa.isdigit() else None)
+
+
+def gpu_addresses(sysfs: Path) -> list[tuple[str, str]]:
+    """(vendor, address) of all display-class devices of GPU vendors, whether or not a driver has them."""
+    found = []
+    for place in sorted((sysfs / "bus/pci/devices").glob("*")):
+        vendor = _GPU_VENDORS.get(read_text(place / "vendor") or "")
+        if vendor and (read_text(place / "class") or "").startswith("0x03"):
+            found.append((vendor, place.name))
+    return found
+
+
+def _device(folder: Path) -> PcieDevice:
+    return PcieDevice(folder.name, _link(folder, "max"), _link(folder, "current"))
+
+
+def _link(folder: Path, which: str) -> PcieLink:
+    """The `max` or `current` link; sysfs writes `32.0 GT/s PCIe` and `16`, or `Unknown` and 0 or 255."""
+    speed = (read_text(folder / f"{which}_link_speed") or "").split()
+    width = read_text(folder / f"{which}_link_width") or ""
+    try:
+        generation = pcie_generation(float(speed[0]) * 1e9) if speed else None
+    except ValueError:
+        generation = None
+    lanes = int(width) if width.isdigit() else 0
+    return PcieLink(generation or 0, lanes if 1 <= lanes <= 32 else 0)

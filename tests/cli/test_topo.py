@@ -1,0 +1,128 @@
+"""`byteways topo` on synthetic machines: golden text, JSON that comes back, and machines read from files."""
+
+from __future__ import annotations
+
+import json
+import sys
+from pathlib import Path
+
+import pytest
+
+from byteways.cli import topo as view
+from byteways.cli.layout import plain
+from byteways.errors import BytewaysError
+from byteways.topology.model import Topology
+
+MACHINES = Path(__file__).parents[1] / "machines"
+sys.path.insert(0, str(MACHINES))
+import synthetic  # noqa: E402 - from the folder of machines
+
+
+def printed(topology: Topology) -> str:
+    return "\n\n".join("\n".join(plain(block)) for block in view.blocks(topology)) + "\n"
+
+
+@pytest.mark.parametrize("name", ["bare_vm", "h200x4", "switched_server"])
+def test_golden_text(name: str, tmp_path: Path) -> None:
+    """Catches any change of what a user reads. Renew: write `printed(...)` to tests/machines/<name>.txt."""
+    topology = getattr(synthetic, name)(tmp_path).topology()
+    assert printed(topology) == (MACHINES / f"{name}.txt").read_text()
+
+
+def test_json_is_the_topology(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch, capsys: pytest.CaptureFixture[str]
+) -> None:
+    """Catches JSON that loses something, or that cannot be read back by --from."""
+    topology = synthetic.switched_server(tmp_path).topology()
+    monkeypatch.setattr(view, "this_machine", lambda: topology)
+    view.topo(as_json=True)
+    text = capsys.readouterr().out
+    assert Topology.from_json(json.loads(text)) == topology
+    saved = tmp_path / "machine.json"
+    saved.write_text(text)
+    view.topo(source=saved)
+    assert capsys.readouterr().out == printed(topology)
+
+
+def test_a_run_folder_shows_its_machine(tmp_path: Path) -> None:
+    """Catches a run folder whose topology is not found on a login node."""
+    topology = synthetic.h200x4(tmp_path).topology()
+    (tmp_path / "run.json").write_text(json.dumps({"format_version": 1, "topology": topology.to_json()}))
+    assert view.read(tmp_path) == topology
+
+
+@pytest.mark.parametrize(
+    ("text", "said"),
+    [("{", "cannot read"), ("{}", "holds no topology"), ("[1]", "holds no topology"), (None, "cannot read")],
+)
+def test_files_that_hold_no_machine(text: str | None, said: str, tmp_path: Path) -> None:
+    """Catches a traceback instead of an error that says what to do."""
+    path = tmp_path / "machine.json"
+    if text is not None:
+        path.write_text(text)
+    with pytest.raises(BytewaysError, match=said) as caught:
+        view.read(path)
+    assert caught.value.hint
+
+
+def test_a_machine_that_cannot_be_probed_is_shown_all_the_same(monkeypatch: pytest.MonkeyPatch) -> None:
+    """Catches a topo that needs working runtimes."""
+    from byteways.run import probe
+
+    def lost() -> None:
+        raise BytewaysError("this machine could not be probed", cause="worker ended by SIGSEGV")
+
+    monkeypatch.setattr(probe, "probe", lost)
+    topology = view.this_machine()
+    assert topology.names("cpu")
+    assert topology.notes[-1] == (
+        "the runtimes were not asked, this machine could not be probed: worker ended by SIGSEGV"
+    )
+
+
+def test_a_wide_matrix_gets_letters() -> None:
+    """Catches rows that wrap on a machine with many agents."""
+    with_many = Topology.from_json(
+        {
+            "host": "wide",
+            "agents": [
+                {"name": f"gpu{i}", "kind": "gpu", "model": "toy", "cores": [], "caches": []}
+                for i in range(16)
+            ],
+            "switches": ["nvswitch"],
+            "links": [
+                {
+                    "a": f"gpu{i}",
+                    "b": "nvswitch",
+                    "kind": "nvlink",
+                    "count": 18,
+                    "generation": "5",
+                    "peak_bytes_per_s": 900e9,
+                    "signalling_bytes_per_s": None,
+                    "source": "toy",
+                    "link_class": "NVLink5 ×18",
+                }
+                for i in range(16)
+            ],
+            "notes": [],
+        }
+    )
+    matrix, legend = [block for block in view.blocks(with_many) if "classes" in block.title.lower()]
+    lines = plain(matrix)
+    assert lines[2].split() == ["gpu0", "A", *["B"] * 15]
+    assert plain(legend) == ["Classes", "  A  local", "  B  NVLink5 ×18"]
+    assert max(len(line) for line in lines) <= 110
+
+
+def test_a_terminal_gets_the_same_words(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    """Catches rows, sources or notes that only the plain form shows."""
+    import rich.console
+
+    topology = synthetic.switched_server(tmp_path).topology()
+    console = rich.console.Console(
+        force_terminal=True, width=200, record=True, highlight=False, no_color=True
+    )
+    monkeypatch.setattr(rich.console, "Console", lambda **_: console)
+    view.show(view.blocks(topology))
+    terminal = console.export_text().split()
+    assert not [word for word in printed(topology).split() if word not in terminal]

@@ -1,0 +1,218 @@
+"""Small machines for tests: sysfs and procfs trees in a folder, and what NVML and a runtime tell of them."""
+
+from __future__ import annotations
+
+from collections.abc import Mapping, Sequence
+from dataclasses import dataclass, field, replace
+from pathlib import Path
+from typing import Any
+
+from byteways.topology import discover
+from byteways.topology.model import Topology
+
+
+@dataclass
+class NvLink:
+    """Fields of byteways._core.NvLink."""
+
+    index: int
+    active: bool = True
+    version: int = 4
+    remote_kind: str = "switch"
+    remote_pci_address: str = ""
+    signalling_bytes_per_s: int = 26_562_500_000
+
+
+@dataclass
+class NvmlDevice:
+    """Fields of byteways._core.NvmlDevice, of an H200 unless told otherwise."""
+
+    index: int
+    pci_address: str
+    uuid: str
+    name: str = "NVIDIA H200"
+    memory_bytes: int = 143_771 * 2**20
+    memory_clock_mhz: int = 3201
+    memory_bus_bits: int = 6144
+    pcie_generation: int = 5
+    pcie_width: int = 16
+    pcie_generation_max: int = 5
+    pcie_width_max: int = 16
+    nvlinks: list[NvLink] = field(default_factory=list)
+    mig_enabled: bool = False
+    compute_mode: str = "default"
+    compute_processes: int = 0
+    numa_domain: int = -1
+
+
+@dataclass
+class Machine:
+    """Everything that discovery reads."""
+
+    sysfs: Path
+    proc: Path
+    cores: Sequence[int]
+    runtime: Mapping[str, Mapping[str, Any]] | None = None
+    management: list[NvmlDevice] = field(default_factory=list)
+
+    def topology(self, **changes: Any) -> Topology:
+        """What discover() makes of it, with other arguments where `changes` says so."""
+        arguments = {
+            "runtime_agents": self.runtime,
+            "sysfs": self.sysfs,
+            "proc": self.proc,
+            "allowed_cores": self.cores,
+            "management": self.management,
+            "environment": {},
+            "host": "node1",
+        }
+        return discover(**{**arguments, **changes})
+
+
+def write(path: Path, text: str) -> None:
+    path.parent.mkdir(parents=True, exist_ok=True)
+    path.write_text(f"{text}\n")
+
+
+def add_cores(root: Path, cores: Sequence[int], level3: str, size3: str) -> None:
+    """Cores with an L1d, L1i and L2 of their own and a shared L3."""
+    for core in cores:
+        caches = [
+            (1, "Data", "48K", str(core)),
+            (1, "Instruction", "32K", str(core)),
+            (2, "Unified", "2048K", str(core)),
+            (3, "Unified", size3, level3),
+        ]
+        for index, (level, kind, size, shared) in enumerate(caches):
+            folder = root / f"sys/devices/system/cpu/cpu{core}/cache/index{index}"
+            write(folder / "level", str(level))
+            write(folder / "type", kind)
+            write(folder / "size", size)
+            write(folder / "coherency_line_size", "64")
+            write(folder / "shared_cpu_list", shared)
+
+
+def add_domain(root: Path, domain: int, cpulist: str, memory_kib: int, distance: str) -> None:
+    folder = root / f"sys/devices/system/node/node{domain}"
+    write(folder / "cpulist", cpulist)
+    write(folder / "distance", distance)
+    write(folder / "meminfo", f"Node {domain} MemTotal:       {memory_kib} kB\nNode {domain} MemFree:  1 kB")
+
+
+def add_pci(
+    root: Path,
+    chain: Sequence[str],
+    speed: str,
+    width: int,
+    numa: int = 0,
+    current: tuple[str, int] | None = None,
+) -> None:
+    """A PCI device at the end of a chain of bridges; those above it exist already."""
+    folder = root.joinpath("sys/devices/pci0000:00", *chain)
+    now_speed, now_width = current or (speed, width)
+    write(folder / "max_link_speed", speed)
+    write(folder / "max_link_width", str(width))
+    write(folder / "current_link_speed", now_speed)
+    write(folder / "current_link_width", str(now_width))
+    write(folder / "numa_node", str(numa))
+    write(folder / "vendor", "0x10de")
+    write(
+        folder / "class", "0x030200" if len(chain) % 2 == 0 or chain[-1].startswith("0000:00") else "0x060400"
+    )
+    link = root / "sys/bus/pci/devices" / chain[-1]
+    link.parent.mkdir(parents=True, exist_ok=True)
+    link.symlink_to(folder)
+
+
+def add_processor(root: Path, model: str, virtual: bool) -> None:
+    write(
+        root / "proc/cpuinfo",
+        f"processor\t: 0\nmodel name\t: {model}\nflags\t\t: fpu{' hypervisor' if virtual else ''}",
+    )
+    write(root / "proc/meminfo", "MemTotal:        8000000 kB")
+
+
+def runtime_gpu(index: int, pci_address: str, uuid: str, **changes: Any) -> dict[str, Any]:
+    """Fields of _core.Agent of an H200."""
+    return {
+        "agent": f"gpu{index}",
+        "runtime": "cuda",
+        "runtime_version": "13.0",
+        "name": "NVIDIA H200",
+        "uuid": uuid,
+        "pci_address": pci_address,
+        "architecture": "sm_90",
+        "numa_domain": 0,
+        "multiprocessors": 132,
+        "memory_bytes": 143_771 * 2**20,
+        "last_level_cache_bytes": 60 * 2**20,
+        "memory_bytes_per_s": 4_916_736_000_000,
+        "copy_engines": 3,
+        "pageable_access": False,
+        **changes,
+    }
+
+
+def runtime_cpu(domain: int, **changes: Any) -> dict[str, Any]:
+    return {
+        "agent": f"cpu{domain}",
+        "runtime": "host",
+        "numa_domain": domain,
+        "architecture": "x86_64",
+        **changes,
+    }
+
+
+def bare_vm(root: Path) -> Machine:
+    """Two cores, one NUMA domain, no GPU."""
+    add_cores(root, [0, 1], "0-1", "32768K")
+    add_domain(root, 0, "0-1", 8_000_000, "10")
+    add_processor(root, "Toy Processor", virtual=True)
+    return Machine(root / "sys", root / "proc", [0, 1], {"cpu0": runtime_cpu(0)})
+
+
+def h200x4(root: Path) -> Machine:
+    """Four H200 in a virtual machine that hides the NVSwitches, 64 cores in one NUMA domain."""
+    cores = range(64)
+    add_cores(root, [0], "0-63", "107520K")
+    add_domain(root, 0, "0-63", 528_000_000, "10")
+    add_processor(root, "Toy Server Processor", virtual=True)
+    machine = Machine(root / "sys", root / "proc", cores, {"cpu0": runtime_cpu(0)})
+    agents = dict(machine.runtime or {})
+    for index in range(4):
+        address, uuid = f"0000:00:0{5 + index}.0", f"GPU-0000000{index}-0000-0000-0000-000000000000"
+        add_pci(root, [address], "32.0 GT/s PCIe", 16)
+        links = [NvLink(number, remote_kind="unknown") for number in range(18)]
+        device = NvmlDevice(index, address.upper().replace("0000:", "00000000:", 1), uuid, nvlinks=links)
+        machine.management.append(replace(device, pcie_generation=1))
+        agents[f"gpu{index}"] = runtime_gpu(index, address, uuid)
+    return replace(machine, runtime=agents)
+
+
+def switched_server(root: Path) -> Machine:
+    """Bare metal: two domains; two GPUs below a shared switch at domain 0, one behind its own at domain 1.
+
+    The lone GPU's uplink is narrower than its own link. No NVML.
+    """
+    add_cores(root, [0, 2], "0-1", "32768K")
+    add_domain(root, 0, "0-1", 64_000_000, "10 21")
+    add_domain(root, 1, "2-3", 64_000_000, "21 10")
+    add_processor(root, "Toy Server Processor", virtual=False)
+    shared = ["0000:00:01.0", "0000:01:00.0"]
+    alone = ["0000:00:02.0", "0000:11:00.0"]
+    gpus = {
+        "gpu0": [*shared, "0000:02:00.0", "0000:03:00.0"],
+        "gpu1": [*shared, "0000:02:01.0", "0000:04:00.0"],
+        "gpu2": [*alone, "0000:12:00.0", "0000:13:00.0"],
+    }
+    for chain in (shared, alone):
+        width = 16 if chain is shared else 4
+        add_pci(root, chain[:1], "16.0 GT/s PCIe", width)
+        add_pci(root, chain, "16.0 GT/s PCIe", width)
+    for name, chain in gpus.items():
+        numa = 1 if name == "gpu2" else 0
+        add_pci(root, chain[:3], "16.0 GT/s PCIe", 16, numa)
+        add_pci(root, chain, "32.0 GT/s PCIe", 16, numa, current=("2.5 GT/s PCIe", 16))
+    runtime = {f"cpu{domain}": runtime_cpu(domain) for domain in range(2)}
+    runtime |= {name: runtime_gpu(i, chain[-1], f"GPU-{i}") for i, (name, chain) in enumerate(gpus.items())}
+    return Machine(root / "sys", root / "proc", [0, 1, 2, 3], runtime)

@@ -1,0 +1,293 @@
+"""Discovery on synthetic machines: what each source tells is in the Topology, and what lacks is a note."""
+
+from __future__ import annotations
+
+import json
+import sys
+from dataclasses import replace
+from pathlib import Path
+
+import pytest
+
+from byteways.topology.model import Link, Topology
+
+sys.path.insert(0, str(Path(__file__).parents[1] / "machines"))
+import synthetic
+
+
+def between(topology: Topology, a: str, b: str, kind: str | None = None) -> Link:
+    found = [link for link in topology.links if {link.a, link.b} == {a, b} and kind in (None, link.kind)]
+    assert len(found) == 1, f"{len(found)} links between {a} and {b}"
+    return found[0]
+
+
+def test_a_machine_without_gpu(tmp_path: Path) -> None:
+    """Catches cores, caches or memory that are lost, and an invented memory rate of a CPU."""
+    topology = synthetic.bare_vm(tmp_path).topology()
+    (cpu,) = topology.agents
+    assert (cpu.name, cpu.kind, cpu.model, cpu.cores) == ("cpu0", "cpu", "Toy Processor", (0, 1))
+    assert cpu.memory_bytes == 8_000_000 * 1024
+    assert [(cache.level, cache.kind, cache.size_bytes, cache.shared_by_cores) for cache in cpu.caches] == [
+        (1, "data", 48 * 1024, 1),
+        (1, "instruction", 32 * 1024, 1),
+        (2, "unified", 2 * 2**20, 1),
+        (3, "unified", 32 * 2**20, 2),
+    ]
+    assert cpu.memory_peak_bytes_per_s is None
+    assert "no nominal source" in (cpu.memory_peak_source or "")
+    assert topology.links == ()
+
+
+def test_affinity_limits_cores_and_domains(tmp_path: Path) -> None:
+    """Catches cores that this process may not use, and a domain that drops out without a word."""
+    machine = synthetic.switched_server(tmp_path)
+    topology = machine.topology(allowed_cores=[1], runtime_agents=None)
+    assert topology.names() == ["cpu0"]
+    assert topology.agent("cpu0").cores == (1,)
+    assert "NUMA domain 1 left out: this process may use none of its 2 cores" in topology.notes
+
+
+def test_a_kernel_without_numa_gives_one_domain(tmp_path: Path) -> None:
+    """Catches a crash or an empty machine where sysfs has no NUMA domains (containers, small kernels)."""
+    synthetic.add_processor(tmp_path, "Toy", virtual=False)
+    machine = synthetic.Machine(tmp_path / "sys", tmp_path / "proc", [3, 4])
+    topology = machine.topology()
+    assert topology.agent("cpu0").cores == (3, 4)
+    assert topology.agent("cpu0").memory_bytes == 8_000_000 * 1024
+    assert any("no NUMA domains" in note for note in topology.notes)
+
+
+def test_memory_without_cores_is_no_agent(tmp_path: Path) -> None:
+    """Catches an agent that could run nothing, such as a CXL memory domain."""
+    machine = synthetic.bare_vm(tmp_path)
+    synthetic.add_domain(tmp_path, 1, "", 1_000_000, "20 10")
+    topology = machine.topology()
+    assert topology.names() == ["cpu0"]
+    assert "NUMA domain 1 left out: it has memory but no cores" in topology.notes
+
+
+def test_four_gpus_behind_hidden_nvswitches(tmp_path: Path) -> None:
+    """Catches NVLinks that vanish when their far ends are hidden, and raw rates taken for data rates."""
+    topology = synthetic.h200x4(tmp_path).topology()
+    assert topology.switches == ("nvswitch",)
+    nvlink = between(topology, "gpu2", "nvswitch")
+    assert (nvlink.count, nvlink.generation, nvlink.link_class) == (18, "4", "NVLink4 ×18")
+    assert nvlink.peak_bytes_per_s == 450e9
+    assert nvlink.signalling_bytes_per_s == pytest.approx(478.125e9)
+    pcie = between(topology, "gpu2", "cpu0")
+    assert pcie.peak_bytes_per_s == pytest.approx(63.015e9, rel=1e-4)
+    assert pcie.link_class == "PCIe 5.0 ×16"
+    notes = " / ".join(topology.notes)
+    assert "far ends of all 18 links of each GPU are hidden" in notes
+    assert "gpu0, gpu1, gpu2, gpu3: PCIe link at generation 1 now, maximum 5; GPUs may idle" in notes
+    gpu = topology.agent("gpu2")
+    assert gpu.memory_peak_bytes_per_s == pytest.approx(4916.736e9)
+    assert (gpu.multiprocessors, gpu.architecture, gpu.numa_domain) == (132, "sm_90", 0)
+
+
+def test_hidden_far_ends_of_unequal_counts_are_not_guessed(tmp_path: Path) -> None:
+    """Catches an NVSwitch made up where GPUs may just as well be wired to each other."""
+    machine = synthetic.h200x4(tmp_path)
+    del machine.management[1].nvlinks[12:]
+    topology = machine.topology()
+    assert topology.switches == ()
+    assert "gpu1: the far ends of 12 active NVLinks are hidden" in topology.notes
+
+
+def test_a_single_gpu_with_hidden_far_ends_gets_no_switch(tmp_path: Path) -> None:
+    """Catches a link to nowhere on a machine that was given one GPU of a larger one."""
+    machine = synthetic.h200x4(tmp_path)
+    runtime = {name: fields for name, fields in (machine.runtime or {}).items() if name in ("cpu0", "gpu0")}
+    topology = machine.topology(runtime_agents=runtime)
+    assert topology.switches == ()
+    assert "gpu0: the far ends of 18 active NVLinks are hidden" in topology.notes
+
+
+def test_direct_bundles_are_drawn_once(tmp_path: Path) -> None:
+    """Catches bundles that are counted from both ends or attached to the wrong GPU."""
+    machine = synthetic.h200x4(tmp_path)
+    addresses = [device.pci_address for device in machine.management]
+    for me, device in enumerate(machine.management):
+        peers = [peer for peer in range(4) if peer != me]
+        device.nvlinks = [
+            synthetic.NvLink(i, remote_kind="gpu", remote_pci_address=addresses[peers[i // 4]])
+            for i in range(12)
+        ]
+    topology = machine.topology()
+    bundles = [link for link in topology.links if link.kind == "nvlink"]
+    assert len(bundles) == 6
+    assert {link.count for link in bundles} == {4}
+    assert between(topology, "gpu1", "gpu3").peak_bytes_per_s == 100e9
+
+
+def test_mig_and_inactive_links_close_nvlink(tmp_path: Path) -> None:
+    """Catches peaks over links that are down or that MIG has closed."""
+    machine = synthetic.h200x4(tmp_path)
+    machine.management[0].mig_enabled = True
+    for device in machine.management[1:]:
+        for link in device.nvlinks:
+            link.remote_kind = "switch"
+    for link in machine.management[1].nvlinks[:2]:
+        link.active = False
+    topology = machine.topology()
+    assert not [link for link in topology.links if link.a == "gpu0" and link.kind == "nvlink"]
+    assert between(topology, "gpu1", "nvswitch").peak_bytes_per_s == 400e9
+    assert "gpu0: MIG is on, which closes its 18 NVLinks to peers" in topology.notes
+    assert "gpu1: 2 of 18 NVLinks are not active" in topology.notes
+
+
+def test_a_shared_pcie_switch_is_a_node_and_a_lone_one_is_not(tmp_path: Path) -> None:
+    """Catches a shared uplink drawn once per GPU, and a narrow uplink that a lone GPU's link hides."""
+    topology = synthetic.switched_server(tmp_path).topology()
+    assert topology.switches == ("pcie-switch0",)
+    assert between(topology, "gpu0", "pcie-switch0").link_class == "PCIe 4.0 ×16", (
+        "the port is of generation 4"
+    )
+    uplink = between(topology, "pcie-switch0", "cpu0")
+    assert "uplink of PCIe switch 0000:01:00.0 by sysfs" in uplink.source
+    lone = between(topology, "gpu2", "cpu1")
+    assert lone.link_class == "PCIe 4.0 ×4"
+    assert "uplink of PCIe switch 0000:11:00.0 by sysfs, narrowest of the way" in lone.source
+    numa = between(topology, "cpu0", "cpu1")
+    assert (numa.peak_bytes_per_s, numa.link_class) == (None, "NUMA distance 21")
+
+
+def test_bridges_of_a_virtual_machine_do_not_count(tmp_path: Path) -> None:
+    """Catches the invented speed of an emulated bridge that would become a GPU's peak."""
+    machine = synthetic.switched_server(tmp_path)
+    synthetic.add_processor(tmp_path, "Toy", virtual=True)
+    topology = machine.topology()
+    assert topology.switches == ()
+    assert between(topology, "gpu2", "cpu1").link_class == "PCIe 5.0 ×16"
+    assert any("PCIe switches are hidden" in note for note in topology.notes)
+
+
+def test_a_gpu_that_nothing_describes_still_is_an_agent(tmp_path: Path) -> None:
+    """Catches a GPU of the runtime that is dropped, or gets a made-up link rate, without NVML and sysfs."""
+    machine = synthetic.bare_vm(tmp_path)
+    runtime = {**(machine.runtime or {}), "gpu0": synthetic.runtime_gpu(0, "", "GPU-x", memory_bytes_per_s=0)}
+    topology = machine.topology(runtime_agents=runtime)
+    link = between(topology, "gpu0", "cpu0")
+    assert (link.peak_bytes_per_s, link.link_class) == (None, "PCIe")
+    assert "neither NVML nor sysfs shows this device" in link.source
+    gpu = topology.agent("gpu0")
+    assert gpu.memory_peak_bytes_per_s is None
+    assert "neither the runtime nor NVML" in (gpu.memory_peak_source or "")
+
+
+def test_runtime_names_are_matched_by_uuid_then_address(tmp_path: Path) -> None:
+    """Catches names that follow NVML's order although the runtime numbers GPUs otherwise."""
+    machine = synthetic.h200x4(tmp_path)
+    devices = machine.management
+    runtime = {
+        "cpu0": synthetic.runtime_cpu(0),
+        "gpu0": synthetic.runtime_gpu(0, "", devices[3].uuid),
+        "gpu1": synthetic.runtime_gpu(1, "0000:00:06.0", "MIG-of-another-name"),
+    }
+    topology = machine.topology(runtime_agents=runtime)
+    assert topology.agent("gpu0").pci_address == "0000:00:08.0"
+    assert topology.agent("gpu1").pci_address == "0000:00:06.0"
+
+
+@pytest.mark.parametrize(
+    ("wanted", "numbers"),
+    [
+        (None, [0, 1, 2, 3]),
+        ("2,0", [2, 0]),
+        ("", []),
+        ("1,9,2", [1]),
+        ("GPU-00000003", [3]),
+        ("1,1", [1]),
+        ("-1", []),
+    ],
+)
+def test_visible_devices_without_a_runtime(tmp_path: Path, wanted: str | None, numbers: list[int]) -> None:
+    """Catches GPUs that CUDA_VISIBLE_DEVICES hides or orders otherwise than the CUDA guide says."""
+    machine = synthetic.h200x4(tmp_path)
+    environment = {} if wanted is None else {"CUDA_VISIBLE_DEVICES": wanted}
+    topology = machine.topology(runtime_agents=None, environment=environment)
+    gpus = [agent for agent in topology.agents if agent.kind == "gpu"]
+    assert [agent.name for agent in gpus] == [f"gpu{i}" for i in range(len(numbers))]
+    assert [agent.uuid for agent in gpus] == [machine.management[number].uuid for number in numbers]
+
+
+def test_gpus_on_the_bus_that_nothing_opens_are_named(tmp_path: Path) -> None:
+    """Catches silence about GPUs whose driver is missing."""
+    machine = synthetic.h200x4(tmp_path)
+    topology = machine.topology(runtime_agents={"cpu0": synthetic.runtime_cpu(0)}, management=[])
+    (note,) = [note for note in topology.notes if "no runtime opens" in note]
+    assert "NVIDIA" in note
+    assert "0000:00:05.0" in note
+
+
+def test_gpus_of_unknown_domain_are_drawn_somewhere_and_said_so(tmp_path: Path) -> None:
+    """Catches a GPU without a way to the host when the system does not tell its domain."""
+    machine = synthetic.switched_server(tmp_path)
+    runtime = {**(machine.runtime or {}), "gpu2": synthetic.runtime_gpu(2, "", "GPU-2", numa_domain=-1)}
+    topology = machine.topology(runtime_agents=runtime)
+    assert between(topology, "gpu2", "cpu0").kind == "pcie"
+    assert "gpu2: its NUMA domain is not known; drawn at cpu0" in topology.notes
+
+
+def test_unusable_nvml_is_a_note(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    """Catches a missing management library that ends discovery instead of being told."""
+    from byteways.topology import nvml
+
+    monkeypatch.setattr(nvml, "read_devices", lambda: ([], ["NVML: libnvidia-ml.so.1 was not found"]))
+    topology = synthetic.bare_vm(tmp_path).topology(management=None)
+    assert topology.notes == ("NVML: libnvidia-ml.so.1 was not found",)
+
+
+class FakeNvml:
+    """Stands for _core.Nvml in one of its states."""
+
+    def __init__(self, usable: bool, failing: bool = False) -> None:
+        self.report = type("Report", (), {"usable": usable, "reason": "libnvidia-ml.so.1 was not found"})
+        self._failing = failing
+
+    def devices(self) -> list[object]:
+        if self._failing:
+            raise RuntimeError("nvmlInit_v2: NVML_ERROR_DRIVER_NOT_LOADED")
+        return ["device"]
+
+
+@pytest.mark.parametrize(
+    ("library", "expected"),
+    [
+        (FakeNvml(usable=True), (["device"], [])),
+        (FakeNvml(usable=False), ([], ["NVML: libnvidia-ml.so.1 was not found"])),
+        (FakeNvml(usable=True, failing=True), ([], ["NVML: nvmlInit_v2: NVML_ERROR_DRIVER_NOT_LOADED"])),
+        (None, ([], ["NVML not asked: byteways' native module does not load (no module)"])),
+    ],
+)
+def test_every_state_of_nvml(
+    library: FakeNvml | None, expected: tuple[list[str], list[str]], monkeypatch: pytest.MonkeyPatch
+) -> None:
+    """Catches an exception that leaves discovery when NVML is missing, too old, or fails."""
+    from byteways.topology import nvml
+
+    class Core:
+        def __getattr__(self, name: str) -> object:
+            if library is None:
+                raise ImportError("no module")
+            return lambda: library
+
+    monkeypatch.setitem(sys.modules, "byteways._core", Core())
+    assert nvml.read_devices() == expected
+
+
+@pytest.mark.parametrize("build", [synthetic.bare_vm, synthetic.h200x4, synthetic.switched_server])
+def test_topology_survives_json(tmp_path: Path, build: object) -> None:
+    """Catches a field that does not come back from a manifest."""
+    topology = build(tmp_path).topology()  # type: ignore[operator]
+    assert Topology.from_json(json.loads(json.dumps(topology.to_json()))) == topology
+
+
+def test_nvml_speaks_of_pcie_when_sysfs_is_silent(tmp_path: Path) -> None:
+    """Catches PCIe links lost where a container hides sysfs, and a generation that no table knows."""
+    machine = synthetic.h200x4(tmp_path)
+    empty = tmp_path / "empty"
+    topology = machine.topology(sysfs=empty)
+    assert between(topology, "gpu0", "cpu0").link_class == "PCIe 5.0 ×16"
+    machine.management[0] = replace(machine.management[0], pcie_generation_max=9)
+    assert between(machine.topology(sysfs=empty), "gpu0", "cpu0").peak_bytes_per_s is None
