@@ -133,6 +133,13 @@ def test_warnings_of_the_native_core_have_advice() -> None:
     assert given <= set(ADVICE)
 
 
+def test_every_warning_is_given_somewhere() -> None:
+    """Catches advice, and with it a row of the documentation, for a warning that nothing gives."""
+    sources = [*(ROOT / "src").rglob("*.py"), *(ROOT / "native").rglob("*.[ch]pp")]
+    text = "".join(path.read_text("utf-8") for path in sources if path.name != "warnings.py")
+    assert sorted(id for id in ADVICE if f'"{id}"' not in text) == []
+
+
 def test_vocabulary_has_every_word() -> None:
     """Catches an interface, memory kind, pattern or status that the vocabulary does not explain."""
     text = text_of("docs/concepts/vocabulary.md")
