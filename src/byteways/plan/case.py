@@ -79,7 +79,7 @@ class Case:
     flows: tuple[Flow, ...]
     size_bytes: int
     cache: str = "cold"
-    options: Mapping[str, int | str | bool] = field(default_factory=dict)  # blocks, threads, chunk_bytes, stages …
+    options: Mapping[str, int | str | bool] = field(default_factory=dict)  # blocks, threads, stages, …
     environment: Mapping[str, str] = field(default_factory=dict)  # fixed per process: HSA_ENABLE_SDMA …
 
     def identity(self) -> dict[str, Any]:
@@ -118,7 +118,11 @@ class Case:
 
     @property
     def path(self) -> str:
-        """`gpu0>gpu1`, `gpu0<>gpu1`, `gpu0>gpu1,gpu2`, `gpu1,gpu2>gpu0`, `all:gpu0,gpu1`, `gpu0>gpu1 beside gpu2>gpu3`."""
+        """Agents as the pattern joins them.
+
+        `gpu0>gpu1`, `gpu0<>gpu1`, `gpu0>gpu1,gpu2`, `gpu1,gpu2>gpu0`, `all:gpu0,gpu1`,
+        `gpu0>gpu1 beside gpu2>gpu3`.
+        """
         paths = [flow.path for flow in self.flows]
         sources = list(dict.fromkeys(flow.source.agent for flow in self.flows))
         destinations = list(dict.fromkeys(flow.destination.agent for flow in self.flows))

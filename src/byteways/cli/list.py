@@ -1,0 +1,225 @@
+"""`byteways list`: the words that suites and filters are written in, and what of them this machine has."""
+
+from __future__ import annotations
+
+import json
+from collections.abc import Callable, Mapping
+from dataclasses import asdict, dataclass, replace
+from typing import Annotated, Any
+
+import typer
+
+from byteways.cli.layout import Table, show
+from byteways.errors import BytewaysError
+from byteways.plan import vocabulary
+from byteways.plan.case import CATEGORY
+from byteways.plan.legality import OWNERS, executes, interface_offer, kind_of, memory_offer
+from byteways.plan.suite import Suite, load, names
+from byteways.plan.words import closest
+from byteways.topology.model import Capabilities, Offer, Topology
+from byteways.units import format_size
+
+#: A section of the answer: rows with equal keys.
+Rows = tuple[Mapping[str, Any], ...]
+
+
+@dataclass(frozen=True)
+class Machine:
+    """The machine as far as it could be found out; without capabilities, `reason` says why."""
+
+    topology: Topology
+    capabilities: Capabilities | None
+    reason: str = ""
+
+
+def list_(
+    what: Annotated[
+        str | None,
+        typer.Argument(
+            help="suites, interfaces, memory, patterns, agents or cases. [default: all but cases]"
+        ),
+    ] = None,
+    suite: Annotated[str | None, typer.Argument(help="Of which suite to list the cases.")] = None,
+    as_json: Annotated[bool, typer.Option("--json", help="Print JSON.")] = False,
+) -> None:
+    """List what there is to measure, and what of it this machine can do."""
+    if what is not None and what not in (*SECTIONS, "cases"):
+        raise BytewaysError(f"there is no list of '{what}'", hint=closest(what, (*SECTIONS, "cases")))
+    if (suite is not None) != (what == "cases"):
+        raise BytewaysError(
+            "cases are listed by suite, and nothing else is", hint="byteways list cases quick"
+        )
+    chosen = load(suite) if suite is not None else None
+    machine = look() if what not in ("suites", "patterns") else None
+    if chosen is not None and machine is not None:
+        sections = {"cases": cases(chosen, machine)}
+    else:
+        sections = {name: rows(machine) for name, rows in SECTIONS.items() if what in (None, name)}
+    if as_json:
+        probed = (
+            {"probed": machine.capabilities is not None, "reason": machine.reason or None} if machine else {}
+        )
+        typer.echo(json.dumps({**sections, **probed}, indent=1))
+        return
+    if machine is not None and machine.reason:
+        typer.echo(f"this machine could not be probed: {machine.reason}", err=True)
+    show([_table(name, rows) for name, rows in sections.items()])
+
+
+def look() -> Machine:
+    """Probes this machine; when that fails, what the system tells without a runtime."""
+    from byteways.topology import discover
+
+    try:
+        from byteways.run.probe import probe
+
+        capabilities = probe().capabilities
+    except BytewaysError as error:
+        return Machine(discover(), None, error.cause or error.what)
+    return Machine(discover(capabilities.agents), capabilities)
+
+
+def suites(_: Machine | None) -> Rows:
+    return tuple({"name": name, "title": title} for name, title in names())
+
+
+def patterns(_: Machine | None) -> Rows:
+    return tuple({"name": name, "meaning": meaning} for name, meaning in vocabulary.PATTERNS.items())
+
+
+def interfaces(machine: Machine | None) -> Rows:
+    return tuple(
+        {
+            "name": name,
+            "category": CATEGORY[name],
+            "meaning": meaning,
+            **_here(machine, name, interface_offer, executes),
+        }
+        for name, meaning in vocabulary.INTERFACES.items()
+    )
+
+
+def memory(machine: Machine | None) -> Rows:
+    return tuple(
+        {
+            "name": name,
+            "meaning": meaning,
+            **_here(machine, name, memory_offer, lambda memory, kind: kind in OWNERS[memory]),
+        }
+        for name, meaning in vocabulary.MEMORIES.items()
+    )
+
+
+def agents(machine: Machine | None) -> Rows:
+    assert machine is not None
+    return tuple(
+        {"name": agent.name, "kind": agent.kind, "model": agent.model, "memory_bytes": agent.memory_bytes}
+        for agent in machine.topology.agents
+    )
+
+
+def cases(suite: Suite, machine: Machine) -> Rows:
+    """Every case of a suite on this machine, whatever its budget, each round's once.
+
+    Raises:
+        BytewaysError: The machine could not be probed.
+    """
+    from byteways.plan.planner import make_plan
+
+    if machine.capabilities is None:
+        raise BytewaysError("what can run here is not known", cause=machine.reason, hint="byteways doctor")
+    whole = replace(suite, budget_s=None, replicates=1)
+    plan = make_plan(whole, machine.topology, machine.capabilities)
+    return tuple(
+        {
+            "case_id": entry.case.case_id,
+            "sweep": entry.sweep,
+            "path": entry.case.path,
+            "skipped": entry.reason,
+            **entry.case.identity(),
+        }
+        for entry in plan.cases
+    )
+
+
+def _here(
+    machine: Machine | None,
+    name: str,
+    offer: Callable[[str, str, Capabilities], Offer],
+    concerns: Callable[[str, str], bool],
+) -> dict[str, Any]:
+    """Which agents of the kinds it concerns have it, and why the others do not."""
+    if machine is None or machine.capabilities is None:
+        return {"here": None}
+    capabilities = machine.capabilities
+    agents = [agent for agent in machine.topology.names() if concerns(name, kind_of(agent))]
+    offers = {agent: offer(name, agent, capabilities) for agent in agents}
+    reason = None if agents else "there is no GPU here that can be used; byteways doctor says why"
+    return {"here": {agent: asdict(answer) for agent, answer in offers.items()}, "reason": reason}
+
+
+SECTIONS: Mapping[str, Callable[[Machine | None], Rows]] = {
+    "suites": suites,
+    "interfaces": interfaces,
+    "memory": memory,
+    "patterns": patterns,
+    "agents": agents,
+}
+
+
+def _table(name: str, rows: Rows) -> Table:
+    """A section for the terminal."""
+    if name == "cases":
+        heads = (
+            "interface",
+            "pattern",
+            "path",
+            "buffers and executor",
+            "size",
+            "cache",
+            "options",
+            "skipped because",
+        )
+        return Table(name, heads, tuple(_case_cells(row) for row in rows), frozenset({"size"}))
+    if name == "suites":
+        return Table(name, ("name", "what it is"), tuple((row["name"], row["title"]) for row in rows))
+    if name == "agents":
+        cells = tuple((row["name"], row["model"], _size(row["memory_bytes"])) for row in rows)
+        return Table(name, ("name", "model", "memory"), cells, frozenset({"memory"}))
+    if name == "patterns":
+        return Table(name, ("name", "meaning"), tuple((row["name"], row["meaning"]) for row in rows))
+    cells = tuple((row["name"], row["meaning"], _availability(row)) for row in rows)
+    return Table(name, ("name", "meaning", "here"), cells)
+
+
+def _size(size_bytes: int | None) -> str:
+    return format_size(size_bytes) if size_bytes else "unknown"
+
+
+def _availability(row: Mapping[str, Any]) -> str:
+    """`gpu0, gpu1`, `no: …`, or both where agents differ."""
+    if row["here"] is None:
+        return "not known"
+    having = [agent for agent, offer in row["here"].items() if offer["available"]]
+    reasons = [offer["reason"] for offer in row["here"].values() if not offer["available"]]
+    reasons += [row["reason"]] if row["reason"] else []
+    return "; ".join(
+        [*([", ".join(having)] if having else []), *(f"no: {reason}" for reason in dict.fromkeys(reasons))]
+    )
+
+
+def _case_cells(row: Mapping[str, Any]) -> tuple[str, ...]:
+    flow = row["flows"][0]
+    return (
+        row["interface"],
+        row["pattern"],
+        row["path"],
+        f"{flow['source']} > {flow['destination']} by {flow['executor']}",
+        format_size(row["size_bytes"]),
+        row["cache"],
+        ", ".join(f"{key}={value}" for key, value in row["options"].items()),
+        row["skipped"] or "",
+    )
+
+
+list = list_  # the function of a verb has the verb's name

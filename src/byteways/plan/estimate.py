@@ -1,0 +1,144 @@
+"""How long a case will take, well enough to plan by.
+
+Nothing here is a measurement or ever shown as one: the figures decide which cases a time budget has room
+for. They are round numbers on the slow side of what such paths give; links of known peak count with that.
+"""
+
+from __future__ import annotations
+
+from collections import defaultdict
+from collections.abc import Sequence
+from dataclasses import dataclass
+
+from byteways.plan.case import Buffer, Case
+from byteways.plan.footprint import buffers
+from byteways.plan.legality import kind_of
+from byteways.topology.model import Capabilities, Topology
+
+#: Bytes per second that planning assumes of one CPU thread's copy, by interface; memcpy-mt is per core.
+CPU_COPY_BYTES_PER_S = {"memcpy": 5e9, "memcpy-stream": 5e9, "memcpy-mt": 4e9}
+#: Cores beyond this add little to what all of a NUMA domain's do together.
+CORES_THAT_HELP = 16
+#: Of GPUs: within one, between two over an unknown link, to and from the host, and all of them on one host.
+GPU_LOCAL_BYTES_PER_S = 1000e9
+GPU_PAIR_BYTES_PER_S = 20e9
+HOST_LINK_BYTES_PER_S = 20e9
+HOST_TOTAL_BYTES_PER_S = 100e9
+#: Copies from and to pageable memory are staged by the driver.
+STAGED_BYTES_PER_S = 5e9
+#: What a link gives of its nominal rate.
+LINK_EFFICIENCY = 0.8
+#: Filling, poisoning and checking of buffers: by one core of the CPU that owns them, or by the GPU.
+PATTERN_BYTES_PER_S = {"cpu": 3e9, "gpu": 1000e9}
+#: Allocation and first touch, by memory.
+ALLOCATION_BYTES_PER_S = {
+    "pageable": 2e9,
+    "hugepage": 3e9,
+    "pinned": 2.5e9,
+    "registered": 1.5e9,
+    "managed": 3e9,
+    "device": 1000e9,
+}
+#: One dependent load that misses every cache, and one that crosses a link.
+STEP_S = {"own": 0.3e-6, "far": 1.2e-6}
+CHASE_STEPS = 1e5
+#: Hand-over to the worker, warm-up, finding the engine, the journal; by the kind of executor.
+FIXED_S = {"cpu": 0.01, "gpu": 0.03}
+#: Batches grow until they take this long (500 ticks of the timer), by the kind of executor.
+LEAST_SAMPLE_S = {"cpu": 50e-6, "gpu": 250e-6}
+#: Samples until the interval is narrow enough (looks at 20 and 30 and a confirmation; CPUs are noisier).
+SAMPLES = {"cpu": 150, "gpu": 45}
+LEAST_SAMPLES = 3
+WARM_UP_SAMPLES = 8
+#: Part of a case's budget below which every sample is verified (the native core's rule).
+VERIFICATION_SHARE = 0.4
+#: Starting a worker and probing; with GPUs, contexts and kernels.
+START_S = {"cpu": 0.5, "gpu": 3.0}
+
+
+@dataclass(frozen=True)
+class Estimator:
+    """Estimates for one machine."""
+
+    topology: Topology
+    capabilities: Capabilities
+
+    def start_s(self) -> float:
+        """Before the first case of a process environment."""
+        return START_S["gpu" if self.topology.names("gpu") else "cpu"]
+
+    def case_s(self, case: Case, budget_s: float) -> float:
+        """Seconds for one round of a case whose buffers are there already."""
+        kind = "cpu" if all(kind_of(agent) == "cpu" for agent in case.executors) else "gpu"
+        operation_s, preparation_s = self._operation_s(case), self._preparation_s(case)
+        sample_s = max(operation_s, LEAST_SAMPLE_S[kind])
+        if case.interface == "chase":
+            sample_s = max(operation_s * CHASE_STEPS / SAMPLES[kind], LEAST_SAMPLE_S[kind])
+        verified_each = preparation_s * SAMPLES[kind] <= VERIFICATION_SHARE * budget_s
+        round_s = sample_s + (preparation_s if verified_each and case.interface != "chase" else 0.0)
+        sampling_s = max(min(SAMPLES[kind] * round_s, budget_s), LEAST_SAMPLES * round_s)
+        return FIXED_S[kind] + 2 * preparation_s + WARM_UP_SAMPLES * sample_s + sampling_s
+
+    def allocation_s(self, buffer: Buffer, size_bytes: int) -> float:
+        """Seconds to allocate and touch a buffer."""
+        return size_bytes / ALLOCATION_BYTES_PER_S[buffer.memory]
+
+    def _preparation_s(self, case: Case) -> float:
+        """Filling the sources, poisoning the destinations and checking them, once."""
+        total = 0.0
+        for buffer, size in buffers(case, self.capabilities):
+            passes = 1.0 if case.interface == "chase" else 1.5
+            kind = kind_of(buffer.agent)
+            total += passes * size / (PATTERN_BYTES_PER_S[kind] * self._cores(buffer.agent))
+        return total
+
+    def _cores(self, agent: str) -> int:
+        """Cores of a CPU agent that help; 1 for a GPU, whose figures are for all of it."""
+        if kind_of(agent) != "cpu":
+            return 1
+        return min(max(1, len(self.topology.agent(agent).cores)), CORES_THAT_HELP)
+
+    def _operation_s(self, case: Case) -> float:
+        """One operation of every flow at once, or one step of a chase."""
+        flow = case.flows[0]
+        if case.interface == "chase":
+            return STEP_S["own" if flow.executor == flow.source.agent else "far"]
+        busy: defaultdict[tuple[str, str], float] = defaultdict(float)
+        for flow in case.flows:
+            rate = self._rate(case.interface, flow.source, flow.destination, flow.executor)
+            alone_s = case.size_bytes / rate
+            for agent, side in ((flow.source.agent, "out"), (flow.destination.agent, "in")):
+                shared = case.size_bytes / HOST_TOTAL_BYTES_PER_S
+                far = kind_of(flow.executor) == "gpu" and kind_of(agent) == "cpu"
+                before = busy[agent, side]
+                busy[agent, side] = max(before + shared, alone_s) if far else before + alone_s
+        return max(busy.values())
+
+    def _rate(self, interface: str, source: Buffer, destination: Buffer, executor: str) -> float:
+        """Bytes per second that one flow is assumed to give."""
+        if kind_of(executor) == "cpu":
+            team = self._cores(executor) if interface == "memcpy-mt" else 1
+            return CPU_COPY_BYTES_PER_S[interface] * team
+        if {"pageable", "hugepage"} & {source.memory, destination.memory}:
+            return STAGED_BYTES_PER_S
+        if source.agent == destination.agent:
+            return GPU_LOCAL_BYTES_PER_S
+        kinds = {kind_of(source.agent), kind_of(destination.agent)}
+        if kinds == {"gpu"}:
+            ends = [self._link_peak(end.agent, ("nvlink", "xgmi")) for end in (source, destination)]
+            return LINK_EFFICIENCY * min(peak for peak in ends if peak) if all(ends) else GPU_PAIR_BYTES_PER_S
+        gpus = [end.agent for end in (source, destination) if kind_of(end.agent) == "gpu"]
+        peak = self._link_peak(gpus[0], ("pcie", "nvlink", "xgmi")) if gpus else None
+        return LINK_EFFICIENCY * peak if peak else HOST_LINK_BYTES_PER_S
+
+    def _link_peak(self, agent: str, kinds: Sequence[str]) -> float | None:
+        """The best nominal rate of one link bundle of the agent, the first kind it has counting."""
+        for kind in kinds:
+            peaks = [
+                link.peak_bytes_per_s
+                for link in self.topology.links
+                if link.kind == kind and agent in (link.a, link.b) and link.peak_bytes_per_s
+            ]
+            if peaks:
+                return max(peaks)
+        return None

@@ -1,0 +1,222 @@
+"""What may run where: one table of interface × executor × memory, and every refusal in a sentence.
+
+Pure: it judges from a Topology and from what the runtimes were found to offer, and opens nothing.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Mapping
+from enum import Enum
+
+from byteways.plan.case import Buffer, Case, Flow
+from byteways.plan.footprint import footprint
+from byteways.topology.model import Capabilities, Offer, Topology
+from byteways.units import format_size
+
+
+class Reach(Enum):
+    """On what condition an executor gets at a kind of memory."""
+
+    ALWAYS = "always"
+    ON_HOST = "only where the pages are kept on the host: touching them elsewhere would move them"
+    OWN_OR_PEER = "its own, or another GPU's with proved peer access"
+    PAGEABLE_ACCESS = "only where kernels may touch plain host memory"
+    NEVER = "never"
+
+
+_BY_CPU = {
+    "pageable": Reach.ALWAYS,
+    "hugepage": Reach.ALWAYS,
+    "pinned": Reach.ALWAYS,
+    "registered": Reach.ALWAYS,
+    "managed": Reach.ON_HOST,
+    "device": Reach.NEVER,
+}
+_BY_GPU = {
+    "pageable": Reach.PAGEABLE_ACCESS,
+    "hugepage": Reach.PAGEABLE_ACCESS,
+    "pinned": Reach.ALWAYS,
+    "registered": Reach.ALWAYS,
+    "managed": Reach.OWN_OR_PEER,
+    "device": Reach.OWN_OR_PEER,
+}
+_BY_COPY_CALL = dict.fromkeys(_BY_GPU, Reach.ALWAYS)  # the runtime stages what its engines cannot reach
+
+#: The table: (interface, kind of executor) -> memory -> condition. A pair that is missing is refused.
+TABLE: Mapping[tuple[str, str], Mapping[str, Reach]] = {
+    ("memcpy", "cpu"): _BY_CPU,
+    ("memcpy-mt", "cpu"): _BY_CPU,
+    ("memcpy-stream", "cpu"): _BY_CPU,
+    ("copy", "gpu"): _BY_COPY_CALL,
+    ("kernel", "gpu"): _BY_GPU,
+    ("kernel-bulk", "gpu"): _BY_GPU,
+    ("chase", "cpu"): _BY_CPU,
+    ("chase", "gpu"): _BY_GPU,
+}
+
+#: Kinds of agent that own each memory.
+OWNERS: Mapping[str, tuple[str, ...]] = {
+    "pageable": ("cpu",),
+    "hugepage": ("cpu",),
+    "pinned": ("cpu",),
+    "registered": ("cpu",),
+    "managed": ("cpu", "gpu"),
+    "device": ("gpu",),
+}
+
+#: Memory whose pages are placed when they are first written; the rest is placed by its allocation.
+PLACED_BY_TOUCH = ("pageable", "hugepage", "registered", "managed")
+
+#: Kernels move 16 bytes at a time; everything else is verified in words of 8.
+GRANULARITY_BYTES = {"kernel": 16, "kernel-bulk": 16}
+WORD_BYTES = 8
+#: The least working set of a chase: a few lines of any agent, all in the first-level cache.
+CHASE_LEAST_BYTES = 1024
+
+
+def kind_of(agent: str) -> str:
+    """'cpu' of 'cpu0': names say what kind of agent it is."""
+    return agent.rstrip("0123456789")
+
+
+def executes(interface: str, kind: str) -> bool:
+    """Whether agents of this kind can execute the interface at all."""
+    return (interface, kind) in TABLE
+
+
+def refusal(case: Case, topology: Topology, capabilities: Capabilities) -> str | None:
+    """Why the case cannot run on this machine, in a sentence; None when it can.
+
+    Agents must exist in the topology (the expansion of sweeps sees to that).
+    """
+    if reason := _size_refusal(case):
+        return reason
+    for flow in case.flows:
+        if reason := _flow_refusal(case.interface, flow, capabilities):
+            return reason
+    return _room_refusal(case, topology, capabilities)
+
+
+def _size_refusal(case: Case) -> str | None:
+    size = case.size_bytes
+    if size <= 0:
+        return f"a size of {size} bytes moves nothing"
+    if case.interface == "chase":
+        if size & (size - 1) or size < CHASE_LEAST_BYTES:
+            return f"a chase walks a power of two of bytes, at least {CHASE_LEAST_BYTES}; {size} is none"
+        return None
+    granularity = GRANULARITY_BYTES.get(case.interface, WORD_BYTES)
+    if size % granularity:
+        return f"{case.interface} moves multiples of {granularity} bytes; {size} is none"
+    return None
+
+
+def interface_offer(interface: str, agent: str, capabilities: Capabilities) -> Offer:
+    """Whether the agent can execute the interface here, whatever the memory."""
+    if not executes(interface, kind_of(agent)):
+        return Offer(False, _executor_refusal(interface, agent))
+    offer = capabilities.interface.get(agent, {}).get(interface)
+    if offer is None and interface == "kernel-bulk":
+        return Offer(False, f"the runtime does not say that {agent} has bulk-copy instructions")
+    if offer is None or offer.available:
+        return Offer(True)
+    return Offer(False, _because(f"{interface} is not available on {agent}", offer))
+
+
+def memory_offer(memory: str, agent: str, capabilities: Capabilities) -> Offer:
+    """Whether the agent can own memory of this kind here."""
+    if kind_of(agent) not in OWNERS[memory]:
+        of = "a GPU" if OWNERS[memory] == ("gpu",) else "a CPU"
+        return Offer(False, f"{memory} memory belongs to {of}, and {agent} is none")
+    offer = capabilities.memory.get(agent, {}).get(memory)
+    if offer is None:
+        return Offer(False, f"no runtime says that it offers {memory} memory for {agent}")
+    if offer.available:
+        return Offer(True)
+    return Offer(False, _because(f"{agent} has no {memory} memory", offer))
+
+
+def _flow_refusal(interface: str, flow: Flow, capabilities: Capabilities) -> str | None:
+    executor = flow.executor
+    offer = interface_offer(interface, executor, capabilities)
+    if not offer.available:
+        return offer.reason
+    reaches = TABLE[interface, kind_of(executor)]
+    for buffer in dict.fromkeys((flow.source, flow.destination)):
+        if reason := _buffer_refusal(buffer, capabilities):
+            return reason
+        if reason := _reach_refusal(reaches[buffer.memory], executor, buffer, capabilities):
+            return reason
+    return None
+
+
+def _executor_refusal(interface: str, executor: str) -> str:
+    if interface == "copy":
+        return f"copy is queued on a GPU, and {executor} is a CPU (a CPU executes memcpy)"
+    if interface.startswith("memcpy"):
+        return f"{interface} runs on CPU cores, and {executor} is a GPU (a GPU executes copy or kernel)"
+    return f"{interface} runs on a GPU, and {executor} is a CPU (a CPU executes memcpy)"
+
+
+def _buffer_refusal(buffer: Buffer, capabilities: Capabilities) -> str | None:
+    offer = memory_offer(buffer.memory, buffer.agent, capabilities)
+    if not offer.available:
+        return offer.reason
+    toucher = buffer.first_touch
+    if toucher is None or toucher == buffer.agent:
+        return None
+    if buffer.memory not in PLACED_BY_TOUCH:
+        return f"{buffer.memory} memory is placed when allocated: first touch by {toucher} changes nothing"
+    table = _BY_CPU if kind_of(toucher) == "cpu" else _BY_GPU
+    reason = _reach_refusal(table[buffer.memory], toucher, buffer, capabilities)
+    return f"{toucher} cannot touch {buffer} first: {reason}" if reason else None
+
+
+def _reach_refusal(reach: Reach, executor: str, buffer: Buffer, capabilities: Capabilities) -> str | None:
+    owner = buffer.agent
+    if reach is Reach.NEVER:
+        return f"{executor} has no address for {buffer.memory} memory of {owner}"
+    if reach is Reach.ON_HOST and kind_of(owner) != "cpu":
+        return f"managed pages that are kept on {owner} would move when {executor} touches them"
+    if reach is Reach.PAGEABLE_ACCESS and not capabilities.pageable_access.get(executor, False):
+        return f"kernels of {executor} cannot touch {buffer.memory} memory: it has no pageable memory access"
+    if reach is Reach.OWN_OR_PEER and owner != executor and kind_of(owner) == "gpu":
+        offer = capabilities.peer.get(executor, {}).get(owner)
+        if offer is None:
+            return f"{executor} and {owner} have no proved peer access"
+        if not offer.available:
+            return _because(f"{executor} and {owner} have no peer access", offer)
+    return None
+
+
+def _room_refusal(case: Case, topology: Topology, capabilities: Capabilities) -> str | None:
+    needed = footprint(case, capabilities)
+    limits = {agent: _room(agent, topology, capabilities) for agent in needed}
+    for agent, size in needed.items():
+        limit = limits[agent]
+        if limit is not None and size > limit:
+            return _too_large(size, agent, limit)
+    on_host = sum(size for agent, size in needed.items() if kind_of(agent) == "cpu")
+    host_limit = _usable(capabilities.host_memory_bytes)
+    if host_limit and on_host > host_limit:
+        return _too_large(on_host, "host memory", host_limit)
+    return None
+
+
+def _too_large(needed: int, where: str, limit: int) -> str:
+    return f"its buffers need {format_size(needed)} of {where}, where {format_size(limit)} may be used"
+
+
+def _room(agent: str, topology: Topology, capabilities: Capabilities) -> int | None:
+    """Bytes of an agent's memory that a case may use; None when its size is not known."""
+    told = capabilities.agents.get(agent, {}).get("memory_bytes") or topology.agent(agent).memory_bytes
+    return _usable(int(told)) if told else None
+
+
+def _usable(memory_bytes: int) -> int:
+    """The rest is for the program, its runtimes, and whoever else lives here."""
+    return memory_bytes * 4 // 5
+
+
+def _because(what: str, offer: Offer) -> str:
+    return f"{what}: {offer.reason}" if offer.reason else what

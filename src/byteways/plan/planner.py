@@ -1,0 +1,239 @@
+"""Puts a suite, a machine and a time budget together into the list of cases to run, in running order.
+
+Every case that the suite asks for is in the plan: to be measured, or skipped with its reason. Pure.
+"""
+
+from __future__ import annotations
+
+import math
+import random
+from collections.abc import Callable, Iterable, Sequence
+from dataclasses import dataclass, replace
+
+from byteways.errors import BytewaysError
+from byteways.plan.case import Buffer, Case, PlannedCase
+from byteways.plan.estimate import Estimator
+from byteways.plan.filters import nothing_matches, only_filter, sizes_filter
+from byteways.plan.footprint import buffers
+from byteways.plan.legality import refusal
+from byteways.plan.suite import Suite, Sweep
+from byteways.plan.sweep import LinkClass, expand
+from byteways.topology.model import Capabilities, Topology
+
+#: Part of a time budget that is planned for; the rest is for estimates that were too low, and the report.
+PLANNED_PART = 0.85
+
+
+@dataclass(frozen=True)
+class Plan:
+    """What will run, in running order, then what will not."""
+
+    suite: Suite
+    cases: tuple[PlannedCase, ...]
+    notes: tuple[str, ...]  # why sweeps have fewer cases here than one may expect
+    estimated_s: float
+    budget_s: float | None
+
+
+@dataclass(frozen=True)
+class _Wanted:
+    """A case once, with the sweep that sets its budget and precision."""
+
+    case: Case
+    sweep: Sweep
+    priority: int
+    reason: str | None = None
+    estimated_s: float = 0.0  # of one round, allocation included
+
+    @property
+    def block(self) -> tuple[object, ...]:
+        """Cases of one block use the same buffers, so they run one after another."""
+        flows = self.case.flows
+        return tuple(sorted({str(end) for flow in flows for end in (flow.source, flow.destination)}))
+
+
+def plan(
+    suite: Suite,
+    topology: Topology,
+    capabilities: Capabilities,
+    *,
+    only: Sequence[str] = (),
+    sizes: str | None = None,
+    budget_s: float | None = None,
+) -> list[PlannedCase]:
+    """The cases of make_plan(), replicates included, in running order."""
+    return list(make_plan(suite, topology, capabilities, only=only, sizes=sizes, budget_s=budget_s).cases)
+
+
+def make_plan(
+    suite: Suite,
+    topology: Topology,
+    capabilities: Capabilities,
+    *,
+    only: Sequence[str] = (),
+    sizes: str | None = None,
+    budget_s: float | None = None,
+    link_class: LinkClass | None = None,
+) -> Plan:
+    """Plans a suite on a machine.
+
+    Args:
+        suite: What is asked for.
+        topology: The machine.
+        capabilities: What its runtimes offer.
+        only: `--only` filters, alternatives.
+        sizes: `--size` filter.
+        budget_s: Time for the whole run; None: what the suite says.
+        link_class: Names the class of links between two agents; None: byteways.analyse.peaks.link_class.
+
+    Raises:
+        BytewaysError: A filter is malformed or matches nothing, a named agent is not here, or the budget is
+            too small.
+    """
+    if link_class is None:
+        link_class = _link_class(topology)
+    budget_s = suite.budget_s if budget_s is None else budget_s
+    if budget_s is not None and not budget_s > 0:
+        raise BytewaysError(f"a budget of {budget_s:g} s measures nothing", hint="byteways run --budget 60")
+    wanted, notes = _wanted(suite, topology, link_class, only, sizes)
+    wanted = [replace(item, reason=refusal(item.case, topology, capabilities)) for item in wanted]
+    estimator = Estimator(topology, capabilities)
+    ordered = [item for group in _groups(wanted) for item in group]
+    ordered = _estimated(ordered, estimator, capabilities)
+    rounds = suite.replicates
+    groups = len({_environment(item) for item in ordered if item.reason is None})
+    fixed_s = estimator.start_s() * (1 + rounds * max(0, groups - 1))
+    if budget_s is not None:
+        ordered = _within(ordered, budget_s, fixed_s, rounds)
+    running = [item for item in ordered if item.reason is None]
+    skipped = [item for item in ordered if item.reason is not None]
+    cases = [_planned(item, round_) for round_ in range(rounds) for item in _round(running, suite, round_)]
+    cases += [_planned(item, 0) for item in skipped]
+    estimated_s = fixed_s + rounds * sum(item.estimated_s for item in running) if running else 0.0
+    return Plan(suite, tuple(cases), tuple(notes), estimated_s, budget_s)
+
+
+def _link_class(topology: Topology) -> LinkClass:
+    from byteways.analyse.peaks import link_class  # kept out of the planner's own imports: it needs no routes
+
+    return lambda source, destination: link_class(topology, source, destination)
+
+
+def _wanted(
+    suite: Suite, topology: Topology, link_class: LinkClass, only: Sequence[str], sizes: str | None
+) -> tuple[list[_Wanted], list[str]]:
+    """Every case that the suite asks for and the filters let through, once, and the notes."""
+    lets_through, right_size = only_filter(only), sizes_filter(sizes)
+    wanted: dict[str, _Wanted] = {}
+    notes: list[str] = []
+    asked: list[tuple[Case, str]] = []
+    for sweep in suite.sweeps:
+        expansion = expand(sweep, topology, link_class)
+        notes += expansion.notes
+        for case in expansion.cases:
+            asked.append((case, sweep.name))
+            if not lets_through(case, sweep.name) or not right_size(case.size_bytes):
+                continue
+            earlier = wanted.get(case.case_id)
+            if earlier is None:
+                wanted[case.case_id] = _Wanted(case, sweep, sweep.priority)
+            elif sweep.priority > earlier.priority:
+                wanted[case.case_id] = replace(earlier, priority=sweep.priority)
+    if not wanted:
+        if asked:
+            raise nothing_matches(asked, only, sizes)
+        cause = "; ".join(notes) or None
+        raise BytewaysError(
+            f"suite '{suite.name}' has no case on this machine", cause=cause, hint="byteways list suites"
+        )
+    return list(wanted.values()), notes
+
+
+def _environment(item: _Wanted) -> tuple[tuple[str, str], ...]:
+    return tuple(sorted(item.case.environment.items()))
+
+
+def _gather(items: Iterable[_Wanted], key: Callable[[_Wanted], object]) -> list[list[_Wanted]]:
+    """Items of equal key side by side, keys in order of appearance."""
+    gathered: dict[object, list[_Wanted]] = {}
+    for item in items:
+        gathered.setdefault(key(item), []).append(item)
+    return list(gathered.values())
+
+
+def _groups(wanted: Iterable[_Wanted]) -> list[list[_Wanted]]:
+    """One list a process environment, within it one block of equal buffers after another."""
+    groups = _gather(wanted, _environment)
+    return [[item for block in _gather(group, lambda item: item.block) for item in block] for group in groups]
+
+
+def _round(running: Sequence[_Wanted], suite: Suite, round_: int) -> list[_Wanted]:
+    """The order of one round: as given when it is the only one, else shuffled.
+
+    So no case always follows the same other. Blocks stay together, or buffers would be made anew for every
+    case; groups alternate.
+    """
+    if suite.replicates == 1:
+        return list(running)
+    shuffle = random.Random(f"{suite.name} {round_}").shuffle  # seeded: a resumed run has the same order
+    groups = _gather(running, _environment)
+    if round_ % 2:
+        groups.reverse()
+    order = []
+    for group in groups:
+        blocks = _gather(group, lambda item: item.block)
+        shuffle(blocks)
+        for block in blocks:
+            shuffle(block)
+            order += block
+    return order
+
+
+def _estimated(ordered: Sequence[_Wanted], estimator: Estimator, capabilities: Capabilities) -> list[_Wanted]:
+    """The same with the time of one round; a buffer's allocation counts for the first case that uses it."""
+    there: set[tuple[object, Buffer, int, int]] = set()
+    estimated = []
+    for item in ordered:
+        if item.reason is not None:
+            estimated.append(item)
+            continue
+        total = estimator.case_s(item.case, item.sweep.case_budget_s)
+        needed = buffers(item.case, capabilities)
+        for index, (buffer, size) in enumerate(needed):
+            again = needed[:index].count((buffer, size))  # a case may need the same buffer twice at once
+            key = (_environment(item), buffer, size, again)
+            if key not in there:
+                there.add(key)
+                total += estimator.allocation_s(buffer, size)
+        estimated.append(replace(item, estimated_s=total))
+    return estimated
+
+
+def _within(ordered: Sequence[_Wanted], budget_s: float, fixed_s: float, rounds: int) -> list[_Wanted]:
+    """The same with cases dropped until the rest fits: least priority first, then the last asked for."""
+    running = [item for item in ordered if item.reason is None]
+    total = fixed_s + rounds * sum(item.estimated_s for item in running)
+    limit = PLANNED_PART * budget_s
+    enough_s = math.ceil(total / PLANNED_PART)
+    dropped: set[str] = set()
+    for _, item in sorted(enumerate(running), key=lambda entry: (entry[1].priority, -entry[0])):
+        if total <= limit:
+            break
+        dropped.add(item.case.case_id)
+        total -= rounds * item.estimated_s
+    if running and len(dropped) == len(running):
+        least_s = math.ceil((fixed_s + rounds * min(item.estimated_s for item in running)) / PLANNED_PART)
+        raise BytewaysError(
+            f"no case fits the budget of {budget_s:g} s",
+            cause=f"starting and the shortest case take about {least_s} s, the whole suite {enough_s} s",
+            hint=f"byteways run --budget {enough_s}",
+        )
+    reason = (
+        f"dropped to fit the budget of {budget_s:g} s; run with --budget {enough_s} or choose with --only"
+    )
+    return [replace(item, reason=reason) if item.case.case_id in dropped else item for item in ordered]
+
+
+def _planned(item: _Wanted, replicate: int) -> PlannedCase:
+    sweep = item.sweep
+    return PlannedCase(item.case, sweep.name, replicate, sweep.case_budget_s, sweep.precision, item.reason)

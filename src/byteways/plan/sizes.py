@@ -1,0 +1,68 @@
+"""Sizes as suites and the command line write them: '64KiB', '64KiB..1GiB', '64KiB..1GiB x4', and lists."""
+
+from __future__ import annotations
+
+import re
+from collections.abc import Callable, Sequence
+
+from byteways.units import format_size, parse_size
+
+#: Beyond any memory one host has; a larger number is a slip of the pen.
+MAX_SIZE_BYTES = 2**46
+
+_RANGE = re.compile(r"^\s*(?P<low>.+?)\s*\.\.\s*(?P<high>.+?)(?:\s+x\s*(?P<step>\d+))?\s*$")
+
+
+def _size(text: str | int) -> int:
+    value = parse_size(str(text))
+    if value > MAX_SIZE_BYTES:
+        raise ValueError(f"'{text}' is absurd: more than {format_size(MAX_SIZE_BYTES)}")
+    return value
+
+
+def _range(text: str) -> tuple[int, int, int] | None:
+    """(low, high, factor) in bytes; None when the text is no range."""
+    match = _RANGE.match(text)
+    if match is None:
+        return None
+    low, high, step = _size(match["low"]), _size(match["high"]), int(match["step"] or 2)
+    if low > high:
+        raise ValueError(f"'{text}' runs downwards; write the smaller size first")
+    if step < 2:
+        raise ValueError(f"'{text}' never gets larger; the step is a factor of at least 2")
+    return low, high, step
+
+
+def expand_sizes(size: str | int | Sequence[str | int]) -> tuple[int, ...]:
+    """The sizes in bytes that a suite's `size` stands for, in its order, each once; ranges have both ends.
+
+    Raises:
+        ValueError: No size, zero, absurd, a range that runs downwards, or an empty list.
+    """
+    if not isinstance(size, (str, int)):
+        sizes = tuple(dict.fromkeys(value for item in size for value in expand_sizes(item)))
+        if not sizes:
+            raise ValueError("the list of sizes is empty")
+        return sizes
+    bounds = _range(size) if isinstance(size, str) else None
+    if bounds is None:
+        return (_size(size),)
+    low, high, step = bounds
+    steps = [low]
+    while steps[-1] * step < high:
+        steps.append(steps[-1] * step)
+    return tuple(dict.fromkeys((*steps, high)))
+
+
+def size_filter(text: str) -> Callable[[int], bool]:
+    """Whether a size in bytes is one of the comma-separated sizes and ranges; ranges include both ends.
+
+    Raises:
+        ValueError: As expand_sizes().
+    """
+    intervals = []
+    for item in text.split(","):
+        bounds = _range(item)
+        low, high = bounds[:2] if bounds else (_size(item),) * 2
+        intervals.append((low, high))
+    return lambda size_bytes: any(low <= size_bytes <= high for low, high in intervals)

@@ -1,0 +1,300 @@
+"""From the data of a suite file to Suite and Sweep: every key checked, messages with file, line and key."""
+
+from __future__ import annotations
+
+import re
+from collections.abc import Callable, Iterable, Mapping
+from dataclasses import dataclass
+from fnmatch import fnmatchcase
+from typing import Any, NoReturn, TypeVar
+
+from byteways.errors import BytewaysError
+from byteways.plan.case import CACHES, CATEGORY, MEMORIES, PATTERNS
+from byteways.plan.sizes import expand_sizes
+from byteways.plan.suite import BufferGlob, Origin, Suite, Sweep
+from byteways.plan.toml_lines import key_lines
+from byteways.plan.words import closest
+
+PAIRS = ("all", "near", "per-link-class")
+SAME_AGENT = ("only", "never", "also")
+WHEN = ("always", "with-gpu", "without-gpu")
+EXECUTOR_WORDS = ("source", "destination", "both")
+
+#: Options each interface knows. `stream`: flows with equal numbers share one queue.
+OPTIONS: Mapping[str, tuple[str, ...]] = {
+    "memcpy": (),
+    "memcpy-stream": (),
+    "memcpy-mt": ("threads",),
+    "copy": ("stream",),
+    "kernel": ("blocks", "threads", "stream"),
+    "kernel-bulk": ("blocks", "threads", "chunk_bytes", "stages", "stream"),
+    "chase": (),
+}
+
+_SUITE_KEYS = ("name", "title", "replicates", "precision", "case_budget_s", "budget_s", "sweep")
+_SWEEP_KEYS = (
+    *("name", "interface", "pattern", "source", "destination", "buffer", "executor", "size", "cache"),
+    *("options", "environment", "pairs", "same_agent", "beside_source", "beside_destination", "when"),
+    *("precision", "case_budget_s", "priority"),
+)
+_NAME = re.compile(r"^[a-z0-9][a-z0-9-]*$")
+_BUFFER_GLOB = re.compile(r"^(?P<agent>[^:@]+):(?P<memory>[^:@]+)(?:@(?P<first_touch>[^:@]+))?$")
+_AGENT_GLOB = re.compile(r"^(?:[a-z]+\d+|[a-z]*[*?\[][a-z0-9*?\[\]!-]*)$")
+_VARIABLE = re.compile(r"^[A-Za-z_][A-Za-z0-9_]*$")
+
+T = TypeVar("T")
+
+
+@dataclass(frozen=True)
+class _Table:
+    """One table of the file, with what messages need: where it is and what it is called."""
+
+    data: Mapping[str, Any]
+    origin: Origin
+    label: str
+
+    def fail(self, key: str, problem: str, hint: str | None = None) -> NoReturn:
+        what = f"{self.origin.at(key)}: {self.label}, key '{key}': {problem}"
+        raise BytewaysError(what, hint=hint)
+
+    def know_only(self, keys: Iterable[str]) -> None:
+        keys = tuple(keys)
+        for key in self.data:
+            if key not in keys:
+                self.fail(key, "there is no such key", closest(key, keys))
+
+    def number(self, key: str, default: float, low: float, high: float) -> float:
+        value = self.data.get(key, default)
+        if isinstance(value, bool) or not isinstance(value, (int, float)):
+            self.fail(key, f"{_kind(value)} where a number belongs")
+        if not low <= value <= high:
+            self.fail(key, f"{value} is out of range", f"write a number from {low:g} to {high:g}")
+        return float(value)
+
+    def whole(self, key: str, default: int, low: int, high: int) -> int:
+        value = self.number(key, default, low, high)
+        if value != int(value):
+            self.fail(key, f"{value:g} is no whole number")
+        return int(value)
+
+    def text(self, key: str, default: str | None = None) -> str:
+        value = self.data.get(key, default)
+        if value is None:
+            self.fail(key, "it is missing")
+        if not isinstance(value, str) or not value.strip():
+            self.fail(key, f"{_kind(value)} where a text belongs")
+        return value
+
+    def word(self, key: str, valid: Iterable[str], default: str) -> str:
+        value = self.text(key, default)
+        if value not in tuple(valid):
+            self.fail(key, f"'{value}' is none of its values", closest(value, valid))
+        return value
+
+    def texts(self, key: str, default: str | None = None) -> tuple[str, ...]:
+        """A text or a list of texts, each once."""
+        value = self.data.get(key, default)
+        if value is None:
+            self.fail(key, "it is missing")
+        items = value if isinstance(value, list) else [value]
+        if not items:
+            self.fail(key, "the list is empty, so the sweep is too")
+        for item in items:
+            if not isinstance(item, str) or not item.strip():
+                self.fail(key, f"{_kind(item)} where a text belongs")
+        return tuple(dict.fromkeys(items))
+
+    def words(self, key: str, kind: str, valid: Iterable[str], default: str | None = None) -> tuple[str, ...]:
+        values = self.texts(key, default)
+        for value in values:
+            if value not in tuple(valid):
+                self.fail(key, f"unknown {kind} '{value}'", closest(value, valid))
+        return values
+
+    def converted(self, key: str, convert: Callable[[Any], T], value: Any) -> T:
+        """`convert(value)`, its ValueError as a message with the line."""
+        try:
+            return convert(value)
+        except ValueError as error:
+            self.fail(key, str(error))
+
+
+def _kind(value: object) -> str:
+    if isinstance(value, str):
+        return "an empty text" if not value.strip() else f"the text '{value}'"
+    kinds = {bool: "a truth value", int: "a number", float: "a number", list: "a list", dict: "a table"}
+    return kinds.get(type(value), f"a {type(value).__name__}")
+
+
+def read_suite(data: Mapping[str, Any], *, text: str, file: str) -> Suite:
+    """Raises BytewaysError at the first thing that is wrong."""
+    lines = key_lines(text)
+    table = _Table(data, Origin(file, lines), "suite")
+    table.know_only(_SUITE_KEYS)
+    name = table.text("name")
+    if not _NAME.match(name):
+        table.fail("name", f"'{name}' is no name", "use lower-case letters, digits and hyphens")
+    precision = table.number("precision", 0.01, 1e-4, 0.5)
+    case_budget_s = table.number("case_budget_s", 1.0, 0.001, 3600)
+    tables = data.get("sweep")
+    if not isinstance(tables, list) or not tables or not all(isinstance(sweep, dict) for sweep in tables):
+        table.fail("sweep", "a suite needs at least one [[sweep]] table")
+    sweeps: list[Sweep] = []
+    for index, sweep in enumerate(tables):
+        label = (
+            f"sweep '{sweep['name']}'" if isinstance(sweep.get("name"), str) else f"sweep number {index + 1}"
+        )
+        reader = _Table(sweep, Origin(file, lines, ("sweep", index)), label)
+        sweeps.append(_read_sweep(reader, precision, case_budget_s))
+        if sweeps[-1].name in [earlier.name for earlier in sweeps[:-1]]:
+            reader.fail("name", "another sweep has this name already")
+    budget_s = table.number("budget_s", 0, 1, 86400) if "budget_s" in data else None
+    replicates = table.whole("replicates", 1, 1, 100)
+    return Suite(
+        name, table.text("title"), text, replicates, precision, case_budget_s, budget_s, tuple(sweeps)
+    )
+
+
+def _read_sweep(table: _Table, precision: float, case_budget_s: float) -> Sweep:
+    table.know_only(_SWEEP_KEYS)
+    name = table.text("name")
+    if not _NAME.match(name):
+        table.fail("name", f"'{name}' is no name", "use lower-case letters, digits and hyphens")
+    interfaces = table.words("interface", "interface", CATEGORY)
+    chase = "chase" in interfaces
+    patterns = table.words("pattern", "pattern", PATTERNS, "one-way")
+    sources, destinations = _read_ends(table, interfaces, patterns)
+    beside = [_buffers(table, key) for key in ("beside_source", "beside_destination") if key in table.data]
+    if ("interference" in patterns) != (len(beside) == 2) or len(beside) == 1:
+        key = "beside_source" if "beside_source" in table.data else "pattern"
+        table.fail(key, "interference, and nothing else, needs both beside_source and beside_destination")
+    if "size" not in table.data:
+        table.fail("size", "it is missing")
+    return Sweep(
+        name=name,
+        interfaces=interfaces,
+        patterns=patterns,
+        sources=sources,
+        destinations=destinations,
+        executors=_executors(table, chase),
+        sizes=table.converted("size", _sizes, table.data["size"]),
+        caches=_caches(table, chase),
+        options=_options(table, interfaces),
+        environment=_environment(table),
+        pairs=table.word("pairs", PAIRS, "all"),
+        same_agent=table.word("same_agent", SAME_AGENT, "also") if "same_agent" in table.data else None,
+        beside_sources=beside[0] if beside else (),
+        beside_destinations=beside[1] if beside else (),
+        when=table.word("when", WHEN, "always"),
+        precision=table.number("precision", precision, 1e-4, 0.5),
+        case_budget_s=table.number("case_budget_s", case_budget_s, 0.001, 3600),
+        priority=table.whole("priority", 5, 0, 9),
+        origin=table.origin,
+    )
+
+
+def _read_ends(
+    table: _Table, interfaces: tuple[str, ...], patterns: tuple[str, ...]
+) -> tuple[tuple[BufferGlob, ...], tuple[BufferGlob, ...]]:
+    """Globs of sources and of destinations; a chase has its one buffer as the source."""
+    if "chase" not in interfaces:
+        if "buffer" in table.data:
+            table.fail("buffer", "only a chase walks one buffer", "write source and destination")
+        return _buffers(table, "source"), _buffers(table, "destination")
+    if interfaces != ("chase",):
+        table.fail("interface", "a chase measures latency over one buffer and needs a sweep of its own")
+    if patterns != ("one-way",):
+        table.fail("pattern", "a chase is one-way", "leave the key out")
+    for key in ("source", "destination"):
+        if key in table.data:
+            table.fail(key, "a chase walks one buffer", 'write buffer = "gpu*:device"')
+    return _buffers(table, "buffer"), ()
+
+
+def _buffers(table: _Table, key: str) -> tuple[BufferGlob, ...]:
+    globs = []
+    for text in table.texts(key):
+        match = _BUFFER_GLOB.match(text)
+        if match is None:
+            table.fail(key, f"'{text}' is no buffer", "write agent:memory or agent:memory@first-touch")
+        for agent in (match["agent"], match["first_touch"]):
+            if agent is not None:
+                _check_agent_glob(table, key, agent)
+        if not any(fnmatchcase(memory, match["memory"]) for memory in MEMORIES):
+            table.fail(key, f"unknown memory '{match['memory']}'", closest(match["memory"], MEMORIES))
+        globs.append(BufferGlob(match["agent"], match["memory"], match["first_touch"], text))
+    return tuple(globs)
+
+
+def _check_agent_glob(table: _Table, key: str, text: str) -> None:
+    if not _AGENT_GLOB.match(text):
+        table.fail(key, f"'{text}' names no agent", "write cpu0, gpu3, gpu* or *")
+
+
+def _executors(table: _Table, chase: bool) -> tuple[str, ...]:
+    executors = table.texts("executor", None if chase else "both")
+    for executor in executors:
+        if chase and executor in EXECUTOR_WORDS:
+            table.fail(
+                "executor",
+                "a chase has one buffer, so no ends",
+                "write the agents that walk it, such as gpu*",
+            )
+        if executor not in EXECUTOR_WORDS and not _AGENT_GLOB.match(executor):
+            table.fail(
+                "executor",
+                f"'{executor}' is no executor",
+                closest(executor, (*EXECUTOR_WORDS, "gpu*", "cpu0")),
+            )
+    return executors
+
+
+def _sizes(value: Any) -> tuple[int, ...]:
+    items = value if isinstance(value, list) else [value]
+    for item in items:
+        if isinstance(item, bool) or not isinstance(item, (str, int)):
+            raise ValueError(f"{_kind(item)} where a size such as '64KiB' or '4KiB..1GiB x4' belongs")
+    return expand_sizes(items)
+
+
+def _caches(table: _Table, chase: bool) -> tuple[str, ...]:
+    """A chase stays on its working set, which is what `warm` means; its size alone decides what caches it."""
+    if chase and "cache" in table.data:
+        table.fail(
+            "cache", "a chase has no cache axis: the size of its working set is one", "leave the key out"
+        )
+    return table.words("cache", "cache state", CACHES, "warm" if chase else "cold")
+
+
+def _options(table: _Table, interfaces: tuple[str, ...]) -> dict[str, tuple[int | str | bool, ...]]:
+    data = table.data.get("options", {})
+    if not isinstance(data, dict):
+        table.fail("options", f"{_kind(data)} where a table such as {{ blocks = [8, 16] }} belongs")
+    origin = Origin(table.origin.file, table.origin.lines, (*table.origin.place, "options"))
+    reader = _Table(data, origin, f"{table.label}, options")
+    options: dict[str, tuple[int | str | bool, ...]] = {}
+    for key, value in data.items():
+        for interface in interfaces:
+            if key not in OPTIONS[interface]:
+                known = ", ".join(OPTIONS[interface]) or "none"
+                reader.fail(key, f"{interface} has no such option", f"options of {interface}: {known}")
+        items = value if isinstance(value, list) else [value]
+        if not items:
+            reader.fail(key, "the list is empty, so the sweep is too")
+        for item in items:
+            if isinstance(item, bool) or not isinstance(item, int) or item < (0 if key == "stream" else 1):
+                reader.fail(key, f"{_kind(item)} where a whole, positive number belongs")
+        options[key] = tuple(dict.fromkeys(items))
+    return options
+
+
+def _environment(table: _Table) -> dict[str, tuple[str, ...]]:
+    data = table.data.get("environment", {})
+    if not isinstance(data, dict):
+        table.fail("environment", f'{_kind(data)} where a table such as {{ HSA_ENABLE_SDMA = "0" }} belongs')
+    origin = Origin(table.origin.file, table.origin.lines, (*table.origin.place, "environment"))
+    reader = _Table(data, origin, f"{table.label}, environment")
+    for key in data:
+        if not _VARIABLE.match(key):
+            reader.fail(key, "this is no name of an environment variable")
+    return {key: reader.texts(key) for key in data}

@@ -1,0 +1,249 @@
+"""From a sweep to its cases on a given machine (pure): globs become agents, ends flows, axes a product."""
+
+from __future__ import annotations
+
+import itertools
+from collections.abc import Callable, Iterator, Sequence
+from dataclasses import dataclass
+from fnmatch import fnmatchcase
+
+from byteways.errors import BytewaysError
+from byteways.plan.case import MEMORIES, Buffer, Case, Flow
+from byteways.plan.legality import OWNERS, executes, kind_of
+from byteways.plan.suite import BufferGlob, Sweep
+from byteways.plan.words import closest
+from byteways.topology.model import Topology
+
+#: (source, destination) of one flow before it has an executor; a chase's destination is its source.
+Ends = tuple[Buffer, Buffer]
+#: The flows of one case, before executors.
+Group = tuple[Ends, ...]
+#: A group with the executor of each of its flows.
+Assigned = tuple[Group, tuple[str, ...]]
+#: Name of the class of links that a path takes, by source and destination agent.
+LinkClass = Callable[[str, str], str]
+
+
+@dataclass(frozen=True)
+class Expansion:
+    """The cases of a sweep, and in words why it has fewer here than its author may expect."""
+
+    cases: tuple[Case, ...]
+    notes: tuple[str, ...]
+
+
+def expand(sweep: Sweep, topology: Topology, link_class: LinkClass) -> Expansion:
+    """All cases that the sweep asks for on this machine, legal or not, each once, in the sweep's order.
+
+    Raises:
+        BytewaysError: An agent is named outright that this machine does not have.
+    """
+    has_gpu = bool(topology.names("gpu"))
+    if sweep.when == ("without-gpu" if has_gpu else "with-gpu"):
+        return Expansion((), ())  # said by the suite itself, so no note
+    notes: list[str] = []
+    cases: dict[str, Case] = {}
+    for pattern in sweep.patterns:
+        groups = _groups(sweep, pattern, topology, notes)
+        for interface in sweep.interfaces:
+            assigned = _assigned(sweep, interface, groups, topology, notes)
+            if sweep.pairs == "per-link-class":
+                assigned = _representatives(assigned, link_class)
+            for group, executors in assigned:
+                for case in _cases(sweep, pattern, interface, group, executors):
+                    cases.setdefault(case.case_id, case)
+    if not cases and not notes:
+        notes.append("no pair of buffers is left by its 'pattern', 'same_agent' and 'pairs' on this machine")
+    named = tuple(dict.fromkeys(f"sweep '{sweep.name}': {note}" for note in notes))
+    return Expansion(tuple(cases.values()), named)
+
+
+def _agents(sweep: Sweep, key: str, glob: str, topology: Topology) -> list[str]:
+    names = topology.names()
+    if not any(mark in glob for mark in "*?[") and glob not in names:
+        raise BytewaysError(
+            f"{sweep.origin.at(key)}: sweep '{sweep.name}', key '{key}': this machine has no agent '{glob}'",
+            hint=closest(glob, names),
+        )
+    return [name for name in names if fnmatchcase(name, glob)]
+
+
+def _buffers(
+    sweep: Sweep, key: str, globs: Sequence[BufferGlob], topology: Topology, notes: list[str]
+) -> list[Buffer]:
+    """Buffers that match, in the machine's order. A memory glob keeps to what the kind of agent can own."""
+    found: dict[Buffer, None] = {}
+    for glob in globs:
+        agents = _agents(sweep, key, glob.agent, topology)
+        touchers = _agents(sweep, key, glob.first_touch, topology) if glob.first_touch else [None]
+        exact = glob.memory in MEMORIES
+        memories = [name for name in MEMORIES if fnmatchcase(name, glob.memory)]
+        for agent, memory, toucher in itertools.product(agents, memories, touchers):
+            if exact or kind_of(agent) in OWNERS[memory]:
+                found[Buffer(agent, memory, None if toucher == agent else toucher)] = None
+        if not agents or not touchers:
+            missing = glob.first_touch if agents else glob.agent
+            notes.append(f"no agent here matches '{missing}' of {key} '{glob.text}'")
+    return list(found)
+
+
+def _groups(sweep: Sweep, pattern: str, topology: Topology, notes: list[str]) -> list[Group]:
+    """The sets of flows that are one case each, before executors."""
+    if sweep.interfaces == ("chase",):
+        return [((buffer, buffer),) for buffer in _buffers(sweep, "buffer", sweep.sources, topology, notes)]
+    pairs = _pairs(sweep, pattern, topology, notes)
+    if pattern == "one-way":
+        return [(pair,) for pair in pairs]
+    if pattern == "two-way":
+        return [(pair, pair[::-1]) for index, pair in enumerate(pairs) if pair[::-1] not in pairs[:index]]
+    if pattern == "interference":
+        others = _ends(sweep, ("beside_source", "beside_destination"), topology, notes)
+        return [
+            (pair, other) for pair in pairs for other in others if _agent_pair(pair) != _agent_pair(other)
+        ]
+    near = sweep.pairs == "near"
+    groups: dict[object, list[Ends]] = {}
+    for source, destination in pairs:
+        kinds: tuple[object, ...] = (source.memory, destination.memory)
+        if pattern == "fan-out" and not near:
+            kinds = (source, destination.memory, destination.first_touch)
+        elif pattern == "fan-in" and not near:
+            kinds = (destination, source.memory, source.first_touch)
+        groups.setdefault(kinds, []).append((source, destination))
+    return [tuple(group) for group in groups.values() if len(group) > 1]
+
+
+def _agent_pair(ends: Ends) -> tuple[str, str]:
+    return ends[0].agent, ends[1].agent
+
+
+def _ends(sweep: Sweep, keys: tuple[str, str], topology: Topology, notes: list[str]) -> list[Ends]:
+    """Every source of the two keys with every destination, except an agent with itself."""
+    besides = keys[0] == "beside_source"
+    globs = (
+        (sweep.beside_sources, sweep.beside_destinations) if besides else (sweep.sources, sweep.destinations)
+    )
+    sources, destinations = (
+        _buffers(sweep, key, glob, topology, notes) for key, glob in zip(keys, globs, strict=True)
+    )
+    pairs = itertools.product(sources, destinations)
+    return [pair for pair in pairs if not besides or pair[0].agent != pair[1].agent]
+
+
+def _pairs(sweep: Sweep, pattern: str, topology: Topology, notes: list[str]) -> list[Ends]:
+    same = sweep.same_agent or ("also" if pattern == "one-way" else "never")
+    pairs = [
+        pair
+        for pair in _ends(sweep, ("source", "destination"), topology, notes)
+        if same == "also" or (pair[0].agent == pair[1].agent) == (same == "only")
+    ]
+    if sweep.pairs == "near":
+        pairs = [pair for pair in pairs if _near(*_agent_pair(pair), topology)]
+    return pairs
+
+
+def _near(source: str, destination: str, topology: Topology) -> bool:
+    """Whether the CPU of a CPU-GPU pair is the GPU's nearest; true of every other pair."""
+    if kind_of(source) == kind_of(destination):
+        return True
+    cpu, gpu = (source, destination) if kind_of(source) == "cpu" else (destination, source)
+    return cpu == nearest_cpu(gpu, topology)
+
+
+def nearest_cpu(gpu: str, topology: Topology) -> str:
+    """The NUMA domain next to a GPU; the first one when the machine does not tell."""
+    cpus = [agent for agent in topology.agents if agent.kind == "cpu"]
+    domain = topology.agent(gpu).numa_domain
+    for cpu in cpus:
+        if domain is not None and cpu.numa_domain == domain:
+            return cpu.name
+    return cpus[0].name
+
+
+def _representatives(assigned: Sequence[Assigned], link_class: LinkClass) -> list[Assigned]:
+    """The first (so of lowest indices) of each class: equal links and memories, agents in the same roles."""
+
+    def classes(start: str, end: str) -> str:
+        return "own" if start == end else link_class(start, end)
+
+    kept: dict[object, Assigned] = {}
+    for group, executors in assigned:
+        roles: dict[
+            str, int
+        ] = {}  # agents in order of appearance, so that gpu2>gpu3 plays what gpu0>gpu1 does
+
+        def role(agent: str, roles: dict[str, int] = roles) -> tuple[str, int]:
+            return kind_of(agent), roles.setdefault(agent, len(roles))
+
+        signature = tuple(
+            (
+                *((role(end.agent), end.memory, role(end.first_touch or end.agent)) for end in ends),
+                role(executor),
+                classes(ends[0].agent, ends[1].agent),
+                classes(executor, ends[1].agent),
+            )
+            for ends, executor in zip(group, executors, strict=True)
+        )
+        kept.setdefault(signature, (group, executors))
+    return list(kept.values())
+
+
+def _executors(sweep: Sweep, interface: str, group: Group, topology: Topology) -> Iterator[tuple[str, ...]]:
+    """One tuple of executors, one a flow, for each case that the sweep's `executor` makes of the group.
+
+    `both` takes each end in turn and leaves out ends of a kind that never executes the interface (a CPU for
+    `copy`); when neither end could, the source is named so that the refusal is on record.
+    """
+    for word in sweep.executors:
+        if word in ("source", "destination"):
+            side = 0 if word == "source" else 1
+            yield tuple(ends[side].agent for ends in group)
+        elif word == "both":
+            for side in (0, 1):
+                yield tuple(_capable_end(interface, ends, side) for ends in group)
+        else:
+            for agent in _agents(sweep, "executor", word, topology):
+                yield (agent,) * len(group)
+
+
+def _capable_end(interface: str, ends: Ends, side: int) -> str:
+    for end in (ends[side], ends[1 - side]):
+        if executes(interface, kind_of(end.agent)):
+            return end.agent
+    return ends[0].agent
+
+
+def _assigned(
+    sweep: Sweep, interface: str, groups: Sequence[Group], topology: Topology, notes: list[str]
+) -> list[Assigned]:
+    """Every group with every set of executors that the sweep gives it for this interface."""
+    assigned = []
+    for group in groups:
+        executors = list(dict.fromkeys(_executors(sweep, interface, group, topology)))
+        if not executors:
+            notes.append(f"no agent here matches its executor {', '.join(sweep.executors)}")
+        if interface == "chase":
+            executors = [
+                names for names in executors if _chase_wanted(sweep, names[0], group[0][0], topology)
+            ]
+        assigned += [(group, names) for names in executors]
+    return assigned
+
+
+def _chase_wanted(sweep: Sweep, executor: str, buffer: Buffer, topology: Topology) -> bool:
+    """A chase's `same_agent` and `pairs = "near"` are about its executor and the owner of its one buffer."""
+    same = sweep.same_agent or "also"
+    if same != "also" and (executor == buffer.agent) != (same == "only"):
+        return False
+    return sweep.pairs != "near" or _near(executor, buffer.agent, topology)
+
+
+def _cases(
+    sweep: Sweep, pattern: str, interface: str, group: Group, executors: tuple[str, ...]
+) -> Iterator[Case]:
+    flows = tuple(Flow(*ends, executor) for ends, executor in zip(group, executors, strict=True))
+    options = [[(key, value) for value in values] for key, values in sweep.options.items()]
+    variables = [[(key, value) for value in values] for key, values in sweep.environment.items()]
+    axes = (sweep.sizes, sweep.caches, itertools.product(*options), itertools.product(*variables))
+    for size, cache, chosen, environment in itertools.product(*axes):
+        yield Case(interface, pattern, flows, size, cache, dict(chosen), dict(environment))

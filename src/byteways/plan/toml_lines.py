@@ -1,0 +1,66 @@
+"""Where in a TOML text a key stands, so that messages can name the line. The parser itself does not tell."""
+
+from __future__ import annotations
+
+import re
+from collections.abc import Mapping
+
+#: A table or key: ("replicates",), ("sweep", 2), ("sweep", 2, "size"), ("sweep", 2, "options", "blocks").
+Place = tuple[str | int, ...]
+
+_HEADER = re.compile(r"^\s*(\[\[?)\s*([^\[\]]+?)\s*\]\]?\s*(?:#.*)?$")
+_KEY = re.compile(r"""^\s*((?:"[^"]*"|'[^']*'|[\w-]+)(?:\s*\.\s*(?:"[^"]*"|'[^']*'|[\w-]+))*)\s*=(.*)$""")
+_STRING = re.compile(r'"(?:\\.|[^"\\])*"|\'[^\']*\'')
+
+
+def _names(dotted: str) -> list[str]:
+    return [part.strip().strip("\"'") for part in dotted.split(".")]
+
+
+def _open_brackets(text: str) -> int:
+    """Brackets left open on a line, strings and comments aside."""
+    bare = _STRING.sub("", text).split("#")[0]
+    return sum(bare.count(mark) for mark in "[{") - sum(bare.count(mark) for mark in "]}")
+
+
+def key_lines(text: str) -> Mapping[Place, int]:
+    """Line numbers (from 1) of all tables and keys of a valid TOML text.
+
+    Keys of an inline table count as standing where the table does.
+    """
+    lines: dict[Place, int] = {}
+    tables: dict[str, int] = {}
+    table: Place = ()
+    depth = 0
+    quotes = ""  # the triple quotes we are inside of
+    for number, line in enumerate(text.splitlines(), 1):
+        if quotes:
+            quotes = "" if quotes in line else quotes
+            continue
+        if depth > 0:
+            depth += _open_brackets(line)
+            continue
+        if header := _HEADER.match(line):
+            first, *rest = _names(header[2])
+            if header[1] == "[[" and not rest:
+                tables[first] = tables.get(first, -1) + 1
+            table = (first, tables[first], *rest) if first in tables else (first, *rest)
+            lines.setdefault(table, number)
+        elif key := _KEY.match(line):
+            place = table
+            for name in _names(key[1]):
+                place = (*place, name)
+                lines.setdefault(place, number)
+            depth = max(0, _open_brackets(key[2]))
+            for mark in ('"""', "'''"):
+                quotes = mark if key[2].count(mark) == 1 else quotes
+    return lines
+
+
+def line_of(lines: Mapping[Place, int], place: Place) -> int | None:
+    """The line of a key, else of the nearest table around it that has one."""
+    while place:
+        if place in lines:
+            return lines[place]
+        place = place[:-1]
+    return None

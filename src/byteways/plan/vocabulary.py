@@ -1,0 +1,33 @@
+"""What each word of a suite means, in one line: the texts of `byteways list` and of the documentation."""
+
+from __future__ import annotations
+
+from collections.abc import Mapping
+
+INTERFACES: Mapping[str, str] = {
+    "memcpy": "one CPU core copies",
+    "memcpy-mt": "all cores of a NUMA domain copy together",
+    "memcpy-stream": "one CPU core copies with non-temporal stores, past the caches",
+    "copy": "the vendor's asynchronous copy call, in a GPU's queue",
+    "kernel": "loads and stores of a GPU kernel",
+    "kernel-bulk": "bulk-copy instructions of a GPU kernel, which fill a link from a few multiprocessors",
+    "chase": "latency: dependent loads along a random cycle",
+}
+
+MEMORIES: Mapping[str, str] = {
+    "pageable": "plain host memory",
+    "hugepage": "plain host memory on huge pages",
+    "pinned": "page-locked host memory from the GPU runtime",
+    "registered": "plain host memory, page-locked afterwards",
+    "managed": "one address on host and GPUs; pages are kept on the agent that owns the buffer",
+    "device": "memory of a GPU",
+}
+
+PATTERNS: Mapping[str, str] = {
+    "one-way": "one flow at a time",
+    "two-way": "both directions of a pair at once",
+    "fan-out": "one agent to several others at once",
+    "fan-in": "several agents to one at once",
+    "all-pairs": "every pair at once, both directions",
+    "interference": "one measured flow while another disturbs it",
+}
