@@ -11,6 +11,8 @@ INSTALL := $(BIN)/python -m pip install --quiet --disable-pip-version-check
 # The same as build-system.requires in pyproject.toml, and the build programs that scikit-build-core asks for: they
 # stay in .venv, so that a rebuild compiles what has changed and no more.
 BUILD_TOOLS := 'scikit-build-core>=0.10' 'nanobind>=2.4' 'cmake>=3.20' 'ninja>=1.10'
+# Two calls of make in one checkout take turns: what the first has built, the second finds done.
+LOCKED := $(shell command -v flock >/dev/null && echo flock Makefile) $(MAKE) --silent --no-print-directory
 # Folders are listed too: their time stamps tell of files that came or went.
 NATIVE := $(shell find native) CMakeLists.txt
 CPP := $(shell find native tests \( -name '*.cpp' -o -name '*.hpp' -o -name '*.cu' -o -name '*.cuh' \) -type f)
@@ -18,24 +20,27 @@ CPP := $(shell find native tests \( -name '*.cpp' -o -name '*.hpp' -o -name '*.c
 help: ## list the targets
 	@sed -n 's/^\([a-z]*\):.*## \(.*\)/make \1\t\2/p' $(MAKEFILE_LIST)
 
-setup: $(VENV)/installed ## make .venv, build the native core and install byteways in it
+setup: ## make .venv, build the native core and install byteways in it
+	@+$(LOCKED) $(VENV)/installed
 	@echo "byteways is ready: $(BIN)/byteways --help"
 
-develop: $(VENV)/developing ## setup, with the tools of `make test` and `make lint`
+develop: ## setup, with the tools of `make test` and `make lint`
+	@+$(LOCKED) $(VENV)/developing
 
-run: $(VENV)/installed ## setup, then measure this machine (ARGS='full --budget 600' for more)
+run: ## setup, then measure this machine (ARGS='full --budget 600' for more)
+	@+$(LOCKED) $(VENV)/installed
 	@$(BIN)/byteways run $(ARGS)
 
-test: $(VENV)/developing ## setup, then every test that needs no GPU (ARGS='-k name' for fewer)
+test: develop ## setup, then every test that needs no GPU (ARGS='-k name' for fewer)
 	@$(BIN)/python -m pytest $(ARGS)
 
-lint: $(VENV)/developing ## formatting, lint and types of all sources; changes nothing
+lint: develop ## formatting, lint and types of all sources; changes nothing
 	$(BIN)/ruff check .
 	$(BIN)/ruff format --check .
 	$(BIN)/mypy --strict src/byteways
 	$(BIN)/clang-format --dry-run --Werror $(CPP)
 
-format: $(VENV)/developing ## rewrite all sources the way `make lint` wants them
+format: develop ## rewrite all sources the way `make lint` wants them
 	$(BIN)/ruff check --fix .
 	$(BIN)/ruff format .
 	$(BIN)/clang-format -i $(CPP)
