@@ -50,7 +50,8 @@ class Allocation {
 
   std::byte* data() const { return data_; }
   std::uint64_t bytes() const { return bytes_; }
-  std::uint64_t page_bytes() const { return page_bytes_; }  // 0 when unknown
+  // 0 when unknown. Transparent huge pages are known after the first touch only, and are then looked up.
+  virtual std::uint64_t page_bytes() const { return page_bytes_; }
   Memory memory() const { return memory_; }
 
  protected:

@@ -1,0 +1,32 @@
+// Anonymous memory between two inaccessible guard pages: a mover that runs past its buffer faults instead of spoiling
+// the next one, and the kernel cannot merge two buffers into one area, so that what it reports of an area is of one
+// buffer alone.
+#pragma once
+#include <cstdint>
+
+#include "runtimes/runtime.hpp"
+
+namespace byteways {
+
+class Mapping : public Allocation {
+ public:
+  // `alignment` of the start; the length is rounded up to it. `flags` are added to mmap's (MAP_HUGETLB).
+  // `page_bytes` is the size of the pages when known beforehand, else 0.
+  Mapping(Memory memory, std::uint64_t bytes, std::uint64_t alignment, int flags, std::uint64_t page_bytes);
+  ~Mapping() override;
+
+  std::uint64_t mapped_bytes() const { return mapped_bytes_; }
+
+ private:
+  void* reserved_ = nullptr;
+  std::uint64_t reserved_bytes_ = 0;
+  std::uint64_t mapped_bytes_ = 0;
+};
+
+std::uint64_t base_page_bytes();
+// "ENOMEM": the name of an errno value that memory calls answer.
+const char* errno_name(int code);
+// Throws OutOfMemory when `bytes` exceed memory_headroom(numa_domain).
+void require_headroom(std::uint64_t bytes, int numa_domain);
+
+}  // namespace byteways

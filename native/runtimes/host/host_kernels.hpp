@@ -1,0 +1,36 @@
+// The host's functions behind the kernel names, with the argument blocks of kernels/arguments.hpp.
+#pragma once
+#include <cstddef>
+#include <string>
+#include <string_view>
+
+#include "runtimes/host/team.hpp"
+
+namespace byteways {
+
+struct HostKernel {
+  std::string_view name;
+  HostFunction function;  // nullptr: not on this architecture
+  std::size_t argument_bytes;
+};
+
+// nullptr when there is no kernel of that name.
+const HostKernel* find_host_kernel(std::string_view name);
+
+// One kernel family a file.
+void gate_kernel(const void* arguments, const TeamMember& member);
+void fill_kernel(const void* arguments, const TeamMember& member);
+void poison_kernel(const void* arguments, const TeamMember& member);
+void check_kernel(const void* arguments, const TeamMember& member);
+void memcpy_kernel(const void* arguments, const TeamMember& member);
+void memcpy_stream_kernel(const void* arguments, const TeamMember& member);
+void chase_build_kernel(const void* arguments, const TeamMember& member);
+void chase_kernel(const void* arguments, const TeamMember& member);
+
+// The part of [0, items) that is this member's; all but the last end at a multiple of `grain`.
+struct Share {
+  unsigned long long begin, end;
+};
+Share share_of(unsigned long long items, unsigned long long grain, const TeamMember& member);
+
+}  // namespace byteways

@@ -1,0 +1,213 @@
+// See host_runtime.hpp.
+#include "runtimes/host/host_runtime.hpp"
+
+#include <gnu/libc-version.h>
+#include <sys/utsname.h>
+
+#include <algorithm>
+#include <array>
+#include <cstring>
+#include <limits>
+
+#include "kernels/arguments.hpp"
+#include "memory/host_memory.hpp"
+#include "runtimes/host/host_kernels.hpp"
+#include "runtimes/host/host_stream.hpp"
+#include "runtimes/session.hpp"
+
+namespace byteways {
+namespace {
+
+// The queue is a list in memory; the figure keeps batches within reason.
+constexpr unsigned kQueueDepth = 1u << 16;
+constexpr int kClockReadings = 20'000;  // a few hundred microseconds: enough to see the smallest step
+
+struct ArgumentBlock {
+  alignas(std::max_align_t) std::array<std::byte, 128> bytes;
+};
+static_assert(sizeof(CopyArguments) <= sizeof(ArgumentBlock) && sizeof(ChaseArguments) <= sizeof(ArgumentBlock));
+
+double smallest_clock_step() {
+  Clock& clock = host_clock();
+  Nanoseconds smallest = std::numeric_limits<Nanoseconds>::max();
+  Nanoseconds before = clock.now();
+  for (int reading = 0; reading < kClockReadings; ++reading) {
+    const Nanoseconds now = clock.now();
+    if (now > before) smallest = std::min(smallest, now - before);
+    before = now;
+  }
+  return static_cast<double>(smallest);
+}
+
+HostStream& host(Stream& stream) { return static_cast<HostStream&>(stream); }
+HostEvent& host(Event& event) { return static_cast<HostEvent&>(event); }
+
+const HostKernel& require_kernel(std::string_view name) {
+  const HostKernel* kernel = find_host_kernel(name);
+  if (kernel == nullptr || kernel->function == nullptr)
+    throw Unsupported("launch", "kernel", "the host has no kernel '" + std::string(name) + "'");
+  return *kernel;
+}
+
+}  // namespace
+
+HostRuntime::HostRuntime(std::vector<CpuDomain> domains)
+    : domains_(std::move(domains)), timer_resolution_ns_(smallest_clock_step()) {
+  for (const CpuDomain& domain : domains_) cores_.push_back(std::make_unique<CorePool>(domain.cpus));
+}
+
+const CpuDomain& HostRuntime::domain(int device) const {
+  if (device < 0 || device >= device_count())
+    throw Error("device", std::to_string(device), "the host has " + std::to_string(device_count()) + " devices");
+  return domains_[static_cast<std::size_t>(device)];
+}
+
+std::string HostRuntime::version() const {
+  utsname names{};
+  const std::string kernel = uname(&names) == 0 ? names.release : "unknown";
+  return "Linux " + kernel + ", glibc " + gnu_get_libc_version();  // whose memcpy it is
+}
+
+DeviceInfo HostRuntime::device(int device) {
+  const CpuDomain& cores = domain(device);
+  DeviceInfo info;
+  info.name = cpu_name();
+  info.architecture = cpu_architecture();
+  info.numa_domain = cores.numa_domain;
+  info.multiprocessors = cores.physical_cores;
+  info.memory_bytes = cores.memory_bytes;
+  info.last_level_cache_bytes = cores.last_level_cache_bytes;
+  info.pageable_access = true;
+  return info;
+}
+
+Availability HostRuntime::offers(Memory memory, int device) {
+  domain(device);
+  switch (memory) {
+    case Memory::pageable:
+      return {true, {}};
+    case Memory::hugepage:
+      return offers_hugepage();
+    case Memory::pinned:
+    case Memory::registered:
+    case Memory::managed:
+      return {false, std::string(memory_name(memory)) + " memory comes from a GPU runtime, and none is usable here"};
+    case Memory::device:
+      return {false, "device memory belongs to a GPU; a CPU's own memory is pageable or hugepage"};
+  }
+  return {false, "unknown memory"};
+}
+
+std::unique_ptr<Allocation> HostRuntime::allocate(Memory memory, int device, std::uint64_t bytes,
+                                                  int numa_domain) {
+  if (bytes == 0) throw Error("allocate", "size", "a buffer of 0 bytes was asked for");
+  if (memory == Memory::pageable) return allocate_pageable(bytes, numa_domain);
+  if (memory == Memory::hugepage) return allocate_hugepage(bytes, numa_domain);
+  throw Unsupported("allocate", std::string(memory_name(memory)), offers(memory, device).reason);
+}
+
+Availability HostRuntime::enable_peer(int device, int peer) {
+  domain(device);
+  domain(peer);
+  return {true, {}};  // one address space
+}
+
+void HostRuntime::make_resident(void*, std::uint64_t, int device) { domain(device); }  // its pages do not migrate
+
+std::unique_ptr<Stream> HostRuntime::create_stream(int device) {
+  domain(device);
+  return std::make_unique<HostStream>(*cores_[static_cast<std::size_t>(device)]);
+}
+
+std::unique_ptr<Event> HostRuntime::create_event(int device) {
+  domain(device);
+  return std::make_unique<HostEvent>();
+}
+
+void HostRuntime::record(Event& event, Stream& stream) { host(event).last = host(stream).enqueue_passing(); }
+
+void HostRuntime::wait(Stream& stream, Event& event) {
+  const auto passing = host(event).last;
+  if (passing) host(stream).enqueue([passing] { passing->wait(); });
+}
+
+void HostRuntime::copy(void* destination, const void* source, std::uint64_t bytes, Stream& stream) {
+  HostStream& queue = host(stream);
+  const CopyArguments arguments{source, destination, bytes, 1, 0, 1, 0, 0, 1, 0, 0};
+  queue.enqueue([&queue, arguments] { queue.team().run(1, memcpy_kernel, &arguments); });
+}
+
+Availability HostRuntime::offers_kernel(int device, std::string_view kernel) {
+  domain(device);
+  const HostKernel* found = find_host_kernel(kernel);
+  if (found == nullptr) return {false, "the host has no kernel '" + std::string(kernel) + "'"};
+  if (found->function == nullptr)
+    return {false, "no stores that bypass the caches are known for " + cpu_architecture() + " processors"};
+  return {true, {}};
+}
+
+KernelInfo HostRuntime::kernel_info(int device, std::string_view kernel) {
+  domain(device);
+  require_kernel(kernel);
+  return {1, 1, 0};  // a block is a thread, and a core holds one
+}
+
+void HostRuntime::launch(int device, std::string_view kernel, const LaunchShape& shape, const void* arguments,
+                         std::size_t argument_bytes, Stream& stream) {
+  domain(device);
+  const HostKernel& found = require_kernel(kernel);
+  if (argument_bytes != found.argument_bytes)
+    throw Error("launch", std::string(kernel),
+                "an argument block of " + std::to_string(argument_bytes) + " bytes instead of " +
+                    std::to_string(found.argument_bytes));
+  ArgumentBlock block;
+  std::memcpy(block.bytes.data(), arguments, argument_bytes);
+  HostStream& queue = host(stream);
+  const unsigned size = std::max(1u, shape.blocks);
+  queue.team().expect(size);
+  queue.enqueue([&queue, size, function = found.function, block] {
+    queue.team().run(size, function, block.bytes.data());
+  });
+}
+
+bool HostRuntime::finished(Event& event) { return !host(event).last || host(event).last->done(); }
+
+void HostRuntime::synchronize(Event& event) {
+  const auto passing = host(event).last;
+  if (!passing) return;
+  passing->wait();
+  if (passing->error) std::rethrow_exception(passing->error);
+}
+
+void HostRuntime::synchronize(Stream& stream) { host(stream).synchronize(); }
+
+double HostRuntime::elapsed_ns(Event& begin, Event& end) {
+  if (!host(begin).last || !host(end).last || !finished(begin) || !finished(end))
+    throw Error("elapsed", "events", "an event was not recorded, or has not happened yet");
+  return static_cast<double>(host(end).last->time - host(begin).last->time);
+}
+
+double HostRuntime::timer_resolution_ns(int device) {
+  domain(device);
+  return timer_resolution_ns_;
+}
+
+unsigned HostRuntime::queue_depth(int device) {
+  domain(device);
+  return kQueueDepth;
+}
+
+bool HostRuntime::bind_thread_near(int device) { return bind_this_thread(domain(device).cpus); }
+
+std::unique_ptr<Runtime> open_host(std::vector<LibraryReport>& reports) {
+  auto runtime = std::make_unique<HostRuntime>(cpu_domains());
+  LibraryReport report;
+  report.library = "host";
+  report.usable = true;
+  report.found_by = "built in";
+  report.version = runtime->version();
+  reports.push_back(std::move(report));
+  return runtime;
+}
+
+}  // namespace byteways

@@ -1,0 +1,54 @@
+// The host as a runtime: a device is a NUMA domain with the cores that this process may use, a stream a thread there,
+// a kernel a function.
+#pragma once
+#include <memory>
+#include <string>
+#include <vector>
+
+#include "runtimes/host/cpu_domains.hpp"
+#include "runtimes/runtime.hpp"
+
+namespace byteways {
+
+class HostRuntime final : public Runtime {
+ public:
+  explicit HostRuntime(std::vector<CpuDomain> domains);
+
+  std::string_view name() const override { return "host"; }
+  std::string_view timed_by() const override { return "host-clock"; }
+  std::string version() const override;
+  int device_count() const override { return static_cast<int>(domains_.size()); }
+  DeviceInfo device(int device) override;
+
+  Availability offers(Memory memory, int device) override;
+  std::unique_ptr<Allocation> allocate(Memory memory, int device, std::uint64_t bytes, int numa_domain) override;
+  Availability enable_peer(int device, int peer) override;
+  void make_resident(void* data, std::uint64_t bytes, int device) override;
+
+  std::unique_ptr<Stream> create_stream(int device) override;
+  std::unique_ptr<Event> create_event(int device) override;
+  void record(Event& event, Stream& stream) override;
+  void wait(Stream& stream, Event& event) override;
+  void copy(void* destination, const void* source, std::uint64_t bytes, Stream& stream) override;
+  Availability offers_kernel(int device, std::string_view kernel) override;
+  KernelInfo kernel_info(int device, std::string_view kernel) override;
+  void launch(int device, std::string_view kernel, const LaunchShape& shape, const void* arguments,
+              std::size_t argument_bytes, Stream& stream) override;
+
+  bool finished(Event& event) override;
+  void synchronize(Event& event) override;
+  void synchronize(Stream& stream) override;
+  double elapsed_ns(Event& begin, Event& end) override;
+  double timer_resolution_ns(int device) override;
+  unsigned queue_depth(int device) override;
+  bool bind_thread_near(int device) override;
+
+ private:
+  const CpuDomain& domain(int device) const;
+
+  std::vector<CpuDomain> domains_;
+  std::vector<std::unique_ptr<CorePool>> cores_;  // one per domain
+  double timer_resolution_ns_ = 0;
+};
+
+}  // namespace byteways
