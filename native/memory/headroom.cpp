@@ -1,5 +1,5 @@
-// How much more memory this process may use. The kernel grants more address space than it has memory, and answers the
-// excess by killing; a refusal beforehand costs one case instead of one worker.
+// How much more memory this process may use. The kernel grants more address space than it has memory, and
+// answers the excess by killing; a refusal beforehand costs one case instead of one worker.
 #include <algorithm>
 #include <fstream>
 #include <limits>

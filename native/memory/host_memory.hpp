@@ -1,5 +1,5 @@
-// The host's own memory kinds, one allocator a file. Vendor runtimes build on them (a registered buffer is a pageable
-// one that the vendor then locks).
+// The host's own memory kinds, one allocator a file. Vendor runtimes build on them (a registered buffer is a
+// pageable one that the vendor then locks).
 #pragma once
 #include <cstdint>
 #include <memory>
@@ -12,12 +12,13 @@ namespace byteways {
 // `numa_domain` >= 0 binds the pages there; -1 leaves them to first touch. Throws OutOfMemory.
 std::unique_ptr<Allocation> allocate_pageable(std::uint64_t bytes, int numa_domain);
 
-// Reserved huge pages (hugetlbfs) when enough are free, else transparent ones. Throws OutOfMemory, Unsupported.
+// Reserved huge pages (hugetlbfs) when enough are free, else transparent ones. Throws OutOfMemory,
+// Unsupported.
 std::unique_ptr<Allocation> allocate_hugepage(std::uint64_t bytes, int numa_domain);
 Availability offers_hugepage();
 
-// Bytes of base pages that may still be used on `numa_domain` (-1: anywhere) without waking the out-of-memory killer:
-// what the kernel calls available, capped by what the control groups of this process leave.
+// Bytes of base pages that may still be used on `numa_domain` (-1: anywhere) without waking the out-of-memory
+// killer: what the kernel calls available, capped by what the control groups of this process leave.
 std::uint64_t memory_headroom(int numa_domain);
 
 }  // namespace byteways

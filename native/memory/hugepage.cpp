@@ -1,5 +1,5 @@
-// Huge pages, so that address translation is out of the way: reserved ones when an administrator set them aside, else
-// transparent ones. Which pages a transparent mapping got is read from the kernel, not assumed.
+// Huge pages, so that address translation is out of the way: reserved ones when an administrator set them
+// aside, else transparent ones. Which pages a transparent mapping got is read from the kernel, not assumed.
 #include <sys/mman.h>
 
 #include <algorithm>
@@ -76,11 +76,12 @@ std::unique_ptr<Allocation> allocate_reserved(std::uint64_t bytes, std::uint64_t
   auto mapping = std::make_unique<Mapping>(Memory::hugepage, bytes, page, MAP_HUGETLB, page);
   if (numa_domain >= 0) {
     bind_pages(mapping->data(), mapping->mapped_bytes(), numa_domain);
-    // The reservation holds for the machine, not for one domain: a page that is gone there would be a SIGBUS at
-    // first touch. Populating asks now, and answers with an error.
+    // The reservation holds for the machine, not for one domain: a page that is gone there would be a SIGBUS
+    // at first touch. Populating asks now, and answers with an error.
     if (!populate(mapping->data(), mapping->mapped_bytes()))
-      throw OutOfMemory("madvise", "ENOMEM", "reserved huge pages of NUMA domain " + std::to_string(numa_domain) +
-                                                 " were taken meanwhile");
+      throw OutOfMemory(
+          "madvise", "ENOMEM",
+          "reserved huge pages of NUMA domain " + std::to_string(numa_domain) + " were taken meanwhile");
   }
   return mapping;
 }
@@ -89,9 +90,8 @@ std::unique_ptr<Allocation> allocate_reserved(std::uint64_t bytes, std::uint64_t
 
 Availability offers_hugepage() {
   if (transparent_allowed() || free_reserved_pages(reserved_page_bytes(), -1) > 0) return {true, {}};
-  return {false,
-          "transparent huge pages are switched off on this system (" + std::string(kTransparent) +
-              "enabled says never) and no huge pages are reserved"};
+  return {false, "transparent huge pages are switched off on this system (" + std::string(kTransparent) +
+                     "enabled says never) and no huge pages are reserved"};
 }
 
 std::unique_ptr<Allocation> allocate_hugepage(std::uint64_t bytes, int numa_domain) {
@@ -101,7 +101,8 @@ std::unique_ptr<Allocation> allocate_hugepage(std::uint64_t bytes, int numa_doma
   if (!transparent_allowed()) {
     const Availability offered = offers_hugepage();
     if (!offered.available) throw Unsupported("mmap", "hugepage", offered.reason);
-    throw OutOfMemory("mmap", "ENOMEM", "not enough huge pages are reserved for " + std::to_string(bytes) + " bytes");
+    throw OutOfMemory("mmap", "ENOMEM",
+                      "not enough huge pages are reserved for " + std::to_string(bytes) + " bytes");
   }
   require_headroom(bytes, numa_domain);
   const std::uint64_t huge = transparent_page_bytes();

@@ -15,7 +15,8 @@ namespace byteways {
 namespace {
 
 [[noreturn]] void fail(int code, std::uint64_t bytes) {
-  const std::string text = std::string(std::strerror(code)) + ", " + std::to_string(bytes) + " bytes asked for";
+  const std::string text =
+      std::string(std::strerror(code)) + ", " + std::to_string(bytes) + " bytes asked for";
   if (code == ENOMEM) throw OutOfMemory("mmap", errno_name(code), text);
   throw Error("mmap", errno_name(code), text);
 }
@@ -56,11 +57,13 @@ void require_headroom(std::uint64_t bytes, int numa_domain) {
   const std::uint64_t headroom = memory_headroom(numa_domain);
   if (bytes <= headroom) return;
   const std::string where = numa_domain < 0 ? "here" : "on NUMA domain " + std::to_string(numa_domain);
-  throw OutOfMemory("mmap", "ENOMEM",
-                    std::to_string(bytes) + " bytes asked for, " + std::to_string(headroom) + " available " + where);
+  throw OutOfMemory(
+      "mmap", "ENOMEM",
+      std::to_string(bytes) + " bytes asked for, " + std::to_string(headroom) + " available " + where);
 }
 
-Mapping::Mapping(Memory memory, std::uint64_t bytes, std::uint64_t alignment, int flags, std::uint64_t page_bytes) {
+Mapping::Mapping(Memory memory, std::uint64_t bytes, std::uint64_t alignment, int flags,
+                 std::uint64_t page_bytes) {
   const std::uint64_t guard = base_page_bytes();
   if (bytes > std::numeric_limits<std::uint64_t>::max() / 2) fail(ENOMEM, bytes);
   mapped_bytes_ = round_up(bytes, alignment);

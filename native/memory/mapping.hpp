@@ -1,6 +1,6 @@
-// Anonymous memory between two inaccessible guard pages: a mover that runs past its buffer faults instead of spoiling
-// the next one, and the kernel cannot merge two buffers into one area, so that what it reports of an area is of one
-// buffer alone.
+// Anonymous memory between two inaccessible guard pages: a mover that runs past its buffer faults instead of
+// spoiling the next one, and the kernel cannot merge two buffers into one area, so that what it reports of an
+// area is of one buffer alone.
 #pragma once
 #include <cstdint>
 

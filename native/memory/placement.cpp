@@ -19,8 +19,8 @@ namespace byteways {
 namespace {
 
 // Values of <linux/mempolicy.h> and <linux/mman.h>, which the headers of old systems lack.
-constexpr int kBind = 2;             // MPOL_BIND
-constexpr int kPopulateWrite = 23;   // MADV_POPULATE_WRITE, Linux 5.14
+constexpr int kBind = 2;            // MPOL_BIND
+constexpr int kPopulateWrite = 23;  // MADV_POPULATE_WRITE, Linux 5.14
 constexpr std::uint64_t kSample = 4096;
 constexpr unsigned kBitsPerWord = 8 * sizeof(unsigned long);
 
@@ -47,7 +47,8 @@ void bind_pages(void* data, std::uint64_t bytes, int numa_domain) {
 }
 
 bool populate(void* data, std::uint64_t bytes) {
-  return madvise(data, bytes, kPopulateWrite) == 0 || errno == EINVAL;  // EINVAL: the kernel is too old to ask
+  return madvise(data, bytes, kPopulateWrite) == 0 ||
+         errno == EINVAL;  // EINVAL: the kernel is too old to ask
 }
 
 std::map<int, std::uint64_t> sample_placement(const void* data, std::uint64_t bytes) {
@@ -66,7 +67,8 @@ std::map<int, std::uint64_t> sample_placement(const void* data, std::uint64_t by
     return placement;
   }
   const std::vector<int> domains = memory_domains();
-  if (domains.size() == 1) placement[domains.front()] = count;  // forbidden to ask, but there is one answer only
+  if (domains.size() == 1)
+    placement[domains.front()] = count;  // forbidden to ask, but there is one answer only
   return placement;
 }
 

@@ -72,11 +72,13 @@ CpuDomain describe(const std::string& system, int numa_domain, const std::vector
   domain.numa_domain = numa_domain;
   std::set<std::string> cores;
   std::vector<int> second_threads;
-  for (int cpu : cpus) (cores.insert(siblings(system, cpu)).second ? domain.cpus : second_threads).push_back(cpu);
+  for (int cpu : cpus)
+    (cores.insert(siblings(system, cpu)).second ? domain.cpus : second_threads).push_back(cpu);
   domain.physical_cores = static_cast<int>(domain.cpus.size());
   domain.cpus.insert(domain.cpus.end(), second_threads.begin(), second_threads.end());
   domain.last_level_cache_bytes = last_level_cache(system, cpus);
-  domain.memory_bytes = meminfo_bytes(system + "/node/node" + std::to_string(numa_domain) + "/meminfo", "MemTotal");
+  domain.memory_bytes =
+      meminfo_bytes(system + "/node/node" + std::to_string(numa_domain) + "/meminfo", "MemTotal");
   return domain;
 }
 

@@ -1,4 +1,5 @@
-// The NUMA domains of this machine as this process may use them: the cores it is allowed, their caches and memory.
+// The NUMA domains of this machine as this process may use them: the cores it is allowed, their caches and
+// memory.
 #pragma once
 #include <cstdint>
 #include <mutex>
@@ -25,8 +26,8 @@ std::string cpu_architecture();  // "x86_64", "aarch64"
 // Moves the calling thread onto these CPUs; false when the system refuses.
 bool bind_this_thread(const std::vector<int>& cpus);
 
-// Hands out the cores of a domain, the least used first, so that the threads of concurrent teams do not share a core
-// while others idle.
+// Hands out the cores of a domain, the least used first, so that the threads of concurrent teams do not share
+// a core while others idle.
 class CorePool {
  public:
   explicit CorePool(std::vector<int> cpus) : cpus_(std::move(cpus)), users_(cpus_.size()) {}

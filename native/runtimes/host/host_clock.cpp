@@ -1,6 +1,6 @@
-// The one wall clock of the core. CLOCK_MONOTONIC_RAW, because its rate is the oscillator's and stays the same while
-// a run lasts: CLOCK_MONOTONIC (std::chrono::steady_clock) is slewed by time synchronisation, by up to 500 ppm, when
-// the daemon sees fit. Both are read without a system call.
+// The one wall clock of the core. CLOCK_MONOTONIC_RAW, because its rate is the oscillator's and stays the
+// same while a run lasts: CLOCK_MONOTONIC (std::chrono::steady_clock) is slewed by time synchronisation, by
+// up to 500 ppm, when the daemon sees fit. Both are read without a system call.
 #include <time.h>
 
 #include "runtimes/session.hpp"

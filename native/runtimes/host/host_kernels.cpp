@@ -64,10 +64,9 @@ void gate_kernel(const void* block, const TeamMember& member) {
 }
 
 void memcpy_kernel(const void* block, const TeamMember& member) {
-  copy_operations(block, member,
-                  [](void* destination, const void* source, std::size_t bytes) {
-                    std::memcpy(destination, source, bytes);
-                  });
+  copy_operations(block, member, [](void* destination, const void* source, std::size_t bytes) {
+    std::memcpy(destination, source, bytes);
+  });
 }
 
 void memcpy_stream_kernel(const void* block, const TeamMember& member) {
@@ -98,8 +97,10 @@ void chase_kernel(const void* block, const TeamMember& member) {
   if (member.rank != 0) return;
   const auto* base = static_cast<const std::byte*>(arguments.base);
   const void* line = base + arguments.start * arguments.line_bytes;
-  // Nothing but the dependent load: the counter runs beside it. The result is used, so no step can be left out.
-  for (unsigned long long step = 0; step < arguments.steps; ++step) line = *static_cast<const void* const*>(line);
+  // Nothing but the dependent load: the counter runs beside it. The result is used, so no step can be left
+  // out.
+  for (unsigned long long step = 0; step < arguments.steps; ++step)
+    line = *static_cast<const void* const*>(line);
   *arguments.end =
       static_cast<unsigned long long>(static_cast<const std::byte*>(line) - base) / arguments.line_bytes;
 }

@@ -25,7 +25,8 @@ constexpr int kClockReadings = 20'000;  // a few hundred microseconds: enough to
 struct ArgumentBlock {
   alignas(std::max_align_t) std::array<std::byte, 128> bytes;
 };
-static_assert(sizeof(CopyArguments) <= sizeof(ArgumentBlock) && sizeof(ChaseArguments) <= sizeof(ArgumentBlock));
+static_assert(sizeof(CopyArguments) <= sizeof(ArgumentBlock) &&
+              sizeof(ChaseArguments) <= sizeof(ArgumentBlock));
 
 double smallest_clock_step() {
   Clock& clock = host_clock();
@@ -58,7 +59,8 @@ HostRuntime::HostRuntime(std::vector<CpuDomain> domains)
 
 const CpuDomain& HostRuntime::domain(int device) const {
   if (device < 0 || device >= device_count())
-    throw Error("device", std::to_string(device), "the host has " + std::to_string(device_count()) + " devices");
+    throw Error("device", std::to_string(device),
+                "the host has " + std::to_string(device_count()) + " devices");
   return domains_[static_cast<std::size_t>(device)];
 }
 
@@ -91,7 +93,8 @@ Availability HostRuntime::offers(Memory memory, int device) {
     case Memory::pinned:
     case Memory::registered:
     case Memory::managed:
-      return {false, std::string(memory_name(memory)) + " memory comes from a GPU runtime, and none is usable here"};
+      return {false,
+              std::string(memory_name(memory)) + " memory comes from a GPU runtime, and none is usable here"};
     case Memory::device:
       return {false, "device memory belongs to a GPU; a CPU's own memory is pageable or hugepage"};
   }
@@ -112,7 +115,9 @@ Availability HostRuntime::enable_peer(int device, int peer) {
   return {true, {}};  // one address space
 }
 
-void HostRuntime::make_resident(void*, std::uint64_t, int device) { domain(device); }  // its pages do not migrate
+void HostRuntime::make_resident(void*, std::uint64_t, int device) {
+  domain(device);
+}  // its pages do not migrate
 
 std::unique_ptr<Stream> HostRuntime::create_stream(int device) {
   domain(device);

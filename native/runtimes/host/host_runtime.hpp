@@ -1,5 +1,5 @@
-// The host as a runtime: a device is a NUMA domain with the cores that this process may use, a stream a thread there,
-// a kernel a function.
+// The host as a runtime: a device is a NUMA domain with the cores that this process may use, a stream a
+// thread there, a kernel a function.
 #pragma once
 #include <memory>
 #include <string>
@@ -21,7 +21,8 @@ class HostRuntime final : public Runtime {
   DeviceInfo device(int device) override;
 
   Availability offers(Memory memory, int device) override;
-  std::unique_ptr<Allocation> allocate(Memory memory, int device, std::uint64_t bytes, int numa_domain) override;
+  std::unique_ptr<Allocation> allocate(Memory memory, int device, std::uint64_t bytes,
+                                       int numa_domain) override;
   Availability enable_peer(int device, int peer) override;
   void make_resident(void* data, std::uint64_t bytes, int device) override;
 

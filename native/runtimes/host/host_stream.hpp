@@ -1,4 +1,5 @@
-// A stream of the host is a thread that carries out its tasks in order; an event is the time at which it came past.
+// A stream of the host is a thread that carries out its tasks in order; an event is the time at which it came
+// past.
 #pragma once
 #include <atomic>
 #include <condition_variable>
@@ -15,7 +16,8 @@
 
 namespace byteways {
 
-// One passing of one record(). Whoever waits keeps it alive, so that the event may be recorded anew meanwhile.
+// One passing of one record(). Whoever waits keeps it alive, so that the event may be recorded anew
+// meanwhile.
 struct Passing {
   std::atomic<int> passed{0};  // int: what a futex waits on
   Nanoseconds time = 0;

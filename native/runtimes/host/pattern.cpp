@@ -1,5 +1,5 @@
-// The host's fill, poison and check: one loop over cache lines, compiled once per register width and chosen at run
-// time, because verification is paid at every case and must run at the speed of memory.
+// The host's fill, poison and check: one loop over cache lines, compiled once per register width and chosen
+// at run time, because verification is paid at every case and must run at the speed of memory.
 #include <algorithm>
 #include <cstring>
 
@@ -67,10 +67,14 @@ struct Loops {
 };
 
 void fill_plain(Word* words, Word count, Word product) { fill_words(words, count, product); }
-Word differ_plain(const Word* words, Word count, Word product) { return differing_bits(words, count, product); }
+Word differ_plain(const Word* words, Word count, Word product) {
+  return differing_bits(words, count, product);
+}
 
 #if defined(__x86_64__)
-BYTEWAYS_TARGET("avx2") void fill_avx2(Word* words, Word count, Word product) { fill_words(words, count, product); }
+BYTEWAYS_TARGET("avx2") void fill_avx2(Word* words, Word count, Word product) {
+  fill_words(words, count, product);
+}
 BYTEWAYS_TARGET("avx2") Word differ_avx2(const Word* words, Word count, Word product) {
   return differing_bits(words, count, product);
 }
@@ -116,8 +120,8 @@ void examine(const PatternArguments& arguments, Word begin, Word end, Word strid
 
 // Shares begin at touched words.
 Share touched_share(const PatternArguments& arguments, const TeamMember& member) {
-  return share_of(arguments.count, std::max(kWordsPerLine, arguments.stride) / arguments.stride * arguments.stride,
-                  member);
+  return share_of(arguments.count,
+                  std::max(kWordsPerLine, arguments.stride) / arguments.stride * arguments.stride, member);
 }
 
 // Writes block after block: `make(words, count, j)` makes the words that belong at j.

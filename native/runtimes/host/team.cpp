@@ -76,8 +76,8 @@ void Team::serve(Helper& helper, unsigned rank) {
   }
 }
 
-// A thread alone may use any core of the domain, so that a busy one does not hold it up; within a team everyone has
-// its own.
+// A thread alone may use any core of the domain, so that a busy one does not hold it up; within a team
+// everyone has its own.
 void Team::take_core(bool with_others) {
   if (with_others == on_own_cpu_) return;
   bind_this_thread(with_others ? std::vector<int>{own_cpu_} : cores_->cpus());

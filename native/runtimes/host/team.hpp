@@ -1,5 +1,6 @@
-// The threads that carry out one launch together. Member 0 is the stream's own thread; the others are created when a
-// launch first needs them, each bound to a core of its own, and sleep while no launch for them is queued.
+// The threads that carry out one launch together. Member 0 is the stream's own thread; the others are created
+// when a launch first needs them, each bound to a core of its own, and sleep while no launch for them is
+// queued.
 #pragma once
 #include <atomic>
 #include <memory>
@@ -33,8 +34,8 @@ class Team {
   Team(const Team&) = delete;
   Team& operator=(const Team&) = delete;
 
-  // Called when a launch of `size` members is queued: creates those that are missing and wakes all of them, so that
-  // none is still asleep when its turn comes. Every expect() is answered by one run().
+  // Called when a launch of `size` members is queued: creates those that are missing and wakes all of them,
+  // so that none is still asleep when its turn comes. Every expect() is answered by one run().
   void expect(unsigned size);
   // Runs the function on `size` members, the calling thread being the first; returns when all are done.
   void run(unsigned size, HostFunction function, const void* arguments);
@@ -61,7 +62,7 @@ class Team {
   std::atomic<bool> stopping_{false};
   std::mutex results_;
   SpinBarrier barrier_;
-  int own_cpu_ = -1;       // of member 0, taken with its first launch of more than one
+  int own_cpu_ = -1;  // of member 0, taken with its first launch of more than one
   bool on_own_cpu_ = false;
 };
 
