@@ -16,7 +16,7 @@ pytestmark = [pytest.mark.slow, pytest.mark.timeout(1200)]
 
 ROOT = Path(__file__).parents[2]
 PACKAGE = ROOT / "src" / "byteways"
-BUILD_SDIST = "import sys; from scikit_build_core.build import build_sdist; print(build_sdist(sys.argv[1]))"
+BUILD_SDIST = "import sys; from scikit_build_core.build import build_sdist; build_sdist(sys.argv[1])"
 #: Not part of a package: what Python and editors leave behind.
 LEFTOVERS = ("__pycache__", ".so")
 
@@ -36,7 +36,9 @@ def run(*command: str | Path, cwd: Path, path: str | None = None) -> str:
 def sdist(tmp_path_factory: pytest.TempPathFactory) -> Path:
     """The source distribution; what is not in it cannot be in a wheel that others build."""
     folder = tmp_path_factory.mktemp("sdist")
-    return folder / run(sys.executable, "-c", BUILD_SDIST, folder, cwd=ROOT).strip()
+    run(sys.executable, "-c", BUILD_SDIST, folder, cwd=ROOT)
+    (found,) = folder.glob("*.tar.gz")
+    return found
 
 
 @pytest.fixture(scope="module")
@@ -111,6 +113,8 @@ def test_installed_wheel_works(fresh: Path, tmp_path: Path) -> None:
     plan = run(fresh / "byteways", "run", "quick", "--dry-run", cwd=tmp_path, path=str(fresh))
     assert "cpu0" in plan
     assert list(tmp_path.iterdir()) == []
+    run(fresh / "python", "-m", "byteways.results.schema", tmp_path, cwd=tmp_path)
+    assert sorted(path.name for path in tmp_path.iterdir()) == ["record.schema.json", "run.schema.json"]
 
 
 def test_installed_wheel_needs_no_test_tool(fresh: Path, tmp_path: Path) -> None:
