@@ -6,16 +6,19 @@ tests/unit/test_docs.py fails while a page and the code differ.
 
 from __future__ import annotations
 
+import importlib
+import inspect
 import re
 import sys
 from collections.abc import Callable, Iterable
 from pathlib import Path
-from typing import Any
+from typing import Any, get_args, get_type_hints
 
 from error_messages import error_messages
+from typer.models import ArgumentInfo
 
 from byteways import settings
-from byteways.cli.frame import VERBS, load_verb
+from byteways.cli.frame import VERBS
 from byteways.plan import suite
 from byteways.plan.filters import KEYS
 from byteways.results.warnings import ADVICE
@@ -23,13 +26,20 @@ from byteways.results.warnings import ADVICE
 DOCS = Path(__file__).parents[1] / "docs"
 PLACE = re.compile(r"(<!-- table: ([a-z-]+) -->\n).*?(<!-- end -->)", re.DOTALL)
 
+VALUE_NAMES = {Path: "PATH", str: "TEXT", int: "INTEGER", float: "NUMBER"}
+
 
 def table(head: Iterable[str], rows: Iterable[Iterable[str]]) -> str:
-    """A Markdown table; bars inside cells are escaped."""
+    """A Markdown table; in cells that are no code, what Markdown would take for HTML is escaped."""
     head = list(head)
     lines = [head, ["---"] * len(head), *rows]
-    cells = ([cell.replace("|", "\\|") for cell in line] for line in lines)
+    cells = ([escaped(cell) for cell in line] for line in lines)
     return "".join(f"| {' | '.join(line)} |\n" for line in cells)
+
+
+def escaped(cell: str) -> str:
+    cell = cell.replace("|", "\\|")
+    return cell if cell.startswith("`") else cell.replace("<", "&lt;")
 
 
 def settings_table() -> str:
@@ -69,25 +79,30 @@ def commands() -> str:
 
 
 def command(verb: str, summary: str) -> str:
-    parsed: Any = load_verb(verb)
-    arguments = [parameter for parameter in parsed.params if parameter.param_type_name == "argument"]
-    options = [parameter for parameter in parsed.params if parameter.param_type_name == "option"]
-    usage = " ".join(["byteways", verb, *(argument_usage(argument) for argument in arguments), "[OPTIONS]"])
-    rows = [(f"`{argument.human_readable_name}`", argument.help or "") for argument in arguments]
-    rows += [(option_usage(option), option.help or "") for option in options]
-    rows += [("`-h`, `--help`", "Show this and exit.")]
-    return f"## {verb}\n\n{summary}\n\n    {usage}\n\n{table(('', ''), rows)}"
+    function = getattr(importlib.import_module(f"byteways.cli.{verb}"), verb)
+    hints = get_type_hints(function, include_extras=True)
+    usage, rows = ["byteways", verb], []
+    for name, parameter in inspect.signature(function).parameters.items():
+        kind, info = get_args(hints[name])[:2]
+        if isinstance(info, ArgumentInfo):
+            required = parameter.default is inspect.Parameter.empty
+            usage.append(name.upper() if required else f"[{name.upper()}]")
+            rows.append((f"`{name.upper()}`", info.help or ""))
+        else:
+            value = "" if kind is bool else f" {info.metavar or value_name(kind)}"
+            # Typer takes the first name for a default until it sees that the parameter is Annotated.
+            names = [
+                option for option in (info.default, *(info.param_decls or ())) if isinstance(option, str)
+            ]
+            rows.append((", ".join(f"`{option}{value}`" for option in names), info.help or ""))
+    rows.append(("`-h`, `--help`", "Show this and exit."))
+    return f"## {verb}\n\n{summary}\n\n    {' '.join([*usage, '[OPTIONS]'])}\n\n{table(('', ''), rows)}"
 
 
-def argument_usage(argument: Any) -> str:
-    name = argument.human_readable_name + ("..." if argument.nargs == -1 else "")
-    return name if argument.required else f"[{name}]"
-
-
-def option_usage(option: Any) -> str:
-    names = [*option.opts, *option.secondary_opts]
-    value = "" if option.is_flag else f" {option.metavar or option.type.name.upper()}"
-    return ", ".join(f"`{name}{value}`" for name in names)
+def value_name(kind: Any) -> str:
+    """What stands for a value of this type, of an optional one, or of the elements of a list."""
+    inner = next((part for part in get_args(kind) if part is not type(None)), kind)
+    return VALUE_NAMES.get(inner) or value_name(inner)
 
 
 TABLES: dict[str, Callable[[], str]] = {

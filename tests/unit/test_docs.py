@@ -8,7 +8,6 @@ import re
 import shlex
 from pathlib import Path
 from types import ModuleType
-from typing import Any
 
 import pytest
 
@@ -53,29 +52,31 @@ def test_links_resolve(page: Path) -> None:
     assert broken == []
 
 
-def commands(page: Path) -> list[list[str]]:
-    """Every `byteways …` command of a page, as words: in code blocks and between backticks."""
-    text = page.read_text(encoding="utf-8")
-    lines = re.findall(r"^    (.*)$", text, re.MULTILINE) + re.findall(r"`([^`\n]+)`", text)
+def commands(lines: list[str]) -> list[list[str]]:
+    """Every `byteways …` command among lines, as words after the program's name."""
     found = []
     for line in lines:
-        match = re.match(r"(?:hint: )?(?:[A-Z_]+=\S+ )*(?:\.venv/bin/)?byteways (.*)$", line)
-        if match and "…" not in match[1] and "[" not in match[1]:
+        match = re.match(r"(?:hint: )?(?:[A-Z_]+=\S+ )*(?:\.venv/bin/)?byteways (?:--debug )?(.*)$", line)
+        if match and not re.match(r"--(help|version|debug)", match[1]) and not re.search(r"[…\[]", match[1]):
             found.append(shlex.split(match[1], comments=True))
     return found
 
 
 @every_page
-def test_commands_parse(page: Path) -> None:
-    """Catches a documented verb or option that byteways does not have, or no longer has."""
-    for words in commands(page):
-        words = [word for word in words if word != "--debug"]
-        if words in ([], ["--help"], ["--version"]):
-            continue
+def test_commands_in_blocks_parse(page: Path) -> None:
+    """Catches a command that a reader would copy and that byteways would refuse."""
+    for words in commands(re.findall(r"^    (.*)$", page.read_text(encoding="utf-8"), re.MULTILINE)):
         assert words[0] in VERBS, f"no verb '{words[0]}'"
-        verb: Any = load_verb(words[0])
-        rest = ["folder" if word.isupper() and not word.startswith("-") else word for word in words[1:]]
-        verb.make_context(words[0], rest, resilient_parsing="--help" in rest)
+        load_verb(words[0]).make_context(words[0], words[1:])
+
+
+@every_page
+def test_commands_in_sentences_exist(page: Path) -> None:
+    """Catches a verb or option that is mentioned and that byteways does not have, or no longer has."""
+    for words in commands(re.findall(r"`([^`\n]+)`", page.read_text(encoding="utf-8"))):
+        assert words[0] in VERBS, f"no verb '{words[0]}'"
+        known = {"--help", *(option for parameter in load_verb(words[0]).params for option in parameter.opts)}
+        assert {word for word in words[1:] if word.startswith("-")} <= known
 
 
 @every_page
@@ -119,9 +120,8 @@ def test_variables_of_the_code_are_settings() -> None:
     """Catches a variable that the code reads although no table, and so no page, has it."""
     known = {setting.name for setting in settings.SETTINGS}
     sources = [*(ROOT / "src").rglob("*.py"), *(ROOT / "native").rglob("*.[ch]pp")]
-    used = {
-        name for path in sources for name in re.findall(r"\"(BYTEWAYS_[A-Z_]+)\"", path.read_text("utf-8"))
-    }
+    text = "".join(path.read_text("utf-8") for path in sources)
+    used = set(re.findall(r"(?<!startswith\()\"(BYTEWAYS_[A-Z_]+)\"", text))
     assert used <= known
 
 
