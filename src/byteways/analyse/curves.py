@@ -1,0 +1,168 @@
+"""What the charts show, as plain data: bandwidth over size, sums over flows, latency over working set."""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from dataclasses import dataclass
+
+from byteways.analyse.summary import (
+    KINDS,
+    Cell,
+    Variant,
+    chases,
+    group_by,
+    kind,
+    link_class,
+    one_way,
+    pool,
+    variant,
+)
+from byteways.topology.model import Topology
+
+
+@dataclass(frozen=True)
+class Point:
+    x: int  # size in bytes, or number of flows
+    value: float
+    low: float
+    high: float
+    cells: int  # how many were pooled
+
+
+@dataclass(frozen=True)
+class Series:
+    label: str
+    points: tuple[Point, ...]
+
+
+@dataclass(frozen=True)
+class Family:
+    """Curves that belong on one chart; `peak` in bytes/s when all of them share one."""
+
+    title: str
+    series: tuple[Series, ...]
+    peak: float | None = None
+
+
+@dataclass(frozen=True)
+class Mark:
+    """The size of a cache, drawn beside latency over working set."""
+
+    label: str
+    size_bytes: int
+
+
+def over_size(found: Sequence[Cell], topology: Topology) -> list[Family]:
+    """One chart per kind of pair and link class; only series with at least two sizes."""
+    families = []
+    grouped = group_by(one_way(found), lambda cell: (kind(cell), link_class(topology, cell)))
+    for (name, wires), members in sorted(grouped.items(), key=lambda item: list(KINDS).index(item[0][0])):
+        series = tuple(
+            Series(same.label(), points)
+            for same, some in group_by(members, variant).items()
+            if len(points := _points(some)) > 1
+        )
+        if series:
+            peaks = {cell.peak for cell in members if cell.peak}
+            title = f"{KINDS[name]}, {wires}" if wires else KINDS[name]
+            families.append(Family(title, series, peaks.pop() if len(peaks) == 1 else None))
+    return families
+
+
+def _points(members: Sequence[Cell]) -> tuple[Point, ...]:
+    by_size = group_by(members, lambda cell: cell.record.size_bytes)
+    pooled = [(size, pool(some)) for size, some in sorted(by_size.items())]
+    return tuple(Point(size, group.value, group.low, group.high, len(group.cells)) for size, group in pooled)
+
+
+@dataclass(frozen=True)
+class Scaling:
+    """Sum over 1 … n flows of the same kind, and what n times one flow would be."""
+
+    title: str
+    size_bytes: int
+    points: tuple[Point, ...]
+
+
+def over_flows(found: Sequence[Cell]) -> dict[str, list[Scaling]]:
+    """Fans of growing width, at their largest size, by the kind of their hub; only those with two widths."""
+    fans = [cell for cell in found if cell.record.pattern in ("fan-in", "fan-out")]
+    singles = [cell for cell in one_way(found) if cell.record.cache == "cold"]
+    chosen: dict[str, list[Scaling]] = {}
+    for (pattern, hub, other, same), members in group_by(fans, _fan_key).items():
+        size = max(cell.record.size_bytes for cell in members)
+        widths = group_by(
+            [cell for cell in members if cell.record.size_bytes == size], lambda cell: len(cell.record.flows)
+        )
+        alone = [
+            cell
+            for cell in singles
+            if cell.variant == same and cell.record.size_bytes == size and _one_of(cell, pattern, hub, other)
+        ]
+        points = {width: pool(some) for width, some in widths.items()}
+        if alone and 1 not in points:
+            points[1] = pool(alone)
+        if len(points) < 2:
+            continue
+        ends = f"{_plural(other)} to {hub}" if pattern == "fan-in" else f"{hub} to {_plural(other)}"
+        chosen.setdefault("GPUs" if hub.startswith("gpu") else "the host", []).append(
+            Scaling(
+                f"{ends}: {same.label()}",
+                size,
+                tuple(
+                    Point(width, group.value, group.low, group.high, len(group.cells))
+                    for width, group in sorted(points.items())
+                ),
+            )
+        )
+    return chosen
+
+
+def _plural(stem: str) -> str:
+    return {"gpu": "GPUs", "cpu": "NUMA domains"}.get(stem, stem)
+
+
+def _fan_key(cell: Cell) -> tuple[str, str, str, Variant]:
+    source, destination = cell.source.agent, cell.destination.agent
+    pattern = cell.record.pattern
+    hub, other = (destination, source) if pattern == "fan-in" else (source, destination)
+    return pattern, hub, other.rstrip("0123456789"), cell.variant
+
+
+def _one_of(cell: Cell, pattern: str, hub: str, other: str) -> bool:
+    source, destination = cell.source.agent, cell.destination.agent
+    near, far = (destination, source) if pattern == "fan-in" else (source, destination)
+    return near == hub and far != hub and far.startswith(other)
+
+
+def over_working_set(found: Sequence[Cell], topology: Topology) -> tuple[Family, tuple[Mark, ...]] | None:
+    """Latency of a dependent load, a series per executor and kind of place; None without two sizes of one."""
+    by_place = group_by(chases(found), _place)
+    series = tuple(
+        Series(label, points) for label, some in by_place.items() if len(points := _points(some)) > 1
+    )
+    if not series:
+        return None
+    walked = {cell.record.executor for cell in chases(found)}
+    marks: list[Mark] = []
+    for agent in topology.agents:
+        if agent.kind == "cpu" and agent.name in walked and not marks:
+            marks = [
+                Mark(f"{agent.name} L{cache.level}", cache.size_bytes)
+                for cache in agent.caches
+                if cache.kind != "instruction"
+            ]
+    return Family("Latency of a dependent load over the working set", series), tuple(marks)
+
+
+def _place(cell: Cell) -> str:
+    owner, executor = cell.source.agent, cell.record.executor
+    who = "GPU" if executor.startswith("gpu") else executor
+    if owner == executor:
+        where = "its own memory" if who == "GPU" else f"its own {cell.source.memory}"
+    elif owner.startswith("gpu"):
+        where = "a peer's memory" if who == "GPU" else f"{owner} memory"
+    else:
+        where = f"{owner} {cell.source.memory}"
+    warm = ", warm" if cell.record.cache == "warm" else ""
+    return f"{who}, {where}{warm}"

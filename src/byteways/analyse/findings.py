@@ -1,0 +1,47 @@
+"""Findings: plain sentences with their numbers and the reason, the most important first.
+
+Every sentence is computed from records. A difference is claimed only where the intervals do not overlap; with
+replicates an interval spans all of them.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Iterable
+
+from byteways.analyse.rules import concurrency, faults, host, latency, transfers
+from byteways.analyse.rules.facts import Facts, Finding
+from byteways.analyse.summary import Run
+
+__all__ = ["Finding", "findings"]
+
+RULES: tuple[Callable[[Facts], Iterable[Finding]], ...] = (
+    faults.corruption,
+    faults.failures,
+    faults.damaged,
+    faults.grave_warnings,
+    transfers.odd_pairs,
+    transfers.fastest,
+    transfers.read_against_write,
+    transfers.to_and_from_host,
+    concurrency.two_way,
+    concurrency.fans,
+    concurrency.all_pairs,
+    concurrency.interference,
+    host.memory_kinds,
+    host.first_touch,
+    host.threads,
+    host.streaming,
+    host.far_memory,
+    latency.gpu_hierarchy,
+    latency.cpu_caches,
+    faults.above_peak,
+    faults.warned,
+    faults.skipped,
+)
+
+
+def findings(run: Run) -> list[Finding]:
+    """What this run says, the most important first; empty when nothing was measured, skipped or lost."""
+    facts = Facts(run)
+    found = [finding for rule in RULES for finding in rule(facts)]
+    return sorted(found, key=lambda finding: -finding.importance)

@@ -1,0 +1,1 @@
+"""One concern of the findings a file; each rule is a function from Facts to findings."""

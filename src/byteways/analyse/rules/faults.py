@@ -1,0 +1,114 @@
+"""What went wrong comes first: corruption, failures; then figures with a warning, then what was skipped."""
+
+from __future__ import annotations
+
+from collections.abc import Iterator
+
+from byteways.analyse.rules.facts import Facts, Finding, count, gb, listed, percent
+from byteways.analyse.summary import group_by
+from byteways.analyse.tables import describe, not_measured, warning_groups
+from byteways.results.record import Record
+
+CORRUPT, FAILED, DAMAGED, WRONG_WAY, ABOVE_PEAK, WARNED, SKIPPED = (
+    1000.0,
+    900.0,
+    890.0,
+    700.0,
+    120.0,
+    110.0,
+    100.0,
+)
+
+#: Warnings that say the figure is not of what was asked for; each has its own finding.
+GRAVE = {
+    "serialised": "ran one after another although they were asked to overlap",
+    "unexpected-path": "moved other link bytes than the case asked for",
+}
+
+
+def corruption(facts: Facts) -> Iterator[Finding]:
+    corrupt = [record for record in facts.records if record.status == "corrupt"]
+    if not corrupt:
+        return
+    record = corrupt[0]
+    where = [_place(record)] if record.corruption else []
+    detail = " ".join(
+        [f"First: {describe(record)}.", *where, "Do not trust this path until it is understood."]
+    )
+    yield Finding(f"Data arrived corrupt in {count(len(corrupt), 'measurement')}", detail, CORRUPT)
+
+
+def _place(record: Record) -> str:
+    bad = record.corruption or {}
+    return (
+        f"Offset {bad.get('first_offset_bytes')}: expected {bad.get('expected')}, got {bad.get('got')}; "
+        f"{bad.get('bad_words')} bad words on {bad.get('path', record.path)}."
+    )
+
+
+def failures(facts: Facts) -> Iterator[Finding]:
+    reasons = [
+        reason for reason in not_measured(facts.records) if reason.status in ("failed", "lost", "timeout")
+    ]
+    if not reasons:
+        return
+    total = sum(reason.count for reason in reasons)
+    statuses = group_by(reasons, lambda reason: reason.status)
+    words = {"failed": "failed", "lost": "lost its worker", "timeout": "timed out"}
+    parts = [f"{sum(reason.count for reason in same)} {words[status]}" for status, same in statuses.items()]
+    detail = " ".join(f"{reason.example}: {reason.reason}." for reason in reasons[:3])
+    yield Finding(f"{count(total, 'case')} gave no figure: {listed(parts)}", detail, FAILED)
+
+
+def damaged(facts: Facts) -> Iterator[Finding]:
+    lines = facts.run.damaged_lines
+    if lines:
+        title = f"{count(lines, 'line')} of measurements.jsonl could not be read"
+        yield Finding(
+            title, "Their cases are missing here; `byteways run --resume` measures them again.", DAMAGED
+        )
+
+
+def grave_warnings(facts: Facts) -> Iterator[Finding]:
+    for group in warning_groups(facts.records):
+        if group.id in GRAVE:
+            figures = f" (observed {group.observed}, required {group.required})" if group.observed else ""
+            title = f"{count(group.count, 'case')} {GRAVE[group.id]}"
+            yield Finding(title, f"For example {group.example}{figures}. {group.advice}", WRONG_WAY)
+
+
+def above_peak(facts: Facts) -> Iterator[Finding]:
+    beyond = [cell for cell in facts.cells if cell.peak and cell.low > cell.peak]
+    if not beyond:
+        return
+    worst = max(beyond, key=lambda cell: cell.fraction or 0)
+    figures = count(len(beyond), "figure")
+    title = f"{figures} above the nominal peak: {describe(worst.record)} reaches {gb(worst.value)}"
+    detail = (
+        f"That is {percent(worst.fraction or 0)} of {gb(worst.peak or 0)} GB/s ({worst.record.peak_source}). "
+        "Either the bytes did not cross that link (caches), or the peak is not that of this machine."
+    )
+    yield Finding(title, detail, ABOVE_PEAK)
+
+
+def warned(facts: Facts) -> Iterator[Finding]:
+    groups = [group for group in warning_groups(facts.records) if group.id not in GRAVE]
+    if not groups:
+        return
+    ids = {warning.id for warning in groups}
+    touched = [cell for cell in facts.cells if ids & set(cell.warning_ids)]
+    parts = [f"{group.id} ({group.count})" for group in groups[:4]]
+    first = groups[0]
+    figures = f" (observed {first.observed}, required {first.required})" if first.observed else ""
+    title = f"{len(touched)} of {count(len(facts.cells), 'figure')} carry a warning: {listed(parts)}"
+    yield Finding(title, f"For example {first.example}{figures}. {first.advice}", WARNED)
+
+
+def skipped(facts: Facts) -> Iterator[Finding]:
+    reasons = [reason for reason in not_measured(facts.records) if reason.status == "skipped"]
+    if not reasons:
+        return
+    total = sum(reason.count for reason in reasons)
+    detail = " ".join(f"{count(reason.count, 'case')}: {reason.reason}." for reason in reasons[:4])
+    more = f" And {count(len(reasons) - 4, 'more reason')}." if len(reasons) > 4 else ""
+    yield Finding(f"{count(total, 'case was', 'cases were')} skipped", detail + more, SKIPPED)

@@ -1,0 +1,183 @@
+"""What the kind of host memory, its first touch and the number of threads are worth."""
+
+from __future__ import annotations
+
+from collections.abc import Iterator
+from dataclasses import replace
+
+from byteways.analyse.rules.facts import Facts, Finding, count, faster, gb, percent, times, way
+from byteways.analyse.summary import (
+    KINDS,
+    Cell,
+    Group,
+    above,
+    group_by,
+    kind,
+    largest_common_size,
+    pool,
+    variant,
+)
+from byteways.analyse.tables import first_touch_tables
+from byteways.units import format_size
+
+MEMORY, FIRST_TOUCH, THREADS, STREAMING, FAR, INSIDE = 430.0, 425.0, 394.0, 393.0, 392.0, 391.0
+
+#: Factor between memories below which the choice does not matter in practice.
+FACTOR = 1.05
+
+
+def memory_kinds(facts: Facts) -> Iterator[Finding]:
+    """Fastest against slowest host memory, same interface and path, for each kind of pair."""
+    for name, lead in KINDS.items():
+        members = [cell for cell in facts.of_kind(name) if variant(cell).host_memory and cell.stays]
+        finding = None
+        for interface, some in group_by(members, lambda cell: cell.record.interface).items():
+            candidate = _memories(some, lead, interface)
+            if candidate and (finding is None or candidate[0] > finding[0]):
+                finding = candidate
+        if finding:
+            inside = name in ("cpu", "cpu-cpu")
+            yield replace(finding[1], importance=INSIDE if inside else MEMORY + min(finding[0], 9.0))
+
+
+def _memories(members: list[Cell], lead: str, interface: str) -> tuple[float, Finding] | None:
+    by_size = group_by(members, lambda cell: cell.record.size_bytes)
+    size = max(by_size, key=lambda s: (len({variant(cell).host_memory for cell in by_size[s]}), s))
+    groups = {
+        memory: pool(same)
+        for memory, same in group_by(by_size[size], lambda cell: variant(cell).host_memory).items()
+    }
+    order = sorted(groups, key=lambda memory: -groups[memory].value)
+    first, last = order[0], order[-1]
+    fast, slow = groups[first], groups[last]
+    factor = fast.value / slow.value
+    if not above(fast, slow) or factor < FACTOR:
+        return None
+    title = (
+        f"{lead}, {first} memory is {faster(factor)} {last}: {gb(fast.value)} against {gb(slow.value)} GB/s"
+    )
+    detail = f"{interface}, {format_size(size)}."
+    between = [f"{memory} {gb(groups[memory].value)}" for memory in order[1:-1]]
+    if between:
+        detail += f" Between them: {', '.join(between)} GB/s."
+    return factor, Finding(title, detail + _engines(first, fast, last, slow), 0.0)
+
+
+def _engines(first: str, fast: Group, last: str, slow: Group) -> str:
+    """Why, when the bytes are known to have been moved by different engines."""
+    engines = fast.cells[0].record.engine, slow.cells[0].record.engine
+    if None in engines or engines[0] == engines[1]:
+        return ""
+    return f" {first.capitalize()} bytes are moved by engine {engines[0]}, {last} ones by {engines[1]}."
+
+
+def first_touch(facts: Facts) -> Iterator[Finding]:
+    """The memory for which it matters most which agent first wrote the pages."""
+    best: tuple[float, str, Cell, Cell, str, str] | None = None
+    for grid in first_touch_tables(facts.cells):
+        for row in grid.rows:
+            known = [
+                (cell, touch) for cell, touch in zip(row.cells, grid.columns, strict=True) if cell is not None
+            ]
+            if len(known) < 2:
+                continue
+            fast, fast_touch = max(known, key=lambda item: item[0].value)
+            slow, slow_touch = min(known, key=lambda item: item[0].value)
+            factor = fast.value / slow.value
+            if above(fast, slow) and factor >= FACTOR and (best is None or factor > best[0]):
+                best = factor, row.label, fast, slow, fast_touch, slow_touch
+    if best is None:
+        return
+    factor, memory, fast, slow, fast_touch, slow_touch = best
+    title = (
+        f"First touch matters: {memory} first touched by {fast_touch} is {faster(factor)} by {slow_touch} "
+        f"({gb(fast.value)} against {gb(slow.value)} GB/s)"
+    )
+    record = fast.record
+    detail = f"{record.interface} {record.path}, {record.access}, {format_size(record.size_bytes)}."
+    yield Finding(title, detail, FIRST_TOUCH)
+
+
+def threads(facts: Facts) -> Iterator[Finding]:
+    """Many threads against one, within one NUMA domain."""
+    members = facts.of_kind("cpu")
+    one = [cell for cell in members if cell.record.interface == "memcpy"]
+    many = [cell for cell in members if cell.record.interface == "memcpy-mt"]
+    size = largest_common_size(one + many)
+    pair = _best_pair(many, one, size)
+    if pair is None:
+        return
+    fast, slow = pair
+    used = (fast.record.launch or {}).get("threads") or fast.record.options.get("threads")
+    who = count(int(used), "thread") if used else "all threads"
+    where = f"{format_size(fast.record.size_bytes)}, {fast.record.path}, {fast.source.memory}."
+    if above(fast, slow):
+        speeds = f"{gb(fast.value)} against {gb(slow.value)} GB/s"
+        title = f"{who[:1].upper()}{who[1:]} copy {times(fast.value / slow.value)} as fast as one: {speeds}"
+        yield Finding(title, where, THREADS)
+    else:
+        title = f"More threads do not copy faster: {who} reach {gb(fast.value)} GB/s, one {gb(slow.value)}"
+        yield Finding(title, f"{where} One core already takes what this memory gives.", THREADS)
+
+
+def streaming(facts: Facts) -> Iterator[Finding]:
+    """Non-temporal stores against ordinary ones, one core."""
+    members = facts.of_kind("cpu")
+    plain = [cell for cell in members if cell.record.interface == "memcpy"]
+    stream = [cell for cell in members if cell.record.interface == "memcpy-stream"]
+    pair = _best_pair(stream, plain, largest_common_size(plain + stream))
+    if pair is None:
+        return
+    streamed, ordinary = pair
+    if not (above(streamed, ordinary) or above(ordinary, streamed)):
+        return
+    fast, slow = (streamed, ordinary) if streamed.value > ordinary.value else (ordinary, streamed)
+    verb = "faster" if fast is streamed else "slower"
+    gap = fast.value / slow.value - 1 if verb == "faster" else 1 - slow.value / fast.value
+    title = (
+        f"Non-temporal stores are {percent(gap)} {verb} than ordinary ones "
+        f"at {format_size(fast.record.size_bytes)}: {gb(streamed.value)} against {gb(ordinary.value)} GB/s"
+    )
+    reason = " They write memory without reading it first." if verb == "faster" else ""
+    yield Finding(title, f"{way(variant(streamed))} on {streamed.record.path}.{reason}", STREAMING)
+
+
+def _best_pair(first: list[Cell], second: list[Cell], size: int | None) -> tuple[Cell, Cell] | None:
+    """The fastest `first` at this size, and the `second` with the same memory and path; None without both."""
+    chosen = [cell for cell in first if cell.record.size_bytes == size]
+    if not chosen:
+        return None
+    fast = max(chosen, key=lambda cell: cell.value)
+    ends = fast.record.source, fast.record.destination, size
+    for cell in second:
+        if (cell.record.source, cell.record.destination, cell.record.size_bytes) == ends:
+            return fast, cell
+    return None
+
+
+def far_memory(facts: Facts) -> Iterator[Finding]:
+    """Memory of another NUMA domain against the own, by the same interface."""
+    near = {_key(cell): cell for cell in facts.of_kind("cpu")}
+    compared = [
+        (cell, near[_key(cell)])
+        for cell in facts.of_kind("cpu-cpu")
+        if kind(cell) == "cpu-cpu" and _key(cell) in near
+    ]
+    worst = max(
+        (pair for pair in compared if above(pair[1], pair[0])),
+        key=lambda pair: (pair[0].record.size_bytes, pair[1].value / pair[0].value),
+        default=None,
+    )
+    if worst is None:
+        return
+    far, own = worst
+    title = (
+        f"Copies to another NUMA domain are {percent(1 - far.value / own.value)} slower: "
+        f"{far.record.interface} moves {gb(far.value)} GB/s on {far.record.path}, {gb(own.value)} within {own.source.agent}"
+    )
+    yield Finding(title, f"{format_size(far.record.size_bytes)}, {way(variant(far))}.", FAR)
+
+
+def _key(cell: Cell) -> tuple[object, ...]:
+    same = replace(variant(cell), access="")
+    return same, cell.record.size_bytes, cell.source.agent

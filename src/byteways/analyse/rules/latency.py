@@ -1,0 +1,102 @@
+"""The latency hierarchy: own, peer and host memory of a GPU, and the cache steps of a CPU."""
+
+from __future__ import annotations
+
+from collections.abc import Iterator
+
+from byteways.analyse.rules.facts import Facts, Finding, count, listed
+from byteways.analyse.summary import Cell, Group, above, chases, group_by, pool
+from byteways.topology.model import Agent
+from byteways.units import format_size, format_time
+
+GPU_LATENCY, CPU_LATENCY = 420.0, 393.5
+
+#: A working set stands for a cache level when it fills at most this share of it: more would already miss.
+FILLS = 0.75
+#: … and for memory when it is at least this many times the last-level cache.
+BEYOND = 4
+
+
+def gpu_hierarchy(facts: Facts) -> Iterator[Finding]:
+    walks = [cell for cell in chases(facts.cells) if cell.record.executor.startswith("gpu")]
+    if not walks:
+        return
+    size = max(cell.record.size_bytes for cell in walks)
+    by_place = group_by([cell for cell in walks if cell.record.size_bytes == size], _place)
+    levels = sorted(
+        ((place, pool(cells)) for place, cells in by_place.items()), key=lambda item: item[1].value
+    )
+    nearest = levels[0][1]
+    parts = []
+    for place, group in levels:
+        factor = f" ({group.value / nearest.value:.1f} ×)" if above(group, nearest) else ""
+        parts.append(f"{format_time(_rounded(group.value))} from {place}{factor}")
+    title = f"A GPU waits {listed(parts)}"
+    detail = (
+        f"One dependent load, random cycle over {format_size(size)}; "
+        f"median of {count(sum(len(group.cells) for _, group in levels), 'walk')}."
+    )
+    yield Finding(title, detail, GPU_LATENCY)
+
+
+def _place(cell: Cell) -> str:
+    owner = cell.source.agent
+    if owner == cell.record.executor:
+        return "its own memory"
+    return "a peer's memory" if owner.startswith("gpu") else f"{cell.source.memory} host memory"
+
+
+def _rounded(time_ns: float) -> float:
+    return float(f"{time_ns:.3g}")
+
+
+def cpu_caches(facts: Facts) -> Iterator[Finding]:
+    """What each cache of the CPU is worth to a dependent load."""
+    walks = [
+        cell
+        for cell in chases(facts.cells)
+        if cell.record.executor == cell.source.agent and cell.source.agent.startswith("cpu")
+    ]
+    for executor, members in list(group_by(walks, lambda cell: cell.record.executor).items())[:1]:
+        if executor not in facts.topology.names("cpu"):
+            continue
+        steps = cache_steps(facts.topology.agent(executor), members)
+        if len(steps) < 2:
+            continue
+        parts = [f"{format_time(_rounded(group.value))} in {name}" for name, group in steps]
+        first, last = steps[0][1], steps[-1][1]
+        title = f"A load by {executor} waits {listed(parts)}"
+        detail = "One dependent load, random cycle; "
+        if above(last, first):
+            detail += (
+                f"missing every cache costs {last.value / first.value:.0f} times a hit in {steps[0][0]}."
+            )
+        else:
+            detail += "the steps lie within their intervals."
+        yield Finding(title, detail, CPU_LATENCY)
+
+
+def cache_steps(agent: Agent, walks: list[Cell]) -> list[tuple[str, Group]]:
+    """The level and latency of the largest working set that fits in each cache, then of memory.
+
+    Args:
+        agent: A NUMA domain with its caches.
+        walks: Chases of this agent through its own memory, any memory kind; the commonest is used.
+    """
+    by_memory = group_by(walks, lambda cell: (cell.source.memory, cell.record.cache))
+    same = max(by_memory.values(), key=len)
+    caches = sorted(
+        (cache for cache in agent.caches if cache.kind != "instruction"), key=lambda cache: cache.level
+    )
+    steps: list[tuple[str, Group]] = []
+    smaller = 0
+    for cache in caches:
+        inside = [cell for cell in same if smaller < cell.record.size_bytes <= FILLS * cache.size_bytes]
+        if inside:
+            largest = max(inside, key=lambda cell: cell.record.size_bytes)
+            steps.append((f"L{cache.level} ({format_size(cache.size_bytes)})", pool([largest])))
+        smaller = cache.size_bytes
+    beyond = [cell for cell in same if cell.record.size_bytes >= BEYOND * smaller]
+    if beyond:
+        steps.append(("memory", pool([max(beyond, key=lambda cell: cell.record.size_bytes)])))
+    return steps

@@ -1,0 +1,243 @@
+"""Single flows: the fastest interface per kind of pair, read against write, the pair unlike the others."""
+
+from __future__ import annotations
+
+from collections.abc import Iterator
+from dataclasses import replace
+from statistics import median
+
+from byteways.analyse.rules.facts import (
+    WORTH_SAYING,
+    Facts,
+    Finding,
+    agents_of,
+    count,
+    gb,
+    listed,
+    of_peak,
+    percent,
+    span,
+    way,
+)
+from byteways.analyse.summary import (
+    KINDS,
+    Cell,
+    Group,
+    Variant,
+    above,
+    group_by,
+    kind,
+    largest_common_size,
+    link_class,
+    pool,
+    variant,
+)
+from byteways.analyse.tables import best
+from byteways.units import format_size
+
+ODD_PAIR = 800.0
+#: Importance of the fastest interface, by kind of pair.
+FASTEST = {"gpu-gpu": 600.0, "cpu-gpu": 590.0, "gpu-cpu": 580.0, "gpu": 400.0, "cpu": 395.0, "cpu-cpu": 390.0}
+ASYMMETRY = 450.0
+
+#: A pair is odd when it is this much slower than its class, beyond the intervals; less is what equal links of
+#: a machine differ by.
+ODD = 0.02
+#: … and this many times farther from the median than the class itself scatters (median absolute deviation).
+ODD_SCATTER = 5.0
+
+
+def fastest(facts: Facts) -> Iterator[Finding]:
+    for name, lead in KINDS.items():
+        classes = group_by(
+            [cell for cell in facts.of_kind(name) if cell.stays],
+            lambda cell: link_class(facts.topology, cell),
+        )
+        for wires, members in classes.items():
+            where = f"{lead} ({wires})" if len(classes) > 1 else lead
+            finding = _fastest(facts, members, where, FASTEST[name])
+            if finding:
+                yield finding
+
+
+def _fastest(facts: Facts, members: list[Cell], where: str, importance: float) -> Finding | None:
+    size = largest_common_size(members)
+    entry = best([cell for cell in members if cell.record.size_bytes == size])
+    if size is None or entry is None:
+        return None
+    groups = group_by([cell for cell in members if cell.record.size_bytes == size], variant)
+    rivals = _rivals({same: pool(some) for same, some in groups.items()}, entry.variant.interface)
+    first = entry.group
+    equal = list(
+        dict.fromkeys(tie.interface for tie in entry.ties if tie.interface != entry.variant.interface)
+    )
+    speed = f"{gb(first.value)} GB/s{of_peak(first)}"
+    if not rivals:
+        title = f"{where}, {way(entry.variant)} moves {speed} at {format_size(size)}"
+    elif equal:
+        both = listed([entry.variant.interface, *equal])
+        title = f"{where}, {both} are equally fast at {format_size(size)}: {speed}"
+    else:
+        title = f"{where}, {way(entry.variant)} is fastest at {format_size(size)}: {speed}"
+    slower = [(same, group) for same, group in rivals.items() if same.interface not in equal]
+    if slower:
+        same, group = slower[0]
+        title += f"; {same.interface} reaches {gb(group.value)}{_launched(facts, group)}"
+    return Finding(title, _fastest_detail(first, slower), importance)
+
+
+def _rivals(groups: dict[Variant, Group], winner: str) -> dict[Variant, Group]:
+    """The best variant of every other interface, the fastest first."""
+    chosen: dict[str, tuple[Variant, Group]] = {}
+    for same, group in sorted(groups.items(), key=lambda item: -item[1].value):
+        if same.interface != winner:
+            chosen.setdefault(same.interface, (same, group))
+    return dict(chosen.values())
+
+
+def _fastest_detail(first: Group, slower: list[tuple[Variant, Group]]) -> str:
+    pairs = (
+        f"Median of {count(len(first.cells), 'path')}" if len(first.cells) > 1 else first.cells[0].record.path
+    )
+    text = f"{pairs}, interval {span(first)} GB/s."
+    gaps = [f"{way(same)} is {percent(1 - group.value / first.value)} slower" for same, group in slower]
+    if gaps:
+        sure = "; no intervals overlap" if all(above(first, group) for _, group in slower) else ""
+        text += f" {listed(gaps)}{sure}."
+    return text
+
+
+def _launched(facts: Facts, group: Group) -> str:
+    """' with all 132 SMs', ' with 8 of 132 SMs', ' with 2 threads', or nothing when it is not known."""
+    record = group.cells[0].record
+    launch = record.launch or {}
+    executor = record.executor
+    if executor not in facts.topology.names():
+        return ""
+    agent = facts.topology.agent(executor)
+    if agent.kind == "cpu":
+        return f" with {count(launch['threads'], 'thread')}" if "threads" in launch else ""
+    blocks, total = launch.get("blocks"), agent.multiprocessors
+    if not blocks or not total:
+        return ""
+    return f" with all {total} SMs" if blocks >= total else f" with {blocks} of {total} SMs"
+
+
+def read_against_write(facts: Facts) -> Iterator[Finding]:
+    """Who issues the transfer: read and write of the same interface, memory and size between equal agents."""
+    differences = []
+    between = facts.of_kind("gpu-gpu") + facts.of_kind("cpu-cpu")
+    for name, members in group_by(between, lambda cell: (kind(cell), cell.record.interface)).items():
+        size = max(cell.record.size_bytes for cell in members)
+        groups = {
+            same: pool(some)
+            for same, some in group_by([c for c in members if c.record.size_bytes == size], variant).items()
+        }
+        for same, read in groups.items():
+            other = groups.get(replace(same, access="write"))
+            if same.access == "read" and other and (above(read, other) or above(other, read)):
+                fast, slow = (read, other) if read.value > other.value else (other, read)
+                gap = fast.value / slow.value - 1
+                if gap >= WORTH_SAYING:
+                    words = ("read", "write") if fast is read else ("write", "read")
+                    differences.append((gap, name, words, fast, slow, size))
+    if not differences:
+        return
+    differences.sort(key=lambda item: -item[0])
+    gap, (where, interface), (faster, slower), fast, slow, size = differences[0]
+    title = (
+        f"{KINDS[where]}, {interface} is {percent(gap)} faster as a {faster} than as a {slower}: "
+        f"{gb(fast.value)} against {gb(slow.value)} GB/s at {format_size(size)}"
+    )
+    owner = "destination" if faster == "read" else "source"
+    detail = f"Let the owner of the {owner} issue it."
+    rest = [f"{item[1][1]} is {percent(item[0])} faster as a {item[2][0]}" for item in differences[1:]]
+    yield Finding(title, detail + (f" And {listed(rest)}." if rest else ""), ASYMMETRY)
+
+
+def to_and_from_host(facts: Facts) -> Iterator[Finding]:
+    """The two directions between host and GPU, same interface, memory and size."""
+    differences = []
+    back = {
+        (way(_turned(cell)), cell.record.size_bytes, cell.destination.agent, cell.source.agent): cell
+        for cell in facts.of_kind("gpu-cpu")
+    }
+    pairs = [
+        (cell, back[key])
+        for cell in facts.of_kind("cpu-gpu")
+        if (key := (way(variant(cell)), cell.record.size_bytes, cell.source.agent, cell.destination.agent))
+        in back
+    ]
+    for same, some in group_by(pairs, lambda pair: variant(pair[0])).items():
+        size = max(cell.record.size_bytes for cell, _ in some)
+        there = pool([cell for cell, _ in some if cell.record.size_bytes == size])
+        home = pool([cell for _, cell in some if cell.record.size_bytes == size])
+        if above(there, home) or above(home, there):
+            differences.append((abs(there.value / home.value - 1), same, there, home, size))
+    if not differences:
+        return
+    gap, same, there, home, size = max(differences, key=lambda item: item[0])
+    if gap < WORTH_SAYING:
+        return
+    memory = same.host_memory
+    title = (
+        f"Host to GPU and GPU to host differ with {memory} memory: {same.interface} moves "
+        f"{gb(there.value)} there and {gb(home.value)} GB/s back at {format_size(size)}"
+    )
+    pairings = count(len(differences), "pairing")
+    detail = f"Of {pairings} that differ beyond their intervals this differs most, by {percent(gap)}."
+    yield Finding(title, detail, ASYMMETRY - 10)
+
+
+def _turned(cell: Cell) -> Variant:
+    """The variant of the opposite direction by the same executor: ends swapped, read for write."""
+    same = variant(cell)
+    access = {"read": "write", "write": "read"}.get(same.access, same.access)
+    return replace(same, source=same.destination, destination=same.source, access=access)
+
+
+def odd_pairs(facts: Facts) -> Iterator[Finding]:
+    """Pairs clearly slower than others whose links are of the same class."""
+    odd: list[tuple[float, Cell, Group, str]] = []
+    across = [cell for cell in facts.singles if cell.source.agent != cell.destination.agent]
+    alike = group_by(
+        across,
+        lambda cell: (variant(cell), cell.record.size_bytes, kind(cell), link_class(facts.topology, cell)),
+    )
+    for (_, _, _, wires), members in alike.items():
+        if len(members) < 3:
+            continue
+        middle = median(cell.value for cell in members)
+        scatter = median(abs(cell.value - middle) for cell in members)
+        for cell in members:
+            rest = pool([other for other in members if other is not cell])
+            gap = 1 - cell.value / rest.value
+            if gap > ODD and above(rest, cell) and middle - cell.value > ODD_SCATTER * scatter:
+                odd.append((gap, cell, rest, wires))
+    if not odd:
+        return
+    # The largest size tells most about the link; small sizes about latency.
+    largest = max(cell.record.size_bytes for _, cell, _, _ in odd)
+    gap, cell, rest, wires = max(
+        (item for item in odd if item[1].record.size_bytes == largest), key=lambda item: item[0]
+    )
+    title = (
+        f"{cell.record.path} is odd: {way(variant(cell))} gets {gb(cell.value)} GB/s where "
+        f"{count(len(rest.cells), 'pair')} of {wires} get {gb(rest.value)} ({percent(gap)} less)"
+    )
+    yield Finding(title, _odd_detail([item[1] for item in odd], cell), ODD_PAIR)
+
+
+def _odd_detail(cells: list[Cell], worst: Cell) -> str:
+    paths = list(dict.fromkeys(cell.record.path for cell in cells))
+    text = f"{format_size(worst.record.size_bytes)}, interval {span(worst)} GB/s."
+    if len(paths) > 1:
+        shared = [
+            agent
+            for agent in agents_of(cells)
+            if agent.startswith("gpu") and all(agent in (c.source.agent, c.destination.agent) for c in cells)
+        ]
+        text += f" Odd are {listed(paths[:6])}{' and others' if len(paths) > 6 else ''}."
+        if shared:
+            text += f" All of them meet {shared[0]}: look at its links first."
+    return text

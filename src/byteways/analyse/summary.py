@@ -1,0 +1,288 @@
+"""One figure per case over its replicates, and the words and selections that all analysis shares.
+
+Pure: records in, plain data out. Base units inside (bytes/s, nanoseconds, bytes).
+"""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Hashable, Iterable, Mapping, Sequence
+from dataclasses import dataclass
+from functools import cached_property
+from statistics import median
+from typing import Any, Protocol, TypeVar
+
+from byteways.analyse import peaks
+from byteways.plan.case import Buffer
+from byteways.results.record import Record
+from byteways.topology.model import Topology
+
+Item = TypeVar("Item")
+Key = TypeVar("Key", bound=Hashable)
+
+#: Kinds of pair in the order of interest, and how a sentence names them.
+KINDS = {
+    "gpu-gpu": "Between GPUs",
+    "cpu-gpu": "From host to GPU",
+    "gpu-cpu": "From GPU to host",
+    "gpu": "Inside a GPU",
+    "cpu-cpu": "Between NUMA domains",
+    "cpu": "In host memory",
+}
+
+
+class Run(Protocol):
+    """What of a run folder the analysis reads (`results.run_folder.RunFolder` is one)."""
+
+    @property
+    def manifest(self) -> Mapping[str, Any]: ...
+    @property
+    def topology(self) -> Topology: ...
+    @property
+    def records(self) -> Sequence[Record]: ...
+    @property
+    def damaged_lines(self) -> int: ...
+
+
+@dataclass(frozen=True)
+class Cell:
+    """A measured case over its replicates.
+
+    `value` is the median over replicates; `low`..`high` the interval of the median of a single one, or the span
+    of all replicates' intervals, so that no difference is ever claimed within the spread of replicates.
+    Unit: bytes/s, or nanoseconds per load for a chase.
+    """
+
+    record: Record  # the first replicate
+    records: tuple[Record, ...]
+    value: float
+    low: float
+    high: float
+
+    @property
+    def peak(self) -> float | None:
+        return self.record.peak_bytes_per_s
+
+    @property
+    def fraction(self) -> float | None:
+        """Share of the peak, None without a known peak."""
+        return self.value / self.peak if self.peak else None
+
+    @property
+    def samples(self) -> int:
+        """Samples over all replicates."""
+        return sum(record.time_ns.n for record in self.records if record.time_ns)
+
+    @cached_property
+    def source(self) -> Buffer:
+        return Buffer.parse(self.record.source)
+
+    @cached_property
+    def destination(self) -> Buffer:
+        return Buffer.parse(self.record.destination)
+
+    @cached_property
+    def variant(self) -> Variant:
+        return _variant(self)
+
+    @property
+    def stays(self) -> bool:
+        """Whether the pages lie where the path says: not managed, and first touched by their owner.
+
+        Other pages may migrate or lie elsewhere, so the figure need not be one of the path.
+        """
+        ends = self.source, self.destination
+        return all(end.memory != "managed" and end.first_touch in (None, end.agent) for end in ends)
+
+    @property
+    def warning_ids(self) -> tuple[str, ...]:
+        return tuple(dict.fromkeys(warning.id for record in self.records for warning in record.warnings))
+
+
+@dataclass(frozen=True)
+class Group:
+    """Equal cases on several pairs: median of the values, and of the interval ends."""
+
+    cells: tuple[Cell, ...]
+    value: float
+    low: float
+    high: float
+
+    @property
+    def peak(self) -> float | None:
+        """The common peak, None when unknown or when the pairs' peaks differ."""
+        found = {cell.peak for cell in self.cells}
+        return found.pop() if len(found) == 1 else None
+
+
+@dataclass(frozen=True, order=True)
+class Variant:
+    """What two cases of equal path and size may differ in."""
+
+    interface: str
+    access: str
+    source: str  # memory, with `@agent kind` of a first touch by another agent
+    destination: str
+    cache: str
+    options: str
+    environment: str
+
+    @property
+    def host_memory(self) -> str:
+        """The memory that is not plain GPU memory, empty when both are."""
+        named = dict.fromkeys(memory for memory in (self.source, self.destination) if memory != "device")
+        return " > ".join(named)
+
+    def label(self, *, memory: bool = True, access: bool = True) -> str:
+        """`copy, write`, `kernel-bulk, read, pinned, blocks=8`."""
+        parts = [self.interface]
+        if access and self.access != "local":
+            parts.append(self.access)
+        if memory and self.host_memory:
+            parts.append(self.host_memory)
+        parts += [part for part in (self.options, self.environment) if part]
+        if self.cache == "warm":
+            parts.append("warm")
+        return ", ".join(parts)
+
+
+def figure(record: Record) -> float | None:
+    """Bytes/s, or nanoseconds per load for a chase; None when nothing was measured."""
+    if record.status != "measured":
+        return None
+    return record.latency_ns if record.interface == "chase" else record.bandwidth_bytes_per_s
+
+
+def interval(record: Record) -> tuple[float, float]:
+    """The 95 % interval of `figure`, carried over from that of the median time."""
+    value = figure(record)
+    if value is None:
+        raise ValueError(f"case {record.case_id} has no figure")
+    times = record.time_ns
+    if times is None or min(times.ci95) <= 0:
+        return value, value
+    low, high = times.ci95
+    if record.interface == "chase":
+        return value * low / times.median, value * high / times.median
+    return value * times.median / high, value * times.median / low
+
+
+def group_by(items: Iterable[Item], key: Callable[[Item], Key]) -> dict[Key, list[Item]]:
+    """Items by key, both in order of first appearance."""
+    groups: dict[Key, list[Item]] = {}
+    for item in items:
+        groups.setdefault(key(item), []).append(item)
+    return groups
+
+
+def cells(records: Iterable[Record]) -> list[Cell]:
+    """One cell per case that was measured at least once, in order of first appearance."""
+    found = []
+    for same in group_by(records, lambda record: record.case_id).values():
+        measured = [(record, value) for record in same if (value := figure(record)) is not None]
+        if not measured:
+            continue
+        intervals = [interval(record) for record, _ in measured]
+        found.append(
+            Cell(
+                measured[0][0],
+                tuple(record for record, _ in measured),
+                median(value for _, value in measured),
+                min(low for low, _ in intervals),
+                max(high for _, high in intervals),
+            )
+        )
+    return found
+
+
+def pool(members: Sequence[Cell]) -> Group:
+    """The group of equal cases on several pairs. Raises ValueError when empty."""
+    if not members:
+        raise ValueError("no cells to pool")
+    return Group(
+        tuple(members),
+        median(cell.value for cell in members),
+        median(cell.low for cell in members),
+        median(cell.high for cell in members),
+    )
+
+
+def above(first: Cell | Group, second: Cell | Group) -> bool:
+    """Whether `first` is greater beyond both intervals."""
+    return first.low > second.high
+
+
+def kind_of_pair(source: str, destination: str) -> str:
+    """A key of KINDS; agents are known by their names (`cpu0`, `gpu3`)."""
+    ends = source.rstrip("0123456789"), destination.rstrip("0123456789")
+    return ends[0] if source == destination else "-".join(ends)
+
+
+def kind(cell: Cell) -> str:
+    return kind_of_pair(cell.source.agent, cell.destination.agent)
+
+
+def link_class(topology: Topology, cell: Cell) -> str:
+    """Class of the links that the cell's first path crosses; empty inside one agent."""
+    source, destination = cell.source.agent, cell.destination.agent
+    return "" if source == destination else peaks.link_class(topology, source, destination)
+
+
+def variant(cell: Cell) -> Variant:
+    return cell.variant
+
+
+def _variant(cell: Cell) -> Variant:
+    record = cell.record
+    return Variant(
+        record.interface,
+        record.access,
+        _memory(cell.source),
+        _memory(cell.destination),
+        record.cache,
+        " ".join(f"{name}={value}" for name, value in sorted(record.options.items())),
+        " ".join(f"{name}={value}" for name, value in sorted(record.environment.items())),
+    )
+
+
+def _memory(buffer: Buffer) -> str:
+    touch = buffer.first_touch
+    if touch in (None, buffer.agent):
+        return buffer.memory
+    # Named without its number, so that the same thing done by the neighbouring agent is the same variant.
+    return f"{buffer.memory}@{str(touch).rstrip('0123456789')}"
+
+
+def one_way(found: Iterable[Cell]) -> list[Cell]:
+    """Bandwidth of single flows: what curves, matrices and the best-interface map are made of."""
+    return [cell for cell in found if cell.record.pattern == "one-way" and cell.record.interface != "chase"]
+
+
+def chases(found: Iterable[Cell]) -> list[Cell]:
+    return [cell for cell in found if cell.record.interface == "chase"]
+
+
+def concurrent(found: Iterable[Cell]) -> list[Cell]:
+    return [cell for cell in found if cell.record.pattern != "one-way"]
+
+
+def at_largest(found: Iterable[Cell], size_bytes: int | None = None) -> list[Cell]:
+    """The cells of the largest size (or of `size_bytes`) of each variant and pattern."""
+    chosen = []
+    for same in group_by(found, lambda cell: (variant(cell), cell.record.pattern, kind(cell))).values():
+        wanted = size_bytes if size_bytes is not None else max(cell.record.size_bytes for cell in same)
+        chosen += [cell for cell in same if cell.record.size_bytes == wanted]
+    return chosen
+
+
+def largest_common_size(found: Iterable[Cell]) -> int | None:
+    """The largest size that most interfaces of these cells have, so that all compare at one size."""
+    sizes = group_by(found, lambda cell: cell.record.size_bytes)
+    if not sizes:
+        return None
+    return max(sizes, key=lambda size: (len({cell.record.interface for cell in sizes[size]}), size))
+
+
+def agent_order(name: str) -> tuple[str, int]:
+    """Sorts cpu0, cpu1, gpu0 … gpu10 as people count."""
+    stem = name.rstrip("0123456789")
+    return stem, int(name[len(stem) :] or 0)

@@ -1,0 +1,366 @@
+"""The tables of a run as plain data: `show` prints them, the report renders them. No formatting here.
+
+A grid is two-dimensional with one cell per crossing; the other tables are lists of rows.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Collection, Hashable, Iterable, Sequence
+from dataclasses import dataclass
+
+from byteways.analyse.summary import (
+    KINDS,
+    Cell,
+    Group,
+    Variant,
+    agent_order,
+    at_largest,
+    cells,
+    chases,
+    concurrent,
+    group_by,
+    kind,
+    one_way,
+    pool,
+    variant,
+)
+from byteways.results.record import Record
+
+
+@dataclass(frozen=True)
+class GridRow:
+    label: str
+    cells: tuple[Cell | None, ...]
+
+
+@dataclass(frozen=True)
+class Grid:
+    """`rows` × `columns`; `quantity` is "bandwidth" (bytes/s) or "latency" (ns)."""
+
+    title: str
+    corner: str  # what rows and columns are
+    columns: tuple[str, ...]
+    rows: tuple[GridRow, ...]
+    quantity: str
+    size_bytes: int | None
+    note: str = ""
+
+    def members(self) -> list[Cell]:
+        return [cell for row in self.rows for cell in row.cells if cell is not None]
+
+
+@dataclass(frozen=True)
+class PatternRow:
+    """A concurrent case: what each direction got, and the sum."""
+
+    cell: Cell
+    directions: tuple[tuple[str, float], ...]  # path, bytes/s
+    whole: float | None  # bytes/s of the sum, timed from the gate to the last end
+
+
+@dataclass(frozen=True)
+class BestEntry:
+    """The fastest way for a kind of pair at a size; `ties` lie within its interval."""
+
+    variant: Variant
+    group: Group
+    ties: tuple[Variant, ...]
+
+
+@dataclass(frozen=True)
+class BestMap:
+    sizes: tuple[int, ...]
+    rows: tuple[tuple[str, tuple[BestEntry | None, ...]], ...]  # kind of pair, one entry per size
+
+
+@dataclass(frozen=True)
+class Reason:
+    """Cases that share status and reason."""
+
+    status: str
+    reason: str
+    count: int
+    example: str
+    interfaces: tuple[str, ...]
+
+
+@dataclass(frozen=True)
+class WarningGroup:
+    id: str
+    advice: str
+    count: int
+    example: str
+    observed: str
+    required: str
+
+
+def describe(record: Record) -> str:
+    """One case in words: `copy one-way gpu0:device > gpu1:device, read`."""
+    if record.interface == "chase":
+        return f"chase by {record.executor} through {record.source}"
+    if record.pattern == "one-way":
+        return f"{record.interface} {record.source} > {record.destination}, {record.access}"
+    return f"{record.interface} {record.pattern} {record.path}, {record.access}"
+
+
+def _grid(
+    title: str,
+    corner: str,
+    members: Iterable[tuple[Hashable, Hashable, Cell]],
+    *,
+    quantity: str = "bandwidth",
+    note: str = "",
+) -> Grid:
+    """A grid of (row, column, cell); rows and columns are sorted by agent name where they are one."""
+    at = {(row, column): cell for row, column, cell in members}
+    rows = sorted(dict.fromkeys(str(row) for row, _ in at), key=_label_order)
+    columns = sorted(dict.fromkeys(str(column) for _, column in at), key=_label_order)
+    sizes = {cell.record.size_bytes for cell in at.values()}
+    return Grid(
+        title,
+        corner,
+        tuple(columns),
+        tuple(GridRow(row, tuple(at.get((row, column)) for column in columns)) for row in rows),
+        quantity,
+        sizes.pop() if len(sizes) == 1 else None,
+        note,
+    )
+
+
+def _label_order(label: str) -> tuple[object, ...]:
+    parts: list[object] = []
+    for name in label.replace(">", " ").replace(":", " ").split(" "):
+        stem, number = agent_order(name) if name[-1:].isdigit() and name[:1].isalpha() else (name, 0)
+        parts += [stem, number]
+    return tuple(parts)
+
+
+def matrices(found: Sequence[Cell], size_bytes: int | None = None) -> list[Grid]:
+    """One matrix per interface, access and options: source GPUs down, destination GPUs across.
+
+    A copy inside one GPU stands on the diagonal of the matrices of its interface.
+    """
+    between = at_largest(_of_kind(one_way(found), "gpu-gpu"), size_bytes)
+    inside = at_largest(_of_kind(one_way(found), "gpu"), size_bytes)
+    grids = []
+    for same, members in group_by(between, variant).items():
+        diagonal = [
+            cell
+            for cell in inside
+            if cell.record.size_bytes == members[0].record.size_bytes
+            and (cell.variant.interface, cell.variant.options, cell.variant.cache)
+            == (same.interface, same.options, same.cache)
+        ]
+        grids.append(
+            _grid(
+                f"{same.label()}, one-way",
+                "from \\ to",
+                ((cell.source.agent, cell.destination.agent, cell) for cell in [*members, *diagonal]),
+                note="The diagonal is a copy inside one GPU, counted once." if diagonal else "",
+            )
+        )
+    return grids + two_way_matrices(found, size_bytes)
+
+
+def two_way_matrices(found: Sequence[Cell], size_bytes: int | None = None) -> list[Grid]:
+    """The sum of both directions between each pair of GPUs."""
+    both = [cell for cell in _of_kind(found, "gpu-gpu") if cell.record.pattern == "two-way"]
+    return [
+        _grid(
+            f"{same.label()}, two-way, sum of both directions",
+            "between \\ and",
+            ((cell.source.agent, cell.destination.agent, cell) for cell in members),
+        )
+        for same, members in group_by(at_largest(both, size_bytes), variant).items()
+    ]
+
+
+def inside_gpu(found: Sequence[Cell], size_bytes: int | None, shown: Collection[str] = ()) -> Grid | None:
+    """Copies inside one GPU that no matrix has `shown` (case ids), a row per interface; None without any."""
+    local = at_largest(_of_kind(one_way(found), "gpu"), size_bytes)
+    rows = [
+        (cell.variant.label(), cell.source.agent, cell) for cell in local if cell.record.case_id not in shown
+    ]
+    note = "Each byte is read and written; it counts once."
+    return _grid("Inside a GPU", "interface \\ GPU", rows, note=note) if rows else None
+
+
+def host_tables(found: Sequence[Cell], size_bytes: int | None = None) -> list[Grid]:
+    """Between host memory and GPUs, one row per interface and memory; and within host memory."""
+    titles = {
+        "cpu-gpu": "Host to GPU",
+        "gpu-cpu": "GPU to host",
+        "cpu-cpu": "Between NUMA domains",
+        "cpu": "In host memory",
+    }
+    # What another agent touched first lies elsewhere, and has a table of its own.
+    touched = [
+        cell
+        for cell in one_way(found)
+        if all(end.first_touch in (None, end.agent) for end in (cell.source, cell.destination))
+    ]
+    grids = []
+    for name, title in titles.items():
+        members = at_largest(_of_kind(touched, name), size_bytes)
+        if not members:
+            continue
+        rows = ((cell.variant.label(), cell.record.path, cell) for cell in members)
+        grids.append(_grid(title, "interface, access, memory \\ path", rows))
+    return grids
+
+
+def latency_table(found: Sequence[Cell], size_bytes: int | None = None) -> Grid | None:
+    """Nanoseconds per dependent load at the largest working set: who walks, through whose memory."""
+    members = at_largest(chases(found), size_bytes)
+    if not members:
+        return None
+    rows = ((cell.record.executor, f"{cell.source}{_warm(cell)}", cell) for cell in members)
+    return _grid("Latency of a dependent load", "executor \\ memory", rows, quantity="latency")
+
+
+def _warm(cell: Cell) -> str:
+    return " (warm)" if cell.record.cache == "warm" else ""
+
+
+def first_touch_tables(found: Sequence[Cell]) -> list[Grid]:
+    """Memory × first touch, where more than one agent touched first and all else is equal."""
+
+    def touched(cell: Cell) -> tuple[str, str]:
+        ends = cell.source, cell.destination
+        buffer = next((end for end in ends if end.first_touch), None) or next(
+            (end for end in ends if end.memory != "device"), cell.source
+        )
+        return f"{buffer.agent}:{buffer.memory}", buffer.first_touch or buffer.agent
+
+    def alike(cell: Cell) -> tuple[object, ...]:
+        record, same = cell.record, variant(cell)
+        return record.path, record.interface, record.executor, record.size_bytes, same.cache, same.options
+
+    grids = []
+    for members in group_by(one_way(found), alike).values():
+        if not any(end.first_touch for cell in members for end in (cell.source, cell.destination)):
+            continue
+        grid = _grid(
+            f"{members[0].variant.label(memory=False)}, {members[0].record.path}",
+            "memory \\ first touch",
+            ((*touched(cell), cell) for cell in members),
+        )
+        if len(grid.columns) > 1:
+            grids.append(grid)
+    largest = group_by(grids, lambda grid: (grid.title, grid.columns))
+    return [max(same, key=lambda grid: grid.size_bytes or 0) for same in largest.values()]
+
+
+def patterns(found: Sequence[Cell], size_bytes: int | None = None) -> list[PatternRow]:
+    """Concurrent cases at their largest size."""
+    rows = []
+    for cell in at_largest(concurrent(found), size_bytes):
+        record = cell.record
+        whole = sum(record.whole_bytes_per_s.values()) if record.whole_bytes_per_s else None
+        rows.append(PatternRow(cell, tuple((record.directions or {}).items()), whole))
+    return rows
+
+
+def best_map(found: Sequence[Cell]) -> BestMap | None:
+    """Which interface is fastest, by size and kind of pair; None without two interfaces to compare."""
+    singles = [cell for cell in one_way(found) if cell.record.cache == "cold" and cell.stays]
+    sizes = tuple(sorted({cell.record.size_bytes for cell in singles}))
+    rows = []
+    for name in KINDS:
+        members = _of_kind(singles, name)
+        if len({variant(cell) for cell in members}) < 2:
+            continue
+        entries = tuple(best([cell for cell in members if cell.record.size_bytes == size]) for size in sizes)
+        rows.append((name, entries))
+    return BestMap(sizes, tuple(rows)) if rows else None
+
+
+def best(members: Sequence[Cell]) -> BestEntry | None:
+    """The fastest variant of these cells, and those that cannot be told from it; None without cells."""
+    groups = {same: pool(some) for same, some in group_by(members, variant).items()}
+    if not groups:
+        return None
+    first = max(groups, key=lambda same: groups[same].value)
+    ties = tuple(same for same in groups if same != first and groups[same].high >= groups[first].low)
+    return BestEntry(first, groups[first], ties)
+
+
+def not_measured(records: Iterable[Record]) -> list[Reason]:
+    """Cases without a figure, grouped by status and reason, the gravest status first."""
+    order = ("corrupt", "failed", "lost", "timeout", "skipped")
+    rest = [record for record in records if record.status != "measured"]
+    grouped = group_by(rest, lambda record: (record.status, record.reason or "no reason was given"))
+    reasons = [
+        Reason(
+            status,
+            reason,
+            len({record.case_id for record in same}),
+            describe(same[0]),
+            tuple(dict.fromkeys(record.interface for record in same)),
+        )
+        for (status, reason), same in grouped.items()
+    ]
+    return sorted(reasons, key=lambda reason: (order.index(reason.status), -reason.count))
+
+
+def warning_groups(records: Iterable[Record]) -> list[WarningGroup]:
+    """Warnings by id, the most frequent first, each with one example."""
+    given = [(warning, record) for record in records for warning in record.warnings]
+    groups = []
+    for name, same in group_by(given, lambda pair: pair[0].id).items():
+        warning, record = same[0]
+        count = len({record.case_id for _, record in same})
+        groups.append(
+            WarningGroup(
+                name,
+                warning.advice,
+                count,
+                describe(record),
+                _figure(warning.observed),
+                _figure(warning.required),
+            )
+        )
+    return sorted(groups, key=lambda group: -group.count)
+
+
+def _figure(value: float | str | None) -> str:
+    if value is None:
+        return ""
+    return value if isinstance(value, str) else f"{value:.4g}"
+
+
+def _of_kind(found: Iterable[Cell], name: str) -> list[Cell]:
+    return [cell for cell in found if kind(cell) == name]
+
+
+@dataclass(frozen=True)
+class Tables:
+    """Every table of a run."""
+
+    matrices: list[Grid]
+    inside: Grid | None
+    host: list[Grid]
+    first_touch: list[Grid]
+    latency: Grid | None
+    patterns: list[PatternRow]
+    best: BestMap | None
+    warnings: list[WarningGroup]
+    not_measured: list[Reason]
+
+
+def tables(records: Sequence[Record], size_bytes: int | None = None) -> Tables:
+    """All tables, at the largest size of each or at `size_bytes`."""
+    found = cells(records)
+    between = matrices(found, size_bytes)
+    shown = {cell.record.case_id for grid in between for cell in grid.members()}
+    return Tables(
+        between,
+        inside_gpu(found, size_bytes, shown),
+        host_tables(found, size_bytes),
+        first_touch_tables(found),
+        latency_table(found, size_bytes),
+        patterns(found, size_bytes),
+        best_map(found),
+        warning_groups(records),
+        not_measured(records),
+    )

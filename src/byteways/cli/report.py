@@ -1,0 +1,21 @@
+"""`byteways report`: write the report of a run again, on any machine."""
+
+from __future__ import annotations
+
+from pathlib import Path
+from typing import Annotated
+
+import typer
+
+
+def report(
+    run: Annotated[Path, typer.Argument(help="The folder that `byteways run` made.", metavar="RUN")],
+    out: Annotated[
+        Path | None, typer.Option("--out", "-o", help="File to write. [default: report.html in the folder]")
+    ] = None,
+) -> int:
+    """Write the report of a run again and print where it is."""
+    from byteways.report import write_report
+
+    typer.echo(write_report(run, out))
+    return 0

@@ -1,0 +1,255 @@
+"""`byteways show`: the figures of a run as tables, for a terminal, a pipe, or as JSON."""
+
+from __future__ import annotations
+
+import json
+import sys
+from collections.abc import Sequence
+from dataclasses import dataclass
+from pathlib import Path
+from typing import TYPE_CHECKING, Annotated, Any
+
+import typer
+
+from byteways.results.record import Record
+from byteways.results.run_folder import RunFolder
+from byteways.topology.model import Topology
+
+if TYPE_CHECKING:
+    from rich.console import Console
+
+    from byteways.analyse.findings import Finding
+    from byteways.analyse.tables import Grid, PatternRow, Tables
+
+#: Columns of a pipe: no line is ever wrapped there, so that `grep` and `awk` see whole rows.
+PIPE_WIDTH = 10_000
+
+
+@dataclass(frozen=True)
+class View:
+    """A run with only those records that the filters let through."""
+
+    manifest: dict[str, Any]
+    topology: Topology
+    records: Sequence[Record]
+    damaged_lines: int
+
+
+def show(
+    run: Annotated[Path, typer.Argument(help="The folder that `byteways run` made.", metavar="RUN")],
+    only: Annotated[
+        list[str] | None,
+        typer.Option("--only", help="Keep matching cases: 'interface=copy,path=gpu0>gpu*'. Repeatable."),
+    ] = None,
+    size: Annotated[
+        str | None,
+        typer.Option("--size", help="Keep these sizes; tables show the largest: '1MiB', '64KiB..1GiB'."),
+    ] = None,
+    as_json: Annotated[bool, typer.Option("--json", help="Print every figure as JSON.")] = False,
+) -> int:
+    """Show the figures of a run: findings, matrices, latency, patterns, warnings, and what was skipped."""
+    folder = RunFolder(run)
+    view = View(
+        folder.manifest, folder.topology, _kept(folder.records, only or [], size), folder.damaged_lines
+    )
+    if view.damaged_lines:
+        _say(
+            f"warning: {view.damaged_lines} damaged line(s) in {folder.path / 'measurements.jsonl'} left out"
+        )
+    if as_json:
+        typer.echo(json.dumps(_as_data(view), indent=1, allow_nan=False))
+    else:
+        _print(view)
+    return 0
+
+
+def _kept(records: Sequence[Record], only: Sequence[str], size: str | None) -> list[Record]:
+    """The records that the filters let through. Raises BytewaysError when a filter is wrong or keeps nothing."""
+    from byteways.plan.case import Case
+    from byteways.plan.filters import nothing_matches, only_filter, sizes_filter
+
+    wanted, fits = only_filter(only), sizes_filter(size)
+    cases = [(record, Case.from_json(vars(record))) for record in records]
+    kept = [record for record, case in cases if wanted(case, record.sweep) and fits(record.size_bytes)]
+    if records and not kept:
+        raise nothing_matches([(case, record.sweep) for record, case in cases], only, size)
+    return kept
+
+
+def _as_data(view: View) -> dict[str, Any]:
+    from byteways.analyse.findings import findings
+    from byteways.analyse.summary import Cell, cells
+    from byteways.analyse.tables import not_measured, warning_groups
+
+    def figures(cell: Cell) -> dict[str, Any]:
+        record = cell.record
+        name = "latency_ns" if record.interface == "chase" else "bandwidth_bytes_per_s"
+        asked = (
+            "case_id interface executor access pattern path source destination size_bytes "
+            "cache options environment"
+        )
+        return {
+            **{field: getattr(record, field) for field in asked.split()},
+            name: cell.value,
+            f"{name}_interval": [cell.low, cell.high],
+            "replicates": len(cell.records),
+            "samples": cell.samples,
+            "directions": record.directions,
+            "peak_bytes_per_s": cell.peak,
+            "fraction_of_peak": cell.fraction if name != "latency_ns" else None,
+            "engine": record.engine,
+            "verified": all(same.verified for same in cell.records),
+            "warnings": list(cell.warning_ids),
+        }
+
+    return {
+        "run_id": view.manifest.get("run_id"),
+        "simulated": view.manifest.get("simulated", False),
+        "state": view.manifest.get("state"),
+        "damaged_lines": view.damaged_lines,
+        "findings": [vars(finding) for finding in findings(view)],
+        "cells": [figures(cell) for cell in cells(view.records)],
+        "warnings": [vars(group) for group in warning_groups(view.records)],
+        "not_measured": [vars(reason) for reason in not_measured(view.records)],
+    }
+
+
+def _print(view: View) -> None:
+    from rich.console import Console
+
+    from byteways.analyse.findings import findings
+    from byteways.analyse.tables import tables
+
+    terminal = sys.stdout.isatty()
+    console = Console(width=None if terminal else PIPE_WIDTH, highlight=False, markup=False, emoji=False)
+    _print_head(console, view)
+    _print_findings(console, findings(view))
+    _print_tables(console, tables(view.records))
+
+
+def _print_head(console: Console, view: View) -> None:
+    manifest = view.manifest
+    if manifest.get("simulated"):
+        console.print(
+            "SIMULATED: these figures come from a machine model, not from a machine", style="bold red"
+        )
+    suite, host = manifest.get("suite", {}), manifest.get("host", {})
+    measured = sum(record.status == "measured" for record in view.records)
+    console.print(
+        f"{suite.get('name')} on {host.get('name')}, {manifest.get('started_at')}, {manifest.get('state')}: "
+        f"{measured} of {len(view.records)} records measured"
+    )
+
+
+def _print_findings(console: Console, found: Sequence[Finding]) -> None:
+    if not found:
+        console.print("\nnothing was measured yet")
+        return
+    console.print("\nFindings", style="bold")
+    for number, finding in enumerate(found, start=1):
+        console.print(f"{number:3}. {finding.title}")
+        console.print(f"     {finding.detail}", style="dim")
+
+
+def _print_tables(console: Console, all_tables: Tables) -> None:
+    grids = [
+        *all_tables.matrices,
+        all_tables.inside,
+        *all_tables.host,
+        *all_tables.first_touch,
+        all_tables.latency,
+    ]
+    for grid in grids:
+        if grid is not None:
+            _print_grid(console, grid)
+    if all_tables.patterns:
+        _print_patterns(console, all_tables.patterns)
+    if all_tables.warnings:
+        table = _table(
+            console, "Warnings", ["warning", "cases", "example", "observed", "required", "what to do"]
+        )
+        for group in all_tables.warnings:
+            _row(
+                table, group.id, str(group.count), group.example, group.observed, group.required, group.advice
+            )
+        console.print(table)
+    if all_tables.not_measured:
+        table = _table(console, "Not measured", ["status", "cases", "reason", "example"])
+        for reason in all_tables.not_measured:
+            _row(table, reason.status, str(reason.count), reason.reason, reason.example)
+        console.print(table)
+
+
+def _print_grid(console: Console, grid: Grid) -> None:
+    from byteways.report.numbers import UNITS, number, peaks_of
+    from byteways.units import format_size
+
+    unit = UNITS[grid.quantity]
+    size = f" at {format_size(grid.size_bytes)}" if grid.size_bytes else ""
+    title = f"{grid.title}{size}, {unit}"
+    table = _table(console, title, [grid.corner, *grid.columns], right_from=1)
+    for row in grid.rows:
+        marks = [
+            "" if cell is None else number(cell.value, grid.quantity) + _mark(cell) for cell in row.cells
+        ]
+        _row(table, row.label, *marks)
+    console.print(table)
+    notes = [note for note in (peaks_of(grid) if grid.quantity == "bandwidth" else "", grid.note) if note]
+    if any(_mark(cell) for cell in grid.members()):
+        notes.append("* has a warning, see below")
+    if notes:
+        console.print("; ".join(notes), style="dim")
+
+
+def _mark(cell: Any) -> str:
+    return "*" if cell.warning_ids else ""
+
+
+def _print_patterns(console: Console, rows: Sequence[PatternRow]) -> None:
+    from byteways.report.numbers import bandwidth_number, percent_number
+    from byteways.units import format_size
+
+    headings = ["pattern", "interface", "access", "path", "size", "sum", "of peak", "each direction"]
+    table = _table(console, "Patterns, GB/s", headings)
+    for column in (4, 5, 6):
+        table.columns[column].justify = "right"
+    for row in rows:
+        record, fraction = row.cell.record, row.cell.fraction
+        _row(
+            table,
+            record.pattern,
+            record.interface,
+            record.access,
+            record.path,
+            format_size(record.size_bytes),
+            bandwidth_number(row.cell.value) + _mark(row.cell),
+            percent_number(fraction) if fraction is not None else "",
+            "  ".join(f"{path} {bandwidth_number(rate)}" for path, rate in row.directions),
+        )
+    console.print(table)
+
+
+def _table(console: Console, title: str, headings: Sequence[str], right_from: int | None = None) -> Any:
+    """An empty table: with lines on a terminal, with spaces only in a pipe."""
+    from rich import box
+    from rich.table import Table
+    from rich.text import Text
+
+    console.print()
+    console.print(title, style="bold")
+    table = Table(box=box.SIMPLE_HEAD if console.is_terminal else None, pad_edge=False, header_style="bold")
+    for index, heading in enumerate(headings):
+        right = right_from is not None and index >= right_from
+        table.add_column(Text(heading), justify="right" if right else "left", no_wrap=right)
+    return table
+
+
+def _row(table: Any, *texts: str) -> None:
+    """A row of plain text: names from the machine are never read as markup."""
+    from rich.text import Text
+
+    table.add_row(*(Text(text) for text in texts))
+
+
+def _say(text: str) -> None:
+    print(text, file=sys.stderr, flush=True)  # noqa: T201 - stderr is for what is not data

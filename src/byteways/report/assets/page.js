@@ -1,0 +1,155 @@
+"use strict";
+// Everything on the page works without this script but the charts, the toggle, the tooltips and the downloads.
+(function () {
+  const root = document.documentElement;
+  const read = (id) => { const at = document.getElementById(id); return at ? JSON.parse(at.textContent) : null; };
+
+  // Theme: the system's, until the button is used. Printing is always light.
+  const dark = window.matchMedia("(prefers-color-scheme: dark)");
+  let chosen = null;
+  const theme = () => chosen || (dark.matches ? "dark" : "light");
+  function show(name) {
+    root.dataset.theme = name;
+    const button = document.getElementById("theme");
+    if (button) button.textContent = name === "dark" ? "Light" : "Dark";
+    drawn.forEach(draw);
+  }
+
+  // Charts: drawn when scrolled to, and all of them before printing.
+  const places = Array.from(document.querySelectorAll(".chart"));
+  const figures = read("charts") || [];
+  const drawn = new Set();
+  const colour = (name) => getComputedStyle(root).getPropertyValue(name).trim();
+  function paint(trace) {
+    const tone = colour(trace.colour < 0 ? "--soft" : "--c" + (trace.colour % 8));
+    const copy = Object.assign({}, trace, { line: Object.assign({ color: tone }, trace.line) });
+    if (trace.marker) copy.marker = Object.assign({ color: tone }, trace.marker);
+    if (trace.band) { copy.fillcolor = tone; copy.opacity = 0.16; }
+    delete copy.colour; delete copy.band;
+    return copy;
+  }
+  function draw(place) {
+    const figure = figures[Number(place.dataset.chart)];
+    const ink = colour("--ink"), grid = colour("--faint"), soft = colour("--soft");
+    const axis = (own) => Object.assign(
+      { gridcolor: grid, linecolor: colour("--line"), zerolinecolor: grid, tickcolor: grid, automargin: true }, own,
+      { title: Object.assign({ font: { size: 13, color: soft } }, own.title) });
+    const layout = Object.assign({}, figure.layout, {
+      paper_bgcolor: "rgba(0,0,0,0)", plot_bgcolor: "rgba(0,0,0,0)",
+      font: { family: getComputedStyle(document.body).fontFamily, size: 13, color: ink },
+      margin: { l: 64, r: 16, t: 22, b: 52 }, hovermode: "closest",
+      hoverlabel: { bgcolor: colour("--card"), bordercolor: colour("--line"), font: { color: ink } },
+      legend: { orientation: "v", x: 1.01, y: 1, font: { size: 12 } },
+      xaxis: axis(figure.layout.xaxis), yaxis: axis(figure.layout.yaxis),
+      shapes: (figure.layout.shapes || []).map((s) => Object.assign({}, s, { line: Object.assign({ color: soft }, s.line) })),
+      annotations: (figure.layout.annotations || []).map((a) => Object.assign({ font: { size: 11, color: soft } }, a)),
+    });
+    drawn.add(place);
+    return window.Plotly.react(place, figure.data.map(paint), layout, { displayModeBar: false, responsive: true });
+  }
+  const drawAll = () => Promise.all(places.filter((place) => !drawn.has(place)).map(draw));
+  if ("IntersectionObserver" in window) {
+    const watch = new IntersectionObserver((entries) => entries.forEach((entry) => {
+      if (entry.isIntersecting) { watch.unobserve(entry.target); if (!drawn.has(entry.target)) draw(entry.target); }
+    }), { rootMargin: "200px" });
+    places.forEach((place) => watch.observe(place));
+  } else { drawAll(); }
+  window.addEventListener("beforeprint", () => {
+    root.dataset.theme = "light";
+    places.forEach(draw);
+  });
+  window.addEventListener("afterprint", () => show(theme()));
+  dark.addEventListener("change", () => show(theme()));
+  show(theme());
+  const button = document.getElementById("theme");
+  if (button) button.addEventListener("click", () => { chosen = theme() === "dark" ? "light" : "dark"; show(chosen); });
+
+  // Absolute or percent of peak: the numbers themselves change, so that what is copied is what is seen.
+  function numbers(kind) {
+    document.querySelectorAll("[data-absolute]").forEach((cell) => { cell.textContent = cell.dataset[kind]; });
+    document.querySelectorAll("[data-unit]").forEach((unit) => {
+      unit.textContent = kind === "percent" ? "% of peak" : unit.dataset.unit;
+    });
+    document.querySelectorAll("[data-numbers]").forEach((b) => b.setAttribute("aria-pressed", String(b.dataset.numbers === kind)));
+  }
+  document.querySelectorAll("[data-numbers]").forEach((b) => b.addEventListener("click", () => numbers(b.dataset.numbers)));
+
+  // Tooltips, by pointer and by keyboard: one tab stop a table, arrow keys inside.
+  const tip = document.getElementById("tip");
+  function tell(cell) {
+    tip.textContent = cell.dataset.details;
+    tip.hidden = false;
+    const box = cell.getBoundingClientRect(), wide = root.clientWidth;
+    const left = Math.min(box.left + window.scrollX, window.scrollX + wide - tip.offsetWidth - 12);
+    const below = box.bottom + tip.offsetHeight + 12 < window.innerHeight;
+    tip.style.left = Math.max(8, left) + "px";
+    tip.style.top = (below ? box.bottom + 6 : box.top - tip.offsetHeight - 6) + window.scrollY + "px";
+    cell.setAttribute("aria-describedby", "tip");
+  }
+  const hush = (cell) => { tip.hidden = true; cell.removeAttribute("aria-describedby"); };
+  const told = (event) => event.target.closest ? event.target.closest("[data-details]") : null;
+  for (const [on, off] of [["mouseover", "mouseout"], ["focusin", "focusout"]]) {
+    document.addEventListener(on, (event) => { const cell = told(event); if (cell) tell(cell); });
+    document.addEventListener(off, (event) => { const cell = told(event); if (cell) hush(cell); });
+  }
+  document.addEventListener("keydown", (event) => {
+    if (event.key === "Escape") tip.hidden = true;
+    const step = { ArrowLeft: [0, -1], ArrowRight: [0, 1], ArrowUp: [-1, 0], ArrowDown: [1, 0] }[event.key];
+    const cell = told(event);
+    if (!step || !cell) return;
+    const row = cell.parentElement, body = row.parentElement;
+    let line = row.rowIndex - body.rows[0].rowIndex, column = cell.cellIndex, next = null;
+    do {
+      line += step[0]; column += step[1];
+      next = body.rows[line] && body.rows[line].cells[column];
+    } while (next && !next.dataset.details);
+    if (next) { event.preventDefault(); cell.tabIndex = -1; next.tabIndex = 0; next.focus(); }
+  });
+
+  // Downloads: the records travel packed in the page and are unpacked when asked for.
+  async function unpack() {
+    const bytes = Uint8Array.from(atob(document.getElementById("records").textContent.trim()), (c) => c.charCodeAt(0));
+    return new Response(new Blob([bytes]).stream().pipeThrough(new DecompressionStream("gzip"))).text();
+  }
+  function field(value) {
+    if (value === null || value === undefined) return "";
+    let text = value;
+    if (typeof value === "object") {
+      if (Object.keys(value).length === 0) return "";
+      text = JSON.stringify(value);
+    }
+    text = String(text);
+    return /[",\r\n]/.test(text) ? '"' + text.replace(/"/g, '""') + '"' : text;
+  }
+  function csv(records) {
+    const columns = read("columns");
+    const at = (record, place) => place.reduce((value, step) => (value === null || value === undefined ? null : value[step]), record);
+    const lines = [columns.map(([name]) => name).join(",")];
+    for (const record of records) lines.push(columns.map(([, place]) => field(at(record, place))).join(","));
+    return lines.join("\n") + "\n";
+  }
+  async function download(kind) {
+    const text = await unpack();
+    const content = kind === "csv" ? csv(JSON.parse(text).records) : text;
+    const link = document.createElement("a");
+    link.href = URL.createObjectURL(new Blob([content], { type: kind === "csv" ? "text/csv" : "application/json" }));
+    link.download = "byteways-" + root.dataset.run + "." + kind;
+    link.click();
+    setTimeout(() => URL.revokeObjectURL(link.href), 1000);
+    return content;
+  }
+  document.querySelectorAll("[data-download]").forEach((b) => b.addEventListener("click", () => download(b.dataset.download)));
+
+  // Contents: mark the section that is being read.
+  const links = new Map(Array.from(document.querySelectorAll(".contents a"), (a) => [a.hash.slice(1), a]));
+  if ("IntersectionObserver" in window) {
+    const seen = new IntersectionObserver((entries) => entries.forEach((entry) => {
+      if (!entry.isIntersecting) return;
+      links.forEach((a) => a.removeAttribute("aria-current"));
+      const link = links.get(entry.target.id);
+      if (link) link.setAttribute("aria-current", "true");
+    }), { rootMargin: "-10% 0px -75% 0px" });
+    document.querySelectorAll("section[id]").forEach((section) => seen.observe(section));
+  }
+  window.byteways = { drawAll, drawn, places, download };
+})();

@@ -1,0 +1,188 @@
+"""Charts as Plotly's own JSON: traces and axes. Colours and fonts are the page's, put in when drawn."""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from dataclasses import dataclass
+from typing import Any
+
+from byteways.analyse.curves import Family, Mark, Scaling, Series
+from byteways.units import format_bandwidth, format_size
+
+#: Told apart without colour too.
+DASHES = ("solid", "dash", "dot", "dashdot", "longdash", "longdashdot")
+SYMBOLS = ("circle", "square", "diamond", "cross", "triangle-up", "x", "star", "triangle-down")
+
+
+@dataclass(frozen=True)
+class Chart:
+    """`figure` is {"data": …, "layout": …}; a trace's `colour` is a number in the page's palette."""
+
+    title: str
+    caption: str
+    figure: dict[str, Any]
+
+
+def _plain(text: str) -> str:
+    """Text that Plotly shows as it is: it reads some markup in labels."""
+    return text.replace("&", "&amp;").replace("<", "&lt;").replace(">", "&gt;")
+
+
+def _short(value: float) -> float:
+    """Five significant digits: more cannot be seen."""
+    return float(f"{value:.5g}")
+
+
+def _traces(
+    series: Series, index: int, scale: float, x_text: Sequence[str], unit: str
+) -> list[dict[str, Any]]:
+    """A line with its band: the interval, or the median of intervals where pairs are pooled."""
+    xs = [point.x for point in series.points]
+    low = [_short(point.low / scale) for point in series.points]
+    high = [_short(point.high / scale) for point in series.points]
+    name = _plain(series.label)
+    band = {
+        "x": xs + xs[::-1],
+        "y": high + low[::-1],
+        "fill": "toself",
+        "mode": "lines",
+        "line": {"width": 0},
+        "hoverinfo": "skip",
+        "showlegend": False,
+        "legendgroup": str(index),
+        "band": True,
+        "colour": index,
+    }
+    line = {
+        "x": xs,
+        "y": [_short(point.value / scale) for point in series.points],
+        "name": name,
+        "mode": "lines+markers",
+        "line": {"dash": DASHES[index % len(DASHES)], "width": 2},
+        "marker": {"symbol": SYMBOLS[index % len(SYMBOLS)], "size": 7},
+        "legendgroup": str(index),
+        "colour": index,
+        "text": [
+            f"{text}: {_short(point.value / scale):g} {unit} ({bottom:g}–{top:g})"
+            for text, point, bottom, top in zip(x_text, series.points, low, high, strict=True)
+        ],
+        "hovertemplate": "%{text}<extra>" + name + "</extra>",
+    }
+    return [band, line]
+
+
+def _size_axis(sizes: Sequence[int], title: str) -> dict[str, Any]:
+    """Logarithmic, labelled in KiB, MiB, GiB, at most a dozen labels."""
+    distinct = sorted(set(sizes))
+    step = -(-len(distinct) // 12)
+    shown = distinct[::step]
+    return {
+        "type": "log",
+        "title": {"text": title},
+        "tickvals": shown,
+        "ticktext": [format_size(size) for size in shown],
+    }
+
+
+def over_size(family: Family) -> Chart:
+    """Bandwidth over size with the nominal peak as a line."""
+    sizes = [point.x for series in family.series for point in series.points]
+    data: list[dict[str, Any]] = []
+    for index, series in enumerate(family.series):
+        data += _traces(series, index, 1e9, [format_size(point.x) for point in series.points], "GB/s")
+    layout: dict[str, Any] = {
+        "xaxis": _size_axis(sizes, "size of the transfer"),
+        "yaxis": {"title": {"text": "GB/s"}, "rangemode": "tozero"},
+    }
+    caption = "Median over equal pairs; the band is the 95 % interval."
+    if family.peak:
+        layout["shapes"] = [_level(family.peak / 1e9)]
+        layout["annotations"] = [_level_label(family.peak / 1e9, f"peak {format_bandwidth(family.peak)}")]
+        caption += f" The dotted line is the nominal peak, {format_bandwidth(family.peak)} per direction."
+    return Chart(family.title, caption, {"data": data, "layout": layout})
+
+
+def _level(y: float) -> dict[str, Any]:
+    return {
+        "type": "line",
+        "xref": "paper",
+        "x0": 0,
+        "x1": 1,
+        "y0": y,
+        "y1": y,
+        "line": {"dash": "dot", "width": 1},
+    }
+
+
+def _level_label(y: float, text: str) -> dict[str, Any]:
+    place = {"xref": "paper", "x": 0.01, "xanchor": "left", "y": y, "yanchor": "bottom", "showarrow": False}
+    return {"text": text, **place}
+
+
+def over_flows(hub: str, scalings: Sequence[Scaling]) -> Chart:
+    """Sums over the number of concurrent flows, each with the multiple of one flow beside it."""
+    data: list[dict[str, Any]] = []
+    for index, scaling in enumerate(scalings):
+        text = [f"{point.x} at once" for point in scaling.points]
+        data += _traces(Series(scaling.title, scaling.points), index, 1e9, text, "GB/s")
+    widest = max(point.x for scaling in scalings for point in scaling.points)
+    single = {scaling.points[0].value / 1e9 for scaling in scalings if scaling.points[0].x == 1}
+    if single:
+        per_flow = max(single)
+        data.append(
+            {
+                "x": [1, widest],
+                "y": [_short(per_flow), _short(per_flow * widest)],
+                "name": "as many times the fastest one",
+                "mode": "lines",
+                "line": {"dash": "dot", "width": 1},
+                "hoverinfo": "skip",
+                "colour": -1,
+            }
+        )
+    layout = {
+        "xaxis": {"title": {"text": "flows at once"}, "dtick": 1},
+        "yaxis": {"title": {"text": "GB/s in sum"}, "rangemode": "tozero"},
+    }
+    sizes = sorted({scaling.size_bytes for scaling in scalings})
+    caption = (
+        f"Sum over all flows in their common window, {', '.join(map(format_size, sizes))} each. "
+        "A line that leaves the dotted one has found a shared bottleneck."
+    )
+    return Chart(
+        f"Sum over the number of flows, to and from {hub}", caption, {"data": data, "layout": layout}
+    )
+
+
+def over_working_set(family: Family, marks: Sequence[Mark]) -> Chart:
+    """Latency over working set, both logarithmic, with the sizes of the caches marked."""
+    sizes = [point.x for series in family.series for point in series.points]
+    data: list[dict[str, Any]] = []
+    for index, series in enumerate(family.series):
+        data += _traces(series, index, 1.0, [format_size(point.x) for point in series.points], "ns")
+    inside = [mark for mark in marks if min(sizes) < mark.size_bytes < max(sizes)]
+    layout: dict[str, Any] = {
+        "xaxis": _size_axis(sizes, "working set"),
+        "yaxis": {"type": "log", "title": {"text": "ns per load"}, "dtick": "D2"},
+        "shapes": [
+            {"type": "line", "yref": "paper", "y0": 0, "y1": 1, "x0": mark.size_bytes, "x1": mark.size_bytes}
+            | {"line": {"dash": "dot", "width": 1}}
+            for mark in inside
+        ],
+        "annotations": [
+            # On a logarithmic axis an annotation is placed by the logarithm.
+            {"x": _log10(mark.size_bytes), "y": 1, "yref": "paper", "yanchor": "bottom", "showarrow": False}
+            | {"text": _plain(f"{mark.label} {format_size(mark.size_bytes)}")}
+            for mark in inside
+        ],
+    }
+    caption = "One dependent load along a random cycle; the band is the 95 % interval."
+    if inside:
+        caption += " Dotted lines are the sizes of the caches."
+    return Chart(family.title, caption, {"data": data, "layout": layout})
+
+
+def _log10(value: int) -> float:
+    from math import log10
+
+    return round(log10(value), 4)

@@ -1,0 +1,48 @@
+"""How figures are written in tables: without their unit, which stands once in the heading."""
+
+from __future__ import annotations
+
+from byteways.analyse.summary import Cell
+from byteways.analyse.tables import Grid
+from byteways.units import format_bandwidth
+
+UNITS = {"bandwidth": "GB/s", "latency": "ns"}
+
+
+def bandwidth_number(bytes_per_s: float) -> str:
+    """'394.1', four significant digits, in GB/s."""
+    return format_bandwidth(bytes_per_s).removesuffix(" GB/s")
+
+
+def latency_number(time_ns: float) -> str:
+    """'1171', '828.4', '21.02', '1.203', in nanoseconds."""
+    digits = 0 if time_ns >= 1000 else 1 if time_ns >= 100 else 2 if time_ns >= 10 else 3
+    return f"{time_ns:.{digits}f}"
+
+
+def number(value: float, quantity: str) -> str:
+    return latency_number(value) if quantity == "latency" else bandwidth_number(value)
+
+
+def percent_number(fraction: float) -> str:
+    """'87.6 %'."""
+    return f"{100 * fraction:.1f} %"
+
+
+def peaks_of(grid: Grid) -> str:
+    """'87–88 % of 450.0 GB/s', '75–88 % of peaks from 63.0 to 450.0 GB/s', empty without known peaks."""
+    known = [cell for cell in grid.members() if cell.fraction is not None and _crosses(cell)]
+    if not known:
+        return ""
+    fractions = sorted(100 * (cell.fraction or 0) for cell in known)
+    peaks = sorted({cell.peak or 0 for cell in known})
+    low, high = f"{fractions[0]:.0f}", f"{fractions[-1]:.0f}"
+    share = f"{low} %" if low == high else f"{low}–{high} %"
+    if len(peaks) == 1:
+        return f"{share} of {format_bandwidth(peaks[0])}"
+    return f"{share} of peaks from {bandwidth_number(peaks[0])} to {format_bandwidth(peaks[-1])}"
+
+
+def _crosses(cell: Cell) -> bool:
+    """Copies inside an agent stand beside those over links, but are no measure of them."""
+    return cell.source.agent != cell.destination.agent

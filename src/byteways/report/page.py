@@ -1,0 +1,309 @@
+"""What is on the page, as plain data built from a run; the template only places it."""
+
+from __future__ import annotations
+
+from collections import Counter
+from collections.abc import Mapping, Sequence
+from dataclasses import dataclass
+from typing import Any
+
+from byteways.analyse import curves
+from byteways.analyse.findings import Finding, findings
+from byteways.analyse.summary import KINDS, Cell, Run, cells
+from byteways.analyse.tables import BestEntry, Grid, Reason, WarningGroup, describe, tables
+from byteways.report import charts
+from byteways.report.charts import Chart
+from byteways.report.drawing import Drawing, draw
+from byteways.report.numbers import UNITS, bandwidth_number, number, peaks_of, percent_number
+from byteways.results.exporters.csv_format import COLUMNS
+from byteways.units import format_size
+
+#: Share of the largest figure of a table below which a cell is not shaded at all.
+FAINTEST = 8
+
+
+@dataclass(frozen=True)
+class PageCell:
+    """A figure in a table: both numbers, its shade in percent, and what the tooltip says."""
+
+    absolute: str
+    percent: str
+    shade: int
+    details: str
+    warned: bool
+
+
+@dataclass(frozen=True)
+class PageGrid:
+    title: str
+    corner: str
+    columns: tuple[str, ...]
+    rows: tuple[tuple[str, tuple[PageCell | None, ...]], ...]
+    unit: str
+    note: str
+
+
+@dataclass(frozen=True)
+class PagePattern:
+    pattern: str
+    interface: str
+    access: str
+    path: str
+    size: str
+    total: PageCell
+    directions: str
+    whole: str
+
+
+@dataclass(frozen=True)
+class PageBest:
+    """A cell of the best-interface map."""
+
+    interface: str
+    rest: str  # access, memory, options
+    absolute: str
+    ties: str
+    details: str
+
+
+@dataclass(frozen=True)
+class Page:
+    """Everything the template places."""
+
+    title: str
+    simulated: bool
+    state_note: str  # says that the run is not complete, empty when it is
+    facts: tuple[tuple[str, str], ...]
+    findings: tuple[Finding, ...]
+    drawing: Drawing | None
+    agents: tuple[tuple[str, ...], ...]
+    topology_notes: tuple[str, ...]
+    matrices: tuple[PageGrid, ...]
+    host: tuple[PageGrid, ...]
+    curves: tuple[Chart, ...]
+    best_sizes: tuple[str, ...]
+    best: tuple[tuple[str, tuple[PageBest | None, ...]], ...]
+    first_touch: tuple[PageGrid, ...]
+    scaling: tuple[Chart, ...]
+    patterns: tuple[PagePattern, ...]
+    latency: PageGrid | None
+    latency_chart: Chart | None
+    warnings: tuple[WarningGroup, ...]
+    not_measured: tuple[Reason, ...]
+    method: tuple[tuple[str, str], ...]
+    manifest: Mapping[str, Any]
+    records: tuple[dict[str, Any], ...]  # without samples
+    columns: Mapping[str, Sequence[str | int]]
+
+    @property
+    def charts(self) -> tuple[Chart, ...]:
+        """In the order of the page; the index is what the template refers to."""
+        return self.curves + self.scaling + ((self.latency_chart,) if self.latency_chart else ())
+
+
+def from_run(run: Run) -> Page:
+    """The page of a run."""
+    manifest, found = run.manifest, cells(run.records)
+    all_tables = tables(run.records)
+    walked = curves.over_working_set(found, run.topology)
+    best = all_tables.best
+    suite, host = manifest.get("suite") or {}, manifest.get("host") or {}
+    matrices = [*all_tables.matrices, *([all_tables.inside] if all_tables.inside else [])]
+    return Page(
+        title=f"{suite.get('name', 'run')} on {host.get('name', 'an unknown host')}",
+        simulated=bool(manifest.get("simulated")),
+        state_note=_state_note(manifest, len(run.records)),
+        facts=_facts(run),
+        findings=tuple(findings(run)),
+        drawing=draw(run.topology) if run.topology.agents else None,
+        agents=_agents(run),
+        topology_notes=run.topology.notes,
+        matrices=tuple(page_grid(grid) for grid in matrices),
+        host=tuple(page_grid(grid) for grid in all_tables.host),
+        curves=tuple(charts.over_size(family) for family in curves.over_size(found, run.topology)),
+        best_sizes=tuple(format_size(size) for size in best.sizes) if best else (),
+        best=tuple((KINDS[name], tuple(map(_best, row))) for name, row in best.rows) if best else (),
+        first_touch=tuple(page_grid(grid) for grid in all_tables.first_touch),
+        scaling=tuple(charts.over_flows(*entry) for entry in curves.over_flows(found).items()),
+        patterns=tuple(
+            PagePattern(
+                row.cell.record.pattern,
+                row.cell.record.interface,
+                row.cell.record.access,
+                row.cell.record.path,
+                format_size(row.cell.record.size_bytes),
+                page_cell(row.cell, "bandwidth", row.cell.peak or row.cell.value),
+                ", ".join(f"{path} {bandwidth_number(rate)}" for path, rate in row.directions),
+                bandwidth_number(row.whole) if row.whole else "",
+            )
+            for row in all_tables.patterns
+        ),
+        latency=page_grid(all_tables.latency) if all_tables.latency else None,
+        latency_chart=charts.over_working_set(*walked) if walked else None,
+        warnings=tuple(all_tables.warnings),
+        not_measured=tuple(all_tables.not_measured),
+        method=_method(run, found),
+        manifest=manifest,
+        records=tuple(_without_samples(record.to_json()) for record in run.records),
+        columns=COLUMNS,
+    )
+
+
+def _without_samples(line: dict[str, Any]) -> dict[str, Any]:
+    return {name: value for name, value in line.items() if name != "samples_ns"}
+
+
+def page_grid(grid: Grid) -> PageGrid:
+    """A grid with its figures written out; a cell inside one agent is not shaded beside those over links."""
+    over_links = [cell for cell in grid.members() if cell.source.agent != cell.destination.agent]
+    shaded = over_links if over_links and grid.quantity == "bandwidth" else grid.members()
+    greatest = max((cell.value for cell in shaded), default=1.0)
+    chosen = {cell.record.case_id for cell in shaded}
+    size = f" at {format_size(grid.size_bytes)}" if grid.size_bytes else ""
+    notes = [note for note in (peaks_of(grid) if grid.quantity == "bandwidth" else "", grid.note) if note]
+    return PageGrid(
+        grid.title + size,
+        grid.corner,
+        grid.columns,
+        tuple(
+            (
+                row.label,
+                tuple(
+                    page_cell(cell, grid.quantity, greatest if cell.record.case_id in chosen else None)
+                    if cell
+                    else None
+                    for cell in row.cells
+                ),
+            )
+            for row in grid.rows
+        ),
+        UNITS[grid.quantity],
+        ". ".join(notes),
+    )
+
+
+def page_cell(cell: Cell, quantity: str, greatest: float | None) -> PageCell:
+    """A figure with its shade relative to `greatest` (None: unshaded)."""
+    shade = 0
+    if greatest:
+        shade = round(100 * min(cell.value / greatest, 1.0))
+    fraction = cell.fraction if quantity == "bandwidth" else None
+    return PageCell(
+        number(cell.value, quantity),
+        percent_number(fraction) if fraction is not None else "–",
+        shade if shade >= FAINTEST else 0,
+        _details(cell, quantity),
+        bool(cell.warning_ids),
+    )
+
+
+def _details(cell: Cell, quantity: str) -> str:
+    """What stands behind a figure, one fact a line."""
+    record, unit = cell.record, UNITS[quantity]
+    lines = [describe(record)]
+    low, high = number(cell.low, quantity), number(cell.high, quantity)
+    many = len(cell.records)
+    spread = "span of the intervals of" if many > 1 else "95 % interval,"
+    rounds = f"{many} replicates, " if many > 1 else ""
+    lines.append(f"{spread} {rounds}{low} to {high} {unit}, n = {cell.samples}")
+    lines.append(f"executor {record.executor}, {format_size(record.size_bytes)}, cache {record.cache}")
+    if record.engine:
+        lines.append(f"engine {record.engine}: {record.engine_evidence or 'no evidence recorded'}")
+    if record.timed_by:
+        lines.append(f"timed by {record.timed_by}{', gated' if record.gated else ''}, batch {record.batch}")
+    if record.peak_source:
+        lines.append(f"peak: {record.peak_source}")
+    if cell.warning_ids:
+        lines.append(f"warnings: {', '.join(cell.warning_ids)}")
+    return "\n".join(lines)
+
+
+def _best(entry: BestEntry | None) -> PageBest | None:
+    if entry is None:
+        return None
+    ties = list(
+        dict.fromkeys(tie.interface for tie in entry.ties if tie.interface != entry.variant.interface)
+    )
+    details = f"{entry.variant.label()}\nmedian of {len(entry.group.cells)} path(s)"
+    return PageBest(
+        entry.variant.interface,
+        entry.variant.label().partition(", ")[2],
+        bandwidth_number(entry.group.value),
+        ", ".join(ties),
+        details,
+    )
+
+
+def _state_note(manifest: Mapping[str, Any], recorded: int) -> str:
+    state = manifest.get("state")
+    if state == "complete":
+        return ""
+    planned = manifest.get("planned", "?")
+    return f"This run is {state}: {recorded} of {planned} planned measurements are recorded."
+
+
+def _facts(run: Run) -> tuple[tuple[str, str], ...]:
+    manifest = run.manifest
+    suite, host = manifest.get("suite") or {}, manifest.get("host") or {}
+    print_of = manifest.get("fingerprint") or {}
+    models = Counter(agent.model for agent in run.topology.agents if agent.kind == "gpu")
+    domains = Counter(agent.model for agent in run.topology.agents if agent.kind == "cpu")
+    measured = sum(record.status == "measured" for record in run.records)
+    wall = manifest.get("wall_s")
+    facts = {
+        "GPUs": ", ".join(f"{count} × {model}" for model, count in models.items()) or "none",
+        "CPUs": ", ".join(f"{_domains(count)}{model}" for model, count in domains.items()),
+        "Suite": f"{suite.get('name')}: {suite.get('title')}",
+        "When": str(manifest.get("started_at") or ""),
+        "Took": f"{wall:.1f} s" if isinstance(wall, (int, float)) else "",
+        "Records": f"{measured} measured of {len(run.records)}",
+        "Driver": str(print_of.get("driver") or ""),
+        "System": f"{host.get('os')}, kernel {host.get('kernel')}",
+        "byteways": f"{manifest.get('byteways_version')}, method {manifest.get('method_version')}",
+    }
+    return tuple((name, value) for name, value in facts.items() if value)
+
+
+def _domains(count: int) -> str:
+    return f"{count} NUMA domain{'s' if count > 1 else ''}, "
+
+
+def _agents(run: Run) -> tuple[tuple[str, ...], ...]:
+    """Rows of the table of agents: name, model, memory, compute, identity."""
+    rows = []
+    for agent in run.topology.agents:
+        if agent.kind == "cpu":
+            compute = f"{len(agent.cores)} cores" if agent.cores else ""
+            caches = [cache for cache in agent.caches if cache.kind != "instruction"]
+            identity = ", ".join(f"L{cache.level} {format_size(cache.size_bytes)}" for cache in caches)
+        else:
+            compute = f"{agent.multiprocessors} multiprocessors" if agent.multiprocessors else ""
+            identity = ", ".join(part for part in (agent.pci_address, agent.uuid) if part)
+        memory = format_size(agent.memory_bytes) if agent.memory_bytes else ""
+        rows.append((agent.name, agent.model, memory, compute, agent.architecture or "", identity))
+    return tuple(rows)
+
+
+def _method(run: Run, found: Sequence[Cell]) -> tuple[tuple[str, str], ...]:
+    """How the figures on this page came about, counted over its records."""
+    measured = [record for cell in found for record in cell.records]
+
+    def tally(name: str) -> str:
+        counts = Counter(
+            str(getattr(record, name)) for record in measured if getattr(record, name) is not None
+        )
+        return ", ".join(f"{value} ({count})" for value, count in counts.most_common())
+
+    def yes(name: str) -> str:
+        return f"{sum(bool(getattr(record, name)) for record in measured)} of {len(measured)}"
+
+    samples = sum(record.time_ns.n for record in measured if record.time_ns)
+    rows = {
+        "Timed by": tally("timed_by"),
+        "Behind the gate": yes("gated") if measured else "",
+        "Fixed cost removed by slope": yes("slope") if measured else "",
+        "Verified": f"{yes('verified')}; checked: {tally('verification')}" if measured else "",
+        "Engines": tally("engine"),
+        "Samples": f"{samples} over {len(measured)} measurements of {len(found)} cases" if measured else "",
+    }
+    return tuple((name, value) for name, value in rows.items() if value)

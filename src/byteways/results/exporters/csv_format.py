@@ -1,0 +1,93 @@
+"""One row per record, base units in the column names, the same columns in the same order for every run.
+
+What has no fixed shape (options, directions …) is one column of JSON text; samples are only in JSON.
+"""
+
+from __future__ import annotations
+
+import csv
+import json
+from collections.abc import Mapping, Sequence
+from typing import IO, Any
+
+from byteways.results.record import Record
+
+#: Column -> where it is in the record as JSON. New columns are added at the end.
+COLUMNS: dict[str, tuple[str | int, ...]] = {
+    "case_id": ("case_id",),
+    "replicate": ("replicate",),
+    "sweep": ("sweep",),
+    "category": ("category",),
+    "interface": ("interface",),
+    "executor": ("executor",),
+    "access": ("access",),
+    "pattern": ("pattern",),
+    "path": ("path",),
+    "source": ("source",),
+    "destination": ("destination",),
+    "size_bytes": ("size_bytes",),
+    "cache": ("cache",),
+    "options": ("options",),
+    "environment": ("environment",),
+    "status": ("status",),
+    "reason": ("reason",),
+    "bandwidth_bytes_per_s": ("bandwidth_bytes_per_s",),
+    "latency_ns": ("latency_ns",),
+    "peak_bytes_per_s": ("peak_bytes_per_s",),
+    "fraction_of_peak": ("fraction_of_peak",),
+    "counts": ("counts",),
+    "time_median_ns": ("time_ns", "median"),
+    "time_ci95_low_ns": ("time_ns", "ci95", 0),
+    "time_ci95_high_ns": ("time_ns", "ci95", 1),
+    "time_min_ns": ("time_ns", "min"),
+    "time_max_ns": ("time_ns", "max"),
+    "time_mean_ns": ("time_ns", "mean"),
+    "time_sd_ns": ("time_ns", "sd"),
+    "samples": ("time_ns", "n"),
+    "batch": ("batch",),
+    "timed_by": ("timed_by",),
+    "gated": ("gated",),
+    "slope": ("slope",),
+    "timer_resolution_ns": ("timer_resolution_ns",),
+    "engine": ("engine",),
+    "engine_evidence": ("engine_evidence",),
+    "verified": ("verified",),
+    "verification": ("verification",),
+    "window_ns": ("window_ns",),
+    "whole_ns": ("whole_ns",),
+    "directions_bytes_per_s": ("directions",),
+    "whole_bytes_per_s": ("whole_bytes_per_s",),
+    "flows": ("flows",),
+    "launch": ("launch",),
+    "placement": ("placement",),
+    "warnings": ("warnings",),
+    "started_at": ("started_at",),
+    "wall_s": ("wall_s",),
+    "method_version": ("method_version",),
+}
+
+
+def write(manifest: dict[str, Any], records: Sequence[Record], out: IO[str]) -> None:
+    """Writes a header line and one row per record; a missing value is an empty field."""
+    writer = csv.writer(out, lineterminator="\n")
+    writer.writerow(COLUMNS)
+    for record in records:
+        line = record.to_json()
+        writer.writerow([_field(_at(line, place)) for place in COLUMNS.values()])
+
+
+def _at(value: Any, place: Sequence[str | int]) -> Any:
+    for step in place:
+        if value is None:
+            return None
+        value = value.get(step) if isinstance(value, Mapping) else value[step]
+    return value
+
+
+def _field(value: Any) -> Any:
+    """Numbers and text as they are, true and false as JSON has them, everything else as JSON text."""
+    if value is None or (isinstance(value, (int, float, str)) and not isinstance(value, bool)):
+        return value
+    if value in ({}, []):
+        return None
+    return json.dumps(value)
