@@ -1,18 +1,20 @@
 """What conductor and worker say to each other: one JSON object a line over a Unix socket, never stdout.
 
-Standard output is not used because vendor libraries print there. The worker connects, says `hello`, then answers
-one request at a time. Requests carry `do`, answers `did`.
+Standard output is not used because vendor libraries print there. The worker connects, says `hello`, then
+answers one request at a time. Requests carry `do`, answers `did`.
 
     worker     {"did": "hello", "pid": 4711}
     conductor  {"do": "probe"}
-    worker     {"did": "probe", "capabilities": {…}, "libraries": [{…}, …]}
-    conductor  {"do": "measure", "case": {…identity…}, "budget_s": 0.5, "precision": 0.01, "key": 12, "fresh": false}
+    worker     {"did": "probe", "capabilities": {…}, "libraries": [{…}, …], "method_version": 1}
+    conductor  {"do": "measure", "case": {…identity…}, "budget_s": 0.5, "precision": 0.01, "key": 12,
+                "fresh": false}
     worker     {"did": "measure", "outcome": {"status": "measured", "reason": null, …record fields…}}
     conductor  {"do": "stop"}
 
-`fresh` drops all buffers kept from earlier cases first. `outcome` holds the "what happened", "how it was timed",
-"figures" and "how it is known" fields of results.record.Record that only the worker can know; the conductor adds
-what was asked, peaks and the rest.
+`fresh` drops all buffers kept from earlier cases first. `outcome` holds the "what happened", "how it was
+timed", "figures" and "how it is known" fields of results.record.Record that only the worker can know; the
+conductor adds what was asked, peaks and the rest. A probe that failed has `error` alone. An answer with
+`"leaving": true` is the worker's last: a runtime of its is broken for good.
 """
 
 from __future__ import annotations
@@ -23,7 +25,7 @@ from collections.abc import Mapping
 from typing import Any
 
 
-class ConnectionClosed(Exception):
+class ConnectionClosed(Exception):  # noqa: N818 - a state, not a mistake
     """The other side has gone away."""
 
 

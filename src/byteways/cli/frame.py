@@ -1,0 +1,101 @@
+"""The verbs and how they are called. Typer parses; this file makes it load verbs late and fail in one
+style.
+"""
+
+from __future__ import annotations
+
+import importlib
+from collections.abc import Sequence
+from typing import Annotated, Any
+
+import typer
+from typer.core import TyperCommand, TyperGroup
+
+from byteways import __version__
+from byteways.errors import BytewaysError, ExitStatus
+
+#: Verb -> what it does, in the order of --help. Each is the function of that name in byteways/cli/<verb>.py.
+VERBS = {
+    "doctor": "Check libraries and devices, and say what to do.",
+    "topo": "Show agents, links and their nominal peaks.",
+    "list": "List suites, interfaces, memory kinds, patterns and agents.",
+    "run": "Measure this machine and write a run folder with a report.",
+    "show": "Show the figures of a run.",
+    "report": "Write the report of a run again.",
+    "export": "Export the figures of a run as CSV or JSON.",
+}
+
+#: What Typer raises on wrong usage; Typer 0.12 takes it from Click, later versions bring their own.
+UsageError: Any = typer.BadParameter.__mro__[1]
+
+_SETTINGS = {"help_option_names": ["-h", "--help"]}
+
+
+class VerbGroup(TyperGroup):
+    """Knows every verb's name and summary, and imports a verb only to run it or to show its own help."""
+
+    def list_commands(self, ctx: Any) -> list[str]:
+        return [*VERBS]
+
+    def get_command(self, ctx: Any, cmd_name: str) -> Any:
+        if cmd_name not in VERBS:
+            return None
+        return TyperCommand(name=cmd_name, help=VERBS[cmd_name], rich_markup_mode=None)
+
+    def resolve_command(self, ctx: Any, args: list[str]) -> Any:
+        name, command, rest = super().resolve_command(ctx, args)
+        return name, None if command is None else load_verb(str(name)), rest
+
+
+def load_verb(name: str) -> Any:
+    """The command of a verb, from its module."""
+    module = importlib.import_module(f"byteways.cli.{name}")
+    app = typer.Typer(add_completion=False, rich_markup_mode=None, context_settings=_SETTINGS)
+    app.command(name)(getattr(module, name))
+    return typer.main.get_command(app)
+
+
+def call(words: Sequence[str]) -> int:
+    """Parses and runs; returns the exit status.
+
+    Raises:
+        BytewaysError: Wrong usage, or what the verb raised.
+    """
+    app = typer.Typer(
+        name="byteways",
+        cls=VerbGroup,
+        add_completion=False,
+        rich_markup_mode=None,
+        context_settings=_SETTINGS,
+    )
+    app.callback(invoke_without_command=True)(_byteways)
+    command = typer.main.get_command(app)
+    try:
+        result = command.main([*words], prog_name="byteways", standalone_mode=False)
+    except UsageError as error:
+        raise _explained(error) from error
+    except typer.Abort:
+        return int(ExitStatus.INTERRUPTED)
+    return result if isinstance(result, int) else int(ExitStatus.GOOD)
+
+
+def _byteways(
+    context: typer.Context,
+    version: Annotated[bool, typer.Option("--version", help="Show the version and exit.")] = False,
+    debug: Annotated[bool, typer.Option("--debug", help="Show where an error comes from.")] = False,
+) -> None:
+    """Measure every way a byte can move inside a GPU node, explain the figure, and say what is best."""
+    if version:
+        typer.echo(f"byteways {__version__}")
+        raise typer.Exit
+    if context.invoked_subcommand is None:
+        typer.echo(context.get_help())
+        raise typer.Exit
+
+
+def _explained(error: Any) -> BytewaysError:
+    """A usage error in our own style: lower case, no full stop, and where to look."""
+    message = str(error.format_message()).strip().rstrip(".")
+    message = message[:1].lower() + message[1:]
+    where = error.ctx.command_path if error.ctx is not None else "byteways"
+    return BytewaysError(message, hint=f"{where} --help")

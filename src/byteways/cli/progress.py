@@ -1,0 +1,142 @@
+"""What a user sees on stderr while a run goes on: a live line on a terminal, now and then a plain one
+elsewhere.
+
+It draws between cases and twice a second at most while one runs: on a small machine a busier display would
+disturb what is measured.
+"""
+
+from __future__ import annotations
+
+import sys
+import time
+from collections import Counter
+from typing import TYPE_CHECKING
+
+from byteways.plan.case import Case, PlannedCase
+from byteways.results.record import Record
+from byteways.run.interruption import Interruption
+from byteways.units import format_bandwidth, format_size, format_time
+
+if TYPE_CHECKING:
+    from rich.live import Live
+
+REDRAW_S = 0.5
+PLAIN_EVERY_S = 5.0
+#: Statuses that mean something went wrong with the measurement itself.
+WRONG = ("failed", "corrupt", "timeout", "lost")
+
+_STYLES = {
+    "measured": "green",
+    "skipped": "dim",
+    "corrupt": "bold red",
+    "failed": "red",
+    "timeout": "red",
+    "lost": "red",
+}
+
+
+def describe(case: Case) -> str:
+    """'copy two-way gpu0<>gpu1 1 GiB'."""
+    pattern = "" if case.pattern == "one-way" else f"{case.pattern} "
+    return f"{case.interface} {pattern}{case.path} {format_size(case.size_bytes)}"
+
+
+def figure(record: Record) -> str:
+    """The one figure of a record: bandwidth, latency, or why there is none."""
+    if record.status not in ("measured", "corrupt"):
+        return f"{record.status}: {record.reason}"
+    said = f"corrupt: {record.reason}, " if record.status == "corrupt" else ""
+    if record.latency_ns is not None:
+        return f"{said}{format_time(record.latency_ns)}"
+    return f"{said}{format_bandwidth(record.bandwidth_bytes_per_s)}" if record.bandwidth_bytes_per_s else said
+
+
+def counts_text(counts: Counter[str]) -> str:
+    """'120 measured, 23 skipped, 1 lost'."""
+    return ", ".join(f"{counts[status]} {status}" for status in _STYLES if counts[status]) or "nothing yet"
+
+
+class Progress:
+    """Observer of a run that shows it, and ends it when an interruption was asked for.
+
+    Args:
+        total: Number of cases.
+        interruption: Checked before every case and while waiting.
+        live: Draw a live line (stderr is a terminal) instead of plain lines.
+    """
+
+    def __init__(self, total: int, interruption: Interruption, *, live: bool) -> None:
+        self.counts: Counter[str] = Counter()
+        self._total = total
+        self._interruption = interruption
+        self._done = 0
+        self._current: PlannedCase | None = None
+        self._time_left_s = 0.0
+        self._said_at = self._drawn_at = time.monotonic()
+        self._live: Live | None = _live() if live else None
+
+    def __enter__(self) -> Progress:
+        if self._live is not None:
+            self._live.start()
+        return self
+
+    def __exit__(self, *_: object) -> None:
+        if self._live is not None:
+            self._live.stop()
+
+    def began(self, planned: PlannedCase, position: int, time_left_s: float) -> None:
+        self._interruption.check()
+        self._current, self._time_left_s = planned, time_left_s
+        self._draw()
+
+    def ended(self, record: Record) -> None:
+        self.counts[record.status] += 1
+        self._done += 1
+        self._current = None
+        due = time.monotonic() - self._said_at >= PLAIN_EVERY_S
+        if record.status in WRONG or (due and self._live is None and record.status != "skipped"):
+            self._say(record)
+
+    def tick(self) -> None:
+        self._interruption.check()
+        self._draw()
+
+    def _say(self, record: Record) -> None:
+        label = f"{record.interface} {record.path} {format_size(record.size_bytes)}"
+        line = f"[{self._done}/{self._total}] {label}: {figure(record)}"
+        if self._live is not None:
+            from rich.text import Text
+
+            self._live.console.print(Text(line, style=_STYLES[record.status]))
+        else:
+            print(f"{line} ({_minutes(self._time_left_s)} left)", file=sys.stderr, flush=True)  # noqa: T201
+        self._said_at = time.monotonic()
+
+    def _draw(self) -> None:
+        if self._live is None or time.monotonic() - self._drawn_at < REDRAW_S:
+            return
+        from rich.progress_bar import ProgressBar
+        from rich.table import Table
+        from rich.text import Text
+
+        row = Table.grid(padding=(0, 1))
+        row.add_row(
+            ProgressBar(self._total, self._done, width=24),
+            Text(f"{self._done}/{self._total}"),
+            Text(f"{_minutes(self._time_left_s)} left", style="cyan"),
+            Text(describe(self._current.case) if self._current else "", overflow="ellipsis", no_wrap=True),
+            Text(counts_text(self.counts), style="dim", no_wrap=True),
+        )
+        self._live.update(row, refresh=True)
+        self._drawn_at = time.monotonic()
+
+
+def _minutes(seconds: float) -> str:
+    return f"{int(seconds) // 60}:{int(seconds) % 60:02d}"
+
+
+def _live() -> Live:
+    from rich.console import Console
+    from rich.live import Live
+
+    return Live(console=Console(stderr=True), auto_refresh=False, transient=True)

@@ -1,0 +1,221 @@
+"""`byteways run`: measure this machine, write a run folder, and say what matters most."""
+
+from __future__ import annotations
+
+import json
+import platform
+import sys
+import time
+from collections import Counter
+from collections.abc import Sequence
+from pathlib import Path
+from typing import Annotated, Any
+
+import typer
+
+from byteways.errors import BytewaysError, ExitStatus
+from byteways.plan.case import PlannedCase
+from byteways.plan.suite import Suite, load
+from byteways.results.run_folder import LOG, RunFolder
+from byteways.run.conductor import Conductor, Interrupted
+from byteways.run.execution import Execution, Options, begin, check_new_folder, dry_plan, take_up
+from byteways.run.interruption import Interruption
+from byteways.units import format_size
+
+FINDINGS_SHOWN = 3
+#: Any of these makes the exit status 1.
+WRONG = ("failed", "corrupt", "timeout", "lost")
+
+
+def run(
+    suite: Annotated[
+        str | None, typer.Argument(help="Name of a suite or a TOML file. [default: quick]")
+    ] = None,
+    out: Annotated[
+        Path | None, typer.Option("--out", "-o", help="New folder. [default: byteways-<suite>-<host>-<time>]")
+    ] = None,
+    budget: Annotated[
+        float | None,
+        typer.Option("--budget", help="Seconds for the whole run. [default: the suite's; quick: 60]"),
+    ] = None,
+    only: Annotated[
+        list[str] | None,
+        typer.Option(
+            "--only", help="Keep matching cases: 'interface=copy,path=gpu0>gpu*'. Repeatable: any of them."
+        ),
+    ] = None,
+    size: Annotated[
+        str | None, typer.Option("--size", help="Keep these sizes: '64KiB..1GiB' or '1MiB'.")
+    ] = None,
+    replicates: Annotated[int | None, typer.Option("--replicates", help="Rounds with fresh buffers.")] = None,
+    precision: Annotated[
+        float | None, typer.Option("--precision", help="Wanted half-width of the interval: 0.01 is 1 %.")
+    ] = None,
+    dry_run: Annotated[bool, typer.Option("--dry-run", help="Print the plan and measure nothing.")] = False,
+    resume: Annotated[
+        Path | None, typer.Option("--resume", help="Run folder to take up: only what is missing is measured.")
+    ] = None,
+    as_json: Annotated[bool, typer.Option("--json", help="Print the outcome (or the plan) as JSON.")] = False,
+    no_report: Annotated[bool, typer.Option("--no-report", help="Do not write report.html.")] = False,
+) -> int:
+    """Measure this machine: run a suite, journal every measurement, write a report, print what matters
+    most.
+    """
+    options = _options(only, size, budget, replicates, precision)
+    if resume is not None:
+        changed = [name for name, value in (("--out", out), *_given(options)) if value]
+        if changed or dry_run:
+            named = " ".join(changed or ["--dry-run"])
+            raise BytewaysError(
+                f"--resume takes its plan from the run folder; {named} cannot change it",
+                hint=f"byteways run --resume {resume}",
+            )
+    chosen = load(suite or "quick") if suite is not None or resume is None else None
+    if dry_run and chosen is not None:
+        return _print_plan(dry_plan(chosen, options), as_json)
+    with Interruption() as interruption:
+        try:
+            execution = _ready(chosen, options, out, resume, interruption)
+        except Interrupted:
+            print("interrupted before anything was measured", file=sys.stderr)  # noqa: T201
+            return ExitStatus.INTERRUPTED
+        return _measured(execution, interruption, as_json=as_json, report=not no_report)
+
+
+def _options(
+    only: Sequence[str] | None,
+    size: str | None,
+    budget: float | None,
+    replicates: int | None,
+    precision: float | None,
+) -> Options:
+    """Raises BytewaysError when a number is out of range."""
+    if budget is not None and not 0 < budget < float("inf"):
+        raise BytewaysError(f"a budget of {budget:g} s is none", hint="--budget takes seconds: --budget 60")
+    if replicates is not None and not 1 <= replicates <= 100:
+        raise BytewaysError(f"{replicates} replicates cannot be run", hint="--replicates takes 1 to 100")
+    if precision is not None and not 0.0001 <= precision <= 0.5:
+        raise BytewaysError(f"a precision of {precision:g} is out of range", hint="--precision 0.01 is 1 %")
+    return Options(tuple(only or ()), size, budget, replicates, precision)
+
+
+def _given(options: Options) -> list[tuple[str, Any]]:
+    names = {"only": "--only", "sizes": "--size", "budget_s": "--budget"}
+    return [(names.get(name, f"--{name}"), value) for name, value in options.to_json().items()]
+
+
+def _ready(
+    suite: Suite | None, options: Options, out: Path | None, resume: Path | None, interruption: Interruption
+) -> Execution:
+    if resume is not None:
+        return take_up(resume, interruption.check, suite)
+    assert suite is not None
+    folder = out or _default_folder(suite)
+    check_new_folder(folder)
+    _say(f"looking at this machine, then running suite {suite.name} into {folder}")
+    return begin(suite, options, folder, _command_line(), interruption.check)
+
+
+def _measured(execution: Execution, interruption: Interruption, *, as_json: bool, report: bool) -> int:
+    """Measures, writes the report, says what was found; returns the exit status."""
+    from byteways.cli.progress import Progress, counts_text
+
+    try:
+        skipped = sum(1 for case in execution.remaining if case.reason is not None)
+        recorded = len(execution.planned) - len(execution.remaining)
+        already = f", {recorded} were measured before" if recorded else ""
+        _say(f"{len(execution.remaining) - skipped} cases to measure, {skipped} cannot run here{already}")
+
+        def on_start(conductor: Conductor) -> None:
+            interruption.at_once = conductor.kill_at_once
+
+        with Progress(len(execution.remaining), interruption, live=sys.stderr.isatty()) as progress:
+            execution.measure(progress, on_start)
+        folder = RunFolder(execution.folder)
+        counts = Counter(record.status for record in folder.records)
+        _say(f"{counts_text(counts)} in {folder.manifest['wall_s']:.1f} s")
+        written = None
+        if report:
+            from byteways.report import write_report
+
+            written = write_report(execution.folder)
+        _print_outcome(folder, counts, written, as_json)
+    finally:
+        execution.close()
+    if execution.state == "interrupted":
+        _say(f"interrupted by {interruption.requested}; go on with: byteways run --resume {execution.folder}")
+        return ExitStatus.INTERRUPTED
+    if any(counts[status] for status in WRONG):
+        _say(f"some measurements went wrong: byteways show {execution.folder}, and {execution.folder / LOG}")
+        return ExitStatus.FAILED
+    return ExitStatus.GOOD
+
+
+def _print_outcome(folder: RunFolder, counts: Counter[str], report: Path | None, as_json: bool) -> None:
+    from byteways.analyse.findings import findings
+
+    found = sorted(findings(folder), key=lambda finding: -finding.importance)[:FINDINGS_SHOWN]
+    if as_json:
+        outcome = {
+            "folder": str(folder.path),
+            "state": folder.manifest["state"],
+            "counts": dict(counts),
+            "wall_s": folder.manifest["wall_s"],
+            "report": str(report) if report else None,
+            "findings": [
+                {"title": finding.title, "detail": finding.detail, "importance": finding.importance}
+                for finding in found
+            ],
+        }
+        typer.echo(json.dumps(outcome, indent=1))
+        return
+    for number, finding in enumerate(found, start=1):
+        typer.echo(f"{number}. {finding.title}\n   {finding.detail}")
+    typer.echo(f"report: {report}" if report else f"run: {folder.path}")
+
+
+def _print_plan(planned: Sequence[PlannedCase], as_json: bool) -> int:
+    """The plan on stdout, a line a case."""
+    from byteways.cli.progress import describe
+
+    if as_json:
+        cases = [
+            {
+                "case_id": entry.case.case_id,
+                "replicate": entry.replicate,
+                "sweep": entry.sweep,
+                "budget_s": entry.budget_s,
+                "precision": entry.precision,
+                "skipped": entry.reason,
+                "case": entry.case.identity(),
+            }
+            for entry in planned
+        ]
+        typer.echo(json.dumps(cases, indent=1))
+        return ExitStatus.GOOD
+    for entry in planned:
+        flow = entry.case.flows[0]
+        where = f"{flow.source} > {flow.destination} by {flow.executor}"
+        outcome = f"skipped: {entry.reason}" if entry.reason else f"{entry.budget_s:.2f} s"
+        typer.echo(f"{describe(entry.case)}  {where}  {entry.case.cache}  {outcome}")
+    running = [entry for entry in planned if entry.reason is None]
+    seconds = sum(entry.budget_s for entry in running)
+    largest = max((entry.case.size_bytes for entry in running), default=0)
+    typer.echo(
+        f"{len(running)} cases to measure, up to {format_size(largest)}, {seconds:.0f} s of sampling; "
+        f"{len(planned) - len(running)} cannot run here"
+    )
+    return ExitStatus.GOOD
+
+
+def _default_folder(suite: Suite) -> Path:
+    host = platform.node().split(".")[0] or "host"
+    return Path(f"byteways-{suite.name}-{host}-{time.strftime('%Y%m%d-%H%M%S')}")
+
+
+def _command_line() -> list[str]:
+    return ["byteways", *sys.argv[1:]]
+
+
+def _say(text: str) -> None:
+    print(text, file=sys.stderr, flush=True)  # noqa: T201 - stderr is progress

@@ -1,0 +1,175 @@
+"""The manifest of a run, `run.json`: what ran, where, on what, and what must be equal for the run to be taken
+up again.
+"""
+
+from __future__ import annotations
+
+import hashlib
+import json
+import os
+import platform
+import secrets
+import sys
+from collections.abc import Iterable, Mapping, Sequence
+from datetime import datetime, timezone
+from pathlib import Path
+from typing import Any
+
+from byteways import __version__
+from byteways.errors import BytewaysError
+from byteways.results.run_folder import FORMAT_VERSION, MANIFEST
+from byteways.settings import recorded_environment
+from byteways.topology.model import Capabilities, Topology
+
+#: Parts of an agent's description that may change while the machine stays the same.
+_VOLATILE = ("memory_bytes",)
+
+
+def now() -> str:
+    """ISO 8601, UTC, milliseconds."""
+    return datetime.now(timezone.utc).isoformat(timespec="milliseconds")
+
+
+def fingerprint(topology: Topology, capabilities: Capabilities, method_version: int) -> dict[str, Any]:
+    """What must be equal for two sets of measurements to belong to one run."""
+    return {
+        "driver": driver_versions(capabilities),
+        "topology": topology_digest(topology.to_json()),
+        "code": __version__,
+        "method_version": method_version,
+    }
+
+
+def driver_versions(capabilities: Capabilities) -> str:
+    """'cuda 12.8 (driver 570.86)' of every vendor runtime in use; 'none' on a machine without a GPU."""
+    versions = {
+        f"{agent['runtime']} {agent['runtime_version']}"
+        for agent in capabilities.agents.values()
+        if agent["runtime"] != "host"
+    }
+    return ", ".join(sorted(versions)) or "none"
+
+
+def topology_digest(topology: Mapping[str, Any]) -> str:
+    """16 hexadecimal digits over agents, switches and links as JSON data; notes and free memory do not
+    count.
+    """
+    agents = [
+        {name: value for name, value in agent.items() if name not in _VOLATILE}
+        for agent in topology["agents"]
+    ]
+    stable = {**topology, "agents": agents, "notes": []}
+    return hashlib.sha256(json.dumps(stable, sort_keys=True).encode()).hexdigest()[:16]
+
+
+def topology_changes(before: Mapping[str, Any], after: Mapping[str, Any]) -> list[str]:
+    """What differs between two topologies, as short phrases; empty when they count as equal."""
+    if topology_digest(before) == topology_digest(after):
+        return []
+    changes: list[str] = []
+    if before["host"] != after["host"]:
+        changes.append(f"host {before['host']} became {after['host']}")
+    old = {agent["name"]: agent for agent in before["agents"]}
+    new = {agent["name"]: agent for agent in after["agents"]}
+    changes += [f"{name} is gone" for name in old if name not in new]
+    changes += [f"{name} is new" for name in new if name not in old]
+    for name in old:
+        if name in new:
+            differing = [
+                key for key in old[name] if key not in _VOLATILE and old[name][key] != new[name].get(key)
+            ]
+            changes += [f"{name}: {key} {old[name][key]} became {new[name].get(key)}" for key in differing]
+    if _as_json(before["links"]) != _as_json(after["links"]) or before["switches"] != after["switches"]:
+        changes.append(f"links ({len(before['links'])} became {len(after['links'])}) or their rates")
+    return changes or ["its description"]
+
+
+def _as_json(value: Any) -> str:
+    return json.dumps(value, sort_keys=True)
+
+
+def build(
+    *,
+    command_line: Sequence[str],
+    suite: Mapping[str, Any],
+    options: Mapping[str, Any],
+    planned: int,
+    topology: Topology,
+    capabilities: Capabilities,
+    libraries: Iterable[Mapping[str, Any]],
+    method_version: int,
+) -> dict[str, Any]:
+    """The manifest of a run that begins now.
+
+    Args:
+        suite: `name`, `title`, `text` (the TOML as read) and `replicates`.
+        options: `only`, `sizes`, `budget_s` and whatever else the plan was made with.
+        planned: Number of records the run will have.
+    """
+    return {
+        "format_version": FORMAT_VERSION,
+        "byteways_version": __version__,
+        "method_version": method_version,
+        "run_id": secrets.token_hex(8),
+        "state": "running",
+        "started_at": now(),
+        "finished_at": None,
+        "wall_s": None,
+        "simulated": False,
+        "command_line": list(command_line),
+        "host": {
+            "name": platform.node(),
+            "kernel": platform.release(),
+            "os": _os_name(),
+            "python": platform.python_version(),
+        },
+        "suite": dict(suite),
+        "options": dict(options),
+        "planned": planned,
+        "topology": topology.to_json(),
+        "capabilities": capabilities.to_json(),
+        "libraries": [dict(library) for library in libraries],
+        "environment": recorded_environment(),
+        "fingerprint": fingerprint(topology, capabilities, method_version),
+    }
+
+
+def finish(manifest: Mapping[str, Any], state: str, wall_s: float) -> dict[str, Any]:
+    """The manifest at the end of a run or of a part of it: `state` is `complete` or `interrupted`.
+
+    Args:
+        wall_s: Seconds of this part; added to those of earlier parts.
+    """
+    return {
+        **manifest,
+        "state": state,
+        "finished_at": now(),
+        "wall_s": round((manifest.get("wall_s") or 0.0) + wall_s, 3),
+    }
+
+
+def write(folder: Path, manifest: Mapping[str, Any]) -> None:
+    """Puts the manifest in place, whole or not at all.
+
+    Raises:
+        BytewaysError: The folder cannot be written; the manifest that was there is still there.
+    """
+    path = folder / MANIFEST
+    draft = folder / f".{MANIFEST}.{os.getpid()}"
+    try:
+        with draft.open("w", encoding="utf-8") as file:
+            json.dump(manifest, file, indent=1, allow_nan=False)
+            file.write("\n")
+            file.flush()
+            os.fsync(file.fileno())
+        draft.replace(path)
+    except OSError as error:
+        draft.unlink(missing_ok=True)
+        raise BytewaysError(f"cannot write {path}", cause=error.strerror, hint="free some space") from error
+
+
+def _os_name() -> str:
+    try:
+        return platform.freedesktop_os_release().get("PRETTY_NAME", sys.platform)
+    except OSError:
+        return sys.platform

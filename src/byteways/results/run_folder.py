@@ -1,0 +1,128 @@
+"""A run as it lies on disk, opened for reading: manifest, topology, records.
+
+Tolerant where a run may have been cut short: a last line that is incomplete is counted, a damaged line in the
+middle is counted and named, and everything else is still there.
+"""
+
+from __future__ import annotations
+
+import json
+from dataclasses import dataclass, field
+from functools import cached_property
+from pathlib import Path
+from typing import Any
+
+from byteways.errors import BytewaysError
+from byteways.results.record import STATUSES, Record
+from byteways.topology.model import Topology
+
+MANIFEST = "run.json"
+JOURNAL = "measurements.jsonl"
+REPORT = "report.html"
+LOG = "workers.log"
+
+FORMAT_VERSION = 1
+
+
+@dataclass(frozen=True)
+class JournalText:
+    """What is in a journal: the records, and which lines are none."""
+
+    records: list[Record] = field(default_factory=list)
+    damaged: list[int] = field(default_factory=list)  # line numbers from 1
+    unfinished_bytes: int = 0  # length of a last line that was cut off
+    finished_bytes: int = 0  # length up to there
+
+
+def parse_line(line: bytes) -> Record:
+    """One line of a journal. Raises ValueError when it is no record."""
+    try:
+        record = Record.from_json(json.loads(line))
+    except (TypeError, KeyError, AttributeError, RecursionError) as error:
+        raise ValueError(f"not a record: {error}") from error
+    if (
+        record.status not in STATUSES
+        or not isinstance(record.case_id, str)
+        or not isinstance(record.replicate, int)
+    ):
+        raise ValueError("not a record: status, case_id or replicate are wrong")
+    return record
+
+
+def read_journal(path: Path) -> JournalText:
+    """Reads a journal, whatever state it is in; a file that is not there is empty."""
+    try:
+        content = path.read_bytes()
+    except FileNotFoundError:
+        return JournalText()
+    finished = content.rfind(b"\n") + 1
+    records: list[Record] = []
+    damaged: list[int] = []
+    for number, line in enumerate(content[:finished].splitlines(), start=1):
+        try:
+            records.append(parse_line(line))
+        except ValueError:
+            damaged.append(number)
+    return JournalText(records, damaged, len(content) - finished, finished)
+
+
+def read_manifest(folder: Path) -> dict[str, Any]:
+    """The manifest of a run folder.
+
+    Raises:
+        BytewaysError: There is none, it is damaged, or a newer byteways wrote it.
+    """
+    path = folder / MANIFEST
+    hint = "name the folder that `byteways run` made"
+    try:
+        manifest = json.loads(path.read_bytes())
+    except OSError as error:
+        raise BytewaysError(
+            f"{folder} is no run folder", cause=f"{path}: {error.strerror}", hint=hint
+        ) from error
+    except ValueError as error:
+        raise BytewaysError(f"{path} is damaged", cause=str(error), hint=hint) from error
+    if not isinstance(manifest, dict) or "format_version" not in manifest:
+        raise BytewaysError(f"{path} is damaged", cause="no format_version", hint=hint)
+    if manifest["format_version"] != FORMAT_VERSION:
+        raise BytewaysError(
+            f"{folder} has format {manifest['format_version']}, this byteways reads {FORMAT_VERSION}",
+            hint="read it with the version of byteways that wrote it",
+        )
+    return manifest
+
+
+class RunFolder:
+    """A run, read from its folder when asked for.
+
+    Args:
+        path: The folder that `byteways run` made.
+
+    Raises:
+        BytewaysError: It is none (no or damaged manifest).
+    """
+
+    def __init__(self, path: Path | str) -> None:
+        self.path = Path(path)
+        self.manifest = read_manifest(self.path)
+
+    @cached_property
+    def topology(self) -> Topology:
+        try:
+            return Topology.from_json(self.manifest["topology"])
+        except (KeyError, TypeError) as error:
+            raise BytewaysError(f"{self.path / MANIFEST} is damaged", cause=f"topology: {error!r}") from error
+
+    @cached_property
+    def journal(self) -> JournalText:
+        return read_journal(self.path / JOURNAL)
+
+    @property
+    def records(self) -> list[Record]:
+        """In the order in which they were measured."""
+        return self.journal.records
+
+    @property
+    def damaged_lines(self) -> int:
+        """Lines that are no record, a last one that was cut off included."""
+        return len(self.journal.damaged) + (1 if self.journal.unfinished_bytes else 0)

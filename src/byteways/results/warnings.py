@@ -1,0 +1,36 @@
+"""The one table of warnings: what each id means and what to do about it.
+
+A warning never hides a figure: it stands beside it with what was observed and what was required.
+"""
+
+from __future__ import annotations
+
+from byteways.results.record import Warning
+
+#: id -> what it means and what to do, as printed after observed and required.
+ADVICE = {
+    "noisy": "The interval of the median is wider than wanted: "
+    "give it more time (--budget) or quieten the machine.",
+    "drift": "The first and the second half of the samples differ: "
+    "look for clocks settling or other work on the machine.",
+    "bimodal": "The samples fall into two groups, so the median stands for neither: look at samples_ns.",
+    "correlated": "Neighbouring samples depend on each other, so the interval covers less than 95 %: "
+    "give it more time (--budget) or repeat the run.",
+    "ungated": "The gate was opened by its watchdog or not used, so launch cost may be in the figure.",
+    "serialised": "Flows that should overlap ran one after another: compare window_ns with whole_ns.",
+    "placement": "Pages are not where they were asked for: free memory on that NUMA domain, "
+    "or look at the limits of numactl and cpuset.",
+    "throttled": "The GPU held its clocks back: look at power and cooling (nvidia-smi -q -d PERFORMANCE).",
+    "clock-drop": "A clock was lower after the case than before it: look at power and cooling, then repeat.",
+    "pcie-replays": "PCIe packets were sent again while this was measured: "
+    "reseat the card or cable, and watch the counter.",
+    "link-errors": "Error counters of GPU links rose while this was measured: "
+    "run the vendor's link diagnostics.",
+    "unexpected-path": "Link counters do not match the bytes of the case: "
+    "they went another way than the topology says.",
+}
+
+
+def make(id: str, observed: float | str | None, required: float | str | None) -> Warning:
+    """A warning with its advice. An id that the table does not know keeps its figures and says so."""
+    return Warning(id, observed, required, ADVICE.get(id, "No advice is known for this warning."))

@@ -1,0 +1,99 @@
+"""Buffers kept from case to case: allocating, touching and registering a GiB takes longer than measuring with
+it.
+"""
+
+from __future__ import annotations
+
+from collections import Counter, OrderedDict
+from collections.abc import Callable, Mapping
+from types import ModuleType
+from typing import TYPE_CHECKING
+
+from byteways.plan.case import Buffer as PlannedBuffer
+from byteways.plan.case import Case
+from byteways.plan.footprint import flow_buffer_bytes
+
+if TYPE_CHECKING:
+    from byteways._core import Buffer, Session
+
+#: Part of an agent's memory that kept buffers may take together.
+KEPT_PART = 0.5
+
+Key = tuple[PlannedBuffer, str, int]
+
+
+class Arena:
+    """Allocates buffers and hands them out again while their size is right.
+
+    Args:
+        core: The native module, for its exceptions.
+        session: Allocates.
+        memory_bytes: Memory of each agent; 0 or missing: no limit but the allocator's own.
+    """
+
+    def __init__(self, core: ModuleType, session: Session, memory_bytes: Mapping[str, int]) -> None:
+        self._core = core
+        self._session = session
+        self._memory_bytes = memory_bytes
+        self._buffers: OrderedDict[Key, Buffer] = OrderedDict()  # least recently used first
+
+    def clear(self) -> None:
+        self._buffers.clear()
+
+    def take(self, case: Case, cache_bytes: Callable[[str], int]) -> list[tuple[Buffer, Buffer]]:
+        """Source and destination of every flow; a chase gets one buffer for both.
+
+        No two flows share a buffer, so that none finds the other's data in a cache.
+
+        Args:
+            cache_bytes: Last-level cache of an agent, in bytes.
+
+        Raises:
+            OutOfMemoryError: Not even with nothing else kept.
+        """
+        used: Counter[tuple[PlannedBuffer, str]] = Counter()
+        keys: list[tuple[Key, int]] = []
+        for flow in case.flows:
+            sides = [("walked", flow.source)] if case.interface == "chase" else []
+            sides = sides or [("source", flow.source), ("destination", flow.destination)]
+            wanted = flow_buffer_bytes(case, flow, cache_bytes)
+            for role, buffer in sides:
+                keys.append(((buffer, role, used[buffer, role]), wanted))
+                used[buffer, role] += 1
+        try:
+            taken = [self._take(key, wanted, keys) for key, wanted in keys]
+        except self._core.OutOfMemoryError:
+            self.clear()
+            taken = [self._take(key, wanted, keys) for key, wanted in keys]
+        if case.interface == "chase":
+            return [(buffer, buffer) for buffer in taken]
+        return [(taken[index], taken[index + 1]) for index in range(0, len(taken), 2)]
+
+    def _take(self, key: Key, wanted: int, needed: list[tuple[Key, int]]) -> Buffer:
+        """The kept buffer when it has just this size (a larger one would rotate over more), else a new
+        one.
+        """
+        kept = self._buffers.get(key)
+        if kept is not None and kept.bytes == wanted:
+            self._buffers.move_to_end(key)
+            return kept
+        self._buffers.pop(key, None)
+        planned = key[0]
+        self._make_room(planned.agent, wanted, {key for key, _ in needed})
+        made = self._session.allocate(
+            planned.agent, planned.memory, wanted, planned.first_touch or planned.agent
+        )
+        self._buffers[key] = made
+        return made
+
+    def _make_room(self, agent: str, wanted: int, needed: set[Key]) -> None:
+        """Drops what was not used for longest until the new buffer fits the agent's share."""
+        limit = self._memory_bytes.get(agent) or 0
+        if limit <= 0:
+            return
+        for key in list(self._buffers):
+            held = sum(buffer.bytes for kept, buffer in self._buffers.items() if kept[0].agent == agent)
+            if held + wanted <= KEPT_PART * limit:
+                return
+            if key[0].agent == agent and key not in needed:
+                del self._buffers[key]

@@ -1,0 +1,104 @@
+"""What the runtimes of this machine offer, found by asking and trying: the worker's answer to `probe`."""
+
+from __future__ import annotations
+
+from types import ModuleType
+from typing import TYPE_CHECKING, Any
+
+from byteways.plan.case import CATEGORY, MEMORIES
+from byteways.run.host_memory import host_memory_bytes
+
+if TYPE_CHECKING:
+    from byteways._core import Agent, Session
+
+#: Kernels that an interface needs on its executor; none: the runtime itself does it.
+_GPU_KERNELS: dict[str, tuple[str, ...]] = {
+    "copy": (),
+    "kernel": ("copy",),
+    "kernel-bulk": ("copy_bulk",),
+    "chase": ("chase_build", "chase"),
+}
+_HOST_KERNELS: dict[str, tuple[str, ...]] = {
+    "memcpy": ("memcpy",),
+    "memcpy-mt": ("memcpy",),
+    "memcpy-stream": ("memcpy_stream",),
+    "chase": ("chase_build", "chase"),
+}
+
+_AGENT_FIELDS = (
+    "agent",
+    "runtime",
+    "runtime_version",
+    "name",
+    "uuid",
+    "pci_address",
+    "architecture",
+    "numa_domain",
+    "multiprocessors",
+    "memory_bytes",
+    "last_level_cache_bytes",
+    "memory_bytes_per_s",
+    "copy_engines",
+    "pageable_access",
+)
+_LIBRARY_FIELDS = ("library", "usable", "path", "found_by", "version", "searched", "reason", "hint")
+_MISSING_FIELDS = ("name", "introduced_in", "required")
+
+
+def describe(core: ModuleType, session: Session) -> dict[str, Any]:
+    """`capabilities` (fields of topology.model.Capabilities), `libraries` and `method_version` as JSON
+    data.
+    """
+    agents = session.agents
+    return {
+        "capabilities": {
+            "agents": {agent.agent: _fields(agent, _AGENT_FIELDS) for agent in agents},
+            "memory": {
+                agent.agent: {memory: _offer(session.offers(agent.agent, memory)) for memory in MEMORIES}
+                for agent in agents
+            },
+            "interface": {agent.agent: _interfaces(session, agent) for agent in agents},
+            "peer": _peers(session, [agent.agent for agent in agents if agent.runtime != "host"]),
+            "pageable_access": {agent.agent: agent.pageable_access for agent in agents},
+            "host_memory_bytes": host_memory_bytes(),
+        },
+        "libraries": [_library(report) for report in session.libraries],
+        "method_version": core.METHOD_VERSION,
+    }
+
+
+def _interfaces(session: Session, agent: Agent) -> dict[str, Any]:
+    """What the agent can execute, by interface."""
+    on_host = agent.runtime == "host"
+    kernels = _HOST_KERNELS if on_host else _GPU_KERNELS
+    offers = {}
+    for interface in CATEGORY:
+        if interface not in kernels:
+            reason = f"{interface} is executed by a {'GPU' if on_host else 'CPU'}"
+            offers[interface] = {"available": False, "reason": reason}
+            continue
+        answers = [_offer(session.offers_kernel(agent.agent, kernel)) for kernel in kernels[interface]]
+        refused = [answer for answer in answers if not answer["available"]]
+        offers[interface] = refused[0] if refused else {"available": True, "reason": ""}
+    return offers
+
+
+def _peers(session: Session, gpus: list[str]) -> dict[str, dict[str, Any]]:
+    """Peer access of every ordered pair, proved by a verified write."""
+    return {
+        executor: {owner: _offer(session.prove_peer(executor, owner)) for owner in gpus if owner != executor}
+        for executor in gpus
+    }
+
+
+def _offer(availability: Any) -> dict[str, Any]:
+    return _fields(availability, ("available", "reason"))
+
+
+def _library(report: Any) -> dict[str, Any]:
+    missing = [_fields(function, _MISSING_FIELDS) for function in report.missing]
+    return {**_fields(report, _LIBRARY_FIELDS), "missing": missing}
+
+
+def _fields(thing: Any, names: tuple[str, ...]) -> dict[str, Any]:
+    return {name: getattr(thing, name) for name in names}

@@ -1,0 +1,198 @@
+"""Runs a plan: a worker per process environment, a record per case, whatever the workers do.
+
+The conductor never opens a GPU and never loads the native core, so nothing a driver does can take it down. A
+worker that dies, hangs or talks nonsense costs the case in hand; a fresh one goes on.
+"""
+
+from __future__ import annotations
+
+import time
+from collections import Counter
+from collections.abc import Callable, Sequence
+from datetime import datetime, timezone
+from pathlib import Path
+from typing import Protocol
+
+from byteways.plan.case import PlannedCase
+from byteways.results.record import Record
+from byteways.results.run_folder import LOG
+from byteways.run.journal import Journal
+from byteways.run.pace import Pace
+from byteways.run.process import WorkerLost, WorkerProcess
+from byteways.run.recording import measured, unmeasured
+from byteways.topology.model import Topology
+
+#: After this many workers lost on one executor, the rest of its cases are skipped: it is broken, and each
+#: loss costs a deadline.
+LOSSES_PER_AGENT = 3
+
+
+class Interrupted(Exception):  # noqa: N818 - a state, not a mistake
+    """Asked to end early (Ctrl-C, SIGTERM); everything recorded so far is on disk."""
+
+
+class Observer(Protocol):
+    """Who watches a run: the progress display, or a test."""
+
+    def began(self, planned: PlannedCase, position: int, time_left_s: float) -> None: ...
+    def ended(self, record: Record) -> None: ...
+    def tick(self) -> None:
+        """Called about four times a second while a case runs. Raises Interrupted to end the run."""
+
+
+def deadline_s(planned: PlannedCase, first: bool) -> float:
+    """Seconds after which a worker is taken to hang: generous, because a false alarm costs a good
+    measurement.
+
+    Allocation, filling and checking are taken at 100 MB/s, slower than any healthy machine; a worker's first
+    case opens the runtimes and compiles kernels.
+    """
+    moved = 2 * sum(planned.case.size_bytes for _ in planned.case.flows)
+    return 20.0 + 10.0 * planned.budget_s + moved / 100e6 + (60.0 if first else 0.0)
+
+
+class Conductor:
+    """Measures planned cases one after another and journals each.
+
+    Args:
+        journal: Open journal of the run folder.
+        topology: For peaks.
+        method_version: Of the native core, as the probe told.
+        observer: Told about every case; its tick() may raise Interrupted.
+        total_s: Wall time given to the plan, None: as long as it takes.
+        command: Worker program, see WorkerProcess.
+        deadline: Seconds a case may take, see deadline_s.
+        worker: A worker that is already running with no environment of its own, to be used first.
+    """
+
+    def __init__(
+        self,
+        journal: Journal,
+        topology: Topology,
+        method_version: int,
+        observer: Observer,
+        *,
+        total_s: float | None = None,
+        command: Sequence[str] | None = None,
+        deadline: Callable[[PlannedCase, bool], float] = deadline_s,
+        worker: WorkerProcess | None = None,
+    ) -> None:
+        self._journal = journal
+        self._topology = topology
+        self._method_version = method_version
+        self._observer = observer
+        self._total_s = total_s
+        self._command = command
+        self._deadline = deadline
+        self._log: Path = journal.folder / LOG
+        self._worker = worker
+        self._environment: dict[str, str] = {}
+        self._replicate: int | None = None  # of the worker's last case; None: it has measured nothing yet
+        self._losses: Counter[str] = Counter()
+        self._last_loss: dict[str, str] = {}
+
+    def kill_at_once(self) -> None:
+        """For a process that is about to leave without waiting for anything."""
+        if self._worker is not None:
+            self._worker.kill_at_once()
+
+    def run(self, plan: Sequence[PlannedCase]) -> None:
+        """Measures the plan, in its order.
+
+        Raises:
+            Interrupted: The observer asked for an end; the case in hand has no record.
+            BytewaysError: The journal cannot be written.
+        """
+        began = time.monotonic()
+        pace = Pace((planned.budget_s for planned in plan if planned.reason is None), self._total_s)
+        try:
+            for position, planned in enumerate(plan):
+                self._observer.began(planned, position, pace.time_left_s)
+                budget_s = pace.budget_s(planned.budget_s, time.monotonic() - began)
+                started = time.monotonic()
+                record = self._one(planned, budget_s, key=position + 1)
+                self._journal.append(record)
+                if planned.reason is None:
+                    pace.done(planned.budget_s, budget_s, time.monotonic() - started)
+                self._observer.ended(record)
+            self._let_go()
+        finally:
+            if self._worker is not None:
+                self._worker.kill()
+                self._worker = None
+
+    def _one(self, planned: PlannedCase, budget_s: float, key: int) -> Record:
+        """Measures one case, or says why not."""
+        reason = planned.reason or self._given_up(planned)
+        if reason is not None:
+            return unmeasured(planned, self._method_version, "skipped", reason)
+        started_at = datetime.now(timezone.utc).isoformat(timespec="milliseconds")
+        began = time.monotonic()
+        pid: int | None = None
+        try:
+            worker = self._worker_for(planned)
+            pid = worker.pid
+            first = self._replicate is None
+            request = {
+                "do": "measure",
+                "case": planned.case.identity(),
+                "budget_s": budget_s,
+                "precision": planned.precision,
+                "key": key,
+                "fresh": not first and self._replicate != planned.replicate,
+            }
+            self._replicate = planned.replicate
+            answer = worker.ask(request, self._deadline(planned, first))
+            happened = {"started_at": started_at, "wall_s": round(time.monotonic() - began, 6), "worker": pid}
+            try:
+                record = measured(
+                    planned, answer["outcome"], self._method_version, self._topology, **happened
+                )
+            except (ValueError, KeyError, TypeError, AttributeError) as error:
+                raise WorkerLost(f"worker sent an outcome that is none: {error}") from error
+        except WorkerLost as loss:
+            self._lose(planned, loss.reason)
+            wall_s = round(time.monotonic() - began, 6)
+            return unmeasured(
+                planned,
+                self._method_version,
+                loss.status,
+                loss.reason,
+                started_at=started_at,
+                wall_s=wall_s,
+                worker=pid,
+            )
+        if answer.get("leaving"):
+            self._lose(planned, record.reason or "the worker left")
+        return record
+
+    def _worker_for(self, planned: PlannedCase) -> WorkerProcess:
+        """The running worker when it has the case's environment, else a fresh one."""
+        environment = dict(planned.case.environment)
+        if self._worker is not None and self._environment != environment:
+            self._let_go()
+        if self._worker is None:
+            self._worker = WorkerProcess(self._log, environment, self._command, self._observer.tick)
+            self._environment = environment
+            self._replicate = None
+        return self._worker
+
+    def _let_go(self) -> None:
+        if self._worker is not None:
+            self._worker.stop()
+            self._worker = None
+
+    def _lose(self, planned: PlannedCase, reason: str) -> None:
+        if self._worker is not None:
+            self._worker.kill()
+            self._worker = None
+        for agent in planned.case.executors:
+            self._losses[agent] += 1
+            self._last_loss[agent] = reason
+
+    def _given_up(self, planned: PlannedCase) -> str | None:
+        for agent in planned.case.executors:
+            if self._losses[agent] >= LOSSES_PER_AGENT:
+                lost = self._losses[agent]
+                return f"{lost} workers were lost on {agent}, the last one: {self._last_loss[agent]}"
+        return None

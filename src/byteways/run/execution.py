@@ -1,0 +1,354 @@
+"""A run from its folder's point of view: begun or taken up again, measured, and finished, whatever happens
+between.
+"""
+
+from __future__ import annotations
+
+import time
+from collections.abc import Callable, Mapping, Sequence
+from dataclasses import dataclass, field, replace
+from pathlib import Path
+from typing import Any
+
+from byteways.errors import BytewaysError
+from byteways.plan.case import PlannedCase
+from byteways.plan.planner import plan
+from byteways.plan.suite import Suite, parse
+from byteways.results import manifest as manifests
+from byteways.results.run_folder import JOURNAL, LOG, MANIFEST, read_manifest
+from byteways.run.conductor import Conductor, Interrupted, Observer
+from byteways.run.journal import Journal
+from byteways.run.probe import Probe, lost_probe, probe, probe_with
+from byteways.run.process import WorkerLost, WorkerProcess
+from byteways.topology import discover
+from byteways.topology.model import Topology
+
+#: Of the run's budget, kept for the report and for closing the runtimes.
+RESERVE_S = 3.0
+
+
+@dataclass(frozen=True)
+class Options:
+    """What a user asked of a plan, beside the suite. Kept in the manifest, so that it can be made again."""
+
+    only: tuple[str, ...] = ()
+    sizes: str | None = None
+    budget_s: float | None = None  # None: the suite's own
+    replicates: int | None = None
+    precision: float | None = None
+
+    def to_json(self) -> dict[str, Any]:
+        return {
+            "only": [*self.only],
+            "sizes": self.sizes,
+            "budget_s": self.budget_s,
+            "replicates": self.replicates,
+            "precision": self.precision,
+        }
+
+    @classmethod
+    def from_json(cls, data: Mapping[str, Any]) -> Options:
+        return cls(**{**data, "only": tuple(data.get("only", ()))})
+
+    def applied(self, suite: Suite) -> Suite:
+        """The suite with replicates and precision as asked."""
+        if self.replicates is not None:
+            suite = replace(suite, replicates=self.replicates)
+        if self.precision is not None:
+            sweeps = tuple(replace(sweep, precision=self.precision) for sweep in suite.sweeps)
+            suite = replace(suite, precision=self.precision, sweeps=sweeps)
+        return suite
+
+
+@dataclass
+class Execution:
+    """A run that is ready to be measured: folder locked, machine probed, plan made, manifest written."""
+
+    folder: Path
+    journal: Journal
+    manifest: dict[str, Any]
+    topology: Topology
+    method_version: int
+    planned: list[PlannedCase]  # all of it
+    remaining: list[PlannedCase]  # without a record
+    budget_s: float | None
+    started: float  # monotonic seconds
+    command: Sequence[str] | None = None
+    worker: WorkerProcess | None = None
+    state: str = field(default="running")
+
+    def measure(self, observer: Observer, on_start: Callable[[Conductor], None] = lambda _: None) -> None:
+        """Measures what remains; afterwards `state` is `complete` or `interrupted` and the manifest says so.
+
+        Args:
+            on_start: Given the conductor before it begins.
+
+        Raises:
+            BytewaysError: The journal cannot be written; everything before that is kept.
+        """
+        if not self.remaining and self.manifest["state"] == "complete":
+            self.state = "complete"
+            return
+        total_s = None
+        if self.budget_s is not None:
+            part = _seconds(self.remaining) / max(_seconds(self.planned), 1e-9)
+            total_s = max(1.0, part * self.budget_s - RESERVE_S - (time.monotonic() - self.started))
+        conductor = Conductor(
+            self.journal,
+            self.topology,
+            self.method_version,
+            observer,
+            total_s=total_s,
+            command=self.command,
+            worker=self.worker,
+        )
+        self.worker = None  # the conductor's from here on
+        on_start(conductor)
+        self.state = "interrupted"
+        try:
+            conductor.run(self.remaining)
+            self.state = "complete"
+        except Interrupted:
+            pass
+        self.journal.sync()
+        wall_s = time.monotonic() - self.started
+        self.manifest = manifests.finish(self.manifest, self.state, wall_s)
+        manifests.write(self.folder, self.manifest)
+
+    def close(self) -> None:
+        """Lets go of worker and folder, if they are still held."""
+        if self.worker is not None:
+            self.worker.stop()
+            self.worker = None
+        self.journal.close()
+
+
+def _seconds(plan: Sequence[PlannedCase]) -> float:
+    return sum(planned.budget_s for planned in plan if planned.reason is None)
+
+
+def check_new_folder(folder: Path) -> None:
+    """Makes sure that a new run may use the folder, which need not exist.
+
+    Raises:
+        BytewaysError: It holds something, is a file, or cannot be read.
+    """
+    try:
+        occupied = folder.exists() and any(folder.iterdir())
+        is_run = (folder / MANIFEST).exists()
+    except OSError as error:
+        raise _no_folder(folder, error) from error
+    if occupied:
+        hint = f"byteways run --resume {folder}, or another --out" if is_run else "choose another --out"
+        raise BytewaysError(f"{folder} is not empty", hint=hint)
+
+
+def _no_folder(folder: Path, error: OSError) -> BytewaysError:
+    return BytewaysError(
+        f"cannot use the run folder {folder}", cause=error.strerror, hint="choose another --out"
+    )
+
+
+def dry_plan(suite: Suite, options: Options, command: Sequence[str] | None = None) -> list[PlannedCase]:
+    """The plan that a run would have. Raises BytewaysError when the machine cannot be probed."""
+    probed = probe(command)
+    return _plan(options.applied(suite), discover(probed.capabilities.agents), probed, options)
+
+
+def begin(
+    suite: Suite,
+    options: Options,
+    folder: Path,
+    command_line: Sequence[str],
+    tick: Callable[[], None],
+    command: Sequence[str] | None = None,
+) -> Execution:
+    """Starts a new run in a new folder.
+
+    Args:
+        tick: Called while waiting for the probe; may raise Interrupted.
+
+    Raises:
+        BytewaysError: The folder is taken, the machine cannot be probed, or there is nothing to measure.
+        Interrupted: From `tick`; the folder is as it was before.
+    """
+    started = time.monotonic()
+    existed = folder.is_dir()
+    check_new_folder(folder)
+    try:
+        folder.mkdir(parents=True, exist_ok=True)
+    except OSError as error:
+        raise _no_folder(folder, error) from error
+    journal = Journal(folder)
+    if (
+        journal.read().finished_bytes or (folder / MANIFEST).exists()
+    ):  # it began and ended since the look above
+        journal.close()
+        raise BytewaysError(f"another run has just used {folder}", hint="choose another --out")
+    worker: WorkerProcess | None = None
+    try:
+        worker, probed = _probed(folder, tick, command)
+        topology = discover(probed.capabilities.agents)
+        tick()
+        applied = options.applied(suite)
+        planned = _plan(applied, topology, probed, options)
+        if not planned:
+            raise BytewaysError(
+                "nothing to measure: no case matches", hint="byteways run --dry-run shows the plan"
+            )
+        manifest = manifests.build(
+            command_line=command_line,
+            suite=_suite_json(applied),
+            options=options.to_json(),
+            planned=len(planned),
+            topology=topology,
+            capabilities=probed.capabilities,
+            libraries=probed.libraries,
+            method_version=probed.method_version,
+        )
+        manifests.write(folder, manifest)
+    except BaseException:
+        if worker is not None:
+            worker.kill()
+        journal.close()
+        _remove(folder, existed)
+        raise
+    budget_s = options.budget_s if options.budget_s is not None else suite.budget_s
+    return Execution(
+        folder,
+        journal,
+        manifest,
+        topology,
+        probed.method_version,
+        planned,
+        planned,
+        budget_s,
+        started,
+        command,
+        worker,
+    )
+
+
+def take_up(
+    folder: Path,
+    tick: Callable[[], None],
+    suite: Suite | None = None,
+    command: Sequence[str] | None = None,
+) -> Execution:
+    """Takes up a run that was cut short: only cases without a record remain.
+
+    Args:
+        suite: The suite the user named beside --resume, if any; must be the run's.
+
+    Raises:
+        BytewaysError: It is no run, another process has it, or machine, code or suite are not what they were.
+    """
+    started = time.monotonic()
+    manifest = read_manifest(folder)
+    if suite is not None and suite.text != manifest["suite"]["text"]:
+        raise _changed(folder, [f"suite: '{suite.name}' is not the text the run was started with"])
+    options = Options.from_json(manifest["options"])
+    journal = Journal(folder)
+    worker: WorkerProcess | None = None
+    try:
+        recorded = journal.repair()
+        worker, probed = _probed(folder, tick, command)
+        topology = discover(probed.capabilities.agents)
+        if changes := _changes(manifest, topology, probed):
+            raise _changed(folder, changes)
+        own = options.applied(parse(manifest["suite"]["text"], file=f"{folder / MANIFEST} (suite)"))
+        planned = _plan(own, topology, probed, options)
+        done = {(record.case_id, record.replicate) for record in recorded.records}
+        unknown = done - {case.key for case in planned}
+        if len(planned) != manifest["planned"] or unknown:
+            counts = (
+                f"{manifest['planned']} cases became {len(planned)}, {len(unknown)} records belong to none"
+            )
+            raise _changed(folder, [f"plan: {counts}"])
+        remaining = [case for case in planned if case.key not in done]
+        if remaining:
+            manifest = {**manifest, "state": "running"}
+            manifests.write(folder, manifest)
+    except BaseException:
+        if worker is not None:
+            worker.kill()
+        journal.close()
+        raise
+    budget_s = options.budget_s if options.budget_s is not None else own.budget_s
+    return Execution(
+        folder,
+        journal,
+        manifest,
+        topology,
+        probed.method_version,
+        planned,
+        remaining,
+        budget_s,
+        started,
+        command,
+        worker,
+    )
+
+
+def _plan(suite: Suite, topology: Topology, probed: Probe, options: Options) -> list[PlannedCase]:
+    return plan(
+        suite,
+        topology,
+        probed.capabilities,
+        only=options.only,
+        sizes=options.sizes,
+        budget_s=options.budget_s,
+    )
+
+
+def _probed(
+    folder: Path, tick: Callable[[], None], command: Sequence[str] | None
+) -> tuple[WorkerProcess, Probe]:
+    """A worker that has probed the machine and goes on to measure."""
+    worker: WorkerProcess | None = None
+    try:
+        worker = WorkerProcess(folder / LOG, command=command, tick=tick)
+        return worker, probe_with(worker)
+    except WorkerLost as loss:
+        if worker is not None:
+            worker.kill()
+        raise lost_probe(loss) from loss
+    except BaseException:
+        if worker is not None:
+            worker.kill()
+        raise
+
+
+def _suite_json(suite: Suite) -> dict[str, Any]:
+    return {"name": suite.name, "title": suite.title, "text": suite.text, "replicates": suite.replicates}
+
+
+def _changes(manifest: Mapping[str, Any], topology: Topology, probed: Probe) -> list[str]:
+    """What is not as it was when the run began, each as 'what: old became new'."""
+    before = manifest["fingerprint"]
+    after = manifests.fingerprint(topology, probed.capabilities, probed.method_version)
+    changes = [
+        f"{name}: {before[name]} became {after[name]}"
+        for name in ("driver", "code", "method_version")
+        if before[name] != after[name]
+    ]
+    if before["topology"] != after["topology"]:
+        parts = manifests.topology_changes(manifest["topology"], topology.to_json())
+        changes.append(f"topology: {'; '.join(parts)}")
+    return changes
+
+
+def _changed(folder: Path, changes: Sequence[str]) -> BytewaysError:
+    return BytewaysError(
+        f"{folder} cannot be taken up: its figures would not belong together",
+        cause="; ".join(changes),
+        hint="start a new run: byteways run",
+    )
+
+
+def _remove(folder: Path, existed: bool) -> None:
+    """Takes away what a run left that never began."""
+    for name in (JOURNAL, LOG):
+        (folder / name).unlink(missing_ok=True)
+    if not existed:
+        folder.rmdir()

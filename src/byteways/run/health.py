@@ -1,0 +1,173 @@
+"""The state of GPUs before and after a case: clocks, power, errors, link counters. A change is a warning on
+the case.
+
+Read between cases, never while one is timed. byteways changes no setting.
+"""
+
+from __future__ import annotations
+
+import contextlib
+from collections.abc import Mapping, Sequence
+from dataclasses import dataclass, field
+from types import ModuleType
+from typing import TYPE_CHECKING, Any
+
+from byteways.plan.case import Case
+from byteways.results import warnings
+from byteways.results.record import Warning
+
+if TYPE_CHECKING:
+    from byteways._core import Nvml, NvmlHealth
+
+#: Reasons (nvmlClocksEventReasons) that mean that a GPU could not run as fast as it should.
+THROTTLE_REASONS = {
+    0x04: "power cap",
+    0x08: "hardware slowdown",
+    0x20: "software thermal slowdown",
+    0x40: "hardware thermal slowdown",
+    0x80: "power brake",
+}
+#: A memory clock never drops on its own under load; 2 % is above the rounding of what NVML tells.
+CLOCK_DROP = 0.02
+#: Counted by links in packets with data alone, so that a case's bytes are a lower bound; 10 % for counters
+#: that are brought up to date late.
+LEAST_COUNTED = 0.9
+#: What a link must carry at least before its counters are judged: below, other traffic decides.
+LEAST_BYTES = 64 << 20
+
+_KEPT = (
+    "sm_clock_mhz",
+    "memory_clock_mhz",
+    "temperature_c",
+    "power_mw",
+    "throttle_reasons",
+    "pcie_replays",
+    "nvlink_errors",
+)
+
+
+@dataclass
+class Changes:
+    """What happened to the GPUs of a case while it was measured."""
+
+    health: dict[str, Any] = field(default_factory=dict)
+    warnings: list[Warning] = field(default_factory=list)
+    link_bytes: dict[str, Any] | None = None
+
+
+class HealthMonitor:
+    """Reads the health of GPUs by agent name; on a machine that tells nothing, every answer is empty.
+
+    Args:
+        core: The native module.
+        uuids: UUID of each GPU agent.
+    """
+
+    def __init__(self, core: ModuleType, uuids: Mapping[str, str]) -> None:
+        self._core = core
+        self._uuids = uuids
+        self._management: Nvml | None = None
+        if uuids:
+            with contextlib.suppress(core.Error):
+                management = core.Nvml()
+                self._management = management if management.report.usable else None
+
+    def read(self, agents: Sequence[str]) -> dict[str, NvmlHealth]:
+        """By agent; without those that do not answer."""
+        readings: dict[str, NvmlHealth] = {}
+        if self._management is not None:
+            for agent in agents:
+                if agent in self._uuids:
+                    with contextlib.suppress(self._core.Error):
+                        readings[agent] = self._management.health(self._uuids[agent])
+        return readings
+
+    @staticmethod
+    def compare(
+        case: Case, before: Mapping[str, NvmlHealth], after: Mapping[str, NvmlHealth], least_operations: int
+    ) -> Changes:
+        """Readings, warnings and link counters of a case.
+
+        Args:
+            least_operations: Operations that each flow has done at least.
+        """
+        changes = Changes()
+        for agent in after:
+            if agent not in before:
+                continue
+            old, new = before[agent], after[agent]
+            changes.health[agent] = {"before": _reading(old), "after": _reading(new)}
+            changes.warnings += _clock_warnings(old, new) + _error_warnings(old, new)
+        changes.link_bytes = _link_bytes(case, before, after, least_operations)
+        if changes.link_bytes:
+            for entry in changes.link_bytes.values():
+                if entry["counted"] < LEAST_COUNTED * entry["expected_at_least"]:
+                    changes.warnings.append(
+                        warnings.make("unexpected-path", entry["counted"], entry["expected_at_least"])
+                    )
+        return changes
+
+
+def agents_of(case: Case) -> list[str]:
+    """Every agent that a case uses."""
+    names = [
+        name for flow in case.flows for name in (flow.source.agent, flow.destination.agent, flow.executor)
+    ]
+    return list(dict.fromkeys(names))
+
+
+def throttle_names(reasons: int) -> str:
+    """'power cap, hardware slowdown' or '' when nothing holds the GPU back."""
+    return ", ".join(name for bit, name in THROTTLE_REASONS.items() if reasons & bit)
+
+
+def _reading(health: NvmlHealth) -> dict[str, int]:
+    return {name: getattr(health, name) for name in _KEPT}
+
+
+def _clock_warnings(old: NvmlHealth, new: NvmlHealth) -> list[Warning]:
+    found = []
+    if held := throttle_names(new.throttle_reasons):
+        found.append(warnings.make("throttled", held, "none"))
+    if 0 < new.memory_clock_mhz < (1 - CLOCK_DROP) * old.memory_clock_mhz:
+        found.append(warnings.make("clock-drop", new.memory_clock_mhz, old.memory_clock_mhz))
+    return found
+
+
+def _error_warnings(old: NvmlHealth, new: NvmlHealth) -> list[Warning]:
+    found = []
+    if new.pcie_replays > old.pcie_replays >= 0:
+        found.append(warnings.make("pcie-replays", new.pcie_replays - old.pcie_replays, 0))
+    if new.nvlink_errors > old.nvlink_errors >= 0:
+        found.append(warnings.make("link-errors", new.nvlink_errors - old.nvlink_errors, 0))
+    return found
+
+
+def _link_bytes(
+    case: Case, before: Mapping[str, NvmlHealth], after: Mapping[str, NvmlHealth], least_operations: int
+) -> dict[str, Any] | None:
+    """What each GPU's links sent, against what the case must have sent over them at least.
+
+    Only GPUs that send to other GPUs, and only when the counters answer and have moved at all: on a machine
+    without such links they stand still, which is no evidence of anything.
+    """
+    if case.interface == "chase":
+        return None
+    sent: dict[str, int] = {}
+    for flow in case.flows:
+        source, destination = flow.source.agent, flow.destination.agent
+        if source != destination and source in after and destination in after:
+            sent[source] = sent.get(source, 0) + case.size_bytes * least_operations
+    counted = {}
+    for agent, expected in sent.items():
+        old, new = before.get(agent), after[agent]
+        if (
+            old is None
+            or old.nvlink_data_tx_bytes < 0
+            or new.nvlink_data_tx_bytes <= old.nvlink_data_tx_bytes
+        ):
+            continue
+        if expected >= LEAST_BYTES:
+            moved = new.nvlink_data_tx_bytes - old.nvlink_data_tx_bytes
+            counted[agent] = {"counted": moved, "expected_at_least": expected}
+    return counted or None

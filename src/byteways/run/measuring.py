@@ -1,0 +1,156 @@
+"""Measures one case with the native core: buffers, flows, options, and what came of it."""
+
+from __future__ import annotations
+
+from collections.abc import Mapping
+from dataclasses import asdict
+from types import ModuleType
+from typing import TYPE_CHECKING, Any
+
+from byteways.plan.case import Case
+from byteways.run.arena import Arena
+from byteways.run.health import HealthMonitor, agents_of
+from byteways.run.host_memory import host_memory_bytes
+from byteways.run.library_paths import library_directories
+from byteways.run.outcome import misplaced, outcome_of
+from byteways.settings import gpus_wanted, kernel_cache
+
+if TYPE_CHECKING:
+    from byteways._core import Buffer, Flow, Measurement, MeasureOptions, Session
+
+#: Options of a case that are arguments of the native Flow, and those that are fields of MeasureOptions.
+_FLOW_OPTIONS = ("blocks", "threads", "chunk_bytes", "stages", "stream")
+_MEASURE_OPTIONS = ("gate", "batch")
+
+#: Bytes that show whether an agent still works after an error.
+_TRIAL_BYTES = 4096
+
+
+class Measurer:
+    """Owns the session and its buffers for the life of a worker."""
+
+    def __init__(self, core: ModuleType, session: Session) -> None:
+        self.core = core
+        self.session = session
+        agents = session.agents
+        self._on_host = {agent.agent: agent.runtime == "host" for agent in agents}
+        self._cache_bytes = {agent.agent: agent.last_level_cache_bytes for agent in agents}
+        self._cpu_domain = {agent.agent: agent.numa_domain for agent in agents if self._on_host[agent.agent]}
+        usable = host_memory_bytes()
+        memory = {
+            agent.agent: min(agent.memory_bytes, usable) if self._on_host[agent.agent] else agent.memory_bytes
+            for agent in agents
+        }
+        self._arena = Arena(core, session, memory)
+        self._health = HealthMonitor(core, {agent.agent: agent.uuid for agent in agents if agent.uuid})
+
+    @classmethod
+    def open(cls) -> Measurer:
+        """Loads the native core and opens every runtime of this machine."""
+        from byteways import _core
+
+        session = _core.Session(
+            library_directories=library_directories(),
+            kernel_cache=str(kernel_cache()),
+            gpus=gpus_wanted(),
+        )
+        return cls(_core, session)
+
+    def measure(self, request: Mapping[str, Any]) -> tuple[dict[str, Any], bool]:
+        """The outcome of a `measure` request, and whether a runtime is broken for good."""
+        case = Case.from_json(request["case"])
+        if request.get("fresh"):
+            self._arena.clear()
+        try:
+            return self._outcome(case, request), False
+        except (self.core.OutOfMemoryError, self.core.UnsupportedError) as error:
+            return {"status": "failed", "reason": str(error)}, False
+        except self.core.Error as error:
+            broken = self._broken(case)
+            reason = (
+                f"{error}; the runtime does not work any more, a fresh worker goes on"
+                if broken
+                else str(error)
+            )
+            return {"status": "failed", "reason": reason}, broken
+
+    def _outcome(self, case: Case, request: Mapping[str, Any]) -> dict[str, Any]:
+        options = self._options(case, request)
+        agents = agents_of(case)
+        before = self._health.read(agents)
+        measurement, buffers = self._measured(case, options)
+        after = self._health.read(agents)
+        outcome = outcome_of(case, measurement, buffers)
+        operations = len(measurement.samples_ns) * measurement.batch
+        changes = self._health.compare(case, before, after, operations)
+        found = misplaced(case, buffers, self._cpu_domain) + changes.warnings
+        outcome["warnings"] += [asdict(warning) for warning in found]
+        if changes.health:
+            outcome["health"] = changes.health
+        if changes.link_bytes:
+            outcome["link_bytes"] = changes.link_bytes
+        return outcome
+
+    def _measured(
+        self, case: Case, options: MeasureOptions
+    ) -> tuple[Measurement, list[tuple[Buffer, Buffer]]]:
+        """Measures; when memory runs out in the middle, once more with nothing else kept."""
+        try:
+            buffers = self._arena.take(case, lambda agent: self._cache_bytes.get(agent, 0))
+            return self.session.measure(self._flows(case, buffers), options), buffers
+        except self.core.OutOfMemoryError:
+            self._arena.clear()
+        buffers = self._arena.take(case, lambda agent: self._cache_bytes.get(agent, 0))
+        return self.session.measure(self._flows(case, buffers), options), buffers
+
+    def _flows(self, case: Case, buffers: list[tuple[Buffer, Buffer]]) -> list[Flow]:
+        cold = case.cache == "cold"
+        options = {name: int(value) for name, value in case.options.items() if name in _FLOW_OPTIONS}
+        if case.interface == "memcpy-mt" and "threads" in options:
+            options["blocks"] = options.pop("threads")  # the native core calls the team's threads blocks
+        return [
+            self.core.Flow(
+                source,
+                destination,
+                flow.executor,
+                case.interface,
+                case.size_bytes,
+                source_cold=cold,
+                destination_cold=cold,
+                **options,
+            )
+            for flow, (source, destination) in zip(case.flows, buffers, strict=True)
+        ]
+
+    def _options(self, case: Case, request: Mapping[str, Any]) -> MeasureOptions:
+        """Raises ValueError on an option that nothing reads: its figures would be taken for what they are
+        not.
+        """
+        unknown = [name for name in case.options if name not in _FLOW_OPTIONS + _MEASURE_OPTIONS]
+        if unknown:
+            raise ValueError(f"unknown option {', '.join(unknown)}")
+        options: MeasureOptions = self.core.MeasureOptions()
+        options.budget_s = request["budget_s"]
+        options.precision = request["precision"]
+        options.key = request["key"]
+        options.interference = case.pattern == "interference"
+        if "gate" in case.options:
+            options.gate = bool(case.options["gate"])
+        if "batch" in case.options:
+            options.batch = int(case.options["batch"])
+        return options
+
+    def _broken(self, case: Case) -> bool:
+        """Whether an agent of the case cannot even write a page of its own: some errors ruin a context for
+        good.
+        """
+        for agent in agents_of(case):
+            try:
+                self.session.allocate(
+                    agent, "pageable" if self._on_host[agent] else "device", _TRIAL_BYTES, agent
+                )
+            except self.core.OutOfMemoryError:
+                continue
+            except (self.core.Error, KeyError):
+                return True
+        return False

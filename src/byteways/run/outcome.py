@@ -1,0 +1,178 @@
+"""From the native core's Measurement to the fields of a record that only the worker can know."""
+
+from __future__ import annotations
+
+from collections import defaultdict
+from collections.abc import Mapping
+from dataclasses import asdict
+from typing import TYPE_CHECKING, Any
+
+from byteways.plan.case import Case
+from byteways.results import warnings
+from byteways.results.record import Times, Warning
+
+if TYPE_CHECKING:
+    from byteways._core import Buffer, Measurement, Verification
+
+#: Digits kept of a sample: a millionth is far below any timer's step over any batch.
+SIGNIFICANT = 7
+#: Host memory whose pages stay where they were put.
+PLACED = ("pageable", "hugepage", "pinned", "registered")
+#: Part of the sampled pages that must lie where they were asked for; the kernel may put a few elsewhere.
+LEAST_PLACED = 0.99
+
+
+def rounded(value: float) -> float:
+    return float(f"{value:.{SIGNIFICANT}g}")
+
+
+def outcome_of(case: Case, measurement: Measurement, buffers: list[tuple[Buffer, Buffer]]) -> dict[str, Any]:
+    """Record fields of a finished measurement; status `measured` or `corrupt`."""
+    fields: dict[str, Any] = {
+        "status": "measured",
+        "reason": None,
+        "timed_by": measurement.timed_by,
+        "gated": measurement.gated,
+        "batch": measurement.batch,
+        "slope": measurement.slope,
+        "timer_resolution_ns": rounded(measurement.timer_resolution_ns),
+        "samples_ns": [rounded(sample) for sample in measurement.samples_ns],
+        "engine": measurement.engine,
+        "engine_evidence": measurement.engine_evidence,
+        "verified": measurement.verified,
+        "verification": "every sample" if measurement.verified_every_sample else "first and last sample",
+        "distinct_bytes": {
+            "source": measurement.distinct_source_bytes,
+            "destination": measurement.distinct_destination_bytes,
+        },
+        **_about_buffers(case, buffers),
+        "launch": _launch(measurement),
+        "warnings": [asdict(warning) for warning in _warnings(measurement)],
+    }
+    if measurement.samples_ns:
+        fields |= _figures(case, measurement)
+    fields |= _corruption(case, measurement)
+    return {name: value for name, value in fields.items() if value is not None or name == "reason"}
+
+
+def _figures(case: Case, measurement: Measurement) -> dict[str, Any]:
+    """Times and rates. A sample of concurrent flows is one operation of every flow at the summed rate."""
+    summary = measurement.time_ns
+    times = Times(
+        median=rounded(summary.median),
+        ci95=(rounded(summary.ci95[0]), rounded(summary.ci95[1])),
+        min=rounded(summary.min),
+        max=rounded(summary.max),
+        mean=rounded(summary.mean),
+        sd=rounded(summary.sd),
+        n=summary.n,
+    )
+    fields: dict[str, Any] = {"time_ns": asdict(times)}
+    if case.interface == "chase":
+        return {**fields, "latency_ns": times.median, "counts": "dependent-load"}
+    if len(case.flows) == 1:
+        bandwidth = case.size_bytes / summary.median * 1e9
+        directions = {case.flows[0].path: rounded(bandwidth)}
+        return {
+            **fields,
+            "bandwidth_bytes_per_s": rounded(bandwidth),
+            "directions": directions,
+            "counts": "one-direction",
+        }
+    measured = 1 if case.pattern == "interference" else len(case.flows)
+    bandwidth = measured * case.size_bytes / summary.median * 1e9
+    return {
+        **fields,
+        "bandwidth_bytes_per_s": rounded(bandwidth),
+        "directions": _by_path(case, [flow.bytes_per_s for flow in measurement.flows]),
+        "whole_bytes_per_s": _by_path(case, [flow.whole_bytes_per_s for flow in measurement.flows]),
+        "start_skew_ns": {
+            flow.path: rounded(result.start_skew_ns)
+            for flow, result in zip(case.flows, measurement.flows, strict=True)
+        },
+        "counts": "one-direction" if measured == 1 else "sum-of-directions",
+        "window_ns": rounded(measurement.window_ns),
+        "whole_ns": rounded(measurement.whole_ns),
+        "clock_alignment_ns": rounded(measurement.clock_alignment_ns),
+    }
+
+
+def _by_path(case: Case, rates: list[float]) -> dict[str, float]:
+    """Rates by path; flows of one path (disturbers may share it) count together."""
+    total: dict[str, float] = defaultdict(float)
+    for flow, rate in zip(case.flows, rates, strict=True):
+        total[flow.path] += rate
+    return {path: rounded(rate) for path, rate in total.items()}
+
+
+def _corruption(case: Case, measurement: Measurement) -> dict[str, Any]:
+    """Status `corrupt` with where and what, when any word was not what it should be."""
+    for flow, result in zip(case.flows, measurement.flows, strict=True):
+        found: Verification = result.verification
+        if found.ok:
+            continue
+        corruption = {
+            "path": flow.path,
+            "first_offset_bytes": found.first_offset_bytes,
+            "expected": f"0x{found.expected:016x}",
+            "got": f"0x{found.got:016x}",
+            "bad_words": found.bad_count,
+        }
+        reason = (
+            f"{flow.path}: {found.bad_count} wrong words in {found.checked_bytes} bytes, the first at byte "
+            f"{found.first_offset_bytes}: expected {corruption['expected']}, got {corruption['got']}"
+        )
+        return {"status": "corrupt", "reason": reason, "corruption": corruption}
+    if not measurement.verified:
+        return {"status": "corrupt", "reason": "the data were not verified"}
+    return {}
+
+
+def _about_buffers(case: Case, buffers: list[tuple[Buffer, Buffer]]) -> dict[str, Any]:
+    """Page sizes of the first flow's buffers, and where the pages of every host buffer lie."""
+    source, destination = buffers[0]
+    pages = {"source": source.page_bytes, "destination": destination.page_bytes}
+    placement: dict[str, dict[str, int]] = {}
+    for flow, (one, other) in zip(case.flows, buffers, strict=True):
+        for planned, buffer in ((flow.source, one), (flow.destination, other)):
+            domains = buffer.placement()
+            if domains:
+                placement[str(planned)] = {str(domain): count for domain, count in sorted(domains.items())}
+    return {
+        "page_bytes": {side: size for side, size in pages.items() if size} or None,
+        "placement": placement or None,
+    }
+
+
+def _launch(measurement: Measurement) -> dict[str, int] | None:
+    """Blocks and threads in effect, of the first flow: all flows of a case have the same options."""
+    if not measurement.flows:
+        return None
+    first = measurement.flows[0]
+    return {"blocks": first.blocks, "threads": first.threads} if first.blocks else None
+
+
+def misplaced(
+    case: Case, buffers: list[tuple[Buffer, Buffer]], numa_domain: Mapping[str, int]
+) -> list[Warning]:
+    """A warning for each buffer whose pages are not in the NUMA domain of the CPU agent that touched them
+    first.
+    """
+    found: dict[str, Warning] = {}
+    for flow, pair in zip(case.flows, buffers, strict=True):
+        for planned, buffer in zip((flow.source, flow.destination), pair, strict=True):
+            wanted = numa_domain.get(planned.first_touch or planned.agent, -1)
+            pages = buffer.placement()
+            if wanted < 0 or not pages or planned.memory not in PLACED:
+                continue
+            share = pages.get(wanted, 0) / sum(pages.values())
+            if share < LEAST_PLACED:
+                found[str(planned)] = warnings.make("placement", rounded(share), LEAST_PLACED)
+    return list(found.values())
+
+
+def _warnings(measurement: Measurement) -> list[Warning]:
+    return [
+        warnings.make(warning.id, rounded(warning.observed), rounded(warning.required))
+        for warning in measurement.warnings
+    ]

@@ -1,0 +1,71 @@
+"""Asks a worker what this machine offers: agents, memory, interfaces, peers, and the libraries that were
+searched.
+"""
+
+from __future__ import annotations
+
+import os
+import tempfile
+from collections.abc import Sequence
+from dataclasses import dataclass, field
+from pathlib import Path
+from typing import Any
+
+from byteways.errors import BytewaysError
+from byteways.run.process import WorkerLost, WorkerProcess
+from byteways.topology.model import Capabilities
+
+#: Opening eight GPUs, compiling every kernel for them and proving 56 pairs takes half a minute on a cold
+#: cache.
+PROBE_TIMEOUT_S = 180.0
+
+
+@dataclass(frozen=True)
+class Probe:
+    """What a worker found by trying."""
+
+    capabilities: Capabilities
+    libraries: list[dict[str, Any]] = field(default_factory=list)  # fields of _core.LibraryReport
+    method_version: int = 0  # of the native core
+
+
+def probe_with(worker: WorkerProcess) -> Probe:
+    """Probes with a worker that is running; it can measure afterwards.
+
+    Raises:
+        WorkerLost: It did not survive, or its answer is none.
+    """
+    answer = worker.ask({"do": "probe"}, PROBE_TIMEOUT_S)
+    try:
+        if "error" in answer:
+            raise WorkerLost(str(answer["error"]))
+        return Probe(
+            Capabilities.from_json(answer["capabilities"]), answer["libraries"], int(answer["method_version"])
+        )
+    except (KeyError, TypeError, ValueError) as error:
+        raise WorkerLost(f"worker sent a probe that is none: {error!r}") from error
+
+
+def lost_probe(loss: WorkerLost) -> BytewaysError:
+    """What a user is told when probing took the worker down."""
+    hint = "byteways doctor"
+    if os.environ.get("BYTEWAYS_GPUS") != "0":
+        hint = "leave the GPUs out to measure the host: BYTEWAYS_GPUS=0 byteways run"
+    return BytewaysError("this machine could not be probed", cause=loss.reason, hint=hint)
+
+
+def probe(command: Sequence[str] | None = None) -> Probe:
+    """Probes this machine by a short-lived worker.
+
+    Raises:
+        BytewaysError: The worker did not survive it.
+    """
+    with tempfile.TemporaryDirectory(prefix="byteways-") as folder:
+        try:
+            worker = WorkerProcess(Path(folder) / "worker.log", command=command)
+            try:
+                return probe_with(worker)
+            finally:
+                worker.stop()
+        except WorkerLost as loss:
+            raise lost_probe(loss) from loss

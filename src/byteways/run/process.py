@@ -1,0 +1,312 @@
+"""One worker process as the conductor sees it: started, asked, and ended, come what may.
+
+The worker is in a session of its own, so that Ctrl-C reaches the conductor only and so that whatever the
+worker starts can be killed with it. Its output goes to a log file, never to the terminal.
+"""
+
+from __future__ import annotations
+
+import contextlib
+import os
+import signal
+import socket
+import subprocess
+import tempfile
+import time
+from collections.abc import Callable, Mapping, Sequence
+from pathlib import Path
+from typing import Any
+
+from byteways.run.protocol import Channel, ConnectionClosed
+from byteways.settings import WORKER_ENVIRONMENT, worker_command
+
+#: A Python start on a cold network file system takes seconds; nothing healthy takes this long.
+HELLO_TIMEOUT_S = 60.0
+#: After SIGTERM, before SIGKILL.
+GRACE_S = 2.0
+#: After SIGKILL. A process that is still there hangs in a driver and cannot be killed by anyone.
+KILL_TIMEOUT_S = 5.0
+#: Closing a GPU runtime with tens of GiB of pinned memory takes seconds.
+STOP_TIMEOUT_S = 10.0
+#: How often a waiting conductor looks at its interruption flag and its progress display.
+TICK_S = 0.25
+
+#: sockaddr_un holds 108 bytes with the final zero (unix(7)).
+SOCKET_PATH_LIMIT = 107
+
+
+class WorkerLost(Exception):  # noqa: N818 - a state, not a mistake
+    """The worker is gone or of no use. `status` is what the case in hand becomes: `lost` or `timeout`."""
+
+    def __init__(self, reason: str, status: str = "lost") -> None:
+        super().__init__(reason)
+        self.reason = reason
+        self.status = status
+
+
+def process_state(pid: int) -> str | None:
+    """State letter of a process (R, S, D, Z …) from /proc, None when there is none.
+
+    kill(pid, 0) would take a zombie for a living process.
+    """
+    try:
+        text = Path(f"/proc/{pid}/stat").read_text()
+    except OSError:
+        return None
+    return text.rpartition(")")[2].split()[0]  # the name before it may hold spaces and parentheses
+
+
+def describe_exit(returncode: int) -> str:
+    """'SIGSEGV' or 'exit status 3'."""
+    if returncode >= 0:
+        return f"exit status {returncode}"
+    try:
+        return signal.Signals(-returncode).name
+    except ValueError:
+        return f"signal {-returncode}"
+
+
+def out_of_memory_kills() -> int:
+    """Processes the kernel has killed for memory since boot (/proc/vmstat, Linux 4.13), 0 when it does not
+    tell.
+    """
+    with contextlib.suppress(OSError, ValueError):
+        for line in Path("/proc/vmstat").read_text().splitlines():
+            if line.startswith("oom_kill "):
+                return int(line.split()[1])
+    return 0
+
+
+class WorkerProcess:
+    """A started worker that has said hello.
+
+    Must be made in the main thread: the worker asks to be killed when the thread that started it ends.
+
+    Args:
+        log: File that takes the worker's standard output and error, appended.
+        environment: What the case wants set, on top of the user's environment.
+        command: Program and first arguments, None: settings.worker_command(); `--socket PATH --parent PID`
+            are added.
+        tick: Called while waiting, about every TICK_S; what it raises ends the wait.
+
+    Raises:
+        WorkerLost: It did not start.
+    """
+
+    def __init__(
+        self,
+        log: Path,
+        environment: Mapping[str, str] | None = None,
+        command: Sequence[str] | None = None,
+        tick: Callable[[], None] = lambda: None,
+    ) -> None:
+        self._log = log
+        self._tick = tick
+        self._log_start = self._log_size()
+        self._kills_before = out_of_memory_kills()
+        self._channel: Channel | None = None
+        folder, path = _socket_place()
+        listener = socket.socket(socket.AF_UNIX, socket.SOCK_STREAM)
+        try:
+            listener.bind(str(path))
+            listener.listen(1)
+            self._process = self._spawn(
+                [*(command or worker_command()), "--socket", str(path), "--parent", str(os.getpid())],
+                environment,
+            )
+            try:
+                self._greet(listener)
+            except BaseException:
+                self.kill()
+                raise
+        finally:
+            listener.close()
+            with contextlib.suppress(OSError):
+                path.unlink()
+            with contextlib.suppress(OSError):
+                folder.rmdir()
+
+    @property
+    def pid(self) -> int:
+        return self._process.pid
+
+    def ask(self, message: Mapping[str, Any], timeout_s: float) -> dict[str, Any]:
+        """Sends a request and waits for its answer.
+
+        Raises:
+            WorkerLost: It died, hung, or sent what is no answer; it has been ended.
+        """
+        assert self._channel is not None
+        self._log_start = self._log_size()
+        self._kills_before = out_of_memory_kills()
+        try:
+            self._channel.send(message)
+            answer = self._receive(self._channel, timeout_s)
+        except ConnectionClosed as error:
+            raise self._lost() from error
+        if answer.get("did") != message["do"]:
+            self.kill()
+            raise WorkerLost(f"worker answered {_shortened(str(answer))} to '{message['do']}'")
+        return answer
+
+    def stop(self) -> None:
+        """Lets the worker close its runtimes and end; kills it when it does not."""
+        if self._channel is not None:
+            with contextlib.suppress(ConnectionClosed):
+                self._channel.send({"do": "stop"})
+                self._ended(STOP_TIMEOUT_S)
+        self.kill()
+
+    def kill(self) -> bool:
+        """Ends the worker and all it started: SIGTERM, grace, SIGKILL. False when it cannot be killed."""
+        if self._channel is not None:
+            self._channel.close()
+            self._channel = None
+        if self._process.returncode is not None:
+            return True
+        if not self._ended(0):
+            self._signal(signal.SIGTERM)
+            self._ended(GRACE_S)
+        self._signal(signal.SIGKILL)  # the group, even if its leader has ended already
+        if not self._ended(KILL_TIMEOUT_S):
+            return False
+        self._process.wait()
+        return True
+
+    def kill_at_once(self) -> None:
+        """SIGKILL without grace or waiting, for a conductor that is about to leave."""
+        if self._process.returncode is None:
+            self._signal(signal.SIGKILL)
+
+    def _spawn(
+        self, command: Sequence[str], environment: Mapping[str, str] | None
+    ) -> subprocess.Popen[bytes]:
+        with self._log.open("ab") as log:
+            try:
+                return subprocess.Popen(
+                    command,
+                    stdin=subprocess.DEVNULL,
+                    stdout=log,
+                    stderr=log,
+                    env={**WORKER_ENVIRONMENT, **os.environ, **(environment or {})},
+                    start_new_session=True,
+                )
+            except OSError as error:
+                raise WorkerLost(f"worker did not start: {command[0]}: {error.strerror}") from error
+
+    def _greet(self, listener: socket.socket) -> None:
+        listener.settimeout(TICK_S)
+        deadline = time.monotonic() + HELLO_TIMEOUT_S
+        while self._channel is None:
+            try:
+                self._channel = Channel(listener.accept()[0])
+            except TimeoutError:
+                self._tick()
+                if self._ended(0):
+                    raise self._lost() from None
+                if time.monotonic() > deadline:
+                    self.kill()
+                    raise WorkerLost(
+                        f"worker did not connect within {HELLO_TIMEOUT_S:.0f} s", "timeout"
+                    ) from None
+        try:
+            hello = self._receive(self._channel, HELLO_TIMEOUT_S)
+        except ConnectionClosed as error:
+            raise self._lost() from error
+        if hello.get("did") != "hello":
+            raise WorkerLost(f"worker greeted with {_shortened(str(hello))}")
+
+    def _receive(self, channel: Channel, timeout_s: float) -> dict[str, Any]:
+        """The next message; raises ConnectionClosed when the worker is gone, WorkerLost on garbage and
+        time-out.
+        """
+        deadline = time.monotonic() + timeout_s
+        while True:
+            left = deadline - time.monotonic()
+            try:
+                message: Any = channel.receive(max(0.001, min(TICK_S, left)))
+            except TimeoutError:
+                self._tick()
+                if left > 0:
+                    continue
+                raise self._timed_out(timeout_s) from None
+            except ValueError as error:  # no JSON, or no text at all
+                self.kill()
+                raise WorkerLost(f"worker sent a line that is no message: {error}") from error
+            if not isinstance(message, dict):
+                self.kill()
+                raise WorkerLost(f"worker sent {_shortened(repr(message))}, which is no message")
+            return message
+
+    def _timed_out(self, timeout_s: float) -> WorkerLost:
+        if self.kill():
+            return WorkerLost(f"no answer within {timeout_s:.0f} s{self._last_words()}", "timeout")
+        state = process_state(self.pid)
+        return WorkerLost(
+            f"no answer within {timeout_s:.0f} s, and worker {self.pid} cannot be killed (state {state})"
+        )
+
+    def _lost(self) -> WorkerLost:
+        """What happened to a worker whose connection closed."""
+        if not self._ended(GRACE_S):
+            self.kill()
+            return WorkerLost(f"worker closed its connection without ending{self._last_words()}")
+        self.kill()
+        how = describe_exit(self._process.returncode)
+        if how == "SIGKILL" and out_of_memory_kills() > self._kills_before:
+            how += ", and the kernel killed a process for lack of memory meanwhile"
+        return WorkerLost(f"worker ended by {how}{self._last_words()}")
+
+    def _ended(self, timeout_s: float) -> bool:
+        """Waits for the end of the worker without reaping it, so that its group cannot be another's by
+        now.
+        """
+        deadline = time.monotonic() + timeout_s
+        while self._process.returncode is None:
+            try:
+                if os.waitid(os.P_PID, self.pid, os.WEXITED | os.WNOWAIT | os.WNOHANG) is not None:
+                    return True
+            except ChildProcessError:  # reaped elsewhere
+                return True
+            if time.monotonic() >= deadline:
+                return False
+            time.sleep(0.005)
+        return True
+
+    def _signal(self, number: signal.Signals) -> None:
+        with contextlib.suppress(ProcessLookupError, PermissionError):
+            os.killpg(self.pid, number)
+
+    def _log_size(self) -> int:
+        try:
+            return self._log.stat().st_size
+        except OSError:
+            return 0
+
+    def _last_words(self) -> str:
+        """The last lines the worker printed during this request, for the reason of a loss."""
+        try:
+            with self._log.open("rb") as log:
+                log.seek(max(self._log_start, self._log_size() - 4096))
+                lines = log.read().decode(errors="replace").split("\n")
+        except OSError:
+            return ""
+        said = [line.strip() for line in lines if line.strip()]
+        return f"; it last printed: {_shortened(' | '.join(said[-3:]), 400)}" if said else ""
+
+
+def _shortened(text: str, limit: int = 120) -> str:
+    return text if len(text) <= limit else text[: limit - 1] + "…"
+
+
+def _socket_place() -> tuple[Path, Path]:
+    """A new private folder and a socket path in it that is short enough."""
+    for base in (os.environ.get("XDG_RUNTIME_DIR"), "/tmp"):
+        if not base or not os.access(base, os.W_OK | os.X_OK):
+            continue
+        folder = Path(tempfile.mkdtemp(prefix="byteways-", dir=base))
+        path = folder / "socket"
+        if len(os.fsencode(path)) <= SOCKET_PATH_LIMIT:
+            return folder, path
+        folder.rmdir()
+    raise WorkerLost("no folder for a socket: neither XDG_RUNTIME_DIR nor /tmp can be written")

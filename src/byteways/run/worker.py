@@ -1,0 +1,113 @@
+"""A worker: the process that opens the runtimes and measures. `python -m byteways.run.worker --socket PATH
+--parent PID`
+
+Standard library and native core only, so that it starts fast on a compute node. It dies with its conductor,
+and the kernel takes it first when memory runs out.
+"""
+
+from __future__ import annotations
+
+import argparse
+import contextlib
+import ctypes
+import faulthandler
+import os
+import signal
+import socket
+import sys
+from pathlib import Path
+from typing import TYPE_CHECKING, Any
+
+from byteways.run.protocol import Channel, ConnectionClosed
+
+if TYPE_CHECKING:
+    from byteways.run.measuring import Measurer
+
+#: linux/prctl.h
+PR_SET_PDEATHSIG = 1
+
+
+def die_with_parent(parent: int) -> None:
+    """Asks the kernel to kill this process when the conductor's main thread ends; leaves when it has already.
+
+    Must be the first act: what happens before it can outlive a conductor that is killed at that moment.
+    """
+    ctypes.CDLL(None).prctl(PR_SET_PDEATHSIG, signal.SIGKILL, 0, 0, 0)
+    if os.getppid() != parent:
+        sys.exit(1)
+
+
+def offer_to_oom_killer() -> None:
+    """The worker is what memory runs out for, and the run must go on: let the kernel kill it, not the
+    conductor.
+    """
+    with contextlib.suppress(OSError):
+        Path("/proc/self/oom_score_adj").write_text("1000")
+
+
+class Worker:
+    """Answers requests, opening the runtimes when the first one needs them."""
+
+    def __init__(self, channel: Channel) -> None:
+        self._channel = channel
+        self._measurer: Measurer | None = None
+
+    def serve(self) -> None:
+        """Until told to stop, the conductor is gone, or the runtimes are broken for good."""
+        self._channel.send({"did": "hello", "pid": os.getpid()})
+        while True:
+            request = self._channel.receive()
+            if request["do"] == "stop":
+                return
+            answer = self._probe() if request["do"] == "probe" else self._measure(request)
+            self._channel.send(answer)
+            if answer.get("leaving"):
+                return
+
+    def _probe(self) -> dict[str, Any]:
+        from byteways.run.capabilities import describe
+
+        try:
+            measurer = self._open()
+            return {"did": "probe", **describe(measurer.core, measurer.session)}
+        except Exception as error:
+            return {"did": "probe", "error": f"{type(error).__name__}: {error}"}
+
+    def _measure(self, request: dict[str, Any]) -> dict[str, Any]:
+        try:
+            outcome, broken = self._open().measure(request)
+        except Exception as error:  # whatever it is, it is this case's, and the next one may be fine
+            outcome, broken = {"status": "failed", "reason": f"{type(error).__name__}: {error}"}, False
+        answer = {"did": "measure", "outcome": outcome}
+        return {**answer, "leaving": True} if broken else answer
+
+    def _open(self) -> Measurer:
+        if self._measurer is None:
+            from byteways.run.measuring import Measurer
+
+            self._measurer = Measurer.open()
+        return self._measurer
+
+
+def main() -> None:
+    parser = argparse.ArgumentParser(description="Measures for a byteways conductor.")
+    parser.add_argument("--socket", required=True, help="the conductor's socket")
+    parser.add_argument("--parent", required=True, type=int, help="the conductor's process id")
+    arguments = parser.parse_args()
+    offer_to_oom_killer()
+    faulthandler.enable()  # a crash leaves its Python frames in the worker's log
+    connection = socket.socket(socket.AF_UNIX, socket.SOCK_STREAM)
+    connection.connect(arguments.socket)
+    with contextlib.suppress(ConnectionClosed):
+        Worker(Channel(connection)).serve()
+
+
+def expected_parent(arguments: list[str]) -> int:
+    """The value of --parent, read before anything that takes time."""
+    return int(arguments[arguments.index("--parent") + 1]) if "--parent" in arguments[:-1] else -1
+
+
+if __name__ == "__main__":
+    if (parent := expected_parent(sys.argv)) > 0:
+        die_with_parent(parent)
+    main()

@@ -1,0 +1,103 @@
+"""Every setting that byteways reads from the environment, and what of the environment goes into a manifest.
+
+One row a setting: name, what it does, default. The documentation's list is made from this table.
+"""
+
+from __future__ import annotations
+
+import os
+import shlex
+import sys
+from collections.abc import Mapping
+from dataclasses import dataclass
+from pathlib import Path
+
+from byteways.errors import BytewaysError
+
+
+@dataclass(frozen=True)
+class Setting:
+    """One environment variable: what it does, and in words what happens without it."""
+
+    name: str
+    meaning: str
+    default: str
+
+
+SETTINGS = (
+    Setting("BYTEWAYS_CACHE", "folder for compiled kernels", "$XDG_CACHE_HOME/byteways/kernels"),
+    Setting("BYTEWAYS_GPUS", "0 leaves every GPU alone and measures the host only", "1"),
+    Setting(
+        "BYTEWAYS_WORKER",
+        "command that starts a worker, for debuggers and tests",
+        "python -m byteways.run.worker",
+    ),
+    Setting("BYTEWAYS_LIBCUDA", "path of the CUDA driver library", "found by the dynamic linker"),
+    Setting(
+        "BYTEWAYS_LIBNVRTC",
+        "path of NVIDIA's run-time compiler",
+        "dynamic linker, Python packages, CUDA toolkits",
+    ),
+    Setting("BYTEWAYS_LIBNVML", "path of NVIDIA's management library", "found by the dynamic linker"),
+)
+
+#: What every worker gets unless the user set it. PCI order makes runtime and NVML agree on indices; 32
+#: hardware queues keep the streams of a concurrent case from waiting for each other (CUDA's default is 8).
+WORKER_ENVIRONMENT = {"CUDA_DEVICE_ORDER": "PCI_BUS_ID", "CUDA_DEVICE_MAX_CONNECTIONS": "32"}
+
+#: Variables that change what is measured and hold no secret. Nothing else of the environment is ever
+#: recorded.
+RECORDED_VARIABLES = (
+    *(setting.name for setting in SETTINGS),
+    "CUDA_VISIBLE_DEVICES",
+    "CUDA_DEVICE_ORDER",
+    "CUDA_DEVICE_MAX_CONNECTIONS",
+    "CUDA_LAUNCH_BLOCKING",
+    "CUDA_MODULE_LOADING",
+    "CUDA_MPS_ACTIVE_THREAD_PERCENTAGE",
+    "CUDA_HOME",
+    "NVIDIA_VISIBLE_DEVICES",
+    "LD_LIBRARY_PATH",
+    "LD_PRELOAD",
+    "MALLOC_ARENA_MAX",
+    "GLIBC_TUNABLES",
+    "OMP_NUM_THREADS",
+    "SLURM_JOB_ID",
+)
+
+
+def gpus_wanted(environment: Mapping[str, str] = os.environ) -> bool:
+    """Whether GPUs are opened.
+
+    Raises:
+        BytewaysError: BYTEWAYS_GPUS is neither 0 nor 1.
+    """
+    value = environment.get("BYTEWAYS_GPUS") or "1"
+    if value not in ("0", "1"):
+        raise BytewaysError(f"BYTEWAYS_GPUS is '{value}'", hint="set it to 0 (host only) or 1")
+    return value == "1"
+
+
+def worker_command(environment: Mapping[str, str] = os.environ) -> tuple[str, ...]:
+    """Program and first arguments of a worker.
+
+    The interpreter itself, not a version manager's shim: that costs 80 ms and a process between parent and
+    child.
+    """
+    if chosen := environment.get("BYTEWAYS_WORKER"):
+        return tuple(shlex.split(chosen))
+    return (sys.executable, "-m", "byteways.run.worker")
+
+
+def kernel_cache(environment: Mapping[str, str] = os.environ) -> Path:
+    """Folder for compiled kernels; not created here."""
+    if chosen := environment.get("BYTEWAYS_CACHE"):
+        return Path(chosen)
+    base = environment.get("XDG_CACHE_HOME") or str(Path(environment.get("HOME") or "/tmp") / ".cache")
+    return Path(base) / "byteways" / "kernels"
+
+
+def recorded_environment(environment: Mapping[str, str] = os.environ) -> dict[str, str]:
+    """The part of the environment that a manifest keeps, with what workers are given on top."""
+    kept = {name: environment[name] for name in RECORDED_VARIABLES if name in environment}
+    return {**WORKER_ENVIRONMENT, **kept}

@@ -1,0 +1,111 @@
+"""What tests of faults share: a fake worker, a small suite, and the means to see that nothing outlives a
+run.
+"""
+
+from __future__ import annotations
+
+import subprocess
+import sys
+from collections.abc import Callable, Sequence
+from dataclasses import dataclass, field
+from pathlib import Path
+from typing import Any
+
+from byteways.plan.case import Buffer, Case, Flow, PlannedCase
+from byteways.results.record import Record
+
+FAKE = (sys.executable, str(Path(__file__).with_name("fake_worker.py")))
+
+#: Five cases of different sizes; the worst machine measures them with the fake worker in a second.
+SUITE = """\
+name = "small"
+title = "Small"
+replicates = 1
+budget_s = 60
+
+[[sweep]]
+name = "copies"
+interface = "memcpy"
+pattern = "one-way"
+source = "cpu0:pageable"
+destination = "cpu0:pageable"
+executor = "source"
+size = ["4KiB", "8KiB", "16KiB", "32KiB", "64KiB"]
+"""
+
+
+def planned(fault: str = "", *, size: int = 4096, executor: str = "cpu0", **changes: Any) -> PlannedCase:
+    """A case on which the fake worker does what `fault` says."""
+    buffer = Buffer("cpu0", "pageable")
+    options = {"fault": fault} if fault else {}
+    case = Case(
+        "memcpy",
+        "one-way",
+        (Flow(buffer, buffer, executor),),
+        size,
+        "warm",
+        options,
+        changes.pop("environment", {}),
+    )
+    return PlannedCase(case, "faults", changes.pop("replicate", 0), 0.01, 0.01, changes.pop("reason", None))
+
+
+@dataclass
+class Watcher:
+    """Observer that keeps what it is told."""
+
+    records: list[Record] = field(default_factory=list)
+    on_tick: Callable[[], None] = lambda: None
+
+    def began(self, planned: PlannedCase, position: int, time_left_s: float) -> None:
+        self.on_tick()
+
+    def ended(self, record: Record) -> None:
+        self.records.append(record)
+
+    def tick(self) -> None:
+        self.on_tick()
+
+
+def living(pids: Sequence[int]) -> list[int]:
+    """Those of the processes, or members of their groups, that are still there (zombies are)."""
+    alive = []
+    for stat in Path("/proc").glob("[0-9]*/stat"):
+        try:
+            fields = stat.read_text().rpartition(")")[2].split()
+        except OSError:
+            continue
+        pid, group = int(stat.parent.name), int(fields[2])
+        if pid in pids or group in pids:
+            alive.append(pid)
+    return alive
+
+
+@dataclass
+class Command:
+    """`byteways run` as a process, with the fake worker and the small suite."""
+
+    folder: Path
+    suite: Path
+    environment: dict[str, str]
+
+    def start(self, *arguments: str, **variables: str) -> subprocess.Popen[str]:
+        return subprocess.Popen(
+            [sys.executable, "-m", "byteways", "run", *arguments],
+            env={**self.environment, **variables},
+            cwd=self.folder.parent,
+            stdout=subprocess.PIPE,
+            stderr=subprocess.PIPE,
+            text=True,
+        )
+
+    def run(self, *arguments: str, **variables: str) -> subprocess.CompletedProcess[str]:
+        process = self.start(*arguments, **variables)
+        out, err = process.communicate(timeout=60)
+        return subprocess.CompletedProcess(process.args, process.returncode, out, err)
+
+    def new(self, **variables: str) -> subprocess.CompletedProcess[str]:
+        return self.run(str(self.suite), "--out", str(self.folder), **variables)
+
+    def resume(self, **variables: str) -> subprocess.CompletedProcess[str]:
+        return self.run("--resume", str(self.folder), **variables)

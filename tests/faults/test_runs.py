@@ -1,0 +1,298 @@
+"""Whole runs that are killed, interrupted, started twice or taken up again: nothing recorded is lost, none
+doubled.
+"""
+
+from __future__ import annotations
+
+import json
+import os
+import random
+import signal
+import subprocess
+import sys
+import time
+from collections import Counter
+from collections.abc import Callable
+from pathlib import Path
+
+import pytest
+from harness import Command
+
+from byteways.results.run_folder import RunFolder
+
+
+def assert_complete(folder: Path) -> None:
+    """Every planned case has exactly one record."""
+    run = RunFolder(folder)
+    keys = Counter((record.case_id, record.replicate) for record in run.records)
+    assert len(keys) == run.manifest["planned"] == 5
+    assert max(keys.values()) == 1
+    assert run.manifest["state"] == "complete"
+
+
+def wait_for(condition: Callable[[], object], seconds: float = 20) -> None:
+    deadline = time.monotonic() + seconds
+    while not condition():
+        assert time.monotonic() < deadline, "it never came to that"
+        time.sleep(0.005)
+
+
+def lines(folder: Path) -> list[bytes]:
+    journal = folder / "measurements.jsonl"
+    return journal.read_bytes().splitlines(keepends=True) if journal.exists() else []
+
+
+def test_worker_killed_at_random_times(command: Command, worker_pids: Callable[[], list[int]]) -> None:
+    """20 kills -9 of whatever worker is there; would catch a lost record, a doubled case, a run that gives
+    up.
+    """
+    random.seed(20)
+    kills = 0
+    while kills < 20:
+        folder = command.folder.with_name(f"R{kills}")
+        process = command.start(
+            str(command.suite), "--out", str(folder), "--no-report", BYTEWAYS_FAKE_SLEEP="0.05"
+        )
+        seen: list[bytes] = []
+        hits = 0
+        while process.poll() is None:
+            time.sleep(random.uniform(0.02, 0.2))
+            pids = worker_pids()
+            if not lines(folder) or hits == 2:  # the probe is over; three losses would end the agent
+                continue
+            seen = lines(folder)
+            try:
+                os.kill(pids[-1], signal.SIGKILL)
+            except ProcessLookupError:
+                continue
+            hits += 1
+        process.communicate()
+        kills += hits
+        assert process.returncode in (0, 1)
+        assert lines(folder)[: len(seen)] == seen
+        assert_complete(folder)
+
+
+def test_conductor_killed_and_resumed(command: Command, worker_pids: Callable[[], list[int]]) -> None:
+    """kill -9 of the run at random times, then --resume; would catch what was recorded being lost or done
+    twice.
+    """
+    random.seed(9)
+    for round_ in range(5):
+        command.folder = command.folder.with_name(f"K{round_}")
+        process = command.start(
+            str(command.suite), "--out", str(command.folder), "--no-report", BYTEWAYS_FAKE_SLEEP="0.1"
+        )
+        wait_for(lambda: (command.folder / "run.json").exists())
+        time.sleep(random.uniform(0, 0.5))
+        process.kill()
+        process.communicate()
+        before = lines(command.folder)
+        resumed = command.resume()
+        assert resumed.returncode == 0, resumed.stderr
+        assert lines(command.folder)[: len(before)] == before
+        assert_complete(command.folder)
+
+
+def test_two_runs_into_one_folder(command: Command) -> None:
+    """Would catch two writers of one journal, as a new run and as --resume."""
+    first = command.start(
+        str(command.suite), "--out", str(command.folder), "--no-report", BYTEWAYS_FAKE_SLEEP="0.5"
+    )
+    wait_for(lambda: lines(command.folder))
+    new, again = command.new(), command.resume()
+    assert (new.returncode, again.returncode) == (2, 2)
+    assert "is not empty" in new.stderr
+    assert f"error: another run is writing into {command.folder}" in again.stderr
+    first.communicate()
+    assert first.returncode == 0
+    assert_complete(command.folder)
+
+
+@pytest.mark.parametrize("number", [signal.SIGINT, signal.SIGTERM])
+def test_interrupt_ends_cleanly(command: Command, number: signal.Signals) -> None:
+    """Would catch an interrupt without a report of what is there, without the hint, or with a case lost."""
+    process = command.start(
+        str(command.suite), "--out", str(command.folder), BYTEWAYS_FAKE_FAULTS="32768=hang"
+    )
+    wait_for(lambda: len(lines(command.folder)) == 3)
+    process.send_signal(number)
+    out, err = process.communicate(timeout=20)
+    assert process.returncode == 130
+    assert f"interrupted by {number.name}; go on with: byteways run --resume {command.folder}" in err
+    assert "Traceback" not in err
+    assert RunFolder(command.folder).manifest["state"] == "interrupted"
+    assert (command.folder / "report.html").exists()
+    assert "report.html" in out
+    assert command.resume().returncode == 0
+    assert_complete(command.folder)
+
+
+def test_interrupt_during_the_probe_leaves_nothing(command: Command) -> None:
+    """Would catch a folder that blocks the next run although nothing was measured."""
+    process = command.start(str(command.suite), "--out", str(command.folder), BYTEWAYS_FAKE_PROBE="hang")
+    wait_for(lambda: (command.folder / "workers.log").exists())
+    time.sleep(0.3)
+    process.send_signal(signal.SIGINT)
+    _, err = process.communicate(timeout=20)
+    assert process.returncode == 130
+    assert "interrupted before anything was measured" in err
+    assert not command.folder.exists()
+
+
+def test_second_interrupt_kills_at_once(command: Command) -> None:
+    """Would catch a user who cannot get out. The worker is deaf to SIGTERM, so the first one takes two
+    seconds.
+    """
+    process = command.start(
+        str(command.suite), "--out", str(command.folder), BYTEWAYS_FAKE_FAULTS="8192=hang-hard"
+    )
+    wait_for(lambda: len(lines(command.folder)) == 1)
+    time.sleep(0.2)
+    process.send_signal(signal.SIGINT)
+    time.sleep(0.5)
+    process.send_signal(signal.SIGINT)
+    began = time.monotonic()
+    process.communicate(timeout=20)
+    assert time.monotonic() - began < 1.5
+    assert process.returncode == 130
+
+
+def test_truncated_line_is_cut_off(command: Command) -> None:
+    """Would catch an append to half a line, which spoils two records."""
+    assert command.new().returncode == 0
+    journal = command.folder / "measurements.jsonl"
+    content = journal.read_bytes()
+    journal.write_bytes(content[:-300])
+    assert RunFolder(command.folder).damaged_lines == 1
+    assert command.resume().returncode == 0
+    assert_complete(command.folder)
+    kept = (command.folder / "measurements.cut-off").read_bytes()
+    assert kept.startswith(b'{"case_id"')
+    assert RunFolder(command.folder).damaged_lines == 0
+
+
+def test_garbage_in_the_middle_is_reported_and_measured_again(command: Command) -> None:
+    """Would catch a reader that stops at the first bad line, or a resume that counts it as done."""
+    assert command.new().returncode == 0
+    journal = command.folder / "measurements.jsonl"
+    all_lines = journal.read_bytes().splitlines(keepends=True)
+    all_lines[2] = b'{"case_id": "\xff\x00 nonsense\n'
+    journal.write_bytes(b"".join(all_lines))
+    run = RunFolder(command.folder)
+    assert (len(run.records), run.journal.damaged) == (4, [3])
+    assert command.resume().returncode == 0
+    assert_complete(command.folder)
+
+
+@pytest.mark.parametrize(
+    ("change", "said"),
+    [
+        ("driver", "driver: none became cuda 13.0"),
+        ("code", "code: 0.0.9 became "),
+        ("method_version", "method_version: 0 became 1"),
+        ("topology", "topology: gpu7 is gone"),
+        ("suite", "suite: 'small' is not the text the run was started with"),
+        ("plan", "plan: 6 cases became 5"),
+    ],
+)
+def test_resume_on_what_has_changed(command: Command, change: str, said: str) -> None:
+    """Would catch figures of two machines or two methods in one run, or a refusal that does not say why."""
+    assert command.new().returncode == 0
+    file = command.folder / "run.json"
+    manifest = json.loads(file.read_text())
+    arguments = ["--resume", str(command.folder)]
+    variables = {}
+    if change == "driver":
+        variables["BYTEWAYS_FAKE_DRIVER"] = "13.0"
+    elif change == "code":
+        manifest["fingerprint"]["code"] = "0.0.9"
+    elif change == "method_version":
+        manifest["fingerprint"]["method_version"] = 0
+    elif change == "topology":
+        manifest["topology"]["agents"].append({**manifest["topology"]["agents"][0], "name": "gpu7"})
+        manifest["fingerprint"]["topology"] = "0000"
+    elif change == "suite":
+        command.suite.write_text(command.suite.read_text() + "\n# another\n")
+        arguments.insert(0, str(command.suite))
+    elif change == "plan":
+        manifest["planned"] = 6
+    file.write_text(json.dumps(manifest))
+    resumed = command.run(*arguments, **variables)
+    assert resumed.returncode == 2
+    assert said in resumed.stderr
+    assert "hint: start a new run: byteways run" in resumed.stderr
+
+
+def test_output_folder_is_refused(command: Command) -> None:
+    """Would catch a run that writes into somebody's data, or a traceback where the folder cannot be made."""
+    command.folder.mkdir()
+    (command.folder / "thesis.tex").write_text("precious")
+    refused = command.new()
+    assert refused.returncode == 2
+    assert "is not empty" in refused.stderr and "hint: choose another --out" in refused.stderr
+    assert [path.name for path in command.folder.iterdir()] == ["thesis.tex"]
+    (command.folder / "file").write_text("")
+    in_a_file = command.run(str(command.suite), "--out", str(command.folder / "file" / "R"))
+    assert in_a_file.returncode == 2
+    assert "cannot use the run folder" in in_a_file.stderr and "Not a directory" in in_a_file.stderr
+    a_file = command.run(str(command.suite), "--out", str(command.folder / "file"))
+    assert a_file.returncode == 2
+    assert "Not a directory" in a_file.stderr
+
+
+def test_read_only_folder(command: Command) -> None:
+    """/proc cannot be written by anyone, root included; would catch a traceback there."""
+    refused = command.run(str(command.suite), "--out", "/proc/byteways-run")
+    assert refused.returncode == 2
+    assert "error: cannot use the run folder /proc/byteways-run" in refused.stderr
+    assert "hint: choose another --out" in refused.stderr
+
+
+def test_disk_full_midway(command: Command) -> None:
+    """A file-size limit stops the journal as a full disk does; would catch half a record or a lost one."""
+    limited = (
+        "import resource, signal, sys, runpy;"
+        "signal.signal(signal.SIGXFSZ, signal.SIG_IGN);"
+        "resource.setrlimit(resource.RLIMIT_FSIZE, (4096, 4096));"
+        "sys.argv = ['byteways', *sys.argv[1:]];"
+        "runpy.run_module('byteways', run_name='__main__')"
+    )
+    arguments = [
+        sys.executable,
+        "-c",
+        limited,
+        "run",
+        str(command.suite),
+        "--out",
+        str(command.folder),
+        "--no-report",
+    ]
+    full = subprocess.run(arguments, env=command.environment, capture_output=True, text=True, timeout=60)
+    assert full.returncode == 2
+    assert f"cannot write to {command.folder}" in full.stderr and "File too large" in full.stderr
+    assert f"byteways run --resume {command.folder}" in full.stderr
+    recorded = lines(command.folder)
+    assert recorded and all(line.endswith(b"\n") and json.loads(line) for line in recorded)
+    assert command.resume().returncode == 0
+    assert lines(command.folder)[: len(recorded)] == recorded
+    assert_complete(command.folder)
+
+
+def test_probe_that_dies_is_explained(command: Command) -> None:
+    """Would catch a driver's crash that reaches the user as a traceback, and a folder left behind by it."""
+    dead = command.new(BYTEWAYS_FAKE_PROBE="segfault")
+    assert dead.returncode == 2
+    assert "error: this machine could not be probed" in dead.stderr
+    assert "SIGSEGV" in dead.stderr and "BYTEWAYS_GPUS=0" in dead.stderr
+    assert not command.folder.exists()
+
+
+def test_faults_make_the_exit_status_1(command: Command) -> None:
+    """Would catch a run with a lost case that a script takes for a good one, or whose other cases are
+    missing.
+    """
+    faulty = command.new(BYTEWAYS_FAKE_FAULTS="8192=segfault,16384=corrupt")
+    assert faulty.returncode == 1
+    assert "1 corrupt" in faulty.stderr and "1 lost" in faulty.stderr
+    assert_complete(command.folder)

@@ -1,0 +1,179 @@
+"""Workers that die, hang or talk nonsense cost one case each, and nothing of them is left behind."""
+
+from __future__ import annotations
+
+import os
+import signal
+import threading
+import time
+from collections.abc import Callable
+from pathlib import Path
+
+import pytest
+from harness import FAKE, Watcher, living, planned
+
+from byteways.results.record import Record
+from byteways.run.conductor import LOSSES_PER_AGENT, Interrupted
+from byteways.run.process import WorkerLost, WorkerProcess, process_state
+
+Conduct = Callable[..., list[Record]]
+
+
+@pytest.mark.parametrize(
+    ("fault", "status", "said"),
+    [
+        ("segfault", "lost", "SIGSEGV"),
+        ("killed", "lost", "SIGKILL"),
+        ("raise", "lost", "the fake worker raises"),
+        ("exit", "lost", "exit status 7; it last printed: about to give up"),
+        ("garbage", "lost", "no message"),
+        ("no-object", "lost", "no message"),
+        ("wrong-answer", "lost", "to 'measure'"),
+        ("half-line", "lost", "exit status 0"),
+        ("close", "lost", "closed its connection"),
+        ("not-a-number", "lost", "outcome that is none"),
+        ("unknown-field", "lost", "outcome that is none"),
+        ("failed", "failed", "CUDA_ERROR_OUT_OF_MEMORY"),
+        ("sticky", "failed", "CUDA_ERROR_ILLEGAL_ADDRESS"),
+        ("corrupt", "corrupt", "1 of 8 words differ"),
+    ],
+)
+def test_fault_costs_one_case(conduct: Conduct, fault: str, status: str, said: str) -> None:
+    """Would catch a fault that ends the run, takes a neighbour with it, or is recorded without its reason."""
+    before, faulty, after = conduct([planned(), planned(fault), planned(size=8192)])
+    assert (before.status, after.status) == ("measured", "measured")
+    assert faulty.status == status
+    assert said in (faulty.reason or "")
+
+
+@pytest.mark.parametrize("fault", ["hang", "hang-hard"])
+def test_hang_becomes_timeout(conduct: Conduct, fault: str) -> None:
+    """Would catch a conductor that waits for ever, or leaves the child of a worker that ignores SIGTERM."""
+    hung, after = conduct([planned(fault), planned()], deadline=lambda planned, first: 0.5)
+    assert hung.status == "timeout"
+    assert "no answer within" in (hung.reason or "")
+    assert after.status == "measured"
+
+
+def test_out_of_memory_kill(conduct: Conduct, worker_pids: Callable[[], list[int]]) -> None:
+    """A worker that eats memory is killed as the kernel does it; would catch a loss without the signal's
+    name.
+    """
+
+    def play_the_kernel() -> None:
+        for pid in worker_pids():
+            status = Path(f"/proc/{pid}/status")
+            resident = (
+                [line for line in status.read_text().splitlines() if line.startswith("VmRSS")]
+                if status.exists()
+                else []
+            )
+            if resident and int(resident[0].split()[1]) > 100 * 1024:
+                os.kill(pid, signal.SIGKILL)
+
+    eaten, after = conduct([planned("eat-memory"), planned()], watcher=Watcher(on_tick=play_the_kernel))
+    assert (eaten.status, after.status) == ("lost", "measured")
+    assert "SIGKILL" in (eaten.reason or "")
+
+
+def test_worker_is_first_choice_of_the_oom_killer(tmp_path: Path) -> None:
+    """Would catch a real worker that is as precious to the kernel as its conductor."""
+    worker = WorkerProcess(tmp_path / "log")
+    try:
+        assert Path(f"/proc/{worker.pid}/oom_score_adj").read_text().strip() == "1000"
+    finally:
+        worker.stop()
+
+
+def test_three_losses_skip_the_rest_of_the_agent(conduct: Conduct) -> None:
+    """Would catch a broken device that costs a deadline for every one of its cases, or takes another's cases
+    along.
+    """
+    broken = [planned("segfault", size=4096 << number) for number in range(LOSSES_PER_AGENT + 2)]
+    records = conduct([*broken, planned(executor="cpu1")])
+    statuses = [record.status for record in records]
+    assert statuses == ["lost"] * LOSSES_PER_AGENT + ["skipped"] * 2 + ["measured"]
+    assert "3 workers were lost on cpu0" in (records[LOSSES_PER_AGENT].reason or "")
+    assert "SIGSEGV" in (records[LOSSES_PER_AGENT].reason or "")
+
+
+def test_worker_that_does_not_start(conduct: Conduct, monkeypatch: pytest.MonkeyPatch) -> None:
+    """Would catch a conductor that tries for ever, or hides what the worker printed."""
+    monkeypatch.setenv("BYTEWAYS_FAKE_START", "dies")
+    records = conduct([planned(size=4096 << number) for number in range(5)])
+    assert [record.status for record in records] == ["lost"] * 3 + ["skipped"] * 2
+    assert "the fake worker does not start" in (records[0].reason or "")
+
+
+def test_skipped_cases_start_no_worker(conduct: Conduct, worker_pids: Callable[[], list[int]]) -> None:
+    """Would catch a worker that is started, and a GPU opened, for nothing."""
+    (record,) = conduct([planned(reason="there is no gpu0")])
+    assert (record.status, record.reason) == ("skipped", "there is no gpu0")
+    assert worker_pids() == []
+
+
+def test_one_worker_an_environment(conduct: Conduct, worker_pids: Callable[[], list[int]]) -> None:
+    """Would catch cases measured under another's environment variables, or a worker for every case."""
+    plan = [
+        planned(),
+        planned(size=8192),
+        planned(environment={"HSA_XNACK": "1"}),
+        planned(size=8192, environment={"HSA_XNACK": "1"}),
+    ]
+    workers = [record.worker for record in conduct(plan)]
+    assert workers[0] == workers[1] != workers[2] == workers[3]
+    assert len(worker_pids()) == 2
+
+
+def test_interrupt_leaves_the_case_in_hand_unrecorded(conduct: Conduct, tmp_path: Path) -> None:
+    """Would catch an interrupt that waits for a hanging case, or that records half of one."""
+    began = time.monotonic()
+
+    def interrupt() -> None:
+        if time.monotonic() - began > 1.0:
+            raise Interrupted("SIGINT")
+
+    with pytest.raises(Interrupted):
+        conduct(
+            [planned(), planned("hang"), planned()],
+            watcher=Watcher(on_tick=interrupt),
+            deadline=lambda *_: 60,
+        )
+    assert len((tmp_path / "run" / "measurements.jsonl").read_text().splitlines()) == 1
+
+
+def test_probe_that_kills_the_worker(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    """Would catch a conductor process that trusts what a driver does to the prober."""
+    monkeypatch.setenv("BYTEWAYS_FAKE_PROBE", "segfault")
+    worker = WorkerProcess(tmp_path / "log", command=FAKE)
+    with pytest.raises(WorkerLost, match="SIGSEGV"):
+        worker.ask({"do": "probe"}, 10)
+
+
+def test_worker_dies_with_its_conductor(tmp_path: Path) -> None:
+    """The parent-death signal comes when the thread that started the worker ends; would catch an orphan."""
+    started: list[WorkerProcess] = []
+    thread = threading.Thread(target=lambda: started.append(WorkerProcess(tmp_path / "log", command=FAKE)))
+    thread.start()
+    thread.join()
+    deadline = time.monotonic() + 5
+    while process_state(started[0].pid) not in (None, "Z") and time.monotonic() < deadline:
+        time.sleep(0.01)
+    assert process_state(started[0].pid) in (None, "Z")
+    started[0].kill()
+    assert living([started[0].pid]) == []
+
+
+def test_socket_folder_is_gone(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    """Would catch a folder left in the runtime directory by every worker; and a base path that is too long
+    for one.
+    """
+    monkeypatch.setenv("XDG_RUNTIME_DIR", str(tmp_path))
+    worker = WorkerProcess(tmp_path / "log", command=FAKE)
+    worker.stop()
+    assert [path.name for path in tmp_path.iterdir() if path.name.startswith("byteways-")] == []
+    deep = tmp_path / ("x" * 100)
+    deep.mkdir()
+    monkeypatch.setenv("XDG_RUNTIME_DIR", str(deep))
+    WorkerProcess(tmp_path / "log", command=FAKE).stop()
+    assert list(deep.iterdir()) == []
