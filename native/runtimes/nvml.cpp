@@ -202,7 +202,7 @@ NvmlDevice Nvml::Table::describe(unsigned index) const {
 Nvml::Nvml() : table_(std::make_unique<Table>()) {
   report_.library = "nvml";
   const Library library =
-      Library::open({"libnvidia-ml.so.1", "libnvidia-ml.so"}, {}, "BYTEWAYS_NVML", report_);
+      Library::open({"libnvidia-ml.so.1", "libnvidia-ml.so"}, {}, "BYTEWAYS_LIBNVML", report_);
   if (!library) {
     if (report_.hint.empty())
       report_.hint = "it comes with NVIDIA's driver; without it links and health are unknown";

@@ -9,7 +9,8 @@
 namespace byteways::cuda {
 namespace {
 
-constexpr const char* kHint = "pip install 'byteways[cuda]' brings NVRTC, or set BYTEWAYS_NVRTC to its file";
+constexpr const char* kHint =
+    "pip install 'byteways[cuda]' brings NVRTC, or set BYTEWAYS_LIBNVRTC to its file";
 
 // Sonames by the CUDA major version they belong to; 11.2 is the one of all later 11.x.
 const std::pair<int, const char*> kSonames[] = {
@@ -57,7 +58,7 @@ void NvrtcTable::bind(const Library& library, LibraryReport& report){
 
 Nvrtc::Nvrtc(const std::vector<std::string>& directories, int driver_major) {
   report_.library = "nvrtc";
-  const Library library = Library::open(sonames_for(driver_major), directories, "BYTEWAYS_NVRTC", report_);
+  const Library library = Library::open(sonames_for(driver_major), directories, "BYTEWAYS_LIBNVRTC", report_);
   if (!library) {
     if (report_.hint.empty()) report_.hint = kHint;
     return;
