@@ -10,8 +10,9 @@ struct GateArguments {
   unsigned int target;
 };
 
-// "fill", "poison" and "check" over 64-bit words. Word i of a buffer filled with `key` is pattern_word(key, i).
-// Touched are words[0], words[stride], … below words[count]; words[j] is pattern word first_index + j.
+// "fill", "poison" and "check" over 64-bit words. Word i of a buffer filled with `key` is
+// pattern_word(key, i). Touched are words[0], words[stride], … below words[count]; words[j] is pattern word
+// first_index + j.
 struct PatternArguments {
   unsigned long long* words;
   unsigned long long count;        // words spanned, touched or not
@@ -44,11 +45,11 @@ struct CopyArguments {
   unsigned int stages;       // copy_bulk: chunks in flight per block
 };
 
-// "chase_build" writes one random cycle through `lines` lines (a power of two) of `line_bytes` each: the 64-bit
-// word at the start of line chase_line(p) holds the *address* of line chase_line(p + 1), so that a step is one
-// dependent load and nothing else (a shift and an addition would be a quarter of a near cache's latency). All
-// agents see memory at one address. "chase" follows it for `steps` steps from line `start` and leaves the *index*
-// of the line it ends on in *end: start at chase_line(p), expect chase_line(p + steps).
+// "chase_build" writes one random cycle through `lines` lines (a power of two) of `line_bytes` each: the
+// 64-bit word at the start of line chase_line(p) holds the *address* of line chase_line(p + 1), so that a
+// step is one dependent load and nothing else (a shift and an addition would be a quarter of a near cache's
+// latency). All agents see memory at one address. "chase" follows it for `steps` steps from line `start` and
+// leaves the *index* of the line it ends on in *end: start at chase_line(p), expect chase_line(p + steps).
 struct ChaseArguments {
   void* base;
   unsigned long long lines;
@@ -75,15 +76,16 @@ struct OccupyArguments {
 
 // Counter-based pattern: one multiplication and one fold, so that the host can fill at memory speed, yet no
 // two words of a buffer are equal and nothing compresses. The multiplier is 2^64 / golden ratio (Knuth 6.4).
-BYTEWAYS_HOST_DEVICE inline unsigned long long pattern_word(unsigned long long key, unsigned long long index) {
+BYTEWAYS_HOST_DEVICE inline unsigned long long pattern_word(unsigned long long key,
+                                                            unsigned long long index) {
   unsigned long long word = (key + index) * 0x9E3779B97F4A7C15ull;
   return word ^ (word >> 32);
 }
 
 // Bijection of [0, lines) for lines a power of two: position in the cycle -> line. Odd multiplications and
 // xor-shifts are invertible modulo 2^m, so every line is visited once and no table is needed.
-BYTEWAYS_HOST_DEVICE inline unsigned long long chase_line(unsigned long long position, unsigned long long lines,
-                                                          unsigned long long key) {
+BYTEWAYS_HOST_DEVICE inline unsigned long long chase_line(unsigned long long position,
+                                                          unsigned long long lines, unsigned long long key) {
   const unsigned long long mask = lines - 1;
   unsigned int half = 1;  // shift of about half the index width, at least 1
   while ((1ull << (2 * half)) < lines) ++half;

@@ -1,0 +1,256 @@
+"""The host as a runtime, through the native module: memory and its placement, kernels, threads, refusals."""
+
+from __future__ import annotations
+
+import gc
+import os
+import subprocess
+import sys
+import time
+from pathlib import Path
+
+import pytest
+
+from byteways import _core
+
+MEMORIES = ("pageable", "hugepage")
+COPIES = ("memcpy", "memcpy-stream", "memcpy-mt")
+KERNELS = ("gate", "fill", "poison", "check", "memcpy", "memcpy_stream", "chase_build", "chase")
+MIB = 1 << 20
+BASE_PAGE = os.sysconf("SC_PAGESIZE")
+TRANSPARENT = Path("/sys/kernel/mm/transparent_hugepage")
+
+
+@pytest.fixture(scope="module")
+def session() -> _core.Session:
+    return _core.Session(gpus=False)
+
+
+def quick_options() -> _core.MeasureOptions:
+    """Enough for a few samples: these tests are about what was moved, not about how fast."""
+    options = _core.MeasureOptions()
+    options.budget_s = 0.02
+    return options
+
+
+@pytest.fixture(params=MEMORIES)
+def memory(session: _core.Session, request: pytest.FixtureRequest) -> str:
+    """Each kind of host memory; pageable twice where a system has no huge pages."""
+    return request.param if session.offers("cpu0", request.param).available else "pageable"
+
+
+def run_python(code: str) -> str:
+    """Standard output of a fresh interpreter, for what must not be done to the one that runs the tests."""
+    done = subprocess.run(
+        [sys.executable, "-c", code], capture_output=True, text=True, timeout=60, check=False
+    )
+    assert done.returncode == 0, done.stderr
+    return done.stdout
+
+
+def test_agents_are_the_domains_with_allowed_cores(session: _core.Session) -> None:
+    """Would catch cores counted that this process may not use, or a domain that does not exist."""
+    domains = [int(node.name[4:]) for node in Path("/sys/devices/system/node").glob("node[0-9]*")] or [0]
+    assert [agent.agent for agent in session.agents] == [f"cpu{k}" for k in range(len(session.agents))]
+    assert 1 <= sum(agent.multiprocessors for agent in session.agents) <= len(os.sched_getaffinity(0))
+    for agent in session.agents:
+        assert agent.runtime == "host"
+        assert agent.numa_domain in domains
+        assert agent.name
+        assert agent.memory_bytes > 0
+    assert [(report.library, report.usable) for report in session.libraries] == [("host", True)]
+
+
+def test_affinity_of_the_process_is_respected() -> None:
+    """Would catch threads placed on cores that a batch system gave to somebody else."""
+    code = (
+        "import os; os.sched_setaffinity(0, {max(os.sched_getaffinity(0))})\n"
+        "from byteways import _core\n"
+        "print([agent.multiprocessors for agent in _core.Session(gpus=False).agents])"
+    )
+    assert run_python(code).strip() == "[1]"
+
+
+@pytest.mark.parametrize("interface", COPIES)
+@pytest.mark.parametrize("size", [8, 4104, MIB + 24])
+def test_every_copy_measures_and_verifies(
+    session: _core.Session, memory: str, interface: str, size: int
+) -> None:
+    """Would catch a copy loop that loses its head, its tail or a member's share, and a false alarm."""
+    source = session.allocate("cpu0", memory, 3 * MIB, "cpu0")
+    destination = session.allocate("cpu0", memory, 3 * MIB, "cpu0")
+    flow = _core.Flow(
+        source, destination, "cpu0", interface, size, blocks=3 if interface == "memcpy-mt" else 0
+    )
+    measurement = session.measure([flow], quick_options())
+    assert measurement.verified
+    assert measurement.timed_by == "host-clock"
+    assert 0 < measurement.timer_resolution_ns < 10_000
+    assert measurement.time_ns.median > 0
+    [result] = measurement.flows
+    assert result.verification.checked_bytes > 0
+    assert result.verification.bad_count == 0
+    # More threads than this machine may have cores: they must not deadlock, and the record must say how many.
+    assert result.blocks == (3 if interface == "memcpy-mt" else 1)
+
+
+def test_flows_of_one_domain_run_beside_each_other(session: _core.Session) -> None:
+    """Would catch streams that share a thread, or wait for each other behind the gate."""
+    buffers = [session.allocate("cpu0", "pageable", 2 * MIB, "cpu0") for _ in range(4)]
+    flows = [
+        _core.Flow(buffers[0], buffers[1], "cpu0", "memcpy", MIB),
+        _core.Flow(buffers[2], buffers[3], "cpu0", "memcpy", MIB),
+    ]
+    measurement = session.measure(flows, quick_options())
+    assert measurement.verified
+    assert [flow.bytes_per_s > 0 for flow in measurement.flows] == [True, True]
+
+
+def test_chase_takes_longer_in_memory_than_in_the_nearest_cache(session: _core.Session) -> None:
+    """Would catch a chase that a prefetcher can follow, or that the compiler shortened."""
+    buffer = session.allocate("cpu0", "pageable", 64 * MIB, "cpu0")
+    latencies = []
+    for size in (4096, 64 * MIB):
+        measurement = session.measure([_core.Flow(buffer, buffer, "cpu0", "chase", size)], quick_options())
+        assert measurement.verified
+        latencies.append(measurement.time_ns.median)
+    near, far = latencies
+    assert 0.2 < near < 100  # ns: no processor loads faster; slower is not a cache
+    assert far > 5 * near
+
+
+def test_pageable_memory_is_in_base_pages(session: _core.Session) -> None:
+    """Would catch transparent huge pages under `pageable`, where they hide the cost of translation."""
+    buffer = session.allocate("cpu0", "pageable", 10 * MIB, "cpu0")
+    assert buffer.page_bytes == BASE_PAGE
+    smaps = Path("/proc/self/smaps").read_text(encoding="ascii").split("VmFlags:")
+    ours = [area for area in smaps if "Size:              10240 kB" in area]
+    assert ours
+    assert all("AnonHugePages:         0 kB" in area for area in ours)
+
+
+def test_hugepage_memory_is_huge_or_refused(session: _core.Session) -> None:
+    """Would catch a buffer recorded as huge that is not, and a refusal without a reason."""
+    offered = session.offers("cpu0", "hugepage")
+    if not offered.available:
+        assert "huge pages" in offered.reason
+        with pytest.raises(_core.UnsupportedError, match="huge pages"):
+            session.allocate("cpu0", "hugepage", MIB, "cpu0")
+        return
+    buffer = session.allocate("cpu0", "hugepage", 8 * MIB + 8, "cpu0")
+    assert buffer.bytes == 8 * MIB + 8
+    huge = int((TRANSPARENT / "hpage_pmd_size").read_text(encoding="ascii"))
+    assert buffer.page_bytes >= huge
+
+
+def test_placement_names_domains_that_exist(session: _core.Session, memory: str) -> None:
+    """Would catch error codes of move_pages counted as domains, and pages that first touch did not reach."""
+    for agent in session.agents:
+        buffer = session.allocate(agent.agent, memory, 32 * MIB, agent.agent)
+        placement = buffer.placement()
+        assert set(placement) == {agent.numa_domain}
+        assert sum(placement.values()) == min(4096, 32 * MIB // BASE_PAGE)
+
+
+def test_unknown_words_are_refused(session: _core.Session) -> None:
+    """Would catch a silent fallback to some other memory, agent or kernel."""
+    with pytest.raises(_core.UnsupportedError, match="nosuch"):
+        session.offers("cpu0", "nosuch")
+    with pytest.raises(_core.UnsupportedError, match="nosuch"):
+        session.allocate("cpu0", "nosuch", 4096, "cpu0")
+    with pytest.raises(_core.Error, match="cpu99"):
+        session.allocate("cpu99", "pageable", 4096, "cpu0")
+    kernel = session.offers_kernel("cpu0", "nosuch")
+    assert not kernel.available
+    assert "nosuch" in kernel.reason
+
+
+@pytest.mark.parametrize("memory", ["pinned", "registered", "managed", "device"])
+def test_memory_of_gpu_runtimes_is_refused_with_a_reason(session: _core.Session, memory: str) -> None:
+    """Would catch host memory handed out under a vendor's name."""
+    offered = session.offers("cpu0", memory)
+    assert not offered.available
+    assert "GPU" in offered.reason
+    with pytest.raises(_core.UnsupportedError, match="GPU"):
+        session.allocate("cpu0", memory, 4096, "cpu0")
+
+
+@pytest.mark.parametrize("kernel", KERNELS)
+def test_every_host_kernel_is_offered(session: _core.Session, kernel: str) -> None:
+    """Would catch a kernel lost from the table; only streaming stores are a matter of the architecture."""
+    assert session.offers_kernel("cpu0", kernel).available or kernel == "memcpy_stream"
+
+
+@pytest.mark.parametrize("size", [1 << 46, (1 << 64) - 1])
+def test_more_than_there_is_costs_an_exception(session: _core.Session, memory: str, size: int) -> None:
+    """Would catch an allocation that the kernel grants and then answers by killing the worker."""
+    with pytest.raises(_core.OutOfMemoryError, match=str(size)) as caught:
+        session.allocate("cpu0", memory, size, "cpu0")
+    assert (caught.value.call, caught.value.code) == ("mmap", "ENOMEM")
+    assert session.allocate("cpu0", memory, MIB, "cpu0").bytes == MIB  # the next one is fine
+
+
+def test_refusal_of_the_kernel_is_out_of_memory() -> None:
+    """Would catch an ENOMEM of mmap itself (ulimit -v) mistaken for another error, or for an address."""
+    code = (
+        "import resource\n"
+        "from byteways import _core\n"
+        "session = _core.Session(gpus=False)\n"
+        "session.allocate('cpu0', 'pageable', 4096, 'cpu0')\n"
+        "used = int(open('/proc/self/statm').read().split()[0]) * resource.getpagesize()\n"
+        "resource.setrlimit(resource.RLIMIT_AS, (used + (64 << 20), resource.RLIM_INFINITY))\n"
+        "try:\n"
+        "    session.allocate('cpu0', 'pageable', 512 << 20, 'cpu0')\n"
+        "except _core.OutOfMemoryError as error:\n"
+        "    print(error.code, 'asked for' in error.text)\n"
+    )
+    assert run_python(code).strip() == "ENOMEM True"
+
+
+def test_memory_is_given_back(session: _core.Session) -> None:
+    """Would catch a mapping that outlives its buffer: a suite allocates hundreds."""
+
+    def mapped() -> int:
+        return int(Path("/proc/self/statm").read_text(encoding="ascii").split()[0]) * BASE_PAGE
+
+    session.allocate("cpu0", "pageable", MIB, "cpu0")
+    gc.collect()
+    before = mapped()
+    for _ in range(8):
+        session.allocate("cpu0", "pageable", 64 * MIB, "cpu0")
+        gc.collect()
+    assert mapped() - before < 64 * MIB
+
+
+def test_idle_threads_sleep_and_end_with_their_session() -> None:
+    """Would catch teams that spin on after their launch and disturb every later measurement."""
+    code = (
+        "import gc, os, time\n"
+        "from byteways import _core\n"
+        "threads = lambda: len(os.listdir('/proc/self/task'))\n"
+        "before = threads()\n"
+        "session = _core.Session(gpus=False)\n"
+        "buffers = [session.allocate('cpu0', 'pageable', 1 << 20, 'cpu0') for _ in range(2)]\n"
+        "options = _core.MeasureOptions()\n"
+        "options.budget_s = 0.02\n"
+        "session.measure([_core.Flow(*buffers, 'cpu0', 'memcpy-mt', 1 << 20, blocks=4)], options)\n"
+        "used = time.process_time()\n"
+        "time.sleep(0.5)\n"
+        "idle = time.process_time() - used\n"
+        "del session, buffers\n"
+        "gc.collect()\n"
+        "print(idle < 0.1, threads() - before)\n"
+    )
+    assert run_python(code).split() == ["True", "0"]
+
+
+def test_time_of_the_clock_is_time(session: _core.Session) -> None:
+    """Would catch a clock in other units: the samples cannot add up to more than the wall time they took."""
+    source, destination = (session.allocate("cpu0", "pageable", 8 * MIB, "cpu0") for _ in range(2))
+    began = time.monotonic_ns()
+    flow = _core.Flow(source, destination, "cpu0", "memcpy", 8 * MIB)
+    measurement = session.measure([flow], quick_options())
+    wall_ns = time.monotonic_ns() - began
+    moved_ns = sum(measurement.samples_ns) * measurement.batch
+    assert moved_ns < wall_ns * 1.001
+    assert measurement.time_ns.median > 8 * MIB / 1000  # ns: 1 TB/s is more than any single core copies
