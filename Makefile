@@ -37,7 +37,7 @@ test: develop ## setup, then every test that needs no GPU (ARGS='-k name' for fe
 lint: develop ## formatting, lint and types of all sources; changes nothing
 	$(BIN)/ruff check .
 	$(BIN)/ruff format --check .
-	$(BIN)/mypy --strict src/byteways
+	$(BIN)/mypy --strict src/byteways scripts
 	$(BIN)/clang-format --dry-run --Werror $(CPP)
 
 format: develop ## rewrite all sources the way `make lint` wants them
