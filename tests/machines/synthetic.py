@@ -8,7 +8,7 @@ from pathlib import Path
 from typing import Any
 
 from byteways.topology import discover
-from byteways.topology.model import Topology
+from byteways.topology.model import Capabilities, Offer, Topology
 
 
 @dataclass
@@ -216,3 +216,42 @@ def switched_server(root: Path) -> Machine:
     runtime = {f"cpu{domain}": runtime_cpu(domain) for domain in range(2)}
     runtime |= {name: runtime_gpu(i, chain[-1], f"GPU-{i}") for i, (name, chain) in enumerate(gpus.items())}
     return Machine(root / "sys", root / "proc", [0, 1, 2, 3], runtime)
+
+
+#: Fields of _core.LibraryReport of a library in order, of one that was not found, and a function that lacks.
+FOUND = {
+    "library": "cuda-driver",
+    "usable": True,
+    "path": "/usr/lib/libcuda.so.1",
+    "found_by": "dynamic linker",
+    "version": "driver 13.0",
+    "searched": ["libcuda.so.1"],
+    "missing": [],
+    "reason": "",
+    "hint": "",
+}
+ABSENT = {
+    **FOUND,
+    "usable": False,
+    "path": "",
+    "found_by": "",
+    "version": "",
+    "searched": ["libcuda.so.1", "libcuda.so", "/opt/a/libcuda.so", "/opt/b/libcuda.so"],
+    "reason": "not found",
+    "hint": "install the driver",
+}
+BULK = {"name": "cuFuture", "introduced_in": "13.5", "required": False}
+
+
+def capabilities(machine: Machine, **changes: Any) -> Capabilities:
+    """What a worker would find on a machine where everything works."""
+    agents = dict(machine.runtime or {})
+    gpus = [name for name in agents if name.startswith("gpu")]
+    yes = Offer(True)
+    return Capabilities(
+        agents=agents,
+        memory={name: {"pageable" if name == "cpu0" else "device": yes} for name in agents},
+        interface={name: {"memcpy" if name == "cpu0" else "copy": yes} for name in agents},
+        peer=changes.pop("peer", {a: {b: yes for b in gpus if a != b} for a in gpus}),
+        **changes,
+    )

@@ -78,7 +78,7 @@ def test_four_gpus_behind_hidden_nvswitches(tmp_path: Path) -> None:
     assert pcie.peak_bytes_per_s == pytest.approx(63.015e9, rel=1e-4)
     assert pcie.link_class == "PCIe 5.0 ×16"
     notes = " / ".join(topology.notes)
-    assert "far ends of all 18 links of each GPU are hidden" in notes
+    assert "far ends of the 18 links of each GPU are hidden" in notes
     assert "gpu0, gpu1, gpu2, gpu3: PCIe link at generation 1 now, maximum 5; GPUs may idle" in notes
     gpu = topology.agent("gpu2")
     assert gpu.memory_peak_bytes_per_s == pytest.approx(4916.736e9)
@@ -118,6 +118,27 @@ def test_direct_bundles_are_drawn_once(tmp_path: Path) -> None:
     assert len(bundles) == 6
     assert {link.count for link in bundles} == {4}
     assert between(topology, "gpu1", "gpu3").peak_bytes_per_s == 100e9
+
+
+def test_a_far_end_of_unknown_kind_with_a_gpus_address_is_that_gpu(tmp_path: Path) -> None:
+    """Catches an NVSwitch drawn between GPUs whose drivers tell an address but no kind."""
+    machine = synthetic.h200x4(tmp_path)
+    for me, device in enumerate(machine.management):
+        peer = machine.management[me ^ 1].pci_address
+        device.nvlinks = [
+            synthetic.NvLink(i, remote_kind="unknown", remote_pci_address=peer) for i in range(2)
+        ]
+    topology = machine.topology()
+    assert topology.switches == ()
+    assert between(topology, "gpu0", "gpu1").peak_bytes_per_s == 50e9
+
+
+def test_nvlink_to_the_cpu(tmp_path: Path) -> None:
+    """Catches NVLinks to a processor that are taken for links to a switch."""
+    machine = synthetic.h200x4(tmp_path)
+    for link in machine.management[0].nvlinks:
+        link.remote_kind = "cpu"
+    assert between(machine.topology(), "gpu0", "cpu0", "nvlink").count == 18
 
 
 def test_mig_and_inactive_links_close_nvlink(tmp_path: Path) -> None:

@@ -110,7 +110,7 @@ def _find_gpus(
     if runtime_asked:
         for name, fields in runtime.items():
             if name.startswith("gpu"):
-                device = _match(fields, management)
+                device = nvml.match(fields, management)
                 address = canonical_address(
                     fields.get("pci_address") or (device.pci_address if device else "")
                 )
@@ -122,18 +122,6 @@ def _find_gpus(
         Gpu(name, address or None, architecture, None, read_path(sysfs, address) if address else None, device)
         for name, address, architecture, device in sorted(found, key=lambda gpu: int(gpu[0][3:]))
     ]
-
-
-def _match(fields: Mapping[str, Any], management: Sequence[NvmlDevice]) -> NvmlDevice | None:
-    """NVML's device of a runtime's GPU: by UUID, then by PCI address (a MIG instance has its own UUID)."""
-    for device in management:
-        if fields.get("uuid") and device.uuid == fields["uuid"]:
-            return device
-    address = canonical_address(fields.get("pci_address") or "")
-    return next(
-        (device for device in management if address and canonical_address(device.pci_address) == address),
-        None,
-    )
 
 
 def _at_home(gpu: Gpu, fields: Mapping[str, Any], domains: Mapping[str, NumaDomain], notes: list[str]) -> Gpu:

@@ -174,54 +174,58 @@ def add_nvlinks(graph: Graph, gpus: Sequence[Gpu]) -> None:
     A virtual machine may hide what is at the far end. When every GPU has the same number of active links and
     each ends at a switch or at something unknown, they can only meet in NVSwitches.
     """
-    active = {gpu.name: _active(graph, gpu) for gpu in gpus}
     by_address = {gpu.pci_address: gpu for gpu in gpus if gpu.pci_address}
-    kinds = {link.remote_kind for links in active.values() for link in links}
-    counts = {len(links) for links in active.values()}
-    inferred = "unknown" in kinds and kinds <= {"switch", "unknown"} and len(gpus) > 1 and len(counts) == 1
-    if inferred:
+    active = {gpu.name: _active(graph, gpu, by_address) for gpu in gpus}
+    kinds = {kind for ends in active.values() for kind in ends}
+    counts = {sum(len(links) for links in ends.values()) for ends in active.values()}
+    if "unknown" in kinds and kinds <= {"switch", "unknown"} and len(gpus) > 1 and len(counts) == 1:
         graph.notes.append(
-            f"NVLink: the far ends of all {counts.pop()} links of each GPU are hidden; "
+            f"NVLink: the far ends of the {counts.pop()} links of each GPU are hidden; "
             "as every GPU has equally many, they are taken to lead to NVSwitches"
         )
+        for ends in active.values():
+            ends.setdefault("switch", []).extend(ends.pop("unknown", []))
     for gpu in gpus:
-        _add_gpu_bundles(graph, gpu, active[gpu.name], by_address)
-        to_switch = [
-            link
-            for link in active[gpu.name]
-            if link.remote_kind == "switch" or (inferred and link.remote_kind == "unknown")
-        ]
-        if to_switch:
+        ends = active[gpu.name]
+        _add_gpu_bundles(graph, gpu, ends.get("gpu", []), by_address)
+        if "switch" in ends:
             if NVSWITCH not in graph.switches:
                 graph.switches.append(NVSWITCH)
-            graph.links.append(_bundle(gpu, NVSWITCH, to_switch))
-        to_cpu = [link for link in active[gpu.name] if link.remote_kind == "cpu"]
-        if to_cpu and gpu.home:
-            graph.links.append(_bundle(gpu, gpu.home, to_cpu))
-        hidden = sum(link.remote_kind == "unknown" for link in active[gpu.name])
-        if hidden and not inferred:
+            graph.links.append(_bundle(gpu, NVSWITCH, ends["switch"]))
+        if "cpu" in ends and gpu.home:
+            graph.links.append(_bundle(gpu, gpu.home, ends["cpu"]))
+        if "unknown" in ends:
+            hidden = len(ends["unknown"])
             graph.notes.append(f"{gpu.name}: the far ends of {hidden} active NVLinks are hidden")
 
 
-def _active(graph: Graph, gpu: Gpu) -> list[NvLink]:
+def _active(graph: Graph, gpu: Gpu, by_address: Mapping[str, Gpu]) -> dict[str, list[NvLink]]:
+    """Active links by what they lead to: `gpu`, `switch`, `cpu`, `unknown`.
+
+    A far end of unknown kind whose address is that of a GPU is one.
+    """
     if gpu.device is None:
-        return []
-    links = [link for link in gpu.device.nvlinks if link.active]
-    if links and gpu.device.mig_enabled:
-        graph.notes.append(f"{gpu.name}: MIG is on, which closes its {len(links)} NVLinks to peers")
-        return []
-    down = len(gpu.device.nvlinks) - len(links)
-    if links and down:
+        return {}
+    ends: dict[str, list[NvLink]] = {}
+    for link in gpu.device.nvlinks:
+        if link.active:
+            of_gpu = canonical_address(link.remote_pci_address) in by_address
+            ends.setdefault("gpu" if of_gpu else link.remote_kind, []).append(link)
+    count = sum(len(links) for links in ends.values())
+    if ends and gpu.device.mig_enabled:
+        graph.notes.append(f"{gpu.name}: MIG is on, which closes its {count} NVLinks to peers")
+        return {}
+    if ends and count < len(gpu.device.nvlinks):
+        down = len(gpu.device.nvlinks) - count
         graph.notes.append(f"{gpu.name}: {down} of {len(gpu.device.nvlinks)} NVLinks are not active")
-    return links
+    return ends
 
 
 def _add_gpu_bundles(graph: Graph, gpu: Gpu, links: Sequence[NvLink], by_address: Mapping[str, Gpu]) -> None:
     """Direct bundles, drawn once: by the GPU whose address comes first, since both ends see every link."""
     bundles: dict[str, list[NvLink]] = {}
     for link in links:
-        if link.remote_kind == "gpu":
-            bundles.setdefault(canonical_address(link.remote_pci_address), []).append(link)
+        bundles.setdefault(canonical_address(link.remote_pci_address), []).append(link)
     for address, bundle in sorted(bundles.items()):
         peer = by_address.get(address)
         if peer is None:

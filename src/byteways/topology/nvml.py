@@ -3,7 +3,9 @@
 from __future__ import annotations
 
 from collections.abc import Mapping, Sequence
-from typing import TYPE_CHECKING
+from typing import TYPE_CHECKING, Any
+
+from byteways.topology.sysfs_pcie import canonical_address
 
 if TYPE_CHECKING:
     from byteways._core import NvmlDevice
@@ -46,6 +48,20 @@ def visible(devices: Sequence[NvmlDevice], environment: Mapping[str, str]) -> li
             break
         chosen.append(matches[0])
     return chosen
+
+
+def match(fields: Mapping[str, Any], devices: Sequence[NvmlDevice]) -> NvmlDevice | None:
+    """The device of a runtime's GPU: by UUID, then by PCI address (a MIG instance has its own UUID).
+
+    Args:
+        fields: Of `_core.Agent`.
+        devices: As read_devices() gives them.
+    """
+    for device in devices:
+        if fields.get("uuid") and device.uuid == fields["uuid"]:
+            return device
+    address = canonical_address(fields.get("pci_address") or "")
+    return next((one for one in devices if address and canonical_address(one.pci_address) == address), None)
 
 
 def memory_peak(device: NvmlDevice) -> float | None:

@@ -1,0 +1,135 @@
+"""`byteways doctor`: what was searched and found, what stands in the way of good figures, what to do."""
+
+from __future__ import annotations
+
+import importlib
+import json
+import os
+import textwrap
+from collections import Counter
+from collections.abc import Mapping, Sequence
+from functools import partial
+from pathlib import Path
+from typing import TYPE_CHECKING, Annotated
+
+import typer
+
+from byteways import __version__
+from byteways.doctor.check import STATES, Check
+from byteways.errors import BytewaysError, ExitStatus
+
+if TYPE_CHECKING:
+    from byteways.run.probe import Probe
+
+WIDTH = 100
+#: Columns of the state and of the name of a check; longer names get a line of their own.
+STATE_WIDTH = 9
+NAME_WIDTH = 16
+_COLOURS = {"ok": typer.colors.GREEN, "warning": typer.colors.YELLOW, "problem": typer.colors.RED}
+_TITLES = {"worker": "Worker", "libraries": "Libraries", "GPUs": "GPUs", "host": "Host", "process": "Process"}
+
+
+def doctor(
+    as_json: Annotated[bool, typer.Option("--json", help="Print the findings as JSON.")] = False,
+) -> None:
+    """Check libraries and devices, and say what to do."""
+    checks, works = examine()
+    if as_json:
+        data = {
+            "format_version": 1,
+            "byteways_version": __version__,
+            "works": works,
+            "checks": [check.to_json() for check in checks],
+        }
+        typer.echo(json.dumps(data, indent=2))
+    else:
+        colour = False if os.environ.get("NO_COLOR") else None  # None: colour on a terminal
+        typer.echo("\n".join(lines(checks)), color=colour)
+    if not works:
+        raise typer.Exit(int(ExitStatus.FAILED))
+
+
+def examine() -> tuple[list[Check], bool]:
+    """All findings on this machine, and whether byteways can measure anything at all."""
+    from byteways.doctor.devices import check_gpus, check_mps
+    from byteways.doctor.host import check_host
+    from byteways.doctor.libraries import check_libraries, nvml_report
+    from byteways.doctor.process import check_process
+    from byteways.settings import kernel_cache
+    from byteways.topology import discover, nvml
+    from byteways.topology.sysfs_pcie import gpu_addresses
+
+    found, checks = start_worker()
+    on_bus = gpu_addresses(Path("/sys"))
+    management, _ = nvml.read_devices()
+    reports = [*(found.libraries if found else []), *nvml_report()]
+    checks += check_libraries(reports, bool(on_bus), os.environ)
+    if found is not None:
+        checks += check_gpus(found.capabilities, management, on_bus)
+    if (mps := check_mps(Path("/proc"), os.environ)) is not None:
+        checks.append(mps)
+    topology = discover(found.capabilities.agents if found else None, management=management)
+    checks += check_host(topology)
+    checks += check_process(kernel_cache())
+    return checks, found is not None
+
+
+def start_worker() -> tuple[Probe | None, list[Check]]:
+    """Probes by a worker, as a run would. Nothing can be measured when it does not start."""
+    from byteways.run.probe import probe
+
+    try:
+        found = probe()
+    except BytewaysError as error:
+        text = f"{error.what}: {error.cause}" if error.cause else error.what
+        return None, [Check("worker", "worker", "problem", text, _own_hint(error.hint))]
+    agents = ", ".join(f"{name} ({fields['runtime']})" for name, fields in found.capabilities.agents.items())
+    return found, [Check("worker", "worker", "ok", f"starts, and opens {agents}")]
+
+
+def _own_hint(hint: str | None) -> str:
+    """Advice of a failed probe; `byteways doctor` is what the user has just called."""
+    reinstall = "install byteways again: its native part must match this Python and this system"
+    try:
+        importlib.import_module("byteways._core")
+    except ImportError:
+        return reinstall
+    return hint if hint and "doctor" not in hint else reinstall
+
+
+def lines(checks: Sequence[Check], width: int = WIDTH) -> list[str]:
+    """Findings as text wrapped to `width`, with colours that echo() takes out where no terminal reads."""
+    text: list[str] = []
+    for section, title in _TITLES.items():
+        own = [check for check in checks if check.section == section]
+        if own:
+            text += [
+                typer.style(title, bold=True),
+                *(line for check in own for line in _check(check, width)),
+                "",
+            ]
+    return [*text, _summary(Counter(check.state for check in checks))]
+
+
+def _check(check: Check, width: int) -> list[str]:
+    """State, name, then text and advice in a column of their own."""
+    indent = " " * (2 + STATE_WIDTH + NAME_WIDTH)
+    wrap = partial(
+        textwrap.wrap, width=width - len(indent), break_on_hyphens=False, break_long_words=False
+    )  # paths stay whole, to be copied
+    column = wrap(check.text)
+    if check.advice:
+        column += wrap(f"to do: {check.advice}", subsequent_indent="       ")
+    head = f"  {typer.style(check.state.ljust(STATE_WIDTH), fg=_COLOURS[check.state])}"
+    if len(check.name) < NAME_WIDTH:
+        return [f"{head}{check.name.ljust(NAME_WIDTH)}{column[0]}", *(indent + line for line in column[1:])]
+    return [f"{head}{check.name}", *(indent + line for line in column)]
+
+
+def _summary(states: Mapping[str, int]) -> str:
+    parts = [
+        f"{states[state]} {state}{'s' if states[state] > 1 else ''}"
+        for state in STATES[:0:-1]
+        if states[state]
+    ]
+    return ", ".join(parts) if parts else "Nothing stands in the way of good figures."

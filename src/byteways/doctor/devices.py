@@ -1,0 +1,134 @@
+"""Checks of the GPUs: who else uses them, modes that narrow them, and which of them may reach each other."""
+
+from __future__ import annotations
+
+from collections.abc import Mapping, Sequence
+from pathlib import Path
+from typing import TYPE_CHECKING, Any
+
+from byteways.doctor.check import Check
+from byteways.topology import nvml
+from byteways.topology.model import Capabilities, Offer
+
+if TYPE_CHECKING:
+    from byteways._core import NvmlDevice
+
+#: Name of MPS's daemons as the kernel shortens it to 15 characters.
+MPS_PROCESS = "nvidia-cuda-mps"
+
+
+def check_gpus(
+    capabilities: Capabilities, management: Sequence[NvmlDevice], on_bus: Sequence[tuple[str, str]]
+) -> list[Check]:
+    """State of every GPU that a runtime opens, then of the pairs.
+
+    Args:
+        capabilities: As a worker found them.
+        management: As NVML tells them; may be empty.
+        on_bus: (vendor, PCI address) of the GPUs that PCI shows.
+    """
+    gpus = {name: fields for name, fields in capabilities.agents.items() if fields["runtime"] != "host"}
+    if not gpus:
+        return [_none(on_bus)]
+    checks: list[Check] = []
+    for name, fields in gpus.items():
+        device = nvml.match(fields, management)
+        checks += _state(name, fields, device) + _offers(name, capabilities)
+    return checks + _peers(capabilities.peer)
+
+
+def check_mps(proc: Path, environment: Mapping[str, str]) -> Check | None:
+    """CUDA's multi-process service, a server between workers and GPUs; None when it is not in use."""
+    running = any(_is_mps(comm) for comm in proc.glob("[0-9]*/comm"))
+    pipes = environment.get("CUDA_MPS_PIPE_DIRECTORY")
+    if not running and pipes is None:
+        return None
+    signs = ["its daemon runs"] if running else []
+    signs += [f"CUDA_MPS_PIPE_DIRECTORY is {pipes}"] if pipes is not None else []
+    advice = (
+        "echo quit | nvidia-cuda-mps-control, and unset CUDA_MPS_PIPE_DIRECTORY: other clients share the GPU"
+    )
+    return Check("GPUs", "MPS", "warning", " and ".join(signs), advice)
+
+
+def _is_mps(comm: Path) -> bool:
+    try:
+        return comm.read_text().strip() == MPS_PROCESS
+    except OSError:  # the process has ended meanwhile
+        return False
+
+
+def _none(on_bus: Sequence[tuple[str, str]]) -> Check:
+    if not on_bus:
+        return Check("GPUs", "GPUs", "ok", "none on the PCI bus; host agents are measured")
+    listed = ", ".join(f"{vendor} {address}" for vendor, address in on_bus)
+    advice = "see the libraries above; in a container, start it with access to the GPUs"
+    return Check("GPUs", "GPUs", "problem", f"PCI shows {listed}, but no runtime opens any", advice)
+
+
+def _state(name: str, fields: Mapping[str, Any], device: NvmlDevice | None) -> list[Check]:
+    model = f"{fields['name']} {fields['pci_address']}".strip()
+    if device is None:
+        return [Check("GPUs", name, "ok", f"{model}; NVML does not tell its state")]
+    found: list[tuple[str, str, str]] = []
+    if device.compute_processes > 0:
+        plural = "process computes" if device.compute_processes == 1 else "processes compute"
+        wait = "wait for them to end, or leave this GPU out by CUDA_VISIBLE_DEVICES"
+        found.append(("warning", f"busy: {device.compute_processes} other {plural} on it", wait))
+    if device.mig_enabled:
+        whole = "nvidia-smi -mig 0 (administrator) to measure the whole GPU and its links"
+        found.append(("warning", "MIG is on: an instance has part of the memory rate and no NVLink", whole))
+    if device.compute_mode.startswith("exclusive"):
+        share = "nvidia-smi -c DEFAULT (administrator)"
+        found.append(("warning", f"compute mode {device.compute_mode}: a second process is refused", share))
+    if device.compute_mode == "prohibited":
+        found.append(("problem", "compute mode prohibited: no process may compute", "nvidia-smi -c DEFAULT"))
+    if 0 < device.pcie_width < device.pcie_width_max:
+        lanes = f"its PCIe link has {device.pcie_width} of {device.pcie_width_max} lanes"
+        found.append(("warning", lanes, "reseat the card or the riser, check the slot's width in the manual"))
+    if not found:
+        idle = "no other process" if device.compute_processes == 0 else "other processes unknown"
+        text = f"{model}; {idle}, compute mode {device.compute_mode}, MIG off"
+        return [Check("GPUs", name, "ok", text)]
+    return [Check("GPUs", name, state, f"{model}; {text}", advice) for state, text, advice in found]
+
+
+def _offers(name: str, capabilities: Capabilities) -> list[Check]:
+    """Memory kinds and interfaces that this GPU lacks, apart from those that belong to the host anyway."""
+    refused: dict[str, list[str]] = {}
+    for table in (capabilities.memory, capabilities.interface):
+        of_host = {
+            kind
+            for agent, offers in table.items()
+            if capabilities.agents[agent]["runtime"] == "host"
+            for kind, offer in offers.items()
+            if offer.available
+        }
+        for kind, offer in table.get(name, {}).items():
+            if not offer.available and kind not in of_host:
+                refused.setdefault(offer.reason, []).append(kind)
+    advice = "cases that need it are skipped with this reason"
+    return [
+        Check("GPUs", name, "warning", f"no {', '.join(kinds)}: {reason}", advice)
+        for reason, kinds in refused.items()
+    ]
+
+
+def _peers(peer: Mapping[str, Mapping[str, Offer]]) -> list[Check]:
+    pairs = {(a, b): offer for a, row in peer.items() for b, offer in row.items()}
+    if not pairs:
+        return []
+    refused: dict[str, list[str]] = {}
+    for (executor, owner), offer in pairs.items():
+        if not offer.available:
+            refused.setdefault(offer.reason, []).append(f"{executor} to {owner}")
+    if not refused:
+        text = f"all {len(pairs)} ordered pairs have it, proved by a verified write"
+        return [Check("GPUs", "peer access", "ok", text)]
+    advice = (
+        "see nvidia-smi topo -p2p rw; without it kernels cannot reach the peer and copies go through the host"
+    )
+    return [
+        Check("GPUs", "peer access", "warning", f"refused for {', '.join(names)}: {reason}", advice)
+        for reason, names in refused.items()
+    ]

@@ -1,0 +1,151 @@
+"""Checks of the host: limits of this process, and kernel settings that change what memory and cores do."""
+
+from __future__ import annotations
+
+import os
+import resource
+from collections.abc import Collection
+from pathlib import Path
+
+from byteways.doctor.check import Check
+from byteways.run.host_memory import host_memory_bytes
+from byteways.topology.model import Topology
+from byteways.topology.sysfs_cpu import parse_cpu_list, read_text
+from byteways.units import format_size
+
+#: Cold buffers rotate over more than twice the last-level cache, at the source and at the destination.
+CACHES_NEEDED = 4
+
+
+def check_host(topology: Topology, sysfs: Path = Path("/sys"), proc: Path = Path("/proc")) -> list[Check]:
+    """All checks of the host."""
+    cpus = [agent for agent in topology.agents if agent.kind == "cpu"]
+    cores = [core for agent in cpus for core in agent.cores]
+    cache = max((cache.size_bytes for agent in cpus for cache in agent.caches), default=0)
+    return [
+        check_cores(cores, sysfs),
+        check_cpu_quota(len(cores), sysfs, proc),
+        check_memory(host_memory_bytes(proc, sysfs / "fs/cgroup"), _physical(proc), cache),
+        check_locked_memory(resource.getrlimit(resource.RLIMIT_MEMLOCK)[0], sysfs),
+        check_huge_pages(sysfs),
+        check_numa_balancing(len(cpus), proc),
+        check_governor(cores, sysfs),
+    ]
+
+
+def check_cores(cores: Collection[int], sysfs: Path) -> Check:
+    """Affinity and cpuset: on few cores the host's own copies are slow."""
+    online = len(parse_cpu_list(read_text(sysfs / "devices/system/cpu/online") or "")) or len(cores)
+    text = f"{len(cores)} of {online} may be used"
+    if len(cores) == online:
+        return Check("host", "cores", "ok", text)
+    advice = "ask the batch system for all cores, or start byteways outside taskset; host copies need them"
+    return Check("host", "cores", "warning", text, advice)
+
+
+def check_cpu_quota(cores: int, sysfs: Path, proc: Path) -> Check:
+    """A control group's processor time, which stops threads in the middle of a sample when it is used up."""
+    quotas = [quota for place in _groups("cpu", sysfs, proc) if (quota := _quota(place)) is not None]
+    if not quotas or min(quotas) >= cores:
+        return Check("host", "CPU quota", "ok", "none" if not quotas else f"{min(quotas):g} cores, enough")
+    text = f"the control group gives {min(quotas):g} cores' time to {cores} cores"
+    return Check(
+        "host",
+        "CPU quota",
+        "warning",
+        text,
+        "raise the container's CPU limit: threads are stopped mid-sample",
+    )
+
+
+def check_memory(usable_bytes: int, physical_bytes: int, cache_bytes: int) -> Check:
+    """Whether host memory is enough for buffers that no cache holds."""
+    text = f"{format_size(usable_bytes)} usable"
+    if usable_bytes < physical_bytes:
+        text += f", the control group's limit; the machine has {format_size(physical_bytes)}"
+    needed = CACHES_NEEDED * cache_bytes
+    if usable_bytes >= needed:
+        return Check("host", "memory", "ok", text)
+    text += f", less than {format_size(needed)}, four times the last-level cache"
+    return Check(
+        "host", "memory", "warning", text, "raise the memory limit; cold cases do not fit and are skipped"
+    )
+
+
+def check_locked_memory(limit_bytes: int, sysfs: Path) -> Check:
+    """Locked memory, which MPI and collective libraries need to register buffers with a network card."""
+    if limit_bytes == resource.RLIM_INFINITY:
+        return Check("host", "locked memory", "ok", "unlimited")
+    text = f"limit {format_size(limit_bytes)}"
+    if not any((sysfs / "class/infiniband").glob("*")):
+        return Check("host", "locked memory", "ok", f"{text}, and no network card needs more")
+    advice = "ulimit -l unlimited, or memlock in limits.conf: the network card cannot register larger buffers"
+    return Check("host", "locked memory", "warning", text, advice)
+
+
+def check_huge_pages(sysfs: Path) -> Check:
+    """Memory kind `hugepage`: reserved pages, or transparent ones on request."""
+    modes = (read_text(sysfs / "kernel/mm/transparent_hugepage/enabled") or "").split()
+    transparent = next((mode.strip("[]") for mode in modes if mode.startswith("[")), "not in this kernel")
+    reserved = [
+        f"{int(free)} × {pool.name.removeprefix('hugepages-')}"
+        for pool in sorted((sysfs / "kernel/mm/hugepages").glob("hugepages-*"))
+        if (free := read_text(pool / "free_hugepages") or "0") != "0"
+    ]
+    text = f"transparent: {transparent}; reserved and free: {', '.join(reserved) or 'none'}"
+    if reserved or transparent in ("always", "madvise"):
+        return Check("host", "huge pages", "ok", text)
+    advice = "echo madvise > /sys/kernel/mm/transparent_hugepage/enabled (administrator)"
+    return Check("host", "huge pages", "warning", text, advice)
+
+
+def check_numa_balancing(domains: int, proc: Path) -> Check:
+    """The kernel's page migration between NUMA domains, which moves buffers while they are measured."""
+    state = read_text(proc / "sys/kernel/numa_balancing")
+    if state in (None, "0"):
+        return Check("host", "NUMA balancing", "ok", "off" if state else "not in this kernel")
+    if domains < 2:
+        return Check("host", "NUMA balancing", "ok", "on, without effect in a single NUMA domain")
+    advice = "sysctl kernel.numa_balancing=0 (administrator): it moves pages while they are measured"
+    return Check("host", "NUMA balancing", "warning", "on", advice)
+
+
+def check_governor(cores: Collection[int], sysfs: Path) -> Check:
+    """Frequency governors: a core that clocks down between samples makes them scatter."""
+    paths = [sysfs / f"devices/system/cpu/cpu{core}/cpufreq/scaling_governor" for core in cores]
+    governors = sorted({governor for path in paths if (governor := read_text(path))})
+    if not governors:
+        return Check("host", "CPU governor", "ok", "not told, as in most virtual machines")
+    if governors == ["performance"]:
+        return Check("host", "CPU governor", "ok", "performance")
+    advice = "cpupower frequency-set -g performance (administrator)"
+    return Check("host", "CPU governor", "warning", ", ".join(governors), advice)
+
+
+def _physical(proc: Path) -> int:
+    for line in (read_text(proc / "meminfo") or "").splitlines():
+        if line.startswith("MemTotal:"):
+            return int(line.split()[1]) * 1024
+    return os.sysconf("SC_PAGE_SIZE") * os.sysconf("SC_PHYS_PAGES")
+
+
+def _groups(controller: str, sysfs: Path, proc: Path) -> list[Path]:
+    """Folders of the process's control group and all above it, for one controller, of either version."""
+    places: list[Path] = []
+    for line in (read_text(proc / "self/cgroup") or "").splitlines():
+        _, controllers, path = line.split(":", 2)
+        if controllers and controller not in controllers.split(","):
+            continue
+        root = sysfs / "fs/cgroup" / (controller if controllers else "")
+        folder = root / path.lstrip("/")
+        places += [place for place in (folder, *folder.parents) if place == root or root in place.parents]
+    return places
+
+
+def _quota(place: Path) -> float | None:
+    """Cores' worth of processor time of one control group, None without a limit."""
+    limit, _, period = (read_text(place / "cpu.max") or "").partition(" ")
+    if not limit:
+        limit = read_text(place / "cpu.cfs_quota_us") or ""
+        period = read_text(place / "cpu.cfs_period_us") or ""
+    return int(limit) / int(period) if limit.isdigit() and period.isdigit() and int(period) else None

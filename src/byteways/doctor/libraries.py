@@ -1,0 +1,74 @@
+"""Checks of the vendor libraries: where each was searched and found, its version, and what it lacks."""
+
+from __future__ import annotations
+
+from collections.abc import Mapping, Sequence
+from typing import Any
+
+from byteways.doctor.check import Check
+
+#: Names of a search that are printed; all of them are in --json.
+SEARCHED_SHOWN = 2
+
+_FIELDS = ("library", "usable", "path", "found_by", "version", "searched", "reason", "hint")
+
+
+def check_libraries(
+    reports: Sequence[Mapping[str, Any]], gpus_on_bus: bool, environment: Mapping[str, str]
+) -> list[Check]:
+    """One check a library.
+
+    Args:
+        reports: Fields of `_core.LibraryReport`.
+        gpus_on_bus: Whether PCI shows a GPU; without one, an absent GPU library is as it should be.
+        environment: A library that BYTEWAYS_LIB… names must be there in any case.
+    """
+    chosen = any(name.startswith("BYTEWAYS_LIB") for name in environment)
+    return [_check(report, gpus_on_bus or chosen) for report in reports]
+
+
+def nvml_report() -> list[dict[str, Any]]:
+    """NVML's report, which no worker makes as it is read in this process; empty without the native module."""
+    try:
+        from byteways._core import Nvml
+    except ImportError:
+        return []
+    report = Nvml().report
+    missing = [
+        {"name": function.name, "introduced_in": function.introduced_in, "required": function.required}
+        for function in report.missing
+    ]
+    return [{**{name: getattr(report, name) for name in _FIELDS}, "missing": missing}]
+
+
+def _check(report: Mapping[str, Any], needed: bool) -> Check:
+    name, missing = str(report["library"]), report["missing"]
+    where = f"{report['path']}, found by {report['found_by']}" if report["path"] else _searched(report)
+    found = ", ".join(part for part in (str(report["version"]), where) if part)
+    lacks = "; ".join(_lack(function) for function in missing)
+    advice = report["hint"] or None
+    if report["usable"] and not missing:
+        return Check("libraries", name, "ok", found, None, report)
+    if report["usable"]:
+        update = advice or "update it; what needs these functions is skipped until then"
+        return Check("libraries", name, "warning", f"{found}; lacks {lacks}", update, report)
+    text = "; ".join(part for part in (report["reason"], found, f"lacks {lacks}" if lacks else "") if part)
+    if not needed:
+        return Check("libraries", name, "ok", f"not needed, no GPU on the PCI bus: {text}", None, report)
+    return Check(
+        "libraries", name, "problem", text, advice or "install or update the vendor's driver", report
+    )
+
+
+def _searched(report: Mapping[str, Any]) -> str:
+    names = list(report["searched"])
+    more = (
+        f" and {len(names) - SEARCHED_SHOWN} more (listed by --json)" if len(names) > SEARCHED_SHOWN else ""
+    )
+    return f"searched {', '.join(names[:SEARCHED_SHOWN])}{more}" if names else ""
+
+
+def _lack(function: Mapping[str, Any]) -> str:
+    kind = "required" if function["required"] else "optional"
+    since = f", introduced in {function['introduced_in']}" if function["introduced_in"] else ""
+    return f"{function['name']} ({kind}{since})"

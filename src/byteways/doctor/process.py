@@ -1,0 +1,105 @@
+"""Checks of what byteways itself runs on: Python, compiler, kernel cache, variables that change figures."""
+
+from __future__ import annotations
+
+import os
+import platform
+import re
+import shutil
+import sys
+from collections.abc import Callable, Mapping
+from pathlib import Path
+
+from byteways.doctor.check import Check
+from byteways.settings import SETTINGS, WORKER_ENVIRONMENT
+from byteways.units import format_size
+
+#: Variables that change figures: pattern, whether the value is a warning, what it does, what to do.
+_VARIABLES: tuple[tuple[str, Callable[[str], bool], str, str], ...] = (
+    (
+        "CUDA_LAUNCH_BLOCKING",
+        lambda value: value not in ("", "0"),
+        "every launch waits for its end: nothing overlaps, and samples are ungated",
+        "unset CUDA_LAUNCH_BLOCKING",
+    ),
+    ("CUDA_VISIBLE_DEVICES", lambda _: False, "chooses and numbers the GPUs", ""),
+    (
+        "CUDA_DEVICE_ORDER",
+        lambda value: value != WORKER_ENVIRONMENT["CUDA_DEVICE_ORDER"],
+        "GPUs may be numbered otherwise than by nvidia-smi",
+        "unset CUDA_DEVICE_ORDER",
+    ),
+    (
+        "CUDA_DEVICE_MAX_CONNECTIONS",
+        lambda value: value != WORKER_ENVIRONMENT["CUDA_DEVICE_MAX_CONNECTIONS"],
+        "number of hardware queues: with few, streams of concurrent cases wait for each other",
+        "unset CUDA_DEVICE_MAX_CONNECTIONS",
+    ),
+    (
+        "CUDA_MPS_ACTIVE_THREAD_PERCENTAGE",
+        lambda _: True,
+        "kernels get part of the multiprocessors",
+        "unset CUDA_MPS_ACTIVE_THREAD_PERCENTAGE",
+    ),
+    ("LD_PRELOAD", lambda _: True, "is loaded into every worker and may intercept calls", "unset LD_PRELOAD"),
+    ("NVIDIA_VISIBLE_DEVICES", lambda _: False, "chooses the GPUs of a container", ""),
+    ("NCCL_.+", lambda _: False, "read by NCCL", ""),
+    ("UCX_.+", lambda _: False, "read by UCX", ""),
+    ("(HSA|HIP|ROCR)_.+", lambda _: False, "read by AMD's runtimes", ""),
+)
+
+
+def check_process(cache: Path, environment: Mapping[str, str] = os.environ) -> list[Check]:
+    """All checks of the process.
+
+    Args:
+        cache: Folder for compiled kernels.
+        environment: Variables of the process.
+    """
+    version = f"{platform.python_version()}, {sys.executable}"
+    return [
+        Check("process", "Python", "ok", version),
+        check_compiler(environment),
+        check_cache(cache),
+        *check_variables(environment),
+    ]
+
+
+def check_compiler(environment: Mapping[str, str]) -> Check:
+    """A C++ compiler. Kernels do not need one: NVRTC, among the libraries, compiles them."""
+    for name in (environment.get("CXX"), "c++", "g++", "clang++"):
+        if name and (path := shutil.which(name, path=environment.get("PATH"))):
+            return Check("process", "C++ compiler", "ok", path)
+    return Check("process", "C++ compiler", "ok", "none; only building byteways from source needs one")
+
+
+def check_cache(cache: Path) -> Check:
+    """Whether compiled kernels can be kept."""
+    existing = next(place for place in (cache, *cache.parents) if place.exists())
+    if not existing.is_dir() or not os.access(existing, os.W_OK | os.X_OK):
+        text = f"{existing} cannot be written: kernels are compiled again by every worker"
+        return Check("process", "kernel cache", "warning", text, "BYTEWAYS_CACHE=<folder you may write>")
+    if existing != cache:
+        return Check("process", "kernel cache", "ok", f"{cache}, made when the first kernel is compiled")
+    sizes = [file.stat().st_size for file in cache.rglob("*") if file.is_file()]
+    held = f"{len(sizes)} files, {format_size(sum(sizes))}" if sizes else "empty"
+    return Check("process", "kernel cache", "ok", f"{cache}, {held}")
+
+
+def check_variables(environment: Mapping[str, str]) -> list[Check]:
+    """Variables that are set and change figures. Values of others are never shown: they may be secrets."""
+    checks = [
+        Check("process", setting.name, "ok", f"{environment[setting.name]}: {setting.meaning}")
+        for setting in SETTINGS
+        if setting.name in environment
+    ]
+    for name, value in sorted(environment.items()):
+        for pattern, warns, effect, advice in _VARIABLES:
+            if not re.fullmatch(pattern, name):
+                continue
+            text = f"{value or '(empty)'}: {effect}"
+            warned = warns(value)
+            checks.append(
+                Check("process", name, "warning" if warned else "ok", text, advice if warned else None)
+            )
+    return checks or [Check("process", "variables", "ok", "none is set that changes figures")]
