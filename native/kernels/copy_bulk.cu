@@ -132,6 +132,7 @@ BYTEWAYS_KERNEL(128) copy_bulk(CopyArguments arguments) {
                     source,
                     destination,
                     body};
+#pragma unroll 1
     for (unsigned int stage = 0; stage < stages; ++stage) barrier_init(ring.barrier(stage));
     fence_proxy();
     if (stages > kUnread)

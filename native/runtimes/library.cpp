@@ -64,10 +64,13 @@ Library Library::open(const std::vector<std::string>& sonames, const std::vector
   for (const std::string& directory : directories)
     for (const std::string& soname : sonames)
       if (attempt(directory + "/" + soname, origin_of(directory))) return library;
-  report.reason = broken.empty()
-                      ? "not found: " + sonames.front() + " is neither known to the dynamic linker nor in " +
-                            std::to_string(directories.size()) + " other folders"
-                      : "found, but it does not load: " + broken;
+  if (!broken.empty())
+    report.reason = "found, but it does not load: " + broken;
+  else
+    report.reason =
+        "not found: the dynamic linker does not know " + sonames.front() +
+        (directories.empty() ? ""
+                             : ", nor is it in " + std::to_string(directories.size()) + " other folders");
   return library;
 }
 

@@ -1,0 +1,66 @@
+"""NVML through a library of our own making: what is read, and what stays unknown."""
+
+from __future__ import annotations
+
+import sys
+from pathlib import Path
+
+import pytest
+
+from byteways import _core
+
+sys.path.insert(0, str(Path(__file__).parent))
+import fake_libraries as fake
+
+#: Optional functions that the fake driver lacks.
+LACKING = ["nvmlDeviceGetTotalEnergyConsumption", "nvmlDeviceGetMigMode", "nvmlDeviceGetMemoryBusWidth"]
+
+
+@pytest.fixture
+def nvml(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> _core.Nvml:
+    monkeypatch.setenv("BYTEWAYS_LIBNVML", str(fake.build(tmp_path, "nvml.def", LACKING)))
+    return _core.Nvml()
+
+
+def test_device_and_links(nvml: _core.Nvml) -> None:
+    """Catches misread structures: a PCI address, link generation or speed that is not what NVML said."""
+    assert nvml.report.usable and nvml.report.version == "driver 580.1"
+    assert {f.name for f in nvml.report.missing} == set(LACKING)
+    (device,) = nvml.devices()
+    assert (device.name, device.uuid, device.pci_address) == ("Fake GPU", "GPU-1", "0001:3b:02.0")
+    assert (device.compute_mode, device.compute_processes) == ("exclusive-process", 2)
+    assert not device.mig_enabled and device.memory_bus_bits == 0
+    up, down = device.nvlinks
+    assert (up.active, up.version, up.remote_kind, up.remote_pci_address) == (
+        True,
+        4,
+        "switch",
+        "0000:05:00.0",
+    )
+    assert up.signalling_bytes_per_s == 26_562_000_000
+    assert (down.active, down.remote_kind, down.signalling_bytes_per_s) == (False, "unknown", 0)
+
+
+def test_health_sums_errors_and_leaves_the_unanswered_unknown(nvml: _core.Nvml) -> None:
+    """Catches zeros in place of what the driver did not tell, and counters in the wrong unit."""
+    health = nvml.health("GPU-1")
+    assert health.power_mw == 700_000
+    assert health.nvlink_errors == 7
+    assert (health.nvlink_data_tx_bytes, health.nvlink_data_rx_bytes) == (3 * 1024, -1)
+    assert (health.sm_clock_mhz, health.energy_mj) == (-1, -1)
+
+
+def test_unknown_gpu_is_an_error(nvml: _core.Nvml) -> None:
+    """Catches health figures of another GPU than the one asked for."""
+    with pytest.raises(_core.Error, match="Not Found"):
+        nvml.health("GPU-2")
+
+
+def test_absent_library_is_a_report(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    """Catches a machine without NVIDIA's driver on which the topology cannot be shown."""
+    monkeypatch.setenv("BYTEWAYS_LIBNVML", str(tmp_path / "nosuch.so"))
+    nvml = _core.Nvml()
+    assert not nvml.report.usable and nvml.report.reason and nvml.report.hint
+    assert nvml.devices() == []
+    with pytest.raises(_core.UnsupportedError):
+        nvml.health("GPU-1")
