@@ -7,7 +7,8 @@ BYTEWAYS_KERNEL(1024) occupy(OccupyArguments arguments) {
   if (thread_index() == 0) {
     atomic_add(arguments.running, 1u);
     fence_system();
-    while (load_acquire_system(arguments.word) < arguments.target) pause();
+    // Many blocks look at one word of host memory: seldom, or their looking is the load on the link.
+    while (load_acquire_system(arguments.word) < arguments.target) pause_long();
   }
   synchronize_block();  // the other threads hold their place until then
 }

@@ -68,6 +68,7 @@ __device__ inline Word load_relaxed_system(const Word* from) {
 __device__ inline void fence_system() { asm volatile("fence.acq_rel.sys;" ::: "memory"); }
 __device__ inline void fence_sequential() { asm volatile("fence.sc.sys;" ::: "memory"); }
 __device__ inline void pause() { __nanosleep(20); }
+__device__ inline void pause_long() { __nanosleep(20000); }
 
 __device__ inline void atomic_add(unsigned int* to, unsigned int value) { atomicAdd(to, value); }
 __device__ inline void atomic_add(Word* to, Word value) { atomicAdd(to, value); }
@@ -114,6 +115,7 @@ __device__ inline Word load_relaxed_system(const Word* from) {
 __device__ inline void fence_system() { __builtin_amdgcn_fence(__ATOMIC_ACQ_REL, ""); }
 __device__ inline void fence_sequential() { __builtin_amdgcn_fence(__ATOMIC_SEQ_CST, ""); }
 __device__ inline void pause() { __builtin_amdgcn_s_sleep(1); }
+__device__ inline void pause_long() { __builtin_amdgcn_s_sleep(127); }  // 64 clocks each
 
 __device__ inline void atomic_add(unsigned int* to, unsigned int value) {
   __hip_atomic_fetch_add(to, value, __ATOMIC_RELAXED, __HIP_MEMORY_SCOPE_AGENT);

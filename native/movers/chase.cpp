@@ -13,8 +13,9 @@ namespace {
 
 constexpr std::uint64_t kHostLineBytes = 64;
 constexpr std::uint64_t kDeviceLineBytes = 128;
-constexpr std::uint64_t kEndOffset = 2048;            // of the end word in both scratch pages
-constexpr std::uint64_t kMostWarmUpSteps = 1u << 18;  // enough for every line of a 16 MiB working set
+constexpr std::uint64_t kEndOffset = 2048;  // of the end word in both scratch pages
+constexpr std::uint64_t kMostWarmedLines =
+    1u << 18;  // 32 MiB on a GPU: what may fit into a cache is walked once
 
 class Chase final : public Mover {
  public:
@@ -56,8 +57,10 @@ class Chase final : public Mover {
     owner.runtime->launch(owner.device, "chase_build", full_shape(owner, "chase_build", lines_), &arguments_,
                           sizeof arguments_, session_->service_stream(owner));
     owner.runtime->synchronize(session_->service_stream(owner));
+    // A larger set is not walked at all: its first lines would be warm and its later ones not.
+    if (lines_ > kMostWarmedLines) return;
     Stream& stream = session_->service_stream(executor());
-    enqueue(stream, 0, std::min(lines_, kMostWarmUpSteps));
+    enqueue(stream, 0, lines_);
     executor().runtime->synchronize(stream);
   }
 

@@ -13,9 +13,9 @@ namespace {
 constexpr unsigned kThreads = 512;
 constexpr unsigned kBlocksPerMultiprocessor = 4;
 constexpr unsigned kBytesInFlightPerThread = 128;  // eight 16-byte loads
-constexpr unsigned kBulkBlocks = 24;
+constexpr unsigned kBulkBlocks = 8;
 constexpr unsigned kBulkChunkBytes = 16384;
-constexpr unsigned kBulkStages = 8;
+constexpr unsigned kBulkStages = 13;  // of 16 KiB: what the shared memory of an H200's multiprocessor holds
 constexpr unsigned kBulkThreads = 32;
 constexpr unsigned kBulkBarrierBytes = 256;  // head of the dynamic shared memory
 

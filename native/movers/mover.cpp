@@ -45,6 +45,16 @@ std::byte* CopyingMover::destination_slot(std::uint64_t operation) const {
   return flow_.destination->data() + operation % slots_.count * slots_.stride_bytes;
 }
 
+bool CopyingMover::changes_residency() const {
+  return flow_.source->allocation().memory() == Memory::managed ||
+         flow_.destination->allocation().memory() == Memory::managed;
+}
+
+void CopyingMover::restore() {
+  for (Buffer* buffer : {flow_.source, flow_.destination})
+    if (buffer->allocation().memory() == Memory::managed) session_->make_resident(*buffer);
+}
+
 void CopyingMover::prepare(std::uint64_t key) {
   key_ = key;
   Agent& source = flow_.source->agent();

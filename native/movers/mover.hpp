@@ -46,6 +46,11 @@ class Mover {
   // Enqueues `count` back-to-back operations, numbered from first_operation.
   virtual void enqueue(Stream& stream, std::uint64_t first_operation, std::uint64_t count) = 0;
 
+  // Whether an operation leaves its buffers elsewhere than it found them (managed pages move): then it runs
+  // once on each slot, and restore() brings the pages back before a batch, untimed.
+  virtual bool changes_residency() const { return false; }
+  virtual void restore() {}
+
   // New data keyed by `key`: fills the source, poisons the destination, waits until both are done.
   virtual void prepare(std::uint64_t key) = 0;
   // Spoils some words of what the operations [first_operation, first_operation + count) are about to write,
@@ -82,6 +87,8 @@ struct Slots {
 class CopyingMover : public Mover {
  public:
   std::uint64_t bytes_per_operation() const override { return flow_.size_bytes; }
+  bool changes_residency() const override;
+  void restore() override;
   void prepare(std::uint64_t key) override;
   void spoil(std::uint64_t first_operation, std::uint64_t count) override;
   Verification verify(std::uint64_t first_operation, std::uint64_t count) override;

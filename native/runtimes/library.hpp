@@ -1,5 +1,5 @@
-// Vendor libraries are found at run time. What was searched, what was found and what is missing is kept, because a
-// missing function is a state that `doctor` reports, not a crash.
+// Vendor libraries are found at run time. What was searched, what was found and what is missing is kept,
+// because a missing function is a state that `doctor` reports, not a crash.
 #pragma once
 #include <string>
 #include <vector>
@@ -13,11 +13,11 @@ struct MissingFunction {
 };
 
 struct LibraryReport {
-  std::string library;                // "cuda-driver", "nvrtc", "nvml"
-  bool usable = false;                // found, every required function there, initialised
-  std::string path;                   // of the file that was loaded
-  std::string found_by;               // "dynamic linker", "BYTEWAYS_LIBCUDA", "Python package", "/usr/local/cuda"
-  std::string version;                // as the library itself answers
+  std::string library;   // "cuda-driver", "nvrtc", "nvml"
+  bool usable = false;   // found, every required function there, initialised
+  std::string path;      // of the file that was loaded
+  std::string found_by;  // "dynamic linker", "BYTEWAYS_LIBCUDA", "Python package", "/usr/local/cuda"
+  std::string version;   // as the library itself answers
   std::vector<std::string> searched;  // every name tried, in order
   std::vector<MissingFunction> missing;
   std::string reason;  // why it is not usable, in one sentence
@@ -27,8 +27,8 @@ struct LibraryReport {
 // An open shared object (RTLD_NOW | RTLD_LOCAL), never closed: vendor libraries do not survive dlclose.
 class Library {
  public:
-  // Tries `override_variable`'s value alone when it is set, else each soname through the dynamic linker, then each
-  // soname in each directory. Fills report.path, found_by, searched, and reason when nothing was found.
+  // Tries `override_variable`'s value alone when it is set, else each soname through the dynamic linker, then
+  // each soname in each directory. Fills report.path, found_by, searched, and reason when nothing was found.
   static Library open(const std::vector<std::string>& sonames, const std::vector<std::string>& directories,
                       const char* override_variable, LibraryReport& report);
   void* symbol(const char* name) const;  // nullptr when missing

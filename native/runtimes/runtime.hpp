@@ -1,8 +1,8 @@
 // The neutral runtime interface: what a measurement may ask of a machine, whoever made it.
 //
-// The host is a runtime like any other: a device is a NUMA domain, a stream is a thread bound to it, a kernel is a
-// host function of the same name. No code above this file names a vendor or reads another clock, so a simulated
-// machine only has to implement this interface (or the vendor functions below it).
+// The host is a runtime like any other: a device is a NUMA domain, a stream is a thread bound to it, a kernel
+// is a host function of the same name. No code above this file names a vendor or reads another clock, so a
+// simulated machine only has to implement this interface (or the vendor functions below it).
 //
 // Threading: one thread at a time may use a runtime's streams, unless a comment says otherwise.
 // Errors: every call may throw Error, OutOfMemory or Unsupported.
@@ -105,7 +105,8 @@ class Runtime {
   virtual Availability offers(Memory memory, int device) = 0;
   virtual std::unique_ptr<Allocation> allocate(Memory memory, int device, std::uint64_t bytes,
                                                int numa_domain) = 0;
-  // Lets kernels and copies of `device` use memory of `peer` (same runtime). Believed only after a verified write.
+  // Lets kernels and copies of `device` use memory of `peer` (same runtime). Believed only after a verified
+  // write.
   virtual Availability enable_peer(int device, int peer) = 0;
   // Where managed memory is wanted before a timed operation; waits until it is there.
   virtual void make_resident(void* data, std::uint64_t bytes, int device) = 0;

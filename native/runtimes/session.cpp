@@ -104,6 +104,13 @@ std::unique_ptr<Buffer> Session::allocate(Agent& agent, Memory memory, std::uint
   return buffer;
 }
 
+void Session::make_resident(Buffer& buffer) {
+  const Agent& agent = buffer.agent();
+  constexpr int kHost = -1;
+  Runtime* runtime = runtime_for(agent, buffer.allocation().memory());
+  runtime->make_resident(buffer.data(), buffer.bytes(), agent.is_host() ? kHost : agent.device);
+}
+
 Availability Session::prove_peer(Agent& executor, Agent& owner) {
   if (&executor == &owner) return {true, {}};
   const auto known = peers_.find({&executor, &owner});

@@ -66,6 +66,8 @@ class Session {
   Availability offers(const Agent& agent, Memory memory) const;
   // Allocates, then writes every page once from `first_touch`.
   std::unique_ptr<Buffer> allocate(Agent& agent, Memory memory, std::uint64_t bytes, Agent& first_touch);
+  // Brings managed pages to the buffer's agent, and waits until they are there.
+  void make_resident(Buffer& buffer);
   // Enables peer access and proves it: `executor` writes a pattern into `owner`'s memory, the owner checks
   // it.
   Availability prove_peer(Agent& executor, Agent& owner);
@@ -76,6 +78,8 @@ class Session {
   std::byte* shared_scratch(Agent& agent);  // kScratchBytes of host memory that the agent can read and write
   unsigned int* gate_word(Agent& agent);  // in shared_scratch; every agent of one runtime sees the same word
   static constexpr std::uint64_t kScratchBytes = 4096;
+  // What was observed of the vendor's copy call: question -> engine and evidence (timing/engine.cpp asks).
+  std::map<std::string, std::pair<std::string, std::string>>& engines() { return engines_; }
 
  private:
   struct Service {
@@ -89,6 +93,7 @@ class Session {
   std::vector<std::unique_ptr<Agent>> agents_;
   std::map<const Agent*, Service> services_;  // before the runtimes are gone: declared after them
   std::map<std::pair<const Agent*, const Agent*>, Availability> peers_;
+  std::map<std::string, std::pair<std::string, std::string>> engines_;
   Runtime* host_ = nullptr;
   Clock* clock_ = nullptr;
 };

@@ -12,6 +12,8 @@ struct EngineFinding {
   std::string evidence;
 };
 
-EngineFinding observe_engine(Session& session, Lane& lane);
+// `flow` is what the lane's mover was made from. What was found is kept in the session: the question is asked
+// once.
+EngineFinding observe_engine(Session& session, Lane& lane, const Flow& flow);
 
 }  // namespace byteways

@@ -9,7 +9,8 @@
 namespace byteways {
 namespace {
 
-constexpr double kTicksPerSample = 500;  // resolution then adds at most 0.2 % to a sample
+constexpr double kLeastDeviceBatchNs = 2e6;  // starting a batch costs a device about 4 µs: 0.2 % of it
+constexpr double kTicksPerSample = 500;      // resolution then adds at most 0.2 % to a sample
 constexpr std::uint64_t kSlopeBelowBytes = 64
                                            << 10;  // below it the fixed cost of a batch shows in the figure
 constexpr double kChaseSlopeBelowNs = 2e6;         // a launch of about 3 µs is 0.15 % of longer walks
@@ -24,6 +25,7 @@ constexpr double kUnseenGrowth = 16;  // never grow a batch further than this on
 
 void learn_lane(Session& session, Lane& lane, Gate* gate, const MeasureOptions& options) {
   const auto run_one = [&] {
+    lane.mover->restore();
     lane.runtime().record(*lane.begin, *lane.stream);
     lane.mover->enqueue(*lane.stream, lane.take(1), 1);
     lane.runtime().record(*lane.end, *lane.stream);
@@ -53,6 +55,7 @@ SingleSampler::SingleSampler(Session& session, Lane& lane, Gate* gate, const Mea
 
 double SingleSampler::time_batch(std::uint64_t count) {
   Runtime& runtime = lane_->runtime();
+  lane_->mover->restore();
   if (lane_->blocking) {  // the call does the work: the caller's clock is the one that sees it
     const Nanoseconds before = session_->clock().now();
     lane_->mover->enqueue(*lane_->stream, lane_->take(count), count);
@@ -74,6 +77,8 @@ double SingleSampler::time_batch(std::uint64_t count) {
 
 std::uint64_t SingleSampler::most_operations() const {
   if (!options_->cap_depth) return UINT64_MAX / 4;
+  if (lane_->mover->changes_residency())
+    return std::max<std::uint64_t>(1, lane_->mover->rotation() / (slope_ ? 2 : 1));
   if (lane_->mover->queue_entries(2) == lane_->mover->queue_entries(1)) return UINT64_MAX / 4;
   const std::uint64_t depth = lane_->runtime().queue_depth(lane_->agent().device);
   return std::max<std::uint64_t>(1,
@@ -83,12 +88,15 @@ std::uint64_t SingleSampler::most_operations() const {
 void SingleSampler::choose_batch() {
   const bool chase = lane_->mover->bytes_per_operation() == 0;
   slope_ = chase || lane_->mover->bytes_per_operation() < kSlopeBelowBytes;
+  if (lane_->mover->changes_residency() && lane_->mover->rotation() < 2) slope_ = false;
   const std::uint64_t most = most_operations();
   if (options_->batch != 0) {
     batch_ = std::min(options_->batch, most);
     return;
   }
-  const double wanted = kTicksPerSample * lane_->runtime().timer_resolution_ns(lane_->agent().device);
+  double wanted = kTicksPerSample * lane_->runtime().timer_resolution_ns(lane_->agent().device);
+  if (!slope_ && !lane_->blocking && !lane_->agent().is_host())
+    wanted = std::max(wanted, kLeastDeviceBatchNs);
   batch_ = chase ? kLeastChaseSteps : 1;
   double time = time_batch(batch_);
   while (time < wanted && batch_ < most) {

@@ -24,7 +24,7 @@ struct Span {
 class CaseRun {
  public:
   CaseRun(Session& session, const std::vector<Flow>& flows, const MeasureOptions& options)
-      : session_(session), options_(options) {
+      : session_(session), flows_(flows), options_(options) {
     if (flows.empty()) throw Error("measure", "flows", "a case needs at least one flow");
     for (const Flow& flow : flows) add_lane(flow);
     if (options.gate) {
@@ -107,8 +107,8 @@ class CaseRun {
 
   void find_engine() {
     std::set<std::string> engines, evidence;
-    for (Lane& lane : lanes_) {
-      const EngineFinding finding = observe_engine(session_, lane);
+    for (std::size_t k = 0; k < lanes_.size(); ++k) {
+      const EngineFinding finding = observe_engine(session_, lanes_[k], flows_[k]);
       engines.insert(finding.engine);
       evidence.insert(finding.evidence);
     }
@@ -221,6 +221,7 @@ class CaseRun {
   }
 
   Session& session_;
+  std::vector<Flow> flows_;
   MeasureOptions options_;
   std::vector<Lane> lanes_;
   std::vector<Span> spans_;

@@ -13,11 +13,11 @@ namespace byteways {
 namespace {
 
 constexpr std::uint64_t kMostMarks = 16;
-constexpr std::uint64_t kLeastOperations = 2;
-constexpr double kLeastWindowNs = 2e6;  // alignment of the clocks (about 10 µs) is then 0.5 % at the edges
+constexpr std::uint64_t kLeastOperations = 4;
+constexpr double kLeastWindowNs = 4e6;  // alignment of the clocks (about 10 µs) is then 0.5 % at the edges
 constexpr double kAlignmentsPerWindow = 200;
 constexpr int kAnchorTries = 3;
-constexpr int kBalanceRuns = 3;
+constexpr int kWarmUpRuns = 2;
 constexpr double kDisturberStretch = 1.5;  // disturbers go on until the measured flow has ended
 constexpr double kSerialisedBelow = 0.5;   // share of the shortest lane in which all lanes ran
 
@@ -79,6 +79,7 @@ WindowSampler::WindowSampler(Session& session, std::vector<Lane>& lanes, Gate* g
 
 std::uint64_t WindowSampler::most_operations(const Lane& lane) const {
   if (!options_->cap_depth) return UINT64_MAX / 4;
+  if (lane.mover->changes_residency()) return lane.mover->rotation();
   if (lane.mover->queue_entries(2) == lane.mover->queue_entries(1)) return UINT64_MAX / 4;
   std::uint64_t sharing = 0;  // lanes of one stream share its depth
   for (const Lane& other : *lanes_) sharing += other.stream == lane.stream;
@@ -171,6 +172,7 @@ std::vector<std::vector<double>> WindowSampler::run_threads() {
 }
 
 std::vector<Trace> WindowSampler::run() {
+  for (Lane& lane : *lanes_) lane.mover->restore();
   anchor();
   bool blocking = false;
   for (const Lane& lane : *lanes_) blocking |= lane.blocking;
@@ -203,7 +205,8 @@ void WindowSampler::balance(double window_ns, const std::vector<double>& operati
     const double stretch = options_->interference && k > 0 ? kDisturberStretch : 1;
     const double wanted = std::ceil(stretch * window_ns * operations_per_ns[k]);
     const std::uint64_t most = most_operations((*lanes_)[k]);
-    counts_[k] = std::clamp(static_cast<std::uint64_t>(std::max(wanted, 1.0)), kLeastOperations, most);
+    counts_[k] =
+        std::min(most, std::max(kLeastOperations, static_cast<std::uint64_t>(std::max(wanted, 1.0))));
   }
 }
 
@@ -214,18 +217,14 @@ void WindowSampler::warm_up() {
     speeds.push_back(1 / lane.operation_ns);
   }
   anchor();
-  balance(window_wanted(), speeds);
-  for (int run_number = 0; run_number < kBalanceRuns; ++run_number) {
-    const std::vector<Trace> traces = run();
-    double shortest = -1;  // a lane whose queue is full cannot last longer: the others end with it
-    for (std::size_t k = 0; k < traces.size(); ++k) {
-      const double length = traces[k].end() - traces[k].start;
-      speeds[k] = static_cast<double>(counts_[k]) / length;
-      const double longest = static_cast<double>(most_operations((*lanes_)[k])) / speeds[k];
-      shortest = shortest < 0 ? longest : std::min(shortest, longest);
-      (*lanes_)[k].operation_ns = length / static_cast<double>(counts_[k]);
-    }
-    balance(std::min(window_wanted(), shortest), speeds);
+  // Balanced by what each lane does alone, not by what it gets in company: one that is starved would be given
+  // less to do, and the unfairness would hide itself.
+  for (int run_number = 0; run_number < kWarmUpRuns; ++run_number) {
+    double window = window_wanted();
+    for (std::size_t k = 0; k < lanes_->size(); ++k)  // a lane whose queue is full cannot last longer
+      window = std::min(window, static_cast<double>(most_operations((*lanes_)[k])) / speeds[k]);
+    balance(window, speeds);
+    run();
   }
   batch_ = *std::min_element(counts_.begin(), counts_.end());
 }
