@@ -56,10 +56,10 @@ def list_(
     else:
         sections = {name: rows(machine) for name, rows in SECTIONS.items() if what in (None, name)}
     if as_json:
-        probed = (
-            {"probed": machine.capabilities is not None, "reason": machine.reason or None} if machine else {}
-        )
-        typer.echo(json.dumps({**sections, **probed}, indent=1))
+        answer: dict[str, Any] = {**sections}
+        if machine is not None:
+            answer |= {"probed": machine.capabilities is not None, "reason": machine.reason or None}
+        typer.echo(json.dumps(answer, indent=1))
         return
     if machine is not None and machine.reason:
         typer.echo(f"this machine could not be probed: {machine.reason}", err=True)
@@ -111,10 +111,9 @@ def memory(machine: Machine | None) -> Rows:
 
 
 def agents(machine: Machine | None) -> Rows:
-    assert machine is not None
     return tuple(
         {"name": agent.name, "kind": agent.kind, "model": agent.model, "memory_bytes": agent.memory_bytes}
-        for agent in machine.topology.agents
+        for agent in (machine.topology.agents if machine else ())
     )
 
 
@@ -210,11 +209,12 @@ def _availability(row: Mapping[str, Any]) -> str:
 
 def _case_cells(row: Mapping[str, Any]) -> tuple[str, ...]:
     flow = row["flows"][0]
+    ends = flow["source"] if row["interface"] == "chase" else f"{flow['source']} > {flow['destination']}"
     return (
         row["interface"],
         row["pattern"],
         row["path"],
-        f"{flow['source']} > {flow['destination']} by {flow['executor']}",
+        f"{ends} by {flow['executor']}",
         format_size(row["size_bytes"]),
         row["cache"],
         ", ".join(f"{key}={value}" for key, value in row["options"].items()),

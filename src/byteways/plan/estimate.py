@@ -30,13 +30,13 @@ STAGED_BYTES_PER_S = 5e9
 LINK_EFFICIENCY = 0.8
 #: Filling, poisoning and checking of buffers: by one core of the CPU that owns them, or by the GPU.
 PATTERN_BYTES_PER_S = {"cpu": 3e9, "gpu": 1000e9}
-#: Allocation and first touch, by memory.
+#: Allocation and first touch, by memory; virtual machines take their time over each page.
 ALLOCATION_BYTES_PER_S = {
-    "pageable": 2e9,
-    "hugepage": 3e9,
-    "pinned": 2.5e9,
-    "registered": 1.5e9,
-    "managed": 3e9,
+    "pageable": 0.3e9,
+    "hugepage": 0.45e9,
+    "pinned": 1e9,
+    "registered": 0.3e9,
+    "managed": 1e9,
     "device": 1000e9,
 }
 #: One dependent load that misses every cache, and one that crosses a link.
@@ -87,6 +87,7 @@ class Estimator:
         """Filling the sources, poisoning the destinations and checking them, once."""
         total = 0.0
         for buffer, size in buffers(case, self.capabilities):
+            size = size if case.cache == "cold" else case.size_bytes
             passes = 1.0 if case.interface == "chase" else 1.5
             kind = kind_of(buffer.agent)
             total += passes * size / (PATTERN_BYTES_PER_S[kind] * self._cores(buffer.agent))

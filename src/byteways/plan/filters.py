@@ -5,6 +5,7 @@ Several `--only` are alternatives; the keys of one must all match; a value is on
 
 from __future__ import annotations
 
+import difflib
 import re
 from collections.abc import Callable, Mapping, Sequence
 from fnmatch import fnmatchcase
@@ -46,6 +47,9 @@ KEYS: Mapping[str, Values] = {
     "sweep": lambda case, sweep: (sweep,),
     "category": lambda case, sweep: (case.category, case.category.replace(" ", "-")),
 }
+
+#: Values that a message names, the closest to what was asked for.
+HINTED = 6
 
 _NEXT_KEY = re.compile(r",(?=\s*[A-Za-z_-]+\s*=)")  # paths have commas too: gpu0>gpu1,gpu2
 
@@ -111,18 +115,23 @@ def nothing_matches(
     cases: Sequence[tuple[Case, str]], only: Sequence[str], sizes: str | None
 ) -> BytewaysError:
     """The error for filters that let nothing through, with the values there would have been."""
-    filters = [f"--only '{text}'" for text in only] + ([f"--size {sizes}"] if sizes else [])
-    keys = [key for key in KEYS if any(re.search(rf"(^|,)\s*{key}\s*=", text) for text in only)]
-    if sizes and "size" not in keys:
-        keys.append("size")
+    filters = " or ".join(f"--only '{text}'" for text in only)
+    filters += (" and " if only and sizes else "") + (f"--size {sizes}" if sizes else "")
+    asked = {
+        key.strip(): value.strip()
+        for text in only
+        for key, _, value in (part.partition("=") for part in _NEXT_KEY.split(text))
+    }
     hints = []
-    for key in keys:
-        values = sorted({value for case, sweep in cases for value in KEYS[key](case, sweep)}, key=_natural)
-        shown = ", ".join(values[:12]) + (", …" if len(values) > 12 else "")
-        hints.append(f"{key} is one of {shown}")
-    return BytewaysError(f"no case matches {' or '.join(filters)}", hint="; ".join(hints) or None)
+    for key in asked:
+        values = dict.fromkeys(value for case, sweep in cases for value in KEYS[key](case, sweep))
+        near = difflib.get_close_matches(asked[key], [*values], n=HINTED, cutoff=0.0)
+        hints.append(f"{key} is such as {', '.join(near)}" if key != "size" else _size_hint(cases))
+    if sizes and "size" not in asked:
+        hints.append(_size_hint(cases))
+    return BytewaysError(f"no case matches {filters}", hint="; ".join(hints) or None)
 
 
-def _natural(text: str) -> tuple[str | int, ...]:
-    """Sorts gpu2 before gpu10. Every second part is a number, so tuples compare."""
-    return tuple(int(part) if part.isdigit() else part for part in re.split(r"(\d+)", text))
+def _size_hint(cases: Sequence[tuple[Case, str]]) -> str:
+    sizes = sorted({case.size_bytes for case, _ in cases})
+    return f"size is one of {', '.join(format_size(size) for size in sizes)}"

@@ -2,7 +2,9 @@
 
 from __future__ import annotations
 
-from byteways.plan.case import Buffer, Case
+from collections.abc import Callable
+
+from byteways.plan.case import Buffer, Case, Flow
 from byteways.topology.model import Capabilities
 
 #: Rotations are rounded up to this much, so that cases of most sizes ask for equal buffers and share them.
@@ -25,16 +27,32 @@ def buffer_bytes(size_bytes: int, cache: str, last_level_cache: int) -> int:
     return (2 * last_level_cache // unit + 1) * unit
 
 
-def buffers(case: Case, capabilities: Capabilities) -> list[tuple[Buffer, int]]:
-    """Every buffer of every flow with its bytes; a chase has one a flow.
+def flow_buffer_bytes(case: Case, flow: Flow, cache_bytes: Callable[[str], int]) -> int:
+    """Bytes of each buffer of one flow, as workers allocate them.
 
-    Both ends of a flow rotate together, so the larger cache of the two decides.
+    Source and destination rotate together, so the larger last-level cache of their agents decides for both.
+    Warm and cold cases share buffers, so that pages and placement are the same. Rotations are powers of two:
+    neighbouring sizes ask for one buffer.
+
+    Args:
+        case: The case.
+        flow: One of its flows.
+        cache_bytes: Last-level cache of an agent, in bytes; 0 when unknown.
     """
+    if case.interface == "chase":
+        return case.size_bytes
+    cache = max(cache_bytes(flow.source.agent), cache_bytes(flow.destination.agent))
+    rotated = buffer_bytes(case.size_bytes, "cold", cache)
+    return rotated if rotated == case.size_bytes else 1 << (rotated - 1).bit_length()
+
+
+def buffers(case: Case, capabilities: Capabilities) -> list[tuple[Buffer, int]]:
+    """Every buffer of every flow with its bytes; a chase has one a flow."""
     needed = []
     for flow in case.flows:
+        size = flow_buffer_bytes(case, flow, lambda agent: last_level_cache_bytes(agent, capabilities))
         ends = (flow.source,) if case.interface == "chase" else (flow.source, flow.destination)
-        cache = max(last_level_cache_bytes(end.agent, capabilities) for end in ends)
-        needed += [(end, buffer_bytes(case.size_bytes, case.cache, cache)) for end in ends]
+        needed += [(end, size) for end in ends]
     return needed
 
 

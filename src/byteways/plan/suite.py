@@ -2,19 +2,19 @@
 
 from __future__ import annotations
 
+import importlib
 import sys
 from collections.abc import Mapping
 from dataclasses import dataclass, field
 from importlib import resources
 from pathlib import Path
+from typing import Any
 
 from byteways.errors import BytewaysError
 from byteways.plan.toml_lines import Place, line_of
 
-if sys.version_info >= (3, 11):
-    import tomllib
-else:
-    import tomli as tomllib
+#: Python 3.10 has no TOML parser of its own; tomli is the same one.
+tomllib: Any = importlib.import_module("tomllib" if sys.version_info >= (3, 11) else "tomli")
 
 
 @dataclass(frozen=True)

@@ -101,6 +101,9 @@ def _groups(sweep: Sweep, pattern: str, topology: Topology, notes: list[str]) ->
         return [
             (pair, other) for pair in pairs for other in others if _agent_pair(pair) != _agent_pair(other)
         ]
+    if pattern == "fan-in":
+        order = topology.names()
+        pairs.sort(key=lambda pair: order.index(pair[1].agent))
     near = sweep.pairs == "near"
     groups: dict[object, list[Ends]] = {}
     for source, destination in pairs:

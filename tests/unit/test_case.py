@@ -1,0 +1,137 @@
+"""What a case is: its identity, its names, its access."""
+
+from __future__ import annotations
+
+from collections.abc import Mapping
+from typing import Any
+
+import pytest
+from hypothesis import given
+from hypothesis import strategies as st
+
+from byteways.plan.case import (
+    CACHES,
+    CATEGORY,
+    MEMORIES,
+    PATTERNS,
+    Buffer,
+    Case,
+    Flow,
+)
+
+agents = st.builds(lambda kind, index: f"{kind}{index}", st.sampled_from(["cpu", "gpu"]), st.integers(0, 15))
+buffers = st.builds(Buffer, agents, st.sampled_from(MEMORIES), st.none() | agents)
+flows = st.builds(Flow, buffers, buffers, agents)
+options = st.dictionaries(
+    st.sampled_from(["blocks", "threads", "stages"]), st.integers(1, 2048) | st.booleans() | st.text()
+)
+cases = st.builds(
+    Case,
+    st.sampled_from(sorted(CATEGORY)),
+    st.sampled_from(PATTERNS),
+    st.lists(flows, min_size=2, max_size=5).map(tuple),
+    st.integers(1, 2**40),
+    st.sampled_from(CACHES),
+    options,
+    st.dictionaries(st.text(min_size=1), st.text()),
+)
+
+
+def shuffled(mapping: Mapping[str, Any]) -> dict[str, Any]:
+    return dict(reversed(list(mapping.items())))
+
+
+@given(cases)
+def test_identity_round_trip(case: Case) -> None:
+    """Catches a field that is lost on the way to a worker and back, so that it measures something else."""
+    again = Case.from_json(case.identity())
+    assert again == case
+    assert again.case_id == case.case_id
+
+
+@given(cases)
+def test_case_id_does_not_depend_on_order(case: Case) -> None:
+    """Catches an id that changes with the order in which options are written: runs would not compare."""
+    other = Case.from_json(
+        {
+            **shuffled(case.identity()),
+            "options": shuffled(case.options),
+            "environment": shuffled(case.environment),
+        }
+    )
+    assert other.case_id == case.case_id
+
+
+@given(cases, cases)
+def test_case_id_tells_cases_apart(one: Case, other: Case) -> None:
+    """Catches a field that is not part of the id, so that two cases would share a record."""
+    assert (one.case_id == other.case_id) == (one.identity() == other.identity())
+
+
+def test_case_id_is_what_it_always_was() -> None:
+    """Catches a change of the id, which would make every recorded run incomparable with new ones."""
+    flow = Flow(Buffer("gpu0", "device"), Buffer("gpu1", "device"), "gpu0")
+    case = Case("copy", "one-way", (flow,), 2**30, options={"blocks": 8}, environment={"A": "1"})
+    assert case.case_id == "88544a3b370d7fa2"
+
+
+@given(buffers)
+def test_buffers_round_trip(buffer: Buffer) -> None:
+    """Catches a buffer whose text reads back as another."""
+    assert Buffer.parse(str(buffer)) == buffer
+
+
+@pytest.mark.parametrize(
+    "text", ["", "gpu0", "gpu:device", "gpu0:", "gpu0:device@", "0:device", "gpu0:device@x"]
+)
+def test_no_buffer_is_refused(text: str) -> None:
+    """Catches a mistyped buffer that is taken for something."""
+    with pytest.raises(ValueError, match="is no buffer"):
+        Buffer.parse(text)
+
+
+def device(agent: str) -> Buffer:
+    return Buffer(agent, "device")
+
+
+def flow(source: str, destination: str, executor: str | None = None) -> Flow:
+    return Flow(device(source), device(destination), executor or source)
+
+
+@pytest.mark.parametrize(
+    ("pattern", "ends", "path"),
+    [
+        ("one-way", ["0>1"], "gpu0>gpu1"),
+        ("two-way", ["0>1", "1>0"], "gpu0<>gpu1"),
+        ("fan-out", ["0>1", "0>2"], "gpu0>gpu1,gpu2"),
+        ("fan-in", ["1>0", "2>0"], "gpu1,gpu2>gpu0"),
+        ("all-pairs", ["0>1", "1>0"], "all:gpu0,gpu1"),
+        ("interference", ["0>1", "2>3"], "gpu0>gpu1 beside gpu2>gpu3"),
+    ],
+)
+def test_paths(pattern: str, ends: list[str], path: str) -> None:
+    """Catches a path that reads as another pattern's; filters and tables go by it."""
+    pairs = [end.split(">") for end in ends]
+    case = Case("copy", pattern, tuple(flow(f"gpu{a}", f"gpu{b}") for a, b in pairs), 4096)
+    assert case.path == path
+
+
+@pytest.mark.parametrize(
+    ("one", "access"),
+    [
+        (flow("gpu0", "gpu1", "gpu0"), "write"),
+        (flow("gpu0", "gpu1", "gpu1"), "read"),
+        (flow("gpu0", "gpu0", "gpu0"), "local"),
+        (flow("gpu0", "gpu1", "gpu2"), "remote"),
+        (flow("gpu0", "gpu0", "gpu1"), "remote"),
+    ],
+)
+def test_access(one: Flow, access: str) -> None:
+    """Catches read and write swapped, which differ by what the link carries as requests."""
+    assert Case("kernel", "one-way", (one,), 4096).access == access
+
+
+@pytest.mark.parametrize("interface", sorted(CATEGORY))
+def test_every_interface_has_a_category(interface: str) -> None:
+    """Catches an interface whose records would have no category."""
+    assert Case(interface, "one-way", (flow("gpu0", "gpu1"),), 4096).category in ("explicit", "direct access")

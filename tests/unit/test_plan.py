@@ -1,0 +1,314 @@
+"""Plans: that nothing asked for gets lost, order, rounds, time budgets, and what shipped suites come to."""
+
+from __future__ import annotations
+
+import runpy
+from collections import Counter
+from pathlib import Path
+from typing import Any
+
+import pytest
+from hypothesis import HealthCheck, given, settings
+from hypothesis import strategies as st
+
+from byteways.errors import BytewaysError
+from byteways.plan.case import MEMORIES, PATTERNS, PlannedCase
+from byteways.plan.describe import describe, text
+from byteways.plan.footprint import buffer_bytes, buffers, flow_buffer_bytes
+from byteways.plan.planner import make_plan, plan
+from byteways.plan.suite import Suite, load, parse
+from byteways.plan.sweep import expand
+from byteways.topology.model import Capabilities, Topology
+
+MACHINES = runpy.run_path(str(Path(__file__).with_name("machines.py")))
+MIB, GIB = 2**20, 2**30
+Machine = tuple[Topology, Capabilities]
+
+two_cores: Machine = MACHINES["two_cores"]()
+h200x4: Machine = MACHINES["h200x4"]()
+two_domains: Machine = MACHINES["gpus"](4, domains=2)
+eight: Machine = MACHINES["gpus"](8, domains=2)
+patchy: Machine = MACHINES["gpus"](
+    3, without_peer=[("gpu0", "gpu1")], without_bulk=["gpu2"], pageable_access=True, linked=False
+)
+EVERY = {"two-cores": two_cores, "h200x4": h200x4, "two-domains": two_domains, "patchy": patchy}
+
+
+def suite(*sweeps: str, head: str = "") -> Suite:
+    """A suite of sweeps given as the lines of their tables."""
+    tables = "".join(f'[[sweep]]\nname = "s{index}"\n{sweep}\n' for index, sweep in enumerate(sweeps))
+    return parse(f'name = "mine"\ntitle = "Mine"\n{head}\n{tables}', file="my.toml")
+
+
+PAIRS = (
+    'interface = "copy"\nsource = "gpu*:device"\ndestination = "gpu*:device"\nsame_agent = "never"\n'
+    'size = "64MiB"'
+)
+MEMCPY = 'interface = "memcpy"\nsource = "cpu*:pageable"\ndestination = "cpu*:pageable"\nsize = "1MiB"'
+
+
+def link_class(topology: Topology) -> Any:
+    from byteways.analyse.peaks import link_class
+
+    return lambda a, b: link_class(topology, a, b)
+
+
+globs = st.builds(
+    lambda agent, memory, touch: f"{agent}:{memory}{touch}",
+    st.sampled_from(["gpu*", "cpu*", "*", "cpu0", "?pu[01]"]),
+    st.sampled_from([*MEMORIES, "*", "p*"]),
+    st.sampled_from(["", "", "", "@*", "@gpu*", "@cpu0"]),
+)
+lists_of_globs = st.lists(globs, min_size=1, max_size=2)
+
+
+def toml(value: Any) -> str:
+    return str(value).replace("'", '"')
+
+
+@st.composite
+def sweeps(draw: st.DrawFn) -> str:
+    """Any sweep that is no mistake."""
+    lines = {
+        "size": draw(st.sampled_from([["64KiB"], ["4KiB..1MiB x4"], [24, "1GiB"], ["4TiB"], [12, 4096]]))
+    }
+    if draw(st.integers(0, 4)) == 0:
+        lines |= {"interface": ["chase"], "buffer": draw(lists_of_globs)}
+        lines["executor"] = draw(st.sampled_from([["gpu*"], ["cpu*"], ["*"]]))
+    else:
+        pattern = draw(st.sampled_from(PATTERNS))
+        words = ["copy", "kernel", "kernel-bulk", "memcpy", "memcpy-mt", "memcpy-stream"]
+        lines |= {
+            "interface": draw(st.lists(st.sampled_from(words), min_size=1, max_size=3)),
+            "pattern": [pattern],
+        }
+        lines |= {"source": draw(lists_of_globs), "destination": draw(lists_of_globs)}
+        lines["executor"] = draw(st.sampled_from([["both"], ["source", "destination"], ["gpu*"]]))
+        lines["cache"] = draw(st.sampled_from([["cold"], ["warm", "cold"]]))
+        if pattern == "interference":
+            lines |= {"beside_source": "cpu0:*", "beside_destination": "gpu*:device"}
+    for key, values in {
+        "pairs": ["all", "near", "per-link-class"],
+        "same_agent": ["also", "only", "never"],
+        "when": ["always", "always", "with-gpu", "without-gpu"],
+    }.items():
+        lines[key] = draw(st.sampled_from(values))
+    quoted = {key: f'"{value}"' if isinstance(value, str) else toml(value) for key, value in lines.items()}
+    return "\n".join(f"{key} = {value}" for key, value in quoted.items())
+
+
+@settings(deadline=None, max_examples=60, suppress_health_check=[HealthCheck.too_slow])
+@given(st.lists(sweeps(), min_size=1, max_size=2), st.sampled_from([*EVERY]), st.integers(1, 3))
+def test_no_case_is_lost_and_every_refusal_has_a_reason(tables: list[str], name: str, rounds: int) -> None:
+    """Catches cases that vanish between suite and plan, are planned twice, or are refused without a word."""
+    machine = EVERY[name]
+    asked = suite(*tables, head=f"replicates = {rounds}")
+    expanded = {
+        case.case_id
+        for sweep in asked.sweeps
+        for case in expand(sweep, machine[0], link_class(machine[0])).cases
+    }
+    if not expanded:
+        with pytest.raises(BytewaysError, match="has no case on this machine"):
+            plan(asked, *machine)
+        return
+    planned = plan(asked, *machine)
+    counts = Counter(entry.key for entry in planned)
+    assert set(counts.values()) == {1}
+    running = {entry.case.case_id for entry in planned if entry.reason is None}
+    skipped = {entry.case.case_id for entry in planned if entry.reason is not None}
+    assert running | skipped == expanded
+    assert not running & skipped
+    assert len(planned) == rounds * len(running) + len(skipped)
+    assert all(entry.reason != "" for entry in planned)
+
+
+def blocks_of(planned: list[PlannedCase]) -> list[tuple[str, ...]]:
+    """The sets of buffers in running order, neighbours that use the same ones as one."""
+    sets = [
+        tuple(sorted({str(end) for flow in entry.case.flows for end in (flow.source, flow.destination)}))
+        for entry in planned
+        if entry.reason is None
+    ]
+    return [one for index, one in enumerate(sets) if index == 0 or sets[index - 1] != one]
+
+
+def test_cases_of_one_set_of_buffers_run_one_after_another() -> None:
+    """Catches an order that allocates a gigabyte anew for every case."""
+    planned = plan(suite(PAIRS, PAIRS.replace("copy", "kernel")), *h200x4)
+    order = blocks_of(planned)
+    assert len(order) == len(set(order))
+    three = plan(suite(PAIRS, PAIRS.replace("copy", "kernel"), head="replicates = 3"), *h200x4)
+    for round_ in range(3):
+        order = blocks_of([entry for entry in three if entry.replicate == round_])
+        assert len(order) == len(set(order))
+
+
+def test_rounds_are_whole_shuffled_and_repeatable() -> None:
+    """Catches replicates that follow each other, equal orders, and an order that a resumed run lacks."""
+    asked = suite(PAIRS, head="replicates = 3")
+    planned = plan(asked, *h200x4)
+    assert [entry.replicate for entry in planned] == sorted(entry.replicate for entry in planned)
+    rounds = [[entry.case.case_id for entry in planned if entry.replicate == round_] for round_ in range(3)]
+    assert len({frozenset(order) for order in rounds}) == 1
+    assert len({tuple(order) for order in rounds}) == 3
+    assert plan(asked, *h200x4) == planned
+
+
+def test_environments_are_grouped_and_alternate() -> None:
+    """Catches a new worker for every case, and one environment always measured first."""
+    asked = suite(PAIRS + '\nenvironment = { A = ["1", "2"] }', head="replicates = 2")
+    planned = plan(asked, *h200x4)
+    values = [entry.case.environment["A"] for entry in planned]
+    changes = [value for index, value in enumerate(values) if index == 0 or values[index - 1] != value]
+    assert changes == ["1", "2", "1"]
+
+
+def test_a_case_of_two_sweeps_is_planned_once_with_the_first_ones_budget() -> None:
+    """Catches a duplicate, which would be measured twice and break the one-record rule."""
+    planned = plan(suite(PAIRS + "\ncase_budget_s = 0.5\nprecision = 0.05", PAIRS), *h200x4)
+    assert {(entry.sweep, entry.budget_s, entry.precision) for entry in planned} == {("s0", 0.5, 0.05)}
+    assert len(planned) == 24
+
+
+def test_a_budget_drops_the_least_important_first() -> None:
+    """Catches a run that overruns, drops what matters, or drops without saying so."""
+    asked = suite(PAIRS + "\npriority = 2", PAIRS.replace("64MiB", "65MiB") + "\npriority = 8")
+    whole = make_plan(asked, *h200x4)
+    tight = make_plan(asked, *h200x4, budget_s=whole.estimated_s * 0.8 / 0.85)
+    dropped = [entry for entry in tight.cases if entry.reason is not None]
+    assert 0 < len(dropped) < 24
+    assert {entry.sweep for entry in dropped} == {"s0"}
+    assert tight.estimated_s <= 0.8 * whole.estimated_s
+    assert all("dropped to fit the budget of" in (entry.reason or "") for entry in dropped)
+    assert "--only" in (dropped[0].reason or "")
+    told = float((dropped[0].reason or "").split("--budget ")[1].split()[0])
+    assert not [entry for entry in plan(asked, *h200x4, budget_s=told) if entry.reason]
+
+
+def test_the_budget_of_the_suite_holds_unless_another_is_given() -> None:
+    """Catches a suite's own budget being ignored, or not giving way to --budget."""
+    asked = suite(PAIRS, head="budget_s = 4")
+    assert any(entry.reason for entry in plan(asked, *h200x4))
+    assert not any(entry.reason for entry in plan(asked, *h200x4, budget_s=600))
+
+
+def test_a_budget_that_fits_nothing_is_an_error() -> None:
+    """Catches a run that measures nothing and ends well."""
+    with pytest.raises(BytewaysError, match="no case fits the budget of 1 s") as caught:
+        plan(suite(PAIRS), *h200x4, budget_s=1)
+    told = float((caught.value.hint or "").split()[-1])
+    assert not any(entry.reason for entry in plan(suite(PAIRS), *h200x4, budget_s=told))
+    for budget in (0.0, -3.0, float("nan")):
+        with pytest.raises(BytewaysError, match="measures nothing"):
+            plan(suite(PAIRS), *h200x4, budget_s=budget)
+
+
+def test_skipped_cases_need_no_budget() -> None:
+    """Catches an error about the budget where nothing could run anyway."""
+    planned = plan(suite(MEMCPY.replace("1MiB", "1TiB"), head="budget_s = 1"), *two_cores)
+    assert [entry.reason is None for entry in planned] == [False]
+
+
+def test_no_case_here_says_why() -> None:
+    """Catches an empty plan without a word: the suite is for other machines."""
+    with pytest.raises(BytewaysError, match="has no case on this machine") as caught:
+        plan(suite(PAIRS), *two_cores)
+    assert "no agent here matches 'gpu*'" in (caught.value.cause or "")
+
+
+@pytest.mark.parametrize("machine", [*EVERY.values(), eight], ids=[*EVERY, "eight"])
+@pytest.mark.parametrize("name", ["quick", "full"])
+def test_shipped_suites_run_everywhere_within_their_budget(name: str, machine: Machine) -> None:
+    """Catches a shipped suite that is empty somewhere, or whose plan is longer than its budget."""
+    made = make_plan(load(name), *machine)
+    assert sum(entry.reason is None for entry in made.cases) >= 20
+    assert made.budget_s is not None
+    assert made.estimated_s <= made.budget_s
+
+
+def test_quick_covers_an_h200_node_in_half_a_minute() -> None:
+    """Catches a cell of nvbandwidth's whole set that quick would leave out, or a plan of more than 30 s."""
+    made = make_plan(load("quick"), *h200x4)
+    assert not [entry for entry in made.cases if entry.reason]
+    assert made.estimated_s <= 30
+    have = {(entry.case.interface, entry.case.path, entry.case.access) for entry in made.cases}
+    gpus = [f"gpu{index}" for index in range(4)]
+    for interface in ("copy", "kernel"):
+        for a in gpus:
+            others = [b for b in gpus if b != a]
+            for b in others:
+                assert {(interface, f"{a}>{b}", "read"), (interface, f"{a}>{b}", "write")} <= have
+                assert {(interface, f"{x}<>{y}", "write") for x, y in [sorted((a, b))]} <= have
+            assert (interface, f"{a}>{a}", "local") in have
+            assert (interface, f"cpu0>{a}", "read") in have
+            assert (interface, f"{a}>cpu0", "write") in have
+            assert (interface, f"{a}>{','.join(others)}", "write") in have
+            assert (interface, f"{','.join(others)}>{a}", "write") in have
+        assert (interface, "cpu0>gpu0,gpu1,gpu2,gpu3", "read") in have
+        assert (interface, "gpu0,gpu1,gpu2,gpu3>cpu0", "write") in have
+    assert ("kernel", "gpu0>gpu1,gpu2,gpu3", "read") in have
+    assert {("copy", f"cpu0<>{a}", "read") for a in gpus} <= have
+    chases = [entry.case for entry in made.cases if entry.case.interface == "chase"]
+    chased = {(case.flows[0].executor, case.path) for case in chases}
+    assert chased >= {(a, f"{b}>{b}") for a in gpus for b in [*gpus, "cpu0"]}
+
+
+def test_full_of_an_h200_node_leaves_room_in_eight_minutes() -> None:
+    """Catches a full suite that drops cases on the machine it is made for."""
+    made = make_plan(load("full"), *h200x4)
+    assert made.estimated_s <= 400
+    assert not [entry.reason for entry in made.cases if "budget" in (entry.reason or "")]
+    have = {entry.case.interface for entry in made.cases}
+    assert have == {"copy", "kernel", "kernel-bulk", "chase", "memcpy", "memcpy-mt", "memcpy-stream"}
+    assert {entry.case.pattern for entry in made.cases} == set(PATTERNS)
+    memories = {
+        end.memory for entry in made.cases for end in (entry.case.flows[0].source,) if not entry.reason
+    }
+    assert memories == set(MEMORIES)
+    assert max(entry.replicate for entry in made.cases) == 2
+
+
+def test_two_cores_finish_in_time() -> None:
+    """Catches quick above a minute and full above four minutes where a cache is large and pages are slow."""
+    assert make_plan(load("quick"), *two_cores).estimated_s <= 50
+    full = make_plan(load("full"), *two_cores)
+    assert full.estimated_s <= 240
+    assert not [entry for entry in full.cases if entry.reason]
+
+
+@given(st.integers(1, 2**32), st.integers(0, 2**30))
+def test_a_cold_rotation_exceeds_twice_the_cache_in_whole_operations(size: int, cache: int) -> None:
+    """Catches a rotation that fits a cache (figures too good), or one of parts of operations."""
+    cold = buffer_bytes(size, "cold", cache)
+    assert cold > 2 * cache
+    assert cold % size == 0
+    assert cold <= size + 2 * cache + 64 * MIB
+    assert buffer_bytes(size, "warm", cache) == size
+
+
+def test_both_ends_of_a_flow_rotate_over_the_larger_cache() -> None:
+    """Catches host memory that stays in a CPU's large cache because the GPU's is small."""
+    asked = suite('interface = "copy"\nsource = "cpu0:pinned"\ndestination = "gpu*:device"\nsize = "1MiB"')
+    case = plan(asked, *h200x4)[0].case
+    sizes = {size for _, size in buffers(case, h200x4[1])}
+    assert sizes == {flow_buffer_bytes(case, case.flows[0], lambda agent: {"cpu0": 105 * MIB}.get(agent, 0))}
+    assert sizes.pop() > 2 * 105 * MIB
+
+
+def test_a_plan_describes_itself() -> None:
+    """Catches counts that differ from the plan, rounds counted as cases, and reasons that are left out."""
+    asked = suite(PAIRS, MEMCPY.replace("memcpy", "copy"), head="replicates = 3")
+    made = make_plan(asked, *patchy)
+    summary = describe(made.cases, made.notes, made.estimated_s)
+    assert (summary.to_measure, summary.rounds, summary.skipped) == (12, 3, 1)
+    assert summary.sampling_s == pytest.approx(36)
+    assert [(sweep.name, sweep.to_measure, sweep.skipped) for sweep in summary.sweeps] == [
+        ("s0", 12, 0),
+        ("s1", 0, 1),
+    ]
+    shown = text(summary)
+    assert "12 cases to measure in 3 rounds, 1 skipped" in shown
+    assert "copy is queued on a GPU, and cpu0 is a CPU" in shown
+    assert f"about {made.estimated_s:.0f} s" in shown
+    assert "64 MiB" in shown

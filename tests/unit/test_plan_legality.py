@@ -1,0 +1,216 @@
+"""The table of what may run where, and the sentence of each refusal."""
+
+from __future__ import annotations
+
+import itertools
+import runpy
+from dataclasses import replace
+from pathlib import Path
+
+import pytest
+
+from byteways.plan.case import CATEGORY, MEMORIES, Buffer, Case, Flow
+from byteways.plan.legality import OWNERS, TABLE, Reach, interface_offer, memory_offer, refusal
+from byteways.topology.model import Capabilities, Offer, Topology
+
+MACHINES = runpy.run_path(str(Path(__file__).with_name("machines.py")))
+Machine = tuple[Topology, Capabilities]
+H200X4: Machine = MACHINES["h200x4"]()
+TWO_CORES: Machine = MACHINES["two_cores"]()
+TWO_DOMAINS: Machine = MACHINES["gpus"](4, domains=2)
+NO_PEER: Machine = MACHINES["gpus"](2, without_peer=[("gpu0", "gpu1")], without_bulk=["gpu1"])
+COHERENT: Machine = MACHINES["gpus"](2, pageable_access=True)
+MIB, GIB = 2**20, 2**30
+
+
+def case(
+    interface: str, source: str, destination: str, executor: str, size: int = MIB, cache: str = "cold"
+) -> Case:
+    flow = Flow(Buffer.parse(source), Buffer.parse(destination), executor)
+    return Case(interface, "one-way", (flow,), size, "warm" if interface == "chase" else cache)
+
+
+def reason(what: Case, machine: Machine = H200X4) -> str | None:
+    return refusal(what, *machine)
+
+
+@pytest.mark.parametrize(
+    ("machine", "what"),
+    [
+        (TWO_CORES, case("memcpy", "cpu0:pageable", "cpu0:hugepage", "cpu0")),
+        (TWO_CORES, case("memcpy-mt", "cpu0:pageable", "cpu0:pageable", "cpu0")),
+        (TWO_CORES, case("memcpy-stream", "cpu0:hugepage", "cpu0:hugepage", "cpu0", 1 * GIB)),
+        (TWO_CORES, case("chase", "cpu0:pageable", "cpu0:pageable", "cpu0", 4096)),
+        (H200X4, case("memcpy", "cpu0:pinned", "cpu0:registered", "cpu0")),
+        (H200X4, case("memcpy", "cpu0:managed", "cpu0:pageable", "cpu0")),
+        (H200X4, case("copy", "cpu0:pageable", "gpu0:device", "gpu0")),
+        (H200X4, case("copy", "cpu0:hugepage", "cpu0:pinned", "gpu0")),
+        (H200X4, case("copy", "gpu0:device", "gpu1:managed", "gpu2")),
+        (NO_PEER, case("copy", "gpu0:device", "gpu1:device", "gpu0")),  # the runtime stages it
+        (H200X4, case("kernel", "gpu0:device", "gpu1:device", "gpu1")),
+        (H200X4, case("kernel", "cpu0:pinned", "gpu1:device", "gpu1", 16)),
+        (H200X4, case("kernel", "cpu0:managed", "gpu1:managed", "gpu0")),
+        (H200X4, case("kernel-bulk", "gpu0:device", "gpu0:device", "gpu0")),
+        (COHERENT, case("kernel", "cpu0:pageable@gpu0", "gpu1:device", "gpu1")),
+        (TWO_DOMAINS, case("memcpy", "cpu0:pageable@cpu1", "cpu1:hugepage", "cpu0")),
+        (H200X4, case("chase", "gpu1:device", "gpu1:device", "gpu0", GIB)),
+        (H200X4, case("chase", "cpu0:pinned", "cpu0:pinned", "gpu3")),
+        (H200X4, case("chase", "cpu0:pinned", "cpu0:pinned", "cpu0")),
+    ],
+)
+def test_what_is_legal(machine: Machine, what: Case) -> None:
+    """Catches a case that could be measured and is refused."""
+    assert reason(what, machine) is None
+
+
+REFUSED = [
+    (
+        H200X4,
+        case("memcpy", "cpu0:pageable", "cpu0:pageable", "gpu0"),
+        "memcpy runs on CPU cores, and gpu0 is a GPU",
+    ),
+    (
+        H200X4,
+        case("memcpy", "cpu0:pageable", "gpu0:device", "cpu0"),
+        "cpu0 has no address for device memory of gpu0",
+    ),
+    (H200X4, case("memcpy", "cpu0:pageable", "gpu0:managed", "cpu0"), "kept on gpu0 would move"),
+    (
+        H200X4,
+        case("copy", "cpu0:pinned", "gpu0:device", "cpu0"),
+        "copy is queued on a GPU, and cpu0 is a CPU",
+    ),
+    (H200X4, case("kernel", "cpu0:pinned", "gpu0:device", "cpu0"), "kernel runs on a GPU, and cpu0 is a CPU"),
+    (H200X4, case("kernel", "cpu0:pageable", "gpu0:device", "gpu0"), "no pageable memory access"),
+    (H200X4, case("kernel", "cpu0:hugepage", "gpu0:device", "gpu0"), "no pageable memory access"),
+    (H200X4, case("chase", "cpu0:pageable", "cpu0:pageable", "gpu0"), "no pageable memory access"),
+    (H200X4, case("chase", "gpu0:device", "gpu0:device", "cpu0"), "no address for device memory"),
+    (NO_PEER, case("kernel", "gpu0:device", "gpu1:device", "gpu0"), "no peer access: the driver refused it"),
+    (NO_PEER, case("chase", "gpu1:device", "gpu1:device", "gpu0"), "no peer access: the driver refused it"),
+    (NO_PEER, case("kernel", "gpu1:managed", "gpu0:device", "gpu0"), "no peer access"),
+    (NO_PEER, case("kernel-bulk", "gpu1:device", "gpu1:device", "gpu1"), "sm_80 has no bulk copies"),
+    (
+        H200X4,
+        case("copy", "gpu0:pinned", "gpu1:device", "gpu0"),
+        "pinned memory belongs to a CPU, and gpu0 is none",
+    ),
+    (
+        H200X4,
+        case("copy", "cpu0:device", "gpu1:device", "gpu1"),
+        "device memory belongs to a GPU, and cpu0 is none",
+    ),
+    (
+        TWO_CORES,
+        case("memcpy", "cpu0:pinned", "cpu0:pageable", "cpu0"),
+        "no pinned memory: no GPU runtime was found",
+    ),
+    (
+        TWO_DOMAINS,
+        case("copy", "cpu0:pinned@cpu1", "gpu0:device", "gpu0"),
+        "pinned memory is placed when allocated",
+    ),
+    (
+        TWO_DOMAINS,
+        case("copy", "cpu0:pageable@gpu0", "gpu0:device", "gpu0"),
+        "gpu0 cannot touch cpu0:pageable@gpu0",
+    ),
+    (
+        H200X4,
+        case("copy", "gpu0:managed@cpu0", "gpu0:device", "gpu0"),
+        "cpu0 cannot touch gpu0:managed@cpu0 first",
+    ),
+    (
+        H200X4,
+        case("kernel", "gpu0:device", "gpu1:device", "gpu0", 8),
+        "kernel moves multiples of 16 bytes; 8 is none",
+    ),
+    (
+        H200X4,
+        case("copy", "gpu0:device", "gpu1:device", "gpu0", 4),
+        "copy moves multiples of 8 bytes; 4 is none",
+    ),
+    (H200X4, case("copy", "gpu0:device", "gpu1:device", "gpu0", 0), "a size of 0 bytes moves nothing"),
+    (H200X4, case("chase", "gpu0:device", "gpu0:device", "gpu0", 3 * MIB), "a chase walks a power of two"),
+    (H200X4, case("chase", "gpu0:device", "gpu0:device", "gpu0", 512), "a chase walks a power of two"),
+    (
+        H200X4,
+        case("copy", "gpu0:device", "gpu0:device", "gpu0", 64 * GIB),
+        "need 128 GiB of gpu0, where 105.1 GiB",
+    ),
+    (TWO_CORES, case("memcpy", "cpu0:pageable", "cpu0:pageable", "cpu0", 10 * GIB), "need 20 GiB of cpu0"),
+]
+
+
+@pytest.mark.parametrize(("machine", "what", "sentence"), REFUSED)
+def test_what_is_refused_and_why(machine: Machine, what: Case, sentence: str) -> None:
+    """Catches an illegal case that is tried, and a reason that names the wrong cause."""
+    assert sentence in (reason(what, machine) or "")
+
+
+def test_every_combination_has_a_verdict() -> None:
+    """Catches a word of the vocabulary that the table does not know, and an empty reason."""
+    for interface, kind in TABLE:
+        assert interface in CATEGORY
+        assert kind in ("cpu", "gpu")
+        assert set(TABLE[interface, kind]) == set(MEMORIES) == set(OWNERS)
+    agents = ("cpu0", "gpu0", "gpu1")
+    for interface, source, executor, memory in itertools.product(CATEGORY, agents, agents, MEMORIES):
+        what = case(interface, f"{source}:{memory}", f"{source}:{memory}", executor)
+        verdict = reason(what)
+        assert verdict is None or verdict.strip()
+
+
+def test_conditions_are_all_in_use() -> None:
+    """Catches a condition that nothing names any more."""
+    assert {reach for row in TABLE.values() for reach in row.values()} == set(Reach)
+
+
+def test_concurrent_flows_need_room_together() -> None:
+    """Catches buffers that fit one by one and not at once: the run would meet an out-of-memory instead."""
+    one = case("copy", "gpu0:device", "gpu1:device", "gpu0", 32 * GIB)
+    flows = tuple(replace(one.flows[0], destination=Buffer(f"gpu{index}", "device")) for index in (1, 2, 3))
+    assert reason(one) is None
+    assert reason(replace(one, pattern="fan-out", flows=flows[:2])) is None
+    assert "need 128 GiB of gpu0" in (reason(replace(one, pattern="fan-out", flows=(*flows, flows[0]))) or "")
+
+
+def test_domains_share_the_hosts_memory() -> None:
+    """Catches each NUMA domain being judged alone while a control group limits them together."""
+    topology, capabilities = TWO_DOMAINS
+    limited = replace(capabilities, host_memory_bytes=4 * GIB)
+    flows = [
+        case("memcpy", f"cpu{index}:pageable", f"cpu{index}:pageable", f"cpu{index}", GIB).flows[0]
+        for index in (0, 1)
+    ]
+    both = Case("memcpy", "all-pairs", tuple(flows), GIB)
+    assert refusal(both, topology, capabilities) is None
+    assert "need 4 GiB of host memory, where 3.2 GiB may be used" in (refusal(both, topology, limited) or "")
+
+
+def test_cold_needs_room_for_the_rotation() -> None:
+    """Catches a small cold case that is planned where twice the last-level cache does not fit."""
+    machine: Machine = MACHINES["two_cores"](last_level_cache_bytes=8 * GIB)
+    assert "need 64 GiB of cpu0" in (
+        reason(case("memcpy", "cpu0:pageable", "cpu0:pageable", "cpu0"), machine) or ""
+    )
+
+
+def test_unknown_memory_sizes_refuse_nothing() -> None:
+    """Catches every case being refused where the runtime does not tell how much memory there is."""
+    topology, _ = TWO_CORES
+    offers = {"cpu0": {"pageable": Offer(True)}}
+    agents = tuple(replace(agent, memory_bytes=None) for agent in topology.agents)
+    what = case("memcpy", "cpu0:pageable", "cpu0:pageable", "cpu0", 4096 * GIB)
+    assert refusal(what, replace(topology, agents=agents), Capabilities(memory=offers)) is None
+
+
+def test_without_a_probe_nothing_is_believed() -> None:
+    """Catches peers, memory and bulk copies that are assumed because nobody said no."""
+    topology, capabilities = H200X4
+    unknown = Capabilities()
+    assert "no runtime says" in memory_offer("device", "gpu0", unknown).reason
+    assert not interface_offer("kernel-bulk", "gpu0", unknown).available
+    assert interface_offer("copy", "gpu0", unknown).available
+    alone = replace(capabilities, peer={})
+    what = case("kernel", "gpu0:device", "gpu1:device", "gpu0")
+    assert refusal(what, topology, alone) == "gpu0 and gpu1 have no proved peer access"

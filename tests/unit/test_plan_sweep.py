@@ -1,0 +1,275 @@
+"""Expansion of sweeps: which flows, pairs and executors a table of a suite stands for."""
+
+from __future__ import annotations
+
+import runpy
+from pathlib import Path
+
+import pytest
+
+from byteways.analyse.peaks import link_class
+from byteways.errors import BytewaysError
+from byteways.plan.case import Case
+from byteways.plan.suite import parse
+from byteways.plan.sweep import Expansion, expand, nearest_cpu
+from byteways.topology.model import Topology
+
+MACHINES = runpy.run_path(str(Path(__file__).with_name("machines.py")))
+TWO_CORES: Topology = MACHINES["two_cores"]()[0]
+H200X4: Topology = MACHINES["h200x4"]()[0]
+TWO_DOMAINS: Topology = MACHINES["gpus"](4, domains=2)[0]
+
+
+def expansion(lines: str, topology: Topology = H200X4) -> Expansion:
+    text = f'name = "mine"\ntitle = "Mine"\n[[sweep]]\nname = "s"\nsize = "1MiB"\n{lines}'
+    sweep = parse(text, file="my.toml").sweeps[0]
+    return expand(sweep, topology, lambda a, b: link_class(topology, a, b))
+
+
+def cases(lines: str, topology: Topology = H200X4) -> tuple[Case, ...]:
+    return expansion(lines, topology).cases
+
+
+def ends(source: str, destination: str, interface: str = "copy") -> str:
+    return f'interface = "{interface}"\nsource = "{source}"\ndestination = "{destination}"\n'
+
+
+GPUS = ends("gpu*:device", "gpu*:device")
+
+
+def by_executor(found: tuple[Case, ...]) -> list[str]:
+    return [f"{case.path} {'+'.join(flow.executor for flow in case.flows)}" for case in found]
+
+
+def test_one_way_takes_every_pair_by_each_end() -> None:
+    """Catches a missing direction or end, and local copies that are measured once for each end."""
+    found = by_executor(cases(GPUS))
+    assert len(found) == len(set(found)) == 12 * 2 + 4
+    assert {"gpu0>gpu1 gpu0", "gpu0>gpu1 gpu1", "gpu1>gpu0 gpu0", "gpu3>gpu3 gpu3"} <= set(found)
+
+
+@pytest.mark.parametrize(("same", "count"), [("also", 28), ("never", 24), ("only", 4)])
+def test_same_agent(same: str, count: int) -> None:
+    """Catches pairs of an agent with itself where they were not wanted, or missing where they were."""
+    assert len(cases(f'{GPUS}same_agent = "{same}"')) == count
+
+
+@pytest.mark.parametrize(
+    ("executor", "expected"),
+    [
+        ('"source"', ["gpu0>gpu1 gpu0"]),
+        ('"destination"', ["gpu0>gpu1 gpu1"]),
+        ('["destination", "gpu1", "gpu[23]"]', ["gpu0>gpu1 gpu1", "gpu0>gpu1 gpu2", "gpu0>gpu1 gpu3"]),
+        ('"both"', ["gpu0>gpu1 gpu0", "gpu0>gpu1 gpu1"]),
+    ],
+)
+def test_executors(executor: str, expected: list[str]) -> None:
+    """Catches the wrong end executing, and one executor counted twice."""
+    assert by_executor(cases(f"{ends('gpu0:device', 'gpu1:device')}executor = {executor}")) == expected
+
+
+def test_both_leaves_out_an_end_that_never_could() -> None:
+    """Catches a refusal on record for every host copy, because a CPU queues none."""
+    assert by_executor(cases(ends("cpu0:pinned", "gpu0:device"))) == ["cpu0>gpu0 gpu0"]
+    assert by_executor(cases(ends("cpu0:pinned", "gpu0:device") + 'pattern = "two-way"')) == [
+        "cpu0<>gpu0 gpu0+gpu0"
+    ]
+    assert by_executor(cases(ends("cpu0:pinned", "cpu0:pinned"))) == ["cpu0>cpu0 cpu0"]
+
+
+def test_two_way_takes_every_pair_once() -> None:
+    """Catches gpu1<>gpu0 beside gpu0<>gpu1, and both flows going in one direction."""
+    found = cases(f'{GPUS}pattern = "two-way"\nexecutor = "source"')
+    assert by_executor(found)[:2] == ["gpu0<>gpu1 gpu0+gpu1", "gpu0<>gpu2 gpu0+gpu2"]
+    assert len(found) == 6
+    assert all(case.flows[0].source == case.flows[1].destination for case in found)
+
+
+def test_fans_have_one_agent_on_one_side() -> None:
+    """Catches a fan that includes its own centre or misses a spoke."""
+    out = cases(f'{GPUS}pattern = "fan-out"\nexecutor = "source"')
+    into = cases(f'{GPUS}pattern = "fan-in"\nexecutor = "source"')
+    assert [case.path for case in out][:2] == ["gpu0>gpu1,gpu2,gpu3", "gpu1>gpu0,gpu2,gpu3"]
+    assert [case.path for case in into][-1] == "gpu0,gpu1,gpu2>gpu3"
+    assert len(out) == len(into) == 4
+
+
+def test_a_fan_of_one_is_none() -> None:
+    """Catches a fan-out to a single GPU, which is one-way under another name, and silence about it."""
+    found = expansion(ends("gpu0:device", "gpu1:device") + 'pattern = "fan-out"')
+    assert found.cases == ()
+    assert "no pair of buffers is left" in found.notes[0]
+
+
+def test_fans_do_not_mix_memories() -> None:
+    """Catches one case over two kinds of memory, whose figure would belong to neither."""
+    found = cases(
+        'interface = "copy"\nsource = "cpu0:pinned"\ndestination = ["gpu*:device", "gpu*:managed"]\n'
+        'pattern = "fan-out"'
+    )
+    assert [{flow.destination.memory for flow in case.flows} for case in found] == [{"device"}, {"managed"}]
+
+
+def test_all_pairs_is_one_case_of_all_flows() -> None:
+    """Catches missing flows of the densest pattern."""
+    (case,) = cases(f'{GPUS}pattern = "all-pairs"\nexecutor = "destination"')
+    assert len({flow.path for flow in case.flows}) == 12
+    assert all(flow.executor == flow.destination.agent for flow in case.flows)
+
+
+def test_interference_of_each_position() -> None:
+    """Catches a flow that disturbs itself, and positions (opposite, same source, …) missing or repeated."""
+    beside = 'beside_source = "gpu*:device"\nbeside_destination = "gpu*:device"\nexecutor = "source"\n'
+    lines = f'{GPUS}same_agent = "never"\npattern = "interference"\n{beside}'
+    assert len(cases(lines)) == 12 * 11
+    found = [case.path for case in cases(f'{lines}pairs = "per-link-class"')]
+    assert found == [
+        "gpu0>gpu1 beside gpu0>gpu2",
+        "gpu0>gpu1 beside gpu1>gpu0",
+        "gpu0>gpu1 beside gpu1>gpu2",
+        "gpu0>gpu1 beside gpu2>gpu0",
+        "gpu0>gpu1 beside gpu2>gpu1",
+        "gpu0>gpu1 beside gpu2>gpu3",
+    ]
+
+
+def test_one_pair_of_each_link_class() -> None:
+    """Catches every pair being measured where one stands for all, or classes that are merged."""
+    assert by_executor(cases(f'{GPUS}pairs = "per-link-class"')) == [
+        "gpu0>gpu0 gpu0",
+        "gpu0>gpu1 gpu0",
+        "gpu0>gpu1 gpu1",
+    ]
+    host = ends("cpu*:pinned", "gpu*:device") + 'pairs = "per-link-class"'
+    assert [case.path for case in cases(host)] == ["cpu0>gpu0"]
+    assert [case.path for case in cases(host, TWO_DOMAINS)] == ["cpu0>gpu0", "cpu0>gpu2"]  # near and far
+
+
+def test_near_is_each_gpus_own_domain() -> None:
+    """Catches the sum of all GPUs being measured through one socket of a two-socket node."""
+    host = ends("cpu*:pinned", "gpu*:device")
+    assert [case.path for case in cases(host + 'pairs = "near"', TWO_DOMAINS)] == [
+        "cpu0>gpu0",
+        "cpu0>gpu1",
+        "cpu1>gpu2",
+        "cpu1>gpu3",
+    ]
+    (fan,) = cases(host + 'pairs = "near"\npattern = "fan-out"', TWO_DOMAINS)
+    assert fan.path == "cpu0,cpu1>gpu0,gpu1,gpu2,gpu3"
+    assert nearest_cpu("gpu3", TWO_DOMAINS) == "cpu1"
+
+
+def test_near_without_a_known_domain_is_the_first() -> None:
+    """Catches a GPU of unknown home having no host memory at all, as in virtual machines."""
+    from dataclasses import replace
+
+    homeless = replace(
+        TWO_DOMAINS, agents=tuple(replace(agent, numa_domain=-1) for agent in TWO_DOMAINS.agents)
+    )
+    assert nearest_cpu("gpu3", homeless) == "cpu0"
+    with_near = cases(ends("cpu*:pinned", "gpu*:device") + 'pairs = "near"', homeless)
+    assert {case.flows[0].source.agent for case in with_near} == {"cpu0"}
+
+
+CHASE = 'interface = "chase"\nexecutor = "gpu*"\n'
+
+
+def test_a_chase_walks_one_buffer() -> None:
+    """Catches a chase over two buffers, or a missing pair of executor and owner."""
+    found = cases(f'{CHASE}buffer = "gpu*:device"')
+    assert len(found) == 16
+    assert all(case.flows[0].source == case.flows[0].destination for case in found)
+    assert all((case.pattern, case.cache) == ("one-way", "warm") for case in found)
+    assert len(cases(f'{CHASE}buffer = "gpu*:device"\nsame_agent = "only"')) == 4
+    assert len(cases(f'{CHASE}buffer = "gpu*:device"\nsame_agent = "never"')) == 12
+    near = cases(f'{CHASE}buffer = "cpu*:pinned"\npairs = "near"', TWO_DOMAINS)
+    assert [f"{case.flows[0].executor} {case.flows[0].source.agent}" for case in near] == [
+        "gpu0 cpu0",
+        "gpu1 cpu0",
+        "gpu2 cpu1",
+        "gpu3 cpu1",
+    ]
+
+
+def test_a_chase_of_each_link_class() -> None:
+    """Catches own, peer and host memory being taken for one class."""
+    lines = 'buffer = ["gpu*:device", "cpu*:pinned"]\npairs = "per-link-class"'
+    found = [(case.flows[0].executor, str(case.flows[0].source)) for case in cases(CHASE + lines)]
+    assert found == [("gpu0", "gpu0:device"), ("gpu1", "gpu0:device"), ("gpu0", "cpu0:pinned")]
+
+
+def test_axes_are_multiplied() -> None:
+    """Catches an axis that is not swept."""
+    lines = ends("gpu0:device", "gpu1:device", "kernel") + (
+        'executor = "source"\ncache = ["cold", "warm"]\noptions = { blocks = [8, 16], threads = 512 }\n'
+        'environment = { A = ["0", "1"] }'
+    )
+    found = cases(lines)
+    assert len(found) == 8
+    assert {case.options["blocks"] for case in found} == {8, 16}
+    assert {case.options["threads"] for case in found} == {512}
+    assert {case.environment["A"] for case in found} == {"0", "1"}
+
+
+def test_first_touch() -> None:
+    """Catches a buffer touched by its owner counting as another case than the plain one."""
+    found = cases(
+        ends("cpu*:pageable@cpu*", "cpu0:pageable", "memcpy") + 'executor = "destination"', TWO_DOMAINS
+    )
+    assert [str(case.flows[0].source) for case in found] == [
+        "cpu0:pageable",
+        "cpu0:pageable@cpu1",
+        "cpu1:pageable@cpu0",
+        "cpu1:pageable",
+    ]
+
+
+def test_memory_globs_keep_to_what_an_agent_can_own() -> None:
+    """Catches device memory of a CPU in the plan because a glob of memories matched it."""
+    found = cases(ends("*:*", "gpu0:device") + 'executor = "destination"')
+    assert {str(case.flows[0].source) for case in found if case.flows[0].source.agent == "gpu1"} == {
+        "gpu1:device",
+        "gpu1:managed",
+    }
+    assert "cpu0:device" not in {str(case.flows[0].source) for case in found}
+    assert [str(case.flows[0].source) for case in cases(ends("cpu0:device", "gpu0:device"))] == [
+        "cpu0:device"
+    ]
+
+
+@pytest.mark.parametrize(
+    ("lines", "key", "agent"),
+    [
+        (ends("gpu7:device", "gpu*:device"), "source", "gpu7"),
+        (ends("gpu*:device", "gpu9:device"), "destination", "gpu9"),
+        (ends("cpu0:pageable@gpu8", "gpu0:device"), "source", "gpu8"),
+        (GPUS + 'executor = "cpu5"', "executor", "cpu5"),
+        (CHASE.replace("gpu*", "gpu6") + 'buffer = "gpu*:device"', "executor", "gpu6"),
+    ],
+)
+def test_an_agent_named_outright_must_exist(lines: str, key: str, agent: str) -> None:
+    """Catches a mistyped agent that silently measures nothing."""
+    with pytest.raises(BytewaysError, match=f"this machine has no agent '{agent}'") as caught:
+        cases(lines)
+    assert caught.value.what.startswith("my.toml:")
+    assert f"key '{key}'" in caught.value.what
+    assert "gpu0" in (caught.value.hint or "")
+
+
+def test_a_glob_that_matches_nothing_is_a_note() -> None:
+    """Catches a sweep that is empty here without a word."""
+    found = expansion(GPUS, TWO_CORES)
+    assert found.cases == ()
+    assert found.notes[0] == "sweep 's': no agent here matches 'gpu*' of source 'gpu*:device'"
+    assert expansion(ends("cpu*:pageable@gpu*", "cpu*:pageable", "memcpy"), TWO_CORES).notes
+    executors = expansion(ends("cpu*:pageable", "cpu*:pageable", "memcpy") + 'executor = "gpu*"', TWO_CORES)
+    assert "no agent here matches its executor gpu*" in executors.notes[0]
+
+
+def test_when_is_no_cause_for_a_note() -> None:
+    """Catches a note for what the suite itself leaves out, and a sweep in the wrong kind of machine."""
+    assert expansion(f'{GPUS}when = "without-gpu"') == Expansion((), ())
+    assert expansion(f'{GPUS}when = "with-gpu"').cases
+    host = ends("cpu*:pageable", "cpu*:pageable", "memcpy")
+    assert expansion(f'{host}when = "with-gpu"', TWO_CORES) == Expansion((), ())
+    assert expansion(f'{host}when = "without-gpu"', TWO_CORES).cases
