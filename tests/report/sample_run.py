@@ -23,6 +23,9 @@ CACHES = (
     Cache(3, "unified", 32 * MIB, 64, 2),
 )
 
+#: A name that would run as script if it reached the page as markup.
+HOSTILE = "</script><img src=x onerror=\"document.title='owned'\">'`${}\u2028"
+
 
 def topology(
     gpus: int = 4, cpus: int = 1, *, gpu_model: str = "NVIDIA H200", host: str = "fixture"
@@ -410,7 +413,7 @@ def cpu_only(*, cpus: int = 1) -> Builder:
                 away = 1.0 if a == b else 0.6
                 build.measure("memcpy", flow, 9.8 * away, size=size)
                 build.measure("memcpy-stream", flow, 11.6 * away, size=size)
-                build.measure("memcpy-mt", flow, 17.5 * away, size=size, launch={"threads": 2})
+                build.measure("memcpy-mt", flow, 17.5 * away, size=size, launch={"blocks": 2, "threads": 1})
     huge = [("cpu0:hugepage", "cpu0:hugepage", "cpu0")]
     build.measure("memcpy", huge, 10.6, size=256 * MIB)
     for exponent in range(12, 31, 2):

@@ -47,8 +47,8 @@ class Run(Protocol):
 class Cell:
     """A measured case over its replicates.
 
-    `value` is the median over replicates; `low`..`high` the interval of the median of a single one, or the span
-    of all replicates' intervals, so that no difference is ever claimed within the spread of replicates.
+    `value` is the median over replicates; `low`..`high` the interval of the median of a single one, or the
+    span of all replicates' intervals, so that no difference is claimed within the spread of replicates.
     Unit: bytes/s, or nanoseconds per load for a chase.
     """
 

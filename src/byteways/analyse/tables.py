@@ -26,6 +26,9 @@ from byteways.analyse.summary import (
 )
 from byteways.results.record import Record
 
+#: Warnings whose figures are shares of the median.
+SHARES = ("noisy", "drift")
+
 
 @dataclass(frozen=True)
 class GridRow:
@@ -316,17 +319,17 @@ def warning_groups(records: Iterable[Record]) -> list[WarningGroup]:
                 warning.advice,
                 count,
                 describe(record),
-                _figure(warning.observed),
-                _figure(warning.required),
+                _figure(name, warning.observed),
+                _figure(name, warning.required),
             )
         )
     return sorted(groups, key=lambda group: -group.count)
 
 
-def _figure(value: float | str | None) -> str:
-    if value is None:
-        return ""
-    return value if isinstance(value, str) else f"{value:.4g}"
+def _figure(warning: str, value: float | str | None) -> str:
+    if value is None or isinstance(value, str):
+        return value or ""
+    return f"{100 * value:.2g} %" if warning in SHARES else f"{value:.4g}"
 
 
 def _of_kind(found: Iterable[Cell], name: str) -> list[Cell]:

@@ -64,7 +64,7 @@ def show(
 
 
 def _kept(records: Sequence[Record], only: Sequence[str], size: str | None) -> list[Record]:
-    """The records that the filters let through. Raises BytewaysError when a filter is wrong or keeps nothing."""
+    """What the filters let through. Raises BytewaysError when one is wrong or nothing is left."""
     from byteways.plan.case import Case
     from byteways.plan.filters import nothing_matches, only_filter, sizes_filter
 

@@ -11,6 +11,7 @@ from functools import cached_property
 
 from byteways.analyse import summary
 from byteways.analyse.summary import Cell, Group, Run, Variant
+from byteways.results.record import Record
 from byteways.topology.model import Topology
 
 #: Relative difference below which a sentence would tell the reader nothing to act on, however sure it is.
@@ -124,6 +125,14 @@ def listed(parts: Sequence[str]) -> str:
 def count(number: int, noun: str, plural: str | None = None) -> str:
     """'1 pair', '12 pairs'."""
     return f"{number} {noun if number == 1 else plural or noun + 's'}"
+
+
+def cpu_threads(record: Record) -> int | None:
+    """Threads that a CPU's transfer ran on: blocks × threads of its launch, None when not recorded."""
+    launch = record.launch or {}
+    if "threads" not in launch:
+        return None
+    return int(launch.get("blocks") or 1) * int(launch["threads"])
 
 
 def agents_of(cells: Iterable[Cell]) -> list[str]:

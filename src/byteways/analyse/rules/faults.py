@@ -21,8 +21,8 @@ CORRUPT, FAILED, DAMAGED, WRONG_WAY, ABOVE_PEAK, WARNED, SKIPPED = (
 
 #: Warnings that say the figure is not of what was asked for; each has its own finding.
 GRAVE = {
-    "serialised": "ran one after another although they were asked to overlap",
-    "unexpected-path": "moved other link bytes than the case asked for",
+    "serialised": "Flows of {cases} ran one after another although they were asked to overlap",
+    "unexpected-path": "Link counters do not match the bytes of {cases}",
 }
 
 
@@ -73,7 +73,7 @@ def grave_warnings(facts: Facts) -> Iterator[Finding]:
     for group in warning_groups(facts.records):
         if group.id in GRAVE:
             figures = f" (observed {group.observed}, required {group.required})" if group.observed else ""
-            title = f"{count(group.count, 'case')} {GRAVE[group.id]}"
+            title = GRAVE[group.id].format(cases=count(group.count, "case"))
             yield Finding(title, f"For example {group.example}{figures}. {group.advice}", WRONG_WAY)
 
 
@@ -100,7 +100,8 @@ def warned(facts: Facts) -> Iterator[Finding]:
     parts = [f"{group.id} ({group.count})" for group in groups[:4]]
     first = groups[0]
     figures = f" (observed {first.observed}, required {first.required})" if first.observed else ""
-    title = f"{len(touched)} of {count(len(facts.cells), 'figure')} carry a warning: {listed(parts)}"
+    verb = "carries" if len(touched) == 1 else "carry"
+    title = f"{len(touched)} of {count(len(facts.cells), 'figure')} {verb} a warning: {listed(parts)}"
     yield Finding(title, f"For example {first.example}{figures}. {first.advice}", WARNED)
 
 

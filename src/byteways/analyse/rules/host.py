@@ -5,7 +5,7 @@ from __future__ import annotations
 from collections.abc import Iterator
 from dataclasses import replace
 
-from byteways.analyse.rules.facts import Facts, Finding, count, faster, gb, percent, times, way
+from byteways.analyse.rules.facts import Facts, Finding, cpu_threads, faster, gb, percent, times, way
 from byteways.analyse.summary import (
     KINDS,
     Cell,
@@ -107,17 +107,20 @@ def threads(facts: Facts) -> Iterator[Finding]:
     pair = _best_pair(many, one, size)
     if pair is None:
         return
-    fast, slow = pair
-    used = (fast.record.launch or {}).get("threads") or fast.record.options.get("threads")
-    who = count(int(used), "thread") if used else "all threads"
-    where = f"{format_size(fast.record.size_bytes)}, {fast.record.path}, {fast.source.memory}."
-    if above(fast, slow):
-        speeds = f"{gb(fast.value)} against {gb(slow.value)} GB/s"
-        title = f"{who[:1].upper()}{who[1:]} copy {times(fast.value / slow.value)} as fast as one: {speeds}"
-        yield Finding(title, where, THREADS)
+    many_cell, one_cell = pair
+    used = cpu_threads(many_cell.record)
+    if used is None or used < 2:
+        return
+    who = f"{used} threads copy"
+    speeds = f"{gb(many_cell.value)} against {gb(one_cell.value)} GB/s"
+    where = f"{format_size(many_cell.record.size_bytes)}, {many_cell.record.path}, {many_cell.source.memory}."
+    if above(many_cell, one_cell):
+        title = f"{who} {times(many_cell.value / one_cell.value)} as fast as one: {speeds}"
+    elif above(one_cell, many_cell):
+        title = f"{who} {percent(1 - many_cell.value / one_cell.value)} slower than one: {speeds}"
     else:
-        title = f"More threads do not copy faster: {who} reach {gb(fast.value)} GB/s, one {gb(slow.value)}"
-        yield Finding(title, f"{where} One core already takes what this memory gives.", THREADS)
+        title = f"{who} no faster than one: {speeds}"
+    yield Finding(title, where, THREADS)
 
 
 def streaming(facts: Facts) -> Iterator[Finding]:
@@ -173,7 +176,8 @@ def far_memory(facts: Facts) -> Iterator[Finding]:
     far, own = worst
     title = (
         f"Copies to another NUMA domain are {percent(1 - far.value / own.value)} slower: "
-        f"{far.record.interface} moves {gb(far.value)} GB/s on {far.record.path}, {gb(own.value)} within {own.source.agent}"
+        f"{far.record.interface} moves {gb(far.value)} GB/s on {far.record.path}, "
+        f"{gb(own.value)} within {own.source.agent}"
     )
     yield Finding(title, f"{format_size(far.record.size_bytes)}, {way(variant(far))}.", FAR)
 

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Iterator
 
-from byteways.analyse.rules.facts import Facts, Finding, count, listed
+from byteways.analyse.rules.facts import Facts, Finding, count, listed, times
 from byteways.analyse.summary import Cell, Group, above, chases, group_by, pool
 from byteways.topology.model import Agent
 from byteways.units import format_size, format_time
@@ -68,9 +68,7 @@ def cpu_caches(facts: Facts) -> Iterator[Finding]:
         title = f"A load by {executor} waits {listed(parts)}"
         detail = "One dependent load, random cycle; "
         if above(last, first):
-            detail += (
-                f"missing every cache costs {last.value / first.value:.0f} times a hit in {steps[0][0]}."
-            )
+            detail += f"{steps[-1][0]} takes {times(last.value / first.value)} as long as {steps[0][0]}."
         else:
             detail += "the steps lie within their intervals."
         yield Finding(title, detail, CPU_LATENCY)

@@ -12,6 +12,7 @@ from byteways.analyse.rules.facts import (
     Finding,
     agents_of,
     count,
+    cpu_threads,
     gb,
     listed,
     of_peak,
@@ -116,7 +117,8 @@ def _launched(facts: Facts, group: Group) -> str:
         return ""
     agent = facts.topology.agent(executor)
     if agent.kind == "cpu":
-        return f" with {count(launch['threads'], 'thread')}" if "threads" in launch else ""
+        used = cpu_threads(record)
+        return f" with {count(used, 'thread')}" if used else ""
     blocks, total = launch.get("blocks"), agent.multiprocessors
     if not blocks or not total:
         return ""

@@ -47,7 +47,7 @@
     drawn.add(place);
     return window.Plotly.react(place, figure.data.map(paint), layout, { displayModeBar: false, responsive: true });
   }
-  const drawAll = () => Promise.all(places.filter((place) => !drawn.has(place)).map(draw));
+  const drawAll = () => Promise.all(places.filter((place) => !drawn.has(place)).map(draw)).then(() => drawn.size);
   if ("IntersectionObserver" in window) {
     const watch = new IntersectionObserver((entries) => entries.forEach((entry) => {
       if (entry.isIntersecting) { watch.unobserve(entry.target); if (!drawn.has(entry.target)) draw(entry.target); }

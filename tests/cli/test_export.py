@@ -1,0 +1,68 @@
+"""`byteways export`: to a file or a pipe, damage told, unknown formats refused."""
+
+from __future__ import annotations
+
+import csv
+import io
+import json
+import sys
+from pathlib import Path
+
+import pytest
+
+sys.path.insert(0, str(Path(__file__).parents[1] / "report"))
+
+import sample_run
+
+from byteways.cli import main
+
+
+@pytest.fixture
+def folder(tmp_path: Path) -> Path:
+    return sample_run.cpu_only().write(tmp_path / "run")
+
+
+def test_csv_to_stdout(folder: Path, capsys: pytest.CaptureFixture[str]) -> None:
+    """Would catch anything but data on stdout."""
+    assert main(["export", str(folder), "--format", "csv"]) == 0
+    captured = capsys.readouterr()
+    assert captured.err == ""
+    rows = list(csv.DictReader(io.StringIO(captured.out)))
+    assert len(rows) == len(sample_run.cpu_only().records)
+    assert {row["status"] for row in rows} == {"measured", "skipped"}
+
+
+def test_json_to_file(folder: Path, tmp_path: Path, capsys: pytest.CaptureFixture[str]) -> None:
+    """Would catch an export that writes to both places, or not at all."""
+    out = tmp_path / "run.json"
+    assert main(["export", str(folder), "--format", "json", "--out", str(out)]) == 0
+    assert capsys.readouterr().out == ""
+    assert json.loads(out.read_text())["manifest"]["suite"]["name"] == "quick"
+
+
+def test_damage_is_told_on_stderr(tmp_path: Path, capsys: pytest.CaptureFixture[str]) -> None:
+    """Would catch lost lines going unnoticed, or the message ending up in the data."""
+    build = sample_run.cpu_only()
+    build.extra_lines = ["not json", '{"half": ']
+    folder = build.write(tmp_path / "damaged")
+    assert main(["export", str(folder), "--format", "json"]) == 0
+    captured = capsys.readouterr()
+    assert "2 damaged line(s)" in captured.err
+    assert len(json.loads(captured.out)["records"]) == len(build.records)
+
+
+def test_unknown_format(folder: Path, capsys: pytest.CaptureFixture[str]) -> None:
+    """Would catch a traceback, or no word on which formats there are."""
+    assert main(["export", str(folder), "--format", "parquet"]) == 2
+    assert capsys.readouterr().err.splitlines() == [
+        "error: unknown format 'parquet'",
+        "hint: formats are csv, json",
+    ]
+
+
+def test_unwritable_file(folder: Path, capsys: pytest.CaptureFixture[str]) -> None:
+    """Would catch a traceback when the file cannot be written."""
+    assert main(["export", str(folder), "--out", str(folder / "no" / "such" / "file.csv")]) == 2
+    error = capsys.readouterr().err
+    assert error.startswith("error: cannot write ")
+    assert "caused by: No such file or directory" in error

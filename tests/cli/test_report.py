@@ -1,0 +1,42 @@
+"""`byteways report`: writes the page again, where asked, and says where."""
+
+from __future__ import annotations
+
+import sys
+from pathlib import Path
+
+import pytest
+
+sys.path.insert(0, str(Path(__file__).parents[1] / "report"))
+
+import sample_run
+
+from byteways.cli import main
+
+
+def test_writes_into_the_folder(tmp_path: Path, capsys: pytest.CaptureFixture[str]) -> None:
+    """Would catch a report that is written elsewhere than it says."""
+    folder = sample_run.cpu_only().write(tmp_path)
+    assert main(["report", str(folder)]) == 0
+    path = Path(capsys.readouterr().out.strip())
+    assert path == folder / "report.html"
+    assert path.read_text().startswith("<!doctype html>")
+
+
+def test_writes_to_another_file(tmp_path: Path, capsys: pytest.CaptureFixture[str]) -> None:
+    """Would catch --out being ignored."""
+    folder = sample_run.cpu_only().write(tmp_path / "run")
+    out = tmp_path / "page.html"
+    assert main(["report", str(folder), "--out", str(out)]) == 0
+    assert capsys.readouterr().out == f"{out}\n"
+    assert out.exists()
+    assert not (folder / "report.html").exists()
+
+
+def test_errors(tmp_path: Path, capsys: pytest.CaptureFixture[str]) -> None:
+    """Would catch a traceback for a folder that is none, or a place that cannot be written."""
+    assert main(["report", str(tmp_path)]) == 2
+    assert "is no run folder" in capsys.readouterr().err
+    folder = sample_run.cpu_only().write(tmp_path / "run")
+    assert main(["report", str(folder), "--out", str(tmp_path / "no" / "page.html")]) == 2
+    assert capsys.readouterr().err.startswith("error: cannot write ")

@@ -1,0 +1,171 @@
+"""`byteways show`: the tables of a run, plain in a pipe."""
+
+from __future__ import annotations
+
+import json
+import sys
+from pathlib import Path
+
+import pytest
+
+sys.path.insert(0, str(Path(__file__).parents[1] / "report"))
+
+import sample_run
+
+from byteways.cli import main
+from byteways.results.record import Warning
+
+
+@pytest.fixture(scope="module")
+def gpu_run(tmp_path_factory: pytest.TempPathFactory) -> Path:
+    return sample_run.h200x4().write(tmp_path_factory.mktemp("gpu"))
+
+
+def shown(capsys: pytest.CaptureFixture[str], *words: str) -> str:
+    assert main(["show", *words]) == 0
+    captured = capsys.readouterr()
+    assert captured.err == ""
+    return captured.out
+
+
+def table(text: str, title: str) -> list[str]:
+    """The lines of a table, without its title and trailing blanks."""
+    lines = text.splitlines()
+    rows = []
+    for line in lines[lines.index(title) + 1 :]:
+        if not line.strip():
+            break
+        rows.append(line.rstrip())
+    return rows
+
+
+def test_matrix(gpu_run: Path, capsys: pytest.CaptureFixture[str]) -> None:
+    """Would catch rows and columns swapped, a wrong unit, or a figure in the wrong cell."""
+    assert table(shown(capsys, str(gpu_run)), "copy, read, one-way at 1 GiB, GB/s") == [
+        "from \\ to   gpu0   gpu1   gpu2   gpu3",
+        "gpu0        2084  393.9  393.9  393.9",
+        "gpu1       393.9   2084  393.9  393.9",
+        "gpu2       393.9  393.9   2084  393.9",
+        "gpu3       393.9  393.9  393.9   2084",
+        "88 % of 450.0 GB/s; The diagonal is a copy inside one GPU, counted once.",
+    ]
+
+
+def test_rows_are_sources(tmp_path: Path, capsys: pytest.CaptureFixture[str]) -> None:
+    """Would catch a matrix that shows gpu1>gpu0 where gpu0>gpu1 stands, and gpu10 before gpu2."""
+    build = sample_run.Builder(sample_run.topology(11))
+    build.measure("copy", [("gpu10:device", "gpu2:device", "gpu10")], 400.0)
+    build.measure("copy", [("gpu2:device", "gpu10:device", "gpu2")], 300.0)
+    assert table(shown(capsys, str(build.write(tmp_path))), "copy, write, one-way at 1 GiB, GB/s")[:3] == [
+        "from \\ to   gpu2  gpu10",
+        "gpu2              300.0",
+        "gpu10      400.0",
+    ]
+
+
+def test_other_tables(gpu_run: Path, capsys: pytest.CaptureFixture[str]) -> None:
+    """Would catch latency, host, pattern, warning or skip tables going missing."""
+    text = shown(capsys, str(gpu_run))
+    assert table(text, "Latency of a dependent load at 1 GiB, ns")[2].split() == [
+        "gpu0",
+        "1171",
+        "640.0",
+        "828.0",
+    ]
+    host = table(text, "GPU to host at 1 GiB, GB/s")
+    assert host[3].split() == ["copy,", "write,", "pinned", "55.19", "55.19", "55.19", "55.19"]
+    patterns = table(text, "Patterns, GB/s")
+    row = "two-way copy write gpu0<>gpu1 1 GiB 783.6 87.1 % gpu0>gpu1 391.6 gpu1>gpu0 392.0"
+    assert " ".join(patterns[1].split()) == row
+    assert table(text, "Warnings")[1].startswith("noisy    24     copy cpu0:pageable > gpu0:device, read")
+    assert table(text, "Not measured")[1].startswith("skipped  1      gpu0 has no bulk copies")
+    assert "14.20*" in text  # a figure with a warning is marked
+
+
+def test_pipe_is_plain(gpu_run: Path, capsys: pytest.CaptureFixture[str]) -> None:
+    """Would catch colour codes, box lines or wrapped rows where another program reads."""
+    text = shown(capsys, str(gpu_run))
+    assert "\x1b" not in text
+    assert not set(text) & set("│─┃━╭╰")
+    assert max(map(len, text.splitlines())) > 200  # the row of all pairs is whole
+
+
+def test_only_and_size(gpu_run: Path, capsys: pytest.CaptureFixture[str]) -> None:
+    """Would catch filters that are ignored, or tables that show another size than asked for."""
+    text = shown(capsys, str(gpu_run), "--only", "interface=kernel,path=gpu0>gpu1", "--size", "1MiB")
+    assert table(text, "kernel, read, one-way at 1 MiB, GB/s") == [
+        "from \\ to   gpu1",
+        "gpu0       181.0",
+        "40 % of 450.0 GB/s",
+    ]
+    assert "copy" not in text
+    assert "1 GiB" not in text
+
+
+def test_json(gpu_run: Path, capsys: pytest.CaptureFixture[str]) -> None:
+    """Would catch JSON that lacks the interval, or mixes units."""
+    data = json.loads(shown(capsys, str(gpu_run), "--json", "--only", "interface=chase", "--size", "1GiB"))
+    assert {cell["latency_ns"] for cell in data["cells"]} == {640.0, 828.0, 1171.0, 96.0}
+    cell = data["cells"][0]
+    assert cell["latency_ns_interval"][0] < cell["latency_ns"] < cell["latency_ns_interval"][1]
+    assert data["findings"][0]["title"].startswith("A GPU waits 640 ns")
+    assert data["not_measured"] == []
+    assert data["simulated"] is False
+
+
+def test_replicates_become_one_cell(tmp_path: Path, capsys: pytest.CaptureFixture[str]) -> None:
+    """Would catch replicates counted as cases, or an interval that ignores their spread."""
+    build = sample_run.Builder(sample_run.topology(2), replicates=3, spread=0.1, half_width=0.001)
+    build.measure("copy", [("gpu0:device", "gpu1:device", "gpu0")], 440.0)
+    cell = json.loads(shown(capsys, str(build.write(tmp_path)), "--json"))["cells"][0]
+    assert cell["replicates"] == 3
+    assert cell["bandwidth_bytes_per_s"] == pytest.approx(400e9)
+    low, high = cell["bandwidth_bytes_per_s_interval"]
+    assert low < 440e9 / 1.2 < high
+    assert high > 440e9
+
+
+def test_simulated_says_so(tmp_path: Path, capsys: pytest.CaptureFixture[str]) -> None:
+    """Would catch simulated figures that could be taken for measured ones."""
+    build = sample_run.cpu_only()
+    build.simulated = True
+    assert shown(capsys, str(build.write(tmp_path))).startswith("SIMULATED")
+
+
+def test_damaged_lines_are_told(tmp_path: Path, capsys: pytest.CaptureFixture[str]) -> None:
+    """Would catch a damaged journal being shown as if it were whole."""
+    build = sample_run.cpu_only()
+    build.extra_lines = ['{"case_id": 1}']
+    assert main(["show", str(build.write(tmp_path))]) == 0
+    captured = capsys.readouterr()
+    assert "1 damaged line(s)" in captured.err
+    assert "1 line of measurements.jsonl could not be read" in captured.out
+
+
+def test_markup_in_names_is_text(tmp_path: Path, capsys: pytest.CaptureFixture[str]) -> None:
+    """Would catch a name from the machine being read as terminal markup."""
+    build = sample_run.Builder(sample_run.topology(2, host="[red]host[/red]"))
+    warning = Warning("[bold]noisy", "[/]", "1", "[link=x]advice")
+    build.measure("copy", [("gpu0:device", "gpu1:device", "gpu0")], 394.0, warnings=[warning])
+    text = shown(capsys, str(build.write(tmp_path)))
+    assert "[red]host[/red]" in text
+    assert "[link=x]advice" in text
+
+
+@pytest.mark.parametrize(
+    ("words", "said"),
+    [
+        (["show", "nowhere"], "nowhere is no run folder"),
+        (["show", "RUN", "--only", "interfce=copy"], "unknown key 'interfce'"),
+        (["show", "RUN", "--only", "interface=nosuch"], "no case matches"),
+        (["show", "RUN", "--size", "0"], "--size"),
+    ],
+)
+def test_errors(gpu_run: Path, capsys: pytest.CaptureFixture[str], words: list[str], said: str) -> None:
+    """Would catch a traceback, or an empty page, for wrong usage."""
+    assert main([str(gpu_run) if word == "RUN" else word for word in words]) == 2
+    captured = capsys.readouterr()
+    assert captured.out == ""
+    assert captured.err.startswith("error: ")
+    assert said in captured.err
+    assert "hint: " in captured.err

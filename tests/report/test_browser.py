@@ -1,0 +1,200 @@
+"""The report in a real browser: silent, offline, and doing what its buttons say."""
+
+from __future__ import annotations
+
+import sys
+from collections.abc import Iterator
+from pathlib import Path
+
+import pytest
+
+sys.path.insert(0, str(Path(__file__).parent))
+
+import sample_run
+from browser import Browser, find_chromium
+from sample_run import HOSTILE
+
+from byteways.report import write_report
+from byteways.results.record import Warning
+
+pytestmark = pytest.mark.skipif(find_chromium() is None, reason="Chromium is not installed")
+
+FIRST_CELL = "document.querySelector('#matrices .grid tbody tr td:nth-child(3) span').textContent"
+
+
+@pytest.fixture(scope="module")
+def report(tmp_path_factory: pytest.TempPathFactory) -> Path:
+    return write_report(sample_run.h200x4().write(tmp_path_factory.mktemp("gpu")))
+
+
+@pytest.fixture(scope="module")
+def shared() -> Iterator[Browser]:
+    with Browser() as browser:
+        yield browser
+
+
+@pytest.fixture
+def browser(shared: Browser, report: Path) -> Browser:
+    """The browser with the report freshly opened."""
+    shared.open(report)
+    return shared
+
+
+def background(browser: Browser) -> str:
+    return str(browser.evaluate("getComputedStyle(document.body).backgroundColor"))
+
+
+def test_silent_and_offline(browser: Browser) -> None:
+    """Would catch a script error, or anything that is fetched."""
+    browser.evaluate("byteways.drawAll()")
+    browser.evaluate("window.scrollTo(0, document.body.scrollHeight)")
+    assert browser.console == []
+    assert [url for url in browser.requests if not url.startswith(("file:", "data:"))] == []
+    assert browser.evaluate("performance.getEntriesByType('resource').map(e => e.name)") == []
+
+
+def test_a_request_would_be_seen(browser: Browser) -> None:
+    """Would catch the test above going blind: a fetch is refused by the page's policy and is reported."""
+    browser.evaluate("fetch('https://example.invalid/').catch(() => 0)")
+    browser.evaluate("new Promise(done => setTimeout(done, 200))")
+    assert any("example.invalid" in message for message in browser.console)
+
+
+def test_toggle_changes_the_numbers(browser: Browser) -> None:
+    """Would catch a toggle that changes only colours or headings."""
+    assert browser.evaluate(FIRST_CELL) == "393.9"
+    browser.evaluate("document.querySelector('#matrices [data-numbers=percent]').click()")
+    assert browser.evaluate(FIRST_CELL) == "87.5 %"
+    assert browser.evaluate("document.querySelector('#matrices h3 span').textContent") == "% of peak"
+    pressed = "document.querySelector('#matrices [data-numbers=percent]').getAttribute('aria-pressed')"
+    assert browser.evaluate(pressed) == "true"
+    browser.evaluate("document.querySelector('#matrices [data-numbers=absolute]').click()")
+    assert browser.evaluate(FIRST_CELL) == "393.9"
+
+
+def test_charts_are_drawn_when_scrolled_to(browser: Browser) -> None:
+    """Would catch charts that are all drawn at once, or never."""
+    places = browser.evaluate("byteways.places.length")
+    assert places == 7
+    assert browser.evaluate("byteways.drawn.size") < places
+    last = "byteways.places[byteways.places.length - 1]"
+    browser.evaluate(f"{last}.scrollIntoView()")
+    for _ in range(50):
+        if browser.evaluate(f"byteways.drawn.has({last})"):
+            break
+        browser.evaluate("new Promise(done => setTimeout(done, 100))")
+    assert browser.evaluate(f"{last}.querySelectorAll('svg .scatterlayer .trace').length") > 0
+
+
+def test_all_charts_are_drawn_before_printing(browser: Browser, tmp_path: Path) -> None:
+    """Would catch paper with empty frames."""
+    browser.pdf(tmp_path / "report.pdf")
+    drawn = "byteways.places.filter(p => p.querySelector('svg .scatterlayer .trace')).length"
+    assert browser.evaluate(drawn) == 7
+    assert (tmp_path / "report.pdf").read_bytes().startswith(b"%PDF")
+    assert browser.console == []
+
+
+def test_dark_mode(browser: Browser) -> None:
+    """Would catch a button that does nothing, or charts that stay bright."""
+    browser.evaluate("byteways.drawAll()")
+    ink = "getComputedStyle(byteways.places[0].querySelector('.xtick text')).fill"
+    light, light_ink = background(browser), browser.evaluate(ink)
+    browser.evaluate("document.getElementById('theme').click()")
+    assert background(browser) != light
+    assert browser.evaluate(ink) != light_ink
+    browser.evaluate("document.getElementById('theme').click()")
+    assert background(browser) == light
+
+
+def test_dark_mode_follows_the_system(report: Path) -> None:
+    """Would catch a bright page on a dark desktop, and a dark one on paper."""
+    with Browser(dark=True) as browser:
+        browser.open(report)
+        assert browser.evaluate("document.documentElement.dataset.theme") == "dark"
+        dark = background(browser)
+        browser.evaluate("window.dispatchEvent(new Event('beforeprint'))")
+        assert background(browser) != dark
+        browser.evaluate("window.dispatchEvent(new Event('afterprint'))")
+        assert background(browser) == dark
+
+
+def test_keyboard(browser: Browser) -> None:
+    """Would catch controls that cannot be reached, cells without a tooltip, or focus that is not seen."""
+    browser.press("Tab")
+    assert browser.evaluate("document.activeElement.textContent") == "Skip to the findings"
+    browser.evaluate("document.querySelector('#matrices [data-numbers=percent]').focus()")
+    browser.press("Enter")
+    assert browser.evaluate(FIRST_CELL) == "87.5 %"
+    browser.press("Tab")
+    assert browser.evaluate("document.activeElement.tagName") == "TD"
+    browser.press("ArrowRight")
+    browser.press("ArrowDown")
+    tip = browser.evaluate("document.getElementById('tip').textContent")
+    assert tip.startswith("copy gpu1:device > gpu1:device, local")
+    assert "n = 30" in tip
+    assert browser.evaluate("getComputedStyle(document.activeElement).outlineStyle") == "solid"
+    browser.press("Escape")
+    assert browser.evaluate("document.getElementById('tip').hidden") is True
+    browser.press("Tab")  # one stop a table: the next one is in another table
+    assert (
+        browser.evaluate("document.activeElement.closest('table') === document.querySelector('.grid')")
+        is False
+    )
+
+
+def test_downloads(browser: Browser) -> None:
+    """Would catch a download that asks the network, or rows that differ from `byteways export`."""
+    import io
+
+    from byteways.results.exporters import FORMATS
+
+    build = sample_run.h200x4()
+    text = browser.evaluate("byteways.download('csv')")
+    out = io.StringIO()
+    FORMATS["csv"](build.manifest(), build.records, out)
+    here, there = text.splitlines(), out.getvalue().splitlines()
+    assert len(here) == len(there)
+    assert here[0] == there[0]
+    # Both write JSON of nested fields; only its blanks, and how floats end, are the language's own.
+    assert here[1].split(",")[:13] == there[1].split(",")[:13]
+    assert browser.evaluate("byteways.download('json').then(text => JSON.parse(text).records.length)") == 590
+    assert browser.console == []
+
+
+def test_hostile_names_are_inert(shared: Browser, tmp_path: Path) -> None:
+    """Would catch a device, host, suite or warning whose name runs as script, in the page or in a chart."""
+    build = sample_run.h200x4(sizes=(sample_run.MIB, sample_run.GIB))
+    build.topology = sample_run.topology(4, gpu_model=HOSTILE, host=HOSTILE)
+    build.suite_title = HOSTILE
+    warning = Warning(HOSTILE, HOSTILE, HOSTILE, HOSTILE)
+    for size in (sample_run.MIB, sample_run.GIB):
+        flow = [("gpu0:device", "gpu1:device", "gpu0")]
+        build.measure("copy", flow, 300.0, size=size, options={"note": HOSTILE}, warnings=[warning])
+    build.lose("failed", HOSTILE, "copy", [("gpu0:device", "gpu1:device", "gpu0")], size=12345)
+    shared.open(write_report(build.write(tmp_path)))
+    shared.evaluate("byteways.drawAll()")
+    assert shared.evaluate("document.title") != "owned"
+    assert shared.evaluate("document.images.length") == 0
+    assert shared.evaluate("document.scripts.length") == 5
+    assert shared.console == []
+    for selector in ("h1", ".legendtext[data-unformatted*=img]"):
+        shown = shared.evaluate(f"document.querySelector('{selector}').textContent")
+        assert "</script><img" in shown
+
+
+def test_big_run_opens_quickly(shared: Browser, tmp_path: Path) -> None:
+    """Would catch a page of thousands of records that takes seconds to open (here well under 3 s)."""
+    build = sample_run.h200x4(gpus=8, replicates=3)
+    assert len(build.records) > 6000
+    assert shared.open(write_report(build.write(tmp_path))) < 3
+    assert shared.console == []
+
+
+def test_narrow_window_does_not_scroll_sideways(report: Path) -> None:
+    """Would catch a table or picture that makes the whole page wider than a small window."""
+    with Browser(width=520) as browser:
+        browser.open(report)
+        browser.evaluate("byteways.drawAll()")
+        wide, window = browser.evaluate("[document.documentElement.scrollWidth, innerWidth]")
+        assert wide <= window

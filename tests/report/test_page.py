@@ -1,0 +1,279 @@
+"""The page model and what is written from it, without a browser."""
+
+from __future__ import annotations
+
+import base64
+import gzip
+import json
+import re
+import sys
+from html.parser import HTMLParser
+from pathlib import Path
+
+import pytest
+
+sys.path.insert(0, str(Path(__file__).parent))
+
+import sample_run
+from sample_run import HOSTILE
+
+from byteways.report import write_report
+from byteways.report.drawing import WIDTH, Drawing, draw
+from byteways.report.page import Page, from_run
+from byteways.report.render import script_json
+from byteways.results.record import Warning
+from byteways.results.run_folder import RunFolder
+from byteways.topology.model import Agent, Link, Topology
+
+
+def page(build: sample_run.Builder, folder: Path) -> Page:
+    return from_run(RunFolder(build.write(folder)))
+
+
+def html(build: sample_run.Builder, folder: Path) -> str:
+    return write_report(build.write(folder)).read_text()
+
+
+class Outline(HTMLParser):
+    """Elements and section ids of a page; the parser fails on nothing, so tests look at what it found."""
+
+    def __init__(self, text: str) -> None:
+        super().__init__()
+        self.elements: list[tuple[str, dict[str, str | None]]] = []
+        self.feed(text)
+
+    def handle_starttag(self, tag: str, attrs: list[tuple[str, str | None]]) -> None:
+        self.elements.append((tag, dict(attrs)))
+
+    def ids(self, tag: str) -> list[str | None]:
+        return [attributes.get("id") for name, attributes in self.elements if name == tag]
+
+
+def test_sections_without_data_are_left_out(tmp_path: Path) -> None:
+    """Would catch empty sections, or a contents bar that points nowhere."""
+    outline = Outline(html(sample_run.cpu_only(), tmp_path))
+    sections = outline.ids("section")
+    assert sections == [
+        "findings",
+        "machine",
+        "host",
+        "curves",
+        "best",
+        "latency",
+        "not-measured",
+        "reading",
+        "method",
+        "data",
+    ]
+    links = [attributes["href"] for tag, attributes in outline.elements if tag == "a"]
+    assert links == ["#findings", *(f"#{name}" for name in sections)]  # the first is "skip to the findings"
+
+
+def test_all_sections_of_a_gpu_run(tmp_path: Path) -> None:
+    """Would catch a section that lost its data on the way."""
+    assert Outline(html(sample_run.h200x4(), tmp_path)).ids("section") == [
+        "findings",
+        "machine",
+        "matrices",
+        "host",
+        "curves",
+        "best",
+        "first-touch",
+        "scaling",
+        "patterns",
+        "latency",
+        "warnings",
+        "not-measured",
+        "reading",
+        "method",
+        "data",
+    ]
+
+
+def test_no_chart_no_plotly(tmp_path: Path) -> None:
+    """Would catch 5 MB of script in a report that draws nothing."""
+    build = sample_run.Builder(sample_run.topology(0))
+    build.measure("memcpy", [("cpu0:pageable", "cpu0:pageable", "cpu0")], 9.8)
+    text = html(build, tmp_path)
+    assert "Plotly.js" not in text.replace("plotly.js", "Plotly.js")
+    assert len(text) < 100_000
+
+
+def test_nothing_is_fetched(tmp_path: Path) -> None:
+    """Would catch a script, style, font or picture from elsewhere (Plotly's own text aside)."""
+    text = html(sample_run.h200x4(), tmp_path)
+    for tag, attributes in Outline(text).elements:
+        for name in ("src", "srcset", "data", "action", "poster"):
+            assert name not in attributes, f"<{tag} {name}={attributes[name]}>"
+        if "href" in attributes:
+            assert (attributes["href"] or "").startswith(("#", "data:,"))
+    style = text[text.index("<style>") : text.index("</style>")]
+    assert "url(" not in style
+    assert "@import" not in style
+    assert "default-src 'none'" in text
+
+
+@pytest.mark.parametrize("place", ["host", "model", "title", "warning", "reason", "class"])
+def test_hostile_names_are_escaped(tmp_path: Path, place: str) -> None:
+    """Would catch any text of the machine that reaches the page as markup."""
+    build = sample_run.h200x4(sizes=(sample_run.MIB, sample_run.GIB))
+    match place:
+        case "host":
+            build.topology = sample_run.topology(4, host=HOSTILE)
+        case "model":
+            build.topology = sample_run.topology(4, gpu_model=HOSTILE)
+        case "title":
+            build.suite_title = HOSTILE
+        case "warning":
+            flow = [("gpu0:device", "gpu1:device", "gpu0")]
+            warning = Warning(HOSTILE, HOSTILE, HOSTILE, HOSTILE)
+            build.measure("copy", flow, 300.0, options={"note": HOSTILE}, warnings=[warning])
+        case "reason":
+            build.lose("failed", HOSTILE, "copy", [("gpu0:device", "gpu1:device", "gpu0")], size=12345)
+        case "class":
+            links = tuple(
+                Link(link.a, link.b, link.kind, 1, None, 1e9, None, HOSTILE, HOSTILE)
+                for link in build.topology.links
+            )
+            whole = build.topology
+            build.topology = Topology(whole.host, whole.agents, whole.switches, links, (HOSTILE,))
+    text = html(build, tmp_path)
+    tags = [tag for tag, _ in Outline(text).elements]
+    assert "img" not in tags
+    assert tags.count("script") == 5
+    assert "<img" not in text.replace("<image", "")  # Plotly's own text has <image>
+
+
+def test_simulated_cannot_be_missed(tmp_path: Path) -> None:
+    """Would catch simulated figures presented as measured ones."""
+    build = sample_run.cpu_only()
+    assert "SIMULATED" not in html(build, tmp_path / "measured")
+    build.simulated = True
+    text = html(build, tmp_path / "simulated")
+    assert "<title>SIMULATED: quick on fixture" in text
+    assert text.index('class="banner" role="alert">SIMULATED') < text.index("<h1>")
+
+
+def test_unfinished_run_says_so(tmp_path: Path) -> None:
+    """Would catch a report of half a run that reads like one of the whole."""
+    folder = sample_run.cpu_only().write(tmp_path)
+    manifest = json.loads((folder / "run.json").read_text())
+    manifest |= {"state": "interrupted", "finished_at": None, "wall_s": None, "planned": 40}
+    (folder / "run.json").write_text(json.dumps(manifest))
+    assert from_run(RunFolder(folder)).state_note == (
+        "This run is interrupted: 22 of 40 planned measurements are recorded."
+    )
+    assert "22 of 40 planned" in write_report(folder).read_text()
+
+
+def test_empty_run(tmp_path: Path) -> None:
+    """Would catch a report that cannot be written before the first record is there."""
+    assert Outline(html(sample_run.Builder(sample_run.topology(2)), tmp_path)).ids("section") == [
+        "machine",
+        "reading",
+        "method",
+        "data",
+    ]
+
+
+def test_cells_say_what_is_behind_them(tmp_path: Path) -> None:
+    """Would catch a tooltip without interval, samples, executor or engine, or a wrong percentage."""
+    grid = page(sample_run.h200x4(replicates=3), tmp_path).matrices[0]
+    cell = grid.rows[0][1][1]
+    assert cell is not None
+    assert (grid.title, grid.rows[0][0], grid.columns[1]) == ("copy, read, one-way at 1 GiB", "gpu0", "gpu1")
+    assert (cell.absolute, cell.percent) == ("393.1", "87.4 %")
+    assert cell.details == (
+        "copy gpu0:device > gpu1:device, read\n"
+        "span of the intervals of 3 replicates, 391.1 to 395.1 GB/s, n = 90\n"
+        "executor gpu1, 1 GiB, cache cold\n"
+        "engine copy-engine: fixture\n"
+        "timed by device-events, gated, batch 16\n"
+        "peak: fixture links"
+    )
+
+
+def test_shade_follows_the_figure(tmp_path: Path) -> None:
+    """Would catch a slow pair that looks as strong as the others, or local copies that outshine the links."""
+    build = sample_run.h200x4(sizes=(sample_run.GIB,))
+    grid = page(build, tmp_path).matrices[0]
+    diagonal, link = grid.rows[0][1][0], grid.rows[0][1][1]
+    assert diagonal is not None
+    assert link is not None
+    assert (diagonal.shade, link.shade) == (0, 100)
+
+
+def test_embedded_records_unpack(tmp_path: Path) -> None:
+    """Would catch downloads that are damaged or incomplete."""
+    build = sample_run.cpu_only()
+    text = html(build, tmp_path)
+    packed = re.search(r'id="records">([A-Za-z0-9+/=]+)</script>', text)
+    assert packed is not None
+    data = json.loads(gzip.decompress(base64.b64decode(packed[1])))
+    expected = [record.to_json() for record in build.records]
+    for line in expected:
+        line.pop("samples_ns", None)
+    assert data["records"] == json.loads(json.dumps(expected))
+    assert data["manifest"]["run_id"] == "feedc0de"
+
+
+def test_script_json_is_inert() -> None:
+    """Would catch data that ends the script element it stands in, or that does not come back equal."""
+    text = script_json({"x": HOSTILE, "y": "<!-- & \u2029"})
+    assert not set("<>&\u2028\u2029") & set(text)
+    assert json.loads(text) == {"x": HOSTILE, "y": "<!-- & \u2029"}
+
+
+def inside(drawing: Drawing) -> bool:
+    return all(
+        node.x >= 0 and node.x + node.width <= WIDTH and node.y >= 0 and node.bottom <= drawing.height
+        for node in drawing.nodes
+    )
+
+
+@pytest.mark.parametrize("gpus", range(9))
+@pytest.mark.parametrize("cpus", [1, 2, 8])
+def test_drawing_is_readable(gpus: int, cpus: int) -> None:
+    """Would catch boxes that overlap or leave the picture, or links that are not drawn."""
+    topology = sample_run.topology(gpus, cpus)
+    drawing = draw(topology)
+    assert inside(drawing)
+    assert len(drawing.edges) == len(topology.links)
+    nodes = drawing.nodes
+    for index, first in enumerate(nodes):
+        for second in nodes[index + 1 :]:
+            apart = first.x + first.width <= second.x or second.x + second.width <= first.x
+            assert apart or first.bottom <= second.y or second.bottom <= first.y, (first, second)
+    letters = [row.letter for row in drawing.legend]
+    assert sorted(set(letters)) == letters
+    assert {edge.letter for edge in drawing.edges} == set(letters)
+
+
+def test_drawing_of_direct_links_and_pcie_switches() -> None:
+    """Would catch GPU-to-GPU links drawn through boxes, or switches on the wrong level."""
+    agents = [Agent("cpu0", "cpu", "CPU")] + [Agent(f"gpu{n}", "gpu", "GPU") for n in range(8)]
+    links = [Link("pcie0", "cpu0", "pcie", 1, "5.0", 63e9, None, "nominal", "PCIe 5.0 ×16")]
+    for a in range(8):
+        links.append(Link(f"gpu{a}", "pcie0", "pcie", 1, "4.0", 31.5e9, None, "nominal", "PCIe 4.0 ×16"))
+        links += [
+            Link(f"gpu{a}", f"gpu{b}", "xgmi", 1, None, 50e9, None, "nominal", "xGMI") for b in range(a)
+        ]
+    drawing = draw(Topology("host", tuple(agents), ("pcie0",), tuple(links)))
+    assert inside(drawing)
+    tops = {node.name: node.y for node in drawing.nodes}
+    assert tops["cpu0"] < tops["pcie0"] < tops["gpu0"] == tops["gpu7"]
+    bottom = max(node.bottom for node in drawing.nodes)
+    arcs = [edge for edge in drawing.edges if edge.kind == "xgmi"]
+    assert len(arcs) == 28
+    assert all(bottom < edge.badge_y < drawing.height for edge in arcs)
+    assert [(row.letter, row.link_class, row.count) for row in drawing.legend] == [
+        ("A", "PCIe 5.0 ×16", 1),
+        ("B", "PCIe 4.0 ×16", 8),
+        ("C", "xGMI", 28),
+    ]
+
+
+def test_rewriting_gives_the_same_page(tmp_path: Path) -> None:
+    """Would catch a report that depends on when it was written."""
+    folder = sample_run.cpu_only().write(tmp_path)
+    assert write_report(folder).read_bytes() == write_report(folder).read_bytes()

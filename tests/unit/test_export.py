@@ -1,0 +1,97 @@
+"""Exporters: stable columns, numbers as numbers, nothing lost."""
+
+from __future__ import annotations
+
+import csv
+import io
+import json
+import sys
+from pathlib import Path
+
+sys.path.insert(0, str(Path(__file__).parents[1] / "report"))
+
+import sample_run
+
+from byteways.results.exporters import FORMATS
+from byteways.results.exporters.csv_format import COLUMNS
+from byteways.results.record import Record, Warning
+
+HEADER = (
+    "case_id,replicate,sweep,category,interface,executor,access,pattern,path,source,destination,size_bytes,cache,"
+    "options,environment,status,reason,bandwidth_bytes_per_s,latency_ns,peak_bytes_per_s,fraction_of_peak,counts,"
+    "time_median_ns,time_ci95_low_ns,time_ci95_high_ns,time_min_ns,time_max_ns,time_mean_ns,time_sd_ns,samples,"
+    "batch,timed_by,gated,slope,timer_resolution_ns,engine,engine_evidence,verified,verification,window_ns,"
+    "whole_ns,directions_bytes_per_s,whole_bytes_per_s,flows,launch,placement,warnings,started_at,wall_s,"
+    "method_version"
+)
+
+
+def exported(name: str, build: sample_run.Builder) -> str:
+    out = io.StringIO()
+    FORMATS[name](build.manifest(), build.records, out)
+    return out.getvalue()
+
+
+def one_case() -> sample_run.Builder:
+    build = sample_run.Builder(sample_run.topology(2))
+    build.measure(
+        "copy",
+        [("gpu0:device", "gpu1:device", "gpu0")],
+        400.0,
+        peak=450,
+        options={"blocks": 8},
+        warnings=[Warning("noisy", 0.03, 0.01, 'say "more", time')],
+    )
+    build.lose("skipped", "no peer access,\nreally", "copy", [("gpu1:device", "gpu0:device", "gpu0")])
+    return build
+
+
+def test_csv_columns_are_stable() -> None:
+    """Would catch a column that was renamed, moved or dropped: scripts depend on them."""
+    assert exported("csv", one_case()).splitlines()[0].startswith(HEADER)
+
+
+def test_csv_values() -> None:
+    """Would catch numbers as text, a wrong unit, or a quote or comma that breaks a row."""
+    rows = list(csv.DictReader(io.StringIO(exported("csv", one_case()))))
+    assert len(rows) == 2
+    first, second = rows
+    assert float(first["bandwidth_bytes_per_s"]) == 400e9
+    assert int(first["size_bytes"]) == 2**30
+    assert float(first["time_median_ns"]) == 2**30 / 400
+    assert (
+        float(first["time_ci95_low_ns"]) < float(first["time_median_ns"]) < float(first["time_ci95_high_ns"])
+    )
+    assert first["gated"] == "true"
+    assert json.loads(first["options"]) == {"blocks": 8}
+    assert json.loads(first["directions_bytes_per_s"]) == {"gpu0>gpu1": 400e9}
+    assert json.loads(first["warnings"])[0]["advice"] == 'say "more", time'
+    assert second["status"] == "skipped"
+    assert second["reason"] == "no peer access,\nreally"
+    assert second["bandwidth_bytes_per_s"] == ""
+
+
+def test_json_is_the_whole_run() -> None:
+    """Would catch an export that leaves out samples, fields or the manifest."""
+    build = one_case()
+    data = json.loads(exported("json", build))
+    assert data["manifest"] == json.loads(json.dumps(build.manifest()))
+    assert [Record.from_json(line) for line in data["records"]] == build.records
+    assert data["records"][0]["samples_ns"]
+
+
+def test_json_of_an_empty_run() -> None:
+    """Would catch a dangling comma."""
+    assert json.loads(exported("json", sample_run.Builder(sample_run.topology(0))))["records"] == []
+
+
+def test_every_column_exists_in_the_schema() -> None:
+    """Would catch a column whose place in the record is misspelt, which would always be empty."""
+    from byteways.results.schema import record_schema
+
+    properties = record_schema()["properties"]
+    for place in COLUMNS.values():
+        assert place[0] in properties
+        if len(place) > 1:
+            times = next(option for option in properties[place[0]]["anyOf"] if option.get("properties"))
+            assert place[1] in times["properties"]

@@ -1,0 +1,259 @@
+"""Findings: exact sentences from known records, and silence where the intervals do not allow a claim."""
+
+from __future__ import annotations
+
+import sys
+from pathlib import Path
+
+import pytest
+
+sys.path.insert(0, str(Path(__file__).parents[1] / "report"))
+
+import sample_run
+
+from byteways.analyse.findings import findings
+from byteways.results.record import Warning
+from byteways.results.run_folder import RunFolder
+
+GIB, MIB, KIB = sample_run.GIB, sample_run.MIB, sample_run.KIB
+
+
+def sentences(build: sample_run.Builder, folder: Path) -> list[str]:
+    return [finding.title for finding in findings(RunFolder(build.write(folder)))]
+
+
+def details(build: sample_run.Builder, folder: Path, start: str) -> str:
+    found = findings(RunFolder(build.write(folder)))
+    return next(finding.detail for finding in found if finding.title.startswith(start))
+
+
+def pair(build: sample_run.Builder, a: str, b: str, rate: float, interface: str = "copy") -> None:
+    build.measure(interface, [(f"{a}:device", f"{b}:device", b)], rate, peak=450)
+
+
+def four_pairs(*, slow: float = 394.0, **options: float) -> sample_run.Builder:
+    """copy reads between three GPUs; gpu1>gpu2 gets `slow`."""
+    build = sample_run.Builder(sample_run.topology(3), **options)  # type: ignore[arg-type]
+    for a in range(3):
+        for b in range(3):
+            if a != b:
+                pair(build, f"gpu{a}", f"gpu{b}", slow if (a, b) == (1, 2) else 394.0 + 0.1 * (a + b))
+    return build
+
+
+def test_gpu_machine(tmp_path: Path) -> None:
+    """Would catch any change of a sentence, of its number, or of the order on a whole machine."""
+    assert sentences(sample_run.h200x4(), tmp_path) == [
+        "Between GPUs, copy (write) is fastest at 1 GiB: 396 GB/s (88 % of 450); "
+        "kernel reaches 375 with all 132 SMs",
+        "From host to GPU, copy (read, pinned) moves 55.4 GB/s (88 % of 63) at 1 GiB",
+        "From GPU to host, copy (write, pinned) moves 55.2 GB/s (88 % of 63) at 1 GiB",
+        "cpu0 to 4 GPUs at once: copy moves 170 GB/s in sum, 77 % of the 4 alone (222)",
+        "4 GPUs to cpu0 at once: copy moves 144 GB/s in sum, 65 % of the 4 alone (221)",
+        "Between host and GPU, two-way copy moves 85 GB/s in sum, 23 % less than both directions alone (111)",
+        "Between GPUs, two-way copy moves 784 GB/s in sum, 1.1 % less than both directions alone (792)",
+        "3 GPUs to gpu0 at once: copy moves 399 GB/s in sum (89 % of 450)",
+        "All pairs at once: copy moves 1480 GB/s in sum (82 % of 1800)",
+        "Between GPUs, kernel is 1.4 % faster as a read than as a write: 375 against 370 GB/s at 1 GiB",
+        "Host to GPU and GPU to host differ with pageable memory: "
+        "copy moves 14.2 there and 11.8 GB/s back at 1 GiB",
+        "From GPU to host, pinned memory is 4.7 times as fast as pageable: 55.2 against 11.8 GB/s",
+        "From host to GPU, pinned memory is 3.9 times as fast as pageable: 55.4 against 14.2 GB/s",
+        "First touch matters: cpu0:managed first touched by gpu0 is 25 times as fast as by cpu0 "
+        "(310 against 12.4 GB/s)",
+        "A GPU waits 640 ns from its own memory, 828 ns from a peer's memory (1.3 ×) "
+        "and 1.17 µs from pinned host memory (1.8 ×)",
+        "Inside a GPU, copy moves 2084 GB/s (87 % of 2400) at 1 GiB",
+        "A load by cpu0 waits 1.2 ns in L1 (48 KiB), 4.1 ns in L2 (2 MiB), 21 ns in L3 (32 MiB) "
+        "and 96 ns in memory",
+        "24 of 589 figures carry a warning: noisy (24)",
+        "1 case was skipped",
+    ]
+
+
+def test_cpu_machine(tmp_path: Path) -> None:
+    """Would catch a machine without a GPU that has nothing to say."""
+    assert sentences(sample_run.cpu_only(), tmp_path) == [
+        "In host memory, memcpy-mt (pageable) is fastest at 256 MiB: 17.5 GB/s; memcpy-stream reaches 11.6",
+        "2 threads copy 1.8 times as fast as one: 17.5 against 9.8 GB/s",
+        "A load by cpu0 waits 1.2 ns in L1 (48 KiB), 4.1 ns in L2 (2 MiB), 21 ns in L3 (32 MiB) "
+        "and 96 ns in memory",
+        "Non-temporal stores are 18 % faster than ordinary ones at 256 MiB: 11.6 against 9.8 GB/s",
+        "In host memory, hugepage memory is 8.2 % faster than pageable: 10.6 against 9.8 GB/s",
+        "2 cases were skipped",
+    ]
+
+
+def test_two_numa_domains(tmp_path: Path) -> None:
+    """Would catch copies between domains that are compared with those of another interface or domain."""
+    assert (
+        "Copies to another NUMA domain are 40 % slower: memcpy moves 5.88 GB/s on cpu0>cpu1, 9.8 within cpu0"
+        in sentences(sample_run.cpu_only(cpus=2), tmp_path)
+    )
+
+
+def test_details_give_the_reason(tmp_path: Path) -> None:
+    """Would catch a claim without its interval, its number of pairs, or what limits it."""
+    build = sample_run.h200x4()
+    assert details(build, tmp_path, "Between GPUs, copy (write)") == (
+        "Median of 12 paths, interval 395–397 GB/s. kernel (read) is 5.4 % slower and kernel-bulk (read) is "
+        "7.5 % slower; no intervals overlap."
+    )
+    assert details(build, tmp_path, "4 GPUs to cpu0") == (
+        "1 GiB, copy (write, pinned) (57 % of 252). By number of flows: 2: 110, 3: 135, 4: 144 GB/s. "
+        "Up to 2 run at full speed; beyond that they share a bottleneck."
+    )
+
+
+def test_nothing_measured(tmp_path: Path) -> None:
+    """Would catch a rule that needs at least one record."""
+    assert sentences(sample_run.Builder(sample_run.topology(4)), tmp_path) == []
+
+
+def test_corruption_and_failures_come_first(tmp_path: Path) -> None:
+    """Would catch wrong data being reported below a fast link."""
+    build = sample_run.h200x4()
+    flow = [("gpu0:device", "gpu1:device", "gpu0")]
+    bad = {"path": "gpu0>gpu1", "first_offset_bytes": 4096, "expected": 7, "got": 9, "bad_words": 3}
+    build.lose("corrupt", "3 words differ", "kernel-bulk", flow, corruption=bad)
+    build.lose("lost", "the worker died of SIGSEGV", "kernel-bulk", flow, size=MIB)
+    build.lose("timeout", "no answer for 30 s", "kernel-bulk", flow, size=KIB)
+    build.extra_lines.append('{"case_id": "torn')
+    found = findings(RunFolder(build.write(tmp_path)))
+    assert [finding.title for finding in found[:3]] == [
+        "Data arrived corrupt in 1 measurement",
+        "2 cases gave no figure: 1 lost its worker and 1 timed out",
+        "1 line of measurements.jsonl could not be read",
+    ]
+    assert found[0].detail == (
+        "First: kernel-bulk gpu0:device > gpu1:device, write. Offset 4096: expected 7, got 9; 3 bad words on "
+        "gpu0>gpu1. Do not trust this path until it is understood."
+    )
+    assert "the worker died of SIGSEGV" in found[1].detail
+
+
+def test_odd_pair(tmp_path: Path) -> None:
+    """Would catch a slow link that hides in a matrix of good ones."""
+    first = findings(RunFolder(four_pairs(slow=310.0).write(tmp_path)))[0]
+    assert first.title == (
+        "gpu1>gpu2 is odd: copy (read) gets 310 GB/s where 5 pairs of NVLink4 ×18 get 394 (21 % less)"
+    )
+    assert first.detail == "1 GiB, interval 309–311 GB/s."
+
+
+def test_odd_pairs_name_the_gpu_they_share(tmp_path: Path) -> None:
+    """Would catch a bad GPU being reported as several unrelated bad links."""
+    build = sample_run.Builder(sample_run.topology(8))
+    for a in range(8):
+        for b in range(8):
+            if a != b:
+                pair(build, f"gpu{a}", f"gpu{b}", 300.0 if 5 in (a, b) else 394.0)
+    first = findings(RunFolder(build.write(tmp_path)))[0]
+    assert first.title.startswith("gpu0>gpu5 is odd: copy (read) gets 300 GB/s")
+    assert first.detail.endswith("All of them meet gpu5: look at its links first.")
+
+
+@pytest.mark.parametrize("slow", [394.0, 390.0])
+def test_equal_pairs_are_not_odd(tmp_path: Path, slow: float) -> None:
+    """Would catch scatter of a healthy machine being called odd (390 is 1 % below, beyond the intervals)."""
+    assert not any("odd" in title for title in sentences(four_pairs(slow=slow), tmp_path))
+
+
+def test_replicates_that_scatter_forbid_the_claim(tmp_path: Path) -> None:
+    """Would catch judging by one round's interval when rounds differ by more."""
+    tight = sentences(four_pairs(slow=370.0, replicates=3, spread=0.002), tmp_path / "tight")
+    wide = sentences(four_pairs(slow=370.0, replicates=3, spread=0.05), tmp_path / "wide")
+    assert any("odd" in title for title in tight)
+    assert not any("odd" in title for title in wide)
+
+
+def test_overlap_is_called_equal(tmp_path: Path) -> None:
+    """Would catch naming a winner within the error bars."""
+    build = sample_run.Builder(sample_run.topology(2), half_width=0.02)
+    pair(build, "gpu0", "gpu1", 394.0)
+    pair(build, "gpu0", "gpu1", 392.0, "kernel")
+    assert sentences(build, tmp_path)[0] == (
+        "Between GPUs, copy and kernel are equally fast at 1 GiB: 394 GB/s (88 % of 450)"
+    )
+
+
+def test_read_against_write_within_intervals_is_silent(tmp_path: Path) -> None:
+    """Would catch an asymmetry that is only noise."""
+    build = sample_run.Builder(sample_run.topology(2), half_width=0.02)
+    pair(build, "gpu0", "gpu1", 394.0)
+    build.measure("copy", [("gpu0:device", "gpu1:device", "gpu0")], 398.0)
+    assert not any("faster as a" in title for title in sentences(build, tmp_path))
+
+
+def test_two_way_at_full_speed(tmp_path: Path) -> None:
+    """Would catch a loss being invented where both directions run freely."""
+    build = sample_run.Builder(sample_run.topology(2))
+    flows = [("gpu0:device", "gpu1:device", "gpu0"), ("gpu1:device", "gpu0:device", "gpu1")]
+    for flow in flows:
+        build.measure("copy", [flow], 396.0)
+    build.measure("copy", flows, {"gpu0>gpu1": 396.0, "gpu1>gpu0": 395.5}, pattern="two-way")
+    assert "Between GPUs, both directions run at full speed: two-way copy moves 792 GB/s in sum" in sentences(
+        build, tmp_path
+    )
+
+
+def test_interference(tmp_path: Path) -> None:
+    """Would catch a disturbed flow being compared with the sum, or with another flow."""
+    build = sample_run.Builder(sample_run.topology(4))
+    measured = ("gpu0:device", "gpu1:device", "gpu0")
+    build.measure("copy", [measured], 396.0)
+    build.measure(
+        "copy",
+        [measured, ("gpu2:device", "gpu1:device", "gpu2")],
+        {"gpu0>gpu1": 200.0},
+        pattern="interference",
+    )
+    assert "gpu0>gpu1 keeps 51 % of its speed beside gpu2>gpu1: 200 of 396 GB/s" in sentences(build, tmp_path)
+
+
+def test_above_peak_is_a_finding(tmp_path: Path) -> None:
+    """Would catch a figure above the peak passing unseen."""
+    build = sample_run.Builder(sample_run.topology(2))
+    build.measure("copy", [("gpu0:device", "gpu1:device", "gpu0")], 500.0, peak=450)
+    assert "1 figure above the nominal peak: copy gpu0:device > gpu1:device, write reaches 500" in sentences(
+        build, tmp_path
+    )
+
+
+def test_serialised_is_its_own_finding(tmp_path: Path) -> None:
+    """Would catch copies that ran one after another being counted among harmless warnings."""
+    build = sample_run.Builder(sample_run.topology(2))
+    flows = [("gpu0:device", "gpu1:device", "gpu0"), ("gpu1:device", "gpu0:device", "gpu1")]
+    warning = Warning("serialised", 2.0, 1.2, "Compare window_ns with whole_ns.")
+    rates = {"gpu0>gpu1": 200.0, "gpu1>gpu0": 200.0}
+    build.measure("copy", flows, rates, pattern="two-way", warnings=[warning])
+    found = findings(RunFolder(build.write(tmp_path)))
+    assert found[0].title == "Flows of 1 case ran one after another although they were asked to overlap"
+    assert found[0].detail == (
+        "For example copy two-way gpu0<>gpu1, write (observed 2, required 1.2). "
+        "Compare window_ns with whole_ns."
+    )
+    assert not any("a warning" in finding.title for finding in found)
+
+
+def test_threads_that_do_not_help(tmp_path: Path) -> None:
+    """Would catch more threads being praised when they are slower or within the noise."""
+    flow = [("cpu0:pageable", "cpu0:pageable", "cpu0")]
+    for rate, expected in (
+        (9.8, "2 threads copy no faster than one: 9.8 against 9.8 GB/s"),
+        (4.9, "2 threads copy 50 % slower than one: 4.9 against 9.8 GB/s"),
+    ):
+        build = sample_run.Builder(sample_run.topology(0))
+        build.measure("memcpy", flow, 9.8)
+        build.measure("memcpy-mt", flow, rate, launch={"blocks": 2, "threads": 1})
+        assert expected in sentences(build, tmp_path / str(rate))
+
+
+def test_shares_in_warnings_are_percent(tmp_path: Path) -> None:
+    """Would catch `observed 0.0316` where a reader expects percent."""
+    build = sample_run.Builder(sample_run.topology(2))
+    warning = Warning("noisy", 0.0316, 0.01, "Give it more time.")
+    build.measure("copy", [("gpu0:device", "gpu1:device", "gpu0")], 394.0, warnings=[warning])
+    assert details(build, tmp_path, "1 of 1 figure carries") == (
+        "For example copy gpu0:device > gpu1:device, write (observed 3.2 %, required 1 %). Give it more time."
+    )

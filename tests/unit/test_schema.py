@@ -1,0 +1,103 @@
+"""The JSON Schemas: current, and true of what is written."""
+
+from __future__ import annotations
+
+import json
+import sys
+from collections.abc import Mapping
+from pathlib import Path
+from typing import Any
+
+import jsonschema
+import pytest
+
+sys.path.insert(0, str(Path(__file__).parents[1] / "report"))
+
+import sample_run
+
+from byteways.results import manifest, schema
+from byteways.topology.model import Capabilities, Offer
+
+SCHEMAS = Path(__file__).parents[2] / "schemas"
+
+
+def validator(rules: Mapping[str, Any]) -> jsonschema.Draft202012Validator:
+    jsonschema.Draft202012Validator.check_schema(rules)
+    return jsonschema.Draft202012Validator(rules)
+
+
+def validate(data: Any, rules: Mapping[str, Any]) -> None:
+    validator(rules).validate(json.loads(json.dumps(data)))
+
+
+@pytest.mark.parametrize("name", ["record.schema.json", "run.schema.json"])
+def test_current(name: str) -> None:
+    """Would catch a field that was added to a type but not to the published schema."""
+    assert (SCHEMAS / name).read_text() == schema.texts()[name], (
+        "run: python -m byteways.results.schema schemas"
+    )
+
+
+@pytest.mark.parametrize("build", [sample_run.h200x4(), sample_run.cpu_only(cpus=2)], ids=["gpu", "cpu"])
+def test_every_line_of_a_run_validates(build: sample_run.Builder, tmp_path: Path) -> None:
+    """Would catch a record or manifest that a reader of the schema could not read."""
+    folder = build.write(tmp_path)
+    records = validator(schema.record_schema())
+    for line in (folder / "measurements.jsonl").read_text().splitlines():
+        records.validate(json.loads(line))
+    validate(json.loads((folder / "run.json").read_text()), schema.run_schema())
+
+
+def test_manifest_of_a_real_run_validates() -> None:
+    """Would catch run.json gaining or losing a key that the schema does not know."""
+    made = manifest.build(
+        command_line=["byteways", "run"],
+        suite={"name": "quick", "title": "Quick", "text": "", "replicates": 1},
+        options={"only": [], "sizes": None, "budget_s": 60.0},
+        planned=3,
+        topology=sample_run.topology(2),
+        capabilities=Capabilities(memory={"gpu0": {"device": Offer(True)}}, host_memory_bytes=1),
+        libraries=[{"library": "cuda", "usable": False}],
+        method_version=1,
+    )
+    validate(made, schema.run_schema())
+    validate(manifest.finish(made, "complete", 1.5), schema.run_schema())
+
+
+@pytest.mark.parametrize(
+    "change",
+    [
+        {"status": "fine"},
+        {"size_bytes": "1GiB"},
+        {"bandwidth_bytes_per_s": "394"},
+        {"bandwith_bytes_per_s": 394.0},
+        {"time_ns": {"median": 1.0}},
+        {"time_ns": {"median": 1, "ci95": [1], "min": 1, "max": 1, "mean": 1, "sd": 0, "n": 1}},
+    ],
+)
+def test_wrong_lines_are_refused(change: dict[str, Any]) -> None:
+    """Would catch a schema that lets everything through (numbers as text, unknown or missing fields)."""
+    line = sample_run.cpu_only().records[0].to_json()
+    validate(line, schema.record_schema())
+    with pytest.raises(jsonschema.ValidationError):
+        validate({**line, **change}, schema.record_schema())
+
+
+def test_missing_fields_are_refused() -> None:
+    """Would catch required fields becoming optional."""
+    line = sample_run.cpu_only().records[0].to_json()
+    del line["case_id"]
+    with pytest.raises(jsonschema.ValidationError):
+        validate(line, schema.record_schema())
+
+
+def test_unknown_types_are_an_error() -> None:
+    """Would catch a type that is silently published as `anything`."""
+    with pytest.raises(TypeError, match="no schema for"):
+        schema.schema_of(set[int])
+
+
+def test_write(tmp_path: Path) -> None:
+    """Would catch the command named in the failing test above not doing what it says."""
+    schema.write(tmp_path)
+    assert {path.name: path.read_text() for path in tmp_path.iterdir()} == schema.texts()
