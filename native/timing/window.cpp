@@ -40,10 +40,10 @@ double Trace::progress(double t) const {
 
 WindowSample evaluate(const std::vector<Trace>& traces, const std::vector<std::uint64_t>& bytes) {
   WindowSample sample;
-  double first = traces[0].start, opens = first, closes = traces[0].end(), last = closes;
+  double first = traces[0].released, opens = traces[0].start, closes = traces[0].end(), last = closes;
   double shortest = traces[0].end() - traces[0].start;
   for (const Trace& trace : traces) {
-    first = std::min(first, trace.start);
+    first = std::min(first, trace.released);
     opens = std::max(opens, trace.start);
     closes = std::min(closes, trace.end());
     last = std::max(last, trace.end());
@@ -58,7 +58,7 @@ WindowSample evaluate(const std::vector<Trace>& traces, const std::vector<std::u
     const double total = size * static_cast<double>(trace.operations.back());
     sample.whole_rates.push_back(total / sample.whole_ns * 1e9);
     sample.own_rates.push_back(total / (trace.end() - trace.start) * 1e9);
-    sample.skews.push_back(trace.start - first);
+    sample.skews.push_back(trace.released - first);
     sample.rates.push_back(sample.overlap < kSerialisedBelow
                                ? sample.whole_rates.back()
                                : size * (trace.progress(closes) - trace.progress(opens)) / sample.window_ns *
@@ -191,11 +191,14 @@ std::vector<Trace> WindowSampler::run() {
     const Anchor& anchor = anchors_.at({&runtime, lane.agent().device});
     const auto when = [&](Event& event) { return anchor.host_ns + runtime.elapsed_ns(*anchor.event, event); };
     const std::uint64_t marks = std::min(counts_[k], kMostMarks);
-    traces[k].start = lane.blocking ? host_marks[k][0] : when(*lane.begin);
+    traces[k].released = lane.blocking ? host_marks[k][0] : when(*lane.begin);
     for (std::uint64_t mark = 0; mark < marks; ++mark) {
       traces[k].marks.push_back(lane.blocking ? host_marks[k][mark + 1] : when(*lane.marks[mark]));
       traces[k].operations.push_back(counts_[k] * (mark + 1) / marks);
     }
+    // A queue that waits for another's operations is not running, though it has been released.
+    const double first_marked = static_cast<double>(traces[k].operations[0]) * lane.operation_ns;
+    traces[k].start = std::max(traces[k].released, traces[k].marks[0] - first_marked);
   }
   return traces;
 }
