@@ -25,6 +25,7 @@ from byteways.analyse.summary import (
     variant,
 )
 from byteways.results.record import Record
+from byteways.units import format_size
 
 #: Warnings whose figures are shares of the median.
 SHARES = ("noisy", "drift")
@@ -207,7 +208,15 @@ def host_tables(found: Sequence[Cell], size_bytes: int | None = None) -> list[Gr
         members = at_largest(_of_kind(touched, name), size_bytes)
         if not members:
             continue
-        rows = ((cell.variant.label(), cell.record.path, cell) for cell in members)
+        mixed = len({cell.record.size_bytes for cell in members}) > 1
+        rows = (
+            (
+                cell.variant.label() + (f", {format_size(cell.record.size_bytes)}" if mixed else ""),
+                cell.record.path,
+                cell,
+            )
+            for cell in members
+        )
         grids.append(_grid(title, "interface, access, memory \\ path", rows))
     return grids
 

@@ -108,7 +108,8 @@ def fans(facts: Facts) -> Iterator[Finding]:
                 f"the sum of the {total} alone"
             )
             importance = FAN - 200
-        yield Finding(title, _fan_detail(facts, widest, members), importance)
+        share = "" if of_peak(widest) in title else of_peak(widest)
+        yield Finding(title, _fan_detail(facts, widest, members, share), importance)
 
 
 def _fan(cell: Cell) -> tuple[str, str, str, Variant]:
@@ -126,8 +127,8 @@ def _fan_words(cell: Cell, hub: str) -> str:
     return f"{others} to {hub}" if into else f"{hub} to {others}"
 
 
-def _fan_detail(facts: Facts, widest: Cell, members: list[Cell]) -> str:
-    text = f"{format_size(widest.record.size_bytes)}, {way(variant(widest))}{of_peak(widest)}."
+def _fan_detail(facts: Facts, widest: Cell, members: list[Cell], share: str) -> str:
+    text = f"{format_size(widest.record.size_bytes)}, {way(variant(widest))}{share}."
     steps = sorted(
         (cell for cell in members if cell.record.size_bytes == widest.record.size_bytes),
         key=lambda cell: len(cell.record.flows),
