@@ -20,6 +20,7 @@ from byteways.results.run_folder import LOG, RunFolder
 from byteways.run.conductor import Conductor, Interrupted
 from byteways.run.execution import Execution, Options, begin, check_new_folder, dry_plan, take_up
 from byteways.run.interruption import Interruption
+from byteways.settings import gpus_wanted
 from byteways.units import format_size
 
 FINDINGS_SHOWN = 3
@@ -58,9 +59,8 @@ def run(
     as_json: Annotated[bool, typer.Option("--json", help="Print the outcome (or the plan) as JSON.")] = False,
     no_report: Annotated[bool, typer.Option("--no-report", help="Do not write report.html.")] = False,
 ) -> int:
-    """Measure this machine: run a suite, journal every measurement, write a report, print what matters
-    most.
-    """
+    """Measure this machine: run a suite, write a run folder with a report, print what matters most."""
+    gpus_wanted()  # a mistyped setting is told here and not by a worker
     options = _options(only, size, budget, replicates, precision)
     if resume is not None:
         changed = [name for name, value in (("--out", out), *_given(options)) if value]
@@ -123,8 +123,8 @@ def _measured(execution: Execution, interruption: Interruption, *, as_json: bool
     try:
         skipped = sum(1 for case in execution.remaining if case.reason is not None)
         recorded = len(execution.planned) - len(execution.remaining)
-        already = f", {recorded} were measured before" if recorded else ""
-        _say(f"{len(execution.remaining) - skipped} cases to measure, {skipped} cannot run here{already}")
+        already = f", {recorded} recorded before" if recorded else ""
+        _say(f"{_cases(len(execution.remaining) - skipped)} to measure, {skipped} skipped{already}")
 
         def on_start(conductor: Conductor) -> None:
             interruption.at_once = conductor.kill_at_once
@@ -202,10 +202,14 @@ def _print_plan(planned: Sequence[PlannedCase], as_json: bool) -> int:
     seconds = sum(entry.budget_s for entry in running)
     largest = max((entry.case.size_bytes for entry in running), default=0)
     typer.echo(
-        f"{len(running)} cases to measure, up to {format_size(largest)}, {seconds:.0f} s of sampling; "
-        f"{len(planned) - len(running)} cannot run here"
+        f"{_cases(len(running))} to measure, up to {format_size(largest)}, {seconds:.0f} s of sampling; "
+        f"{len(planned) - len(running)} skipped"
     )
     return ExitStatus.GOOD
+
+
+def _cases(count: int) -> str:
+    return "1 case" if count == 1 else f"{count} cases"
 
 
 def _default_folder(suite: Suite) -> Path:

@@ -66,6 +66,7 @@ def topology_changes(before: Mapping[str, Any], after: Mapping[str, Any]) -> lis
     """What differs between two topologies, as short phrases; empty when they count as equal."""
     if topology_digest(before) == topology_digest(after):
         return []
+    before, after = json.loads(json.dumps(before)), json.loads(json.dumps(after))  # a tuple is no difference
     changes: list[str] = []
     if before["host"] != after["host"]:
         changes.append(f"host {before['host']} became {after['host']}")
@@ -79,13 +80,9 @@ def topology_changes(before: Mapping[str, Any], after: Mapping[str, Any]) -> lis
                 key for key in old[name] if key not in _VOLATILE and old[name][key] != new[name].get(key)
             ]
             changes += [f"{name}: {key} {old[name][key]} became {new[name].get(key)}" for key in differing]
-    if _as_json(before["links"]) != _as_json(after["links"]) or before["switches"] != after["switches"]:
+    if (before["links"], before["switches"]) != (after["links"], after["switches"]):
         changes.append(f"links ({len(before['links'])} became {len(after['links'])}) or their rates")
     return changes or ["its description"]
-
-
-def _as_json(value: Any) -> str:
-    return json.dumps(value, sort_keys=True)
 
 
 def build(

@@ -60,14 +60,21 @@ class Arena:
             for role, buffer in sides:
                 keys.append(((buffer, role, used[buffer, role]), wanted))
                 used[buffer, role] += 1
-        try:
-            taken = [self._take(key, wanted, keys) for key, wanted in keys]
-        except self._core.OutOfMemoryError:
+        taken = self._all(keys)
+        if taken is None:
+            # Not inside the except block: there the traceback would still hold what was taken so far.
             self.clear()
             taken = [self._take(key, wanted, keys) for key, wanted in keys]
         if case.interface == "chase":
             return [(buffer, buffer) for buffer in taken]
         return [(taken[index], taken[index + 1]) for index in range(0, len(taken), 2)]
+
+    def _all(self, keys: list[tuple[Key, int]]) -> list[Buffer] | None:
+        """Every buffer, None when memory ran out."""
+        try:
+            return [self._take(key, wanted, keys) for key, wanted in keys]
+        except self._core.OutOfMemoryError:
+            return None
 
     def _take(self, key: Key, wanted: int, needed: list[tuple[Key, int]]) -> Buffer:
         """The kept buffer when it has just this size (a larger one would rotate over more), else a new

@@ -95,13 +95,18 @@ class Measurer:
         self, case: Case, options: MeasureOptions
     ) -> tuple[Measurement, list[tuple[Buffer, Buffer]]]:
         """Measures; when memory runs out in the middle, once more with nothing else kept."""
+        buffers: list[tuple[Buffer, Buffer]] = []
         try:
-            buffers = self._arena.take(case, lambda agent: self._cache_bytes.get(agent, 0))
+            buffers = self._arena.take(case, self._cache)
             return self.session.measure(self._flows(case, buffers), options), buffers
         except self.core.OutOfMemoryError:
+            buffers.clear()  # or they would still be held while they are allocated again
             self._arena.clear()
-        buffers = self._arena.take(case, lambda agent: self._cache_bytes.get(agent, 0))
+        buffers = self._arena.take(case, self._cache)
         return self.session.measure(self._flows(case, buffers), options), buffers
+
+    def _cache(self, agent: str) -> int:
+        return self._cache_bytes.get(agent, 0)
 
     def _flows(self, case: Case, buffers: list[tuple[Buffer, Buffer]]) -> list[Flow]:
         cold = case.cache == "cold"
@@ -141,16 +146,16 @@ class Measurer:
         return options
 
     def _broken(self, case: Case) -> bool:
-        """Whether an agent of the case cannot even write a page of its own: some errors ruin a context for
-        good.
-        """
+        """Whether an agent cannot even write a page of its own any more: some errors ruin it for good."""
         for agent in agents_of(case):
+            if agent not in self._on_host:
+                continue
             try:
                 self.session.allocate(
                     agent, "pageable" if self._on_host[agent] else "device", _TRIAL_BYTES, agent
                 )
             except self.core.OutOfMemoryError:
                 continue
-            except (self.core.Error, KeyError):
+            except self.core.Error:
                 return True
         return False

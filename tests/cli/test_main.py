@@ -1,0 +1,151 @@
+"""The command line as a whole: help, errors in one style, exit statuses, nothing imported too early."""
+
+from __future__ import annotations
+
+import os
+import subprocess
+import sys
+
+import pytest
+
+from byteways import __version__, cli
+from byteways.cli import frame
+from byteways.errors import BytewaysError, ExitStatus
+
+
+def byteways(*arguments: str, **variables: str) -> subprocess.CompletedProcess[str]:
+    return subprocess.run(
+        [sys.executable, "-m", "byteways", *arguments],
+        env={**os.environ, **variables},
+        capture_output=True,
+        text=True,
+        timeout=60,
+    )
+
+
+@pytest.mark.parametrize("arguments", [(), ("--help",), ("-h",)])
+def test_help_names_every_verb(arguments: tuple[str, ...]) -> None:
+    """Would catch a verb that cannot be found, or help that goes to stderr."""
+    done = byteways(*arguments)
+    assert (done.returncode, done.stderr) == (0, "")
+    for verb, summary in frame.VERBS.items():
+        assert verb in done.stdout and summary in done.stdout
+
+
+@pytest.mark.parametrize("verb", frame.VERBS)
+def test_every_verb_has_help(verb: str) -> None:
+    """Would catch a verb whose module or function is missing, or whose options Typer cannot read."""
+    done = byteways(verb, "--help")
+    assert done.returncode == 0, done.stderr
+    assert f"byteways {verb}" in done.stdout
+
+
+def test_version() -> None:
+    """Would catch a version that differs from the package's."""
+    assert byteways("--version").stdout == f"byteways {__version__}\n"
+
+
+def test_help_imports_no_verb_and_nothing_heavy() -> None:
+    """Would catch the import that makes `--help` slow on a login node."""
+    program = (
+        "import sys; from byteways.cli import main; status = main(['--help']);"
+        "heavy = [m for m in sys.modules if m.split('.')[0] in ('rich', 'plotly', 'jinja2', 'numpy')"
+        " or m in ('byteways._core', 'byteways.cli.run', 'byteways.report')];"
+        "print(heavy, file=sys.stderr)"
+    )
+    done = subprocess.run([sys.executable, "-c", program], capture_output=True, text=True, check=True)
+    assert done.stderr.strip() == "[]"
+
+
+@pytest.mark.parametrize(
+    ("arguments", "error", "hint"),
+    [
+        (("nosuch",), "error: no such command 'nosuch'", "hint: byteways --help"),
+        (("--nosuch",), "error: no such option: --nosuch", "hint: byteways --help"),
+        (("run", "nosuch"), "error: unknown suite 'nosuch'", "hint: byteways list suites"),
+        (("run", "--nosuch"), "error: no such option: --nosuch", "hint: byteways run --help"),
+        (("run", "--budget", "soon"), "error: invalid value for '--budget'", "hint: byteways run --help"),
+        (("run", "a", "b"), "error: ", "hint: byteways run --help"),
+        (("show", "/nowhere"), "error: ", "hint: "),
+    ],
+)
+def test_wrong_usage(arguments: tuple[str, ...], error: str, hint: str) -> None:
+    """Would catch another style, a traceback, a status that scripts take for something else."""
+    done = byteways(*arguments)
+    assert (done.returncode, done.stdout) == (2, "")
+    first, *_, last = done.stderr.splitlines()
+    assert first.startswith(error)
+    assert last.startswith(hint)
+    assert "Traceback" not in done.stderr
+
+
+def test_error_with_its_cause(monkeypatch: pytest.MonkeyPatch, capsys: pytest.CaptureFixture[str]) -> None:
+    """Would catch a cause or a status that is lost on the way to the user."""
+
+    def fails(words: list[str]) -> int:
+        raise BytewaysError("no disk", cause="EIO", hint="buy one", status=ExitStatus.FAILED)
+
+    monkeypatch.setattr(frame, "call", fails)
+    assert cli.main(["run"]) == 1
+    assert capsys.readouterr().err == "error: no disk\n  caused by: EIO\nhint: buy one\n"
+
+
+def test_the_unexpected(monkeypatch: pytest.MonkeyPatch, capsys: pytest.CaptureFixture[str]) -> None:
+    """Would catch a traceback that nobody asked for, or none where it was."""
+
+    def breaks(words: list[str]) -> int:
+        assert words == ["run"], "--debug is taken out wherever it stands"
+        raise KeyError("gpu9")
+
+    monkeypatch.setattr(frame, "call", breaks)
+    assert cli.main(["run"]) == 1
+    short = capsys.readouterr().err
+    assert "caused by: KeyError: 'gpu9'" in short and "--debug" in short and "Traceback" not in short
+    assert cli.main(["run", "--debug"]) == 1
+    assert "Traceback" in capsys.readouterr().err
+
+
+def test_interrupt_outside_a_run(monkeypatch: pytest.MonkeyPatch) -> None:
+    """Would catch a traceback on Ctrl-C in `doctor`, `topo` or `report`."""
+
+    def interrupted() -> None:
+        raise KeyboardInterrupt
+
+    monkeypatch.setattr("byteways.cli.topo.topo", interrupted)
+    assert cli.main(["topo"]) == 130
+
+
+def test_reader_that_has_seen_enough() -> None:
+    """`byteways list | head -1`; would catch a traceback of a broken pipe."""
+    read, write = os.pipe()
+    os.close(read)
+    done = subprocess.run(
+        [sys.executable, "-m", "byteways", "list"],
+        stdout=write,
+        stderr=subprocess.PIPE,
+        text=True,
+        timeout=60,
+    )
+    os.close(write)
+    assert done.stderr == ""
+
+
+def test_colour_only_on_a_terminal(
+    monkeypatch: pytest.MonkeyPatch, capsys: pytest.CaptureFixture[str]
+) -> None:
+    """Would catch escape codes in a log file, or colour against NO_COLOR."""
+    error = BytewaysError("no disk", hint="buy one")
+    monkeypatch.setattr(sys.stderr, "isatty", lambda: True)
+    cli.print_error(error)
+    assert capsys.readouterr().err == "\033[1;31merror:\033[0m no disk\n\033[1;36mhint:\033[0m buy one\n"
+    monkeypatch.setenv("NO_COLOR", "1")
+    monkeypatch.setattr(sys.stderr, "isatty", lambda: True)
+    cli.print_error(error)
+    assert capsys.readouterr().err == "error: no disk\nhint: buy one\n"
+
+
+def test_package_imports_no_native_code() -> None:
+    """Would catch `import byteways` that opens a GPU or costs time."""
+    program = "import sys, byteways; print([m for m in sys.modules if m.startswith('byteways.')])"
+    done = subprocess.run([sys.executable, "-c", program], capture_output=True, text=True, check=True)
+    assert done.stdout.strip() == "[]"

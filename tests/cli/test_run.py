@@ -1,0 +1,196 @@
+"""`byteways run` with the real worker on the host: what it prints, writes and refuses."""
+
+from __future__ import annotations
+
+import json
+import os
+import pty
+import re
+import subprocess
+import sys
+from collections import Counter
+from pathlib import Path
+
+import pytest
+
+from byteways.plan.case import Buffer, Case, Flow, PlannedCase
+from byteways.results.record import Record
+from byteways.results.run_folder import RunFolder
+from byteways.run.pace import LEAST_PART, Pace
+from byteways.run.recording import unmeasured
+
+SUITE = """\
+name = "tiny"
+title = "Tiny"
+replicates = 2
+case_budget_s = 0.05
+precision = 0.2
+
+[[sweep]]
+name = "latency"
+interface = "chase"
+pattern = "one-way"
+buffer = "cpu0:pageable"
+executor = "cpu0"
+size = ["4KiB", "64KiB"]
+"""
+
+
+@pytest.fixture
+def suite(tmp_path: Path) -> Path:
+    path = tmp_path / "tiny.toml"
+    path.write_text(SUITE)
+    return path
+
+
+def run(folder: Path, *arguments: str, **variables: str) -> subprocess.CompletedProcess[str]:
+    return subprocess.run(
+        [sys.executable, "-m", "byteways", "run", *arguments],
+        cwd=folder,
+        env={**os.environ, "BYTEWAYS_GPUS": "0", **variables},
+        capture_output=True,
+        text=True,
+        timeout=120,
+    )
+
+
+def test_whole_run(suite: Path, tmp_path: Path) -> None:
+    """Would catch a run without its files, progress on stdout, or a record that is missing or there twice."""
+    done = run(tmp_path, str(suite), "--out", "R")
+    assert done.returncode == 0, done.stderr
+    assert {path.name for path in (tmp_path / "R").iterdir()} == {
+        "run.json",
+        "measurements.jsonl",
+        "report.html",
+        "workers.log",
+    }
+    assert done.stdout.splitlines()[-1] == "report: R/report.html"
+    assert done.stdout.startswith("1. ")
+    assert "4 cases to measure, 0 skipped" in done.stderr
+    assert "4 measured in " in done.stderr
+    found = RunFolder(tmp_path / "R")
+    keys = Counter((record.case_id, record.replicate) for record in found.records)
+    assert sorted(keys.values()) == [1] * 4
+    assert {record.replicate for record in found.records} == {0, 1}
+    assert found.manifest["state"] == "complete"
+    assert found.manifest["command_line"][:2] == ["byteways", "run"]
+    assert found.manifest["suite"]["text"] == SUITE
+    again = run(tmp_path, "--resume", "R", "--no-report")
+    assert (again.returncode, "0 cases to measure, 0 skipped, 4 recorded before" in again.stderr) == (0, True)
+    assert len(RunFolder(tmp_path / "R").records) == 4
+
+
+def test_json_and_default_folder(suite: Path, tmp_path: Path) -> None:
+    """Would catch JSON with anything before or after it, or a default folder that two runs would share."""
+    done = run(tmp_path, str(suite), "--json", "--no-report", "--replicates", "1", "--precision", "0.5")
+    outcome = json.loads(done.stdout)
+    assert outcome["counts"] == {"measured": 2}
+    assert outcome["report"] is None
+    assert re.fullmatch(r"byteways-tiny-[^/]+-\d{8}-\d{6}", outcome["folder"])
+    records = RunFolder(tmp_path / outcome["folder"]).records
+    assert len(records) == 2
+    assert all(finding["title"] for finding in outcome["findings"])
+
+
+def test_dry_run_writes_nothing(suite: Path, tmp_path: Path) -> None:
+    """Would catch a plan that is not what runs, and a dry run that measures or leaves a folder."""
+    done = run(tmp_path, str(suite), "--dry-run", "--size", "64KiB")
+    assert done.returncode == 0, done.stderr
+    assert done.stdout.splitlines()[-1].startswith("2 cases to measure, up to 64 KiB")
+    assert "chase cpu0>cpu0 64 KiB  cpu0:pageable > cpu0:pageable by cpu0  warm  0.05 s" in done.stdout
+    as_json = json.loads(run(tmp_path, str(suite), "--dry-run", "--json").stdout)
+    assert [entry["replicate"] for entry in as_json] == [0, 0, 1, 1]
+    assert as_json[0]["case"]["interface"] == "chase"
+    assert [path.name for path in tmp_path.iterdir()] == ["tiny.toml"]
+
+
+@pytest.mark.parametrize(
+    ("arguments", "said"),
+    [
+        (("--budget", "0"), "a budget of 0 s is none"),
+        (("--budget", "nan"), "a budget of nan s is none"),
+        (("--replicates", "0"), "0 replicates cannot be run"),
+        (("--precision", "2"), "a precision of 2 is out of range"),
+        (("--only", "interface=copy"), "no case matches --only 'interface=copy'"),
+        (("--only", "colour=blue"), "unknown key 'colour'"),
+        (("--size", "1GiB..2GiB"), "no case matches --size 1GiB..2GiB"),
+        (("--size", "big"), "'big' is no size"),
+        (("--resume", "/nowhere"), "/nowhere is no run folder"),
+        (("--resume", "R", "--budget", "5"), "--budget cannot change it"),
+        (("--resume", "R", "--dry-run"), "--dry-run cannot change it"),
+    ],
+)
+def test_wrong_options(suite: Path, tmp_path: Path, arguments: tuple[str, ...], said: str) -> None:
+    """Would catch a run that starts all the same, leaves a folder behind, or fails without a hint."""
+    done = run(tmp_path, str(suite), *arguments)
+    assert (done.returncode, done.stdout) == (2, "")
+    assert said in done.stderr
+    assert "hint: " in done.stderr and "Traceback" not in done.stderr
+    assert [path.name for path in tmp_path.iterdir()] == ["tiny.toml"]
+
+
+def test_gpus_setting_is_checked(suite: Path, tmp_path: Path) -> None:
+    """Would catch a mistyped setting that is ignored."""
+    done = run(tmp_path, str(suite), "--out", "R", BYTEWAYS_GPUS="no")
+    assert done.returncode == 2
+    assert done.stderr.startswith("error: BYTEWAYS_GPUS is 'no'\n")
+
+
+def test_live_progress_on_a_terminal(suite: Path, tmp_path: Path) -> None:
+    """Would catch a live display that fails on a real terminal, or that hides the cursor for good."""
+    master, slave = pty.openpty()
+    done = subprocess.Popen(
+        [sys.executable, "-m", "byteways", "run", str(suite), "--out", str(tmp_path / "R"), "--no-report"],
+        env={**os.environ, "BYTEWAYS_GPUS": "0", "TERM": "xterm-256color"},
+        stdout=subprocess.PIPE,
+        stderr=slave,
+    )
+    os.close(slave)
+    shown = b""
+    while True:
+        try:
+            part = os.read(master, 65536)
+        except OSError:  # the other end is closed
+            break
+        if not part:
+            break
+        shown += part
+    done.communicate(timeout=60)
+    os.close(master)
+    assert done.returncode == 0
+    assert shown.count(b"\033[?25l") == shown.count(b"\033[?25h") == 1
+    assert b"4 measured in" in shown
+
+
+def lost(reason: str) -> tuple[PlannedCase, Record]:
+    buffer = Buffer("cpu0", "pageable")
+    case = Case("memcpy", "one-way", (Flow(buffer, buffer, "cpu0"),), 4096)
+    planned = PlannedCase(case, "sweep", 0, 1.0, 0.01)
+    return planned, unmeasured(planned, 1, "lost", reason)
+
+
+def test_plain_progress_tells_what_went_wrong(capsys: pytest.CaptureFixture[str]) -> None:
+    """Would catch a fault that the log of a batch job does not show, or a line for every good case."""
+    from byteways.cli.progress import Progress
+    from byteways.run.interruption import Interruption
+
+    planned, record = lost("worker ended by SIGSEGV")
+    with Progress(2, Interruption(), live=False) as progress:
+        progress.began(planned, 0, 61.0)
+        progress.tick()
+        progress.ended(record)
+    expected = "[1/2] memcpy cpu0>cpu0 4 KiB: lost: worker ended by SIGSEGV (1:01 left)\n"
+    assert capsys.readouterr().err == expected
+
+
+def test_pace_shortens_what_is_left() -> None:
+    """Would catch a run of 60 s that takes two minutes because allocation was slower than planned."""
+    pace = Pace([1.0] * 10, 20.0)
+    assert pace.budget_s(1.0, 0.0) == 1.0
+    for _ in range(5):
+        pace.done(1.0, 1.0, 4.0)  # four times as slow as planned
+    assert LEAST_PART <= pace.budget_s(1.0, 19.0) < 0.2
+    assert pace.budget_s(1.0, 30.0) == LEAST_PART
+    assert pace.time_left_s > 10
+    assert Pace([1.0], None).budget_s(1.0, 1e6) == 1.0
+    assert Pace([], 5.0).budget_s(1.0, 1.0) == 1.0
