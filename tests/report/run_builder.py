@@ -1,4 +1,4 @@
-"""Puts synthetic run folders together for tests: topology, records, manifest. `sample_run` says what is in them.
+"""Puts synthetic run folders together for tests: topology, records, manifest. `sample_run` fills them.
 
 Everything is deterministic, so that tests can expect exact texts.
 """
