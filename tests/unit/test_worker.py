@@ -16,12 +16,9 @@ from typing import Any
 import pytest
 
 from byteways.plan.case import Buffer, Case, Flow
-from byteways.results.record import Record
 from byteways.run.arena import Arena
-from byteways.run.health import HealthMonitor, throttle_names
 from byteways.run.host_memory import host_memory_bytes
 from byteways.run.library_paths import library_directories
-from byteways.run.outcome import misplaced, outcome_of
 from byteways.run.process import WorkerLost, WorkerProcess
 from byteways.settings import gpus_wanted, kernel_cache, worker_command
 
@@ -234,150 +231,6 @@ def test_arena_drops_everything_when_memory_runs_out() -> None:
     assert session.room == 0
     with pytest.raises(OutOfMemoryError):
         arena.take(case(size=8 * LARGE), no_cache)
-
-
-def measurement(flows: int = 1, **fields: Any) -> Any:
-    """A _core.Measurement as the native core fills it."""
-    good = SimpleNamespace(ok=True, checked_bytes=65536, bad_count=0, first_offset_bytes=0, expected=0, got=0)
-    each = [
-        SimpleNamespace(
-            bytes_per_s=1e9 * (index + 1), whole_bytes_per_s=9e8, start_skew_ns=10.0 * index,
-            verification=good, blocks=0, threads=0,
-        )
-        for index in range(flows)
-    ]  # fmt: skip
-    summary = SimpleNamespace(
-        median=1000.0, ci95=(990.0, 1010.0), min=980.0, max=1020.0, mean=1000.5, sd=5.0, n=3
-    )
-    filled = {
-        "samples_ns": [999.12345678, 1000.0, 1001.0], "time_ns": summary, "batch": 4, "slope": False,
-        "gated": True, "verified": True, "verified_every_sample": False, "timed_by": "device-events",
-        "timer_resolution_ns": 32.0,
-        "clock_alignment_ns": 5.0, "window_ns": 4e6, "whole_ns": 5e6, "engine": "copy-engine",
-        "engine_evidence": "counter", "flows": each, "warnings": [], "distinct_source_bytes": 1,
-        "distinct_destination_bytes": 2,
-    }  # fmt: skip
-    return SimpleNamespace(**{**filled, **fields})
-
-
-def buffers(flows: int = 1, domains: dict[int, int] | None = None) -> list[Any]:
-    buffer = SimpleNamespace(page_bytes=4096, placement=lambda: domains or {})
-    return [(buffer, buffer)] * flows
-
-
-def gpu_case(pattern: str, *paths: str) -> Case:
-    flows = []
-    for path in paths:
-        source, destination = path.split(">")
-        flows.append(Flow(Buffer(source, "device"), Buffer(destination, "device"), source))
-    return Case("copy", pattern, tuple(flows), 1 << 20)
-
-
-def test_outcome_of_one_flow() -> None:
-    """Would catch a bandwidth that is not bytes over the median time, or samples with digits no timer has."""
-    outcome = outcome_of(gpu_case("one-way", "gpu0>gpu1"), measurement(), buffers())
-    assert outcome["bandwidth_bytes_per_s"] == pytest.approx((1 << 20) / 1000 * 1e9, rel=1e-6)
-    assert outcome["directions"] == {"gpu0>gpu1": outcome["bandwidth_bytes_per_s"]}
-    assert outcome["counts"] == "one-direction"
-    assert outcome["samples_ns"][0] == 999.1235
-    assert outcome["verification"] == "first and last sample"
-    assert "whole_bytes_per_s" not in outcome
-
-
-def test_outcome_of_concurrent_flows() -> None:
-    """Would catch a sum that counts disturbers, or a direction that is missing."""
-    two_way = outcome_of(gpu_case("two-way", "gpu0>gpu1", "gpu1>gpu0"), measurement(2), buffers(2))
-    assert two_way["bandwidth_bytes_per_s"] == pytest.approx(2 * (1 << 20) / 1000 * 1e9, rel=1e-6)
-    assert two_way["directions"] == {"gpu0>gpu1": 1e9, "gpu1>gpu0": 2e9}
-    assert two_way["start_skew_ns"] == {"gpu0>gpu1": 0.0, "gpu1>gpu0": 10.0}
-    assert two_way["counts"] == "sum-of-directions"
-    beside = gpu_case("interference", "gpu0>gpu1", "gpu2>gpu3", "gpu2>gpu3")
-    disturbed = outcome_of(beside, measurement(3), buffers(3))
-    assert disturbed["bandwidth_bytes_per_s"] == pytest.approx((1 << 20) / 1000 * 1e9, rel=1e-6)
-    assert disturbed["directions"] == {"gpu0>gpu1": 1e9, "gpu2>gpu3": 5e9}
-    assert disturbed["counts"] == "one-direction"
-
-
-def test_outcome_of_corruption() -> None:
-    """Fail closed. Would catch a wrong word that is reported as a measurement, or without where and what."""
-    wrong = measurement(2, verified=False)
-    wrong.flows[1].verification = SimpleNamespace(
-        ok=False, checked_bytes=512, bad_count=3, first_offset_bytes=128, expected=(1 << 64) - 1, got=0
-    )
-    outcome = outcome_of(gpu_case("two-way", "gpu0>gpu1", "gpu1>gpu0"), wrong, buffers(2))
-    assert outcome["status"] == "corrupt"
-    assert outcome["corruption"] == {
-        "path": "gpu1>gpu0", "first_offset_bytes": 128, "bad_words": 3,
-        "expected": "0xffffffffffffffff", "got": "0x0000000000000000",
-    }  # fmt: skip
-    assert "gpu1>gpu0: 3 wrong words" in outcome["reason"]
-    unproved = outcome_of(gpu_case("one-way", "gpu0>gpu1"), measurement(verified=False), buffers())
-    assert unproved["status"] == "corrupt"
-    nothing = outcome_of(
-        gpu_case("one-way", "gpu0>gpu1"), measurement(verified=False, samples_ns=[]), buffers()
-    )
-    assert (nothing["status"], "time_ns" in nothing) == ("corrupt", False)
-
-
-def test_every_field_of_an_outcome_is_a_field_of_a_record() -> None:
-    """Would catch an outcome that the conductor has to refuse."""
-    outcome = outcome_of(gpu_case("two-way", "gpu0>gpu1", "gpu1>gpu0"), measurement(2), buffers(2, {0: 8}))
-    assert set(outcome) <= set(Record.__dataclass_fields__)
-
-
-def test_misplaced_pages_are_warned_of() -> None:
-    """Would catch a figure of remote memory that is taken for local."""
-    local = case()
-    domains = {"cpu0": 1}
-    assert misplaced(local, buffers(1, {1: 100}), domains) == []
-    (warning,) = misplaced(local, buffers(1, {0: 50, 1: 50}), domains)
-    assert (warning.id, warning.observed, warning.required) == ("placement", 0.5, 0.99)
-    assert misplaced(local, buffers(1, {0: 50}), {"cpu0": -1}) == [], "nothing was asked for"
-
-
-def health(**fields: int) -> Any:
-    calm = {
-        "sm_clock_mhz": 1980, "memory_clock_mhz": 3201, "temperature_c": 40, "power_mw": 120_000,
-        "throttle_reasons": 1, "pcie_replays": 0, "nvlink_errors": 0, "nvlink_data_tx_bytes": 0,
-        "nvlink_data_rx_bytes": 0, "energy_mj": 0,
-    }  # fmt: skip
-    return SimpleNamespace(**{**calm, **fields})
-
-
-@pytest.mark.parametrize(
-    ("after", "warned"),
-    [
-        ({}, []),
-        ({"throttle_reasons": 0x4 | 0x40}, ["throttled"]),
-        ({"memory_clock_mhz": 2600}, ["clock-drop"]),
-        ({"sm_clock_mhz": 345}, []),  # an idle GPU lowers its clock as soon as the case is over
-        ({"pcie_replays": 2}, ["pcie-replays"]),
-        ({"nvlink_errors": 1}, ["link-errors"]),
-        ({"nvlink_data_tx_bytes": 100 << 20}, []),
-        ({"nvlink_data_tx_bytes": 50 << 20}, ["unexpected-path"]),
-        ({"nvlink_data_tx_bytes": -1}, []),
-    ],
-)
-def test_health_warnings(after: dict[str, int], warned: list[str]) -> None:
-    """100 operations of 1 MiB. Would catch a change that is not told, and a warning of a normal idle
-    clock.
-    """
-    before = {"gpu0": health(), "gpu1": health()}
-    now = {"gpu0": health(**after), "gpu1": health()}
-    changes = HealthMonitor.compare(gpu_case("one-way", "gpu0>gpu1"), before, now, 100)
-    assert [warning.id for warning in changes.warnings] == warned
-    assert changes.health["gpu0"]["before"]["memory_clock_mhz"] == 3201
-
-
-def test_throttle_names() -> None:
-    """Would catch an idle GPU (bit 0) that is called throttled."""
-    assert throttle_names(0x1) == ""
-    assert throttle_names(0x8 | 0x80) == "hardware slowdown, power brake"
-
-
-def test_monitor_without_gpus_asks_nothing() -> None:
-    """Would catch NVML opened on a machine without a GPU."""
-    assert HealthMonitor(None, {}).read(["cpu0"]) == {}  # type: ignore[arg-type]
 
 
 @pytest.mark.parametrize(

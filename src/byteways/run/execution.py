@@ -174,17 +174,7 @@ def begin(
     """
     started = time.monotonic()
     existed = folder.is_dir()
-    check_new_folder(folder)
-    try:
-        folder.mkdir(parents=True, exist_ok=True)
-    except OSError as error:
-        raise _no_folder(folder, error) from error
-    journal = Journal(folder)
-    if (
-        journal.read().finished_bytes or (folder / MANIFEST).exists()
-    ):  # it began and ended since the look above
-        journal.close()
-        raise BytewaysError(f"another run has just used {folder}", hint="choose another --out")
+    journal = _claim(folder)
     worker: WorkerProcess | None = None
     try:
         worker, probed = _probed(folder, tick, command)
@@ -227,6 +217,21 @@ def begin(
         command,
         worker,
     )
+
+
+def _claim(folder: Path) -> Journal:
+    """Makes the folder if need be, and locks it for this run."""
+    check_new_folder(folder)
+    try:
+        folder.mkdir(parents=True, exist_ok=True)
+    except OSError as error:
+        raise _no_folder(folder, error) from error
+    journal = Journal(folder)
+    used = journal.read().finished_bytes > 0 or (folder / MANIFEST).exists()
+    if used:  # another run began and ended since the look above
+        journal.close()
+        raise BytewaysError(f"another run has just used {folder}", hint="choose another --out")
+    return journal
 
 
 def take_up(
