@@ -43,13 +43,16 @@ ALLOCATION_BYTES_PER_S = {
 STEP_S = {"own": 0.3e-6, "far": 1.2e-6}
 CHASE_STEPS = 1e5
 #: Hand-over to the worker, warm-up, finding the engine, the journal; by the kind of executor.
-FIXED_S = {"cpu": 0.01, "gpu": 0.03}
-#: Batches grow until they take this long (500 ticks of the timer), by the kind of executor.
-LEAST_SAMPLE_S = {"cpu": 50e-6, "gpu": 250e-6}
+FIXED_S = {"cpu": 0.01, "gpu": 0.02}
+#: Batches grow until they take this long (native/timing/lanes.cpp), by the kind of executor.
+LEAST_SAMPLE_S = {"cpu": 50e-6, "gpu": 2.5e-3}
+#: The common window of concurrent flows: at least so long, and so many operations (native/timing/window.cpp).
+LEAST_WINDOW_S = 4e-3
+LEAST_OPERATIONS = 4
 #: Samples until the interval is narrow enough (looks at 20 and 30 and a confirmation; CPUs are noisier).
-SAMPLES = {"cpu": 150, "gpu": 45}
+SAMPLES = {"cpu": 150, "gpu": 36}
 LEAST_SAMPLES = 3
-WARM_UP_SAMPLES = 8
+WARM_UP_OPERATIONS = 8
 #: Part of a case's budget below which every sample is verified (the native core's rule).
 VERIFICATION_SHARE = 0.4
 #: Starting a worker and probing; with GPUs, contexts and kernels.
@@ -72,12 +75,15 @@ class Estimator:
         kind = "cpu" if all(kind_of(agent) == "cpu" for agent in case.executors) else "gpu"
         operation_s, preparation_s = self._operation_s(case), self._preparation_s(case)
         sample_s = max(operation_s, LEAST_SAMPLE_S[kind])
+        if len(case.flows) > 1:
+            sample_s = max(LEAST_OPERATIONS * operation_s, LEAST_WINDOW_S)
         if case.interface == "chase":
             sample_s = max(operation_s * CHASE_STEPS / SAMPLES[kind], LEAST_SAMPLE_S[kind])
         verified_each = preparation_s * SAMPLES[kind] <= VERIFICATION_SHARE * budget_s
         round_s = sample_s + (preparation_s if verified_each and case.interface != "chase" else 0.0)
         sampling_s = max(min(SAMPLES[kind] * round_s, budget_s), LEAST_SAMPLES * round_s)
-        return FIXED_S[kind] + 2 * preparation_s + WARM_UP_SAMPLES * sample_s + sampling_s
+        warm_up_s = WARM_UP_OPERATIONS * operation_s
+        return FIXED_S[kind] + 2 * preparation_s + warm_up_s + sampling_s
 
     def allocation_s(self, buffer: Buffer, size_bytes: int) -> float:
         """Seconds to allocate and touch a buffer."""
