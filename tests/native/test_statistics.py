@@ -2,6 +2,8 @@
 
 from __future__ import annotations
 
+import functools
+
 import numpy as np
 import pytest
 from byteways import _core
@@ -22,6 +24,7 @@ def bimodal(rng: np.random.Generator, share: float, apart: float) -> tuple[np.nd
     return np.where(high, 1 + apart, 1.0) * np.exp(rng.normal(0, 0.01, LENGTH)), mixture_median(share, apart)
 
 
+@functools.cache
 def mixture_median(share: float, apart: float) -> float:
     rng = np.random.default_rng(1)
     high = rng.random(2_000_000) < share
