@@ -1,4 +1,4 @@
-"""The stopping rule and the interval of the median, with the rule switched on (docs/concepts/how-we-time.md)."""
+"""The stopping rule and the interval of the median, with the rule on (docs/concepts/how-we-time.md)."""
 
 from __future__ import annotations
 
@@ -6,9 +6,10 @@ import functools
 
 import numpy as np
 import pytest
-from byteways import _core
 from hypothesis import given
 from hypothesis import strategies as st
+
+from byteways import _core
 
 SERIES = 3000
 LENGTH = 400
@@ -50,7 +51,7 @@ def negative(rng: np.random.Generator) -> tuple[np.ndarray, float]:
 
 
 def coverage(make) -> float:
-    """Share of series whose reported interval, when the rule itself decided to stop, holds the true median."""
+    """Share of series whose reported interval, when the rule itself chose to stop, holds the true median."""
     rng = np.random.default_rng(20261121)
     held = 0
     for _ in range(SERIES):
