@@ -13,7 +13,8 @@ namespace byteways {
 // What one lane did in one run, in ns on the common timeline.
 struct Trace {
   double released = 0;  // when the gate let it go
-  double start = 0;     // when its first operation began: no earlier than its first mark less what it takes alone
+  double start =
+      0;  // when its first operation began: no earlier than its first mark less what it takes alone
   std::vector<double> marks;  // when operations[k] operations were done
   std::vector<std::uint64_t> operations;
   double end() const { return marks.back(); }

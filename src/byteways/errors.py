@@ -6,7 +6,7 @@ from enum import IntEnum
 
 
 class ExitStatus(IntEnum):
-    """Exit statuses of every verb (design: 0 good, 1 a measurement failed or a check did not hold, 2 usage)."""
+    """Exit statuses of every verb: 1 when a measurement failed or a check did not hold, 2 on wrong usage."""
 
     GOOD = 0
     FAILED = 1

@@ -1,4 +1,4 @@
-"""The record of one planned case: one line of `measurements.jsonl`. Base units in names; the schema is generated.
+"""The record of one planned case: a line of `measurements.jsonl`. Base units in names, a generated schema.
 
 Missing is null with a reason. Every planned case and replicate has exactly one record.
 """
@@ -13,7 +13,7 @@ STATUSES = ("measured", "skipped", "failed", "corrupt", "timeout", "lost")
 
 
 @dataclass(frozen=True)
-class Warning:  # noqa: A001 - the field's word; it never meets the builtin
+class Warning:
     """One warning: id, what was observed, what was required, and what to do about it."""
 
     id: str
@@ -87,7 +87,7 @@ class Record:
     verification: str | None = None  # "every sample", "first and last sample"
     corruption: dict[str, Any] | None = None  # path, first_offset_bytes, expected, got, bad_words
     launch: dict[str, Any] | None = None  # blocks, threads, … in effect
-    distinct_bytes: dict[str, int] | None = None  # source, destination: bytes touched before an address repeats
+    distinct_bytes: dict[str, int] | None = None  # of each side: bytes touched before an address repeats
     page_bytes: dict[str, int] | None = None
     placement: dict[str, dict[str, int]] | None = None  # buffer -> NUMA domain -> sampled pages
     window_ns: float | None = None
