@@ -100,8 +100,8 @@ Interval median_interval(const std::vector<double>& samples, double correlation)
   const double share = (outer - wanted) / (outer - inner);
   const double order = static_cast<double>(k), count = static_cast<double>(n);
   const double lambda = (count - order) * share / (order + (count - 2 * order) * share);
-  return {(1 - lambda) * values[k - 1] + lambda * values[k],
-          (1 - lambda) * values[n - k] + lambda * values[n - k - 1]};
+  // std::lerp never leaves the two values it goes between, which rounding of a weighted sum does.
+  return {std::lerp(values[k - 1], values[k], lambda), std::lerp(values[n - k], values[n - k - 1], lambda)};
 }
 
 Summary summarize(const std::vector<double>& samples) {

@@ -6,7 +6,7 @@ import functools
 
 import numpy as np
 import pytest
-from hypothesis import given
+from hypothesis import example, given
 from hypothesis import strategies as st
 
 from byteways import _core
@@ -106,6 +106,7 @@ def test_summary_of_a_known_series() -> None:
 
 
 @given(st.lists(st.floats(0.1, 1e12), min_size=1, max_size=80))
+@example([1.0, 1.0, 1.0, 897650471528.4062, 1.0, 897650471528.4062])  # rounding left the samples
 def test_interval_holds_the_median_and_lies_within_the_samples(samples: list[float]) -> None:
     """Catches index errors of the interpolated interval at small n, ties and outliers."""
     summary = _core.summarize(samples)
