@@ -83,7 +83,10 @@ def command(verb: str, summary: str) -> str:
     hints = get_type_hints(function, include_extras=True)
     usage, rows = ["byteways", verb], []
     for name, parameter in inspect.signature(function).parameters.items():
-        kind, info = get_args(hints[name])[:2]
+        hint = hints[name]
+        if not hasattr(hint, "__metadata__"):  # Python 3.10 puts Optional around what has the default None
+            hint = get_args(hint)[0]
+        kind, info = get_args(hint)[:2]
         if isinstance(info, ArgumentInfo):
             required = parameter.default is inspect.Parameter.empty
             usage.append(name.upper() if required else f"[{name.upper()}]")
