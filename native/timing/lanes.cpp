@@ -98,11 +98,16 @@ void SingleSampler::choose_batch() {
   if (!slope_ && !lane_->blocking && !lane_->agent().is_host())
     wanted = std::max(wanted, kLeastDeviceBatchNs);
   batch_ = chase ? kLeastChaseSteps : 1;
-  double time = time_batch(batch_);
+  // What the resolution is held against: with a slope only the difference of the two batches carries the
+  // figure.
+  const auto time_of_sample = [&] {
+    return slope_ ? time_batch(2 * batch_) - time_batch(batch_) : time_batch(batch_);
+  };
+  double time = time_of_sample();
   while (time < wanted && batch_ < most) {
     const double growth = std::clamp(1.2 * wanted / std::max(time, 1.0), 2.0, kUnseenGrowth);
     batch_ = std::min(most, static_cast<std::uint64_t>(std::ceil(static_cast<double>(batch_) * growth)));
-    time = time_batch(batch_);
+    time = time_of_sample();
   }
   if (chase && time > kChaseSlopeBelowNs) slope_ = false;
   lane_->operation_ns = time / static_cast<double>(batch_);

@@ -9,7 +9,7 @@ from typing import TYPE_CHECKING, Any
 
 from byteways.plan.case import Case
 from byteways.run.arena import Arena
-from byteways.run.health import HealthMonitor, agents_of
+from byteways.run.health import FRESH_S, HealthMonitor, agents_of
 from byteways.run.host_memory import host_memory_bytes
 from byteways.run.library_paths import library_directories
 from byteways.run.outcome import misplaced, outcome_of
@@ -77,7 +77,7 @@ class Measurer:
     def _outcome(self, case: Case, request: Mapping[str, Any]) -> dict[str, Any]:
         options = self._options(case, request)
         agents = agents_of(case)
-        before = self._health.read(agents)
+        before = self._health.read(agents, oldest_s=FRESH_S)
         measurement, buffers = self._measured(case, options)
         after = self._health.read(agents)
         outcome = outcome_of(case, measurement, buffers)
