@@ -51,6 +51,10 @@ def host(pattern: str, to_gpu: bool) -> Predicate:
     return chosen
 
 
+def two_way(record: Record) -> bool:
+    return record.interface == "copy" and record.pattern == "two-way" and between_gpus(record)
+
+
 ROWS = (
     Row("copy read", 393, pair("copy", "read")),
     Row("copy write", 395, pair("copy", "write")),
@@ -72,7 +76,7 @@ ROWS = (
 
 
 def main() -> int:
-    run = RunFolder.open(Path(sys.argv[1]))
+    run = RunFolder(Path(sys.argv[1]))
     print(f"{'figure':30} {'wanted':>8} {'min':>8} {'median':>8} {'max':>8} {'cells':>6}  verdict")
     missed = 0
     for row in ROWS:
@@ -88,10 +92,9 @@ def main() -> int:
         middle = statistics.median(values)
         reached = middle >= row.wanted
         missed += not reached
-        print(
-            f"{row.what:30} {row.wanted:8.1f} {min(values):8.1f} {middle:8.1f} {max(values):8.1f} {len(values):6}  "
-            f"{'reached' if reached else f'{middle / row.wanted:.3f} of it'}"
-        )
+        verdict = "reached" if reached else f"{middle / row.wanted:.3f} of it"
+        figures = f"{min(values):8.1f} {middle:8.1f} {max(values):8.1f} {len(values):6}"
+        print(f"{row.what:30} {row.wanted:8.1f} {figures}  {verdict}")
     return 1 if missed else 0
 
 

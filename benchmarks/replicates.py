@@ -2,8 +2,8 @@
 
     python benchmarks/replicates.py RUN_A RUN_B
 
-A cell is one case; its figure is the median over its replicates. Aims: >= 95 % of GPU bandwidth cells of at least
-16 MiB within 1 %, host and managed cells within 5 %.
+A cell is one case; its figure is the median over its replicates. Aims: >= 95 % of GPU bandwidth cells of
+at least 16 MiB within 1 %, host and managed cells within 5 %.
 """
 
 from __future__ import annotations
@@ -23,7 +23,7 @@ def figures(folder: str) -> tuple[dict[str, float], dict[str, Record]]:
     """Median bandwidth (bytes/s) by case, and one record of each case."""
     values: dict[str, list[float]] = defaultdict(list)
     records: dict[str, Record] = {}
-    for record in RunFolder.open(Path(folder)).records:
+    for record in RunFolder(Path(folder)).records:
         if record.status == "measured" and record.bandwidth_bytes_per_s:
             values[record.case_id].append(record.bandwidth_bytes_per_s)
             records[record.case_id] = record
@@ -62,10 +62,9 @@ def main() -> int:
         print(f"{name:8} {len(cells):4} cells, {100 * within:5.1f} % within {100 * bound:.0f} %, worst:")
         for case in sorted(cells, key=lambda c: -changes[c])[:5]:
             record = records[case]
-            print(
-                f"    {100 * changes[case]:6.2f} %  {record.interface} {record.access} {record.pattern} {record.path} "
-                f"{record.source} > {record.destination} {record.size_bytes} B {record.cache} {record.options or ''}"
-            )
+            what = f"{record.interface} {record.access} {record.pattern} {record.path}"
+            where = f"{record.source} > {record.destination} {record.size_bytes} B {record.cache}"
+            print(f"    {100 * changes[case]:6.2f} %  {what} {where} {record.options or ''}")
     return 0
 
 

@@ -18,8 +18,8 @@ ALLOWED_SKIPS = Path(__file__).with_name("allowed_skips.txt")
 #: Settings of whoever runs the tests must not change their outcome. Rich and Typer read the terminal ones,
 #: make hands its own down to tests that run make.
 LEAKS = re.compile(
-    r"BYTEWAYS_.*|NCCL_(?!NVLS_ENABLE).*|HSA_.*|CUDA_LAUNCH_BLOCKING|NO_COLOR|FORCE_COLOR|PY_COLORS|CLICOLOR.*|GITHUB_ACTIONS"
-    r"|COLUMNS|LINES|TERMINAL_WIDTH|MAKE.*|MFLAGS"
+    r"BYTEWAYS_.*|NCCL_(?!NVLS_ENABLE).*|HSA_.*|CUDA_LAUNCH_BLOCKING|NO_COLOR|FORCE_COLOR|PY_COLORS|CLICOLOR.*"
+    r"|GITHUB_ACTIONS|COLUMNS|LINES|TERMINAL_WIDTH|MAKE.*|MFLAGS"
 )
 #: Which GPUs a GPU test may use is the tester's to say; every other test is to see none of it.
 GPU_CHOICE = ("CUDA_VISIBLE_DEVICES", "CUDA_DEVICE_ORDER")

@@ -14,14 +14,13 @@ from typing import Annotated, Any
 import typer
 
 from byteways.errors import BytewaysError, ExitStatus
-from byteways.plan.case import PlannedCase
+from byteways.plan.planner import Plan
 from byteways.plan.suite import Suite, load
 from byteways.results.run_folder import LOG, RunFolder
 from byteways.run.conductor import Conductor, Interrupted
 from byteways.run.execution import Execution, Options, begin, check_new_folder, dry_plan, take_up
 from byteways.run.interruption import Interruption
 from byteways.settings import gpus_wanted
-from byteways.units import format_size
 
 FINDINGS_SHOWN = 3
 #: Any of these makes the exit status 1.
@@ -174,10 +173,13 @@ def _print_outcome(folder: RunFolder, counts: Counter[str], report: Path | None,
     typer.echo(f"report: {report}" if report else f"run: {folder.path}")
 
 
-def _print_plan(planned: Sequence[PlannedCase], as_json: bool) -> int:
-    """The plan on stdout, a line a case."""
+def _print_plan(plan: Plan, as_json: bool) -> int:
+    """The plan on stdout: a line a case, then what it amounts to."""
     from byteways.cli.progress import describe
+    from byteways.plan.describe import describe as sum_up
+    from byteways.plan.describe import text
 
+    planned = plan.cases
     if as_json:
         cases = [
             {
@@ -198,13 +200,7 @@ def _print_plan(planned: Sequence[PlannedCase], as_json: bool) -> int:
         where = f"{flow.source} > {flow.destination} by {flow.executor}"
         outcome = f"skipped: {entry.reason}" if entry.reason else f"{entry.budget_s:.2f} s"
         typer.echo(f"{describe(entry.case)}  {where}  {entry.case.cache}  {outcome}")
-    running = [entry for entry in planned if entry.reason is None]
-    seconds = sum(entry.budget_s for entry in running)
-    largest = max((entry.case.size_bytes for entry in running), default=0)
-    typer.echo(
-        f"{_cases(len(running))} to measure, up to {format_size(largest)}, {seconds:.0f} s of sampling; "
-        f"{len(planned) - len(running)} skipped"
-    )
+    typer.echo("\n" + text(sum_up(planned, plan.notes, plan.estimated_s)))
     return ExitStatus.GOOD
 
 

@@ -34,7 +34,7 @@ PATTERN_BYTES_PER_S = {"cpu": 3e9, "gpu": 1000e9}
 ALLOCATION_BYTES_PER_S = {
     "pageable": 0.3e9,
     "hugepage": 0.45e9,
-    "pinned": 1e9,
+    "pinned": 2e9,
     "registered": 0.3e9,
     "managed": 1e9,
     "device": 1000e9,
@@ -43,14 +43,14 @@ ALLOCATION_BYTES_PER_S = {
 STEP_S = {"own": 0.3e-6, "far": 1.2e-6}
 CHASE_STEPS = 1e5
 #: Hand-over to the worker, warm-up, finding the engine, the journal; by the kind of executor.
-FIXED_S = {"cpu": 0.01, "gpu": 0.02}
+FIXED_S = {"cpu": 0.01, "gpu": 0.015}
 #: Batches grow until they take this long (native/timing/lanes.cpp), by the kind of executor.
 LEAST_SAMPLE_S = {"cpu": 50e-6, "gpu": 2.5e-3}
 #: The common window of concurrent flows: at least so long, and so many operations (native/timing/window.cpp).
 LEAST_WINDOW_S = 4e-3
 LEAST_OPERATIONS = 4
 #: Samples until the interval is narrow enough (looks at 20 and 30 and a confirmation; CPUs are noisier).
-SAMPLES = {"cpu": 150, "gpu": 36}
+SAMPLES = {"cpu": 150, "gpu": 32}
 LEAST_SAMPLES = 3
 WARM_UP_OPERATIONS = 8
 #: Part of a case's budget below which every sample is verified (the native core's rule).

@@ -12,7 +12,7 @@ from typing import Any
 
 from byteways.errors import BytewaysError
 from byteways.plan.case import PlannedCase
-from byteways.plan.planner import plan
+from byteways.plan.planner import Plan, make_plan
 from byteways.plan.suite import Suite, parse
 from byteways.results import manifest as manifests
 from byteways.results.run_folder import JOURNAL, LOG, MANIFEST, read_manifest
@@ -149,7 +149,7 @@ def _no_folder(folder: Path, error: OSError) -> BytewaysError:
     )
 
 
-def dry_plan(suite: Suite, options: Options, command: Sequence[str] | None = None) -> list[PlannedCase]:
+def dry_plan(suite: Suite, options: Options, command: Sequence[str] | None = None) -> Plan:
     """The plan that a run would have. Raises BytewaysError when the machine cannot be probed."""
     probed = probe(command)
     return _plan(options.applied(suite), discover(probed.capabilities.agents), probed, options)
@@ -181,7 +181,7 @@ def begin(
         topology = discover(probed.capabilities.agents)
         tick()
         applied = options.applied(suite)
-        planned = _plan(applied, topology, probed, options)
+        planned = list(_plan(applied, topology, probed, options).cases)
         if not planned:
             raise BytewaysError(
                 "nothing to measure: no case matches", hint="byteways run --dry-run shows the plan"
@@ -262,7 +262,7 @@ def take_up(
         if changes := _changes(manifest, topology, probed):
             raise _changed(folder, changes)
         own = options.applied(parse(manifest["suite"]["text"], file=f"{folder / MANIFEST} (suite)"))
-        planned = _plan(own, topology, probed, options)
+        planned = list(_plan(own, topology, probed, options).cases)
         done = {(record.case_id, record.replicate) for record in recorded.records}
         unknown = done - {case.key for case in planned}
         if len(planned) != manifest["planned"] or unknown:
@@ -295,8 +295,8 @@ def take_up(
     )
 
 
-def _plan(suite: Suite, topology: Topology, probed: Probe, options: Options) -> list[PlannedCase]:
-    return plan(
+def _plan(suite: Suite, topology: Topology, probed: Probe, options: Options) -> Plan:
+    return make_plan(
         suite,
         topology,
         probed.capabilities,
