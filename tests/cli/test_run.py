@@ -96,7 +96,7 @@ def test_dry_run_writes_nothing(suite: Path, tmp_path: Path) -> None:
     """Would catch a plan that is not what runs, and a dry run that measures or leaves a folder."""
     done = run(tmp_path, str(suite), "--dry-run", "--size", "64KiB")
     assert done.returncode == 0, done.stderr
-    assert "2 cases to measure in 2 rounds, 0 skipped" in done.stdout
+    assert "1 case to measure in 2 rounds, 0 skipped" in done.stdout
     assert "chase cpu0>cpu0 64 KiB  cpu0:pageable > cpu0:pageable by cpu0  warm  0.05 s" in done.stdout
     as_json = json.loads(run(tmp_path, str(suite), "--dry-run", "--json").stdout)
     assert [entry["replicate"] for entry in as_json] == [0, 0, 1, 1]

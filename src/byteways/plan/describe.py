@@ -86,7 +86,8 @@ def text(summary: PlanSummary) -> str:
     ]
     lines = columns([heads, *rows], right=(4, 5))
     rounds = f" in {summary.rounds} rounds" if summary.rounds > 1 else ""
-    lines += ["", f"{summary.to_measure} cases to measure{rounds}, {summary.skipped} skipped"]
+    cases = "1 case" if summary.to_measure == 1 else f"{summary.to_measure} cases"
+    lines += ["", f"{cases} to measure{rounds}, {summary.skipped} skipped"]
     if summary.estimated_s is not None:
         lines.append(f"about {summary.estimated_s:.0f} s (an estimate to plan by, from assumed rates)")
     if summary.reasons:
