@@ -16,6 +16,7 @@ class Copy final : public CopyingMover {
   std::uint64_t queue_entries(std::uint64_t count) const override { return count; }
 
   void enqueue(Stream& stream, std::uint64_t first_operation, std::uint64_t count) override {
+    moves(first_operation, count);
     for (std::uint64_t k = first_operation; k < first_operation + count; ++k)
       executor().runtime->copy(destination_slot(k), source_slot(k), flow_.size_bytes, stream);
   }

@@ -54,6 +54,7 @@ class KernelCopy final : public CopyingMover {
   std::uint64_t queue_entries(std::uint64_t count) const override { return interface_.host ? 1 : count; }
 
   void enqueue(Stream& stream, std::uint64_t first_operation, std::uint64_t count) override {
+    moves(first_operation, count);
     CopyArguments arguments = arguments_;
     arguments.operations = interface_.host ? count : 1;
     const std::uint64_t launches = interface_.host ? 1 : count;

@@ -50,9 +50,26 @@ bool CopyingMover::changes_residency() const {
          flow_.destination->allocation().memory() == Memory::managed;
 }
 
-void CopyingMover::restore() {
+void CopyingMover::moves(std::uint64_t first_operation, std::uint64_t count) {
+  if (moved_count_ == 0) moved_first_ = first_operation;
+  moved_count_ = first_operation + count - moved_first_;
+}
+
+void CopyingMover::restore_slots(std::uint64_t first_slot, std::uint64_t count) {
+  if (count == 0) return;
+  const std::uint64_t first = first_slot * slots_.stride_bytes;
+  const std::uint64_t end = first + (count - 1) * slots_.stride_bytes + flow_.size_bytes;
   for (Buffer* buffer : {flow_.source, flow_.destination})
-    if (buffer->allocation().memory() == Memory::managed) session_->make_resident(*buffer);
+    if (buffer->allocation().memory() == Memory::managed) session_->make_resident(*buffer, first, end);
+}
+
+void CopyingMover::restore() {
+  const std::uint64_t first = moved_first_ % slots_.count;
+  const std::uint64_t moved = std::min(moved_count_, slots_.count);
+  const std::uint64_t before_wrap = std::min(moved, slots_.count - first);
+  restore_slots(first, before_wrap);
+  restore_slots(0, moved - before_wrap);
+  moved_count_ = 0;
 }
 
 void CopyingMover::prepare(std::uint64_t key) {

@@ -98,6 +98,8 @@ class CopyingMover : public Mover {
 
  protected:
   CopyingMover(Session& session, const Flow& flow);
+  // Every enqueue() says which operations it enqueues, so that restore() brings back what they moved.
+  void moves(std::uint64_t first_operation, std::uint64_t count);
   std::byte* source_slot(std::uint64_t operation) const;
   std::byte* destination_slot(std::uint64_t operation) const;
 
@@ -108,7 +110,9 @@ class CopyingMover : public Mover {
  private:
   bool contiguous() const { return slots_.stride_bytes == flow_.size_bytes; }
   void check_range(std::uint64_t first_slot, std::uint64_t count, Verification& verification);
+  void restore_slots(std::uint64_t first_slot, std::uint64_t count);
   std::uint64_t key_ = 0;
+  std::uint64_t moved_first_ = 0, moved_count_ = 0;  // operations since the last restore()
 };
 
 // One factory per interface family; make_mover() picks.

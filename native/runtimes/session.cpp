@@ -104,11 +104,15 @@ std::unique_ptr<Buffer> Session::allocate(Agent& agent, Memory memory, std::uint
   return buffer;
 }
 
-void Session::make_resident(Buffer& buffer) {
+void Session::make_resident(Buffer& buffer, std::uint64_t first, std::uint64_t end) {
   const Agent& agent = buffer.agent();
   constexpr int kHost = -1;
   Runtime* runtime = runtime_for(agent, buffer.allocation().memory());
-  runtime->make_resident(buffer.data(), buffer.bytes(), agent.is_host() ? kHost : agent.device);
+  constexpr std::uint64_t kMigrationBytes = 2 << 20;  // drivers migrate up to so much around a faulting page
+  const std::uint64_t from = first / kMigrationBytes * kMigrationBytes;
+  const std::uint64_t to =
+      std::min(buffer.bytes(), (end + kMigrationBytes - 1) / kMigrationBytes * kMigrationBytes);
+  runtime->make_resident(buffer.data() + from, to - from, agent.is_host() ? kHost : agent.device);
 }
 
 Availability Session::prove_peer(Agent& executor, Agent& owner) {

@@ -66,8 +66,9 @@ class Session {
   Availability offers(const Agent& agent, Memory memory) const;
   // Allocates, then writes every page once from `first_touch`.
   std::unique_ptr<Buffer> allocate(Agent& agent, Memory memory, std::uint64_t bytes, Agent& first_touch);
-  // Brings managed pages to the buffer's agent, and waits until they are there.
-  void make_resident(Buffer& buffer);
+  // Brings the managed pages of bytes [first, end) to the buffer's agent, with what the driver may have moved
+  // along with them, and waits until they are there.
+  void make_resident(Buffer& buffer, std::uint64_t first, std::uint64_t end);
   // Enables peer access and proves it: `executor` writes a pattern into `owner`'s memory, the owner checks
   // it.
   Availability prove_peer(Agent& executor, Agent& owner);

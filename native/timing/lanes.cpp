@@ -95,7 +95,9 @@ void SingleSampler::choose_batch() {
     return;
   }
   double wanted = kTicksPerSample * lane_->runtime().timer_resolution_ns(lane_->agent().device);
-  if (!slope_ && !lane_->blocking && !lane_->agent().is_host())
+  // Migration by faults varies from page to page and has to be averaged over, slope or not.
+  const bool steady_cost = slope_ && !lane_->mover->changes_residency();
+  if (!steady_cost && !lane_->blocking && !lane_->agent().is_host())
     wanted = std::max(wanted, kLeastDeviceBatchNs);
   batch_ = chase ? kLeastChaseSteps : 1;
   // What the resolution is held against: with a slope only the difference of the two batches carries the
