@@ -14,7 +14,7 @@ namespace {
 
 constexpr std::uint64_t kMostMarks = 16;
 constexpr std::uint64_t kLeastOperations = 4;
-constexpr double kLeastWindowNs = 4e6;  // alignment of the clocks (about 10 µs) is then 0.5 % at the edges
+constexpr double kLeastWindowNs = 2e6;  // alignment of the clocks (about 3 µs) is then 0.3 % at the edges
 constexpr double kAlignmentsPerWindow = 200;
 constexpr int kAnchorTries = 3;
 constexpr int kWarmUpRuns = 2;

@@ -47,7 +47,7 @@ FIXED_S = {"cpu": 0.01, "gpu": 0.015}
 #: Batches grow until they take this long (native/timing/lanes.cpp), by the kind of executor.
 LEAST_SAMPLE_S = {"cpu": 50e-6, "gpu": 2.5e-3}
 #: The common window of concurrent flows: at least so long, and so many operations (native/timing/window.cpp).
-LEAST_WINDOW_S = 4e-3
+LEAST_WINDOW_S = 2e-3
 LEAST_OPERATIONS = 4
 #: Samples until the interval is narrow enough (looks at 20 and 30 and a confirmation; CPUs are noisier).
 SAMPLES = {"cpu": 150, "gpu": 32}
