@@ -38,16 +38,26 @@ double Trace::progress(double t) const {
   return from_count;
 }
 
+void Trace::find_start(double operation_ns) {
+  start = released;
+  if (marks.size() < 2) return;
+  const auto first = static_cast<double>(operations[0]);
+  const double pace = (marks[1] - marks[0]) / static_cast<double>(operations[1] - operations[0]);
+  start = std::max(released, marks[0] - first * std::max(operation_ns, pace));
+}
+
 WindowSample evaluate(const std::vector<Trace>& traces, const std::vector<std::uint64_t>& bytes) {
   WindowSample sample;
   double first = traces[0].released, opens = traces[0].start, closes = traces[0].end(), last = closes;
   double shortest = traces[0].end() - traces[0].start;
+  bool paced = true;  // with one mark a lane cannot tell waiting from being slow
   for (const Trace& trace : traces) {
     first = std::min(first, trace.released);
     opens = std::max(opens, trace.start);
     closes = std::min(closes, trace.end());
     last = std::max(last, trace.end());
     shortest = std::min(shortest, trace.end() - trace.start);
+    paced = paced && trace.marks.size() > 1;
   }
   sample.window_ns = closes - opens;
   sample.whole_ns = last - first;
@@ -59,7 +69,7 @@ WindowSample evaluate(const std::vector<Trace>& traces, const std::vector<std::u
     sample.whole_rates.push_back(total / sample.whole_ns * 1e9);
     sample.own_rates.push_back(total / (trace.end() - trace.start) * 1e9);
     sample.skews.push_back(trace.released - first);
-    sample.rates.push_back(sample.overlap < kSerialisedBelow
+    sample.rates.push_back(sample.overlap < kSerialisedBelow || !paced
                                ? sample.whole_rates.back()
                                : size * (trace.progress(closes) - trace.progress(opens)) / sample.window_ns *
                                      1e9);
@@ -84,7 +94,8 @@ std::uint64_t WindowSampler::most_operations(const Lane& lane) const {
   std::uint64_t sharing = 0;  // lanes of one stream share its depth
   for (const Lane& other : *lanes_) sharing += other.stream == lane.stream;
   const std::uint64_t depth = lane.runtime().queue_depth(lane.agent().device) / sharing;
-  return std::max(kLeastOperations, depth - kMostMarks - 3);
+  constexpr std::uint64_t kTaken = kMostMarks + 3;  // marks, the gate, the begin event and one to spare
+  return depth > kTaken ? std::max(kLeastOperations, depth - kTaken) : kLeastOperations;
 }
 
 double WindowSampler::window_wanted() const {
@@ -154,10 +165,15 @@ std::vector<std::vector<double>> WindowSampler::run_threads() {
   std::vector<std::thread> threads;
   for (std::size_t k = 0; k < lanes_->size(); ++k) {
     threads.emplace_back([&, k] {
-      Agent& agent = (*lanes_)[k].agent();
-      agent.runtime->bind_thread_near(agent.device);
+      const Agent& agent = (*lanes_)[k].agent();
+      try {
+        agent.runtime->bind_thread_near(agent.device);
+      } catch (...) {
+        failures[k] = std::current_exception();
+      }
       waiting.fetch_sub(1);
       while (waiting.load() != 0) std::this_thread::yield();
+      if (failures[k]) return;
       try {
         enqueue_lane(k, host_marks[k]);
       } catch (...) {
@@ -196,9 +212,7 @@ std::vector<Trace> WindowSampler::run() {
       traces[k].marks.push_back(lane.blocking ? host_marks[k][mark + 1] : when(*lane.marks[mark]));
       traces[k].operations.push_back(counts_[k] * (mark + 1) / marks);
     }
-    // A queue that waits for another's operations is not running, though it has been released.
-    const double first_marked = static_cast<double>(traces[k].operations[0]) * lane.operation_ns;
-    traces[k].start = std::max(traces[k].released, traces[k].marks[0] - first_marked);
+    traces[k].find_start(lane.operation_ns);
   }
   return traces;
 }
@@ -206,7 +220,8 @@ std::vector<Trace> WindowSampler::run() {
 void WindowSampler::balance(double window_ns, const std::vector<double>& operations_per_ns) {
   for (std::size_t k = 0; k < lanes_->size(); ++k) {
     const double stretch = options_->interference && k > 0 ? kDisturberStretch : 1;
-    const double wanted = std::ceil(stretch * window_ns * operations_per_ns[k]);
+    const double wanted = options_->batch != 0 ? static_cast<double>(options_->batch)
+                                               : std::ceil(stretch * window_ns * operations_per_ns[k]);
     const std::uint64_t most = most_operations((*lanes_)[k]);
     counts_[k] =
         std::min(most, std::max(kLeastOperations, static_cast<std::uint64_t>(std::max(wanted, 1.0))));
@@ -251,6 +266,7 @@ std::uint64_t WindowSampler::operations(const Lane& lane) const {
 }
 
 bool WindowSampler::double_batch() {
+  if (options_->batch != 0) return false;
   std::vector<std::uint64_t> doubled;
   for (std::size_t k = 0; k < counts_.size(); ++k) {
     if (2 * counts_[k] > most_operations((*lanes_)[k])) return false;

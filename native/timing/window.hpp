@@ -12,14 +12,17 @@ namespace byteways {
 
 // What one lane did in one run, in ns on the common timeline.
 struct Trace {
-  double released = 0;  // when the gate let it go
-  double start =
-      0;  // when its first operation began: no earlier than its first mark less what it takes alone
+  double released = 0;        // when the gate let it go
+  double start = 0;           // when its first operation began: find_start()
   std::vector<double> marks;  // when operations[k] operations were done
   std::vector<std::uint64_t> operations;
   double end() const { return marks.back(); }
   // Operations done by time t, linear between marks.
   double progress(double t) const;
+  // A queue that waits for another's operations is not running, though it has been released: it began before
+  // its first mark by what it takes to get there, alone (`operation_ns` each) or, when that is longer, at the
+  // pace of its next operations.
+  void find_start(double operation_ns);
 };
 
 struct WindowSample {
