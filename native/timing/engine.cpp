@@ -91,6 +91,7 @@ EngineFinding probe(Session& session, Lane& lane, const Flow& flow) {
 
 EngineFinding observe_engine(Session& session, Lane& lane, const Flow& flow) {
   if (!lane.mover->engine().empty()) return {lane.mover->engine(), lane.mover->engine_evidence()};
+  if (!lane.unobservable.empty()) return {"unknown", "not observed: " + lane.unobservable};
   if (lane.blocking)
     return {
         "staged",

@@ -24,7 +24,10 @@ struct Gate::State {
     while (!ending) {
       if (!shut) {
         changed.wait(lock, [&] { return shut || ending; });
-      } else if (changed.wait_until(lock, deadline, [&] { return !shut || ending; }) == false) {
+      } else if (std::chrono::steady_clock::now() < deadline) {
+        const auto until = deadline;  // the next shut() moves it, perhaps before this thread is awake
+        changed.wait_until(lock, until);
+      } else {
         opened_by_watchdog = true;
         shut = false;
         release();
@@ -61,6 +64,11 @@ void Gate::shut(Nanoseconds timeout) {
 void Gate::hold(Agent& agent, Stream& stream) {
   const GateArguments arguments{state_->word, state_->target};
   agent.runtime->launch(agent.device, "gate", {1, 1, 0}, &arguments, sizeof arguments, stream);
+}
+
+bool Gate::is_shut() const {
+  std::lock_guard lock(state_->mutex);
+  return state_->shut;
 }
 
 bool Gate::open() {

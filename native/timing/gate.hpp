@@ -25,6 +25,8 @@ class Gate {
   void shut(Nanoseconds timeout);
   // Enqueues the wait on a stream. Call between shut() and open().
   void hold(Agent& agent, Stream& stream);
+  // False once it was opened, by the watchdog too.
+  bool is_shut() const;
   // Opens it. Returns false when the watchdog had to do it first.
   bool open();
 

@@ -25,21 +25,27 @@ constexpr double kUnseenGrowth = 16;  // never grow a batch further than this on
 
 void learn_lane(Session& session, Lane& lane, Gate* gate, const MeasureOptions& options) {
   const auto run_one = [&] {
-    lane.mover->restore();
     lane.runtime().record(*lane.begin, *lane.stream);
     lane.mover->enqueue(*lane.stream, lane.take(1), 1);
     lane.runtime().record(*lane.end, *lane.stream);
   };
+  lane.unobservable = "without the gate nothing is known about calls that block";
+  lane.mover->restore();
   run_one();  // loads kernels, makes first connections; nothing is held yet
   lane.runtime().synchronize(*lane.stream);
   if (gate != nullptr) {
     const double timeout = std::min(kLearnTimeoutNs, options.gate_timeout_s * 1e9);
+    lane.mover
+        ->restore();  // before the gate is shut: moving gigabytes back would look like a call that blocks
     gate->shut(static_cast<Nanoseconds>(timeout));
     gate->hold(lane.agent(), *lane.stream);
+    const bool launches_return = gate->is_shut();
     run_one();
     lane.blocking = !gate->open();
+    lane.unobservable = launches_return ? "" : "kernel launches do not return before they end here";
     lane.runtime().synchronize(*lane.stream);
   }
+  lane.mover->restore();
   const Nanoseconds before = session.clock().now();
   run_one();
   lane.runtime().synchronize(*lane.stream);
@@ -80,9 +86,10 @@ std::uint64_t SingleSampler::most_operations() const {
   if (lane_->mover->changes_residency())
     return std::max<std::uint64_t>(1, lane_->mover->rotation() / (slope_ ? 2 : 1));
   if (lane_->mover->queue_entries(2) == lane_->mover->queue_entries(1)) return UINT64_MAX / 4;
-  const std::uint64_t depth = lane_->runtime().queue_depth(lane_->agent().device);
-  return std::max<std::uint64_t>(1,
-                                 (depth - 3) / (slope_ ? 2 : 1));  // the gate and two events take places too
+  constexpr std::uint64_t kTaken = 3;  // the gate and two events take places too
+  const std::uint64_t depth =
+      std::max<std::uint64_t>(kTaken + 1, lane_->runtime().queue_depth(lane_->agent().device));
+  return std::max<std::uint64_t>(1, (depth - kTaken) / (slope_ ? 2 : 1));
 }
 
 void SingleSampler::choose_batch() {

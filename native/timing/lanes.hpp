@@ -3,6 +3,7 @@
 #pragma once
 #include <cstdint>
 #include <memory>
+#include <string>
 #include <vector>
 
 #include "movers/mover.hpp"
@@ -16,6 +17,7 @@ struct Lane {
   std::unique_ptr<Event> begin, end;
   std::vector<std::unique_ptr<Event>> marks;
   bool blocking = false;             // its enqueue does not return while the queue is held
+  std::string unobservable;          // why its engine must not be looked for; empty when it may be
   std::uint64_t next_operation = 0;  // operations are numbered on, so that cold buffers rotate
   double operation_ns = 0;           // alone, back to back
 
