@@ -10,7 +10,7 @@ namespace {
 
 constexpr std::uint64_t kWord = sizeof(std::uint64_t);
 constexpr std::uint64_t kSlotAlignment = 256;      // GPU memory transactions start aligned
-constexpr std::uint64_t kSpoilStrideWords = 8192;  // one word in 64 KiB: cheap, yet no page-sized hole hides
+constexpr std::uint64_t kSpoilStrideWords = 8192;  // one word in 64 KiB: cheap; whole words are warm-up's
 
 std::uint64_t round_up(std::uint64_t value, std::uint64_t multiple) {
   return (value + multiple - 1) / multiple * multiple;

@@ -16,13 +16,13 @@ struct Flow {
   Agent* executor = nullptr;
   std::string interface;  // "copy", "kernel", "kernel-bulk", "memcpy", "memcpy-stream", "memcpy-mt", "chase"
   std::uint64_t size_bytes = 0;
-  bool source_cold = true;  // rotate over the whole buffer; false: stay on the first size_bytes
-  bool destination_cold = true;
-  unsigned blocks = 0;       // 0: the default for this device
-  unsigned threads = 0;      // per block; 0: default. memcpy-mt: blocks is the number of threads
-  unsigned chunk_bytes = 0;  // kernel-bulk
-  unsigned stages = 0;       // kernel-bulk
-  int stream = -1;           // flows of one device with equal numbers >= 0 share a stream
+  bool source_cold = true;       // either: both buffers are gone through from slot to slot, so that data
+  bool destination_cold = true;  // and slot agree; neither: both stay on their first size_bytes
+  unsigned blocks = 0;           // 0: the default for this device
+  unsigned threads = 0;          // per block; 0: default. memcpy-mt: blocks is the number of threads
+  unsigned chunk_bytes = 0;      // kernel-bulk
+  unsigned stages = 0;           // kernel-bulk
+  int stream = -1;               // flows of one device with equal numbers >= 0 share a stream
 };
 
 struct Verification {

@@ -12,9 +12,10 @@ namespace byteways {
 namespace {
 
 constexpr std::uint64_t kLeastSamples = 3;
-constexpr double kVerificationShare = 0.4;  // of the budget that checking every sample may cost
-constexpr double kExpectedSamples = 45;     // looks at 20 and 30, one confirmation
-constexpr double kCorrelatedAbove = 0.6;    // one doubling of the batch is tried beyond it
+constexpr std::uint64_t kLeastForInterval = 6;  // the range of 5 holds the median in 93.75 % of cases only
+constexpr double kVerificationShare = 0.4;      // of the budget that checking every sample may cost
+constexpr double kExpectedSamples = 45;         // looks at 20 and 30, one confirmation
+constexpr double kCorrelatedAbove = 0.6;        // one doubling of the batch is tried beyond it
 
 // Which operations of a lane ran since its data was prepared.
 struct Span {
@@ -27,6 +28,9 @@ class CaseRun {
       : session_(session), flows_(flows), options_(options) {
     if (flows.empty()) throw Error("measure", "flows", "a case needs at least one flow");
     for (const Flow& flow : flows) add_lane(flow);
+    for (const Lane& lane : lanes_)
+      if (flows.size() > 1 && lane.mover->bytes_per_operation() == 0)
+        throw Unsupported("chase", "pattern", "a chase is measured alone: its steps move no bytes");
     if (options.gate) {
       Agent* owner = &lanes_.front().agent();
       for (const Lane& lane : lanes_)
@@ -81,6 +85,7 @@ class CaseRun {
   // New data everywhere; rotation starts at slot 0, which filling has long driven out of the caches.
   void prepare() {
     ++preparations_;
+    untouched_ = true;
     for (std::size_t k = 0; k < lanes_.size(); ++k) {
       Lane& lane = lanes_[k];
       lane.mover->prepare((options_.key << 20) + (preparations_ << 8) + k);
@@ -160,11 +165,12 @@ class CaseRun {
     const bool chase = lanes_.front().mover->bytes_per_operation() == 0;
     const bool every = measurement_.verified_every_sample;
     while (measurement_.verified && samples.size() < options_.max_samples) {
-      if (every && !chase && !samples.empty()) {
-        prepare();
-      } else if (!every) {
+      if (every && !chase) {
+        if (!untouched_) prepare();
+      } else {
         for (Lane& lane : lanes_) lane.mover->spoil(lane.next_operation, sampler_->operations(lane));
       }
+      untouched_ = false;
       warm_caches();
       samples.push_back(sampler_->sample());
       if (every) measurement_.verified = verify();
@@ -232,6 +238,9 @@ class CaseRun {
     if (half_width > options_.precision) m.warnings.push_back({"noisy", half_width, options_.precision, "1"});
     for (const SeriesWarning& warning : series_warnings(m.samples_ns))
       m.warnings.push_back({warning.id, warning.observed, warning.required, "1"});
+    if (m.samples_ns.size() < kLeastForInterval)
+      m.warnings.push_back({"few-samples", static_cast<double>(m.samples_ns.size()),
+                            static_cast<double>(kLeastForInterval), "samples"});
     if (options_.gate && !m.gated) m.warnings.push_back({"ungated", 0, 1, "1"});
   }
 
@@ -245,6 +254,7 @@ class CaseRun {
   std::unique_ptr<Sampler> sampler_;
   WindowSampler* window_ = nullptr;  // the sampler, when flows are concurrent
   std::uint64_t preparations_ = 0;
+  bool untouched_ = false;  // no operation ran on the data since prepare()
   bool warm_up_good_ = true;
   Nanoseconds halfway_ = 0;
   Measurement measurement_;

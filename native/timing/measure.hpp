@@ -19,7 +19,7 @@ struct MeasureOptions {
   bool interference = false;  // only the first flow is measured, the others disturb
   bool gate = true;
   double gate_timeout_s = 0.25;  // watchdog
-  std::uint64_t batch = 0;       // 0: grow to 500 ticks of the timer
+  std::uint64_t batch = 0;       // 0: grow to 500 ticks of the timer; concurrent flows run at least 4
   bool cap_depth = true;         // false only in tests of the watchdog
   std::uint64_t key = 1;         // of the data patterns
 };

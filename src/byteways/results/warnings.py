@@ -11,7 +11,9 @@ from byteways.results.record import Warning
 ADVICE = {
     "noisy": "The interval of the median is wider than wanted: "
     "give it more time (--budget) or quieten the machine.",
-    "drift": "The first and the second half of the samples differ: "
+    "few-samples": "The time was spent before there were samples enough for an interval of 95 %; "
+    "what is given is their range: give it more time (--budget).",
+    "drift": "The first and the last third of the samples differ: "
     "look for clocks settling or other work on the machine.",
     "bimodal": "The samples fall into two groups, so the median stands for neither: look at samples_ns.",
     "correlated": "Neighbouring samples depend on each other, so the interval covers less than 95 %: "
