@@ -145,16 +145,16 @@ Availability Session::prove_peer(Agent& executor, Agent& owner) {
 }
 
 Session::Service& Session::service(Agent& agent) {
-  Service& service = services_[&agent];
-  if (service.stream == nullptr) {
-    service.stream = agent.runtime->create_stream(agent.device);
-    service.own = agent.runtime->allocate(agent.is_host() ? Memory::pageable : Memory::device, agent.device,
-                                          kScratchBytes, -1);
-    service.shared = agent.runtime->allocate(agent.is_host() ? Memory::pageable : Memory::pinned,
-                                             agent.device, kScratchBytes, -1);
-    std::fill_n(service.shared->data(), kScratchBytes, std::byte{0});
-  }
-  return service;
+  const auto known = services_.find(&agent);
+  if (known != services_.end()) return known->second;
+  Service service;  // kept when all of it could be had: what is missing now may be there for the next case
+  service.stream = agent.runtime->create_stream(agent.device);
+  service.own = agent.runtime->allocate(agent.is_host() ? Memory::pageable : Memory::device, agent.device,
+                                        kScratchBytes, -1);
+  service.shared = agent.runtime->allocate(agent.is_host() ? Memory::pageable : Memory::pinned, agent.device,
+                                           kScratchBytes, -1);
+  std::fill_n(service.shared->data(), kScratchBytes, std::byte{0});
+  return services_.emplace(&agent, std::move(service)).first->second;
 }
 
 Stream& Session::service_stream(Agent& agent) { return *service(agent).stream; }
