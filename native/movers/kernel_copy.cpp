@@ -18,6 +18,9 @@ constexpr unsigned kBulkChunkBytes = 16384;
 constexpr unsigned kBulkStages = 13;  // of 16 KiB: what the shared memory of an H200's multiprocessor holds
 constexpr unsigned kBulkThreads = 32;
 constexpr unsigned kBulkBarrierBytes = 256;  // head of the dynamic shared memory
+constexpr unsigned kBulkMostStages = 32;     // barriers of 8 bytes in that head
+constexpr unsigned kBulkGrainBytes = 16;     // of one bulk instruction
+constexpr unsigned kMostTeam = 4096;         // threads of one memcpy-mt: beyond any machine's cores
 
 struct Interface {
   const char* name;
@@ -78,20 +81,15 @@ class KernelCopy final : public CopyingMover {
     const auto processors = static_cast<unsigned>(std::max(1, executor().info.multiprocessors));
     if (interface_.host) {
       if (name != "memcpy-mt") return {1, 1, 0};
+      if (flow.blocks > kMostTeam)
+        throw Unsupported(
+            "memcpy-mt", "threads",
+            std::to_string(flow.blocks) + " threads are more than the most, " + std::to_string(kMostTeam),
+            executor().name());
       return {flow.blocks ? flow.blocks : processors, 1, 0};
     }
-    if (name == "kernel-bulk") {
-      const unsigned shared = kBulkBarrierBytes + arguments_.chunk_bytes * arguments_.stages;
-      const KernelInfo info = executor().runtime->kernel_info(executor().device, interface_.kernel);
-      if (shared > info.max_shared_bytes)
-        throw Unsupported("kernel-bulk", "shared memory",
-                          std::to_string(arguments_.stages) + " stages of " +
-                              std::to_string(arguments_.chunk_bytes) + " bytes need " +
-                              std::to_string(shared) + " bytes a block, the device has " +
-                              std::to_string(info.max_shared_bytes),
-                          executor().name());
-      return {flow.blocks ? flow.blocks : kBulkBlocks, kBulkThreads, shared};
-    }
+    if (name == "kernel-bulk")
+      return {flow.blocks ? flow.blocks : kBulkBlocks, kBulkThreads, bulk_shared_bytes()};
     const KernelInfo info = executor().runtime->kernel_info(executor().device, interface_.kernel);
     const unsigned threads = std::min(flow.threads ? flow.threads : kThreads, info.max_threads);
     const std::uint64_t per_block = std::uint64_t{threads} * kBytesInFlightPerThread;
@@ -99,6 +97,28 @@ class KernelCopy final : public CopyingMover {
     const auto blocks = static_cast<unsigned>(
         std::min<std::uint64_t>(useful, std::uint64_t{processors} * kBlocksPerMultiprocessor));
     return {flow.blocks ? flow.blocks : blocks, threads, 0};
+  }
+
+  unsigned bulk_shared_bytes() const {
+    const std::uint64_t chunk = arguments_.chunk_bytes, stages = arguments_.stages;
+    if (chunk % kBulkGrainBytes != 0)
+      throw Unsupported("kernel-bulk", "chunk_bytes",
+                        std::to_string(chunk) + " is not a multiple of " + std::to_string(kBulkGrainBytes),
+                        executor().name());
+    if (stages > kBulkMostStages)
+      throw Unsupported(
+          "kernel-bulk", "stages",
+          std::to_string(stages) + " are more than the most, " + std::to_string(kBulkMostStages),
+          executor().name());
+    const std::uint64_t shared = kBulkBarrierBytes + chunk * stages;
+    const KernelInfo info = executor().runtime->kernel_info(executor().device, interface_.kernel);
+    if (shared > info.max_shared_bytes)
+      throw Unsupported("kernel-bulk", "shared memory",
+                        std::to_string(stages) + " stages of " + std::to_string(chunk) + " bytes need " +
+                            std::to_string(shared) + " bytes a block, the device has " +
+                            std::to_string(info.max_shared_bytes),
+                        executor().name());
+    return static_cast<unsigned>(shared);
   }
 
   Interface interface_;
