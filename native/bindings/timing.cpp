@@ -2,10 +2,12 @@
 #include <nanobind/nanobind.h>
 #include <nanobind/stl/pair.h>
 #include <nanobind/stl/string.h>
+#include <nanobind/stl/tuple.h>
 #include <nanobind/stl/vector.h>
 
 #include "bindings/bindings.hpp"
 #include "timing/measure.hpp"
+#include "timing/window.hpp"
 
 namespace nb = nanobind;
 using namespace nb::literals;
@@ -22,6 +24,28 @@ std::uint64_t stop(const std::vector<double>& series, double precision, std::uin
     if (rule.enough(samples)) return samples.size();
   }
   return 0;
+}
+
+std::vector<Warning> warnings_of(const std::vector<double>& samples) {
+  std::vector<Warning> warnings;
+  for (const SeriesWarning& found : series_warnings(samples))
+    warnings.push_back({found.id, found.observed, found.required, "1"});
+  return warnings;
+}
+
+using RecordedLane = std::tuple<double, std::vector<double>, std::vector<std::uint64_t>, double>;
+
+// Rates in operations per ns and overlap of lanes that ran together.
+std::pair<std::vector<double>, double> window(const std::vector<RecordedLane>& lanes) {
+  std::vector<Trace> traces;
+  for (const auto& [released, marks, operations, operation_ns] : lanes) {
+    traces.push_back({released, 0, marks, operations});
+    traces.back().find_start(operation_ns);
+  }
+  constexpr std::uint64_t kPerSecond = 1'000'000'000;
+  WindowSample sample = evaluate(traces, std::vector<std::uint64_t>(traces.size(), 1));
+  for (double& rate : sample.rates) rate /= kPerSecond;
+  return {sample.rates, sample.overlap};
 }
 
 void bind_options(nb::module_& m) {
@@ -119,6 +143,8 @@ void bind_timing(nb::module_& m) {
   bind_flow(m);
   bind_results(m);
   m.def("summarize", &summarize, "samples"_a);
+  m.def("series_warnings", &warnings_of, "samples"_a);
+  m.def("window", &window, "lanes"_a);
   m.def("stop", &stop, "series"_a, "precision"_a, "first_look"_a = 20);
 }
 

@@ -58,6 +58,43 @@ std::vector<double> order_confidences(std::size_t n) {
   return confidence;
 }
 
+struct Modes {
+  double separation = 0;  // Ashman's D
+  double distance = 0;    // of the means
+};
+
+// Two modes: the split of the sorted values with the least variance within both parts (Otsu).
+Modes best_split(const std::vector<double>& values) {
+  const std::size_t n = values.size();
+  const double origin = median_of_sorted(values);  // sums of differences from it lose no digits
+  std::vector<double> sums{0}, squares{0};
+  for (double value : values) {
+    sums.push_back(sums.back() + (value - origin));
+    squares.push_back(squares.back() + (value - origin) * (value - origin));
+  }
+  const auto mean = [&](std::size_t begin, std::size_t end) {
+    return (sums[end] - sums[begin]) / static_cast<double>(end - begin);
+  };
+  const auto variance = [&](std::size_t begin, std::size_t end) {
+    const double about_mean = squares[end] - squares[begin] - mean(begin, end) * (sums[end] - sums[begin]);
+    return std::max(0.0, about_mean) / static_cast<double>(end - begin - 1);
+  };
+  const auto smallest =
+      std::max<std::size_t>(2, static_cast<std::size_t>(kSmallestModeShare * static_cast<double>(n)));
+  double least = -1;
+  Modes modes;
+  for (std::size_t split = smallest; split + smallest <= n; ++split) {
+    const double low = variance(0, split), high = variance(split, n);
+    const double within = low * static_cast<double>(split) + high * static_cast<double>(n - split);
+    if (least >= 0 && within >= least) continue;
+    least = within;
+    modes.distance = mean(split, n) - mean(0, split);
+    const double spread = std::sqrt(0.5 * (low + high));
+    modes.separation = spread > 0 ? modes.distance / spread : 2 * kSeparationAbove;
+  }
+  return modes;
+}
+
 double relative_half_width(const Interval& interval, double middle) {
   return middle == 0 ? 0 : 0.5 * (interval.high - interval.low) / std::abs(middle);
 }
@@ -147,25 +184,9 @@ std::vector<SeriesWarning> series_warnings(const std::vector<double>& samples) {
   const bool apart = end.ci95.low > begin.ci95.high || end.ci95.high < begin.ci95.low;
   if (apart && std::abs(change) > kDriftAbove) warnings.push_back({"drift", change, kDriftAbove});
 
-  // Two modes: the split of the sorted samples with the least variance within both parts (Otsu), then
-  // Ashman's D.
-  const std::vector<double> values = sorted(samples);
-  const auto smallest =
-      std::max<std::size_t>(2, static_cast<std::size_t>(kSmallestModeShare * static_cast<double>(n)));
-  double least = -1, separation = 0, distance = 0;
-  for (std::size_t split = smallest; split + smallest <= n; ++split) {
-    const Summary low = summarize({values.begin(), values.begin() + static_cast<std::ptrdiff_t>(split)});
-    const Summary high = summarize({values.begin() + static_cast<std::ptrdiff_t>(split), values.end()});
-    const double within =
-        low.sd * low.sd * static_cast<double>(low.n) + high.sd * high.sd * static_cast<double>(high.n);
-    if (least >= 0 && within >= least) continue;
-    least = within;
-    distance = high.mean - low.mean;
-    const double spread = std::sqrt(0.5 * (low.sd * low.sd + high.sd * high.sd));
-    separation = spread > 0 ? distance / spread : 2 * kSeparationAbove;
-  }
-  if (separation > kSeparationAbove && distance > kModesApart * median_of_sorted(values))
-    warnings.push_back({"bimodal", separation, kSeparationAbove});
+  const Modes modes = best_split(sorted(samples));
+  if (modes.separation > kSeparationAbove && modes.distance > kModesApart * median(samples))
+    warnings.push_back({"bimodal", modes.separation, kSeparationAbove});
   return warnings;
 }
 

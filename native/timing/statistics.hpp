@@ -42,8 +42,8 @@ class StoppingRule {
   bool confirming_ = false;
 };
 
-// Whole-series warnings: "drift" (halves differ beyond both intervals), "bimodal" (gap statistics),
-// "correlated".
+// Whole-series warnings: "drift" (first and last third differ beyond both intervals), "bimodal" (Ashman's D
+// of the best split), "correlated". None below 12 samples.
 struct SeriesWarning {
   std::string id;
   double observed = 0, required = 0;

@@ -156,6 +156,15 @@ class Session:
     def measure(self, flows: Sequence[Flow], options: MeasureOptions) -> Measurement: ...
 
 def summarize(samples: Sequence[float]) -> Summary: ...
+def series_warnings(samples: Sequence[float]) -> list[Warning]:
+    """What a series shows as a whole: drift, bimodal, correlated."""
+
+def window(
+    lanes: Sequence[tuple[float, Sequence[float], Sequence[int], float]],
+) -> tuple[list[float], float]:
+    """Rates (operations per ns) and overlap of lanes that ran together, each as (ns released, ns of its
+    marks, operations done at each mark, ns of an operation alone)."""
+
 def stop(series: Sequence[float], precision: float, first_look: int = 20) -> int:
     """Number of samples of `series` after which the stopping rule stops; 0 when it never does."""
 

@@ -113,3 +113,41 @@ def test_interval_holds_the_median_and_lies_within_the_samples(samples: list[flo
     low, high = summary.ci95
     assert min(samples) <= low <= summary.median * (1 + 1e-12)
     assert summary.median * (1 - 1e-12) <= high <= max(samples)
+
+
+def noise(seed: int, count: int = 90) -> np.ndarray:
+    return 100 * np.exp(np.random.default_rng(seed).normal(0, 0.002, count))
+
+
+def found(samples: np.ndarray) -> list[str]:
+    return [warning.id for warning in _core.series_warnings(samples.tolist())]
+
+
+def test_a_quiet_series_warns_of_nothing() -> None:
+    """Catches thresholds that plain noise exceeds."""
+    assert [found(noise(seed)) for seed in range(50)] == [[]] * 50
+
+
+def test_drift_compares_the_first_and_the_last_third() -> None:
+    """Catches clocks that settle while samples are taken; a disturbance in the middle is no drift."""
+    samples = noise(1)
+    samples[60:] *= 1.03
+    [drift] = [warning for warning in _core.series_warnings(samples.tolist()) if warning.id == "drift"]
+    assert (drift.observed, drift.required) == (pytest.approx(0.03, abs=0.003), 0.01)
+    middle = noise(2)
+    middle[30:60] *= 1.03
+    assert "drift" not in found(middle)
+
+
+def test_two_modes_are_told_from_one_and_from_close_ones() -> None:
+    """Catches a median between two groups that nobody is told about, and a warning for steps below 2 %."""
+    high = np.random.default_rng(4).random(90) < 0.4
+    assert "bimodal" in found(noise(3) * np.where(high, 1.1, 1))
+    assert "bimodal" not in found(noise(3) * np.where(high, 1.015, 1))
+    assert "bimodal" in found(np.where(high, 110.0, 100.0))  # no spread within the groups at all
+
+
+def test_neighbours_that_depend_on_each_other_are_reported() -> None:
+    """Catches an interval that is too narrow for a wandering series, without a word."""
+    wandering = 100 + np.cumsum(np.random.default_rng(5).normal(0, 0.01, 90))
+    assert "correlated" in found(wandering)

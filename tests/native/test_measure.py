@@ -1,0 +1,233 @@
+"""How a case is measured and what its result confesses, driven through the native module on the host."""
+
+from __future__ import annotations
+
+import os
+
+import pytest
+
+from byteways import _core
+
+KIB, MIB = 1 << 10, 1 << 20
+
+
+@pytest.fixture(scope="module")
+def session() -> _core.Session:
+    return _core.Session(gpus=False)
+
+
+def options(**values: object) -> _core.MeasureOptions:
+    """Options with these values; a short budget unless one is given."""
+    made = _core.MeasureOptions()
+    made.budget_s = 0.05
+    for name, value in values.items():
+        setattr(made, name, value)
+    return made
+
+
+def copy(
+    session: _core.Session, size: int, *, room: int | None = None, cold: bool = True, **more: int
+) -> _core.Flow:
+    """One core's memcpy between two buffers of its own."""
+    source, destination = (session.allocate("cpu0", "pageable", room or size, "cpu0") for _ in range(2))
+    return _core.Flow(
+        source, destination, "cpu0", "memcpy", size, source_cold=cold, destination_cold=cold, **more
+    )
+
+
+def warnings(measurement: _core.Measurement) -> dict[str, _core.Warning]:
+    return {warning.id: warning for warning in measurement.warnings}
+
+
+def test_flows_on_one_stream_are_serialised(session: _core.Session) -> None:
+    """Catches flows that ran one after another and are reported as if they had overlapped."""
+    flows = [copy(session, 4 * MIB, stream=0) for _ in range(2)]
+    measured = session.measure(flows, options(budget_s=0.2))
+    assert measured.verified
+    warning = warnings(measured)["serialised"]
+    assert warning.unit == "bytes/s"
+    together, alone = warning.observed, warning.required
+    assert 0 < together < 0.75 * alone  # each had the queue for half of the time
+    assert sum(flow.bytes_per_s for flow in measured.flows) == pytest.approx(together, rel=0.2)
+
+
+def test_flows_on_two_streams_are_not_serialised(session: _core.Session) -> None:
+    """Catches a warning that is always given. Other work on this machine may make two threads take turns for
+    real, so one quiet measurement out of a few has to be without it; on a single core they always do.
+    """
+    alone = len(os.sched_getaffinity(0)) == 1
+    for _ in range(5):
+        flows = [copy(session, 32 * MIB, stream=stream) for stream in (0, 1)]
+        measured = session.measure(flows, options(budget_s=0.2))
+        assert measured.verified
+        if alone:
+            return
+        if "serialised" not in warnings(measured):
+            assert 0 < measured.window_ns <= measured.whole_ns
+            return
+    pytest.fail("two streams were serialised five times")
+
+
+def test_rates_of_lanes_that_slow_each_other_are_those_they_had_together() -> None:
+    """Catches a window that opens where a lane would have begun had it been as fast as alone: four lanes at a
+    quarter of their speed came out a quarter too fast.
+    """
+    marks = [400.0 * k for k in range(1, 5)]
+    rates, overlap = _core.window([(0.0, marks, [1, 2, 3, 4], 100.0)] * 4)
+    assert rates == pytest.approx([1 / 400] * 4)
+    assert overlap == pytest.approx(1)
+
+
+def test_a_lane_that_waits_for_another_is_not_running() -> None:
+    """Catches a lane counted from its release, though its queue stood behind another's operations."""
+    first = [100.0 * k for k in range(1, 5)]
+    second = [400.0 + mark for mark in first]
+    rates, overlap = _core.window([(0.0, first, [1, 2, 3, 4], 100.0), (0.0, second, [1, 2, 3, 4], 100.0)])
+    assert overlap == 0
+    assert rates == pytest.approx([4 / 800] * 2)  # of the whole time
+
+
+def test_one_mark_gives_the_whole_rate() -> None:
+    """Catches a rate read from a single operation, which may have waited as well as been slow."""
+    rates, _ = _core.window([(0.0, [200.0], [1], 100.0), (0.0, [200.0], [1], 100.0)])
+    assert rates == pytest.approx([1 / 200] * 2)
+
+
+def test_the_window_is_where_all_lanes_ran() -> None:
+    """Catches rates that take in the time after the first lane has ended, when the others are faster."""
+    fast_then_alone = [100.0, 200.0, 300.0, 400.0, 450.0, 500.0]
+    short = [100.0, 200.0, 300.0, 400.0]
+    rates, overlap = _core.window(
+        [(0.0, fast_then_alone, [1, 2, 3, 4, 5, 6], 50.0), (0.0, short, [1, 2, 3, 4], 50.0)]
+    )
+    assert rates == pytest.approx([1 / 100] * 2)
+    assert overlap == pytest.approx(1)
+
+
+def test_rates_of_crowded_flows_are_within_what_was_moved(session: _core.Session) -> None:
+    """Catches window rates that no count of bytes over the whole run bears out."""
+    flows = [copy(session, 4 * MIB, room=4 * MIB) for _ in range(4)]
+    measured = session.measure(flows, options(budget_s=0.3))
+    assert measured.verified
+    window = sum(flow.bytes_per_s for flow in measured.flows)
+    whole = sum(flow.whole_bytes_per_s for flow in measured.flows)
+    assert 0.5 * whole < window < 4 * whole
+    assert 4 * 4 * MIB / measured.time_ns.median * 1e9 == pytest.approx(window, rel=0.3)
+
+
+def test_words_that_are_not_the_source_s_are_found(session: _core.Session) -> None:
+    """Catches verification that does not look at the buffer that was timed: two flows write one buffer."""
+    sources = [session.allocate("cpu0", "pageable", MIB, "cpu0") for _ in range(2)]
+    shared = session.allocate("cpu0", "pageable", MIB, "cpu0")
+    flows = [_core.Flow(source, shared, "cpu0", "memcpy", MIB) for source in sources]
+    measured = session.measure(flows, options())
+    assert not measured.verified
+    [bad] = [flow.verification for flow in measured.flows if not flow.verification.ok][:1]
+    assert 0 < bad.bad_count <= MIB // 8 * 400
+    assert bad.first_offset_bytes % 8 == 0 and bad.first_offset_bytes < MIB
+    assert bad.expected != bad.got
+    assert bad.checked_bytes >= MIB
+
+
+def test_slope_removes_the_fixed_cost_of_small_operations(session: _core.Session) -> None:
+    """Catches small sizes whose figure holds the cost of a batch, and large ones timed twice for nothing."""
+    assert session.measure([copy(session, 64 * KIB - 8)], options()).slope
+    assert not session.measure([copy(session, 64 * KIB)], options()).slope
+
+
+def test_a_case_without_the_gate_says_so(session: _core.Session) -> None:
+    """Catches launch cost in a figure whose record calls it gated; asked for, it is no warning."""
+    flow = copy(session, MIB)
+    ungated = session.measure([flow], options(gate=False))
+    assert ungated.verified and not ungated.gated
+    assert "ungated" not in warnings(ungated)
+    assert session.measure([flow], options()).gated
+
+
+@pytest.mark.parametrize("size", [4 * KIB, MIB])
+def test_a_batch_that_is_asked_for_is_kept(session: _core.Session, size: int) -> None:
+    """Catches a batch that grows, or is doubled for correlation, although the user chose it."""
+    assert session.measure([copy(session, size)], options(batch=7)).batch == 7
+
+
+def test_concurrent_flows_keep_a_batch_that_is_asked_for(session: _core.Session) -> None:
+    """Catches an option that is read for one flow and ignored for two; a window takes four at least."""
+    flows = [copy(session, MIB) for _ in range(2)]
+    assert session.measure(flows, options(batch=9)).batch == 9
+    assert session.measure(flows, options(batch=1)).batch == 4
+
+
+def test_interference_measures_the_first_flow_only(session: _core.Session) -> None:
+    """Catches disturbers that are counted into the figure."""
+    flows = [copy(session, MIB), copy(session, 4 * MIB)]
+    measured = session.measure(flows, options(interference=True, budget_s=0.2))
+    assert measured.verified
+    assert MIB / measured.time_ns.median * 1e9 == pytest.approx(measured.flows[0].bytes_per_s, rel=1e-6)
+    assert measured.flows[1].bytes_per_s > 0  # shown, not counted
+
+
+@pytest.mark.parametrize(("cold", "distinct"), [(True, 16 * MIB), (False, MIB)])
+def test_cold_and_warm_differ_in_the_bytes_touched(session: _core.Session, cold: bool, distinct: int) -> None:
+    """Catches a cold case that stays on one slot, and a warm one that rotates."""
+    measured = session.measure([copy(session, MIB, room=16 * MIB, cold=cold)], options())
+    assert measured.verified
+    assert measured.distinct_source_bytes == measured.distinct_destination_bytes == distinct
+
+
+@pytest.mark.parametrize("size", [64, 512, 4 * KIB, MIB])
+def test_a_chase_is_proved_by_where_it_ends(session: _core.Session, size: int) -> None:
+    """Catches a walk of too few steps, also where a whole number of rounds ends where it began."""
+    buffer = session.allocate("cpu0", "pageable", MIB, "cpu0")
+    measured = session.measure([_core.Flow(buffer, buffer, "cpu0", "chase", size)], options(batch=8192))
+    assert measured.verified and measured.verified_every_sample
+    [flow] = measured.flows
+    assert flow.verification.ok and flow.verification.expected == flow.verification.got < size // 64
+    assert measured.distinct_source_bytes == size
+
+
+def test_a_chase_has_no_company(session: _core.Session) -> None:
+    """Catches a rate of a flow that moves no bytes: it would be no number."""
+    buffer = session.allocate("cpu0", "pageable", MIB, "cpu0")
+    flows = [copy(session, MIB), _core.Flow(buffer, buffer, "cpu0", "chase", MIB)]
+    with pytest.raises(_core.UnsupportedError, match="measured alone"):
+        session.measure(flows, options())
+
+
+def test_too_little_time_is_confessed(session: _core.Session) -> None:
+    """Catches an interval that claims more than its samples can bear."""
+    hasty = warnings(session.measure([copy(session, MIB)], options(budget_s=1e-9, precision=1e-9)))
+    assert hasty["noisy"].observed > hasty["noisy"].required == 1e-9
+    assert (hasty["few-samples"].observed, hasty["few-samples"].required) == (3, 6)
+    enough = session.measure([copy(session, MIB)], options(budget_s=10, max_samples=6))
+    assert enough.time_ns.n == 6 and "few-samples" not in warnings(enough)
+
+
+def test_a_team_beyond_any_machine_is_refused(session: _core.Session) -> None:
+    """Catches threads created until the system gives in."""
+    buffers = [session.allocate("cpu0", "pageable", MIB, "cpu0") for _ in range(2)]
+    flow = _core.Flow(*buffers, "cpu0", "memcpy-mt", MIB, blocks=2**32 - 1)
+    with pytest.raises(_core.UnsupportedError, match="threads"):
+        session.measure([flow], options())
+
+
+@pytest.mark.parametrize(
+    ("size", "match"), [(0, "multiples of 8"), (12, "multiples of 8"), (2**63, "larger than a buffer")]
+)
+def test_sizes_that_cannot_be_copied_are_refused(session: _core.Session, size: int, match: str) -> None:
+    """Catches sizes that would be rounded, or wrap around."""
+    source, destination = (session.allocate("cpu0", "pageable", MIB, "cpu0") for _ in range(2))
+    with pytest.raises(_core.Error, match=match):
+        session.measure([_core.Flow(source, destination, "cpu0", "memcpy", size)], options())
+
+
+def test_one_buffer_is_no_copy(session: _core.Session) -> None:
+    """Catches a copy onto itself, which verifies whatever happens."""
+    buffer = session.allocate("cpu0", "pageable", MIB, "cpu0")
+    with pytest.raises(_core.UnsupportedError, match="one buffer"):
+        session.measure([_core.Flow(buffer, buffer, "cpu0", "memcpy", MIB)], options())
+
+
+def test_no_flows_are_no_case(session: _core.Session) -> None:
+    """Catches a crash on an empty case."""
+    with pytest.raises(_core.Error, match="at least one flow"):
+        session.measure([], options())
