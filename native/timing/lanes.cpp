@@ -35,8 +35,8 @@ void learn_lane(Session& session, Lane& lane, Gate* gate, const MeasureOptions& 
   lane.runtime().synchronize(*lane.stream);
   if (gate != nullptr) {
     const double timeout = std::min(kLearnTimeoutNs, options.gate_timeout_s * 1e9);
-    lane.mover
-        ->restore();  // before the gate is shut: moving gigabytes back would look like a call that blocks
+    // Before the gate is shut: moving gigabytes back would look like a call that blocks.
+    lane.mover->restore();
     gate->shut(static_cast<Nanoseconds>(timeout));
     gate->hold(lane.agent(), *lane.stream);
     const bool launches_return = gate->is_shut();

@@ -140,6 +140,20 @@ def test_chase(session: _core.Session, memory: str) -> None:
     assert least_ns < measured.time_ns.median < most_ns
 
 
+@pytest.mark.parametrize(
+    ("chunk", "stages", "reason"),
+    [(1000, 4, "multiple of 16"), (1024, 33, "stages"), (1 << 27, 32, "shared"), (65_536, 65_536, "stages")],
+)
+def test_bulk_copy_shapes_that_cannot_be(
+    session: _core.Session, chunk: int, stages: int, reason: str
+) -> None:
+    """Catches shapes that wrap around to none, so that nothing is copied and the GPU is called corrupt."""
+    source, destination = (buffer(session, "gpu0", "device", MIB) for _ in range(2))
+    flow = _core.Flow(source, destination, "gpu0", "kernel-bulk", MIB, chunk_bytes=chunk, stages=stages)
+    with pytest.raises(_core.UnsupportedError, match=reason):
+        session.measure([flow], quick())
+
+
 def test_peers_are_proved_and_measured(session: _core.Session, pair: tuple[str, str]) -> None:
     """Catches peer access that is believed without a write, and peer copies that corrupt in one direction."""
     for executor in pair:
@@ -218,7 +232,9 @@ session = _core.Session(library_directories=library_directories())
 
 
 def test_blocking_launches_end_ungated() -> None:
-    """Catches a hang: with CUDA_LAUNCH_BLOCKING every launch, the gate's own too, waits for its end."""
+    """Catches a hang: with CUDA_LAUNCH_BLOCKING every launch, the gate's own too, waits for its end; and an
+    engine that is guessed where multiprocessors cannot be held.
+    """
     answer = in_child(
         OPEN
         + """
@@ -226,11 +242,12 @@ source, destination = (session.allocate("gpu0", "device", 1 << 22, "gpu0") for _
 options = _core.MeasureOptions()
 options.budget_s, options.max_samples = 0.05, 5
 measured = session.measure([_core.Flow(source, destination, "gpu0", "kernel", 1 << 20)], options)
-print(json.dumps({"gated": measured.gated, "verified": measured.verified}))
+copied = session.measure([_core.Flow(source, destination, "gpu0", "copy", 1 << 20)], options)
+print(json.dumps({"gated": measured.gated, "verified": measured.verified, "engine": copied.engine}))
 """,
         CUDA_LAUNCH_BLOCKING="1",
     )
-    assert answer == {"gated": False, "verified": True}
+    assert answer == {"gated": False, "verified": True, "engine": "unknown"}
 
 
 def test_copies_on_one_stream_are_serialised(session: _core.Session) -> None:
