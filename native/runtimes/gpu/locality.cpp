@@ -1,7 +1,6 @@
 // See locality.hpp.
 #include "runtimes/gpu/locality.hpp"
 
-#include <sched.h>
 #include <sys/syscall.h>
 #include <unistd.h>
 
@@ -9,34 +8,17 @@
 #include <iterator>
 #include <sstream>
 
+#include "core/cpus.hpp"
 #include "core/text.hpp"
 
 namespace byteways::gpu {
 namespace {
 
-constexpr int kMostCores = 8192;  // the largest CONFIG_NR_CPUS that distributions build with
-constexpr int kPolicyBind = 2;    // MPOL_BIND of <linux/mempolicy.h>
+constexpr int kPolicyBind = 2;  // MPOL_BIND of <linux/mempolicy.h>
 
 std::string pci_file(const std::string& pci_address, const char* name) {
   return "/sys/bus/pci/devices/" + pci_address + "/" + name;
 }
-
-// A CPU set of kMostCores, since cpu_set_t ends at 1024.
-class CpuSet {
- public:
-  CpuSet() : set_(CPU_ALLOC(kMostCores)), bytes_(CPU_ALLOC_SIZE(kMostCores)) { CPU_ZERO_S(bytes_, set_); }
-  ~CpuSet() { CPU_FREE(set_); }
-  CpuSet(const CpuSet&) = delete;
-  CpuSet& operator=(const CpuSet&) = delete;
-  cpu_set_t* get() { return set_; }
-  std::size_t bytes() const { return bytes_; }
-  bool contains(int core) const { return CPU_ISSET_S(core, bytes_, set_); }
-  void add(int core) { CPU_SET_S(core, bytes_, set_); }
-
- private:
-  cpu_set_t* set_;
-  std::size_t bytes_;
-};
 
 }  // namespace
 
@@ -48,12 +30,7 @@ int numa_domain_of(const std::string& pci_address) {
   return parse_cpu_list(read_line("/sys/devices/system/node/online")) == std::vector<int>{0} ? 0 : -1;
 }
 
-Cores::Cores() {
-  CpuSet set;
-  if (sched_getaffinity(0, set.bytes(), set.get()) != 0) return;
-  for (int core = 0; core < kMostCores; ++core)
-    if (set.contains(core)) allowed_.push_back(core);
-}
+Cores::Cores() : allowed_(allowed_cpus()) {}
 
 bool Cores::bind_thread_near(const std::string& pci_address) const {
   std::vector<int> local = parse_cpu_list(read_line(pci_file(pci_address, "local_cpulist")));
@@ -61,10 +38,7 @@ bool Cores::bind_thread_near(const std::string& pci_address) const {
   std::vector<int> chosen;
   std::set_intersection(local.begin(), local.end(), allowed_.begin(), allowed_.end(),
                         std::back_inserter(chosen));
-  if (chosen.empty()) return false;
-  CpuSet set;
-  for (int core : chosen) set.add(core);
-  return sched_setaffinity(0, set.bytes(), set.get()) == 0;
+  return !chosen.empty() && bind_this_thread(chosen);
 }
 
 ThreadPlacement::ThreadPlacement(int numa_domain) {

@@ -1,7 +1,6 @@
 // See cpu_domains.hpp.
 #include "runtimes/host/cpu_domains.hpp"
 
-#include <sched.h>
 #include <sys/utsname.h>
 
 #include <algorithm>
@@ -9,38 +8,12 @@
 #include <map>
 #include <set>
 
+#include "core/cpus.hpp"
 #include "core/text.hpp"
 #include "memory/placement.hpp"
 
 namespace byteways {
 namespace {
-
-constexpr int kMostCpus = 1 << 14;  // beyond the kernel's own limit (8192)
-
-// A CPU set as large as the machine needs: the fixed cpu_set_t ends at 1024.
-class CpuSet {
- public:
-  CpuSet() : set_(CPU_ALLOC(kMostCpus)) { CPU_ZERO_S(bytes(), set_); }
-  ~CpuSet() { CPU_FREE(set_); }
-  CpuSet(const CpuSet&) = delete;
-  CpuSet& operator=(const CpuSet&) = delete;
-  cpu_set_t* get() { return set_; }
-  static std::size_t bytes() { return CPU_ALLOC_SIZE(kMostCpus); }
-  bool has(int cpu) const { return CPU_ISSET_S(cpu, bytes(), set_); }
-  void add(int cpu) { CPU_SET_S(cpu, bytes(), set_); }
-
- private:
-  cpu_set_t* set_;
-};
-
-std::vector<int> allowed_cpus() {
-  CpuSet set;
-  std::vector<int> cpus;
-  if (sched_getaffinity(0, CpuSet::bytes(), set.get()) != 0) return {0};
-  for (int cpu = 0; cpu < kMostCpus; ++cpu)
-    if (set.has(cpu)) cpus.push_back(cpu);
-  return cpus;
-}
 
 std::string siblings(const std::string& system, int cpu) {
   const std::string topology = system + "/cpu/cpu" + std::to_string(cpu) + "/topology/";
@@ -116,12 +89,6 @@ std::string cpu_name() {
     if (key == "model name" || key == "cpu") return line.substr(colon + 2);  // "cpu": POWER
   }
   return cpu_architecture() + " CPU";  // Arm's kernels give numbers only
-}
-
-bool bind_this_thread(const std::vector<int>& cpus) {
-  CpuSet set;
-  for (int cpu : cpus) set.add(cpu);
-  return sched_setaffinity(0, CpuSet::bytes(), set.get()) == 0;
 }
 
 int CorePool::take() {

@@ -23,9 +23,6 @@ std::vector<CpuDomain> cpu_domains(const std::string& system = "/sys/devices/sys
 std::string cpu_name();
 std::string cpu_architecture();  // "x86_64", "aarch64"
 
-// Moves the calling thread onto these CPUs; false when the system refuses.
-bool bind_this_thread(const std::vector<int>& cpus);
-
 // Hands out the cores of a domain, the least used first, so that the threads of concurrent teams do not share
 // a core while others idle.
 class CorePool {

@@ -9,6 +9,7 @@
 #include <cstring>
 #include <limits>
 
+#include "core/cpus.hpp"
 #include "kernels/arguments.hpp"
 #include "memory/host_memory.hpp"
 #include "runtimes/host/host_kernels.hpp"

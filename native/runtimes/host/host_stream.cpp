@@ -3,6 +3,7 @@
 
 #include <utility>
 
+#include "core/cpus.hpp"
 #include "runtimes/session.hpp"
 
 namespace byteways {

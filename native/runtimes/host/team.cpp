@@ -1,6 +1,8 @@
 // See team.hpp.
 #include "runtimes/host/team.hpp"
 
+#include "core/cpus.hpp"
+
 namespace byteways {
 
 Team::~Team() {
