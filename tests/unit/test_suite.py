@@ -171,6 +171,17 @@ def test_mistakes_name_file_line_and_key(
         assert hint in (error.hint or "")
 
 
+@pytest.mark.parametrize("interface", [interface for interface in OPTIONS if interface != "chase"])
+def test_gate_and_batch_are_options_of_every_interface(interface: str) -> None:
+    """Catches an option that the worker reads and no suite may name, and a gate that is a number."""
+    text = GOOD.replace("blocks = [8, 16]", "gate = [true, false]\nbatch = 4")
+    text = text.replace('interface = "kernel"', f'interface = "{interface}"')
+    suite = parse(text, file="mine.toml")
+    assert any(sweep.options == {"gate": (True, False), "batch": (4,)} for sweep in suite.sweeps)
+    assert "true or false" in message(text.replace("[true, false]", "1")).what
+    assert "whole, positive number" in message(text.replace("batch = 4", "batch = true")).what
+
+
 @pytest.mark.parametrize("value", ["3", '"x"', "[1]"])
 @pytest.mark.parametrize("key", ["options", "environment"])
 def test_options_and_environment_are_tables(key: str, value: str) -> None:

@@ -20,15 +20,18 @@ SAME_AGENT = ("only", "never", "also")
 WHEN = ("always", "with-gpu", "without-gpu")
 EXECUTOR_WORDS = ("source", "destination", "both")
 
+#: Options of every interface: `gate` false starts operations as they are enqueued, launch cost included;
+#: `batch` fixes the operations a sample.
+_OF_ALL = ("gate", "batch")
 #: Options each interface knows. `stream`: flows with equal numbers share one queue.
 OPTIONS: Mapping[str, tuple[str, ...]] = {
-    "memcpy": (),
-    "memcpy-stream": (),
-    "memcpy-mt": ("threads",),
-    "copy": ("stream",),
-    "kernel": ("blocks", "threads", "stream"),
-    "kernel-bulk": ("blocks", "threads", "chunk_bytes", "stages", "stream"),
-    "chase": (),
+    "memcpy": _OF_ALL,
+    "memcpy-stream": _OF_ALL,
+    "memcpy-mt": ("threads", *_OF_ALL),
+    "copy": ("stream", *_OF_ALL),
+    "kernel": ("blocks", "threads", "stream", *_OF_ALL),
+    "kernel-bulk": ("blocks", "threads", "chunk_bytes", "stages", "stream", *_OF_ALL),
+    "chase": _OF_ALL,
 }
 
 _SUITE_KEYS = ("name", "title", "replicates", "precision", "case_budget_s", "budget_s", "sweep")
@@ -276,16 +279,23 @@ def _options(table: _Table, interfaces: tuple[str, ...]) -> dict[str, tuple[int 
     for key, value in data.items():
         for interface in interfaces:
             if key not in OPTIONS[interface]:
-                known = ", ".join(OPTIONS[interface]) or "none"
+                known = ", ".join(OPTIONS[interface])
                 reader.fail(key, f"{interface} has no such option", f"options of {interface}: {known}")
         items = value if isinstance(value, list) else [value]
         if not items:
             reader.fail(key, "the list is empty, so the sweep is too")
         for item in items:
-            if isinstance(item, bool) or not isinstance(item, int) or item < (0 if key == "stream" else 1):
-                reader.fail(key, f"{_kind(item)} where a whole, positive number belongs")
+            _check_option(reader, key, item)
         options[key] = tuple(dict.fromkeys(items))
     return options
+
+
+def _check_option(table: _Table, key: str, value: Any) -> None:
+    if key == "gate":
+        if not isinstance(value, bool):
+            table.fail(key, f"{_kind(value)} where true or false belongs")
+    elif isinstance(value, bool) or not isinstance(value, int) or value < (0 if key == "stream" else 1):
+        table.fail(key, f"{_kind(value)} where a whole, positive number belongs")
 
 
 def _environment(table: _Table) -> dict[str, tuple[str, ...]]:
