@@ -44,10 +44,10 @@ def four_pairs(*, slow: float = 394.0, **options: float) -> sample_run.Builder:
 def test_gpu_machine(tmp_path: Path) -> None:
     """Would catch any change of a sentence, of its number, or of the order on a whole machine."""
     assert sentences(sample_run.h200x4(), tmp_path) == [
-        "Between GPUs, copy (write) is fastest at 1 GiB: 396 GB/s (88 % of 450); "
+        "Between GPUs, copy as a write is fastest at 1 GiB: 396 GB/s (88 % of 450); "
         "kernel reaches 375 with all 132 SMs",
-        "From host to GPU, copy (read, pinned) moves 55.4 GB/s (88 % of 63) at 1 GiB",
-        "From GPU to host, copy (write, pinned) moves 55.2 GB/s (88 % of 63) at 1 GiB",
+        "From host to GPU, copy with pinned memory moves 55.4 GB/s (88 % of 63) at 1 GiB",
+        "From GPU to host, copy with pinned memory moves 55.2 GB/s (88 % of 63) at 1 GiB",
         "cpu0 to 4 GPUs at once: copy moves 170 GB/s in sum, 77 % of the 4 alone (222)",
         "4 GPUs to cpu0 at once: copy moves 144 GB/s in sum, 65 % of the 4 alone (221)",
         "Between host and GPU, two-way copy moves 85 GB/s in sum, 23 % less than both directions alone (111)",
@@ -64,8 +64,8 @@ def test_gpu_machine(tmp_path: Path) -> None:
         "A GPU waits 640 ns from its own memory, 828 ns from a peer's memory (1.3 ×) "
         "and 1.17 µs from pinned host memory (1.8 ×)",
         "Inside a GPU, copy moves 2084 GB/s (87 % of 2400) at 1 GiB",
-        "A load by cpu0 waits 1.2 ns in L1 (48 KiB), 4.1 ns in L2 (2 MiB), 21 ns in L3 (32 MiB) "
-        "and 96 ns in memory",
+        "A load by cpu0 waits 1.2 ns over 16 KiB (L1: 48 KiB), 4.1 ns over 1 MiB (L2: 2 MiB), "
+        "21 ns over 16 MiB (L3: 32 MiB) and 96 ns over 1 GiB (memory)",
         "24 of 589 figures carry a warning: noisy (24)",
         "1 case was skipped",
     ]
@@ -74,10 +74,11 @@ def test_gpu_machine(tmp_path: Path) -> None:
 def test_cpu_machine(tmp_path: Path) -> None:
     """Would catch a machine without a GPU that has nothing to say."""
     assert sentences(sample_run.cpu_only(), tmp_path) == [
-        "In host memory, memcpy-mt (pageable) is fastest at 256 MiB: 17.5 GB/s; memcpy-stream reaches 11.6",
+        "In host memory, memcpy-mt with pageable memory is fastest at 256 MiB: 17.5 GB/s; "
+        "memcpy-stream reaches 11.6",
         "2 threads copy 1.8 times as fast as one: 17.5 against 9.8 GB/s",
-        "A load by cpu0 waits 1.2 ns in L1 (48 KiB), 4.1 ns in L2 (2 MiB), 21 ns in L3 (32 MiB) "
-        "and 96 ns in memory",
+        "A load by cpu0 waits 1.2 ns over 16 KiB (L1: 48 KiB), 4.1 ns over 1 MiB (L2: 2 MiB), "
+        "21 ns over 16 MiB (L3: 32 MiB) and 96 ns over 1 GiB (memory)",
         "Non-temporal stores are 18 % faster than ordinary ones at 256 MiB: 11.6 against 9.8 GB/s",
         "In host memory, hugepage memory is 8.2 % faster than pageable: 10.6 against 9.8 GB/s",
         "2 cases were skipped",
@@ -95,12 +96,12 @@ def test_two_numa_domains(tmp_path: Path) -> None:
 def test_details_give_the_reason(tmp_path: Path) -> None:
     """Would catch a claim without its interval, its number of pairs, or what limits it."""
     build = sample_run.h200x4()
-    assert details(build, tmp_path, "Between GPUs, copy (write)") == (
-        "Median of 12 paths, interval 395–397 GB/s. kernel (read) is 5.4 % slower and kernel-bulk (read) is "
-        "7.5 % slower; no intervals overlap."
+    assert details(build, tmp_path, "Between GPUs, copy as a write") == (
+        "Median of 12 paths, interval 395–397 GB/s. kernel as a read is 5.4 % slower and "
+        "kernel-bulk as a read (8 of 132 SMs) is 7.5 % slower; no intervals overlap."
     )
     assert details(build, tmp_path, "4 GPUs to cpu0") == (
-        "1 GiB, copy (write, pinned) (57 % of 252). By number of flows: 2: 110, 3: 135, 4: 144 GB/s. "
+        "1 GiB, copy with pinned memory (57 % of 252). By number of flows: 2: 110, 3: 135, 4: 144 GB/s. "
         "Up to 2 run at full speed; beyond that they share a bottleneck."
     )
 
@@ -136,7 +137,7 @@ def test_odd_pair(tmp_path: Path) -> None:
     """Would catch a slow link that hides in a matrix of good ones."""
     first = findings(RunFolder(four_pairs(slow=310.0).write(tmp_path)))[0]
     assert first.title == (
-        "gpu1>gpu2 is odd: copy (read) gets 310 GB/s where 5 pairs of NVLink4 ×18 get 394 (21 % less)"
+        "gpu1>gpu2 is odd: copy as a read gets 310 GB/s where 5 pairs of NVLink4 ×18 get 394 (21 % less)"
     )
     assert first.detail == "1 GiB, interval 309–311 GB/s."
 
@@ -149,7 +150,7 @@ def test_odd_pairs_name_the_gpu_they_share(tmp_path: Path) -> None:
             if a != b:
                 pair(build, f"gpu{a}", f"gpu{b}", 300.0 if 5 in (a, b) else 394.0)
     first = findings(RunFolder(build.write(tmp_path)))[0]
-    assert first.title.startswith("gpu0>gpu5 is odd: copy (read) gets 300 GB/s")
+    assert first.title.startswith("gpu0>gpu5 is odd: copy as a read gets 300 GB/s")
     assert first.detail.endswith("All of them meet gpu5: look at its links first.")
 
 
@@ -220,20 +221,69 @@ def test_above_peak_is_a_finding(tmp_path: Path) -> None:
     )
 
 
+def serialised(interface: str, build: sample_run.Builder, *, warned: bool = True) -> None:
+    """gpu0 to two peers at once, in turns."""
+    flows = [("gpu0:device", f"gpu{peer}:device", "gpu0") for peer in (1, 2)]
+    warning = Warning("serialised", 389.2e9, 778.4e9, "Compare window_ns with whole_ns.")
+    rates = {"gpu0>gpu1": 194.6, "gpu0>gpu2": 194.6}
+    build.measure(interface, flows, rates, pattern="fan-out", warnings=[warning] if warned else [])
+
+
 def test_serialised_is_its_own_finding(tmp_path: Path) -> None:
-    """Would catch copies that ran one after another being counted among harmless warnings."""
-    build = sample_run.Builder(sample_run.topology(2))
-    flows = [("gpu0:device", "gpu1:device", "gpu0"), ("gpu1:device", "gpu0:device", "gpu1")]
-    warning = Warning("serialised", 2.0, 1.2, "Compare window_ns with whole_ns.")
-    rates = {"gpu0>gpu1": 200.0, "gpu1>gpu0": 200.0}
-    build.measure("copy", flows, rates, pattern="two-way", warnings=[warning])
+    """Would catch copies that ran one after another among harmless warnings, and figures in bytes/s."""
+    build = sample_run.Builder(sample_run.topology(3))
+    serialised("copy", build)
+    serialised("kernel", build, warned=False)
     found = findings(RunFolder(build.write(tmp_path)))
-    assert found[0].title == "Flows of 1 case ran one after another although they were asked to overlap"
-    assert found[0].detail == (
-        "For example copy two-way gpu0<>gpu1, write (observed 2, required 1.2). "
-        "Compare window_ns with whole_ns."
+    finding = next(one for one in found if "in turns" in one.title)
+    assert finding.title == "copy took flows in turns that were asked to run at once: fan-out (1)"
+    assert finding.detail == (
+        "For example copy fan-out gpu0>gpu1,gpu2, write, 1 GiB: 389 GB/s together, where the flows' speeds "
+        "while each ran add up to 778 GB/s. Their rates are shares of the time, not of a link. "
+        "The GPUs' copy engines serve such copies one after another. kernel overlapped there."
     )
     assert not any("a warning" in finding.title for finding in found)
+
+
+def test_turns_are_no_interference(tmp_path: Path) -> None:
+    """Would catch a share of the time being called a loss of speed."""
+    build = sample_run.Builder(sample_run.topology(3))
+    measured = ("gpu0:device", "gpu1:device", "gpu0")
+    build.measure("copy", [measured], 396.0)
+    warning = Warning("serialised", 393e9, 786e9, "Compare window_ns with whole_ns.")
+    flows = [measured, ("gpu0:device", "gpu2:device", "gpu0")]
+    build.measure("copy", flows, {"gpu0>gpu1": 157.0}, pattern="interference", warnings=[warning])
+    assert not any("keeps" in title for title in sentences(build, tmp_path))
+
+
+def test_ways_of_one_pattern_share_a_finding(tmp_path: Path) -> None:
+    """Would catch one finding per interface, and sums that are kept back where nothing ran alone."""
+    build = sample_run.Builder(sample_run.topology(2))
+    both = [("gpu0:device", "gpu1:device", "gpu0"), ("gpu1:device", "gpu0:device", "gpu1")]
+    down = [("cpu0:pinned", f"gpu{index}:device", f"gpu{index}") for index in range(2)]
+    for interface, rate in (("kernel", 360.0), ("copy", 390.0)):
+        rates = {"gpu0>gpu1": rate, "gpu1>gpu0": rate}
+        build.measure(interface, both, rates, pattern="two-way", peak=900)
+        build.measure(interface, both, rates, pattern="all-pairs", peak=900)
+        build.measure(interface, down, {"cpu0>gpu0": 50.0, "cpu0>gpu1": 50.0}, pattern="fan-out", peak=126)
+    assert sentences(build, tmp_path) == [
+        "cpu0 to 2 GPUs at once: kernel moves 100 GB/s in sum (79 % of 126)",
+        "Between GPUs, two-way copy as a write moves most, 780 GB/s in sum (87 % of 900)",
+        "All pairs at once: copy moves most, 780 GB/s in sum (87 % of 900)",
+    ]
+    assert details(build, tmp_path / "again", "All pairs") == (
+        "1 GiB, copy as a write, 2 flows. The slowest gets 390, the fastest 390 GB/s. "
+        "Others: kernel as a write 720 GB/s."
+    )
+
+
+def test_the_size_of_most_pairs_stands_for_all(tmp_path: Path) -> None:
+    """Would catch one pair's curve hiding the matrix that was measured at half its largest size."""
+    build = four_pairs()
+    build.measure("copy", [("gpu0:device", "gpu1:device", "gpu1")], 420.0, size=2 * GIB, peak=450)
+    assert sentences(build, tmp_path)[0] == (
+        "Between GPUs, copy as a read moves 394 GB/s (88 % of 450) at 1 GiB"
+    )
 
 
 def test_threads_that_do_not_help(tmp_path: Path) -> None:

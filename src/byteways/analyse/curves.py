@@ -53,10 +53,17 @@ class Mark:
 
 
 def over_size(found: Sequence[Cell], topology: Topology) -> list[Family]:
-    """One chart per kind of pair and link class; only series with at least two sizes."""
+    """One chart per kind of pair and link class, and one more for options; only series with at least two
+    sizes.
+    """
     families = []
-    grouped = group_by(one_way(found), lambda cell: (kind(cell), link_class(topology, cell)))
-    for (name, wires), members in sorted(grouped.items(), key=lambda item: list(KINDS).index(item[0][0])):
+    grouped = group_by(
+        one_way(found), lambda cell: (kind(cell), link_class(topology, cell), bool(cell.variant.options))
+    )
+    order = list(KINDS)
+    for (name, wires, options), members in sorted(
+        grouped.items(), key=lambda item: (order.index(item[0][0]), item[0][2])
+    ):
         series = tuple(
             Series(same.label(), points)
             for same, some in group_by(members, variant).items()
@@ -64,7 +71,7 @@ def over_size(found: Sequence[Cell], topology: Topology) -> list[Family]:
         )
         if series:
             peaks = {cell.peak for cell in members if cell.peak}
-            title = f"{KINDS[name]}, {wires}" if wires else KINDS[name]
+            title = ", ".join(part for part in (KINDS[name], wires, "with options" * options) if part)
             families.append(Family(title, series, peaks.pop() if len(peaks) == 1 else None))
     return families
 

@@ -25,6 +25,7 @@ RULES: tuple[Callable[[Facts], Iterable[Finding]], ...] = (
     transfers.to_and_from_host,
     concurrency.two_way,
     concurrency.fans,
+    concurrency.in_turns,
     concurrency.all_pairs,
     concurrency.interference,
     host.memory_kinds,

@@ -5,6 +5,7 @@ Pure: records in, plain data out. Base units inside (bytes/s, nanoseconds, bytes
 
 from __future__ import annotations
 
+import json
 from collections.abc import Callable, Hashable, Iterable, Mapping, Sequence
 from dataclasses import dataclass
 from functools import cached_property
@@ -127,8 +128,17 @@ class Variant:
     environment: str
 
     @property
+    def managed(self) -> bool:
+        return any(memory.startswith("managed") for memory in (self.source, self.destination))
+
+    @property
     def host_memory(self) -> str:
-        """The memory that is not plain GPU memory, empty when both are."""
+        """The memory that is not plain GPU memory, empty when both are.
+
+        Managed memory may be on either end, of a GPU too, so it is named with the other end.
+        """
+        if "device" in (self.source, self.destination) and self.managed:
+            return f"{self.source} > {self.destination}"
         named = dict.fromkeys(memory for memory in (self.source, self.destination) if memory != "device")
         return " > ".join(named)
 
@@ -239,7 +249,7 @@ def _variant(cell: Cell) -> Variant:
         _memory(cell.source),
         _memory(cell.destination),
         record.cache,
-        " ".join(f"{name}={value}" for name, value in sorted(record.options.items())),
+        " ".join(f"{name}={json.dumps(value)}" for name, value in sorted(record.options.items())),
         " ".join(f"{name}={value}" for name, value in sorted(record.environment.items())),
     )
 
@@ -265,21 +275,46 @@ def concurrent(found: Iterable[Cell]) -> list[Cell]:
     return [cell for cell in found if cell.record.pattern != "one-way"]
 
 
+#: A size stands for the largest when it is at most so many times smaller: transfers are long enough there.
+NEAR = 8
+
+
+def broadest_size(found: Sequence[Cell]) -> int:
+    """Of the sizes near the largest, the one that most paths have, the larger of equals.
+
+    Raises:
+        ValueError: There are no cells.
+    """
+    sizes = group_by(found, lambda cell: cell.record.size_bytes)
+    least = max(sizes) / NEAR
+    return max((size for size in sizes if size >= least), key=lambda size: (_paths(sizes[size]), size))
+
+
+def _paths(found: Iterable[Cell]) -> int:
+    return len({cell.record.path for cell in found})
+
+
 def at_largest(found: Iterable[Cell], size_bytes: int | None = None) -> list[Cell]:
-    """The cells of the largest size (or of `size_bytes`) of each variant and pattern."""
+    """The cells of each variant and pattern at their `broadest_size`.
+
+    Args:
+        size_bytes: This size instead.
+    """
     chosen = []
     for same in group_by(found, lambda cell: (variant(cell), cell.record.pattern, kind(cell))).values():
-        wanted = size_bytes if size_bytes is not None else max(cell.record.size_bytes for cell in same)
+        wanted = size_bytes if size_bytes is not None else broadest_size(same)
         chosen += [cell for cell in same if cell.record.size_bytes == wanted]
     return chosen
 
 
 def largest_common_size(found: Iterable[Cell]) -> int | None:
-    """The largest size that most interfaces of these cells have, so that all compare at one size."""
+    """Of the sizes that most interfaces of these cells have, the broadest, so that all compare at one."""
     sizes = group_by(found, lambda cell: cell.record.size_bytes)
     if not sizes:
         return None
-    return max(sizes, key=lambda size: (len({cell.record.interface for cell in sizes[size]}), size))
+    interfaces = {size: len({cell.record.interface for cell in some}) for size, some in sizes.items()}
+    most = max(interfaces.values())
+    return broadest_size([cell for size, some in sizes.items() if interfaces[size] == most for cell in some])
 
 
 def agent_order(name: str) -> tuple[str, int]:

@@ -5,8 +5,8 @@ A grid is two-dimensional with one cell per crossing; the other tables are lists
 
 from __future__ import annotations
 
-from collections.abc import Collection, Hashable, Iterable, Sequence
-from dataclasses import dataclass
+from collections.abc import Callable, Collection, Hashable, Iterable, Mapping, Sequence
+from dataclasses import dataclass, replace
 
 from byteways.analyse.summary import (
     KINDS,
@@ -25,10 +25,20 @@ from byteways.analyse.summary import (
     variant,
 )
 from byteways.results.record import Record
-from byteways.units import format_size
+from byteways.units import format_bandwidth, format_size
 
-#: Warnings whose figures are shares of the median.
-SHARES = ("noisy", "drift")
+#: How the figures of a warning are written; those of others are plain numbers.
+FIGURES: Mapping[str, Callable[[float], str]] = {
+    "noisy": lambda value: f"{100 * value:.2g} %",
+    "drift": lambda value: f"{100 * value:.2g} %",
+    "placement": lambda value: f"{100 * value:.3g} %",
+    "serialised": format_bandwidth,
+    "unexpected-path": lambda value: format_size(round(value)),
+    "ungated": lambda value: "gated" if value else "not gated",
+    "clock-drop": lambda value: f"{value:.0f} MHz",
+}
+#: From so many matrices of a single pair on, they are one list.
+LISTED_FROM = 3
 
 
 @dataclass(frozen=True)
@@ -142,28 +152,36 @@ def _label_order(label: str) -> tuple[object, ...]:
 def matrices(found: Sequence[Cell], size_bytes: int | None = None) -> list[Grid]:
     """One matrix per interface, access and options: source GPUs down, destination GPUs across.
 
-    A copy inside one GPU stands on the diagonal of the matrices of its interface.
+    A copy inside one GPU stands on the diagonal of the matrices of its interface. What was measured on a
+    single pair, such as options, is listed by pair and size when it is much.
     """
     between = at_largest(_of_kind(one_way(found), "gpu-gpu"), size_bytes)
-    inside = at_largest(_of_kind(one_way(found), "gpu"), size_bytes)
-    grids = []
-    for same, members in group_by(between, variant).items():
-        diagonal = [
-            cell
-            for cell in inside
-            if cell.record.size_bytes == members[0].record.size_bytes
-            and (cell.variant.interface, cell.variant.options, cell.variant.cache)
-            == (same.interface, same.options, same.cache)
-        ]
-        grids.append(
-            _grid(
-                f"{same.label()}, one-way",
-                "from \\ to",
-                ((cell.source.agent, cell.destination.agent, cell) for cell in [*members, *diagonal]),
-                note="The diagonal is a copy inside one GPU, counted once." if diagonal else "",
-            )
-        )
+    inside = _of_kind(one_way(found), "gpu")
+    groups = group_by(between, variant)
+    single = {same for same, members in groups.items() if len(members) == 1}
+    listed = single if len(single) >= LISTED_FROM else set()
+    grids = [_matrix(same, members, inside) for same, members in groups.items() if same not in listed]
+    alone = [members[0] for same, members in groups.items() if same in listed]
+    for _, members in sorted(group_by(alone, lambda cell: -cell.record.size_bytes).items()):
+        rows = ((cell.variant.label(), cell.record.path, cell) for cell in members)
+        grids.append(_grid("Between GPUs, measured on one pair", "interface, access, options \\ path", rows))
     return grids + two_way_matrices(found, size_bytes)
+
+
+def _matrix(same: Variant, members: Sequence[Cell], inside: Iterable[Cell]) -> Grid:
+    """The matrix of one variant, with what the same does inside one GPU on the diagonal."""
+    size = members[0].record.size_bytes
+    diagonal = [
+        cell
+        for cell in inside
+        if cell.record.size_bytes == size and replace(cell.variant, access=same.access) == same
+    ]
+    return _grid(
+        f"{same.label()}, one-way",
+        "from \\ to",
+        ((cell.source.agent, cell.destination.agent, cell) for cell in [*members, *diagonal]),
+        note="The diagonal is a copy inside one GPU, counted once." if diagonal else "",
+    )
 
 
 def two_way_matrices(found: Sequence[Cell], size_bytes: int | None = None) -> list[Grid]:
@@ -338,7 +356,7 @@ def warning_groups(records: Iterable[Record]) -> list[WarningGroup]:
 def _figure(warning: str, value: float | str | None) -> str:
     if value is None or isinstance(value, str):
         return value or ""
-    return f"{100 * value:.2g} %" if warning in SHARES else f"{value:.4g}"
+    return FIGURES[warning](value) if warning in FIGURES else f"{value:.4g}"
 
 
 def _of_kind(found: Iterable[Cell], name: str) -> list[Cell]:

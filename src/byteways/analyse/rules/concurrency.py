@@ -2,7 +2,8 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterator
+from collections import Counter
+from collections.abc import Iterator, Sequence
 from statistics import median
 
 from byteways.analyse.rules.facts import (
@@ -16,10 +17,22 @@ from byteways.analyse.rules.facts import (
     percent,
     way,
 )
-from byteways.analyse.summary import Cell, Variant, above, group_by, kind_of_pair, variant
+from byteways.analyse.summary import (
+    Cell,
+    Group,
+    Variant,
+    above,
+    broadest_size,
+    group_by,
+    kind_of_pair,
+    pool,
+    variant,
+)
+from byteways.analyse.tables import describe
+from byteways.results.record import Warning
 from byteways.units import format_size
 
-SHARED, TWO_WAY, FAN, ALL_PAIRS, DISTURBED = 500.0, 480.0, 470.0, 460.0, 440.0
+SHARED, TWO_WAY, FAN, IN_TURNS, ALL_PAIRS, DISTURBED = 500.0, 480.0, 470.0, 465.0, 460.0, 440.0
 
 #: How sentences name both ends of a two-way case.
 BOTH = {
@@ -43,34 +56,75 @@ def _alone(facts: Facts, cell: Cell) -> tuple[float, float, float] | None:
     )
 
 
+def _ranked(cells: Sequence[Cell]) -> list[tuple[Variant, Group]]:
+    """Ways of doing the same, the fastest first."""
+    groups = group_by(cells, variant)
+    return sorted(((same, pool(some)) for same, some in groups.items()), key=lambda item: -item[1].value)
+
+
+def _moves(ranked: Sequence[tuple[Variant, Group]]) -> str:
+    """'moves', or 'moves most,' where the first is faster than all others beyond the intervals."""
+    others = [group for _, group in ranked[1:]]
+    return "moves most," if others and all(above(ranked[0][1], group) for group in others) else "moves"
+
+
+def _others(ranked: Sequence[tuple[Variant, Group]]) -> str:
+    """' Others: kernel as a read 883, copy as a read 799 GB/s.', empty without others."""
+    parts = [f"{way(same)} {gb(group.value)}" for same, group in ranked[1:]]
+    return f" Others: {', '.join(parts)} GB/s." if parts else ""
+
+
 def two_way(facts: Facts) -> Iterator[Finding]:
     cells = [cell for cell in facts.cells if cell.record.pattern == "two-way"]
-    judged = [(cell, alone) for cell in cells if (alone := _alone(facts, cell))]
-    by_way = group_by(judged, lambda item: (BOTH.get(_ends(item[0]), "Inside a domain"), variant(item[0])))
-    for (where, same), members in by_way.items():
-        size = max(cell.record.size_bytes for cell, _ in members)
-        largest = [(cell, alone) for cell, alone in members if cell.record.size_bytes == size]
-        both = median(cell.value for cell, _ in largest)
-        singles = median(alone[0] for _, alone in largest)
-        lost = 1 - both / singles
-        sure = all(cell.high < alone[1] for cell, alone in largest)
-        cell = max(largest, key=lambda item: item[1][0] - item[0].value)[0]
-        detail = f"{format_size(size)}, {way(same)}, {count(len(largest), 'pair')}."
-        if sure and lost >= WORTH_SAYING:
-            title = (
-                f"{where}, two-way {same.interface} moves {gb(both)} GB/s in sum, {percent(lost)} less "
-                f"than both directions alone ({gb(singles)})"
-            )
-            detail += f" {cell.record.path} loses most, {_split(cell)}."
-            yield Finding(title, detail, TWO_WAY + 100 * min(lost, 0.19))
-        elif all(cell.high >= alone[1] for cell, alone in largest):
-            title = (
-                f"{where}, both directions run at full speed: "
-                f"two-way {same.interface} moves {gb(both)} GB/s in sum"
-            )
-            yield Finding(
-                title, f"{detail} Alone, the directions add up to {gb(singles)} GB/s.", TWO_WAY - 200
-            )
+    for where, some in group_by(cells, lambda cell: BOTH.get(_ends(cell), "Inside a domain")).items():
+        judged = [(cell, alone) for cell in some if (alone := _alone(facts, cell))]
+        if not judged:
+            yield _two_way_sum(where, some)
+        for same, members in group_by(judged, lambda item: variant(item[0])).items():
+            size = broadest_size([cell for cell, _ in members])
+            of_size = [(cell, alone) for cell, alone in members if cell.record.size_bytes == size]
+            finding = _two_way_lost(where, same, size, of_size)
+            if finding:
+                yield finding
+
+
+def _two_way_sum(where: str, some: Sequence[Cell]) -> Finding:
+    """What both directions move, where they were not measured alone."""
+    size = broadest_size(some)
+    ranked = _ranked([cell for cell in some if cell.record.size_bytes == size])
+    same, best = ranked[0]
+    title = f"{where}, two-way {way(same)} {_moves(ranked)} {gb(best.value)} GB/s in sum{of_peak(best)}"
+    detail = f"{format_size(size)}, {count(len(best.cells), 'pair')}.{_others(ranked)}"
+    return Finding(title, detail, TWO_WAY)
+
+
+def _two_way_lost(
+    where: str,
+    same: Variant,
+    size: int,
+    members: Sequence[tuple[Cell, tuple[float, float, float]]],
+) -> Finding | None:
+    """What both directions at once lose, or that they lose nothing; None when the intervals do not tell."""
+    both = median(cell.value for cell, _ in members)
+    singles = median(alone[0] for _, alone in members)
+    lost = 1 - both / singles
+    detail = f"{format_size(size)}, {way(same)}, {count(len(members), 'pair')}."
+    if all(cell.high < alone[1] for cell, alone in members) and lost >= WORTH_SAYING:
+        cell = max(members, key=lambda item: item[1][0] - item[0].value)[0]
+        title = (
+            f"{where}, two-way {same.interface} moves {gb(both)} GB/s in sum, {percent(lost)} less "
+            f"than both directions alone ({gb(singles)})"
+        )
+        verb = f"{cell.record.path} loses most" if len(members) > 1 else cell.record.path
+        return Finding(title, f"{detail} {verb}: {_split(cell)}.", TWO_WAY + 100 * min(lost, 0.19))
+    if all(cell.high >= alone[1] for cell, alone in members):
+        title = (
+            f"{where}, both directions run at full speed: "
+            f"two-way {same.interface} moves {gb(both)} GB/s in sum"
+        )
+        detail += f" Alone, the directions add up to {gb(singles)} GB/s."
+        return Finding(title, detail, TWO_WAY - 200)
+    return None
 
 
 def _ends(cell: Cell) -> str:
@@ -85,52 +139,68 @@ def _split(cell: Cell) -> str:
 def fans(facts: Facts) -> Iterator[Finding]:
     """All agents at once to or from one: the widest fan of each kind, against its flows alone."""
     cells = [cell for cell in facts.cells if cell.record.pattern in ("fan-in", "fan-out")]
-    for same, members in group_by(cells, _fan).items():
-        widest = max(members, key=lambda cell: (cell.record.size_bytes, len(cell.record.flows)))
-        alone = _alone(facts, widest)
-        if alone is None:
-            continue
-        hub_is_cpu = same[1].startswith("cpu")
-        total = len(widest.record.flows)
-        ends = _fan_words(widest, same[1])
-        lost = 1 - widest.value / alone[0]
-        if widest.high < alone[1] and lost >= WORTH_SAYING:
-            title = f"{ends} at once: {widest.record.interface} moves {gb(widest.value)} GB/s in sum"
-            # Where the links in the way allow less than the flows alone, the peak is the measure.
-            limited = not hub_is_cpu and widest.peak is not None and widest.peak < alone[0]
-            title += (
-                of_peak(widest) if limited else f", {percent(1 - lost)} of the {total} alone ({gb(alone[0])})"
-            )
-            importance = SHARED if hub_is_cpu else FAN
+    for members in group_by(cells, _fan).values():
+        width = max(len(cell.record.flows) for cell in members)
+        widest = [cell for cell in members if len(cell.record.flows) == width]
+        size = broadest_size(widest)
+        ranked = _ranked([cell for cell in widest if cell.record.size_bytes == size])
+        yield _fan_finding(facts, ranked, members)
+
+
+def _fan_finding(facts: Facts, ranked: list[tuple[Variant, Group]], members: list[Cell]) -> Finding:
+    same, best = ranked[0]
+    cell = best.cells[0]
+    hub_is_cpu = _hub(cell).startswith("cpu")
+    importance = SHARED if hub_is_cpu else FAN
+    title = f"{_fan_words(best)} at once: {same.interface}"
+    moves = f"{_moves(ranked)} {gb(best.value)} GB/s"
+    sums = [total for one in best.cells if (total := _alone(facts, one))]
+    if len(sums) < len(best.cells):
+        title += f" {moves} in sum{of_peak(best)}"
+    else:
+        alone, low = median(one[0] for one in sums), median(one[1] for one in sums)
+        lost = 1 - best.value / alone
+        width = len(cell.record.flows)
+        # Where the links in the way allow less than the flows alone, the peak is the measure.
+        limited = not hub_is_cpu and best.peak is not None and best.peak < alone
+        if best.high >= low or lost < WORTH_SAYING:
+            title += f" {moves}, the sum of the {width} alone"
+            importance -= 200
+        elif limited:
+            title += f" {moves} in sum{of_peak(best)}"
         else:
-            title = (
-                f"{ends} at once: {widest.record.interface} moves {gb(widest.value)} GB/s, "
-                f"the sum of the {total} alone"
-            )
-            importance = FAN - 200
-        share = "" if of_peak(widest) in title else of_peak(widest)
-        yield Finding(title, _fan_detail(facts, widest, members, share), importance)
+            title += f" {moves} in sum, {percent(1 - lost)} of the {width} alone ({gb(alone)})"
+    share = "" if of_peak(best) in title else of_peak(best)
+    return Finding(title, _fan_detail(facts, cell, members, share) + _others(ranked), importance)
 
 
-def _fan(cell: Cell) -> tuple[str, str, str, Variant]:
-    """What fans of growing width share: pattern, hub, the kind of the other ends, and how."""
-    hub, other = cell.destination.agent, cell.source.agent
-    if cell.record.pattern == "fan-out":
-        hub, other = other, hub
-    return cell.record.pattern, hub, other.rstrip("0123456789"), variant(cell)
+def _hub(cell: Cell) -> str:
+    return (cell.destination if cell.record.pattern == "fan-in" else cell.source).agent
 
 
-def _fan_words(cell: Cell, hub: str) -> str:
+def _fan(cell: Cell) -> tuple[str, str, str]:
+    """What fans of one kind share: pattern, hub (GPUs are alike, NUMA domains are not), kind of the ends."""
+    hub = _hub(cell)
+    other = (cell.source if cell.record.pattern == "fan-in" else cell.destination).agent
+    return cell.record.pattern, hub.rstrip("0123456789") if hub.startswith("gpu") else hub, other[:3]
+
+
+def _fan_words(best: Group) -> str:
+    cell = best.cells[0]
     into = cell.record.pattern == "fan-in"
-    other = (cell.source if into else cell.destination).agent.rstrip("0123456789")
-    others = count(len(cell.record.flows), "GPU" if other == "gpu" else "NUMA domain")
-    return f"{others} to {hub}" if into else f"{hub} to {others}"
+    other = (cell.source if into else cell.destination).agent
+    others = count(len(cell.record.flows), "GPU" if other.startswith("gpu") else "NUMA domain")
+    hubs = {_hub(one) for one in best.cells}
+    if len(hubs) > 1:
+        return f"{others} to another" if into else f"One GPU to {others}"
+    return f"{others} to {_hub(cell)}" if into else f"{_hub(cell)} to {others}"
 
 
 def _fan_detail(facts: Facts, widest: Cell, members: list[Cell], share: str) -> str:
     text = f"{format_size(widest.record.size_bytes)}, {way(variant(widest))}{share}."
+    alike = variant(widest), widest.record.size_bytes, _hub(widest)
     steps = sorted(
-        (cell for cell in members if cell.record.size_bytes == widest.record.size_bytes),
+        (cell for cell in members if (variant(cell), cell.record.size_bytes, _hub(cell)) == alike),
         key=lambda cell: len(cell.record.flows),
     )
     if len(steps) > 1:
@@ -152,16 +222,22 @@ def _fan_detail(facts: Facts, widest: Cell, members: list[Cell], share: str) -> 
 
 def all_pairs(facts: Facts) -> Iterator[Finding]:
     cells = [cell for cell in facts.cells if cell.record.pattern == "all-pairs"]
-    for same, members in group_by(cells, variant).items():
-        cell = max(members, key=lambda item: (item.record.size_bytes, len(item.record.flows)))
-        rates = list((cell.record.directions or {}).values())
-        title = f"All pairs at once: {same.interface} moves {gb(cell.value)} GB/s in sum{of_peak(cell)}"
-        detail = (
-            f"{format_size(cell.record.size_bytes)}, {way(same)}, {count(len(cell.record.flows), 'flow')}."
-        )
-        if rates:
-            detail += f" The slowest gets {gb(min(rates))}, the fastest {gb(max(rates))} GB/s."
-        yield Finding(title, detail, ALL_PAIRS)
+    if not cells:
+        return
+    size = max(cell.record.size_bytes for cell in cells)
+    flows = max(len(cell.record.flows) for cell in cells)
+    ranked = _ranked(
+        [cell for cell in cells if (cell.record.size_bytes, len(cell.record.flows)) == (size, flows)] or cells
+    )
+    same, best = ranked[0]
+    title = (
+        f"All pairs at once: {same.interface} {_moves(ranked)} {gb(best.value)} GB/s in sum{of_peak(best)}"
+    )
+    detail = f"{format_size(size)}, {way(same)}, {count(flows, 'flow')}."
+    rates = list((best.cells[0].record.directions or {}).values())
+    if rates:
+        detail += f" The slowest gets {gb(min(rates))}, the fastest {gb(max(rates))} GB/s."
+    yield Finding(title, detail + _others(ranked), ALL_PAIRS)
 
 
 def interference(facts: Facts) -> Iterator[Finding]:
@@ -169,7 +245,8 @@ def interference(facts: Facts) -> Iterator[Finding]:
     worst: tuple[float, Cell, Cell] | None = None
     for cell in facts.cells:
         alone = facts.alone(cell)[0] if cell.record.pattern == "interference" else None
-        if alone is None or not above(alone, cell):
+        # Flows that took turns did not disturb each other: their rates are shares of the time.
+        if alone is None or not above(alone, cell) or "serialised" in cell.warning_ids:
             continue
         kept = cell.value / alone.value
         if 1 - kept >= WORTH_SAYING and (worst is None or kept < worst[0]):
@@ -183,3 +260,45 @@ def interference(facts: Facts) -> Iterator[Finding]:
     size = format_size(cell.record.size_bytes)
     detail = f"{size}, {way(variant(cell))}; of all disturbed flows this loses most."
     yield Finding(title, detail, DISTURBED)
+
+
+def in_turns(facts: Facts) -> Iterator[Finding]:
+    """Flows that were asked to run at once and ran one after another."""
+    for interface, cells in group_by(
+        [cell for cell in facts.cells if "serialised" in cell.warning_ids],
+        lambda cell: cell.record.interface,
+    ).items():
+        patterns = Counter(cell.record.pattern for cell in cells)
+        kinds = listed([f"{pattern} ({number})" for pattern, number in patterns.most_common()])
+        title = f"{interface} took flows in turns that were asked to run at once: {kinds}"
+        yield Finding(title, _in_turns_detail(facts, interface, cells), IN_TURNS)
+
+
+def _in_turns_detail(facts: Facts, interface: str, cells: list[Cell]) -> str:
+    example = max(cells, key=lambda cell: cell.record.size_bytes)
+    text = f"For example {describe(example.record)}, {format_size(example.record.size_bytes)}"
+    warning = next((one for one in example.record.warnings if one.id == "serialised"), None)
+    if warning:
+        text += f": {_together(warning)}"
+    text += ". Their rates are shares of the time, not of a link."
+    if {cell.record.engine for cell in cells} == {"copy-engine"}:
+        text += " The GPUs' copy engines serve such copies one after another."
+    shapes = {(cell.record.pattern, cell.record.path) for cell in cells}
+    overlapping = {
+        cell.record.interface
+        for cell in facts.cells
+        if (cell.record.pattern, cell.record.path) in shapes
+        and cell.record.interface != interface
+        and "serialised" not in cell.warning_ids
+    }
+    return text + (f" {listed(sorted(overlapping))} overlapped there." if overlapping else "")
+
+
+def _together(warning: Warning) -> str:
+    """Both figures of a `serialised` warning, in bytes/s."""
+    if isinstance(warning.observed, str) or isinstance(warning.required, str):
+        return f"{warning.observed} together, {warning.required} wanted"
+    return (
+        f"{gb(warning.observed or 0)} GB/s together, where the flows' speeds while each ran "
+        f"add up to {gb(warning.required or 0)} GB/s"
+    )

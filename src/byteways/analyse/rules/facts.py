@@ -111,10 +111,24 @@ def span(figure: Cell | Group) -> str:
     return low if low == high else f"{low}–{high}"
 
 
+#: How a sentence says who issues a transfer.
+ACCESS = {"read": " as a read", "write": " as a write", "remote": " by a third agent"}
+
+
 def way(same: Variant) -> str:
-    """`copy (read, pinned)`: an interface with what singles it out."""
-    name, _, rest = same.label().partition(", ")
-    return f"{name} ({rest})" if rest else name
+    """`copy as a write`, `copy with pinned memory`, `kernel as a read (blocks=8)`: how the bytes are moved.
+
+    Between host memory and a GPU the GPU issues it, so the direction says whether it reads.
+    """
+    text = same.interface
+    one_gpu_end = (same.source == "device") != (same.destination == "device")
+    if not one_gpu_end or same.managed:
+        text += ACCESS.get(same.access, "")
+    if same.host_memory:
+        text += f" with {same.host_memory} memory"
+    warm = "warm" if same.cache == "warm" else ""
+    rest = [part for part in (same.options, same.environment, warm) if part]
+    return f"{text} ({', '.join(rest)})" if rest else text
 
 
 def listed(parts: Sequence[str]) -> str:

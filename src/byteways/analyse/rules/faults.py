@@ -19,9 +19,8 @@ CORRUPT, FAILED, DAMAGED, WRONG_WAY, ABOVE_PEAK, WARNED, SKIPPED = (
     100.0,
 )
 
-#: Warnings that say the figure is not of what was asked for; each has its own finding.
+#: Warnings that say the figure is not of what was asked for, and the finding of each.
 GRAVE = {
-    "serialised": "Flows of {cases} ran one after another although they were asked to overlap",
     "unexpected-path": "Link counters do not match the bytes of {cases}",
 }
 
@@ -92,12 +91,13 @@ def above_peak(facts: Facts) -> Iterator[Finding]:
 
 
 def warned(facts: Facts) -> Iterator[Finding]:
-    groups = [group for group in warning_groups(facts.records) if group.id not in GRAVE]
+    own = {"serialised", *GRAVE}  # each has a finding of its own
+    groups = [group for group in warning_groups(facts.records) if group.id not in own]
     if not groups:
         return
     ids = {warning.id for warning in groups}
     touched = [cell for cell in facts.cells if ids & set(cell.warning_ids)]
-    parts = [f"{group.id} ({group.count})" for group in groups[:4]]
+    parts = [f"{group.id} ({group.count})" for group in groups]
     first = groups[0]
     figures = f" (observed {first.observed}, required {first.required})" if first.observed else ""
     verb = "carries" if len(touched) == 1 else "carry"

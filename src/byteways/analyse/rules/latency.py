@@ -4,8 +4,8 @@ from __future__ import annotations
 
 from collections.abc import Iterator
 
-from byteways.analyse.rules.facts import Facts, Finding, count, listed, times
-from byteways.analyse.summary import Cell, Group, above, chases, group_by, pool
+from byteways.analyse.rules.facts import Facts, Finding, listed, times
+from byteways.analyse.summary import Cell, Group, above, agent_order, broadest_size, chases, group_by, pool
 from byteways.topology.model import Agent
 from byteways.units import format_size, format_time
 
@@ -21,7 +21,7 @@ def gpu_hierarchy(facts: Facts) -> Iterator[Finding]:
     walks = [cell for cell in chases(facts.cells) if cell.record.executor.startswith("gpu")]
     if not walks:
         return
-    size = max(cell.record.size_bytes for cell in walks)
+    size = broadest_size(walks)
     by_place = group_by([cell for cell in walks if cell.record.size_bytes == size], _place)
     levels = sorted(
         ((place, pool(cells)) for place, cells in by_place.items()), key=lambda item: item[1].value
@@ -32,10 +32,9 @@ def gpu_hierarchy(facts: Facts) -> Iterator[Finding]:
         factor = f" ({group.value / nearest.value:.1f} ×)" if above(group, nearest) else ""
         parts.append(f"{format_time(_rounded(group.value))} from {place}{factor}")
     title = f"A GPU waits {listed(parts)}"
-    detail = (
-        f"One dependent load, random cycle over {format_size(size)}; "
-        f"median of {count(sum(len(group.cells) for _, group in levels), 'walk')}."
-    )
+    walkers = sorted({cell.record.executor for _, group in levels for cell in group.cells}, key=agent_order)
+    who = f"median of {len(walkers)} GPUs" if len(walkers) > 1 else f"as {walkers[0]} sees it"
+    detail = f"One dependent load, random cycle over {format_size(size)}; {who}."
     yield Finding(title, detail, GPU_LATENCY)
 
 
@@ -63,15 +62,20 @@ def cpu_caches(facts: Facts) -> Iterator[Finding]:
         steps = cache_steps(facts.topology.agent(executor), members)
         if len(steps) < 2:
             continue
-        parts = [f"{format_time(_rounded(group.value))} in {name}" for name, group in steps]
+        parts = [f"{format_time(_rounded(group.value))} {_over(name, group)}" for name, group in steps]
         first, last = steps[0][1], steps[-1][1]
         title = f"A load by {executor} waits {listed(parts)}"
-        detail = "One dependent load, random cycle; "
+        detail = "One dependent load, random cycle over the largest working set that each cache should hold; "
         if above(last, first):
-            detail += f"{steps[-1][0]} takes {times(last.value / first.value)} as long as {steps[0][0]}."
+            detail += f"the last takes {times(last.value / first.value)} as long as the first."
         else:
             detail += "the steps lie within their intervals."
         yield Finding(title, detail, CPU_LATENCY)
+
+
+def _over(name: str, group: Group) -> str:
+    """'over 1 MiB (L2: 2 MiB)': a cache of that size need not be all this core's, so the set is named."""
+    return f"over {format_size(group.cells[0].record.size_bytes)} ({name})"
 
 
 def cache_steps(agent: Agent, walks: list[Cell]) -> list[tuple[str, Group]]:
@@ -92,7 +96,7 @@ def cache_steps(agent: Agent, walks: list[Cell]) -> list[tuple[str, Group]]:
         inside = [cell for cell in same if smaller < cell.record.size_bytes <= FILLS * cache.size_bytes]
         if inside:
             largest = max(inside, key=lambda cell: cell.record.size_bytes)
-            steps.append((f"L{cache.level} ({format_size(cache.size_bytes)})", pool([largest])))
+            steps.append((f"L{cache.level}: {format_size(cache.size_bytes)}", pool([largest])))
         smaller = cache.size_bytes
     beyond = [cell for cell in same if cell.record.size_bytes >= BEYOND * smaller]
     if beyond:

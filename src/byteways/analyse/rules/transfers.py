@@ -26,6 +26,7 @@ from byteways.analyse.summary import (
     Group,
     Variant,
     above,
+    broadest_size,
     group_by,
     kind,
     largest_common_size,
@@ -84,7 +85,7 @@ def _fastest(facts: Facts, members: list[Cell], where: str, importance: float) -
     if slower:
         same, group = slower[0]
         title += f"; {same.interface} reaches {gb(group.value)}{_launched(facts, group)}"
-    return Finding(title, _fastest_detail(first, slower), importance)
+    return Finding(title, _fastest_detail(facts, first, slower), importance)
 
 
 def _rivals(groups: dict[Variant, Group], winner: str) -> dict[Variant, Group]:
@@ -96,16 +97,26 @@ def _rivals(groups: dict[Variant, Group], winner: str) -> dict[Variant, Group]:
     return dict(chosen.values())
 
 
-def _fastest_detail(first: Group, slower: list[tuple[Variant, Group]]) -> str:
+def _fastest_detail(facts: Facts, first: Group, slower: list[tuple[Variant, Group]]) -> str:
     pairs = (
         f"Median of {count(len(first.cells), 'path')}" if len(first.cells) > 1 else first.cells[0].record.path
     )
     text = f"{pairs}, interval {span(first)} GB/s."
-    gaps = [f"{way(same)} is {percent(1 - group.value / first.value)} slower" for same, group in slower]
+    gaps = [
+        f"{way(same)}{_shape(facts, same, group) if index else ''} is "
+        f"{percent(1 - group.value / first.value)} slower"
+        for index, (same, group) in enumerate(slower)  # the title says how the first was launched
+    ]
     if gaps:
         sure = "; no intervals overlap" if all(above(first, group) for _, group in slower) else ""
         text += f" {listed(gaps)}{sure}."
     return text
+
+
+def _shape(facts: Facts, same: Variant, group: Group) -> str:
+    """' (8 of 132 SMs)', unless the options say it."""
+    launched = _launched(facts, group).removeprefix(" with ")
+    return f" ({launched})" if launched and not same.options else ""
 
 
 def _launched(facts: Facts, group: Group) -> str:
@@ -130,7 +141,7 @@ def read_against_write(facts: Facts) -> Iterator[Finding]:
     differences = []
     between = facts.of_kind("gpu-gpu") + facts.of_kind("cpu-cpu")
     for name, members in group_by(between, lambda cell: (kind(cell), cell.record.interface)).items():
-        size = max(cell.record.size_bytes for cell in members)
+        size = broadest_size(members)
         groups = {
             same: pool(some)
             for same, some in group_by([c for c in members if c.record.size_bytes == size], variant).items()
@@ -163,11 +174,13 @@ def to_and_from_host(facts: Facts) -> Iterator[Finding]:
     back = {
         (way(_turned(cell)), cell.record.size_bytes, cell.destination.agent, cell.source.agent): cell
         for cell in facts.of_kind("gpu-cpu")
+        if cell.stays
     }
     pairs = [
         (cell, back[key])
         for cell in facts.of_kind("cpu-gpu")
-        if (key := (way(variant(cell)), cell.record.size_bytes, cell.source.agent, cell.destination.agent))
+        if cell.stays
+        and (key := (way(variant(cell)), cell.record.size_bytes, cell.source.agent, cell.destination.agent))
         in back
     ]
     for same, some in group_by(pairs, lambda pair: variant(pair[0])).items():
@@ -181,9 +194,8 @@ def to_and_from_host(facts: Facts) -> Iterator[Finding]:
     gap, same, there, home, size = max(differences, key=lambda item: item[0])
     if gap < WORTH_SAYING:
         return
-    memory = same.host_memory
     title = (
-        f"Host to GPU and GPU to host differ with {memory} memory: {same.interface} moves "
+        f"Host to GPU and GPU to host differ with {same.source} memory: {same.interface} moves "
         f"{gb(there.value)} there and {gb(home.value)} GB/s back at {format_size(size)}"
     )
     pairings = count(len(differences), "pairing")
