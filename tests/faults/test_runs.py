@@ -128,6 +128,23 @@ def test_interrupt_ends_cleanly(command: Command, number: signal.Signals) -> Non
     assert_complete(command.folder)
 
 
+def test_interrupt_that_was_ignored_on_entry(command: Command) -> None:
+    """`byteways run &` in a script, whose shell ignores SIGINT for it; would catch a run that cannot be
+    interrupted.
+    """
+    process = command.start(
+        str(command.suite),
+        *("--out", str(command.folder), "--no-report"),
+        sigint=signal.SIG_IGN,
+        BYTEWAYS_FAKE_FAULTS="32768=hang",
+    )
+    wait_for(lambda: len(lines(command.folder)) == 3)
+    process.send_signal(signal.SIGINT)
+    _, err = process.communicate(timeout=20)
+    assert process.returncode == 130
+    assert "interrupted by SIGINT" in err
+
+
 def test_interrupt_during_the_probe_leaves_nothing(command: Command) -> None:
     """Would catch a folder that blocks the next run although nothing was measured."""
     process = command.start(str(command.suite), "--out", str(command.folder), BYTEWAYS_FAKE_PROBE="hang")
@@ -222,6 +239,18 @@ def test_resume_on_what_has_changed(command: Command, change: str, said: str) ->
     assert resumed.returncode == 2
     assert said in resumed.stderr
     assert "hint: start a new run: byteways run" in resumed.stderr
+
+
+def test_resume_with_options_of_another_version(command: Command) -> None:
+    """Would catch a traceback where a manifest holds options that this version does not know."""
+    assert command.new().returncode == 0
+    file = command.folder / "run.json"
+    manifest = json.loads(file.read_text())
+    manifest["options"]["nosuch"] = 1
+    file.write_text(json.dumps(manifest))
+    resumed = command.run("--resume", str(command.folder))
+    assert resumed.returncode == 2
+    assert "run.json is damaged" in resumed.stderr and "nosuch" in resumed.stderr
 
 
 def test_output_folder_is_refused(command: Command) -> None:

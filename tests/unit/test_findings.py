@@ -133,6 +133,21 @@ def test_corruption_and_failures_come_first(tmp_path: Path) -> None:
     assert "the worker died of SIGSEGV" in found[1].detail
 
 
+def test_damaged_lines_that_were_measured_again(tmp_path: Path) -> None:
+    """Would catch advice to resume a run that has a record of every case."""
+    build = four_pairs()
+    build.extra_lines.append('{"case_id": "torn')
+    run = RunFolder(build.write(tmp_path))
+    said = []
+    for planned in (len(build.records), len(build.records) + 1):
+        run.manifest["planned"] = planned
+        said.append(next(one.detail for one in findings(run) if "could not be read" in one.title))
+    assert said == [
+        "Every case has a record all the same: they were measured again.",
+        "Their cases are missing here; `byteways run --resume` measures them again.",
+    ]
+
+
 def test_odd_pair(tmp_path: Path) -> None:
     """Would catch a slow link that hides in a matrix of good ones."""
     first = findings(RunFolder(four_pairs(slow=310.0).write(tmp_path)))[0]

@@ -215,6 +215,7 @@ def test_manifest_is_replaced_whole_or_not_at_all(tmp_path: Path, monkeypatch: p
         ("{", "is damaged"),
         ("[]", "is damaged"),
         ("{}", "is damaged"),
+        ('{"format_version": 1}', "is damaged"),
         ('{"format_version": 99}', "has format 99, this byteways reads 1"),
     ],
 )

@@ -23,6 +23,9 @@ LOG = "workers.log"
 
 FORMAT_VERSION = 1
 
+#: What of a manifest a run cannot be read or taken up without.
+NEEDED = ("state", "suite", "options", "planned", "topology", "fingerprint")
+
 
 @dataclass(frozen=True)
 class JournalText:
@@ -89,6 +92,8 @@ def read_manifest(folder: Path) -> dict[str, Any]:
             f"{folder} has format {manifest['format_version']}, this byteways reads {FORMAT_VERSION}",
             hint="read it with the version of byteways that wrote it",
         )
+    if missing := [name for name in NEEDED if name not in manifest]:
+        raise BytewaysError(f"{path} is damaged", cause=f"no {', '.join(missing)}", hint=hint)
     return manifest
 
 

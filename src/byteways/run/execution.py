@@ -181,11 +181,7 @@ def begin(
         topology = discover(probed.capabilities.agents)
         tick()
         applied = options.applied(suite)
-        planned = list(_plan(applied, topology, probed, options).cases)
-        if not planned:
-            raise BytewaysError(
-                "nothing to measure: no case matches", hint="byteways run --dry-run shows the plan"
-            )
+        planned = _some(_plan(applied, topology, probed, options))
         manifest = manifests.build(
             command_line=command_line,
             suite=_suite_json(applied),
@@ -250,9 +246,7 @@ def take_up(
     """
     started = time.monotonic()
     manifest = read_manifest(folder)
-    if suite is not None and suite.text != manifest["suite"]["text"]:
-        raise _changed(folder, [f"suite: '{suite.name}' is not the text the run was started with"])
-    options = Options.from_json(manifest["options"])
+    options = _asked(folder, manifest, suite)
     journal = Journal(folder)
     worker: WorkerProcess | None = None
     try:
@@ -295,6 +289,16 @@ def take_up(
     )
 
 
+def _asked(folder: Path, manifest: Mapping[str, Any], suite: Suite | None) -> Options:
+    """The options of the run. Raises BytewaysError when they are none, or when `suite` is not the run's."""
+    if suite is not None and suite.text != manifest["suite"]["text"]:
+        raise _changed(folder, [f"suite: '{suite.name}' is not the text the run was started with"])
+    try:
+        return Options.from_json(manifest["options"])
+    except TypeError as error:
+        raise BytewaysError(f"{folder / MANIFEST} is damaged", cause=f"options: {error}") from error
+
+
 def _plan(suite: Suite, topology: Topology, probed: Probe, options: Options) -> Plan:
     return make_plan(
         suite,
@@ -304,6 +308,15 @@ def _plan(suite: Suite, topology: Topology, probed: Probe, options: Options) -> 
         sizes=options.sizes,
         budget_s=options.budget_s,
     )
+
+
+def _some(plan: Plan) -> list[PlannedCase]:
+    """The cases of a plan. Raises BytewaysError when there are none."""
+    if not plan.cases:
+        raise BytewaysError(
+            "nothing to measure: no case matches", hint="byteways run --dry-run shows the plan"
+        )
+    return list(plan.cases)
 
 
 def _probed(

@@ -61,11 +61,15 @@ def failures(facts: Facts) -> Iterator[Finding]:
 
 def damaged(facts: Facts) -> Iterator[Finding]:
     lines = facts.run.damaged_lines
-    if lines:
-        title = f"{count(lines, 'line')} of measurements.jsonl could not be read"
-        yield Finding(
-            title, "Their cases are missing here; `byteways run --resume` measures them again.", DAMAGED
-        )
+    if not lines:
+        return
+    title = f"{count(lines, 'line')} of measurements.jsonl could not be read"
+    recorded = {(record.case_id, record.replicate) for record in facts.records}
+    if len(recorded) < facts.run.manifest.get("planned", 0):
+        detail = "Their cases are missing here; `byteways run --resume` measures them again."
+    else:
+        detail = "Every case has a record all the same: they were measured again."
+    yield Finding(title, detail, DAMAGED)
 
 
 def grave_warnings(facts: Facts) -> Iterator[Finding]:
