@@ -1,0 +1,100 @@
+"""Tables of a run: which figures stand together, at which size, and under which words."""
+
+from __future__ import annotations
+
+import sys
+from pathlib import Path
+
+import pytest
+
+sys.path.insert(0, str(Path(__file__).parents[1] / "report"))
+
+import sample_run
+
+from byteways.analyse.curves import over_size
+from byteways.analyse.summary import broadest_size, cells
+from byteways.analyse.tables import matrices, warning_groups
+from byteways.results.record import Warning
+
+GIB, MIB = sample_run.GIB, sample_run.MIB
+
+
+def a_pair(build: sample_run.Builder, rate: float, *, size: int = GIB, **options: int | bool) -> None:
+    build.measure("kernel", [("gpu0:device", "gpu1:device", "gpu1")], rate, size=size, options=options)
+
+
+def test_what_one_pair_did_is_one_list() -> None:
+    """Would catch a matrix of one cell for every option, and options that are not in the order of numbers."""
+    build = sample_run.Builder(sample_run.topology(2))
+    for blocks in (64, 8, 16):
+        a_pair(build, 300.0 + blocks, blocks=blocks)
+    (grid,) = matrices(cells(build.records))
+    assert grid.title == "Between GPUs, measured on one pair"
+    assert [row.label for row in grid.rows] == [f"kernel, read, blocks={blocks}" for blocks in (8, 16, 64)]
+    a_pair(build, 200.0, gate=False)
+    assert "kernel, read, gate=false" in [row.label for row in matrices(cells(build.records))[0].rows]
+
+
+def test_managed_memory_says_on_which_end() -> None:
+    """Would catch two tables of one name, one with migration and one without."""
+    build = sample_run.Builder(sample_run.topology(2))
+    for ends in (("gpu0:managed", "gpu1:device"), ("gpu0:device", "gpu1:managed")):
+        build.measure("copy", [(*ends, "gpu1")], 300.0)
+    assert [grid.title for grid in matrices(cells(build.records))] == [
+        "copy, read, managed > device, one-way",
+        "copy, read, device > managed, one-way",
+    ]
+
+
+def test_the_diagonal_is_of_the_matrix_own_size_and_memory() -> None:
+    """Would catch a diagonal that another size or another memory fills, or that stays empty."""
+    build = sample_run.Builder(sample_run.topology(2))
+    for size, rate in ((GIB, 2000.0), (2 * GIB, 2100.0)):
+        build.measure("kernel", [("gpu0:device", "gpu0:device", "gpu0")], rate, size=size)
+    build.measure("kernel", [("gpu0:managed", "gpu0:managed", "gpu0")], 10.0)
+    a_pair(build, 370.0)
+    (grid,) = matrices(cells(build.records))
+    assert [cell.value / 1e9 if cell else None for cell in grid.rows[0].cells] == [
+        pytest.approx(2000.0),
+        pytest.approx(370.0),
+    ]
+
+
+def test_few_small_transfers_do_not_stand_for_the_largest() -> None:
+    """Would catch a table at 1 MiB because one pair more was measured there."""
+    build = sample_run.Builder(sample_run.topology(3))
+    a_pair(build, 370.0)
+    for size in (MIB, GIB // 8):
+        for peer in ("gpu1", "gpu2"):
+            build.measure("kernel", [("gpu0:device", f"{peer}:device", peer)], 300.0, size=size)
+    assert broadest_size(cells(build.records)) == GIB // 8
+
+
+def test_options_have_charts_of_their_own() -> None:
+    """Would catch twenty curves of options over those of the interfaces."""
+    build = sample_run.Builder(sample_run.topology(2))
+    for size in (MIB, GIB):
+        a_pair(build, 370.0, size=size)
+        a_pair(build, 360.0, size=size, blocks=8)
+    titles = [family.title for family in over_size(cells(build.records), build.topology)]
+    assert titles == ["Between GPUs, NVLink4 ×18", "Between GPUs, NVLink4 ×18, with options"]
+
+
+@pytest.mark.parametrize(
+    ("warning", "observed", "shown"),
+    [
+        ("serialised", 389.2e9, "389.2 GB/s"),
+        ("unexpected-path", float(3 * GIB), "3 GiB"),
+        ("placement", 0.875, "87.5 %"),
+        ("clock-drop", 1593.0, "1593 MHz"),
+        ("ungated", 0.0, "not gated"),
+        ("bimodal", 7.1322, "7.132"),
+    ],
+)
+def test_figures_of_warnings_have_units(warning: str, observed: float, shown: str) -> None:
+    """Would catch bytes per second and shares written as bare numbers."""
+    build = sample_run.Builder(sample_run.topology(2))
+    flow = [("gpu0:device", "gpu1:device", "gpu0")]
+    build.measure("copy", flow, 394.0, warnings=[Warning(warning, observed, None, "")])
+    (group,) = warning_groups(build.records)
+    assert (group.observed, group.required) == (shown, "")
