@@ -13,7 +13,7 @@ import sample_run
 
 from byteways.analyse.curves import over_size
 from byteways.analyse.summary import broadest_size, cells
-from byteways.analyse.tables import matrices, warning_groups
+from byteways.analyse.tables import matrices, patterns, warning_groups
 from byteways.results.record import Warning
 
 GIB, MIB = sample_run.GIB, sample_run.MIB
@@ -41,8 +41,8 @@ def test_managed_memory_says_on_which_end() -> None:
     for ends in (("gpu0:managed", "gpu1:device"), ("gpu0:device", "gpu1:managed")):
         build.measure("copy", [(*ends, "gpu1")], 300.0)
     assert [grid.title for grid in matrices(cells(build.records))] == [
-        "copy, read, managed > device, one-way",
         "copy, read, device > managed, one-way",
+        "copy, read, managed > device, one-way",
     ]
 
 
@@ -68,6 +68,23 @@ def test_few_small_transfers_do_not_stand_for_the_largest() -> None:
         for peer in ("gpu1", "gpu2"):
             build.measure("kernel", [("gpu0:device", f"{peer}:device", peer)], 300.0, size=size)
     assert broadest_size(cells(build.records)) == GIB // 8
+
+
+def test_patterns_stand_in_order_and_count_what_is_measured() -> None:
+    """Would catch rows in the shuffled order of the run, and disturbers in the sum of the whole."""
+    build = sample_run.Builder(sample_run.topology(3))
+    flows = [("gpu0:device", "gpu1:device", "gpu0"), ("gpu0:device", "gpu2:device", "gpu0")]
+    whole = {"gpu0>gpu1": 180e9, "gpu0>gpu2": 190e9}
+    for pattern in ("interference", "fan-out"):
+        rates = (
+            {"gpu0>gpu1": 190.0} if pattern == "interference" else {"gpu0>gpu1": 190.0, "gpu0>gpu2": 195.0}
+        )
+        build.measure("copy", flows, rates, pattern=pattern, whole_bytes_per_s=whole)
+    rows = patterns(cells(build.records))
+    assert [(row.cell.record.pattern, row.whole) for row in rows] == [
+        ("fan-out", 370e9),
+        ("interference", 180e9),
+    ]
 
 
 def test_options_have_charts_of_their_own() -> None:

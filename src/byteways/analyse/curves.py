@@ -66,7 +66,7 @@ def over_size(found: Sequence[Cell], topology: Topology) -> list[Family]:
     ):
         series = tuple(
             Series(same.label(), points)
-            for same, some in group_by(members, variant).items()
+            for same, some in sorted(group_by(members, variant).items())
             if len(points := _points(some)) > 1
         )
         if series:

@@ -24,6 +24,7 @@ from byteways.analyse.summary import (
     pool,
     variant,
 )
+from byteways.plan.case import PATTERNS
 from byteways.results.record import Record
 from byteways.units import format_bandwidth, format_size
 
@@ -157,7 +158,7 @@ def matrices(found: Sequence[Cell], size_bytes: int | None = None) -> list[Grid]
     """
     between = at_largest(_of_kind(one_way(found), "gpu-gpu"), size_bytes)
     inside = _of_kind(one_way(found), "gpu")
-    groups = group_by(between, variant)
+    groups = dict(sorted(group_by(between, variant).items()))
     single = {same for same, members in groups.items() if len(members) == 1}
     listed = single if len(single) >= LISTED_FROM else set()
     grids = [_matrix(same, members, inside) for same, members in groups.items() if same not in listed]
@@ -193,7 +194,7 @@ def two_way_matrices(found: Sequence[Cell], size_bytes: int | None = None) -> li
             "between \\ and",
             ((cell.source.agent, cell.destination.agent, cell) for cell in members),
         )
-        for same, members in group_by(at_largest(both, size_bytes), variant).items()
+        for same, members in sorted(group_by(at_largest(both, size_bytes), variant).items())
     ]
 
 
@@ -282,11 +283,24 @@ def first_touch_tables(found: Sequence[Cell]) -> list[Grid]:
 
 
 def patterns(found: Sequence[Cell], size_bytes: int | None = None) -> list[PatternRow]:
-    """Concurrent cases at their largest size."""
+    """Concurrent cases at their largest size, in the order of patterns, interfaces and paths."""
     rows = []
-    for cell in at_largest(concurrent(found), size_bytes):
+    kinds = list(KINDS)
+    order = sorted(
+        at_largest(concurrent(found), size_bytes),
+        key=lambda cell: (
+            PATTERNS.index(cell.record.pattern),
+            kinds.index(kind(cell)),
+            cell.variant,
+            _label_order(cell.record.path),
+        ),
+    )
+    for cell in order:
         record = cell.record
-        whole = sum(record.whole_bytes_per_s.values()) if record.whole_bytes_per_s else None
+        rates = record.whole_bytes_per_s or {}
+        # What disturbs is no part of the figure.
+        counted = [f"{cell.source.agent}>{cell.destination.agent}"] * (record.pattern == "interference")
+        whole = sum(rate for path, rate in rates.items() if path in (counted or rates)) or None
         rows.append(PatternRow(cell, tuple((record.directions or {}).items()), whole))
     return rows
 
