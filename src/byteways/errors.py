@@ -6,12 +6,16 @@ from enum import IntEnum
 
 
 class ExitStatus(IntEnum):
-    """Exit statuses of every verb: 1 when a measurement failed or a check did not hold, 2 on wrong usage."""
+    """Exit statuses of every verb: 1 when a measurement failed or a check did not hold, 2 on wrong usage.
+
+    Those above 128 are 128 and a signal's number, as shells give them: SIGINT, SIGPIPE.
+    """
 
     GOOD = 0
     FAILED = 1
     USAGE = 2
     INTERRUPTED = 130
+    NOT_READ = 141
 
 
 class BytewaysError(Exception):

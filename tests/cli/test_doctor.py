@@ -131,3 +131,18 @@ def test_long_names_get_a_line_of_their_own() -> None:
         " " * 27 + "to do: unset it",
     ]
     assert text[-1] == "1 warning"
+
+
+def test_a_narrow_terminal_is_kept_to(monkeypatch: pytest.MonkeyPatch) -> None:
+    """Catches COLUMNS being ignored on a terminal, and being heeded in a pipe."""
+    monkeypatch.setenv("COLUMNS", "60")
+    assert verb._width() == 100
+    monkeypatch.setattr(sys.stdout, "isatty", lambda: True)
+    assert verb._width() == 60
+    check = Check("host", "huge pages", "warning", "many words " * 20, "more of them " * 10)
+    text = [re.sub(r"\x1b\[\d*m", "", line) for line in verb.lines([check], 60)]
+    assert max(len(line) for line in text) <= 60
+    assert text[1] == "  warning  huge pages"
+    assert text[2].startswith("      many words")
+    monkeypatch.setenv("COLUMNS", "300")
+    assert verb._width() == 100

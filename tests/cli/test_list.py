@@ -2,7 +2,9 @@
 
 from __future__ import annotations
 
+import io
 import json
+import re
 import runpy
 from pathlib import Path
 from typing import Any
@@ -60,15 +62,19 @@ def test_what_is_not_here_says_why(bare: None, capsys: pytest.CaptureFixture[str
     """Catches availability without a reason, or the reason of something else."""
     text = printed(capsys)
     assert row(text, "memcpy").endswith("  cpu0")
-    assert row(text, "copy").endswith("no: there is no GPU here that can be used; byteways doctor says why")
-    assert row(text, "pinned").endswith("no: cpu0 has no pinned memory: no GPU runtime was found")
+    assert row(text, "copy").endswith("  no [1]")
+    assert row(text, "kernel").endswith("  no [1]")
+    assert row(text, "[1]") == "  [1] there is no GPU here that can be used; byteways doctor says why"
+    assert row(text, "pinned").endswith("  no [2]")
+    assert row(text, "[2]") == "  [2] cpu0 has no pinned memory: no GPU runtime was found"
+    assert max(len(line) for line in text.splitlines()) <= 120
 
 
 def test_agents_that_differ_are_named(patchy: None, capsys: pytest.CaptureFixture[str]) -> None:
     """Catches one GPU speaking for all."""
-    assert row(printed(capsys, "interfaces"), "kernel-bulk").endswith(
-        "gpu0; no: kernel-bulk is not available on gpu1: sm_80 has no bulk copies"
-    )
+    text = printed(capsys, "interfaces")
+    number = re.search(r"  gpu0; no (\[\d\])$", row(text, "kernel-bulk"))[1]
+    assert row(text, number).endswith("kernel-bulk is not available on gpu1: sm_80 has no bulk copies")
     here = {entry["name"]: entry["here"] for entry in answer(capsys, "interfaces")["interfaces"]}
     assert here["kernel-bulk"]["gpu0"] == {"available": True, "reason": ""}
     assert not here["kernel-bulk"]["gpu1"]["available"]
@@ -110,7 +116,8 @@ def test_cases_of_a_suite(patchy: None, capsys: pytest.CaptureFixture[str]) -> N
     assert not any("budget" in reason for reason in reasons)
     text = printed(capsys, "cases", "quick")
     assert "gpu0:device > gpu1:device by gpu0" in text
-    assert "the driver refused it" in text
+    assert text.count("the driver refused it") <= 2, "each direction's reason once"
+    assert re.search(r"  \[1\]$", text, re.MULTILINE)
 
 
 def test_a_machine_that_cannot_be_probed_has_no_cases(unprobed: None) -> None:
@@ -147,3 +154,16 @@ def test_probing_failures_are_told(monkeypatch: pytest.MonkeyPatch) -> None:
     machine = verb.look()
     assert (machine.capabilities, machine.reason) == (None, "worker died: signal 11")
     assert machine.topology.names("cpu")
+
+
+def test_a_narrow_terminal_is_kept_to(bare: None, monkeypatch: pytest.MonkeyPatch) -> None:
+    """Catches lines that a terminal of 60 columns breaks in the middle of words."""
+    screen = io.StringIO()
+    monkeypatch.setattr(screen, "isatty", lambda: True)
+    monkeypatch.setattr("sys.stdout", screen)
+    monkeypatch.setenv("COLUMNS", "60")
+    monkeypatch.setenv("TERM", "xterm")
+    verb.list_()
+    lines = re.sub(r"\x1b\[[\d;]*m", "", screen.getvalue()).splitlines()
+    assert max(len(line) for line in lines) <= 60
+    assert sum("there is no GPU here" in line for line in lines) == 1

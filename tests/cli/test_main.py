@@ -2,9 +2,11 @@
 
 from __future__ import annotations
 
+import errno
 import os
 import subprocess
 import sys
+from pathlib import Path
 
 import pytest
 
@@ -115,19 +117,86 @@ def test_interrupt_outside_a_run(monkeypatch: pytest.MonkeyPatch) -> None:
     assert cli.main(["topo"]) == 130
 
 
-def test_reader_that_has_seen_enough() -> None:
-    """`byteways list | head -1`; would catch a traceback of a broken pipe."""
-    read, write = os.pipe()
-    os.close(read)
-    done = subprocess.run(
-        [sys.executable, "-m", "byteways", "list"],
-        stdout=write,
+def to_output(output: int, *arguments: str, **variables: str) -> subprocess.CompletedProcess[str]:
+    return subprocess.run(
+        [sys.executable, "-m", "byteways", *arguments],
+        env={**os.environ, **variables},
+        stdout=output,
         stderr=subprocess.PIPE,
         text=True,
         timeout=60,
     )
+
+
+@pytest.mark.parametrize("arguments", [("--help",), ("list", "suites"), ("topo", "--json"), ("doctor",)])
+def test_reader_that_has_seen_enough(arguments: tuple[str, ...]) -> None:
+    """`byteways topo --json | head -1`; would catch a traceback, and status 1, which says that a measurement
+    failed.
+    """
+    read, write = os.pipe()
+    os.close(read)
+    done = to_output(write, *arguments)
     os.close(write)
-    assert done.stderr == ""
+    assert (done.returncode, done.stderr) == (141, "")
+
+
+def test_reader_that_has_gone_before_an_error() -> None:
+    """`byteways show /nowhere 2>&1 | true`; would catch a traceback of printing the error."""
+    read, write = os.pipe()
+    os.close(read)
+    done = subprocess.run(
+        [sys.executable, "-m", "byteways", "show", "/nowhere"], stdout=write, stderr=write, timeout=60
+    )
+    os.close(write)
+    assert done.returncode == 141
+
+
+def test_disk_full_of_output() -> None:
+    """`byteways list > FILE` on a full disk; would catch a user who is told to report that, or is told
+    nothing.
+    """
+    with Path("/dev/full").open("wb") as full:
+        done = to_output(full.fileno(), "list", "suites")
+    assert done.returncode == 2
+    assert done.stderr == ("error: the output could not be written\n  caused by: No space left on device\n")
+
+
+def test_other_errors_of_the_system_are_no_full_disk(
+    monkeypatch: pytest.MonkeyPatch, capsys: pytest.CaptureFixture[str]
+) -> None:
+    """Would catch a mistake of ours that is put down to the user's disk."""
+
+    def breaks(words: list[str]) -> int:
+        raise OSError(errno.EMFILE, "Too many open files")
+
+    monkeypatch.setattr(frame, "call", breaks)
+    assert cli.main(["run"]) == 1
+    assert "something unexpected happened" in capsys.readouterr().err
+
+
+def test_locale_without_our_characters() -> None:
+    """A bare container's C locale; would catch a traceback instead of a question mark for `×` or `└`."""
+    program = "from byteways.cli import frame, main; "
+    program += "frame.call = lambda words: print('2 × 3') or 0; raise SystemExit(main([]))"
+    done = subprocess.run(
+        [sys.executable, "-c", program],
+        env={**os.environ, "PYTHONIOENCODING": "ascii"},
+        capture_output=True,
+        text=True,
+        timeout=60,
+    )
+    assert (done.returncode, done.stdout, done.stderr) == (0, "2 ? 3\n", "")
+
+
+def test_no_output_at_all() -> None:
+    """`byteways list >&-`; would catch a traceback where there is no standard output."""
+    done = subprocess.run(
+        ["sh", "-c", '"$0" -m byteways list suites >&-', sys.executable],
+        stderr=subprocess.PIPE,
+        text=True,
+        timeout=60,
+    )
+    assert (done.returncode, done.stderr) == (0, "")
 
 
 def test_colour_only_on_a_terminal(

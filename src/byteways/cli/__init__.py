@@ -6,11 +6,17 @@ the exit status; a traceback is shown only with `--debug`.
 
 from __future__ import annotations
 
+import errno
+import io
 import os
 import sys
 from collections.abc import Sequence
 
 from byteways.errors import BytewaysError, ExitStatus
+
+#: What a write to standard output fails with for reasons of the user's. None of them names a file; an error
+#: of a file that we opened does, or is a BytewaysError already.
+_UNWRITABLE = (errno.ENOSPC, errno.EDQUOT, errno.EFBIG, errno.EIO)
 
 
 def main(arguments: Sequence[str] | None = None) -> int:
@@ -18,26 +24,54 @@ def main(arguments: Sequence[str] | None = None) -> int:
     words = sys.argv[1:] if arguments is None else [*arguments]
     debug = "--debug" in words  # wherever it stands: a user adds it at the end of what has just failed
     words = [word for word in words if word != "--debug"]
+    if sys.stdout is None:  # closed by the caller: the next file that is opened would take its number
+        sys.stdout = os.fdopen(os.open(os.devnull, os.O_WRONLY), "w")
+    if isinstance(sys.stdout, io.TextIOWrapper):
+        # A locale without our characters gets a question mark for each, not an error.
+        sys.stdout.reconfigure(errors="replace")
+    try:
+        return _answer(words, debug)
+    except BrokenPipeError:
+        _drop_output()
+        return int(ExitStatus.NOT_READ)
+
+
+def _answer(words: Sequence[str], debug: bool) -> int:
+    """Runs one verb, all of whose output is written when this returns, and prints what goes wrong."""
     try:
         from byteways.cli.frame import call
 
-        return call(words)
+        status = call(words)
+        sys.stdout.flush()
+        return status
     except BytewaysError as error:
-        if debug:
-            _print_trace()
-        print_error(error)
-        return int(error.status)
+        return _failed(error, debug)
     except BrokenPipeError:
-        # The reader of a pipe has seen enough; nothing may be flushed into it at exit.
-        os.dup2(os.open(os.devnull, os.O_WRONLY), sys.stdout.fileno())
-        return int(ExitStatus.FAILED)
+        raise
     except Exception as error:
-        if debug:
-            _print_trace()
+        if isinstance(error, OSError) and error.errno in _UNWRITABLE and error.filename is None:
+            _drop_output()
+            return _failed(BytewaysError("the output could not be written", cause=error.strerror), debug)
         said = f"{type(error).__name__}: {error}" if str(error) else type(error).__name__
         hint = "this is a mistake in byteways; see where with --debug, and please report it"
-        print_error(BytewaysError("something unexpected happened", cause=said, hint=hint))
-        return int(ExitStatus.FAILED)
+        unexpected = BytewaysError(
+            "something unexpected happened", cause=said, hint=hint, status=ExitStatus.FAILED
+        )
+        return _failed(unexpected, debug)
+
+
+def _failed(error: BytewaysError, debug: bool) -> int:
+    if debug:
+        import traceback
+
+        traceback.print_exc()
+    print_error(error)
+    return int(error.status)
+
+
+def _drop_output() -> None:
+    """What is still buffered has nowhere to go; Python would try once more at exit, and say so."""
+    os.dup2(os.open(os.devnull, os.O_WRONLY), sys.stdout.fileno())
 
 
 def print_error(error: BytewaysError) -> None:
@@ -49,9 +83,3 @@ def print_error(error: BytewaysError) -> None:
         if coloured and word in colours:
             word = f"{colours[word]}{word}\033[0m"
         print(f"{word}{space}{rest}", file=sys.stderr)  # noqa: T201 - this is where errors are printed
-
-
-def _print_trace() -> None:
-    import traceback
-
-    traceback.print_exc()

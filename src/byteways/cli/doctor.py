@@ -5,6 +5,8 @@ from __future__ import annotations
 import importlib
 import json
 import os
+import shutil
+import sys
 import textwrap
 from collections import Counter
 from collections.abc import Mapping, Sequence
@@ -21,10 +23,14 @@ from byteways.errors import BytewaysError, ExitStatus
 if TYPE_CHECKING:
     from byteways.run.probe import Probe
 
+#: The widest text, and its width in a pipe, where nobody can tell how wide the reader's window is.
 WIDTH = 100
 #: Columns of the state and of the name of a check; longer names get a line of their own.
 STATE_WIDTH = 9
 NAME_WIDTH = 16
+#: Where fewer columns than this are left beside state and name, text goes below them.
+LEAST_TEXT_WIDTH = 40
+BELOW = 6
 _COLOURS = {"ok": typer.colors.GREEN, "warning": typer.colors.YELLOW, "problem": typer.colors.RED}
 _TITLES = {"worker": "Worker", "libraries": "Libraries", "GPUs": "GPUs", "host": "Host", "process": "Process"}
 
@@ -44,7 +50,7 @@ def doctor(
         typer.echo(json.dumps(data, indent=2))
     else:
         colour = False if os.environ.get("NO_COLOR") else None  # None: colour on a terminal
-        typer.echo("\n".join(lines(checks)), color=colour)
+        typer.echo("\n".join(lines(checks, _width())), color=colour)
     if not works:
         raise typer.Exit(int(ExitStatus.FAILED))
 
@@ -111,9 +117,15 @@ def lines(checks: Sequence[Check], width: int = WIDTH) -> list[str]:
     return [*text, _summary(Counter(check.state for check in checks))]
 
 
+def _width() -> int:
+    return min(WIDTH, shutil.get_terminal_size().columns) if sys.stdout.isatty() else WIDTH
+
+
 def _check(check: Check, width: int) -> list[str]:
-    """State, name, then text and advice in a column of their own."""
-    indent = " " * (2 + STATE_WIDTH + NAME_WIDTH)
+    """State, name, then text and advice in a column of their own, or below where that would be narrow."""
+    beside = 2 + STATE_WIDTH + NAME_WIDTH
+    narrow = width - beside < LEAST_TEXT_WIDTH
+    indent = " " * (BELOW if narrow else beside)
     wrap = partial(
         textwrap.wrap, width=width - len(indent), break_on_hyphens=False, break_long_words=False
     )  # paths stay whole, to be copied
@@ -121,7 +133,7 @@ def _check(check: Check, width: int) -> list[str]:
     if check.advice:
         column += wrap(f"to do: {check.advice}", subsequent_indent="       ")
     head = f"  {typer.style(check.state.ljust(STATE_WIDTH), fg=_COLOURS[check.state])}"
-    if len(check.name) < NAME_WIDTH:
+    if len(check.name) < NAME_WIDTH and not narrow:
         return [f"{head}{check.name.ljust(NAME_WIDTH)}{column[0]}", *(indent + line for line in column[1:])]
     return [f"{head}{check.name}", *(indent + line for line in column)]
 

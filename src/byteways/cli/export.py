@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import io
 import sys
 from pathlib import Path
 from typing import Annotated
@@ -30,6 +31,8 @@ def export(
         damaged = f"{folder.damaged_lines} damaged line(s) in {folder.path / JOURNAL} left out"
         print(f"warning: {damaged}", file=sys.stderr)  # noqa: T201 - stdout is data
     if out is None:
+        if isinstance(sys.stdout, io.TextIOWrapper):
+            sys.stdout.reconfigure(encoding="utf-8")  # the bytes of --out, whatever the terminal's locale
         FORMATS[format_name](folder.manifest, folder.records, sys.stdout)
         sys.stdout.flush()
         return 0

@@ -71,10 +71,14 @@ def call(words: Sequence[str]) -> int:
     app.callback(invoke_without_command=True)(_byteways)
     command = typer.main.get_command(app)
     try:
-        result = command.main([*words], prog_name="byteways", standalone_mode=False)
+        # Not command.main(): it makes status 1 of a closed pipe, which is for measurements that failed.
+        with command.make_context("byteways", [*words]) as context:
+            result = command.invoke(context)
     except UsageError as error:
         raise _explained(error) from error
-    except typer.Abort:
+    except typer.Exit as stopped:
+        return int(stopped.exit_code)
+    except (typer.Abort, KeyboardInterrupt):
         return int(ExitStatus.INTERRUPTED)
     return result if isinstance(result, int) else int(ExitStatus.GOOD)
 

@@ -1,4 +1,6 @@
-"""Tables and lists for the terminal: by Rich where someone reads, as plain aligned text in a pipe."""
+"""Tables and lists for the terminal: by Rich where someone reads, folded to the terminal's width; as plain
+aligned text in a pipe, a row a line however long.
+"""
 
 from __future__ import annotations
 
@@ -28,6 +30,22 @@ class Lines:
 
     title: str
     lines: tuple[str, ...]
+
+
+@dataclass
+class Notes:
+    """Sentences that tables refer to by number, each of them once, in order of appearance."""
+
+    texts: dict[str, int] = field(default_factory=dict)
+
+    def mark(self, text: str) -> str:
+        """`[1]`, the number of the sentence."""
+        return f"[{self.texts.setdefault(text, len(self.texts) + 1)}]"
+
+    def blocks(self, title: str) -> tuple[Lines, ...]:
+        """The numbered sentences, or nothing."""
+        lines = tuple(f"[{number}] {text}" for text, number in self.texts.items())
+        return (Lines(title, lines),) if lines else ()
 
 
 def plain(block: Table | Lines) -> list[str]:

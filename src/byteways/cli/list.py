@@ -9,7 +9,7 @@ from typing import Annotated, Any
 
 import typer
 
-from byteways.cli.layout import Table, show
+from byteways.cli.layout import Notes, Table, show
 from byteways.errors import BytewaysError
 from byteways.plan import vocabulary
 from byteways.plan.case import CATEGORY
@@ -63,7 +63,8 @@ def list_(
         return
     if machine is not None and machine.reason:
         typer.echo(f"this machine could not be probed: {machine.reason}", err=True)
-    show([_table(name, rows) for name, rows in sections.items()])
+    notes = Notes()
+    show([*(_table(name, rows, notes) for name, rows in sections.items()), *notes.blocks("reasons")])
 
 
 def look() -> Machine:
@@ -166,8 +167,8 @@ SECTIONS: Mapping[str, Callable[[Machine | None], Rows]] = {
 }
 
 
-def _table(name: str, rows: Rows) -> Table:
-    """A section for the terminal."""
+def _table(name: str, rows: Rows, notes: Notes) -> Table:
+    """A section for the terminal; reasons, which are long and come in dozens, go to the notes."""
     if name == "cases":
         heads = (
             "interface",
@@ -177,9 +178,9 @@ def _table(name: str, rows: Rows) -> Table:
             "size",
             "cache",
             "options",
-            "skipped because",
+            "skipped",
         )
-        return Table(name, heads, tuple(_case_cells(row) for row in rows), frozenset({"size"}))
+        return Table(name, heads, tuple(_case_cells(row, notes) for row in rows), frozenset({"size"}))
     if name == "suites":
         return Table(name, ("name", "what it is"), tuple((row["name"], row["title"]) for row in rows))
     if name == "agents":
@@ -187,7 +188,7 @@ def _table(name: str, rows: Rows) -> Table:
         return Table(name, ("name", "model", "memory"), cells, frozenset({"memory"}))
     if name == "patterns":
         return Table(name, ("name", "meaning"), tuple((row["name"], row["meaning"]) for row in rows))
-    cells = tuple((row["name"], row["meaning"], _availability(row)) for row in rows)
+    cells = tuple((row["name"], row["meaning"], _availability(row, notes)) for row in rows)
     return Table(name, ("name", "meaning", "here"), cells)
 
 
@@ -195,19 +196,22 @@ def _size(size_bytes: int | None) -> str:
     return format_size(size_bytes) if size_bytes else "unknown"
 
 
-def _availability(row: Mapping[str, Any]) -> str:
-    """`gpu0, gpu1`, `no: …`, or both where agents differ."""
+def _availability(row: Mapping[str, Any], notes: Notes) -> str:
+    """`gpu0, gpu1`, `no [1]`, or both where agents differ."""
     if row["here"] is None:
         return "not known"
     having = [agent for agent, offer in row["here"].items() if offer["available"]]
     reasons = [offer["reason"] for offer in row["here"].values() if not offer["available"]]
     reasons += [row["reason"]] if row["reason"] else []
     return "; ".join(
-        [*([", ".join(having)] if having else []), *(f"no: {reason}" for reason in dict.fromkeys(reasons))]
+        [
+            *([", ".join(having)] if having else []),
+            *(f"no {notes.mark(reason)}" for reason in dict.fromkeys(reasons)),
+        ]
     )
 
 
-def _case_cells(row: Mapping[str, Any]) -> tuple[str, ...]:
+def _case_cells(row: Mapping[str, Any], notes: Notes) -> tuple[str, ...]:
     flow = row["flows"][0]
     ends = flow["source"] if row["interface"] == "chase" else f"{flow['source']} > {flow['destination']}"
     return (
@@ -218,7 +222,7 @@ def _case_cells(row: Mapping[str, Any]) -> tuple[str, ...]:
         format_size(row["size_bytes"]),
         row["cache"],
         ", ".join(f"{key}={value}" for key, value in row["options"].items()),
-        row["skipped"] or "",
+        notes.mark(row["skipped"]) if row["skipped"] else "",
     )
 
 
