@@ -11,6 +11,7 @@ import pytest
 from byteways.cli import topo as view
 from byteways.cli.layout import plain
 from byteways.errors import BytewaysError
+from byteways.results.run_folder import NEEDED
 from byteways.topology.model import Topology
 
 MACHINES = Path(__file__).parents[1] / "machines"
@@ -47,7 +48,8 @@ def test_json_is_the_topology(
 def test_a_run_folder_shows_its_machine(tmp_path: Path) -> None:
     """Catches a run folder whose topology is not found on a login node."""
     topology = synthetic.h200x4(tmp_path).topology()
-    (tmp_path / "run.json").write_text(json.dumps({"format_version": 1, "topology": topology.to_json()}))
+    manifest = {**dict.fromkeys(NEEDED), "format_version": 1, "topology": topology.to_json()}
+    (tmp_path / "run.json").write_text(json.dumps(manifest))
     assert view.read(tmp_path) == topology
 
 

@@ -24,6 +24,7 @@ from byteways.doctor.host import (
 )
 from byteways.doctor.libraries import check_libraries
 from byteways.doctor.process import check_cache, check_compiler, check_process, check_variables
+from byteways.plan import legality
 from byteways.topology.model import Offer
 
 sys.path.insert(0, str(Path(__file__).parents[1] / "machines"))
@@ -178,11 +179,13 @@ def test_cores_and_memory_limits(tmp_path: Path) -> None:
     assert check_cores(range(8), tmp_path).state == "ok"
     few = check_cores([3], tmp_path)
     assert (few.state, few.text) == ("warning", "1 of 8 may be used")
-    assert check_memory(2**34, 2**34, 2**25).text == "16 GiB usable"
-    limited = check_memory(2**33, 2**34, 2**25)
+    assert legality._usable(20 * 2**30) == 16 * 2**30
+    whole = check_memory(20 * 2**30, 20 * 2**30, 2**25)
+    assert whole.text == "the whole host has 20 GiB; a case may use four fifths, 16 GiB"
+    limited = check_memory(10 * 2**30, 20 * 2**30, 2**25)
     assert (limited.state, limited.text) == (
         "ok",
-        "8 GiB usable, the control group's limit; the machine has 16 GiB",
+        "the whole host has 20 GiB, the control group's limit is 10 GiB; a case may use four fifths, 8 GiB",
     )
     assert check_memory(2**30, 2**34, 2**29).state == "warning"
 

@@ -106,7 +106,9 @@ def _cpu_table(host: str, agents: Sequence[Agent]) -> Table:
         )
         for agent in agents
     ]
-    return Table(f"NUMA domains of {host}", ("agent", "model", "cores", "memory", "caches"), tuple(rows))
+    return Table(
+        f"NUMA domains of {host}", ("agent", "model", "cores", "domain's memory", "caches"), tuple(rows)
+    )
 
 
 def _gpu_table(agents: Sequence[Agent]) -> Table:

@@ -59,10 +59,14 @@ def check_cpu_quota(cores: int, sysfs: Path, proc: Path) -> Check:
 
 
 def check_memory(usable_bytes: int, physical_bytes: int, cache_bytes: int) -> Check:
-    """Whether host memory is enough for buffers that no cache holds."""
-    text = f"{format_size(usable_bytes)} usable"
+    """Whether host memory is enough for buffers that no cache holds.
+
+    This is the host's as a whole; `topo` has each NUMA domain's, from which the kernel may have taken some.
+    """
+    text = f"the whole host has {format_size(physical_bytes)}"
     if usable_bytes < physical_bytes:
-        text += f", the control group's limit; the machine has {format_size(physical_bytes)}"
+        text += f", the control group's limit is {format_size(usable_bytes)}"
+    text += f"; a case may use four fifths, {format_size(usable_bytes * 4 // 5)}"  # plan/legality.py
     needed = CACHES_NEEDED * cache_bytes
     if usable_bytes >= needed:
         return Check("host", "memory", "ok", text)
