@@ -63,8 +63,10 @@ def conduct(tmp_path: Path) -> Callable[..., list[Record]]:
 
 
 @pytest.fixture
-def command(tmp_path: Path, worker_pids: Callable[[], list[int]]) -> Command:
+def command(tmp_path: Path, worker_pids: Callable[[], list[int]]) -> Iterator[Command]:
     suite = tmp_path / "small.toml"
     suite.write_text(SUITE)
     environment = {**os.environ, "BYTEWAYS_WORKER": shlex.join(FAKE)}
-    return Command(tmp_path / "R", suite, environment)
+    command = Command(tmp_path / "R", suite, environment)
+    yield command
+    command.end()

@@ -4,6 +4,7 @@ run.
 
 from __future__ import annotations
 
+import signal
 import subprocess
 import sys
 from collections.abc import Callable, Sequence
@@ -88,16 +89,32 @@ class Command:
     folder: Path
     suite: Path
     environment: dict[str, str]
+    started: list[subprocess.Popen[str]] = field(default_factory=list)
 
-    def start(self, *arguments: str, **variables: str) -> subprocess.Popen[str]:
-        return subprocess.Popen(
+    def start(
+        self, *arguments: str, sigint: signal.Handlers = signal.SIG_DFL, **variables: str
+    ) -> subprocess.Popen[str]:
+        """`sigint` is what the process finds on entry, whatever the tests themselves were started with
+        (`make test &` in a script ignores it).
+        """
+        process = subprocess.Popen(
             [sys.executable, "-m", "byteways", "run", *arguments],
             env={**self.environment, **variables},
             cwd=self.folder.parent,
             stdout=subprocess.PIPE,
             stderr=subprocess.PIPE,
             text=True,
+            preexec_fn=lambda: signal.signal(signal.SIGINT, sigint),
         )
+        self.started.append(process)
+        return process
+
+    def end(self) -> None:
+        """Kills what a failed test left running; workers go with their run."""
+        for process in self.started:
+            if process.poll() is None:
+                process.kill()
+                process.communicate()
 
     def run(self, *arguments: str, **variables: str) -> subprocess.CompletedProcess[str]:
         process = self.start(*arguments, **variables)

@@ -38,8 +38,11 @@ class Interruption:
 
     def __enter__(self) -> Interruption:
         for number in SIGNALS:
-            if signal.getsignal(number) is not signal.SIG_IGN:  # nohup, background jobs
-                self._before[number] = signal.signal(number, self._handle)
+            # nohup says that a closed terminal is to be ignored. Shells without job control ignore SIGINT for
+            # what they start in the background; there, a run must still end when somebody asks it to.
+            if number is signal.SIGHUP and signal.getsignal(number) is signal.SIG_IGN:
+                continue
+            self._before[number] = signal.signal(number, self._handle)
         return self
 
     def __exit__(
