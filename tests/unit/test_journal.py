@@ -227,6 +227,38 @@ def test_manifest_that_cannot_be_read(tmp_path: Path, content: str | None, said:
         RunFolder(tmp_path)
 
 
+def test_damaged_manifest_says_what_can_be_done(tmp_path: Path) -> None:
+    """Would catch advice to name the folder that was named."""
+    (tmp_path / "run.json").write_text("{")
+    with pytest.raises(BytewaysError) as caught:
+        RunFolder(tmp_path)
+    assert (caught.value.cause or "").startswith("it is no JSON: ")
+    assert caught.value.hint == "restore it from a copy, or measure again: byteways run"
+    (tmp_path / JOURNAL).write_bytes(LINES[0])
+    with pytest.raises(BytewaysError) as caught:
+        RunFolder(tmp_path)
+    assert f"the figures are in {tmp_path / JOURNAL}" in (caught.value.hint or "")
+
+
+def test_journal_that_cannot_be_opened(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    """Would catch `choose another --out` as advice for --resume, which refuses --out."""
+
+    def read_only(*_: object) -> int:
+        raise OSError(errno.EROFS, "Read-only file system")
+
+    monkeypatch.setattr("os.open", read_only)
+    with pytest.raises(BytewaysError, match="cannot write to") as new:
+        Journal(tmp_path)
+    assert new.value.hint == "choose another --out"
+    monkeypatch.undo()
+    (tmp_path / JOURNAL).write_bytes(LINES[0])
+    monkeypatch.setattr("os.open", read_only)
+    with pytest.raises(BytewaysError, match="cannot write to") as resumed:
+        Journal(tmp_path)
+    assert resumed.value.cause == f"{tmp_path / JOURNAL}: Read-only file system"
+    assert f"cp -r {tmp_path} COPY" in (resumed.value.hint or "")
+
+
 def test_run_folder_reads_what_was_written(tmp_path: Path) -> None:
     """Would catch a topology or a count that changes between the run and its report."""
     manifests.write(tmp_path, a_manifest())

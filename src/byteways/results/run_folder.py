@@ -84,17 +84,28 @@ def read_manifest(folder: Path) -> dict[str, Any]:
             f"{folder} is no run folder", cause=f"{path}: {error.strerror}", hint=hint
         ) from error
     except ValueError as error:
-        raise BytewaysError(f"{path} is damaged", cause=str(error), hint=hint) from error
+        raise damaged_manifest(path, f"it is no JSON: {error}") from error
     if not isinstance(manifest, dict) or "format_version" not in manifest:
-        raise BytewaysError(f"{path} is damaged", cause="no format_version", hint=hint)
+        raise damaged_manifest(path, "it has no format_version")
     if manifest["format_version"] != FORMAT_VERSION:
         raise BytewaysError(
             f"{folder} has format {manifest['format_version']}, this byteways reads {FORMAT_VERSION}",
             hint="read it with the version of byteways that wrote it",
         )
     if missing := [name for name in NEEDED if name not in manifest]:
-        raise BytewaysError(f"{path} is damaged", cause=f"no {', '.join(missing)}", hint=hint)
+        raise damaged_manifest(path, f"it has no {', '.join(missing)}")
     return manifest
+
+
+def damaged_manifest(path: Path, cause: str) -> BytewaysError:
+    """What to say of a manifest that cannot be used: the figures beside it are whole, without their
+    machine.
+    """
+    figures = path.with_name(JOURNAL)
+    hint = "restore it from a copy, or measure again: byteways run"
+    if figures.exists():
+        hint = f"restore it from a copy; the figures are in {figures}, a JSON record a line"
+    return BytewaysError(f"{path} is damaged", cause=cause, hint=hint)
 
 
 class RunFolder:
@@ -116,7 +127,7 @@ class RunFolder:
         try:
             return Topology.from_json(self.manifest["topology"])
         except (KeyError, TypeError) as error:
-            raise BytewaysError(f"{self.path / MANIFEST} is damaged", cause=f"topology: {error!r}") from error
+            raise damaged_manifest(self.path / MANIFEST, f"topology: {error!r}") from error
 
     @cached_property
     def journal(self) -> JournalText:

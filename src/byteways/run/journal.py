@@ -57,18 +57,16 @@ class Journal:
         try:
             self._file = os.open(self.path, os.O_RDWR | os.O_CREAT | os.O_APPEND | os.O_CLOEXEC, 0o644)
         except OSError as error:
-            raise BytewaysError(
-                f"cannot write to {folder}",
-                cause=f"{self.path}: {error.strerror}",
-                hint="choose another --out",
-            ) from error
+            hint = "choose another --out"
+            if self.path.exists():  # a run is taken up, which knows no --out
+                hint = f"take up a copy: cp -r {folder} COPY, then: byteways run --resume COPY"
+            cause = f"{self.path}: {error.strerror}"
+            raise BytewaysError(f"cannot write to {folder}", cause=cause, hint=hint) from error
         try:
             fcntl.flock(self._file, fcntl.LOCK_EX | fcntl.LOCK_NB)
         except BlockingIOError as error:
             os.close(self._file)
-            raise BytewaysError(
-                f"another run is writing into {folder}", hint="wait for it, or choose another --out"
-            ) from error
+            raise BytewaysError(f"another run is writing into {folder}", hint="wait until it ends") from error
         except OSError as error:
             # Some cluster file systems are mounted without locks; a run there is still worth having.
             if error.errno not in (errno.ENOLCK, errno.ENOSYS, errno.EOPNOTSUPP):
