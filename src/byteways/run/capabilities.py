@@ -74,8 +74,10 @@ def _interfaces(session: Session, agent: Agent) -> dict[str, Any]:
     offers = {}
     for interface in CATEGORY:
         if interface not in kernels:
+            other = _GPU_KERNELS if on_host else _HOST_KERNELS
             reason = f"{interface} is executed by a {'GPU' if on_host else 'CPU'}"
-            offers[interface] = {"available": False, "reason": reason}
+            missing = f"byteways does not say which kernels {interface} needs"  # a mistake of ours
+            offers[interface] = {"available": False, "reason": reason if interface in other else missing}
             continue
         answers = [_offer(session.offers_kernel(agent.agent, kernel)) for kernel in kernels[interface]]
         refused = [answer for answer in answers if not answer["available"]]
