@@ -140,6 +140,19 @@ def test_reader_that_has_seen_enough(arguments: tuple[str, ...]) -> None:
     assert (done.returncode, done.stderr) == (141, "")
 
 
+def test_reader_that_rich_found_gone() -> None:
+    """`byteways show R | head -1`; would catch the status 1 that Rich leaves with."""
+    program = "import rich; from byteways.cli import frame, main; "
+    program += "frame.call = lambda words: rich.print('x' * 100_000); raise SystemExit(main([]))"
+    read, write = os.pipe()
+    os.close(read)
+    done = subprocess.run(
+        [sys.executable, "-c", program], stdout=write, stderr=subprocess.PIPE, text=True, timeout=60
+    )
+    os.close(write)
+    assert (done.returncode, done.stderr) == (141, "")
+
+
 def test_reader_that_has_gone_before_an_error() -> None:
     """`byteways show /nowhere 2>&1 | true`; would catch a traceback of printing the error."""
     read, write = os.pipe()

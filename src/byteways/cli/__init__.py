@@ -46,6 +46,8 @@ def _answer(words: Sequence[str], debug: bool) -> int:
         return status
     except BytewaysError as error:
         return _failed(error, debug)
+    except SystemExit as leaving:  # Rich makes that of a closed pipe, with status 1
+        raise leaving.__context__ or leaving from None
     except BrokenPipeError:
         raise
     except Exception as error:
