@@ -51,11 +51,11 @@ def test_an_interface_without_kernels_is_not_put_down_to_the_machine(
     monkeypatch: pytest.MonkeyPatch,
 ) -> None:
     """Catches a refusal that sends the author of an interface to look for a GPU."""
-    monkeypatch.setattr(capabilities, "CATEGORY", {"memmove": "explicit", "copy": "explicit"})
+    monkeypatch.setattr(capabilities, "CATEGORY", {"new-copy": "explicit", "copy": "explicit"})
 
     class Agent:
         agent, runtime = "cpu0", "host"
 
     offers = capabilities._interfaces(None, Agent())  # type: ignore[arg-type]
-    assert offers["memmove"]["reason"] == "byteways does not say which kernels memmove needs"
+    assert offers["new-copy"]["reason"] == "byteways does not say which kernels new-copy needs"
     assert offers["copy"]["reason"] == "copy is executed by a GPU"
