@@ -16,7 +16,6 @@ import pytest
 from byteways.plan.case import Buffer, Case, Flow, PlannedCase
 from byteways.results.record import Record
 from byteways.results.run_folder import RunFolder
-from byteways.run.pace import LEAST_PART, Pace
 from byteways.run.recording import unmeasured
 
 SUITE = """\
@@ -117,7 +116,7 @@ def test_dry_run_writes_nothing(suite: Path, tmp_path: Path) -> None:
         (("--size", "big"), "'big' is no size"),
         (("--resume", "/nowhere"), "/nowhere is no run folder"),
         (("--resume", "R", "--budget", "5"), "--budget cannot change it"),
-        (("--resume", "R", "--dry-run"), "--dry-run cannot change it"),
+        (("--resume", "R", "--dry-run"), "R is no run folder"),
     ],
 )
 def test_wrong_options(suite: Path, tmp_path: Path, arguments: tuple[str, ...], said: str) -> None:
@@ -127,6 +126,16 @@ def test_wrong_options(suite: Path, tmp_path: Path, arguments: tuple[str, ...], 
     assert said in done.stderr
     assert "hint: " in done.stderr and "Traceback" not in done.stderr
     assert [path.name for path in tmp_path.iterdir()] == ["tiny.toml"]
+
+
+@pytest.mark.parametrize(
+    "arguments", [("--size", "0"), ("--size", "3KB"), ("--only", "foo=bar"), ("--only", "size=3KB")]
+)
+def test_filters_are_read_before_the_machine(suite: Path, tmp_path: Path, arguments: tuple[str, ...]) -> None:
+    """Would catch a slip of the pen that is told only after every GPU was opened."""
+    done = run(tmp_path, str(suite), *arguments)
+    assert done.returncode == 2
+    assert done.stderr.startswith(f"error: {arguments[0]}")
 
 
 def test_gpus_setting_is_checked(suite: Path, tmp_path: Path) -> None:
@@ -181,16 +190,3 @@ def test_plain_progress_tells_what_went_wrong(capsys: pytest.CaptureFixture[str]
         progress.ended(record)
     expected = "[1/2] memcpy cpu0>cpu0 4 KiB: lost: worker ended by SIGSEGV (1:01 left)\n"
     assert capsys.readouterr().err == expected
-
-
-def test_pace_shortens_what_is_left() -> None:
-    """Would catch a run of 60 s that takes two minutes because allocation was slower than planned."""
-    pace = Pace([1.0] * 10, 20.0)
-    assert pace.budget_s(1.0, 0.0) == 1.0
-    for _ in range(5):
-        pace.done(1.0, 1.0, 4.0)  # four times as slow as planned
-    assert LEAST_PART <= pace.budget_s(1.0, 19.0) < 0.2
-    assert pace.budget_s(1.0, 30.0) == LEAST_PART
-    assert pace.time_left_s > 10
-    assert Pace([1.0], None).budget_s(1.0, 1e6) == 1.0
-    assert Pace([], 5.0).budget_s(1.0, 1.0) == 1.0

@@ -51,6 +51,13 @@ def planned(fault: str = "", *, size: int = 4096, executor: str = "cpu0", **chan
     return PlannedCase(case, "faults", changes.pop("replicate", 0), 0.01, 0.01, changes.pop("reason", None))
 
 
+#: Cases of 1 GiB of which the plan drops some for the budget, while the fake worker needs no time for any.
+TIGHT = SUITE.replace("budget_s = 60", "budget_s = 12").replace(
+    'size = ["4KiB", "8KiB", "16KiB", "32KiB", "64KiB"]',
+    'size = ["1024MiB", "1025MiB", "1026MiB", "1027MiB", "1028MiB"]',
+)
+
+
 @dataclass
 class Watcher:
     """Observer that keeps what it is told."""

@@ -16,7 +16,7 @@ from collections.abc import Callable
 from pathlib import Path
 
 import pytest
-from harness import Command
+from harness import TIGHT, Command
 
 from byteways.results.run_folder import RunFolder
 
@@ -92,6 +92,38 @@ def test_conductor_killed_and_resumed(command: Command, worker_pids: Callable[[]
         assert resumed.returncode == 0, resumed.stderr
         assert lines(command.folder)[: len(before)] == before
         assert_complete(command.folder)
+
+
+def test_dropped_cases_of_a_killed_run(command: Command) -> None:
+    """kill -9 while dropped cases are put back, then --resume; would catch one that is lost, done twice, or
+    recorded as skipped although there was time, and a dry run that touches the run or shows what is done.
+    """
+    command.suite.write_text(TIGHT)
+    whole = command.run(str(command.suite), "--dry-run", "--json")
+    plan = json.loads(whole.stdout)
+    dropped = [case["case_id"] for case in plan if case["skipped"]]
+    assert 1 < len(dropped) < 5
+    process = command.start(
+        *(str(command.suite), "--out", str(command.folder), "--no-report"),
+        BYTEWAYS_FAKE_SLEEP="0.2",
+    )
+    wait_for(lambda: len(lines(command.folder)) == 6 - len(dropped))
+    process.kill()
+    process.communicate()
+    before = lines(command.folder)
+    done = {json.loads(line)["case_id"] for line in before}
+    shown = command.run("--resume", str(command.folder), "--dry-run", "--json")
+    assert shown.returncode == 0, shown.stderr
+    assert {case["case_id"] for case in json.loads(shown.stdout)} == {case["case_id"] for case in plan} - done
+    assert lines(command.folder) == before
+    assert command.resume().returncode == 0
+    assert lines(command.folder)[: len(before)] == before
+    assert_complete(command.folder)
+    records = RunFolder(command.folder).records
+    assert len(done & set(dropped)) == 1
+    assert {record.status for record in records if record.case_id in dropped} == {"measured"}
+    nothing = command.run("--resume", str(command.folder), "--dry-run")
+    assert (nothing.returncode, "0 cases to measure, 0 skipped" in nothing.stdout) == (0, True)
 
 
 def test_two_runs_into_one_folder(command: Command) -> None:

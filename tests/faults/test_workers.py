@@ -7,6 +7,7 @@ import signal
 import threading
 import time
 from collections.abc import Callable
+from dataclasses import replace
 from pathlib import Path
 
 import pytest
@@ -53,6 +54,30 @@ def test_hang_becomes_timeout(conduct: Conduct, fault: str) -> None:
     assert hung.status == "timeout"
     assert "no answer within" in (hung.reason or "")
     assert after.status == "measured"
+
+
+def test_dropped_cases_are_measured_while_there_is_time(conduct: Conduct) -> None:
+    """Would catch a run that ends early with cases left out, one that overruns, or two records of a case."""
+    spares = [
+        replace(planned(size=size, reason="dropped"), spare=True, estimated_s=estimated_s)
+        for size, estimated_s in ((8192, 5.0), (16384, 500.0), (32768, 5.0))
+    ]
+    first, short, long, later = conduct([planned(), *spares], total_s=60.0)
+    assert [record.status for record in (first, short, long, later)] == [
+        *("measured", "measured"),
+        *("skipped", "measured"),
+    ]
+    assert (short.reason, long.reason) == (None, "dropped")
+    assert [record.size_bytes for record in (short, long, later)] == [8192, 16384, 32768]
+
+
+def test_dropped_cases_stay_out_without_a_budget(conduct: Conduct) -> None:
+    """Would catch refused cases being tried, or spare ones without any time to fit."""
+    spare = replace(planned(size=8192, reason="dropped"), spare=True, estimated_s=1.0)
+    refused = planned(size=16384, reason="no such memory")
+    assert [record.status for record in conduct([refused, spare])] == ["skipped", "skipped"]
+    plenty = conduct([planned(size=32768, reason="no such memory")], total_s=60.0)
+    assert plenty[-1].status == "skipped"
 
 
 def test_out_of_memory_kill(conduct: Conduct, worker_pids: Callable[[], list[int]]) -> None:

@@ -14,12 +14,21 @@ from typing import Annotated, Any
 import typer
 
 from byteways.errors import BytewaysError, ExitStatus
+from byteways.plan.filters import only_filter, sizes_filter
 from byteways.plan.planner import Plan
 from byteways.plan.suite import Suite, load
 from byteways.results.run_folder import LOG, RunFolder
 from byteways.run.conductor import Conductor, Interrupted
-from byteways.run.execution import Execution, Options, begin, check_new_folder, dry_plan, take_up
+from byteways.run.execution import (
+    Execution,
+    begin,
+    check_new_folder,
+    dry_plan,
+    missing_plan,
+    take_up,
+)
 from byteways.run.interruption import Interruption
+from byteways.run.options import Options
 from byteways.settings import gpus_wanted
 
 FINDINGS_SHOWN = 3
@@ -63,13 +72,15 @@ def run(
     options = _options(only, size, budget, replicates, precision)
     if resume is not None:
         changed = [name for name, value in (("--out", out), *_given(options)) if value]
-        if changed or dry_run:
-            named = " ".join(changed or ["--dry-run"])
+        if changed:
+            named = " ".join(changed)
             raise BytewaysError(
                 f"--resume takes its plan from the run folder; {named} cannot change it",
                 hint=f"byteways run --resume {resume}",
             )
     chosen = load(suite or "quick") if suite is not None or resume is None else None
+    if dry_run and resume is not None:
+        return _print_plan(missing_plan(resume, chosen), as_json)
     if dry_run and chosen is not None:
         return _print_plan(dry_plan(chosen, options), as_json)
     with Interruption() as interruption:
@@ -88,13 +99,15 @@ def _options(
     replicates: int | None,
     precision: float | None,
 ) -> Options:
-    """Raises BytewaysError when a number is out of range."""
+    """Raises BytewaysError when a number is out of range or a filter is malformed."""
     if budget is not None and not 0 < budget < float("inf"):
         raise BytewaysError(f"a budget of {budget:g} s is none", hint="--budget takes seconds: --budget 60")
     if replicates is not None and not 1 <= replicates <= 100:
         raise BytewaysError(f"{replicates} replicates cannot be run", hint="--replicates takes 1 to 100")
     if precision is not None and not 0.0001 <= precision <= 0.5:
         raise BytewaysError(f"a precision of {precision:g} is out of range", hint="--precision 0.01 is 1 %")
+    only_filter(only or ())
+    sizes_filter(size)
     return Options(tuple(only or ()), size, budget, replicates, precision)
 
 
@@ -121,9 +134,11 @@ def _measured(execution: Execution, interruption: Interruption, *, as_json: bool
 
     try:
         skipped = sum(1 for case in execution.remaining if case.reason is not None)
+        spare = sum(1 for case in execution.remaining if case.spare)
+        spares = f" ({spare} of them measured after all if time is left)" if spare else ""
         recorded = len(execution.planned) - len(execution.remaining)
         already = f", {recorded} recorded before" if recorded else ""
-        _say(f"{_cases(len(execution.remaining) - skipped)} to measure, {skipped} skipped{already}")
+        _say(f"{_cases(len(execution.remaining) - skipped)} to measure, {skipped} skipped{spares}{already}")
 
         def on_start(conductor: Conductor) -> None:
             interruption.at_once = conductor.kill_at_once

@@ -16,7 +16,7 @@ from byteways.plan.legality import kind_of
 from byteways.topology.model import Capabilities, Topology
 
 #: Bytes per second that planning assumes of one CPU thread's copy, by interface; memcpy-mt is per core.
-CPU_COPY_BYTES_PER_S = {"memcpy": 5e9, "memcpy-stream": 5e9, "memcpy-mt": 4e9}
+CPU_COPY_BYTES_PER_S = {"memcpy": 7e9, "memcpy-stream": 7e9, "memcpy-mt": 6e9}
 #: Cores beyond this add little to what all of a NUMA domain's do together.
 CORES_THAT_HELP = 16
 #: Of GPUs: within one, between two over an unknown link, to and from the host, and all of them on one host.
@@ -28,20 +28,25 @@ HOST_TOTAL_BYTES_PER_S = 100e9
 STAGED_BYTES_PER_S = 5e9
 #: What a link gives of its nominal rate.
 LINK_EFFICIENCY = 0.8
-#: Filling, poisoning and checking of buffers: by one core of the CPU that owns them, or by the GPU.
-PATTERN_BYTES_PER_S = {"cpu": 3e9, "gpu": 1000e9}
-#: Allocation and first touch, by memory; virtual machines take their time over each page.
+#: Filling, poisoning and checking of buffers: by one core of the CPU that owns them, by all of them, or by
+#: the GPU.
+PATTERN_BYTES_PER_S = {"core": 10e9, "cpu": 48e9, "gpu": 1000e9}
+#: Allocation and first touch, by memory; a virtual machine takes four times as long over pages that its host
+#: has yet to find as over others.
 ALLOCATION_BYTES_PER_S = {
-    "pageable": 0.3e9,
-    "hugepage": 0.45e9,
+    "pageable": 0.7e9,
+    "hugepage": 1e9,
     "pinned": 2e9,
     "registered": 0.3e9,
     "managed": 1e9,
     "device": 1000e9,
 }
-#: One dependent load that misses every cache, and one that crosses a link.
-STEP_S = {"own": 0.3e-6, "far": 1.2e-6}
-CHASE_STEPS = 1e5
+#: One dependent load: of a CPU in its own caches, one that misses every cache, and one that crosses a link.
+STEP_S = {"cached": 5e-9, "own": 0.3e-6, "far": 1.2e-6}
+#: Working set that stays in the caches of one CPU core.
+CACHED_BYTES = 2**20
+#: Steps of a whole chase, by the kind of executor.
+CHASE_STEPS = {"cpu": 1e6, "gpu": 1e5}
 #: Hand-over to the worker, warm-up, finding the engine, the journal; by the kind of executor.
 FIXED_S = {"cpu": 0.01, "gpu": 0.015}
 #: Batches grow until they take this long (native/timing/lanes.cpp), by the kind of executor.
@@ -50,7 +55,7 @@ LEAST_SAMPLE_S = {"cpu": 50e-6, "gpu": 2.5e-3}
 LEAST_WINDOW_S = 2e-3
 LEAST_OPERATIONS = 4
 #: Samples until the interval is narrow enough (looks at 20 and 30 and a confirmation; CPUs are noisier).
-SAMPLES = {"cpu": 150, "gpu": 32}
+SAMPLES = {"cpu": 60, "gpu": 32}
 LEAST_SAMPLES = 3
 WARM_UP_OPERATIONS = 8
 #: Part of a case's budget below which every sample is verified (the native core's rule).
@@ -78,7 +83,7 @@ class Estimator:
         if len(case.flows) > 1:
             sample_s = max(LEAST_OPERATIONS * operation_s, LEAST_WINDOW_S)
         if case.interface == "chase":
-            sample_s = max(operation_s * CHASE_STEPS / SAMPLES[kind], LEAST_SAMPLE_S[kind])
+            sample_s = max(operation_s * CHASE_STEPS[kind] / SAMPLES[kind], LEAST_SAMPLE_S[kind])
         verified_each = preparation_s * SAMPLES[kind] <= VERIFICATION_SHARE * budget_s
         round_s = sample_s + (preparation_s if verified_each and case.interface != "chase" else 0.0)
         sampling_s = max(min(SAMPLES[kind] * round_s, budget_s), LEAST_SAMPLES * round_s)
@@ -95,21 +100,24 @@ class Estimator:
         for buffer, size in buffers(case, self.capabilities):
             size = size if case.cache == "cold" else case.size_bytes
             passes = 1.0 if case.interface == "chase" else 1.5
-            kind = kind_of(buffer.agent)
-            total += passes * size / (PATTERN_BYTES_PER_S[kind] * self._cores(buffer.agent))
+            rate = PATTERN_BYTES_PER_S[kind_of(buffer.agent)]
+            if kind_of(buffer.agent) == "cpu":
+                rate = min(rate, PATTERN_BYTES_PER_S["core"] * self._cores(buffer.agent))
+            total += passes * size / rate
         return total
 
     def _cores(self, agent: str) -> int:
-        """Cores of a CPU agent that help; 1 for a GPU, whose figures are for all of it."""
-        if kind_of(agent) != "cpu":
-            return 1
+        """Cores of a CPU agent that help."""
         return min(max(1, len(self.topology.agent(agent).cores)), CORES_THAT_HELP)
 
     def _operation_s(self, case: Case) -> float:
         """One operation of every flow at once, or one step of a chase."""
         flow = case.flows[0]
         if case.interface == "chase":
-            return STEP_S["own" if flow.executor == flow.source.agent else "far"]
+            if flow.executor != flow.source.agent:
+                return STEP_S["far"]
+            cached = kind_of(flow.executor) == "cpu" and case.size_bytes <= CACHED_BYTES
+            return STEP_S["cached" if cached else "own"]
         busy: defaultdict[tuple[str, str], float] = defaultdict(float)
         for flow in case.flows:
             rate = self._rate(case.interface, flow.source, flow.destination, flow.executor)

@@ -8,7 +8,7 @@ from __future__ import annotations
 import math
 import random
 from collections.abc import Callable, Iterable, Sequence
-from dataclasses import dataclass, replace
+from dataclasses import dataclass, field, replace
 
 from byteways.errors import BytewaysError
 from byteways.plan.case import Buffer, Case, PlannedCase
@@ -44,6 +44,7 @@ class _Wanted:
     priority: int
     reason: str | None = None
     estimated_s: float = 0.0  # of one round, allocation included
+    spare: bool = False  # dropped for the budget alone
 
     @property
     def block(self) -> tuple[object, ...]:
@@ -99,18 +100,16 @@ def make_plan(
     wanted = [replace(item, reason=refusal(item.case, topology, capabilities)) for item in wanted]
     estimator = Estimator(topology, capabilities)
     ordered = [item for group in _groups(wanted) for item in group]
-    ordered = _estimated(ordered, estimator, capabilities)
     rounds = suite.replicates
-    groups = len({_environment(item) for item in ordered if item.reason is None})
-    fixed_s = estimator.start_s() * (1 + rounds * max(0, groups - 1))
     if budget_s is not None:
-        ordered = _within(ordered, budget_s, fixed_s, rounds)
-    running = [item for item in ordered if item.reason is None]
-    skipped = [item for item in ordered if item.reason is not None]
+        ordered = _within(ordered, budget_s, _Load(estimator, rounds))
+    load = _Load(estimator, rounds)
+    running = [load.add(item) for item in ordered if item.reason is None]
+    refused = [item for item in ordered if item.reason is not None and not item.spare]
+    spares = sorted((item for item in ordered if item.spare), key=lambda item: -item.priority)
     cases = [_planned(item, round_) for round_ in range(rounds) for item in _round(running, suite, round_)]
-    cases += [_planned(item, 0) for item in skipped]
-    estimated_s = fixed_s + rounds * sum(item.estimated_s for item in running) if running else 0.0
-    return Plan(suite, tuple(cases), tuple(notes), estimated_s, budget_s)
+    cases += [_planned(item, 0) for item in (*refused, *spares)]
+    return Plan(suite, tuple(cases), tuple(notes), load.total_s, budget_s)
 
 
 def _link_class(topology: Topology) -> LinkClass:
@@ -189,51 +188,82 @@ def _round(running: Sequence[_Wanted], suite: Suite, round_: int) -> list[_Wante
     return order
 
 
-def _estimated(ordered: Sequence[_Wanted], estimator: Estimator, capabilities: Capabilities) -> list[_Wanted]:
-    """The same with the time of one round; a buffer's allocation counts for the first case that uses it."""
-    there: set[tuple[object, Buffer, int, int]] = set()
-    estimated = []
-    for item in ordered:
-        if item.reason is not None:
-            estimated.append(item)
-            continue
-        total = estimator.case_s(item.case, item.sweep.case_budget_s)
-        needed = buffers(item.case, capabilities)
-        for index, (buffer, size) in enumerate(needed):
-            again = needed[:index].count((buffer, size))  # a case may need the same buffer twice at once
-            key = (_environment(item), buffer, size, again)
-            if key not in there:
-                there.add(key)
-                total += estimator.allocation_s(buffer, size)
-        estimated.append(replace(item, estimated_s=total))
-    return estimated
+@dataclass
+class _Load:
+    """The time that cases take together: the first one that uses a buffer or an environment pays for it."""
+
+    estimator: Estimator
+    rounds: int
+    total_s: float = 0.0
+    _buffers: set[tuple[object, ...]] = field(default_factory=set)
+    _environments: set[object] = field(default_factory=set)
+
+    def cost(self, item: _Wanted) -> tuple[float, float]:
+        """Seconds that one round of the case takes, and that the whole run takes longer with it."""
+        round_s = self.estimator.case_s(item.case, item.sweep.case_budget_s)
+        for key in self._needed(item) - self._buffers:
+            round_s += self.estimator.allocation_s(key[1], key[2])
+        start_s = 0.0
+        if _environment(item) not in self._environments:
+            start_s = self.estimator.start_s() * (self.rounds if self._environments else 1)
+        return round_s, start_s + self.rounds * round_s
+
+    def add(self, item: _Wanted) -> _Wanted:
+        """The case with its estimate, now part of the load."""
+        round_s, whole_s = self.cost(item)
+        self._buffers |= self._needed(item)
+        self._environments.add(_environment(item))
+        self.total_s += whole_s
+        return replace(item, estimated_s=round_s)
+
+    def _needed(self, item: _Wanted) -> set[tuple[object, Buffer, int, int, bool]]:
+        needed = buffers(item.case, self.estimator.capabilities)
+        chase = item.case.interface == "chase"  # shares no buffer with copies
+        return {  # a case may need the same buffer twice at once
+            (_environment(item), buffer, size, needed[:index].count((buffer, size)), chase)
+            for index, (buffer, size) in enumerate(needed)
+        }
 
 
-def _within(ordered: Sequence[_Wanted], budget_s: float, fixed_s: float, rounds: int) -> list[_Wanted]:
-    """The same with cases dropped until the rest fits: least priority first, then the last asked for."""
-    running = [item for item in ordered if item.reason is None]
-    total = fixed_s + rounds * sum(item.estimated_s for item in running)
-    limit = PLANNED_PART * budget_s
-    enough_s = math.ceil(total / PLANNED_PART)
-    dropped: set[str] = set()
-    for _, item in sorted(enumerate(running), key=lambda entry: (entry[1].priority, -entry[0])):
-        if total <= limit:
-            break
-        dropped.add(item.case.case_id)
-        total -= rounds * item.estimated_s
-    if running and len(dropped) == len(running):
-        least_s = math.ceil((fixed_s + rounds * min(item.estimated_s for item in running)) / PLANNED_PART)
+def _within(ordered: Sequence[_Wanted], budget_s: float, load: _Load) -> list[_Wanted]:
+    """The same with cases dropped that the budget has no room for.
+
+    Highest priority first, then in the order asked for; whatever no longer fits is left out, and what comes
+    after it may still fit.
+    """
+    limit = PLANNED_PART * budget_s + 1e-9
+    running = sorted((item for item in ordered if item.reason is None), key=lambda item: -item.priority)
+    alone = {item.case.case_id: replace(item, estimated_s=load.cost(item)[1]) for item in running}
+    whole = replace(load, _buffers=set(), _environments=set())
+    for item in running:
+        whole.add(item)
+        if load.total_s + load.cost(item)[1] <= limit:
+            load.add(item)
+            del alone[item.case.case_id]
+    enough_s = math.ceil(whole.total_s / PLANNED_PART)
+    if running and len(alone) == len(running):
+        least_s = math.ceil(min(item.estimated_s for item in alone.values()) / PLANNED_PART)
         raise BytewaysError(
             f"no case fits the budget of {budget_s:g} s",
             cause=f"starting and the shortest case take about {least_s} s, the whole suite {enough_s} s",
-            hint=f"byteways run --budget {enough_s}",
+            hint=f"byteways run --budget {least_s}",
         )
     reason = (
         f"dropped to fit the budget of {budget_s:g} s; run with --budget {enough_s} or choose with --only"
     )
-    return [replace(item, reason=reason) if item.case.case_id in dropped else item for item in ordered]
+    dropped = {key: replace(item, reason=reason, spare=True) for key, item in alone.items()}
+    return [dropped.get(item.case.case_id, item) for item in ordered]
 
 
 def _planned(item: _Wanted, replicate: int) -> PlannedCase:
     sweep = item.sweep
-    return PlannedCase(item.case, sweep.name, replicate, sweep.case_budget_s, sweep.precision, item.reason)
+    return PlannedCase(
+        item.case,
+        sweep.name,
+        replicate,
+        sweep.case_budget_s,
+        sweep.precision,
+        item.reason,
+        item.estimated_s,
+        item.spare,
+    )

@@ -9,6 +9,7 @@ from __future__ import annotations
 import time
 from collections import Counter
 from collections.abc import Callable, Sequence
+from dataclasses import replace
 from datetime import datetime, timezone
 from pathlib import Path
 from typing import Protocol
@@ -97,23 +98,27 @@ class Conductor:
             self._worker.kill_at_once()
 
     def run(self, plan: Sequence[PlannedCase]) -> None:
-        """Measures the plan, in its order.
+        """Measures the plan, in its order; spare cases, which come last, as far as there is time.
 
         Raises:
             Interrupted: The observer asked for an end; the case in hand has no record.
             BytewaysError: The journal cannot be written.
         """
         began = time.monotonic()
-        pace = Pace((planned.budget_s for planned in plan if planned.reason is None), self._total_s)
+        pace = Pace(plan, self._total_s)
         try:
             for position, planned in enumerate(plan):
                 self._observer.began(planned, position, pace.time_left_s)
-                budget_s = pace.budget_s(planned.budget_s, time.monotonic() - began)
                 started = time.monotonic()
-                record = self._one(planned, budget_s, key=position + 1)
+                budget_s = pace.budget_s(planned, started - began)
+                put_back = planned.spare and pace.has_room(planned, started - began)
+                asked = replace(planned, reason=None) if put_back else planned
+                record = self._one(asked, budget_s, key=position + 1)
                 self._journal.append(record)
-                if planned.reason is None:
-                    pace.done(planned.budget_s, budget_s, time.monotonic() - started)
+                if asked.reason is None:
+                    pace.done(planned, budget_s, time.monotonic() - started)
+                elif planned.spare:
+                    pace.left_out(planned)
                 self._observer.ended(record)
             self._let_go()
         finally:

@@ -15,9 +15,11 @@ from byteways.plan.case import PlannedCase
 from byteways.plan.planner import Plan, make_plan
 from byteways.plan.suite import Suite, parse
 from byteways.results import manifest as manifests
-from byteways.results.run_folder import JOURNAL, LOG, MANIFEST, read_manifest
+from byteways.results.record import Record
+from byteways.results.run_folder import JOURNAL, LOG, MANIFEST, read_journal, read_manifest
 from byteways.run.conductor import Conductor, Interrupted, Observer
 from byteways.run.journal import Journal
+from byteways.run.options import Options
 from byteways.run.probe import Probe, lost_probe, probe, probe_with
 from byteways.run.process import WorkerLost, WorkerProcess
 from byteways.topology import discover
@@ -25,39 +27,6 @@ from byteways.topology.model import Topology
 
 #: Of the run's budget, kept for the report and for closing the runtimes.
 RESERVE_S = 3.0
-
-
-@dataclass(frozen=True)
-class Options:
-    """What a user asked of a plan, beside the suite. Kept in the manifest, so that it can be made again."""
-
-    only: tuple[str, ...] = ()
-    sizes: str | None = None
-    budget_s: float | None = None  # None: the suite's own
-    replicates: int | None = None
-    precision: float | None = None
-
-    def to_json(self) -> dict[str, Any]:
-        return {
-            "only": [*self.only],
-            "sizes": self.sizes,
-            "budget_s": self.budget_s,
-            "replicates": self.replicates,
-            "precision": self.precision,
-        }
-
-    @classmethod
-    def from_json(cls, data: Mapping[str, Any]) -> Options:
-        return cls(**{**data, "only": tuple(data.get("only", ()))})
-
-    def applied(self, suite: Suite) -> Suite:
-        """The suite with replicates and precision as asked."""
-        if self.replicates is not None:
-            suite = replace(suite, replicates=self.replicates)
-        if self.precision is not None:
-            sweeps = tuple(replace(sweep, precision=self.precision) for sweep in suite.sweeps)
-            suite = replace(suite, precision=self.precision, sweeps=sweeps)
-        return suite
 
 
 @dataclass
@@ -75,6 +44,7 @@ class Execution:
     started: float  # monotonic seconds
     command: Sequence[str] | None = None
     worker: WorkerProcess | None = None
+    spent_s: float = 0.0  # by the records that were there when the run was taken up
     state: str = field(default="running")
 
     def measure(self, observer: Observer, on_start: Callable[[Conductor], None] = lambda _: None) -> None:
@@ -92,7 +62,8 @@ class Execution:
         total_s = None
         if self.budget_s is not None:
             part = _seconds(self.remaining) / max(_seconds(self.planned), 1e-9)
-            total_s = max(1.0, part * self.budget_s - RESERVE_S - (time.monotonic() - self.started))
+            own_s = max(part * self.budget_s, self.budget_s - self.spent_s)
+            total_s = max(1.0, own_s - RESERVE_S - (time.monotonic() - self.started))
         conductor = Conductor(
             self.journal,
             self.topology,
@@ -124,7 +95,7 @@ class Execution:
 
 
 def _seconds(plan: Sequence[PlannedCase]) -> float:
-    return sum(planned.budget_s for planned in plan if planned.reason is None)
+    return sum(planned.estimated_s for planned in plan if planned.reason is None)
 
 
 def check_new_folder(folder: Path) -> None:
@@ -181,7 +152,8 @@ def begin(
         topology = discover(probed.capabilities.agents)
         tick()
         applied = options.applied(suite)
-        planned = _some(_plan(applied, topology, probed, options))
+        plan = _some(_plan(applied, topology, probed, options))
+        planned = list(plan.cases)
         manifest = manifests.build(
             command_line=command_line,
             suite=_suite_json(applied),
@@ -199,7 +171,6 @@ def begin(
         journal.close()
         _remove(folder, existed)
         raise
-    budget_s = options.budget_s if options.budget_s is not None else suite.budget_s
     return Execution(
         folder,
         journal,
@@ -208,7 +179,7 @@ def begin(
         probed.method_version,
         planned,
         planned,
-        budget_s,
+        plan.budget_s,
         started,
         command,
         worker,
@@ -253,18 +224,7 @@ def take_up(
         recorded = journal.repair()
         worker, probed = _probed(folder, tick, command)
         topology = discover(probed.capabilities.agents)
-        if changes := _changes(manifest, topology, probed):
-            raise _changed(folder, changes)
-        own = options.applied(parse(manifest["suite"]["text"], file=f"{folder / MANIFEST} (suite)"))
-        planned = list(_plan(own, topology, probed, options).cases)
-        done = {(record.case_id, record.replicate) for record in recorded.records}
-        unknown = done - {case.key for case in planned}
-        if len(planned) != manifest["planned"] or unknown:
-            counts = (
-                f"{manifest['planned']} cases became {len(planned)}, {len(unknown)} records belong to none"
-            )
-            raise _changed(folder, [f"plan: {counts}"])
-        remaining = [case for case in planned if case.key not in done]
+        plan, remaining = _missing(folder, manifest, options, recorded.records, topology, probed)
         if remaining:
             manifest = {**manifest, "state": "running"}
             manifests.write(folder, manifest)
@@ -273,20 +233,60 @@ def take_up(
             worker.kill()
         journal.close()
         raise
-    budget_s = options.budget_s if options.budget_s is not None else own.budget_s
     return Execution(
         folder,
         journal,
         manifest,
         topology,
         probed.method_version,
-        planned,
+        list(plan.cases),
         remaining,
-        budget_s,
+        plan.budget_s,
         started,
         command,
         worker,
+        spent_s=sum(record.wall_s or 0.0 for record in recorded.records),
     )
+
+
+def missing_plan(folder: Path, suite: Suite | None = None, command: Sequence[str] | None = None) -> Plan:
+    """What take_up() would measure, without touching the run.
+
+    Raises:
+        BytewaysError: As take_up(), but another process may have the run.
+    """
+    manifest = read_manifest(folder)
+    options = _asked(folder, manifest, suite)
+    recorded = read_journal(folder / JOURNAL).records
+    probed = probe(command)
+    topology = discover(probed.capabilities.agents)
+    plan, remaining = _missing(folder, manifest, options, recorded, topology, probed)
+    return replace(plan, cases=tuple(remaining), estimated_s=_seconds(remaining))
+
+
+def _missing(
+    folder: Path,
+    manifest: Mapping[str, Any],
+    options: Options,
+    recorded: Sequence[Record],
+    topology: Topology,
+    probed: Probe,
+) -> tuple[Plan, list[PlannedCase]]:
+    """The run's plan made again, and its cases without a record.
+
+    Raises:
+        BytewaysError: Machine, code or plan are not what they were.
+    """
+    if changes := _changes(manifest, topology, probed):
+        raise _changed(folder, changes)
+    own = options.applied(parse(manifest["suite"]["text"], file=f"{folder / MANIFEST} (suite)"))
+    plan = _plan(own, topology, probed, options)
+    done = {(record.case_id, record.replicate) for record in recorded}
+    unknown = done - {case.key for case in plan.cases}
+    if len(plan.cases) != manifest["planned"] or unknown:
+        counts = f"{manifest['planned']} cases became {len(plan.cases)}"
+        raise _changed(folder, [f"plan: {counts}, {len(unknown)} records belong to none"])
+    return plan, [case for case in plan.cases if case.key not in done]
 
 
 def _asked(folder: Path, manifest: Mapping[str, Any], suite: Suite | None) -> Options:
@@ -310,13 +310,13 @@ def _plan(suite: Suite, topology: Topology, probed: Probe, options: Options) -> 
     )
 
 
-def _some(plan: Plan) -> list[PlannedCase]:
-    """The cases of a plan. Raises BytewaysError when there are none."""
+def _some(plan: Plan) -> Plan:
+    """The plan. Raises BytewaysError when there are none."""
     if not plan.cases:
         raise BytewaysError(
             "nothing to measure: no case matches", hint="byteways run --dry-run shows the plan"
         )
-    return list(plan.cases)
+    return plan
 
 
 def _probed(

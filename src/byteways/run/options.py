@@ -1,0 +1,42 @@
+"""What a user asked of a run beside the suite."""
+
+from __future__ import annotations
+
+from collections.abc import Mapping
+from dataclasses import dataclass, replace
+from typing import Any
+
+from byteways.plan.suite import Suite
+
+
+@dataclass(frozen=True)
+class Options:
+    """Filters, time, rounds and precision. Kept in the manifest, so that it can be made again."""
+
+    only: tuple[str, ...] = ()
+    sizes: str | None = None
+    budget_s: float | None = None  # None: the suite's own
+    replicates: int | None = None
+    precision: float | None = None
+
+    def to_json(self) -> dict[str, Any]:
+        return {
+            "only": [*self.only],
+            "sizes": self.sizes,
+            "budget_s": self.budget_s,
+            "replicates": self.replicates,
+            "precision": self.precision,
+        }
+
+    @classmethod
+    def from_json(cls, data: Mapping[str, Any]) -> Options:
+        return cls(**{**data, "only": tuple(data.get("only", ()))})
+
+    def applied(self, suite: Suite) -> Suite:
+        """The suite with replicates and precision as asked."""
+        if self.replicates is not None:
+            suite = replace(suite, replicates=self.replicates)
+        if self.precision is not None:
+            sweeps = tuple(replace(sweep, precision=self.precision) for sweep in suite.sweeps)
+            suite = replace(suite, precision=self.precision, sweeps=sweeps)
+        return suite

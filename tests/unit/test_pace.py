@@ -1,0 +1,72 @@
+"""What a case may take and what is put back, behind the plan and ahead of it."""
+
+from __future__ import annotations
+
+import pytest
+
+from byteways.plan.case import Buffer, Case, Flow, PlannedCase
+from byteways.run.pace import LEAST_PART, MOST_PART, Pace
+
+BUFFER = Buffer("cpu0", "pageable")
+CASE = Case("memcpy", "one-way", (Flow(BUFFER, BUFFER, "cpu0"),), 4096)
+PLANNED = PlannedCase(CASE, "sweep", 0, 1.0, 0.01, None, 2.0)
+SPARE = PlannedCase(CASE, "sweep", 0, 1.0, 0.01, "dropped", 2.0, True)
+
+
+def test_a_run_that_is_behind_shortens_what_is_left() -> None:
+    """Catches a run of 60 s that takes two minutes because allocation was slower than planned."""
+    pace = Pace([PLANNED] * 10, 20.0)
+    assert pace.budget_s(PLANNED, 0.0) == 1.0
+    for _ in range(5):
+        pace.done(PLANNED, 1.0, 8.0)  # four times as slow as planned
+    assert LEAST_PART <= pace.budget_s(PLANNED, 19.0) < 0.2
+    assert pace.budget_s(PLANNED, 30.0) == LEAST_PART
+    assert pace.time_left_s > 20
+
+
+def test_a_run_without_a_budget_is_left_alone() -> None:
+    """Catches cases that are cut short or put back where nobody asked for an end."""
+    pace = Pace([PLANNED], None)
+    assert pace.budget_s(PLANNED, 1e6) == 1.0
+    assert not pace.has_room(SPARE, 0.0)
+
+
+def test_time_that_is_over_goes_to_the_next_case_up_to_a_limit() -> None:
+    """Catches noisy cases that are cut off with time left, and one that eats the time of those after it."""
+    pace = Pace([PLANNED] * 10, 20.5)
+    assert pace.budget_s(PLANNED, 0.0) == 1.5
+    assert Pace([PLANNED] * 10, 100.0).budget_s(PLANNED, 0.0) == MOST_PART
+    pace.done(PLANNED, 1.5, 0.5)  # ahead by 1.5 s more
+    assert pace.budget_s(PLANNED, 0.5) == 3.0
+    assert pace.budget_s(PLANNED, 1.5) == 2.0
+
+
+def test_longer_cases_do_not_count_as_slow_ones() -> None:
+    """Catches a run that lets noisy cases go on, takes itself for slow and cuts the rest short."""
+    pace = Pace([PLANNED] * 10, 100.0)
+    for _ in range(5):
+        pace.done(PLANNED, 3.0, 4.0)  # 2 s longer than planned, as it was allowed to
+    assert pace.time_left_s == pytest.approx(10.0)
+    pace.done(PLANNED, 3.0, 1.0)  # allowed to, and did not
+    assert pace.time_left_s < 8.0
+
+
+def test_dropped_cases_come_before_longer_ones() -> None:
+    """Catches time spent on noise that a dropped case could have had, and one put back without room."""
+    pace = Pace([PLANNED, SPARE, SPARE], 6.0)
+    assert pace.budget_s(PLANNED, 0.0) == 1.0
+    pace.done(PLANNED, 1.0, 2.0)
+    assert pace.has_room(SPARE, 2.0) and pace.has_room(SPARE, 4.0)
+    assert not pace.has_room(SPARE, 4.1)
+    assert pace.budget_s(SPARE, 2.0) == 1.0
+    pace.left_out(SPARE)
+    assert pace.budget_s(SPARE, 2.0) == 3.0
+
+
+def test_a_slow_machine_puts_back_less() -> None:
+    """Catches a run that believes its estimates after the machine has shown otherwise."""
+    pace = Pace([PLANNED, PLANNED, SPARE], 30.0)
+    for _ in range(2):
+        pace.done(PLANNED, 1.0, 8.0)
+    assert pace.has_room(SPARE, 20.0)
+    assert not pace.has_room(SPARE, 25.0)
