@@ -30,6 +30,10 @@ def case(
     return Case(interface, "one-way", (flow,), size, "warm" if interface == "chase" else cache)
 
 
+def team(threads: int) -> Case:
+    return replace(case("memcpy-mt", "cpu0:pageable", "cpu0:pageable", "cpu0"), options={"threads": threads})
+
+
 def reason(what: Case, machine: Machine = H200X4) -> str | None:
     return refusal(what, *machine)
 
@@ -214,3 +218,15 @@ def test_without_a_probe_nothing_is_believed() -> None:
     alone = replace(capabilities, peer={})
     what = case("kernel", "gpu0:device", "gpu1:device", "gpu0")
     assert refusal(what, topology, alone) == "gpu0 and gpu1 have no proved peer access"
+
+
+def test_a_team_has_no_more_threads_than_cores() -> None:
+    """Catches a team that the native core refuses or whose threads take turns, or all cores refused."""
+    assert reason(team(2), TWO_CORES) is None
+    assert reason(team(3), TWO_CORES) == "3 threads of memcpy-mt are more than cpu0 has cores: 2"
+    topology, capabilities = TWO_CORES
+    unknown = replace(topology, agents=(replace(topology.agents[0], cores=()),)), capabilities
+    assert reason(team(4096), unknown) is None
+    assert "more than" in (reason(team(99999), unknown) or "")
+    kernel = replace(case("kernel", "gpu0:device", "gpu0:device", "gpu0"), options={"threads": 1024})
+    assert reason(kernel) is None

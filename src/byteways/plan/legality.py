@@ -73,6 +73,9 @@ WORD_BYTES = 8
 #: The least working set of a chase: a few lines of any agent, all in the first-level cache.
 CHASE_LEAST_BYTES = 1024
 
+#: Threads of one memcpy-mt where the machine does not tell its cores (native/movers/kernel_copy.cpp).
+MOST_THREADS = 4096
+
 
 def kind_of(agent: str) -> str:
     """'cpu' of 'cpu0': names say what kind of agent it is."""
@@ -94,7 +97,7 @@ def refusal(case: Case, topology: Topology, capabilities: Capabilities) -> str |
     for flow in case.flows:
         if reason := _flow_refusal(case.interface, flow, capabilities):
             return reason
-    return _room_refusal(case, topology, capabilities)
+    return _team_refusal(case, topology) or _room_refusal(case, topology, capabilities)
 
 
 def _size_refusal(case: Case) -> str | None:
@@ -186,6 +189,18 @@ def _reach_refusal(reach: Reach, executor: str, buffer: Buffer, capabilities: Ca
             return f"{executor} and {owner} have no proved peer access"
         if not offer.available:
             return _because(f"{executor} and {owner} have no peer access", offer)
+    return None
+
+
+def _team_refusal(case: Case, topology: Topology) -> str | None:
+    """Threads that share a core wait for each other, so the figure would be the scheduler's."""
+    threads = case.options.get("threads")
+    if case.interface != "memcpy-mt" or threads is None:
+        return None
+    for executor in case.executors:
+        cores = len(topology.agent(executor).cores) or MOST_THREADS
+        if int(threads) > cores:
+            return f"{threads} threads of memcpy-mt are more than {executor} has cores: {cores}"
     return None
 
 
