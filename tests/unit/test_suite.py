@@ -195,14 +195,19 @@ def test_options_and_environment_are_tables(key: str, value: str) -> None:
 @pytest.mark.parametrize("sweep", ["", "sweep = []", "sweep = 1", "[sweep]\nname = 'x'"])
 def test_a_suite_without_sweeps_is_refused(sweep: str) -> None:
     """Catches a suite that would plan nothing, or a crash on [sweep] for [[sweep]]."""
-    assert "at least one [[sweep]]" in message(f'name = "a"\ntitle = "A"\n{sweep}').what
+    error = message(f'name = "a"\ntitle = "A"\n{sweep}')
+    assert "at least one [[sweep]]" in error.what
+    single = sweep.startswith("[sweep]")
+    assert ("double brackets" in (error.hint or "")) == (single or sweep == "sweep = 1")
 
 
 def test_text_that_is_no_toml_says_where() -> None:
     """Catches a parser's traceback reaching the user, or the line getting lost."""
     error = message('name = "mine\ntitle = 3')
-    assert error.what == "my.toml is no valid TOML"
+    assert error.what == "my.toml:1 is no valid TOML"
     assert "line 1" in (error.cause or "")
+    assert message('name = "mine"\n\ntitle = = 3\n').what == "my.toml:3 is no valid TOML"
+    assert message('name = "mine"\ntitle = [1,\n').what == "my.toml:2 is no valid TOML"
 
 
 @given(st.text(max_size=80))

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import importlib
+import re
 import sys
 from collections.abc import Mapping
 from dataclasses import dataclass, field
@@ -15,6 +16,9 @@ from byteways.plan.toml_lines import Place, line_of
 
 #: Python 3.10 has no TOML parser of its own; tomli is the same one.
 tomllib: Any = importlib.import_module("tomllib" if sys.version_info >= (3, 11) else "tomli")
+
+#: Where tomllib's messages say what they are about.
+_AT_LINE = re.compile(r"\(at line (\d+), column \d+\)$")
 
 
 @dataclass(frozen=True)
@@ -137,7 +141,10 @@ def parse(text: str, *, file: str) -> Suite:
     try:
         data = tomllib.loads(text)
     except tomllib.TOMLDecodeError as error:
+        at = _AT_LINE.search(str(error))
+        line = int(at[1]) if at else text.count("\n", 0, len(text.rstrip())) + 1  # "(at end of document)"
+        place = f"{file}:{line}"
         raise BytewaysError(
-            f"{file} is no valid TOML", cause=str(error), hint="see https://toml.io"
+            f"{place} is no valid TOML", cause=str(error), hint="see https://toml.io"
         ) from error
     return read_suite(data, text=text, file=file)

@@ -141,7 +141,8 @@ def read_suite(data: Mapping[str, Any], *, text: str, file: str) -> Suite:
     case_budget_s = table.number("case_budget_s", 1.0, 0.001, 3600)
     tables = data.get("sweep")
     if not isinstance(tables, list) or not tables or not all(isinstance(sweep, dict) for sweep in tables):
-        table.fail("sweep", "a suite needs at least one [[sweep]] table")
+        brackets = "write [[sweep]], in double brackets: there may be several" if tables else None
+        table.fail("sweep", "a suite needs at least one [[sweep]] table", brackets)
     sweeps: list[Sweep] = []
     for index, sweep in enumerate(tables):
         label = (
