@@ -33,15 +33,12 @@ std::vector<Warning> warnings_of(const std::vector<double>& samples) {
   return warnings;
 }
 
-using RecordedLane = std::tuple<double, std::vector<double>, std::vector<std::uint64_t>, double>;
+using RecordedLane = std::tuple<double, std::vector<double>, std::vector<std::uint64_t>>;
 
 // Rates in operations per ns and overlap of lanes that ran together.
 std::pair<std::vector<double>, double> window(const std::vector<RecordedLane>& lanes) {
   std::vector<Trace> traces;
-  for (const auto& [released, marks, operations, operation_ns] : lanes) {
-    traces.push_back({released, 0, marks, operations});
-    traces.back().find_start(operation_ns);
-  }
+  for (const auto& [released, marks, operations] : lanes) traces.push_back({released, marks, operations});
   constexpr std::uint64_t kPerSecond = 1'000'000'000;
   WindowSample sample = evaluate(traces, std::vector<std::uint64_t>(traces.size(), 1));
   for (double& rate : sample.rates) rate /= kPerSecond;

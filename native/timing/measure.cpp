@@ -227,7 +227,6 @@ class CaseRun {
       together += flow.whole_bytes_per_s;
       alone += over_samples([k](const WindowSample& s) { return s.own_rates[k]; });
     }
-    constexpr double kSerialisedBelow = 0.5;
     if (over_samples([](const WindowSample& s) { return s.overlap; }) < kSerialisedBelow)
       m.warnings.push_back({"serialised", together, alone, "bytes/s"});
   }

@@ -19,13 +19,12 @@ constexpr double kAlignmentsPerWindow = 200;
 constexpr int kAnchorTries = 3;
 constexpr int kWarmUpRuns = 2;
 constexpr double kDisturberStretch = 1.5;  // disturbers go on until the measured flow has ended
-constexpr double kSerialisedBelow = 0.5;   // share of the shortest lane in which all lanes ran
 
 }  // namespace
 
 double Trace::progress(double t) const {
-  if (t <= start) return 0;
-  double from_time = start, from_count = 0;
+  if (t <= released) return 0;
+  double from_time = released, from_count = 0;
   for (std::size_t k = 0; k < marks.size(); ++k) {
     const auto count = static_cast<double>(operations[k]);
     if (t <= marks[k]) {
@@ -38,41 +37,35 @@ double Trace::progress(double t) const {
   return from_count;
 }
 
-void Trace::find_start(double operation_ns) {
-  start = released;
-  if (marks.size() < 2) return;
-  const auto first = static_cast<double>(operations[0]);
-  const double pace = (marks[1] - marks[0]) / static_cast<double>(operations[1] - operations[0]);
-  start = std::max(released, marks[0] - first * std::max(operation_ns, pace));
-}
-
 WindowSample evaluate(const std::vector<Trace>& traces, const std::vector<std::uint64_t>& bytes) {
   WindowSample sample;
-  double first = traces[0].released, opens = traces[0].start, closes = traces[0].end(), last = closes;
-  double shortest = traces[0].end() - traces[0].start;
-  bool paced = true;  // with one mark a lane cannot tell waiting from being slow
+  // With one mark a lane cannot tell waiting from being slow: then the rates are those of the whole run.
+  const bool paced =
+      std::all_of(traces.begin(), traces.end(), [](const Trace& trace) { return trace.marks.size() > 1; });
+  const auto begin = [&](const Trace& trace) { return paced ? trace.marks[0] : trace.released; };
+  double first = traces[0].released, last = traces[0].end();
+  double opens = begin(traces[0]), closes = last, shortest = closes - opens;
   for (const Trace& trace : traces) {
     first = std::min(first, trace.released);
-    opens = std::max(opens, trace.start);
-    closes = std::min(closes, trace.end());
     last = std::max(last, trace.end());
-    shortest = std::min(shortest, trace.end() - trace.start);
-    paced = paced && trace.marks.size() > 1;
+    opens = std::max(opens, begin(trace));
+    closes = std::min(closes, trace.end());
+    shortest = std::min(shortest, trace.end() - begin(trace));
   }
-  sample.window_ns = closes - opens;
+  sample.window_ns = std::max(0.0, closes - opens);
   sample.whole_ns = last - first;
-  sample.overlap = shortest > 0 ? std::max(0.0, sample.window_ns / shortest) : 0;
+  sample.overlap = shortest > 0 ? sample.window_ns / shortest : 0;
+  const bool together = paced && sample.overlap >= kSerialisedBelow;
   for (std::size_t k = 0; k < traces.size(); ++k) {
     const Trace& trace = traces[k];
     const auto size = static_cast<double>(bytes[k]);
-    const double total = size * static_cast<double>(trace.operations.back());
-    sample.whole_rates.push_back(total / sample.whole_ns * 1e9);
-    sample.own_rates.push_back(total / (trace.end() - trace.start) * 1e9);
+    const auto total = static_cast<double>(trace.operations.back());
+    const double own = (total - trace.progress(begin(trace))) / (trace.end() - begin(trace));
+    const double in_window = trace.progress(closes) - trace.progress(opens);
+    sample.whole_rates.push_back(size * total / sample.whole_ns * 1e9);
+    sample.own_rates.push_back(size * own * 1e9);
     sample.skews.push_back(trace.released - first);
-    sample.rates.push_back(sample.overlap < kSerialisedBelow || !paced
-                               ? sample.whole_rates.back()
-                               : size * (trace.progress(closes) - trace.progress(opens)) / sample.window_ns *
-                                     1e9);
+    sample.rates.push_back(together ? size * in_window / sample.window_ns * 1e9 : sample.whole_rates.back());
   }
   return sample;
 }
@@ -212,7 +205,6 @@ std::vector<Trace> WindowSampler::run() {
       traces[k].marks.push_back(lane.blocking ? host_marks[k][mark + 1] : when(*lane.marks[mark]));
       traces[k].operations.push_back(counts_[k] * (mark + 1) / marks);
     }
-    traces[k].find_start(lane.operation_ns);
   }
   return traces;
 }

@@ -10,31 +10,33 @@
 
 namespace byteways {
 
+// Share of the shortest lane in which all lanes must have run, or they ran one after another.
+inline constexpr double kSerialisedBelow = 0.5;
+
 // What one lane did in one run, in ns on the common timeline.
 struct Trace {
   double released = 0;        // when the gate let it go
-  double start = 0;           // when its first operation began: find_start()
   std::vector<double> marks;  // when operations[k] operations were done
   std::vector<std::uint64_t> operations;
   double end() const { return marks.back(); }
   // Operations done by time t, linear between marks.
   double progress(double t) const;
-  // A queue that waits for another's operations is not running, though it has been released: it began before
-  // its first mark by what it takes to get there, alone (`operation_ns` each) or, when that is longer, at the
-  // pace of its next operations.
-  void find_start(double operation_ns);
 };
 
 struct WindowSample {
   std::vector<double> rates;        // bytes/s of each lane in the common window
   std::vector<double> whole_rates;  // bytes/s of each lane from the first start to the last end
-  std::vector<double> own_rates;    // bytes/s of each lane over its own duration
+  std::vector<double> own_rates;    // bytes/s of each lane from its first mark to its end
   std::vector<double> skews;        // ns from the first lane's start
-  double window_ns = 0;             // <= 0 when there was none
+  double window_ns = 0;             // 0 when there was none
   double whole_ns = 0;
-  double overlap = 0;  // window over the shortest lane
+  double overlap = 0;  // window over the shortest lane, both counted from first marks
 };
 
+// The window opens when the last lane has its first mark and closes when the first lane ends. A lane counts
+// as running from its first mark, not from its release: its queue may have stood behind another's operations.
+// Both edges then are marks of some lane, so that lanes which take turns are cut at the same point of their
+// turn at both ends, and what interpolation credits too much at one edge it takes back at the other.
 WindowSample evaluate(const std::vector<Trace>& traces,
                       const std::vector<std::uint64_t>& bytes_per_operation);
 

@@ -160,10 +160,10 @@ def series_warnings(samples: Sequence[float]) -> list[Warning]:
     """What a series shows as a whole: drift, bimodal, correlated."""
 
 def window(
-    lanes: Sequence[tuple[float, Sequence[float], Sequence[int], float]],
+    lanes: Sequence[tuple[float, Sequence[float], Sequence[int]]],
 ) -> tuple[list[float], float]:
     """Rates (operations per ns) and overlap of lanes that ran together, each as (ns released, ns of its
-    marks, operations done at each mark, ns of an operation alone)."""
+    marks, operations done at each mark)."""
 
 def stop(series: Sequence[float], precision: float, first_look: int = 20) -> int:
     """Number of samples of `series` after which the stopping rule stops; 0 when it never does."""

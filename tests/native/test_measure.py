@@ -73,7 +73,7 @@ def test_rates_of_lanes_that_slow_each_other_are_those_they_had_together() -> No
     quarter of their speed came out a quarter too fast.
     """
     marks = [400.0 * k for k in range(1, 5)]
-    rates, overlap = _core.window([(0.0, marks, [1, 2, 3, 4], 100.0)] * 4)
+    rates, overlap = _core.window([(0.0, marks, [1, 2, 3, 4])] * 4)
     assert rates == pytest.approx([1 / 400] * 4)
     assert overlap == pytest.approx(1)
 
@@ -82,14 +82,31 @@ def test_a_lane_that_waits_for_another_is_not_running() -> None:
     """Catches a lane counted from its release, though its queue stood behind another's operations."""
     first = [100.0 * k for k in range(1, 5)]
     second = [400.0 + mark for mark in first]
-    rates, overlap = _core.window([(0.0, first, [1, 2, 3, 4], 100.0), (0.0, second, [1, 2, 3, 4], 100.0)])
+    rates, overlap = _core.window([(0.0, first, [1, 2, 3, 4]), (0.0, second, [1, 2, 3, 4])])
     assert overlap == 0
     assert rates == pytest.approx([4 / 800] * 2)  # of the whole time
 
 
+def test_lanes_that_take_turns_get_what_they_did() -> None:
+    """Catches an engine's turns counted as overlap: three lanes through one engine came out above its speed."""
+    turns = [(0.0, [lane + 3.0 * k for k in range(6)], [1, 2, 3, 4, 5, 6]) for lane in (1, 2, 3)]
+    rates, overlap = _core.window(turns)
+    assert sum(rates) == pytest.approx(1)
+    assert overlap > 0.8
+
+
+def test_one_lane_before_two_that_take_turns_is_no_overlap() -> None:
+    """Catches a window in which one lane ran and the others were credited with operations that waited."""
+    alone = (0.0, [1.0, 2, 3, 4, 5, 6], [1, 2, 3, 4, 5, 6])
+    after = [(0.0, [first + 2.0 * k for k in range(6)], [1, 2, 3, 4, 5, 6]) for first in (7, 8)]
+    rates, overlap = _core.window([alone, *after])
+    assert overlap == 0
+    assert sum(rates) == pytest.approx(1)
+
+
 def test_one_mark_gives_the_whole_rate() -> None:
     """Catches a rate read from a single operation, which may have waited as well as been slow."""
-    rates, _ = _core.window([(0.0, [200.0], [1], 100.0), (0.0, [200.0], [1], 100.0)])
+    rates, _ = _core.window([(0.0, [200.0], [1]), (0.0, [200.0], [1])])
     assert rates == pytest.approx([1 / 200] * 2)
 
 
@@ -97,9 +114,7 @@ def test_the_window_is_where_all_lanes_ran() -> None:
     """Catches rates that take in the time after the first lane has ended, when the others are faster."""
     fast_then_alone = [100.0, 200.0, 300.0, 400.0, 450.0, 500.0]
     short = [100.0, 200.0, 300.0, 400.0]
-    rates, overlap = _core.window(
-        [(0.0, fast_then_alone, [1, 2, 3, 4, 5, 6], 50.0), (0.0, short, [1, 2, 3, 4], 50.0)]
-    )
+    rates, overlap = _core.window([(0.0, fast_then_alone, [1, 2, 3, 4, 5, 6]), (0.0, short, [1, 2, 3, 4])])
     assert rates == pytest.approx([1 / 100] * 2)
     assert overlap == pytest.approx(1)
 
@@ -162,7 +177,7 @@ def test_interference_measures_the_first_flow_only(session: _core.Session) -> No
     flows = [copy(session, MIB), copy(session, 4 * MIB)]
     measured = session.measure(flows, options(interference=True, budget_s=0.2))
     assert measured.verified
-    assert MIB / measured.time_ns.median * 1e9 == pytest.approx(measured.flows[0].bytes_per_s, rel=1e-6)
+    assert MIB / measured.time_ns.median * 1e9 == pytest.approx(measured.flows[0].bytes_per_s, rel=1e-3)
     assert measured.flows[1].bytes_per_s > 0  # shown, not counted
 
 
