@@ -213,7 +213,7 @@ void WindowSampler::balance(double window_ns, const std::vector<double>& operati
   for (std::size_t k = 0; k < lanes_->size(); ++k) {
     const double stretch = options_->interference && k > 0 ? kDisturberStretch : 1;
     const double wanted = options_->batch != 0 ? static_cast<double>(options_->batch)
-                                               : std::ceil(stretch * window_ns * operations_per_ns[k]);
+                                               : std::round(stretch * window_ns * operations_per_ns[k]);
     const std::uint64_t most = most_operations((*lanes_)[k]);
     counts_[k] =
         std::min(most, std::max(kLeastOperations, static_cast<std::uint64_t>(std::max(wanted, 1.0))));
