@@ -5,6 +5,7 @@ from __future__ import annotations
 import pytest
 
 from byteways.plan.case import Buffer, Case, Flow, PlannedCase
+from byteways.run.execution import RESERVE_S, reserve_s
 from byteways.run.pace import LEAST_PART, MOST_PART, Pace
 
 BUFFER = Buffer("cpu0", "pageable")
@@ -70,3 +71,9 @@ def test_a_slow_machine_puts_back_less() -> None:
         pace.done(PLANNED, 1.0, 8.0)
     assert pace.has_room(SPARE, 20.0)
     assert not pace.has_room(SPARE, 25.0)
+
+
+def test_a_small_budget_is_not_all_reserve() -> None:
+    """Catches a run of 8 s that leaves a third of them, and a long one without time for its report."""
+    assert reserve_s(8) == pytest.approx(1.2)
+    assert reserve_s(600) == RESERVE_S

@@ -25,8 +25,9 @@ from byteways.run.process import WorkerLost, WorkerProcess
 from byteways.topology import discover
 from byteways.topology.model import Topology
 
-#: Of the run's budget, kept for the report and for closing the runtimes.
+#: Of the run's budget, kept for the report and for closing the runtimes: at most so much, and such a part.
 RESERVE_S = 3.0
+RESERVE_PART = 0.15
 
 
 @dataclass
@@ -63,7 +64,7 @@ class Execution:
         if self.budget_s is not None:
             part = _seconds(self.remaining) / max(_seconds(self.planned), 1e-9)
             own_s = max(part * self.budget_s, self.budget_s - self.spent_s)
-            total_s = max(1.0, own_s - RESERVE_S - (time.monotonic() - self.started))
+            total_s = max(1.0, own_s - reserve_s(self.budget_s) - (time.monotonic() - self.started))
         conductor = Conductor(
             self.journal,
             self.topology,
@@ -92,6 +93,11 @@ class Execution:
             self.worker.stop()
             self.worker = None
         self.journal.close()
+
+
+def reserve_s(budget_s: float) -> float:
+    """What of a run's budget is not for measuring."""
+    return min(RESERVE_S, RESERVE_PART * budget_s)
 
 
 def _seconds(plan: Sequence[PlannedCase]) -> float:
