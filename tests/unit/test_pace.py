@@ -77,3 +77,8 @@ def test_a_small_budget_is_not_all_reserve() -> None:
     """Catches a run of 8 s that leaves a third of them, and a long one without time for its report."""
     assert reserve_s(8) == pytest.approx(1.2)
     assert reserve_s(600) == RESERVE_S
+
+
+def test_without_leave_to_lengthen_a_fast_run_ends_sooner() -> None:
+    """Would catch a suite's own budget used up where nobody asked for so much time."""
+    assert Pace([PLANNED] * 10, 100.0, lengthen=False).budget_s(PLANNED, 0.0) == PLANNED.budget_s

@@ -61,6 +61,7 @@ class Conductor:
         method_version: Of the native core, as the probe told.
         observer: Told about every case; its tick() may raise Interrupted.
         total_s: Wall time given to the plan, None: as long as it takes.
+        lengthen: Whether noisy cases may use up time that is left.
         command: Worker program, see WorkerProcess.
         deadline: Seconds a case may take, see deadline_s.
         worker: A worker that is already running with no environment of its own, to be used first.
@@ -74,6 +75,7 @@ class Conductor:
         observer: Observer,
         *,
         total_s: float | None = None,
+        lengthen: bool = True,
         command: Sequence[str] | None = None,
         deadline: Callable[[PlannedCase, bool], float] = deadline_s,
         worker: WorkerProcess | None = None,
@@ -83,6 +85,7 @@ class Conductor:
         self._method_version = method_version
         self._observer = observer
         self._total_s = total_s
+        self._lengthen = lengthen
         self._command = command
         self._deadline = deadline
         self._log: Path = journal.folder / LOG
@@ -105,7 +108,7 @@ class Conductor:
             BytewaysError: The journal cannot be written.
         """
         began = time.monotonic()
-        pace = Pace(plan, self._total_s)
+        pace = Pace(plan, self._total_s, lengthen=self._lengthen)
         try:
             for position, planned in enumerate(plan):
                 self._observer.began(planned, position, pace.time_left_s)

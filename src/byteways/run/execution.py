@@ -71,6 +71,8 @@ class Execution:
             self.method_version,
             observer,
             total_s=total_s,
+            # Asked for so much time, a run uses it; a suite's own budget is a limit, and sooner is better.
+            lengthen=self.manifest["options"]["budget_s"] is not None,
             command=self.command,
             worker=self.worker,
         )

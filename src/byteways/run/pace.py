@@ -25,9 +25,11 @@ class Pace:
     Args:
         plan: What will run and what may, with estimates.
         total_s: Wall time given to all of it, None: as long as it takes.
+        lengthen: Whether noisy cases may use up what is left; else the run just ends sooner.
     """
 
-    def __init__(self, plan: Sequence[PlannedCase], total_s: float | None) -> None:
+    def __init__(self, plan: Sequence[PlannedCase], total_s: float | None, *, lengthen: bool = True) -> None:
+        self._most_part = MOST_PART if lengthen else 1.0
         self._left_s = sum(planned.estimated_s for planned in plan if planned.reason is None)
         self._spare_s = sum(planned.estimated_s for planned in plan if planned.spare)
         self._total_s = total_s
@@ -57,7 +59,7 @@ class Pace:
             return planned.budget_s * max(LEAST_PART, left_s / self.time_left_s)
         # Only what is over when everything is measured, at no better than the estimates.
         over_s = left_s - (self._left_s + self._spare_s) * max(1.0, self._slowness)
-        return min(MOST_PART * planned.budget_s, planned.budget_s + max(0.0, over_s))
+        return min(self._most_part * planned.budget_s, planned.budget_s + max(0.0, over_s))
 
     def done(self, planned: PlannedCase, given_s: float, wall_s: float) -> None:
         """A case took `wall_s`, having been given `given_s` to sample."""
