@@ -40,3 +40,14 @@ def test_errors(tmp_path: Path, capsys: pytest.CaptureFixture[str]) -> None:
     folder = sample_run.cpu_only().write(tmp_path / "run")
     assert main(["report", str(folder), "--out", str(tmp_path / "no" / "page.html")]) == 2
     assert capsys.readouterr().err.startswith("error: cannot write ")
+
+
+def test_damage_is_told(tmp_path: Path, capsys: pytest.CaptureFixture[str]) -> None:
+    """Would catch a report over a damaged journal without a word on the terminal."""
+    build = sample_run.cpu_only()
+    build.extra_lines = ['{"case_id": 1}']
+    folder = build.write(tmp_path)
+    assert main(["report", str(folder)]) == 0
+    captured = capsys.readouterr()
+    assert captured.out == f"{folder / 'report.html'}\n"
+    assert captured.err == f"warning: {folder}: 1 damaged line(s) in measurements.jsonl left out\n"

@@ -3,6 +3,9 @@
 from __future__ import annotations
 
 import json
+import os
+import re
+import subprocess
 import sys
 from pathlib import Path
 
@@ -66,7 +69,7 @@ def test_rows_are_sources(tmp_path: Path, capsys: pytest.CaptureFixture[str]) ->
 def test_other_tables(gpu_run: Path, capsys: pytest.CaptureFixture[str]) -> None:
     """Would catch latency, host, pattern, warning or skip tables going missing."""
     text = shown(capsys, str(gpu_run))
-    assert table(text, "Latency of a dependent load at 1 GiB, ns")[2].split() == [
+    assert table(text, "Latency of a dependent load, working set 1 GiB, ns")[2].split() == [
         "gpu0",
         "1171",
         "640.0",
@@ -77,7 +80,8 @@ def test_other_tables(gpu_run: Path, capsys: pytest.CaptureFixture[str]) -> None
     patterns = table(text, "Patterns, GB/s")
     row = "two-way copy write gpu0<>gpu1 1 GiB 783.6 87.1 % gpu0>gpu1 391.6 gpu1>gpu0 392.0"
     assert " ".join(patterns[1].split()) == row
-    assert table(text, "Warnings")[1].startswith("noisy    24     copy cpu0:pageable > gpu0:device, read")
+    assert table(text, "Warnings")[1].startswith("noisy    24     3.1 %     1 %       copy cpu0:pageable > ")
+    assert table(text, "What to do about them") == ["noisy: Give it more time."]
     assert table(text, "Not measured")[1].startswith("skipped  1      gpu0 has no bulk copies")
     assert "14.20*" in text  # a figure with a warning is marked
 
@@ -169,3 +173,101 @@ def test_errors(gpu_run: Path, capsys: pytest.CaptureFixture[str], words: list[s
     assert captured.err.startswith("error: ")
     assert said in captured.err
     assert "hint: " in captured.err
+
+
+def state(build: sample_run.Builder, folder: Path, **changes: object) -> Path:
+    """A run folder whose manifest says otherwise."""
+    build.write(folder)
+    path = folder / "run.json"
+    path.write_text(json.dumps(json.loads(path.read_text()) | changes))
+    return folder
+
+
+@pytest.mark.parametrize(
+    ("changes", "head", "told"),
+    [
+        (
+            {"state": "running", "planned": 26},
+            "not finished (no end recorded): 22 of 26 planned cases recorded",
+            "This run is not finished (no end recorded), 22 of 26 planned cases are recorded: "
+            "go on with `byteways run --resume`.",
+        ),
+        (
+            {"state": "interrupted", "planned": 26},
+            "interrupted: 22 of 26 planned cases recorded",
+            "This run is interrupted, 22 of 26 planned cases are recorded: "
+            "go on with `byteways run --resume`.",
+        ),
+        (
+            {"state": "complete", "planned": 26},
+            "complete: 22 of 26 planned cases recorded",
+            "This run came to its end, but only 22 of 26 planned cases are recorded: measurements.jsonl has "
+            "lost the others; go on with `byteways run --resume`.",
+        ),
+    ],
+)
+def test_unfinished_runs_say_so(
+    tmp_path: Path, capsys: pytest.CaptureFixture[str], changes: dict[str, object], head: str, told: str
+) -> None:
+    """Would catch a dead run that reads like a whole one."""
+    folder = state(sample_run.cpu_only(), tmp_path, **changes)
+    assert main(["show", str(folder)]) == 0
+    captured = capsys.readouterr()
+    assert captured.out.splitlines()[0] == f"quick on fixture, 2026-01-02 03:04 UTC, {head}"
+    assert captured.err == f"warning: {folder}: {told}\n"
+
+
+@pytest.mark.parametrize("verb", ["show", "report", "export"])
+def test_lost_figures_are_an_error(tmp_path: Path, capsys: pytest.CaptureFixture[str], verb: str) -> None:
+    """Would catch an empty page over a run whose figures were deleted."""
+    folder = sample_run.cpu_only().write(tmp_path)
+    (folder / "measurements.jsonl").unlink()
+    assert main([verb, str(folder)]) == 2
+    captured = capsys.readouterr()
+    assert captured.out == ""
+    assert captured.err.startswith(f"error: {folder} has no figures")
+    assert not (folder / "report.html").exists()
+
+
+def test_no_blanks_at_the_end_of_lines(gpu_run: Path, capsys: pytest.CaptureFixture[str]) -> None:
+    """Would catch lines that are filled up with blanks in a pipe."""
+    lines = shown(capsys, str(gpu_run)).splitlines()
+    assert [line for line in lines if line != line.rstrip()] == []
+
+
+def on_a_terminal(folder: Path, columns: int, **environment: str) -> str:
+    """What `show` writes to a terminal of this width."""
+    master, slave = os.openpty()
+    command = [sys.executable, "-m", "byteways", "show", str(folder)]
+    more = {"COLUMNS": str(columns), "TERM": "xterm-256color", **environment}
+    with subprocess.Popen(command, stdout=slave, env=os.environ | more) as process:
+        os.close(slave)
+        parts = []
+        while True:
+            try:
+                part = os.read(master, 65536)
+            except OSError:  # the terminal is closed at its other end
+                break
+            if not part:
+                break
+            parts.append(part)
+        assert process.wait(60) == 0
+    os.close(master)
+    return b"".join(parts).decode().replace("\r\n", "\n")
+
+
+def test_continued_lines_keep_their_indent(tmp_path: Path) -> None:
+    """Would catch findings whose further lines start below their number."""
+    text = on_a_terminal(sample_run.cpu_only().write(tmp_path), 60, NO_COLOR="1")
+    lines = text[text.index("Findings") : text.index("\nIn host memory")].splitlines()[1:]
+    found = [line for line in lines if line.strip()]
+    assert max(map(len, found)) <= 60
+    assert all(line.startswith("     ") or re.match(r" {0,2}\d+\. \S", line) for line in found)
+    assert sum(line.startswith("     ") for line in found) > 12
+
+
+def test_no_color_means_plain(tmp_path: Path) -> None:
+    """Would catch bold or dim text on a terminal where NO_COLOR asks for none, or plain text without it."""
+    folder = sample_run.cpu_only().write(tmp_path)
+    assert "\x1b" not in on_a_terminal(folder, 80, NO_COLOR="1")
+    assert "\x1b[1m" in on_a_terminal(folder, 80)

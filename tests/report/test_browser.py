@@ -198,3 +198,49 @@ def test_narrow_window_does_not_scroll_sideways(report: Path) -> None:
         browser.evaluate("byteways.drawAll()")
         wide, window = browser.evaluate("[document.documentElement.scrollWidth, innerWidth]")
         assert wide <= window
+
+
+LEGEND_CLEAR = """byteways.places.every((place) => {
+  const box = (selector) => place.querySelector(selector).getBoundingClientRect();
+  if (!place.querySelector('svg .legend')) return true;
+  const legend = box('svg .legend'), plot = box('svg .cartesianlayer'), title = box('svg .xtitle');
+  const whole = place.getBoundingClientRect();
+  const apart = legend.left >= plot.right - 1 || legend.top >= Math.max(plot.bottom, title.bottom) - 1;
+  const inside = legend.right <= whole.right + 1 && legend.bottom <= whole.bottom + 1;
+  return apart && inside && plot.width > 150 && plot.height > 150;
+})"""
+
+
+@pytest.mark.parametrize("width", [390, 1280])
+def test_legends_leave_the_plot_free(report: Path, width: int) -> None:
+    """Would catch a legend over the curves of a narrow screen, or one that leaves the chart."""
+    with Browser() as browser:
+        size = {"width": width, "height": 800, "deviceScaleFactor": 1, "mobile": False}
+        browser.call("Emulation.setDeviceMetricsOverride", size)
+        browser.open(report)
+        browser.evaluate("byteways.drawAll()")
+        assert browser.evaluate("document.querySelectorAll('svg .legend').length") > 0
+        assert browser.evaluate(LEGEND_CLEAR) is True
+        assert browser.evaluate("document.documentElement.scrollWidth") <= width
+
+
+def test_legends_move_when_the_window_does(report: Path) -> None:
+    """Would catch a phone that is turned, or a window made narrow, with the legend where it was."""
+    with Browser() as browser:
+        browser.open(report)
+        browser.evaluate("byteways.drawAll()")
+        size = {"width": 390, "height": 800, "deviceScaleFactor": 1, "mobile": False}
+        browser.call("Emulation.setDeviceMetricsOverride", size)
+        for _ in range(50):
+            if browser.evaluate(LEGEND_CLEAR):
+                break
+            browser.evaluate("new Promise(done => setTimeout(done, 100))")
+        assert browser.evaluate(LEGEND_CLEAR) is True
+
+
+def test_folded_findings_are_on_paper(browser: Browser) -> None:
+    """Would catch printing that leaves out what is folded on the screen."""
+    folded = "document.querySelector('details.more').open"
+    assert browser.evaluate(folded) is False
+    browser.evaluate("window.dispatchEvent(new Event('beforeprint'))")
+    assert browser.evaluate(folded) is True

@@ -19,6 +19,7 @@ from sample_run import HOSTILE
 
 from byteways.report import write_report
 from byteways.report.drawing import WIDTH, Drawing, draw
+from byteways.report.numbers import moment
 from byteways.report.page import Page, from_run
 from byteways.report.render import script_json
 from byteways.results.record import Warning
@@ -160,10 +161,93 @@ def test_unfinished_run_says_so(tmp_path: Path) -> None:
     manifest = json.loads((folder / "run.json").read_text())
     manifest |= {"state": "interrupted", "finished_at": None, "wall_s": None, "planned": 40}
     (folder / "run.json").write_text(json.dumps(manifest))
-    assert from_run(RunFolder(folder)).state_note == (
-        "This run is interrupted: 22 of 40 planned measurements are recorded."
+    assert from_run(RunFolder(folder)).notices == (
+        "This run is interrupted, 22 of 40 planned cases are recorded: go on with `byteways run --resume`.",
     )
     assert "22 of 40 planned" in write_report(folder).read_text()
+
+
+def test_damaged_lines_are_told_on_top(tmp_path: Path) -> None:
+    """Would catch a report over a damaged journal that looks whole."""
+    build = sample_run.cpu_only()
+    build.extra_lines = ['{"case_id": "torn']
+    text = html(build, tmp_path)
+    assert 0 < text.index("1 damaged line(s) in measurements.jsonl left out") < text.index("<h1>")
+
+
+def test_no_peak_no_switch(tmp_path: Path) -> None:
+    """Would catch a switch to percent that shows dashes only, or that is gone where there are peaks."""
+    build = sample_run.cpu_only()
+    assert 'data-numbers="percent"' not in html(build, tmp_path / "without")
+    assert html(sample_run.h200x4(), tmp_path / "with").count('data-numbers="percent"') == 3
+
+
+def test_first_findings_are_open_and_all_are_there(tmp_path: Path) -> None:
+    """Would catch findings that are lost or numbered anew where the list is folded."""
+    text = html(sample_run.h200x4(), tmp_path)
+    said = from_run(RunFolder(tmp_path)).findings
+    assert text.count('<span class="say">') == len(said) > 8
+    assert f"<summary>{len(said) - 8} more findings</summary>" in text
+    assert "counter-reset: finding 8" in text
+
+
+def test_time_of_the_run_is_for_people(tmp_path: Path) -> None:
+    """Would catch milliseconds and offsets in the heading of a report."""
+    facts = dict(page(sample_run.cpu_only(), tmp_path).facts)
+    assert facts["When"] == "2026-01-02 03:04 UTC"
+    assert facts["Records"] == "complete: 20 of 22 planned cases measured"
+
+
+@pytest.mark.parametrize(
+    ("iso", "shown"),
+    [
+        ("2026-11-21T06:52:36.123+00:00", "2026-11-21 06:52 UTC"),
+        ("2026-11-21T08:52:36+02:00", "2026-11-21 06:52 UTC"),
+        ("2026-11-21T06:52:36Z", "2026-11-21 06:52 UTC"),
+        ("2026-11-21T06:52:36", "2026-11-21 06:52"),
+        ("yesterday", "yesterday"),
+    ],
+)
+def test_moments(iso: str, shown: str) -> None:
+    """Would catch a time zone taken for UTC, or a traceback over a foreign manifest."""
+    assert moment(iso) == shown
+
+
+def test_warm_caches_are_on_a_logarithmic_axis(tmp_path: Path) -> None:
+    """Would catch one cache-sized figure that flattens all others, and cold curves that lose their zero."""
+    build = sample_run.Builder(sample_run.topology(0))
+    flow = [("cpu0:hugepage", "cpu0:hugepage", "cpu0")]
+    for cache, rate in (("cold", 9.0), ("warm", 209.0)):
+        for size in (sample_run.MIB, sample_run.GIB):
+            build.measure("memcpy", flow, rate, size=size, cache=cache, peak=300)
+    cold, warm = page(build, tmp_path).curves
+    assert cold.figure["layout"]["yaxis"].get("type") is None
+    assert warm.figure["layout"]["yaxis"]["type"] == "log"
+    assert warm.figure["layout"]["annotations"][0]["y"] == pytest.approx(2.477, abs=1e-3)
+    assert warm.figure["layout"]["shapes"][0]["y0"] == 300
+
+
+def test_labels_of_sizes_do_not_touch(tmp_path: Path) -> None:
+    """Would catch labels of neighbouring sizes drawn over each other, or the largest size without one."""
+    build = sample_run.Builder(sample_run.topology(0))
+    flow = [("cpu0:hugepage", "cpu0:hugepage", "cpu0")]
+    for exponent in (*range(12, 30, 2), 29, 30):
+        build.measure("memcpy", flow, 9.0, size=2**exponent)
+    (chart,) = page(build, tmp_path).curves
+    shown = chart.figure["layout"]["xaxis"]["ticktext"]
+    assert shown[0] == "4 KiB"
+    assert shown[-2:] == ["256 MiB", "1 GiB"]
+
+
+def test_no_negative_window(tmp_path: Path) -> None:
+    """Would catch a window of less than no time in the data of the page."""
+    build = sample_run.Builder(sample_run.topology(2))
+    flows = [("gpu0:device", "gpu1:device", "gpu0"), ("gpu1:device", "gpu0:device", "gpu1")]
+    rates = {"gpu0>gpu1": 100.0, "gpu1>gpu0": 100.0}
+    build.measure("copy", flows, rates, pattern="two-way", window_ns=-5.0, whole_ns=10.0)
+    (line,) = page(build, tmp_path).records
+    assert "window_ns" not in line
+    assert line["whole_ns"] == 10.0
 
 
 def test_empty_run(tmp_path: Path) -> None:
@@ -185,7 +269,7 @@ def test_cells_say_what_is_behind_them(tmp_path: Path) -> None:
     assert (cell.absolute, cell.percent) == ("393.1", "87.4 %")
     assert cell.details == (
         "copy gpu0:device > gpu1:device, read\n"
-        "span of the intervals of 3 replicates, 391.1 to 395.1 GB/s, n = 90\n"
+        "span of 3 replicates, 391.1 to 395.1 GB/s, n = 90\n"
         "executor gpu1, 1 GiB, cache cold\n"
         "engine copy-engine: fixture\n"
         "timed by device-events, gated, batch 16\n"

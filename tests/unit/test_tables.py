@@ -11,9 +11,10 @@ sys.path.insert(0, str(Path(__file__).parents[1] / "report"))
 
 import sample_run
 
+from byteways.analyse.best import best_map
 from byteways.analyse.curves import over_size
 from byteways.analyse.summary import broadest_size, cells
-from byteways.analyse.tables import matrices, patterns, warning_groups
+from byteways.analyse.tables import latency_tables, matrices, patterns, warning_groups
 from byteways.results.record import Warning
 
 GIB, MIB = sample_run.GIB, sample_run.MIB
@@ -115,3 +116,67 @@ def test_figures_of_warnings_have_units(warning: str, observed: float, shown: st
     build.measure("copy", flow, 394.0, warnings=[Warning(warning, observed, None, "")])
     (group,) = warning_groups(build.records)
     assert (group.observed, group.required) == (shown, "")
+
+
+def walk(build: sample_run.Builder, executor: str, buffer: str, size: int, latency_ns: float) -> None:
+    build.measure("chase", [(buffer, buffer, executor)], 0.0, size=size, latency_ns=latency_ns)
+
+
+def test_latencies_of_one_table_are_of_one_working_set() -> None:
+    """Would catch hugepage memory at 1 GiB beside pageable memory at 256 MiB under one heading."""
+    build = sample_run.Builder(sample_run.topology(1))
+    for size, latency in ((256 * MIB, 180.0), (GIB, 232.2)):
+        walk(build, "cpu0", "cpu0:hugepage", size, latency)
+    walk(build, "cpu0", "cpu0:pageable", 256 * MIB, 237.0)
+    walk(build, "gpu0", "gpu0:device", 256 * MIB, 640.0)
+    walk(build, "gpu0", "cpu0:pinned", 256 * MIB, 1171.0)
+    (grid,) = latency_tables(cells(build.records))
+    assert grid.heading() == "Latency of a dependent load, working set 256 MiB"
+    figures = {cell.record.source: cell.value for cell in grid.members()}
+    assert figures == {
+        "cpu0:hugepage": 180.0,
+        "cpu0:pageable": 237.0,
+        "gpu0:device": 640.0,
+        "cpu0:pinned": 1171.0,
+    }
+
+
+def test_what_has_no_common_working_set_has_a_table_of_its_own() -> None:
+    """Would catch a place that goes missing, or that stands under a size at which it was not walked."""
+    build = sample_run.Builder(sample_run.topology(0))
+    walk(build, "cpu0", "cpu0:hugepage", GIB, 232.2)
+    walk(build, "cpu0", "cpu0:pageable", 256 * MIB, 237.0)
+    grids = latency_tables(cells(build.records))
+    assert [(grid.size_bytes, [cell.value for cell in grid.members()]) for grid in grids] == [
+        (GIB, [232.2]),
+        (256 * MIB, [237.0]),
+    ]
+
+
+def test_best_interface_says_whether_caches_were_cold() -> None:
+    """Would catch warm and cold figures compared with each other, or warm ones left out."""
+    build = sample_run.Builder(sample_run.topology(0))
+    flow = [("cpu0:hugepage", "cpu0:hugepage", "cpu0")]
+    for cache, plain, stream in (("cold", 7.0, 12.0), ("warm", 200.0, 20.0)):
+        build.measure("memcpy", flow, plain, size=MIB, cache=cache)
+        build.measure("memcpy-stream", flow, stream, size=MIB, cache=cache)
+    found = best_map(cells(build.records))
+    assert found is not None
+    assert [(label, [entry.variant.interface for entry in row if entry]) for label, row in found.rows] == [
+        ("In host memory, cold", ["memcpy-stream"]),
+        ("In host memory, warm", ["memcpy"]),
+    ]
+
+
+def test_warm_caches_have_a_chart_of_their_own() -> None:
+    """Would catch one warm figure that flattens all cold ones."""
+    build = sample_run.Builder(sample_run.topology(0))
+    flow = [("cpu0:hugepage", "cpu0:hugepage", "cpu0")]
+    for cache in ("cold", "warm"):
+        for size in (MIB, GIB):
+            build.measure("memcpy", flow, 9.0, size=size, cache=cache)
+    families = over_size(cells(build.records), build.topology)
+    assert [(family.title, family.wide) for family in families] == [
+        ("In host memory", False),
+        ("In host memory, warm caches", True),
+    ]

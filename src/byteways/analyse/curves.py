@@ -37,11 +37,15 @@ class Series:
 
 @dataclass(frozen=True)
 class Family:
-    """Curves that belong on one chart; `peak` in bytes/s when all of them share one."""
+    """Curves that belong on one chart; `peak` in bytes/s when all of them share one.
+
+    `wide` says that they are far apart, as with warm caches where each size has a cache of its own.
+    """
 
     title: str
     series: tuple[Series, ...]
     peak: float | None = None
+    wide: bool = False
 
 
 @dataclass(frozen=True)
@@ -53,16 +57,22 @@ class Mark:
 
 
 def over_size(found: Sequence[Cell], topology: Topology) -> list[Family]:
-    """One chart per kind of pair and link class, and one more for options; only series with at least two
-    sizes.
+    """One chart per kind of pair and link class, one more for warm caches, and one for options; only series
+    with at least two sizes.
     """
     families = []
     grouped = group_by(
-        one_way(found), lambda cell: (kind(cell), link_class(topology, cell), bool(cell.variant.options))
+        one_way(found),
+        lambda cell: (
+            kind(cell),
+            link_class(topology, cell),
+            cell.record.cache == "warm",
+            bool(cell.variant.options),
+        ),
     )
     order = list(KINDS)
-    for (name, wires, options), members in sorted(
-        grouped.items(), key=lambda item: (order.index(item[0][0]), item[0][2])
+    for (name, wires, warm, options), members in sorted(
+        grouped.items(), key=lambda item: (order.index(item[0][0]), item[0][2:])
     ):
         series = tuple(
             Series(same.label(), points)
@@ -71,8 +81,9 @@ def over_size(found: Sequence[Cell], topology: Topology) -> list[Family]:
         )
         if series:
             peaks = {cell.peak for cell in members if cell.peak}
-            title = ", ".join(part for part in (KINDS[name], wires, "with options" * options) if part)
-            families.append(Family(title, series, peaks.pop() if len(peaks) == 1 else None))
+            parts = KINDS[name], wires, "warm caches" * warm, "with options" * options
+            title = ", ".join(part for part in parts if part)
+            families.append(Family(title, series, peaks.pop() if len(peaks) == 1 else None, warm))
     return families
 
 

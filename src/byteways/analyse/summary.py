@@ -7,7 +7,7 @@ from __future__ import annotations
 
 import json
 from collections.abc import Callable, Hashable, Iterable, Mapping, Sequence
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from functools import cached_property
 from statistics import median
 from typing import Any, Protocol, TypeVar
@@ -16,6 +16,21 @@ from byteways.analyse import peaks
 from byteways.plan.case import Buffer
 from byteways.results.record import Record
 from byteways.topology.model import Topology
+
+#: Warnings that say a figure may be another next time, and the word for each beside a sentence.
+UNSETTLED = {
+    "noisy": "noisy",
+    "few-samples": "few samples",
+    "drift": "drifting",
+    "bimodal": "two groups of samples",
+    "serialised": "in turns",
+}
+#: The same for flows that ran together for a part of the time.
+PARTIAL = "overlapped in part only"
+#: Of these the interval itself says too little, as it takes the samples for many of one steady quantity …
+MISJUDGED = {"few-samples", "drift", "bimodal", "serialised"}
+#: … so that a difference is claimed only from this factor on.
+MISJUDGED_FACTOR = 1.1
 
 Item = TypeVar("Item")
 Key = TypeVar("Key", bound=Hashable)
@@ -49,7 +64,9 @@ class Cell:
     """A measured case over its replicates.
 
     `value` is the median over replicates; `low`..`high` the interval of the median of a single one, or the
-    span of all replicates' intervals, so that no difference is claimed within the spread of replicates.
+    span of the replicates: of all their medians, and of the intervals of those that are not noisy. So no
+    difference is claimed within the spread of replicates, and a noisy one does not stretch it beyond what it
+    measured.
     Unit: bytes/s, or nanoseconds per load for a chase.
     """
 
@@ -98,6 +115,29 @@ class Cell:
     def warning_ids(self) -> tuple[str, ...]:
         return tuple(dict.fromkeys(warning.id for record in self.records for warning in record.warnings))
 
+    @property
+    def partial(self) -> bool:
+        """Whether concurrent flows ran together for less than half the time in which any of them ran."""
+        return any(
+            record.window_ns is not None
+            and record.whole_ns is not None
+            and 2 * record.window_ns < record.whole_ns
+            for record in self.records
+        )
+
+    @property
+    def doubts(self) -> tuple[str, ...]:
+        """What makes this figure unsure, in the words of UNSETTLED; empty for most."""
+        found = [word for warning, word in UNSETTLED.items() if warning in self.warning_ids]
+        if self.partial and "serialised" not in self.warning_ids:
+            found.append(PARTIAL)
+        return tuple(found)
+
+    @property
+    def misjudged(self) -> bool:
+        """Whether the interval says too little: the samples are few, drift, fall in groups or took turns."""
+        return self.partial or bool(MISJUDGED & set(self.warning_ids))
+
 
 @dataclass(frozen=True)
 class Group:
@@ -113,6 +153,11 @@ class Group:
         """The common peak, None when unknown or when the pairs' peaks differ."""
         found = {cell.peak for cell in self.cells}
         return found.pop() if len(found) == 1 else None
+
+    @property
+    def misjudged(self) -> bool:
+        """Whether that is so of at least half the cells, so of their median."""
+        return 2 * sum(cell.misjudged for cell in self.cells) >= len(self.cells)
 
 
 @dataclass(frozen=True, order=True)
@@ -176,6 +221,11 @@ def interval(record: Record) -> tuple[float, float]:
     return value * times.median / high, value * times.median / low
 
 
+def shown(record: Record) -> Record:
+    """The record without a negative window: flows that took turns have none in common."""
+    return replace(record, window_ns=None) if (record.window_ns or 0.0) < 0 else record
+
+
 def group_by(items: Iterable[Item], key: Callable[[Item], Key]) -> dict[Key, list[Item]]:
     """Items by key, both in order of first appearance."""
     groups: dict[Key, list[Item]] = {}
@@ -191,17 +241,25 @@ def cells(records: Iterable[Record]) -> list[Cell]:
         measured = [(record, value) for record in same if (value := figure(record)) is not None]
         if not measured:
             continue
-        intervals = [interval(record) for record, _ in measured]
+        low, high = _span(measured)
         found.append(
             Cell(
                 measured[0][0],
                 tuple(record for record, _ in measured),
                 median(value for _, value in measured),
-                min(low for low, _ in intervals),
-                max(high for _, high in intervals),
+                low,
+                high,
             )
         )
     return found
+
+
+def _span(measured: Sequence[tuple[Record, float]]) -> tuple[float, float]:
+    """The span of replicates: all medians, and the intervals of those that are not noisy (or of all)."""
+    quiet = [record for record, _ in measured if not any(one.id == "noisy" for one in record.warnings)]
+    intervals = [interval(record) for record in quiet or [record for record, _ in measured]]
+    ends = [end for both in intervals for end in both] + [value for _, value in measured]
+    return min(ends), max(ends)
 
 
 def pool(members: Sequence[Cell]) -> Group:
@@ -217,8 +275,9 @@ def pool(members: Sequence[Cell]) -> Group:
 
 
 def above(first: Cell | Group, second: Cell | Group) -> bool:
-    """Whether `first` is greater beyond both intervals."""
-    return first.low > second.high
+    """Whether `first` is greater beyond both intervals, and clearly so where these say too little."""
+    clearly = MISJUDGED_FACTOR if first.misjudged or second.misjudged else 1.0
+    return first.low > second.high and first.value > clearly * second.value
 
 
 def kind_of_pair(source: str, destination: str) -> str:

@@ -8,10 +8,11 @@ from __future__ import annotations
 from collections.abc import Callable, Collection, Hashable, Iterable, Mapping, Sequence
 from dataclasses import dataclass, replace
 
+from byteways.analyse.best import BestMap, best_map
 from byteways.analyse.summary import (
     KINDS,
+    NEAR,
     Cell,
-    Group,
     Variant,
     agent_order,
     at_largest,
@@ -21,7 +22,6 @@ from byteways.analyse.summary import (
     group_by,
     kind,
     one_way,
-    pool,
     variant,
 )
 from byteways.plan.case import PATTERNS
@@ -60,6 +60,13 @@ class Grid:
     size_bytes: int | None
     note: str = ""
 
+    def heading(self) -> str:
+        """The title with the size of all figures, where they share one."""
+        if self.size_bytes is None:
+            return self.title
+        between = " " if self.quantity == "latency" else " at "
+        return f"{self.title}{between}{format_size(self.size_bytes)}"
+
     def members(self) -> list[Cell]:
         return [cell for row in self.rows for cell in row.cells if cell is not None]
 
@@ -71,21 +78,6 @@ class PatternRow:
     cell: Cell
     directions: tuple[tuple[str, float], ...]  # path, bytes/s
     whole: float | None  # bytes/s of the sum, timed from the gate to the last end
-
-
-@dataclass(frozen=True)
-class BestEntry:
-    """The fastest way for a kind of pair at a size; `ties` lie within its interval."""
-
-    variant: Variant
-    group: Group
-    ties: tuple[Variant, ...]
-
-
-@dataclass(frozen=True)
-class BestMap:
-    sizes: tuple[int, ...]
-    rows: tuple[tuple[str, tuple[BestEntry | None, ...]], ...]  # kind of pair, one entry per size
 
 
 @dataclass(frozen=True)
@@ -240,13 +232,38 @@ def host_tables(found: Sequence[Cell], size_bytes: int | None = None) -> list[Gr
     return grids
 
 
-def latency_table(found: Sequence[Cell], size_bytes: int | None = None) -> Grid | None:
-    """Nanoseconds per dependent load at the largest working set: who walks, through whose memory."""
-    members = at_largest(chases(found), size_bytes)
-    if not members:
-        return None
-    rows = ((cell.record.executor, f"{cell.source}{_warm(cell)}", cell) for cell in members)
-    return _grid("Latency of a dependent load", "executor \\ memory", rows, quantity="latency")
+def latency_tables(found: Sequence[Cell], size_bytes: int | None = None) -> list[Grid]:
+    """Nanoseconds per dependent load: who walks, through whose memory.
+
+    A table per working set, the largest first, as latencies over different ones are of different caches.
+    """
+    by_size = group_by(_walks(chases(found), size_bytes), lambda cell: cell.record.size_bytes)
+    return [
+        _grid(
+            "Latency of a dependent load, working set",
+            "executor \\ memory",
+            ((cell.record.executor, f"{cell.source}{_warm(cell)}", cell) for cell in by_size[size]),
+            quantity="latency",
+        )
+        for size in sorted(by_size, reverse=True)
+    ]
+
+
+def _walks(found: Sequence[Cell], size_bytes: int | None) -> list[Cell]:
+    """What each kind of agent walks at one working set, so that all its latencies compare; a place that was
+    not walked there at its own.
+    """
+    chosen = []
+    for walks in group_by(found, lambda cell: cell.record.executor.rstrip("0123456789")).values():
+        places = group_by(walks, lambda cell: (variant(cell), cell.source.agent)).values()
+        walked = [size for place in places for size in {cell.record.size_bytes for cell in place}]
+        near = [size for size in walked if size * NEAR >= max(walked)]
+        common = max(near, key=lambda size: (near.count(size), size))
+        for place in places:
+            sizes = {cell.record.size_bytes for cell in place}
+            wanted = size_bytes or (common if common in sizes else max(sizes))
+            chosen += [cell for cell in place if cell.record.size_bytes == wanted]
+    return chosen
 
 
 def _warm(cell: Cell) -> str:
@@ -305,30 +322,6 @@ def patterns(found: Sequence[Cell], size_bytes: int | None = None) -> list[Patte
     return rows
 
 
-def best_map(found: Sequence[Cell]) -> BestMap | None:
-    """Which interface is fastest, by size and kind of pair; None without two interfaces to compare."""
-    singles = [cell for cell in one_way(found) if cell.record.cache == "cold" and cell.stays]
-    sizes = tuple(sorted({cell.record.size_bytes for cell in singles}))
-    rows = []
-    for name in KINDS:
-        members = _of_kind(singles, name)
-        if len({variant(cell) for cell in members}) < 2:
-            continue
-        entries = tuple(best([cell for cell in members if cell.record.size_bytes == size]) for size in sizes)
-        rows.append((name, entries))
-    return BestMap(sizes, tuple(rows)) if rows else None
-
-
-def best(members: Sequence[Cell]) -> BestEntry | None:
-    """The fastest variant of these cells, and those that cannot be told from it; None without cells."""
-    groups = {same: pool(some) for same, some in group_by(members, variant).items()}
-    if not groups:
-        return None
-    first = max(groups, key=lambda same: groups[same].value)
-    ties = tuple(same for same in groups if same != first and groups[same].high >= groups[first].low)
-    return BestEntry(first, groups[first], ties)
-
-
 def not_measured(records: Iterable[Record]) -> list[Reason]:
     """Cases without a figure, grouped by status and reason, the gravest status first."""
     order = ("corrupt", "failed", "lost", "timeout", "skipped")
@@ -385,7 +378,7 @@ class Tables:
     inside: Grid | None
     host: list[Grid]
     first_touch: list[Grid]
-    latency: Grid | None
+    latency: list[Grid]
     patterns: list[PatternRow]
     best: BestMap | None
     warnings: list[WarningGroup]
@@ -402,7 +395,7 @@ def tables(records: Sequence[Record], size_bytes: int | None = None) -> Tables:
         inside_gpu(found, size_bytes, shown),
         host_tables(found, size_bytes),
         first_touch_tables(found),
-        latency_table(found, size_bytes),
+        latency_tables(found, size_bytes),
         patterns(found, size_bytes),
         best_map(found),
         warning_groups(records),

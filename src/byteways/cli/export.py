@@ -10,7 +10,6 @@ from typing import Annotated
 import typer
 
 from byteways.errors import BytewaysError
-from byteways.results.run_folder import JOURNAL, RunFolder
 
 
 def export(
@@ -21,24 +20,27 @@ def export(
     out: Annotated[Path | None, typer.Option("--out", "-o", help="File to write. [default: stdout]")] = None,
 ) -> int:
     """Export the figures of a run as CSV or JSON, base units in the column names."""
+    from byteways.analyse.progress import damage, opened, shortfall
+    from byteways.analyse.summary import shown
     from byteways.results.exporters import FORMATS
 
     if format_name not in FORMATS:
         known = ", ".join(FORMATS)
         raise BytewaysError(f"unknown format '{format_name}'", hint=f"formats are {known}")
-    folder = RunFolder(run)
-    if folder.damaged_lines:
-        damaged = f"{folder.damaged_lines} damaged line(s) in {folder.path / JOURNAL} left out"
-        print(f"warning: {damaged}", file=sys.stderr)  # noqa: T201 - stdout is data
+    folder = opened(run)
+    for notice in (shortfall(folder), damage(folder)):
+        if notice:
+            print(f"warning: {run}: {notice}", file=sys.stderr)  # noqa: T201 - stdout is data
+    records = [shown(record) for record in folder.records]
     if out is None:
         if isinstance(sys.stdout, io.TextIOWrapper):
             sys.stdout.reconfigure(encoding="utf-8")  # the bytes of --out, whatever the terminal's locale
-        FORMATS[format_name](folder.manifest, folder.records, sys.stdout)
+        FORMATS[format_name](folder.manifest, records, sys.stdout)
         sys.stdout.flush()
         return 0
     try:
         with out.open("w", encoding="utf-8", newline="") as file:
-            FORMATS[format_name](folder.manifest, folder.records, file)
+            FORMATS[format_name](folder.manifest, records, file)
     except OSError as error:
         raise BytewaysError(
             f"cannot write {out}", cause=error.strerror, hint="name another file with --out"

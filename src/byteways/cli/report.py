@@ -15,7 +15,12 @@ def report(
     ] = None,
 ) -> int:
     """Write the report of a run again and print where it is."""
+    from byteways.analyse.progress import damage, opened, shortfall
     from byteways.report import write_report
 
+    folder = opened(run)
+    for notice in (shortfall(folder), damage(folder)):
+        if notice:
+            typer.echo(f"warning: {run}: {notice}", err=True)
     typer.echo(write_report(run, out))
     return 0

@@ -3,16 +3,16 @@
 from __future__ import annotations
 
 import json
+import os
 import sys
 from collections.abc import Sequence
 from dataclasses import dataclass
 from pathlib import Path
-from typing import TYPE_CHECKING, Annotated, Any
+from typing import TYPE_CHECKING, Annotated, Any, Literal
 
 import typer
 
 from byteways.results.record import Record
-from byteways.results.run_folder import RunFolder
 from byteways.topology.model import Topology
 
 if TYPE_CHECKING:
@@ -48,18 +48,19 @@ def show(
     as_json: Annotated[bool, typer.Option("--json", help="Print every figure as JSON.")] = False,
 ) -> int:
     """Show the figures of a run: findings, matrices, latency, patterns, warnings, and what was skipped."""
-    folder = RunFolder(run)
+    from byteways.analyse.progress import damage, opened, progress, shortfall
+
+    folder = opened(run)
     view = View(
         folder.manifest, folder.topology, _kept(folder.records, only or [], size), folder.damaged_lines
     )
-    if view.damaged_lines:
-        _say(
-            f"warning: {view.damaged_lines} damaged line(s) in {folder.path / 'measurements.jsonl'} left out"
-        )
+    for notice in (shortfall(folder), damage(folder)):
+        if notice:
+            _say(f"warning: {run}: {notice}")
     if as_json:
         typer.echo(json.dumps(_as_data(view), indent=1, allow_nan=False))
     else:
-        _print(view)
+        _print(view, progress(folder))
     return 0
 
 
@@ -114,31 +115,36 @@ def _as_data(view: View) -> dict[str, Any]:
     }
 
 
-def _print(view: View) -> None:
+def _print(view: View, progress: str) -> None:
     from rich.console import Console
 
     from byteways.analyse.findings import findings
     from byteways.analyse.tables import tables
 
     terminal = sys.stdout.isatty()
-    console = Console(width=None if terminal else PIPE_WIDTH, highlight=False, markup=False, emoji=False)
-    _print_head(console, view)
-    _print_findings(console, findings(view))
-    _print_tables(console, tables(view.records))
+    # Without a colour system nothing is bold or dim either.
+    system: Literal["auto"] | None = None if os.environ.get("NO_COLOR") else "auto"
+    width = None if terminal else PIPE_WIDTH
+    console = Console(width=width, color_system=system, highlight=False, markup=False, emoji=False)
+    with console.capture() as captured:
+        _print_head(console, view, progress)
+        _print_findings(console, findings(view))
+        _print_tables(console, tables(view.records))
+    # Rich fills the last column of a table with blanks.
+    typer.echo("\n".join(line.rstrip(" ") for line in captured.get().splitlines()))
 
 
-def _print_head(console: Console, view: View) -> None:
+def _print_head(console: Console, view: View, progress: str) -> None:
+    from byteways.report.numbers import moment
+
     manifest = view.manifest
     if manifest.get("simulated"):
         console.print(
             "SIMULATED: these figures come from a machine model, not from a machine", style="bold red"
         )
     suite, host = manifest.get("suite", {}), manifest.get("host", {})
-    measured = sum(record.status == "measured" for record in view.records)
-    console.print(
-        f"{suite.get('name')} on {host.get('name')}, {manifest.get('started_at')}, {manifest.get('state')}: "
-        f"{measured} of {len(view.records)} records measured"
-    )
+    started = moment(str(manifest.get("started_at") or ""))
+    console.print(f"{suite.get('name')} on {host.get('name')}, {started}, {progress}")
 
 
 def _print_findings(console: Console, found: Sequence[Finding]) -> None:
@@ -147,8 +153,20 @@ def _print_findings(console: Console, found: Sequence[Finding]) -> None:
         return
     console.print("\nFindings", style="bold")
     for number, finding in enumerate(found, start=1):
-        console.print(f"{number:3}. {finding.title}")
-        console.print(f"     {finding.detail}", style="dim")
+        _hanging(console, f"{number:3}. ", finding.title)
+        _hanging(console, "     ", finding.detail, style="dim")
+
+
+def _hanging(console: Console, lead: str, text: str, style: str = "") -> None:
+    """Text after its lead, with further lines below the text and not below the lead."""
+    from rich.table import Table
+    from rich.text import Text
+
+    line = Table.grid(padding=0)
+    line.add_column(width=len(lead), no_wrap=True)
+    line.add_column()
+    line.add_row(Text(lead), Text(text, style=style))
+    console.print(line)
 
 
 def _print_tables(console: Console, all_tables: Tables) -> None:
@@ -157,7 +175,7 @@ def _print_tables(console: Console, all_tables: Tables) -> None:
         all_tables.inside,
         *all_tables.host,
         *all_tables.first_touch,
-        all_tables.latency,
+        *all_tables.latency,
     ]
     for grid in grids:
         if grid is not None:
@@ -165,14 +183,13 @@ def _print_tables(console: Console, all_tables: Tables) -> None:
     if all_tables.patterns:
         _print_patterns(console, all_tables.patterns)
     if all_tables.warnings:
-        table = _table(
-            console, "Warnings", ["warning", "cases", "example", "observed", "required", "what to do"]
-        )
+        table = _table(console, "Warnings", ["warning", "cases", "observed", "required", "example"])
         for group in all_tables.warnings:
-            _row(
-                table, group.id, str(group.count), group.example, group.observed, group.required, group.advice
-            )
+            _row(table, group.id, str(group.count), group.observed, group.required, group.example)
         console.print(table)
+        console.print("\nWhat to do about them", style="bold")
+        for group in all_tables.warnings:
+            _hanging(console, f"{group.id}: ", group.advice)
     if all_tables.not_measured:
         table = _table(console, "Not measured", ["status", "cases", "reason", "example"])
         for reason in all_tables.not_measured:
@@ -182,11 +199,8 @@ def _print_tables(console: Console, all_tables: Tables) -> None:
 
 def _print_grid(console: Console, grid: Grid) -> None:
     from byteways.report.numbers import UNITS, number, peaks_of
-    from byteways.units import format_size
 
-    unit = UNITS[grid.quantity]
-    size = f" at {format_size(grid.size_bytes)}" if grid.size_bytes else ""
-    title = f"{grid.title}{size}, {unit}"
+    title = f"{grid.heading()}, {UNITS[grid.quantity]}"
     table = _table(console, title, [grid.corner, *grid.columns], right_from=1)
     for row in grid.rows:
         marks = [

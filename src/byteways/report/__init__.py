@@ -13,15 +13,16 @@ def write_report(folder: Path, out: Path | None = None) -> Path:
         out: The file to write; `report.html` in the folder when None.
 
     Raises:
-        BytewaysError: The folder is no run, or the file cannot be written.
+        BytewaysError: The folder is no run, its figures are gone, or the file cannot be written.
     """
+    from byteways.analyse.progress import opened
     from byteways.errors import BytewaysError
     from byteways.report.page import from_run
     from byteways.report.render import render
-    from byteways.results.run_folder import REPORT, RunFolder
+    from byteways.results.run_folder import REPORT
 
     path = out or folder / REPORT
-    text = render(from_run(RunFolder(folder)))
+    text = render(from_run(opened(folder)))
     try:
         path.write_text(text, encoding="utf-8")
     except OSError as error:

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Sequence
 from dataclasses import dataclass
+from math import log10
 from typing import Any
 
 from byteways.analyse.curves import Family, Mark, Scaling, Series
@@ -12,6 +13,8 @@ from byteways.units import format_bandwidth, format_size
 #: Told apart without colour too.
 DASHES = ("solid", "dash", "dot", "dashdot", "longdash", "longdashdot")
 SYMBOLS = ("circle", "square", "diamond", "cross", "triangle-up", "x", "star", "triangle-down")
+#: Labels that an axis of sizes has room for.
+MOST_LABELS = 12
 
 
 @dataclass(frozen=True)
@@ -72,10 +75,14 @@ def _traces(
 
 
 def _size_axis(sizes: Sequence[int], title: str) -> dict[str, Any]:
-    """Logarithmic, labelled in KiB, MiB, GiB, at most a dozen labels."""
-    distinct = sorted(set(sizes))
-    step = -(-len(distinct) // 12)
-    shown = distinct[::step]
+    """Logarithmic, labelled in KiB, MiB, GiB; labels that would touch the next one are left out."""
+    distinct = sorted(set(sizes), reverse=True)
+    apart = (distinct[0] / distinct[-1]) ** (1 / MOST_LABELS)
+    shown = distinct[:1]
+    for size in distinct[1:]:
+        if size * apart <= shown[-1]:
+            shown.append(size)
+    shown.reverse()
     return {
         "type": "log",
         "title": {"text": title},
@@ -95,9 +102,14 @@ def over_size(family: Family) -> Chart:
         "yaxis": {"title": {"text": "GB/s"}, "rangemode": "tozero"},
     }
     caption = "Median over equal pairs; the band is the 95 % interval."
+    if family.wide:
+        layout["yaxis"] = {"title": {"text": "GB/s, logarithmic"}, "type": "log", "dtick": "D2"}
     if family.peak:
-        layout["shapes"] = [_level(family.peak / 1e9)]
-        layout["annotations"] = [_level_label(family.peak / 1e9, f"peak {format_bandwidth(family.peak)}")]
+        peak = family.peak / 1e9
+        layout["shapes"] = [_level(peak)]
+        # On a logarithmic axis an annotation is placed by the logarithm.
+        at = log10(peak) if family.wide else peak
+        layout["annotations"] = [_level_label(at, f"peak {format_bandwidth(family.peak)}")]
         caption += f" The dotted line is the nominal peak, {format_bandwidth(family.peak)} per direction."
     return Chart(family.title, caption, {"data": data, "layout": layout})
 
@@ -183,6 +195,4 @@ def over_working_set(family: Family, marks: Sequence[Mark]) -> Chart:
 
 
 def _log10(value: int) -> float:
-    from math import log10
-
     return round(log10(value), 4)

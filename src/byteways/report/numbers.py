@@ -2,6 +2,8 @@
 
 from __future__ import annotations
 
+from datetime import datetime, timezone
+
 from byteways.analyse.summary import Cell
 from byteways.analyse.tables import Grid
 from byteways.units import format_bandwidth
@@ -18,6 +20,18 @@ def latency_number(time_ns: float) -> str:
     """'1171', '828.4', '21.02', '1.203', in nanoseconds."""
     digits = 0 if time_ns >= 1000 else 1 if time_ns >= 100 else 2 if time_ns >= 10 else 3
     return f"{time_ns:.{digits}f}"
+
+
+def moment(iso: str) -> str:
+    """'2026-11-21 06:52 UTC' of a time in ISO 8601; what is no such time stays as it is."""
+    try:
+        # Python 3.10 does not read the Z.
+        time = datetime.fromisoformat(iso.replace("Z", "+00:00"))
+    except ValueError:
+        return iso
+    if time.tzinfo is None:
+        return f"{time:%Y-%m-%d %H:%M}"
+    return f"{time.astimezone(timezone.utc):%Y-%m-%d %H:%M} UTC"
 
 
 def number(value: float, quantity: str) -> str:

@@ -4,22 +4,26 @@ from __future__ import annotations
 
 from collections import Counter
 from collections.abc import Mapping, Sequence
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from typing import Any
 
 from byteways.analyse import curves
+from byteways.analyse.best import BestEntry
 from byteways.analyse.findings import Finding, findings
-from byteways.analyse.summary import KINDS, Cell, Run, cells
-from byteways.analyse.tables import BestEntry, Grid, Reason, WarningGroup, describe, tables
+from byteways.analyse.progress import damage, progress, shortfall
+from byteways.analyse.summary import Cell, Run, cells, shown
+from byteways.analyse.tables import Grid, Reason, WarningGroup, describe, tables
 from byteways.report import charts
 from byteways.report.charts import Chart
 from byteways.report.drawing import Drawing, draw
-from byteways.report.numbers import UNITS, bandwidth_number, number, peaks_of, percent_number
+from byteways.report.numbers import UNITS, bandwidth_number, moment, number, peaks_of, percent_number
 from byteways.results.exporters.csv_format import COLUMNS
 from byteways.units import format_size
 
 #: Share of the largest figure of a table below which a cell is not shaded at all.
 FAINTEST = 8
+#: In place of a percentage where the peak is unknown.
+NO_PEAK = "–"
 
 
 @dataclass(frozen=True)
@@ -41,6 +45,11 @@ class PageGrid:
     rows: tuple[tuple[str, tuple[PageCell | None, ...]], ...]
     unit: str
     note: str
+
+    @property
+    def has_peaks(self) -> bool:
+        """Whether there is anything to show in percent of a peak."""
+        return any(cell is not None and cell.percent != NO_PEAK for _, row in self.rows for cell in row)
 
 
 @dataclass(frozen=True)
@@ -72,7 +81,7 @@ class Page:
 
     title: str
     simulated: bool
-    state_note: str  # says that the run is not complete, empty when it is
+    notices: tuple[str, ...]  # what is missing: the run is not complete, lines are damaged
     facts: tuple[tuple[str, str], ...]
     findings: tuple[Finding, ...]
     drawing: Drawing | None
@@ -86,7 +95,7 @@ class Page:
     first_touch: tuple[PageGrid, ...]
     scaling: tuple[Chart, ...]
     patterns: tuple[PagePattern, ...]
-    latency: PageGrid | None
+    latency: tuple[PageGrid, ...]
     latency_chart: Chart | None
     warnings: tuple[WarningGroup, ...]
     not_measured: tuple[Reason, ...]
@@ -112,7 +121,7 @@ def from_run(run: Run) -> Page:
     return Page(
         title=f"{suite.get('name', 'run')} on {host.get('name', 'an unknown host')}",
         simulated=bool(manifest.get("simulated")),
-        state_note=_state_note(manifest, len(run.records)),
+        notices=tuple(notice for notice in (shortfall(run), damage(run)) if notice),
         facts=_facts(run),
         findings=tuple(findings(run)),
         drawing=draw(run.topology) if run.topology.agents else None,
@@ -122,7 +131,7 @@ def from_run(run: Run) -> Page:
         host=tuple(page_grid(grid) for grid in all_tables.host),
         curves=tuple(charts.over_size(family) for family in curves.over_size(found, run.topology)),
         best_sizes=tuple(format_size(size) for size in best.sizes) if best else (),
-        best=tuple((KINDS[name], tuple(map(_best, row))) for name, row in best.rows) if best else (),
+        best=tuple((label, tuple(map(_best, row))) for label, row in best.rows) if best else (),
         first_touch=tuple(page_grid(grid) for grid in all_tables.first_touch),
         scaling=tuple(charts.over_flows(*entry) for entry in curves.over_flows(found).items()),
         patterns=tuple(
@@ -138,13 +147,13 @@ def from_run(run: Run) -> Page:
             )
             for row in all_tables.patterns
         ),
-        latency=page_grid(all_tables.latency) if all_tables.latency else None,
+        latency=tuple(page_grid(grid) for grid in all_tables.latency),
         latency_chart=charts.over_working_set(*walked) if walked else None,
         warnings=tuple(all_tables.warnings),
         not_measured=tuple(all_tables.not_measured),
         method=_method(run, found),
         manifest=manifest,
-        records=tuple(_without_samples(record.to_json()) for record in run.records),
+        records=tuple(_without_samples(shown(record).to_json()) for record in run.records),
         columns=COLUMNS,
     )
 
@@ -159,10 +168,9 @@ def page_grid(grid: Grid) -> PageGrid:
     shaded = over_links if over_links and grid.quantity == "bandwidth" else grid.members()
     greatest = max((cell.value for cell in shaded), default=1.0)
     chosen = {cell.record.case_id for cell in shaded}
-    size = f" at {format_size(grid.size_bytes)}" if grid.size_bytes else ""
     notes = [note for note in (peaks_of(grid) if grid.quantity == "bandwidth" else "", grid.note) if note]
     return PageGrid(
-        grid.title + size,
+        grid.heading(),
         grid.corner,
         grid.columns,
         tuple(
@@ -190,7 +198,7 @@ def page_cell(cell: Cell, quantity: str, greatest: float | None) -> PageCell:
     fraction = cell.fraction if quantity == "bandwidth" else None
     return PageCell(
         number(cell.value, quantity),
-        percent_number(fraction) if fraction is not None else "–",
+        percent_number(fraction) if fraction is not None else NO_PEAK,
         shade if shade >= FAINTEST else 0,
         _details(cell, quantity),
         bool(cell.warning_ids),
@@ -203,7 +211,7 @@ def _details(cell: Cell, quantity: str) -> str:
     lines = [describe(record)]
     low, high = number(cell.low, quantity), number(cell.high, quantity)
     many = len(cell.records)
-    spread = "span of the intervals of" if many > 1 else "95 % interval,"
+    spread = "span of" if many > 1 else "95 % interval,"
     rounds = f"{many} replicates, " if many > 1 else ""
     lines.append(f"{spread} {rounds}{low} to {high} {unit}, n = {cell.samples}")
     lines.append(f"executor {record.executor}, {format_size(record.size_bytes)}, cache {record.cache}")
@@ -227,19 +235,11 @@ def _best(entry: BestEntry | None) -> PageBest | None:
     details = f"{entry.variant.label()}\nmedian of {len(entry.group.cells)} path(s)"
     return PageBest(
         entry.variant.interface,
-        entry.variant.label().partition(", ")[2],
+        replace(entry.variant, cache="cold").label().partition(", ")[2],  # the row says whether it is warm
         bandwidth_number(entry.group.value),
         ", ".join(ties),
         details,
     )
-
-
-def _state_note(manifest: Mapping[str, Any], recorded: int) -> str:
-    state = manifest.get("state")
-    if state == "complete":
-        return ""
-    planned = manifest.get("planned", "?")
-    return f"This run is {state}: {recorded} of {planned} planned measurements are recorded."
 
 
 def _facts(run: Run) -> tuple[tuple[str, str], ...]:
@@ -248,15 +248,14 @@ def _facts(run: Run) -> tuple[tuple[str, str], ...]:
     print_of = manifest.get("fingerprint") or {}
     models = Counter(agent.model for agent in run.topology.agents if agent.kind == "gpu")
     domains = Counter(agent.model for agent in run.topology.agents if agent.kind == "cpu")
-    measured = sum(record.status == "measured" for record in run.records)
     wall = manifest.get("wall_s")
     facts = {
         "GPUs": ", ".join(f"{count} × {model}" for model, count in models.items()) or "none",
         "CPUs": ", ".join(f"{_domains(count)}{model}" for model, count in domains.items()),
         "Suite": f"{suite.get('name')}: {suite.get('title')}",
-        "When": str(manifest.get("started_at") or ""),
+        "When": moment(str(manifest.get("started_at") or "")),
         "Took": f"{wall:.1f} s" if isinstance(wall, (int, float)) else "",
-        "Records": f"{measured} measured of {len(run.records)}",
+        "Records": progress(run),
         "Driver": str(print_of.get("driver") or ""),
         "System": f"{host.get('os')}, kernel {host.get('kernel')}",
         "byteways": f"{manifest.get('byteways_version')}, method {manifest.get('method_version')}",

@@ -13,11 +13,13 @@ from byteways.analyse.rules.facts import (
     count,
     gb,
     listed,
+    marked,
     of_peak,
     percent,
     way,
 )
 from byteways.analyse.summary import (
+    PARTIAL,
     Cell,
     Group,
     Variant,
@@ -57,9 +59,11 @@ def _alone(facts: Facts, cell: Cell) -> tuple[float, float, float] | None:
 
 
 def _ranked(cells: Sequence[Cell]) -> list[tuple[Variant, Group]]:
-    """Ways of doing the same, the fastest first."""
-    groups = group_by(cells, variant)
-    return sorted(((same, pool(some)) for same, some in groups.items()), key=lambda item: -item[1].value)
+    """Ways of doing the same, the fastest first, but those whose flows overlapped in part only last: a sum of
+    rates from different times is not what the links carried.
+    """
+    pooled = [(same, pool(some)) for same, some in group_by(cells, variant).items()]
+    return sorted(pooled, key=lambda item: (PARTIAL in item[1].cells[0].doubts, -item[1].value))
 
 
 def _moves(ranked: Sequence[tuple[Variant, Group]]) -> str:
@@ -70,7 +74,7 @@ def _moves(ranked: Sequence[tuple[Variant, Group]]) -> str:
 
 def _others(ranked: Sequence[tuple[Variant, Group]]) -> str:
     """' Others: kernel as a read 883, copy as a read 799 GB/s.', empty without others."""
-    parts = [f"{way(same)} {gb(group.value)}" for same, group in ranked[1:]]
+    parts = [marked(f"{way(same)} {gb(group.value)}", group) for same, group in ranked[1:]]
     return f" Others: {', '.join(parts)} GB/s." if parts else ""
 
 
@@ -95,7 +99,7 @@ def _two_way_sum(where: str, some: Sequence[Cell]) -> Finding:
     same, best = ranked[0]
     title = f"{where}, two-way {way(same)} {_moves(ranked)} {gb(best.value)} GB/s in sum{of_peak(best)}"
     detail = f"{format_size(size)}, {count(len(best.cells), 'pair')}.{_others(ranked)}"
-    return Finding(title, detail, TWO_WAY)
+    return Finding(marked(title, best), detail, TWO_WAY)
 
 
 def _two_way_lost(
@@ -116,8 +120,11 @@ def _two_way_lost(
             f"than both directions alone ({gb(singles)})"
         )
         verb = f"{cell.record.path} loses most" if len(members) > 1 else cell.record.path
+        title = marked(title, *(cell for cell, _ in members))
         return Finding(title, f"{detail} {verb}: {_split(cell)}.", TWO_WAY + 100 * min(lost, 0.19))
-    if all(cell.high >= alone[1] for cell, alone in members):
+    # That nothing is lost hangs on the intervals alone, so an unsure figure cannot show it.
+    unsure = any(cell.doubts for cell, _ in members)
+    if not unsure and all(cell.high >= alone[1] for cell, alone in members):
         title = (
             f"{where}, both directions run at full speed: "
             f"two-way {same.interface} moves {gb(both)} GB/s in sum"
@@ -163,7 +170,11 @@ def _fan_finding(facts: Facts, ranked: list[tuple[Variant, Group]], members: lis
         width = len(cell.record.flows)
         # Where the links in the way allow less than the flows alone, the peak is the measure.
         limited = not hub_is_cpu and best.peak is not None and best.peak < alone
-        if best.high >= low or lost < WORTH_SAYING:
+        unsure = any(one.doubts for one in best.cells)
+        if best.high >= low and lost >= WORTH_SAYING and unsure:
+            title += f" {moves} in sum, which cannot be told from the {width} alone ({gb(alone)})"
+            importance -= 200
+        elif best.high >= low or lost < WORTH_SAYING:
             title += f" {moves}, the sum of the {width} alone"
             importance -= 200
         elif limited:
@@ -171,7 +182,9 @@ def _fan_finding(facts: Facts, ranked: list[tuple[Variant, Group]], members: lis
         else:
             title += f" {moves} in sum, {percent(1 - lost)} of the {width} alone ({gb(alone)})"
     share = "" if of_peak(best) in title else of_peak(best)
-    return Finding(title, _fan_detail(facts, cell, members, share) + _others(ranked), importance)
+    return Finding(
+        marked(title, best), _fan_detail(facts, cell, members, share) + _others(ranked), importance
+    )
 
 
 def _hub(cell: Cell) -> str:
@@ -237,7 +250,7 @@ def all_pairs(facts: Facts) -> Iterator[Finding]:
     rates = list((best.cells[0].record.directions or {}).values())
     if rates:
         detail += f" The slowest gets {gb(min(rates))}, the fastest {gb(max(rates))} GB/s."
-    yield Finding(title, detail + _others(ranked), ALL_PAIRS)
+    yield Finding(marked(title, best), detail + _others(ranked), ALL_PAIRS)
 
 
 def interference(facts: Facts) -> Iterator[Finding]:
@@ -259,7 +272,7 @@ def interference(facts: Facts) -> Iterator[Finding]:
     title = f"{path} keeps {percent(kept)} of its speed beside {others}: {speeds}"
     size = format_size(cell.record.size_bytes)
     detail = f"{size}, {way(variant(cell))}; of all disturbed flows this loses most."
-    yield Finding(title, detail, DISTURBED)
+    yield Finding(marked(title, cell, alone), detail, DISTURBED)
 
 
 def in_turns(facts: Facts) -> Iterator[Finding]:

@@ -1,6 +1,7 @@
 """What every rule is given, and the words that all rules use for numbers.
 
 A rule claims a difference only where the intervals do not overlap (summary.above) and it is worth a sentence.
+A sentence that rests on a figure with a warning says so (`marked`).
 """
 
 from __future__ import annotations
@@ -109,6 +110,29 @@ def span(figure: Cell | Group) -> str:
     """'393–395'."""
     low, high = gb(figure.low), gb(figure.high)
     return low if low == high else f"{low}–{high}"
+
+
+def marked(title: str, *figures: Cell | Group) -> str:
+    """The sentence with what makes its figures unsure: '… (noisy)', '… (noisy: 2 of 12 figures)'."""
+    cells = [
+        cell for figure in figures for cell in (figure.cells if isinstance(figure, Group) else (figure,))
+    ]
+    parts = []
+    doubts = [cell.doubts for cell in cells]
+    for word in dict.fromkeys(word for words in doubts for word in words):
+        carry = sum(word in words for words in doubts)
+        parts.append(f"{word}: {carry} of {len(cells)} figures" if 3 * carry < len(cells) else word)
+    return f"{title} ({', '.join(parts)})" if parts else title
+
+
+def with_span(figure: Cell | Group) -> str:
+    """'13.7 (5.4–13.9)': a figure with its interval, in GB/s."""
+    return f"{gb(figure.value)} ({span(figure)})"
+
+
+def told_apart(first: Cell | Group, second: Cell | Group) -> bool:
+    """Whether one is greater than the other."""
+    return summary.above(first, second) or summary.above(second, first)
 
 
 #: How a sentence says who issues a transfer.

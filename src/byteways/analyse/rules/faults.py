@@ -91,7 +91,16 @@ def above_peak(facts: Facts) -> Iterator[Finding]:
         f"That is {percent(worst.fraction or 0)} of {gb(worst.peak or 0)} GB/s ({worst.record.peak_source}). "
         "Either the bytes did not cross that link (caches), or the peak is not that of this machine."
     )
-    yield Finding(title, detail, ABOVE_PEAK)
+    yield Finding(title, detail + _overlap(worst.record), ABOVE_PEAK)
+
+
+def _overlap(record: Record) -> str:
+    """That the flows ran together for less than half the time, which lets their rates add up to too much."""
+    together, whole = record.window_ns, record.whole_ns
+    if together is None or not whole or 2 * together >= whole:
+        return ""
+    share = percent(max(together, 0.0) / whole)
+    return f" The flows ran together for {share} of the time only, so the sum is not what the links carried."
 
 
 def warned(facts: Facts) -> Iterator[Finding]:

@@ -5,7 +5,19 @@ from __future__ import annotations
 from collections.abc import Iterator
 from dataclasses import replace
 
-from byteways.analyse.rules.facts import Facts, Finding, cpu_threads, faster, gb, percent, times, way
+from byteways.analyse.rules.facts import (
+    Facts,
+    Finding,
+    cpu_threads,
+    faster,
+    gb,
+    marked,
+    percent,
+    times,
+    told_apart,
+    way,
+    with_span,
+)
 from byteways.analyse.summary import (
     KINDS,
     Cell,
@@ -64,6 +76,7 @@ def _memories(members: list[Cell], lead: str, interface: str) -> tuple[float, Fi
     title = (
         f"{lead}, {first} memory is {faster(factor)} {last}: {gb(fast.value)} against {gb(slow.value)} GB/s"
     )
+    title = marked(title, fast, slow)
     detail = f"{interface}, {format_size(size)}."
     between = [f"{memory} {gb(groups[memory].value)}" for memory in order[1:-1]]
     if between:
@@ -104,7 +117,7 @@ def first_touch(facts: Facts) -> Iterator[Finding]:
         f"First touch matters: {memory} first touched by {fast_touch} is {faster(factor)} by {slow_touch} "
         f"({gb(fast.value)} against {gb(slow.value)} GB/s)"
     )
-    record = fast.record
+    title, record = marked(title, fast, slow), fast.record
     detail = f"{record.interface} {record.path}, {record.access}, {format_size(record.size_bytes)}."
     yield Finding(title, detail, FIRST_TOUCH)
 
@@ -130,8 +143,9 @@ def threads(facts: Facts) -> Iterator[Finding]:
     elif above(one_cell, many_cell):
         title = f"{who} {percent(1 - many_cell.value / one_cell.value)} slower than one: {speeds}"
     else:
-        title = f"{who} no faster than one: {speeds}"
-    yield Finding(title, where, THREADS)
+        figures = f"{with_span(many_cell)} against {with_span(one_cell)} GB/s"
+        title = f"{used} threads cannot be told apart from one: {figures}"
+    yield Finding(marked(title, many_cell, one_cell), where, THREADS)
 
 
 def streaming(facts: Facts) -> Iterator[Finding]:
@@ -143,7 +157,7 @@ def streaming(facts: Facts) -> Iterator[Finding]:
     if pair is None:
         return
     streamed, ordinary = pair
-    if not (above(streamed, ordinary) or above(ordinary, streamed)):
+    if not told_apart(streamed, ordinary):
         return
     fast, slow = (streamed, ordinary) if streamed.value > ordinary.value else (ordinary, streamed)
     verb = "faster" if fast is streamed else "slower"
@@ -153,6 +167,7 @@ def streaming(facts: Facts) -> Iterator[Finding]:
         f"at {format_size(fast.record.size_bytes)}: {gb(streamed.value)} against {gb(ordinary.value)} GB/s"
     )
     reason = " They write memory without reading it first." if verb == "faster" else ""
+    title = marked(title, streamed, ordinary)
     yield Finding(title, f"{way(variant(streamed))} on {streamed.record.path}.{reason}", STREAMING)
 
 
@@ -190,7 +205,8 @@ def far_memory(facts: Facts) -> Iterator[Finding]:
         f"{far.record.interface} moves {gb(far.value)} GB/s on {far.record.path}, "
         f"{gb(own.value)} within {own.source.agent}"
     )
-    yield Finding(title, f"{format_size(far.record.size_bytes)}, {way(variant(far))}.", FAR)
+    detail = f"{format_size(far.record.size_bytes)}, {way(variant(far))}."
+    yield Finding(marked(title, far, own), detail, FAR)
 
 
 def _key(cell: Cell) -> tuple[object, ...]:

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Iterator
 
-from byteways.analyse.rules.facts import Facts, Finding, listed, times
+from byteways.analyse.rules.facts import Facts, Finding, listed, marked, times
 from byteways.analyse.summary import Cell, Group, above, agent_order, broadest_size, chases, group_by, pool
 from byteways.topology.model import Agent
 from byteways.units import format_size, format_time
@@ -35,7 +35,7 @@ def gpu_hierarchy(facts: Facts) -> Iterator[Finding]:
     walkers = sorted({cell.record.executor for _, group in levels for cell in group.cells}, key=agent_order)
     who = f"median of {len(walkers)} GPUs" if len(walkers) > 1 else f"as {walkers[0]} sees it"
     detail = f"One dependent load, random cycle over {format_size(size)}; {who}."
-    yield Finding(title, detail, GPU_LATENCY)
+    yield Finding(marked(title, *(group for _, group in levels)), detail, GPU_LATENCY)
 
 
 def _place(cell: Cell) -> str:
@@ -69,8 +69,8 @@ def cpu_caches(facts: Facts) -> Iterator[Finding]:
         if above(last, first):
             detail += f"the last takes {times(last.value / first.value)} as long as the first."
         else:
-            detail += "the steps lie within their intervals."
-        yield Finding(title, detail, CPU_LATENCY)
+            detail += "the first and the last cannot be told apart."
+        yield Finding(marked(title, *(group for _, group in steps)), detail, CPU_LATENCY)
 
 
 def _over(name: str, group: Group) -> str:

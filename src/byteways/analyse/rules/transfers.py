@@ -6,6 +6,7 @@ from collections.abc import Iterator
 from dataclasses import replace
 from statistics import median
 
+from byteways.analyse.best import best
 from byteways.analyse.rules.facts import (
     WORTH_SAYING,
     Facts,
@@ -15,10 +16,13 @@ from byteways.analyse.rules.facts import (
     cpu_threads,
     gb,
     listed,
+    marked,
     of_peak,
     percent,
     span,
+    told_apart,
     way,
+    with_span,
 )
 from byteways.analyse.summary import (
     KINDS,
@@ -34,7 +38,6 @@ from byteways.analyse.summary import (
     pool,
     variant,
 )
-from byteways.analyse.tables import best
 from byteways.units import format_size
 
 ODD_PAIR = 800.0
@@ -70,21 +73,22 @@ def _fastest(facts: Facts, members: list[Cell], where: str, importance: float) -
     groups = group_by([cell for cell in members if cell.record.size_bytes == size], variant)
     rivals = _rivals({same: pool(some) for same, some in groups.items()}, entry.variant.interface)
     first = entry.group
-    equal = list(
-        dict.fromkeys(tie.interface for tie in entry.ties if tie.interface != entry.variant.interface)
-    )
+    tied = {tie.interface for tie in entry.ties}
+    near = {same.interface: group for same, group in rivals.items() if same.interface in tied}
     speed = f"{gb(first.value)} GB/s{of_peak(first)}"
     if not rivals:
         title = f"{where}, {way(entry.variant)} moves {speed} at {format_size(size)}"
-    elif equal:
-        both = listed([entry.variant.interface, *equal])
-        title = f"{where}, {both} are equally fast at {format_size(size)}: {speed}"
+    elif near:
+        both = listed([entry.variant.interface, *near])
+        figures = listed([with_span(group) for group in (first, *near.values())])
+        title = f"{where}, {both} cannot be told apart at {format_size(size)}: {figures} GB/s"
     else:
         title = f"{where}, {way(entry.variant)} is fastest at {format_size(size)}: {speed}"
-    slower = [(same, group) for same, group in rivals.items() if same.interface not in equal]
+    slower = [(same, group) for same, group in rivals.items() if same.interface not in near]
     if slower:
         same, group = slower[0]
         title += f"; {same.interface} reaches {gb(group.value)}{_launched(facts, group)}"
+    title = marked(title, first, *near.values(), *(group for _, group in slower[:1]))
     return Finding(title, _fastest_detail(facts, first, slower), importance)
 
 
@@ -148,7 +152,7 @@ def read_against_write(facts: Facts) -> Iterator[Finding]:
         }
         for same, read in groups.items():
             other = groups.get(replace(same, access="write"))
-            if same.access == "read" and other and (above(read, other) or above(other, read)):
+            if same.access == "read" and other and told_apart(read, other):
                 fast, slow = (read, other) if read.value > other.value else (other, read)
                 gap = fast.value / slow.value - 1
                 if gap >= WORTH_SAYING:
@@ -165,7 +169,7 @@ def read_against_write(facts: Facts) -> Iterator[Finding]:
     owner = "destination" if faster == "read" else "source"
     detail = f"Let the owner of the {owner} issue it."
     rest = [f"{item[1][1]} is {percent(item[0])} faster as a {item[2][0]}" for item in differences[1:]]
-    yield Finding(title, detail + (f" And {listed(rest)}." if rest else ""), ASYMMETRY)
+    yield Finding(marked(title, fast, slow), detail + (f" And {listed(rest)}." if rest else ""), ASYMMETRY)
 
 
 def to_and_from_host(facts: Facts) -> Iterator[Finding]:
@@ -187,7 +191,7 @@ def to_and_from_host(facts: Facts) -> Iterator[Finding]:
         size = max(cell.record.size_bytes for cell, _ in some)
         there = pool([cell for cell, _ in some if cell.record.size_bytes == size])
         home = pool([cell for _, cell in some if cell.record.size_bytes == size])
-        if above(there, home) or above(home, there):
+        if told_apart(there, home):
             differences.append((abs(there.value / home.value - 1), same, there, home, size))
     if not differences:
         return
@@ -200,7 +204,7 @@ def to_and_from_host(facts: Facts) -> Iterator[Finding]:
     )
     pairings = count(len(differences), "pairing")
     detail = f"Of {pairings} that differ beyond their intervals this differs most, by {percent(gap)}."
-    yield Finding(title, detail, ASYMMETRY - 10)
+    yield Finding(marked(title, there, home), detail, ASYMMETRY - 10)
 
 
 def _turned(cell: Cell) -> Variant:
@@ -239,7 +243,7 @@ def odd_pairs(facts: Facts) -> Iterator[Finding]:
         f"{cell.record.path} is odd: {way(variant(cell))} gets {gb(cell.value)} GB/s where "
         f"{count(len(rest.cells), 'pair')} of {wires} get {gb(rest.value)} ({percent(gap)} less)"
     )
-    yield Finding(title, _odd_detail([item[1] for item in odd], cell), ODD_PAIR)
+    yield Finding(marked(title, cell, rest), _odd_detail([item[1] for item in odd], cell), ODD_PAIR)
 
 
 def _odd_detail(cells: list[Cell], worst: Cell) -> str:

@@ -1,0 +1,70 @@
+"""How much of its plan a run has recorded, and what is to be told when that is not all."""
+
+from __future__ import annotations
+
+from pathlib import Path
+
+from byteways.analyse.summary import Run
+from byteways.errors import BytewaysError
+from byteways.results.run_folder import JOURNAL, RunFolder
+
+RESUME = "go on with `byteways run --resume`"
+
+
+def progress(run: Run) -> str:
+    """`complete: 620 of 624 planned cases measured`, `interrupted: 6 of 26 planned cases recorded`.
+
+    With replicates, each of a case counts. A run without a recorded end may still be going on; who looks at
+    it knows.
+    """
+    state, planned = run.manifest.get("state"), _planned(run)
+    if state == "complete" and not shortfall(run):
+        measured = sum(record.status == "measured" for record in run.records)
+        return f"complete: {measured} of {planned} planned cases measured"
+    state = "not finished (no end recorded)" if state == "running" else state
+    return f"{state}: {_recorded(run)} of {planned} planned cases recorded"
+
+
+def shortfall(run: Run) -> str:
+    """A sentence that says that the run is not whole and what to do, empty when it is."""
+    state, recorded, planned = run.manifest.get("state"), _recorded(run), _planned(run)
+    if state == "complete" and recorded >= planned:
+        return ""
+    said = f"{recorded} of {planned} planned cases are recorded"
+    if state == "running":
+        return f"This run is not finished (no end recorded), {said}: {RESUME}."
+    if state == "complete":
+        return f"This run came to its end, but only {said}: {JOURNAL} has lost the others; {RESUME}."
+    return f"This run is {state}, {said}: {RESUME}."
+
+
+def damage(run: Run) -> str:
+    """A sentence on lines that could not be read, empty without any."""
+    if not run.damaged_lines:
+        return ""
+    return f"{run.damaged_lines} damaged line(s) in {JOURNAL} left out"
+
+
+def opened(path: Path) -> RunFolder:
+    """The run in this folder.
+
+    Raises:
+        BytewaysError: It is none, or its figures are gone.
+    """
+    run = RunFolder(path)
+    journal = run.path / JOURNAL
+    if run.manifest.get("planned") and run.manifest["state"] != "running" and not journal.exists():
+        raise BytewaysError(
+            f"{path} has no figures",
+            cause=f"{journal}: No such file or directory",
+            hint=f"restore it from a copy, or measure again: byteways run --resume {path}",
+        )
+    return run
+
+
+def _recorded(run: Run) -> int:
+    return len({(record.case_id, record.replicate) for record in run.records})
+
+
+def _planned(run: Run) -> int:
+    return int(run.manifest.get("planned") or 0)
