@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 import sys
-from dataclasses import replace
 from pathlib import Path
 
 import pytest
@@ -13,7 +12,7 @@ sys.path.insert(0, str(Path(__file__).parents[1] / "report"))
 import sample_run
 
 from byteways.analyse.findings import findings
-from byteways.results.record import Times, Warning
+from byteways.results.record import Warning
 from byteways.results.run_folder import RunFolder
 
 GIB, MIB, KIB = sample_run.GIB, sample_run.MIB, sample_run.KIB
@@ -322,121 +321,4 @@ def test_shares_in_warnings_are_percent(tmp_path: Path) -> None:
     build.measure("copy", [("gpu0:device", "gpu1:device", "gpu0")], 394.0, warnings=[warning])
     assert details(build, tmp_path, "1 of 1 figure carries") == (
         "For example copy gpu0:device > gpu1:device, write (observed 3.2 %, required 1 %). Give it more time."
-    )
-
-
-COPY = [("cpu0:hugepage", "cpu0:hugepage", "cpu0")]
-
-
-def warning(name: str) -> Warning:
-    return Warning(name, 0.48, 0.02, "")
-
-
-def with_a_noisy_round(rates: tuple[float, float, float] = (13.7, 13.9, 5.4)) -> sample_run.Builder:
-    """memcpy at 7.19 GB/s; memcpy-mt in three rounds, the last noisy with an interval of ±48 %."""
-    build = sample_run.Builder(sample_run.topology(0), replicates=3, spread=0.0)
-    build.measure("memcpy", COPY, 7.19, size=64 * MIB)
-    build.measure("memcpy-mt", COPY, 13.7, size=64 * MIB, launch={"blocks": 2, "threads": 1})
-    for record, rate, half in zip(build.records[-3:], rates, (0.003, 0.003, 0.48), strict=True):
-        median = 64 * MIB / rate
-        times = Times(median, (median * (1 - half), median * (1 + half)), median, median, median, 0.0, 30)
-        noisy = [warning("noisy")] * (half > 0.01)
-        at = build.records.index(record)
-        build.records[at] = replace(record, bandwidth_bytes_per_s=rate * 1e9, time_ns=times, warnings=noisy)
-    return build
-
-
-def test_one_noisy_round_is_told_with_its_spread(tmp_path: Path) -> None:
-    """Would catch two speeds a factor apart being called equal because one round was noisy."""
-    said = sentences(with_a_noisy_round(), tmp_path)
-    assert said[:2] == [
-        "In host memory, memcpy-mt and memcpy cannot be told apart at 64 MiB: "
-        "13.7 (5.4–13.9) and 7.19 (7.17–7.21) GB/s (noisy)",
-        "2 threads cannot be told apart from one: 13.7 (5.4–13.9) against 7.19 (7.17–7.21) GB/s (noisy)",
-    ]
-    assert not any("equal" in title or "no faster" in title for title in said)
-
-
-def test_a_noisy_round_does_not_stretch_the_span_beyond_its_median(tmp_path: Path) -> None:
-    """Would catch a clear difference being hidden by the wide interval of a noisy round that agrees."""
-    said = sentences(with_a_noisy_round((13.7, 13.9, 13.0)), tmp_path)
-    assert "2 threads copy 1.9 times as fast as one: 13.7 against 7.19 GB/s (noisy)" in said
-
-
-@pytest.mark.parametrize(
-    ("name", "word"),
-    [
-        ("noisy", "noisy"),
-        ("drift", "drifting"),
-        ("bimodal", "two groups of samples"),
-        ("few-samples", "few samples"),
-    ],
-)
-def test_a_sentence_carries_the_warnings_of_its_figures(tmp_path: Path, name: str, word: str) -> None:
-    """Would catch a finding that does not say that the figure behind it is unsure."""
-    build = sample_run.Builder(sample_run.topology(0))
-    build.measure("memcpy", COPY, 9.8)
-    build.measure("memcpy-stream", COPY, 13.0, warnings=[warning(name)])
-    said = sentences(build, tmp_path)
-    assert said[0].endswith(f"13 GB/s; memcpy reaches 9.8 ({word})")
-    assert any(title.startswith("Non-temporal") and title.endswith(f"({word})") for title in said)
-
-
-def test_few_unsure_figures_of_many_are_counted(tmp_path: Path) -> None:
-    """Would catch one noisy pair of twelve making the median of all look noisy."""
-    build = four_pairs()
-    build.records[0] = replace(build.records[0], warnings=[warning("noisy")])
-    assert sentences(build, tmp_path)[0] == (
-        "Between GPUs, copy as a read moves 394 GB/s (88 % of 450) at 1 GiB (noisy: 1 of 6 figures)"
-    )
-
-
-@pytest.mark.parametrize(("name", "claimed"), [("noisy", True), ("drift", False), ("bimodal", False)])
-def test_a_small_difference_needs_steady_samples(tmp_path: Path, name: str, claimed: bool) -> None:
-    """Would catch a claim of 5 % that hangs on samples that drift or fall into two groups."""
-    build = sample_run.Builder(sample_run.topology(0))
-    build.measure("memcpy", COPY, 9.8)
-    build.measure("memcpy-stream", COPY, 10.3, warnings=[warning(name)])
-    assert any(title.startswith("Non-temporal") for title in sentences(build, tmp_path)) == claimed
-
-
-def test_full_speed_is_not_claimed_of_noisy_sums(tmp_path: Path) -> None:
-    """Would catch a wide interval being taken for proof that nothing is lost."""
-    build = sample_run.Builder(sample_run.topology(2), half_width=0.2)
-    flows = [("gpu0:device", "gpu1:device", "gpu0"), ("gpu1:device", "gpu0:device", "gpu1")]
-    for flow in flows:
-        build.measure("copy", [flow], 396.0)
-    rates = {"gpu0>gpu1": 340.0, "gpu1>gpu0": 340.0}
-    build.measure("copy", flows, rates, pattern="two-way", warnings=[warning("noisy")])
-    assert not any("full speed" in title for title in sentences(build, tmp_path))
-
-
-def test_a_noisy_fan_is_not_the_sum_of_its_flows(tmp_path: Path) -> None:
-    """Would catch `the sum of the 2 alone` where only a wide interval reaches that far."""
-    build = sample_run.Builder(sample_run.topology(2), half_width=0.2)
-    flows = [("cpu0:pinned", f"gpu{index}:device", f"gpu{index}") for index in range(2)]
-    for flow in flows:
-        build.measure("copy", [flow], 55.0)
-    rates = {"cpu0>gpu0": 45.0, "cpu0>gpu1": 45.0}
-    build.measure("copy", flows, rates, pattern="fan-out", warnings=[warning("noisy")])
-    assert (
-        "cpu0 to 2 GPUs at once: copy moves 90 GB/s in sum, "
-        "which cannot be told from the 2 alone (110) (noisy)" in sentences(build, tmp_path)
-    )
-
-
-def test_flows_that_overlapped_in_part_are_not_the_best(tmp_path: Path) -> None:
-    """Would catch rates from different times being added up to more than the links carry, and praised."""
-    build = sample_run.Builder(sample_run.topology(3))
-    for interface, rate, window in (("copy", 230.5, 2e6), ("kernel", 200.0, 6e6)):
-        flows = [(f"gpu{index}:device", "gpu0:device", f"gpu{index}") for index in (1, 2)]
-        rates = {f"gpu{index}>gpu0": rate for index in (1, 2)}
-        times = {"window_ns": window, "whole_ns": 6.2e6}
-        build.measure(interface, flows, rates, pattern="fan-in", peak=450, **times)
-    found = findings(RunFolder(build.write(tmp_path)))
-    assert found[0].title == "2 GPUs to gpu0 at once: kernel moves 400 GB/s in sum (89 % of 450)"
-    assert found[0].detail.endswith("Others: copy as a write 461 (overlapped in part only) GB/s.")
-    above = next(one for one in found if "above the nominal peak" in one.title)
-    assert above.detail.endswith(
-        "The flows ran together for 32 % of the time only, so the sum is not what the links carried."
     )

@@ -14,7 +14,7 @@ import sample_run
 from byteways.analyse.best import best_map
 from byteways.analyse.curves import over_size
 from byteways.analyse.summary import broadest_size, cells
-from byteways.analyse.tables import latency_tables, matrices, patterns, warning_groups
+from byteways.analyse.tables import inside_gpu, latency_tables, matrices, patterns, warning_groups
 from byteways.results.record import Warning
 
 GIB, MIB = sample_run.GIB, sample_run.MIB
@@ -180,3 +180,19 @@ def test_warm_caches_have_a_chart_of_their_own() -> None:
         ("In host memory", False),
         ("In host memory, warm caches", True),
     ]
+
+
+def test_sizes_are_named_where_a_table_has_several() -> None:
+    """Would catch figures at 1 GiB beside others at 256 MiB, with no size to be seen."""
+    build = sample_run.Builder(sample_run.topology(1))
+    for interface, size in (("copy", 256 * MIB), ("kernel", GIB)):
+        build.measure(interface, [("gpu0:device", "gpu0:device", "gpu0")], 2000.0, size=size)
+    mixed = inside_gpu(cells(build.records), None)
+    assert mixed is not None
+    assert (mixed.heading(), [row.label for row in mixed.rows]) == (
+        "Inside a GPU",
+        ["copy, 256 MiB", "kernel, 1 GiB"],
+    )
+    one = inside_gpu(cells(build.records), GIB)
+    assert one is not None
+    assert (one.heading(), [row.label for row in one.rows]) == ("Inside a GPU at 1 GiB", ["kernel"])

@@ -190,12 +190,18 @@ def two_way_matrices(found: Sequence[Cell], size_bytes: int | None = None) -> li
     ]
 
 
+def _labelled(members: Sequence[Cell]) -> list[tuple[str, Cell]]:
+    """Each cell with the label of its row, which names the size where the table has several."""
+    mixed = len({cell.record.size_bytes for cell in members}) > 1
+    size = [f", {format_size(cell.record.size_bytes)}" * mixed for cell in members]
+    return [(cell.variant.label() + after, cell) for cell, after in zip(members, size, strict=True)]
+
+
 def inside_gpu(found: Sequence[Cell], size_bytes: int | None, shown: Collection[str] = ()) -> Grid | None:
     """Copies inside one GPU that no matrix has `shown` (case ids), a row per interface; None without any."""
     local = at_largest(_of_kind(one_way(found), "gpu"), size_bytes)
-    rows = [
-        (cell.variant.label(), cell.source.agent, cell) for cell in local if cell.record.case_id not in shown
-    ]
+    members = [cell for cell in local if cell.record.case_id not in shown]
+    rows = [(label, cell.source.agent, cell) for label, cell in _labelled(members)]
     note = "Each byte is read and written; it counts once."
     return _grid("Inside a GPU", "interface \\ GPU", rows, note=note) if rows else None
 
@@ -219,15 +225,7 @@ def host_tables(found: Sequence[Cell], size_bytes: int | None = None) -> list[Gr
         members = at_largest(_of_kind(touched, name), size_bytes)
         if not members:
             continue
-        mixed = len({cell.record.size_bytes for cell in members}) > 1
-        rows = (
-            (
-                cell.variant.label() + (f", {format_size(cell.record.size_bytes)}" if mixed else ""),
-                cell.record.path,
-                cell,
-            )
-            for cell in members
-        )
+        rows = ((label, cell.record.path, cell) for label, cell in _labelled(members))
         grids.append(_grid(title, "interface, access, memory \\ path", rows))
     return grids
 
@@ -250,9 +248,7 @@ def latency_tables(found: Sequence[Cell], size_bytes: int | None = None) -> list
 
 
 def _walks(found: Sequence[Cell], size_bytes: int | None) -> list[Cell]:
-    """What each kind of agent walks at one working set, so that all its latencies compare; a place that was
-    not walked there at its own.
-    """
+    """All that a kind of agent walks at one working set, so that it compares; what was not, at its largest."""
     chosen = []
     for walks in group_by(found, lambda cell: cell.record.executor.rstrip("0123456789")).values():
         places = group_by(walks, lambda cell: (variant(cell), cell.source.agent)).values()
