@@ -50,7 +50,7 @@ def test_matrix(gpu_run: Path, capsys: pytest.CaptureFixture[str]) -> None:
         "gpu1       393.9   2084  393.9  393.9",
         "gpu2       393.9  393.9   2084  393.9",
         "gpu3       393.9  393.9  393.9   2084",
-        "88 % of 450.0 GB/s; The diagonal is a copy inside one GPU, counted once.",
+        "88 % of 450.0 GB/s; The diagonal is a copy inside one GPU, counted once",
     ]
 
 

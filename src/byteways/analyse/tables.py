@@ -173,7 +173,7 @@ def _matrix(same: Variant, members: Sequence[Cell], inside: Iterable[Cell]) -> G
         f"{same.label()}, one-way",
         "from \\ to",
         ((cell.source.agent, cell.destination.agent, cell) for cell in [*members, *diagonal]),
-        note="The diagonal is a copy inside one GPU, counted once." if diagonal else "",
+        note="The diagonal is a copy inside one GPU, counted once" if diagonal else "",
     )
 
 
@@ -202,7 +202,7 @@ def inside_gpu(found: Sequence[Cell], size_bytes: int | None, shown: Collection[
     local = at_largest(_of_kind(one_way(found), "gpu"), size_bytes)
     members = [cell for cell in local if cell.record.case_id not in shown]
     rows = [(label, cell.source.agent, cell) for label, cell in _labelled(members)]
-    note = "Each byte is read and written; it counts once."
+    note = "Each byte is read and written; it counts once"
     return _grid("Inside a GPU", "interface \\ GPU", rows, note=note) if rows else None
 
 
@@ -248,7 +248,7 @@ def latency_tables(found: Sequence[Cell], size_bytes: int | None = None) -> list
 
 
 def _walks(found: Sequence[Cell], size_bytes: int | None) -> list[Cell]:
-    """All that a kind of agent walks at one working set, so that it compares; what was not, at its largest."""
+    """What a kind of agent walks, all at one working set to compare; what was not, at its largest."""
     chosen = []
     for walks in group_by(found, lambda cell: cell.record.executor.rstrip("0123456789")).values():
         places = group_by(walks, lambda cell: (variant(cell), cell.source.agent)).values()
