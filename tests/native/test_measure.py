@@ -89,7 +89,8 @@ def test_a_lane_that_waits_for_another_is_not_running() -> None:
 
 def test_lanes_that_take_turns_get_what_they_did() -> None:
     """Catches an engine's turns counted as overlap: three lanes through one engine came out above its speed."""
-    turns = [(0.0, [lane + 3.0 * k for k in range(6)], [1, 2, 3, 4, 5, 6]) for lane in (1, 2, 3)]
+    done = [1, 2, 3, 4, 5, 6]
+    turns = [(0.0, [lane + 3.0 * k for k in range(6)], done) for lane in (1, 2, 3)]
     rates, overlap = _core.window(turns)
     assert sum(rates) == pytest.approx(1)
     assert overlap > 0.8
@@ -97,8 +98,9 @@ def test_lanes_that_take_turns_get_what_they_did() -> None:
 
 def test_one_lane_before_two_that_take_turns_is_no_overlap() -> None:
     """Catches a window in which one lane ran and the others were credited with operations that waited."""
-    alone = (0.0, [1.0, 2, 3, 4, 5, 6], [1, 2, 3, 4, 5, 6])
-    after = [(0.0, [first + 2.0 * k for k in range(6)], [1, 2, 3, 4, 5, 6]) for first in (7, 8)]
+    done = [1, 2, 3, 4, 5, 6]
+    alone = (0.0, [float(k) for k in done], done)
+    after = [(0.0, [first + 2.0 * k for k in range(6)], done) for first in (7, 8)]
     rates, overlap = _core.window([alone, *after])
     assert overlap == 0
     assert sum(rates) == pytest.approx(1)
