@@ -88,7 +88,7 @@ def test_a_lane_that_waits_for_another_is_not_running() -> None:
 
 
 def test_lanes_that_take_turns_get_what_they_did() -> None:
-    """Catches an engine's turns counted as overlap: three lanes through one engine came out above its speed."""
+    """Catches turns of one engine counted as overlap: three lanes came out above its speed."""
     done = [1, 2, 3, 4, 5, 6]
     turns = [(0.0, [lane + 3.0 * k for k in range(6)], done) for lane in (1, 2, 3)]
     rates, overlap = _core.window(turns)
