@@ -14,7 +14,8 @@ from byteways.errors import BytewaysError
 from byteways.plan import vocabulary
 from byteways.plan.case import CATEGORY
 from byteways.plan.legality import OWNERS, executes, interface_offer, kind_of, memory_offer
-from byteways.plan.suite import Suite, load, names
+from byteways.plan.suite import load, names
+from byteways.plan.suite_types import Suite
 from byteways.plan.words import closest
 from byteways.topology.model import Capabilities, Offer, Topology
 from byteways.units import format_size

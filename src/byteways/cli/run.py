@@ -16,7 +16,8 @@ import typer
 from byteways.errors import BytewaysError, ExitStatus
 from byteways.plan.filters import only_filter, sizes_filter
 from byteways.plan.planner import Plan
-from byteways.plan.suite import Suite, load
+from byteways.plan.suite import load
+from byteways.plan.suite_types import Suite
 from byteways.results.run_folder import LOG, RunFolder
 from byteways.run.conductor import Conductor, Interrupted
 from byteways.run.execution import (

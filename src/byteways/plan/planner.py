@@ -16,7 +16,7 @@ from byteways.plan.estimate import Estimator
 from byteways.plan.filters import nothing_matches, only_filter, sizes_filter
 from byteways.plan.footprint import buffers
 from byteways.plan.legality import refusal
-from byteways.plan.suite import Suite, Sweep
+from byteways.plan.suite_types import Suite, Sweep
 from byteways.plan.sweep import LinkClass, expand
 from byteways.topology.model import Capabilities, Topology
 

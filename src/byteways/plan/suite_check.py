@@ -11,7 +11,7 @@ from typing import Any, NoReturn, TypeVar
 from byteways.errors import BytewaysError
 from byteways.plan.case import CACHES, CATEGORY, MEMORIES, PATTERNS
 from byteways.plan.sizes import expand_sizes
-from byteways.plan.suite import BufferGlob, Origin, Suite, Sweep
+from byteways.plan.suite_types import BufferGlob, Origin, Suite, Sweep
 from byteways.plan.toml_lines import key_lines
 from byteways.plan.words import closest
 

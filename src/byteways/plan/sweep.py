@@ -10,7 +10,7 @@ from fnmatch import fnmatchcase
 from byteways.errors import BytewaysError
 from byteways.plan.case import MEMORIES, Buffer, Case, Flow
 from byteways.plan.legality import OWNERS, executes, kind_of
-from byteways.plan.suite import BufferGlob, Sweep
+from byteways.plan.suite_types import BufferGlob, Sweep
 from byteways.plan.words import closest
 from byteways.topology.model import Topology
 

@@ -13,7 +13,8 @@ from typing import Any
 from byteways.errors import BytewaysError
 from byteways.plan.case import PlannedCase
 from byteways.plan.planner import Plan, make_plan
-from byteways.plan.suite import Suite, parse
+from byteways.plan.suite import parse
+from byteways.plan.suite_types import Suite
 from byteways.results import manifest as manifests
 from byteways.results.record import Record
 from byteways.results.run_folder import JOURNAL, LOG, MANIFEST, read_journal, read_manifest

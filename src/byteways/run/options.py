@@ -6,7 +6,7 @@ from collections.abc import Mapping
 from dataclasses import dataclass, replace
 from typing import Any
 
-from byteways.plan.suite import Suite
+from byteways.plan.suite_types import Suite
 
 
 @dataclass(frozen=True)

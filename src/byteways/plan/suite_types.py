@@ -1,0 +1,76 @@
+"""What a suite holds once it is read: sweeps, and where each stands in its file. Pure data."""
+
+from __future__ import annotations
+
+from collections.abc import Mapping
+from dataclasses import dataclass, field
+
+from byteways.plan.toml_lines import Place, line_of
+
+
+@dataclass(frozen=True)
+class BufferGlob:
+    """A pattern for buffers, `gpu*:device` or `cpu*:pageable@gpu*`; any part may be a glob."""
+
+    agent: str
+    memory: str
+    first_touch: str | None
+    text: str
+
+
+@dataclass(frozen=True)
+class Origin:
+    """The file a sweep was read from, for messages about what only the machine at hand can tell is wrong."""
+
+    file: str
+    lines: Mapping[Place, int] = field(default_factory=dict)
+    place: Place = ()
+
+    def at(self, key: str) -> str:
+        """`my.toml:12`, the line of `key` or of its sweep."""
+        line = line_of(self.lines, (*self.place, key))
+        return f"{self.file}:{line}" if line else self.file
+
+
+@dataclass(frozen=True)
+class Sweep:
+    """A product of cases: every value of every axis with every other.
+
+    `executors` holds "source", "destination", "both" or globs of agents. A chase walks `sources` alone and
+    has no `destinations`. Axes of options and environment are swept as well. Higher `priority` is kept longer
+    when time is short.
+    """
+
+    name: str
+    interfaces: tuple[str, ...]
+    patterns: tuple[str, ...]
+    sources: tuple[BufferGlob, ...]
+    destinations: tuple[BufferGlob, ...]
+    executors: tuple[str, ...]
+    sizes: tuple[int, ...]
+    caches: tuple[str, ...]
+    options: Mapping[str, tuple[int | str | bool, ...]]
+    environment: Mapping[str, tuple[str, ...]]
+    pairs: str
+    same_agent: str | None  # None: "also" for one-way and chase, "never" for the rest
+    beside_sources: tuple[BufferGlob, ...]
+    beside_destinations: tuple[BufferGlob, ...]
+    when: str
+    precision: float
+    case_budget_s: float
+    priority: int
+    origin: Origin
+
+
+@dataclass(frozen=True)
+class Suite:
+    """A suite as read: `text` is the file word for word, for the manifest."""
+
+    name: str
+    title: str
+    text: str
+    replicates: int
+    precision: float
+    case_budget_s: float
+    budget_s: float | None  # total time the whole is planned to fit in; None: as long as it takes
+    sweeps: tuple[Sweep, ...]
