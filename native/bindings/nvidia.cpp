@@ -50,7 +50,7 @@ void bind_nvidia(nb::module_& m) {
       .def_ro("nvlink_data_rx_bytes", &NvmlHealth::nvlink_data_rx_bytes)
       .def_ro("energy_mj", &NvmlHealth::energy_mj);
   nb::class_<Nvml>(m, "Nvml")
-      .def(nb::init<>())
+      .def(nb::init<const std::string&>(), "simulator"_a = "")
       .def_prop_ro("report", [](const Nvml& nvml) { return nvml.report(); })
       .def("devices", &Nvml::devices)
       .def("health", &Nvml::health, "uuid"_a);

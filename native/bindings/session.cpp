@@ -56,7 +56,8 @@ void bind_agents(nb::module_& m) {
       .def_prop_ro("last_level_cache_bytes", [](const Agent& a) { return a.info.last_level_cache_bytes; })
       .def_prop_ro("memory_bytes_per_s", [](const Agent& a) { return a.info.memory_bytes_per_s; })
       .def_prop_ro("copy_engines", [](const Agent& a) { return a.info.copy_engines; })
-      .def_prop_ro("pageable_access", [](const Agent& a) { return a.info.pageable_access; });
+      .def_prop_ro("pageable_access", [](const Agent& a) { return a.info.pageable_access; })
+      .def_prop_ro("host_access", [](const Agent& a) { return a.info.host_access; });
   nb::class_<Buffer>(m, "Buffer")
       .def_prop_ro("agent", [](const Buffer& b) { return b.agent().name(); })
       .def_prop_ro("memory",
@@ -75,12 +76,14 @@ void bind_session(nb::module_& m) {
   nb::class_<Session>(m, "Session")
       .def(
           "__init__",
-          [](Session* self, std::vector<std::string> directories, std::string cache, bool gpus) {
+          [](Session* self, std::vector<std::string> directories, std::string cache, bool gpus,
+             std::string simulator, std::string machine) {
             nb::gil_scoped_release unlocked;
-            new (self) Session({std::move(directories), std::move(cache), gpus});
+            new (self) Session(
+                {std::move(directories), std::move(cache), gpus, std::move(simulator), std::move(machine)});
           },
           nb::kw_only(), "library_directories"_a = std::vector<std::string>{}, "kernel_cache"_a = "",
-          "gpus"_a = true)
+          "gpus"_a = true, "simulator"_a = "", "machine"_a = "")
       .def_prop_ro(
           "agents",
           [](const Session& session) {

@@ -46,8 +46,8 @@ std::byte* CopyingMover::destination_slot(std::uint64_t operation) const {
 }
 
 bool CopyingMover::changes_residency() const {
-  return flow_.source->allocation().memory() == Memory::managed ||
-         flow_.destination->allocation().memory() == Memory::managed;
+  return is_managed(flow_.source->allocation().memory()) ||
+         is_managed(flow_.destination->allocation().memory());
 }
 
 void CopyingMover::moves(std::uint64_t first_operation, std::uint64_t count) {
@@ -60,7 +60,7 @@ void CopyingMover::restore_slots(std::uint64_t first_slot, std::uint64_t count) 
   const std::uint64_t first = first_slot * slots_.stride_bytes;
   const std::uint64_t end = first + (count - 1) * slots_.stride_bytes + flow_.size_bytes;
   for (Buffer* buffer : {flow_.source, flow_.destination})
-    if (buffer->allocation().memory() == Memory::managed) session_->make_resident(*buffer, first, end);
+    if (is_managed(buffer->allocation().memory())) session_->make_resident(*buffer, first, end);
 }
 
 void CopyingMover::restore() {
@@ -133,7 +133,7 @@ void require_access(Session& session, const Flow& flow) {
   for (Buffer* buffer : {flow.source, flow.destination}) {
     Agent& owner = buffer->agent();
     if (flow.executor->is_host()) {
-      if (buffer->allocation().memory() == Memory::device)
+      if (is_device(buffer->allocation().memory()) && !owner.info.host_access)
         throw Unsupported("access", flow.interface,
                           "a CPU thread cannot reach the memory of " + owner.name());
     } else if (!owner.is_host() && &owner != flow.executor) {
@@ -141,8 +141,7 @@ void require_access(Session& session, const Flow& flow) {
       if (!proved.available)
         throw Unsupported("access", flow.interface, proved.reason, flow.executor->name());
     } else if (owner.is_host() && !flow.executor->info.pageable_access &&
-               (buffer->allocation().memory() == Memory::pageable ||
-                buffer->allocation().memory() == Memory::hugepage)) {
+               is_plain(buffer->allocation().memory())) {
       throw Unsupported(
           "access", flow.interface,
           "kernels of " + flow.executor->name() + " cannot reach pageable memory on this system");

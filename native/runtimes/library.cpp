@@ -33,7 +33,7 @@ bool is_absent(const std::string& text, const std::string& name) {
 }  // namespace
 
 Library Library::open(const std::vector<std::string>& sonames, const std::vector<std::string>& directories,
-                      const char* override_variable, LibraryReport& report) {
+                      const char* override_variable, const std::string& simulator, LibraryReport& report) {
   Library library;
   std::string broken;  // a file that is there but does not load says more than one that is not there
   const auto attempt = [&](const std::string& name, const std::string& found_by) {
@@ -49,6 +49,12 @@ Library Library::open(const std::vector<std::string>& sonames, const std::vector
     return false;
   };
 
+  if (!simulator.empty()) {
+    if (!attempt(simulator, "simulated"))
+      report.reason = broken.empty() ? "the simulator is not there: " + simulator
+                                     : "the simulator does not load: " + broken;
+    return library;
+  }
   const char* chosen = std::getenv(override_variable);
   if (chosen != nullptr && *chosen != '\0') {
     if (attempt(chosen, override_variable)) return library;

@@ -27,10 +27,11 @@ struct LibraryReport {
 // An open shared object (RTLD_NOW | RTLD_LOCAL), never closed: vendor libraries do not survive dlclose.
 class Library {
  public:
-  // Tries `override_variable`'s value alone when it is set, else each soname through the dynamic linker, then
-  // each soname in each directory. Fills report.path, found_by, searched, and reason when nothing was found.
+  // On a simulated machine `simulator` is the only file that is tried, else `override_variable`'s value alone
+  // when it is set, else each soname through the dynamic linker, then each soname in each directory. Fills
+  // report.path, found_by, searched, and reason when nothing was found.
   static Library open(const std::vector<std::string>& sonames, const std::vector<std::string>& directories,
-                      const char* override_variable, LibraryReport& report);
+                      const char* override_variable, const std::string& simulator, LibraryReport& report);
   void* symbol(const char* name) const;  // nullptr when missing
   explicit operator bool() const { return handle_ != nullptr; }
 

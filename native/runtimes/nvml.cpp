@@ -8,7 +8,7 @@
 
 #include "core/error.hpp"
 #include "runtimes/gpu/function_table.hpp"
-#include "runtimes/gpu/locality.hpp"
+#include "runtimes/host/locality.hpp"
 
 namespace byteways {
 namespace {
@@ -189,7 +189,7 @@ NvmlDevice Nvml::Table::describe(unsigned index) const {
   found.name = text(name, device);
   found.uuid = text(uuid, device);
   if (const auto pci = ask<PciInfo>(pci_info, device)) found.pci_address = address_of(*pci);
-  found.numa_domain = gpu::numa_domain_of(found.pci_address);
+  found.numa_domain = numa_domain_of(found.pci_address);
   describe_hardware(device, found);
   found.nvlinks = links(device);
   unsigned current = 0, pending = 0;
@@ -199,10 +199,10 @@ NvmlDevice Nvml::Table::describe(unsigned index) const {
   return found;
 }
 
-Nvml::Nvml() : table_(std::make_unique<Table>()) {
+Nvml::Nvml(const std::string& simulator) : table_(std::make_unique<Table>()) {
   report_.library = "nvml";
   const Library library =
-      Library::open({"libnvidia-ml.so.1", "libnvidia-ml.so"}, {}, "BYTEWAYS_LIBNVML", report_);
+      Library::open({"libnvidia-ml.so.1", "libnvidia-ml.so"}, {}, "BYTEWAYS_LIBNVML", simulator, report_);
   if (!library) {
     if (report_.hint.empty())
       report_.hint = "it comes with NVIDIA's driver; without it links and health are unknown";

@@ -49,7 +49,9 @@ struct NvmlHealth {
 
 class Nvml {
  public:
-  Nvml();  // never throws for a missing or unusable library: report() says so
+  // Never throws for a missing or unusable library: report() says so. `simulator`: file to load instead of
+  // any NVML, empty on a real machine.
+  explicit Nvml(const std::string& simulator = {});
   ~Nvml();
   Nvml(const Nvml&) = delete;
   Nvml& operator=(const Nvml&) = delete;

@@ -9,6 +9,8 @@
 #pragma once
 #include <cstddef>
 #include <cstdint>
+#include <functional>
+#include <map>
 #include <memory>
 #include <string>
 #include <string_view>
@@ -21,10 +23,37 @@ namespace byteways {
 using Nanoseconds = std::int64_t;
 
 // How a buffer is allocated. Names in files and on the command line: memory_name().
-enum class Memory { pageable, hugepage, pinned, registered, managed, device };
+enum class Memory {
+  pageable,
+  hugepage,
+  pinned,              // cached by the GPU in no way that hides the host's stores (coherent)
+  pinned_noncoherent,  // the GPU may cache it while a kernel runs
+  registered,
+  managed,
+  managed_coarse,  // managed, and advised to be coherent at kernel boundaries only
+  device,
+  device_fine,      // coherent with other agents while a kernel runs
+  device_uncached,  // passes the GPU's caches by
+};
+inline constexpr Memory kMemories[] = {
+    Memory::pageable,    Memory::hugepage,        Memory::pinned,         Memory::pinned_noncoherent,
+    Memory::registered,  Memory::managed,         Memory::managed_coarse, Memory::device,
+    Memory::device_fine, Memory::device_uncached,
+};
 
 std::string_view memory_name(Memory memory);
 Memory memory_from_name(std::string_view name);  // throws Unsupported
+
+// Pages that move between agents.
+constexpr bool is_managed(Memory memory) {
+  return memory == Memory::managed || memory == Memory::managed_coarse;
+}
+// A GPU's own memory.
+constexpr bool is_device(Memory memory) {
+  return memory == Memory::device || memory == Memory::device_fine || memory == Memory::device_uncached;
+}
+// The operating system's ordinary pages, which no GPU runtime knows of.
+constexpr bool is_plain(Memory memory) { return memory == Memory::pageable || memory == Memory::hugepage; }
 
 struct DeviceInfo {
   std::string agent;         // "gpu0", "cpu1": filled by the session
@@ -39,6 +68,7 @@ struct DeviceInfo {
   std::uint64_t memory_bytes_per_s = 0;  // nominal, 0 when unknown
   int copy_engines = 0;                  // asynchronous copy engines the runtime reports
   bool pageable_access = false;          // kernels may touch plain malloc memory (HMM, ATS, XNACK)
+  bool host_access = false;              // CPU threads may touch this device's memory (an APU)
 };
 
 // Owned memory; freed on destruction (which never throws).
@@ -85,6 +115,18 @@ struct KernelInfo {
   unsigned max_shared_bytes = 0;
 };
 
+// The two ends of a copy as its runtime counts devices; -1 is host memory.
+struct CopyEnds {
+  int source_device = -1, destination_device = -1;
+  bool plain = false;  // either end is plain host memory
+};
+
+// What the vendor says carries a copy out: "copy-engine", "kernel", "staged", and the rule in a sentence.
+// Empty when it says nothing.
+struct CopyRule {
+  std::string engine, rule;
+};
+
 // Whether something can be had here, and in one sentence why not.
 struct Availability {
   bool available = false;
@@ -117,6 +159,8 @@ class Runtime {
   virtual void record(Event& event, Stream& stream) = 0;
   virtual void wait(Stream& stream, Event& event) = 0;
   virtual void copy(void* destination, const void* source, std::uint64_t bytes, Stream& stream) = 0;
+  // The rule of this runtime's version and settings for a copy issued by `device`.
+  virtual CopyRule copy_rule(int device, const CopyEnds& ends, std::uint64_t bytes) = 0;
   // Loads (compiles, caches) the kernel before it is needed inside a timed region. Thread-safe.
   virtual Availability offers_kernel(int device, std::string_view kernel) = 0;
   virtual KernelInfo kernel_info(int device, std::string_view kernel) = 0;
@@ -135,11 +179,41 @@ class Runtime {
   virtual bool bind_thread_near(int device) = 0;
 };
 
-// The host's clock: the only wall clock of the core. Simulated machines answer virtual time.
+// Acts when something takes too long. Its action runs at most once for each arm(), on a thread of the clock's
+// choosing, never from inside arm() or disarm(). Destruction disarms, and waits for an action that is
+// running.
+class Watchdog {
+ public:
+  virtual ~Watchdog() = default;
+  virtual void arm(Nanoseconds delay) = 0;
+  virtual void disarm() = 0;
+};
+
+// The host's clock: the only wall clock of the core. Simulated machines answer virtual time, which passes
+// only while somebody waits for something or asks: a loop that waits for a word of memory has to ask.
 class Clock {
  public:
   virtual ~Clock() = default;
   virtual Nanoseconds now() = 0;
+  virtual std::unique_ptr<Watchdog> watchdog(std::function<void()> action) = 0;
+  // Whether threads that wait for each other make time pass: in virtual time only the one that asks does.
+  virtual bool runs_by_itself() const = 0;
+};
+
+// The host as a runtime knows more than a vendor's: its pages and its clock.
+class Host : public Runtime {
+ public:
+  virtual Clock& clock() = 0;
+  // NUMA domain -> pages of a sample of at most 4096 of host memory, whoever allocated it.
+  virtual std::map<int, std::uint64_t> placement(const void* data, std::uint64_t bytes) = 0;
+  // Plain pages that are there, on `numa_domain` (-1: anywhere), for a vendor to lock. Throws OutOfMemory.
+  virtual std::unique_ptr<Allocation> populated_pages(std::uint64_t bytes, int numa_domain) = 0;
+  // While the result lives, pages that the calling thread makes the kernel allocate come from `numa_domain`.
+  virtual std::shared_ptr<void> place_thread(int numa_domain) = 0;
+  // Of a PCI device ("0000:3b:00.0"): its NUMA domain, -1 when unknown; and the calling thread onto the cores
+  // beside it, false when nothing is known.
+  virtual int numa_domain_of(const std::string& pci_address) = 0;
+  virtual bool bind_thread_near_pci(const std::string& pci_address) = 0;
 };
 
 }  // namespace byteways

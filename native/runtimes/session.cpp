@@ -3,7 +3,6 @@
 
 #include <algorithm>
 
-#include "memory/placement.hpp"
 #include "movers/pattern.hpp"
 
 namespace byteways {
@@ -22,34 +21,41 @@ std::string_view memory_name(Memory memory) {
       return "hugepage";
     case Memory::pinned:
       return "pinned";
+    case Memory::pinned_noncoherent:
+      return "pinned-noncoherent";
     case Memory::registered:
       return "registered";
     case Memory::managed:
       return "managed";
+    case Memory::managed_coarse:
+      return "managed-coarse";
     case Memory::device:
       return "device";
+    case Memory::device_fine:
+      return "device-fine";
+    case Memory::device_uncached:
+      return "device-uncached";
   }
   return "unknown";
 }
 
 Memory memory_from_name(std::string_view name) {
-  for (Memory memory : {Memory::pageable, Memory::hugepage, Memory::pinned, Memory::registered,
-                        Memory::managed, Memory::device})
+  for (Memory memory : kMemories)
     if (memory_name(memory) == name) return memory;
   throw Unsupported("memory", "unknown", "there is no memory named '" + std::string(name) + "'");
 }
 
 std::map<int, std::uint64_t> Buffer::placement() const {
-  if (allocation_->memory() == Memory::device) return {};
-  return sample_placement(allocation_->data(), allocation_->bytes());
+  if (is_device(allocation_->memory())) return {};
+  return session_->host().placement(allocation_->data(), allocation_->bytes());
 }
 
 Session::Session(const SessionOptions& options) {
-  runtimes_.push_back(open_host(libraries_));
-  host_ = runtimes_.back().get();
-  clock_ = &host_clock();
+  auto host = open_host(libraries_);
+  host_ = host.get();
+  runtimes_.push_back(std::move(host));
   if (options.gpus)
-    if (auto cuda = open_cuda(options, libraries_)) runtimes_.push_back(std::move(cuda));
+    if (auto cuda = open_cuda(*host_, options, libraries_)) runtimes_.push_back(std::move(cuda));
   int cpus = 0, gpus = 0;
   for (const auto& runtime : runtimes_) {
     for (int device = 0; device < runtime->device_count(); ++device) {
@@ -77,7 +83,7 @@ Runtime* Session::runtime_for(const Agent& agent, Memory memory) const {
   if (!agent.is_host()) return nullptr;
   for (const auto& runtime :
        runtimes_)  // pinned, registered and managed memory of the host is the vendor's to give
-    if (runtime.get() != host_ && memory != Memory::device && runtime->offers(memory, 0).available)
+    if (runtime.get() != host_ && !is_device(memory) && runtime->offers(memory, 0).available)
       return runtime.get();
   return nullptr;
 }

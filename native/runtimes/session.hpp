@@ -15,6 +15,8 @@ struct SessionOptions {
   std::vector<std::string> library_directories;  // searched after the dynamic linker's own
   std::string kernel_cache;                      // folder for compiled kernels, empty: no cache
   bool gpus = true;                              // false: host only
+  std::string simulator;                         // file of the simulator, empty on a real machine
+  std::string machine;                           // sheet of the machine it plays (simulator/model.hpp)
 };
 
 // One place that owns memory and issues work: "cpu0" (a NUMA domain), "gpu3".
@@ -59,8 +61,8 @@ class Session {
   const std::vector<std::unique_ptr<Agent>>& agents() const { return agents_; }
   Agent& agent(const std::string& name) const;  // throws Error when unknown
   const std::vector<LibraryReport>& libraries() const { return libraries_; }
-  Clock& clock() const { return *clock_; }
-  Runtime& host() const { return *host_; }
+  Clock& clock() const { return host_->clock(); }
+  Host& host() const { return *host_; }
 
   // Can `memory` be allocated for `agent`? Host memory of vendor kinds comes from the first GPU runtime.
   Availability offers(const Agent& agent, Memory memory) const;
@@ -95,14 +97,14 @@ class Session {
   std::map<const Agent*, Service> services_;  // before the runtimes are gone: declared after them
   std::map<std::pair<const Agent*, const Agent*>, Availability> peers_;
   std::map<std::string, std::pair<std::string, std::string>> engines_;
-  Runtime* host_ = nullptr;
-  Clock* clock_ = nullptr;
+  Host* host_ = nullptr;
 };
 
 // Factories, one per runtime. They append to `reports` what they looked for and found; nullptr when the
 // runtime is unusable here (the report says why).
-std::unique_ptr<Runtime> open_host(std::vector<LibraryReport>& reports);
+std::unique_ptr<Host> open_host(std::vector<LibraryReport>& reports);
 Clock& host_clock();
-std::unique_ptr<Runtime> open_cuda(const SessionOptions& options, std::vector<LibraryReport>& reports);
+std::unique_ptr<Runtime> open_cuda(Host& host, const SessionOptions& options,
+                                   std::vector<LibraryReport>& reports);
 
 }  // namespace byteways

@@ -2,63 +2,48 @@
 // while a late reader may still look.
 #include "timing/gate.hpp"
 
-#include <chrono>
-
 #include "kernels/arguments.hpp"
 
 namespace byteways {
 
 struct Gate::State {
   unsigned int* word = nullptr;
-  unsigned int target = 0;
   std::mutex mutex;
-  std::condition_variable changed;
-  std::chrono::steady_clock::time_point deadline;  // of the watchdog, which guards against a real hang
-  bool shut = false, opened_by_watchdog = false, ending = false;
-  std::thread watchdog;
+  unsigned int target = 0;
+  bool shut = false, opened_by_watchdog = false;
+  std::unique_ptr<Watchdog> watchdog;  // last: its action uses the above
 
+  // With the mutex held.
   void release() { std::atomic_ref<unsigned int>(*word).store(target, std::memory_order_release); }
-
-  void watch() {
-    std::unique_lock lock(mutex);
-    while (!ending) {
-      if (!shut) {
-        changed.wait(lock, [&] { return shut || ending; });
-      } else if (std::chrono::steady_clock::now() < deadline) {
-        const auto until = deadline;  // the next shut() moves it, perhaps before this thread is awake
-        changed.wait_until(lock, until);
-      } else {
-        opened_by_watchdog = true;
-        shut = false;
-        release();
-      }
-    }
+  void time_out() {
+    const std::lock_guard lock(mutex);
+    if (!shut) return;
+    opened_by_watchdog = true;
+    shut = false;
+    release();
   }
 };
 
 Gate::Gate(Session& session, Agent& memory_owner) : state_(std::make_unique<State>()) {
   state_->word = session.gate_word(memory_owner);
   state_->target = std::atomic_ref<unsigned int>(*state_->word).load();
-  state_->watchdog = std::thread([state = state_.get()] { state->watch(); });
+  state_->watchdog = session.clock().watchdog([state = state_.get()] { state->time_out(); });
 }
 
 Gate::~Gate() {
-  {
-    std::lock_guard lock(state_->mutex);
-    state_->ending = true;
-    if (state_->shut) state_->release();  // nothing may stay held behind a gate that is gone
-  }
-  state_->changed.notify_all();
-  state_->watchdog.join();
+  const std::lock_guard lock(state_->mutex);
+  if (state_->shut) state_->release();  // nothing may stay held behind a gate that is gone
+  state_->shut = false;
 }
 
 void Gate::shut(Nanoseconds timeout) {
-  std::lock_guard lock(state_->mutex);
-  ++state_->target;
-  state_->shut = true;
-  state_->opened_by_watchdog = false;
-  state_->deadline = std::chrono::steady_clock::now() + std::chrono::nanoseconds(timeout);
-  state_->changed.notify_all();
+  {
+    const std::lock_guard lock(state_->mutex);
+    ++state_->target;
+    state_->shut = true;
+    state_->opened_by_watchdog = false;
+  }
+  state_->watchdog->arm(timeout);
 }
 
 void Gate::hold(Agent& agent, Stream& stream) {
@@ -67,15 +52,18 @@ void Gate::hold(Agent& agent, Stream& stream) {
 }
 
 bool Gate::is_shut() const {
-  std::lock_guard lock(state_->mutex);
+  const std::lock_guard lock(state_->mutex);
   return state_->shut;
 }
 
 bool Gate::open() {
-  std::lock_guard lock(state_->mutex);
-  state_->shut = false;
-  state_->release();
-  state_->changed.notify_all();
+  {
+    const std::lock_guard lock(state_->mutex);
+    state_->shut = false;
+    state_->release();
+  }
+  state_->watchdog->disarm();
+  const std::lock_guard lock(state_->mutex);
   return !state_->opened_by_watchdog;
 }
 

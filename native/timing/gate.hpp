@@ -3,11 +3,9 @@
 // time and the sample is `ungated`.
 #pragma once
 #include <atomic>
-#include <condition_variable>
 #include <cstdint>
 #include <memory>
 #include <mutex>
-#include <thread>
 
 #include "runtimes/session.hpp"
 

@@ -152,6 +152,10 @@ void WindowSampler::run_gated() {
 }
 
 std::vector<std::vector<double>> WindowSampler::run_threads() {
+  if (!session_->clock().runs_by_itself())
+    throw Unsupported("concurrent flows", "virtual time",
+                      "calls that block cannot run beside each other on a simulated machine: its time passes "
+                      "for one caller at a time");
   std::vector<std::vector<double>> host_marks(lanes_->size());
   std::vector<std::exception_ptr> failures(lanes_->size());
   std::atomic<std::size_t> waiting{lanes_->size()};

@@ -50,6 +50,7 @@ class Agent:
     memory_bytes_per_s: int
     copy_engines: int
     pageable_access: bool
+    host_access: bool
 
 class Buffer:
     agent: str
@@ -143,7 +144,13 @@ class Measurement:
 
 class Session:
     def __init__(
-        self, *, library_directories: Sequence[str] = (), kernel_cache: str = "", gpus: bool = True
+        self,
+        *,
+        library_directories: Sequence[str] = (),
+        kernel_cache: str = "",
+        gpus: bool = True,
+        simulator: str = "",
+        machine: str = "",
     ) -> None: ...
     @property
     def agents(self) -> list[Agent]: ...
@@ -209,7 +216,7 @@ class NvmlHealth:
 class Nvml:
     """NVIDIA's management library, found by dlopen."""
 
-    def __init__(self) -> None: ...
+    def __init__(self, simulator: str = "") -> None: ...
     @property
     def report(self) -> LibraryReport: ...
     def devices(self) -> list[NvmlDevice]: ...

@@ -63,7 +63,7 @@ std::string pci_address(const CudaDriver& driver, int device) {
   return address;
 }
 
-DeviceInfo describe(const CudaDriver& driver, int device) {
+DeviceInfo describe(Host& host, const CudaDriver& driver, int device) {
   const auto attribute = [&](int which) { return driver.attribute(device, which); };
   const auto size = [&](int which) { return static_cast<std::uint64_t>(attribute(which)); };
   DeviceInfo info;
@@ -74,7 +74,7 @@ DeviceInfo describe(const CudaDriver& driver, int device) {
   info.pci_address = pci_address(driver, device);
   info.architecture = "sm_" + std::to_string(10 * attribute(CudaTable::kDeviceCapabilityMajor) +
                                              attribute(CudaTable::kDeviceCapabilityMinor));
-  info.numa_domain = gpu::numa_domain_of(info.pci_address);
+  info.numa_domain = host.numa_domain_of(info.pci_address);
   info.multiprocessors = attribute(CudaTable::kDeviceMultiprocessors);
   std::size_t bytes = 0;
   driver.call(device, driver.device_memory, &bytes, driver.handle(device));
@@ -90,9 +90,9 @@ DeviceInfo describe(const CudaDriver& driver, int device) {
 
 class CudaRuntime final : public gpu::GpuRuntime<CudaDriver> {
  public:
-  CudaRuntime(std::shared_ptr<CudaDriver> driver, std::shared_ptr<gpu::KernelCompiler> compiler,
+  CudaRuntime(Host& host, std::shared_ptr<CudaDriver> driver, std::shared_ptr<gpu::KernelCompiler> compiler,
               std::string cache_folder, std::vector<DeviceInfo> devices, std::string version)
-      : GpuRuntime(std::move(driver), std::move(compiler), std::move(cache_folder), std::move(devices)),
+      : GpuRuntime(host, std::move(driver), std::move(compiler), std::move(cache_folder), std::move(devices)),
         version_(std::move(version)) {}
 
   std::string_view name() const override { return "cuda"; }
@@ -158,6 +158,9 @@ class CudaRuntime final : public gpu::GpuRuntime<CudaDriver> {
                   queue.handle());
   }
 
+  // The driver's documentation promises no engine.
+  CopyRule copy_rule(int, const CopyEnds&, std::uint64_t) override { return {}; }
+
   unsigned queue_depth(int) override { return kQueueDepth; }
 
  protected:
@@ -186,11 +189,11 @@ std::string initialisation_hint(const std::string& code) {
 
 // Finds, binds and initialises the driver, and describes its devices. nullptr when any of that fails; the
 // report says why.
-std::shared_ptr<CudaDriver> open_driver(const SessionOptions& options, LibraryReport& report, int& version,
-                                        std::vector<DeviceInfo>& devices) {
+std::shared_ptr<CudaDriver> open_driver(Host& host, const SessionOptions& options, LibraryReport& report,
+                                        int& version, std::vector<DeviceInfo>& devices) {
   report.library = "cuda-driver";
-  const Library library =
-      Library::open({"libcuda.so.1", "libcuda.so"}, options.library_directories, "BYTEWAYS_LIBCUDA", report);
+  const Library library = Library::open({"libcuda.so.1", "libcuda.so"}, options.library_directories,
+                                        "BYTEWAYS_LIBCUDA", options.simulator, report);
   if (!library) {
     if (report.hint.empty())
       report.hint =
@@ -212,7 +215,8 @@ std::shared_ptr<CudaDriver> open_driver(const SessionOptions& options, LibraryRe
   try {
     driver->call(-1, driver->initialize, 0u);
     driver->find_devices();
-    for (int device = 0; device < driver->devices(); ++device) devices.push_back(describe(*driver, device));
+    for (int device = 0; device < driver->devices(); ++device)
+      devices.push_back(describe(host, *driver, device));
   } catch (const Error& error) {
     report.reason = error.what();
     report.hint = initialisation_hint(error.code());
@@ -232,11 +236,12 @@ std::shared_ptr<CudaDriver> open_driver(const SessionOptions& options, LibraryRe
 
 namespace byteways {
 
-std::unique_ptr<Runtime> open_cuda(const SessionOptions& options, std::vector<LibraryReport>& reports) {
+std::unique_ptr<Runtime> open_cuda(Host& host, const SessionOptions& options,
+                                   std::vector<LibraryReport>& reports) {
   LibraryReport report;
   int version = 0;
   std::vector<DeviceInfo> devices;
-  const auto driver = cuda::open_driver(options, report, version, devices);
+  const auto driver = cuda::open_driver(host, options, report, version, devices);
   reports.push_back(report);
   // Without any driver nothing would run what NVRTC compiles, and loading it is the dearest part of a start.
   if (report.path.empty()) {
@@ -245,12 +250,13 @@ std::unique_ptr<Runtime> open_cuda(const SessionOptions& options, std::vector<Li
     compiler.reason = "not looked for: there is no CUDA driver";
     return nullptr;
   }
-  const auto compiler = std::make_shared<cuda::Nvrtc>(options.library_directories, version / 1000);
+  const auto compiler =
+      std::make_shared<cuda::Nvrtc>(options.library_directories, version / 1000, options.simulator);
   reports.push_back(compiler->report());
   if (driver == nullptr) return nullptr;
   const std::string compiler_version = compiler->report().version;
   return std::make_unique<cuda::CudaRuntime>(
-      driver, compiler, options.kernel_cache, std::move(devices),
+      host, driver, compiler, options.kernel_cache, std::move(devices),
       report.version + (compiler_version.empty() ? "" : ", NVRTC " + compiler_version));
 }
 

@@ -56,9 +56,10 @@ void NvrtcTable::bind(const Library& library, LibraryReport& report){
 #undef BYTEWAYS_FUNCTION
 }
 
-Nvrtc::Nvrtc(const std::vector<std::string>& directories, int driver_major) {
+Nvrtc::Nvrtc(const std::vector<std::string>& directories, int driver_major, const std::string& simulator) {
   report_.library = "nvrtc";
-  const Library library = Library::open(sonames_for(driver_major), directories, "BYTEWAYS_LIBNVRTC", report_);
+  const Library library =
+      Library::open(sonames_for(driver_major), directories, "BYTEWAYS_LIBNVRTC", simulator, report_);
   if (!library) {
     if (report_.hint.empty()) report_.hint = kHint;
     return;

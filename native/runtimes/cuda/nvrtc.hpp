@@ -24,7 +24,8 @@ class Nvrtc final : public gpu::KernelCompiler {
  public:
   // `driver_major`: CUDA major version of the driver, 0 when there is none; compilers it can follow are tried
   // first.
-  Nvrtc(const std::vector<std::string>& directories, int driver_major);
+  // `simulator`: file to load instead of any NVRTC, empty on a real machine.
+  Nvrtc(const std::vector<std::string>& directories, int driver_major, const std::string& simulator = {});
 
   const LibraryReport& report() const { return report_; }
   Availability available() const override;

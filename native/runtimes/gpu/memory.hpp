@@ -5,11 +5,8 @@
 #include <string>
 #include <utility>
 
-#include "memory/host_memory.hpp"
 #include "memory/mapping.hpp"
-#include "memory/placement.hpp"
 #include "runtimes/gpu/driver.hpp"
-#include "runtimes/gpu/locality.hpp"
 #include "runtimes/runtime.hpp"
 
 namespace byteways::gpu {
@@ -67,9 +64,9 @@ class ManagedMemory final : public VendorMemory<Vendor> {
 template <class Vendor>
 class PinnedMemory final : public VendorMemory<Vendor> {
  public:
-  PinnedMemory(std::shared_ptr<Vendor> driver, int device, std::uint64_t bytes, int numa_domain)
+  PinnedMemory(std::shared_ptr<Vendor> driver, int device, std::uint64_t bytes, Host& host, int numa_domain)
       : VendorMemory<Vendor>(std::move(driver), device, Memory::pinned, bytes) {
-    const ThreadPlacement placement(numa_domain);
+    const auto placement = host.place_thread(numa_domain);
     void* data = nullptr;
     this->driver_->call(device, this->driver_->allocate_pinned, &data, std::size_t{bytes},
                         Vendor::kHostPortable | Vendor::kHostMapped);
@@ -83,11 +80,10 @@ class PinnedMemory final : public VendorMemory<Vendor> {
 template <class Vendor>
 class RegisteredMemory final : public VendorMemory<Vendor> {
  public:
-  RegisteredMemory(std::shared_ptr<Vendor> driver, int device, std::uint64_t bytes, int numa_domain)
+  RegisteredMemory(std::shared_ptr<Vendor> driver, int device, std::uint64_t bytes, Host& host,
+                   int numa_domain)
       : VendorMemory<Vendor>(std::move(driver), device, Memory::registered, bytes),
-        pages_(allocate_pageable(bytes, numa_domain)) {
-    if (!populate(pages_->data(), bytes))
-      throw OutOfMemory("populate", "ENOMEM", "the pages to register cannot be had", agent_name(device));
+        pages_(host.populated_pages(bytes, numa_domain)) {
     this->driver_->call(device, this->driver_->register_host, static_cast<void*>(pages_->data()),
                         std::size_t{bytes}, Vendor::kHostPortable | Vendor::kHostMapped);
     this->data_ = pages_->data();

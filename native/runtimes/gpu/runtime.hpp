@@ -10,7 +10,6 @@
 #include <vector>
 
 #include "runtimes/gpu/kernel_store.hpp"
-#include "runtimes/gpu/locality.hpp"
 #include "runtimes/gpu/memory.hpp"
 #include "runtimes/gpu/queue.hpp"
 #include "runtimes/runtime.hpp"
@@ -33,9 +32,9 @@ class GpuRuntime : public Runtime {
       case Memory::device:
         return std::make_unique<DeviceMemory<Vendor>>(driver_, device, bytes);
       case Memory::pinned:
-        return std::make_unique<PinnedMemory<Vendor>>(driver_, device, bytes, numa_domain);
+        return std::make_unique<PinnedMemory<Vendor>>(driver_, device, bytes, *host_, numa_domain);
       case Memory::registered:
-        return std::make_unique<RegisteredMemory<Vendor>>(driver_, device, bytes, numa_domain);
+        return std::make_unique<RegisteredMemory<Vendor>>(driver_, device, bytes, *host_, numa_domain);
       default:
         return std::make_unique<ManagedMemory<Vendor>>(driver_, device, bytes);
     }
@@ -115,12 +114,13 @@ class GpuRuntime : public Runtime {
     return resolution;
   }
 
-  bool bind_thread_near(int device) override { return cores_.bind_thread_near(info(device).pci_address); }
+  bool bind_thread_near(int device) override { return host_->bind_thread_near_pci(info(device).pci_address); }
 
  protected:
-  GpuRuntime(std::shared_ptr<Vendor> driver, std::shared_ptr<KernelCompiler> compiler,
+  GpuRuntime(Host& host, std::shared_ptr<Vendor> driver, std::shared_ptr<KernelCompiler> compiler,
              std::string cache_folder, std::vector<DeviceInfo> devices)
       : driver_(driver),
+        host_(&host),
         devices_(std::move(devices)),
         resolutions_(devices_.size()),
         kernels_(driver, std::move(compiler), std::move(cache_folder), static_cast<int>(devices_.size())) {}
@@ -133,6 +133,7 @@ class GpuRuntime : public Runtime {
   virtual std::string kernel_obstacle(int device, std::string_view kernel) const = 0;
 
   std::shared_ptr<Vendor> driver_;
+  Host* host_;
 
  private:
   // Both vendors state 0.5 us for the difference of two events. Some report finer steps, but a finer step is
@@ -172,7 +173,6 @@ class GpuRuntime : public Runtime {
   std::mutex resolution_mutex_;
   std::vector<double> resolutions_;  // [device], 0 until measured
   KernelStore<Vendor> kernels_;
-  Cores cores_;
 };
 
 }  // namespace byteways::gpu

@@ -3,10 +3,67 @@
 // up to 500 ppm, when the daemon sees fit. Both are read without a system call.
 #include <time.h>
 
+#include <chrono>
+#include <condition_variable>
+#include <mutex>
+#include <thread>
+
 #include "runtimes/session.hpp"
 
 namespace byteways {
 namespace {
+
+// A thread that sleeps until the deadline; a deadline needs no finer clock than the one that threads sleep
+// by.
+class HostWatchdog final : public Watchdog {
+ public:
+  explicit HostWatchdog(std::function<void()> action)
+      : action_(std::move(action)), thread_([this] { watch(); }) {}
+  ~HostWatchdog() override {
+    {
+      const std::lock_guard lock(mutex_);
+      ending_ = true;
+    }
+    changed_.notify_all();
+    thread_.join();
+  }
+  void arm(Nanoseconds delay) override {
+    const std::lock_guard lock(mutex_);
+    armed_ = true;
+    deadline_ = std::chrono::steady_clock::now() + std::chrono::nanoseconds(delay);
+    changed_.notify_all();
+  }
+  void disarm() override {
+    const std::lock_guard lock(mutex_);
+    armed_ = false;
+    changed_.notify_all();
+  }
+
+ private:
+  void watch() {
+    std::unique_lock lock(mutex_);
+    while (!ending_) {
+      if (!armed_) {
+        changed_.wait(lock, [&] { return armed_ || ending_; });
+      } else if (std::chrono::steady_clock::now() < deadline_) {
+        const auto until = deadline_;  // the next arm() moves it, perhaps before this thread is awake
+        changed_.wait_until(lock, until);
+      } else {
+        armed_ = false;
+        lock.unlock();
+        action_();
+        lock.lock();
+      }
+    }
+  }
+
+  const std::function<void()> action_;
+  std::mutex mutex_;
+  std::condition_variable changed_;
+  std::chrono::steady_clock::time_point deadline_;
+  bool armed_ = false, ending_ = false;
+  std::thread thread_;  // last: it uses all of the above
+};
 
 class HostClock final : public Clock {
  public:
@@ -15,6 +72,10 @@ class HostClock final : public Clock {
     clock_gettime(CLOCK_MONOTONIC_RAW, &time);
     return Nanoseconds{time.tv_sec} * 1'000'000'000 + time.tv_nsec;
   }
+  std::unique_ptr<Watchdog> watchdog(std::function<void()> action) override {
+    return std::make_unique<HostWatchdog>(std::move(action));
+  }
+  bool runs_by_itself() const override { return true; }
 };
 
 }  // namespace

@@ -12,6 +12,7 @@
 #include "core/cpus.hpp"
 #include "kernels/arguments.hpp"
 #include "memory/host_memory.hpp"
+#include "memory/placement.hpp"
 #include "runtimes/host/host_kernels.hpp"
 #include "runtimes/host/host_stream.hpp"
 #include "runtimes/session.hpp"
@@ -91,15 +92,13 @@ Availability HostRuntime::offers(Memory memory, int device) {
       return {true, {}};
     case Memory::hugepage:
       return offers_hugepage();
-    case Memory::pinned:
-    case Memory::registered:
-    case Memory::managed:
-      return {false,
-              std::string(memory_name(memory)) + " memory comes from a GPU runtime, and none is usable here"};
-    case Memory::device:
-      return {false, "device memory belongs to a GPU; a CPU's own memory is pageable or hugepage"};
+    default:
+      break;
   }
-  return {false, "unknown memory"};
+  const std::string name(memory_name(memory));
+  if (is_device(memory))
+    return {false, name + " memory belongs to a GPU; a CPU's own memory is pageable or hugepage"};
+  return {false, name + " memory comes from a GPU runtime, and none is usable here"};
 }
 
 std::unique_ptr<Allocation> HostRuntime::allocate(Memory memory, int device, std::uint64_t bytes,
@@ -205,7 +204,30 @@ unsigned HostRuntime::queue_depth(int device) {
 
 bool HostRuntime::bind_thread_near(int device) { return bind_this_thread(domain(device).cpus); }
 
-std::unique_ptr<Runtime> open_host(std::vector<LibraryReport>& reports) {
+std::map<int, std::uint64_t> HostRuntime::placement(const void* data, std::uint64_t bytes) {
+  return sample_placement(data, bytes);
+}
+
+std::unique_ptr<Allocation> HostRuntime::populated_pages(std::uint64_t bytes, int numa_domain) {
+  auto pages = allocate_pageable(bytes, numa_domain);
+  if (!populate(pages->data(), bytes))
+    throw OutOfMemory("populate", "ENOMEM", "the pages to register cannot be had");
+  return pages;
+}
+
+std::shared_ptr<void> HostRuntime::place_thread(int numa_domain) {
+  return std::make_shared<ThreadPlacement>(numa_domain);
+}
+
+int HostRuntime::numa_domain_of(const std::string& pci_address) {
+  return byteways::numa_domain_of(pci_address);
+}
+
+bool HostRuntime::bind_thread_near_pci(const std::string& pci_address) {
+  return allowed_.bind_thread_near(pci_address);
+}
+
+std::unique_ptr<Host> open_host(std::vector<LibraryReport>& reports) {
   auto runtime = std::make_unique<HostRuntime>(cpu_domains());
   LibraryReport report;
   report.library = "host";

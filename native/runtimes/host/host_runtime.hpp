@@ -6,11 +6,13 @@
 #include <vector>
 
 #include "runtimes/host/cpu_domains.hpp"
+#include "runtimes/host/locality.hpp"
 #include "runtimes/runtime.hpp"
+#include "runtimes/session.hpp"
 
 namespace byteways {
 
-class HostRuntime final : public Runtime {
+class HostRuntime final : public Host {
  public:
   explicit HostRuntime(std::vector<CpuDomain> domains);
 
@@ -31,6 +33,7 @@ class HostRuntime final : public Runtime {
   void record(Event& event, Stream& stream) override;
   void wait(Stream& stream, Event& event) override;
   void copy(void* destination, const void* source, std::uint64_t bytes, Stream& stream) override;
+  CopyRule copy_rule(int, const CopyEnds&, std::uint64_t) override { return {}; }
   Availability offers_kernel(int device, std::string_view kernel) override;
   KernelInfo kernel_info(int device, std::string_view kernel) override;
   void launch(int device, std::string_view kernel, const LaunchShape& shape, const void* arguments,
@@ -44,11 +47,19 @@ class HostRuntime final : public Runtime {
   unsigned queue_depth(int device) override;
   bool bind_thread_near(int device) override;
 
+  Clock& clock() override { return host_clock(); }
+  std::map<int, std::uint64_t> placement(const void* data, std::uint64_t bytes) override;
+  std::unique_ptr<Allocation> populated_pages(std::uint64_t bytes, int numa_domain) override;
+  std::shared_ptr<void> place_thread(int numa_domain) override;
+  int numa_domain_of(const std::string& pci_address) override;
+  bool bind_thread_near_pci(const std::string& pci_address) override;
+
  private:
   const CpuDomain& domain(int device) const;
 
   std::vector<CpuDomain> domains_;
   std::vector<std::unique_ptr<CorePool>> cores_;  // one per domain
+  Cores allowed_;
   double timer_resolution_ns_ = 0;
 };
 

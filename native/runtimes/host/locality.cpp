@@ -1,5 +1,5 @@
 // See locality.hpp.
-#include "runtimes/gpu/locality.hpp"
+#include "runtimes/host/locality.hpp"
 
 #include <sys/syscall.h>
 #include <unistd.h>
@@ -11,7 +11,7 @@
 #include "core/cpus.hpp"
 #include "core/text.hpp"
 
-namespace byteways::gpu {
+namespace byteways {
 namespace {
 
 constexpr int kPolicyBind = 2;  // MPOL_BIND of <linux/mempolicy.h>
@@ -54,4 +54,4 @@ ThreadPlacement::~ThreadPlacement() {
   if (active_) syscall(SYS_set_mempolicy, previous_mode_, previous_mask_, kMostDomains);
 }
 
-}  // namespace byteways::gpu
+}  // namespace byteways

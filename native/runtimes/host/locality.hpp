@@ -4,7 +4,7 @@
 #include <string>
 #include <vector>
 
-namespace byteways::gpu {
+namespace byteways {
 
 // NUMA domain of a PCI device ("0000:3b:00.0"); 0 on a machine with one domain, -1 when unknown.
 int numa_domain_of(const std::string& pci_address);
@@ -38,4 +38,4 @@ class ThreadPlacement {
   unsigned long previous_mask_[kMaskWords] = {};
 };
 
-}  // namespace byteways::gpu
+}  // namespace byteways

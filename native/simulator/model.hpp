@@ -1,0 +1,124 @@
+// A machine model as the simulator plays it. It arrives as a sheet: one `key<TAB>value` line a number, the
+// machine file (src/byteways/machines/*.toml) with its sources taken off and its tables flattened with dots,
+// so that a key here is the path of the same number in the file. Units are in the names. A key that is
+// missing or that nothing reads is an error: a typing mistake must not become a default.
+#pragma once
+#include <cstdint>
+#include <map>
+#include <string>
+#include <string_view>
+#include <vector>
+
+namespace byteways::sim {
+
+// Who owns memory and issues work: NUMA domain or GPU number `index`.
+struct Place {
+  enum class Kind { cpu, gpu } kind = Kind::cpu;
+  int index = 0;
+  bool operator==(const Place&) const = default;
+};
+
+// [links.N]: bundles of equal links, `pairs.M` = "gpu0-gpu1" or "gpu0-nvswitch"; each pair is one bundle with
+// the same capacity in both directions.
+struct LinkModel {
+  std::string a, b;               // "gpu0", "cpu1", "nvswitch"
+  std::string kind;               // "xgmi", "nvlink", "pcie", "numa"
+  int width = 1;                  // links in the bundle
+  double peak_bytes_per_s = 0;    // nominal, one direction, whole bundle
+  double duplex_bytes_per_s = 0;  // both directions together; 0: each direction for itself
+};
+
+// [rates.<interface>-<where>-<access>]: what one operation of an interface costs on one kind of way.
+//   interface  kernel, bulk, engine (a copy by a copy engine), blit (a copy by a kernel of the runtime's)
+//   where      local (one GPU), peer (GPU and GPU), host (GPU and CPU memory)
+//   access     read, write from the executor's side; local has none: [rates.kernel-local]
+struct RateModel {
+  double fixed_ns = 0;    // before the first byte moves, every operation, also back to back
+  double efficiency = 0;  // payload over nominal peak on every link crossed; local: over the memory's peak,
+                          // read and write counted
+  double cap_bytes_per_s = 0;  // payload one operation can reach whatever the links give; 0: none
+};
+
+// [gpu]: all GPUs of a model are alike.
+struct GpuModel {
+  int count = 0;
+  std::string name, architecture;  // "AMD Instinct MI250X", "gfx90a:sramecc+:xnack-", "sm_90"
+  int multiprocessors = 0;
+  std::uint64_t memory_bytes = 0, cache_bytes = 0;  // of one GPU; last-level cache
+  double memory_bytes_per_s = 0;                    // nominal, read and write shared
+  int copy_engines = 0;                             // operations of copy engines that run at once
+  int hardware_queues = 0;                          // streams beyond it wait for each other
+  unsigned queue_depth = 0;                // operations a stream takes before an enqueueing call blocks
+  std::vector<int> domains;                // NUMA domain of each GPU: gpu.domains.N
+  std::vector<std::string> pci_addresses;  // gpu.pci_addresses.N
+  double cache_latency_ns = 0, memory_latency_ns = 0;  // chase: working set within cache_bytes, or beyond
+  double peer_latency_ns = 0, hop_latency_ns = 0;      // chase: one link away; every further link
+  double host_latency_ns = 0;                          // chase: CPU memory of the near domain
+  double routed_efficiency = 1;                        // of the rate of a way that leads through another GPU
+};
+
+// [cpu]: all NUMA domains of a model are alike.
+struct CpuModel {
+  int domains = 0, cores = 0;  // cores of one domain
+  std::string name, architecture;
+  std::uint64_t memory_bytes = 0;                      // of one domain
+  double read_bytes_per_s = 0, write_bytes_per_s = 0;  // that one domain's memory gives to all together
+  double core_copy_bytes_per_s = 0;                    // memcpy of one core between buffers in memory
+  double core_stream_bytes_per_s = 0;                  // with non-temporal stores
+  double core_remote_bytes_per_s = 0;      // memcpy of one core when either side is another domain's
+  std::vector<std::uint64_t> cache_bytes;  // cpu.caches.N.bytes, ascending levels as one core sees them
+  std::vector<double> cache_latency_ns;    // cpu.caches.N.latency_ns
+  std::vector<double>
+      cache_copy_bytes_per_s;  // cpu.caches.N.copy_bytes_per_s: warm memcpy that fits this level
+  double memory_latency_ns = 0, remote_latency_ns = 0;
+};
+
+// [managed]: pages that move. "remote": kernels reach them where they are; "migrate": touching moves them
+// first.
+struct ManagedModel {
+  bool kernels_migrate = true;
+  double fault_ns = 0;  // once per operation that has to move pages
+  double to_gpu_bytes_per_s = 0, to_host_bytes_per_s = 0, peer_bytes_per_s = 0;
+  double prefetch_ns = 0;
+  double prefetch_to_gpu_bytes_per_s = 0, prefetch_to_host_bytes_per_s = 0, prefetch_peer_bytes_per_s = 0;
+};
+
+// [staging.to.N], [staging.from.N]: the runtime's copies of pageable memory, by size; the last has no
+// up_to_bytes.
+struct StagingStep {
+  std::uint64_t up_to_bytes = 0;  // 0: everything larger
+  double fixed_ns = 0, bytes_per_s = 0;
+};
+
+// [calls]: what the host pays, and what events add.
+struct CallModel {
+  double enqueue_ns = 0;                    // any call that enqueues
+  double synchronize_ns = 0, query_ns = 0;  // beyond the wait
+  double clock_ns = 0;                      // reading the clock
+  double event_ns = 0;                      // an event's own time in the queue, between two that are timed
+  double launch_ns = 0;  // from the call to the start of the first operation of an idle queue
+};
+
+struct Model {
+  std::string name, vendor;  // "amd", "nvidia"
+  int runtime_version = 0;   // as the vendor's call answers: 50422801, 13000
+  LinkModel const* link_between(const std::string& a, const std::string& b) const;
+  std::vector<LinkModel> links;
+  std::map<std::string, RateModel, std::less<>> rates;
+  GpuModel gpu;
+  CpuModel cpu;
+  ManagedModel managed;
+  std::vector<StagingStep> staging_to, staging_from;
+  CallModel calls;
+  bool pageable_access = false;  // features.*: kernels reach plain host memory
+  bool host_access = false;      // CPU cores reach device memory (an APU): cpuN and gpuN share one memory
+  bool managed_memory = true;
+  double noise = 0;  // relative standard deviation of an operation's time
+  std::uint64_t seed = 0;
+  std::vector<std::string> faults;  // faults.N, as given on the command line (faults.hpp)
+
+  // Throws std::invalid_argument with the key and what is wrong with it.
+  static Model from_sheet(std::string_view sheet);
+};
+
+}  // namespace byteways::sim

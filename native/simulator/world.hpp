@@ -1,0 +1,139 @@
+// The simulated machine in one process: what every entry point (cuda_api, hip_api, nvml_api, host_api …) is
+// made of. One mutex guards all of it; every call charges the host's virtual time, looks at the gates' words,
+// and only what has to be waited for makes the engine run (engine.hpp).
+//
+// GPUs are numbered as the model has them; hiding and renumbering (…_VISIBLE_DEVICES) is the entry points'
+// work.
+#pragma once
+#include <cstddef>
+#include <cstdint>
+#include <exception>
+#include <functional>
+#include <map>
+#include <memory>
+#include <string>
+#include <string_view>
+
+#include "simulator/model.hpp"
+
+namespace byteways::sim {
+
+// What goes wrong, in words that every vendor has a code for.
+enum class Code {
+  invalid,  // a null or foreign handle, a size of 0, an unknown kernel
+  out_of_memory,
+  no_device,
+  no_peer_access,   // asked for access that cannot be had
+  already_enabled,  // peer access
+  illegal_address,  // an operation touched what it may not: sticky, the device is gone for this process
+  device_lost,      // sticky as well
+  not_supported,
+  internal,  // no machine loaded, a deadlock in the simulated program
+};
+
+class Failure : public std::exception {
+ public:
+  Failure(Code code, std::string text) : code_(code), text_(std::move(text)) {}
+  Code code() const { return code_; }
+  const char* what() const noexcept override { return text_.c_str(); }
+
+ private:
+  Code code_;
+  std::string text_;
+};
+
+// As runtimes/runtime.hpp names them. hugepage and registered are pageable memory with another property.
+enum class Kind {
+  pageable,
+  hugepage,
+  registered,
+  pinned,
+  pinned_noncoherent,
+  managed,
+  managed_coarse,
+  device,
+  device_fine,
+  device_uncached,
+};
+
+// Opaque to the entry points; they hand the pointer out as the vendor's handle.
+struct Stream;
+struct Event;
+
+struct Shape {
+  unsigned blocks = 1, threads = 1, shared_bytes = 0;
+};
+
+// How the runtime of this process was told to copy (environment of the process, options of a call).
+struct CopyPolicy {
+  bool engines = true;                      // false: HSA_ENABLE_SDMA=0
+  bool peer_engines = true;                 // false: HSA_ENABLE_PEER_SDMA=0
+  std::uint64_t blit_peer_up_to_bytes = 0;  // ROC_P2P_SDMA_SIZE; local copies are always done by a kernel
+  std::uint64_t blit_host_up_to_bytes = 0;  // GPU_FORCE_BLIT_COPY_SIZE
+  int engine = -1;                          // a chosen engine, -1: any
+};
+
+class World {
+ public:
+  // Loads the machine of this process, once; the same sheet again changes nothing, another one throws.
+  static void load(std::string_view sheet);
+  // Throws Failure (internal) when no machine is loaded.
+  static World& get();
+  virtual ~World() = default;
+
+  virtual const Model& model() const = 0;
+
+  // --- time
+  // --------------------------------------------------------------------------------------------------
+  virtual std::int64_t now_ns() = 0;  // the host's clock; reading it takes calls.clock_ns
+  // Calls `action` once when the virtual time is reached, from inside whichever call makes time pass so far.
+  // Returns a ticket for cancel_timer().
+  virtual std::uint64_t start_timer(std::int64_t delay_ns, std::function<void()> action) = 0;
+  virtual void cancel_timer(std::uint64_t ticket) = 0;
+
+  // --- memory
+  // ------------------------------------------------------------------------------------------------ `owner`
+  // is a GPU for device memory, else the domain that holds (or, managed, first gets) the pages. Blocks
+  // smaller than 1 MiB are real memory that may be touched; larger ones are addresses only.
+  virtual void* allocate(Place owner, Kind kind, std::uint64_t bytes) = 0;
+  virtual void release(void* data) = 0;
+  virtual void set_kind(void* data, Kind kind) = 0;  // registering, advice
+  virtual Kind kind_of(const void* data) = 0;
+  virtual Place owner_of(const void* data) = 0;  // managed: where the first page is now
+  virtual std::map<int, std::uint64_t> placement(const void* data,
+                                                 std::uint64_t bytes) = 0;  // domain -> pages
+  virtual std::uint64_t free_bytes(Place place) = 0;
+  virtual void enable_peer(int gpu, int peer) = 0;  // throws no_peer_access, already_enabled
+  virtual bool can_access_peer(int gpu, int peer) = 0;
+
+  // --- queues
+  // ------------------------------------------------------------------------------------------------
+  virtual Stream* create_stream(Place place) = 0;
+  virtual Stream* default_stream(int gpu) = 0;
+  virtual void destroy(Stream* stream) = 0;  // waits for what is queued
+  virtual Event* create_event(Place place) = 0;
+  virtual void destroy(Event* event) = 0;
+  virtual void record(Event* event, Stream* stream) = 0;
+  virtual void wait(Stream* stream, Event* event) = 0;
+  virtual void copy(void* destination, const void* source, std::uint64_t bytes, Stream* stream,
+                    const CopyPolicy& policy) = 0;  // pageable ends: returns when the copy is done
+  virtual void prefetch(void* data, std::uint64_t bytes, Place to, Stream* stream) = 0;
+  // `kernel` and `arguments` as in kernels/arguments.hpp and the host's kernels of the same names.
+  virtual void launch(std::string_view kernel, const Shape& shape, const void* arguments, std::size_t bytes,
+                      Stream* stream) = 0;
+  virtual bool finished(Event* event) = 0;  // never recorded counts as finished
+  virtual void synchronize(Event* event) = 0;
+  virtual void synchronize(Stream* stream) = 0;
+  virtual double elapsed_ns(Event* begin, Event* end) = 0;  // throws invalid when either has not happened
+
+  // --- health
+  // ------------------------------------------------------------------------------------------------
+  struct Health {
+    std::int64_t clock_mhz = 0, memory_clock_mhz = 0;
+    bool throttled = false;
+    std::uint64_t sent_bytes = 0, received_bytes = 0;  // payload over GPU-to-GPU links
+  };
+  virtual Health health(int gpu) = 0;
+};
+
+}  // namespace byteways::sim
