@@ -75,18 +75,28 @@ __device__ inline void atomic_add(Word* to, Word value) { atomicAdd(to, value); 
 __device__ inline Word atomic_minimum(Word* to, Word value) { return atomicMin(to, value); }
 __device__ inline void atomic_store(Word* to, Word value) { atomicExch(to, value); }
 
+// Where each lane keeps its own copy of a value: every register here.
+__device__ inline Word per_lane(Word value) { return value; }
+
 #else  // BYTEWAYS_AMD
 
 #define BYTEWAYS_KERNEL(most_threads) \
   extern "C" __global__ void __attribute__((amdgpu_flat_work_group_size(1, most_threads)))
 
-// Address space 1 is global memory: without it the compiler emits flat accesses.
-#define BYTEWAYS_GLOBAL __attribute__((address_space(1)))
 using Vector = unsigned int __attribute__((ext_vector_type(4)));
+
+// Address space 1 is global memory. Where the compiler cannot tell, it emits flat accesses, which also wait
+// for the block's shared memory.
+#define BYTEWAYS_GLOBAL __attribute__((address_space(1)))
+template <class T>
+__device__ inline BYTEWAYS_GLOBAL T* global(T* pointer) {
+  return (BYTEWAYS_GLOBAL T*)pointer;
+}
 
 __device__ inline unsigned int thread_index() { return __builtin_amdgcn_workitem_id_x(); }
 __device__ inline unsigned int block_index() { return __builtin_amdgcn_workgroup_id_x(); }
 __device__ inline unsigned int block_threads() { return __builtin_amdgcn_workgroup_size_x(); }
+// The launch packet holds the grid's size in threads, whatever the version of the code object.
 __device__ inline unsigned int grid_blocks() {
   return __builtin_amdgcn_grid_size_x() / __builtin_amdgcn_workgroup_size_x();
 }
@@ -96,6 +106,7 @@ __device__ inline void synchronize_block() {
   __builtin_amdgcn_fence(__ATOMIC_ACQUIRE, "workgroup");
 }
 
+// Streamed data is used once: first to leave the L2 ("nt"; on gfx90a "glc slc").
 __device__ inline Bytes16 load_streaming(const Bytes16* from) {
   const Vector value = __builtin_nontemporal_load((const BYTEWAYS_GLOBAL Vector*)from);
   return {value.x, value.y, value.z, value.w};
@@ -105,29 +116,48 @@ __device__ inline void store_streaming(Bytes16* to, Bytes16 value) {
   __builtin_nontemporal_store(vector, (BYTEWAYS_GLOBAL Vector*)to);
 }
 
+// A host that writes the word meanwhile is seen only if the word is in coherent (fine-grained) host memory.
 __device__ inline unsigned int load_acquire_system(const unsigned int* from) {
-  return __hip_atomic_load((const BYTEWAYS_GLOBAL unsigned int*)from, __ATOMIC_ACQUIRE,
-                           __HIP_MEMORY_SCOPE_SYSTEM);
+  return __hip_atomic_load(global(from), __ATOMIC_ACQUIRE, __HIP_MEMORY_SCOPE_SYSTEM);
 }
+// System scope: never answered by the L1. Fine-grained memory of another agent is not answered by this
+// device's L2 either; coarse-grained memory of a peer may be (LLVM, User Guide for AMDGPU Backend, memory
+// model gfx90a: not local to the L2 is non-coherent, and valid until the next system-scope acquire). A
+// working set that is larger than the L2, or fine-grained, shows the link.
 __device__ inline Word load_relaxed_system(const Word* from) {
-  return __hip_atomic_load((const BYTEWAYS_GLOBAL Word*)from, __ATOMIC_RELAXED, __HIP_MEMORY_SCOPE_SYSTEM);
+  return __hip_atomic_load(global(from), __ATOMIC_RELAXED, __HIP_MEMORY_SCOPE_SYSTEM);
 }
+// Writes the L2 back and waits for all stores: those to coarse-grained peer memory have arrived.
 __device__ inline void fence_system() { __builtin_amdgcn_fence(__ATOMIC_ACQ_REL, ""); }
 __device__ inline void fence_sequential() { __builtin_amdgcn_fence(__ATOMIC_SEQ_CST, ""); }
+// In steps of 64 clocks.
 __device__ inline void pause() { __builtin_amdgcn_s_sleep(1); }
-__device__ inline void pause_long() { __builtin_amdgcn_s_sleep(127); }  // 64 clocks each
+__device__ inline void pause_long() { __builtin_amdgcn_s_sleep(127); }
 
+// Words that others count or compare may be in host memory, where PCIe knows addition, exchange and compare
+// and swap and nothing else ("How ROCm uses PCIe atomics"): a minimum is made of the last.
 __device__ inline void atomic_add(unsigned int* to, unsigned int value) {
-  __hip_atomic_fetch_add(to, value, __ATOMIC_RELAXED, __HIP_MEMORY_SCOPE_AGENT);
+  __hip_atomic_fetch_add(global(to), value, __ATOMIC_RELAXED, __HIP_MEMORY_SCOPE_SYSTEM);
 }
 __device__ inline void atomic_add(Word* to, Word value) {
-  __hip_atomic_fetch_add(to, value, __ATOMIC_RELAXED, __HIP_MEMORY_SCOPE_AGENT);
+  __hip_atomic_fetch_add(global(to), value, __ATOMIC_RELAXED, __HIP_MEMORY_SCOPE_SYSTEM);
 }
 __device__ inline Word atomic_minimum(Word* to, Word value) {
-  return __hip_atomic_fetch_min(to, value, __ATOMIC_RELAXED, __HIP_MEMORY_SCOPE_AGENT);
+  Word seen = __hip_atomic_load(global(to), __ATOMIC_RELAXED, __HIP_MEMORY_SCOPE_SYSTEM);
+  while (value < seen && !__hip_atomic_compare_exchange_strong(global(to), &seen, value, __ATOMIC_RELAXED,
+                                                               __ATOMIC_RELAXED, __HIP_MEMORY_SCOPE_SYSTEM)) {
+  }
+  return seen;
 }
 __device__ inline void atomic_store(Word* to, Word value) {
-  __hip_atomic_store(to, value, __ATOMIC_RELAXED, __HIP_MEMORY_SCOPE_AGENT);
+  __hip_atomic_store(global(to), value, __ATOMIC_RELAXED, __HIP_MEMORY_SCOPE_SYSTEM);
+}
+
+// A value that is the same in all lanes would live in a scalar register: moved there and back at every step
+// of a dependent loop, or even loaded through the scalar cache.
+__device__ inline Word per_lane(Word value) {
+  asm volatile("" : "+v"(value));
+  return value;
 }
 
 #endif
