@@ -1,0 +1,138 @@
+"""The published values and their split: what a mistake in the tables would do to the error of a model."""
+
+from __future__ import annotations
+
+import sys
+from pathlib import Path
+
+import pytest
+
+from byteways.plan.case import MEMORIES, Buffer
+
+sys.path.insert(0, str(Path(__file__).resolve().parents[2] / "benchmarks"))
+import published_values as published
+
+#: Memory kinds that the sources use and that `plan.case` may not name yet.
+MORE_MEMORIES = ("device-fine", "pinned-noncoherent", "managed-coarse")
+#: Highest rate that a machine here could show: own memory of a MI300X, 5.3 TB/s; all pairs of it, 3.6 TB/s.
+HIGHEST_BYTES_PER_S = 5.3e12
+#: Machines that published so little that the fit needs most of it.
+SPARSE = ("elcap-mi300a", "jureca-mi250", "jureca-a100")
+MACHINES = (
+    "crusher-mi250x",
+    "elcap-mi300a",
+    "frontier-mi250x",
+    "h200-x4",
+    "jureca-a100",
+    "jureca-mi250",
+    "mi300x-8",
+)
+
+
+def test_every_machine_has_values_and_a_split() -> None:
+    assert tuple(published.machines()) == MACHINES
+    assert set(published.tomllib.loads(published.SPLIT.read_text())) == set(MACHINES)
+
+
+@pytest.mark.parametrize("machine", MACHINES)
+def test_keys_are_unique_and_second_prints_name_a_first(machine: str) -> None:
+    values = published.load(machine)
+    keys = {value.key: value for value in values}
+    assert len(keys) == len(values)
+    for value in values:
+        if value.same_as:
+            first = keys[value.same_as]
+            assert not first.same_as and first.group == value.group
+            assert abs(first.value - value.value) <= first.half_unit + value.half_unit
+
+
+@pytest.mark.parametrize("machine", MACHINES)
+def test_cells_are_of_the_vocabulary(machine: str) -> None:
+    for value in published.load(machine):
+        assert value.method in published.METHODS
+        assert value.pattern in published.PATTERNS
+        assert value.metric in published.METRICS
+        assert value.exactness in published.EXACTNESS
+        assert (value.counts in published.COUNTS) == (value.metric == "bandwidth")
+        assert value.source_key and value.locator and value.system and value.timing
+        for buffer in (value.source, value.destination):
+            assert Buffer.parse(str(buffer)) == buffer
+            assert buffer.memory in (*MEMORIES, *MORE_MEMORIES)
+
+
+@pytest.mark.parametrize("machine", MACHINES)
+def test_values_are_in_base_units(machine: str) -> None:
+    """GB/s left as they are, or microseconds taken for nanoseconds, fall outside these bounds."""
+    for value in published.load(machine):
+        if value.metric == "bandwidth":
+            assert 1e6 <= value.value <= HIGHEST_BYTES_PER_S, value.key
+        else:
+            assert 100 <= value.value <= 10e6, value.key  # ns
+        assert value.size_bytes is None or 16 <= value.size_bytes <= 8 * 2**30
+        precise = value.half_unit <= 0.001 * value.value
+        if value.exactness != "approximate":
+            assert (value.exactness == "exact") == precise, value.key
+        if value.peak_bytes_per_s:
+            assert value.value < value.peak_bytes_per_s
+
+
+@pytest.mark.parametrize("machine", MACHINES)
+def test_access_is_that_of_the_executor(machine: str) -> None:
+    """Managed pages belong to whoever touched them last, and an APU's CPU is no neighbour of its memory."""
+    for value in published.load(machine):
+        if "managed" in value.source.memory or value.method == "chase":
+            continue
+        owns = (value.executor == value.source.agent, value.executor == value.destination.agent)
+        local_or_far = {(True, True): "local", (False, False): "remote"}
+        expected = local_or_far.get(owns, "read" if owns[1] else "write")
+        if value.method != "memcpy":  # a CPU copies between GPU memories: remote by any name
+            assert value.access == expected, value.key
+
+
+@pytest.mark.parametrize("machine", MACHINES)
+def test_no_group_is_on_two_sides(machine: str) -> None:
+    sides = published.split(machine)
+    assert sum(len(side) for side in sides) == len(published.load(machine))
+    fitted, held_out, excluded = (
+        {value.group for value in side if value.exactness != "approximate" and not value.same_as}
+        for side in sides
+    )
+    assert not fitted & held_out and not fitted & excluded and not held_out & excluded
+    assert not [value for side in sides[:2] for value in side if value.exactness == "approximate"]
+
+
+@pytest.mark.parametrize("machine", MACHINES)
+def test_more_is_held_out_than_fitted(machine: str) -> None:
+    fitted, held_out, _ = published.split(machine)
+    assert held_out
+    assert machine in SPARSE or len(held_out) > len(fitted)
+
+
+@pytest.mark.parametrize(
+    ("patterns", "message"),
+    [
+        ([("fitted", "a *")], "'b 1' is on 0 sides"),
+        ([("fitted", "a *"), ("held_out", "*")], "'a 1' is on 2 sides"),
+        (
+            [("fitted", "a *"), ("held_out", "b *"), ("held_out", "c *")],
+            r"'c \*' .* names no group",
+        ),
+    ],
+)
+def test_a_split_that_does_not_fit_is_refused(patterns: list[tuple[str, str]], message: str) -> None:
+    with pytest.raises(published.SplitError, match=message):
+        published.assign(["a 1", "b 1"], patterns)
+
+
+def test_known_values() -> None:
+    """One of each conversion: fraction of peak, GB/s, microseconds, TB/s, MB/s."""
+    known = {
+        ("crusher-mi250x", "pearson2023/table3/copy/gpu0>gpu2"): 38e9,
+        ("frontier-mi250x", "pearson-frontier-raw2023/implicit_mapped_GPUWrGPU/gpu0>gpu1/1GiB"): 152.0952e9,
+        ("frontier-mi250x", "pearson-frontier-raw2023/hipMemcpyAsync_GPUToGPU/gpu0>gpu1/256B"): 12086,
+        ("jureca-mi250", "herten2022/stream-copy/prose"): 1.42e12,
+        ("mi300x-8", "amd-accept-mi300x/babelstream/stream-copy/gpu0"): 4.255995148e12,
+    }
+    for (machine, key), wanted in known.items():
+        found = {value.key: value.value for value in published.load(machine)}
+        assert found[key] == pytest.approx(wanted)
