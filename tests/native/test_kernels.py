@@ -1,8 +1,13 @@
-"""The device kernels compile for every supported generation, to the instructions they are written for."""
+"""The NVIDIA half of the device kernels, by NVRTC for every supported generation: PTX and machine code."""
 
 from __future__ import annotations
 
+import ctypes
+import os
 import re
+import subprocess
+import sys
+from concurrent.futures import ThreadPoolExecutor
 from pathlib import Path
 
 import pytest
@@ -10,15 +15,11 @@ import pytest
 from byteways import _core
 from byteways.run.library_paths import library_directories
 
+sys.path.insert(0, str(Path(__file__).parent))
+from kernel_entries import ENTRIES
+from runtime_compiler import SOURCES, RuntimeCompiler
+
 ARCHITECTURES = ("sm_80", "sm_90", "sm_100")
-ENTRIES = {
-    "gate.cu": ["gate"],
-    "pattern.cu": ["fill", "poison", "check"],
-    "copy.cu": ["copy"],
-    "copy_bulk.cu": ["copy_bulk"],
-    "chase.cu": ["chase_build", "chase"],
-    "occupy.cu": ["occupy"],
-}
 KERNELS = Path(__file__).parents[2] / "native" / "kernels"
 
 
@@ -30,6 +31,62 @@ def architecture(request: pytest.FixtureRequest) -> str:
 @pytest.fixture(scope="module")
 def ptx(architecture: str) -> dict[str, str]:
     return _core.compile_kernels(architecture, library_directories())
+
+
+@pytest.fixture(scope="module")
+def machine_code(tmp_path_factory: pytest.TempPathFactory) -> dict[tuple[str, str], str]:
+    """Disassembly of every source for every architecture, compiled to what a driver loads, side by side."""
+    found = [file for folder in library_directories() for file in Path(folder).glob("libnvrtc.so.*")]
+    compiler = RuntimeCompiler(ctypes.CDLL(str(found[0])), "nvrtc")
+    disassembler = next(file for entry in sys.path for file in Path(entry).glob("nvidia/*/bin/nvdisasm"))
+    folder = tmp_path_factory.mktemp("cubin")
+
+    def build(job: tuple[str, str]) -> str:
+        source, architecture = job
+        file = folder / f"{source}.{architecture}.cubin"
+        options = (f"--gpu-architecture={architecture}", "--std=c++17")
+        file.write_bytes(compiler.compile(source, options, "CUBIN"))
+        command = [str(disassembler), "--print-code", str(file)]
+        return subprocess.run(command, capture_output=True, text=True, check=True).stdout
+
+    jobs = [(source, architecture) for source in SOURCES for architecture in ARCHITECTURES]
+    with ThreadPoolExecutor(os.cpu_count()) as threads:
+        return dict(zip(jobs, threads.map(build, jobs), strict=True))
+
+
+@pytest.fixture
+def listings(machine_code: dict[tuple[str, str], str], architecture: str) -> dict[str, str]:
+    return {source: text for (source, target), text in machine_code.items() if target == architecture}
+
+
+def accesses(text: str, entry: str) -> list[str]:
+    """Loads and stores in the machine code of one kernel, in order: "LDG.E.64.STRONG.SYS"."""
+    found = re.search(rf"^\.text\.{entry}:.*?(?=^//-----|\Z)", text, flags=re.DOTALL | re.MULTILINE)
+    assert found, f"no code for {entry}"
+    return re.findall(r"\b((?:LD|ST)G?\.[A-Z0-9.]+)", found[0])
+
+
+def test_a_driver_gets_code_for_exactly_its_architecture(listings: dict[str, str], architecture: str) -> None:
+    """Catches PTX, which a driver older than NVRTC may refuse, where machine code was asked for."""
+    for source, text in listings.items():
+        assert re.search(rf"\.target\s+{architecture}\b", text), source
+
+
+def test_copy_becomes_wide_loads_and_stores(listings: dict[str, str]) -> None:
+    """Catches accesses that the assembler splits, or reorders so that fewer are in flight."""
+    kinds = [f"{name[:3]}{name[-4:]}" for name in accesses(listings["copy.cu"], "copy")]
+    assert kinds[:16] == ["LDG.128"] * 8 + ["STG.128"] * 8
+    for kernel, access in (("fill", "STG"), ("poison", "STG"), ("check", "LDG")):
+        wide = re.compile(rf"{access}\.\S*128")
+        assert any(wide.fullmatch(name) for name in accesses(listings["pattern.cu"], kernel))
+
+
+def test_waits_and_chase_reach_past_the_first_cache(listings: dict[str, str]) -> None:
+    """Catches a system scope that is lost between PTX and machine code."""
+    assert set(accesses(listings["gate.cu"], "gate")) == {"LDG.E.STRONG.SYS"}
+    assert "LDG.E.STRONG.SYS" in accesses(listings["occupy.cu"], "occupy")
+    loads = {name for name in accesses(listings["chase.cu"], "chase") if name.startswith("L")}
+    assert loads == {"LDG.E.64.STRONG.SYS"}
 
 
 def body(text: str, entry: str) -> str:

@@ -1,0 +1,12 @@
+"""Which kernels each device source holds, by the names they are launched by."""
+
+from __future__ import annotations
+
+ENTRIES = {
+    "gate.cu": ["gate"],
+    "pattern.cu": ["fill", "poison", "check"],
+    "copy.cu": ["copy"],
+    "copy_bulk.cu": ["copy_bulk"],  # empty for AMD, and for NVIDIA before compute capability 9.0
+    "chase.cu": ["chase_build", "chase"],
+    "occupy.cu": ["occupy"],
+}

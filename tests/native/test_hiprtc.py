@@ -1,0 +1,89 @@
+"""The real hipRTC, where it is installed: it takes the device kernels, and where it aborts, a child ends."""
+
+from __future__ import annotations
+
+import os
+import signal
+import struct
+import subprocess
+import sys
+from concurrent.futures import ThreadPoolExecutor
+from pathlib import Path
+
+import pytest
+
+sys.path.insert(0, str(Path(__file__).parent))
+import runtime_compiler
+from kernel_entries import ENTRIES
+from runtime_compiler import SOURCES
+
+#: LLVM, User Guide for AMDGPU Backend, "ELF Code Object": e_machine, and the low byte of e_flags.
+EM_AMDGPU = 224
+MACHINES = {"gfx90a": 0x3F, "gfx942": 0x4C}
+
+
+def run(*arguments: str) -> subprocess.CompletedProcess[str]:
+    return subprocess.run(
+        [sys.executable, runtime_compiler.__file__, *arguments],
+        capture_output=True,
+        text=True,
+        timeout=60,
+        check=False,
+    )
+
+
+@pytest.fixture(scope="module", autouse=True)
+def version() -> str:
+    """Name and version of the library that holds hipRTC."""
+    found = run()
+    if found.returncode == runtime_compiler.NO_LIBRARY:
+        pytest.skip("no library with hipRTC here (Debian: libamdhip64-5)")
+    assert found.returncode == 0, found.stderr
+    return found.stdout
+
+
+@pytest.fixture(scope="module")
+def objects(tmp_path_factory: pytest.TempPathFactory) -> dict[str, bytes]:
+    """Code object of every source for gfx90a, which all versions of hipRTC in use know."""
+    folder = tmp_path_factory.mktemp("hiprtc")
+
+    def build(source: str) -> bytes:
+        file = folder / f"{source}.co"
+        finished = run("--compile", source, "gfx90a", str(file))
+        assert finished.returncode == 0, f"{source}: {finished.stderr}"
+        return file.read_bytes()
+
+    with ThreadPoolExecutor(os.cpu_count()) as threads:
+        return dict(zip(SOURCES, threads.map(build, SOURCES), strict=True))
+
+
+def machine(code: bytes) -> tuple[int, int]:
+    """e_machine and the architecture byte of e_flags of a 64-bit ELF file."""
+    assert code[:5] == b"\x7fELF\x02"
+    (kind,) = struct.unpack_from("<H", code, 18)
+    (flags,) = struct.unpack_from("<I", code, 48)
+    return kind, flags & 0xFF
+
+
+def test_every_source_compiles(objects: dict[str, bytes]) -> None:
+    """Catches device source that only clang takes: hipRTC has built-in definitions of its own."""
+    for source, code in objects.items():
+        assert machine(code) == (EM_AMDGPU, MACHINES["gfx90a"]), source
+
+
+def test_kernels_have_the_names_they_are_launched_by(objects: dict[str, bytes]) -> None:
+    """Catches a mangled name; `.kd` marks the descriptor that hipModuleGetFunction looks up."""
+    for source, names in ENTRIES.items():
+        for name in names:
+            assert (f"\0{name}.kd\0".encode() in objects[source]) == (source != "copy_bulk.cu"), name
+
+
+def test_an_abort_stays_in_the_child(tmp_path: Path) -> None:
+    """Catches a compiler called in our own process: hipRTC 5.2 aborts on gfx942, later ones know it."""
+    file = tmp_path / "gate.co"
+    finished = run("--compile", "gate.cu", "gfx942", str(file))
+    if finished.returncode == -signal.SIGABRT:
+        assert not file.exists()
+    else:
+        assert finished.returncode == 0, finished.stderr
+        assert machine(file.read_bytes()) == (EM_AMDGPU, MACHINES["gfx942"])
