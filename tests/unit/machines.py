@@ -1,4 +1,4 @@
-"""Machines that tests plan and analyse for without being on them: two CPU cores, and H200s behind NVSwitches.
+"""Machines that tests plan and analyse for without being on them: two cores, H200s, MI250Xs.
 
 Tests are no package: put this folder on `sys.path` before `import machines`, or load it by path.
 """
@@ -14,6 +14,8 @@ MIB = 2**20
 GIB = 2**30
 
 HOST_MEMORY = ("pageable", "hugepage", "pinned", "registered", "managed")
+AMD_HOST_MEMORY = (*HOST_MEMORY, "pinned-noncoherent", "managed-coarse")
+AMD_GPU_MEMORY = ("device", "device-fine", "device-uncached", "managed", "managed-coarse")
 CPU_INTERFACES = ("memcpy", "memcpy-mt", "memcpy-stream", "chase")
 GPU_INTERFACES = ("copy", "kernel", "kernel-bulk", "chase")
 YES = Offer(True)
@@ -156,3 +158,66 @@ def h200x4() -> tuple[Topology, Capabilities]:
     """4×H200, all pairs through NVSwitches, one NUMA domain."""
     topology, capabilities = gpus(4)
     return replace(topology, host="h200x4"), capabilities
+
+
+#: xGMI links between the eight dies of a Frontier node (OLCF's user guide), and the NUMA domain of each.
+FRONTIER_LINKS = {
+    **dict.fromkeys(((0, 1), (2, 3), (4, 5), (6, 7)), 4),
+    **dict.fromkeys(((0, 6), (2, 4)), 2),
+    **dict.fromkeys(((0, 2), (1, 3), (1, 5), (3, 7), (4, 6), (5, 7)), 1),
+}
+FRONTIER_DOMAINS = (3, 3, 1, 1, 0, 0, 2, 2)
+
+
+def xgmi(a: str, b: str, count: int, rate: float = 50e9) -> Link:
+    wires = f"xGMI ×{count}" if b.startswith("gpu") else "xGMI to the CPU"
+    return Link(a, b, "xgmi", count, "3", count * rate, None, f"{count} × {rate / 1e9:g} GB/s", wires)
+
+
+def frontier(**changes: bool) -> tuple[Topology, Capabilities]:
+    """Eight dies of four MI250X on a CPU of four NUMA domains.
+
+    Args:
+        changes: `pageable_access` and `host_access` of every GPU; neither unless told.
+    """
+    cpus = [cpu_agent(index, cores=16, memory_bytes=128 * GIB) for index in range(4)]
+    dies = [
+        replace(
+            gpu_agent(index, domain),
+            model="AMD Instinct MI250X",
+            memory_bytes=64 * GIB,
+            memory_peak_bytes_per_s=1.6384e12,
+            architecture="gfx90a",
+            multiprocessors=110,
+        )
+        for index, domain in enumerate(FRONTIER_DOMAINS)
+    ]
+    links = [xgmi(f"gpu{a}", f"gpu{b}", count) for (a, b), count in FRONTIER_LINKS.items()]
+    links += [xgmi(f"cpu{domain}", f"gpu{index}", 1, 36e9) for index, domain in enumerate(FRONTIER_DOMAINS)]
+    links += [
+        Link(f"cpu{a}", f"cpu{b}", "numa", 1, None, None, None, "not told", "NUMA distance 12")
+        for a in range(4)
+        for b in range(a + 1, 4)
+    ]
+    topology = Topology("frontier", (*cpus, *dies), (), tuple(links))
+    hosts, names = topology.names("cpu"), topology.names("gpu")
+    no_device = dict.fromkeys(("device", "device-fine", "device-uncached"), no("a CPU has no device memory"))
+    cpu = {"runtime": "host", "last_level_cache_bytes": 32 * MIB, "memory_bytes": 128 * GIB}
+    die = {"runtime": "hip", "last_level_cache_bytes": 8 * MIB, "memory_bytes": 64 * GIB}
+    bulk = no("gfx90a has no bulk-copy instructions")
+    capabilities = Capabilities(
+        agents={**dict.fromkeys(hosts, cpu), **dict.fromkeys(names, die)},
+        memory={
+            **{name: {**dict.fromkeys(AMD_HOST_MEMORY, YES), **no_device} for name in hosts},
+            **{name: dict.fromkeys(AMD_GPU_MEMORY, YES) for name in names},
+        },
+        interface={
+            **{name: dict.fromkeys(CPU_INTERFACES, YES) for name in hosts},
+            **{name: {**dict.fromkeys(GPU_INTERFACES, YES), "kernel-bulk": bulk} for name in names},
+        },
+        peer={a: {b: YES for b in names if b != a} for a in names},
+        pageable_access=dict.fromkeys(names, changes.get("pageable_access", False)),
+        host_access=dict.fromkeys(names, changes.get("host_access", False)),
+        host_memory_bytes=512 * GIB,
+    )
+    return topology, capabilities

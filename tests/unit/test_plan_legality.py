@@ -19,6 +19,8 @@ H200X4: Machine = MACHINES["h200x4"]()
 TWO_CORES: Machine = MACHINES["two_cores"]()
 TWO_DOMAINS: Machine = MACHINES["gpus"](4, domains=2)
 NO_PEER: Machine = MACHINES["gpus"](2, without_peer=[("gpu0", "gpu1")], without_bulk=["gpu1"])
+FRONTIER: Machine = MACHINES["frontier"]()
+APU: Machine = MACHINES["frontier"](host_access=True)
 COHERENT: Machine = MACHINES["gpus"](2, pageable_access=True)
 MIB, GIB = 2**20, 2**30
 
@@ -28,6 +30,10 @@ def case(
 ) -> Case:
     flow = Flow(Buffer.parse(source), Buffer.parse(destination), executor)
     return Case(interface, "one-way", (flow,), size, "warm" if interface == "chase" else cache)
+
+
+def within(what: Case, **environment: str) -> Case:
+    return replace(what, environment=environment)
 
 
 def team(threads: int) -> Case:
@@ -57,6 +63,15 @@ def reason(what: Case, machine: Machine = H200X4) -> str | None:
         (H200X4, case("kernel-bulk", "gpu0:device", "gpu0:device", "gpu0")),
         (COHERENT, case("kernel", "cpu0:pageable@gpu0", "gpu1:device", "gpu1")),
         (TWO_DOMAINS, case("memcpy", "cpu0:pageable@cpu1", "cpu1:hugepage", "cpu0")),
+        (APU, case("memcpy", "gpu0:device", "gpu1:device-fine", "cpu0")),
+        (APU, case("chase", "gpu0:device-uncached", "gpu0:device-uncached", "cpu0")),
+        (FRONTIER, case("kernel", "cpu0:pinned-noncoherent", "gpu0:device-uncached", "gpu0")),
+        (FRONTIER, case("memcpy", "cpu0:pinned-noncoherent", "cpu0:managed-coarse", "cpu0")),
+        (FRONTIER, case("copy", "gpu0:device-fine", "gpu1:managed-coarse@gpu0", "gpu0")),
+        (FRONTIER, within(case("copy", "gpu0:device", "gpu1:device", "gpu0"), HSA_ENABLE_SDMA="0")),
+        (FRONTIER, within(case("kernel", "cpu0:pageable", "gpu1:device", "gpu1"), HSA_XNACK="1")),
+        (FRONTIER, within(case("memcpy", "cpu0:pageable", "cpu0:pageable", "cpu0"), GLIBC_TUNABLES="")),
+        (H200X4, within(case("copy", "gpu0:device", "gpu1:device", "gpu0"), HSA_XNACK="1")),  # nobody says
         (H200X4, case("chase", "gpu1:device", "gpu1:device", "gpu0", GIB)),
         (H200X4, case("chase", "cpu0:pinned", "cpu0:pinned", "gpu3")),
         (H200X4, case("chase", "cpu0:pinned", "cpu0:pinned", "cpu0")),
@@ -142,6 +157,34 @@ REFUSED = [
         "need 128 GiB of gpu0, where 105.1 GiB",
     ),
     (TWO_CORES, case("memcpy", "cpu0:pageable", "cpu0:pageable", "cpu0", 10 * GIB), "need 20 GiB of cpu0"),
+    *(
+        (
+            FRONTIER,
+            case("memcpy", "cpu0:pageable", f"gpu0:{memory}", "cpu0"),
+            f"cpu0 has no address for {memory} memory of gpu0, which is not shared with the host",
+        )
+        for memory in ("device", "device-fine", "device-uncached")
+    ),
+    (
+        FRONTIER,
+        case("memcpy", "gpu0:managed-coarse", "cpu0:pageable", "cpu0"),
+        "managed-coarse pages that are kept on gpu0 would move when cpu0 touches them",
+    ),
+    (
+        FRONTIER,
+        within(case("kernel", "cpu0:pageable", "gpu1:device", "gpu1"), HSA_XNACK="0"),
+        "it has no pageable memory access",
+    ),
+    (
+        FRONTIER,
+        within(case("kernel", "cpu0:pageable", "gpu1:device", "gpu1"), CUDA_LAUNCH_BLOCKING="1"),
+        "CUDA_LAUNCH_BLOCKING is read by CUDA, and gpu1 is driven by hip",
+    ),
+    (
+        FRONTIER,
+        within(case("memcpy", "cpu0:pageable", "cpu0:pageable", "cpu0"), HSA_XNACK="0"),
+        "HSA_XNACK is read by ROCm, and cpu0 is driven by host",
+    ),
 ]
 
 

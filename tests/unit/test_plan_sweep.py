@@ -229,7 +229,10 @@ def test_memory_globs_keep_to_what_an_agent_can_own() -> None:
     found = cases(ends("*:*", "gpu0:device") + 'executor = "destination"')
     assert {str(case.flows[0].source) for case in found if case.flows[0].source.agent == "gpu1"} == {
         "gpu1:device",
+        "gpu1:device-fine",
+        "gpu1:device-uncached",
         "gpu1:managed",
+        "gpu1:managed-coarse",
     }
     assert "cpu0:device" not in {str(case.flows[0].source) for case in found}
     assert [str(case.flows[0].source) for case in cases(ends("cpu0:device", "gpu0:device"))] == [

@@ -21,6 +21,7 @@ from byteways.run.host_memory import host_memory_bytes
 from byteways.run.library_paths import library_directories
 from byteways.run.process import WorkerLost, WorkerProcess
 from byteways.settings import gpus_wanted, kernel_cache, worker_command
+from byteways.topology.model import Capabilities
 
 CPU = Buffer("cpu0", "pageable")
 
@@ -66,6 +67,9 @@ def test_probe_describes_the_host(worker: WorkerProcess) -> None:
         "reason": "copy is executed by a GPU",
     }
     assert 0 < capabilities["host_memory_bytes"] <= os.sysconf("SC_PAGE_SIZE") * os.sysconf("SC_PHYS_PAGES")
+    assert capabilities["host_access"] == {}
+    recorded_before = {name: told for name, told in capabilities.items() if name != "host_access"}
+    assert Capabilities.from_json(capabilities) == Capabilities.from_json(recorded_before)
     assert answer["method_version"] >= 1
 
 
@@ -106,6 +110,15 @@ def test_what_cannot_be_measured_fails_with_its_reason(worker: WorkerProcess, wh
     assert said in answer["outcome"]["reason"]
     assert "leaving" not in answer
     assert worker.ask(request(case("chase")), 60)["outcome"]["status"] == "measured"
+
+
+def test_what_a_setting_takes_away_is_skipped_with_the_setting(worker: WorkerProcess) -> None:
+    """Would catch a run that counts as failed because this machine refuses one of its settings."""
+    flow = Flow(Buffer("cpu0", "device"), CPU, "cpu0")
+    what = Case("memcpy", "one-way", (flow,), 64, environment={"SOME_SWITCH": "1"})
+    outcome = worker.ask(request(what), 60)["outcome"]
+    assert outcome["status"] == "skipped"
+    assert outcome["reason"].startswith("with SOME_SWITCH=1: ")
 
 
 def test_more_memory_than_there_is(worker: WorkerProcess) -> None:

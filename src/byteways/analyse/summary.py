@@ -13,7 +13,7 @@ from statistics import median
 from typing import Any, Protocol, TypeVar
 
 from byteways.analyse import peaks
-from byteways.plan.case import Buffer
+from byteways.plan.case import Buffer, is_managed
 from byteways.results.record import Record
 from byteways.topology.model import Topology
 
@@ -109,7 +109,7 @@ class Cell:
         Other pages may migrate or lie elsewhere, so the figure need not be one of the path.
         """
         ends = self.source, self.destination
-        return all(end.memory != "managed" and end.first_touch in (None, end.agent) for end in ends)
+        return all(not is_managed(end.memory) and end.first_touch in (None, end.agent) for end in ends)
 
     @property
     def warning_ids(self) -> tuple[str, ...]:

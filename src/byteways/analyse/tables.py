@@ -24,7 +24,7 @@ from byteways.analyse.summary import (
     one_way,
     variant,
 )
-from byteways.plan.case import PATTERNS
+from byteways.plan.case import PATTERNS, is_device
 from byteways.results.record import Record
 from byteways.units import format_bandwidth, format_size
 
@@ -272,7 +272,7 @@ def first_touch_tables(found: Sequence[Cell]) -> list[Grid]:
     def touched(cell: Cell) -> tuple[str, str]:
         ends = cell.source, cell.destination
         buffer = next((end for end in ends if end.first_touch), None) or next(
-            (end for end in ends if end.memory != "device"), cell.source
+            (end for end in ends if not is_device(end.memory)), cell.source
         )
         return f"{buffer.agent}:{buffer.memory}", buffer.first_touch or buffer.agent
 

@@ -23,10 +23,29 @@ CATEGORY = {
     "chase": "direct access",
 }
 PATTERNS = ("one-way", "two-way", "fan-out", "fan-in", "all-pairs", "interference")
-MEMORIES = ("pageable", "hugepage", "pinned", "registered", "managed", "device")
+#: How a buffer is allocated (native/runtimes/runtime.hpp has the same names).
+MEMORIES = (
+    *("pageable", "hugepage", "pinned", "pinned-noncoherent", "registered", "managed", "managed-coarse"),
+    *("device", "device-fine", "device-uncached"),
+)
 CACHES = ("cold", "warm")
 
 _BUFFER = re.compile(r"^(?P<agent>[a-z]+\d+):(?P<memory>[a-z-]+)(?:@(?P<first_touch>[a-z]+\d+))?$")
+
+
+def is_device(memory: str) -> bool:
+    """Whether it is a GPU's own memory."""
+    return memory in ("device", "device-fine", "device-uncached")
+
+
+def is_managed(memory: str) -> bool:
+    """Whether its pages move between agents."""
+    return memory in ("managed", "managed-coarse")
+
+
+def is_plain(memory: str) -> bool:
+    """Whether it is the operating system's ordinary pages, which no GPU runtime knows of."""
+    return memory in ("pageable", "hugepage")
 
 
 @dataclass(frozen=True, order=True)

@@ -10,7 +10,7 @@ from collections import defaultdict
 from collections.abc import Sequence
 from dataclasses import dataclass
 
-from byteways.plan.case import Buffer, Case
+from byteways.plan.case import Buffer, Case, is_plain
 from byteways.plan.footprint import buffers
 from byteways.plan.legality import kind_of
 from byteways.topology.model import Capabilities, Topology
@@ -37,9 +37,13 @@ ALLOCATION_BYTES_PER_S = {
     "pageable": 0.7e9,
     "hugepage": 1e9,
     "pinned": 2e9,
+    "pinned-noncoherent": 2e9,
     "registered": 0.3e9,
     "managed": 1e9,
+    "managed-coarse": 1e9,
     "device": 1000e9,
+    "device-fine": 1000e9,
+    "device-uncached": 1000e9,
 }
 #: One dependent load: of a CPU in its own caches, one that misses every cache, and one that crosses a link.
 STEP_S = {"cached": 5e-9, "own": 0.3e-6, "far": 1.2e-6}
@@ -134,7 +138,7 @@ class Estimator:
         if kind_of(executor) == "cpu":
             team = self._cores(executor) if interface == "memcpy-mt" else 1
             return CPU_COPY_BYTES_PER_S[interface] * team
-        if {"pageable", "hugepage"} & {source.memory, destination.memory}:
+        if is_plain(source.memory) or is_plain(destination.memory):
             return STAGED_BYTES_PER_S
         if source.agent == destination.agent:
             return GPU_LOCAL_BYTES_PER_S

@@ -6,10 +6,12 @@ Pure: it judges from a Topology and from what the runtimes were found to offer, 
 from __future__ import annotations
 
 from collections.abc import Mapping
+from dataclasses import replace
 from enum import Enum
 
 from byteways.plan.case import Buffer, Case, Flow
 from byteways.plan.footprint import footprint
+from byteways.plan.variables import gives_pageable_access, reader_of, runtime_of
 from byteways.topology.model import Capabilities, Offer, Topology
 from byteways.units import format_size
 
@@ -18,27 +20,35 @@ class Reach(Enum):
     """On what condition an executor gets at a kind of memory."""
 
     ALWAYS = "always"
+    SHARED = "only where the GPU's memory is shared with the host"
     ON_HOST = "only where the pages are kept on the host: touching them elsewhere would move them"
     OWN_OR_PEER = "its own, or another GPU's with proved peer access"
     PAGEABLE_ACCESS = "only where kernels may touch plain host memory"
-    NEVER = "never"
 
 
 _BY_CPU = {
     "pageable": Reach.ALWAYS,
     "hugepage": Reach.ALWAYS,
     "pinned": Reach.ALWAYS,
+    "pinned-noncoherent": Reach.ALWAYS,
     "registered": Reach.ALWAYS,
     "managed": Reach.ON_HOST,
-    "device": Reach.NEVER,
+    "managed-coarse": Reach.ON_HOST,
+    "device": Reach.SHARED,
+    "device-fine": Reach.SHARED,
+    "device-uncached": Reach.SHARED,
 }
 _BY_GPU = {
     "pageable": Reach.PAGEABLE_ACCESS,
     "hugepage": Reach.PAGEABLE_ACCESS,
     "pinned": Reach.ALWAYS,
+    "pinned-noncoherent": Reach.ALWAYS,
     "registered": Reach.ALWAYS,
     "managed": Reach.OWN_OR_PEER,
+    "managed-coarse": Reach.OWN_OR_PEER,
     "device": Reach.OWN_OR_PEER,
+    "device-fine": Reach.OWN_OR_PEER,
+    "device-uncached": Reach.OWN_OR_PEER,
 }
 _BY_COPY_CALL = dict.fromkeys(_BY_GPU, Reach.ALWAYS)  # the runtime stages what its engines cannot reach
 
@@ -59,13 +69,17 @@ OWNERS: Mapping[str, tuple[str, ...]] = {
     "pageable": ("cpu",),
     "hugepage": ("cpu",),
     "pinned": ("cpu",),
+    "pinned-noncoherent": ("cpu",),
     "registered": ("cpu",),
     "managed": ("cpu", "gpu"),
+    "managed-coarse": ("cpu", "gpu"),
     "device": ("gpu",),
+    "device-fine": ("gpu",),
+    "device-uncached": ("gpu",),
 }
 
 #: Memory whose pages are placed when they are first written; the rest is placed by its allocation.
-PLACED_BY_TOUCH = ("pageable", "hugepage", "registered", "managed")
+PLACED_BY_TOUCH = ("pageable", "hugepage", "registered", "managed", "managed-coarse")
 
 #: Kernels move 16 bytes at a time; everything else is verified in words of 8.
 GRANULARITY_BYTES = {"kernel": 16, "kernel-bulk": 16}
@@ -92,10 +106,11 @@ def refusal(case: Case, topology: Topology, capabilities: Capabilities) -> str |
 
     Agents must exist in the topology (the expansion of sweeps sees to that).
     """
-    if reason := _size_refusal(case):
+    if reason := _size_refusal(case) or _environment_refusal(case, capabilities):
         return reason
+    there = _in_environment(case.environment, capabilities)
     for flow in case.flows:
-        if reason := _flow_refusal(case.interface, flow, capabilities):
+        if reason := _flow_refusal(case.interface, flow, there):
             return reason
     return _team_refusal(case, topology) or _room_refusal(case, topology, capabilities)
 
@@ -112,6 +127,35 @@ def _size_refusal(case: Case) -> str | None:
     if size % granularity:
         return f"{case.interface} moves multiples of {granularity} bytes; {size} is none"
     return None
+
+
+def _environment_refusal(case: Case, capabilities: Capabilities) -> str | None:
+    """Variables that nothing reads here would give figures that look like those of a setting."""
+    names = [
+        name for flow in case.flows for name in (flow.executor, flow.source.agent, flow.destination.agent)
+    ]
+    agents = [name for name in dict.fromkeys(names) if kind_of(name) == "gpu"] or list(case.executors)
+    runtimes = {agent: runtime_of(agent, capabilities) for agent in agents}
+    for variable in sorted(case.environment):
+        reader = reader_of(variable)
+        if reader is None or reader.runtime in runtimes.values() or None in runtimes.values():
+            continue
+        agent, runtime = next(iter(runtimes.items()))
+        return f"{variable} is read by {reader.name}, and {agent} is driven by {runtime}"
+    return None
+
+
+def _in_environment(environment: Mapping[str, str], capabilities: Capabilities) -> Capabilities:
+    """With what workers of this environment may have on top; whether they have it they find themselves."""
+    runtimes = {
+        reader.runtime
+        for name, value in environment.items()
+        if gives_pageable_access(name, value) and (reader := reader_of(name))
+    }
+    gained = {agent: True for agent in capabilities.agents if runtime_of(agent, capabilities) in runtimes}
+    if not gained:
+        return capabilities
+    return replace(capabilities, pageable_access={**capabilities.pageable_access, **gained})
 
 
 def interface_offer(interface: str, agent: str, capabilities: Capabilities) -> Offer:
@@ -177,10 +221,11 @@ def _buffer_refusal(buffer: Buffer, capabilities: Capabilities) -> str | None:
 
 def _reach_refusal(reach: Reach, executor: str, buffer: Buffer, capabilities: Capabilities) -> str | None:
     owner = buffer.agent
-    if reach is Reach.NEVER:
-        return f"{executor} has no address for {buffer.memory} memory of {owner}"
+    if reach is Reach.SHARED and not capabilities.host_access.get(owner, False):
+        what = f"{buffer.memory} memory of {owner}"
+        return f"{executor} has no address for {what}, which is not shared with the host"
     if reach is Reach.ON_HOST and kind_of(owner) != "cpu":
-        return f"managed pages that are kept on {owner} would move when {executor} touches them"
+        return f"{buffer.memory} pages that are kept on {owner} would move when {executor} touches them"
     if reach is Reach.PAGEABLE_ACCESS and not capabilities.pageable_access.get(executor, False):
         return f"kernels of {executor} cannot touch {buffer.memory} memory: it has no pageable memory access"
     if reach is Reach.OWN_OR_PEER and owner != executor and kind_of(owner) == "gpu":

@@ -17,10 +17,14 @@ INTERFACES: Mapping[str, str] = {
 MEMORIES: Mapping[str, str] = {
     "pageable": "plain host memory",
     "hugepage": "plain host memory on huge pages",
-    "pinned": "page-locked host memory from the GPU runtime",
+    "pinned": "page-locked host memory from the GPU runtime, coherent with the host at any time",
+    "pinned-noncoherent": "the same, which the GPU may cache while a kernel runs",
     "registered": "plain host memory, page-locked afterwards",
     "managed": "one address on host and GPUs; pages are kept on the agent that owns the buffer",
+    "managed-coarse": "the same, coherent only between kernels",
     "device": "memory of a GPU",
+    "device-fine": "memory of a GPU, coherent with other agents while a kernel runs",
+    "device-uncached": "memory of a GPU that passes its caches by",
 }
 
 PATTERNS: Mapping[str, str] = {

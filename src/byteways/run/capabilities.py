@@ -40,6 +40,7 @@ _AGENT_FIELDS = (
     "memory_bytes_per_s",
     "copy_engines",
     "pageable_access",
+    "host_access",
 )
 _LIBRARY_FIELDS = ("library", "usable", "path", "found_by", "version", "searched", "reason", "hint")
 _MISSING_FIELDS = ("name", "introduced_in", "required")
@@ -60,6 +61,7 @@ def describe(core: ModuleType, session: Session) -> dict[str, Any]:
             "interface": {agent.agent: _interfaces(session, agent) for agent in agents},
             "peer": _peers(session, [agent.agent for agent in agents if agent.runtime != "host"]),
             "pageable_access": {agent.agent: agent.pageable_access for agent in agents},
+            "host_access": {agent.agent: agent.host_access for agent in agents if agent.runtime != "host"},
             "host_memory_bytes": host_memory_bytes(),
         },
         "libraries": [_library(report) for report in session.libraries],

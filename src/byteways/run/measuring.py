@@ -63,7 +63,9 @@ class Measurer:
             self._arena.clear()
         try:
             return self._outcome(case, request), False
-        except (self.core.OutOfMemoryError, self.core.UnsupportedError) as error:
+        except self.core.UnsupportedError as error:
+            return _unsupported(case, str(error)), False
+        except self.core.OutOfMemoryError as error:
             return {"status": "failed", "reason": str(error)}, False
         except self.core.Error as error:
             broken = self._broken(case)
@@ -159,3 +161,15 @@ class Measurer:
             except self.core.Error:
                 return True
         return False
+
+
+def _unsupported(case: Case, reason: str) -> dict[str, Any]:
+    """What the plan thought possible and the runtime refuses.
+
+    The plan judges by what a worker without settings was offered. That a setting takes something away, or
+    does not give what it may, is no failure: the case is skipped, as it would have been had the plan known.
+    """
+    if not case.environment:
+        return {"status": "failed", "reason": reason}
+    settings = ", ".join(f"{name}={value}" for name, value in sorted(case.environment.items()))
+    return {"status": "skipped", "reason": f"with {settings}: {reason}"}

@@ -12,7 +12,7 @@ from byteways.run.journal import encode
 from byteways.topology.model import Topology
 
 #: What a worker may say about a case; the other statuses are the conductor's.
-WORKER_STATUSES = ("measured", "failed", "corrupt")
+WORKER_STATUSES = ("measured", "failed", "corrupt", "skipped")
 
 
 def asked(planned: PlannedCase) -> dict[str, Any]:

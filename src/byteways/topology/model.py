@@ -121,6 +121,7 @@ class Capabilities:
     interface: Mapping[str, Mapping[str, Offer]] = field(default_factory=dict)
     peer: Mapping[str, Mapping[str, Offer]] = field(default_factory=dict)
     pageable_access: Mapping[str, bool] = field(default_factory=dict)
+    host_access: Mapping[str, bool] = field(default_factory=dict)  # of GPUs: CPUs may touch its memory
     host_memory_bytes: int = 0  # cgroup limit or physical memory, whichever is less
 
     def to_json(self) -> dict[str, Any]:
@@ -139,5 +140,6 @@ class Capabilities:
             offers(data["interface"]),
             offers(data["peer"]),
             data["pageable_access"],
+            data.get("host_access", {}),  # runs recorded before this was asked
             data["host_memory_bytes"],
         )

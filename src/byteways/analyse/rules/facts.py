@@ -12,6 +12,7 @@ from functools import cached_property
 
 from byteways.analyse import summary
 from byteways.analyse.summary import Cell, Group, Run, Variant
+from byteways.plan.case import is_device
 from byteways.results.record import Record
 from byteways.topology.model import Topology
 
@@ -145,7 +146,7 @@ def way(same: Variant) -> str:
     Between host memory and a GPU the GPU issues it, so the direction says whether it reads.
     """
     text = same.interface
-    one_gpu_end = (same.source == "device") != (same.destination == "device")
+    one_gpu_end = is_device(same.source) != is_device(same.destination)
     if not one_gpu_end or same.managed:
         text += ACCESS.get(same.access, "")
     if same.host_memory:

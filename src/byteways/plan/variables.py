@@ -1,0 +1,61 @@
+"""Environment variables that runtimes read, by what reads them: variables.toml beside this file. Pure.
+
+A case may ask for a process environment. A variable that no runtime of the case reads changes nothing, and
+its figures would be taken for those of a setting.
+"""
+
+from __future__ import annotations
+
+import importlib
+import sys
+from collections.abc import Mapping
+from dataclasses import dataclass
+from fnmatch import fnmatchcase
+from functools import cache
+from importlib import resources
+from typing import Any
+
+from byteways.topology.model import Capabilities
+
+#: Python 3.10 has no TOML parser of its own; tomli is the same one.
+tomllib: Any = importlib.import_module("tomllib" if sys.version_info >= (3, 11) else "tomli")
+
+
+@dataclass(frozen=True)
+class Reader:
+    """What reads some variables: a runtime, by the name that agents give it, and by the name users know."""
+
+    runtime: str
+    name: str
+    variables: tuple[str, ...]  # globs
+    pageable_access: Mapping[str, str]  # settings by which kernels may come to touch plain host memory
+
+
+@cache
+def readers() -> tuple[Reader, ...]:
+    """The table."""
+    text = (resources.files("byteways.plan") / "variables.toml").read_text(encoding="utf-8")
+    return tuple(
+        Reader(entry["runtime"], entry["name"], tuple(entry["variables"]), entry.get("pageable_access", {}))
+        for entry in tomllib.loads(text)["reader"]
+    )
+
+
+def reader_of(variable: str) -> Reader | None:
+    """What reads the variable; None when that is not known, or not one runtime's affair."""
+    for reader in readers():
+        if any(fnmatchcase(variable, glob) for glob in reader.variables):
+            return reader
+    return None
+
+
+def gives_pageable_access(variable: str, value: str) -> bool:
+    """Whether kernels may touch plain host memory in processes with this setting, if the hardware can."""
+    reader = reader_of(variable)
+    return reader is not None and reader.pageable_access.get(variable) == value
+
+
+def runtime_of(agent: str, capabilities: Capabilities) -> str | None:
+    """Name of the runtime that drives the agent; None when the probe does not say."""
+    runtime = capabilities.agents.get(agent, {}).get("runtime")
+    return None if runtime is None else str(runtime)
