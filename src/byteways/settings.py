@@ -39,6 +39,12 @@ SETTINGS = (
         "dynamic linker, Python packages, CUDA toolkits",
     ),
     Setting("BYTEWAYS_LIBNVML", "path of NVIDIA's management library", "found by the dynamic linker"),
+    Setting("BYTEWAYS_LIBHIP", "path of AMD's HIP runtime library", "dynamic linker, ROCm folders"),
+    Setting(
+        "BYTEWAYS_LIBHIPRTC",
+        "path of AMD's run-time compiler",
+        "dynamic linker, ROCm folders, the HIP runtime itself",
+    ),
 )
 
 #: What every worker gets unless the user set it. PCI order makes runtime and NVML agree on indices; 32

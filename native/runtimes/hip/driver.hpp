@@ -1,0 +1,59 @@
+// AMD's HIP runtime library, found at run time: its functions and its numbers.
+#pragma once
+#include <cstddef>
+#include <string>
+
+#include "runtimes/gpu/driver.hpp"
+#include "runtimes/gpu/function_table.hpp"
+#include "runtimes/runtime.hpp"
+
+namespace byteways::hip {
+
+// Names and numbers as in hip/hip_runtime_api.h, the same from HIP 4.2 to 7.2 unless a comment says
+// otherwise.
+struct HipTable {
+  using Device = int;
+  using Stream = struct OpaqueStream*;
+  using Event = struct OpaqueEvent*;
+  using Module = struct OpaqueModule*;
+  using Kernel = struct OpaqueKernel*;
+  struct Uuid {
+    char bytes[16];  // the hexadecimal digits as text, not binary as CUDA's
+  };
+  // hipDeviceProp_t: 792 bytes before HIP 6, 1472 since. Room for both and for what may come, of which only
+  // the name of the architecture is looked for.
+  struct Properties {
+    char bytes[16384];
+  };
+
+  static constexpr int kOutOfMemory = 2;                 // hipErrorOutOfMemory
+  static constexpr int kNotReady = 600;                  // hipErrorNotReady
+  static constexpr int kPeerAccessAlreadyEnabled = 704;  // hipErrorPeerAccessAlreadyEnabled
+  static constexpr unsigned kHostPortable = 1,
+                            kHostMapped = 2;  // hipHostMalloc*, equal for hipHostRegister*
+  static constexpr unsigned kHostNumaUser = 0x20000000, kHostCoherent = 0x40000000,
+                            kHostNonCoherent = 0x80000000;                // hipHostMalloc*
+  static constexpr unsigned kDeviceFineGrained = 1, kDeviceUncached = 3;  // hipDeviceMalloc*
+  static constexpr unsigned kAttachGlobal = 1;                            // hipMemAttachGlobal
+  static constexpr int kAdviseCoarseGrain = 100;                          // hipMemAdviseSetCoarseGrain
+  static constexpr int kCopyDefault = 4;                                  // hipMemcpyDefault
+  static constexpr unsigned kStreamNonBlocking = 1;                       // hipStreamNonBlocking
+  static constexpr unsigned kEventTiming = 0;                             // hipEventDefault
+  static constexpr int kHostDevice = -1;                                  // hipCpuDeviceId
+  static constexpr int kKernelMaxThreads = 0, kKernelSharedBytes = 1;     // HIP_FUNC_ATTRIBUTE_*
+  // hipDeviceAttribute*
+  static constexpr int kDeviceCopyEngines = 2, kDeviceConcurrentManaged = 9, kDeviceIntegrated = 16,
+                       kDeviceL2Bytes = 19, kDeviceManagedMemory = 24, kDeviceMemoryBusBits = 59,
+                       kDeviceMemoryClockKhz = 60, kDeviceMultiprocessors = 63, kDevicePageableAccess = 65,
+                       kDeviceSharedBytes = 74;
+
+#define BYTEWAYS_FUNCTION BYTEWAYS_MEMBER
+#include "runtimes/hip/hip.def"
+#undef BYTEWAYS_FUNCTION
+
+  void bind(const Library& library, LibraryReport& report);
+  std::string error_name(int code) const;
+  std::string error_text(int code) const;
+};
+
+}  // namespace byteways::hip
