@@ -67,8 +67,13 @@ def parse(text: str, *, file: str) -> Suite:
     Raises:
         BytewaysError: The text is no TOML or no valid suite.
     """
+    return read_suite(read_toml(text, file=file), text=text, file=file)
+
+
+def read_toml(text: str, *, file: str) -> dict[str, Any]:
+    """The data of a TOML text. Raises BytewaysError with file and line when it is none."""
     try:
-        data = tomllib.loads(text)
+        data: dict[str, Any] = tomllib.loads(text)
     except tomllib.TOMLDecodeError as error:
         at = _AT_LINE.search(str(error))
         line = int(at[1]) if at else text.count("\n", 0, len(text.rstrip())) + 1  # "(at end of document)"
@@ -76,4 +81,4 @@ def parse(text: str, *, file: str) -> Suite:
         raise BytewaysError(
             f"{place} is no valid TOML", cause=str(error), hint="see https://toml.io"
         ) from error
-    return read_suite(data, text=text, file=file)
+    return data

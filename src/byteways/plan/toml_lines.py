@@ -29,7 +29,7 @@ def key_lines(text: str) -> Mapping[Place, int]:
     Keys of an inline table count as standing where the table does.
     """
     lines: dict[Place, int] = {}
-    tables: dict[str, int] = {}
+    tables: dict[Place, int] = {}  # [[…]] by name: index of the last one
     table: Place = ()
     depth = 0
     quotes = ""  # the triple quotes we are inside of
@@ -41,10 +41,14 @@ def key_lines(text: str) -> Mapping[Place, int]:
             depth += _open_brackets(line)
             continue
         if header := _HEADER.match(line):
-            first, *rest = _names(header[2])
-            if header[1] == "[[" and not rest:
-                tables[first] = tables.get(first, -1) + 1
-            table = (first, tables[first], *rest) if first in tables else (first, *rest)
+            names = tuple(_names(header[2]))
+            if header[1] == "[[":
+                tables[names] = tables.get(names, -1) + 1
+            table = ()
+            for count, name in enumerate(names, 1):
+                table = (*table, name)
+                if names[:count] in tables:
+                    table = (*table, tables[names[:count]])
             lines.setdefault(table, number)
         elif key := _KEY.match(line):
             place = table

@@ -1,0 +1,218 @@
+"""From the data of a machine file to a MachineModel: every key checked, messages with file, line and key."""
+
+from __future__ import annotations
+
+import re
+from collections.abc import Iterable, Mapping
+from dataclasses import dataclass, field
+from typing import Any, NoReturn
+
+from byteways.errors import BytewaysError
+from byteways.machines.model import ASSUMED, FITTED, Fact, Fit, MachineModel, Source, Value
+from byteways.machines.schema import ARRAYS, FIT_KEYS, TABLES, Key, needed_tables
+from byteways.plan.toml_lines import Place, key_lines, line_of
+from byteways.plan.words import closest
+
+_NAME = re.compile(r"^[a-z0-9][a-z0-9-]*$")
+_AGENT = re.compile(r"^(cpu|gpu)(\d+)$")
+_PCI_ADDRESS = re.compile(r"^[0-9a-f]{4}:[0-9a-f]{2}:[0-9a-f]{2}\.[0-7]$")
+NVSWITCH = "nvswitch"
+
+
+@dataclass
+class _Reader:
+    """The file being read, and the facts found so far."""
+
+    file: str
+    lines: Mapping[Place, int]
+    sources: Mapping[str, Source]
+    facts: dict[str, Fact] = field(default_factory=dict)
+
+    def fail(self, place: Place, problem: str, hint: str | None = None) -> NoReturn:
+        line = line_of(self.lines, place)
+        where = f"{self.file}:{line}" if line else self.file
+        raise BytewaysError(f"{where}: key '{_dotted(place)}': {problem}", hint=hint)
+
+    def table(self, data: Mapping[str, Any], name: str, place: Place) -> None:
+        """Facts of one table; tables in it are looked at by themselves."""
+        inner = _children(name)
+        for key in data:
+            if key not in TABLES.get(name, {}) and key not in inner:
+                known = (*TABLES.get(name, {}), *inner)
+                self.fail((*place, key), "there is no such key", closest(key, known))
+        for key, kind in TABLES.get(name, {}).items():
+            path = _dotted((*place, key))
+            if key in data:
+                self.facts[path] = self.fact(data[key], kind, (*place, key))
+            elif kind.neutral is None:
+                self.fail((*place, key), "it is missing")
+            else:
+                self.facts[path] = Fact(kind.neutral)
+        for child in inner:
+            if child not in data:
+                continue
+            path = f"{name}.{child}" if name else child
+            if path in ARRAYS:
+                for index, item in enumerate(self.items(data[child], (*place, child))):
+                    self.table(item, path, (*place, child, index))
+            elif not isinstance(data[child], dict):
+                self.fail((*place, child), f"{_kind(data[child])} where a table belongs")
+            else:
+                self.table(data[child], path, (*place, child))
+
+    def items(self, value: Any, place: Place) -> list[Mapping[str, Any]]:
+        if not isinstance(value, list) or not value or not all(isinstance(item, dict) for item in value):
+            self.fail(place, "this may be there several times", f"write [[{_dotted(place)}]], in double brackets")
+        return value
+
+    def fact(self, value: Any, kind: Key, place: Place) -> Fact:
+        if kind.sourced:
+            if not isinstance(value, list) or len(value) != 2 or not isinstance(value[1], str):
+                self.fail(
+                    place,
+                    f"{_kind(value)} without a source",
+                    'write [value, "source_key: where"], [value, "assumed: why"] or [value, "fitted: source_key"]',
+                )
+            self.source(value[1], place)
+            return Fact(self.value(value[0], kind, place), value[1])
+        return Fact(self.value(value, kind, place))
+
+    def source(self, text: str, place: Place) -> None:
+        """Checks that a source is one: `key: where`, `assumed: why`, `fitted: key`."""
+        first, colon, rest = text.partition(":")
+        if not colon or not rest.strip():
+            self.fail(place, f"the source '{text}' says nothing after its key", 'write "source_key: where"')
+        key = rest.split(":")[0].strip() if first == FITTED else first
+        if key != ASSUMED and key not in self.sources:
+            self.fail(place, f"the source '{key}' is not in [sources]", closest(key, (*self.sources, ASSUMED, FITTED)))
+
+    def value(self, value: Any, kind: Key, place: Place) -> Value:
+        """The value, when it is of its kind."""
+        if kind.kind in ("texts", "wholes"):
+            one = Key("text") if kind.kind == "texts" else Key("whole")
+            if not isinstance(value, list) or not value:
+                self.fail(place, f"{_kind(value)} where a list belongs")
+            return tuple(self.value(item, one, place) for item in value)  # type: ignore[misc]
+        if kind.kind == "text":
+            if not isinstance(value, str) or not value.strip() or not value.isprintable():
+                self.fail(place, f"{_kind(value)} where a text belongs")
+            if kind.words and value not in kind.words:
+                self.fail(place, f"'{value}' is none of its values", closest(value, kind.words))
+            return value
+        if kind.kind == "truth":
+            if not isinstance(value, bool):
+                self.fail(place, f"{_kind(value)} where true or false belongs")
+            return value
+        if isinstance(value, bool) or not isinstance(value, (int, float)):
+            self.fail(place, f"{_kind(value)} where a number belongs")
+        if kind.kind == "whole" and not isinstance(value, int):
+            self.fail(place, f"{value:g} is no whole number")
+        if not kind.least <= value < float("inf"):
+            self.fail(place, f"{value:g} is out of range", f"write a number from {kind.least:g} up")
+        return value
+
+
+def read_machine(data: Mapping[str, Any], *, text: str, file: str) -> MachineModel:
+    """The model. Raises BytewaysError at the first thing that is wrong."""
+    lines = key_lines(text)
+    reader = _Reader(file, lines, {})
+    reader.sources = _sources(reader, data.get("sources"))
+    own = {key: value for key, value in data.items() if key not in ("sources", "fit")}
+    reader.table(own, "", ())
+    facts = reader.facts
+    for table in needed_tables(str(facts["vendor"].value)):
+        if table and not any(key.startswith(f"{table}.") for key in facts):
+            reader.fail(tuple(table.split(".")), "this table is missing")
+    name = str(facts["name"].value)
+    if not _NAME.match(name):
+        reader.fail(("name",), f"'{name}' is no name", "use lower-case letters, digits and hyphens")
+    model = MachineModel(
+        name, str(facts["title"].value), text, facts, reader.sources, _fit(reader, data.get("fit"))
+    )
+    _check_agents(reader, model)
+    return model
+
+
+def _sources(reader: _Reader, data: Any) -> dict[str, Source]:
+    if not isinstance(data, dict):
+        reader.fail(("sources",), "the table of sources is missing")
+    sources: dict[str, Source] = {}
+    for key, entry in data.items():
+        if key in (ASSUMED, FITTED) or not _NAME.match(key):
+            reader.fail(("sources", key), f"'{key}' is no key of a source", "use lower-case letters, digits and hyphens")
+        texts = {"title": None, "address": None} | (entry if isinstance(entry, dict) else {})
+        if set(texts) != {"title", "address"} or not all(isinstance(one, str) and one for one in texts.values()):
+            reader.fail(("sources", key), "a source has a title and an address", '{ title = "…", address = "…" }')
+        sources[key] = Source(texts["title"], texts["address"])
+    return sources
+
+
+def _fit(reader: _Reader, data: Any) -> Fit | None:
+    if data is None:
+        return None
+    if not isinstance(data, dict):
+        reader.fail(("fit",), f"{_kind(data)} where a table belongs")
+    for key in data:
+        if key not in FIT_KEYS:
+            reader.fail(("fit", key), "there is no such key", closest(key, FIT_KEYS))
+    counts = [reader.value(data.get(key), Key("whole"), ("fit", key)) for key in FIT_KEYS[:2]]
+    errors = [
+        float(reader.value(data[key], Key("number"), ("fit", key))) if key in data else None  # type: ignore[arg-type]
+        for key in FIT_KEYS[2:]
+    ]
+    return Fit(int(counts[0]), int(counts[1]), errors[0], errors[1])  # type: ignore[arg-type]
+
+
+def _check_agents(reader: _Reader, model: MachineModel) -> None:
+    """What one key says must fit what the others say: counts, and the ends of links."""
+    gpus, domains = model.whole("gpu.count"), model.whole("cpu.domains")
+    for key in ("domains", "pci_addresses"):
+        if len(model.texts(f"gpu.{key}")) != gpus:
+            reader.fail(("gpu", key), f"there are {gpus} GPUs, and as many entries belong here")
+    for domain in model.wholes("gpu.domains"):
+        if domain >= domains:
+            reader.fail(("gpu", "domains"), f"there is no NUMA domain {domain}")
+    addresses = model.texts("gpu.pci_addresses")
+    for address in addresses:
+        if not _PCI_ADDRESS.match(address) or addresses.count(address) > 1:
+            reader.fail(("gpu", "pci_addresses"), f"'{address}' is no PCI address of its own", "write 0000:c1:00.0")
+    if len(model.wholes("topology.cache_sharing")) != model.count("cpu.caches"):
+        reader.fail(("topology", "cache_sharing"), "one entry belongs here for each of [[cpu.caches]]")
+    seen: set[frozenset[str]] = set()
+    for index in range(model.count("links")):
+        place: Place = ("links", index, "pairs")
+        for pair in model.texts(f"links.{index}.pairs"):
+            ends = pair.split("-")
+            if len(ends) != 2 or ends[0] == ends[1]:
+                reader.fail(place, f"'{pair}' is no pair", "write gpu0-gpu1")
+            for end in ends:
+                if end not in model.agents and end != NVSWITCH:
+                    reader.fail(place, f"'{pair}': there is no agent {end}")
+            if frozenset(ends) in seen:
+                reader.fail(place, f"'{pair}' is there twice")
+            seen.add(frozenset(ends))
+    for way in ("to", "from"):
+        limits = [model.whole(f"staging.{way}.{i}.up_to_bytes") for i in range(model.count(f"staging.{way}"))]
+        if limits[-1] != 0 or 0 in limits[:-1] or limits[:-1] != sorted(set(limits[:-1])):
+            reader.fail(
+                ("staging", way), "sizes must rise, and the last step, and no other, leaves up_to_bytes out"
+            )
+
+
+def _children(name: str) -> tuple[str, ...]:
+    """Names of the tables directly inside a table."""
+    start = f"{name}." if name else ""
+    return tuple(dict.fromkeys(table[len(start) :].split(".")[0] for table in TABLES if table and table.startswith(start) and table != name))
+
+
+def _dotted(place: Iterable[str | int]) -> str:
+    return ".".join(str(part) for part in place)
+
+
+def _kind(value: object) -> str:
+    if value is None:
+        return "nothing"
+    if isinstance(value, str):
+        return "an empty text" if not value.strip() else f"the text '{value}'"
+    kinds = {bool: "a truth value", int: "a number", float: "a number", list: "a list", dict: "a table"}
+    return kinds.get(type(value), f"a {type(value).__name__}")

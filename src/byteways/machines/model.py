@@ -1,0 +1,114 @@
+"""A machine model as it is read: facts by the path of their key, each with where it comes from. Pure data."""
+
+from __future__ import annotations
+
+import hashlib
+from collections.abc import Mapping, Sequence
+from dataclasses import dataclass
+
+#: What a fact may hold; a tuple for a list of numbers or names.
+Value = str | int | float | bool | tuple[str | int | float, ...]
+
+#: A source that is not in the table of sources.
+ASSUMED, FITTED = "assumed", "fitted"
+
+
+@dataclass(frozen=True)
+class Fact:
+    """A value; `source` is empty for names, which need none."""
+
+    value: Value
+    source: str = ""
+
+    @property
+    def source_key(self) -> str:
+        """The key in the table of sources, or `assumed`. Of a fitted number, that of what it was fitted to."""
+        first, _, rest = self.source.partition(":")
+        return rest.split(":")[0].strip() if first == FITTED else first.strip()
+
+    @property
+    def assumed(self) -> bool:
+        return self.source.startswith(f"{ASSUMED}:")
+
+    @property
+    def fitted(self) -> bool:
+        return self.source.startswith(f"{FITTED}:")
+
+
+@dataclass(frozen=True)
+class Source:
+    """A published work, a data sheet or a run of ours."""
+
+    title: str
+    address: str
+
+
+@dataclass(frozen=True)
+class Fit:
+    """How good the model is, as benchmarks/model_error.py found. Errors are relative, of held-out values."""
+
+    fitted_values: int
+    held_out_values: int
+    median_error: float | None  # None: no value was held out
+    p90_error: float | None
+
+
+@dataclass(frozen=True)
+class MachineModel:
+    """A checked machine model. Keys of `facts` are paths in the file: `gpu.count`, `links.0.width`."""
+
+    name: str
+    title: str
+    text: str  # the file word for word
+    facts: Mapping[str, Fact]
+    sources: Mapping[str, Source]
+    fit: Fit | None  # None: not checked yet
+
+    @property
+    def digest(self) -> str:
+        """16 hexadecimal digits over the file."""
+        return hashlib.sha256(self.text.encode()).hexdigest()[:16]
+
+    @property
+    def vendor(self) -> str:
+        return self.text_of("vendor")
+
+    @property
+    def agents(self) -> tuple[str, ...]:
+        """`cpu0` … `gpu7`."""
+        cpus = [f"cpu{index}" for index in range(self.whole("cpu.domains"))]
+        return (*cpus, *(f"gpu{index}" for index in range(self.whole("gpu.count"))))
+
+    def __contains__(self, key: str) -> bool:
+        return key in self.facts
+
+    def count(self, array: str) -> int:
+        """Number of tables in an array of them: `links`, `cpu.caches`."""
+        start = f"{array}."
+        indices = {key[len(start) :].split(".")[0] for key in self.facts if key.startswith(start)}
+        return len(indices)
+
+    def text_of(self, key: str) -> str:
+        return str(self.facts[key].value)
+
+    def number(self, key: str) -> float:
+        value = self.facts[key].value
+        assert isinstance(value, (int, float))
+        return float(value)
+
+    def whole(self, key: str) -> int:
+        return int(self.number(key))
+
+    def truth(self, key: str) -> bool:
+        return bool(self.facts[key].value)
+
+    def wholes(self, key: str) -> tuple[int, ...]:
+        return tuple(int(item) for item in self._items(key))
+
+    def texts(self, key: str) -> tuple[str, ...]:
+        return tuple(str(item) for item in self._items(key))
+
+    def _items(self, key: str) -> Sequence[str | int | float]:
+        value = self.facts[key].value
+        assert isinstance(value, tuple)
+        return value

@@ -1,0 +1,201 @@
+"""What may stand in a machine model: every key with its type, and which may be left out.
+
+The keys are those of native/simulator/model.hpp, which says what each number means; those of `topology` are
+for discovery alone. The JSON Schema is made from this table.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Mapping
+from dataclasses import dataclass
+from itertools import product
+from typing import Any
+
+VENDORS = ("amd", "nvidia")
+LINK_KINDS = ("xgmi", "nvlink", "pcie", "numa")
+
+
+@dataclass(frozen=True)
+class Key:
+    """One key. Everything but names is written `[value, "source"]`.
+
+    `neutral` is what a key means that is left out; None: it must be there.
+    """
+
+    kind: str  # "text", "texts" (names, without a source), "number", "whole", "truth", "wholes"
+    neutral: int | float | bool | None = None
+    words: tuple[str, ...] = ()
+    least: float = 0.0
+
+    @property
+    def sourced(self) -> bool:
+        return self.kind not in ("text", "texts")
+
+
+_NUMBER, _WHOLE, _TRUTH = Key("number"), Key("whole"), Key("truth")
+_POSITIVE = Key("number", least=1e-9)
+_SHARE = Key("number", least=1e-6)
+
+#: Keys of every kind of rate.
+_RATE = {"fixed_ns": _NUMBER, "efficiency": _SHARE, "cap_bytes_per_s": Key("number", 0.0)}
+
+
+def _rate_names(interface: str) -> tuple[str, ...]:
+    return (f"{interface}-local", *(f"{interface}-{w}-{a}" for w, a in product(("peer", "host"), ("read", "write"))))
+
+
+#: Rates that a model must have, by vendor, and those it may have.
+_ENGINE = _rate_names("engine")
+NEEDED_RATES: Mapping[str, tuple[str, ...]] = {
+    "amd": (*_rate_names("kernel"), *_ENGINE[1:], *_rate_names("blit")),
+    "nvidia": (*_rate_names("kernel"), *_ENGINE[1:], "blit-local"),
+}
+KNOWN_RATES = tuple(name for one in ("kernel", "bulk", "engine", "blit") for name in _rate_names(one))
+
+#: Keys by table; "" is the top of the file. Tables in ARRAYS may be there several times.
+TABLES: Mapping[str, Mapping[str, Key]] = {
+    "": {
+        "name": Key("text"),
+        "title": Key("text"),
+        "vendor": Key("text", words=VENDORS),
+        "runtime_version": _WHOLE,
+        "noise": _NUMBER,
+        "seed": _WHOLE,
+    },
+    "features": {"pageable_access": _TRUTH, "host_access": _TRUTH, "managed_memory": _TRUTH},
+    "gpu": {
+        "count": Key("whole", least=1),
+        "name": Key("text"),
+        "architecture": Key("text"),
+        "multiprocessors": Key("whole", least=1),
+        "memory_bytes": Key("whole", least=1),
+        "cache_bytes": Key("whole", least=1),
+        "memory_bytes_per_s": _POSITIVE,
+        "copy_engines": Key("whole", least=1),
+        "hardware_queues": Key("whole", least=1),
+        "queue_depth": Key("whole", least=1),
+        "domains": Key("wholes"),
+        "pci_addresses": Key("texts"),
+        "cache_latency_ns": _POSITIVE,
+        "memory_latency_ns": _POSITIVE,
+        "peer_latency_ns": _POSITIVE,
+        "hop_latency_ns": _NUMBER,
+        "host_latency_ns": _POSITIVE,
+        "routed_efficiency": _SHARE,
+    },
+    "cpu": {
+        "domains": Key("whole", least=1),
+        "cores": Key("whole", least=1),
+        "name": Key("text"),
+        "architecture": Key("text"),
+        "memory_bytes": Key("whole", least=1),
+        "read_bytes_per_s": _POSITIVE,
+        "write_bytes_per_s": _POSITIVE,
+        "core_copy_bytes_per_s": _POSITIVE,
+        "core_stream_bytes_per_s": _POSITIVE,
+        "core_remote_bytes_per_s": _POSITIVE,
+        "memory_latency_ns": _POSITIVE,
+        "remote_latency_ns": _POSITIVE,
+    },
+    "cpu.caches": {"bytes": Key("whole", least=1), "latency_ns": _POSITIVE, "copy_bytes_per_s": _POSITIVE},
+    "links": {
+        "kind": Key("text", words=LINK_KINDS),
+        "pairs": Key("texts"),
+        "width": Key("whole", least=1),
+        "peak_bytes_per_s": _POSITIVE,
+        "duplex_bytes_per_s": Key("number", 0.0),
+    },
+    "managed": {
+        "kernels_migrate": _TRUTH,
+        "fault_ns": _NUMBER,
+        "to_gpu_bytes_per_s": _POSITIVE,
+        "to_host_bytes_per_s": _POSITIVE,
+        "peer_bytes_per_s": _POSITIVE,
+        "prefetch_ns": _NUMBER,
+        "prefetch_to_gpu_bytes_per_s": _POSITIVE,
+        "prefetch_to_host_bytes_per_s": _POSITIVE,
+        "prefetch_peer_bytes_per_s": _POSITIVE,
+    },
+    "staging.to": {"up_to_bytes": Key("whole", 0), "fixed_ns": _NUMBER, "bytes_per_s": _POSITIVE},
+    "staging.from": {"up_to_bytes": Key("whole", 0), "fixed_ns": _NUMBER, "bytes_per_s": _POSITIVE},
+    "calls": {
+        "enqueue_ns": _NUMBER,
+        "synchronize_ns": _NUMBER,
+        "query_ns": _NUMBER,
+        "clock_ns": _NUMBER,
+        "event_ns": _NUMBER,
+        "launch_ns": _NUMBER,
+    },
+    **{f"rates.{name}": _RATE for name in KNOWN_RATES},
+    "topology": {
+        "memory_clock_mhz": Key("whole", least=1),
+        "memory_bus_bits": Key("whole", least=1),
+        "peer_copy_engines": Key("whole", 0),
+        "pcie_generation": Key("whole", 0),
+        "pcie_width": Key("whole", 0),
+        "signalling_bytes_per_s": Key("whole", 0),
+        "virtual": Key("truth", False),
+        "cache_sharing": Key("wholes"),
+    },
+}
+ARRAYS = ("cpu.caches", "links", "staging.to", "staging.from")
+#: Tables that are for people or for discovery, not for the simulator.
+OFF_THE_SHEET = ("title", "sources", "fit", "topology")
+
+_FIT = {"fitted_values": "integer", "held_out_values": "integer"}
+_FIT_ERRORS = ("median_error", "p90_error")
+FIT_KEYS = (*_FIT, *_FIT_ERRORS)
+_TYPES = {"number": "number", "whole": "integer", "truth": "boolean"}
+
+
+def needed_tables(vendor: str) -> tuple[str, ...]:
+    """Tables that a model of this vendor must have."""
+    rates = tuple(f"rates.{name}" for name in NEEDED_RATES[vendor])
+    return (*(name for name in TABLES if not name.startswith("rates.")), *rates)
+
+
+def _key_schema(key: Key) -> dict[str, Any]:
+    if key.kind == "text":
+        return {"enum": list(key.words)} if key.words else {"type": "string"}
+    if key.kind == "texts":
+        return {"type": "array", "items": {"type": "string"}, "minItems": 1}
+    if key.kind == "wholes":
+        value: dict[str, Any] = {"type": "array", "items": {"type": "integer", "minimum": 0}}
+    else:
+        value = {"type": _TYPES[key.kind]}
+        if key.kind != "truth":
+            value["minimum"] = key.least
+    return {"type": "array", "prefixItems": [value, {"$ref": "#/$defs/source"}], "minItems": 2, "maxItems": 2}
+
+
+def _closed(properties: Mapping[str, Any], required: list[str]) -> dict[str, Any]:
+    return {"type": "object", "properties": properties, "required": required, "additionalProperties": False}
+
+
+def _table_schema(name: str) -> dict[str, Any]:
+    """The schema of a table with the tables in it."""
+    properties: dict[str, Any] = {key: _key_schema(value) for key, value in TABLES.get(name, {}).items()}
+    required = [key for key, value in TABLES.get(name, {}).items() if value.neutral is None]
+    inner = {table[len(name) + 1 :] if name else table for table in TABLES if table.startswith(f"{name}." if name else "")}
+    for child in sorted({part.split(".")[0] for part in inner if part}):
+        path = f"{name}.{child}" if name else child
+        schema = _table_schema(path)
+        properties[child] = {"type": "array", "items": schema, "minItems": 1} if path in ARRAYS else schema
+        if name != "rates":
+            required.append(child)
+    return _closed(properties, required)
+
+
+def machine_schema() -> dict[str, Any]:
+    """JSON Schema of a machine model's data, after TOML is read."""
+    schema = _table_schema("")
+    text = {"type": "string", "minLength": 1}
+    source = _closed({"title": text, "address": text}, ["title", "address"])
+    schema["properties"]["sources"] = {"type": "object", "additionalProperties": source}
+    fit: dict[str, Any] = {name: {"type": "integer", "minimum": 0} for name in _FIT}
+    fit |= {name: {"type": "number", "minimum": 0} for name in _FIT_ERRORS}
+    schema["properties"]["fit"] = _closed(fit, list(_FIT))
+    schema["required"].append("sources")
+    where = "a key of `sources` and the place there, `assumed: why`, or `fitted: ` and a key of `sources`"
+    definition = {"type": "string", "pattern": "^[a-z0-9-]+: .+", "description": where}
+    return {"title": "A machine model: machines/*.toml", **schema, "$defs": {"source": definition}}
