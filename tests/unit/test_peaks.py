@@ -9,9 +9,10 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from byteways.analyse.peaks import link_class, maximum_flow, peak, route
+from byteways.analyse.peaks import maximum_flow, peak
 from byteways.plan.case import Buffer, Case, Flow
 from byteways.topology.model import Agent, Link, Topology
+from byteways.topology.routes import link_class, route
 
 PCIE5 = 63.015384615384615e9
 NVLINK = 450e9

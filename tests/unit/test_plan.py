@@ -48,7 +48,7 @@ MEMCPY = 'interface = "memcpy"\nsource = "cpu*:pageable"\ndestination = "cpu*:pa
 
 
 def link_class(topology: Topology) -> Any:
-    from byteways.analyse.peaks import link_class
+    from byteways.topology.routes import link_class
 
     return lambda a, b: link_class(topology, a, b)
 

@@ -7,18 +7,16 @@ capacity. The peak of a sum is the maximum flow over the link graph with these r
 
 from __future__ import annotations
 
-import heapq
 from collections import Counter
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
 from itertools import pairwise
 
 from byteways.plan.case import Case, Flow
-from byteways.topology.model import Link, Topology
+from byteways.topology.model import Agent, Topology
+from byteways.topology.routes import nodes_of, route
 from byteways.units import format_bandwidth
 
-#: Links made for peers, which a route between GPUs takes before any other.
-_FABRICS = ("nvlink", "xgmi")
 #: Below this a number of the simplex tableau, whose entries are of the order of 1, is rounding.
 _ROUNDING = 1e-9
 
@@ -40,55 +38,6 @@ class _Arc:
     capacity: float | None
     kind: str  # what equal arcs are called together
     source: str
-
-
-def route(topology: Topology, source: str, destination: str) -> tuple[Link, ...]:
-    """Links from one agent to another, empty when they are the same or nothing joins them.
-
-    The way with the fewest links that are no GPU fabric, then the fewest links, then the widest. GPUs do not
-    forward, so only switches and CPU agents lie between.
-    """
-    gpus = set(topology.names("gpu"))
-    neighbours: dict[str, list[tuple[str, Link]]] = {}
-    for link in topology.links:
-        neighbours.setdefault(link.a, []).append((link.b, link))
-        neighbours.setdefault(link.b, []).append((link.a, link))
-    # Order: links other than fabric, hops, narrowest (negated); a running number breaks ties.
-    queue: list[tuple[int, int, float, int, str, tuple[Link, ...]]] = [(0, 0, -float("inf"), 0, source, ())]
-    done: set[str] = set()
-    pushed = 0
-    while queue:
-        others, hops, narrow, _, node, way = heapq.heappop(queue)
-        if node == destination:
-            return way
-        if node in done or (node in gpus and node != source):
-            continue
-        done.add(node)
-        for neighbour, link in neighbours.get(node, []):
-            pushed += 1
-            width = max(narrow, -(link.peak_bytes_per_s or float("inf")))
-            fabric = link.kind in _FABRICS
-            heapq.heappush(queue, (others + (not fabric), hops + 1, width, pushed, neighbour, (*way, link)))
-    return ()
-
-
-def link_class(topology: Topology, source: str, destination: str) -> str:
-    """Class of the way between two agents, equal in both directions.
-
-    `local` and `same domain` within a GPU and a CPU agent; else the classes of the links on the way, and what
-    lies between two GPUs that meet over PCI Express: `PCIe 5.0 ×16 through host`.
-    """
-    if source == destination:
-        return "same domain" if topology.agent(source).kind == "cpu" else "local"
-    way = route(topology, source, destination)
-    if not way:
-        return "no link"
-    classes = " + ".join(sorted({link.link_class for link in way}))
-    inner = _nodes(source, way)[1:-1]
-    if {topology.agent(source).kind, topology.agent(destination).kind} != {"gpu"} or way[0].kind in _FABRICS:
-        return classes
-    through = "host" if any(node in topology.names("cpu") for node in inner) else "switch"
-    return f"{classes} through {through}" if inner else classes
 
 
 def peak(topology: Topology, case: Case) -> Peak:
@@ -131,31 +80,40 @@ def peak(topology: Topology, case: Case) -> Peak:
     return Peak(rate, _explain(case, len(flows), rate, [arcs[name] for name in full]) + bound, links)
 
 
-def _nodes(source: str, way: Sequence[Link]) -> list[str]:
-    nodes = [source]
-    for link in way:
-        nodes.append(link.b if nodes[-1] == link.a else link.a)
-    return nodes
-
-
 def _arcs(topology: Topology, flow: Flow) -> list[_Arc] | None:
     """What a flow's bytes cross: source to executor to destination; None when there is no way."""
     ends = list(dict.fromkeys((flow.source.agent, flow.executor)))
     stops = ends if ends[-1] == flow.destination.agent else [*ends, flow.destination.agent]
     if len(stops) == 1:
-        agent = topology.agent(stops[0])
-        reason = agent.memory_peak_source or "nobody tells it"
-        memory = _Arc(f"{agent.name} memory", agent.memory_peak_bytes_per_s, "memory", reason)
-        return [memory, memory]  # each byte is read once and written once
+        return _within(topology.agent(stops[0]))
     arcs = []
     for a, b in pairwise(stops):
+        gpu = _one_memory(topology, a, b)
+        if gpu is not None:
+            arcs.extend(_within(gpu))
+            continue
         way = route(topology, a, b)
         if not way:
             return None
-        nodes = _nodes(a, way)
+        nodes = nodes_of(a, way)
         for link, (begin, end) in zip(way, pairwise(nodes), strict=True):
             arcs.append(_Arc(f"{begin}>{end}", link.peak_bytes_per_s, link.link_class, link.source))
     return arcs
+
+
+def _within(agent: Agent) -> list[_Arc]:
+    """A copy within one memory: each byte is read once and written once."""
+    reason = agent.memory_peak_source or "nobody tells it"
+    memory = _Arc(f"{agent.name} memory", agent.memory_peak_bytes_per_s, "memory", reason)
+    return [memory, memory]
+
+
+def _one_memory(topology: Topology, a: str, b: str) -> Agent | None:
+    """The GPU of two agents that have one memory, whose nominal rate is known; None when they have two."""
+    for gpu, cpu in ((topology.agent(a), b), (topology.agent(b), a)):
+        if gpu.shares_memory_with == cpu:
+            return gpu
+    return None
 
 
 def maximum_flow(

@@ -12,9 +12,9 @@ from functools import cached_property
 from statistics import median
 from typing import Any, Protocol, TypeVar
 
-from byteways.analyse import peaks
 from byteways.plan.case import Buffer, is_managed
 from byteways.results.record import Record
+from byteways.topology import routes
 from byteways.topology.model import Topology
 
 #: Warnings that say a figure may be another next time, and the word for each beside a sentence.
@@ -293,7 +293,7 @@ def kind(cell: Cell) -> str:
 def link_class(topology: Topology, cell: Cell) -> str:
     """Class of the links that the cell's first path crosses; empty inside one agent."""
     source, destination = cell.source.agent, cell.destination.agent
-    return "" if source == destination else peaks.link_class(topology, source, destination)
+    return "" if source == destination else routes.link_class(topology, source, destination)
 
 
 def variant(cell: Cell) -> Variant:

@@ -12,10 +12,10 @@ from typing import Annotated, Any
 
 import typer
 
-from byteways.analyse.peaks import link_class
 from byteways.cli.layout import Lines, Table, show
 from byteways.errors import BytewaysError
 from byteways.topology.model import Agent, Cache, Link, Topology
+from byteways.topology.routes import link_class
 from byteways.units import format_bandwidth, format_size
 
 #: A matrix wider than this gets letters for its classes, with a legend.

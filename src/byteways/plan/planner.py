@@ -113,7 +113,7 @@ def make_plan(
 
 
 def _link_class(topology: Topology) -> LinkClass:
-    from byteways.analyse.peaks import link_class  # kept out of the planner's own imports: it needs no routes
+    from byteways.topology.routes import link_class  # kept out of the planner's imports: it needs no routes
 
     return lambda source, destination: link_class(topology, source, destination)
 

@@ -8,7 +8,8 @@ from dataclasses import replace
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
-from byteways.topology import nvml
+from byteways.topology import amdsmi, kfd, nvml, xgmi
+from byteways.topology.kfd import Kfd, KfdGpu
 from byteways.topology.links import Gpu, Graph, add_numa_links, add_nvlinks, add_pcie_links
 from byteways.topology.model import Agent, Topology
 from byteways.topology.sysfs_cpu import Cpus, NumaDomain, read_cpus
@@ -35,35 +36,49 @@ def discover(
 
     Args:
         runtime_agents: Fields of `_core.Agent` by agent name, as a worker saw them. Given, agents carry these
-            names and GPUs are matched to NVML by UUID, then PCI address; else GPUs are numbered as by CUDA.
+            names and GPUs are matched to NVML and KFD by UUID, then PCI address; else GPUs are numbered as by
+            CUDA and, after those, by HIP.
         sysfs: Where sysfs is mounted.
         proc: Where procfs is mounted.
         allowed_cores: Logical CPUs of this process; None asks the kernel.
         management: Devices as NVML tells them, in PCI order; None asks NVML.
-        environment: None is the process's own; CUDA_VISIBLE_DEVICES is read.
+        environment: None is the process's own; CUDA_, ROCR_ and HIP_VISIBLE_DEVICES are read.
         host: Name of the host; None is the kernel's.
     """
     runtime = runtime_agents or {}
     notes: list[str] = []
+    driver = _read_kfd(sysfs)
     if management is None:
         management, notes = nvml.read_devices()
+        notes = [] if driver.gpus and not management else notes  # of no interest beside another vendor's GPUs
     cpus = read_cpus(sysfs, proc, allowed_cores)
-    notes.extend(cpus.notes)
+    notes.extend((*cpus.notes, *driver.notes))
     domains = _name_domains(cpus, runtime, notes)
-    gpus = _find_gpus(runtime, runtime_agents is not None, management, environment or os.environ, sysfs)
-    gpus = [_at_home(gpu, runtime.get(gpu.name, {}), domains, notes) for gpu in gpus]
+    seen = environment if environment is not None else os.environ
+    if runtime_agents is not None:
+        gpus = _runtime_gpus(runtime, management, driver, sysfs)
+    else:
+        gpus = _visible_gpus(management, driver, seen, sysfs)
+    gpus = [_at_home(gpu, runtime.get(gpu.name, {}), domains, driver, notes) for gpu in gpus]
     if not gpus:
         notes.extend(_unopened(sysfs))
 
     graph = Graph(notes=notes)
-    add_numa_links(graph, domains)
-    add_pcie_links(graph, gpus, cpus.virtual_machine)
+    packaged = {gpu.home for gpu in gpus if gpu.home and xgmi.shares_memory(gpu, driver.cpu_nodes)}
+    add_numa_links(graph, domains, packaged)
+    attached = xgmi.add_cpu_links(graph, gpus, driver.cpu_nodes)
+    add_pcie_links(graph, [gpu for gpu in gpus if gpu.name not in attached], cpus.virtual_machine)
     add_nvlinks(graph, gpus)
-    agents = [_cpu_agent(name, domain, cpus, runtime.get(name, {})) for name, domain in domains.items()]
-    agents += [_gpu_agent(gpu, runtime.get(gpu.name, {})) for gpu in gpus]
+    xgmi.add_peer_links(graph, gpus, len(driver.gpus) - sum(gpu.node is not None for gpu in gpus))
+    devices = [_gpu_agent(gpu, runtime.get(gpu.name, {}), driver) for gpu in gpus]
+    owners = {gpu.shares_memory_with: gpu for gpu in reversed(devices)}
+    agents = [
+        _cpu_agent(name, domain, cpus, runtime.get(name, {}), owners.get(name))
+        for name, domain in domains.items()
+    ]
     return Topology(
         host if host is not None else os.uname().nodename,
-        tuple(agents),
+        (*agents, *devices),
         tuple(graph.switches),
         tuple(graph.links),
         _merged(graph.notes, [gpu.name for gpu in gpus]),
@@ -98,38 +113,78 @@ def _name_domains(
     return {name: known[number] for number, name in names.items() if number in known}
 
 
-def _find_gpus(
-    runtime: Mapping[str, Mapping[str, Any]],
-    runtime_asked: bool,
-    management: Sequence[NvmlDevice],
-    environment: Mapping[str, str],
-    sysfs: Path,
+def _read_kfd(sysfs: Path) -> Kfd:
+    """KFD's view, with what only the management library tells where this machine's sysfs is the real one."""
+    driver = kfd.read(sysfs)
+    if not driver.gpus or sysfs != Path("/sys"):
+        return driver
+    told = amdsmi.read_devices()
+    return replace(
+        driver,
+        gpus=tuple(
+            kfd.with_names(driver.gpus, {one.pci_address: one.name for one in told.devices if one.name})
+        ),
+        notes=(*driver.notes, *told.notes),
+    )
+
+
+def _runtime_gpus(
+    runtime: Mapping[str, Mapping[str, Any]], management: Sequence[NvmlDevice], driver: Kfd, sysfs: Path
 ) -> list[Gpu]:
-    """GPU agents in the order of their numbers, not yet attached to a CPU agent."""
-    found: list[tuple[str, str, str | None, NvmlDevice | None]] = []
-    if runtime_asked:
-        for name, fields in runtime.items():
-            if name.startswith("gpu"):
-                device = nvml.match(fields, management)
-                address = canonical_address(
-                    fields.get("pci_address") or (device.pci_address if device else "")
-                )
-                found.append((name, address, fields.get("architecture") or None, device))
-    else:
-        for index, device in enumerate(nvml.visible(management, environment)):
-            found.append((f"gpu{index}", canonical_address(device.pci_address), None, device))
-    return [
-        Gpu(name, address or None, architecture, None, read_path(sysfs, address) if address else None, device)
-        for name, address, architecture, device in sorted(found, key=lambda gpu: int(gpu[0][3:]))
+    """GPU agents by the runtime's names, in the order of their numbers, not yet attached to a CPU agent."""
+    found = []
+    for name, fields in runtime.items():
+        if name.startswith("gpu"):
+            device, node = nvml.match(fields, management), kfd.match(fields, driver.gpus)
+            told = [fields.get("pci_address"), device and device.pci_address, node and node.pci_address]
+            address = canonical_address(next((text for text in told if text), ""))
+            found.append(_gpu(name, address, fields.get("architecture") or None, device, node, sysfs))
+    return sorted(found, key=lambda gpu: int(gpu.name[3:]))
+
+
+def _visible_gpus(
+    management: Sequence[NvmlDevice], driver: Kfd, environment: Mapping[str, str], sysfs: Path
+) -> list[Gpu]:
+    """GPU agents as the environment leaves them, not yet attached to a CPU agent."""
+    found = [
+        _gpu(f"gpu{index}", canonical_address(device.pci_address), None, device, None, sysfs)
+        for index, device in enumerate(nvml.visible(management, environment))
     ]
+    for index, node in enumerate(kfd.visible(driver.gpus, environment), start=len(found)):
+        found.append(_gpu(f"gpu{index}", node.pci_address or "", None, None, node, sysfs))
+    return found
 
 
-def _at_home(gpu: Gpu, fields: Mapping[str, Any], domains: Mapping[str, NumaDomain], notes: list[str]) -> Gpu:
-    """The GPU with the CPU agent nearest to it, by sysfs, the runtime, NVML, or as the only one there is."""
+def _gpu(
+    name: str,
+    address: str,
+    architecture: str | None,
+    device: NvmlDevice | None,
+    node: KfdGpu | None,
+    sysfs: Path,
+) -> Gpu:
+    place = (node.device_address if node else None) or address
+    return Gpu(
+        name,
+        address or None,
+        architecture or (node.architecture if node else None),
+        None,
+        read_path(sysfs, place) if place else None,
+        device,
+        node,
+    )
+
+
+def _at_home(
+    gpu: Gpu, fields: Mapping[str, Any], domains: Mapping[str, NumaDomain], driver: Kfd, notes: list[str]
+) -> Gpu:
+    """The GPU with its nearest CPU agent, by sysfs, the runtime, NVML, KFD, or as the only one there is."""
+    index = driver.numa_index(gpu.node) if gpu.node else None
     told = [
         gpu.path.numa_domain if gpu.path else None,
         fields.get("numa_domain"),
         gpu.device.numa_domain if gpu.device else None,
+        driver.numa_domains[index] if index is not None and index < len(driver.numa_domains) else None,
     ]
     by_number = {domain.domain: name for name, domain in domains.items()}
     home = next((by_number[number] for number in told if number in by_number), None)
@@ -150,7 +205,10 @@ def _unopened(sysfs: Path) -> list[str]:
     return [f"PCI shows {vendors} display devices that no runtime opens: {listed}; ask byteways doctor"]
 
 
-def _cpu_agent(name: str, domain: NumaDomain, cpus: Cpus, fields: Mapping[str, Any]) -> Agent:
+def _cpu_agent(
+    name: str, domain: NumaDomain, cpus: Cpus, fields: Mapping[str, Any], owner: Agent | None
+) -> Agent:
+    """The agent of a NUMA domain; `owner` is a GPU of the same package and memory, if there is one."""
     return Agent(
         name,
         "cpu",
@@ -158,32 +216,45 @@ def _cpu_agent(name: str, domain: NumaDomain, cpus: Cpus, fields: Mapping[str, A
         numa_domain=domain.domain,
         cores=domain.cores,
         memory_bytes=domain.memory_bytes or fields.get("memory_bytes") or None,
-        memory_peak_source=NO_CPU_PEAK,
+        memory_peak_bytes_per_s=owner.memory_peak_bytes_per_s if owner else None,
+        memory_peak_source=f"memory of {owner.name}, {owner.memory_peak_source}" if owner else NO_CPU_PEAK,
         architecture=fields.get("architecture") or None,
         caches=domain.caches,
     )
 
 
-def _gpu_agent(gpu: Gpu, fields: Mapping[str, Any]) -> Agent:
+def _gpu_agent(gpu: Gpu, fields: Mapping[str, Any], driver: Kfd) -> Agent:
     peak, source = _gpu_memory_peak(gpu, fields)
-    device, path = gpu.device, gpu.path
+    device, path, node = gpu.device, gpu.path, gpu.node
     numa = path.numa_domain if path and path.numa_domain is not None else fields.get("numa_domain")
+    model = fields.get("name") or (device.name if device else None) or (node.model if node else None)
+    uuid = fields.get("uuid") or (device.uuid if device else None) or (node.uuid if node else None)
+    told_bytes = [fields.get("memory_bytes"), device and device.memory_bytes, node and node.memory_bytes]
     return Agent(
         gpu.name,
         "gpu",
-        fields.get("name") or (device.name if device else "unknown GPU"),
-        uuid=fields.get("uuid") or (device.uuid if device else None) or None,
+        model or "unknown GPU",
+        uuid=uuid or None,
         pci_address=gpu.pci_address,
         numa_domain=numa if numa is not None and numa >= 0 else None,
-        memory_bytes=fields.get("memory_bytes") or (device.memory_bytes if device else None) or None,
+        memory_bytes=next((size for size in told_bytes if size), None),
         memory_peak_bytes_per_s=peak,
         memory_peak_source=source,
         architecture=gpu.architecture,
-        multiprocessors=fields.get("multiprocessors") or None,
+        multiprocessors=fields.get("multiprocessors") or (node.compute_units if node else None),
+        shares_memory_with=gpu.home if xgmi.shares_memory(gpu, driver.cpu_nodes) else None,
+        copy_engines=node.copy_engines if node else None,
+        peer_copy_engines=node.peer_copy_engines if node else None,
+        partition=node.partition if node else None,
+        page_faults=driver.page_faults.get(node.architecture or "") if node else None,
     )
 
 
 def _gpu_memory_peak(gpu: Gpu, fields: Mapping[str, Any]) -> tuple[float | None, str]:
+    node = gpu.node
+    if node is not None and node.memory_peak:
+        clock, bits, transfers = node.memory_clock_mhz, node.memory_bus_bits, node.transfers_a_clock
+        return node.memory_peak, f"{clock} MHz × {bits} bit × {transfers} transfers a clock (KFD)"
     if fields.get("memory_bytes_per_s"):
         return float(
             fields["memory_bytes_per_s"]

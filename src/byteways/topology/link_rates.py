@@ -52,6 +52,23 @@ _NVLINK_OF_ARCHITECTURE = {
 #: Architectures whose links are slower than their generation's: bytes/s of one link in one direction.
 _SLOWER = {"sm_86": (14.0625e9, "NVIDIA GA102 whitepaper: 4 links, 56.25 GB/s each direction")}
 
+#: One xGMI link (16 lanes) between GPUs in one direction: bytes/s by architecture, with its source.
+_XGMI = {
+    "gfx906": (50e9, "AMD Radeon Instinct MI60 data sheet: 2 links, 200 GB/s both directions"),
+    "gfx908": (46e9, "16 lanes × 23 Gbit/s; AMD Instinct MI100 data sheet: 3 links, 276 GB/s both ways"),
+    "gfx90a": (50e9, "16 lanes × 25 Gbit/s; AMD CDNA 2 white paper: 100 GB/s both directions"),
+    "gfx942": (64e9, "16 lanes × 32 Gbit/s; AMD CDNA 3 white paper: 7 links, 896 GB/s both directions"),
+    "gfx950": (76.8e9, "16 lanes × 38.4 Gbit/s; AMD CDNA 4 white paper: 7 links, 1075 GB/s both directions"),
+}
+#: The same between a GPU and a CPU, which run slower than the links among GPUs.
+_XGMI_TO_CPU = {
+    "gfx90a": (
+        36e9,
+        "OLCF Crusher guide; Pearson, arXiv:2302.14827 (2023): 36 GB/s each direction, "
+        "where the kernel driver assumes 50 GB/s",
+    ),
+}
+
 #: PCI Express: transfers per second and lane, encoding (payload, total). PCI Express Base Specification 6.0,
 #: section 4.2: 8b/10b up to 5 GT/s, 128b/130b up to 32 GT/s, then flits of 256 bytes of which 242 carry TLPs
 #: and DLPs.
@@ -135,3 +152,23 @@ def pcie_generation(transfers_per_s: float) -> int | None:
         if transfers == transfers_per_s:
             return generation
     return None
+
+
+def xgmi(
+    count: int, architecture: str | None, *, to_cpu: bool = False, driver_bytes_per_s: float | None = None
+) -> Rate:
+    """Rate of `count` xGMI links side by side: nominal for the architecture, or else as the driver tells.
+
+    Args:
+        count: Links in the bundle.
+        architecture: Of the GPU, `gfx90a`, or None when nothing tells it.
+        to_cpu: Whether one end is a CPU.
+        driver_bytes_per_s: Of one link, as the driver tells; None when it does not. It comes second, as older
+            kernels take the 50 GB/s of gfx90a for later architectures too (amdgpu_amdkfd.c).
+    """
+    table = _XGMI_TO_CPU if to_cpu else _XGMI
+    one, source = table.get(architecture or "", (driver_bytes_per_s, "by the kernel driver"))
+    if one is None:
+        return Rate(None, None, f"no nominal rate is known of xGMI links of {architecture or 'unknown GPUs'}")
+    links = "1 link" if count == 1 else f"{count} links"
+    return Rate(count * one, None, f"{links} × {one / GIGA:.4g} GB/s ({source})")

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from collections import Counter
-from collections.abc import Mapping, Sequence
+from collections.abc import Collection, Mapping, Sequence
 from dataclasses import dataclass, field
 from itertools import combinations
 from typing import TYPE_CHECKING
@@ -15,6 +15,7 @@ from byteways.topology.sysfs_pcie import PcieDevice, PcieLink, PciePath, canonic
 
 if TYPE_CHECKING:
     from byteways._core import NvLink, NvmlDevice
+    from byteways.topology.kfd import KfdGpu
 
 NVSWITCH = "nvswitch"
 
@@ -28,7 +29,8 @@ class Gpu:
     architecture: str | None
     home: str | None  # CPU agent whose PCIe root it hangs on
     path: PciePath | None  # sysfs
-    device: NvmlDevice | None  # NVML
+    device: NvmlDevice | None = None  # NVML
+    node: KfdGpu | None = None  # KFD
 
 
 @dataclass
@@ -40,9 +42,17 @@ class Graph:
     notes: list[str] = field(default_factory=list)
 
 
-def add_numa_links(graph: Graph, agents: Mapping[str, NumaDomain]) -> None:
-    """One link between each two CPU agents. The kernel tells a distance only, so the peak stays unknown."""
+def add_numa_links(
+    graph: Graph, agents: Mapping[str, NumaDomain], packaged: Collection[str] = frozenset()
+) -> None:
+    """One link between each two CPU agents. The kernel tells a distance only, so the peak stays unknown.
+
+    CPU agents that share a package with a GPU (`packaged`) get none among themselves: the links of the GPUs
+    are the packages' links.
+    """
     for (a, domain), (b, other) in combinations(agents.items(), 2):
+        if a in packaged and b in packaged:
+            continue
         distance = domain.distances.get(other.domain)
         told = f"only a distance, {distance}" if distance else "not even a distance"
         graph.links.append(

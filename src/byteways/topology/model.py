@@ -35,6 +35,11 @@ class Agent:
     architecture: str | None = None
     multiprocessors: int | None = None
     caches: tuple[Cache, ...] = ()
+    shares_memory_with: str | None = None  # of a GPU: the CPU agent whose memory is also its own
+    copy_engines: int | None = None  # that serve the host and local copies
+    peer_copy_engines: int | None = None  # that serve links to peers alone
+    partition: str | None = None  # how the device is divided: "compute CPX, memory NPS1"
+    page_faults: str | None = None  # whether kernels may fault on pages and retry, in the vendor's words
 
 
 @dataclass(frozen=True)
@@ -47,7 +52,7 @@ class Link:
 
     a: str
     b: str
-    kind: str  # "nvlink", "pcie", "xgmi", "numa"
+    kind: str  # "nvlink", "pcie", "xgmi", "numa"; GPUs forward on "xgmi" alone
     count: int
     generation: str | None
     peak_bytes_per_s: float | None

@@ -1,0 +1,83 @@
+"""Discovery source: AMD's management library through its Python module, for what KFD does not tell.
+
+The module is asked only where it can be imported. Its wheel without the library behind it fails in ways of
+its own, a KeyError among them, so any exception of it means that it is not to be had.
+"""
+
+from __future__ import annotations
+
+import importlib
+from collections.abc import Callable
+from dataclasses import dataclass
+from typing import Any
+
+from byteways.topology.sysfs_pcie import canonical_address
+
+MODULE = "amdsmi"
+
+
+@dataclass(frozen=True)
+class SmiDevice:
+    """One GPU; None is what the library does not tell."""
+
+    pci_address: str
+    name: str | None
+    driver_version: str | None
+    link_error: str | None  # state of the xGMI links when it is not good
+
+
+@dataclass(frozen=True)
+class Smi:
+    """Devices and notes."""
+
+    devices: tuple[SmiDevice, ...] = ()
+    notes: tuple[str, ...] = ()
+
+
+def read_devices() -> Smi:
+    """All AMD GPUs, or a note saying why there are none. Never raises."""
+    try:
+        module = importlib.import_module(MODULE)
+    except ModuleNotFoundError:
+        return Smi()  # most machines lack it, and nothing that matters is lost
+    except Exception as error:
+        return Smi(notes=(f"AMD SMI: its Python module does not load ({type(error).__name__}: {error})",))
+    try:
+        module.amdsmi_init()
+    except Exception as error:
+        return Smi(notes=(f"AMD SMI: amdsmi_init: {type(error).__name__}: {error}",))
+    try:
+        devices = tuple(_device(module, handle) for handle in module.amdsmi_get_processor_handles())
+    except Exception as error:
+        return Smi(notes=(f"AMD SMI: {type(error).__name__}: {error}",))
+    finally:
+        _ask(module.amdsmi_shut_down)
+    faulty = [f"{one.pci_address}: xGMI links report {one.link_error}" for one in devices if one.link_error]
+    versions = sorted({one.driver_version for one in devices if one.driver_version})
+    driver = [f"amdgpu driver {', '.join(versions)} (AMD SMI)"] if versions else []
+    return Smi(devices, (*driver, *faulty))
+
+
+def _device(module: Any, handle: Any) -> SmiDevice:
+    asic = _ask(lambda: module.amdsmi_get_gpu_asic_info(handle)) or {}
+    driver = _ask(lambda: module.amdsmi_get_gpu_driver_info(handle)) or {}
+    error = _ask(lambda: module.amdsmi_gpu_xgmi_error_status(handle))
+    told = str(getattr(error, "name", error)) if error is not None else ""
+    return SmiDevice(
+        canonical_address(str(_ask(lambda: module.amdsmi_get_gpu_device_bdf(handle)) or "")),
+        _text(asic.get("market_name")),
+        _text(driver.get("driver_version")),
+        told if told and "NO_ERROR" not in told and told != "0" else None,
+    )
+
+
+def _ask(call: Callable[[], Any]) -> Any:
+    """The answer, None for a question that this version or device does not answer."""
+    try:
+        return call()
+    except Exception:
+        return None
+
+
+def _text(value: Any) -> str | None:
+    return value if isinstance(value, str) and value not in ("", "N/A") else None

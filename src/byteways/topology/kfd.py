@@ -1,0 +1,266 @@
+"""Discovery source: the compute topology of AMD's kernel driver (KFD), from Linux sysfs.
+
+Field names and meanings are those of the kernel: drivers/gpu/drm/amd/amdkfd, kfd_topology.c and kfd_crat.c.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Mapping, Sequence
+from dataclasses import dataclass, field, replace
+from pathlib import Path
+from typing import Any
+
+from byteways.topology.sysfs_cpu import read_text
+from byteways.topology.sysfs_pcie import canonical_address
+
+NODES = "class/kfd/kfd/topology/nodes"
+#: Link types (`CRAT_IOLINK_TYPE_*`) that lead somewhere byteways draws.
+LINK_KINDS = {2: "pcie", 11: "xgmi"}
+#: Weight of one hop over xGMI and of a link within a package (`KFD_CRAT_XGMI_WEIGHT`, `…_INTRA_SOCKET_…`).
+XGMI_WEIGHT, PACKAGE_WEIGHT = 15, 13
+#: Weight between partitions of two packages: out of one, over, into the other.
+PARTITION_WEIGHT = 2 * PACKAGE_WEIGHT + XGMI_WEIGHT
+#: Heaps of a memory bank that are the device's own memory (`HSA_MEM_HEAP_TYPE_FB_PUBLIC`, `…_PRIVATE`).
+DEVICE_HEAPS = (1, 2)
+#: Bits of `capability` (include/uapi/linux/kfd_sysfs.h).
+SHARED_MEMORY_SUPPORTED, COHERENT_HOST_ACCESS = 0x08000000, 0x10000000
+#: Marketing names by PCI device id, for kernels without `product_name` (pci-ids.ucw.cz, vendor 1002).
+MODELS = {
+    0x66A0: "AMD Instinct MI50",
+    0x66A1: "AMD Instinct MI50",
+    0x738C: "AMD Instinct MI100",
+    0x7408: "AMD Instinct MI250X",
+    0x740C: "AMD Instinct MI250X/MI250",
+    0x740F: "AMD Instinct MI210",
+    0x74A0: "AMD Instinct MI300A",
+    0x74A1: "AMD Instinct MI300X",
+    0x74A5: "AMD Instinct MI325X",
+    0x75A0: "AMD Instinct MI350X",
+    0x75A3: "AMD Instinct MI355X",
+}
+#: Transfers per memory clock: HBM2 and HBM2e two; HBM3, whose clock the driver gives at a quarter of the data
+#: rate, four (MI300X: 8192 bit × 1300 MHz × 4 = 5.3 TB/s, the data sheet's figure).
+_HBM3_ARCHITECTURES = ("gfx942", "gfx950")
+
+
+@dataclass(frozen=True)
+class KfdLink:
+    """One entry of `io_links` or `p2p_links`; a rate of None is one that the driver does not tell."""
+
+    to_node: int
+    kind: str  # a value of LINK_KINDS, else "type N"
+    weight: int
+    one_link_bytes_per_s: float | None
+    bundle_bytes_per_s: float | None
+
+    @property
+    def count(self) -> int:
+        """Links in the bundle; 0 when the driver tells no rate, as for peers that are reached over others."""
+        if not self.one_link_bytes_per_s or not self.bundle_bytes_per_s:
+            return 0
+        return max(1, round(self.bundle_bytes_per_s / self.one_link_bytes_per_s))
+
+
+@dataclass(frozen=True)
+class KfdGpu:
+    """One GPU node. Addresses of partitions of a device differ in the function number only."""
+
+    node: int
+    pci_address: str | None
+    uuid: str | None
+    model: str | None
+    architecture: str | None
+    compute_units: int | None
+    memory_bytes: int | None
+    memory_clock_mhz: int
+    memory_bus_bits: int
+    copy_engines: int | None
+    peer_copy_engines: int | None
+    coherent_host_access: bool
+    shared_memory_supported: bool
+    partition: str | None
+    links: tuple[KfdLink, ...]  # io_links, then p2p_links
+
+    @property
+    def device_address(self) -> str | None:
+        """PCI address of the device that this node is, or is a partition of."""
+        return f"{self.pci_address.rpartition('.')[0]}.0" if self.pci_address else None
+
+    @property
+    def memory_peak(self) -> float | None:
+        """Nominal memory bandwidth in bytes/s, read and write shared."""
+        return self.memory_clock_mhz * 1e6 * self.memory_bus_bits / 8 * self.transfers_a_clock or None
+
+    @property
+    def transfers_a_clock(self) -> int:
+        """Of the clock that the driver gives."""
+        return 4 if self.architecture in _HBM3_ARCHITECTURES else 2
+
+
+@dataclass(frozen=True)
+class Kfd:
+    """What the driver tells: GPUs in its order, which is the runtime's, and its CPU nodes in NUMA order."""
+
+    gpus: tuple[KfdGpu, ...] = ()
+    cpu_nodes: tuple[int, ...] = ()
+    numa_domains: tuple[int, ...] = ()  # online ones, in their order
+    page_faults: Mapping[str, str] = field(default_factory=dict)  # by architecture
+    notes: tuple[str, ...] = ()
+
+    def numa_index(self, gpu: KfdGpu) -> int | None:
+        """Position among the CPU nodes of the one that the GPU is linked to, the nearest of several."""
+        near = sorted((link.weight, link.to_node) for link in gpu.links if link.to_node in self.cpu_nodes)
+        return self.cpu_nodes.index(near[0][1]) if near else None
+
+
+def architecture(gfx_target_version: int) -> str | None:
+    """`gfx90a` of 90010: two digits each for minor version and stepping, which the name has in hex."""
+    if gfx_target_version <= 0:
+        return None
+    major, rest = divmod(gfx_target_version, 10000)
+    minor, stepping = divmod(rest, 100)
+    return f"gfx{major}{minor:x}{stepping:x}"
+
+
+def pci_address(domain: int, location_id: int) -> str:
+    """PCI address of the driver's location: bus in bits 8 to 15, device in 3 to 7, function in 0 to 2."""
+    return f"{domain:04x}:{location_id >> 8 & 0xFF:02x}:{location_id >> 3 & 0x1F:02x}.{location_id & 7:x}"
+
+
+def read_properties(path: Path) -> dict[str, int]:
+    """The lines `name value` of a properties file; what is no number is left out, a missing file is empty."""
+    found = {}
+    for line in (read_text(path) or "").splitlines():
+        name, _, value = line.strip().partition(" ")
+        if value.strip().isdigit():
+            found[name] = int(value)
+    return found
+
+
+def read(sysfs: Path) -> Kfd:
+    """The driver's topology. Never raises: a machine without this driver is a usual one."""
+    folder = sysfs / NODES
+    places = sorted((p for p in folder.glob("*") if p.name.isdigit()), key=lambda place: int(place.name))
+    gpus, cpu_nodes, notes = [], [], []
+    for place in places:
+        properties = read_properties(place / "properties")
+        if not properties:
+            notes.append(f"KFD: node {place.name} cannot be read; its device may belong to another container")
+        elif properties.get("simd_count"):
+            gpus.append(_gpu(sysfs, place, properties))
+        if properties.get("cpu_cores_count"):
+            cpu_nodes.append(int(place.name))
+    if places and not gpus:
+        notes.append("KFD: the driver runs, but shows no GPU")
+    faults = {gpu.architecture: _page_faults(sysfs, gpu) for gpu in gpus if gpu.architecture}
+    domains = sorted(int(p.name[4:]) for p in (sysfs / "devices/system/node").glob("node[0-9]*"))
+    return Kfd(tuple(gpus), tuple(cpu_nodes), tuple(domains), faults, tuple(notes))
+
+
+def _gpu(sysfs: Path, place: Path, properties: Mapping[str, int]) -> KfdGpu:
+    known = "location_id" in properties
+    address = pci_address(properties.get("domain", 0), properties["location_id"]) if known else None
+    device = sysfs / "bus/pci/devices" / f"{address.rpartition('.')[0]}.0" if address else None
+    banks = [read_properties(bank / "properties") for bank in sorted((place / "mem_banks").glob("*"))]
+    own = [bank for bank in banks if bank.get("heap_type") in DEVICE_HEAPS]
+    simds, simds_a_unit = properties["simd_count"], properties.get("simd_per_cu", 0)
+    capability = properties.get("capability", 0)
+    product = read_text(device / "product_name") if device else None
+    return KfdGpu(
+        node=int(place.name),
+        pci_address=address,
+        uuid=f"GPU-{properties['unique_id']:016x}" if properties.get("unique_id") else None,
+        model=product or MODELS.get(properties.get("device_id", 0)),
+        architecture=architecture(properties.get("gfx_target_version", 0)),
+        compute_units=simds // simds_a_unit if simds_a_unit else None,
+        memory_bytes=sum(bank.get("size_in_bytes", 0) for bank in own) or None,
+        memory_clock_mhz=max((bank.get("mem_clk_max", 0) for bank in own), default=0),
+        memory_bus_bits=max((bank.get("width", 0) for bank in own), default=0),
+        copy_engines=properties.get("num_sdma_engines"),
+        peer_copy_engines=properties.get("num_sdma_xgmi_engines"),
+        coherent_host_access=bool(capability & COHERENT_HOST_ACCESS),
+        shared_memory_supported=bool(capability & SHARED_MEMORY_SUPPORTED),
+        partition=_partition(device) if device else None,
+        links=(*_links(place / "io_links"), *_links(place / "p2p_links")),
+    )
+
+
+def _links(folder: Path) -> list[KfdLink]:
+    links = []
+    for place in sorted(folder.glob("*"), key=lambda place: (len(place.name), place.name)):
+        found = read_properties(place / "properties")
+        if "node_to" not in found:
+            continue
+        kind = LINK_KINDS.get(found.get("type", 0), f"type {found.get('type', 0)}")
+        # The driver gives MB/s of 10^6 bytes: 16 lanes × 25 Gbit/s is 50000.
+        one, bundle = (found.get(name, 0) * 1e6 or None for name in ("min_bandwidth", "max_bandwidth"))
+        links.append(KfdLink(found["node_to"], kind, found.get("weight", 0), one, bundle))
+    return links
+
+
+def _partition(device: Path) -> str | None:
+    """`compute CPX, memory NPS1`; None for a device that cannot be divided, or is not by this kernel."""
+    modes = {word: read_text(device / f"current_{word}_partition") for word in ("compute", "memory")}
+    return ", ".join(f"{word} {mode}" for word, mode in modes.items() if mode) or None
+
+
+def _page_faults(sysfs: Path, gpu: KfdGpu) -> str:
+    """XNACK in words. The mode is chosen per process on gfx90a and later of gfx9, per boot elsewhere."""
+    if not gpu.shared_memory_supported:
+        return "XNACK not usable: the kernel offers no shared virtual memory"
+    setting = read_text(sysfs / "module/amdgpu/parameters/noretry")
+    default = {"0": "on", "1": "off"}.get(setting or "", "the driver's default")
+    if gpu.architecture in ("gfx90a", *_HBM3_ARCHITECTURES):
+        return f"XNACK per process (HSA_XNACK), boot setting {default}"
+    return f"XNACK by boot setting: {default}"
+
+
+def visible(gpus: Sequence[KfdGpu], environment: Mapping[str, str]) -> list[KfdGpu]:
+    """The GPUs that the environment leaves, in HIP's numbering.
+
+    ROCR_VISIBLE_DEVICES filters first, and set but empty it hides all. HIP_VISIBLE_DEVICES indexes what
+    remains; when it is unset or empty, CUDA_VISIBLE_DEVICES takes its place. A list ends at its first entry
+    that names no device.
+    """
+    left = list(gpus)
+    if "ROCR_VISIBLE_DEVICES" in environment:
+        left = _chosen(left, environment["ROCR_VISIBLE_DEVICES"])
+    wanted = environment.get("HIP_VISIBLE_DEVICES") or environment.get("CUDA_VISIBLE_DEVICES")
+    return _chosen(left, wanted) if wanted else left
+
+
+def _chosen(gpus: Sequence[KfdGpu], wanted: str) -> list[KfdGpu]:
+    chosen: list[KfdGpu] = []
+    for entry in (part.strip() for part in wanted.split(",")):
+        if entry.isdigit():
+            found = [gpus[int(entry)]] if int(entry) < len(gpus) else []
+        else:
+            found = [gpu for gpu in gpus if entry and gpu.uuid and gpu.uuid.lower() == entry.lower()]
+        if len(found) != 1 or found[0] in chosen:
+            break
+        chosen.append(found[0])
+    return chosen
+
+
+def match(fields: Mapping[str, Any], gpus: Sequence[KfdGpu]) -> KfdGpu | None:
+    """The GPU of a runtime's agent: by UUID, then by PCI address.
+
+    Partitions of one device may carry its one UUID, and then the address decides, with its function number
+    where the runtime tells one.
+
+    Args:
+        fields: Of `_core.Agent`.
+        gpus: As read() gives them.
+    """
+    uuid = (fields.get("uuid") or "").lower()
+    same = [gpu for gpu in gpus if uuid and gpu.uuid == uuid.replace("gpu-", "GPU-", 1)]
+    if len(same) == 1:
+        return same[0]
+    address = canonical_address(fields.get("pci_address") or "")
+    there = [gpu for gpu in same or gpus if address and gpu.pci_address == address]
+    return there[0] if len(there) == 1 else None
+
+
+def with_names(gpus: Sequence[KfdGpu], models: Mapping[str, str]) -> list[KfdGpu]:
+    """GPUs without a model, named by another source. `models` goes by PCI address of the device."""
+    return [gpu if gpu.model else replace(gpu, model=models.get(gpu.device_address or "")) for gpu in gpus]

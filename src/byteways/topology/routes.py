@@ -1,0 +1,180 @@
+"""Which links the traffic between two agents takes, as the hardware sends it: one fixed route for each pair.
+
+Over xGMI GPUs forward what is for other GPUs, over NVLink only switches do, over PCIe switches and CPUs.
+"""
+
+from __future__ import annotations
+
+import heapq
+import re
+from collections import deque
+from collections.abc import Mapping, Sequence
+from dataclasses import dataclass
+
+from byteways.topology.model import Link, Topology
+
+#: Links made for peers, which a route between GPUs takes before any other.
+_FABRICS = ("nvlink", "xgmi")
+#: Links over which GPUs forward.
+_FORWARDED = "xgmi"
+_Neighbours = Mapping[str, Sequence[tuple[str, Link]]]
+
+
+@dataclass(frozen=True)
+class Route:
+    """The way from one agent to another."""
+
+    nodes: tuple[str, ...]  # agents and switches from source to destination
+    links: tuple[Link, ...]
+
+    @property
+    def hops(self) -> int:
+        return len(self.links)
+
+    @property
+    def peak_bytes_per_s(self) -> float | None:
+        """Of the narrowest link, per direction; None when no link of the way has a known rate."""
+        known = [link.peak_bytes_per_s for link in self.links if link.peak_bytes_per_s is not None]
+        return min(known, default=None)
+
+
+def routes(topology: Topology) -> dict[tuple[str, str], Route]:
+    """Routes of all ordered pairs of different agents that anything joins, by (source, destination)."""
+    found = {}
+    for source in topology.names():
+        for destination in topology.names():
+            way = route(topology, source, destination)
+            if way:
+                found[source, destination] = Route(tuple(nodes_of(source, way)), way)
+    return found
+
+
+def route(topology: Topology, source: str, destination: str) -> tuple[Link, ...]:
+    """Links from one agent to another, empty when they are the same or nothing joins them.
+
+    Between GPUs that xGMI joins: their own bundle, or else the widest way over other GPUs, of equal ones that
+    with the fewest links, both directions alike. A CPU that shares the memory of a GPU in its package reaches
+    everything else over that GPU's links. Otherwise the way with the fewest links that are no GPU fabric,
+    then the fewest links, then the widest, where only switches and CPU agents lie between.
+    """
+    if source == destination:
+        return ()
+    neighbours = _neighbours(topology.links)
+    own = [link for node, link in neighbours.get(source, ()) if node == destination and link.kind in _FABRICS]
+    if own:
+        return (max(own, key=_width),)
+    begin, end = (_package_gpu(topology, name) for name in (source, destination))
+    way = _over_peers(topology, begin, end)
+    if way and begin != source:
+        way = (*route(topology, source, begin), *way)
+    if way and end != destination:
+        way = (*way, *route(topology, end, destination))
+    return way or _without_forwarding(topology, neighbours, source, destination)
+
+
+def link_class(topology: Topology, source: str, destination: str) -> str:
+    """Class of the way between two agents, equal in both directions.
+
+    `local` and `same domain` within a GPU and a CPU agent, `routed` over other GPUs; else the classes of the
+    links on the way, and what lies between two GPUs that meet over PCI Express: `PCIe 5.0 ×16 through host`.
+    """
+    if source == destination:
+        return "same domain" if topology.agent(source).kind == "cpu" else "local"
+    way = route(topology, source, destination)
+    if not way:
+        return "no link"
+    nodes = nodes_of(source, way)
+    for turn in (1, -1):  # the way of a CPU begins in its package, whose GPU stands for it
+        way, nodes = way[::turn], nodes[::turn]
+        if len(way) > 1 and _package_gpu(topology, nodes[0]) == nodes[1]:
+            way, nodes = way[1:], nodes[1:]
+        way, nodes = way[::turn], nodes[::turn]
+    inner = nodes[1:-1]
+    if set(inner) & set(topology.names("gpu")):
+        return "routed"
+    classes = " + ".join(sorted({link.link_class for link in way}))
+    through_host = bool(set(inner) & set(topology.names("cpu")))
+    if {topology.agent(source).kind, topology.agent(destination).kind} != {"gpu"} or not inner:
+        return classes
+    if through_host:
+        return f"{classes} through host"
+    return classes if way[0].kind in _FABRICS else f"{classes} through switch"
+
+
+def nodes_of(source: str, way: Sequence[Link]) -> list[str]:
+    """Agents and switches on a way that begins at `source`."""
+    nodes = [source]
+    for link in way:
+        nodes.append(link.b if nodes[-1] == link.a else link.a)
+    return nodes
+
+
+def _neighbours(links: Sequence[Link]) -> dict[str, list[tuple[str, Link]]]:
+    found: dict[str, list[tuple[str, Link]]] = {}
+    for link in links:
+        found.setdefault(link.a, []).append((link.b, link))
+        found.setdefault(link.b, []).append((link.a, link))
+    return found
+
+
+def _width(link: Link) -> float:
+    return link.peak_bytes_per_s or float("inf")
+
+
+def _package_gpu(topology: Topology, name: str) -> str:
+    """The GPU whose memory the CPU agent shares; the agent itself where there is none."""
+    return next((agent.name for agent in topology.agents if agent.shares_memory_with == name), name)
+
+
+def _over_peers(topology: Topology, source: str, destination: str) -> tuple[Link, ...]:
+    """The widest way between two GPUs over links that GPUs forward on, of equal ones that with the fewest."""
+    cpus = set(topology.names("cpu"))
+    links = [link for link in topology.links if link.kind == _FORWARDED and not {link.a, link.b} & cpus]
+    first, last = sorted((source, destination), key=_natural)
+    for width in sorted({_width(link) for link in links}, reverse=True):
+        way = _shortest(_neighbours([link for link in links if _width(link) >= width]), first, last)
+        if way:
+            return way if first == source else way[::-1]
+    return ()
+
+
+def _shortest(neighbours: _Neighbours, source: str, destination: str) -> tuple[Link, ...]:
+    """A way with the fewest links; of equal ones that over the nodes that come first."""
+    ways: dict[str, tuple[Link, ...]] = {source: ()}
+    queue = deque([source])
+    while queue:
+        node = queue.popleft()
+        for neighbour, link in sorted(neighbours.get(node, ()), key=lambda pair: _natural(pair[0])):
+            if neighbour not in ways:
+                ways[neighbour] = (*ways[node], link)
+                queue.append(neighbour)
+    return ways.get(destination, ())
+
+
+def _natural(name: str) -> tuple[str, int]:
+    """Sorts `gpu10` behind `gpu9`."""
+    letters, digits = re.fullmatch(r"(.*?)(\d*)", name).groups()  # type: ignore[union-attr]
+    return letters, int(digits or 0)
+
+
+def _without_forwarding(
+    topology: Topology, neighbours: _Neighbours, source: str, destination: str
+) -> tuple[Link, ...]:
+    gpus = set(topology.names("gpu"))
+    # Order: links other than fabric, hops, narrowest (negated); a running number breaks ties.
+    queue: list[tuple[int, int, float, int, str, tuple[Link, ...]]] = [(0, 0, -float("inf"), 0, source, ())]
+    done: set[str] = set()
+    pushed = 0
+    while queue:
+        others, hops, narrow, _, node, way = heapq.heappop(queue)
+        if node == destination:
+            return way
+        if node in done or (node in gpus and node != source):
+            continue
+        done.add(node)
+        for neighbour, link in neighbours.get(node, ()):
+            pushed += 1
+            width = max(narrow, -_width(link))
+            fabric = link.kind in _FABRICS
+            heapq.heappush(queue, (others + (not fabric), hops + 1, width, pushed, neighbour, (*way, link)))
+    return ()

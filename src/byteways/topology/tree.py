@@ -1,0 +1,319 @@
+"""Writes the sysfs and procfs of a machine that is described, so that discovery sees it as a real one.
+
+Tests use it, and so does whatever plays a machine from a model file. The files are those that sysfs_cpu,
+sysfs_pcie and kfd read, in the kernel's own format.
+"""
+
+from __future__ import annotations
+
+from collections import deque
+from collections.abc import Sequence
+from dataclasses import dataclass
+from pathlib import Path
+
+from byteways.topology import kfd
+
+_TYPE_OF_KIND = {kind: number for number, kind in kfd.LINK_KINDS.items()}
+#: Weights of PCIe in KFD: to the CPU, and to a peer through it (kfd_crat.c, kfd_topology.c).
+_PCIE_WEIGHT, _PCIE_PEER_WEIGHT = 20, 40
+#: MB/s that KFD gives for a link within a package (kfd_crat.c).
+_PACKAGE_MBS = 819200
+#: MB/s that KFD gives for a PCIe link at its slowest, one lane of generation 1 before encoding.
+_PCIE_LEAST_MBS = 312
+#: MB/s of one xGMI link in kernels that take every GPU for gfx90a (amdgpu_amdkfd.c).
+_XGMI_MBS = 50000
+
+
+@dataclass(frozen=True)
+class CacheSpec:
+    """A cache of every core. `shared_by` counts neighbouring cores of the domain; 0 means all of them."""
+
+    level: int
+    kind: str  # "Data", "Instruction", "Unified"
+    kib: int
+    shared_by: int = 1
+
+
+@dataclass(frozen=True)
+class CpuSpec:
+    """One NUMA domain: agent `cpuN` is the N-th."""
+
+    cores: tuple[int, ...]  # logical CPUs
+    memory_bytes: int
+    caches: tuple[CacheSpec, ...] = ()
+
+
+@dataclass(frozen=True)
+class GpuSpec:
+    """One GPU, or one partition of a divided one: agent `gpuN` is the N-th. Only `gfx…` gets a KFD node.
+
+    Partitions of one device have addresses that differ in the function number only.
+    """
+
+    pci_address: str  # "0000:c1:00.0"
+    cpu: int  # number of its NUMA domain
+    architecture: str  # "gfx90a", "sm_90"
+    model: str  # as the driver names it, "AMD Instinct MI250X"
+    compute_units: int
+    memory_bytes: int
+    memory_clock_mhz: int
+    memory_bus_bits: int
+    unique_id: int = 0  # 0: the device tells none
+    copy_engines: int = 2
+    peer_copy_engines: int = 0
+    pcie_generation: int = 4
+    pcie_width: int = 16
+    bridges: tuple[str, ...] = ()  # addresses of the bridges above it, root port first
+    compute_partition: str | None = None  # "SPX", "CPX"
+    memory_partition: str | None = None  # "NPS1"
+
+
+@dataclass(frozen=True)
+class LinkSpec:
+    """A bundle of equal links between `gpuN` and `gpuM`, or `gpuN` and `cpuM`.
+
+    A GPU without a link to a CPU hangs on PCIe. Partitions of one device need no links among themselves, and
+    any xGMI link means that the packages of all divided devices are joined: KFD tells no more of them.
+    """
+
+    a: str
+    b: str
+    kind: str  # "xgmi", or "package" for a GPU and the CPU whose memory it shares
+    count: int = 1
+
+
+@dataclass(frozen=True)
+class MachineSpec:
+    """A machine. Lists give agents their numbers."""
+
+    processor: str
+    cpus: tuple[CpuSpec, ...]
+    gpus: tuple[GpuSpec, ...] = ()
+    links: tuple[LinkSpec, ...] = ()
+    distances: tuple[tuple[int, ...], ...] = ()  # [from, to]; empty: 10 within a domain, 12 between two
+    virtual: bool = False
+    noretry: int = -1  # boot setting of XNACK: -1 the driver's choice, 0 on, 1 off
+    xgmi_mbs: int = _XGMI_MBS  # what this machine's driver gives for one link
+
+
+def write_tree(folder: Path, machine: MachineSpec) -> None:
+    """Writes `folder`/sys and `folder`/proc, to be given to discover() as `sysfs` and `proc`.
+
+    Raises:
+        OSError: A file cannot be written.
+        ValueError: A link names an agent that the machine does not have.
+    """
+    for link in machine.links:
+        _check(machine, link.a)
+        _check(machine, link.b)
+    sysfs = folder / "sys"
+    for number, cpu in enumerate(machine.cpus):
+        _write_cpu(sysfs, number, cpu, machine)
+    memory = sum(cpu.memory_bytes for cpu in machine.cpus) // 1024
+    flags = "fpu hypervisor" if machine.virtual else "fpu"
+    _write(folder / "proc/cpuinfo", f"processor\t: 0\nmodel name\t: {machine.processor}\nflags\t\t: {flags}")
+    _write(folder / "proc/meminfo", f"MemTotal:       {memory} kB")
+    for number, gpu in enumerate(machine.gpus):
+        _write_pci(sysfs, number, gpu)
+    if any(gpu.architecture.startswith("gfx") for gpu in machine.gpus):
+        _write(sysfs / "module/amdgpu/parameters/noretry", str(machine.noretry))
+        for number, cpu in enumerate(machine.cpus):
+            place = sysfs / kfd.NODES / str(number)
+            _write(place / "gpu_id", "0")
+            _write(place / "name", "")
+            _properties(place, {"cpu_cores_count": len(cpu.cores), "simd_count": 0})
+            bank = {"heap_type": 0, "size_in_bytes": cpu.memory_bytes}
+            _properties(place / "mem_banks/0", bank)
+        for number, gpu in enumerate(machine.gpus):
+            if gpu.architecture.startswith("gfx"):
+                _write_node(sysfs, number, gpu, machine)
+
+
+def all_cores(machine: MachineSpec) -> list[int]:
+    """Logical CPUs of all NUMA domains, to be given to discover() as `allowed_cores`."""
+    return sorted(core for cpu in machine.cpus for core in cpu.cores)
+
+
+def _check(machine: MachineSpec, name: str) -> None:
+    count = len(machine.cpus if name.startswith("cpu") else machine.gpus)
+    if name[:3] not in ("cpu", "gpu") or not name[3:].isdigit() or int(name[3:]) >= count:
+        raise ValueError(f"a link names {name}, which the machine does not have")
+
+
+def _write(path: Path, text: str) -> None:
+    path.parent.mkdir(parents=True, exist_ok=True)
+    path.write_text(f"{text}\n")
+
+
+def _properties(place: Path, values: dict[str, int]) -> None:
+    _write(place / "properties", "\n".join(f"{name} {value}" for name, value in values.items()))
+
+
+def _write_cpu(sysfs: Path, number: int, cpu: CpuSpec, machine: MachineSpec) -> None:
+    folder = sysfs / f"devices/system/node/node{number}"
+    distances = [10 if other == number else 12 for other in range(len(machine.cpus))]
+    if machine.distances:
+        distances = list(machine.distances[number])
+    _write(folder / "cpulist", ",".join(str(core) for core in cpu.cores))
+    _write(folder / "distance", " ".join(str(distance) for distance in distances))
+    _write(folder / "meminfo", f"Node {number} MemTotal:       {cpu.memory_bytes // 1024} kB")
+    for position, core in enumerate(cpu.cores):
+        for index, cache in enumerate(cpu.caches):
+            size = cache.shared_by or len(cpu.cores)
+            first = position // size * size
+            place = sysfs / f"devices/system/cpu/cpu{core}/cache/index{index}"
+            _write(place / "level", str(cache.level))
+            _write(place / "type", cache.kind)
+            _write(place / "size", f"{cache.kib}K")
+            _write(place / "coherency_line_size", "64")
+            _write(place / "shared_cpu_list", ",".join(str(c) for c in cpu.cores[first : first + size]))
+
+
+def _write_pci(sysfs: Path, number: int, gpu: GpuSpec) -> None:
+    """The PCI device, once for all partitions of it, below its bridges, and its DRM card."""
+    amd = gpu.architecture.startswith("gfx")
+    device = f"{gpu.pci_address.rpartition('.')[0]}.0"
+    speeds = {1: "2.5", 2: "5.0", 3: "8.0", 4: "16.0", 5: "32.0", 6: "64.0"}
+    chain = [*gpu.bridges, device]
+    for depth, address in enumerate(chain, start=1):
+        folder = sysfs.joinpath("devices/pci0000:00", *chain[:depth])
+        last = address == device
+        for which in ("max", "current"):
+            _write(folder / f"{which}_link_speed", f"{speeds[gpu.pcie_generation]} GT/s PCIe")
+            _write(folder / f"{which}_link_width", str(gpu.pcie_width))
+        _write(folder / "numa_node", str(gpu.cpu))
+        _write(folder / "vendor", ("0x1002" if amd else "0x10de") if last else "0x1022")
+        _write(folder / "class", ("0x038000" if amd else "0x030200") if last else "0x060400")
+        _link(sysfs / "bus/pci/devices" / address, folder)
+    if amd:
+        folder = sysfs.joinpath("devices/pci0000:00", *chain)
+        _write(folder / "product_name", gpu.model)
+        for word, mode in (("compute", gpu.compute_partition), ("memory", gpu.memory_partition)):
+            if mode:
+                _write(folder / f"current_{word}_partition", mode)
+        _link(sysfs / f"class/drm/card{number}/device", folder)
+
+
+def _link(place: Path, target: Path) -> None:
+    place.parent.mkdir(parents=True, exist_ok=True)
+    if not place.is_symlink():
+        place.symlink_to(target.resolve())
+
+
+def _write_node(sysfs: Path, number: int, gpu: GpuSpec, machine: MachineSpec) -> None:
+    """The KFD node of a GPU, behind those of the CPUs."""
+    place = sysfs / kfd.NODES / str(len(machine.cpus) + number)
+    domain, bus, rest = gpu.pci_address.split(":")
+    slot, function = rest.split(".")
+    location = int(bus, 16) << 8 | int(slot, 16) << 3 | int(function, 16)
+    version = gpu.architecture.removeprefix("gfx")
+    coherent = any(f"gpu{number}" in (link.a, link.b) and "cpu" in link.a + link.b for link in machine.links)
+    capability = kfd.SHARED_MEMORY_SUPPORTED | (kfd.COHERENT_HOST_ACCESS if coherent else 0)
+    links = _cpu_links(number, gpu, machine)
+    peers: list[dict[str, int]] = []
+    for other in range(len(machine.gpus)):
+        if other != number:
+            link = _peer_link(number, other, machine)
+            (links if link["type"] == _TYPE_OF_KIND["xgmi"] else peers).append(link)
+    _write(place / "gpu_id", str(1000 + number))
+    _write(place / "name", gpu.architecture)
+    _properties(
+        place,
+        {
+            "cpu_cores_count": 0,
+            "simd_count": gpu.compute_units * 4,
+            "mem_banks_count": 1,
+            "io_links_count": len(links),
+            "p2p_links_count": len(peers),
+            "simd_per_cu": 4,
+            "gfx_target_version": int(version[:-2]) * 10000
+            + int(version[-2], 16) * 100
+            + int(version[-1], 16),
+            "vendor_id": 0x1002,
+            "device_id": 0,
+            "location_id": location,
+            "domain": int(domain, 16),
+            "num_sdma_engines": gpu.copy_engines,
+            "num_sdma_xgmi_engines": gpu.peer_copy_engines,
+            "capability": capability,
+            "unique_id": gpu.unique_id,
+        },
+    )
+    bank = {
+        "heap_type": kfd.DEVICE_HEAPS[0],
+        "size_in_bytes": gpu.memory_bytes,
+        "width": gpu.memory_bus_bits,
+        "mem_clk_max": gpu.memory_clock_mhz,
+    }
+    _properties(place / "mem_banks/0", bank)
+    for name, entries in (("io_links", links), ("p2p_links", peers)):
+        for index, entry in enumerate(entries):
+            _properties(place / name / str(index), {**entry, "node_from": len(machine.cpus) + number})
+
+
+def _entry(to_node: int, kind: str, weight: int, least: int, most: int) -> dict[str, int]:
+    return {
+        "type": _TYPE_OF_KIND[kind],
+        "node_to": to_node,
+        "weight": weight,
+        "min_bandwidth": least,
+        "max_bandwidth": most,
+    }
+
+
+def _cpu_links(number: int, gpu: GpuSpec, machine: MachineSpec) -> list[dict[str, int]]:
+    """The one link to a CPU node that KFD shows."""
+    for link in machine.links:
+        if f"gpu{number}" in (link.a, link.b) and "cpu" in link.a + link.b:
+            cpu = int((link.b if link.a == f"gpu{number}" else link.a)[3:])
+            if link.kind == "package":
+                return [_entry(cpu, "xgmi", kfd.PACKAGE_WEIGHT, _PACKAGE_MBS, _PACKAGE_MBS)]
+            mbs = machine.xgmi_mbs
+            return [_entry(cpu, "xgmi", kfd.XGMI_WEIGHT, mbs, mbs * link.count)]
+    return [_entry(gpu.cpu, "pcie", _PCIE_WEIGHT, _PCIE_LEAST_MBS, _pcie_mbs(gpu))]
+
+
+def _pcie_mbs(gpu: GpuSpec) -> int:
+    """As the driver counts, without encoding: 16000 for generation 3 with 16 lanes."""
+    return gpu.pcie_width * (125 << gpu.pcie_generation)
+
+
+def _peer_link(number: int, other: int, machine: MachineSpec) -> dict[str, int]:
+    """What KFD shows of another GPU: a bundle, a way over others without a rate, or PCIe."""
+    node = len(machine.cpus) + other
+    mine, theirs = machine.gpus[number], machine.gpus[other]
+    devices = [gpu.pci_address.rpartition(".")[0] for gpu in machine.gpus]
+    if devices[number] == devices[other]:
+        return _entry(node, "xgmi", kfd.PACKAGE_WEIGHT, _PACKAGE_MBS, _PACKAGE_MBS)
+    divided = devices.count(devices[number]) > 1 or devices.count(devices[other]) > 1
+    bundles = {
+        frozenset((link.a, link.b)): link.count
+        for link in machine.links
+        if link.kind == "xgmi" and "cpu" not in link.a + link.b
+    }
+    count = bundles.get(frozenset((f"gpu{number}", f"gpu{other}")))
+    if divided and bundles:
+        return _entry(node, "xgmi", kfd.PARTITION_WEIGHT, 0, 0)
+    if count:
+        return _entry(node, "xgmi", kfd.XGMI_WEIGHT, machine.xgmi_mbs, machine.xgmi_mbs * count)
+    hops = _hops(f"gpu{number}", f"gpu{other}", list(bundles))
+    if hops:
+        return _entry(node, "xgmi", kfd.XGMI_WEIGHT * hops, 0, 0)
+    weight = _PCIE_PEER_WEIGHT if mine.cpu == theirs.cpu else _PCIE_PEER_WEIGHT + 12
+    most = min(_pcie_mbs(mine), _pcie_mbs(theirs))
+    return _entry(node, "pcie", weight, _PCIE_LEAST_MBS, most)
+
+
+def _hops(start: str, end: str, bundles: Sequence[frozenset[str]]) -> int:
+    """Links on the shortest way between two GPUs; 0 when there is none."""
+    distance = {start: 0}
+    queue = deque([start])
+    while queue:
+        here = queue.popleft()
+        for bundle in bundles:
+            if here in bundle:
+                (there,) = bundle - {here}
+                if there not in distance:
+                    distance[there] = distance[here] + 1
+                    queue.append(there)
+    return distance.get(end, 0)

@@ -1,0 +1,405 @@
+"""KFD, xGMI and routes on machines written as trees, with the answers of the sources that amd.py names."""
+
+from __future__ import annotations
+
+import json
+import sys
+from dataclasses import replace
+from itertools import combinations, permutations
+from pathlib import Path
+from typing import Any
+
+import pytest
+from hypothesis import given
+from hypothesis import strategies as st
+
+from byteways.analyse.peaks import peak
+from byteways.plan.case import Buffer, Case, Flow
+from byteways.topology import amdsmi, kfd, link_rates
+from byteways.topology.model import Agent, Link, Topology
+from byteways.topology.routes import link_class, route, routes
+from byteways.topology.tree import LinkSpec, MachineSpec, write_tree
+
+sys.path.insert(0, str(Path(__file__).parents[1] / "machines"))
+import amd
+
+FRONTIER_ROUTED_OVER_TWO = {(0, 7), (1, 6), (1, 7), (2, 5), (3, 4), (3, 5)}
+
+
+def flow(source: str, destination: str) -> Flow:
+    memory = {"cpu": "pageable", "gpu": "device"}
+    return Flow(Buffer(source, memory[source[:3]]), Buffer(destination, memory[destination[:3]]), source)
+
+
+def one_way(topology: Topology, source: str, destination: str) -> float | None:
+    return peak(topology, Case("copy", "one-way", (flow(source, destination),), 2**30)).bytes_per_s
+
+
+def classes(topology: Topology) -> dict[tuple[int, int], str]:
+    gpus = topology.names("gpu")
+    return {(a, b): link_class(topology, gpus[a], gpus[b]) for a, b in combinations(range(len(gpus)), 2)}
+
+
+def test_a_frontier_node(tmp_path: Path) -> None:
+    """Catches a bundle of the wrong width, a GPU at the wrong domain, and the driver's 50 GB/s to the CPU."""
+    topology = amd.topology_of(tmp_path, amd.frontier())
+    expected = {pair: f"xGMI ×{count}" for pair, count in amd.FRONTIER_LINKS.items()}
+    assert classes(topology) == {pair: expected.get(pair, "routed") for pair in combinations(range(8), 2)}
+    for number, home in enumerate(amd.FRONTIER_HOMES):
+        assert link_class(topology, f"gpu{number}", f"cpu{home}") == "xGMI to CPU ×1"
+        assert one_way(topology, f"cpu{home}", f"gpu{number}") == 36e9
+    assert not [link for link in topology.links if link.kind == "pcie"]
+    gpu = topology.agent("gpu3")
+    assert (gpu.model, gpu.architecture, gpu.multiprocessors) == ("AMD Instinct MI250X", "gfx90a", 110)
+    assert (gpu.uuid, gpu.pci_address) == ("GPU-8000000000000003", "0000:ce:00.0")
+    assert (gpu.copy_engines, gpu.peer_copy_engines, gpu.memory_bytes) == (2, 3, 64 * 2**30)
+    assert gpu.memory_peak_bytes_per_s == pytest.approx(1638.4e9)
+    assert gpu.page_faults == "XNACK per process (HSA_XNACK), boot setting the driver's default"
+    assert topology.notes == ()
+
+
+def test_frontier_routes_are_the_widest(tmp_path: Path) -> None:
+    """Catches a routed pair on the shortest way where a longer one is wider, and other ways back."""
+    topology = amd.topology_of(tmp_path, amd.frontier())
+    table = routes(topology)
+    for a, b in combinations(range(8), 2):
+        there, back = table[f"gpu{a}", f"gpu{b}"], table[f"gpu{b}", f"gpu{a}"]
+        wide = (a, b) in FRONTIER_ROUTED_OVER_TWO
+        count = amd.FRONTIER_LINKS.get((a, b), 2 if wide else 1)
+        assert there.peak_bytes_per_s == count * 50e9, (a, b)
+        assert back.nodes == there.nodes[::-1]
+        assert one_way(topology, f"gpu{a}", f"gpu{b}") == count * 50e9
+    assert table["gpu3", "gpu5"].nodes == ("gpu3", "gpu2", "gpu4", "gpu5")
+    assert table["gpu1", "gpu6"].nodes == ("gpu1", "gpu0", "gpu6")
+    assert table["gpu0", "gpu3"].hops == 2
+
+
+def test_cpu_traffic_does_not_pass_through_gpus(tmp_path: Path) -> None:
+    """Catches a way from a domain to a far GPU over xGMI links of the GPUs at home."""
+    topology = amd.topology_of(tmp_path, amd.frontier())
+    assert [link.kind for link in route(topology, "cpu0", "gpu0")] == ["numa", "xgmi"]
+    assert link_class(topology, "cpu0", "gpu0") == "NUMA distance 12 + xGMI to CPU ×1"
+
+
+def test_apus_are_one_package_with_one_memory(tmp_path: Path) -> None:
+    """Catches PCIe or NUMA links where there are none, and a copy within an APU judged by a link."""
+    topology = amd.topology_of(tmp_path, amd.mi300a_x4())
+    assert set(classes(topology).values()) == {"xGMI ×2"}
+    assert {link.link_class for link in topology.links} == {"same package", "xGMI ×2"}
+    assert [topology.agent(f"gpu{n}").shares_memory_with for n in range(4)] == [f"cpu{n}" for n in range(4)]
+    assert link_class(topology, "cpu1", "gpu1") == "same package"
+    assert link_class(topology, "cpu1", "cpu2") == link_class(topology, "cpu1", "gpu2") == "xGMI ×2"
+    assert one_way(topology, "cpu0", "gpu3") == one_way(topology, "cpu0", "cpu3") == 128e9
+    assert one_way(topology, "cpu0", "gpu0") == pytest.approx(5324.8e9 / 2)
+    assert topology.agent("cpu0").memory_peak_bytes_per_s == topology.agent("gpu0").memory_peak_bytes_per_s
+    assert topology.agent("gpu0").partition == "compute SPX, memory NPS1"
+
+
+def test_eight_mi300x(tmp_path: Path) -> None:
+    """Catches a count taken by 50 GB/s where the driver gives 64, and lost PCIe."""
+    for mbs in (50000, 64000):
+        folder = tmp_path / str(mbs)
+        topology = amd.topology_of(folder, replace(amd.mi300x_x8(), xgmi_mbs=mbs))
+        assert set(classes(topology).values()) == {"xGMI ×1"}
+        assert one_way(topology, "gpu0", "gpu7") == 64e9
+        assert link_class(topology, "gpu0", "cpu0") == "PCIe 5.0 ×16"
+        assert topology.agent("gpu7").memory_peak_bytes_per_s == pytest.approx(5324.8e9)
+
+
+def test_a_pair_whose_link_is_down_is_routed_and_named(tmp_path: Path) -> None:
+    """Catches a missing link that looks like any other routed pair."""
+    topology = amd.topology_of(tmp_path, amd.without(amd.mi300x_x8(), "gpu2", "gpu5"))
+    assert link_class(topology, "gpu2", "gpu5") == "routed"
+    assert one_way(topology, "gpu2", "gpu5") == 64e9
+    assert topology.notes == (
+        "no xGMI link joins gpu2<>gpu5, although one joins every other pair: it may be down",
+    )
+
+
+def test_gpus_without_peer_links_meet_over_the_host(tmp_path: Path) -> None:
+    """Catches an invented xGMI link where KFD shows PCIe peers only."""
+    topology = amd.topology_of(tmp_path, amd.two_cards())
+    assert link_class(topology, "gpu0", "gpu1") == "NUMA distance 32 + PCIe 5.0 ×16 through host"
+    assert {link.kind for link in topology.links} == {"numa", "pcie"}
+
+
+def test_partitions_of_one_device(tmp_path: Path) -> None:
+    """Catches the driver's placeholder taken for a rate, and 28 links where there is one package."""
+    topology = amd.topology_of(tmp_path, amd.mi300x_cpx())
+    assert set(classes(topology).values()) == {"same package"}
+    assert topology.switches == ("package0",)
+    assert one_way(topology, "gpu0", "gpu7") is None
+    assert [agent.pci_address for agent in topology.agents if agent.kind == "gpu"] == [
+        f"0000:0c:00.{number}" for number in range(8)
+    ]
+    assert topology.agent("gpu5").partition == "compute CPX, memory NPS1"
+    assert link_class(topology, "gpu3", "cpu0") == "PCIe 5.0 ×16"
+
+
+def test_partitions_of_two_packages(tmp_path: Path) -> None:
+    """Catches a width made up for links that the driver does not tell, and pairs without any way."""
+    first = amd.mi300x_cpx()
+    second = tuple(replace(gpu, pci_address=gpu.pci_address.replace("0c", "22")) for gpu in first.gpus)
+    machine = replace(first, gpus=first.gpus + second, links=(LinkSpec("gpu0", "gpu8", "xgmi"),))
+    topology = amd.topology_of(tmp_path, machine)
+    assert topology.switches == ("package0", "package1")
+    assert link_class(topology, "gpu1", "gpu15") == "same package + xGMI of unknown width"
+    assert one_way(topology, "gpu1", "gpu15") is None
+
+
+@pytest.mark.parametrize(
+    ("environment", "numbers"),
+    [
+        ({}, [0, 1, 2, 3]),
+        ({"ROCR_VISIBLE_DEVICES": "3,1"}, [3, 1]),
+        ({"ROCR_VISIBLE_DEVICES": "3,1", "HIP_VISIBLE_DEVICES": "1"}, [1]),
+        ({"ROCR_VISIBLE_DEVICES": "GPU-0000000000000a02"}, [2]),
+        ({"ROCR_VISIBLE_DEVICES": ""}, []),
+        ({"HIP_VISIBLE_DEVICES": "", "CUDA_VISIBLE_DEVICES": "2"}, [2]),
+        ({"HIP_VISIBLE_DEVICES": "1", "CUDA_VISIBLE_DEVICES": "2"}, [1]),
+        ({"HIP_VISIBLE_DEVICES": "1,9,2"}, [1]),
+        ({"HIP_VISIBLE_DEVICES": "1,1"}, [1]),
+        ({"HIP_VISIBLE_DEVICES": "-1"}, []),
+    ],
+)
+def test_visible_devices(tmp_path: Path, environment: dict[str, str], numbers: list[int]) -> None:
+    """Catches a numbering other than HIP's, which would name the wrong GPU."""
+    topology = amd.topology_of(tmp_path, amd.mi300a_x4(), environment=environment)
+    gpus = [agent for agent in topology.agents if agent.kind == "gpu"]
+    assert [agent.name for agent in gpus] == [f"gpu{index}" for index in range(len(numbers))]
+    assert [agent.uuid for agent in gpus] == [f"GPU-{0xA00 + number:016x}" for number in numbers]
+
+
+def test_hidden_gpus_that_may_forward_are_told(tmp_path: Path) -> None:
+    """Catches a pair without a way because the GPUs between are hidden, without a word."""
+    topology = amd.topology_of(tmp_path, amd.frontier(), environment={"HIP_VISIBLE_DEVICES": "0,7"})
+    assert "6 more GPUs are not visible here; pairs may be reached over their xGMI links" in topology.notes
+
+
+def runtime_gpu(index: int, **fields: Any) -> dict[str, Any]:
+    return {"runtime": "hip", "name": "MI300A by HIP", "numa_domain": -1, **fields}
+
+
+def test_runtime_agents_are_matched_by_uuid_then_address(tmp_path: Path) -> None:
+    """Catches links given to the wrong GPU where the runtime numbers otherwise than the driver."""
+    runtime = {
+        "gpu0": runtime_gpu(0, uuid="GPU-0000000000000A03", pci_address=""),
+        "gpu1": runtime_gpu(1, uuid="", pci_address="0000:42:00.0"),
+        "gpu2": runtime_gpu(2, uuid="GPU-feed", pci_address="0000:99:00.0"),
+    }
+    topology = amd.topology_of(tmp_path, amd.mi300a_x4(), runtime_agents=runtime)
+    assert topology.agent("gpu0").pci_address == "0000:c2:00.0"
+    assert topology.agent("gpu0").model == "MI300A by HIP"
+    assert topology.agent("gpu1").uuid == "GPU-0000000000000a01"
+    assert link_class(topology, "gpu0", "gpu1") == "xGMI ×2"
+    assert topology.agent("gpu2").peer_copy_engines is None
+
+
+def test_partitions_with_one_uuid_are_matched_by_address(tmp_path: Path) -> None:
+    """Catches every partition taken for the first, whose UUID they share."""
+    write_tree(tmp_path, amd.mi300x_cpx())
+    gpus = kfd.read(tmp_path / "sys").gpus
+    fields = {"uuid": "GPU-00000000000000c0", "pci_address": "0000:0c:00.5"}
+    assert kfd.match(fields, gpus) == gpus[5]
+    assert kfd.match({"uuid": fields["uuid"]}, gpus) is None
+
+
+def test_a_driver_that_tells_little(tmp_path: Path) -> None:
+    """Catches a crash on unreadable nodes, odd lines and absent files, and numbers made up for them."""
+    nodes = tmp_path / "sys" / kfd.NODES
+    for number, text in enumerate(
+        ["cpu_cores_count 4\nsimd_count 0", "", "simd_count 8\nodd\nx y\nunique_id zz"]
+    ):
+        (nodes / str(number)).mkdir(parents=True)
+        (nodes / str(number) / "properties").write_text(text)
+    (nodes / "2/io_links/0").mkdir(parents=True)
+    (nodes / "2/io_links/0/properties").write_text("type 99")
+    found = kfd.read(tmp_path / "sys")
+    (gpu,) = found.gpus
+    assert (gpu.pci_address, gpu.uuid, gpu.architecture, gpu.compute_units) == (None, None, None, None)
+    assert (gpu.memory_bytes, gpu.memory_peak, gpu.partition, gpu.links) == (None, None, None, ())
+    assert found.notes == ("KFD: node 1 cannot be read; its device may belong to another container",)
+    assert found.cpu_nodes == (0,)
+    assert kfd.read(tmp_path / "nothing") == kfd.Kfd()
+
+
+def test_older_drivers_tell_no_widths(tmp_path: Path) -> None:
+    """Catches a direct pair of gfx908 lost, because its driver gives no bandwidth."""
+    cards = amd.two_cards()
+    gpus = tuple(replace(gpu, architecture="gfx908", model="AMD Instinct MI100") for gpu in cards.gpus)
+    machine = replace(cards, gpus=gpus, links=(LinkSpec("gpu0", "gpu1", "xgmi"),), xgmi_mbs=0)
+    topology = amd.topology_of(tmp_path, machine)
+    (link,) = [link for link in topology.links if link.kind == "xgmi"]
+    assert (link.link_class, link.peak_bytes_per_s) == ("xGMI ×1", 46e9)
+    assert link.source.endswith("the driver tells no width, one link is assumed")
+
+
+def test_an_unknown_architecture_takes_the_drivers_rate() -> None:
+    """Catches a rate of another generation for links that no table knows, and a made-up one."""
+    told = link_rates.xgmi(2, "gfx999", driver_bytes_per_s=70e9)
+    assert (told.data_bytes_per_s, told.source) == (140e9, "2 links × 70 GB/s (by the kernel driver)")
+    assert link_rates.xgmi(2, None).data_bytes_per_s is None
+    assert link_rates.xgmi(1, "gfx942", to_cpu=True, driver_bytes_per_s=50e9).data_bytes_per_s == 50e9
+
+
+@pytest.mark.parametrize(
+    ("version", "name"),
+    [
+        (90010, "gfx90a"),
+        (90402, "gfx942"),
+        (90008, "gfx908"),
+        (90500, "gfx950"),
+        (110501, "gfx1151"),
+        (0, None),
+    ],
+)
+def test_architecture_names(version: int, name: str | None) -> None:
+    """Catches decimal steppings: 90010 is gfx90a."""
+    assert kfd.architecture(version) == name
+
+
+@given(st.integers(0, 0xFFFF), st.integers(0, 0xFF), st.integers(0, 0x1F), st.integers(0, 7))
+def test_locations_are_pci_addresses(domain: int, bus: int, device: int, function: int) -> None:
+    """Catches shifted bits."""
+    found = kfd.pci_address(domain, bus << 8 | device << 3 | function)
+    assert found == f"{domain:04x}:{bus:02x}:{device:02x}.{function}"
+
+
+@pytest.mark.parametrize("build", [amd.frontier, amd.mi300a_x4, amd.mi300x_x8, amd.mi300x_cpx, amd.two_cards])
+def test_topology_survives_json(tmp_path: Path, build: Any) -> None:
+    """Catches a field that does not come back from a manifest."""
+    topology = amd.topology_of(tmp_path, build())
+    assert Topology.from_json(json.loads(json.dumps(topology.to_json()))) == topology
+
+
+@pytest.mark.parametrize("name", ["gpu9", "cpu7", "nic0", "gpux"])
+def test_a_description_with_unknown_agents(tmp_path: Path, name: str) -> None:
+    """Catches a link to nowhere in a described machine."""
+    machine: MachineSpec = amd.mi300a_x4()
+    with pytest.raises(ValueError, match=f"a link names {name}"):
+        write_tree(tmp_path, replace(machine, links=(LinkSpec("gpu0", name, "xgmi"),)))
+
+
+@st.composite
+def meshes(draw: st.DrawFn) -> Topology:
+    """GPUs of one host with random xGMI bundles."""
+    count = draw(st.integers(2, 6))
+    agents = [Agent("cpu0", "cpu", "toy"), *(Agent(f"gpu{i}", "gpu", "toy") for i in range(count))]
+    links = [Link(f"gpu{i}", "cpu0", "pcie", 1, None, 32e9, None, "toy", "PCIe") for i in range(count)]
+    for a, b in combinations(range(count), 2):
+        width = draw(st.integers(0, 4))
+        if width:
+            links.append(
+                Link(f"gpu{a}", f"gpu{b}", "xgmi", width, None, width * 50e9, None, "toy", f"×{width}")
+            )
+    return Topology("toy", tuple(agents), (), tuple(links))
+
+
+@given(meshes())
+def test_routes_on_any_mesh(topology: Topology) -> None:
+    """Catches a routed pair narrower than need be, a detour where there is a bundle, and broken chains."""
+    bundles = {frozenset((link.a, link.b)): link for link in topology.links if link.kind == "xgmi"}
+    gpus = topology.names("gpu")
+    widest = {(a, b): 0.0 if a != b else float("inf") for a in gpus for b in gpus}
+    for ends, link in bundles.items():
+        for a, b in permutations(ends):
+            widest[a, b] = link.peak_bytes_per_s or 0
+    for over in gpus:
+        for a in gpus:
+            for b in gpus:
+                widest[a, b] = max(widest[a, b], min(widest[a, over], widest[over, b]))
+    for (a, b), found in routes(topology).items():
+        assert found.nodes[0] == a
+        assert found.nodes[-1] == b
+        if "cpu0" in (a, b):
+            assert found.hops == 1
+        elif frozenset((a, b)) in bundles:
+            assert found.links == (bundles[frozenset((a, b))],)
+        elif widest[a, b]:
+            assert found.peak_bytes_per_s == widest[a, b]
+            assert link_class(topology, a, b) == "routed"
+        else:
+            assert link_class(topology, a, b) == "PCIe through host"
+
+
+class FakeSmi:
+    """Stands for the module amdsmi; `failing` names the calls that raise."""
+
+    def __init__(self, *failing: str, error: str = "AMDSMI_XGMI_STATUS_NO_ERROR") -> None:
+        self._failing, self._error = failing, error
+
+    def __getattr__(self, name: str) -> Any:
+        if name in self._failing:
+            return self._raise
+        answers = {
+            "amdsmi_init": None,
+            "amdsmi_shut_down": None,
+            "amdsmi_get_processor_handles": ["handle"],
+            "amdsmi_get_gpu_asic_info": {"market_name": "AMD Instinct MI300A"},
+            "amdsmi_get_gpu_driver_info": {"driver_version": "6.10.5"},
+            "amdsmi_gpu_xgmi_error_status": type("Status", (), {"name": self._error})(),
+            "amdsmi_get_gpu_device_bdf": "0000:02:00.0",
+        }
+        return lambda *_: answers[name]
+
+    @staticmethod
+    def _raise(*_: object) -> Any:
+        raise RuntimeError("AMDSMI_STATUS_NOT_SUPPORTED")
+
+
+def test_what_the_management_library_adds(monkeypatch: pytest.MonkeyPatch) -> None:
+    """Catches names and faults that only the library knows, and a question it refuses that ends discovery."""
+    monkeypatch.setitem(sys.modules, "amdsmi", FakeSmi(error="AMDSMI_XGMI_STATUS_MULTIPLE_ERRORS"))  # type: ignore[arg-type]
+    found = amdsmi.read_devices()
+    assert found.devices[0].name == "AMD Instinct MI300A"
+    assert found.notes == (
+        "amdgpu driver 6.10.5 (AMD SMI)",
+        "0000:02:00.0: xGMI links report AMDSMI_XGMI_STATUS_MULTIPLE_ERRORS",
+    )
+    refusing = FakeSmi(
+        "amdsmi_get_gpu_asic_info", "amdsmi_get_gpu_driver_info", "amdsmi_gpu_xgmi_error_status"
+    )
+    monkeypatch.setitem(sys.modules, "amdsmi", refusing)  # type: ignore[arg-type]
+    assert amdsmi.read_devices() == amdsmi.Smi((amdsmi.SmiDevice("0000:02:00.0", None, None, None),))
+
+
+@pytest.mark.parametrize(
+    ("module", "note"),
+    [
+        (FakeSmi("amdsmi_init"), "AMD SMI: amdsmi_init: RuntimeError: AMDSMI_STATUS_NOT_SUPPORTED"),
+        (FakeSmi("amdsmi_get_processor_handles"), "AMD SMI: RuntimeError: AMDSMI_STATUS_NOT_SUPPORTED"),
+    ],
+)
+def test_a_failing_management_library_is_a_note(
+    module: Any, note: str, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    """Catches an exception of the library that leaves discovery."""
+    monkeypatch.setitem(sys.modules, "amdsmi", module)
+    assert amdsmi.read_devices() == amdsmi.Smi(notes=(note,))
+
+
+def test_a_wheel_without_its_library_is_a_note(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    """Catches the KeyError that the module raises when it is imported without libamd_smi.so."""
+    monkeypatch.delitem(sys.modules, "amdsmi", raising=False)
+    assert amdsmi.read_devices() == amdsmi.Smi()
+    (tmp_path / "amdsmi.py").write_text("raise KeyError('ROCM_PATH')")
+    monkeypatch.syspath_prepend(tmp_path)
+    assert amdsmi.read_devices().notes == (
+        "AMD SMI: its Python module does not load (KeyError: 'ROCM_PATH')",
+    )
+
+
+def test_devices_without_a_model_are_named_by_the_library(tmp_path: Path) -> None:
+    """Catches an unnamed GPU although the management library knows its name."""
+    write_tree(tmp_path, amd.mi300a_x4())
+    for place in (tmp_path / "sys").rglob("product_name"):
+        place.unlink()
+    gpus = kfd.with_names(kfd.read(tmp_path / "sys").gpus, {"0000:42:00.0": "a name"})
+    assert [gpu.model for gpu in gpus] == [None, "a name", None, None]
+
+
+@pytest.mark.parametrize(("noretry", "said"), [(0, "boot setting on"), (1, "boot setting off")])
+def test_page_faults(tmp_path: Path, noretry: int, said: str) -> None:
+    """Catches noretry read the wrong way round."""
+    topology = amd.topology_of(tmp_path, replace(amd.mi300a_x4(), noretry=noretry))
+    assert (topology.agent("gpu0").page_faults or "").endswith(said)
