@@ -7,49 +7,19 @@
 #include <optional>
 
 #include "core/error.hpp"
+#include "runtimes/cuda/nvml_types.hpp"
 #include "runtimes/gpu/function_table.hpp"
 #include "runtimes/host/locality.hpp"
 
 namespace byteways {
 namespace {
 
-// Numbers of NVML's enumerations and field identifiers (nvml.h, unchanged since their introduction).
-constexpr int kClockSm = 1, kClockMemory = 2;
-constexpr int kTemperatureGpu = 0;
-constexpr int kInsufficientSize = 7;                           // NVML_ERROR_INSUFFICIENT_SIZE
-constexpr unsigned kMostLinks = 36;                            // NVML_NVLINK_MAX_LINKS
-constexpr unsigned kAllLinks = ~0u;                            // scope: the sum over all links
-constexpr unsigned kFieldSpeedCommon = 90, kFieldSpeed = 164;  // MB/s: of the links together, of one link
-constexpr unsigned kFieldDataTx = 138, kFieldDataRx = 139;     // KiB
 // Generation by nvmlNvlinkVersion_t: none, 1.0, 2.0, 2.2, 3.0, 3.1, 4.0, 5.0, 6.0.
 constexpr int kLinkGenerations[] = {0, 1, 2, 2, 3, 3, 4, 5, 6};
-constexpr unsigned kErrorFields[] = {38, 45, 52, 59,
-                                     160};  // CRC flit, CRC data, replay, recovery, ECC: totals
 
 }  // namespace
 
-struct Nvml::Table {
-  using Device = struct OpaqueDevice*;
-  struct PciInfo {
-    char legacy_address[16];
-    unsigned domain, bus, device, device_id, subsystem_id;
-    char address[32];
-  };
-  struct MemoryInfo {
-    unsigned long long total, free, used;
-  };
-  struct FieldValue {
-    unsigned field, scope;
-    long long timestamp, latency_us;
-    int type, status;
-    union {
-      double real;
-      unsigned narrow;
-      unsigned long long wide;
-      long long signed_wide;
-    } value;
-  };
-
+struct Nvml::Table : cuda::NvmlTypes {
 #define BYTEWAYS_FUNCTION BYTEWAYS_MEMBER
 #include "runtimes/cuda/nvml.def"
 #undef BYTEWAYS_FUNCTION
@@ -243,20 +213,21 @@ NvmlHealth Nvml::health(const std::string& uuid) const {
   const int code = table_->device_by_uuid(uuid.c_str(), &device);
   if (code != 0) throw Error("nvmlDeviceGetHandleByUUID", uuid, table_->error_string(code));
   NvmlHealth health;
-  health.sm_clock_mhz = or_unknown(Table::ask<unsigned>(table_->clock, device, kClockSm));
-  health.memory_clock_mhz = or_unknown(Table::ask<unsigned>(table_->clock, device, kClockMemory));
-  health.temperature_c = or_unknown(Table::ask<unsigned>(table_->temperature, device, kTemperatureGpu));
+  health.sm_clock_mhz = or_unknown(Table::ask<unsigned>(table_->clock, device, Table::kClockSm));
+  health.memory_clock_mhz = or_unknown(Table::ask<unsigned>(table_->clock, device, Table::kClockMemory));
+  health.temperature_c =
+      or_unknown(Table::ask<unsigned>(table_->temperature, device, Table::kTemperatureGpu));
   health.power_mw = or_unknown(Table::ask<unsigned>(table_->power, device));
   const auto& reasons = table_->clock_reasons ? table_->clock_reasons : table_->throttle_reasons;
   health.throttle_reasons = or_unknown(Table::ask<unsigned long long>(reasons, device));
   health.pcie_replays = or_unknown(Table::ask<unsigned>(table_->pcie_replays, device));
   health.energy_mj = or_unknown(Table::ask<unsigned long long>(table_->energy, device));
-  for (unsigned field : kErrorFields)
+  for (unsigned field : Table::kErrorFields)
     if (const auto errors = table_->field(device, field, 0))
       health.nvlink_errors = *errors + (health.nvlink_errors < 0 ? 0 : health.nvlink_errors);
-  if (const auto kib = table_->field(device, kFieldDataTx, kAllLinks))
+  if (const auto kib = table_->field(device, Table::kFieldDataTx, Table::kAllLinks))
     health.nvlink_data_tx_bytes = 1024 * *kib;
-  if (const auto kib = table_->field(device, kFieldDataRx, kAllLinks))
+  if (const auto kib = table_->field(device, Table::kFieldDataRx, Table::kAllLinks))
     health.nvlink_data_rx_bytes = 1024 * *kib;
   return health;
 }

@@ -1,0 +1,40 @@
+// NVML's types and numbers (nvml.h, unchanged since their introduction), for those who call it (nvml.cpp) and
+// for the simulator, which answers.
+#pragma once
+
+namespace byteways::cuda {
+
+struct NvmlTypes {
+  using Device = struct OpaqueDevice*;
+  struct PciInfo {
+    char legacy_address[16];
+    unsigned domain, bus, device, device_id, subsystem_id;
+    char address[32];
+  };
+  struct MemoryInfo {
+    unsigned long long total, free, used;
+  };
+  struct FieldValue {
+    unsigned field, scope;
+    long long timestamp, latency_us;
+    int type, status;
+    union {
+      double real;
+      unsigned narrow;
+      unsigned long long wide;
+      long long signed_wide;
+    } value;
+  };
+
+  static constexpr int kClockSm = 1, kClockMemory = 2;
+  static constexpr int kTemperatureGpu = 0;
+  static constexpr int kInsufficientSize = 7;                           // NVML_ERROR_INSUFFICIENT_SIZE
+  static constexpr unsigned kMostLinks = 36;                            // NVML_NVLINK_MAX_LINKS
+  static constexpr unsigned kAllLinks = ~0u;                            // scope: the sum over all links
+  static constexpr unsigned kFieldSpeedCommon = 90, kFieldSpeed = 164;  // MB/s: of all links, of one link
+  static constexpr unsigned kFieldDataTx = 138, kFieldDataRx = 139;     // KiB
+  // CRC flit, CRC data, replay, recovery, ECC: totals.
+  static constexpr unsigned kErrorFields[] = {38, 45, 52, 59, 160};
+};
+
+}  // namespace byteways::cuda
