@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import itertools
 import runpy
 from collections import Counter
 from pathlib import Path
@@ -28,6 +29,7 @@ two_cores: Machine = MACHINES["two_cores"]()
 h200x4: Machine = MACHINES["h200x4"]()
 two_domains: Machine = MACHINES["gpus"](4, domains=2)
 eight: Machine = MACHINES["gpus"](8, domains=2)
+frontier: Machine = MACHINES["frontier"]()
 patchy: Machine = MACHINES["gpus"](
     3, without_peer=[("gpu0", "gpu1")], without_bulk=["gpu2"], pageable_access=True, linked=False
 )
@@ -260,7 +262,7 @@ def test_no_case_here_says_why() -> None:
     assert "no agent here matches 'gpu*'" in (caught.value.cause or "")
 
 
-@pytest.mark.parametrize("machine", [*EVERY.values(), eight], ids=[*EVERY, "eight"])
+@pytest.mark.parametrize("machine", [*EVERY.values(), eight, frontier], ids=[*EVERY, "eight", "frontier"])
 @pytest.mark.parametrize("name", ["quick", "full"])
 def test_shipped_suites_run_everywhere_within_their_budget(name: str, machine: Machine) -> None:
     """Catches a shipped suite that is empty somewhere, or whose plan is longer than its budget."""
@@ -295,6 +297,42 @@ def test_quick_covers_an_h200_node_in_half_a_minute() -> None:
     chases = [entry.case for entry in made.cases if entry.case.interface == "chase"]
     chased = {(case.flows[0].executor, case.path) for case in chases}
     assert chased >= {(a, f"{b}>{b}") for a in gpus for b in [*gpus, "cpu0"]}
+
+
+def test_quick_covers_a_node_of_eight_dies() -> None:
+    """Catches a quick plan that drops a pair, or the size that figures of a link class are published for."""
+    planned = [entry.case for entry in make_plan(load("quick"), *frontier).cases if entry.reason is None]
+    have = {(case.interface, case.path, case.access) for case in planned if case.pattern == "one-way"}
+    for interface, a, b, access in itertools.product(
+        ("copy", "kernel"), range(8), range(8), ("read", "write")
+    ):
+        assert a == b or (interface, f"gpu{a}>gpu{b}", access) in have
+    large = {(case.interface, case.path, case.executors[0]) for case in planned if case.size_bytes == 2**30}
+    classes = ("gpu0>gpu1", "gpu0>gpu6", "gpu0>gpu2", "gpu0>gpu3")  # four links, two, one, and routed
+    wanted = itertools.product(("copy", "kernel"), classes)
+    assert large == {(interface, path, "gpu0") for interface, path in wanted}
+    assert {case.pattern for case in planned} >= {"two-way", "all-pairs", "fan-out", "fan-in"}
+
+
+def test_full_measures_what_one_runtime_alone_has() -> None:
+    """Catches a memory kind or a setting of AMD's runtime that falls to the budget, or that others get."""
+    cases = [entry.case for entry in make_plan(load("full"), *frontier).cases if entry.reason is None]
+    memories = {
+        end.memory for case in cases for flow in case.flows for end in (flow.source, flow.destination)
+    }
+    assert memories >= {"device-fine", "device-uncached", "pinned-noncoherent", "managed-coarse", "pageable"}
+    environments = {(name, value) for case in cases for name, value in case.environment.items()}
+    assert environments == {
+        ("HSA_ENABLE_SDMA", "0"),
+        ("HSA_ENABLE_SDMA", "1"),
+        ("HSA_ENABLE_PEER_SDMA", "0"),
+        ("HSA_XNACK", "0"),
+        ("HSA_XNACK", "1"),
+    }
+    faulting = [case for case in cases if case.environment.get("HSA_XNACK") == "1"]
+    assert ("kernel", "pageable") in {(case.interface, case.flows[0].source.memory) for case in faulting}
+    elsewhere = [entry for machine in (h200x4, eight) for entry in make_plan(load("full"), *machine).cases]
+    assert not [entry for entry in elsewhere if entry.case.environment or entry.sweep.startswith("hip")]
 
 
 def test_full_of_an_h200_node_leaves_room_in_eight_minutes() -> None:

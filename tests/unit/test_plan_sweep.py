@@ -273,6 +273,7 @@ def test_when_is_no_cause_for_a_note() -> None:
     """Catches a note for what the suite itself leaves out, and a sweep in the wrong kind of machine."""
     assert expansion(f'{GPUS}when = "without-gpu"') == Expansion((), ())
     assert expansion(f'{GPUS}when = "with-gpu"').cases
+    assert expansion(f'{GPUS}when = "with-hip"') == Expansion((), ())
     host = ends("cpu*:pageable", "cpu*:pageable", "memcpy")
     assert expansion(f'{host}when = "with-gpu"', TWO_CORES) == Expansion((), ())
     assert expansion(f'{host}when = "without-gpu"', TWO_CORES).cases

@@ -17,7 +17,8 @@ from byteways.plan.filters import nothing_matches, only_filter, sizes_filter
 from byteways.plan.footprint import buffers
 from byteways.plan.legality import refusal
 from byteways.plan.suite_types import Suite, Sweep
-from byteways.plan.sweep import LinkClass, expand
+from byteways.plan.sweep import Expansion, LinkClass, expand
+from byteways.plan.variables import runtime_of
 from byteways.topology.model import Capabilities, Topology
 
 #: Part of a time budget that is planned for; the rest is for estimates that were too low, and the report.
@@ -96,7 +97,9 @@ def make_plan(
     budget_s = suite.budget_s if budget_s is None else budget_s
     if budget_s is not None and not budget_s > 0:
         raise BytewaysError(f"a budget of {budget_s:g} s measures nothing", hint="byteways run --budget 60")
-    wanted, notes = _wanted(suite, topology, link_class, only, sizes)
+    runtimes = {runtime for name in topology.names("gpu") if (runtime := runtime_of(name, capabilities))}
+    expansions = [expand(sweep, topology, link_class, runtimes) for sweep in suite.sweeps]
+    wanted, notes = _wanted(suite, expansions, only, sizes)
     wanted = [replace(item, reason=refusal(item.case, topology, capabilities)) for item in wanted]
     estimator = Estimator(topology, capabilities)
     ordered = [item for group in _groups(wanted) for item in group]
@@ -119,15 +122,14 @@ def _link_class(topology: Topology) -> LinkClass:
 
 
 def _wanted(
-    suite: Suite, topology: Topology, link_class: LinkClass, only: Sequence[str], sizes: str | None
+    suite: Suite, expansions: Sequence[Expansion], only: Sequence[str], sizes: str | None
 ) -> tuple[list[_Wanted], list[str]]:
     """Every case that the suite asks for and the filters let through, once, and the notes."""
     lets_through, right_size = only_filter(only), sizes_filter(sizes)
     wanted: dict[str, _Wanted] = {}
     notes: list[str] = []
     asked: list[tuple[Case, str]] = []
-    for sweep in suite.sweeps:
-        expansion = expand(sweep, topology, link_class)
+    for sweep, expansion in zip(suite.sweeps, expansions, strict=True):
         notes += expansion.notes
         for case in expansion.cases:
             asked.append((case, sweep.name))

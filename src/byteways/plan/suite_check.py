@@ -13,11 +13,13 @@ from byteways.plan.case import CACHES, CATEGORY, MEMORIES, PATTERNS
 from byteways.plan.sizes import expand_sizes
 from byteways.plan.suite_types import BufferGlob, Origin, Suite, Sweep
 from byteways.plan.toml_lines import key_lines
+from byteways.plan.variables import readers
 from byteways.plan.words import closest
 
 PAIRS = ("all", "near", "per-link-class")
 SAME_AGENT = ("only", "never", "also")
-WHEN = ("always", "with-gpu", "without-gpu")
+#: `with-RUNTIME` for sweeps about what one runtime alone has.
+WHEN = ("always", "with-gpu", "without-gpu", *(f"with-{reader.runtime}" for reader in readers()))
 EXECUTOR_WORDS = ("source", "destination", "both")
 
 #: Options of every interface: `gate` false starts operations as they are enqueued, launch cost included;

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import itertools
-from collections.abc import Callable, Iterator, Sequence
+from collections.abc import Callable, Collection, Iterator, Sequence
 from dataclasses import dataclass
 from fnmatch import fnmatchcase
 
@@ -32,14 +32,23 @@ class Expansion:
     notes: tuple[str, ...]
 
 
-def expand(sweep: Sweep, topology: Topology, link_class: LinkClass) -> Expansion:
+def expand(
+    sweep: Sweep, topology: Topology, link_class: LinkClass, runtimes: Collection[str] = ()
+) -> Expansion:
     """All cases that the sweep asks for on this machine, legal or not, each once, in the sweep's order.
+
+    Args:
+        sweep: What is asked for.
+        topology: The machine.
+        link_class: Names the class of links between two agents.
+        runtimes: Names of the runtimes that drive its GPUs.
 
     Raises:
         BytewaysError: An agent is named outright that this machine does not have.
     """
     has_gpu = bool(topology.names("gpu"))
-    if sweep.when == ("without-gpu" if has_gpu else "with-gpu"):
+    true_here = {"always", "with-gpu" if has_gpu else "without-gpu", *(f"with-{name}" for name in runtimes)}
+    if sweep.when not in true_here:
         return Expansion((), ())  # said by the suite itself, so no note
     notes: list[str] = []
     cases: dict[str, Case] = {}
