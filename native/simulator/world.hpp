@@ -73,6 +73,13 @@ struct CopyPolicy {
   int engine = -1;                          // a chosen engine, -1: any
 };
 
+// What the environment of this process changes about the machine; read by the entry points, once.
+struct Settings {
+  int hardware_queues = 0;    // GPU_MAX_HW_QUEUES; 0: as the model has it
+  bool retry_faults = false;  // HSA_XNACK=1: managed pages move to the kernel that touches them, and kernels
+                              // reach pageable memory, whatever the model says
+};
+
 class World {
  public:
   // Loads the machine of this process, once; the same sheet again changes nothing, another one throws.
@@ -82,6 +89,7 @@ class World {
   virtual ~World() = default;
 
   virtual const Model& model() const = 0;
+  virtual void configure(const Settings& settings) = 0;  // before the first stream and the first allocation
 
   // --- time
   // --------------------------------------------------------------------------------------------------
