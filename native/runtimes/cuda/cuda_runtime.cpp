@@ -113,6 +113,13 @@ class CudaRuntime final : public gpu::GpuRuntime<CudaDriver> {
           return {false,
                   "managed memory cannot be placed here: the driver offers no concurrent managed access"};
         return {true, {}};
+      case Memory::device_fine:
+      case Memory::device_uncached:
+        return {false, "CUDA's device memory has one kind of coherence and of caching: use device"};
+      case Memory::pinned_noncoherent:
+        return {false, "CUDA's pinned memory has one kind of coherence: use pinned"};
+      case Memory::managed_coarse:
+        return {false, "CUDA takes no advice on the coherence of managed memory: use managed"};
       default:
         return {false, std::string(memory_name(memory)) + " memory belongs to the host"};
     }

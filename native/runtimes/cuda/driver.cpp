@@ -35,6 +35,26 @@ int CudaDriver::attribute(int device, int attribute) const {
   return value;
 }
 
+void* CudaDriver::new_device_memory(int device, Memory, std::size_t bytes) const {
+  void* data = nullptr;
+  call(device, allocate_device, &data, bytes);
+  return data;
+}
+
+void* CudaDriver::new_managed_memory(int device, Memory, std::size_t bytes) const {
+  void* data = nullptr;
+  call(device, allocate_managed, &data, bytes, kAttachGlobal);
+  return data;
+}
+
+int CudaDriver::prepare_kernel(int device, Kernel kernel, int own_shared_bytes) const {
+  // The driver loads kernels lazily, which would wait for running ones: behind a shut gate, for ever.
+  if (load_kernel) call(device, load_kernel, kernel);
+  const int dynamic = attribute(device, kDeviceSharedBytesOptIn) - own_shared_bytes;
+  call(device, set_kernel_attribute, kernel, kKernelMaxDynamicSharedBytes, dynamic);
+  return dynamic;
+}
+
 CudaDriver::Context CudaDriver::context(int device) const {
   std::call_once(started_, [this] {
     for (int each = 0; each < devices(); ++each)

@@ -10,6 +10,7 @@
 
 #include "runtimes/gpu/driver.hpp"
 #include "runtimes/gpu/function_table.hpp"
+#include "runtimes/runtime.hpp"
 
 namespace byteways::cuda {
 
@@ -70,6 +71,13 @@ class CudaDriver : public gpu::Driver<CudaTable> {
   // Looks the devices up; to be called once, after cuInit.
   void find_devices();
   int devices() const { return static_cast<int>(handles_.size()); }
+
+  // What the templates ask of a vendor (gpu/memory.hpp, gpu/kernel_store.hpp). CUDA has one kind of each
+  // memory.
+  void* new_device_memory(int device, Memory memory, std::size_t bytes) const;
+  void* new_managed_memory(int device, Memory memory, std::size_t bytes) const;
+  static unsigned pinned_flags(Memory) { return kHostPortable | kHostMapped; }
+  int prepare_kernel(int device, Kernel kernel, int own_shared_bytes) const;
 
  private:
   std::vector<Device> handles_;

@@ -1,7 +1,10 @@
 // A vendor's function table with errors turned into exceptions. `Table` brings the functions, the types and
 //   kOutOfMemory, kNotReady, kPeerAccessAlreadyEnabled   codes that have a meaning of their own
 //   error_name(code), error_text(code)                   the vendor's words
-// A vendor's driver class derives from this and adds make_current(device).
+// A vendor's driver class derives from this and adds
+//   make_current(device)                                calls of this thread concern the device
+//   new_device_memory, new_managed_memory(device, memory, bytes), pinned_flags(memory)
+//   prepare_kernel(device, kernel, own_shared_bytes)    ready to launch; the dynamic shared bytes it may use
 #pragma once
 #include <string>
 

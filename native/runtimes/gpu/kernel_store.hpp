@@ -61,8 +61,6 @@ class KernelStore {
     Loaded loaded;
     driver_->call(device, driver_->get_kernel, &loaded.handle, module_of(device, entry.file, architecture),
                   std::string(entry.kernel).c_str());
-    // Drivers load kernels lazily, which would wait for running ones: behind a shut gate, for ever.
-    if (driver_->load_kernel) driver_->call(device, driver_->load_kernel, loaded.handle);
     loaded.info = info_of(device, loaded.handle);
     return loaded;
   }
@@ -85,13 +83,10 @@ class KernelStore {
   }
 
   KernelInfo info_of(int device, typename Vendor::Kernel kernel) const {
-    int threads = 0, own_shared = 0, opt_in = 0, blocks = 0;
+    int threads = 0, own_shared = 0, blocks = 0;
     driver_->call(device, driver_->kernel_attribute, &threads, Vendor::kKernelMaxThreads, kernel);
     driver_->call(device, driver_->kernel_attribute, &own_shared, Vendor::kKernelSharedBytes, kernel);
-    opt_in = driver_->attribute(device, Vendor::kDeviceSharedBytesOptIn);
-    const int dynamic = opt_in - own_shared;
-    driver_->call(device, driver_->set_kernel_attribute, kernel, Vendor::kKernelMaxDynamicSharedBytes,
-                  dynamic);
+    const int dynamic = driver_->prepare_kernel(device, kernel, own_shared);
     driver_->call(device, driver_->resident_blocks, &blocks, kernel, threads, std::size_t{0});
     return {static_cast<unsigned>(threads), static_cast<unsigned>(blocks), static_cast<unsigned>(dynamic)};
   }

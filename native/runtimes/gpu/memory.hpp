@@ -38,11 +38,9 @@ class VendorMemory : public Allocation {
 template <class Vendor>
 class DeviceMemory final : public VendorMemory<Vendor> {
  public:
-  DeviceMemory(std::shared_ptr<Vendor> driver, int device, std::uint64_t bytes)
-      : VendorMemory<Vendor>(std::move(driver), device, Memory::device, bytes) {
-    void* data = nullptr;
-    this->driver_->call(device, this->driver_->allocate_device, &data, std::size_t{bytes});
-    this->data_ = static_cast<std::byte*>(data);
+  DeviceMemory(std::shared_ptr<Vendor> driver, int device, Memory memory, std::uint64_t bytes)
+      : VendorMemory<Vendor>(std::move(driver), device, memory, bytes) {
+    this->data_ = static_cast<std::byte*>(this->driver_->new_device_memory(device, memory, bytes));
     this->page_bytes_ = bytes >= kDevicePageBytes ? kDevicePageBytes : 0;
   }
   ~DeviceMemory() override { this->release(this->driver_->free_device); }
@@ -51,12 +49,9 @@ class DeviceMemory final : public VendorMemory<Vendor> {
 template <class Vendor>
 class ManagedMemory final : public VendorMemory<Vendor> {
  public:
-  ManagedMemory(std::shared_ptr<Vendor> driver, int device, std::uint64_t bytes)
-      : VendorMemory<Vendor>(std::move(driver), device, Memory::managed, bytes) {
-    void* data = nullptr;
-    this->driver_->call(device, this->driver_->allocate_managed, &data, std::size_t{bytes},
-                        Vendor::kAttachGlobal);
-    this->data_ = static_cast<std::byte*>(data);
+  ManagedMemory(std::shared_ptr<Vendor> driver, int device, Memory memory, std::uint64_t bytes)
+      : VendorMemory<Vendor>(std::move(driver), device, memory, bytes) {
+    this->data_ = static_cast<std::byte*>(this->driver_->new_managed_memory(device, memory, bytes));
   }
   ~ManagedMemory() override { this->release(this->driver_->free_device); }
 };
@@ -64,12 +59,13 @@ class ManagedMemory final : public VendorMemory<Vendor> {
 template <class Vendor>
 class PinnedMemory final : public VendorMemory<Vendor> {
  public:
-  PinnedMemory(std::shared_ptr<Vendor> driver, int device, std::uint64_t bytes, Host& host, int numa_domain)
-      : VendorMemory<Vendor>(std::move(driver), device, Memory::pinned, bytes) {
+  PinnedMemory(std::shared_ptr<Vendor> driver, int device, Memory memory, std::uint64_t bytes, Host& host,
+               int numa_domain)
+      : VendorMemory<Vendor>(std::move(driver), device, memory, bytes) {
     const auto placement = host.place_thread(numa_domain);
     void* data = nullptr;
     this->driver_->call(device, this->driver_->allocate_pinned, &data, std::size_t{bytes},
-                        Vendor::kHostPortable | Vendor::kHostMapped);
+                        Vendor::pinned_flags(memory));
     this->data_ = static_cast<std::byte*>(data);
     this->page_bytes_ = base_page_bytes();
   }

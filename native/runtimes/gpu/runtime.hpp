@@ -28,16 +28,11 @@ class GpuRuntime : public Runtime {
     const Availability offered = offers(memory, device);
     if (!offered.available)
       throw Unsupported("allocate", std::string(memory_name(memory)), offered.reason, agent_name(device));
-    switch (memory) {
-      case Memory::device:
-        return std::make_unique<DeviceMemory<Vendor>>(driver_, device, bytes);
-      case Memory::pinned:
-        return std::make_unique<PinnedMemory<Vendor>>(driver_, device, bytes, *host_, numa_domain);
-      case Memory::registered:
-        return std::make_unique<RegisteredMemory<Vendor>>(driver_, device, bytes, *host_, numa_domain);
-      default:
-        return std::make_unique<ManagedMemory<Vendor>>(driver_, device, bytes);
-    }
+    if (is_device(memory)) return std::make_unique<DeviceMemory<Vendor>>(driver_, device, memory, bytes);
+    if (is_managed(memory)) return std::make_unique<ManagedMemory<Vendor>>(driver_, device, memory, bytes);
+    if (memory == Memory::registered)
+      return std::make_unique<RegisteredMemory<Vendor>>(driver_, device, bytes, *host_, numa_domain);
+    return std::make_unique<PinnedMemory<Vendor>>(driver_, device, memory, bytes, *host_, numa_domain);
   }
 
   std::unique_ptr<Stream> create_stream(int device) override {

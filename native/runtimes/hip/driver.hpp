@@ -56,4 +56,19 @@ struct HipTable {
   std::string error_text(int code) const;
 };
 
+class HipDriver : public gpu::Driver<HipTable> {
+ public:
+  // Makes calls of this thread concern the device: HIP has no contexts to keep.
+  void make_current(int device) const { call(device, set_device, device); }
+  int attribute(int device, int attribute) const;
+  int devices() const;
+
+  // What the templates ask of a vendor (gpu/memory.hpp, gpu/kernel_store.hpp).
+  void* new_device_memory(int device, Memory memory, std::size_t bytes) const;
+  void* new_managed_memory(int device, Memory memory, std::size_t bytes) const;
+  static unsigned pinned_flags(Memory memory);
+  // A code object is loaded as a whole and its kernels may use all of a compute unit's shared memory.
+  int prepare_kernel(int device, Kernel kernel, int own_shared_bytes) const;
+};
+
 }  // namespace byteways::hip
