@@ -62,7 +62,9 @@ class _Reader:
 
     def items(self, value: Any, place: Place) -> list[Mapping[str, Any]]:
         if not isinstance(value, list) or not value or not all(isinstance(item, dict) for item in value):
-            self.fail(place, "this may be there several times", f"write [[{_dotted(place)}]], in double brackets")
+            self.fail(
+                place, "this may be there several times", f"write [[{_dotted(place)}]], in double brackets"
+            )
         return value
 
     def fact(self, value: Any, kind: Key, place: Place) -> Fact:
@@ -84,7 +86,11 @@ class _Reader:
             self.fail(place, f"the source '{text}' says nothing after its key", 'write "source_key: where"')
         key = rest.split(":")[0].strip() if first == FITTED else first
         if key != ASSUMED and key not in self.sources:
-            self.fail(place, f"the source '{key}' is not in [sources]", closest(key, (*self.sources, ASSUMED, FITTED)))
+            self.fail(
+                place,
+                f"the source '{key}' is not in [sources]",
+                closest(key, (*self.sources, ASSUMED, FITTED)),
+            )
 
     def value(self, value: Any, kind: Key, place: Place) -> Value:
         """The value, when it is of its kind."""
@@ -139,10 +145,18 @@ def _sources(reader: _Reader, data: Any) -> dict[str, Source]:
     sources: dict[str, Source] = {}
     for key, entry in data.items():
         if key in (ASSUMED, FITTED) or not _NAME.match(key):
-            reader.fail(("sources", key), f"'{key}' is no key of a source", "use lower-case letters, digits and hyphens")
+            reader.fail(
+                ("sources", key),
+                f"'{key}' is no key of a source",
+                "use lower-case letters, digits and hyphens",
+            )
         texts = {"title": None, "address": None} | (entry if isinstance(entry, dict) else {})
-        if set(texts) != {"title", "address"} or not all(isinstance(one, str) and one for one in texts.values()):
-            reader.fail(("sources", key), "a source has a title and an address", '{ title = "…", address = "…" }')
+        if set(texts) != {"title", "address"} or not all(
+            isinstance(one, str) and one for one in texts.values()
+        ):
+            reader.fail(
+                ("sources", key), "a source has a title and an address", '{ title = "…", address = "…" }'
+            )
         sources[key] = Source(texts["title"], texts["address"])
     return sources
 
@@ -175,7 +189,9 @@ def _check_agents(reader: _Reader, model: MachineModel) -> None:
     addresses = model.texts("gpu.pci_addresses")
     for address in addresses:
         if not _PCI_ADDRESS.match(address) or addresses.count(address) > 1:
-            reader.fail(("gpu", "pci_addresses"), f"'{address}' is no PCI address of its own", "write 0000:c1:00.0")
+            reader.fail(
+                ("gpu", "pci_addresses"), f"'{address}' is no PCI address of its own", "write 0000:c1:00.0"
+            )
     if len(model.wholes("topology.cache_sharing")) != model.count("cpu.caches"):
         reader.fail(("topology", "cache_sharing"), "one entry belongs here for each of [[cpu.caches]]")
     seen: set[frozenset[str]] = set()
@@ -202,7 +218,13 @@ def _check_agents(reader: _Reader, model: MachineModel) -> None:
 def _children(name: str) -> tuple[str, ...]:
     """Names of the tables directly inside a table."""
     start = f"{name}." if name else ""
-    return tuple(dict.fromkeys(table[len(start) :].split(".")[0] for table in TABLES if table and table.startswith(start) and table != name))
+    return tuple(
+        dict.fromkeys(
+            table[len(start) :].split(".")[0]
+            for table in TABLES
+            if table and table.startswith(start) and table != name
+        )
+    )
 
 
 def _dotted(place: Iterable[str | int]) -> str:

@@ -18,7 +18,10 @@ GRAMMAR = {
     "corrupt": ("corrupt:gpu0>gpu1:word=7", "every operation on this way writes word 7 wrong"),
     "hang": ("hang:gpu0>gpu1", "operations on this way never end"),
     "skip": ("skip:gpu0>gpu1", "operations on this way end without moving anything"),
-    "no-memory": ("no-memory:gpu3[:above=1073741824]", "allocations there fail, or those of more bytes in all"),
+    "no-memory": (
+        "no-memory:gpu3[:above=1073741824]",
+        "allocations there fail, or those of more bytes in all",
+    ),
     "lost": ("lost:gpu2[:after=40]", "the device is gone after so many operations"),
     "slow": ("slow:gpu0-gpu1:0.5", "the link gives this part of its rate"),
     "down": ("down:gpu0-gpu1", "the link is not there"),

@@ -41,7 +41,10 @@ _RATE = {"fixed_ns": _NUMBER, "efficiency": _SHARE, "cap_bytes_per_s": Key("numb
 
 
 def _rate_names(interface: str) -> tuple[str, ...]:
-    return (f"{interface}-local", *(f"{interface}-{w}-{a}" for w, a in product(("peer", "host"), ("read", "write"))))
+    return (
+        f"{interface}-local",
+        *(f"{interface}-{w}-{a}" for w, a in product(("peer", "host"), ("read", "write"))),
+    )
 
 
 #: Rates that a model must have, by vendor, and those it may have.
@@ -176,7 +179,11 @@ def _table_schema(name: str) -> dict[str, Any]:
     """The schema of a table with the tables in it."""
     properties: dict[str, Any] = {key: _key_schema(value) for key, value in TABLES.get(name, {}).items()}
     required = [key for key, value in TABLES.get(name, {}).items() if value.neutral is None]
-    inner = {table[len(name) + 1 :] if name else table for table in TABLES if table.startswith(f"{name}." if name else "")}
+    inner = {
+        table[len(name) + 1 :] if name else table
+        for table in TABLES
+        if table.startswith(f"{name}." if name else "")
+    }
     for child in sorted({part.split(".")[0] for part in inner if part}):
         path = f"{name}.{child}" if name else child
         schema = _table_schema(path)

@@ -1,0 +1,184 @@
+"""Discovery source: a machine model. The real discovery reads what is made up for it here.
+
+The model's sysfs and procfs are written to a temporary folder; devices that only a management library shows
+are handed over as that library would.
+"""
+
+from __future__ import annotations
+
+import tempfile
+from collections.abc import Mapping, Sequence
+from dataclasses import dataclass
+from pathlib import Path
+from typing import TYPE_CHECKING, Any, cast
+
+from byteways.machines.check import NVSWITCH
+from byteways.machines.model import MachineModel
+from byteways.topology import discover
+from byteways.topology.model import Topology
+from byteways.topology.tree import CacheSpec, CpuSpec, GpuSpec, LinkSpec, MachineSpec, all_cores, write_tree
+
+if TYPE_CHECKING:
+    from byteways._core import NvmlDevice
+
+#: Addresses of PCI devices that are no GPU.
+_SWITCH_ADDRESS = "0000:ff:00.0"
+
+
+@dataclass(frozen=True)
+class _NvLink:
+    """Fields of byteways._core.NvLink."""
+
+    index: int
+    remote_kind: str
+    remote_pci_address: str
+    signalling_bytes_per_s: int
+    version: int = 0  # drivers are known to tell a wrong one
+    active: bool = True
+
+
+@dataclass(frozen=True)
+class _Device:
+    """Fields of byteways._core.NvmlDevice."""
+
+    index: int
+    name: str
+    uuid: str
+    pci_address: str
+    memory_bytes: int
+    memory_clock_mhz: int
+    memory_bus_bits: int
+    pcie_generation: int
+    pcie_width: int
+    pcie_generation_max: int
+    pcie_width_max: int
+    nvlinks: tuple[_NvLink, ...]
+    numa_domain: int
+    mig_enabled: bool = False
+    compute_mode: str = "default"
+    compute_processes: int = 0
+
+
+def topology_of(
+    model: MachineModel,
+    runtime_agents: Mapping[str, Mapping[str, Any]] | None = None,
+    faults: Sequence[str] = (),
+) -> Topology:
+    """The topology that discovery finds on the machine, which bears the model's name.
+
+    Args:
+        runtime_agents: Fields of `_core.Agent` by name, as a simulated worker saw them.
+        faults: Links that are down are not there.
+    """
+    down = {frozenset(fault.split(":")[1].split("-")) for fault in faults if fault.startswith("down:")}
+    machine = spec_of(model, down)
+    with tempfile.TemporaryDirectory(prefix="byteways-") as folder:
+        write_tree(Path(folder), machine)
+        return discover(
+            runtime_agents,
+            Path(folder) / "sys",
+            proc=Path(folder) / "proc",
+            allowed_cores=all_cores(machine),
+            management=cast("list[NvmlDevice]", _devices(model, down)),
+            environment={},
+            host=model.name,
+        )
+
+
+def spec_of(model: MachineModel, down: set[frozenset[str]]) -> MachineSpec:
+    """What the kernel would know of the machine, without links that are down."""
+    cores, domains = model.whole("cpu.cores"), model.whole("cpu.domains")
+    caches = tuple(
+        CacheSpec(
+            level,
+            "Data" if level == 1 else "Unified",
+            model.whole(f"cpu.caches.{level - 1}.bytes") // 1024,
+            model.wholes("topology.cache_sharing")[level - 1],
+        )
+        for level in range(1, model.count("cpu.caches") + 1)
+    )
+    cpus = tuple(
+        CpuSpec(tuple(range(index * cores, (index + 1) * cores)), model.whole("cpu.memory_bytes"), caches)
+        for index in range(domains)
+    )
+    links = [
+        LinkSpec(*pair.split("-"), kind="xgmi", count=width)
+        for kind, pair, width in _bundles(model, down)
+        if kind == "xgmi"
+    ]
+    if model.truth("features.host_access"):
+        links += [
+            LinkSpec(f"gpu{g}", f"cpu{d}", "package") for g, d in enumerate(model.wholes("gpu.domains"))
+        ]
+    return MachineSpec(
+        model.text_of("cpu.name"),
+        cpus,
+        tuple(_gpu(model, index) for index in range(model.whole("gpu.count"))),
+        tuple(links),
+        virtual=model.truth("topology.virtual"),
+    )
+
+
+def _gpu(model: MachineModel, index: int) -> GpuSpec:
+    peers = model.whole("topology.peer_copy_engines")
+    return GpuSpec(
+        model.texts("gpu.pci_addresses")[index],
+        model.wholes("gpu.domains")[index],
+        model.text_of("gpu.architecture").split(":")[0],
+        model.text_of("gpu.name"),
+        model.whole("gpu.multiprocessors"),
+        model.whole("gpu.memory_bytes"),
+        model.whole("topology.memory_clock_mhz"),
+        model.whole("topology.memory_bus_bits"),
+        copy_engines=model.whole("gpu.copy_engines") - peers,
+        peer_copy_engines=peers,
+        pcie_generation=model.whole("topology.pcie_generation") or 4,
+        pcie_width=model.whole("topology.pcie_width") or 16,
+    )
+
+
+def _bundles(model: MachineModel, down: set[frozenset[str]]) -> list[tuple[str, str, int]]:
+    """(kind, pair, width) of every link that is up."""
+    return [
+        (model.text_of(f"links.{index}.kind"), pair, model.whole(f"links.{index}.width"))
+        for index in range(model.count("links"))
+        for pair in model.texts(f"links.{index}.pairs")
+        if frozenset(pair.split("-")) not in down
+    ]
+
+
+def _devices(model: MachineModel, down: set[frozenset[str]]) -> list[_Device]:
+    """The GPUs as NVIDIA's management library shows them; none of another vendor's."""
+    if model.vendor != "nvidia":
+        return []
+    addresses = model.texts("gpu.pci_addresses")
+    generation, width = model.whole("topology.pcie_generation"), model.whole("topology.pcie_width")
+    rate = model.whole("topology.signalling_bytes_per_s")
+    devices = []
+    for index, address in enumerate(addresses):
+        nvlinks: list[_NvLink] = []
+        for kind, pair, count in _bundles(model, down):
+            ends = pair.split("-")
+            if kind != "nvlink" or f"gpu{index}" not in ends:
+                continue
+            far = ends[1] if ends[0] == f"gpu{index}" else ends[0]
+            remote = ("switch", _SWITCH_ADDRESS) if far == NVSWITCH else ("gpu", addresses[int(far[3:])])
+            nvlinks += [_NvLink(len(nvlinks) + one, *remote, rate) for one in range(count)]
+        devices.append(
+            _Device(
+                index=index,
+                name=model.text_of("gpu.name"),
+                uuid="",
+                pci_address=address,
+                memory_bytes=model.whole("gpu.memory_bytes"),
+                memory_clock_mhz=model.whole("topology.memory_clock_mhz"),
+                memory_bus_bits=model.whole("topology.memory_bus_bits"),
+                pcie_generation=generation,
+                pcie_width=width,
+                pcie_generation_max=generation,
+                pcie_width_max=width,
+                nvlinks=tuple(nvlinks),
+                numa_domain=model.wholes("gpu.domains")[index],
+            )
+        )
+    return devices
