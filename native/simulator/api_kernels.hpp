@@ -1,0 +1,33 @@
+// Device kernels on the simulated machine. Compiling a source finds the kernels in it and their launch
+// bounds; the image lists them; loading it gives handles, behind which the world plays the kernel of that
+// name.
+#pragma once
+#include <cstddef>
+#include <map>
+#include <optional>
+#include <string>
+
+namespace byteways::sim {
+
+struct KernelEntry {
+  std::string name;
+  int most_threads = 0;  // launch bound, as the source has it
+  std::size_t argument_bytes = 0;
+};
+
+// Owned by the simulator until the process ends: the tables of both vendors have no function that unloads.
+struct KernelModule {
+  std::map<std::string, KernelEntry> kernels;
+};
+
+// Text that load_image() takes; nothing when the source defines no kernel.
+std::optional<std::string> compile_image(const std::string& source);
+// nullptr when it is no image of ours.
+KernelModule* load_image(const char* image);
+
+// Blocks of so many threads and bytes that a multiprocessor with `most_shared` bytes holds at once. It holds
+// 2048 threads and 32 blocks on compute capabilities 7.0, 8.0, 9.0 and 10.0 (CUDA C++ programming guide,
+// technical specifications) and on CDNA, 4 units of 8 wavefronts of 64.
+int resident_blocks(int threads, std::size_t shared, std::size_t most_shared);
+
+}  // namespace byteways::sim

@@ -1,0 +1,453 @@
+// The CUDA driver's entry points on the simulated machine: every row of runtimes/cuda/cuda.def.
+//
+// A device is its ordinal among the visible ones; contexts, streams, events, modules and kernels are pointers
+// that the caller cannot look into.
+#include <algorithm>
+#include <atomic>
+#include <cctype>
+#include <cstdlib>
+#include <cstring>
+#include <mutex>
+#include <numeric>
+
+#include "runtimes/cuda/driver.hpp"
+#include "simulator/api.hpp"
+#include "simulator/api_kernels.hpp"
+
+namespace byteways::sim::cuda_api {
+
+using cuda::CudaTable;
+using Device = CudaTable::Device;
+using Context = CudaTable::Context;
+using Stream = CudaTable::Stream;
+using Event = CudaTable::Event;
+using Module = CudaTable::Module;
+using Kernel = CudaTable::Kernel;
+using Uuid = CudaTable::Uuid;
+using Location = CudaTable::Location;
+
+namespace {
+
+// Dynamic shared memory that a block may opt in to (CUDA C++ programming guide, compute capability 9.0; 8.0
+// has 163 KiB). Nothing that is simulated depends on it.
+constexpr int kSharedBytes = 227 << 10;
+// The rate is the product of clock and width; the model has the rate only. With 100 bytes a transfer every
+// rate that is a multiple of 200 kB/s makes a whole number of kHz.
+constexpr int kMemoryBusBytes = 100;
+
+struct Visible {
+  std::mutex mutex;
+  std::atomic<bool> initialised{false};
+  std::vector<int> gpus;  // by ordinal; read from the environment at the first cuInit
+};
+Visible& visible() {
+  static Visible state;
+  return state;
+}
+
+thread_local int current = -1;  // GPU of the thread's context, -1: none
+
+World& world() {
+  require(visible().initialised, code::kNotInitialized);
+  return world_of("nvidia");
+}
+
+int gpu_of(Device device) {
+  const std::vector<int>& gpus = visible().gpus;
+  require(device >= 0 && device < static_cast<int>(gpus.size()), code::kInvalidDevice);
+  return gpus[static_cast<std::size_t>(device)];
+}
+
+int current_gpu() {
+  require(current >= 0, code::kInvalidContext);
+  return current;
+}
+
+// A context is the number of its GPU, counted from 1: there is one a GPU, and nothing to keep in it.
+Context context_of(int gpu) { return reinterpret_cast<Context>(static_cast<std::uintptr_t>(gpu) + 1); }
+int gpu_of(Context context) {
+  const auto number = reinterpret_cast<std::uintptr_t>(context);
+  const std::vector<int>& gpus = visible().gpus;
+  const int gpu = static_cast<int>(number) - 1;
+  require(std::find(gpus.begin(), gpus.end(), gpu) != gpus.end(), code::kInvalidContext);
+  return gpu;
+}
+
+sim::Stream* stream_of(Stream stream) {
+  return stream == nullptr ? world().default_stream(current_gpu()) : reinterpret_cast<sim::Stream*>(stream);
+}
+
+sim::Event* event_of(Event event) {
+  require(event != nullptr, code::kInvalidHandle);
+  return reinterpret_cast<sim::Event*>(event);
+}
+
+const KernelEntry& kernel_of(Kernel kernel) {
+  require(kernel != nullptr, code::kInvalidHandle);
+  return *reinterpret_cast<const KernelEntry*>(kernel);
+}
+
+Place gpu_place(int gpu) { return {Place::Kind::gpu, gpu}; }
+Place host_place() { return {Place::Kind::cpu, host_domain(world().model(), current_gpu())}; }
+
+// "sm_90": 90.
+int capability(const Model& model) {
+  constexpr std::size_t kPrefix = 3;
+  return model.gpu.architecture.starts_with("sm_") ? std::atoi(model.gpu.architecture.c_str() + kPrefix) : 0;
+}
+
+int attribute_of(const Model& model, int attribute) {
+  switch (attribute) {
+    case CudaTable::kDeviceMultiprocessors:
+      return model.gpu.multiprocessors;
+    case CudaTable::kDeviceMemoryClockKhz:
+      return static_cast<int>(model.gpu.memory_bytes_per_s / (2e3 * kMemoryBusBytes));
+    case CudaTable::kDeviceMemoryBusBits:
+      return 8 * kMemoryBusBytes;
+    case CudaTable::kDeviceL2Bytes:
+      return static_cast<int>(model.gpu.cache_bytes);
+    case CudaTable::kDeviceCopyEngines:
+      return model.gpu.copy_engines;
+    case CudaTable::kDeviceCapabilityMajor:
+      return capability(model) / 10;
+    case CudaTable::kDeviceCapabilityMinor:
+      return capability(model) % 10;
+    case CudaTable::kDeviceManagedMemory:
+    case CudaTable::kDeviceConcurrentManaged:
+      return model.managed_memory ? 1 : 0;
+    case CudaTable::kDevicePageableAccess:
+      return model.pageable_access ? 1 : 0;
+    case CudaTable::kDeviceHostPointerForRegistered:
+      return 1;
+    case CudaTable::kDeviceSharedBytesOptIn:
+      return kSharedBytes;
+    default:
+      throw Refusal{code::kInvalidValue};
+  }
+}
+
+int word_of(int number, const char** to, const char* ErrorWords::* column) {
+  const ErrorWords* words = error_words(number);
+  if (to == nullptr || words == nullptr) return code::kInvalidValue;
+  *to = words->*column;
+  return 0;
+}
+
+void prefetch(void* data, std::size_t bytes, Place to, Stream stream) {
+  world().prefetch(data, bytes, to, stream_of(stream));
+}
+
+}  // namespace
+
+extern "C" {
+
+#define BYTEWAYS_FUNCTION BYTEWAYS_ENTRY_POINT
+#include "runtimes/cuda/cuda.def"
+#undef BYTEWAYS_FUNCTION
+
+int cuInit(unsigned flags) {
+  return answer([&] {
+    require(flags == 0, code::kInvalidValue);
+    const Model& model = world_of("nvidia").model();
+    Visible& state = visible();
+    const std::lock_guard lock(state.mutex);
+    if (state.initialised) return;
+    std::vector<int> gpus(static_cast<std::size_t>(model.gpu.count));
+    std::iota(gpus.begin(), gpus.end(), 0);
+    if (const char* list = std::getenv("CUDA_VISIBLE_DEVICES"))
+      gpus = choose_visible(gpus, list, [&](int gpu) { return nvidia_uuid_text(model, gpu); });
+    require(!gpus.empty(), code::kNoDevice);
+    state.gpus = std::move(gpus);
+    state.initialised = true;
+  });
+}
+
+int cuDriverGetVersion(int* version) {
+  return answer([&] { give(version, World::get().model().runtime_version); });
+}
+
+int cuGetErrorName(int number, const char** name) { return word_of(number, name, &ErrorWords::cuda); }
+int cuGetErrorString(int number, const char** text) { return word_of(number, text, &ErrorWords::cuda_text); }
+
+int cuDeviceGetCount(int* count) {
+  return answer([&] {
+    world();
+    give(count, static_cast<int>(visible().gpus.size()));
+  });
+}
+
+int cuDeviceGet(Device* device, int ordinal) {
+  return answer([&] {
+    world();
+    gpu_of(ordinal);
+    give(device, ordinal);
+  });
+}
+
+int cuDeviceGetName(char* name, int room, Device device) {
+  return answer([&] {
+    const Model& model = world().model();
+    gpu_of(device);
+    write_text(model.gpu.name, name, static_cast<std::size_t>(std::max(0, room)));
+  });
+}
+
+int cuDeviceGetUuid(Uuid* uuid, Device device) {
+  return answer([&] {
+    const sim::Uuid found = nvidia_uuid(world().model(), gpu_of(device));
+    require(uuid != nullptr, code::kInvalidValue);
+    std::copy(std::begin(found.bytes), std::end(found.bytes), uuid->bytes);
+  });
+}
+
+int cuDeviceGetUuid_v2(Uuid* uuid, Device device) {  // no GPU here is divided, so that both are the same
+  return answer([&] {
+    const sim::Uuid found = nvidia_uuid(world().model(), gpu_of(device));
+    require(uuid != nullptr, code::kInvalidValue);
+    std::copy(std::begin(found.bytes), std::end(found.bytes), uuid->bytes);
+  });
+}
+
+int cuDeviceGetPCIBusId(char* address, int room, Device device) {
+  return answer([&] {
+    const Model& model = world().model();
+    std::string text = model.gpu.pci_addresses.at(static_cast<std::size_t>(gpu_of(device)));
+    for (char& letter : text) letter = static_cast<char>(std::toupper(static_cast<unsigned char>(letter)));
+    write_text(text, address, static_cast<std::size_t>(std::max(0, room)));
+  });
+}
+
+int cuDeviceGetAttribute(int* value, int attribute, Device device) {
+  return answer([&] {
+    const Model& model = world().model();
+    gpu_of(device);
+    give(value, attribute_of(model, attribute));
+  });
+}
+
+int cuDeviceTotalMem_v2(std::size_t* bytes, Device device) {
+  return answer([&] {
+    const Model& model = world().model();
+    gpu_of(device);
+    give(bytes, static_cast<std::size_t>(model.gpu.memory_bytes));
+  });
+}
+
+int cuDeviceCanAccessPeer(int* possible, Device device, Device peer) {
+  return answer([&] { give(possible, world().can_access_peer(gpu_of(device), gpu_of(peer)) ? 1 : 0); });
+}
+
+int cuDevicePrimaryCtxRetain(Context* context, Device device) {
+  return answer([&] {
+    world();
+    give(context, context_of(gpu_of(device)));
+  });
+}
+
+int cuCtxSetCurrent(Context context) {
+  return answer([&] {
+    world();
+    current = context == nullptr ? -1 : gpu_of(context);
+  });
+}
+
+int cuCtxEnablePeerAccess(Context peer, unsigned flags) {
+  return answer([&] {
+    require(flags == 0, code::kInvalidValue);
+    world().enable_peer(current_gpu(), gpu_of(peer));
+  });
+}
+
+int cuMemAlloc_v2(void** data, std::size_t bytes) {
+  return answer([&] {
+    require(data != nullptr && bytes != 0, code::kInvalidValue);
+    *data = world().allocate(gpu_place(current_gpu()), Kind::device, bytes);
+  });
+}
+
+int cuMemFree_v2(void* data) {
+  return answer([&] {
+    if (data != nullptr) world().release(data);
+  });
+}
+
+int cuMemAllocManaged(void** data, std::size_t bytes, unsigned flags) {
+  return answer([&] {
+    require(data != nullptr && bytes != 0 && flags == CudaTable::kAttachGlobal, code::kInvalidValue);
+    require(world().model().managed_memory, code::kNotSupported);
+    *data = world().allocate(host_place(), Kind::managed, bytes);
+  });
+}
+
+int cuMemHostAlloc(void** data, std::size_t bytes, unsigned) {
+  return answer([&] {
+    require(data != nullptr && bytes != 0, code::kInvalidValue);
+    *data = world().allocate(host_place(), Kind::pinned, bytes);
+  });
+}
+
+int cuMemFreeHost(void* data) {
+  return answer([&] {
+    require(data != nullptr, code::kInvalidValue);
+    world().release(data);
+  });
+}
+
+int cuMemHostRegister_v2(void* data, std::size_t bytes, unsigned) {
+  return answer([&] {
+    require(data != nullptr && bytes != 0, code::kInvalidValue);
+    current_gpu();
+    world().set_kind(data, Kind::registered);
+  });
+}
+
+int cuMemHostUnregister(void* data) {
+  return answer([&] {
+    require(data != nullptr, code::kInvalidValue);
+    world().set_kind(data, Kind::pageable);
+  });
+}
+
+int cuMemPrefetchAsync(void* data, std::size_t bytes, Device device, Stream stream) {
+  return answer([&] {
+    prefetch(data, bytes, device == CudaTable::kHostDevice ? host_place() : gpu_place(gpu_of(device)),
+             stream);
+  });
+}
+
+int cuMemPrefetchAsync_v2(void* data, std::size_t bytes, Location to, unsigned flags, Stream stream) {
+  return answer([&] {
+    require(flags == 0 && (to.type == CudaTable::kLocationDevice || to.type == CudaTable::kLocationHost),
+            code::kInvalidValue);
+    prefetch(data, bytes,
+             to.type == CudaTable::kLocationHost ? host_place() : gpu_place(gpu_of(Device{to.id})), stream);
+  });
+}
+
+int cuMemcpyAsync(void* destination, const void* source, std::size_t bytes, Stream stream) {
+  return answer([&] {
+    require(destination != nullptr && source != nullptr, code::kInvalidValue);
+    if (bytes != 0) world().copy(destination, source, bytes, stream_of(stream), CopyPolicy{});
+  });
+}
+
+int cuStreamCreate(Stream* stream, unsigned) {
+  return answer(
+      [&] { give(stream, reinterpret_cast<Stream>(world().create_stream(gpu_place(current_gpu())))); });
+}
+
+int cuStreamDestroy_v2(Stream stream) {
+  return answer([&] {
+    require(stream != nullptr, code::kInvalidHandle);
+    world().destroy(stream_of(stream));
+  });
+}
+
+int cuStreamSynchronize(Stream stream) {
+  return answer([&] { world().synchronize(stream_of(stream)); });
+}
+
+int cuStreamWaitEvent(Stream stream, Event event, unsigned) {
+  return answer([&] { world().wait(stream_of(stream), event_of(event)); });
+}
+
+int cuEventCreate(Event* event, unsigned) {
+  return answer(
+      [&] { give(event, reinterpret_cast<Event>(world().create_event(gpu_place(current_gpu())))); });
+}
+
+int cuEventDestroy_v2(Event event) {
+  return answer([&] { world().destroy(event_of(event)); });
+}
+
+int cuEventRecord(Event event, Stream stream) {
+  return answer([&] { world().record(event_of(event), stream_of(stream)); });
+}
+
+int cuEventQuery(Event event) {
+  return answer([&] { require(world().finished(event_of(event)), code::kNotReady); });
+}
+
+int cuEventSynchronize(Event event) {
+  return answer([&] { world().synchronize(event_of(event)); });
+}
+
+int cuEventElapsedTime(float* milliseconds, Event begin, Event end) {
+  return answer([&] {
+    const double elapsed = world().elapsed_ns(event_of(begin), event_of(end));
+    give(milliseconds, static_cast<float>(1e-6 * elapsed));
+  });
+}
+
+int cuModuleLoadData(Module* module, const void* image) {
+  return answer([&] {
+    current_gpu();
+    KernelModule* loaded = load_image(static_cast<const char*>(image));
+    require(loaded != nullptr, code::kInvalidImage);
+    give(module, reinterpret_cast<Module>(loaded));
+  });
+}
+
+int cuModuleGetFunction(Kernel* kernel, Module module, const char* name) {
+  return answer([&] {
+    require(module != nullptr && name != nullptr, code::kInvalidValue);
+    auto& kernels = reinterpret_cast<KernelModule*>(module)->kernels;
+    const auto found = kernels.find(name);
+    require(found != kernels.end(), code::kNotFound);
+    give(kernel, reinterpret_cast<Kernel>(&found->second));
+  });
+}
+
+int cuFuncLoad(Kernel kernel) {
+  return answer([&] { kernel_of(kernel); });
+}
+
+int cuFuncGetAttribute(int* value, int attribute, Kernel kernel) {
+  return answer([&] {
+    const KernelEntry& entry = kernel_of(kernel);
+    require(attribute == CudaTable::kKernelMaxThreads || attribute == CudaTable::kKernelSharedBytes,
+            code::kInvalidValue);
+    give(value, attribute == CudaTable::kKernelMaxThreads ? entry.most_threads : 0);
+  });
+}
+
+int cuFuncSetAttribute(Kernel kernel, int attribute, int value) {
+  return answer([&] {
+    kernel_of(kernel);
+    require(attribute == CudaTable::kKernelMaxDynamicSharedBytes && value >= 0 && value <= kSharedBytes,
+            code::kInvalidValue);
+  });
+}
+
+int cuOccupancyMaxActiveBlocksPerMultiprocessor(int* blocks, Kernel kernel, int threads, std::size_t shared) {
+  return answer([&] {
+    kernel_of(kernel);
+    give(blocks, resident_blocks(threads, shared, kSharedBytes));
+  });
+}
+
+int cuLaunchKernel(Kernel kernel, unsigned blocks, unsigned blocks_y, unsigned blocks_z, unsigned threads,
+                   unsigned threads_y, unsigned threads_z, unsigned shared, Stream stream, void** parameters,
+                   void** extra) {
+  return answer([&] {
+    const KernelEntry& entry = kernel_of(kernel);
+    require(blocks != 0 && threads != 0 && threads <= static_cast<unsigned>(entry.most_threads) &&
+                shared <= static_cast<unsigned>(kSharedBytes) && blocks_y * blocks_z == 1 &&
+                threads_y * threads_z == 1 && parameters != nullptr && extra == nullptr,
+            code::kInvalidValue);
+    world().launch(entry.name, {blocks, threads, shared}, parameters[0], entry.argument_bytes,
+                   stream_of(stream));
+  });
+}
+
+}  // extern "C"
+
+namespace {
+[[gnu::used]] void (*const entry_points[])() = {
+#define BYTEWAYS_FUNCTION BYTEWAYS_ENTRY_ADDRESS
+#include "runtimes/cuda/cuda.def"
+#undef BYTEWAYS_FUNCTION
+};
+}  // namespace
+
+}  // namespace byteways::sim::cuda_api

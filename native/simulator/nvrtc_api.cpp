@@ -1,0 +1,106 @@
+// NVRTC's entry points on the simulated machine: every row of runtimes/cuda/nvrtc.def. What is compiled is
+// the list of a source's kernels (api_kernels.hpp).
+#include <cstdlib>
+
+#include "runtimes/cuda/nvrtc.hpp"
+#include "simulator/api.hpp"
+#include "simulator/api_compiler.hpp"
+
+namespace byteways::sim::nvrtc_api {
+
+using Program = cuda::NvrtcTable::Program;
+using Source = compiler::Program;
+
+namespace {
+
+Source* source_of(Program program) { return reinterpret_cast<Source*>(program); }
+
+// 90 of a machine with sm_90 GPUs; 0 of one without a GPU of NVIDIA's.
+int architecture() {
+  constexpr std::size_t kPrefix = 3;  // "sm_"
+  const std::string& name = World::get().model().gpu.architecture;
+  return name.starts_with("sm_") ? std::atoi(name.c_str() + kPrefix) : 0;
+}
+
+}  // namespace
+
+extern "C" {
+
+#define BYTEWAYS_FUNCTION BYTEWAYS_ENTRY_POINT
+#include "runtimes/cuda/nvrtc.def"
+#undef BYTEWAYS_FUNCTION
+
+int nvrtcVersion(int* major, int* minor) {
+  const int code = answer([&] {
+    const int version = World::get().model().runtime_version;
+    give(major, version / 1000);
+    give(minor, version % 1000 / 10);
+  });
+  return code == 0 ? 0 : compiler::kInvalidInput;
+}
+
+const char* nvrtcGetErrorString(int result) {
+  switch (result) {
+    case 0:
+      return "NVRTC_SUCCESS";
+    case compiler::kInvalidInput:
+      return "NVRTC_ERROR_INVALID_INPUT";
+    case compiler::kInvalidProgram:
+      return "NVRTC_ERROR_INVALID_PROGRAM";
+    case compiler::kCompilation:
+      return "NVRTC_ERROR_COMPILATION";
+    case compiler::kInternalError:
+      return "NVRTC_ERROR_INTERNAL_ERROR";
+    default:
+      return "NVRTC_ERROR unknown";
+  }
+}
+
+int nvrtcCreateProgram(Program* program, const char* source, const char* name, int, const char* const*,
+                       const char* const*) {
+  return compiler::create(reinterpret_cast<Source**>(program), source, name);
+}
+int nvrtcDestroyProgram(Program* program) { return compiler::destroy(reinterpret_cast<Source**>(program)); }
+int nvrtcCompileProgram(Program program, int, const char* const*) {
+  return compiler::compile(source_of(program));
+}
+
+int nvrtcGetPTXSize(Program program, std::size_t* bytes) {
+  return compiler::size_of(source_of(program), bytes, &Source::image);
+}
+int nvrtcGetPTX(Program program, char* to) {
+  return compiler::copy_of(source_of(program), to, &Source::image);
+}
+int nvrtcGetCUBINSize(Program program, std::size_t* bytes) {
+  return compiler::size_of(source_of(program), bytes, &Source::image);
+}
+int nvrtcGetCUBIN(Program program, char* to) {
+  return compiler::copy_of(source_of(program), to, &Source::image);
+}
+int nvrtcGetProgramLogSize(Program program, std::size_t* bytes) {
+  return compiler::size_of(source_of(program), bytes, &Source::log);
+}
+int nvrtcGetProgramLog(Program program, char* to) {
+  return compiler::copy_of(source_of(program), to, &Source::log);
+}
+
+int nvrtcGetNumSupportedArchs(int* count) {
+  return answer([&] { give(count, architecture() > 0 ? 1 : 0); });
+}
+int nvrtcGetSupportedArchs(int* architectures) {
+  return answer([&] {
+    if (architecture() > 0) give(architectures, architecture());
+  });
+}
+
+}  // extern "C"
+
+namespace {
+[[gnu::used]] void (*const entry_points[])() = {
+#define BYTEWAYS_FUNCTION BYTEWAYS_ENTRY_ADDRESS
+#include "runtimes/cuda/nvrtc.def"
+#undef BYTEWAYS_FUNCTION
+};
+}  // namespace
+
+}  // namespace byteways::sim::nvrtc_api
