@@ -47,9 +47,15 @@ SETTINGS = (
     ),
 )
 
-#: What every worker gets unless the user set it. PCI order makes runtime and NVML agree on indices; 32
-#: hardware queues keep the streams of a concurrent case from waiting for each other (CUDA's default is 8).
-WORKER_ENVIRONMENT = {"CUDA_DEVICE_ORDER": "PCI_BUS_ID", "CUDA_DEVICE_MAX_CONNECTIONS": "32"}
+#: What every worker gets unless the user set it. PCI order makes runtime and NVML agree on indices. With too
+#: few hardware queues the streams of a concurrent case wait for each other without a word. CUDA's default is
+#: 8; ROCm's is 4: 16 are more than the 15 streams of a device when all pairs of eight run at once, and fewer
+#: than the 24 (KFD's num_cp_queues) that MI200 runs at the same time.
+WORKER_ENVIRONMENT = {
+    "CUDA_DEVICE_ORDER": "PCI_BUS_ID",
+    "CUDA_DEVICE_MAX_CONNECTIONS": "32",
+    "GPU_MAX_HW_QUEUES": "16",
+}
 
 #: Variables that change what is measured and hold no secret. Nothing else of the environment is ever
 #: recorded.
@@ -63,6 +69,28 @@ RECORDED_VARIABLES = (
     "CUDA_MPS_ACTIVE_THREAD_PERCENTAGE",
     "CUDA_HOME",
     "NVIDIA_VISIBLE_DEVICES",
+    "ROCR_VISIBLE_DEVICES",
+    "HIP_VISIBLE_DEVICES",
+    "ROCM_PATH",
+    "HIP_PATH",
+    "HIP_LAUNCH_BLOCKING",
+    "HIP_HOST_COHERENT",
+    "HIP_FORCE_DEV_KERNARG",
+    "HSA_ENABLE_SDMA",
+    "HSA_ENABLE_PEER_SDMA",
+    "HSA_ENABLE_SDMA_GANG",
+    "HSA_XNACK",
+    "HSA_ENABLE_INTERRUPT",
+    "HSA_CU_MASK",
+    "HSA_DISABLE_CACHE",
+    "HSA_FORCE_FINE_GRAIN_PCIE",
+    "HSA_NO_SCRATCH_RECLAIM",
+    "HSA_OVERRIDE_GFX_VERSION",
+    "GPU_MAX_HW_QUEUES",
+    "ROC_P2P_SDMA_SIZE",
+    "GPU_FORCE_BLIT_COPY_SIZE",
+    "AMD_SERIALIZE_COPY",
+    "AMD_SERIALIZE_KERNEL",
     "LD_LIBRARY_PATH",
     "LD_PRELOAD",
     "MALLOC_ARENA_MAX",

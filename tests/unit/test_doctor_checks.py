@@ -38,19 +38,19 @@ def states(checks: list[Check]) -> list[tuple[str, str]]:
 
 def test_a_library_that_is_whole() -> None:
     """Catches a library line without version, place or how it was found."""
-    (check,) = check_libraries([FOUND], gpus_on_bus=True, environment={})
+    (check,) = check_libraries([FOUND], vendors={"NVIDIA"}, environment={})
     assert (check.state, check.text) == ("ok", "driver 13.0, /usr/lib/libcuda.so.1, found by dynamic linker")
 
 
 def test_a_library_that_lacks_functions() -> None:
     """Catches a too old library that is called well, or whose missing functions are not named."""
-    (optional,) = check_libraries([{**FOUND, "missing": [BULK]}], True, {})
+    (optional,) = check_libraries([{**FOUND, "missing": [BULK]}], {"NVIDIA"}, {})
     assert optional.state == "warning"
     assert "lacks cuFuture (optional, introduced in 13.5)" in optional.text
     assert optional.advice
     needed = {**BULK, "required": True}
     old = {**FOUND, "usable": False, "missing": [needed], "reason": "too old", "hint": "update the driver"}
-    (required,) = check_libraries([old], True, {})
+    (required,) = check_libraries([old], {"NVIDIA"}, {})
     assert (required.state, required.advice) == ("problem", "update the driver")
     assert required.text.startswith("too old; driver 13.0")
     assert "lacks cuFuture (required, introduced in 13.5)" in required.text
@@ -58,12 +58,12 @@ def test_a_library_that_lacks_functions() -> None:
 
 def test_an_absent_library_matters_only_where_it_is_needed() -> None:
     """Catches alarm without a GPU, and silence where there is one or the user named the library."""
-    (without,) = check_libraries([ABSENT], False, {})
+    (without,) = check_libraries([ABSENT], {"AMD"}, {})
     assert (without.state, without.advice) == ("ok", None)
-    assert "no GPU on the PCI bus" in without.text
+    assert "no NVIDIA GPU on the PCI bus" in without.text
     for needed in (
-        check_libraries([ABSENT], True, {}),
-        check_libraries([ABSENT], False, {"BYTEWAYS_LIBCUDA": "/x"}),
+        check_libraries([ABSENT], {"NVIDIA", "AMD"}, {}),
+        check_libraries([ABSENT], set(), {"BYTEWAYS_LIBCUDA": "/x"}),
     ):
         assert (needed[0].state, needed[0].advice) == ("problem", "install the driver")
         assert "searched libcuda.so.1, libcuda.so and 2 more (listed by --json)" in needed[0].text

@@ -287,6 +287,18 @@ def test_library_directories(tmp_path: Path) -> None:
     assert all(Path(folder).is_dir() for folder in found)
 
 
+def test_rocm_is_searched_newest_first(tmp_path: Path) -> None:
+    """Would catch a ROCm that is named, installed or in a Python package, and not searched in its turn."""
+    wheel, torch = tmp_path / "site" / "_rocm_sdk_core" / "lib", tmp_path / "site" / "torch" / "lib"
+    installed = [
+        tmp_path / "opt" / name / "lib" for name in ("rocm", "rocm-6.10.0", "rocm-6.4.3", "rocm-5.2.3")
+    ]
+    for folder in (wheel, torch, tmp_path / "own" / "lib", *installed):
+        folder.mkdir(parents=True)
+    found = library_directories({"ROCM_PATH": str(tmp_path / "own")}, [str(tmp_path / "site")], tmp_path)
+    assert found == [str(folder) for folder in (wheel, tmp_path / "own" / "lib", *installed, torch)]
+
+
 def test_settings() -> None:
     """Would catch a setting that is documented and ignored."""
     assert kernel_cache({"BYTEWAYS_CACHE": "/x"}) == Path("/x")

@@ -57,6 +57,7 @@ def doctor(
 
 def examine() -> tuple[list[Check], bool]:
     """All findings on this machine, and whether byteways can measure anything at all."""
+    from byteways.doctor.amd import check_amd
     from byteways.doctor.devices import check_gpus, check_mps
     from byteways.doctor.host import check_host
     from byteways.doctor.libraries import check_libraries, nvml_report
@@ -69,9 +70,10 @@ def examine() -> tuple[list[Check], bool]:
     on_bus = gpu_addresses(Path("/sys"))
     management, _ = nvml.read_devices()
     reports = [*(found.libraries if found else []), *nvml_report()]
-    checks += check_libraries(reports, bool(on_bus), os.environ)
+    checks += check_libraries(reports, {vendor for vendor, _ in on_bus}, os.environ)
     if found is not None:
         checks += check_gpus(found.capabilities, management, on_bus)
+    checks += check_amd(on_bus, os.environ)
     if (mps := check_mps(Path("/proc"), os.environ)) is not None:
         checks.append(mps)
     topology = discover(found.capabilities.agents if found else None, management=management)

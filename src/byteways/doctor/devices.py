@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Mapping, Sequence
+from collections.abc import Collection, Mapping, Sequence
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
@@ -15,6 +15,8 @@ if TYPE_CHECKING:
 
 #: Name of MPS's daemons as the kernel shortens it to 15 characters.
 MPS_PROCESS = "nvidia-cuda-mps"
+#: What prints which GPUs may reach each other, by runtime.
+PEER_COMMANDS = {"cuda": "nvidia-smi topo -p2p rw", "hip": "rocm-smi --showtopoaccess"}
 
 
 def check_gpus(
@@ -34,7 +36,7 @@ def check_gpus(
     for name, fields in gpus.items():
         device = nvml.match(fields, management)
         checks += _state(name, fields, device) + _offers(name, capabilities)
-    return checks + _peers(capabilities.peer)
+    return checks + _peers(capabilities.peer, {str(fields["runtime"]) for fields in gpus.values()})
 
 
 def check_mps(proc: Path, environment: Mapping[str, str]) -> Check | None:
@@ -69,7 +71,8 @@ def _none(on_bus: Sequence[tuple[str, str]]) -> Check:
 def _state(name: str, fields: Mapping[str, Any], device: NvmlDevice | None) -> list[Check]:
     model = f"{fields['name']} {fields['pci_address']}".strip()
     if device is None:
-        return [Check("GPUs", name, "ok", f"{model}; NVML does not tell its state")]
+        untold = "; NVML does not tell its state" if fields["runtime"] == "cuda" else ""
+        return [Check("GPUs", name, "ok", f"{model}{untold}")]
     found: list[tuple[str, str, str]] = []
     if device.compute_processes > 0:
         plural = "process computes" if device.compute_processes == 1 else "processes compute"
@@ -114,7 +117,7 @@ def _offers(name: str, capabilities: Capabilities) -> list[Check]:
     ]
 
 
-def _peers(peer: Mapping[str, Mapping[str, Offer]]) -> list[Check]:
+def _peers(peer: Mapping[str, Mapping[str, Offer]], runtimes: Collection[str]) -> list[Check]:
     pairs = {(a, b): offer for a, row in peer.items() for b, offer in row.items()}
     if not pairs:
         return []
@@ -125,9 +128,9 @@ def _peers(peer: Mapping[str, Mapping[str, Offer]]) -> list[Check]:
     if not refused:
         text = f"all {len(pairs)} ordered pairs have it, proved by a verified write"
         return [Check("GPUs", "peer access", "ok", text)]
-    advice = (
-        "see nvidia-smi topo -p2p rw; without it kernels cannot reach the peer and copies go through the host"
-    )
+    told = " and ".join(sorted(PEER_COMMANDS[runtime] for runtime in runtimes if runtime in PEER_COMMANDS))
+    see = f"see {told}; " if told else ""
+    advice = f"{see}without it kernels cannot reach the peer and copies go through the host"
     return [
         Check("GPUs", "peer access", "warning", f"refused for {', '.join(names)}: {reason}", advice)
         for reason, names in refused.items()

@@ -2,11 +2,13 @@
 
 from __future__ import annotations
 
-from collections.abc import Mapping, Sequence
+from collections.abc import Collection, Mapping, Sequence
 from typing import Any
 
 from byteways.doctor.check import Check
 
+#: Whose GPUs need each library, as sysfs_pcie.gpu_addresses() names vendors.
+VENDORS = {"cuda-driver": "NVIDIA", "nvrtc": "NVIDIA", "nvml": "NVIDIA", "hip": "AMD", "hiprtc": "AMD"}
 #: Names of a search that are printed; all of them are in --json.
 SEARCHED_SHOWN = 2
 
@@ -14,17 +16,17 @@ _FIELDS = ("library", "usable", "path", "found_by", "version", "searched", "reas
 
 
 def check_libraries(
-    reports: Sequence[Mapping[str, Any]], gpus_on_bus: bool, environment: Mapping[str, str]
+    reports: Sequence[Mapping[str, Any]], vendors: Collection[str], environment: Mapping[str, str]
 ) -> list[Check]:
     """One check a library.
 
     Args:
         reports: Fields of `_core.LibraryReport`.
-        gpus_on_bus: Whether PCI shows a GPU; without one, an absent GPU library is as it should be.
+        vendors: Of the GPUs that PCI shows; without one of its vendor, an absent library is as it should be.
         environment: A library that BYTEWAYS_LIB… names must be there in any case.
     """
     chosen = any(name.startswith("BYTEWAYS_LIB") for name in environment)
-    return [_check(report, gpus_on_bus or chosen) for report in reports]
+    return [_check(report, vendors, chosen) for report in reports]
 
 
 def nvml_report() -> list[dict[str, Any]]:
@@ -41,7 +43,9 @@ def nvml_report() -> list[dict[str, Any]]:
     return [{**{name: getattr(report, name) for name in _FIELDS}, "missing": missing}]
 
 
-def _check(report: Mapping[str, Any], needed: bool) -> Check:
+def _check(report: Mapping[str, Any], vendors: Collection[str], chosen: bool) -> Check:
+    vendor = VENDORS.get(str(report["library"]))
+    needed = chosen or (vendor in vendors if vendor else bool(vendors))
     name, missing = str(report["library"]), report["missing"]
     where = f"{report['path']}, found by {report['found_by']}" if report["path"] else _searched(report)
     found = ", ".join(part for part in (str(report["version"]), where) if part)
@@ -54,7 +58,8 @@ def _check(report: Mapping[str, Any], needed: bool) -> Check:
         return Check("libraries", name, "warning", f"{found}; lacks {lacks}", update, report)
     text = "; ".join(part for part in (report["reason"], found, f"lacks {lacks}" if lacks else "") if part)
     if not needed:
-        return Check("libraries", name, "ok", f"not needed, no GPU on the PCI bus: {text}", None, report)
+        gpu = f"{vendor} GPU" if vendor else "GPU"
+        return Check("libraries", name, "ok", f"not needed, no {gpu} on the PCI bus: {text}", None, report)
     return Check(
         "libraries", name, "problem", text, advice or "install or update the vendor's driver", report
     )

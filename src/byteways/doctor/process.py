@@ -42,6 +42,34 @@ _VARIABLES: tuple[tuple[str, Callable[[str], bool], str, str], ...] = (
         "unset CUDA_MPS_ACTIVE_THREAD_PERCENTAGE",
     ),
     ("LD_PRELOAD", lambda _: True, "is loaded into every worker and may intercept calls", "unset LD_PRELOAD"),
+    (
+        "GPU_MAX_HW_QUEUES",
+        lambda value: value != WORKER_ENVIRONMENT["GPU_MAX_HW_QUEUES"],
+        "number of hardware queues of ROCm: with few, streams of concurrent cases wait for each other",
+        "unset GPU_MAX_HW_QUEUES",
+    ),
+    (
+        "HIP_LAUNCH_BLOCKING|AMD_SERIALIZE_(KERNEL|COPY)",
+        lambda value: value not in ("", "0"),
+        "launches or copies wait for their end: nothing overlaps, and samples are ungated",
+        "unset it",
+    ),
+    (
+        "HSA_ENABLE_SDMA",
+        lambda value: value == "0",
+        "whether copies use the copy engines: with 0 kernels of the runtime copy",
+        "unset HSA_ENABLE_SDMA; the suite full measures both ways",
+    ),
+    (
+        "HSA_ENABLE_PEER_SDMA",
+        lambda value: value == "0",
+        "whether copies between GPUs use the copy engines: with 0 kernels of the runtime copy",
+        "unset HSA_ENABLE_PEER_SDMA; the suite full measures both ways",
+    ),
+    ("HSA_XNACK", lambda _: False, "whether kernels may fault on pages: decides where managed pages lie", ""),
+    ("(ROCR|HIP)_VISIBLE_DEVICES", lambda _: False, "chooses and numbers the GPUs", ""),
+    ("ROC_P2P_SDMA_SIZE", lambda _: False, "KiB up to which ROCm copies between GPUs by kernels", ""),
+    ("GPU_FORCE_BLIT_COPY_SIZE", lambda _: False, "KiB up to which ROCm copies from the host by kernels", ""),
     ("NVIDIA_VISIBLE_DEVICES", lambda _: False, "chooses the GPUs of a container", ""),
     ("NCCL_.+", lambda _: False, "read by NCCL", ""),
     ("UCX_.+", lambda _: False, "read by UCX", ""),
@@ -94,9 +122,9 @@ def check_variables(environment: Mapping[str, str]) -> list[Check]:
         if setting.name in environment
     ]
     for name, value in sorted(environment.items()):
-        for pattern, warns, effect, advice in _VARIABLES:
-            if not re.fullmatch(pattern, name):
-                continue
+        known = next((row for row in _VARIABLES if re.fullmatch(row[0], name)), None)
+        if known is not None:
+            _, warns, effect, advice = known
             text = f"{value or '(empty)'}: {effect}"
             warned = warns(value)
             checks.append(

@@ -7,30 +7,44 @@ import sys
 from collections.abc import Iterable, Mapping
 from pathlib import Path
 
+#: Library folders of Python packages: NVIDIA's, and those of ROCm (`rocm-sdk-core` and its libraries by GPU).
+_PACKAGES = ("nvidia/*/lib", "_rocm_sdk_core/lib", "_rocm_sdk_libraries*/lib")
+#: Where toolkits are installed: folder, name before the version, and the folder of libraries within.
+_TOOLKITS = (("usr/local", "cuda", "lib64"), ("opt", "rocm", "lib"))
+
 
 def library_directories(
-    environment: Mapping[str, str] = os.environ, python_path: Iterable[str] = tuple(sys.path)
+    environment: Mapping[str, str] = os.environ,
+    python_path: Iterable[str] = tuple(sys.path),
+    root: Path = Path("/"),
 ) -> list[str]:
     """Existing folders, in the order in which they are searched.
 
-    NVIDIA's Python packages come first: they belong to the environment that runs byteways. Then the toolkit
-    the user named, then those at the usual places, the newest first.
+    The vendors' Python packages come first: they belong to the environment that runs byteways. Then the
+    toolkit the user named, then those at the usual places, the newest first. Last what PyTorch brings itself.
+
+    Args:
+        environment: Variables of the process.
+        python_path: Folders of Python packages.
+        root: Root of the file system.
     """
-    folders: list[Path] = []
-    for entry in python_path:
-        if entry:
-            folders += sorted(Path(entry).glob("nvidia/*/lib"))
-    for variable in ("CUDA_HOME", "CUDA_PATH"):
-        if root := environment.get(variable):
-            folders += [Path(root) / "lib64", Path(root) / "lib"]
-    toolkits = sorted(Path("/usr/local").glob("cuda*"), key=_version, reverse=True)
-    folders += [toolkit / "lib64" for toolkit in toolkits]
+    packages = [Path(entry) for entry in python_path if entry]
+    folders = [folder for place in packages for glob in _PACKAGES for folder in sorted(place.glob(glob))]
+    for variable in ("CUDA_HOME", "CUDA_PATH", "ROCM_PATH", "HIP_PATH"):
+        if named := environment.get(variable):
+            folders += [Path(named) / "lib64", Path(named) / "lib"]
+    for place, name, library_folder in _TOOLKITS:
+        toolkits = sorted(
+            (root / place).glob(f"{name}*"), key=lambda path: _version(path, name), reverse=True
+        )
+        folders += [toolkit / library_folder for toolkit in toolkits]
+    folders += [place / "torch" / "lib" for place in packages]
     return list(dict.fromkeys(str(folder) for folder in folders if folder.is_dir()))
 
 
-def _version(toolkit: Path) -> tuple[int, ...]:
+def _version(toolkit: Path, name: str) -> tuple[int, ...]:
     """(12, 8) of cuda-12.8; plain `cuda`, the one the administrator chose, counts as the newest."""
-    numbers = toolkit.name.removeprefix("cuda").strip("-").split(".")
+    numbers = toolkit.name.removeprefix(name).strip("-").split(".")
     if numbers == [""]:
         return (sys.maxsize,)
     return tuple(int(number) if number.isdigit() else 0 for number in numbers)

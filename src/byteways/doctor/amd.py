@@ -1,0 +1,127 @@
+"""Checks of what AMD's GPUs need: kernel driver, device files, ROCm; and of what hides or slows them."""
+
+from __future__ import annotations
+
+import os
+import platform
+from collections.abc import Mapping, Sequence
+from pathlib import Path
+
+from byteways.doctor.check import Check
+from byteways.topology import kfd
+from byteways.topology.kfd import Kfd
+from byteways.topology.sysfs_cpu import read_text
+
+#: How a process gets at the device files.
+_GROUPS = "usermod -aG render,video $USER and log in again"
+_CONTAINER = "in a container: --device=/dev/kfd --device=/dev/dri --group-add render"
+#: Types of an IOMMU group that leave addresses as they are (kernel: sysfs-kernel-iommu_groups).
+_UNTRANSLATED = ("identity",)
+
+
+def check_amd(
+    on_bus: Sequence[tuple[str, str]], environment: Mapping[str, str], root: Path = Path("/")
+) -> list[Check]:
+    """All checks; none on a machine without AMD's GPUs and their driver.
+
+    Args:
+        on_bus: (vendor, PCI address) of the GPUs that PCI shows.
+        environment: Variables of the process.
+        root: Root of the file system.
+    """
+    addresses = [address for vendor, address in on_bus if vendor == "AMD"]
+    driver = kfd.read(root / "sys")
+    if not addresses and not driver.gpus:
+        return []
+    module = check_module(root)
+    if module.state == "problem":
+        return [module]
+    return [
+        module,
+        check_device_files(root),
+        check_rocm(root),
+        *check_visible(driver, environment),
+        *(
+            Check("GPUs", f"page faults {name}", "ok", text)
+            for name, text in sorted(driver.page_faults.items())
+        ),
+        *check_others(root),
+        *check_iommu(addresses, root),
+    ]
+
+
+def check_module(root: Path) -> Check:
+    """The kernel module and its version, which only AMD's own package has."""
+    if not (root / "sys/module/amdgpu").is_dir():
+        advice = "modprobe amdgpu (administrator), and see dmesg for why it was not loaded at boot"
+        return Check("GPUs", "amdgpu", "problem", "the kernel module is not loaded", advice)
+    version = read_text(root / "sys/module/amdgpu/version")
+    text = f"version {version}" if version else f"the kernel's own, {platform.release()}"
+    return Check("GPUs", "amdgpu", "ok", text)
+
+
+def check_device_files(root: Path) -> Check:
+    """`/dev/kfd` and the render nodes, which every HIP process opens."""
+    files = [root / "dev/kfd", *sorted((root / "dev/dri").glob("renderD*"))]
+    if not files[0].exists():
+        text = "/dev/kfd is not there: no process can compute on AMD's GPUs"
+        return Check("GPUs", "device files", "problem", text, _CONTAINER)
+    if len(files) == 1:
+        text = "no /dev/dri/renderD* is there: the runtime finds no GPU"
+        return Check("GPUs", "device files", "problem", text, _CONTAINER)
+    refused = [file for file in files if not os.access(file, os.R_OK | os.W_OK)]
+    if refused:
+        names = ", ".join(f"/{file.relative_to(root)}" for file in refused)
+        text = f"{names} may not be opened by this user"
+        return Check("GPUs", "device files", "problem", text, f"{_GROUPS}; {_CONTAINER}")
+    nodes = len(files) - 1
+    return Check("GPUs", "device files", "ok", f"/dev/kfd and {nodes} render node{'s' if nodes > 1 else ''}")
+
+
+def check_rocm(root: Path) -> Check:
+    """Releases of ROCm at the usual place."""
+    releases: dict[str, str] = {}
+    for folder in sorted((root / "opt").glob("rocm*")):
+        if version := read_text(folder / ".info/version"):
+            releases.setdefault(version, f"/{folder.relative_to(root)}")
+    if not releases:
+        return Check("GPUs", "ROCm", "ok", "no release below /opt; the libraries above say what was found")
+    listed = ", ".join(f"{version} in {place}" for version, place in releases.items())
+    return Check("GPUs", "ROCm", "ok", listed)
+
+
+def check_visible(driver: Kfd, environment: Mapping[str, str]) -> list[Check]:
+    """Variables that hide GPUs, and how many they leave."""
+    names = ("ROCR_VISIBLE_DEVICES", "HIP_VISIBLE_DEVICES", "CUDA_VISIBLE_DEVICES")
+    there, seen = len(driver.gpus), len(kfd.visible(driver.gpus, environment))
+    if there == seen:
+        return []
+    variables = ", ".join(f"{name}={environment[name]}" for name in names if name in environment)
+    text = f"{variables} leaves {seen} of {there} GPUs"
+    if seen:
+        return [Check("GPUs", "hidden GPUs", "ok", text)]
+    return [Check("GPUs", "hidden GPUs", "problem", text, f"unset {', '.join(names)}")]
+
+
+def check_others(root: Path) -> list[Check]:
+    """Other processes that compute: the driver keeps a folder for each."""
+    processes = [place.name for place in (root / "sys/class/kfd/kfd/proc").glob("[0-9]*")]
+    if not processes:
+        return []
+    plural = "process has" if len(processes) == 1 else "processes have"
+    text = f"{len(processes)} other {plural} AMD's driver open: {', '.join(sorted(processes, key=int))}"
+    return [Check("GPUs", "busy", "warning", text, "wait for them to end, or hide the GPUs that they use")]
+
+
+def check_iommu(addresses: Sequence[str], root: Path) -> list[Check]:
+    """Translation by the IOMMU, which copies over PCIe pay for and peers may be refused for."""
+    modes: dict[str, list[str]] = {}
+    for address in addresses:
+        mode = read_text(root / "sys/bus/pci/devices" / address / "iommu_group/type")
+        if mode and mode not in _UNTRANSLATED:
+            modes.setdefault(mode, []).append(address)
+    advice = "boot with iommu=pt (administrator): transfers over PCIe are slower, and peers may be refused"
+    return [
+        Check("GPUs", "IOMMU", "warning", f"translates addresses ({mode}) for {', '.join(names)}", advice)
+        for mode, names in modes.items()
+    ]
