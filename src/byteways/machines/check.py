@@ -73,7 +73,7 @@ class _Reader:
                 self.fail(
                     place,
                     f"{_kind(value)} without a source",
-                    'write [value, "source_key: where"], [value, "assumed: why"] or [value, "fitted: source_key"]',
+                    'write [value, "source_key: where"]; a source may be "assumed: why" or "fitted: source_key"',
                 )
             self.source(value[1], place)
             return Fact(self.value(value[0], kind, place), value[1])
@@ -150,7 +150,8 @@ def _sources(reader: _Reader, data: Any) -> dict[str, Source]:
                 f"'{key}' is no key of a source",
                 "use lower-case letters, digits and hyphens",
             )
-        texts = {"title": None, "address": None} | (entry if isinstance(entry, dict) else {})
+        texts: dict[str, Any] = {"title": None, "address": None}
+        texts |= entry if isinstance(entry, dict) else {}
         if set(texts) != {"title", "address"} or not all(
             isinstance(one, str) and one for one in texts.values()
         ):

@@ -22,7 +22,7 @@ class Fact:
 
     @property
     def source_key(self) -> str:
-        """The key in the table of sources, or `assumed`. Of a fitted number, that of what it was fitted to."""
+        """The key in the table of sources, or `assumed`; of a fitted number, what it was fitted to."""
         first, _, rest = self.source.partition(":")
         return rest.split(":")[0].strip() if first == FITTED else first.strip()
 

@@ -136,7 +136,6 @@ TABLES: Mapping[str, Mapping[str, Key]] = {
         "peer_copy_engines": Key("whole", 0),
         "pcie_generation": Key("whole", 0),
         "pcie_width": Key("whole", 0),
-        "signalling_bytes_per_s": Key("whole", 0),
         "virtual": Key("truth", False),
         "cache_sharing": Key("wholes"),
     },

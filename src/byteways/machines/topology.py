@@ -21,7 +21,9 @@ from byteways.topology.tree import CacheSpec, CpuSpec, GpuSpec, LinkSpec, Machin
 if TYPE_CHECKING:
     from byteways._core import NvmlDevice
 
-#: Addresses of PCI devices that are no GPU.
+#: NVLink generation by compute capability (white papers of V100, A100, H100 and B200).
+_NVLINK_GENERATION = {"sm_70": 2, "sm_80": 3, "sm_90": 4, "sm_100": 5}
+#: Address of a PCI device that is no GPU.
 _SWITCH_ADDRESS = "0000:ff:00.0"
 
 
@@ -33,7 +35,7 @@ class _NvLink:
     remote_kind: str
     remote_pci_address: str
     signalling_bytes_per_s: int
-    version: int = 0  # drivers are known to tell a wrong one
+    version: int  # generation
     active: bool = True
 
 
@@ -102,8 +104,8 @@ def spec_of(model: MachineModel, down: set[frozenset[str]]) -> MachineSpec:
         for index in range(domains)
     )
     links = [
-        LinkSpec(*pair.split("-"), kind="xgmi", count=width)
-        for kind, pair, width in _bundles(model, down)
+        LinkSpec(pair.split("-")[0], pair.split("-")[1], "xgmi", width)
+        for kind, pair, width, _ in _bundles(model, down)
         if kind == "xgmi"
     ]
     if model.truth("features.host_access"):
@@ -137,10 +139,15 @@ def _gpu(model: MachineModel, index: int) -> GpuSpec:
     )
 
 
-def _bundles(model: MachineModel, down: set[frozenset[str]]) -> list[tuple[str, str, int]]:
-    """(kind, pair, width) of every link that is up."""
+def _bundles(model: MachineModel, down: set[frozenset[str]]) -> list[tuple[str, str, int, float]]:
+    """(kind, pair, width, nominal bytes/s of the bundle in one direction) of every link that is up."""
     return [
-        (model.text_of(f"links.{index}.kind"), pair, model.whole(f"links.{index}.width"))
+        (
+            model.text_of(f"links.{index}.kind"),
+            pair,
+            model.whole(f"links.{index}.width"),
+            model.number(f"links.{index}.peak_bytes_per_s"),
+        )
         for index in range(model.count("links"))
         for pair in model.texts(f"links.{index}.pairs")
         if frozenset(pair.split("-")) not in down
@@ -153,17 +160,18 @@ def _devices(model: MachineModel, down: set[frozenset[str]]) -> list[_Device]:
         return []
     addresses = model.texts("gpu.pci_addresses")
     generation, width = model.whole("topology.pcie_generation"), model.whole("topology.pcie_width")
-    rate = model.whole("topology.signalling_bytes_per_s")
+    version = _NVLINK_GENERATION.get(model.text_of("gpu.architecture"), 0)
     devices = []
     for index, address in enumerate(addresses):
         nvlinks: list[_NvLink] = []
-        for kind, pair, count in _bundles(model, down):
+        for kind, pair, count, peak in _bundles(model, down):
             ends = pair.split("-")
             if kind != "nvlink" or f"gpu{index}" not in ends:
                 continue
             far = ends[1] if ends[0] == f"gpu{index}" else ends[0]
             remote = ("switch", _SWITCH_ADDRESS) if far == NVSWITCH else ("gpu", addresses[int(far[3:])])
-            nvlinks += [_NvLink(len(nvlinks) + one, *remote, rate) for one in range(count)]
+            rate, first = int(peak / count), len(nvlinks)
+            nvlinks += [_NvLink(first + one, *remote, rate, version) for one in range(count)]
         devices.append(
             _Device(
                 index=index,

@@ -95,6 +95,7 @@ def build(
     capabilities: Capabilities,
     libraries: Iterable[Mapping[str, Any]],
     method_version: int,
+    machine_model: Mapping[str, Any] | None = None,
 ) -> dict[str, Any]:
     """The manifest of a run that begins now.
 
@@ -102,6 +103,7 @@ def build(
         suite: `name`, `title`, `text` (the TOML as read) and `replicates`.
         options: `only`, `sizes`, `budget_s` and whatever else the plan was made with.
         planned: Number of records the run will have.
+        machine_model: What was played in place of a machine; None: the run is measured.
     """
     return {
         "format_version": FORMAT_VERSION,
@@ -112,7 +114,8 @@ def build(
         "started_at": now(),
         "finished_at": None,
         "wall_s": None,
-        "simulated": False,
+        "simulated": machine_model is not None,
+        "machine_model": dict(machine_model) if machine_model is not None else None,
         "command_line": list(command_line),
         "host": {
             "name": platform.node(),

@@ -7,6 +7,7 @@ middle is counted and named, and everything else is still there.
 from __future__ import annotations
 
 import json
+from collections.abc import Sequence
 from dataclasses import dataclass, field
 from functools import cached_property
 from pathlib import Path
@@ -14,6 +15,7 @@ from typing import Any
 
 from byteways.errors import BytewaysError
 from byteways.results.record import STATUSES, Record
+from byteways.results.simulated import is_simulated
 from byteways.topology.model import Topology
 
 MANIFEST = "run.json"
@@ -142,3 +144,19 @@ class RunFolder:
     def damaged_lines(self) -> int:
         """Lines that are no record, a last one that was cut off included."""
         return len(self.journal.damaged) + (1 if self.journal.unfinished_bytes else 0)
+
+
+def refuse_mix(runs: Sequence[RunFolder]) -> None:
+    """For everything that puts runs side by side.
+
+    Raises:
+        BytewaysError: Some were simulated and some measured; figures of the two say nothing of each other.
+    """
+    simulated = [str(run.path) for run in runs if is_simulated(run.manifest)]
+    measured = [str(run.path) for run in runs if not is_simulated(run.manifest)]
+    if simulated and measured:
+        raise BytewaysError(
+            "simulated and measured runs are not put side by side",
+            cause=f"simulated: {', '.join(simulated)}; measured: {', '.join(measured)}",
+            hint="name runs of one kind",
+        )

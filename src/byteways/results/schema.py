@@ -1,6 +1,6 @@
-"""JSON Schemas of a record and of a manifest, generated from the types, so that they cannot differ.
+"""JSON Schemas of records, manifests and machine models, generated from the types: they cannot differ.
 
-`python -m byteways.results.schema FOLDER` writes both; a test checks that the ones in `schemas/` are current.
+`python -m byteways.results.schema FOLDER` writes them; a test checks that the ones in `schemas/` are current.
 """
 
 from __future__ import annotations
@@ -13,6 +13,7 @@ from dataclasses import MISSING, fields, is_dataclass
 from pathlib import Path
 from typing import Any, TypedDict, Union, get_args, get_origin, get_type_hints, is_typeddict
 
+from byteways.machines.schema import machine_schema
 from byteways.results.record import STATUSES, Record
 from byteways.results.run_folder import FORMAT_VERSION
 from byteways.topology.model import Capabilities, Topology
@@ -42,6 +43,28 @@ class ManifestFingerprint(TypedDict):
     method_version: int
 
 
+class ManifestSource(TypedDict):
+    title: str
+    address: str
+
+
+class ManifestFit(TypedDict):
+    fitted_values: int
+    held_out_values: int
+    median_error: float | None
+    p90_error: float | None
+
+
+class ManifestMachineModel(TypedDict):
+    name: str
+    title: str
+    digest: str  # 16 hexadecimal digits over the text
+    text: str  # the TOML as read
+    faults: list[str]
+    sources: dict[str, ManifestSource]
+    fit: ManifestFit | None  # None: not checked against published values
+
+
 class Manifest(TypedDict):
     """`run.json`."""
 
@@ -54,6 +77,7 @@ class Manifest(TypedDict):
     finished_at: str | None
     wall_s: float | None
     simulated: bool
+    machine_model: ManifestMachineModel | None  # of a simulated run
     command_line: list[str]
     host: ManifestHost
     suite: ManifestSuite
@@ -127,6 +151,7 @@ def record_schema() -> dict[str, Any]:
 def run_schema() -> dict[str, Any]:
     """Of `run.json`."""
     schema = _object(Manifest)
+    schema["required"].remove("machine_model")  # runs of byteways 0.1 before machine models
     schema["properties"]["format_version"] = {"const": FORMAT_VERSION}
     schema["properties"]["state"] = {"enum": ["running", "complete", "interrupted"]}
     return {"$schema": DIALECT, "title": "The manifest of a run: run.json", **schema}
@@ -134,7 +159,11 @@ def run_schema() -> dict[str, Any]:
 
 def texts() -> dict[str, str]:
     """File name -> content of every schema."""
-    schemas = {"record.schema.json": record_schema(), "run.schema.json": run_schema()}
+    schemas = {
+        "machine.schema.json": {"$schema": DIALECT, **machine_schema()},
+        "record.schema.json": record_schema(),
+        "run.schema.json": run_schema(),
+    }
     return {name: json.dumps(schema, indent=1) + "\n" for name, schema in schemas.items()}
 
 

@@ -7,6 +7,18 @@ from __future__ import annotations
 
 from byteways.results.record import Warning
 
+#: Bits of `throttle_reasons` in a record's health (nvmlClocksEventReasons) that mean that a GPU could not run as
+#: fast as it should.
+THROTTLE_REASONS = {
+    0x04: "power cap",
+    0x08: "hardware slowdown",
+    0x20: "software thermal slowdown",
+    0x40: "hardware thermal slowdown",
+    0x80: "power brake",
+}
+#: A memory clock never drops on its own under load; 2 % is above the rounding of what NVML tells.
+CLOCK_DROP = 0.02
+
 #: id -> what it means and what to do, as printed after observed and required.
 ADVICE = {
     "noisy": "The interval of the median is wider than wanted: "
@@ -22,7 +34,7 @@ ADVICE = {
     "serialised": "Flows that should overlap ran one after another: compare window_ns with whole_ns.",
     "placement": "Pages are not where they were asked for: free memory on that NUMA domain, "
     "or look at the limits of numactl and cpuset.",
-    "throttled": "The GPU held its clocks back: look at power and cooling (nvidia-smi -q -d PERFORMANCE).",
+    "throttled": "The GPU held its clocks back: look at power and cooling (nvidia-smi -q -d PERFORMANCE, rocm-smi -a).",
     "clock-drop": "A clock was lower after the case than before it: look at power and cooling, then repeat.",
     "pcie-replays": "PCIe packets were sent again while this was measured: "
     "reseat the card or cable, and watch the counter.",

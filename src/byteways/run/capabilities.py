@@ -6,7 +6,6 @@ from types import ModuleType
 from typing import TYPE_CHECKING, Any
 
 from byteways.plan.case import CATEGORY, MEMORIES
-from byteways.run.host_memory import host_memory_bytes
 
 if TYPE_CHECKING:
     from byteways._core import Agent, Session
@@ -46,9 +45,12 @@ _LIBRARY_FIELDS = ("library", "usable", "path", "found_by", "version", "searched
 _MISSING_FIELDS = ("name", "introduced_in", "required")
 
 
-def describe(core: ModuleType, session: Session) -> dict[str, Any]:
+def describe(core: ModuleType, session: Session, host_bytes: int) -> dict[str, Any]:
     """`capabilities` (fields of topology.model.Capabilities), `libraries` and `method_version` as JSON
     data.
+
+    Args:
+        host_bytes: Host memory that may be used.
     """
     agents = session.agents
     return {
@@ -62,7 +64,7 @@ def describe(core: ModuleType, session: Session) -> dict[str, Any]:
             "peer": _peers(session, [agent.agent for agent in agents if agent.runtime != "host"]),
             "pageable_access": {agent.agent: agent.pageable_access for agent in agents},
             "host_access": {agent.agent: agent.host_access for agent in agents if agent.runtime != "host"},
-            "host_memory_bytes": host_memory_bytes(),
+            "host_memory_bytes": host_bytes,
         },
         "libraries": [_library(report) for report in session.libraries],
         "method_version": core.METHOD_VERSION,

@@ -18,11 +18,18 @@ from byteways.plan.suite_types import Suite
 from byteways.results import manifest as manifests
 from byteways.results.record import Record
 from byteways.results.run_folder import JOURNAL, LOG, MANIFEST, read_journal, read_manifest
-from byteways.run.conductor import Conductor, Interrupted, Observer
+from byteways.run.conductor import Conductor, Interrupted, Observer, deadline_s
 from byteways.run.journal import Journal
 from byteways.run.options import Options
 from byteways.run.probe import Probe, lost_probe, probe, probe_with
 from byteways.run.process import WorkerLost, WorkerProcess
+from byteways.run.simulation import (
+    SHEET,
+    Simulation,
+    recorded_simulation,
+    simulated_deadline_s,
+    simulation_changes,
+)
 from byteways.topology import discover
 from byteways.topology.model import Topology
 
@@ -62,7 +69,9 @@ class Execution:
             self.state = "complete"
             return
         total_s = None
-        if self.budget_s is not None:
+        # A simulated run keeps to its plan: what it gives must not depend on how fast this machine is.
+        simulated = self.manifest["simulated"]
+        if self.budget_s is not None and not simulated:
             part = _seconds(self.remaining) / max(_seconds(self.planned), 1e-9)
             own_s = max(part * self.budget_s, self.budget_s - self.spent_s)
             total_s = max(1.0, own_s - reserve_s(self.budget_s) - (time.monotonic() - self.started))
@@ -75,6 +84,7 @@ class Execution:
             # Asked for so much time, a run uses it; a suite's own budget is a limit, and sooner is better.
             lengthen=self.manifest["options"]["budget_s"] is not None,
             command=self.command,
+            deadline=simulated_deadline_s if simulated else deadline_s,
             worker=self.worker,
         )
         self.worker = None  # the conductor's from here on
@@ -129,10 +139,20 @@ def _no_folder(folder: Path, error: OSError) -> BytewaysError:
     )
 
 
-def dry_plan(suite: Suite, options: Options, command: Sequence[str] | None = None) -> Plan:
+def dry_plan(
+    suite: Suite,
+    options: Options,
+    command: Sequence[str] | None = None,
+    simulation: Simulation | None = None,
+) -> Plan:
     """The plan that a run would have. Raises BytewaysError when the machine cannot be probed."""
-    probed = probe(command)
-    return _plan(options.applied(suite), discover(probed.capabilities.agents), probed, options)
+    probed = simulation.probe(command) if simulation else probe(command)
+    return _plan(options.applied(suite), _topology(probed, simulation), probed, options)
+
+
+def _topology(probed: Probe, simulation: Simulation | None) -> Topology:
+    agents = probed.capabilities.agents
+    return simulation.topology(agents) if simulation else discover(agents)
 
 
 def begin(
@@ -142,11 +162,13 @@ def begin(
     command_line: Sequence[str],
     tick: Callable[[], None],
     command: Sequence[str] | None = None,
+    simulation: Simulation | None = None,
 ) -> Execution:
     """Starts a new run in a new folder.
 
     Args:
         tick: Called while waiting for the probe; may raise Interrupted.
+        simulation: What is played in place of this machine.
 
     Raises:
         BytewaysError: The folder is taken, the machine cannot be probed, or there is nothing to measure.
@@ -157,8 +179,10 @@ def begin(
     journal = _claim(folder)
     worker: WorkerProcess | None = None
     try:
+        if simulation:
+            command = simulation.command(simulation.write_sheet(folder), command)
         worker, probed = _probed(folder, tick, command)
-        topology = discover(probed.capabilities.agents)
+        topology = _topology(probed, simulation)
         tick()
         applied = options.applied(suite)
         plan = _some(_plan(applied, topology, probed, options))
@@ -172,6 +196,7 @@ def begin(
             capabilities=probed.capabilities,
             libraries=probed.libraries,
             method_version=probed.method_version,
+            machine_model=simulation.to_json() if simulation else None,
         )
         manifests.write(folder, manifest)
     except BaseException:
@@ -215,11 +240,13 @@ def take_up(
     tick: Callable[[], None],
     suite: Suite | None = None,
     command: Sequence[str] | None = None,
+    asked: Simulation | None = None,
 ) -> Execution:
     """Takes up a run that was cut short: only cases without a record remain.
 
     Args:
         suite: The suite the user named beside --resume, if any; must be the run's.
+        asked: The machine model and faults beside --resume, if any; must be the run's.
 
     Raises:
         BytewaysError: It is no run, another process has it, or machine, code or suite are not what they were.
@@ -227,12 +254,15 @@ def take_up(
     started = time.monotonic()
     manifest = read_manifest(folder)
     options = _asked(folder, manifest, suite)
+    simulation = _recorded(folder, manifest, asked)
     journal = Journal(folder)
     worker: WorkerProcess | None = None
     try:
         recorded = journal.repair()
+        if simulation:
+            command = simulation.command(simulation.write_sheet(folder), command)
         worker, probed = _probed(folder, tick, command)
-        topology = discover(probed.capabilities.agents)
+        topology = _topology(probed, simulation)
         plan, remaining = _missing(folder, manifest, options, recorded.records, topology, probed)
         if remaining:
             manifest = {**manifest, "state": "running"}
@@ -258,7 +288,12 @@ def take_up(
     )
 
 
-def missing_plan(folder: Path, suite: Suite | None = None, command: Sequence[str] | None = None) -> Plan:
+def missing_plan(
+    folder: Path,
+    suite: Suite | None = None,
+    command: Sequence[str] | None = None,
+    asked: Simulation | None = None,
+) -> Plan:
     """What take_up() would measure, without touching the run.
 
     Raises:
@@ -266,9 +301,10 @@ def missing_plan(folder: Path, suite: Suite | None = None, command: Sequence[str
     """
     manifest = read_manifest(folder)
     options = _asked(folder, manifest, suite)
+    simulation = _recorded(folder, manifest, asked)
     recorded = read_journal(folder / JOURNAL).records
-    probed = probe(command)
-    topology = discover(probed.capabilities.agents)
+    probed = simulation.probe(command) if simulation else probe(command)
+    topology = _topology(probed, simulation)
     plan, remaining = _missing(folder, manifest, options, recorded, topology, probed)
     return replace(plan, cases=tuple(remaining), estimated_s=_seconds(remaining))
 
@@ -306,6 +342,14 @@ def _asked(folder: Path, manifest: Mapping[str, Any], suite: Suite | None) -> Op
         return Options.from_json(manifest["options"])
     except TypeError as error:
         raise BytewaysError(f"{folder / MANIFEST} is damaged", cause=f"options: {error}") from error
+
+
+def _recorded(folder: Path, manifest: Mapping[str, Any], asked: Simulation | None) -> Simulation | None:
+    """The run's own simulation. Raises BytewaysError when another one is asked for."""
+    simulation = recorded_simulation(folder, manifest)
+    if changes := simulation_changes(simulation, asked):
+        raise _changed(folder, changes)
+    return simulation
 
 
 def _plan(suite: Suite, topology: Topology, probed: Probe, options: Options) -> Plan:
@@ -375,7 +419,7 @@ def _changed(folder: Path, changes: Sequence[str]) -> BytewaysError:
 
 def _remove(folder: Path, existed: bool) -> None:
     """Takes away what a run left that never began."""
-    for name in (JOURNAL, LOG):
+    for name in (JOURNAL, LOG, SHEET):
         (folder / name).unlink(missing_ok=True)
     if not existed:
         folder.rmdir()

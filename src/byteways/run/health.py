@@ -16,20 +16,11 @@ from typing import TYPE_CHECKING, Any
 from byteways.plan.case import Case
 from byteways.results import warnings
 from byteways.results.record import Warning
+from byteways.results.warnings import CLOCK_DROP, THROTTLE_REASONS
 
 if TYPE_CHECKING:
     from byteways._core import Nvml, NvmlHealth
 
-#: Reasons (nvmlClocksEventReasons) that mean that a GPU could not run as fast as it should.
-THROTTLE_REASONS = {
-    0x04: "power cap",
-    0x08: "hardware slowdown",
-    0x20: "software thermal slowdown",
-    0x40: "hardware thermal slowdown",
-    0x80: "power brake",
-}
-#: A memory clock never drops on its own under load; 2 % is above the rounding of what NVML tells.
-CLOCK_DROP = 0.02
 #: Counted by links in packets with data alone, so that a case's bytes are a lower bound; 10 % for counters
 #: that are brought up to date late.
 LEAST_COUNTED = 0.9
@@ -64,16 +55,18 @@ class HealthMonitor:
     Args:
         core: The native module.
         uuids: UUID of each GPU agent.
+        simulator: File of the simulator when the machine is simulated, else ''.
     """
 
-    def __init__(self, core: ModuleType, uuids: Mapping[str, str]) -> None:
+    def __init__(self, core: ModuleType, uuids: Mapping[str, str], simulator: str = "") -> None:
         self._core = core
+        self._keep = not simulator  # a reading's age is real time, which a simulated run must not depend on
         self._uuids = uuids
         self._management: Nvml | None = None
         self._latest: dict[str, tuple[float, NvmlHealth]] = {}  # by agent: when read, and what
         if uuids:
             with contextlib.suppress(core.Error):
-                management = core.Nvml()
+                management = core.Nvml(simulator)
                 self._management = management if management.report.usable else None
 
     def read(self, agents: Sequence[str], *, oldest_s: float = 0.0) -> dict[str, NvmlHealth]:
@@ -95,7 +88,7 @@ class HealthMonitor:
     def _reading(self, agent: str, oldest_s: float) -> NvmlHealth:
         assert self._management is not None
         read_at, reading = self._latest.get(agent, (0.0, None))
-        if reading is None or time.monotonic() - read_at > oldest_s:
+        if reading is None or not self._keep or time.monotonic() - read_at > oldest_s:
             reading = self._management.health(self._uuids[agent])
             self._latest[agent] = (time.monotonic(), reading)
         return reading

@@ -13,6 +13,7 @@ from byteways.run.health import FRESH_S, HealthMonitor, agents_of
 from byteways.run.host_memory import host_memory_bytes
 from byteways.run.library_paths import library_directories
 from byteways.run.outcome import misplaced, outcome_of
+from byteways.run.simulator import simulator_path
 from byteways.settings import gpus_wanted, kernel_cache
 
 if TYPE_CHECKING:
@@ -27,34 +28,51 @@ _TRIAL_BYTES = 4096
 
 
 class Measurer:
-    """Owns the session and its buffers for the life of a worker."""
+    """Owns the session and its buffers for the life of a worker.
 
-    def __init__(self, core: ModuleType, session: Session) -> None:
+    Args:
+        core: The native module.
+        session: With every runtime of the machine.
+        simulator: File of the simulator when the machine is simulated, else ''.
+    """
+
+    def __init__(self, core: ModuleType, session: Session, simulator: str = "") -> None:
         self.core = core
         self.session = session
         agents = session.agents
         self._on_host = {agent.agent: agent.runtime == "host" for agent in agents}
         self._cache_bytes = {agent.agent: agent.last_level_cache_bytes for agent in agents}
         self._cpu_domain = {agent.agent: agent.numa_domain for agent in agents if self._on_host[agent.agent]}
-        usable = host_memory_bytes()
+        on_host = [agent.memory_bytes for agent in agents if self._on_host[agent.agent]]
+        #: Host memory that may be used; nothing of a simulated machine's is this one's.
+        self.host_bytes = sum(on_host) if simulator else host_memory_bytes()
         memory = {
-            agent.agent: min(agent.memory_bytes, usable) if self._on_host[agent.agent] else agent.memory_bytes
+            agent.agent: min(agent.memory_bytes, self.host_bytes)
+            if self._on_host[agent.agent]
+            else agent.memory_bytes
             for agent in agents
         }
         self._arena = Arena(core, session, memory)
-        self._health = HealthMonitor(core, {agent.agent: agent.uuid for agent in agents if agent.uuid})
+        self._health = HealthMonitor(
+            core, {agent.agent: agent.uuid for agent in agents if agent.uuid}, simulator
+        )
 
     @classmethod
-    def open(cls) -> Measurer:
-        """Loads the native core and opens every runtime of this machine."""
+    def open(cls, machine: str = "") -> Measurer:
+        """Loads the native core and opens every runtime of this machine, or of the one that `machine` is the
+        sheet of.
+        """
         from byteways import _core
 
+        simulator = simulator_path() if machine else ""
         session = _core.Session(
             library_directories=library_directories(),
             kernel_cache=str(kernel_cache()),
             gpus=gpus_wanted(),
+            simulator=simulator,
+            machine=machine,
         )
-        return cls(_core, session)
+        return cls(_core, session, simulator)
 
     def measure(self, request: Mapping[str, Any]) -> tuple[dict[str, Any], bool]:
         """The outcome of a `measure` request, and whether a runtime is broken for good."""

@@ -1,5 +1,5 @@
 """A worker: the process that opens the runtimes and measures. `python -m byteways.run.worker --socket PATH
---parent PID`
+--parent PID [--machine SHEET]`
 
 Standard library and native core only, so that it starts fast on a compute node. It dies with its conductor,
 and the kernel takes it first when memory runs out.
@@ -46,10 +46,16 @@ def offer_to_oom_killer() -> None:
 
 
 class Worker:
-    """Answers requests, opening the runtimes when the first one needs them."""
+    """Answers requests, opening the runtimes when the first one needs them.
 
-    def __init__(self, channel: Channel) -> None:
+    Args:
+        channel: To the conductor.
+        machine: Sheet of the machine that is simulated; '' on a real one.
+    """
+
+    def __init__(self, channel: Channel, machine: str = "") -> None:
         self._channel = channel
+        self._machine = machine
         self._measurer: Measurer | None = None
 
     def serve(self) -> None:
@@ -69,7 +75,7 @@ class Worker:
 
         try:
             measurer = self._open()
-            return {"did": "probe", **describe(measurer.core, measurer.session)}
+            return {"did": "probe", **describe(measurer.core, measurer.session, measurer.host_bytes)}
         except Exception as error:
             return {"did": "probe", "error": f"{type(error).__name__}: {error}"}
 
@@ -85,7 +91,7 @@ class Worker:
         if self._measurer is None:
             from byteways.run.measuring import Measurer
 
-            self._measurer = Measurer.open()
+            self._measurer = Measurer.open(self._machine)
         return self._measurer
 
 
@@ -93,13 +99,15 @@ def main() -> None:
     parser = argparse.ArgumentParser(description="Measures for a byteways conductor.")
     parser.add_argument("--socket", required=True, help="the conductor's socket")
     parser.add_argument("--parent", required=True, type=int, help="the conductor's process id")
+    parser.add_argument("--machine", help="file with the sheet of the machine to simulate", type=Path)
     arguments = parser.parse_args()
+    machine = arguments.machine.read_text(encoding="utf-8") if arguments.machine else ""
     offer_to_oom_killer()
     faulthandler.enable()  # a crash leaves its Python frames in the worker's log
     connection = socket.socket(socket.AF_UNIX, socket.SOCK_STREAM)
     connection.connect(arguments.socket)
     with contextlib.suppress(ConnectionClosed):
-        Worker(Channel(connection)).serve()
+        Worker(Channel(connection), machine).serve()
     # Freeing gigabytes of pinned memory buffer by buffer takes seconds; the kernel does it at once.
     os._exit(0)
 

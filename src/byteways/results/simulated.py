@@ -1,0 +1,60 @@
+"""What marks a simulated run: the one place that words it for terminal, report and exports.
+
+A simulated run has the same records, tables and sentences as a measured one, so that the mark must stand
+wherever a figure does, and no sentence about it may speak of measuring.
+"""
+
+from __future__ import annotations
+
+import re
+from collections.abc import Mapping, Sequence
+from typing import Any
+
+#: Words that claim a measurement, and what a simulated run has instead.
+_WORDS = {
+    "measured": "simulated",
+    "measures": "simulates",
+    "measuring": "simulating",
+    "measurement": "simulation",
+    "measurements": "simulations",
+    "measure": "simulate",
+}
+_CLAIM = re.compile(r"\bmeasur(?:ed?|es|ing|ements?)\b", re.IGNORECASE)
+
+
+def is_simulated(manifest: Mapping[str, Any]) -> bool:
+    return bool(manifest.get("simulated"))
+
+
+def model_of(manifest: Mapping[str, Any]) -> str:
+    """Name of the machine model, '' for a real machine."""
+    model = manifest.get("machine_model") or {}
+    return str(model.get("name") or "unknown") if is_simulated(manifest) else ""
+
+
+def subject(manifest: Mapping[str, Any]) -> str:
+    """What the figures are about: the host, or the model that was played there."""
+    host = manifest.get("host") or {}
+    return model_of(manifest) or str(host.get("name") or "an unknown host")
+
+
+def mark(name: str, faults: Sequence[str] = ()) -> str:
+    """The line before every table of a simulated machine."""
+    with_faults = f", with faults {', '.join(faults)}" if faults else ""
+    return f"SIMULATED by byteways from the model {name}{with_faults} (not measured)"
+
+
+def mark_of(manifest: Mapping[str, Any]) -> str:
+    """The line before every table of this run, '' when it was measured."""
+    faults = (manifest.get("machine_model") or {}).get("faults") or ()
+    return mark(model_of(manifest), faults) if is_simulated(manifest) else ""
+
+
+def worded(text: str, simulated: bool) -> str:
+    """The text, with no claim that something was measured when it was not."""
+    return _CLAIM.sub(_simulated_word, text) if simulated else text
+
+
+def _simulated_word(found: re.Match[str]) -> str:
+    word = _WORDS[found[0].lower()]
+    return word.capitalize() if found[0][0].isupper() else word

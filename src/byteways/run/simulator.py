@@ -1,0 +1,20 @@
+"""Where the simulator's library lies: beside the native core, which it is built with."""
+
+from __future__ import annotations
+
+import importlib.util
+from pathlib import Path
+
+NAME = "libbyteways_sim.so"
+
+
+def simulator_path() -> str:
+    """The file, whether it is there or not: the native core says what is wrong with it.
+
+    Raises:
+        ImportError: There is no native core.
+    """
+    found = importlib.util.find_spec("byteways._core")
+    if found is None or found.origin is None:
+        raise ImportError("byteways' native module is not installed")
+    return str(Path(found.origin).with_name(NAME))
