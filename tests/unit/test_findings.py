@@ -2,7 +2,9 @@
 
 from __future__ import annotations
 
+import runpy
 import sys
+from dataclasses import replace
 from pathlib import Path
 
 import pytest
@@ -14,7 +16,9 @@ import sample_run
 from byteways.analyse.findings import findings
 from byteways.results.record import Warning
 from byteways.results.run_folder import RunFolder
+from byteways.topology.routes import route
 
+MACHINES = runpy.run_path(str(Path(__file__).with_name("machines.py")))
 GIB, MIB, KIB = sample_run.GIB, sample_run.MIB, sample_run.KIB
 
 
@@ -173,6 +177,67 @@ def test_odd_pairs_name_the_gpu_they_share(tmp_path: Path) -> None:
 def test_equal_pairs_are_not_odd(tmp_path: Path, slow: float) -> None:
     """Would catch scatter of a healthy machine being called odd (390 is 1 % below, beyond the intervals)."""
     assert not any("odd" in title for title in sentences(four_pairs(slow=slow), tmp_path))
+
+
+def frontier_pairs(slow: frozenset[int], slow_to: float = 0.5, **options: float) -> sample_run.Builder:
+    """Kernel reads between all dies of a Frontier node, one link of which gives `slow_to` of its rate."""
+    topology = MACHINES["frontier"]()[0]
+    build = sample_run.Builder(topology, **options)  # type: ignore[arg-type]
+    for a in range(8):
+        for b in range(8):
+            if a != b:
+                links = route(topology, f"gpu{a}", f"gpu{b}")
+                rates = [
+                    (link.peak_bytes_per_s or 0)
+                    * (slow_to if {link.a, link.b} == {f"gpu{die}" for die in slow} else 1.0)
+                    for link in links
+                ]
+                pair(build, f"gpu{a}", f"gpu{b}", 0.77 * min(rates) / 1e9, "kernel")
+    return build
+
+
+@pytest.mark.parametrize("link", [(0, 1), (0, 6), (1, 5)])
+def test_a_link_at_half_its_rate_is_named(tmp_path: Path, link: tuple[int, int]) -> None:
+    """Would catch a bad link of a class with two links only, or one that hides behind the routes over it."""
+    first = findings(RunFolder(frontier_pairs(frozenset(link)).write(tmp_path)))[0]
+    paths = {f"gpu{a}>gpu{b}" for a, b in (link, link[::-1])}
+    assert first.title.split(" is odd: ")[0] in paths
+    assert "kernel as a read" in first.title
+    assert "(50 % less)" in first.title
+
+
+def test_a_sound_node_has_no_odd_pair(tmp_path: Path) -> None:
+    """Would catch links of several widths, or routed pairs, that are held against each other."""
+    said = sentences(frontier_pairs(frozenset((0, 1)), slow_to=1.0), tmp_path)
+    assert not [title for title in said if "odd" in title]
+
+
+def test_half_a_class_that_is_slow_is_the_gpu_it_shares(tmp_path: Path) -> None:
+    """Would catch a GPU's only link that is at half its rate, and so half the pairs of four GPUs."""
+    build = sample_run.Builder(sample_run.topology(4))
+    for a in range(4):
+        for b in range(4):
+            if a != b:
+                pair(build, f"gpu{a}", f"gpu{b}", 197.0 if 2 in (a, b) else 394.0)
+    first = findings(RunFolder(build.write(tmp_path)))[0]
+    assert "(50 % less)" in first.title
+    assert first.detail.endswith("All of them meet gpu2: look at its links first.")
+
+
+def test_clocks_that_are_held_back_name_the_gpu(tmp_path: Path) -> None:
+    """Would catch throttling that is one word in a list of warnings."""
+    build = four_pairs()
+    warning = Warning("throttled", "power cap", "none", "look at power")
+    idle = {"memory_clock_mhz": 1600, "throttle_reasons": 0}
+    health = {
+        "gpu1": {"before": idle, "after": {**idle, "throttle_reasons": 0x04}},
+        "gpu0": {"before": idle, "after": idle},
+    }
+    build.records[0] = replace(build.records[0], warnings=(warning,), health=health)
+    found = findings(RunFolder(build.write(tmp_path)))
+    assert found[0].title == "GPU clocks were held back in 1 measurement: gpu1 (1)"
+    assert "throttled, observed power cap, required none" in found[0].detail
+    assert not [finding for finding in found if "carries a warning" in finding.title]
 
 
 def test_replicates_that_scatter_forbid_the_claim(tmp_path: Path) -> None:

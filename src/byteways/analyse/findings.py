@@ -19,6 +19,7 @@ RULES: tuple[Callable[[Facts], Iterable[Finding]], ...] = (
     faults.failures,
     faults.damaged,
     faults.grave_warnings,
+    faults.throttled,
     transfers.odd_pairs,
     transfers.fastest,
     transfers.read_against_write,

@@ -7,8 +7,8 @@ from __future__ import annotations
 
 from byteways.results.record import Warning
 
-#: Bits of `throttle_reasons` in a record's health (nvmlClocksEventReasons) that mean that a GPU could not run as
-#: fast as it should.
+#: Bits of `throttle_reasons` in a record's health (as of nvmlClocksEventReasons) that mean that a GPU could not
+#: run as fast as it should.
 THROTTLE_REASONS = {
     0x04: "power cap",
     0x08: "hardware slowdown",
@@ -34,7 +34,8 @@ ADVICE = {
     "serialised": "Flows that should overlap ran one after another: compare window_ns with whole_ns.",
     "placement": "Pages are not where they were asked for: free memory on that NUMA domain, "
     "or look at the limits of numactl and cpuset.",
-    "throttled": "The GPU held its clocks back: look at power and cooling (nvidia-smi -q -d PERFORMANCE, rocm-smi -a).",
+    "throttled": "The GPU held its clocks back: look at power and cooling "
+    "(nvidia-smi -q -d PERFORMANCE, rocm-smi -a).",
     "clock-drop": "A clock was lower after the case than before it: look at power and cooling, then repeat.",
     "pcie-replays": "PCIe packets were sent again while this was measured: "
     "reseat the card or cable, and watch the counter.",

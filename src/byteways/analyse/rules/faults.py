@@ -2,18 +2,21 @@
 
 from __future__ import annotations
 
+from collections import Counter
 from collections.abc import Iterator
 
 from byteways.analyse.rules.facts import Facts, Finding, count, gb, listed, percent
 from byteways.analyse.summary import group_by
 from byteways.analyse.tables import describe, not_measured, warning_groups
 from byteways.results.record import Record
+from byteways.results.warnings import CLOCK_DROP, THROTTLE_REASONS
 
-CORRUPT, FAILED, DAMAGED, WRONG_WAY, ABOVE_PEAK, WARNED, SKIPPED = (
+CORRUPT, FAILED, DAMAGED, WRONG_WAY, THROTTLED, ABOVE_PEAK, WARNED, SKIPPED = (
     1000.0,
     900.0,
     890.0,
     700.0,
+    650.0,
     120.0,
     110.0,
     100.0,
@@ -80,6 +83,37 @@ def grave_warnings(facts: Facts) -> Iterator[Finding]:
             yield Finding(title, f"For example {group.example}{figures}. {group.advice}", WRONG_WAY)
 
 
+def throttled(facts: Facts) -> Iterator[Finding]:
+    """GPUs whose clocks were held back, by name: their figures are lower than the hardware's."""
+    held = [
+        (record, warning)
+        for record in facts.records
+        for warning in record.warnings
+        if warning.id in ("throttled", "clock-drop")
+    ]
+    if not held:
+        return
+    agents = Counter(agent for record, _ in held for agent in _throttled_agents(record))
+    cases = len({(record.case_id, record.replicate) for record, _ in held})
+    who = f": {listed([f'{agent} ({number})' for agent, number in agents.most_common(4)])}" if agents else ""
+    record, warning = held[0]
+    title = f"GPU clocks were held back in {count(cases, 'measurement')}{who}"
+    figures = f"{warning.id}, observed {warning.observed}, required {warning.required}"
+    yield Finding(title, f"For example {describe(record)} ({figures}). {warning.advice}", THROTTLED)
+
+
+def _throttled_agents(record: Record) -> list[str]:
+    """Agents whose readings show it; empty where the record has none."""
+    found = []
+    for agent, readings in (record.health or {}).items():
+        before, after = readings.get("before") or {}, readings.get("after") or {}
+        clocks = [reading.get("memory_clock_mhz") or 0 for reading in (before, after)]
+        slower = 0 < clocks[1] < (1 - CLOCK_DROP) * clocks[0]
+        if slower or any((after.get("throttle_reasons") or 0) & bit for bit in THROTTLE_REASONS):
+            found.append(agent)
+    return found
+
+
 def above_peak(facts: Facts) -> Iterator[Finding]:
     beyond = [cell for cell in facts.cells if cell.peak and cell.low > cell.peak]
     if not beyond:
@@ -104,7 +138,7 @@ def _overlap(record: Record) -> str:
 
 
 def warned(facts: Facts) -> Iterator[Finding]:
-    own = {"serialised", *GRAVE}  # each has a finding of its own
+    own = {"serialised", "throttled", "clock-drop", *GRAVE}  # each has a finding of its own
     groups = [group for group in warning_groups(facts.records) if group.id not in own]
     if not groups:
         return

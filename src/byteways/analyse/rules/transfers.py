@@ -38,6 +38,7 @@ from byteways.analyse.summary import (
     pool,
     variant,
 )
+from byteways.topology.routes import route
 from byteways.units import format_size
 
 ODD_PAIR = 800.0
@@ -50,6 +51,9 @@ ASYMMETRY = 450.0
 ODD = 0.02
 #: … and this many times farther from the median than the class itself scatters (median absolute deviation).
 ODD_SCATTER = 5.0
+#: … or by this much below all pairs of other agents. A link at half its rate slows both its directions, and
+#: all pairs of its GPU where that has one link: up to half of a class, whose scatter then says nothing.
+GROSSLY_ODD = 0.25
 
 
 def fastest(facts: Facts) -> Iterator[Finding]:
@@ -225,25 +229,46 @@ def odd_pairs(facts: Facts) -> Iterator[Finding]:
     for (_, _, _, wires), members in alike.items():
         if len(members) < 3:
             continue
-        middle = median(cell.value for cell in members)
-        scatter = median(abs(cell.value - middle) for cell in members)
-        for cell in members:
-            rest = pool([other for other in members if other is not cell])
-            gap = 1 - cell.value / rest.value
-            if gap > ODD and above(rest, cell) and middle - cell.value > ODD_SCATTER * scatter:
-                odd.append((gap, cell, rest, wires))
+        odd += [(gap, cell, rest, wires) for gap, cell, rest in _odd_of(members)]
     if not odd:
         return
-    # The largest size tells most about the link; small sizes about latency.
+    # The largest size tells most about the link; small sizes about latency. Of equal sizes the way over the
+    # fewest links does: what it crosses slows the ways over several links too.
     largest = max(cell.record.size_bytes for _, cell, _, _ in odd)
-    gap, cell, rest, wires = max(
-        (item for item in odd if item[1].record.size_bytes == largest), key=lambda item: item[0]
+    gap, cell, rest, wires = min(
+        (item for item in odd if item[1].record.size_bytes == largest),
+        key=lambda item: (_hops(facts, item[1]), -item[0]),
     )
     title = (
         f"{cell.record.path} is odd: {way(variant(cell))} gets {gb(cell.value)} GB/s where "
         f"{count(len(rest.cells), 'pair')} of {wires} get {gb(rest.value)} ({percent(gap)} less)"
     )
     yield Finding(marked(title, cell, rest), _odd_detail([item[1] for item in odd], cell), ODD_PAIR)
+
+
+def _odd_of(members: list[Cell]) -> Iterator[tuple[float, Cell, Group]]:
+    """The odd ones of a class: how much slower, and than which others."""
+    middle = median(cell.value for cell in members)
+    scatter = median(abs(cell.value - middle) for cell in members)
+    for cell in members:
+        rest = pool([other for other in members if other is not cell])
+        gap = 1 - cell.value / rest.value
+        if gap > ODD and above(rest, cell) and middle - cell.value > ODD_SCATTER * scatter:
+            yield gap, cell, rest
+            continue
+        ends = {cell.source.agent, cell.destination.agent}
+        others = [other for other in members if {other.source.agent, other.destination.agent} != ends]
+        if len(others) < 2:
+            continue
+        rest = pool(others)
+        gap = 1 - cell.value / rest.value
+        if gap > GROSSLY_ODD and above(rest, cell):
+            yield gap, cell, rest
+
+
+def _hops(facts: Facts, cell: Cell) -> int:
+    """Links between the two ends of a path."""
+    return len(route(facts.topology, cell.source.agent, cell.destination.agent))
 
 
 def _odd_detail(cells: list[Cell], worst: Cell) -> str:
