@@ -7,4 +7,5 @@ void bind_errors(nanobind::module_& m);
 void bind_session(nanobind::module_& m);
 void bind_timing(nanobind::module_& m);
 void bind_nvidia(nanobind::module_& m);
+void bind_hip(nanobind::module_& m);
 }  // namespace byteways

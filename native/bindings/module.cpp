@@ -10,4 +10,5 @@ NB_MODULE(_core, m) {
   byteways::bind_session(m);
   byteways::bind_timing(m);
   byteways::bind_nvidia(m);
+  byteways::bind_hip(m);
 }

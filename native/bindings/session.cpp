@@ -93,6 +93,7 @@ void bind_session(nb::module_& m) {
           },
           nb::rv_policy::reference_internal)
       .def_prop_ro("libraries", [](const Session& session) { return session.libraries(); })
+      .def_prop_ro("virtual_time", [](const Session& session) { return !session.clock().runs_by_itself(); })
       .def(
           "offers",
           [](const Session& session, const std::string& agent, const std::string& memory) {
@@ -122,6 +123,7 @@ void bind_session(nb::module_& m) {
           "agent"_a, "memory"_a, "bytes"_a, "first_touch"_a, nb::keep_alive<0, 1>(),
           nb::call_guard<nb::gil_scoped_release>())
       .def("measure", &measure_flows, "flows"_a, "options"_a);
+  m.def("load_machine", &load_machine, "simulator"_a, "machine"_a, nb::call_guard<nb::gil_scoped_release>());
 }
 
 }  // namespace byteways

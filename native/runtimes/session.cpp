@@ -50,12 +50,18 @@ std::map<int, std::uint64_t> Buffer::placement() const {
   return session_->host().placement(allocation_->data(), allocation_->bytes());
 }
 
-Session::Session(const SessionOptions& options) {
-  auto host = open_host(libraries_);
+Session::Session(const SessionOptions& asked) {
+  SessionOptions options = asked;
+  const bool simulated = !options.simulator.empty();
+  if (simulated) options.kernel_cache.clear();  // what the simulator compiles is for no real GPU
+  auto host = simulated ? open_simulated_host(options, libraries_) : open_host(libraries_);
   host_ = host.get();
   runtimes_.push_back(std::move(host));
-  if (options.gpus)
-    if (auto cuda = open_cuda(*host_, options, libraries_)) runtimes_.push_back(std::move(cuda));
+  if (options.gpus) {  // one vendor's: of two that are there, the second would number its GPUs anew
+    auto gpus = open_cuda(*host_, options, libraries_);
+    if (gpus == nullptr) gpus = open_hip(*host_, options, libraries_);
+    if (gpus != nullptr) runtimes_.push_back(std::move(gpus));
+  }
   int cpus = 0, gpus = 0;
   for (const auto& runtime : runtimes_) {
     for (int device = 0; device < runtime->device_count(); ++device) {

@@ -103,8 +103,14 @@ class Session {
 // Factories, one per runtime. They append to `reports` what they looked for and found; nullptr when the
 // runtime is unusable here (the report says why).
 std::unique_ptr<Host> open_host(std::vector<LibraryReport>& reports);
+// The host of options.machine. Throws Error when the simulator is not there or refuses the sheet.
+std::unique_ptr<Host> open_simulated_host(const SessionOptions& options, std::vector<LibraryReport>& reports);
+// The same machine for a process that opens no session, but asks NVML. A process plays one machine only.
+void load_machine(const std::string& simulator, const std::string& sheet);
 Clock& host_clock();
 std::unique_ptr<Runtime> open_cuda(Host& host, const SessionOptions& options,
                                    std::vector<LibraryReport>& reports);
+std::unique_ptr<Runtime> open_hip(Host& host, const SessionOptions& options,
+                                  std::vector<LibraryReport>& reports);
 
 }  // namespace byteways

@@ -1,6 +1,6 @@
 """Native core: runtimes, movers, timing. Prints nothing, never exits; errors are exceptions."""
 
-from collections.abc import Sequence
+from collections.abc import Mapping, Sequence
 
 METHOD_VERSION: int
 
@@ -156,11 +156,18 @@ class Session:
     def agents(self) -> list[Agent]: ...
     @property
     def libraries(self) -> list[LibraryReport]: ...
+    @property
+    def virtual_time(self) -> bool:
+        """Whether the machine is simulated and its clock stands still while nobody waits or asks."""
+
     def offers(self, agent: str, memory: str) -> Availability: ...
     def offers_kernel(self, agent: str, kernel: str) -> Availability: ...
     def prove_peer(self, executor: str, owner: str) -> Availability: ...
     def allocate(self, agent: str, memory: str, bytes: int, first_touch: str) -> Buffer: ...
     def measure(self, flows: Sequence[Flow], options: MeasureOptions) -> Measurement: ...
+
+def load_machine(simulator: str, machine: str) -> None:
+    """Makes `machine` (a sheet) the one of this process, for those who only ask Nvml(simulator)."""
 
 def summarize(samples: Sequence[float]) -> Summary: ...
 def series_warnings(samples: Sequence[float]) -> list[Warning]:
@@ -224,3 +231,31 @@ class Nvml:
 
 def compile_kernels(architecture: str, library_directories: Sequence[str] = ()) -> dict[str, str]:
     """PTX of every device source by file name, for `architecture` ("sm_90")."""
+
+def compile_hip_kernels(
+    architecture: str, kernel_cache: str, library_directories: Sequence[str] = ()
+) -> None:
+    """Compiles every device source for `architecture` ("gfx90a:sramecc+:xnack-") into the cache's folder.
+
+    hipRTC 5 ends the process when it does not know the architecture: call it in a child.
+    """
+
+def hip_copy_rule(
+    version: int,
+    environment: Mapping[str, str],
+    source_device: int,
+    destination_device: int,
+    bytes: int,
+    *,
+    plain: bool = False,
+) -> tuple[str, str]:
+    """What carries a HIP copy out, and the rule that says so; both empty when nothing is known.
+
+    Args:
+        version: As hipRuntimeGetVersion answers, 60240092 for HIP 6.2.
+        environment: Variables the runtime would see; only those that the rules read matter.
+        source_device: The runtime's number; -1 is host memory.
+        destination_device: Likewise.
+        bytes: Size of the copy.
+        plain: Either end is plain host memory, which the runtime stages.
+    """

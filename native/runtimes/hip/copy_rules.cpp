@@ -1,0 +1,66 @@
+// See copy_rules.hpp.
+#include "runtimes/hip/copy_rules.hpp"
+
+#include <cstdlib>
+#include <string_view>
+
+#include "runtimes/hip/hiprtc.hpp"
+
+namespace byteways::hip {
+namespace {
+
+constexpr std::uint64_t kKib = 1024;
+constexpr std::uint64_t kPeerKernelKib = 1024;  // default of ROC_P2P_SDMA_SIZE
+constexpr int kOldestRead = 60'000'000;         // HIP 6.0
+// GPU_FORCE_BLIT_COPY_SIZE is 0 by default in the sources of 2024 (HIP 6.3) and 16 in those of 2026
+// (HIP 7.2). When it changed is not known, so between the two there is no rule for small copies.
+constexpr int kNewestWithoutSmall = 60'400'000, kOldestWithSmall = 70'200'000;
+constexpr std::uint64_t kHostKernelKib = 16;
+
+std::uint64_t kib_or(const char* text, std::uint64_t otherwise) {
+  return kKib * (text == nullptr || *text == '\0' ? otherwise : std::strtoull(text, nullptr, 10));
+}
+
+bool is_off(const char* text) { return text != nullptr && std::string_view(text) == "0"; }
+
+}  // namespace
+
+CopyRules::CopyRules(int version, const std::function<const char*(const char*)>& environment)
+    : version_(version),
+      engines_(!is_off(environment("HSA_ENABLE_SDMA"))),
+      peer_engines_(!is_off(environment("HSA_ENABLE_PEER_SDMA"))),
+      peer_kernel_bytes_(kib_or(environment("ROC_P2P_SDMA_SIZE"), kPeerKernelKib)) {
+  const char* chosen = environment("GPU_FORCE_BLIT_COPY_SIZE");
+  host_kernel_bytes_ = kib_or(chosen, version >= kNewestWithoutSmall ? kHostKernelKib : 0);
+  host_kernel_bytes_known_ =
+      (chosen != nullptr && *chosen != '\0') || version < kNewestWithoutSmall || version >= kOldestWithSmall;
+}
+
+CopyRule CopyRules::rule(const CopyEnds& ends, std::uint64_t bytes) const {
+  if (version_ < kOldestRead) return {};
+  const std::string who = "the rules of HIP " + version_text(version_) + ": ";
+  const auto kib = [](std::uint64_t limit) { return std::to_string(limit / kKib) + " KiB"; };
+  if (ends.plain) return {"staged", who + "copies of plain host memory pass through locked buffers"};
+  const bool from_gpu = ends.source_device >= 0, to_gpu = ends.destination_device >= 0;
+  if (!from_gpu && !to_gpu) return {};
+  if (ends.source_device == ends.destination_device)
+    return {"kernel", who + "copies within one GPU are done by kernels"};
+  if (!engines_) return {"kernel", who + "HSA_ENABLE_SDMA=0 leaves every copy to kernels"};
+  if (from_gpu && to_gpu) {
+    if (!peer_engines_)
+      return {"kernel", who + "HSA_ENABLE_PEER_SDMA=0 leaves copies between GPUs to kernels"};
+    if (bytes <= peer_kernel_bytes_)
+      return {"kernel",
+              who + "copies between GPUs of up to " + kib(peer_kernel_bytes_) + " are done by kernels"};
+    return {"copy-engine",
+            who + "copies between GPUs above " + kib(peer_kernel_bytes_) + " go to SDMA engines"};
+  }
+  if (bytes <= host_kernel_bytes_) {
+    if (!host_kernel_bytes_known_) return {};
+    return {"kernel",
+            who + "copies of host memory of up to " + kib(host_kernel_bytes_) + " are done by kernels"};
+  }
+  return {"copy-engine", who + "copies between host and GPU go to SDMA engines"};
+}
+
+}  // namespace byteways::hip

@@ -1,0 +1,287 @@
+// The HIP runtime: what differs from other vendors' (gpu/runtime.hpp has the rest), and how it is found and
+// opened.
+#include <algorithm>
+#include <cctype>
+#include <cstdlib>
+#include <cstring>
+#include <map>
+#include <memory>
+#include <string>
+#include <string_view>
+#include <vector>
+
+#include "runtimes/gpu/runtime.hpp"
+#include "runtimes/hip/copy_rules.hpp"
+#include "runtimes/hip/driver.hpp"
+#include "runtimes/hip/hiprtc.hpp"
+#include "runtimes/session.hpp"
+
+namespace byteways::hip {
+namespace {
+
+constexpr int kOldestVersion = 50'000'000;  // HIP 5.0; older ones are not tested with anything here
+
+// The tightest of a queue's limits is the room for kernel arguments: HSA_KERNARG_POOL_SIZE, 512 KiB by
+// default in the oldest sources that were read and more since, in 16 parts of which one is always being
+// freed. That is 960 launches of 512 bytes, the hidden arguments included, after which a launch waits for
+// earlier ones. (The queue itself holds 16384 packets, ROC_AQL_QUEUE_SIZE.) Half leaves room for events and
+// for the gate.
+constexpr unsigned kQueueDepth = 512;
+
+// "GPU-" and 16 hexadecimal digits, as rocminfo prints it; empty when the driver knows none.
+std::string uuid_text(const HipDriver& driver, int device) {
+  HipTable::Uuid uuid{};
+  if (!driver.device_uuid || driver.device_uuid(&uuid, device) != 0) return {};
+  const std::string digits(uuid.bytes, sizeof uuid.bytes);
+  const auto is_digit = [](char letter) { return std::isxdigit(static_cast<unsigned char>(letter)) != 0; };
+  return std::all_of(digits.begin(), digits.end(), is_digit) ? "GPU-" + digits : std::string();
+}
+
+// "gfx90a:sramecc+:xnack-". The structure's members move between versions, so the text itself is looked for,
+// behind the device's name, which comes first and may hold the same letters.
+std::string architecture_of(const HipDriver& driver, int device) {
+  constexpr std::size_t kNameBytes = 256;
+  const auto properties = std::make_unique<HipTable::Properties>();
+  std::memset(properties.get(), 0, sizeof *properties);
+  if (driver.device_properties)
+    driver.call(device, driver.device_properties, properties.get(), device);
+  else
+    driver.call(device, driver.device_properties_before_6, properties.get(), device);
+  const std::string_view all(properties->bytes + kNameBytes, sizeof properties->bytes - kNameBytes - 1);
+  const std::size_t at = all.find("gfx");
+  if (at == std::string_view::npos)
+    throw Error("hipGetDeviceProperties", "architecture", "no name that begins with gfx is in the answer",
+                gpu::agent_name(device));
+  return std::string(all.data() + at);
+}
+
+std::string pci_address(const HipDriver& driver, int device) {
+  char text[32] = {};
+  driver.call(device, driver.device_pci_address, text, static_cast<int>(sizeof text), device);
+  std::string address = text;
+  for (char& letter : address) letter = static_cast<char>(std::tolower(static_cast<unsigned char>(letter)));
+  return address;
+}
+
+DeviceInfo describe(Host& host, const HipDriver& driver, int device) {
+  const auto attribute = [&](int which) { return driver.attribute(device, which); };
+  const auto size = [&](int which) { return static_cast<std::uint64_t>(attribute(which)); };
+  DeviceInfo info;
+  char name[256] = {};
+  driver.call(device, driver.device_name, name, static_cast<int>(sizeof name), device);
+  info.name = name;
+  info.uuid = uuid_text(driver, device);
+  info.pci_address = pci_address(driver, device);
+  info.architecture = architecture_of(driver, device);
+  info.numa_domain = host.numa_domain_of(info.pci_address);
+  info.multiprocessors = attribute(HipTable::kDeviceMultiprocessors);
+  std::size_t bytes = 0;
+  driver.call(device, driver.device_memory, &bytes, device);
+  info.memory_bytes = bytes;
+  info.last_level_cache_bytes = size(HipTable::kDeviceL2Bytes);
+  // Two transfers a clock, over the whole bus width.
+  info.memory_bytes_per_s =
+      2 * 1000 * size(HipTable::kDeviceMemoryClockKhz) * (size(HipTable::kDeviceMemoryBusBits) / 8);
+  info.copy_engines = attribute(HipTable::kDeviceCopyEngines);
+  info.pageable_access = attribute(HipTable::kDevicePageableAccess) != 0;
+  info.host_access = attribute(HipTable::kDeviceIntegrated) != 0;
+  return info;
+}
+
+class HipRuntime final : public gpu::GpuRuntime<HipDriver> {
+ public:
+  HipRuntime(Host& host, std::shared_ptr<HipDriver> driver, std::shared_ptr<gpu::KernelCompiler> compiler,
+             std::string cache_folder, std::vector<DeviceInfo> devices, int version, std::string version_text)
+      : GpuRuntime(host, std::move(driver), std::move(compiler), std::move(cache_folder), std::move(devices)),
+        rules_(version, [](const char* name) { return std::getenv(name); }),
+        version_(std::move(version_text)) {}
+
+  std::string_view name() const override { return "hip"; }
+  std::string version() const override { return version_; }
+
+  Availability offers(Memory memory, int device) override {
+    switch (memory) {
+      case Memory::device:
+      case Memory::pinned:
+      case Memory::pinned_noncoherent:
+        return {true, {}};
+      case Memory::device_fine:
+      case Memory::device_uncached:
+      case Memory::registered:
+        return tried(memory, device);
+      case Memory::managed:
+      case Memory::managed_coarse:
+        return offers_managed(memory, device);
+      default:
+        return {false, std::string(memory_name(memory)) + " memory belongs to the host"};
+    }
+  }
+
+  Availability enable_peer(int device, int peer) override {
+    if (device == peer) return {true, {}};
+    int possible = 0;
+    driver_->call(device, driver_->can_access_peer, &possible, device, peer);
+    const std::string pair = gpu::agent_name(device) + " and " + gpu::agent_name(peer);
+    if (possible == 0)
+      return {
+          false,
+          pair + " have no peer access: the runtime reports no path between them (hipDeviceCanAccessPeer)"};
+    driver_->make_current(device);
+    const int code = driver_->enable_peer_access(peer, 0);
+    if (code == 0 || code == HipTable::kPeerAccessAlreadyEnabled) return {true, {}};
+    return {false, "the runtime refuses peer access between " + pair + ": " + driver_->error_name(code) +
+                       " (" + driver_->error_text(code) + ")"};
+  }
+
+  void make_resident(void* data, std::uint64_t bytes, int device) override {
+    const int issuer = std::max(device, 0);
+    const HipTable::Stream stream = nullptr;
+    driver_->make_current(issuer);
+    driver_->call(issuer, driver_->prefetch, static_cast<const void*>(data), std::size_t{bytes},
+                  device >= 0 ? device : HipTable::kHostDevice, stream);
+    driver_->call(issuer, driver_->synchronize_stream, stream);
+  }
+
+  void copy(void* destination, const void* source, std::uint64_t bytes, Stream& stream) override {
+    const auto& queue = of(stream);
+    driver_->make_current(queue.device());
+    driver_->call(queue.device(), driver_->copy_async, destination, source, std::size_t{bytes},
+                  HipTable::kCopyDefault, queue.handle());
+  }
+
+  CopyRule copy_rule(int, const CopyEnds& ends, std::uint64_t bytes) override {
+    return rules_.rule(ends, bytes);
+  }
+
+  unsigned queue_depth(int) override { return kQueueDepth; }
+
+ protected:
+  std::string kernel_obstacle(int device, std::string_view kernel) const override {
+    if (kernel != "copy_bulk") return {};
+    return "this GPU (" + info(device).architecture + ") has no bulk-copy instructions";
+  }
+
+ private:
+  // What depends on hardware, driver and version together is tried with a page, once for each device.
+  const Availability& tried(Memory memory, int device) {
+    const auto known = tried_.find({memory, device});
+    if (known != tried_.end()) return known->second;
+    return tried_[{memory, device}] = attempt(memory, device);
+  }
+
+  Availability attempt(Memory memory, int device) {
+    constexpr std::size_t kPageBytes = 4096;
+    try {
+      driver_->make_current(device);
+      if (memory == Memory::registered) {
+        const gpu::RegisteredMemory<HipDriver> page(driver_, device, kPageBytes, *host_, -1);
+        void* seen = nullptr;
+        driver_->call(device, driver_->device_pointer, &seen, static_cast<void*>(page.data()), 0u);
+        if (seen == page.data()) return {true, {}};
+        return {false, "the GPU sees registered host memory at another address than the host"};
+      }
+      driver_->free_device(driver_->new_device_memory(device, memory, kPageBytes));
+      return {true, {}};
+    } catch (const Error& error) {
+      return {false, std::string("the runtime does not give it: ") + error.what()};
+    }
+  }
+
+  Availability offers_managed(Memory memory, int device) const {
+    if (driver_->attribute(device, HipTable::kDeviceManagedMemory) == 0)
+      return {false, "the GPU has no managed memory on this system"};
+    if (driver_->attribute(device, HipTable::kDeviceConcurrentManaged) == 0 || !driver_->prefetch)
+      return {false, "managed memory cannot be placed here: the runtime offers no concurrent managed access"};
+    if (memory == Memory::managed_coarse && !driver_->advise)
+      return {false, "this runtime takes no advice on managed memory (hipMemAdvise)"};
+    return {true, {}};
+  }
+
+  CopyRules rules_;
+  std::string version_;
+  std::map<std::pair<Memory, int>, Availability> tried_;
+};
+
+// What a user can do about the codes hipInit answers most. Without a GPU it is 100 or, in HIP 5, 101.
+std::string initialisation_hint(const std::string& code) {
+  if (code == "hipErrorNoDevice" || code == "hipErrorInvalidDevice")
+    return "is there a GPU (rocminfo), may this user open /dev/kfd (group render), and do "
+           "ROCR_VISIBLE_DEVICES and HIP_VISIBLE_DEVICES leave one visible?";
+  return "rocminfo tells whether the driver works";
+}
+
+// Finds, binds and initialises the runtime, and describes its devices. nullptr when any of that fails; the
+// report says why.
+std::shared_ptr<HipDriver> open_driver(Host& host, const SessionOptions& options, LibraryReport& report,
+                                       HipLibrary& found, std::vector<DeviceInfo>& devices) {
+  report.library = "hip";
+  found.library = open_library(options.library_directories, options.simulator, report);
+  found.path = report.path;
+  if (!found.library) {
+    if (report.hint.empty())
+      report.hint = "install ROCm's HIP runtime, or set BYTEWAYS_LIBHIP to its file (libamdhip64.so)";
+    return nullptr;
+  }
+  auto driver = std::make_shared<HipDriver>();
+  driver->bind(found.library, report);
+  if (driver->runtime_version && driver->runtime_version(&found.version) == 0) {
+    const std::string release = release_of(found.path);
+    report.version = "HIP " + version_text(found.version) + (release.empty() ? "" : ", release " + release);
+  } else {
+    found.version = 0;  // HIP 6 answers without a GPU that there is none, which hipInit repeats below
+  }
+  const bool too_old = found.version > 0 && found.version < kOldestVersion;
+  if (!gpu::complete(report) || too_old) {
+    if (report.reason.empty()) report.reason = "found, but too old: it is HIP " + version_text(found.version);
+    report.hint = "update ROCm: byteways needs HIP " + version_text(kOldestVersion) + " or later";
+    return nullptr;
+  }
+  int count = 0;
+  try {
+    driver->call(-1, driver->initialize, 0u);
+    count = driver->devices();
+    for (int device = 0; device < count; ++device) devices.push_back(describe(host, *driver, device));
+  } catch (const Error& error) {
+    report.reason = error.what();
+    report.hint = initialisation_hint(error.code());
+    return nullptr;
+  }
+  if (count == 0) {
+    report.reason = "the runtime works, but shows no GPU";
+    report.hint = initialisation_hint("hipErrorNoDevice");
+    return nullptr;
+  }
+  report.usable = true;
+  return driver;
+}
+
+}  // namespace
+}  // namespace byteways::hip
+
+namespace byteways {
+
+std::unique_ptr<Runtime> open_hip(Host& host, const SessionOptions& options,
+                                  std::vector<LibraryReport>& reports) {
+  LibraryReport report;
+  hip::HipLibrary found;
+  std::vector<DeviceInfo> devices;
+  const auto driver = hip::open_driver(host, options, report, found, devices);
+  reports.push_back(report);
+  // Without a GPU nothing would run what hipRTC compiles.
+  if (report.path.empty()) {
+    LibraryReport& compiler = reports.emplace_back();
+    compiler.library = "hiprtc";
+    compiler.reason = "not looked for: there is no HIP runtime";
+    return nullptr;
+  }
+  const auto compiler = std::make_shared<hip::Hiprtc>(found, options.library_directories,
+                                                      hip::Hiprtc::Place::worker, options.simulator);
+  reports.push_back(compiler->report());
+  if (driver == nullptr) return nullptr;
+  const std::string compiler_version = compiler->report().version;
+  return std::make_unique<hip::HipRuntime>(
+      host, driver, compiler, options.kernel_cache, std::move(devices), found.version,
+      report.version + (compiler_version.empty() ? "" : ", hipRTC " + compiler_version));
+}
+
+}  // namespace byteways

@@ -1,0 +1,166 @@
+// See hiprtc.hpp.
+#include "runtimes/hip/hiprtc.hpp"
+
+#include <climits>
+#include <cstdlib>
+
+#include "runtimes/gpu/kernel_cache.hpp"
+#include "runtimes/hip/driver.hpp"
+#include "runtimes/kernel_source.hpp"
+
+namespace byteways::hip {
+namespace {
+
+constexpr const char* kHint =
+    "install ROCm's hiprtc (libhiprtc.so; Debian: libamdhip64-5), or set BYTEWAYS_LIBHIPRTC to its file";
+constexpr const char* kOverride = "BYTEWAYS_LIBHIPRTC";
+
+// From this version on an unknown architecture is an error with a log; seen with 6.4.3.
+constexpr int kReportsUnknownArchitectures = 6;
+
+// Architectures that hipRTC 5 compiles, run with 5.2.3.
+bool is_old_architecture(const std::string& architecture) {
+  const std::string name = architecture.substr(0, architecture.find(':'));
+  return name == "gfx90a" || name == "gfx908";
+}
+
+// Ends a hipRTC program however its compilation went.
+class ProgramOwner {
+ public:
+  explicit ProgramOwner(const HiprtcTable& table) : table_(table) {}
+  ~ProgramOwner() {
+    if (program != nullptr) table_.destroy_program(&program);
+  }
+  ProgramOwner(const ProgramOwner&) = delete;
+  ProgramOwner& operator=(const ProgramOwner&) = delete;
+  HiprtcTable::Program program = nullptr;
+
+ private:
+  const HiprtcTable& table_;
+};
+
+}  // namespace
+
+std::string version_text(int version) {
+  return std::to_string(version / 10'000'000) + "." + std::to_string(version / 100'000 % 100);
+}
+
+std::string release_of(const std::string& path) {
+  char resolved[PATH_MAX];
+  if (realpath(path.c_str(), resolved) == nullptr) return {};
+  const std::string name = resolved;
+  const std::size_t at = name.rfind(".so.");
+  const std::string release = at == std::string::npos ? std::string() : name.substr(at + 4);
+  return release.find('.') == std::string::npos ? std::string() : release;
+}
+
+Library open_library(const std::vector<std::string>& directories, const std::string& simulator,
+                     LibraryReport& report) {
+  return Library::open({"libamdhip64.so", "libamdhip64.so.7", "libamdhip64.so.6", "libamdhip64.so.5"},
+                       directories, "BYTEWAYS_LIBHIP", simulator, report);
+}
+
+void HiprtcTable::bind(const Library& library, LibraryReport& report){
+#define BYTEWAYS_FUNCTION BYTEWAYS_BIND
+#include "runtimes/hip/hiprtc.def"
+#undef BYTEWAYS_FUNCTION
+}
+
+Hiprtc::Hiprtc(const HipLibrary& hip, const std::vector<std::string>& directories, Place place,
+               const std::string& simulator)
+    : place_(place) {
+  report_.library = "hiprtc";
+  find(hip, directories, simulator);
+  if (report_.path.empty()) {
+    if (report_.hint.empty()) report_.hint = kHint;
+    return;
+  }
+  // hiprtcVersion answers 9.0 in every release that was looked at, so the file's name tells, or else the
+  // runtime it came with.
+  report_.version = release_of(report_.path);
+  if (report_.version.empty() && hip.version > 0) report_.version = version_text(hip.version);
+  report_.usable = gpu::complete(report_);
+  if (!report_.usable) report_.hint = kHint;
+}
+
+void Hiprtc::find(const HipLibrary& hip, const std::vector<std::string>& directories,
+                  const std::string& simulator) {
+  const char* chosen = std::getenv(kOverride);
+  // The runtime's own is of the same build as what loads its code objects.
+  if (simulator.empty() && (chosen == nullptr || *chosen == '\0') &&
+      hip.library.symbol("hiprtcCreateProgram") != nullptr) {
+    report_.path = hip.path;
+    report_.found_by = "inside the HIP runtime";
+    report_.searched.push_back(hip.path);
+    table_.bind(hip.library, report_);
+    return;
+  }
+  std::vector<std::string> sonames{"libhiprtc.so", "libhiprtc.so.7", "libhiprtc.so.6", "libhiprtc.so.5"};
+  if (hip.version > 0)
+    sonames.insert(sonames.begin(), "libhiprtc.so." + std::to_string(hip.version / 10'000'000));
+  const Library library = Library::open(sonames, directories, kOverride, simulator, report_);
+  if (library) table_.bind(library, report_);
+}
+
+Availability Hiprtc::available() const {
+  if (report_.usable) return {true, {}};
+  return {false,
+          "kernels need hipRTC: " + report_.reason + (report_.hint.empty() ? "" : " (" + report_.hint + ")")};
+}
+
+std::string Hiprtc::compile(const std::string& file, const std::string& architecture) {
+  const int major = std::atoi(report_.version.c_str());
+  if (place_ == Place::worker && major < kReportsUnknownArchitectures && !is_old_architecture(architecture))
+    throw Unsupported("hipRTC", architecture,
+                      "hipRTC " + (report_.version.empty() ? "of an unknown version" : report_.version) +
+                          " may end the process that asks it for " + architecture +
+                          ", and no other process has compiled " + file +
+                          " into the cache; ROCm 6 or later helps");
+  const auto& sources = embedded_kernels();
+  const char* const names[] = {"prelude.cuh", "arguments.hpp"};
+  const char* const headers[] = {sources.at(names[0]).c_str(), sources.at(names[1]).c_str()};
+  ProgramOwner owner(table_);
+  check("hiprtcCreateProgram",
+        table_.create_program(&owner.program, sources.at(file).c_str(), file.c_str(), 2, headers, names));
+  const std::string target = "--offload-arch=" + architecture;
+  const char* const options[] = {target.c_str(), "-O3", "-std=c++17"};
+  const int code = table_.compile_program(owner.program, 3, options);
+  if (code != 0) {
+    const std::string log = text_of(owner.program, table_.get_log_size, table_.get_log);
+    throw Unsupported(
+        "hiprtcCompileProgram", table_.get_error_string(code),
+        "hipRTC " + report_.version + " refuses " + file + " for " + architecture + ": " + log.c_str());
+  }
+  return text_of(owner.program, table_.get_code_size, table_.get_code);
+}
+
+std::string Hiprtc::text_of(HiprtcTable::Program program, const Size& size, const Get& get) const {
+  std::size_t bytes = 0;
+  check(size.symbol(), size(program, &bytes));
+  std::string text(bytes, '\0');
+  check(get.symbol(), get(program, text.data()));
+  return text;
+}
+
+void Hiprtc::check(const char* call, int code) const {
+  if (code != 0) throw Error(call, "hipRTC error " + std::to_string(code), table_.get_error_string(code));
+}
+
+void compile_kernels(const std::string& architecture, const std::string& cache_folder,
+                     const std::vector<std::string>& library_directories) {
+  LibraryReport report;
+  HipTable runtime;
+  HipLibrary hip;
+  hip.library = open_library(library_directories, {}, report);
+  hip.path = report.path;
+  runtime.bind(hip.library, report);
+  if (runtime.runtime_version && runtime.runtime_version(&hip.version) != 0) hip.version = 0;
+  Hiprtc compiler(hip, library_directories, Hiprtc::Place::own_process);
+  const Availability availability = compiler.available();
+  if (!availability.available) throw Unsupported("hipRTC", "unavailable", availability.reason);
+  const gpu::KernelCache cache(cache_folder);
+  for (const auto& source : embedded_kernels())
+    if (source.first.ends_with(".cu")) cache.image(compiler, source.first, architecture);
+}
+
+}  // namespace byteways::hip

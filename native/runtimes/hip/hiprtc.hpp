@@ -1,0 +1,69 @@
+// AMD's run-time compiler: inside the HIP runtime's library, or a library of its own. Kernels are compiled
+// for the exact architecture of the device with its features ("gfx90a:sramecc+:xnack-").
+#pragma once
+#include <string>
+#include <vector>
+
+#include "runtimes/gpu/compiler.hpp"
+#include "runtimes/gpu/function_table.hpp"
+#include "runtimes/library.hpp"
+
+namespace byteways::hip {
+
+struct HiprtcTable {
+  using Program = struct OpaqueProgram*;
+#define BYTEWAYS_FUNCTION BYTEWAYS_MEMBER
+#include "runtimes/hip/hiprtc.def"
+#undef BYTEWAYS_FUNCTION
+  void bind(const Library& library, LibraryReport& report);
+};
+
+// Where the HIP runtime was found, and what it answered to hipRuntimeGetVersion (0: nothing).
+struct HipLibrary {
+  Library library;
+  std::string path;
+  int version = 0;
+};
+
+// "6.2" of 60241134: hipRuntimeGetVersion answers major * 10^7 + minor * 10^5 + patch.
+std::string version_text(int version);
+// "6.2.60204", which libamdhip64.so and libhiprtc.so are links to; empty when the file is named otherwise.
+std::string release_of(const std::string& path);
+
+class Hiprtc final : public gpu::KernelCompiler {
+ public:
+  // hipRTC 5 ends the process when it does not know an architecture (seen with 5.2.3 on gfx942). A worker
+  // therefore only lets it compile what every version knows; a process of its own may try all.
+  enum class Place { worker, own_process };
+
+  // `simulator`: file to load instead of any library, empty on a real machine.
+  Hiprtc(const HipLibrary& hip, const std::vector<std::string>& directories, Place place,
+         const std::string& simulator = {});
+
+  const LibraryReport& report() const { return report_; }
+  Availability available() const override;
+  std::string version() const override { return "hiprtc-" + report_.version; }
+  std::string compile(const std::string& file, const std::string& architecture) override;
+
+ private:
+  using Size = gpu::Function<int(HiprtcTable::Program, std::size_t*)>;
+  using Get = gpu::Function<int(HiprtcTable::Program, char*)>;
+  void find(const HipLibrary& hip, const std::vector<std::string>& directories, const std::string& simulator);
+  std::string text_of(HiprtcTable::Program program, const Size& size, const Get& get) const;
+  void check(const char* call, int code) const;
+
+  HiprtcTable table_;
+  LibraryReport report_;
+  Place place_;
+};
+
+// Compiles every device source for `architecture` into `cache_folder`, for workers to find: to be called in a
+// process that may end. Throws Unsupported when there is no usable hipRTC or it refuses a source.
+void compile_kernels(const std::string& architecture, const std::string& cache_folder,
+                     const std::vector<std::string>& library_directories);
+
+// The HIP runtime's library, or nothing; fills the report as Library::open does.
+Library open_library(const std::vector<std::string>& directories, const std::string& simulator,
+                     LibraryReport& report);
+
+}  // namespace byteways::hip
