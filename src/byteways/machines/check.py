@@ -73,7 +73,7 @@ class _Reader:
                 self.fail(
                     place,
                     f"{_kind(value)} without a source",
-                    'write [value, "source_key: where"]; a source may be "assumed: why" or "fitted: source_key"',
+                    'write [value, "source_key: where"], or with "assumed: why" or "fitted: source_key"',
                 )
             self.source(value[1], place)
             return Fact(self.value(value[0], kind, place), value[1])
