@@ -99,15 +99,17 @@ const LinkModel& pcie_of(Device device) {
   return *link;
 }
 
-// The generation whose nominal rate of one lane is nearest (PCI Express Base Specification 6.0, section 4.2;
-// bytes/s after line encoding, generations 1 to 6).
+// Data-centre GPUs are attached by 16 lanes; the model has the rate of all of them.
+constexpr unsigned kPcieLanes = 16;
+// The generation whose nominal rate is nearest (PCI Express Base Specification 6.0, section 4.2; bytes/s of a
+// lane after line encoding, generations 1 to 6).
 unsigned pcie_generation(const LinkModel& link) {
   constexpr double kLane[] = {250e6, 500e6, 984.6e6, 1969e6, 3938e6, 7563e6};
-  const double lane = link.peak_bytes_per_s / link.width;
-  const auto farther = [&](double a, double b) {
+  const double lane = link.peak_bytes_per_s / kPcieLanes;
+  const auto nearer = [&](double a, double b) {
     return std::abs(std::log(a / lane)) < std::abs(std::log(b / lane));
   };
-  return static_cast<unsigned>(std::min_element(std::begin(kLane), std::end(kLane), farther) - kLane) + 1;
+  return static_cast<unsigned>(std::min_element(std::begin(kLane), std::end(kLane), nearer) - kLane) + 1;
 }
 
 // nvmlNvlinkVersion_t by architecture: 2.0, 3.0, 4.0 and 5.0 (whitepapers of V100, A100, H100, B200).
@@ -290,13 +292,19 @@ int nvmlDeviceGetCurrPcieLinkGeneration(Device device, unsigned* generation) {
   return tell([&] { put(generation, pcie_generation(pcie_of(device))); });
 }
 int nvmlDeviceGetCurrPcieLinkWidth(Device device, unsigned* width) {
-  return tell([&] { put(width, static_cast<unsigned>(pcie_of(device).width)); });
+  return tell([&] {
+    pcie_of(device);
+    put(width, kPcieLanes);
+  });
 }
 int nvmlDeviceGetMaxPcieLinkGeneration(Device device, unsigned* generation) {
   return tell([&] { put(generation, pcie_generation(pcie_of(device))); });
 }
 int nvmlDeviceGetMaxPcieLinkWidth(Device device, unsigned* width) {
-  return tell([&] { put(width, static_cast<unsigned>(pcie_of(device).width)); });
+  return tell([&] {
+    pcie_of(device);
+    put(width, kPcieLanes);
+  });
 }
 
 int nvmlDeviceGetMigMode(Device device, unsigned*, unsigned*) { return not_supported(device); }

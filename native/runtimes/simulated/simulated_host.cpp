@@ -1,0 +1,348 @@
+// See simulated_host.hpp.
+#include "runtimes/simulated/simulated_host.hpp"
+
+#include <algorithm>
+#include <utility>
+#include <vector>
+
+#include "kernels/arguments.hpp"
+#include "runtimes/host/host_kernels.hpp"
+
+namespace byteways::simulated {
+namespace {
+
+constexpr unsigned kQueueDepth = 1u << 16;  // as on a real host: a list in memory
+constexpr std::uint64_t kPageBytes = 4 << 10, kHugePageBytes = 2 << 20;
+
+// The domain that this thread's cores belong to; -1: it was never moved.
+thread_local int bound_domain = -1;
+
+std::string agent_name(int device) { return "cpu" + std::to_string(device); }
+
+class SimulatedMemory final : public Allocation {
+ public:
+  SimulatedMemory(std::shared_ptr<const HostTable> machine, Memory memory, int domain, std::uint64_t bytes)
+      : machine_(std::move(machine)) {
+    void* data = nullptr;
+    machine_->check(machine_->allocate.symbol(),
+                    machine_->allocate(domain, static_cast<int>(memory), bytes, &data), agent_name(domain));
+    memory_ = memory;
+    bytes_ = bytes;
+    page_bytes_ = memory == Memory::hugepage ? kHugePageBytes : kPageBytes;
+    data_ = static_cast<std::byte*>(data);
+  }
+  ~SimulatedMemory() override { machine_->release(data_); }
+
+ private:
+  std::shared_ptr<const HostTable> machine_;
+};
+
+class SimulatedStream final : public Stream {
+ public:
+  SimulatedStream(std::shared_ptr<const HostTable> machine, int device)
+      : machine_(std::move(machine)), agent_(agent_name(device)) {
+    machine_->check(machine_->create_stream.symbol(), machine_->create_stream(device, &handle_), agent_);
+  }
+  ~SimulatedStream() override { machine_->destroy_stream(handle_); }
+  void* handle() const { return handle_; }
+  const std::string& agent() const { return agent_; }
+
+ private:
+  std::shared_ptr<const HostTable> machine_;
+  std::string agent_;
+  void* handle_ = nullptr;
+};
+
+class SimulatedEvent final : public Event {
+ public:
+  SimulatedEvent(std::shared_ptr<const HostTable> machine, int device)
+      : machine_(std::move(machine)), agent_(agent_name(device)) {
+    machine_->check(machine_->create_event.symbol(), machine_->create_event(device, &handle_), agent_);
+  }
+  ~SimulatedEvent() override { machine_->destroy_event(handle_); }
+  void* handle() const { return handle_; }
+  const std::string& agent() const { return agent_; }
+
+ private:
+  std::shared_ptr<const HostTable> machine_;
+  std::string agent_;
+  void* handle_ = nullptr;
+};
+
+const SimulatedStream& of(Stream& stream) { return static_cast<const SimulatedStream&>(stream); }
+const SimulatedEvent& of(Event& event) { return static_cast<const SimulatedEvent&>(event); }
+
+class SimulatedWatchdog final : public Watchdog {
+ public:
+  SimulatedWatchdog(std::shared_ptr<const HostTable> machine, std::function<void()> action)
+      : machine_(std::move(machine)), action_(std::move(action)) {}
+  ~SimulatedWatchdog() override { disarm(); }
+  void arm(Nanoseconds delay) override {
+    disarm();
+    ticket_ = machine_->start_timer(
+        delay, [](void* self) { static_cast<SimulatedWatchdog*>(self)->action_(); }, this);
+  }
+  void disarm() override { machine_->cancel_timer(std::exchange(ticket_, 0)); }
+
+ private:
+  std::shared_ptr<const HostTable> machine_;
+  const std::function<void()> action_;
+  std::uint64_t ticket_ = 0;
+};
+
+// While it lives, the pages of this thread come from one domain.
+class SimulatedPlacement {
+ public:
+  SimulatedPlacement(std::shared_ptr<const HostTable> machine, int domain) : machine_(std::move(machine)) {
+    if (domain >= 0) machine_->set_thread_domain(domain);
+  }
+  ~SimulatedPlacement() { machine_->set_thread_domain(bound_domain); }
+  SimulatedPlacement(const SimulatedPlacement&) = delete;
+  SimulatedPlacement& operator=(const SimulatedPlacement&) = delete;
+
+ private:
+  std::shared_ptr<const HostTable> machine_;
+};
+
+const HostKernel& require_kernel(std::string_view name) {
+  const HostKernel* kernel = find_host_kernel(name);
+  if (kernel == nullptr)
+    throw Unsupported("launch", "kernel", "the host has no kernel '" + std::string(name) + "'");
+  return *kernel;
+}
+
+}  // namespace
+
+void HostTable::bind(const Library& library, LibraryReport& report) {
+#define BYTEWAYS_FUNCTION BYTEWAYS_BIND
+#include "simulator/host.def"
+#undef BYTEWAYS_FUNCTION
+}
+
+void HostTable::check(const char* call, int answer, const std::string& agent) const {
+  // simulator/world.hpp numbers its codes in this order, and answers the number + 1.
+  constexpr const char* kNames[] = {"invalid",        "out of memory",   "no device",
+                                    "no peer access", "already enabled", "illegal address",
+                                    "device lost",    "not supported",   "internal"};
+  constexpr int kOutOfMemory = 2, kNotSupported = 8;
+  if (answer == 0) return;
+  const bool known = answer > 0 && answer <= static_cast<int>(std::size(kNames));
+  const std::string name = known ? kNames[answer - 1] : "error " + std::to_string(answer);
+  const std::string text = last_error();
+  if (answer == kOutOfMemory) throw OutOfMemory(call, name, text, agent);
+  if (answer == kNotSupported) throw Unsupported(call, name, text, agent);
+  throw Error(call, name, text, agent);
+}
+
+std::shared_ptr<const HostTable> open_machine(const std::string& simulator, const std::string& sheet,
+                                              LibraryReport& report) {
+  report.library = "host";
+  const Library library = Library::open({}, {}, "", simulator, report);
+  if (!library) throw Error("dlopen", "simulator", report.reason);
+  auto machine = std::make_shared<HostTable>();
+  machine->bind(library, report);
+  if (!gpu::complete(report)) throw Error("dlopen", "simulator", report.reason);
+  machine->check(machine->load.symbol(), machine->load(sheet.c_str()));
+  report.usable = true;
+  report.version = std::string("simulated ") + machine->machine_name();
+  return machine;
+}
+
+std::unique_ptr<Watchdog> SimulatedClock::watchdog(std::function<void()> action) {
+  return std::make_unique<SimulatedWatchdog>(machine_, std::move(action));
+}
+
+std::string SimulatedHost::version() const { return std::string("simulated ") + machine_->machine_name(); }
+
+void SimulatedHost::require_device(int device) const {
+  if (device < 0 || device >= device_count())
+    throw Error("device", std::to_string(device),
+                "the host has " + std::to_string(device_count()) + " devices");
+}
+
+DeviceInfo SimulatedHost::device(int device) {
+  require_device(device);
+  DeviceInfo info;
+  info.name = machine_->cpu_name();
+  info.architecture = machine_->cpu_architecture();
+  info.numa_domain = device;
+  info.multiprocessors = machine_->cores();
+  info.memory_bytes = machine_->memory_bytes();
+  info.last_level_cache_bytes = machine_->cache_bytes();
+  info.pageable_access = true;
+  return info;
+}
+
+Availability SimulatedHost::offers(Memory memory, int device) {
+  require_device(device);
+  if (is_plain(memory)) return {true, {}};
+  const std::string name(memory_name(memory));
+  if (is_device(memory))
+    return {false, name + " memory belongs to a GPU; a CPU's own memory is pageable or hugepage"};
+  return {false, name + " memory comes from a GPU runtime, and none is usable here"};
+}
+
+// Without a domain, first touch decides on a real host; here the thread that asks is taken to touch first.
+std::unique_ptr<Allocation> SimulatedHost::allocate_at(Memory memory, std::uint64_t bytes, int numa_domain) {
+  const int domain = numa_domain >= 0 ? numa_domain : std::max(0, bound_domain);
+  return std::make_unique<SimulatedMemory>(machine_, memory, domain, bytes);
+}
+
+std::unique_ptr<Allocation> SimulatedHost::allocate(Memory memory, int device, std::uint64_t bytes,
+                                                    int numa_domain) {
+  if (bytes == 0) throw Error("allocate", "size", "a buffer of 0 bytes was asked for");
+  const Availability offered = offers(memory, device);
+  if (!offered.available) throw Unsupported("allocate", std::string(memory_name(memory)), offered.reason);
+  return allocate_at(memory, bytes, numa_domain);
+}
+
+Availability SimulatedHost::enable_peer(int device, int peer) {
+  require_device(device);
+  require_device(peer);
+  return {true, {}};  // one address space
+}
+
+void SimulatedHost::make_resident(void*, std::uint64_t, int device) {
+  require_device(device);
+}  // its pages do not migrate
+
+std::unique_ptr<Stream> SimulatedHost::create_stream(int device) {
+  require_device(device);
+  return std::make_unique<SimulatedStream>(machine_, device);
+}
+
+std::unique_ptr<Event> SimulatedHost::create_event(int device) {
+  require_device(device);
+  return std::make_unique<SimulatedEvent>(machine_, device);
+}
+
+void SimulatedHost::record(Event& event, Stream& stream) {
+  machine_->check(machine_->record.symbol(), machine_->record(of(event).handle(), of(stream).handle()),
+                  of(stream).agent());
+}
+
+void SimulatedHost::wait(Stream& stream, Event& event) {
+  machine_->check(machine_->wait.symbol(), machine_->wait(of(stream).handle(), of(event).handle()),
+                  of(stream).agent());
+}
+
+void SimulatedHost::copy(void* destination, const void* source, std::uint64_t bytes, Stream& stream) {
+  const CopyArguments arguments{source, destination, bytes, 1, 0, 1, 0, 0, 1, 0, 0};
+  machine_->check(machine_->launch.symbol(),
+                  machine_->launch("memcpy", 1, &arguments, sizeof arguments, of(stream).handle()),
+                  of(stream).agent());
+}
+
+Availability SimulatedHost::offers_kernel(int device, std::string_view kernel) {
+  require_device(device);
+  if (find_host_kernel(kernel) != nullptr) return {true, {}};
+  return {false, "the host has no kernel '" + std::string(kernel) + "'"};
+}
+
+KernelInfo SimulatedHost::kernel_info(int device, std::string_view kernel) {
+  require_device(device);
+  require_kernel(kernel);
+  return {1, 1, 0};  // a block is a thread, and a core holds one
+}
+
+void SimulatedHost::launch(int device, std::string_view kernel, const LaunchShape& shape,
+                           const void* arguments, std::size_t argument_bytes, Stream& stream) {
+  require_device(device);
+  const HostKernel& found = require_kernel(kernel);
+  if (argument_bytes != found.argument_bytes)
+    throw Error("launch", std::string(kernel),
+                "an argument block of " + std::to_string(argument_bytes) + " bytes instead of " +
+                    std::to_string(found.argument_bytes));
+  machine_->check(machine_->launch.symbol(),
+                  machine_->launch(std::string(kernel).c_str(), std::max(1u, shape.blocks), arguments,
+                                   argument_bytes, of(stream).handle()),
+                  of(stream).agent());
+}
+
+bool SimulatedHost::finished(Event& event) {
+  int finished = 0;
+  machine_->check(machine_->finished.symbol(), machine_->finished(of(event).handle(), &finished),
+                  of(event).agent());
+  return finished != 0;
+}
+
+void SimulatedHost::synchronize(Event& event) {
+  machine_->check(machine_->synchronize_event.symbol(), machine_->synchronize_event(of(event).handle()),
+                  of(event).agent());
+}
+
+void SimulatedHost::synchronize(Stream& stream) {
+  machine_->check(machine_->synchronize_stream.symbol(), machine_->synchronize_stream(of(stream).handle()),
+                  of(stream).agent());
+}
+
+double SimulatedHost::elapsed_ns(Event& begin, Event& end) {
+  double elapsed = 0;
+  machine_->check(machine_->elapsed.symbol(),
+                  machine_->elapsed(of(begin).handle(), of(end).handle(), &elapsed), of(end).agent());
+  return elapsed;
+}
+
+double SimulatedHost::timer_resolution_ns(int device) {
+  require_device(device);
+  return 1;  // the clock answers whole nanoseconds
+}
+
+unsigned SimulatedHost::queue_depth(int device) {
+  require_device(device);
+  return kQueueDepth;
+}
+
+bool SimulatedHost::bind_thread_near(int device) {
+  require_device(device);
+  bound_domain = device;
+  machine_->set_thread_domain(device);
+  return true;
+}
+
+std::map<int, std::uint64_t> SimulatedHost::placement(const void* data, std::uint64_t bytes) {
+  std::vector<std::uint64_t> pages(static_cast<std::size_t>(device_count()));
+  machine_->check(machine_->placement.symbol(),
+                  machine_->placement(data, bytes, pages.data(), device_count()));
+  std::map<int, std::uint64_t> placed;
+  for (int domain = 0; domain < device_count(); ++domain)
+    if (pages[static_cast<std::size_t>(domain)] != 0)
+      placed[domain] = pages[static_cast<std::size_t>(domain)];
+  return placed;
+}
+
+std::unique_ptr<Allocation> SimulatedHost::populated_pages(std::uint64_t bytes, int numa_domain) {
+  return allocate_at(Memory::pageable, bytes, numa_domain);
+}
+
+std::shared_ptr<void> SimulatedHost::place_thread(int numa_domain) {
+  return std::make_shared<SimulatedPlacement>(machine_, numa_domain);
+}
+
+int SimulatedHost::numa_domain_of(const std::string& pci_address) {
+  return machine_->gpu_domain(pci_address.c_str());
+}
+
+bool SimulatedHost::bind_thread_near_pci(const std::string& pci_address) {
+  const int domain = numa_domain_of(pci_address);
+  return domain >= 0 && bind_thread_near(domain);
+}
+
+}  // namespace byteways::simulated
+
+namespace byteways {
+
+std::unique_ptr<Host> open_simulated_host(const SessionOptions& options,
+                                          std::vector<LibraryReport>& reports) {
+  LibraryReport report;
+  auto machine = simulated::open_machine(options.simulator, options.machine, report);
+  reports.push_back(std::move(report));
+  return std::make_unique<simulated::SimulatedHost>(std::move(machine));
+}
+
+void load_machine(const std::string& simulator, const std::string& sheet) {
+  LibraryReport report;
+  simulated::open_machine(simulator, sheet, report);
+}
+
+}  // namespace byteways

@@ -1,0 +1,90 @@
+// The host of a simulated machine: its CPUs, pages and clock are the simulator's (simulator/host.def), loaded
+// as the vendors' libraries are. It answers to the same names as the real host, and so do its kernels.
+#pragma once
+#include <map>
+#include <memory>
+#include <string>
+
+#include "runtimes/gpu/function_table.hpp"
+#include "runtimes/runtime.hpp"
+#include "runtimes/session.hpp"
+
+namespace byteways::simulated {
+
+struct HostTable {
+#define BYTEWAYS_FUNCTION BYTEWAYS_MEMBER
+#include "simulator/host.def"
+#undef BYTEWAYS_FUNCTION
+  void bind(const Library& library, LibraryReport& report);
+  // Throws what a function that can fail answered. `agent`: whose call it was.
+  void check(const char* call, int answer, const std::string& agent = {}) const;
+};
+
+// The simulator with the machine of this process. Throws Error with the simulator's own sentence.
+std::shared_ptr<const HostTable> open_machine(const std::string& simulator, const std::string& sheet,
+                                              LibraryReport& report);
+
+// Virtual time: it passes while somebody waits or asks.
+class SimulatedClock final : public Clock {
+ public:
+  explicit SimulatedClock(std::shared_ptr<const HostTable> machine) : machine_(std::move(machine)) {}
+  Nanoseconds now() override { return machine_->now(); }
+  std::unique_ptr<Watchdog> watchdog(std::function<void()> action) override;
+  bool runs_by_itself() const override { return false; }
+
+ private:
+  std::shared_ptr<const HostTable> machine_;
+};
+
+class SimulatedHost final : public Host {
+ public:
+  explicit SimulatedHost(std::shared_ptr<const HostTable> machine)
+      : machine_(std::move(machine)), clock_(machine_) {}
+
+  std::string_view name() const override { return "host"; }
+  std::string_view timed_by() const override { return "host-clock"; }
+  std::string version() const override;
+  int device_count() const override { return machine_->domains(); }
+  DeviceInfo device(int device) override;
+
+  Availability offers(Memory memory, int device) override;
+  std::unique_ptr<Allocation> allocate(Memory memory, int device, std::uint64_t bytes,
+                                       int numa_domain) override;
+  Availability enable_peer(int device, int peer) override;
+  void make_resident(void* data, std::uint64_t bytes, int device) override;
+
+  std::unique_ptr<Stream> create_stream(int device) override;
+  std::unique_ptr<Event> create_event(int device) override;
+  void record(Event& event, Stream& stream) override;
+  void wait(Stream& stream, Event& event) override;
+  void copy(void* destination, const void* source, std::uint64_t bytes, Stream& stream) override;
+  CopyRule copy_rule(int, const CopyEnds&, std::uint64_t) override { return {}; }
+  Availability offers_kernel(int device, std::string_view kernel) override;
+  KernelInfo kernel_info(int device, std::string_view kernel) override;
+  void launch(int device, std::string_view kernel, const LaunchShape& shape, const void* arguments,
+              std::size_t argument_bytes, Stream& stream) override;
+
+  bool finished(Event& event) override;
+  void synchronize(Event& event) override;
+  void synchronize(Stream& stream) override;
+  double elapsed_ns(Event& begin, Event& end) override;
+  double timer_resolution_ns(int device) override;
+  unsigned queue_depth(int device) override;
+  bool bind_thread_near(int device) override;
+
+  Clock& clock() override { return clock_; }
+  std::map<int, std::uint64_t> placement(const void* data, std::uint64_t bytes) override;
+  std::unique_ptr<Allocation> populated_pages(std::uint64_t bytes, int numa_domain) override;
+  std::shared_ptr<void> place_thread(int numa_domain) override;
+  int numa_domain_of(const std::string& pci_address) override;
+  bool bind_thread_near_pci(const std::string& pci_address) override;
+
+ private:
+  void require_device(int device) const;
+  std::unique_ptr<Allocation> allocate_at(Memory memory, std::uint64_t bytes, int numa_domain);
+
+  std::shared_ptr<const HostTable> machine_;
+  SimulatedClock clock_;
+};
+
+}  // namespace byteways::simulated
