@@ -67,7 +67,8 @@ bool wait_until(Session& session, double limit_ns, Condition condition) {
 EngineFinding probe(Session& session, Lane& lane, const Flow& flow) {
   Agent& agent = lane.agent();
   const Availability offered = agent.runtime->offers_kernel(agent.device, "occupy");
-  if (!offered.available) return {"unknown", "the multiprocessors could not be held: " + offered.reason};
+  if (!offered.available)
+    return {"unknown", "not observed: the multiprocessors could not be held: " + offered.reason};
   // Operation 0 of the smaller copy writes what operation 0 of the case does: verification is not disturbed.
   Flow smaller = flow;
   smaller.size_bytes = std::min(flow.size_bytes, kMostProbedBytes);
@@ -75,7 +76,8 @@ EngineFinding probe(Session& session, Lane& lane, const Flow& flow) {
   mover->restore();
   Occupation occupation(session, agent);
   if (!wait_until(session, kStartLimitNs, [&] { return occupation.complete(); }))
-    return {"unknown", "not all multiprocessors could be held: something else is running on " + agent.name()};
+    return {"unknown", "not observed: not all multiprocessors could be held, something else is running on " +
+                           agent.name()};
   mover->enqueue(*lane.stream, 0, 1);
   lane.runtime().record(*lane.end, *lane.stream);
   const bool done = wait_until(session, kPatienceNs, [&] { return lane.runtime().finished(*lane.end); });
@@ -87,10 +89,28 @@ EngineFinding probe(Session& session, Lane& lane, const Flow& flow) {
   return {"kernel", copy + "did not complete in 0.1 s" + meanwhile};
 }
 
-}  // namespace
+// What the runtime says of a copy such as was tried. Nothing of managed memory: its pages may be anywhere.
+CopyRule rule_for(const Flow& flow) {
+  const auto device = [&](const Buffer& buffer) {
+    return buffer.agent().runtime == flow.executor->runtime ? buffer.agent().device : -1;
+  };
+  const Memory from = flow.source->allocation().memory(), to = flow.destination->allocation().memory();
+  if (is_managed(from) || is_managed(to)) return {};
+  return flow.executor->runtime->copy_rule(
+      flow.executor->device,
+      {device(*flow.source), device(*flow.destination), is_plain(from) || is_plain(to)},
+      std::min(flow.size_bytes, kMostProbedBytes));
+}
 
-EngineFinding observe_engine(Session& session, Lane& lane, const Flow& flow) {
-  if (!lane.mover->engine().empty()) return {lane.mover->engine(), lane.mover->engine_evidence()};
+// Holds what was seen against the rule; where nothing was seen the rule stands in, and the evidence says so.
+EngineFinding weigh(const EngineFinding& seen, const CopyRule& rule) {
+  if (rule.engine.empty()) return seen;
+  if (seen.engine == "unknown") return {rule.engine, "by rule (" + rule.rule + "); " + seen.evidence};
+  if (seen.engine == rule.engine) return {seen.engine, seen.evidence + ", as by rule (" + rule.rule + ")"};
+  return {seen.engine, seen.evidence + ", against the rule (" + rule.rule + ")"};
+}
+
+EngineFinding observe(Session& session, Lane& lane, const Flow& flow) {
   if (!lane.unobservable.empty()) return {"unknown", "not observed: " + lane.unobservable};
   if (lane.blocking)
     return {
@@ -108,6 +128,13 @@ EngineFinding observe_engine(Session& session, Lane& lane, const Flow& flow) {
     known = {finding.engine, finding.evidence};
   }
   return {known.first, known.second};
+}
+
+}  // namespace
+
+EngineFinding observe_engine(Session& session, Lane& lane, const Flow& flow) {
+  if (!lane.mover->engine().empty()) return {lane.mover->engine(), lane.mover->engine_evidence()};
+  return weigh(observe(session, lane, flow), rule_for(flow));
 }
 
 }  // namespace byteways

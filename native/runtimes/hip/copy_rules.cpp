@@ -38,7 +38,7 @@ CopyRules::CopyRules(int version, const std::function<const char*(const char*)>&
 
 CopyRule CopyRules::rule(const CopyEnds& ends, std::uint64_t bytes) const {
   if (version_ < kOldestRead) return {};
-  const std::string who = "the rules of HIP " + version_text(version_) + ": ";
+  const std::string who = "HIP " + version_text(version_) + ": ";
   const auto kib = [](std::uint64_t limit) { return std::to_string(limit / kKib) + " KiB"; };
   if (ends.plain) return {"staged", who + "copies of plain host memory pass through locked buffers"};
   const bool from_gpu = ends.source_device >= 0, to_gpu = ends.destination_device >= 0;
