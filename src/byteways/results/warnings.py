@@ -7,8 +7,8 @@ from __future__ import annotations
 
 from byteways.results.record import Warning
 
-#: Bits of `throttle_reasons` in a record's health (as of nvmlClocksEventReasons) that mean that a GPU could not
-#: run as fast as it should.
+#: Bits of `throttle_reasons` in the health of a record (as of nvmlClocksEventReasons) that mean that a GPU
+#: could not run as fast as it should.
 THROTTLE_REASONS = {
     0x04: "power cap",
     0x08: "hardware slowdown",

@@ -6,6 +6,8 @@ from types import ModuleType
 from typing import TYPE_CHECKING, Any
 
 from byteways.plan.case import CATEGORY, MEMORIES
+from byteways.run.compile_kernels import compile_in_child, risky_architectures
+from byteways.settings import kernel_cache
 
 if TYPE_CHECKING:
     from byteways._core import Agent, Session
@@ -53,6 +55,10 @@ def describe(core: ModuleType, session: Session, host_bytes: int) -> dict[str, A
         host_bytes: Host memory that may be used.
     """
     agents = session.agents
+    lost = {
+        architecture: compile_in_child(architecture, kernel_cache())
+        for architecture in risky_architectures(agents, session.libraries)
+    }
     return {
         "capabilities": {
             "agents": {agent.agent: _fields(agent, _AGENT_FIELDS) for agent in agents},
@@ -60,7 +66,9 @@ def describe(core: ModuleType, session: Session, host_bytes: int) -> dict[str, A
                 agent.agent: {memory: _offer(session.offers(agent.agent, memory)) for memory in MEMORIES}
                 for agent in agents
             },
-            "interface": {agent.agent: _interfaces(session, agent) for agent in agents},
+            "interface": {
+                agent.agent: _interfaces(session, agent, lost.get(agent.architecture, "")) for agent in agents
+            },
             "peer": _peers(session, [agent.agent for agent in agents if agent.runtime != "host"]),
             "pageable_access": {agent.agent: agent.pageable_access for agent in agents},
             "host_access": {agent.agent: agent.host_access for agent in agents if agent.runtime != "host"},
@@ -71,8 +79,12 @@ def describe(core: ModuleType, session: Session, host_bytes: int) -> dict[str, A
     }
 
 
-def _interfaces(session: Session, agent: Agent) -> dict[str, Any]:
-    """What the agent can execute, by interface."""
+def _interfaces(session: Session, agent: Agent, lost: str) -> dict[str, Any]:
+    """What the agent can execute, by interface.
+
+    Args:
+        lost: What became of a child that was to compile the agent's kernels; empty when all is well.
+    """
     on_host = agent.runtime == "host"
     kernels = _HOST_KERNELS if on_host else _GPU_KERNELS
     offers = {}
@@ -85,6 +97,8 @@ def _interfaces(session: Session, agent: Agent) -> dict[str, Any]:
             continue
         answers = [_offer(session.offers_kernel(agent.agent, kernel)) for kernel in kernels[interface]]
         refused = [answer for answer in answers if not answer["available"]]
+        if refused and lost:
+            refused[0]["reason"] = lost
         offers[interface] = refused[0] if refused else {"available": True, "reason": ""}
     return offers
 
