@@ -16,7 +16,8 @@ from byteways.topology.model import Topology
 
 MACHINES = Path(__file__).parents[1] / "machines"
 sys.path.insert(0, str(MACHINES))
-import synthetic  # noqa: E402 - from the folder of machines
+import amd  # noqa: E402 - from the folder of machines
+import synthetic  # noqa: E402
 
 
 def printed(topology: Topology) -> str:
@@ -28,6 +29,45 @@ def test_golden_text(name: str, tmp_path: Path) -> None:
     """Catches any change of what a user reads. Renew: write `printed(...)` to tests/machines/<name>.txt."""
     topology = getattr(synthetic, name)(tmp_path).topology()
     assert printed(topology) == (MACHINES / f"{name}.txt").read_text()
+
+
+@pytest.mark.parametrize("name", ["frontier", "mi300a_x4", "mi300x_x8", "mi300x_cpx", "two_cards"])
+def test_golden_text_of_amd_machines(name: str, tmp_path: Path) -> None:
+    """Catches any change of what a user reads. Renew as above."""
+    topology = amd.topology_of(tmp_path, getattr(amd, name)(), caches=name == "mi300a_x4")
+    assert printed(topology) == (MACHINES / f"{name}.txt").read_text()
+
+
+def test_links_of_two_kinds_between_two_agents_both_show(tmp_path: Path) -> None:
+    """Catches a table that knows links by their ends, where NVLink and PCIe lead to the same CPU."""
+    machine = synthetic.h200x4(tmp_path)
+    for link in machine.management[0].nvlinks:
+        link.remote_kind = "cpu"
+    text = " ".join(printed(machine.topology()).split())
+    assert "gpu0<>cpu0 PCIe 5.0 ×16" in text
+    assert "gpu0<>cpu0 NVLink4 ×18" in text
+
+
+def test_xml_of_nccl_out_and_in(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch, capsys: pytest.CaptureFixture[str]
+) -> None:
+    """Catches XML beside other output on stdout, and a file that is judged by its name."""
+    topology = synthetic.h200x4(tmp_path).topology()
+    monkeypatch.setattr(view, "this_machine", lambda: topology)
+    view.topo(as_nccl_xml=True)
+    saved = tmp_path / "machine.json"
+    saved.write_text(capsys.readouterr().out)
+    view.topo(source=saved)
+    assert "NVLink4 ×18" in capsys.readouterr().out
+    view.topo(source=saved, as_nccl_xml=True)
+    assert capsys.readouterr().out == saved.read_text()
+
+
+def test_two_formats_at_once_are_refused() -> None:
+    """Catches one of two wishes that is silently dropped."""
+    with pytest.raises(BytewaysError, match="one thing each") as caught:
+        view.topo(as_json=True, as_nccl_xml=True)
+    assert caught.value.hint
 
 
 def test_json_is_the_topology(
@@ -55,7 +95,13 @@ def test_a_run_folder_shows_its_machine(tmp_path: Path) -> None:
 
 @pytest.mark.parametrize(
     ("text", "said"),
-    [("{", "cannot read"), ("{}", "holds no topology"), ("[1]", "holds no topology"), (None, "cannot read")],
+    [
+        ("{", "cannot read"),
+        ("{}", "holds no topology"),
+        ("[1]", "holds no topology"),
+        ("<html/>", "is no NCCL topology"),
+        (None, "cannot read"),
+    ],
 )
 def test_files_that_hold_no_machine(text: str | None, said: str, tmp_path: Path) -> None:
     """Catches a traceback instead of an error that says what to do."""

@@ -49,9 +49,14 @@ FRONTIER_LINKS = {
 FRONTIER_HOMES = (3, 3, 1, 1, 0, 0, 2, 2)
 
 
-def topology_of(folder: Path, machine: MachineSpec, **changes: object) -> Topology:
+def without_caches(machine: MachineSpec) -> MachineSpec:
+    """The machine without its cores' caches, which are thousands of files."""
+    return replace(machine, cpus=tuple(replace(cpu, caches=()) for cpu in machine.cpus))
+
+
+def topology_of(folder: Path, machine: MachineSpec, *, caches: bool = False, **changes: object) -> Topology:
     """What discovery makes of the machine's tree, without a runtime and without NVML."""
-    write_tree(folder, machine)
+    write_tree(folder, machine if caches else without_caches(machine))
     arguments = {
         "sysfs": folder / "sys",
         "proc": folder / "proc",
@@ -168,11 +173,14 @@ def mi300x_cpx() -> MachineSpec:
 
 
 def two_cards() -> MachineSpec:
-    """Two GPUs without a peer link, on PCIe below two domains."""
+    """Two MI210 without a bridge between them, on PCIe below two domains."""
     machine = mi300x_x8()
+    die = frontier().gpus[0]
     cards = tuple(
-        replace(machine.gpus[number], architecture="gfx90a", model="AMD Instinct MI210", compute_units=104)
-        for number in (0, 4)
+        replace(
+            die, pci_address=f"0000:{bus}:00.0", cpu=number, model="AMD Instinct MI210", compute_units=104
+        )
+        for number, bus in enumerate(("0c", "9f"))
     )
     return replace(machine, gpus=cards, links=())
 

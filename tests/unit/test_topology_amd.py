@@ -119,7 +119,7 @@ def test_a_pair_whose_link_is_down_is_routed_and_named(tmp_path: Path) -> None:
 def test_gpus_without_peer_links_meet_over_the_host(tmp_path: Path) -> None:
     """Catches an invented xGMI link where KFD shows PCIe peers only."""
     topology = amd.topology_of(tmp_path, amd.two_cards())
-    assert link_class(topology, "gpu0", "gpu1") == "NUMA distance 32 + PCIe 5.0 ×16 through host"
+    assert link_class(topology, "gpu0", "gpu1") == "NUMA distance 32 + PCIe 4.0 ×16 through host"
     assert {link.kind for link in topology.links} == {"numa", "pcie"}
 
 
@@ -133,7 +133,9 @@ def test_partitions_of_one_device(tmp_path: Path) -> None:
         f"0000:0c:00.{number}" for number in range(8)
     ]
     assert topology.agent("gpu5").partition == "compute CPX, memory NPS1"
-    assert link_class(topology, "gpu3", "cpu0") == "PCIe 5.0 ×16"
+    assert link_class(topology, "gpu3", "cpu0") == "PCIe 5.0 ×16 + same package"
+    to_all = Case("copy", "fan-out", tuple(flow("cpu0", f"gpu{number}") for number in range(8)), 2**30)
+    assert peak(topology, to_all).bytes_per_s == pytest.approx(63.015e9, rel=1e-4), "they share one PCIe link"
 
 
 def test_partitions_of_two_packages(tmp_path: Path) -> None:
@@ -197,7 +199,7 @@ def test_runtime_agents_are_matched_by_uuid_then_address(tmp_path: Path) -> None
 
 def test_partitions_with_one_uuid_are_matched_by_address(tmp_path: Path) -> None:
     """Catches every partition taken for the first, whose UUID they share."""
-    write_tree(tmp_path, amd.mi300x_cpx())
+    write_tree(tmp_path, amd.without_caches(amd.mi300x_cpx()))
     gpus = kfd.read(tmp_path / "sys").gpus
     fields = {"uuid": "GPU-00000000000000c0", "pci_address": "0000:0c:00.5"}
     assert kfd.match(fields, gpus) == gpus[5]
@@ -391,7 +393,7 @@ def test_a_wheel_without_its_library_is_a_note(tmp_path: Path, monkeypatch: pyte
 
 def test_devices_without_a_model_are_named_by_the_library(tmp_path: Path) -> None:
     """Catches an unnamed GPU although the management library knows its name."""
-    write_tree(tmp_path, amd.mi300a_x4())
+    write_tree(tmp_path, amd.without_caches(amd.mi300a_x4()))
     for place in (tmp_path / "sys").rglob("product_name"):
         place.unlink()
     gpus = kfd.with_names(kfd.read(tmp_path / "sys").gpus, {"0000:42:00.0": "a name"})

@@ -3,34 +3,41 @@
 from __future__ import annotations
 
 import json
-from collections.abc import Iterable, Sequence
+from collections.abc import Sequence
 from dataclasses import replace
-from itertools import chain
 from pathlib import Path
-from string import ascii_lowercase, ascii_uppercase
 from typing import Annotated, Any
 
 import typer
 
+from byteways.cli import topo_links
 from byteways.cli.layout import Lines, Table, show
 from byteways.errors import BytewaysError
-from byteways.topology.model import Agent, Cache, Link, Topology
-from byteways.topology.routes import link_class
-from byteways.units import format_bandwidth, format_size
-
-#: A matrix wider than this gets letters for its classes, with a legend.
-MATRIX_WIDTH = 96
+from byteways.topology import nccl_xml
+from byteways.topology.model import Agent, Cache, Topology
+from byteways.units import format_size
 
 
 def topo(
     as_json: Annotated[bool, typer.Option("--json", help="Print the topology as JSON.")] = False,
     source: Annotated[
-        Path | None, typer.Option("--from", help="Show a run folder's or a JSON file's machine instead.")
+        Path | None,
+        typer.Option(
+            "--from",
+            help="Show another machine: a run folder's, a JSON file's, or that of an NCCL topology in XML.",
+        ),
     ] = None,
+    as_nccl_xml: Annotated[
+        bool, typer.Option("--nccl-xml", help="Print the topology as XML for NCCL_TOPO_FILE.")
+    ] = False,
 ) -> None:
     """Show agents, links and their nominal peaks."""
+    if as_json and as_nccl_xml:
+        raise BytewaysError("--json and --nccl-xml print one thing each", hint="byteways topo --nccl-xml")
     topology = read(source) if source is not None else this_machine()
-    if as_json:
+    if as_nccl_xml:
+        typer.echo(nccl_xml.write(topology), nl=False)
+    elif as_json:
         typer.echo(json.dumps(topology.to_json(), indent=2))
     else:
         show(blocks(topology))
@@ -50,7 +57,7 @@ def this_machine() -> Topology:
 
 
 def read(path: Path) -> Topology:
-    """The topology in a run folder's manifest or in what `topo --json` printed.
+    """The topology in a run folder's manifest, in what `topo --json` printed, or in XML of NCCL, by content.
 
     Raises:
         BytewaysError: There is none.
@@ -61,7 +68,10 @@ def read(path: Path) -> Topology:
         data: Any = read_manifest(path).get("topology")
     else:
         try:
-            data = json.loads(path.read_bytes())
+            content = path.read_bytes()
+            if nccl_xml.is_xml(content):
+                return nccl_xml.read(path)
+            data = json.loads(content)
         except (OSError, ValueError) as error:
             raise BytewaysError(
                 f"cannot read {path}", cause=str(error), hint="byteways topo --json > FILE"
@@ -72,7 +82,7 @@ def read(path: Path) -> Topology:
         raise BytewaysError(
             f"{path} holds no topology",
             cause=f"{type(error).__name__}: {error}",
-            hint="name a run folder, or a file made by byteways topo --json",
+            hint="name a run folder, or a file made by byteways topo --json or NCCL_TOPO_DUMP_FILE",
         ) from error
 
 
@@ -84,11 +94,14 @@ def blocks(topology: Topology) -> list[Table | Lines]:
     if gpus:
         shown.append(_gpu_table(gpus))
     sources = _sources(topology)
+    if features := _features(gpus):
+        shown.append(Lines("GPU features", tuple(features)))
     if topology.links:
-        shown.append(_link_table(topology.links, sources))
+        shown.append(topo_links.table(topology.links, sources))
     if len(topology.agents) > 1:
-        shown.extend(_matrix(topology))
-    shown.append(Lines("Tree", tuple(_tree(topology))))
+        shown.extend(topo_links.matrix(topology))
+        shown.extend(topo_links.routed(topology))
+    shown.append(Lines("Tree", tuple(topo_links.tree(topology))))
     shown.append(Lines("Where the peaks come from", tuple(f"[{i}] {text}" for text, i in sources.items())))
     if topology.notes:
         shown.append(Lines("Notes", tuple(f"- {note}" for note in topology.notes)))
@@ -119,7 +132,7 @@ def _gpu_table(agents: Sequence[Agent]) -> Table:
             " × ".join(str(part) for part in (agent.multiprocessors, agent.architecture) if part)
             or "unknown",
             format_size(agent.memory_bytes) if agent.memory_bytes else "unknown",
-            _rate(agent.memory_peak_bytes_per_s),
+            topo_links.rate(agent.memory_peak_bytes_per_s),
             agent.pci_address or "unknown",
             str(agent.numa_domain) if agent.numa_domain is not None else "unknown",
         )
@@ -127,6 +140,23 @@ def _gpu_table(agents: Sequence[Agent]) -> Table:
     ]
     columns = ("agent", "model", "multiprocessors", "memory", "memory peak", "PCI address", "NUMA")
     return Table("GPUs", columns, tuple(rows), frozenset({"memory", "memory peak"}))
+
+
+def _features(agents: Sequence[Agent]) -> list[str]:
+    """What only some vendors' drivers tell, agents with equal facts together."""
+    facts: dict[str, list[str]] = {}
+    for agent in agents:
+        engines, peer = agent.copy_engines, agent.peer_copy_engines
+        told = [
+            f"copy engines: {engines}, and {peer} for links to peers" if engines is not None else None,
+            f"partition: {agent.partition}" if agent.partition else None,
+            f"page faults: {agent.page_faults}" if agent.page_faults else None,
+            f"shares memory with {agent.shares_memory_with}" if agent.shares_memory_with else None,
+        ]
+        for fact in told:
+            if fact:
+                facts.setdefault(fact, []).append(agent.name)
+    return [f"{', '.join(names)}: {fact}" for fact, names in facts.items()]
 
 
 def _sources(topology: Topology) -> dict[str, int]:
@@ -138,70 +168,6 @@ def _sources(topology: Topology) -> dict[str, int]:
 def _memory_source(agent: Agent) -> str:
     kind = "CPU" if agent.kind == "cpu" else "GPU"
     return f"{kind} memory: {agent.memory_peak_source or 'not told'}"
-
-
-def _link_table(links: Iterable[Link], sources: dict[str, int]) -> Table:
-    rows = [
-        (
-            f"{link.a}<>{link.b}",
-            link.link_class,
-            _rate(link.peak_bytes_per_s),
-            _rate(link.signalling_bytes_per_s),
-            f"[{sources[link.source]}]",
-        )
-        for link in links
-    ]
-    columns = ("link", "class", "peak per direction", "signalling", "source")
-    return Table("Links", columns, tuple(rows), frozenset({"peak per direction", "signalling"}))
-
-
-def _matrix(topology: Topology) -> list[Table | Lines]:
-    """Link classes between agents, row to column; letters and a legend when the names would not fit."""
-    names = topology.names()
-    cells = [[link_class(topology, a, b) for b in names] for a in names]
-    title, columns = "Link classes between agents", ("", *names)
-    widest = [max(len(row[index]) for row in [names, *cells]) for index in range(len(names))]
-    if sum(width + 2 for width in widest) <= MATRIX_WIDTH:
-        return [Table(title, columns, tuple((a, *row) for a, row in zip(names, cells, strict=True)))]
-    letters = dict(zip(dict.fromkeys(chain(*cells)), ascii_uppercase + ascii_lowercase, strict=False))
-    rows = tuple((a, *(letters[cell] for cell in row)) for a, row in zip(names, cells, strict=True))
-    legend = Lines("Classes", tuple(f"{letter}  {text}" for text, letter in letters.items()))
-    return [Table(title, columns, rows), legend]
-
-
-def _tree(topology: Topology) -> list[str]:
-    """The machine as a tree: what hangs on each CPU agent, each GPU switch and each GPU."""
-    children: dict[str, list[Link]] = {}
-    for link in topology.links:
-        if link.kind != "numa":
-            children.setdefault(link.b, []).append(link)
-    roots = [*topology.names("cpu"), *(name for name in topology.switches if not name.startswith("pcie"))]
-    roots += [name for name in topology.names("gpu") if name in children]
-    lines = []
-    for root in roots:
-        agent = next((agent for agent in topology.agents if agent.name == root), None)
-        domain = f"  NUMA domain {agent.numa_domain}" if agent and agent.kind == "cpu" else ""
-        lines.append(f"{root}{domain}")
-        lines.extend(_branches(topology, children, root, ""))
-    return lines
-
-
-def _branches(topology: Topology, children: dict[str, list[Link]], node: str, indent: str) -> list[str]:
-    lines = []
-    links = children.get(node, [])
-    for index, link in enumerate(links):
-        last = index + 1 == len(links)
-        agent = next((agent for agent in topology.agents if agent.name == link.a), None)
-        named = f"  {agent.uuid}" if agent and agent.uuid and link.kind == "pcie" else ""
-        text = f"{link.a}  {link.link_class}, {_rate(link.peak_bytes_per_s)}{named}"
-        lines.append(f"{indent}{'└─' if last else '├─'} {text}")
-        if agent is None:
-            lines.extend(_branches(topology, children, link.a, indent + ("   " if last else "│  ")))
-    return lines
-
-
-def _rate(bytes_per_s: float | None) -> str:
-    return "unknown" if bytes_per_s is None else format_bandwidth(bytes_per_s)
 
 
 def _cache(cache: Cache) -> str:

@@ -67,9 +67,12 @@ def discover(
     packaged = {gpu.home for gpu in gpus if gpu.home and xgmi.shares_memory(gpu, driver.cpu_nodes)}
     add_numa_links(graph, domains, packaged)
     attached = xgmi.add_cpu_links(graph, gpus, driver.cpu_nodes)
-    add_pcie_links(graph, [gpu for gpu in gpus if gpu.name not in attached], cpus.virtual_machine)
+    packages = xgmi.add_packages(graph, gpus)
+    wired = [gpu for gpu in gpus if gpu.name not in attached]
+    add_pcie_links(graph, xgmi.on_pcie(wired, packages), cpus.virtual_machine)
     add_nvlinks(graph, gpus)
-    xgmi.add_peer_links(graph, gpus, len(driver.gpus) - sum(gpu.node is not None for gpu in gpus))
+    hidden = len(driver.gpus) - sum(gpu.node is not None for gpu in gpus)
+    xgmi.add_peer_links(graph, gpus, packages, hidden)
     devices = [_gpu_agent(gpu, runtime.get(gpu.name, {}), driver) for gpu in gpus]
     owners = {gpu.shares_memory_with: gpu for gpu in reversed(devices)}
     agents = [

@@ -146,6 +146,11 @@ def pcie(generation: int, width: int) -> Rate:
     )
 
 
+def pcie_transfers(generation: int) -> float:
+    """Transfers per second and lane of a generation in PCIE_GENERATIONS."""
+    return _PCIE[generation][0]
+
+
 def pcie_generation(transfers_per_s: float) -> int | None:
     """Generation of a rate per lane such as 32e9 (sysfs: `32.0 GT/s PCIe`); None when there is none."""
     for generation, (transfers, _, _) in _PCIE.items():

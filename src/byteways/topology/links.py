@@ -87,17 +87,17 @@ def add_pcie_links(graph: Graph, gpus: Sequence[Gpu], virtual_machine: bool) -> 
         lower, (link, told_by) = gpu.name, _endpoint(gpu, bridges[gpu.name])
         _note_current(graph, gpu, link)
         for upstream, above in _uplinks(bridges[gpu.name]):
-            uplink = _narrower(upstream.maximum, above)
+            uplink = narrower(upstream.maximum, above)
             if upstream.address in switches:
-                _add_pcie(graph, lower, switches[upstream.address], link, told_by)
+                add_pcie(graph, lower, switches[upstream.address], link, told_by)
                 lower, link = switches[upstream.address], uplink
                 told_by = f"uplink of PCIe switch {upstream.address} by sysfs"
-            elif _narrower(link, uplink) != link:
+            elif narrower(link, uplink) != link:
                 link, told_by = (
                     uplink,
                     f"uplink of PCIe switch {upstream.address} by sysfs, narrowest of the way",
                 )
-        _add_pcie(graph, lower, gpu.home, link, told_by)
+        add_pcie(graph, lower, gpu.home, link, told_by)
     if virtual_machine and len(gpus) > 1:
         graph.notes.append("virtual machine: PCIe switches are hidden; GPUs may share uplinks not drawn here")
 
@@ -110,7 +110,7 @@ def _endpoint(gpu: Gpu, bridges: Sequence[PcieDevice]) -> tuple[PcieLink, str]:
     if gpu.path is None:
         return PcieLink(0, 0), "neither NVML nor sysfs shows this device"
     link = gpu.path.device.maximum
-    return (_narrower(link, bridges[0].maximum) if bridges else link), "maximum by sysfs"
+    return (narrower(link, bridges[0].maximum) if bridges else link), "maximum by sysfs"
 
 
 def _uplinks(bridges: Sequence[PcieDevice]) -> list[tuple[PcieDevice, PcieLink]]:
@@ -125,7 +125,7 @@ def _uplinks(bridges: Sequence[PcieDevice]) -> list[tuple[PcieDevice, PcieLink]]
     ]
 
 
-def _narrower(a: PcieLink, b: PcieLink) -> PcieLink:
+def narrower(a: PcieLink, b: PcieLink) -> PcieLink:
     """The slower of two, the first when they are equal; an unknown one does not count."""
 
     def rate(link: PcieLink) -> float:
@@ -134,7 +134,8 @@ def _narrower(a: PcieLink, b: PcieLink) -> PcieLink:
     return min((link for link in (a, b) if link.known()), key=rate, default=a)
 
 
-def _add_pcie(graph: Graph, a: str, b: str, link: PcieLink, told_by: str) -> None:
+def add_pcie(graph: Graph, a: str, b: str, link: PcieLink, told_by: str) -> None:
+    """A link from `a` up to `b`, unless it is drawn already; `told_by` says whose word its speed is."""
     if any((drawn.a, drawn.b, drawn.kind) == (a, b, "pcie") for drawn in graph.links):
         return  # the uplink of a switch is met once for each GPU below it
     rate, link_class = link_rates.Rate(None, None, "speed and width are not told"), "PCIe"

@@ -82,11 +82,16 @@ def _device(folder: Path) -> PcieDevice:
 
 
 def _link(folder: Path, which: str) -> PcieLink:
-    """The `max` or `current` link; sysfs writes `32.0 GT/s PCIe` and `16`, or `Unknown` and 0 or 255."""
-    speed = (read_text(folder / f"{which}_link_speed") or "").split()
-    width = read_text(folder / f"{which}_link_width") or ""
+    """The `max` or `current` link of a device."""
+    speed, width = (read_text(folder / f"{which}_link_{what}") or "" for what in ("speed", "width"))
+    return parse_link(speed, width)
+
+
+def parse_link(speed: str, width: str) -> PcieLink:
+    """Speed and width as sysfs writes them: `32.0 GT/s PCIe` and `16`, or `Unknown` and 0 or 255."""
+    words = speed.split()
     try:
-        generation = pcie_generation(float(speed[0]) * 1e9) if speed else None
+        generation = pcie_generation(float(words[0]) * 1e9) if words else None
     except ValueError:
         generation = None
     lanes = int(width) if width.isdigit() else 0

@@ -162,11 +162,16 @@ def _write_cpu(sysfs: Path, number: int, cpu: CpuSpec, machine: MachineSpec) -> 
             size = cache.shared_by or len(cpu.cores)
             first = position // size * size
             place = sysfs / f"devices/system/cpu/cpu{core}/cache/index{index}"
-            _write(place / "level", str(cache.level))
-            _write(place / "type", cache.kind)
-            _write(place / "size", f"{cache.kib}K")
-            _write(place / "coherency_line_size", "64")
-            _write(place / "shared_cpu_list", ",".join(str(c) for c in cpu.cores[first : first + size]))
+            place.mkdir(parents=True, exist_ok=True)
+            shared = ",".join(str(other) for other in cpu.cores[first : first + size])
+            texts = {
+                "level": cache.level,
+                "type": cache.kind,
+                "size": f"{cache.kib}K",
+                "shared_cpu_list": shared,
+            }
+            for name, text in {**texts, "coherency_line_size": 64}.items():
+                (place / name).write_text(f"{text}\n")
 
 
 def _write_pci(sysfs: Path, number: int, gpu: GpuSpec) -> None:

@@ -6,6 +6,7 @@ Pairs of GPUs that KFD reaches over others get no link here; routes.py finds the
 from __future__ import annotations
 
 from collections.abc import Mapping, Sequence
+from dataclasses import replace
 from itertools import combinations
 
 from byteways.topology import link_rates
@@ -76,16 +77,16 @@ def add_cpu_links(graph: Graph, gpus: Sequence[Gpu], cpu_nodes: Sequence[int]) -
     return done
 
 
-def add_peer_links(graph: Graph, gpus: Sequence[Gpu], hidden: int = 0) -> None:
-    """Bundles between GPUs, and a node for each package whose device is divided.
+def add_peer_links(graph: Graph, gpus: Sequence[Gpu], packages: Mapping[str, str], hidden: int = 0) -> None:
+    """Bundles between GPUs.
 
     Args:
         graph: To add to.
         gpus: Those that are visible.
+        packages: As add_packages() gives them.
         hidden: How many more the machine has.
     """
     known = [gpu for gpu in gpus if gpu.node is not None]
-    packages = _add_packages(graph, known)
     missing: list[tuple[Gpu, Gpu]] = []
     bundles, routed = 0, False
     for a, b in combinations(known, 2):
@@ -131,8 +132,12 @@ def _bundle(a: Gpu, b: Gpu, link: KfdLink) -> Link:
     return xgmi_link(a.name, b.name, count, rate, f"xGMI ×{count}")
 
 
-def _add_packages(graph: Graph, gpus: Sequence[Gpu]) -> Mapping[str, str]:
-    """Nodes for packages of divided devices, joined where KFD joins their partitions; node by GPU name."""
+def add_packages(graph: Graph, gpus: Sequence[Gpu]) -> dict[str, str]:
+    """Nodes for packages of divided devices, joined where KFD joins their partitions.
+
+    Returns:
+        Names of the nodes by name of the GPUs that are partitions.
+    """
     packages: dict[str, str] = {}  # by PCI address
     of_gpu: dict[str, str] = {}
     for gpu in gpus:
@@ -149,4 +154,17 @@ def _add_packages(graph: Graph, gpus: Sequence[Gpu]) -> Mapping[str, str]:
         if link is not None and link.weight == PARTITION_WEIGHT and ends not in joined:
             joined.add(ends)
             graph.links.append(xgmi_link(*ends, 1, _ACROSS_RATE, "xGMI of unknown width"))
+    graph.notes.extend(
+        f"{name}: a partition, whose memory peak is the whole device's, as the driver tells it"
+        for name in of_gpu
+    )
     return of_gpu
+
+
+def on_pcie(gpus: Sequence[Gpu], packages: Mapping[str, str]) -> list[Gpu]:
+    """The GPUs, where one stands for its package in place of all partitions, which share one PCIe link."""
+    found: dict[str, Gpu] = {}
+    for gpu in gpus:
+        name = packages.get(gpu.name, gpu.name)
+        found.setdefault(name, replace(gpu, name=name))
+    return list(found.values())

@@ -1,0 +1,125 @@
+"""The links of a machine for `byteways topo`: table, classes between agents, routed pairs, and tree."""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from itertools import chain
+from string import ascii_lowercase, ascii_uppercase
+
+from byteways.cli.layout import Lines, Table
+from byteways.topology.model import Link, Topology
+from byteways.topology.routes import link_class, routes
+from byteways.units import format_bandwidth
+
+#: A matrix wider than this gets letters for its classes, with a legend.
+MATRIX_WIDTH = 96
+#: With more links than this, those of equal class share rows: a table that fits a screen.
+ROWS = 24
+#: Links named in one row where several share it.
+NAMED_A_ROW = 4
+
+
+def table(links: Sequence[Link], sources: dict[str, int]) -> Table:
+    """A link a row, or where that would be too long, links of equal class and peak together."""
+    facts = [
+        (
+            link.link_class,
+            rate(link.peak_bytes_per_s),
+            rate(link.signalling_bytes_per_s),
+            f"[{sources[link.source]}]",
+        )
+        for link in links
+    ]
+    names = [f"{link.a}<>{link.b}" for link in links]
+    columns = ("class", "peak per direction", "signalling", "source")
+    right = frozenset({"peak per direction", "signalling", "links"})
+    if len(links) <= ROWS:
+        single = tuple((name, *fact) for name, fact in zip(names, facts, strict=True))
+        return Table("Links", ("link", *columns), single, right)
+    rows: list[tuple[str, ...]] = []
+    for fact in dict.fromkeys(facts):
+        equal = [name for name, other in zip(names, facts, strict=True) if other == fact]
+        parts = [equal[first : first + NAMED_A_ROW] for first in range(0, len(equal), NAMED_A_ROW)]
+        if clique := _clique(equal):
+            parts = [[clique]]
+        rows.append((*fact, str(len(equal)), ", ".join(parts[0])))
+        rows.extend((*("" for _ in fact), "", ", ".join(part)) for part in parts[1:])
+    return Table("Links", (*columns, "links", "between"), tuple(rows), right)
+
+
+def _clique(names: Sequence[str]) -> str | None:
+    """`each two of gpu0 to gpu7` when the links join every pair of some agents; None when they do not."""
+    ends = list(dict.fromkeys(end for name in names for end in name.split("<>")))
+    if len(ends) < 4 or len(set(names)) != len(ends) * (len(ends) - 1) // 2:
+        return None
+    return f"each two of {', '.join(ends)}"
+
+
+def matrix(topology: Topology) -> list[Table | Lines]:
+    """Link classes between agents, row to column; letters and a legend when the names would not fit."""
+    names = topology.names()
+    cells = [[link_class(topology, a, b) for b in names] for a in names]
+    title, columns = "Link classes between agents", ("", *names)
+    widest = [max(len(row[index]) for row in [names, *cells]) for index in range(len(names))]
+    if sum(width + 2 for width in widest) <= MATRIX_WIDTH:
+        return [Table(title, columns, tuple((a, *row) for a, row in zip(names, cells, strict=True)))]
+    letters = dict(zip(dict.fromkeys(chain(*cells)), ascii_uppercase + ascii_lowercase, strict=False))
+    rows = tuple((a, *(letters[cell] for cell in row)) for a, row in zip(names, cells, strict=True))
+    legend = Lines("Classes", tuple(f"{letter}  {text}" for text, letter in letters.items()))
+    return [Table(title, columns, rows), legend]
+
+
+def routed(topology: Topology) -> list[Table | Lines]:
+    """Pairs of GPUs that reach each other over other GPUs, and over which; nothing where there are none."""
+    found = routes(topology)
+    gpus = topology.names("gpu")
+    rows = [
+        (f"{a}<>{b}", " > ".join(found[a, b].nodes[1:-1]), rate(found[a, b].peak_bytes_per_s))
+        for index, a in enumerate(gpus)
+        for b in gpus[index + 1 :]
+        if (a, b) in found and set(found[a, b].nodes[1:-1]) & set(gpus)
+    ]
+    columns = ("pair", "over", "peak per direction")
+    title = "Routed pairs, by the widest way"
+    return [Table(title, columns, tuple(rows), frozenset({"peak per direction"}))] if rows else []
+
+
+def tree(topology: Topology) -> list[str]:
+    """The machine as a tree: what hangs on each CPU agent, each GPU switch and each GPU.
+
+    A mesh of xGMI is no tree; the table and the matrix have it.
+    """
+    gpus = set(topology.names("gpu"))
+    children: dict[str, list[Link]] = {}
+    for link in topology.links:
+        if link.kind != "numa" and not (link.kind == "xgmi" and {link.a, link.b} <= gpus):
+            children.setdefault(link.b, []).append(link)
+    roots = [*topology.names("cpu"), *(name for name in topology.switches if not name.startswith("pcie"))]
+    roots += [name for name in topology.names("gpu") if name in children]
+    lines = []
+    for root in roots:
+        agent = next((agent for agent in topology.agents if agent.name == root), None)
+        domain = f"  NUMA domain {agent.numa_domain}" if agent and agent.kind == "cpu" else ""
+        lines.append(f"{root}{domain}")
+        lines.extend(_branches(topology, children, root, ""))
+    return lines
+
+
+def _branches(topology: Topology, children: dict[str, list[Link]], node: str, indent: str) -> list[str]:
+    lines = []
+    links = children.get(node, [])
+    for index, link in enumerate(links):
+        last = index + 1 == len(links)
+        agent = next((agent for agent in topology.agents if agent.name == link.a), None)
+        upward = link.kind == "pcie" or (link.kind == "xgmi" and node in topology.names("cpu"))
+        named = f"  {agent.uuid}" if agent and agent.uuid and upward else ""
+        text = f"{link.a}  {link.link_class}, {rate(link.peak_bytes_per_s)}{named}"
+        lines.append(f"{indent}{'└─' if last else '├─'} {text}")
+        if agent is None:
+            lines.extend(_branches(topology, children, link.a, indent + ("   " if last else "│  ")))
+    return lines
+
+
+def rate(bytes_per_s: float | None) -> str:
+    """`36.00 GB/s`, or `unknown`."""
+    return "unknown" if bytes_per_s is None else format_bandwidth(bytes_per_s)

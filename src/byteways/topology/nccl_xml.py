@@ -1,0 +1,411 @@
+"""Topology from and to the XML of NCCL and RCCL (NCCL_TOPO_DUMP_FILE, NCCL_TOPO_FILE).
+
+    <system version="1">
+      <cpu numaid affinity arch vendor familyid modelid>
+        <pci busid class link_speed link_width>            a switch, or the device of a GPU or NIC
+          <gpu dev sm gcn rank gdr>
+            <nvlink target count tclass/> <xgmi target count tclass/>
+
+The format knows neither memory nor xGMI links to CPUs, so both are lost in it.
+"""
+
+from __future__ import annotations
+
+import re
+import xml.etree.ElementTree as ET
+from collections import Counter
+from collections.abc import Iterator, Mapping, Sequence
+from dataclasses import dataclass, field
+from itertools import combinations
+from pathlib import Path
+
+from byteways.errors import BytewaysError
+from byteways.topology import link_rates
+from byteways.topology.links import NVSWITCH, Graph, add_pcie, narrower
+from byteways.topology.model import Agent, Link, Topology
+from byteways.topology.sysfs_pcie import PcieLink, canonical_address, parse_link
+from byteways.topology.xgmi import xgmi_link
+
+#: Elements that hold no agent and no link between agents.
+_NETWORK = ("nic", "net", "collnet", "gin")
+#: PCI classes of what an NVLink leads to: NVSwitch, and the bridge of a POWER9 processor.
+_NVSWITCH_CLASS, _CPU_CLASS = "0x068000", "0x068001"
+#: Numbers in `gcn` that older RCCL wrote in place of the architecture's name.
+_OLD_GCN = {"910": "gfx90a"}
+_UNKNOWN = PcieLink(0, 0)
+
+
+@dataclass
+class _Found:
+    """What is collected while walking the elements."""
+
+    graph: Graph = field(default_factory=Graph)
+    gpus: list[tuple[ET.Element, str, str]] = field(default_factory=list)  # element, address, CPU agent
+    names: dict[str, str] = field(default_factory=dict)  # of GPUs by address
+    unknown: Counter[str] = field(default_factory=Counter)
+    network: int = 0
+
+
+class _NoDoctype(ET.TreeBuilder):
+    """Refuses document types, and with them entities that expand without bound."""
+
+    def doctype(self, name: str, pubid: str | None, system: str | None) -> None:
+        raise ValueError("it declares a document type, which no topology needs")
+
+
+def is_xml(content: bytes) -> bool:
+    """Whether a file's content is XML rather than JSON."""
+    return content.lstrip(b"\xef\xbb\xbf \t\r\n").startswith(b"<")
+
+
+def read(path: Path) -> Topology:
+    """The topology in a file.
+
+    Raises:
+        BytewaysError: The file cannot be read, is malformed, or describes no machine.
+    """
+    try:
+        return parse(path.read_bytes(), path.stem)
+    except OSError as error:
+        raise BytewaysError(f"cannot read {path}", cause=str(error), hint="byteways topo --help") from error
+    except (ET.ParseError, ValueError, LookupError, RecursionError) as error:
+        raise BytewaysError(
+            f"{path} is no NCCL topology",
+            cause=str(error),
+            hint="let NCCL or RCCL write one: set NCCL_TOPO_DUMP_FILE in any program that uses it",
+        ) from error
+
+
+def parse(content: bytes, host: str) -> Topology:
+    """The topology in a file's content.
+
+    Raises:
+        ET.ParseError: Malformed XML.
+        ValueError: Well formed, but no topology; the text says why.
+        LookupError: Its encoding is unknown.
+        RecursionError: It is nested deeper than any machine.
+    """
+    parser = ET.XMLParser(target=_NoDoctype())
+    parser.feed(content)
+    system: ET.Element = parser.close()
+    if system.tag != "system":
+        raise ValueError(f"its root is <{system.tag}> where <system> is expected")
+    found = _Found()
+    elements = _one_host(system, found)
+    if not elements:
+        raise ValueError("<system> has no <cpu>")
+    cpus = _named(elements, "numaid", "cpu")
+    for name, element in cpus.items():
+        _walk(element, found, name, name, _UNKNOWN)
+    numbered = _named([gpu for gpu, _, _ in found.gpus], "dev", "gpu")
+    found.names.update({address: name for name, (_, address, _) in zip(numbered, found.gpus, strict=True)})
+    _rename(found)
+    for (element, address, cpu), name in zip(found.gpus, numbered, strict=True):
+        _add_fabric(element, address, name, cpu, found)
+    for a, b in combinations(cpus, 2):
+        source = "the file tells no rate between NUMA domains"
+        found.graph.links.append(Link(a, b, "numa", 1, None, None, None, source, "NUMA"))
+    _add_notes(found)
+    agents = [_cpu_agent(name, element) for name, element in cpus.items()]
+    domains = {agent.name: agent.numa_domain for agent in agents}
+    gpus = [
+        _gpu_agent(name, element, address, domains[cpu])
+        for name, (element, address, cpu) in zip(numbered, found.gpus, strict=True)
+    ]
+    gpus.sort(key=lambda agent: int(agent.name[3:]))
+    return Topology(
+        host,
+        (*agents, *gpus),
+        tuple(found.graph.switches),
+        tuple(found.graph.links),
+        tuple(found.graph.notes),
+    )
+
+
+def _one_host(system: ET.Element, found: _Found) -> list[ET.Element]:
+    """The `cpu` elements of the first host in the file."""
+    cpus = [element for element in system if element.tag == "cpu"]
+    hosts = list(dict.fromkeys(element.get("host_hash", "") for element in cpus))
+    found.unknown.update(element.tag for element in system if element.tag not in ("cpu", *_NETWORK))
+    found.network += sum(element.tag in _NETWORK for element in system)
+    if len(hosts) > 1:
+        found.graph.notes.append(f"the file describes {len(hosts)} hosts; this is the first")
+    return [element for element in cpus if element.get("host_hash", "") == hosts[0]]
+
+
+def _named(elements: Sequence[ET.Element], attribute: str, prefix: str) -> dict[str, ET.Element]:
+    """Elements under the names their numbers give, or in order when these are no names."""
+    numbers = [element.get(attribute, "") for element in elements]
+    if len(set(numbers)) < len(numbers) or not all(number.isdigit() for number in numbers):
+        numbers = [str(index) for index in range(len(elements))]
+    return {f"{prefix}{int(number)}": one for number, one in zip(numbers, elements, strict=True)}
+
+
+def _walk(element: ET.Element, found: _Found, cpu: str, above: str, carried: PcieLink) -> None:
+    """Adds PCIe links below an element. A switch that several GPUs share is a node, as it is from sysfs.
+
+    Args:
+        element: A `cpu`, or a `pci` that is no GPU's device.
+        found: To add to.
+        cpu: The CPU agent at the root.
+        above: The node that what is below hangs on.
+        carried: The narrowest link of switches that are not drawn.
+    """
+    for child in element:
+        if child.tag in _NETWORK:
+            found.network += 1
+        elif child.tag != "pci":
+            found.unknown[child.tag] += 1
+        else:
+            _add_pci(child, found, cpu, above, carried)
+
+
+def _add_pci(pci: ET.Element, found: _Found, cpu: str, above: str, carried: PcieLink) -> None:
+    address = canonical_address(pci.get("busid", ""))
+    link = narrower(parse_link(pci.get("link_speed", ""), pci.get("link_width", "")), carried)
+    below = sum(1 for _ in pci.iter("gpu"))
+    devices = pci.findall("gpu")
+    if devices:
+        if not address:
+            raise ValueError("a <pci> that holds a <gpu> has no busid")
+        if len(devices) > 1 or address in [known for _, known, _ in found.gpus]:
+            raise ValueError(f"two <gpu> have the address {address}")
+        found.gpus.append((devices[0], address, cpu))
+        add_pcie(found.graph, address, above, link, "by the file")
+    elif below > 1:
+        switch = f"pcie-switch{len(found.graph.switches)}"
+        found.graph.switches.append(switch)
+        add_pcie(found.graph, switch, above, link, f"uplink of PCIe switch {address} by the file")
+        _walk(pci, found, cpu, switch, _UNKNOWN)
+    else:
+        _walk(pci, found, cpu, above, link)
+
+
+def _rename(found: _Found) -> None:
+    """Puts names of GPUs in place of their addresses, which are known only after all have been met."""
+    links = found.graph.links
+    for index, link in enumerate(links):
+        links[index] = Link(**{**vars(link), "a": found.names.get(link.a, link.a)})
+
+
+def _add_fabric(gpu: ET.Element, address: str, name: str, cpu: str, found: _Found) -> None:
+    """Bundles of one GPU. Those between two GPUs are in the file twice; the first that is met is drawn."""
+    to_switch = 0
+    drawn = {frozenset((link.a, link.b)) for link in found.graph.links if link.kind != "pcie"}
+    for element in gpu:
+        if element.tag not in ("nvlink", "xgmi"):
+            found.unknown[element.tag] += 1
+            continue
+        target, count = canonical_address(element.get("target", "")), _count(element)
+        peer = found.names.get(target)
+        if peer is not None and frozenset((name, peer)) not in drawn:
+            found.graph.links.append(_bundle(gpu, element.tag, name, peer, count))
+        elif peer is None and element.tag == "nvlink" and element.get("tclass") == _CPU_CLASS:
+            found.graph.links.append(_bundle(gpu, "nvlink", name, cpu, count))
+        elif peer is None and element.tag == "nvlink" and element.get("tclass", "")[:8] == _NVSWITCH_CLASS:
+            to_switch += count
+        elif peer is None:
+            found.graph.notes.append(f"{name}: {count} {element.tag} links lead to {target}, not in the file")
+    if to_switch:
+        if NVSWITCH not in found.graph.switches:
+            found.graph.switches.append(NVSWITCH)
+        found.graph.links.append(_bundle(gpu, "nvlink", name, NVSWITCH, to_switch))
+
+
+def _count(element: ET.Element) -> int:
+    text = element.get("count", "1")
+    if not text.isdigit() or int(text) < 1:
+        raise ValueError(f'<{element.tag} count="{text}"> is no number of links')
+    return int(text)
+
+
+def _bundle(gpu: ET.Element, kind: str, a: str, b: str, count: int) -> Link:
+    architecture = _architecture(gpu)
+    if kind == "xgmi":
+        return xgmi_link(a, b, count, link_rates.xgmi(count, architecture), f"xGMI ×{count}")
+    generation = link_rates.nvlink_generation(architecture, 0, 0)
+    rate = link_rates.nvlink(count, generation, 0, architecture)
+    return Link(
+        a,
+        b,
+        "nvlink",
+        count,
+        str(generation) if generation else None,
+        rate.data_bytes_per_s,
+        rate.signalling_bytes_per_s,
+        rate.source,
+        f"NVLink{generation or ''} ×{count}",
+    )
+
+
+def _architecture(gpu: ET.Element) -> str | None:
+    gcn, sm = gpu.get("gcn", "").partition(":")[0], gpu.get("sm", "")
+    if gcn:
+        return _OLD_GCN.get(gcn) or (gcn if gcn.startswith("gfx") else f"gfx{gcn}")
+    return f"sm_{sm}" if sm else None
+
+
+def _add_notes(found: _Found) -> None:
+    notes = found.graph.notes
+    if found.network:
+        notes.append(f"{found.network} network devices of the file are not shown")
+    if found.unknown:
+        tags = ", ".join(f"<{tag}>" for tag in sorted(found.unknown))
+        notes.append(f"elements of the file that byteways does not know are left out: {tags}")
+    bundles = [link for link in found.graph.links if link.kind == "xgmi"]
+    if (
+        bundles
+        and {link.count for link in bundles} == {1}
+        and any("25 Gbit" in link.source for link in bundles)
+    ):
+        notes.append("older RCCL writes count 1 for xGMI bundles of any width, so peaks may be too low")
+
+
+def _cpu_agent(name: str, element: ET.Element) -> Agent:
+    numa = element.get("numaid", "")
+    words = [element.get("vendor", "unknown processor")]
+    for key, label in (("familyid", "family"), ("modelid", "model")):
+        if element.get(key):
+            words.append(f"{label} {element.get(key)}")
+    return Agent(
+        name,
+        "cpu",
+        " ".join(words),
+        numa_domain=int(numa) if numa.isdigit() else None,
+        cores=_cores(element.get("affinity", "")),
+        memory_peak_source="the file tells nothing of memory",
+        architecture=element.get("arch"),
+    )
+
+
+def _gpu_agent(name: str, element: ET.Element, address: str, numa_domain: int | None) -> Agent:
+    return Agent(
+        name,
+        "gpu",
+        _architecture(element) or "unknown GPU",
+        pci_address=address,
+        numa_domain=numa_domain,
+        memory_peak_source="the file tells nothing of memory",
+        architecture=_architecture(element),
+    )
+
+
+def _cores(mask: str) -> tuple[int, ...]:
+    """Cores of a hexadecimal mask in words of 32 bits, highest first: `00000001,00000003` is (0, 1, 32)."""
+    try:
+        bits = int("".join(word.removeprefix("0x").zfill(8) for word in mask.split(",")) or "0", 16)
+    except ValueError as error:
+        raise ValueError(f'affinity="{mask}" is no mask of cores') from error
+    return tuple(index for index in range(bits.bit_length()) if bits >> index & 1)
+
+
+def write(topology: Topology) -> str:
+    """The topology as XML that NCCL and RCCL read. What they find out themselves is left out.
+
+    Raises:
+        BytewaysError: A GPU has no PCI address, by which they know it.
+    """
+    gpus = {agent.name: agent for agent in topology.agents if agent.kind == "gpu"}
+    for agent in gpus.values():
+        if not agent.pci_address:
+            raise BytewaysError(
+                f"{agent.name} cannot be written as XML",
+                cause="it has no PCI address, by which NCCL knows GPUs",
+                hint="byteways topo --json",
+            )
+    amd = any((agent.architecture or "").startswith("gfx") for agent in gpus.values())
+    system = ET.Element("system", version="2" if amd else "1")  # RCCL counts its versions apart
+    above = _parents(topology)
+    for agent in topology.agents:
+        if agent.kind == "cpu":
+            cpu = ET.SubElement(system, "cpu", _cpu_attributes(agent))
+            _write_below(cpu, agent.name, topology, above, gpus)
+    ET.indent(system)
+    return ET.tostring(system, encoding="unicode").replace(" />", "/>") + "\n"  # NCCL's parser knows no blank
+
+
+def _parents(topology: Topology) -> dict[str, Link]:
+    """The link that leads each GPU and switch to what it hangs on: PCIe, or else to its CPU or package."""
+    cpus = topology.names("cpu")
+    parents = {*cpus, *topology.switches} - {NVSWITCH}
+    found: dict[str, Link] = {}
+    for link in sorted(topology.links, key=lambda link: link.kind != "pcie"):
+        upward = link if link.a not in cpus else Link(**{**vars(link), "a": link.b, "b": link.a})
+        if link.kind == "pcie" or (upward.b in parents and link.kind != "numa"):
+            found.setdefault(upward.a, upward)
+    return found
+
+
+def _cpu_attributes(agent: Agent) -> dict[str, str]:
+    number = agent.numa_domain if agent.numa_domain is not None else -1
+    known = re.fullmatch(r"(\S+) family (\d+) model (\d+)", agent.model)
+    vendors = {"AMD": "AuthenticAMD", "Intel": "GenuineIntel"}
+    vendor = known[1] if known else next((v for k, v in vendors.items() if k in agent.model), None)
+    mask = sum(1 << core for core in agent.cores)
+    words = max(1, -(-mask.bit_length() // 32))
+    affinity = ",".join(f"{mask >> 32 * word & 0xFFFFFFFF:08x}" for word in reversed(range(words)))
+    told = {
+        "numaid": str(number),
+        "affinity": affinity if agent.cores else None,
+        "arch": agent.architecture,
+        "vendor": vendor,
+        "familyid": known[2] if known else None,
+        "modelid": known[3] if known else None,
+    }
+    return {key: value for key, value in told.items() if value is not None}
+
+
+def _write_below(
+    parent: ET.Element, name: str, topology: Topology, above: Mapping[str, Link], gpus: Mapping[str, Agent]
+) -> None:
+    """The `pci` elements of what hangs on a CPU agent or a switch."""
+    for lower in [lower for lower, link in above.items() if link.b == name]:
+        if lower in gpus:
+            agent = gpus[lower]
+            attributes = {"busid": agent.pci_address or "", "class": _pci_class(agent)}
+            pci = ET.SubElement(parent, "pci", {**attributes, **_speed(above[lower])})
+            key = "gcn" if attributes["class"] != "0x030200" else "sm"
+            number = (agent.architecture or "").removeprefix("sm_").removeprefix("gfx")
+            numbers = {"dev": lower[3:], key: number, "rank": lower[3:]}
+            gpu = ET.SubElement(pci, "gpu", {word: text for word, text in numbers.items() if text})
+            for tag, fields in _fabric(topology, lower, gpus):
+                ET.SubElement(gpu, tag, fields)
+            continue
+        address = re.search(r"PCIe switch (\S+)", above[lower].source)
+        if address is None:  # nothing tells where the switch is: its GPUs are drawn at what it hangs on
+            _write_below(parent, lower, topology, above, gpus)
+            continue
+        fields = {"busid": address[1], "class": "0x060400", **_speed(above[lower])}
+        _write_below(ET.SubElement(parent, "pci", fields), lower, topology, above, gpus)
+
+
+def _pci_class(agent: Agent) -> str:
+    """3D controller; AMD's are display controllers up to gfx90a, processing accelerators since."""
+    architecture = agent.architecture or ""
+    if not architecture.startswith("gfx"):
+        return "0x030200"
+    return "0x038000" if architecture in ("gfx906", "gfx908", "gfx90a") else "0x120000"
+
+
+def _speed(link: Link) -> dict[str, str]:
+    """Speed and width as sysfs writes them, of a link of known class."""
+    known = re.fullmatch(r"PCIe (\d)\.0 ×(\d+)", link.link_class)
+    if known is None:
+        return {}
+    speed = link_rates.pcie_transfers(int(known[1])) / 1e9
+    return {"link_speed": f"{speed:.1f} GT/s PCIe", "link_width": known[2]}
+
+
+def _fabric(topology: Topology, name: str, gpus: Mapping[str, Agent]) -> Iterator[tuple[str, dict[str, str]]]:
+    """Bundles of one GPU: to peers, and to NVSwitches, for which NCCL has one address that stands for any."""
+    for link in topology.links:
+        if link.kind not in ("nvlink", "xgmi") or name not in (link.a, link.b):
+            continue
+        far = link.b if link.a == name else link.a
+        if far in gpus:
+            target, target_class = gpus[far].pci_address or "", _pci_class(gpus[far])
+        elif far == NVSWITCH:
+            target, target_class = "fffffff:ffff:ff", _NVSWITCH_CLASS
+        else:
+            continue
+        yield link.kind, {"target": target, "count": str(link.count), "tclass": target_class}

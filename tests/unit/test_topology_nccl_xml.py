@@ -1,0 +1,241 @@
+"""NCCL and RCCL topology XML: what it tells arrives, what it lacks is a note, what is broken is an error."""
+
+from __future__ import annotations
+
+import sys
+from pathlib import Path
+
+import pytest
+from hypothesis import given
+from hypothesis import strategies as st
+
+from byteways.errors import BytewaysError
+from byteways.topology import nccl_xml
+from byteways.topology.model import Topology
+from byteways.topology.routes import link_class
+
+sys.path.insert(0, str(Path(__file__).parents[1] / "machines"))
+import amd
+import synthetic
+
+#: Two GPUs below one switch and NVSwitches, as NCCL dumps them, with a NIC and an element of another version.
+NVSWITCHED = """\
+<!-- written by NCCL -->
+<system version="1">
+  <cpu host_hash="0x1" numaid="1" affinity="00000001,00000003" arch="x86_64" vendor="GenuineIntel"
+       familyid="6" modelid="207">
+    <pci busid="0000:16:00.0" class="0x060400" link_speed="32.0 GT/s PCIe" link_width="16">
+      <pci busid="0000:18:00.0" class="0x030200" link_speed="32.0 GT/s PCIe" link_width="16">
+        <gpu dev="1" sm="90" rank="1" gdr="1">
+          <nvlink target="0000:07:00.0" count="10" tclass="0x068000"/>
+          <nvlink target="0000:06:00.0" count="8" tclass="0x068000"/>
+          <future/>
+        </gpu>
+      </pci>
+      <pci busid="0000:19:00.0" class="0x020000" link_speed="32.0 GT/s PCIe" link_width="16">
+        <nic><net name="mlx5_0" dev="0" speed="400000"/></nic>
+      </pci>
+      <pci busid="00000000:1A:00.0" class="0x030200" link_speed="16.0 GT/s PCIe" link_width="8">
+        <gpu dev="0" sm="90" rank="0" gdr="1">
+          <nvlink target="fffffff:ffff:ff" count="18" tclass="0x068000"/>
+        </gpu>
+      </pci>
+    </pci>
+    <nic><net name="eth0" dev="1"/></nic>
+  </cpu>
+</system>
+"""
+
+
+def xgmi_pair(attributes: str = 'gcn="910"', first: int = 4, second: int = 4, target: str = "c6") -> str:
+    """Two dies of an MI250X as RCCL writes them."""
+    return f"""\
+<system version="2">
+  <cpu numaid="0" affinity="ff" arch="x86_64" vendor="AuthenticAMD" familyid="175" modelid="48">
+    <pci busid="0000:c1:00.0" class="0x038000" link_speed="16.0 GT/s PCIe" link_width="16">
+      <gpu dev="0" {attributes}><xgmi target="0000:{target}:00.0" count="{first}" tclass="0x038000"/></gpu>
+    </pci>
+    <pci busid="0000:c6:00.0" class="0x038000" link_speed="" link_width="0">
+      <gpu dev="1" {attributes}><xgmi target="0000:c1:00.0" count="{second}" tclass="0x038000"/></gpu>
+    </pci>
+  </cpu>
+</system>
+"""
+
+
+def parsed(text: str) -> Topology:
+    return nccl_xml.parse(text.encode(), "node1")
+
+
+def test_an_nvlink_machine() -> None:
+    """Catches several NVSwitches drawn apart, GPUs out of order, a lost switch, and cores read backwards."""
+    topology = parsed(NVSWITCHED)
+    assert topology.names() == ["cpu1", "gpu0", "gpu1"]
+    assert topology.switches == ("pcie-switch0", "nvswitch")
+    cpu = topology.agent("cpu1")
+    assert (cpu.model, cpu.cores, cpu.numa_domain) == ("GenuineIntel family 6 model 207", (0, 1, 32), 1)
+    assert topology.agent("gpu0").pci_address == "0000:1a:00.0"
+    assert (topology.agent("gpu1").architecture, topology.agent("gpu1").numa_domain) == ("sm_90", 1)
+    assert link_class(topology, "gpu0", "gpu1") == "NVLink4 ×18"
+    assert link_class(topology, "gpu0", "cpu1") == "PCIe 4.0 ×8 + PCIe 5.0 ×16"
+    assert [link.peak_bytes_per_s for link in topology.links if link.kind == "nvlink"] == [450e9, 450e9]
+    assert topology.notes == (
+        "2 network devices of the file are not shown",
+        "elements of the file that byteways does not know are left out: <future>",
+    )
+
+
+def test_an_xgmi_machine() -> None:
+    """Catches the architecture's old number, a bundle drawn from both ends, and a made-up PCIe rate."""
+    topology = parsed(xgmi_pair())
+    assert topology.agent("gpu0").architecture == "gfx90a"
+    (bundle,) = [link for link in topology.links if link.kind == "xgmi"]
+    assert (bundle.link_class, bundle.peak_bytes_per_s) == ("xGMI ×4", 200e9)
+    assert link_class(topology, "gpu1", "cpu0") == "PCIe"
+    assert topology.notes == ()
+    for attributes in ('gcn="942"', 'gcn="gfx942:sramecc+:xnack-"'):
+        assert parsed(xgmi_pair(attributes)).agent("gpu1").architecture == "gfx942"
+
+
+def test_counts_of_older_rccl_are_doubted() -> None:
+    """Catches a peak of one link given without a word where older RCCL does not count."""
+    (note,) = parsed(xgmi_pair(first=1, second=1)).notes
+    assert note == "older RCCL writes count 1 for xGMI bundles of any width, so peaks may be too low"
+
+
+def test_links_to_gpus_that_are_not_in_the_file() -> None:
+    """Catches a link to nowhere."""
+    topology = parsed(xgmi_pair(target="de"))
+    assert "gpu0: 4 xgmi links lead to 0000:de:00.0, not in the file" in topology.notes
+
+
+def test_several_hosts_and_odd_numbers() -> None:
+    """Catches agents of two hosts under one name, and NUMA domains without a number."""
+    cpu = '<cpu host_hash="{}" numaid="-1"><pci busid="0000:0{}:00.0"><gpu dev="0"/></pci></cpu>'
+    topology = parsed(f'<system version="1">{cpu.format("0x1", 1)}{cpu.format("0x2", 2)}<other/></system>')
+    assert topology.names() == ["cpu0", "gpu0"]
+    assert topology.agent("cpu0").numa_domain is None
+    assert "the file describes 2 hosts; this is the first" in topology.notes
+    twice = parsed(f'<system version="1">{cpu.format("0x1", 1)}{cpu.format("0x1", 2)}</system>')
+    assert twice.names() == ["cpu0", "cpu1", "gpu0", "gpu1"]
+
+
+def test_nvlink_to_a_processor() -> None:
+    """Catches NVLinks of a POWER9 machine that are lost."""
+    link = '<nvlink target="0004:00:00.0" count="3" tclass="0x068001"/>'
+    gpu = f'<pci busid="0000:01:00.0"><gpu dev="0" sm="70">{link}</gpu></pci>'
+    topology = parsed(f'<system version="1"><cpu numaid="0">{gpu}</cpu></system>')
+    assert link_class(topology, "gpu0", "cpu0") == "NVLink2 ×3"
+
+
+def relations(topology: Topology) -> set[tuple[frozenset[str], str, float | None]]:
+    """Links without what XML cannot say: NUMA distances, and rates on the wire."""
+    return {
+        (frozenset((link.a, link.b)), link.link_class, link.peak_bytes_per_s)
+        for link in topology.links
+        if link.kind != "numa"
+    }
+
+
+@pytest.mark.parametrize("name", ["h200x4", "switched_server", "mi300x_x8", "two_cards"])
+def test_there_and_back(tmp_path: Path, name: str) -> None:
+    """Catches a link, core or address that is lost between writing and reading."""
+    if hasattr(synthetic, name):
+        topology = getattr(synthetic, name)(tmp_path).topology()
+    else:
+        topology = amd.topology_of(tmp_path, getattr(amd, name)())
+    back = parsed(nccl_xml.write(topology))
+    assert relations(back) == relations(topology)
+    for agent in topology.agents:
+        again = back.agent(agent.name)
+        assert (again.pci_address, again.cores, again.numa_domain) == (
+            agent.pci_address,
+            agent.cores,
+            agent.numa_domain,
+        )
+        assert agent.kind == "cpu" or again.architecture == agent.architecture
+    assert nccl_xml.write(parsed(nccl_xml.write(back))) == nccl_xml.write(back)
+
+
+def test_gpus_that_hang_on_xgmi_are_written(tmp_path: Path) -> None:
+    """Catches GPUs left out of the file because they have no PCIe link of their own."""
+    for name in ("frontier", "mi300a_x4", "mi300x_cpx"):
+        topology = amd.topology_of(tmp_path / name, getattr(amd, name)())
+        back = parsed(nccl_xml.write(topology))
+        assert back.names() == topology.names()
+        gpus = set(topology.names("gpu"))
+        bundles = {relation for relation in relations(topology) if relation[0] <= gpus}
+        assert bundles <= relations(back)
+
+
+def test_a_switch_that_nothing_locates_is_left_out(tmp_path: Path) -> None:
+    """Catches GPUs lost below a switch without an address."""
+    topology = synthetic.switched_server(tmp_path).topology()
+    data = topology.to_json()
+    for link in data["links"]:
+        link["source"] = "a model file"
+    assert parsed(nccl_xml.write(Topology.from_json(data))).names("gpu") == topology.names("gpu")
+
+
+def test_a_gpu_without_address_cannot_be_written(tmp_path: Path) -> None:
+    """Catches XML that NCCL could match to nothing."""
+    machine = synthetic.bare_vm(tmp_path)
+    runtime = {**(machine.runtime or {}), "gpu0": synthetic.runtime_gpu(0, "", "GPU-x")}
+    with pytest.raises(BytewaysError, match="gpu0 cannot be written as XML") as caught:
+        nccl_xml.write(machine.topology(runtime_agents=runtime))
+    assert caught.value.hint
+
+
+BOMB = '<!DOCTYPE system [<!ENTITY a "aaaa"><!ENTITY b "&a;&a;">]><system><cpu numaid="&b;"/></system>'
+
+
+@pytest.mark.parametrize(
+    ("text", "said"),
+    [
+        ("<system>", "no element found"),
+        ("<graphs/>", "its root is <graphs> where <system> is expected"),
+        ('<system version="1"/>', "<system> has no <cpu>"),
+        (BOMB, "it declares a document type, which no topology needs"),
+        ('<system><cpu affinity="zz"/></system>', 'affinity="zz" is no mask of cores'),
+        ("<system><cpu><pci><gpu/></pci></cpu></system>", "a <pci> that holds a <gpu> has no busid"),
+        (
+            '<system><cpu><pci busid="0000:01:00.0"><gpu/><gpu/></pci></cpu></system>',
+            "two <gpu> have the address",
+        ),
+        (xgmi_pair().replace('count="4"', 'count="many"'), '<xgmi count="many"> is no number of links'),
+        ('<?xml version="1.0" encoding="klingon"?><system/>', "klingon"),
+        ("<system><cpu>" + "<pci>" * 1500 + "<gpu/>" * 2 + "</pci>" * 1500 + "</cpu></system>", ""),
+    ],
+)
+def test_broken_files_are_errors(tmp_path: Path, text: str, said: str) -> None:
+    """Catches a traceback, an entity that expands, and half a machine shown for a broken file."""
+    path = tmp_path / "topo.xml"
+    path.write_text(text)
+    with pytest.raises(BytewaysError, match="is no NCCL topology") as caught:
+        nccl_xml.read(path)
+    assert said in (caught.value.cause or "")
+    assert caught.value.hint
+
+
+def test_a_file_that_cannot_be_read(tmp_path: Path) -> None:
+    """Catches a traceback on a missing file."""
+    with pytest.raises(BytewaysError, match="cannot read") as caught:
+        nccl_xml.read(tmp_path / "none.xml")
+    assert caught.value.hint
+
+
+@given(st.text(alphabet='<>/="ab cpugim012:.x\n', max_size=60), st.integers(0, len(NVSWITCHED)))
+def test_any_text_is_a_topology_or_an_error(text: str, at: int) -> None:
+    """Catches an exception other than those that become errors."""
+    for content in (text, NVSWITCHED[:at] + text + NVSWITCHED[at:], NVSWITCHED[:at]):
+        try:
+            found = parsed(content)
+        except (nccl_xml.ET.ParseError, ValueError, LookupError):
+            continue
+        assert Topology.from_json(found.to_json()) == found
+
+
+def test_xml_is_known_by_content() -> None:
+    """Catches a byte order mark or white space that turns XML into broken JSON."""
+    assert nccl_xml.is_xml(b"\xef\xbb\xbf\n <system/>")
+    assert not nccl_xml.is_xml(b'{"host": "<"}')
