@@ -47,6 +47,8 @@ struct Nvml::Table : cuda::NvmlTypes {
     return function(device, words, static_cast<unsigned>(sizeof words)) == 0 ? words : "";
   }
 
+  int (*simulated_domain)(const char* pci_address) = nullptr;  // the simulator's; nullptr: ask the system
+
   std::optional<std::int64_t> field(Device device, unsigned which, unsigned scope) const;
   NvmlDevice describe(unsigned index) const;
   void describe_hardware(Device device, NvmlDevice& found) const;
@@ -159,7 +161,8 @@ NvmlDevice Nvml::Table::describe(unsigned index) const {
   found.name = text(name, device);
   found.uuid = text(uuid, device);
   if (const auto pci = ask<PciInfo>(pci_info, device)) found.pci_address = address_of(*pci);
-  found.numa_domain = numa_domain_of(found.pci_address);
+  found.numa_domain = simulated_domain != nullptr ? simulated_domain(found.pci_address.c_str())
+                                                  : numa_domain_of(found.pci_address);
   describe_hardware(device, found);
   found.nvlinks = links(device);
   unsigned current = 0, pending = 0;
@@ -179,6 +182,8 @@ Nvml::Nvml(const std::string& simulator) : table_(std::make_unique<Table>()) {
     return;
   }
   table_->bind(library, report_);
+  if (!simulator.empty())
+    table_->simulated_domain = reinterpret_cast<int (*)(const char*)>(library.symbol("bwsim_gpu_domain"));
   if (!gpu::complete(report_)) {
     report_.hint = "update NVIDIA's driver: 450 or later has everything";
     return;
