@@ -17,9 +17,12 @@ from byteways.plan.case import Case
 from byteways.results import warnings
 from byteways.results.record import Warning
 from byteways.results.warnings import CLOCK_DROP, THROTTLE_REASONS
+from byteways.run.health_sysfs import SysfsHealth, SysfsReading
 
 if TYPE_CHECKING:
     from byteways._core import Nvml, NvmlHealth
+
+    Reading = NvmlHealth | SysfsReading
 
 #: Counted by links in packets with data alone, so that a case's bytes are a lower bound; 10 % for counters
 #: that are brought up to date late.
@@ -56,20 +59,28 @@ class HealthMonitor:
         core: The native module.
         uuids: UUID of each GPU agent.
         simulator: File of the simulator when the machine is simulated, else ''.
+        driver: Tells of GPUs that NVML does not know; None: nobody does.
     """
 
-    def __init__(self, core: ModuleType, uuids: Mapping[str, str], simulator: str = "") -> None:
+    def __init__(
+        self,
+        core: ModuleType,
+        uuids: Mapping[str, str],
+        simulator: str = "",
+        driver: SysfsHealth | None = None,
+    ) -> None:
         self._core = core
         self._keep = not simulator  # a reading's age is real time, which a simulated run must not depend on
         self._uuids = uuids
         self._management: Nvml | None = None
-        self._latest: dict[str, tuple[float, NvmlHealth]] = {}  # by agent: when read, and what
+        self._driver = driver
+        self._latest: dict[str, tuple[float, Reading]] = {}  # by agent: when read, and what
         if uuids:
             with contextlib.suppress(core.Error):
                 management = core.Nvml(simulator)
                 self._management = management if management.report.usable else None
 
-    def read(self, agents: Sequence[str], *, oldest_s: float = 0.0) -> dict[str, NvmlHealth]:
+    def read(self, agents: Sequence[str], *, oldest_s: float = 0.0) -> dict[str, Reading]:
         """By agent; without those that do not answer.
 
         Args:
@@ -77,25 +88,27 @@ class HealthMonitor:
             oldest_s: Answers with a reading that is no older, if there is one: a reading takes about 7 ms,
                 and what one case left is what the next one finds.
         """
-        readings: dict[str, NvmlHealth] = {}
-        if self._management is not None:
-            for agent in agents:
-                if agent in self._uuids:
-                    with contextlib.suppress(self._core.Error):
-                        readings[agent] = self._reading(agent, oldest_s)
+        readings: dict[str, Reading] = {}
+        for agent in agents:
+            read_at, kept = self._latest.get(agent, (0.0, None))
+            if kept is not None and self._keep and time.monotonic() - read_at <= oldest_s:
+                readings[agent] = kept
+            elif (reading := self._reading(agent)) is not None:
+                readings[agent] = reading
+                self._latest[agent] = (time.monotonic(), reading)
         return readings
 
-    def _reading(self, agent: str, oldest_s: float) -> NvmlHealth:
-        assert self._management is not None
-        read_at, reading = self._latest.get(agent, (0.0, None))
-        if reading is None or not self._keep or time.monotonic() - read_at > oldest_s:
-            reading = self._management.health(self._uuids[agent])
-            self._latest[agent] = (time.monotonic(), reading)
-        return reading
+    def _reading(self, agent: str) -> Reading | None:
+        if self._driver is not None and self._driver.tells(agent):
+            return self._driver.read(agent)
+        if self._management is not None and agent in self._uuids:
+            with contextlib.suppress(self._core.Error):
+                return self._management.health(self._uuids[agent])
+        return None
 
     @staticmethod
     def compare(
-        case: Case, before: Mapping[str, NvmlHealth], after: Mapping[str, NvmlHealth], least_operations: int
+        case: Case, before: Mapping[str, Reading], after: Mapping[str, Reading], least_operations: int
     ) -> Changes:
         """Readings, warnings and link counters of a case.
 
@@ -132,30 +145,36 @@ def throttle_names(reasons: int) -> str:
     return ", ".join(name for bit, name in THROTTLE_REASONS.items() if reasons & bit)
 
 
-def _reading(health: NvmlHealth) -> dict[str, int]:
-    return {name: getattr(health, name) for name in _KEPT}
+def _reading(health: Reading) -> dict[str, int]:
+    told = {name: getattr(health, name) for name in _KEPT}
+    return {name: value for name, value in told.items() if value is not None}
 
 
-def _clock_warnings(old: NvmlHealth, new: NvmlHealth) -> list[Warning]:
+def _clock_warnings(old: Reading, new: Reading) -> list[Warning]:
     found = []
-    if held := throttle_names(new.throttle_reasons):
+    if held := throttle_names(new.throttle_reasons or 0):
         found.append(warnings.make("throttled", held, "none"))
+    if isinstance(old, SysfsReading) or isinstance(new, SysfsReading):
+        return found  # amdgpu lowers the memory clock, too, as soon as nothing runs
     if 0 < new.memory_clock_mhz < (1 - CLOCK_DROP) * old.memory_clock_mhz:
         found.append(warnings.make("clock-drop", new.memory_clock_mhz, old.memory_clock_mhz))
     return found
 
 
-def _error_warnings(old: NvmlHealth, new: NvmlHealth) -> list[Warning]:
-    found = []
-    if new.pcie_replays > old.pcie_replays >= 0:
-        found.append(warnings.make("pcie-replays", new.pcie_replays - old.pcie_replays, 0))
-    if new.nvlink_errors > old.nvlink_errors >= 0:
-        found.append(warnings.make("link-errors", new.nvlink_errors - old.nvlink_errors, 0))
-    return found
+def _error_warnings(old: Reading, new: Reading) -> list[Warning]:
+    counters = (
+        ("pcie-replays", old.pcie_replays, new.pcie_replays),
+        ("link-errors", old.nvlink_errors, new.nvlink_errors),
+    )
+    return [
+        warnings.make(name, now - before, 0)
+        for name, before, now in counters
+        if before is not None and now is not None and now > before >= 0
+    ]
 
 
 def _link_bytes(
-    case: Case, before: Mapping[str, NvmlHealth], after: Mapping[str, NvmlHealth], least_operations: int
+    case: Case, before: Mapping[str, Reading], after: Mapping[str, Reading], least_operations: int
 ) -> dict[str, Any] | None:
     """What each GPU's links sent, against what the case must have sent over them at least.
 

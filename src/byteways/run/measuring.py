@@ -10,6 +10,7 @@ from typing import TYPE_CHECKING, Any
 from byteways.plan.case import Case
 from byteways.run.arena import Arena
 from byteways.run.health import FRESH_S, HealthMonitor, agents_of
+from byteways.run.health_sysfs import SysfsHealth
 from byteways.run.host_memory import host_memory_bytes
 from byteways.run.library_paths import library_directories
 from byteways.run.outcome import misplaced, outcome_of
@@ -53,8 +54,12 @@ class Measurer:
             for agent in agents
         }
         self._arena = Arena(core, session, memory)
+        addresses = {agent.agent: agent.pci_address for agent in agents if not self._on_host[agent.agent]}
         self._health = HealthMonitor(
-            core, {agent.agent: agent.uuid for agent in agents if agent.uuid}, simulator
+            core,
+            {agent.agent: agent.uuid for agent in agents if agent.uuid},
+            simulator,
+            None if simulator else SysfsHealth(addresses),
         )
 
     @classmethod

@@ -105,10 +105,11 @@ def throttled(facts: Facts) -> Iterator[Finding]:
 def _throttled_agents(record: Record) -> list[str]:
     """Agents whose readings show it; empty where the record has none."""
     found = []
+    dropped = any(warning.id == "clock-drop" for warning in record.warnings)
     for agent, readings in (record.health or {}).items():
         before, after = readings.get("before") or {}, readings.get("after") or {}
         clocks = [reading.get("memory_clock_mhz") or 0 for reading in (before, after)]
-        slower = 0 < clocks[1] < (1 - CLOCK_DROP) * clocks[0]
+        slower = dropped and 0 < clocks[1] < (1 - CLOCK_DROP) * clocks[0]
         if slower or any((after.get("throttle_reasons") or 0) & bit for bit in THROTTLE_REASONS):
             found.append(agent)
     return found

@@ -1,0 +1,117 @@
+"""The state of GPUs whose driver tells it in Linux sysfs, beside the PCI device: amdgpu.
+
+Files are those of the kernel's documentation, gpu/amdgpu/thermal. Bytes over links are not among them.
+"""
+
+from __future__ import annotations
+
+import contextlib
+import re
+import struct
+from collections.abc import Mapping
+from dataclasses import dataclass
+from pathlib import Path
+
+#: `1: 1600Mhz *`, the star at the level that is in use.
+_IN_USE = re.compile(r"^\s*\d+:\s*(\d+)\s*mhz\s*\*", re.IGNORECASE | re.MULTILINE)
+#: gpu_metrics, version 1.3 (kgd_pp_interface.h): header of size, format and content version; the reasons for
+#: throttling, in bits that are the same for all devices, are 8 bytes near the end.
+_HEADER, _METRICS_VERSION, _REASONS_AT = struct.Struct("<HBB"), (1, 3), 112
+_REASONS = struct.Struct("<Q")
+_NOT_TOLD = 0xFFFFFFFFFFFFFFFF
+#: Ranges of those bits (amdgpu_smu.h), and what records call each (results.warnings.THROTTLE_REASONS).
+_REASON_RANGES = ((0, 16, 0x04), (16, 32, 0x08), (32, 56, 0x40))
+
+
+@dataclass(frozen=True)
+class SysfsReading:
+    """What of _core.NvmlHealth this source tells; None is what it does not."""
+
+    sm_clock_mhz: int | None = None
+    memory_clock_mhz: int | None = None
+    temperature_c: int | None = None
+    power_mw: int | None = None
+    throttle_reasons: int | None = None
+    pcie_replays: int | None = None
+    nvlink_errors: int | None = None
+    nvlink_data_tx_bytes: int = -1  # as of NVML: not told
+
+
+class SysfsHealth:
+    """Reads the health of GPUs.
+
+    Args:
+        addresses: PCI address by agent.
+        sysfs: Where sysfs is mounted.
+    """
+
+    def __init__(self, addresses: Mapping[str, str], sysfs: Path = Path("/sys")) -> None:
+        places = {agent: _place(sysfs, address) for agent, address in addresses.items() if address}
+        self._places = {agent: place for agent, place in places.items() if place is not None}
+
+    def tells(self, agent: str) -> bool:
+        return agent in self._places
+
+    def read(self, agent: str) -> SysfsReading:
+        """Raises KeyError for an agent of which tells() is false."""
+        place = self._places[agent]
+        hwmon = next(iter(sorted((place / "hwmon").glob("hwmon*"))), place / "hwmon")
+        microwatts = _number(hwmon / "power1_average") or _number(hwmon / "power1_input")
+        return SysfsReading(
+            _clock(place / "pp_dpm_sclk"),
+            _clock(place / "pp_dpm_mclk"),
+            _temperature(hwmon),
+            None if microwatts is None else microwatts // 1000,
+            _throttle_reasons(place / "gpu_metrics"),
+            _number(place / "pcie_replay_count"),
+        )
+
+
+def _place(sysfs: Path, address: str) -> Path | None:
+    """Folder of the device; a partition's, whose address differs in the function, is that of the whole."""
+    devices = sysfs / "bus/pci/devices"
+    for name in (address, f"{address.rpartition('.')[0]}.0"):
+        if (devices / name / "pp_dpm_sclk").exists():
+            return devices / name
+    return None
+
+
+def _text(path: Path) -> str:
+    with contextlib.suppress(OSError, UnicodeDecodeError):
+        return path.read_text().strip()
+    return ""
+
+
+def _number(path: Path) -> int | None:
+    text = _text(path)
+    return int(text) if text.lstrip("-").isdigit() else None
+
+
+def _clock(path: Path) -> int | None:
+    found = _IN_USE.search(_text(path))
+    return int(found[1]) if found else None
+
+
+def _temperature(hwmon: Path) -> int | None:
+    """Degrees of the hottest place of the die ("junction") where it is told, else of the first sensor."""
+    labels = {_text(label): label for label in hwmon.glob("temp*_label")}
+    label = labels.get("junction", hwmon / "temp1_label")
+    millidegrees = _number(label.with_name(label.name.replace("_label", "_input")))
+    return None if millidegrees is None else millidegrees // 1000
+
+
+def _throttle_reasons(path: Path) -> int | None:
+    """Bits of results.warnings.THROTTLE_REASONS; None where this version of the table is not in use."""
+    data = b""
+    with contextlib.suppress(OSError):
+        data = path.read_bytes()
+    if len(data) < _REASONS_AT + _REASONS.size or _HEADER.unpack_from(data)[1:] != _METRICS_VERSION:
+        return None
+    (bits,) = _REASONS.unpack_from(data, _REASONS_AT)
+    if bits == _NOT_TOLD:
+        return None
+    reasons = 0
+    for low, high, reason in _REASON_RANGES:
+        if bits >> low & ((1 << (high - low)) - 1):
+            reasons |= reason
+    return reasons
