@@ -7,12 +7,12 @@ from pathlib import Path
 
 import pytest
 
-from byteways.analyse.peaks import link_class
 from byteways.errors import BytewaysError
 from byteways.plan.case import Case
 from byteways.plan.suite import parse
 from byteways.plan.sweep import Expansion, expand, nearest_cpu
 from byteways.topology.model import Topology
+from byteways.topology.routes import link_class
 
 MACHINES = runpy.run_path(str(Path(__file__).with_name("machines.py")))
 TWO_CORES: Topology = MACHINES["two_cores"]()[0]
