@@ -7,29 +7,54 @@ import subprocess
 from collections.abc import Iterable
 from pathlib import Path
 
-TABLES = Path(__file__).parents[2] / "native" / "runtimes" / "cuda"
+ROOT = Path(__file__).parents[2]
+NATIVE = ROOT / "native"
+TABLES = {path.name: path for path in (NATIVE / "runtimes").glob("*/*.def")}
 SOURCES = Path(__file__).parent / "fakes"
 
 
 def symbols(table: str) -> list[str]:
     """Symbols of a function table, in its order."""
-    text = (TABLES / table).read_text(encoding="utf-8")
+    text = TABLES[table].read_text(encoding="utf-8")
     return re.findall(r"^BYTEWAYS_FUNCTION\(\w+, (\w+),", text, flags=re.MULTILINE)
 
 
-def build(folder: Path, table: str, without: Iterable[str] = ()) -> Path:
+def build(folder: Path, table: str, without: Iterable[str] = (), also: Iterable[str] = ()) -> Path:
     """A shared library with every function of `table` ("cuda.def") but those in `without`.
 
-    What its source in fakes/ does not define answers 0 and does nothing.
+    What its source in fakes/ does not define answers 0 and does nothing. `also` names tables whose functions
+    the same file exports.
     """
-    left_out = set(without)
-    source = (SOURCES / table).with_suffix(".cpp").read_text(encoding="utf-8")
+    left_out, tables = set(without), [table, *also]
+    source = "\n".join((SOURCES / each).with_suffix(".cpp").read_text(encoding="utf-8") for each in tables)
     defined = set(re.findall(r"^(?:int|const char\*) (\w+)\(", source, flags=re.MULTILINE))
-    assert left_out <= set(symbols(table)) - defined, "only stubs can be left out"
-    stubs = [symbol for symbol in symbols(table) if symbol not in defined | left_out]
-    name = "-".join(["lib" + table.removesuffix(".def"), *sorted(left_out)])
+    everything = [symbol for each in tables for symbol in symbols(each)]
+    assert left_out <= set(everything)
+    stubs = [symbol for symbol in everything if symbol not in defined | left_out]
+    name = "-".join(["lib" + table.removesuffix(".def"), *also, *sorted(left_out)])
     text, library = folder / f"{name}.cpp", folder / f"{name}.so"
     declared = "".join(f'extern "C" int {symbol}() {{ return 0; }}\n' for symbol in stubs)
-    text.write_text(source + declared, encoding="utf-8")
+    text.write_text(hidden(source, left_out & defined) + declared, encoding="utf-8")
     subprocess.run(["g++", "-O0", "-w", "-shared", "-fPIC", "-o", library, text], check=True)
+    return library
+
+
+def hidden(source: str, functions: Iterable[str]) -> str:
+    """The source with some of its functions no longer exported."""
+    for function in functions:
+        source = re.sub(rf"^(int|const char\*) {function}\(", rf"\1 {function}_left_out(", source, flags=re.M)
+    return source
+
+
+def build_facade(folder: Path) -> Path:
+    """HIP over a CUDA driver (tests/gpu/hip_over_cuda.cpp), with hipRTC over NVRTC inside."""
+    library = folder / "libhip_over_cuda.so"
+    sources = [
+        ROOT / "tests" / "gpu" / "hip_over_cuda.cpp",
+        NATIVE / "runtimes" / "cuda" / "driver.cpp",
+        NATIVE / "runtimes" / "library.cpp",
+    ]
+    command = ["g++", "-std=c++20", "-O1", "-Wall", "-Wextra", "-Werror", "-shared", "-fPIC"]
+    command += ["-fvisibility=hidden", "-Wl,--no-undefined", "-I", str(NATIVE), "-o", str(library)]
+    subprocess.run([*command, *map(str, sources), "-ldl", "-pthread"], check=True)
     return library
