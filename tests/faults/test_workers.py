@@ -150,6 +150,16 @@ def test_one_worker_an_environment(conduct: Conduct, worker_pids: Callable[[], l
     assert len(worker_pids()) == 2
 
 
+def test_a_setting_that_ends_workers_costs_its_own_cases_only(conduct: Conduct) -> None:
+    """Would catch a good agent that is given up because one setting, which it does not bear, lost workers."""
+    setting = {"HSA_XNACK": "1"}
+    plan = [planned("segfault", size=4096 * (n + 1), environment=setting) for n in range(3)]
+    plan += [planned(size=65536, environment=setting), planned()]
+    records = conduct(plan)
+    assert [record.status for record in records] == ["lost"] * 3 + ["skipped", "measured"]
+    assert "3 workers were lost on cpu0 HSA_XNACK=1, the last one" in (records[3].reason or "")
+
+
 def test_interrupt_leaves_the_case_in_hand_unrecorded(conduct: Conduct, tmp_path: Path) -> None:
     """Would catch an interrupt that waits for a hanging case, or that records half of one."""
     began = time.monotonic()

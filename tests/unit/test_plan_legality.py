@@ -234,6 +234,20 @@ def test_domains_share_the_hosts_memory() -> None:
     assert "need 4 GiB of host memory, where 3.2 GiB may be used" in (refusal(both, topology, limited) or "")
 
 
+def test_an_apu_has_one_memory() -> None:
+    """Catches buffers of CPU and GPU that fit each by itself, and not together in the memory they share."""
+    topology, capabilities = APU
+    told = {**capabilities.agents, "cpu3": {"memory_bytes": 64 * GIB}}
+    capabilities = replace(capabilities, agents=told)
+    home = {"gpu0": "cpu3"}
+    agents = tuple(replace(agent, shares_memory_with=home.get(agent.name)) for agent in topology.agents)
+    both = case("copy", "cpu3:pinned", "gpu0:device", "gpu0", 32 * GIB)
+    assert refusal(both, topology, capabilities) is None
+    assert refusal(both, replace(topology, agents=agents), capabilities) == (
+        "its buffers need 64 GiB of cpu3, shared with its GPUs, where 51.2 GiB may be used"
+    )
+
+
 def test_cold_needs_room_for_the_rotation() -> None:
     """Catches a small cold case that is planned where twice the last-level cache does not fit."""
     machine: Machine = MACHINES["two_cores"](last_level_cache_bytes=8 * GIB)

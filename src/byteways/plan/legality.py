@@ -256,11 +256,26 @@ def _room_refusal(case: Case, topology: Topology, capabilities: Capabilities) ->
         limit = limits[agent]
         if limit is not None and size > limit:
             return _too_large(size, agent, limit)
-    on_host = sum(size for agent, size in needed.items() if kind_of(agent) == "cpu")
+    on_host = 0
+    for owner, size in _on_hosts(needed, topology).items():
+        limit = _room(owner, topology, capabilities)
+        if limit is not None and size > limit:
+            return _too_large(size, f"{owner}, shared with its GPUs", limit)
+        on_host += size
     host_limit = _usable(capabilities.host_memory_bytes)
     if host_limit and on_host > host_limit:
         return _too_large(on_host, "host memory", host_limit)
     return None
+
+
+def _on_hosts(needed: Mapping[str, int], topology: Topology) -> dict[str, int]:
+    """Bytes by CPU agent: its own buffers, and those of GPUs whose memory is the same."""
+    total: dict[str, int] = {}
+    for agent, size in needed.items():
+        owner = agent if kind_of(agent) == "cpu" else topology.agent(agent).shares_memory_with
+        if owner is not None:
+            total[owner] = total.get(owner, 0) + size
+    return total
 
 
 def _too_large(needed: int, where: str, limit: int) -> str:

@@ -27,6 +27,9 @@ from byteways.topology.model import Topology
 #: loss costs a deadline.
 LOSSES_PER_AGENT = 3
 
+#: An executor with its worker's variables: a setting that ends workers must not cost the cases without it.
+Blame = tuple[str, tuple[tuple[str, str], ...]]
+
 
 class Interrupted(Exception):  # noqa: N818 - a state, not a mistake
     """Asked to end early (Ctrl-C, SIGTERM); everything recorded so far is on disk."""
@@ -92,8 +95,8 @@ class Conductor:
         self._worker = worker
         self._environment: dict[str, str] = {}
         self._replicate: int | None = None  # of the worker's last case; None: it has measured nothing yet
-        self._losses: Counter[str] = Counter()
-        self._last_loss: dict[str, str] = {}
+        self._losses: Counter[Blame] = Counter()
+        self._last_loss: dict[Blame, str] = {}
 
     def kill_at_once(self) -> None:
         """For a process that is about to leave without waiting for anything."""
@@ -195,12 +198,19 @@ class Conductor:
             self._worker.kill()
             self._worker = None
         for agent in planned.case.executors:
-            self._losses[agent] += 1
-            self._last_loss[agent] = reason
+            blame = agent, _settings(planned)
+            self._losses[blame] += 1
+            self._last_loss[blame] = reason
 
     def _given_up(self, planned: PlannedCase) -> str | None:
+        """Why the case is not tried: its executor was lost too often, with the same settings or with none."""
         for agent in planned.case.executors:
-            if self._losses[agent] >= LOSSES_PER_AGENT:
-                lost = self._losses[agent]
-                return f"{lost} workers were lost on {agent}, the last one: {self._last_loss[agent]}"
+            for blame in ((agent, ()), (agent, _settings(planned))):
+                if (lost := self._losses[blame]) >= LOSSES_PER_AGENT:
+                    where = " ".join([agent, *(f"{name}={value}" for name, value in blame[1])])
+                    return f"{lost} workers were lost on {where}, the last one: {self._last_loss[blame]}"
         return None
+
+
+def _settings(planned: PlannedCase) -> tuple[tuple[str, str], ...]:
+    return tuple(sorted(planned.case.environment.items()))
