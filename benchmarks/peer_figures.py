@@ -16,6 +16,7 @@ from pathlib import Path
 
 from byteways.results.record import Record
 from byteways.results.run_folder import RunFolder
+from byteways.results.simulated import is_simulated
 
 Predicate = Callable[[Record], bool]
 
@@ -77,6 +78,8 @@ ROWS = (
 
 def main() -> int:
     run = RunFolder(Path(sys.argv[1]))
+    if is_simulated(run.manifest):
+        sys.exit("a simulated run is not held beside figures of a machine")
     print(f"{'figure':30} {'wanted':>8} {'min':>8} {'median':>8} {'max':>8} {'cells':>6}  verdict")
     missed = 0
     for row in ROWS:

@@ -14,16 +14,17 @@ from collections import defaultdict
 from pathlib import Path
 
 from byteways.results.record import Record
-from byteways.results.run_folder import RunFolder
+from byteways.results.run_folder import RunFolder, refuse_mix
+from byteways.results.simulated import mark_of
 
 LARGE_BYTES = 16 * 2**20
 
 
-def figures(folder: str) -> tuple[dict[str, float], dict[str, Record]]:
+def figures(run: RunFolder) -> tuple[dict[str, float], dict[str, Record]]:
     """Median bandwidth (bytes/s) by case, and one record of each case."""
     values: dict[str, list[float]] = defaultdict(list)
     records: dict[str, Record] = {}
-    for record in RunFolder(Path(folder)).records:
+    for record in run.records:
         if record.status == "measured" and record.bandwidth_bytes_per_s:
             values[record.case_id].append(record.bandwidth_bytes_per_s)
             records[record.case_id] = record
@@ -45,7 +46,11 @@ def kind(record: Record) -> str:
 
 
 def main() -> int:
-    (first, records), (second, _) = figures(sys.argv[1]), figures(sys.argv[2])
+    runs = [RunFolder(Path(folder)) for folder in sys.argv[1:3]]
+    refuse_mix(runs)
+    (first, records), (second, _) = map(figures, runs)
+    for mark in filter(None, (mark_of(run.manifest) for run in runs)):
+        print(mark)
     common = sorted(set(first) & set(second))
     print(f"{len(common)} cases in both runs")
     for name, bound in (("GPU", 0.01), ("host", 0.05), ("managed", 0.05)):

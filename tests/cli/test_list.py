@@ -21,19 +21,19 @@ MACHINES = runpy.run_path(str(Path(__file__).parents[1] / "unit" / "machines.py"
 
 @pytest.fixture
 def bare(monkeypatch: pytest.MonkeyPatch) -> None:
-    monkeypatch.setattr(verb, "look", lambda: Machine(*MACHINES["two_cores"]()))
+    monkeypatch.setattr(verb, "look", lambda *_: Machine(*MACHINES["two_cores"]()))
 
 
 @pytest.fixture
 def patchy(monkeypatch: pytest.MonkeyPatch) -> None:
     machine = MACHINES["gpus"](2, without_peer=[("gpu0", "gpu1")], without_bulk=["gpu1"])
-    monkeypatch.setattr(verb, "look", lambda: Machine(*machine))
+    monkeypatch.setattr(verb, "look", lambda *_: Machine(*machine))
 
 
 @pytest.fixture
 def unprobed(monkeypatch: pytest.MonkeyPatch) -> None:
     topology, _ = MACHINES["two_cores"]()
-    monkeypatch.setattr(verb, "look", lambda: Machine(topology, None, "worker died: signal 11"))
+    monkeypatch.setattr(verb, "look", lambda *_: Machine(topology, None, "worker died: signal 11"))
 
 
 def printed(capsys: pytest.CaptureFixture[str], *words: str) -> str:
@@ -87,7 +87,7 @@ def test_words_of_every_machine_open_none(
 ) -> None:
     """Catches a probe, which takes seconds and opens GPUs, for a list that needs none."""
 
-    def look() -> Machine:
+    def look(*_: object) -> Machine:
         raise AssertionError("the machine was probed")
 
     monkeypatch.setattr(verb, "look", look)

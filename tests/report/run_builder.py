@@ -85,6 +85,18 @@ def _link(a: str, b: str, kind: str, count: int, generation: str, gb_per_s: floa
     return Link(a, b, kind, count, generation, gb_per_s * GB, None, source, name)
 
 
+#: What a simulated run's manifest says of its model.
+MODEL = {
+    "name": "toy",
+    "title": "Toy",
+    "digest": "0",
+    "text": "",
+    "faults": [],
+    "sources": {"work": {"title": "A work", "address": "https://example.org"}},
+    "fit": None,
+}
+
+
 class Builder:
     """Collects records, then writes the folder.
 
@@ -247,6 +259,7 @@ class Builder:
             "finished_at": "2026-01-02T03:05:01Z",
             "wall_s": 56.2,
             "simulated": self.simulated,
+            "machine_model": MODEL if self.simulated else None,
             "command_line": ["byteways", "run", "quick"],
             "host": {
                 "name": self.topology.host,

@@ -148,11 +148,27 @@ def test_hostile_names_are_escaped(tmp_path: Path, place: str) -> None:
 def test_simulated_cannot_be_missed(tmp_path: Path) -> None:
     """Would catch simulated figures presented as measured ones."""
     build = sample_run.cpu_only()
-    assert "SIMULATED" not in html(build, tmp_path / "measured")
+    assert "SIMULATED by" not in html(build, tmp_path / "measured")
     build.simulated = True
     text = html(build, tmp_path / "simulated")
-    assert "<title>SIMULATED: quick on fixture" in text
+    assert "<title>SIMULATED: quick on toy" in text
     assert text.index('class="banner" role="alert">SIMULATED') < text.index("<h1>")
+    mark = "SIMULATED by byteways from the model toy (not measured)"
+    for section in re.findall(r"<section .*?</section>", text, re.DOTALL):
+        assert f'<p class="ribbon">{mark}</p>' in section
+    assert text.count("<section ") > 5
+
+
+def test_simulated_claims_no_measurement(tmp_path: Path) -> None:
+    """Would catch a sentence on the page of a simulated run that says that something was measured."""
+    build = sample_run.h200x4(replicates=2)
+    build.simulated = True
+    text = html(build, tmp_path)
+    shown = re.sub(r"<(script|style|pre)\b.*?</\1>", "", text, flags=re.DOTALL)
+    shown = shown.replace("(not measured)", "").replace("measurements.jsonl", "")
+    for inside in ('"status measured"', 'id="not-measured"', 'href="#not-measured"'):
+        shown = shown.replace(inside, "")
+    assert [shown[found.start() - 60 : found.end() + 30] for found in re.finditer("(?i)measur", shown)] == []
 
 
 def test_unfinished_run_says_so(tmp_path: Path) -> None:
@@ -294,7 +310,7 @@ def test_embedded_records_unpack(tmp_path: Path) -> None:
     packed = re.search(r'id="records">([A-Za-z0-9+/=]+)</script>', text)
     assert packed is not None
     data = json.loads(gzip.decompress(base64.b64decode(packed[1])))
-    expected = [record.to_json() for record in build.records]
+    expected = [{**record.to_json(), "simulated": False} for record in build.records]
     for line in expected:
         line.pop("samples_ns", None)
     assert data["records"] == json.loads(json.dumps(expected))

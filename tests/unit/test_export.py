@@ -91,6 +91,8 @@ def test_every_column_exists_in_the_schema() -> None:
 
     properties = record_schema()["properties"]
     for place in COLUMNS.values():
+        if place == ("simulated",):  # of the run
+            continue
         assert place[0] in properties
         if len(place) > 1:
             times = next(option for option in properties[place[0]]["anyOf"] if option.get("properties"))

@@ -7,10 +7,12 @@ replicates an interval spans all of them.
 from __future__ import annotations
 
 from collections.abc import Callable, Iterable
+from dataclasses import replace
 
 from byteways.analyse.rules import concurrency, faults, host, latency, transfers
 from byteways.analyse.rules.facts import Facts, Finding
 from byteways.analyse.summary import Run
+from byteways.results.simulated import is_simulated, worded
 
 __all__ = ["Finding", "findings"]
 
@@ -46,4 +48,12 @@ def findings(run: Run) -> list[Finding]:
     """What this run says, the most important first; empty when nothing was measured, skipped or lost."""
     facts = Facts(run)
     found = [finding for rule in RULES for finding in rule(facts)]
+    if is_simulated(run.manifest):
+        found = [_of_a_model(finding) for finding in found]
     return sorted(found, key=lambda finding: -finding.importance)
+
+
+def _of_a_model(finding: Finding) -> Finding:
+    """The finding as it must read of a simulated run, also where it stands alone."""
+    title, detail = worded(finding.title, True), worded(finding.detail, True)
+    return replace(finding, title=f"Simulated: {title}", detail=detail)

@@ -23,6 +23,7 @@ def export(
     from byteways.analyse.progress import damage, opened, shortfall
     from byteways.analyse.summary import shown
     from byteways.results.exporters import FORMATS
+    from byteways.results.simulated import mark_of
 
     if format_name not in FORMATS:
         known = ", ".join(FORMATS)
@@ -31,6 +32,8 @@ def export(
     for notice in (shortfall(folder), damage(folder)):
         if notice:
             print(f"warning: {run}: {notice}", file=sys.stderr)  # noqa: T201 - stdout is data
+    if mark := mark_of(folder.manifest):
+        print(f"warning: {run}: {mark}", file=sys.stderr)  # noqa: T201 - stdout is data
     records = [shown(record) for record in folder.records]
     if out is None:
         if isinstance(sys.stdout, io.TextIOWrapper):

@@ -64,14 +64,16 @@ def plain(block: Table | Lines) -> list[str]:
     return lines
 
 
-def show(blocks: Sequence[Table | Lines]) -> None:
-    """Prints blocks to standard output, one empty line between them."""
+def show(blocks: Sequence[Table | Lines], mark: str = "") -> None:
+    """Prints blocks to standard output, one empty line between them. `mark` stands above each, if any."""
     from rich.console import Console
 
     console = Console(highlight=False)
     for index, block in enumerate(blocks):
         if index:
             typer.echo()
+        if mark:
+            console.print(mark, style="bold red", soft_wrap=True, markup=False)
         if console.is_terminal:
             _show_rich(console, block)
         else:

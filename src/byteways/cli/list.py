@@ -9,14 +9,17 @@ from typing import Annotated, Any
 
 import typer
 
-from byteways.cli.layout import Notes, Table, show
+from byteways.cli.layout import Lines, Notes, Table, show
 from byteways.errors import BytewaysError
+from byteways.machines import load as load_machine
+from byteways.machines import names as machine_names
 from byteways.plan import vocabulary
 from byteways.plan.case import CATEGORY
 from byteways.plan.legality import OWNERS, executes, interface_offer, kind_of, memory_offer
 from byteways.plan.suite import load, names
 from byteways.plan.suite_types import Suite
 from byteways.plan.words import closest
+from byteways.run.simulation import Simulation, simulation_of
 from byteways.topology.model import Capabilities, Offer, Topology
 from byteways.units import format_size
 
@@ -37,13 +40,19 @@ def list_(
     what: Annotated[
         str | None,
         typer.Argument(
-            help="suites, interfaces, memory, patterns, agents or cases. [default: all but cases]"
+            help="suites, machines, interfaces, memory, patterns, agents or cases. [default: all but cases]"
         ),
     ] = None,
     suite: Annotated[str | None, typer.Argument(help="Of which suite to list the cases.")] = None,
     as_json: Annotated[bool, typer.Option("--json", help="Print JSON.")] = False,
+    machine_name: Annotated[
+        str | None,
+        typer.Option(
+            "--machine", help="Of this simulated machine: a name of `list machines` or a TOML file."
+        ),
+    ] = None,
 ) -> None:
-    """List what there is to measure, and what of it this machine can do."""
+    """List what there is to measure, and what of it this machine, or a simulated one, can do."""
     if what is not None and what not in (*SECTIONS, "cases"):
         raise BytewaysError(f"there is no list of '{what}'", hint=closest(what, (*SECTIONS, "cases")))
     if (suite is not None) != (what == "cases"):
@@ -51,27 +60,37 @@ def list_(
             "cases are listed by suite, and nothing else is", hint="byteways list cases quick"
         )
     chosen = load(suite) if suite is not None else None
-    machine = look() if what not in ("suites", "patterns") else None
+    simulation = simulation_of(machine_name, None)
+    machine = look(simulation) if what not in ("suites", "patterns", "machines") else None
     if chosen is not None and machine is not None:
         sections = {"cases": cases(chosen, machine)}
     else:
         sections = {name: rows(machine) for name, rows in SECTIONS.items() if what in (None, name)}
     if as_json:
         answer: dict[str, Any] = {**sections}
+        if simulation is not None:
+            answer |= {"simulated": True, "machine_model": simulation.model.name}
         if machine is not None:
             answer |= {"probed": machine.capabilities is not None, "reason": machine.reason or None}
         typer.echo(json.dumps(answer, indent=1))
         return
     if machine is not None and machine.reason:
         typer.echo(f"this machine could not be probed: {machine.reason}", err=True)
-    notes = Notes()
-    show([*(_table(name, rows, notes) for name, rows in sections.items()), *notes.blocks("reasons")])
+    reasons = Notes()
+    if what == "machines":
+        show(_machine_blocks(sections["machines"]))
+        return
+    blocks = [_table(name, rows, reasons) for name, rows in sections.items()]
+    show([*blocks, *reasons.blocks("reasons")], simulation.mark if simulation else "")
 
 
-def look() -> Machine:
-    """Probes this machine; when that fails, what the system tells without a runtime."""
+def look(simulation: Simulation | None = None) -> Machine:
+    """Probes this machine, or a simulated one; when that fails, what the system tells without a runtime."""
     from byteways.topology import discover
 
+    if simulation is not None:
+        found = simulation.probe().capabilities
+        return Machine(simulation.topology(found.agents), found)
     try:
         from byteways.run.probe import probe
 
@@ -83,6 +102,26 @@ def look() -> Machine:
 
 def suites(_: Machine | None) -> Rows:
     return tuple({"name": name, "title": title} for name, title in names())
+
+
+def machines(_: Machine | None) -> Rows:
+    """Models that come with byteways, each with what it was fitted to and checked against."""
+    rows = []
+    for model in map(load_machine, machine_names()):
+        rows.append(
+            {
+                "name": model.name,
+                "title": model.title,
+                "vendor": model.vendor,
+                "agents": len(model.agents),
+                "gpus": model.whole("gpu.count"),
+                "fit": asdict(model.fit) if model.fit else None,
+                "numbers": sum(1 for fact in model.facts.values() if fact.source),
+                "assumed": sum(1 for fact in model.facts.values() if fact.assumed),
+                "sources": {key: asdict(source) for key, source in model.sources.items()},
+            }
+        )
+    return tuple(rows)
 
 
 def patterns(_: Machine | None) -> Rows:
@@ -161,6 +200,7 @@ def _here(
 
 SECTIONS: Mapping[str, Callable[[Machine | None], Rows]] = {
     "suites": suites,
+    "machines": machines,
     "interfaces": interfaces,
     "memory": memory,
     "patterns": patterns,
@@ -182,7 +222,7 @@ def _table(name: str, rows: Rows, notes: Notes) -> Table:
             "skipped",
         )
         return Table(name, heads, tuple(_case_cells(row, notes) for row in rows), frozenset({"size"}))
-    if name == "suites":
+    if name in ("suites", "machines"):
         return Table(name, ("name", "what it is"), tuple((row["name"], row["title"]) for row in rows))
     if name == "agents":
         cells = tuple((row["name"], row["model"], _size(row["memory_bytes"])) for row in rows)
@@ -191,6 +231,39 @@ def _table(name: str, rows: Rows, notes: Notes) -> Table:
         return Table(name, ("name", "meaning"), tuple((row["name"], row["meaning"]) for row in rows))
     cells = tuple((row["name"], row["meaning"], _availability(row, notes)) for row in rows)
     return Table(name, ("name", "meaning", "here"), cells)
+
+
+def _machine_blocks(rows: Rows) -> list[Table | Lines]:
+    """Machine models with how good they are, what their numbers come from, and every source once."""
+    heads = ("name", "what it is", "vendor", "agents", "fitted to", "error on others", "assumed")
+    named = tuple(f"{row['name']}: {', '.join(row['sources'])}" for row in rows)
+    sources = {
+        f"{key}: {source['title']}, {source['address']}"
+        for row in rows
+        for key, source in row["sources"].items()
+    }
+    return [
+        Table("machines", heads, tuple(_machine_cells(row) for row in rows)),
+        Lines("what their numbers come from", named),
+        Lines("sources", tuple(sorted(sources))),
+    ]
+
+
+def _machine_cells(row: Mapping[str, Any]) -> tuple[str, ...]:
+    """Fit, errors and sources of a model."""
+    fit = row["fit"]
+    fitted, errors = "–", "not yet checked"
+    if fit:
+        fitted = f"{fit['fitted_values']} values"
+        errors = "nothing to check it on"
+        if fit["median_error"] is not None and fit["p90_error"] is not None:
+            parts = (
+                f"median {100 * fit['median_error']:.1f} %, 90th percentile {100 * fit['p90_error']:.1f} %"
+            )
+            errors = f"{parts}, of {fit['held_out_values']} values"
+    agents = f"{row['gpus']} GPUs, {row['agents'] - row['gpus']} CPU"
+    assumed = f"{row['assumed']} of {row['numbers']} numbers"
+    return (row["name"], row["title"], row["vendor"], agents, fitted, errors, assumed)
 
 
 def _size(size_bytes: int | None) -> str:

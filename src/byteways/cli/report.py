@@ -17,10 +17,13 @@ def report(
     """Write the report of a run again and print where it is."""
     from byteways.analyse.progress import damage, opened, shortfall
     from byteways.report import write_report
+    from byteways.results.simulated import mark_of
 
     folder = opened(run)
     for notice in (shortfall(folder), damage(folder)):
         if notice:
             typer.echo(f"warning: {run}: {notice}", err=True)
+    if mark := mark_of(folder.manifest):
+        typer.echo(f"warning: {run}: {mark}", err=True)
     typer.echo(write_report(run, out))
     return 0

@@ -18,7 +18,8 @@ from byteways.plan.filters import only_filter, sizes_filter
 from byteways.plan.planner import Plan
 from byteways.plan.suite import load
 from byteways.plan.suite_types import Suite
-from byteways.results.run_folder import LOG, RunFolder
+from byteways.results.run_folder import LOG, RunFolder, read_manifest
+from byteways.results.simulated import mark_of, model_of, worded
 from byteways.run.conductor import Conductor, Interrupted
 from byteways.run.execution import (
     Execution,
@@ -30,6 +31,7 @@ from byteways.run.execution import (
 )
 from byteways.run.interruption import Interruption
 from byteways.run.options import Options
+from byteways.run.simulation import Simulation, simulation_of
 from byteways.settings import gpus_wanted
 
 FINDINGS_SHOWN = 3
@@ -67,6 +69,16 @@ def run(
     ] = None,
     as_json: Annotated[bool, typer.Option("--json", help="Print the outcome (or the plan) as JSON.")] = False,
     no_report: Annotated[bool, typer.Option("--no-report", help="Do not write report.html.")] = False,
+    machine: Annotated[
+        str | None,
+        typer.Option(
+            "--machine", help="Simulate this machine instead: a name of `list machines` or a TOML file."
+        ),
+    ] = None,
+    fault: Annotated[
+        list[str] | None,
+        typer.Option("--fault", help="What goes wrong on it: 'slow:gpu0-gpu1:0.5'. Repeatable."),
+    ] = None,
 ) -> int:
     """Measure this machine: run a suite, write a run folder with a report, print what matters most."""
     gpus_wanted()  # a mistyped setting is told here and not by a worker
@@ -80,13 +92,16 @@ def run(
                 hint=f"byteways run --resume {resume}",
             )
     chosen = load(suite or "quick") if suite is not None or resume is None else None
+    simulation = simulation_of(machine, fault)
     if dry_run and resume is not None:
-        return _print_plan(missing_plan(resume, chosen), as_json)
+        mark = mark_of(read_manifest(resume))
+        return _print_plan(missing_plan(resume, chosen, asked=simulation), as_json, mark)
     if dry_run and chosen is not None:
-        return _print_plan(dry_plan(chosen, options), as_json)
+        mark = simulation.mark if simulation else ""
+        return _print_plan(dry_plan(chosen, options, simulation=simulation), as_json, mark)
     with Interruption() as interruption:
         try:
-            execution = _ready(chosen, options, out, resume, interruption)
+            execution = _ready(chosen, options, out, resume, interruption, simulation)
         except Interrupted:
             print("interrupted before anything was measured", file=sys.stderr)  # noqa: T201
             return ExitStatus.INTERRUPTED
@@ -118,15 +133,21 @@ def _given(options: Options) -> list[tuple[str, Any]]:
 
 
 def _ready(
-    suite: Suite | None, options: Options, out: Path | None, resume: Path | None, interruption: Interruption
+    suite: Suite | None,
+    options: Options,
+    out: Path | None,
+    resume: Path | None,
+    interruption: Interruption,
+    simulation: Simulation | None,
 ) -> Execution:
     if resume is not None:
-        return take_up(resume, interruption.check, suite)
+        return take_up(resume, interruption.check, suite, asked=simulation)
     assert suite is not None
-    folder = out or _default_folder(suite)
+    folder = out or _default_folder(suite, simulation)
     check_new_folder(folder)
-    _say(f"looking at this machine, then running suite {suite.name} into {folder}")
-    return begin(suite, options, folder, _command_line(), interruption.check)
+    looking = f"simulating {simulation.model.name}" if simulation else "looking at this machine"
+    _say(f"{looking}, then running suite {suite.name} into {folder}")
+    return begin(suite, options, folder, _command_line(), interruption.check, simulation=simulation)
 
 
 def _measured(execution: Execution, interruption: Interruption, *, as_json: bool, report: bool) -> int:
@@ -136,10 +157,15 @@ def _measured(execution: Execution, interruption: Interruption, *, as_json: bool
     try:
         skipped = sum(1 for case in execution.remaining if case.reason is not None)
         spare = sum(1 for case in execution.remaining if case.spare)
-        spares = f" ({spare} of them measured after all if time is left)" if spare else ""
+        mark = mark_of(execution.manifest)
+        if mark:
+            _say(mark)
+        after_all = spare and not mark  # a simulated run keeps to its plan
+        spares = f" ({spare} of them measured after all if time is left)" if after_all else ""
         recorded = len(execution.planned) - len(execution.remaining)
         already = f", {recorded} recorded before" if recorded else ""
-        _say(f"{_cases(len(execution.remaining) - skipped)} to measure, {skipped} skipped{spares}{already}")
+        cases = _cases(len(execution.remaining) - skipped)
+        _say(worded(f"{cases} to measure, {skipped} skipped{spares}{already}", bool(mark)))
 
         def on_start(conductor: Conductor) -> None:
             interruption.at_once = conductor.kill_at_once
@@ -148,7 +174,7 @@ def _measured(execution: Execution, interruption: Interruption, *, as_json: bool
             execution.measure(progress, on_start)
         folder = RunFolder(execution.folder)
         counts = Counter(record.status for record in folder.records)
-        _say(f"{counts_text(counts)} in {folder.manifest['wall_s']:.1f} s")
+        _say(f"{worded(counts_text(counts), bool(mark))} in {folder.manifest['wall_s']:.1f} s")
         written = None
         if report:
             from byteways.report import write_report
@@ -161,7 +187,8 @@ def _measured(execution: Execution, interruption: Interruption, *, as_json: bool
         _say(f"interrupted by {interruption.requested}; go on with: byteways run --resume {execution.folder}")
         return ExitStatus.INTERRUPTED
     if any(counts[status] for status in WRONG):
-        _say(f"some measurements went wrong: byteways show {execution.folder}, and {execution.folder / LOG}")
+        wrong = worded("some measurements went wrong", bool(mark))
+        _say(f"{wrong}: byteways show {execution.folder}, and {execution.folder / LOG}")
         return ExitStatus.FAILED
     return ExitStatus.GOOD
 
@@ -174,6 +201,8 @@ def _print_outcome(folder: RunFolder, counts: Counter[str], report: Path | None,
         outcome = {
             "folder": str(folder.path),
             "state": folder.manifest["state"],
+            "simulated": bool(folder.manifest["simulated"]),
+            "machine_model": model_of(folder.manifest) or None,
             "counts": dict(counts),
             "wall_s": folder.manifest["wall_s"],
             "report": str(report) if report else None,
@@ -184,13 +213,15 @@ def _print_outcome(folder: RunFolder, counts: Counter[str], report: Path | None,
         }
         typer.echo(json.dumps(outcome, indent=1))
         return
+    if mark := mark_of(folder.manifest):
+        typer.echo(mark)
     for number, finding in enumerate(found, start=1):
         typer.echo(f"{number}. {finding.title}\n   {finding.detail}")
     typer.echo(f"report: {report}" if report else f"run: {folder.path}")
 
 
-def _print_plan(plan: Plan, as_json: bool) -> int:
-    """The plan on stdout: a line a case, then what it amounts to."""
+def _print_plan(plan: Plan, as_json: bool, mark: str) -> int:
+    """The plan on stdout: a line a case, then what it amounts to. `mark` stands above a simulated one."""
     from byteways.cli.progress import describe
     from byteways.plan.describe import describe as sum_up
     from byteways.plan.describe import text
@@ -205,18 +236,21 @@ def _print_plan(plan: Plan, as_json: bool) -> int:
                 "budget_s": entry.budget_s,
                 "precision": entry.precision,
                 "skipped": entry.reason,
+                "simulated": bool(mark),
                 "case": entry.case.identity(),
             }
             for entry in planned
         ]
         typer.echo(json.dumps(cases, indent=1))
         return ExitStatus.GOOD
+    if mark:
+        typer.echo(mark)
     for entry in planned:
         flow = entry.case.flows[0]
         where = f"{flow.source} > {flow.destination} by {flow.executor}"
         outcome = f"skipped: {entry.reason}" if entry.reason else f"{entry.budget_s:.2f} s"
         typer.echo(f"{describe(entry.case)}  {where}  {entry.case.cache}  {outcome}")
-    typer.echo("\n" + text(sum_up(planned, plan.notes, plan.estimated_s)))
+    typer.echo("\n" + worded(text(sum_up(planned, plan.notes, plan.estimated_s)), bool(mark)))
     return ExitStatus.GOOD
 
 
@@ -224,8 +258,10 @@ def _cases(count: int) -> str:
     return "1 case" if count == 1 else f"{count} cases"
 
 
-def _default_folder(suite: Suite) -> Path:
+def _default_folder(suite: Suite, simulation: Simulation | None) -> Path:
     host = platform.node().split(".")[0] or "host"
+    if simulation:
+        host = f"simulated-{simulation.model.name}"
     return Path(f"byteways-{suite.name}-{host}-{time.strftime('%Y%m%d-%H%M%S')}")
 
 

@@ -13,6 +13,7 @@ from typing import TYPE_CHECKING, Annotated, Any, Literal
 import typer
 
 from byteways.results.record import Record
+from byteways.results.simulated import is_simulated, mark_of, model_of, subject, worded
 from byteways.topology.model import Topology
 
 if TYPE_CHECKING:
@@ -105,7 +106,8 @@ def _as_data(view: View) -> dict[str, Any]:
 
     return {
         "run_id": view.manifest.get("run_id"),
-        "simulated": view.manifest.get("simulated", False),
+        "simulated": is_simulated(view.manifest),
+        "machine_model": model_of(view.manifest) or None,
         "state": view.manifest.get("state"),
         "damaged_lines": view.damaged_lines,
         "findings": [vars(finding) for finding in findings(view)],
@@ -121,30 +123,34 @@ def _print(view: View, progress: str) -> None:
     from byteways.analyse.findings import findings
     from byteways.analyse.tables import tables
 
+    mark = mark_of(view.manifest)
     terminal = sys.stdout.isatty()
     # Without a colour system nothing is bold or dim either.
     system: Literal["auto"] | None = None if os.environ.get("NO_COLOR") else "auto"
     width = None if terminal else PIPE_WIDTH
     console = Console(width=width, color_system=system, highlight=False, markup=False, emoji=False)
     with console.capture() as captured:
-        _print_head(console, view, progress)
+        _print_head(console, view, progress, mark)
         _print_findings(console, findings(view))
-        _print_tables(console, tables(view.records))
+        _print_tables(console, tables(view.records), mark)
     # Rich fills the last column of a table with blanks.
-    typer.echo("\n".join(line.rstrip(" ") for line in captured.get().splitlines()))
+    lines = (line.rstrip(" ") for line in captured.get().splitlines())
+    typer.echo("\n".join(line if mark and mark in line else worded(line, bool(mark)) for line in lines))
 
 
-def _print_head(console: Console, view: View, progress: str) -> None:
+def _print_mark(console: Console, mark: str) -> None:
+    if mark:
+        console.print(mark, style="bold red", soft_wrap=True)
+
+
+def _print_head(console: Console, view: View, progress: str, mark: str) -> None:
     from byteways.report.numbers import moment
 
     manifest = view.manifest
-    if manifest.get("simulated"):
-        console.print(
-            "SIMULATED: these figures come from a machine model, not from a machine", style="bold red"
-        )
-    suite, host = manifest.get("suite", {}), manifest.get("host", {})
+    _print_mark(console, mark)
+    suite = manifest.get("suite", {})
     started = moment(str(manifest.get("started_at") or ""))
-    console.print(f"{suite.get('name')} on {host.get('name')}, {started}, {progress}")
+    console.print(f"{suite.get('name')} on {subject(manifest)}, {started}, {progress}")
 
 
 def _print_findings(console: Console, found: Sequence[Finding]) -> None:
@@ -169,7 +175,7 @@ def _hanging(console: Console, lead: str, text: str, style: str = "") -> None:
     console.print(line)
 
 
-def _print_tables(console: Console, all_tables: Tables) -> None:
+def _print_tables(console: Console, all_tables: Tables, mark: str) -> None:
     grids = [
         *all_tables.matrices,
         all_tables.inside,
@@ -179,11 +185,11 @@ def _print_tables(console: Console, all_tables: Tables) -> None:
     ]
     for grid in grids:
         if grid is not None:
-            _print_grid(console, grid)
+            _print_grid(console, grid, mark)
     if all_tables.patterns:
-        _print_patterns(console, all_tables.patterns)
+        _print_patterns(console, all_tables.patterns, mark)
     if all_tables.warnings:
-        table = _table(console, "Warnings", ["warning", "cases", "observed", "required", "example"])
+        table = _table(console, mark, "Warnings", ["warning", "cases", "observed", "required", "example"])
         for group in all_tables.warnings:
             _row(table, group.id, str(group.count), group.observed, group.required, group.example)
         console.print(table)
@@ -191,17 +197,17 @@ def _print_tables(console: Console, all_tables: Tables) -> None:
         for group in all_tables.warnings:
             _hanging(console, f"{group.id}: ", group.advice)
     if all_tables.not_measured:
-        table = _table(console, "Not measured", ["status", "cases", "reason", "example"])
+        table = _table(console, mark, "Not measured", ["status", "cases", "reason", "example"])
         for reason in all_tables.not_measured:
             _row(table, reason.status, str(reason.count), reason.reason, reason.example)
         console.print(table)
 
 
-def _print_grid(console: Console, grid: Grid) -> None:
+def _print_grid(console: Console, grid: Grid, mark: str) -> None:
     from byteways.report.numbers import UNITS, number, peaks_of
 
     title = f"{grid.heading()}, {UNITS[grid.quantity]}"
-    table = _table(console, title, [grid.corner, *grid.columns], right_from=1)
+    table = _table(console, mark, title, [grid.corner, *grid.columns], right_from=1)
     for row in grid.rows:
         marks = [
             "" if cell is None else number(cell.value, grid.quantity) + _mark(cell) for cell in row.cells
@@ -219,12 +225,12 @@ def _mark(cell: Any) -> str:
     return "*" if cell.warning_ids else ""
 
 
-def _print_patterns(console: Console, rows: Sequence[PatternRow]) -> None:
+def _print_patterns(console: Console, rows: Sequence[PatternRow], mark: str) -> None:
     from byteways.report.numbers import bandwidth_number, percent_number
     from byteways.units import format_size
 
     headings = ["pattern", "interface", "access", "path", "size", "sum", "of peak", "each direction"]
-    table = _table(console, "Patterns, GB/s", headings)
+    table = _table(console, mark, "Patterns, GB/s", headings)
     for column in (4, 5, 6):
         table.columns[column].justify = "right"
     for row in rows:
@@ -243,13 +249,16 @@ def _print_patterns(console: Console, rows: Sequence[PatternRow]) -> None:
     console.print(table)
 
 
-def _table(console: Console, title: str, headings: Sequence[str], right_from: int | None = None) -> Any:
-    """An empty table: with lines on a terminal, with spaces only in a pipe."""
+def _table(
+    console: Console, mark: str, title: str, headings: Sequence[str], right_from: int | None = None
+) -> Any:
+    """An empty table: with lines on a terminal, with spaces only in a pipe. `mark` stands above it."""
     from rich import box
     from rich.table import Table
     from rich.text import Text
 
     console.print()
+    _print_mark(console, mark)
     console.print(title, style="bold")
     table = Table(box=box.SIMPLE_HEAD if console.is_terminal else None, pad_edge=False, header_style="bold")
     for index, heading in enumerate(headings):

@@ -13,6 +13,9 @@ import typer
 from byteways.cli import topo_links
 from byteways.cli.layout import Lines, Table, show
 from byteways.errors import BytewaysError
+from byteways.results.run_folder import read_manifest
+from byteways.results.simulated import mark_of
+from byteways.run.simulation import simulation_of
 from byteways.topology import nccl_xml
 from byteways.topology.model import Agent, Cache, Topology
 from byteways.units import format_size
@@ -30,17 +33,45 @@ def topo(
     as_nccl_xml: Annotated[
         bool, typer.Option("--nccl-xml", help="Print the topology as XML for NCCL_TOPO_FILE.")
     ] = False,
+    machine: Annotated[
+        str | None,
+        typer.Option("--machine", help="Show a machine model: a name of `list machines` or a TOML file."),
+    ] = None,
+    fault: Annotated[
+        list[str] | None, typer.Option("--fault", help="With this on it: 'down:gpu0-gpu1'. Repeatable.")
+    ] = None,
 ) -> None:
     """Show agents, links and their nominal peaks."""
     if as_json and as_nccl_xml:
         raise BytewaysError("--json and --nccl-xml print one thing each", hint="byteways topo --nccl-xml")
-    topology = read(source) if source is not None else this_machine()
+    if source is not None and machine is not None:
+        raise BytewaysError("--from and --machine name one machine each", hint="byteways topo --machine NAME")
+    simulation = simulation_of(machine, fault)
+    mark = simulation.mark if simulation else marked(source) if source is not None else ""
+    if simulation is not None:
+        topology = simulation.topology()
+    else:
+        topology = read(source) if source is not None else this_machine()
     if as_nccl_xml:
+        if mark:
+            typer.echo(f"<!-- {mark} -->")
         typer.echo(nccl_xml.write(topology), nl=False)
     elif as_json:
-        typer.echo(json.dumps(topology.to_json(), indent=2))
+        typer.echo(json.dumps({"simulated": mark or False, **topology.to_json()}, indent=2))
     else:
-        show(blocks(topology))
+        show(blocks(topology), mark)
+
+
+def marked(path: Path) -> str:
+    """The mark of a simulated machine in a run folder or in what `topo --json` printed, '' for a real one."""
+    if path.is_dir():
+        return mark_of(read_manifest(path))
+    try:
+        data = json.loads(path.read_bytes())
+    except (OSError, ValueError):  # read() tells what it is
+        return ""
+    said = data.get("simulated") if isinstance(data, dict) else None
+    return said if isinstance(said, str) else ""
 
 
 def this_machine() -> Topology:
@@ -63,8 +94,6 @@ def read(path: Path) -> Topology:
         BytewaysError: There is none.
     """
     if path.is_dir():
-        from byteways.results.run_folder import read_manifest
-
         data: Any = read_manifest(path).get("topology")
     else:
         try:

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from collections import Counter
 from collections.abc import Mapping, Sequence
-from dataclasses import dataclass, replace
+from dataclasses import dataclass, fields, is_dataclass, replace
 from typing import Any
 
 from byteways.analyse import curves
@@ -18,6 +18,8 @@ from byteways.report.charts import Chart
 from byteways.report.drawing import Drawing, draw
 from byteways.report.numbers import UNITS, bandwidth_number, moment, number, peaks_of, percent_number
 from byteways.results.exporters.csv_format import COLUMNS
+from byteways.results.record import Record
+from byteways.results.simulated import is_simulated, mark_of, subject, worded
 from byteways.units import format_size
 
 #: Share of the largest figure of a table below which a cell is not shaded at all.
@@ -80,7 +82,7 @@ class Page:
     """Everything the template places."""
 
     title: str
-    simulated: bool
+    mark: str  # above every section of a simulated run; '' when it was measured
     notices: tuple[str, ...]  # what is missing: the run is not complete, lines are damaged
     facts: tuple[tuple[str, str], ...]
     findings: tuple[Finding, ...]
@@ -105,22 +107,51 @@ class Page:
     columns: Mapping[str, Sequence[str | int]]
 
     @property
+    def simulated(self) -> bool:
+        return bool(self.mark)
+
+    @property
     def charts(self) -> tuple[Chart, ...]:
         """In the order of the page; the index is what the template refers to."""
         return self.curves + self.scaling + ((self.latency_chart,) if self.latency_chart else ())
 
 
+#: Fields of a page that are data: what they say is not put into other words.
+_DATA = ("mark", "drawing", "manifest", "records", "columns")
+
+
 def from_run(run: Run) -> Page:
     """The page of a run."""
+    page = _page(run)
+    if not page.simulated:
+        return page
+    texts = {item.name: _worded(getattr(page, item.name)) for item in fields(page) if item.name not in _DATA}
+    return replace(page, **texts)
+
+
+def _worded(value: Any) -> Any:
+    """All texts of a part of a simulated run's page, without a claim that anything was measured."""
+    if isinstance(value, str):
+        return worded(value, True)
+    if isinstance(value, tuple):
+        return tuple(_worded(item) for item in value)
+    if is_dataclass(value) and not isinstance(value, (type, Chart)):
+        return replace(value, **{item.name: _worded(getattr(value, item.name)) for item in fields(value)})
+    if isinstance(value, Chart):
+        return Chart(worded(value.title, True), worded(value.caption, True), value.figure)
+    return value
+
+
+def _page(run: Run) -> Page:
     manifest, found = run.manifest, cells(run.records)
     all_tables = tables(run.records)
     walked = curves.over_working_set(found, run.topology)
     best = all_tables.best
-    suite, host = manifest.get("suite") or {}, manifest.get("host") or {}
+    suite = manifest.get("suite") or {}
     matrices = [*all_tables.matrices, *([all_tables.inside] if all_tables.inside else [])]
     return Page(
-        title=f"{suite.get('name', 'run')} on {host.get('name', 'an unknown host')}",
-        simulated=bool(manifest.get("simulated")),
+        title=f"{suite.get('name', 'run')} on {subject(manifest)}",
+        mark=mark_of(manifest),
         notices=tuple(notice for notice in (shortfall(run), damage(run)) if notice),
         facts=_facts(run),
         findings=tuple(findings(run)),
@@ -153,13 +184,15 @@ def from_run(run: Run) -> Page:
         not_measured=tuple(all_tables.not_measured),
         method=_method(run, found),
         manifest=manifest,
-        records=tuple(_without_samples(shown(record).to_json()) for record in run.records),
+        records=tuple(_line(shown(record), manifest) for record in run.records),
         columns=COLUMNS,
     )
 
 
-def _without_samples(line: dict[str, Any]) -> dict[str, Any]:
-    return {name: value for name, value in line.items() if name != "samples_ns"}
+def _line(record: Record, manifest: Mapping[str, Any]) -> dict[str, Any]:
+    """A record as it can be downloaded: without samples, with the mark of a simulated run."""
+    line = {name: value for name, value in record.to_json().items() if name != "samples_ns"}
+    return {**line, "simulated": is_simulated(manifest)}
 
 
 def page_grid(grid: Grid) -> PageGrid:
@@ -252,15 +285,39 @@ def _facts(run: Run) -> tuple[tuple[str, str], ...]:
     facts = {
         "GPUs": ", ".join(f"{count} × {model}" for model, count in models.items()) or "none",
         "CPUs": ", ".join(f"{_domains(count)}{model}" for model, count in domains.items()),
+        **_model_facts(manifest),
         "Suite": f"{suite.get('name')}: {suite.get('title')}",
         "When": moment(str(manifest.get("started_at") or "")),
         "Took": f"{wall:.1f} s" if isinstance(wall, (int, float)) else "",
         "Records": progress(run),
         "Driver": str(print_of.get("driver") or ""),
-        "System": f"{host.get('os')}, kernel {host.get('kernel')}",
+        "Simulated on"
+        if is_simulated(manifest)
+        else "System": f"{host.get('os')}, kernel {host.get('kernel')}",
         "byteways": f"{manifest.get('byteways_version')}, method {manifest.get('method_version')}",
     }
     return tuple((name, value) for name, value in facts.items() if value)
+
+
+def _model_facts(manifest: Mapping[str, Any]) -> dict[str, str]:
+    """What was played, where its numbers come from and how good they are; nothing of a measured run."""
+    model = manifest.get("machine_model") or {}
+    if not is_simulated(manifest) or not model:
+        return {}
+    fit = model.get("fit") or {}
+    good = "not yet checked against published values"
+    if fit.get("median_error") is not None:
+        good = (
+            f"median error {100 * fit['median_error']:.1f} % on {fit['held_out_values']} published values "
+            f"that it was not fitted to ({fit['fitted_values']} others it was)"
+        )
+    sources = "; ".join(source["title"] for source in (model.get("sources") or {}).values())
+    return {
+        "Model": f"{model.get('name')}: {model.get('title')}",
+        "How good": good,
+        "Sources": sources,
+        "Faults": ", ".join(model.get("faults") or ()),
+    }
 
 
 def _domains(count: int) -> str:

@@ -10,10 +10,11 @@ from pathlib import Path
 from typing import Any
 
 from byteways.errors import BytewaysError
-from byteways.machines import MachineModel, load_text, sheet
+from byteways.machines import MachineModel, load, load_text, sheet
 from byteways.machines.faults import check_faults
 from byteways.plan.case import PlannedCase
 from byteways.results.run_folder import MANIFEST
+from byteways.results.simulated import mark
 from byteways.run.probe import Probe, probe
 from byteways.settings import worker_command
 from byteways.topology.model import Topology
@@ -37,6 +38,11 @@ class Simulation:
 
     def __post_init__(self) -> None:
         check_faults(self.model, self.faults)
+
+    @property
+    def mark(self) -> str:
+        """The line before every table."""
+        return mark(self.model.name, self.faults)
 
     def write_sheet(self, folder: Path) -> Path:
         """Writes what the simulator reads. Raises BytewaysError when the folder cannot be written."""
@@ -83,6 +89,22 @@ class Simulation:
             "sources": {key: asdict(source) for key, source in model.sources.items()},
             "fit": asdict(model.fit) if model.fit else None,
         }
+
+
+def simulation_of(machine: str | None, faults: Sequence[str] | None) -> Simulation | None:
+    """What --machine and --fault ask for.
+
+    Raises:
+        BytewaysError: There is no such model, a fault is none, or there are faults for a real machine.
+    """
+    if machine is not None:
+        return Simulation(load(machine), tuple(faults or ()))
+    if faults:
+        raise BytewaysError(
+            f"--fault {faults[0]} needs a simulated machine",
+            hint="add --machine NAME; byteways list machines",
+        )
+    return None
 
 
 def simulated_deadline_s(planned: PlannedCase, first: bool) -> float:

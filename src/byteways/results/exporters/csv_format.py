@@ -11,6 +11,7 @@ from collections.abc import Mapping, Sequence
 from typing import IO, Any
 
 from byteways.results.record import Record
+from byteways.results.simulated import is_simulated
 
 #: Column -> where it is in the record as JSON. New columns are added at the end.
 COLUMNS: dict[str, tuple[str | int, ...]] = {
@@ -64,6 +65,7 @@ COLUMNS: dict[str, tuple[str | int, ...]] = {
     "started_at": ("started_at",),
     "wall_s": ("wall_s",),
     "method_version": ("method_version",),
+    "simulated": ("simulated",),  # of the run: not in the record
 }
 
 
@@ -72,7 +74,7 @@ def write(manifest: dict[str, Any], records: Sequence[Record], out: IO[str]) -> 
     writer = csv.writer(out, lineterminator="\n")
     writer.writerow(COLUMNS)
     for record in records:
-        line = record.to_json()
+        line = {**record.to_json(), "simulated": is_simulated(manifest)}
         writer.writerow([_field(_at(line, place)) for place in COLUMNS.values()])
 
 

@@ -1,4 +1,4 @@
-"""`{"manifest": …, "records": […]}`: everything that is in the run folder, as one document."""
+"""`{"simulated": …, "manifest": …, "records": […]}`: all that is in the run folder."""
 
 from __future__ import annotations
 
@@ -7,11 +7,17 @@ from collections.abc import Sequence
 from typing import IO, Any
 
 from byteways.results.record import Record
+from byteways.results.simulated import is_simulated
 
 
 def write(manifest: dict[str, Any], records: Sequence[Record], out: IO[str]) -> None:
     """Writes one record a line, so that the document can be compared line by line."""
-    out.write('{"manifest": ' + json.dumps(manifest, allow_nan=False) + ',\n"records": [')
+    simulated = json.dumps(is_simulated(manifest))
+    out.write(
+        f'{{"simulated": {simulated}, "manifest": '
+        + json.dumps(manifest, allow_nan=False)
+        + ',\n"records": ['
+    )
     separator = "\n"
     for record in records:
         out.write(separator + json.dumps(record.to_json(), allow_nan=False))
