@@ -37,6 +37,7 @@ constexpr std::size_t kNameRoom = 256;
 // rate that is a multiple of 200 kB/s makes a whole number of kHz.
 constexpr int kMemoryBusBytes = 100;
 constexpr std::uint64_t kKib = 1024;
+constexpr int kPeerThresholdVersion = 60'000'000;  // HIP 6.0
 
 // A number of the environment, or the default when it is not set or is no number.
 std::uint64_t number_of(const char* variable, std::uint64_t otherwise) {
@@ -57,8 +58,10 @@ struct Environment {
   explicit Environment(const Model& model) {
     copies.engines = number_of("HSA_ENABLE_SDMA", 1) != 0;
     copies.peer_engines = number_of("HSA_ENABLE_PEER_SDMA", 1) != 0;
-    // ROCm 6, clr/rocclr/utils/flags.hpp: both in KiB.
-    copies.blit_peer_up_to_bytes = kKib * number_of("ROC_P2P_SDMA_SIZE", 1024);
+    // ROCm 6, clr/rocclr/utils/flags.hpp: both in KiB. With ROCm 5.3 on Frontier, copies of 64 KiB and 1 MiB
+    // between GPUs take what an engine takes (pearson-frontier-raw2023).
+    const bool has_threshold = model.runtime_version >= kPeerThresholdVersion;
+    copies.blit_peer_up_to_bytes = kKib * number_of("ROC_P2P_SDMA_SIZE", has_threshold ? 1024 : 0);
     copies.blit_host_up_to_bytes = kKib * number_of("GPU_FORCE_BLIT_COPY_SIZE", 0);
     settings.hardware_queues = static_cast<int>(number_of("GPU_MAX_HW_QUEUES", 0));
     settings.retry_faults = has_retry(model) && number_of("HSA_XNACK", 0) == 1;
