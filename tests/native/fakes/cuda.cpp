@@ -7,6 +7,17 @@ static int setting(const char* name, int otherwise) {
   const char* text = getenv(name);
   return text ? atoi(text) : otherwise;
 }
+// What a call was given, for tests of those who translate calls.
+static void note(const char* call, unsigned a, unsigned b) {
+  if (const char* path = getenv("FAKE_LOG"))
+    if (FILE* file = fopen(path, "a")) {
+      fprintf(file, "%s %u %u\n", call, a, b);
+      fclose(file);
+    }
+}
+struct Location {
+  int type, id;
+};
 extern "C" {
 int cuInit(unsigned) { return setting("FAKE_INIT", 0); }
 int cuDriverGetVersion(int* version) {
@@ -108,5 +119,18 @@ int cuOccupancyMaxActiveBlocksPerMultiprocessor(int* blocks, void*, int, unsigne
 int cuMemAlloc_v2(void** data, unsigned long) {
   *data = nullptr;
   return 2;
+}
+int cuMemHostAlloc(void** data, unsigned long, unsigned flags) {
+  note("cuMemHostAlloc", flags, 0);
+  *data = nullptr;
+  return 0;
+}
+int cuMemPrefetchAsync_v2(void*, unsigned long, Location location, unsigned flags, void*) {
+  note("cuMemPrefetchAsync_v2", location.type, location.id);
+  return flags;
+}
+int cuMemcpyAsync(void*, const void*, unsigned long bytes, void*) {
+  note("cuMemcpyAsync", bytes, 0);
+  return 0;
 }
 }
