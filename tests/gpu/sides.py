@@ -1,0 +1,58 @@
+"""Both sides of one NVIDIA GPU: byteways' CUDA runtime, and its HIP runtime over the façade."""
+
+from __future__ import annotations
+
+import sys
+from collections.abc import Mapping
+from dataclasses import dataclass
+from pathlib import Path
+
+import pytest
+
+from byteways import _core
+from byteways.run.library_paths import library_directories
+
+sys.path.insert(0, str(Path(__file__).parents[1] / "native"))
+import fake_libraries
+
+RUNTIMES = ("cuda", "hip")
+
+
+@dataclass(frozen=True)
+class Side:
+    """One of the two, and what of the environment makes a session open it."""
+
+    runtime: str
+    environment: Mapping[str, str]
+
+    def open(self, cache: Path) -> _core.Session:
+        with pytest.MonkeyPatch.context() as patch:
+            for name, value in self.environment.items():
+                patch.setenv(name, value)
+            return _core.Session(library_directories=library_directories(), kernel_cache=str(cache))
+
+
+def make(runtime: str, folder: Path) -> Side:
+    """The side of `runtime`; builds the façade in `folder` for HIP."""
+    if runtime == "cuda":
+        return Side(runtime, {})
+    found = [path for each in library_directories() for path in sorted(Path(each).glob("libnvrtc.so.*"))]
+    assert found, "the façade needs NVRTC (pip install 'byteways[cuda]')"
+    return Side(
+        runtime,
+        {
+            "BYTEWAYS_LIBCUDA": "/nosuch/libcuda.so",
+            "BYTEWAYS_LIBHIP": str(fake_libraries.build_facade(folder)),
+            "FACADE_LIBNVRTC": str(found[0]),
+        },
+    )
+
+
+def gpus(session: _core.Session) -> list[_core.Agent]:
+    """The session's GPUs, all of one runtime."""
+    return [agent for agent in session.agents if agent.agent.startswith("gpu")]
+
+
+def has_bulk_copies(session: _core.Session) -> bool:
+    """Whether kernel-bulk runs: never on the HIP side, whatever carries it out."""
+    return session.offers_kernel("gpu0", "copy_bulk").available
