@@ -146,7 +146,10 @@ def main() -> None:
     parser = argparse.ArgumentParser()
     parser.add_argument("--socket")
     parser.add_argument("--parent", type=int)
+    parser.add_argument("--machine")
     arguments = parser.parse_args()
+    if arguments.machine:  # as a simulated machine: its sheet must be there
+        Path(arguments.machine).read_text()
     if os.getppid() != arguments.parent:
         sys.exit(1)
     if os.environ.get("BYTEWAYS_FAKE_START") == "dies":

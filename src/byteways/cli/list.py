@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import json
-from collections.abc import Callable, Mapping
+from collections.abc import Callable, Mapping, Sequence
 from dataclasses import asdict, dataclass, replace
 from typing import Annotated, Any
 
@@ -233,7 +233,7 @@ def _table(name: str, rows: Rows, notes: Notes) -> Table:
     return Table(name, ("name", "meaning", "here"), cells)
 
 
-def _machine_blocks(rows: Rows) -> list[Table | Lines]:
+def _machine_blocks(rows: Rows) -> Sequence[Table | Lines]:
     """Machine models with how good they are, what their numbers come from, and every source once."""
     heads = ("name", "what it is", "vendor", "agents", "fitted to", "error on others", "assumed")
     named = tuple(f"{row['name']}: {', '.join(row['sources'])}" for row in rows)

@@ -29,7 +29,7 @@ class _Reader:
     facts: dict[str, Fact] = field(default_factory=dict)
 
     def fail(self, place: Place, problem: str, hint: str | None = None) -> NoReturn:
-        line = line_of(self.lines, place)
+        line = line_of(self.lines, place) or line_of(self.lines, (*place, 0))  # of the first [[…]]
         where = f"{self.file}:{line}" if line else self.file
         raise BytewaysError(f"{where}: key '{_dotted(place)}': {problem}", hint=hint)
 

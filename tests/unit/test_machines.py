@@ -1,0 +1,248 @@
+"""Machine models: what is shipped, what is refused and where, what the simulator is given."""
+
+from __future__ import annotations
+
+import json
+from collections import Counter
+from pathlib import Path
+
+import jsonschema
+import pytest
+
+from byteways.errors import BytewaysError
+from byteways.machines import load, load_text, names, sheet
+from byteways.machines.faults import GRAMMAR, check_faults
+from byteways.machines.model import Fact
+from byteways.machines.topology import topology_of
+from byteways.plan.suite import read_toml
+from byteways.results.schema import texts
+
+WANTED = (
+    "crusher-mi250x",
+    "elcap-mi300a",
+    "frontier-mi250x",
+    "h200-x4",
+    "jureca-a100",
+    "jureca-mi250",
+    "mi300x-8",
+)
+CRUSHER = load("crusher-mi250x")
+
+
+def test_all_are_there() -> None:
+    """Would catch a model that is not packaged, or whose name is not its file's."""
+    assert tuple(names()) == WANTED
+    assert [load(name).name for name in names()] == list(WANTED)
+
+
+@pytest.mark.parametrize("name", WANTED)
+def test_every_number_has_a_source_and_every_source_a_number(name: str) -> None:
+    """Would catch an invented number, or a source that stands there for show."""
+    model = load(name)
+    sourced = {key: fact for key, fact in model.facts.items() if fact.source}
+    unsourced = {key for key, fact in model.facts.items() if not fact.source}
+    for key in unsourced:  # names, and neutral values of keys that were left out
+        value = model.facts[key].value
+        assert isinstance(value, (str, tuple)) or not value, key
+    assert {fact.source_key for fact in sourced.values()} - {"assumed"} == set(model.sources)
+
+
+@pytest.mark.parametrize("name", WANTED)
+def test_schema_holds(name: str) -> None:
+    """Would catch a published schema that refuses what byteways ships."""
+    rules = json.loads(texts()["machine.schema.json"])
+    jsonschema.Draft202012Validator.check_schema(rules)
+    jsonschema.Draft202012Validator(rules).validate(read_toml(load(name).text, file=name))
+
+
+def test_source_of_a_fitted_number_is_what_it_was_fitted_to() -> None:
+    fitted, assumed = Fact(1.0, "fitted: pearson2023"), Fact(1.0, "assumed: why")
+    assert (fitted.source_key, fitted.fitted, fitted.assumed) == ("pearson2023", True, False)
+    assert (assumed.source_key, assumed.fitted, assumed.assumed) == ("assumed", False, True)
+
+
+def test_facts_of_crusher() -> None:
+    """Would catch links that are not Table I of pearson2023."""
+    topology = topology_of(CRUSHER)
+    classes = Counter(
+        (link.link_class, link.peak_bytes_per_s) for link in topology.links if link.kind == "xgmi"
+    )
+    assert classes == {
+        ("xGMI ×4", 200e9): 4,
+        ("xGMI ×2", 100e9): 2,
+        ("xGMI ×1", 50e9): 6,
+        ("xGMI to CPU ×1", 36e9): 8,
+    }
+    assert topology.host == "crusher-mi250x"
+    assert topology.agent("gpu0").memory_peak_bytes_per_s == pytest.approx(1638.4e9)
+
+
+@pytest.mark.parametrize("name", WANTED)
+def test_discovery_finds_what_the_model_says(name: str) -> None:
+    """Would catch a model whose rates differ from those that every real machine of the kind is given."""
+    model = load(name)
+    topology = topology_of(model)
+    assert tuple(topology.names()) == model.agents
+    found = {frozenset((link.a, link.b)): link for link in topology.links}
+    for index in range(model.count("links")):
+        if model.text_of(f"links.{index}.kind") == "numa":
+            continue
+        for pair in model.texts(f"links.{index}.pairs"):
+            link = found[frozenset(pair.split("-"))]
+            assert link.kind == model.text_of(f"links.{index}.kind")
+            assert link.peak_bytes_per_s == pytest.approx(
+                model.number(f"links.{index}.peak_bytes_per_s"), rel=1e-4
+            )
+    for gpu in topology.names("gpu"):
+        peak = topology.agent(gpu).memory_peak_bytes_per_s
+        assert peak == pytest.approx(model.number("gpu.memory_bytes_per_s"), rel=1e-3)
+
+
+def test_a_link_that_is_down_is_not_there() -> None:
+    topology = topology_of(CRUSHER, faults=("down:gpu0-gpu1",))
+    assert {"gpu0", "gpu1"} not in [{link.a, link.b} for link in topology.links]
+
+
+def test_sheet_says_everything_once() -> None:
+    """Would catch a number that the simulator would have to guess, or is told twice."""
+    lines = [line.split("\t") for line in sheet(CRUSHER, ("down:gpu0-gpu1",)).splitlines()]
+    told = dict(lines)
+    assert len(told) == len(lines)
+    assert told["gpu.count"] == "8"
+    assert told["links.0.pairs.3"] == "gpu6-gpu7"
+    assert told["links.0.duplex_bytes_per_s"] == "0.0"
+    assert told["features.host_access"] == "0"
+    assert told["features.pageable_access"] == "1"
+    assert told["staging.to.1.up_to_bytes"] == "0"
+    assert float(told["rates.engine-peer-write.cap_bytes_per_s"]) == 51e9
+    assert told["faults.0"] == "down:gpu0-gpu1"
+    assert told["gpu.domains.0"] == "3"
+    assert not [key for key in told if key.startswith(("sources", "fit.", "topology", "title"))]
+
+
+def broken(before: str, after: str) -> str:
+    """The error of the crusher model with a change."""
+    assert CRUSHER.text.count(before) >= 1
+    with pytest.raises(BytewaysError) as caught:
+        load_text(CRUSHER.text.replace(before, after, 1), file="m.toml")
+    return str(caught.value)
+
+
+def line_of(text: str) -> int:
+    return CRUSHER.text[: CRUSHER.text.index(text)].count("\n") + 1
+
+
+@pytest.mark.parametrize(
+    ("before", "after", "said", "at"),
+    [
+        ("seed = [1,", "sead = [1,", "key 'sead': there is no such key", "seed"),
+        ("noise = [0.002,", "noise = [-1,", "-1 is out of range", "noise"),
+        (
+            'noise = [0.002, "assumed: ',
+            'noise = [0.002, "heard: ',
+            "the source 'heard' is not in [sources]",
+            "noise",
+        ),
+        ('width = [4, "pearson2023: Table I"]', "width = 4", "a number without a source", "width = [4"),
+        (
+            'width = [4, "pearson2023: Table I"]',
+            'width = [4, "pearson2023"]',
+            "says nothing after",
+            "width = [4",
+        ),
+        ("width = [4,", "width = [4.5,", "4.5 is no whole number", "width = [4"),
+        ('kind = "xgmi"', 'kind = "ethernet"', "'ethernet' is none of its values", 'kind = "xgmi"'),
+        ('"gpu0-gpu6"', '"gpu0-gpu9"', "there is no agent gpu9", 'pairs = ["gpu0-gpu6"'),
+        ('"gpu0-gpu6"', '"gpu0-gpu1"', "'gpu0-gpu1' is there twice", 'pairs = ["gpu0-gpu6"'),
+        ('"gpu0-gpu6"', '"gpu0gpu6"', "'gpu0gpu6' is no pair", 'pairs = ["gpu0-gpu6"'),
+        ('name = "crusher-mi250x"', 'name = "Crusher!"', "is no name", "name ="),
+        ('vendor = "amd"', "vendor = 3", "a number where a text belongs", "vendor"),
+        ("count = [8,", "count = [7,", "there are 7 GPUs", "domains = [["),
+        ("domains = [[3,", "domains = [[9,", "there is no NUMA domain 9", "domains = [["),
+        ('"0000:c1:00.0"', '"c1:00"', "'c1:00' is no PCI address", "pci_addresses"),
+        ("[1, 1, 8]", "[1, 1]", "one entry belongs here for each", "cache_sharing"),
+        ("[rates.kernel-local]", "[rates.kernel-moon]", "there is no such key", "[rates.kernel-local]"),
+        ("[features]", "[[features]]", "where a table belongs", "[features]"),
+        ("[[cpu.caches]]", "[cpu.caches]", "is no valid TOML", "[[cpu.caches]]"),
+    ],
+)
+def test_mistakes_are_named_with_their_line(before: str, after: str, said: str, at: str) -> None:
+    """Would catch a typing mistake that becomes a default, and a message that does not say where."""
+    message = broken(before, after)
+    assert said in message
+    if "TOML" not in said:
+        assert message.startswith(f"m.toml:{line_of(at)}: ")
+
+
+def test_what_is_missing_is_named() -> None:
+    line = next(line for line in CRUSHER.text.splitlines() if line.startswith("queue_depth"))
+    assert "key 'gpu.queue_depth': it is missing" in broken(line, "")
+    start = CRUSHER.text.index("[rates.blit-local]")
+    end = CRUSHER.text.index("[rates.blit-peer-read]")
+    assert "key 'rates.blit-local': this table is missing" in broken(CRUSHER.text[start:end], "")
+
+
+def test_staging_steps_must_rise() -> None:
+    line = next(line for line in CRUSHER.text.splitlines() if line.startswith("up_to_bytes"))
+    assert "sizes must rise" in broken(line, "")
+
+
+def test_fit_is_read() -> None:
+    """Would catch a model that claims to be checked without saying how well."""
+    fit = "[fit]\nfitted_values = 4\nheld_out_values = 14\nmedian_error = 0.021\np90_error = 0.08\n"
+    model = load_text(f"{CRUSHER.text}\n{fit}", file="m.toml")
+    assert model.fit is not None
+    assert (model.fit.fitted_values, model.fit.p90_error) == (4, 0.08)
+    assert model.digest != CRUSHER.digest
+    with pytest.raises(BytewaysError, match=r"key 'fit.held_out_values': nothing where a number belongs"):
+        load_text(f"{CRUSHER.text}\n[fit]\nfitted_values = 4\n", file="m.toml")
+    with pytest.raises(BytewaysError, match=r"key 'fit.error': there is no such key"):
+        load_text(f"{CRUSHER.text}\n{fit}error = 1\n", file="m.toml")
+
+
+def test_names_and_files(tmp_path: Path) -> None:
+    """Would catch a file that cannot be played, or a traceback for one that is not there."""
+    file = tmp_path / "mine.toml"
+    file.write_text(CRUSHER.text)
+    assert load(str(file)) == CRUSHER
+    with pytest.raises(BytewaysError, match="unknown machine 'crusher'") as caught:
+        load("crusher")
+    assert "did you mean 'crusher-mi250x'?" in (caught.value.hint or "")
+    with pytest.raises(BytewaysError, match="cannot read the machine file"):
+        load(str(tmp_path / "none.toml"))
+    file.write_bytes(b"\xff")
+    with pytest.raises(BytewaysError, match="cannot read the machine file"):
+        load(str(file))
+
+
+def test_every_fault_of_the_grammar_passes() -> None:
+    """Would catch a form that the messages advise and the check refuses."""
+    for example, _ in GRAMMAR.values():
+        whole = example.replace("[", "").replace("]", "")
+        check_faults(CRUSHER, [whole, example.split("[")[0]])
+
+
+@pytest.mark.parametrize(
+    ("fault", "said", "hint"),
+    [
+        ("explode:gpu0", "there is no fault 'explode'", "valid: corrupt"),
+        ("corrupt:gpu0>gpu1", "it is not written like one", "write corrupt:gpu0>gpu1:word=7"),
+        ("corrupt:gpu0>gpu1:word=x", "it is not written like one", "word=7"),
+        ("slow:gpu0-gpu1:1.5", "it is not written like one", "write slow:gpu0-gpu1:0.5"),
+        ("slow:gpu0-gpu1:0", "it is not written like one", "write slow"),
+        ("slow:gpu0-gpu3:0.5", "has no such link", "gpu0-gpu1"),
+        ("down:gpu0-gpu4", "has no such link", "gpu0-gpu1"),
+        ("lost:cpu0", "it is not written like one", "write lost:gpu2"),
+        ("lost:gpu8", "has no agent gpu8", "gpu7"),
+        ("no-memory:gpu3:above=", "it is not written like one", "above="),
+        ("false-peer:gpu1>gpu1", "an agent is no peer of its own", "write false-peer"),
+        ("hang", "it is not written like one", "write hang"),
+        ("", "there is no fault ''", "valid"),
+    ],
+)
+def test_malformed_faults_are_refused(fault: str, said: str, hint: str) -> None:
+    """Would catch a fault that is silently never played."""
+    with pytest.raises(BytewaysError) as caught:
+        check_faults(CRUSHER, [fault])
+    assert said in caught.value.what
+    assert hint in (caught.value.hint or "")
