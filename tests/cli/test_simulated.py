@@ -235,7 +235,7 @@ def test_words_of_a_simulated_run() -> None:
     text = "Measured by measuring: 3 measurements measured, measurements.jsonl"
     assert worded(text, False) == text
     assert worded("Measured by measuring", True) == "Simulated by simulating"
-    assert worded("unmeasured", True) == "unmeasured"
+    assert worded("unmeasured, measurements.jsonl", True) == "unmeasured, measurements.jsonl"
 
 
 def test_list_machines(capsys: pytest.CaptureFixture[str]) -> None:

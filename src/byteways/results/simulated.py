@@ -19,7 +19,8 @@ _WORDS = {
     "measurements": "simulations",
     "measure": "simulate",
 }
-_CLAIM = re.compile(r"\bmeasur(?:ed?|es|ing|ements?)\b", re.IGNORECASE)
+#: The journal keeps its name.
+_CLAIM = re.compile(r"\bmeasur(?:ed?|es|ing|ements?)\b(?!\.jsonl)", re.IGNORECASE)
 
 
 def is_simulated(manifest: Mapping[str, Any]) -> bool:
