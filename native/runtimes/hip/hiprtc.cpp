@@ -90,7 +90,7 @@ void Hiprtc::find(const HipLibrary& hip, const std::vector<std::string>& directo
   if (simulator.empty() && (chosen == nullptr || *chosen == '\0') &&
       hip.library.symbol("hiprtcCreateProgram") != nullptr) {
     report_.path = hip.path;
-    report_.found_by = "inside the HIP runtime";
+    report_.found_by = "HIP runtime";
     report_.searched.push_back(hip.path);
     table_.bind(hip.library, report_);
     return;
