@@ -122,7 +122,7 @@ def spec_of(model: MachineModel, down: set[frozenset[str]]) -> MachineSpec:
 
 
 def _gpu(model: MachineModel, index: int) -> GpuSpec:
-    peers = model.whole("topology.peer_copy_engines")
+    peers = model.whole("gpu.peer_copy_engines")
     return GpuSpec(
         model.texts("gpu.pci_addresses")[index],
         model.wholes("gpu.domains")[index],
