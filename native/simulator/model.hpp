@@ -48,10 +48,13 @@ struct GpuModel {
   std::uint64_t memory_bytes = 0, cache_bytes = 0;  // of one GPU; last-level cache
   double memory_bytes_per_s = 0;                    // nominal, read and write shared
   int copy_engines = 0;                             // operations of copy engines that run at once
-  int hardware_queues = 0;                          // streams beyond it wait for each other
-  unsigned queue_depth = 0;                // operations a stream takes before an enqueueing call blocks
-  std::vector<int> domains;                // NUMA domain of each GPU: gpu.domains.N
-  std::vector<std::string> pci_addresses;  // gpu.pci_addresses.N
+  int peer_copy_engines = 0;  // of them, copies to or from peers that one GPU issues at once
+  int hardware_queues = 0;    // streams beyond it wait for each other
+  unsigned queue_depth = 0;   // operations a stream takes before an enqueueing call blocks
+  // What one thread of a copying kernel, and one block of the bulk-copy kernel, moves at most; 0: no limit.
+  double thread_bytes_per_s = 0, bulk_block_bytes_per_s = 0;
+  std::vector<int> domains;                            // NUMA domain of each GPU: gpu.domains.N
+  std::vector<std::string> pci_addresses;              // gpu.pci_addresses.N
   double cache_latency_ns = 0, memory_latency_ns = 0;  // chase: working set within cache_bytes, or beyond
   double peer_latency_ns = 0, hop_latency_ns = 0;      // chase: one link away; every further link
   double host_latency_ns = 0;                          // chase: CPU memory of the near domain

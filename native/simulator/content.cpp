@@ -1,0 +1,166 @@
+// See content.hpp.
+#include "simulator/content.hpp"
+
+#include <algorithm>
+
+namespace byteways::sim {
+namespace {
+
+constexpr Word kMultiplier = 0x9E3779B97F4A7C15ull;  // of pattern_word()
+
+// The inverse of an odd number modulo 2^64, by Newton's iteration: each step doubles the bits that are right.
+constexpr Word inverse(Word odd) {
+  Word x = odd;
+  for (int step = 0; step < 6; ++step) x *= 2 - odd * x;
+  return x;
+}
+static_assert(inverse(kMultiplier) * kMultiplier == 1);
+
+struct Finding {
+  CheckResult result{0, ~Word{0}, 0, 0};
+  void bad(Word first, Word count) {
+    result.bad_count += count;
+    result.first_bad = std::min(result.first_bad, first);
+  }
+};
+
+// How many i of [begin, end) have i % stride == phase, and the first of them.
+struct Spots {
+  Word first, count;
+};
+Spots spots_of(const Rule& rule, Word begin, Word end) {
+  const Word first = begin + (rule.phase + rule.stride - begin % rule.stride) % rule.stride;
+  return {first, first < end ? (end - first - 1) / rule.stride + 1 : 0};
+}
+
+}  // namespace
+
+Word pattern_index(Word word) { return (word ^ (word >> 32)) * inverse(kMultiplier); }
+
+Word Rule::at(Word index) const {
+  if (stride != 0 && index % stride == phase) return spot;
+  switch (kind) {
+    case Kind::pattern:
+      return pattern_word(value, index);
+    case Kind::words:
+      return (*words)[index - value];
+    default:
+      return value;
+  }
+}
+
+Rule Rule::moved(Word from, Word to) const {
+  Rule rule = *this;
+  if (kind == Kind::pattern) rule.value = value + from - to;  // pattern_word depends on the sum alone
+  if (kind == Kind::words) rule.value = value + to - from;
+  if (stride != 0) rule.phase = (phase + to % stride + stride - from % stride) % stride;
+  return rule;
+}
+
+bool Rule::continues(const Rule& other) const {
+  return kind == other.kind && value == other.value && words == other.words && stride == other.stride &&
+         (stride == 0 || (phase == other.phase && spot == other.spot));
+}
+
+std::map<Word, Run>::iterator Content::split(Word at) {
+  auto after = runs_.lower_bound(at);
+  if (after != runs_.end() && after->first == at) return after;
+  Run& before = std::prev(after)->second;
+  if (at >= before.end) return after;  // the end of the block
+  const Run rest{at, before.end, before.rule};
+  before.end = at;
+  return runs_.emplace_hint(after, at, rest);
+}
+
+void Content::join(Word at) {
+  const auto after = runs_.find(at);
+  if (after == runs_.end() || after == runs_.begin()) return;
+  Run& before = std::prev(after)->second;
+  if (!before.rule.continues(after->second.rule)) return;
+  before.end = after->second.end;
+  runs_.erase(after);
+}
+
+void Content::assign(Word begin, Word end, Rule rule) {
+  if (begin == end) return;
+  const auto first = split(begin);
+  const auto last = split(end);
+  const auto next = runs_.erase(first, last);
+  runs_.emplace_hint(next, begin, Run{begin, end, std::move(rule)});
+  join(begin);
+  join(end);
+}
+
+void Content::spot(Word begin, Word end, Word stride, Word value) {
+  if (begin >= end) return;
+  if (stride <= 1) return assign(begin, end, {Rule::Kind::constant, value, nullptr, 0, 0, 0});
+  const Word phase = begin % stride;
+  for (const Run& run : read(begin, end)) {
+    Rule rule = run.rule;
+    if (rule.stride == 0 || (rule.stride == stride && rule.phase == phase)) {
+      rule.stride = stride;
+      rule.phase = phase;
+      rule.spot = value;
+      assign(run.begin, run.end, rule);
+    } else {  // two kinds of spots in one run: word by word
+      const Spots spots = spots_of({Rule::Kind::constant, 0, nullptr, stride, phase, 0}, run.begin, run.end);
+      for (Word k = 0; k < spots.count; ++k) {
+        const Word index = spots.first + k * stride;
+        assign(index, index + 1, {Rule::Kind::constant, value, nullptr, 0, 0, 0});
+      }
+    }
+  }
+}
+
+std::vector<Run> Content::read(Word begin, Word end) const {
+  std::vector<Run> found;
+  if (begin >= end) return found;
+  for (auto each = std::prev(runs_.upper_bound(begin)); each != runs_.end() && each->first < end; ++each)
+    found.push_back(
+        {std::max(begin, each->second.begin), std::min(end, each->second.end), each->second.rule});
+  return found;
+}
+
+Word Content::at(Word index) const { return std::prev(runs_.upper_bound(index))->second.rule.at(index); }
+
+CheckResult Content::check(Word begin, Word count, Word key, Word first, Word stride) const {
+  const Word base = key + first - begin;  // word i should be pattern_word(base, i)
+  Finding finding;
+  if (stride > 1) {
+    for (Word j = 0; j < count; j += stride)
+      if (at(begin + j) != pattern_word(base, begin + j)) finding.bad(begin + j, 1);
+  }
+  for (const Run& run : stride > 1 ? std::vector<Run>{} : read(begin, begin + count)) {
+    const Rule& rule = run.rule;
+    const Word length = run.end - run.begin;
+    const Spots spots = rule.stride != 0 ? spots_of(rule, run.begin, run.end) : Spots{run.end, 0};
+    const auto is_spot = [&](Word i) { return rule.stride != 0 && i % rule.stride == rule.phase; };
+    // Words of a constant that happen to be right: at most one, since no two words of a pattern are equal.
+    const auto lucky = [&](Word value) { return pattern_index(value) - base; };
+    if (rule.kind == Rule::Kind::words) {
+      for (Word i = run.begin; i < run.end; ++i)
+        if (rule.at(i) != pattern_word(base, i)) finding.bad(i, 1);
+      continue;
+    }
+    if (rule.kind != Rule::Kind::pattern || rule.value != base) {  // the plain words are wrong
+      Word bad = length - spots.count, at = run.begin;
+      const Word right = rule.kind == Rule::Kind::constant ? lucky(rule.value) : run.end;
+      if (right >= run.begin && right < run.end && !is_spot(right)) --bad;
+      while (at < run.end && (is_spot(at) || at == right)) ++at;
+      if (bad > 0) finding.bad(at, bad);
+    }
+    if (spots.count > 0) {
+      const Word right = lucky(rule.spot);
+      const bool one_right = right >= run.begin && right < run.end && is_spot(right);
+      const Word at = spots.first == right ? spots.first + rule.stride : spots.first;
+      if (spots.count > one_right) finding.bad(at, spots.count - one_right);
+    }
+  }
+  if (finding.result.bad_count == 0) return {0, ~Word{0}, 0, 0};
+  finding.result.expected = pattern_word(base, finding.result.first_bad);
+  finding.result.got = at(finding.result.first_bad);
+  finding.result.first_bad -= begin;
+  return finding.result;
+}
+
+}  // namespace byteways::sim

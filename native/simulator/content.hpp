@@ -1,0 +1,57 @@
+// What a block of simulated memory holds, in 64-bit words, without holding it: runs of words that follow a
+// rule. Filling, copying and checking gigabytes cost as much as there are runs, and are exact to the word.
+#pragma once
+#include <cstdint>
+#include <map>
+#include <memory>
+#include <vector>
+
+#include "kernels/arguments.hpp"
+
+namespace byteways::sim {
+
+using Word = unsigned long long;
+
+// The rule of a run: word i of the block is one of these.
+struct Rule {
+  enum class Kind { constant, pattern, words } kind = Kind::constant;
+  Word value = 0;  // constant: the word; pattern: base, word i is pattern_word(base, i)
+  std::shared_ptr<const std::vector<Word>> words;  // words: word i is (*words)[i - value]
+  // Every stride-th word, those i with i % stride == phase, is `spot` instead; stride 0: none.
+  Word stride = 0, phase = 0, spot = 0;
+
+  Word at(Word index) const;
+  Rule moved(Word from, Word to) const;     // the rule of the same words when word `from` becomes word `to`
+  bool continues(const Rule& other) const;  // the same rule all along, when their runs touch
+};
+
+struct Run {
+  Word begin = 0, end = 0;
+  Rule rule;
+};
+
+class Content {
+ public:
+  explicit Content(Word words) : size_(words) { runs_[0] = {0, words, {}}; }
+
+  void assign(Word begin, Word end, Rule rule);
+  // One word in `stride` from `begin` on becomes `value`.
+  void spot(Word begin, Word end, Word stride, Word value);
+  std::vector<Run> read(Word begin, Word end) const;
+  Word at(Word index) const;
+  // As the kernel `check` finds it: words [begin, begin + count) against pattern_word(key, first + j), every
+  // `stride`-th j.
+  CheckResult check(Word begin, Word count, Word key, Word first, Word stride) const;
+  std::size_t runs() const { return runs_.size(); }
+
+ private:
+  std::map<Word, Run>::iterator split(Word at);  // the run that begins at `at`, made so if need be
+  void join(Word at);                            // the runs before and after, when one rule goes on
+  Word size_;
+  std::map<Word, Run> runs_;  // by begin; they cover the block
+};
+
+// The index i for which pattern_word(key, i) is `word`, for key 0: pattern_word is a bijection.
+Word pattern_index(Word word);
+
+}  // namespace byteways::sim

@@ -1,0 +1,199 @@
+// See costs.hpp.
+#include "simulator/costs.hpp"
+
+#include <algorithm>
+#include <limits>
+
+#include "simulator/world.hpp"
+
+namespace byteways::sim {
+namespace {
+
+using enum Place::Kind;
+
+constexpr double kBytesPerThread =
+    128;  // that a thread of the kernel `copy` has in flight (native/kernels/copy.cu)
+
+std::size_t at(int index) { return static_cast<std::size_t>(index); }
+
+}  // namespace
+
+Costs::Costs(const Model& model, const Faults& faults, Engine& engine)
+    : model_(&model), faults_(&faults), ways_(model, engine) {
+  for (int gpu = 0; gpu < model.gpu.count; ++gpu) {
+    gpu_memory_.push_back(engine.add_resource(model.gpu.memory_bytes_per_s));
+    engines_.push_back(engine.add_pool(std::max(1, model.gpu.copy_engines)));
+    peer_engines_.push_back(engine.add_pool(std::max(1, model.gpu.peer_copy_engines)));
+    processors_.push_back(engine.add_processors());
+  }
+  for (int domain = 0; domain < model.cpu.domains; ++domain) {
+    cpu_reads_.push_back(engine.add_resource(model.cpu.read_bytes_per_s));
+    cpu_writes_.push_back(engine.add_resource(model.cpu.write_bytes_per_s));
+  }
+  for (const Fault& fault : faults.all()) {
+    if (fault.kind == Fault::Kind::slow) ways_.weaken(fault.a, fault.b, fault.part);
+    if (fault.kind == Fault::Kind::down) ways_.weaken(fault.a, fault.b, 0);
+  }
+}
+
+Place Costs::memory_of(Place place) const {
+  if (model_->host_access && place.kind == cpu && place.index < model_->gpu.count) return {gpu, place.index};
+  return place;
+}
+
+double Costs::clock_part(int index) const {
+  const Fault* fault = faults_->find(Fault::Kind::throttle, "gpu" + std::to_string(index));
+  return fault == nullptr ? 1 : fault->part;
+}
+
+void Costs::cross(Flow& flow, Place from, Place to, double efficiency, double& unloaded) {
+  const Way& way = ways_.between(from, to);
+  if (!way.found)
+    throw Failure(Code::no_peer_access, "no link leads from " + name_of(from) + " to " + name_of(to));
+  if (way.through_gpu) efficiency *= model_->gpu.routed_efficiency;
+  for (const Hop& hop : way.hops) {
+    flow.demands.push_back({hop.resource, 1 / efficiency});
+    if (hop.both_directions >= 0) flow.demands.push_back({hop.both_directions, 1 / efficiency});
+  }
+  unloaded = std::min(unloaded, way.peak_bytes_per_s * efficiency);
+}
+
+void Costs::touch_host(Flow& flow, Place from, Place to) {
+  if (from.kind == cpu) flow.demands.push_back({cpu_reads_[at(from.index)], 1});
+  if (to.kind == cpu) flow.demands.push_back({cpu_writes_[at(to.index)], 1});
+}
+
+void Costs::add(Operation& operation, const Transfer& transfer) {
+  Transfer placed = transfer;
+  placed.from = memory_of(transfer.from);
+  placed.to = memory_of(transfer.to);
+  if (transfer.executor.kind == gpu)
+    add_gpu(operation, placed);
+  else
+    add_cores(operation, placed);
+}
+
+void Costs::add_gpu(Operation& operation, const Transfer& transfer) {
+  const Place here = transfer.executor;
+  const bool local = transfer.from == here && transfer.to == here;
+  const bool host = transfer.from.kind == cpu || transfer.to.kind == cpu;
+  std::string name(transfer.interface);
+  if (local)
+    name += "-local";
+  else
+    name += std::string(host ? "-host" : "-peer") + (transfer.from == here ? "-write" : "-read");
+  const auto found = model_->rates.find(name);
+  if (found == model_->rates.end() || found->second.efficiency <= 0)
+    throw Failure(Code::not_supported, "the machine model has no [rates." + name + "]");
+  const RateModel& rate = found->second;
+  const bool by_kernel = transfer.interface != "engine";
+  const double clocks = by_kernel ? clock_part(here.index) : 1;
+  const double efficiency = rate.efficiency * clocks;
+  operation.fixed += picoseconds(rate.fixed_ns / clocks);
+  operation.bytes += transfer.bytes;
+  double unloaded = std::numeric_limits<double>::max();
+  if (local) {
+    operation.flow.demands.push_back({gpu_memory_[at(here.index)], transfer.sides / efficiency});
+    unloaded = model_->gpu.memory_bytes_per_s * efficiency / transfer.sides;
+  } else if (by_kernel && !(transfer.from == here) && !(transfer.to == here)) {
+    cross(operation.flow, transfer.from, here, efficiency, unloaded);
+    cross(operation.flow, here, transfer.to, efficiency, unloaded);
+  } else if (transfer.from == transfer.to) {  // within another GPU: its memory, read and written
+    operation.flow.demands.push_back({gpu_memory_.at(at(transfer.from.index)), transfer.sides / efficiency});
+  } else {
+    cross(operation.flow, transfer.from, transfer.to, efficiency, unloaded);
+  }
+  touch_host(operation.flow, transfer.from, transfer.to);
+  double cap = rate.cap_bytes_per_s;
+  const double most = transfer.interface == "bulk" ? transfer.threads * model_->gpu.bulk_block_bytes_per_s
+                                                   : transfer.threads * model_->gpu.thread_bytes_per_s;
+  // A launch that has all of its bytes in flight at once waits for them once, however few its threads are.
+  if (most > 0 && (transfer.interface == "bulk" || transfer.bytes > transfer.threads * kBytesPerThread))
+    cap = cap > 0 ? std::min(cap, most) : most;
+  operation.flow.cap = cap;
+  if (by_kernel) {
+    operation.processors = processors(here.index);
+  } else {
+    operation.pools.push_back(engines_[at(here.index)]);
+    if (!host) operation.pools.push_back(peer_engines_[at(here.index)]);
+  }
+}
+
+void Costs::add_cores(Operation& operation, const Transfer& transfer) {
+  const CpuModel& cores = model_->cpu;
+  const Place here = memory_of(transfer.executor);
+  const bool remote = !(transfer.from == here) || !(transfer.to == here);
+  double each = remote                           ? cores.core_remote_bytes_per_s
+                : transfer.interface == "stream" ? cores.core_stream_bytes_per_s
+                                                 : cores.core_copy_bytes_per_s;
+  bool cached = false;
+  for (std::size_t level = cores.cache_bytes.size(); level-- > 0 && transfer.cached_bytes > 0;)
+    if (transfer.cached_bytes <= static_cast<double>(cores.cache_bytes[level])) {
+      each = std::max(each, cores.cache_copy_bytes_per_s[level]);
+      cached = true;
+    }
+  operation.bytes += transfer.bytes;
+  operation.flow.cap = each * std::max(1.0, transfer.threads);
+  if (cached) return;
+  touch_host(operation.flow, transfer.from, transfer.to);
+  double unused = 0;
+  for (const auto& [from, to] : {std::pair{transfer.from, here}, std::pair{here, transfer.to}})
+    if (!(from == to)) cross(operation.flow, from, to, 1, unused);
+}
+
+void Costs::add_staged(Operation& operation, Place executor, bool to_gpu, Place host, double bytes) {
+  const std::vector<StagingStep>& steps = to_gpu ? model_->staging_to : model_->staging_from;
+  const auto step = std::find_if(steps.begin(), steps.end(), [&](const StagingStep& each) {
+    return each.up_to_bytes == 0 || bytes <= static_cast<double>(each.up_to_bytes);
+  });
+  operation.fixed += picoseconds(step->fixed_ns);
+  operation.bytes += bytes;
+  operation.flow.cap = step->bytes_per_s;
+  const Place near = memory_of(host), device = memory_of(executor);
+  double unused = 0;
+  if (!(near == device)) cross(operation.flow, to_gpu ? near : device, to_gpu ? device : near, 1, unused);
+  touch_host(operation.flow, to_gpu ? near : device, to_gpu ? device : near);
+}
+
+double Costs::latency_ns(Place executor, Place owner, double bytes) {
+  const Place memory = memory_of(owner), here = memory_of(executor);
+  // A part of the walk is found in a cache: as much as fits, for the lines are walked in random order.
+  const auto mixed = [bytes](double cache_bytes, double hit, double miss) {
+    const double share = bytes > 0 ? std::min(1.0, cache_bytes / bytes) : 1;
+    return bytes <= cache_bytes ? hit : share * hit + (1 - share) * miss;
+  };
+  if (executor.kind == gpu) {
+    const GpuModel& device = model_->gpu;
+    if (memory == here)
+      return mixed(static_cast<double>(device.cache_bytes), device.cache_latency_ns,
+                   device.memory_latency_ns);
+    const Way& way = ways_.between(here, memory);
+    if (memory.kind == cpu || owner.kind == cpu) {
+      const auto beyond = way.hops.empty() ? 0.0 : static_cast<double>(way.hops.size() - 1);
+      return device.host_latency_ns + beyond * device.hop_latency_ns;
+    }
+    const bool switched = way.hops.size() == 2 && !way.through_gpu;
+    const double extra = switched ? 0 : static_cast<double>(way.hops.size()) - 1;
+    return device.peer_latency_ns + std::max(0.0, extra) * device.hop_latency_ns;
+  }
+  const CpuModel& cores = model_->cpu;
+  double latency = memory == here ? cores.memory_latency_ns : cores.remote_latency_ns;
+  for (std::size_t level = cores.cache_bytes.size(); level-- > 0;)
+    latency = mixed(static_cast<double>(cores.cache_bytes[level]), cores.cache_latency_ns[level], latency);
+  return latency;
+}
+
+double Costs::migration_ns(Place from, Place to, double bytes, bool prefetch) const {
+  const ManagedModel& managed = model_->managed;
+  const double fixed = prefetch ? managed.prefetch_ns : managed.fault_ns;
+  double rate = 0;
+  if (from.kind == gpu && to.kind == gpu)
+    rate = prefetch ? managed.prefetch_peer_bytes_per_s : managed.peer_bytes_per_s;
+  else if (to.kind == gpu)
+    rate = prefetch ? managed.prefetch_to_gpu_bytes_per_s : managed.to_gpu_bytes_per_s;
+  else
+    rate = prefetch ? managed.prefetch_to_host_bytes_per_s : managed.to_host_bytes_per_s;
+  return fixed + bytes / rate * 1e9;
+}
+
+}  // namespace byteways::sim

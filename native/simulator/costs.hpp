@@ -1,0 +1,57 @@
+// What moving bytes costs on the simulated machine: the fixed time of an operation, and what its flow takes
+// of links, memories and engines. Nothing here moves data.
+#pragma once
+#include <string>
+#include <string_view>
+#include <vector>
+
+#include "simulator/engine.hpp"
+#include "simulator/faults.hpp"
+#include "simulator/model.hpp"
+#include "simulator/ways.hpp"
+
+namespace byteways::sim {
+
+// One operation that moves bytes, as far as its cost goes.
+struct Transfer {
+  std::string_view interface;  // "kernel", "bulk", "engine", "blit"; of CPU cores: "core", "stream"
+  Place executor, from, to;
+  double bytes = 0;
+  int sides = 2;            // local: the memory is read and written (2), or only one of them (1)
+  double threads = 0;       // kernel: threads of the launch; bulk: blocks; cores: threads of the team
+  double cached_bytes = 0;  // cores: working set that stays from operation to operation, 0: none does
+};
+
+class Costs {
+ public:
+  Costs(const Model& model, const Faults& faults, Engine& engine);
+
+  // Adds fixed time, bytes, demands, cap and engines to the operation.
+  void add(Operation& operation, const Transfer& transfer);
+  // A copy of plain host memory by the runtime.
+  void add_staged(Operation& operation, Place executor, bool to_gpu, Place host, double bytes);
+  // Time of one dependent load of a walk over `bytes` that `owner` has.
+  double latency_ns(Place executor, Place owner, double bytes);
+  // Time to move managed pages, beyond any flow.
+  double migration_ns(Place from, Place to, double bytes, bool prefetch) const;
+  int processors(int gpu) const { return processors_.at(static_cast<std::size_t>(gpu)); }
+  Ways& ways() { return ways_; }
+  // Places that share one memory are one: on an APU that is the GPU.
+  Place memory_of(Place place) const;
+
+ private:
+  void add_gpu(Operation& operation, const Transfer& transfer);
+  void add_cores(Operation& operation, const Transfer& transfer);
+  void cross(Flow& flow, Place from, Place to, double efficiency, double& unloaded);
+  void touch_host(Flow& flow, Place from, Place to);
+  double clock_part(int gpu) const;  // below 1 when throttled
+
+  const Model* model_;
+  const Faults* faults_;
+  Ways ways_;
+  std::vector<int> gpu_memory_, cpu_reads_, cpu_writes_;  // resources
+  std::vector<int> engines_, peer_engines_;               // pools
+  std::vector<int> processors_;
+};
+
+}  // namespace byteways::sim

@@ -1,0 +1,202 @@
+// See engine.hpp.
+#include "simulator/engine.hpp"
+
+#include <algorithm>
+#include <atomic>
+#include <cmath>
+#include <utility>
+
+namespace byteways::sim {
+namespace {
+
+constexpr double kPerSecond = 1e12;  // picoseconds
+
+}  // namespace
+
+int Engine::add_resource(double bytes_per_s) {
+  capacities_.push_back(bytes_per_s);
+  return static_cast<int>(capacities_.size()) - 1;
+}
+
+void Engine::set_capacity(int resource, double bytes_per_s) {
+  capacities_.at(static_cast<std::size_t>(resource)) = bytes_per_s;
+  rates_stale_ = true;
+}
+
+int Engine::add_pool(int tokens) {
+  tokens_.push_back(tokens);
+  return static_cast<int>(tokens_.size()) - 1;
+}
+
+int Engine::add_processors() {
+  processors_.emplace_back();
+  return static_cast<int>(processors_.size()) - 1;
+}
+
+Engine::Queue* Engine::add_queue() {
+  queues_.push_back(std::make_unique<Queue>());
+  return queues_.back().get();
+}
+
+void Engine::enqueue(Queue& queue, std::unique_ptr<Operation> operation) {
+  if (queue.operations.empty()) active_.push_back(&queue);
+  if (operation->latch.word != nullptr) latched_.push_back(operation.get());
+  queue.operations.push_back(std::move(operation));
+}
+
+void Engine::poll(Picoseconds host) {
+  std::erase_if(latched_, [host](Operation* operation) {
+    Latch& latch = operation->latch;
+    if (std::atomic_ref<unsigned int>(*const_cast<unsigned int*>(latch.word)).load() < latch.target)
+      return false;
+    latch.opened = host;
+    return true;
+  });
+}
+
+Picoseconds Engine::start_of(const Queue& queue) const {
+  return std::max(queue.free_at, queue.operations.front()->ready);
+}
+
+bool Engine::can_start(const Operation& operation) const {
+  if (operation.after && !operation.after->done()) return false;
+  for (int pool : operation.pools)
+    if (tokens_[static_cast<std::size_t>(pool)] == 0) return false;
+  if (operation.processors < 0) return true;
+  const Processors& processors = processors_[static_cast<std::size_t>(operation.processors)];
+  return !processors.taken && (!operation.all_processors || processors.running == 0);
+}
+
+void Engine::start(Queue& queue) {
+  Operation& operation = *queue.operations.front();
+  for (int pool : operation.pools) --tokens_[static_cast<std::size_t>(pool)];
+  if (operation.processors >= 0) {
+    Processors& processors = processors_[static_cast<std::size_t>(operation.processors)];
+    ++processors.running;
+    processors.taken = operation.all_processors;
+  }
+  operation.state_ = Operation::State::fixed;
+  operation.until_ = now_ + operation.fixed;
+  if (operation.on_start) operation.on_start();
+  if (operation.never_ends) {
+    operation.state_ = Operation::State::stuck;
+    operation.until_ = kNever;
+    ++stuck_;
+  }
+}
+
+void Engine::finish(Queue& queue) {
+  const std::unique_ptr<Operation> operation = std::move(queue.operations.front());
+  queue.operations.pop_front();
+  queue.free_at = now_;
+  if (queue.operations.empty()) active_.erase(std::find(active_.begin(), active_.end(), &queue));
+  for (int pool : operation->pools) ++tokens_[static_cast<std::size_t>(pool)];
+  if (operation->processors >= 0) {
+    Processors& processors = processors_[static_cast<std::size_t>(operation->processors)];
+    --processors.running;
+    processors.taken = false;
+  }
+  if (operation->mark) operation->mark->time = now_;
+  if (operation->completed != nullptr) ++*operation->completed;
+  if (operation->on_end) operation->on_end();
+}
+
+bool Engine::advance(Queue& queue) {
+  Operation& operation = *queue.operations.front();
+  if (operation.state_ == Operation::State::fixed) {
+    if (operation.until_ > now_) return false;
+    if (operation.latch.word != nullptr && (operation.latch.opened < 0 || operation.latch.opened > now_))
+      return false;
+    if (operation.bytes > 0) {
+      operation.state_ = Operation::State::flowing;
+      operation.until_ = kNever;
+      operation.left_ = operation.bytes;
+      flowing_.push_back(&operation);
+      rates_stale_ = true;
+      return true;
+    }
+  } else if (operation.state_ == Operation::State::flowing) {
+    if (operation.until_ > now_) return false;
+    flowing_.erase(std::find(flowing_.begin(), flowing_.end(), &operation));
+    rates_stale_ = true;
+  } else {
+    return false;
+  }
+  finish(queue);
+  return true;
+}
+
+// What ends now ends, and what can start starts, the longest waiting first; some take no time at all.
+void Engine::settle() {
+  std::vector<std::pair<Picoseconds, Queue*>> waiting;
+  for (bool changed = true; changed;) {
+    changed = false;
+    for (std::size_t k = 0; k < active_.size();) {
+      Queue* const queue = active_[k];
+      if (advance(*queue)) {
+        changed = true;
+        if (k < active_.size() && active_[k] != queue) continue;  // its place was taken by the next one
+      }
+      ++k;
+    }
+    waiting.clear();
+    for (Queue* queue : active_)
+      if (queue->operations.front()->state_ == Operation::State::queued && start_of(*queue) <= now_)
+        waiting.emplace_back(start_of(*queue), queue);
+    std::stable_sort(waiting.begin(), waiting.end(),
+                     [](const auto& a, const auto& b) { return a.first < b.first; });
+    for (const auto& [since, queue] : waiting)
+      if (can_start(*queue->operations.front())) {
+        start(*queue);
+        changed = true;
+      }
+  }
+  if (rates_stale_) find_rates();
+}
+
+void Engine::find_rates() {
+  const double passed = static_cast<double>(now_ - rates_since_) / kPerSecond;
+  std::vector<Flow*> flows;
+  for (Operation* operation : flowing_) {
+    operation->left_ = std::max(0.0, operation->left_ - operation->flow.rate * passed);
+    flows.push_back(&operation->flow);
+  }
+  rates_since_ = now_;
+  rates_stale_ = false;
+  if (flows.empty()) return;
+  share(capacities_, flows);
+  for (Operation* operation : flowing_) {
+    const double rate = operation->flow.rate;
+    operation->until_ = rate > 0 ? now_ + std::llround(operation->left_ / rate * kPerSecond) : kNever;
+  }
+}
+
+Picoseconds Engine::next_instant() const {
+  Picoseconds next = kNever;
+  for (const Queue* queue : active_) {
+    const Operation& operation = *queue->operations.front();
+    Picoseconds at = kNever;
+    if (operation.state_ == Operation::State::queued) {
+      at = start_of(*queue);
+      if (at <= now_) at = kNever;  // waits for something that another instant brings
+    } else if (operation.state_ == Operation::State::fixed && operation.latch.word != nullptr) {
+      if (operation.latch.opened >= 0) at = std::max(operation.until_, operation.latch.opened);
+    } else {
+      at = operation.until_;
+    }
+    next = std::min(next, at);
+  }
+  return next;
+}
+
+bool Engine::run(Picoseconds limit, const std::function<bool()>& done) {
+  for (;;) {
+    settle();
+    if (done && done()) return true;
+    const Picoseconds next = next_instant();
+    if (next > limit || next == kNever) return false;
+    now_ = std::max(now_, next);
+  }
+}
+
+}  // namespace byteways::sim

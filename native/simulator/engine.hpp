@@ -1,0 +1,111 @@
+// The discrete-event engine: operations in queues, what they share, and the time at which each is done. It
+// knows neither machines nor vendors. Time is in whole picoseconds and passes only in run().
+//
+// An operation first takes a fixed time, then is a flow of bytes whose rate depends on what flows beside it.
+// At each instant all that ends there is ended, all that can start is started, and the rates are found once.
+#pragma once
+#include <cstdint>
+#include <deque>
+#include <functional>
+#include <memory>
+#include <vector>
+
+#include "simulator/fair_share.hpp"
+
+namespace byteways::sim {
+
+using Picoseconds = std::int64_t;
+inline constexpr Picoseconds kNever = INT64_MAX;
+
+inline Picoseconds picoseconds(double nanoseconds) {
+  return static_cast<Picoseconds>(nanoseconds * 1000 + 0.5);
+}
+
+// The moment at which a queue came past; whoever waits for it keeps it alive.
+struct Mark {
+  Picoseconds time = -1;
+  bool done() const { return time >= 0; }
+};
+
+// A word of host memory that an operation waits for (unsigned, at least `target`). The engine replays the
+// past, so it must not look at the word itself: poll() notes the host's time at which it was seen to be
+// there.
+struct Latch {
+  const unsigned int* word = nullptr;
+  unsigned int target = 0;
+  Picoseconds opened = -1;
+};
+
+struct Operation {
+  Picoseconds ready = 0;  // not before: when it was enqueued, and had time to reach the device
+  Picoseconds fixed = 0;
+  double bytes = 0;  // of the flow that follows; 0: none
+  Flow flow;
+  std::vector<int> pools;       // takes one token of each while it runs
+  int processors = -1;          // runs on these multiprocessors …
+  bool all_processors = false;  // … and leaves no room for others
+  bool never_ends = false;
+  Latch latch;                         // waits for it before it ends, when it has a word
+  std::shared_ptr<Mark> after;         // does not start before
+  std::shared_ptr<Mark> mark;          // is set when it ends
+  std::uint64_t* completed = nullptr;  // is counted up when it ends
+  std::function<void()> on_start, on_end;
+
+ private:
+  friend class Engine;
+  enum class State { queued, fixed, flowing, stuck } state_ = State::queued;
+  Picoseconds until_ = 0;  // end of the state, as far as is known
+  double left_ = 0;        // bytes
+};
+
+class Engine {
+ public:
+  struct Queue {
+    std::size_t length() const { return operations.size(); }
+    std::deque<std::unique_ptr<Operation>> operations;
+    Picoseconds free_at = 0;
+  };
+
+  int add_resource(double bytes_per_s);
+  void set_capacity(int resource, double bytes_per_s);
+  int add_pool(int tokens);
+  int add_processors();
+  Queue* add_queue();
+
+  void enqueue(Queue& queue, std::unique_ptr<Operation> operation);
+  // Opens latches whose words are there; `host` is the host's time.
+  void poll(Picoseconds host);
+  Picoseconds now() const { return now_; }
+  // Everything up to and including `limit` happens, or until `done` says so after an instant. False when
+  // neither: nothing is left to happen before the limit (now() then stays where the last thing happened).
+  bool run(Picoseconds limit, const std::function<bool()>& done);
+  bool has_stuck() const { return stuck_ > 0; }
+
+ private:
+  struct Processors {
+    int running = 0;
+    bool taken = false;
+  };
+  Picoseconds next_instant() const;
+  Picoseconds start_of(const Queue& queue) const;
+  bool can_start(const Operation& operation) const;
+  void start(Queue& queue);
+  bool advance(Queue& queue);  // past the end of its state, when that is now
+  void finish(Queue& queue);
+  void settle();
+  void find_rates();
+
+  Picoseconds now_ = 0;
+  std::vector<double> capacities_;
+  std::vector<int> tokens_;
+  std::vector<Processors> processors_;
+  std::vector<std::unique_ptr<Queue>> queues_;
+  std::vector<Queue*> active_;  // with operations
+  std::vector<Operation*> flowing_;
+  std::vector<Operation*> latched_;  // in queues, with latches that are shut
+  Picoseconds rates_since_ = 0;
+  bool rates_stale_ = false;
+  int stuck_ = 0;
+};
+
+}  // namespace byteways::sim

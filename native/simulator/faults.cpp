@@ -1,0 +1,87 @@
+// See faults.hpp.
+#include "simulator/faults.hpp"
+
+#include <cstdlib>
+#include <stdexcept>
+
+namespace byteways::sim {
+namespace {
+
+using enum Fault::Kind;
+
+struct Shape {
+  const char* name;
+  Fault::Kind kind;
+  char between;        // of the two agents: '>' one way, '-' both, 0: one agent
+  const char* option;  // "word=", "=" for a bare number, "" for none
+  bool needed;
+};
+constexpr Shape kShapes[] = {
+    {"corrupt", corrupt, '>', "word=", true}, {"hang", hang, '>', "", false},
+    {"skip", skip, '>', "", false},           {"no-memory", no_memory, 0, "above=", false},
+    {"lost", lost, 0, "after=", false},       {"slow", slow, '-', "=", true},
+    {"down", down, '-', "", false},           {"false-peer", false_peer, '>', "", false},
+    {"serialise", serialise, 0, "", false},   {"throttle", throttle, 0, "=", true},
+};
+
+[[noreturn]] void refuse(const std::string& spec, const std::string& why) {
+  throw std::invalid_argument("fault '" + spec + "': " + why);
+}
+
+double number_of(const std::string& spec, const std::string& text) {
+  char* end = nullptr;
+  const double value = std::strtod(text.c_str(), &end);
+  if (text.empty() || *end != '\0' || !(value >= 0)) refuse(spec, "'" + text + "' is no number");
+  return value;
+}
+
+void set_option(Fault& fault, const Shape& shape, const std::string& spec, std::string option) {
+  const std::string word = shape.option;
+  if (word.empty()) refuse(spec, std::string(shape.name) + " takes no '" + option + "'");
+  if (word != "=") {
+    if (!option.starts_with(word)) refuse(spec, "expected " + word + "NUMBER instead of '" + option + "'");
+    fault.number = static_cast<std::uint64_t>(number_of(spec, option.substr(word.size())));
+    return;
+  }
+  fault.part = number_of(spec, option);
+  if (fault.part <= 0 || fault.part > 1) refuse(spec, "a part is above 0 and at most 1");
+}
+
+Fault parse(const std::string& spec) {
+  const std::size_t first = spec.find(':');
+  const std::string name = spec.substr(0, first);
+  for (const Shape& shape : kShapes) {
+    if (name != shape.name) continue;
+    if (first == std::string::npos) refuse(spec, "it names no agent");
+    const std::size_t second = spec.find(':', first + 1);
+    const std::string agents = spec.substr(first + 1, second - first - 1);
+    Fault fault{shape.kind, agents, {}, 1, 0};
+    if (shape.between != 0) {
+      const std::size_t middle = agents.find(shape.between);
+      if (middle == std::string::npos)
+        refuse(spec, std::string("it names no pair with '") + shape.between + "'");
+      fault.a = agents.substr(0, middle);
+      fault.b = agents.substr(middle + 1);
+    }
+    if (second != std::string::npos)
+      set_option(fault, shape, spec, spec.substr(second + 1));
+    else if (shape.needed)
+      refuse(spec, std::string(shape.name) + " needs a number at its end");
+    return fault;
+  }
+  refuse(spec, "there is no fault of that name");
+}
+
+}  // namespace
+
+Faults::Faults(const std::vector<std::string>& specs) {
+  for (const std::string& spec : specs) faults_.push_back(parse(spec));
+}
+
+const Fault* Faults::find(Fault::Kind kind, const std::string& a, const std::string& b) const {
+  for (const Fault& fault : faults_)
+    if (fault.kind == kind && fault.a == a && fault.b == b) return &fault;
+  return nullptr;
+}
+
+}  // namespace byteways::sim

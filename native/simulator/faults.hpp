@@ -1,0 +1,31 @@
+// What is wrong with the simulated machine, on command. The grammar is documented in
+// docs/guides/simulate-a-machine.md; byteways.machines.faults checks it before a sheet is made.
+#pragma once
+#include <cstdint>
+#include <optional>
+#include <string>
+#include <vector>
+
+#include "simulator/model.hpp"
+
+namespace byteways::sim {
+
+struct Fault {
+  enum class Kind { corrupt, hang, skip, no_memory, lost, slow, down, false_peer, serialise, throttle } kind;
+  std::string a, b;          // agents; b is empty where one is concerned
+  double part = 1;           // slow, throttle
+  std::uint64_t number = 0;  // corrupt: word; no_memory: above so many bytes; lost: after so many operations
+};
+
+class Faults {
+ public:
+  // Throws std::invalid_argument for a fault that is none.
+  explicit Faults(const std::vector<std::string>& specs);
+  const Fault* find(Fault::Kind kind, const std::string& a, const std::string& b = {}) const;
+  const std::vector<Fault>& all() const { return faults_; }
+
+ private:
+  std::vector<Fault> faults_;
+};
+
+}  // namespace byteways::sim

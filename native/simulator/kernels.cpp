@@ -1,0 +1,252 @@
+// See kernels.hpp.
+#include "simulator/kernels.hpp"
+
+#include <algorithm>
+#include <atomic>
+#include <cstring>
+
+namespace byteways::sim {
+namespace {
+
+constexpr double kLineBytes = 64;  // what a word costs that is touched alone
+
+template <class Arguments>
+Arguments read_arguments(const void* block, std::size_t bytes) {
+  if (bytes != sizeof(Arguments)) throw Failure(Code::invalid, "an argument block of the wrong size");
+  Arguments arguments;
+  std::memcpy(&arguments, block, sizeof arguments);
+  return arguments;
+}
+
+std::string_view interface_of(std::string_view kernel, Place executor) {
+  if (executor.kind == Place::Kind::cpu) return kernel == "memcpy_stream" ? "stream" : "core";
+  return kernel == "copy_bulk" ? "bulk" : "kernel";
+}
+
+// Threads, or what limits the interface in their place.
+double threads_of(std::string_view kernel, const Shape& shape, Place executor) {
+  const bool blocks = executor.kind == Place::Kind::cpu || kernel == "copy_bulk";
+  return blocks ? shape.blocks : static_cast<double>(shape.blocks) * shape.threads;
+}
+
+const std::byte* bytes_at(const void* base, Word slot, Word stride) {
+  return static_cast<const std::byte*>(base) + slot * stride;
+}
+
+// The inverse of an odd number modulo 2^64.
+Word inverse(Word odd) {
+  Word x = odd;
+  for (int step = 0; step < 6; ++step) x *= 2 - odd * x;
+  return x;
+}
+
+}  // namespace
+
+Word chase_position(Word line, Word lines, Word key) {
+  constexpr int kRounds = 3;
+  const Word mask = lines - 1;
+  unsigned half = 1;
+  while ((Word{1} << (2 * half)) < lines) ++half;
+  Word keys[kRounds];
+  for (Word& each : keys) {
+    each = key;
+    key = key * 0xD1342543DE82EF95ull + 1;
+  }
+  Word x = line & mask;
+  for (int round = kRounds; round-- > 0;) {
+    x ^= x >> half;  // its own inverse: the shift is at least half of the width
+    const Word factor = (keys[round] | 1) * 0x9E3779B97F4A7C15ull;
+    x = ((x - (keys[round] >> 17) - static_cast<Word>(round)) * inverse(factor)) & mask;
+  }
+  return x;
+}
+
+Kernels::Kernels(const Model& model, const Faults& faults, Memory& memory, Costs& costs,
+                 std::function<std::string(Place, const Block&)> may_reach,
+                 std::function<void(Place, Place, std::uint64_t)> moved)
+    : migrates(model.managed.kernels_migrate),
+      model_(&model),
+      faults_(&faults),
+      memory_(&memory),
+      costs_(&costs),
+      may_reach_(std::move(may_reach)),
+      moved_(std::move(moved)) {}
+
+bool Kernels::lies(Place executor, Place owner) const {
+  return faults_->find(Fault::Kind::false_peer, name_of(executor), name_of(owner)) != nullptr;
+}
+
+bool Kernels::hangs(Place from, Place to) const {
+  return faults_->find(Fault::Kind::hang, name_of(from), name_of(to)) != nullptr;
+}
+
+Kernels::Reach Kernels::reach(Place executor, const void* data, std::uint64_t bytes, bool moves_pages) {
+  Reach reached{memory_->range(data, bytes), {}, 0};
+  Block& block = *reached.range.block;
+  if (const std::string reason = may_reach_(executor, block); !reason.empty())
+    throw Failure(Code::illegal_address, reason);
+  const std::uint64_t begin = reached.range.begin * kWordBytes, end = reached.range.end * kWordBytes;
+  reached.place = place_of(block, begin);
+  const bool managed = block.kind == Kind::managed || block.kind == Kind::managed_coarse;
+  if (managed && moves_pages && migrates) {
+    const Place wanted = executor;
+    const std::uint64_t away = bytes_elsewhere(block, begin, end, wanted);
+    if (away > 0) {
+      reached.fixed_ns = costs_->migration_ns(reached.place, wanted, static_cast<double>(away), false);
+      move_pages_to(block, begin, end, wanted);
+    }
+    reached.place = wanted;
+  }
+  return reached;
+}
+
+std::unique_ptr<Operation> Kernels::launch(std::string_view kernel, const Shape& shape, const void* arguments,
+                                           std::size_t bytes, Place executor) {
+  auto operation = std::make_unique<Operation>();
+  if (kernel == "gate")
+    gate(*operation, read_arguments<GateArguments>(arguments, bytes));
+  else if (kernel == "occupy")
+    occupy(*operation, read_arguments<OccupyArguments>(arguments, bytes), executor, shape.blocks);
+  else if (kernel == "fill" || kernel == "poison" || kernel == "check")
+    fill(*operation, kernel, read_arguments<PatternArguments>(arguments, bytes), shape, executor);
+  else if (kernel == "copy" || kernel == "copy_bulk" || kernel == "memcpy" || kernel == "memcpy_stream")
+    copy(*operation, kernel, read_arguments<CopyArguments>(arguments, bytes), shape, executor);
+  else if (kernel == "chase_build")
+    build_chase(*operation, read_arguments<ChaseArguments>(arguments, bytes), shape, executor);
+  else if (kernel == "chase")
+    chase(*operation, read_arguments<ChaseArguments>(arguments, bytes), executor);
+  else
+    throw Failure(Code::invalid, "the simulator plays no kernel '" + std::string(kernel) + "'");
+  return operation;
+}
+
+void Kernels::gate(Operation& operation, const GateArguments& arguments) const {
+  operation.latch = {arguments.word, arguments.target, -1};
+}
+
+void Kernels::occupy(Operation& operation, const OccupyArguments& arguments, Place executor,
+                     unsigned blocks) {
+  operation.latch = {arguments.word, arguments.target, -1};
+  operation.processors = costs_->processors(executor.index);
+  operation.all_processors = true;
+  operation.on_start = [running = arguments.running, blocks] {
+    std::atomic_ref<unsigned int>(*running).fetch_add(blocks);
+  };
+}
+
+void Kernels::fill(Operation& operation, std::string_view kernel, const PatternArguments& arguments,
+                   const Shape& shape, Place executor) {
+  const bool checks = kernel == "check";
+  const Reach reached = reach(executor, arguments.words, arguments.count * kWordBytes, true);
+  const auto touched = arguments.stride > 1
+                           ? static_cast<double>(arguments.count / arguments.stride + 1) * kLineBytes
+                           : static_cast<double>(arguments.count * kWordBytes);
+  operation.fixed += picoseconds(reached.fixed_ns);
+  costs_->add(operation,
+              {interface_of(kernel, executor), executor, checks ? reached.place : executor,
+               checks ? executor : reached.place, touched, 1, threads_of(kernel, shape, executor), 0});
+  const bool lost = lies(executor, reached.place);
+  operation.on_end = [this, range = reached.range, arguments, checks, lost, writes = kernel == "fill"] {
+    if (memory_->find(arguments.words) != range.block) return;  // freed meanwhile
+    if (checks) {
+      CheckResult found = memory_->check(range, arguments.key, arguments.first_index, arguments.stride);
+      if (lost) found = {arguments.count, 0, pattern_word(arguments.key, arguments.first_index), 0};
+      *arguments.result = found;
+    } else if (lost) {
+      return;
+    } else if (writes) {
+      memory_->fill(range, arguments.key, arguments.first_index, arguments.stride);
+    } else {
+      memory_->poison(range, arguments.key, arguments.stride);
+    }
+  };
+}
+
+void Kernels::move(const void* to, const void* from, std::uint64_t bytes, Place executor) {
+  if (memory_->find(to) == nullptr || memory_->find(from) == nullptr) return;  // freed meanwhile
+  const Range target = memory_->range(to, bytes), source = memory_->range(from, bytes);
+  const Place there = place_of(*target.block, target.begin * kWordBytes);
+  const Place here = place_of(*source.block, source.begin * kWordBytes);
+  moved_(here, there, bytes);
+  const std::string a = name_of(here), b = name_of(there);
+  if (faults_->find(Fault::Kind::skip, a, b) != nullptr || lies(executor, there)) return;
+  if (lies(executor, here))
+    memory_->poison(target, 0, 1);
+  else
+    memory_->copy(target, source);
+  if (const Fault* fault = faults_->find(Fault::Kind::corrupt, a, b)) {
+    const Word index = target.begin + fault->number % std::max<Word>(1, target.end - target.begin);
+    memory_->set(*target.block, index, memory_->at(*target.block, index) ^ 1);
+  }
+}
+
+void Kernels::copy(Operation& operation, std::string_view kernel, const CopyArguments& arguments,
+                   const Shape& shape, Place executor) {
+  const bool cores = executor.kind == Place::Kind::cpu;
+  const Word operations = cores ? arguments.operations : 1;
+  const Word source_slots = std::max<Word>(1, arguments.source_slots);
+  const Word destination_slots = std::max<Word>(1, arguments.destination_slots);
+  const auto source = [=](Word k) {
+    return bytes_at(arguments.source, k % source_slots, arguments.source_stride);
+  };
+  const auto destination = [=](Word k) {
+    return bytes_at(arguments.destination, k % destination_slots, arguments.destination_stride);
+  };
+  const Word first = arguments.first_operation;
+  const Reach from = reach(executor, source(first), arguments.bytes, true);
+  const Reach to = reach(executor, destination(first), arguments.bytes, true);
+  const bool warm = cores && source_slots == 1 && destination_slots == 1;
+  operation.fixed += picoseconds(from.fixed_ns + to.fixed_ns);
+  costs_->add(operation,
+              {interface_of(kernel, executor), executor, from.place, to.place,
+               static_cast<double>(arguments.bytes) * static_cast<double>(operations), 2,
+               threads_of(kernel, shape, executor), warm ? 2.0 * static_cast<double>(arguments.bytes) : 0});
+  operation.never_ends = hangs(from.place, to.place);
+  // Operations that go through the same slots again change nothing more.
+  const Word different = std::min(operations, std::max(source_slots, destination_slots));
+  operation.on_end = [=, this] {
+    for (Word k = first + operations - different; k < first + operations; ++k)
+      move(destination(k), source(k), arguments.bytes, executor);
+  };
+}
+
+void Kernels::build_chase(Operation& operation, const ChaseArguments& arguments, const Shape& shape,
+                          Place executor) {
+  const std::uint64_t bytes = arguments.lines * arguments.line_bytes;
+  const Reach reached = reach(executor, arguments.base, bytes, true);
+  operation.fixed += picoseconds(reached.fixed_ns);
+  costs_->add(operation,
+              {interface_of("fill", executor), executor, executor, reached.place,
+               static_cast<double>(arguments.lines) * kLineBytes, 1, threads_of("fill", shape, executor), 0});
+  operation.on_end = [this, range = reached.range, arguments] {
+    if (memory_->find(arguments.base) != range.block) return;
+    const Word words = arguments.line_bytes / kWordBytes;
+    if (range.block->real())
+      for (Word p = 0; p < arguments.lines; ++p) {
+        const Word next = chase_line(p + 1, arguments.lines, arguments.key);
+        memory_->set(*range.block, range.begin + chase_line(p, arguments.lines, arguments.key) * words,
+                     reinterpret_cast<Word>(arguments.base) + next * arguments.line_bytes);
+      }
+    range.block->cycle =
+        std::make_unique<Cycle>(Cycle{range.begin, arguments.lines, arguments.line_bytes, arguments.key});
+  };
+}
+
+void Kernels::chase(Operation& operation, const ChaseArguments& arguments, Place executor) {
+  const std::uint64_t bytes = arguments.lines * arguments.line_bytes;
+  const Reach reached = reach(executor, arguments.base, bytes, true);
+  const double step_ns = costs_->latency_ns(executor, reached.place, static_cast<double>(bytes));
+  operation.fixed += picoseconds(reached.fixed_ns + step_ns * static_cast<double>(arguments.steps));
+  if (executor.kind == Place::Kind::gpu) operation.processors = costs_->processors(executor.index);
+  const bool lost = lies(executor, reached.place);
+  operation.never_ends = hangs(reached.place, executor);
+  operation.on_end = [this, range = reached.range, arguments, lost] {
+    const Cycle* cycle = memory_->find(arguments.base) == range.block ? range.block->cycle.get() : nullptr;
+    const bool whole = cycle != nullptr && cycle->begin == range.begin && cycle->lines == arguments.lines &&
+                       cycle->line_bytes == arguments.line_bytes && !lost;
+    const Word position = whole ? chase_position(arguments.start, cycle->lines, cycle->key) : 0;
+    *arguments.end = whole ? chase_line(position + arguments.steps, cycle->lines, cycle->key) : ~Word{0};
+  };
+}
+
+}  // namespace byteways::sim

@@ -1,0 +1,63 @@
+// The kernels of byteways as the simulated machine runs them: what a launch costs, and what it does to memory
+// when it ends. The argument blocks are those of the real ones (kernels/arguments.hpp).
+#pragma once
+#include <cstddef>
+#include <functional>
+#include <string>
+#include <string_view>
+
+#include "simulator/costs.hpp"
+#include "simulator/engine.hpp"
+#include "simulator/memory.hpp"
+#include "simulator/world.hpp"
+
+namespace byteways::sim {
+
+// What moving data between two places brings about: faults may change it, counters see it.
+class Kernels {
+ public:
+  // `may_reach` says in words why `executor` cannot touch the block; empty: it can.
+  Kernels(const Model& model, const Faults& faults, Memory& memory, Costs& costs,
+          std::function<std::string(Place executor, const Block&)> may_reach,
+          std::function<void(Place from, Place to, std::uint64_t bytes)> moved);
+
+  // An operation that runs the kernel; `arguments` are copied. Throws Failure (invalid) for an unknown kernel
+  // or a block of another size, illegal_address for memory it cannot reach.
+  std::unique_ptr<Operation> launch(std::string_view kernel, const Shape& shape, const void* arguments,
+                                    std::size_t bytes, Place executor);
+  // The effect of copying `bytes`, for copies that are no kernel.
+  void move(const void* to, const void* from, std::uint64_t bytes, Place executor);
+  // Whether operations of this way never end.
+  bool hangs(Place from, Place to) const;
+
+  bool migrates = true;  // whether touching managed pages moves them
+
+ private:
+  struct Reach {
+    Range range;
+    Place place;          // where the memory is
+    double fixed_ns = 0;  // to bring it there
+  };
+  Reach reach(Place executor, const void* data, std::uint64_t bytes, bool moves_pages);
+  void gate(Operation& operation, const GateArguments& arguments) const;
+  void occupy(Operation& operation, const OccupyArguments& arguments, Place executor, unsigned blocks);
+  void fill(Operation& operation, std::string_view kernel, const PatternArguments& arguments,
+            const Shape& shape, Place executor);
+  void copy(Operation& operation, std::string_view kernel, const CopyArguments& arguments, const Shape& shape,
+            Place executor);
+  void build_chase(Operation& operation, const ChaseArguments& arguments, const Shape& shape, Place executor);
+  void chase(Operation& operation, const ChaseArguments& arguments, Place executor);
+  bool lies(Place executor, Place owner) const;  // granted access that is none
+
+  const Model* model_;
+  const Faults* faults_;
+  Memory* memory_;
+  Costs* costs_;
+  std::function<std::string(Place, const Block&)> may_reach_;
+  std::function<void(Place, Place, std::uint64_t)> moved_;
+};
+
+// Position in the cycle of chase_line(): its inverse.
+Word chase_position(Word line, Word lines, Word key);
+
+}  // namespace byteways::sim

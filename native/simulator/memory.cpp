@@ -1,0 +1,154 @@
+// See memory.hpp.
+#include "simulator/memory.hpp"
+
+#include <sys/mman.h>
+
+#include <algorithm>
+#include <cstring>
+
+namespace byteways::sim {
+namespace {
+
+constexpr std::uint64_t kAlignment = 2 << 20;  // as vendors align device memory
+
+Word* words_of(const Block& block) { return reinterpret_cast<Word*>(block.data); }
+
+}  // namespace
+
+Memory::~Memory() {
+  for (const auto& [data, block] : blocks_) munmap(block->data, block->reserved_bytes);
+}
+
+Block& Memory::allocate(Place owner, Kind kind, std::uint64_t bytes) {
+  auto block = std::make_unique<Block>();
+  const bool real = bytes < kRealBelowBytes;
+  block->reserved_bytes = (bytes + kAlignment - 1) / kAlignment * kAlignment;
+  void* data = mmap(nullptr, block->reserved_bytes, real ? PROT_READ | PROT_WRITE : PROT_NONE,
+                    MAP_PRIVATE | MAP_ANONYMOUS | MAP_NORESERVE, -1, 0);
+  if (data == MAP_FAILED)
+    throw Failure(Code::out_of_memory,
+                  "this machine has no addresses left for " + std::to_string(bytes) + " bytes");
+  block->data = static_cast<std::byte*>(data);
+  block->bytes = bytes;
+  block->kind = kind;
+  block->owner = owner;
+  block->pages[0] = owner;
+  if (!real) block->content = std::make_unique<Content>((bytes + kWordBytes - 1) / kWordBytes);
+  Block& made = *block;
+  blocks_[block->data] = std::move(block);
+  return made;
+}
+
+void Memory::release(const void* data) {
+  const auto found = blocks_.find(static_cast<const std::byte*>(data));
+  if (found == blocks_.end()) throw Failure(Code::invalid, "no block of memory begins there");
+  munmap(found->second->data, found->second->reserved_bytes);
+  blocks_.erase(found);
+}
+
+Block* Memory::find(const void* data) {
+  const auto* address = static_cast<const std::byte*>(data);
+  auto after = blocks_.upper_bound(address);
+  if (after == blocks_.begin()) return nullptr;
+  Block& block = *std::prev(after)->second;
+  return address < block.data + block.bytes ? &block : nullptr;
+}
+
+Range Memory::range(const void* data, std::uint64_t bytes) {
+  Block* block = find(data);
+  const auto* address = static_cast<const std::byte*>(data);
+  if (block == nullptr || bytes > block->bytes - static_cast<std::uint64_t>(address - block->data))
+    throw Failure(Code::illegal_address, "an operation reached outside of any block of memory");
+  const auto offset = static_cast<std::uint64_t>(address - block->data);
+  if (offset % kWordBytes != 0 || bytes % kWordBytes != 0)
+    throw Failure(Code::not_supported, "the simulator moves whole words of 8 bytes");
+  return {block, offset / kWordBytes, (offset + bytes) / kWordBytes};
+}
+
+Word Memory::at(const Block& block, Word index) const {
+  return block.real() ? words_of(block)[index] : block.content->at(index);
+}
+
+void Memory::set(Block& block, Word index, Word value) {
+  if (block.real())
+    words_of(block)[index] = value;
+  else
+    block.content->assign(index, index + 1, {Rule::Kind::constant, value, nullptr, 0, 0, 0});
+}
+
+void Memory::copy(const Range& to, const Range& from) {
+  const Word count = from.end - from.begin;
+  to.block->cycle.reset();
+  if (to.block->real() && from.block->real()) {
+    std::memmove(words_of(*to.block) + to.begin, words_of(*from.block) + from.begin, count * kWordBytes);
+  } else if (to.block->real()) {
+    for (const Run& run : from.block->content->read(from.begin, from.end))
+      for (Word i = run.begin; i < run.end; ++i)
+        words_of(*to.block)[to.begin + i - from.begin] = run.rule.at(i);
+  } else if (from.block->real()) {
+    const Word* words = words_of(*from.block) + from.begin;
+    auto held = std::make_shared<const std::vector<Word>>(words, words + count);
+    to.block->content->assign(to.begin, to.end, {Rule::Kind::words, to.begin, std::move(held), 0, 0, 0});
+  } else {
+    for (const Run& run : from.block->content->read(from.begin, from.end)) {
+      const Word begin = run.begin - from.begin + to.begin;
+      to.block->content->assign(begin, begin + run.end - run.begin, run.rule.moved(run.begin, begin));
+    }
+  }
+}
+
+void Memory::fill(const Range& to, Word key, Word first_index, Word stride) {
+  to.block->cycle.reset();
+  const Word base = key + first_index - to.begin;
+  if (!to.block->real() && stride <= 1) {
+    to.block->content->assign(to.begin, to.end, {Rule::Kind::pattern, base, nullptr, 0, 0, 0});
+    return;
+  }
+  for (Word i = to.begin; i < to.end; i += std::max<Word>(1, stride))
+    set(*to.block, i, pattern_word(base, i));
+}
+
+void Memory::poison(const Range& to, Word value, Word stride) {
+  to.block->cycle.reset();
+  if (!to.block->real()) return to.block->content->spot(to.begin, to.end, stride, value);
+  for (Word i = to.begin; i < to.end; i += std::max<Word>(1, stride)) set(*to.block, i, value);
+}
+
+CheckResult Memory::check(const Range& of, Word key, Word first_index, Word stride) {
+  const Word count = of.end - of.begin;
+  if (!of.block->real()) return of.block->content->check(of.begin, count, key, first_index, stride);
+  Content words(count);
+  const Word* real = words_of(*of.block) + of.begin;
+  auto held = std::make_shared<const std::vector<Word>>(real, real + count);
+  words.assign(0, count, {Rule::Kind::words, 0, std::move(held), 0, 0, 0});
+  return words.check(0, count, key, first_index, stride);
+}
+
+Place place_of(const Block& block, std::uint64_t offset) {
+  return std::prev(block.pages.upper_bound(offset))->second;
+}
+
+std::uint64_t bytes_elsewhere(const Block& block, std::uint64_t begin, std::uint64_t end, Place wanted) {
+  std::uint64_t bytes = 0;
+  for (auto each = std::prev(block.pages.upper_bound(begin));
+       each != block.pages.end() && each->first < end;) {
+    const auto next = std::next(each);
+    const std::uint64_t until = next == block.pages.end() ? end : std::min(end, next->first);
+    if (!(each->second == wanted)) bytes += until - std::max(begin, each->first);
+    each = next;
+  }
+  return bytes;
+}
+
+void move_pages_to(Block& block, std::uint64_t begin, std::uint64_t end, Place where) {
+  if (begin >= end) return;
+  const Place after = place_of(block, end);
+  auto first = block.pages.lower_bound(begin);
+  block.pages.erase(first, block.pages.upper_bound(end));
+  block.pages[begin] = where;
+  if (end < block.bytes) block.pages[end] = after;
+  auto joined = block.pages.find(begin);
+  if (joined != block.pages.begin() && std::prev(joined)->second == where) block.pages.erase(joined);
+}
+
+}  // namespace byteways::sim

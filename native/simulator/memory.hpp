@@ -1,0 +1,70 @@
+// The memory of the simulated machine: blocks of addresses, where their pages are, and what they hold.
+#pragma once
+#include <cstddef>
+#include <map>
+#include <memory>
+#include <vector>
+
+#include "simulator/content.hpp"
+#include "simulator/world.hpp"
+
+namespace byteways::sim {
+
+inline constexpr std::uint64_t kWordBytes = sizeof(Word);
+// Blocks below it are real memory, which the host's program may touch.
+inline constexpr std::uint64_t kRealBelowBytes = 1 << 20;
+
+// A random cycle through a block, as the kernel chase_build left it.
+struct Cycle {
+  Word begin = 0, lines = 0, line_bytes = 0, key = 0;
+};
+
+struct Block {
+  std::byte* data = nullptr;
+  std::uint64_t bytes = 0, reserved_bytes = 0;
+  Kind kind = Kind::pageable;
+  Place owner;                           // whose memory was taken for it
+  std::map<std::uint64_t, Place> pages;  // managed: where the pages from this offset on are
+  std::unique_ptr<Content> content;      // null: the memory is real
+  std::unique_ptr<Cycle> cycle;
+
+  bool real() const { return content == nullptr; }
+  Word words() const { return bytes / kWordBytes; }
+};
+
+// A range of words of one block.
+struct Range {
+  Block* block = nullptr;
+  Word begin = 0, end = 0;
+};
+
+class Memory {
+ public:
+  ~Memory();
+  // Throws Failure (out_of_memory) when the operating system has no addresses for it.
+  Block& allocate(Place owner, Kind kind, std::uint64_t bytes);
+  void release(const void* data);
+  // nullptr when the address is in no block.
+  Block* find(const void* data);
+  // Throws Failure (illegal_address) when [data, data + bytes) is not inside one block, or not in whole
+  // words.
+  Range range(const void* data, std::uint64_t bytes);
+
+  // Whatever the ends are made of. Ranges are equally long.
+  void copy(const Range& to, const Range& from);
+  void fill(const Range& to, Word key, Word first_index, Word stride);
+  void poison(const Range& to, Word value, Word stride);
+  CheckResult check(const Range& of, Word key, Word first_index, Word stride);
+  Word at(const Block& block, Word index) const;
+  void set(Block& block, Word index, Word value);
+
+ private:
+  std::map<const std::byte*, std::unique_ptr<Block>> blocks_;  // by address
+};
+
+// Bytes of a managed block's range that are not where they are wanted.
+std::uint64_t bytes_elsewhere(const Block& block, std::uint64_t begin, std::uint64_t end, Place wanted);
+void move_pages_to(Block& block, std::uint64_t begin, std::uint64_t end, Place where);
+Place place_of(const Block& block, std::uint64_t offset);
+
+}  // namespace byteways::sim
