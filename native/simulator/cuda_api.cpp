@@ -163,7 +163,7 @@ int cuInit(unsigned flags) {
 }
 
 int cuDriverGetVersion(int* version) {
-  return answer([&] { give(version, World::get().model().runtime_version); });
+  return answer([&] { give(version, world_of("nvidia").model().runtime_version); });
 }
 
 int cuGetErrorName(int number, const char** name) { return word_of(number, name, &ErrorWords::cuda); }

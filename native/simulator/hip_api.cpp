@@ -184,7 +184,7 @@ int hipInit(unsigned flags) {
 }
 
 int hipRuntimeGetVersion(int* version) {
-  return answer([&] { give(version, World::get().model().runtime_version); });
+  return answer([&] { give(version, world_of("amd").model().runtime_version); });
 }
 
 const char* hipGetErrorName(int number) {

@@ -24,7 +24,7 @@ extern "C" {
 // The runtime's version, 50422801 of HIP 5.4: the two are released together.
 int hiprtcVersion(int* major, int* minor) {
   const int code = answer([&] {
-    const int version = World::get().model().runtime_version;
+    const int version = world_of("amd").model().runtime_version;
     give(major, version / 10'000'000);
     give(minor, version / 100'000 % 100);
   });

@@ -19,6 +19,8 @@ PACKAGE = ROOT / "src" / "byteways"
 BUILD_SDIST = "import sys; from scikit_build_core.build import build_sdist; build_sdist(sys.argv[1])"
 #: Not part of a package: what Python and editors leave behind.
 LEFTOVERS = ("__pycache__", ".so")
+#: Beside the native module, which loads it.
+SIMULATOR = "byteways/libbyteways_sim.so"
 
 
 def run(*command: str | Path, cwd: Path, path: str | None = None) -> str:
@@ -78,6 +80,7 @@ def test_wheel_has_everything(wheel: Path) -> None:
     assert package_files() <= names
     assert {"byteways/py.typed", "byteways/_core.pyi", "byteways/suites/quick.toml"} <= names
     assert [name for name in names if name.startswith("byteways/_core.") and name.endswith(".so")]
+    assert SIMULATOR in names
     assert [name for name in names if name.endswith("licenses/LICENSE")]
 
 
@@ -86,7 +89,7 @@ def test_wheel_has_nothing_else(wheel: Path) -> None:
     with zipfile.ZipFile(wheel) as archive:
         names = {name for name in archive.namelist() if ".dist-info/" not in name}
     extra = {name for name in names - package_files() if not name.startswith("byteways/_core.")}
-    assert extra == set()
+    assert extra == {SIMULATOR}
 
 
 def test_sdist_has_sources_and_tests(sdist: Path) -> None:
@@ -112,6 +115,8 @@ def test_installed_wheel_works(fresh: Path, tmp_path: Path) -> None:
     assert "quick" in run(fresh / "byteways", "list", "suites", cwd=tmp_path, path=str(fresh))
     plan = run(fresh / "byteways", "run", "quick", "--dry-run", cwd=tmp_path, path=str(fresh))
     assert "cpu0" in plan
+    simulated = run(fresh / "byteways", "topo", "--machine", "h200-x4", cwd=tmp_path, path=str(fresh))
+    assert "NVIDIA H200" in simulated
     assert list(tmp_path.iterdir()) == []
     run(fresh / "python", "-m", "byteways.results.schema", tmp_path, cwd=tmp_path)
     assert sorted(path.name for path in tmp_path.iterdir()) == ["record.schema.json", "run.schema.json"]

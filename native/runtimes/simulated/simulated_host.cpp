@@ -72,6 +72,8 @@ class SimulatedEvent final : public Event {
 const SimulatedStream& of(Stream& stream) { return static_cast<const SimulatedStream&>(stream); }
 const SimulatedEvent& of(Event& event) { return static_cast<const SimulatedEvent&>(event); }
 
+// Its action runs inside the call that makes time pass so far: on the thread that uses the session, which is
+// the one that destroys the watchdog too.
 class SimulatedWatchdog final : public Watchdog {
  public:
   SimulatedWatchdog(std::shared_ptr<const HostTable> machine, std::function<void()> action)

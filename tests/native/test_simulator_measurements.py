@@ -1,0 +1,235 @@
+"""What is measured on a simulated machine without noise is what its sheet says, through the whole core."""
+
+from __future__ import annotations
+
+import sys
+from pathlib import Path
+from typing import Any
+
+import pytest
+
+from byteways import _core
+
+sys.path.insert(0, str(Path(__file__).parent))
+import simulated as toy
+from simulated import FIXED_NS, GB, MIB, RATES
+
+SIZE = 64 * MIB
+
+
+def figure(session: _core.Session, *flows: _core.Flow, **settings: Any) -> dict[str, Any]:
+    """What a test looks at of a measurement."""
+    measured = session.measure(list(flows), toy.options(**settings))
+    return {
+        "time_ns": measured.time_ns.median,
+        "samples_ns": measured.samples_ns,
+        "rates": [flow.bytes_per_s for flow in measured.flows],
+        "verified": measured.verified,
+        "gated": measured.gated,
+        "engine": measured.engine,
+        "timed_by": measured.timed_by,
+        "warnings": [warning.id for warning in measured.warnings],
+    }
+
+
+def one(sheet: str, source: str, destination: str, executor: str, interface: str, size: int = SIZE) -> Any:
+    """Figures of one flow; an end is `agent:memory`."""
+
+    def scene(session: _core.Session) -> Any:
+        if source[:3] == destination[:3] == "gpu":
+            session.prove_peer(executor, ({source[:4], destination[:4]} - {executor} or {executor}).pop())
+        ends = [tuple(end.split(":")) for end in (source, destination)]
+        return figure(session, toy.flow(session, ends[0], ends[1], executor, interface, size))
+
+    return toy.play(sheet, scene)
+
+
+#: source, destination, executor, interface -> the way it takes, and the engine.
+NVIDIA_WAYS = [
+    ("gpu0:device", "gpu1:device", "gpu0", "copy", "engine-peer-write", "copy-engine"),
+    ("gpu1:device", "gpu0:device", "gpu0", "copy", "engine-peer-read", "copy-engine"),
+    ("gpu0:device", "gpu0:device", "gpu0", "copy", "blit-local", "kernel"),
+    ("cpu0:pinned", "gpu0:device", "gpu0", "copy", "engine-host-read", "copy-engine"),
+    ("gpu0:device", "cpu0:pinned", "gpu0", "copy", "engine-host-write", "copy-engine"),
+    ("gpu0:device", "gpu0:device", "gpu0", "kernel", "kernel-local", ""),
+    ("gpu1:device", "gpu0:device", "gpu0", "kernel", "kernel-peer-read", ""),
+    ("gpu0:device", "gpu1:device", "gpu0", "kernel", "kernel-peer-write", ""),
+    ("cpu0:pinned", "gpu0:device", "gpu0", "kernel", "kernel-host-read", ""),
+    ("gpu0:device", "cpu0:pinned", "gpu0", "kernel", "kernel-host-write", ""),
+]
+
+
+@pytest.mark.parametrize(
+    ("source", "destination", "executor", "interface", "way", "engine"), NVIDIA_WAYS, ids=lambda each: each
+)
+def test_one_way(source: str, destination: str, executor: str, interface: str, way: str, engine: str) -> None:
+    """Catches an operation that takes another way, or another engine, than its vendor's call takes."""
+    got = one(toy.nvidia(), source, destination, executor, interface)
+    wanted = FIXED_NS[way.split("-")[0]] + SIZE / RATES[way] * 1e9
+    assert got["time_ns"] == pytest.approx(wanted, rel=1e-6)
+    assert got["verified"] and got["gated"] and got["timed_by"] == "device-events"
+    if engine:
+        assert got["engine"] == engine
+
+
+@pytest.mark.parametrize(
+    ("environment", "size", "way"),
+    [
+        ({}, SIZE, "engine-peer-write"),
+        ({}, MIB, "blit-peer-write"),
+        ({"ROC_P2P_SDMA_SIZE": "64"}, MIB, "engine-peer-write"),
+        ({"HSA_ENABLE_PEER_SDMA": "0"}, SIZE, "blit-peer-write"),
+        ({"HSA_ENABLE_SDMA": "0"}, SIZE, "blit-peer-write"),
+    ],
+)
+def test_engines_of_hip_copies(environment: dict[str, str], size: int, way: str) -> None:
+    """Catches a setting of ROCm that the simulated runtime reads otherwise than the real one."""
+
+    def scene(session: _core.Session) -> Any:
+        session.prove_peer("gpu0", "gpu1")
+        ends = ("gpu0", "device"), ("gpu1", "device")
+        return figure(session, toy.flow(session, *ends, "gpu0", "copy", size))
+
+    got = toy.play(toy.amd(), scene, environment)
+    assert got["time_ns"] == pytest.approx(FIXED_NS[way.split("-")[0]] + size / RATES[way] * 1e9, rel=1e-6)
+    assert got["engine"] == {"engine": "copy-engine", "blit": "kernel"}[way.split("-")[0]]
+
+
+def test_both_ways_at_once() -> None:
+    """Catches two directions of a link that share one direction's rate."""
+
+    def scene(session: _core.Session) -> Any:
+        for pair in (("gpu0", "gpu1"), ("gpu1", "gpu0")):
+            session.prove_peer(*pair)
+        flows = [
+            toy.flow(session, (near, "device"), (far, "device"), near, "kernel", SIZE)
+            for near, far in (("gpu0", "gpu1"), ("gpu1", "gpu0"))
+        ]
+        return figure(session, *flows)
+
+    got = toy.play(toy.nvidia(), scene)
+    assert got["verified"]
+    assert got["rates"] == pytest.approx([RATES["kernel-peer-write"]] * 2, rel=0.01)
+
+
+def test_two_flows_share_a_link() -> None:
+    """Catches two copies over one link that each get all of it."""
+
+    def scene(session: _core.Session) -> Any:
+        session.prove_peer("gpu0", "gpu1")
+        flows = [
+            toy.flow(session, ("gpu0", "device"), ("gpu1", "device"), "gpu0", "kernel", SIZE, stream=stream)
+            for stream in (0, 1)
+        ]
+        return figure(session, *flows)
+
+    got = toy.play(toy.nvidia(), scene)
+    assert sum(got["rates"]) == pytest.approx(RATES["kernel-peer-write"], rel=0.02)
+
+
+def test_host_copy() -> None:
+    """Catches host memory whose rate is not that of the model's cores."""
+    got = one(toy.nvidia(), "cpu0:pageable", "cpu0:pageable", "cpu0", "memcpy")
+    assert got["rates"] == pytest.approx([toy.CORE_COPY], rel=1e-3)
+    assert got["verified"] and got["timed_by"] == "host-clock"
+
+
+def test_pageable_copy_is_found_to_block() -> None:
+    """Catches a staged copy that the gate does not find out, or whose time is not the staging's."""
+    got = one(toy.nvidia(), "cpu0:pageable", "gpu0:device", "gpu0", "copy")
+    assert got["engine"] == "staged" and not got["gated"]
+    assert got["rates"] == pytest.approx([4 * GB], rel=0.01)
+    assert got["verified"]
+
+
+#: A walk in random order finds the part in a cache that fits into it.
+CACHED_GPU, CACHED_CPU = 4 / 64, 1 / 64
+
+
+@pytest.mark.parametrize(
+    ("agent", "memory", "executor", "size", "latency_ns"),
+    [
+        ("gpu0", "device", "gpu0", MIB, 100.0),
+        ("gpu0", "device", "gpu0", SIZE, CACHED_GPU * 100.0 + (1 - CACHED_GPU) * 300.0),
+        ("gpu1", "device", "gpu0", SIZE, 800.0),
+        ("cpu0", "pinned", "gpu0", SIZE, 1000.0),
+        ("cpu0", "pageable", "cpu0", SIZE, CACHED_CPU * 4.0 + (1 - CACHED_CPU) * 90.0),
+        ("cpu1", "pageable", "cpu0", SIZE, CACHED_CPU * 4.0 + (1 - CACHED_CPU) * 150.0),
+    ],
+)
+def test_latency(agent: str, memory: str, executor: str, size: int, latency_ns: float) -> None:
+    """Catches a chase that does not walk where its buffer is, or ends elsewhere than it must."""
+
+    def scene(session: _core.Session) -> Any:
+        if memory == "device" and agent != executor:
+            session.prove_peer(executor, agent)
+        buffer = session.allocate(agent, memory, size, agent)
+        return figure(session, _core.Flow(buffer, buffer, executor, "chase", size))
+
+    got = toy.play(toy.nvidia(), scene)
+    assert got["time_ns"] == pytest.approx(latency_ns, rel=1e-6)
+    assert got["verified"]
+
+
+def test_two_processes_give_the_same_samples() -> None:
+    """Catches anything of the real machine, its clock above all, that shows in a simulated figure."""
+
+    def scene(session: _core.Session) -> Any:
+        session.prove_peer("gpu0", "gpu1")
+        flow = toy.flow(session, ("gpu0", "device"), ("gpu1", "device"), "gpu0", "copy", SIZE)
+        host = toy.flow(session, ("cpu0", "pageable"), ("cpu1", "pageable"), "cpu0", "memcpy", MIB)
+        return [figure(session, one)["samples_ns"] for one in (flow, host)]
+
+    noisy = toy.nvidia(noise=0.01, seed=7)
+    first, second = toy.play(noisy, scene), toy.play(noisy, scene)
+    assert first == second
+    assert len(set(first[0])) > 10  # noise is there
+    assert toy.play(toy.nvidia(noise=0.01, seed=8), scene) != first
+
+
+def test_corrupted_data_is_noticed() -> None:
+    """Catches a fault of the sheet that does not reach what the core verifies."""
+    got = one(toy.nvidia(faults__0="corrupt:gpu0>gpu1:word=7"), "gpu0:device", "gpu1:device", "gpu0", "copy")
+    assert not got["verified"]
+
+
+def test_peer_access_that_is_only_claimed() -> None:
+    """Catches access that is believed because the driver grants it."""
+
+    def scene(session: _core.Session) -> list[Any]:
+        proof = session.prove_peer("gpu0", "gpu1")
+        return [proof.available, proof.reason]
+
+    available, reason = toy.play(toy.nvidia(faults__0="false-peer:gpu0>gpu1"), scene)
+    assert not available and "did not arrive" in reason
+
+
+def test_memory_that_cannot_be_had() -> None:
+    """Catches a failed allocation that is another error than out of memory."""
+
+    def scene(session: _core.Session) -> str:
+        try:
+            session.allocate("gpu1", "device", MIB, "gpu1")
+        except _core.OutOfMemoryError as error:
+            return f"{error.code} {error.agent}"
+        return ""
+
+    got = toy.play(toy.nvidia(faults__0="no-memory:gpu1"), scene)
+    assert got == "CUDA_ERROR_OUT_OF_MEMORY gpu1"
+
+
+def test_blocking_copies_beside_each_other_are_refused() -> None:
+    """Catches threads that wait for each other while time stands still: a run that never ends."""
+
+    def scene(session: _core.Session) -> str:
+        flows = [
+            toy.flow(session, ("cpu0", "pageable"), (gpu, "device"), gpu, "copy", MIB)
+            for gpu in ("gpu0", "gpu1")
+        ]
+        try:
+            session.measure(flows, toy.options())
+        except _core.UnsupportedError as error:
+            return error.code
+        return ""
+
+    assert toy.play(toy.nvidia(), scene) == "virtual time"
