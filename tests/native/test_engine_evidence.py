@@ -1,0 +1,79 @@
+"""What is said of a copy's engine: what was seen, held against the runtime's rule where it has one."""
+
+from __future__ import annotations
+
+import sys
+from pathlib import Path
+from typing import Any
+
+import pytest
+
+from byteways import _core
+
+sys.path.insert(0, str(Path(__file__).parent))
+import simulated as toy
+from simulated import KIB, MIB
+
+PEER = (("gpu0", "device"), ("gpu1", "device"))
+PINNED = (("cpu0", "pinned"), ("gpu0", "device"))
+PLAIN = (("cpu0", "pageable"), ("gpu0", "device"))
+MANAGED = (("gpu0", "managed"), ("gpu0", "device"))
+
+
+def evidence(sheet: str, ends: Any, size: int = 64 * MIB, **settings: Any) -> tuple[str, str]:
+    """Engine and evidence of one copy on a simulated machine."""
+
+    def scene(session: _core.Session) -> Any:
+        session.prove_peer("gpu0", "gpu1")
+        measured = session.measure(
+            [toy.flow(session, *ends, "gpu0", "copy", size)], toy.options(max_samples=20, **settings)
+        )
+        return measured.engine, measured.engine_evidence
+
+    engine, text = toy.play(sheet, scene)
+    return engine, text
+
+
+@pytest.mark.parametrize(
+    ("ends", "engine", "rule"),
+    [
+        (PEER, "copy-engine", "HIP 6.2: copies between GPUs above 1024 KiB go to SDMA engines"),
+        (PINNED, "copy-engine", "HIP 6.2: copies between host and GPU go to SDMA engines"),
+        (PLAIN, "staged", "HIP 6.2: copies of plain host memory pass through locked buffers"),
+    ],
+)
+def test_as_by_rule(ends: Any, engine: str, rule: str) -> None:
+    """Catches an observation that is no longer looked for where a rule is known, and a rule of other ends."""
+    found, text = evidence(toy.amd(), ends)
+    assert found == engine
+    assert text.endswith(f", as by rule ({rule})") and not text.startswith("by rule")
+
+
+def test_against_the_rule() -> None:
+    """Catches a rule that wins over what was seen: the toy's engines do what HIP 7.2's kernels would."""
+    engine, text = evidence(toy.amd(runtime_version=70200000), PINNED, 16 * KIB)
+    assert engine == "copy-engine"
+    assert "completed while a spinning kernel" in text
+    assert text.endswith(
+        ", against the rule (HIP 7.2: copies of host memory of up to 16 KiB are done by kernels)"
+    )
+
+
+def test_not_observed() -> None:
+    """Catches an unknown engine where a rule is known, and a rule that passes for an observation."""
+    engine, text = evidence(toy.amd(), PEER, gate=False)
+    assert engine == "copy-engine"
+    assert text.startswith("by rule (HIP 6.2: ") and "not observed: " in text
+
+
+@pytest.mark.parametrize("gate", [True, False])
+def test_without_a_rule(gate: bool) -> None:
+    """Catches a rule of AMD's runtime that is applied to another's, or to pages that may be anywhere."""
+    for sheet, ends in (
+        (toy.nvidia(), PINNED),
+        (toy.amd(), MANAGED),
+        (toy.amd(runtime_version=50422801), PEER),
+    ):
+        engine, text = evidence(sheet, ends, gate=gate)
+        assert (engine == "unknown") != gate
+        assert "rule" not in text
