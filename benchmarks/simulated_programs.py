@@ -30,6 +30,8 @@ if TYPE_CHECKING:
 TOUCHING = ("pearson2023", "pearson-frontier-raw2023")
 #: Where a source states no size: large enough that fixed costs and caches do not show.
 UNSTATED_BYTES = 2**30
+#: Of a walk "beyond the caches": so many that a last-level cache of 256 MiB holds less than 1 % of them.
+CHASED_BYTES = 2**35
 #: nvbandwidth 0.8: copies in one timed batch (`defaultLoopCount`).
 NVBANDWIDTH_COPIES = 16
 #: Steps of a walk; the longer one has twice as many.
@@ -97,7 +99,7 @@ def operation_of(value: Value) -> Operation:
     environment = dict(value.environment)
     if value.pattern == "all-pairs":
         environment |= ALL_PAIRS_ENVIRONMENT
-    size = value.size_bytes or UNSTATED_BYTES
+    size = value.size_bytes or (CHASED_BYTES if value.method == "chase" else UNSTATED_BYTES)
     if value.method == "stream-triad":
         size = size * 3 // 2  # three arrays: our kernel moves two
     return Operation(
