@@ -248,7 +248,7 @@ class SimulatedWorld final : public World {
       const bool to_gpu = here.kind == Place::Kind::cpu;
       costs_.add_staged(*operation, executor, to_gpu, to_gpu ? here : there, static_cast<double>(bytes));
     } else {
-      const bool engine = by_engine(here, there, bytes, policy);
+      const bool engine = by_engine(costs_.memory_of(here), costs_.memory_of(there), bytes, policy);
       costs_.add(*operation,
                  {engine ? "engine" : "blit", executor, here, there, static_cast<double>(bytes), 2, 0, 0});
     }
