@@ -119,7 +119,11 @@ def test_installed_wheel_works(fresh: Path, tmp_path: Path) -> None:
     assert "NVIDIA H200" in simulated
     assert list(tmp_path.iterdir()) == []
     run(fresh / "python", "-m", "byteways.results.schema", tmp_path, cwd=tmp_path)
-    assert sorted(path.name for path in tmp_path.iterdir()) == ["record.schema.json", "run.schema.json"]
+    assert sorted(path.name for path in tmp_path.iterdir()) == [
+        "machine.schema.json",
+        "record.schema.json",
+        "run.schema.json",
+    ]
 
 
 def test_installed_wheel_needs_no_test_tool(fresh: Path, tmp_path: Path) -> None:
