@@ -69,7 +69,7 @@ def describe(core: ModuleType, session: Session, host_bytes: int) -> dict[str, A
             "interface": {
                 agent.agent: _interfaces(session, agent, lost.get(agent.architecture, "")) for agent in agents
             },
-            "peer": _peers(session, [agent.agent for agent in agents if agent.runtime != "host"]),
+            "peer": _peers(core, session, [agent.agent for agent in agents if agent.runtime != "host"]),
             "pageable_access": {agent.agent: agent.pageable_access for agent in agents},
             "host_access": {agent.agent: agent.host_access for agent in agents if agent.runtime != "host"},
             "host_memory_bytes": host_bytes,
@@ -103,11 +103,21 @@ def _interfaces(session: Session, agent: Agent, lost: str) -> dict[str, Any]:
     return offers
 
 
-def _peers(session: Session, gpus: list[str]) -> dict[str, dict[str, Any]]:
-    """Peer access of every ordered pair, proved by a verified write."""
+def _peers(core: ModuleType, session: Session, gpus: list[str]) -> dict[str, dict[str, Any]]:
+    """Peer access of every ordered pair, proved by a verified write.
+
+    A GPU that cannot do that, for want of memory or because it is lost, must not keep the others from being
+    measured: what went wrong is the reason of its pairs.
+    """
+
+    def proved(executor: str, owner: str) -> dict[str, Any]:
+        try:
+            return _offer(session.prove_peer(executor, owner))
+        except core.Error as error:
+            return {"available": False, "reason": str(error)}
+
     return {
-        executor: {owner: _offer(session.prove_peer(executor, owner)) for owner in gpus if owner != executor}
-        for executor in gpus
+        executor: {owner: proved(executor, owner) for owner in gpus if owner != executor} for executor in gpus
     }
 
 
