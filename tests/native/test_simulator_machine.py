@@ -177,3 +177,21 @@ def test_hidden_gpus_are_not_there(environment: dict[str, str], sheet: str, want
         for name, value in environment.items()
     }
     assert toy.play(sheet, uuids, named) == [every[index] for index in wanted]
+
+
+def test_retried_faults_reach_pageable_memory() -> None:
+    """Catches HSA_XNACK that is read and changes nothing, or that shows in one place only."""
+
+    def scene(session: _core.Session) -> list[Any]:
+        gpu = agents(session)["gpu0"]
+        flow = toy.flow(session, ("cpu0", "pageable"), ("gpu0", "device"), "gpu0", "kernel", 4 * toy.MIB)
+        try:
+            verified = session.measure([flow], toy.options()).verified
+        except _core.Error as error:
+            verified = error.code
+        return [gpu["architecture"], gpu["pageable_access"], verified]
+
+    assert toy.play(toy.amd(), scene, {"HSA_XNACK": "1"}) == ["gfx90a:sramecc+:xnack+", True, True]
+    architecture, access, verified = toy.play(toy.amd(), scene)
+    assert (architecture, access) == ("gfx90a:sramecc+:xnack-", False)
+    assert verified is not True
