@@ -191,7 +191,8 @@ def test_retried_faults_reach_pageable_memory() -> None:
             verified = error.code
         return [gpu["architecture"], gpu["pageable_access"], verified]
 
-    assert toy.play(toy.amd(), scene, {"HSA_XNACK": "1"}) == ["gfx90a:sramecc+:xnack+", True, True]
+    able = toy.amd(features__pageable_access=1)
+    assert toy.play(able, scene, {"HSA_XNACK": "1"}) == ["gfx90a:sramecc+:xnack+", True, True]
     architecture, access, verified = toy.play(toy.amd(), scene)
     assert (architecture, access) == ("gfx90a:sramecc+:xnack-", False)
     assert verified is not True
