@@ -88,7 +88,7 @@ void Costs::add_gpu(Operation& operation, const Transfer& transfer) {
   const RateModel& rate = found->second;
   const bool by_kernel = transfer.interface != "engine";
   const double clocks = by_kernel ? clock_part(here.index) : 1;
-  const double efficiency = rate.efficiency * clocks;
+  const double efficiency = rate.efficiency * clocks * transfer.part;
   operation.fixed += picoseconds(rate.fixed_ns / clocks);
   operation.bytes += transfer.bytes;
   double unloaded = std::numeric_limits<double>::max();
@@ -157,16 +157,14 @@ void Costs::add_staged(Operation& operation, Place executor, bool to_gpu, Place 
 
 double Costs::latency_ns(Place executor, Place owner, double bytes) {
   const Place memory = memory_of(owner), here = memory_of(executor);
-  // A part of the walk is found in a cache: as much as fits, for the lines are walked in random order.
-  const auto mixed = [bytes](double cache_bytes, double hit, double miss) {
-    const double share = bytes > 0 ? std::min(1.0, cache_bytes / bytes) : 1;
-    return bytes <= cache_bytes ? hit : share * hit + (1 - share) * miss;
+  // A walk goes round in one order: of more than fits, each line has left the cache when it is wanted again.
+  const auto step = [bytes](double cache_bytes, double hit, double miss) {
+    return bytes <= cache_bytes ? hit : miss;
   };
   if (executor.kind == gpu) {
     const GpuModel& device = model_->gpu;
     if (memory == here)
-      return mixed(static_cast<double>(device.cache_bytes), device.cache_latency_ns,
-                   device.memory_latency_ns);
+      return step(static_cast<double>(device.cache_bytes), device.cache_latency_ns, device.memory_latency_ns);
     const Way& way = ways_.between(here, memory);
     if (memory.kind == cpu || owner.kind == cpu) {
       const auto beyond = way.hops.empty() ? 0.0 : static_cast<double>(way.hops.size() - 1);
@@ -179,7 +177,7 @@ double Costs::latency_ns(Place executor, Place owner, double bytes) {
   const CpuModel& cores = model_->cpu;
   double latency = memory == here ? cores.memory_latency_ns : cores.remote_latency_ns;
   for (std::size_t level = cores.cache_bytes.size(); level-- > 0;)
-    latency = mixed(static_cast<double>(cores.cache_bytes[level]), cores.cache_latency_ns[level], latency);
+    latency = step(static_cast<double>(cores.cache_bytes[level]), cores.cache_latency_ns[level], latency);
   return latency;
 }
 

@@ -20,6 +20,7 @@ struct Transfer {
   int sides = 2;            // local: the memory is read and written (2), or only one of them (1)
   double threads = 0;       // kernel: threads of the launch; bulk: blocks; cores: threads of the team
   double cached_bytes = 0;  // cores: working set that stays from operation to operation, 0: none does
+  double part = 1;          // of the efficiency that the model has for this way
 };
 
 class Costs {

@@ -64,7 +64,7 @@ struct Environment {
     copies.blit_peer_up_to_bytes = kKib * number_of("ROC_P2P_SDMA_SIZE", has_threshold ? 1024 : 0);
     copies.blit_host_up_to_bytes = kKib * number_of("GPU_FORCE_BLIT_COPY_SIZE", 0);
     settings.hardware_queues = static_cast<int>(number_of("GPU_MAX_HW_QUEUES", 0));
-    settings.retry_faults = has_retry(model) && number_of("HSA_XNACK", 0) == 1;
+    settings.retry_faults = !has_retry(model) || number_of("HSA_XNACK", 0) == 1;
     gpus.resize(static_cast<std::size_t>(model.gpu.count));
     std::iota(gpus.begin(), gpus.end(), 0);
     const auto uuid = [&](int gpu) { return amd_uuid_text(model, gpu); };
@@ -140,7 +140,7 @@ int attribute_of(const Model& model, int attribute) {
     case HipTable::kDeviceMultiprocessors:
       return model.gpu.multiprocessors;
     case HipTable::kDevicePageableAccess:
-      return model.pageable_access || environment().settings.retry_faults ? 1 : 0;
+      return model.pageable_access && environment().settings.retry_faults ? 1 : 0;
     case HipTable::kDeviceSharedBytes:
       return kSharedBytes;
     default:

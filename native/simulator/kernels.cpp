@@ -96,6 +96,8 @@ Kernels::Reach Kernels::reach(Place executor, const void* data, std::uint64_t by
       move_pages_to(block, begin, end, wanted);
     }
     reached.place = wanted;
+  } else if (managed && !(reached.place == executor) && model_->managed.remote_efficiency > 0) {
+    reached.part = model_->managed.remote_efficiency;
   }
   return reached;
 }
@@ -142,9 +144,9 @@ void Kernels::fill(Operation& operation, std::string_view kernel, const PatternA
                            ? static_cast<double>(arguments.count / arguments.stride + 1) * kLineBytes
                            : static_cast<double>(arguments.count * kWordBytes);
   operation.fixed += picoseconds(reached.fixed_ns);
-  costs_->add(operation,
-              {interface_of(kernel, executor), executor, checks ? reached.place : executor,
-               checks ? executor : reached.place, touched, 1, threads_of(kernel, shape, executor), 0});
+  costs_->add(operation, {interface_of(kernel, executor), executor, checks ? reached.place : executor,
+                          checks ? executor : reached.place, touched, 1, threads_of(kernel, shape, executor),
+                          0, reached.part});
   const bool lost = lies(executor, reached.place);
   operation.on_end = [this, range = reached.range, arguments, checks, lost, writes = kernel == "fill"] {
     if (memory_->find(arguments.words) != range.block) return;  // freed meanwhile
@@ -200,7 +202,8 @@ void Kernels::copy(Operation& operation, std::string_view kernel, const CopyArgu
   costs_->add(operation,
               {interface_of(kernel, executor), executor, from.place, to.place,
                static_cast<double>(arguments.bytes) * static_cast<double>(operations), 2,
-               threads_of(kernel, shape, executor), warm ? 2.0 * static_cast<double>(arguments.bytes) : 0});
+               threads_of(kernel, shape, executor), warm ? 2.0 * static_cast<double>(arguments.bytes) : 0,
+               std::min(from.part, to.part)});
   operation.never_ends = hangs(from.place, to.place);
   // Operations that go through the same slots again change nothing more.
   const Word different = std::min(operations, std::max(source_slots, destination_slots));
@@ -215,9 +218,9 @@ void Kernels::build_chase(Operation& operation, const ChaseArguments& arguments,
   const std::uint64_t bytes = arguments.lines * arguments.line_bytes;
   const Reach reached = reach(executor, arguments.base, bytes, true);
   operation.fixed += picoseconds(reached.fixed_ns);
-  costs_->add(operation,
-              {interface_of("fill", executor), executor, executor, reached.place,
-               static_cast<double>(arguments.lines) * kLineBytes, 1, threads_of("fill", shape, executor), 0});
+  costs_->add(operation, {interface_of("fill", executor), executor, executor, reached.place,
+                          static_cast<double>(arguments.lines) * kLineBytes, 1,
+                          threads_of("fill", shape, executor), 0, reached.part});
   operation.on_end = [this, range = reached.range, arguments] {
     if (memory_->find(arguments.base) != range.block) return;
     const Word words = arguments.line_bytes / kWordBytes;

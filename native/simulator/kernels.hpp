@@ -37,6 +37,7 @@ class Kernels {
     Range range;
     Place place;          // where the memory is
     double fixed_ns = 0;  // to bring it there
+    double part = 1;      // of what kernels reach in other memory there
   };
   Reach reach(Place executor, const void* data, std::uint64_t bytes, bool moves_pages);
   void gate(Operation& operation, const GateArguments& arguments) const;

@@ -80,6 +80,7 @@ void read_cpu(Sheet& sheet, CpuModel& cpu) {
 
 void read_managed(Sheet& sheet, ManagedModel& managed) {
   managed.kernels_migrate = sheet.truth("managed.kernels_migrate");
+  managed.remote_efficiency = sheet.number("managed.remote_efficiency");
   managed.fault_ns = sheet.number("managed.fault_ns");
   managed.to_gpu_bytes_per_s = sheet.number("managed.to_gpu_bytes_per_s");
   managed.to_host_bytes_per_s = sheet.number("managed.to_host_bytes_per_s");

@@ -81,6 +81,8 @@ struct CpuModel {
 // first.
 struct ManagedModel {
   bool kernels_migrate = true;
+  double remote_efficiency =
+      0;                // of a kernel's rate on other memory, where it reaches pages that stay; 0: all
   double fault_ns = 0;  // once per operation that has to move pages
   double to_gpu_bytes_per_s = 0, to_host_bytes_per_s = 0, peer_bytes_per_s = 0;
   double prefetch_ns = 0;

@@ -82,7 +82,7 @@ class SimulatedWorld final : public World {
   void configure(const Settings& settings) override {
     const std::lock_guard lock(mutex_);
     if (settings.hardware_queues > 0) hardware_queues_ = settings.hardware_queues;
-    if (settings.retry_faults) kernels_.migrates = pageable_access_ = true;
+    if (!settings.retry_faults) kernels_.migrates = pageable_access_ = false;
   }
 
   // --- time

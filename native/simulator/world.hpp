@@ -75,9 +75,10 @@ struct CopyPolicy {
 
 // What the environment of this process changes about the machine; read by the entry points, once.
 struct Settings {
-  int hardware_queues = 0;    // GPU_MAX_HW_QUEUES; 0: as the model has it
-  bool retry_faults = false;  // HSA_XNACK=1: managed pages move to the kernel that touches them, and kernels
-                              // reach pageable memory, whatever the model says
+  int hardware_queues = 0;   // GPU_MAX_HW_QUEUES; 0: as the model has it
+  bool retry_faults = true;  // false: HSA_XNACK is not 1 on a machine that has it. Managed pages then stay
+                             // where they are, and kernels do not reach pageable memory; else both are as
+                             // the model has them
 };
 
 class World {

@@ -79,6 +79,7 @@ _CPU = {
 }
 _MANAGED = {
     "kernels_migrate": 1,
+    "remote_efficiency": 0.0,
     "fault_ns": 20000.0,
     "to_gpu_bytes_per_s": 10 * GB,
     "to_host_bytes_per_s": 10 * GB,

@@ -193,6 +193,26 @@ def test_retried_faults_reach_pageable_memory() -> None:
 
     able = toy.amd(features__pageable_access=1)
     assert toy.play(able, scene, {"HSA_XNACK": "1"}) == ["gfx90a:sramecc+:xnack+", True, True]
-    architecture, access, verified = toy.play(toy.amd(), scene)
+    architecture, access, verified = toy.play(able, scene)
     assert (architecture, access) == ("gfx90a:sramecc+:xnack-", False)
     assert verified is not True
+
+
+IN_PLACE = toy.RATES["kernel-host-read"]
+
+
+@pytest.mark.parametrize(
+    ("migrates", "environment", "wanted"),
+    [(1, {"HSA_XNACK": "1"}, 10 * toy.GB), (0, {"HSA_XNACK": "1"}, IN_PLACE), (1, {}, IN_PLACE)],
+)
+def test_managed_pages_move_only_where_faults_are_retried(
+    migrates: int, environment: dict[str, str], wanted: float
+) -> None:
+    """Catches pages that move without HSA_XNACK=1, or on a machine that leaves them where they are."""
+
+    def scene(session: _core.Session) -> float:
+        flow = toy.flow(session, ("cpu0", "managed"), ("gpu0", "device"), "gpu0", "kernel", 64 * toy.MIB)
+        return session.measure([flow], toy.options()).flows[0].bytes_per_s
+
+    sheet = toy.amd(managed__kernels_migrate=migrates)
+    assert toy.play(sheet, scene, environment) == pytest.approx(wanted, rel=0.05)

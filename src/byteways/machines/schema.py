@@ -113,6 +113,7 @@ TABLES: Mapping[str, Mapping[str, Key]] = {
     },
     "managed": {
         "kernels_migrate": _TRUTH,
+        "remote_efficiency": Key("number", 0.0),
         "fault_ns": _NUMBER,
         "to_gpu_bytes_per_s": _POSITIVE,
         "to_host_bytes_per_s": _POSITIVE,
