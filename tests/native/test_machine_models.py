@@ -13,7 +13,11 @@ import pytest
 from byteways import _core
 from byteways.machines import load, names, sheet
 from byteways.machines.topology import topology_of
+from byteways.plan.suite import load as suite
 from byteways.results.run_folder import RunFolder
+from byteways.run.execution import dry_plan
+from byteways.run.options import Options
+from byteways.run.simulation import Simulation
 from byteways.run.simulator import simulator_path
 
 sys.path.insert(0, str(Path(__file__).parent))
@@ -90,3 +94,12 @@ def test_a_run_repeats_itself(tmp_path: Path) -> None:
         outcomes.append([{key: value for key, value in line.items() if key not in own} for line in records])
     assert outcomes[0] == outcomes[1]
     assert "measured" in {line["status"] for line in outcomes[0]}
+
+
+def test_virtual_time_leaves_nothing_out() -> None:
+    """Would catch cases that a suite's budget of real seconds drops from a run that costs none."""
+    simulation = Simulation(load("crusher-mi250x"))
+    whole = dry_plan(suite("quick"), Options(), simulation=simulation)
+    short = dry_plan(suite("quick"), Options(budget_s=30.0), simulation=simulation)
+    assert not [case for case in whole.cases if case.spare]
+    assert [case for case in short.cases if case.spare]

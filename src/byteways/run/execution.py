@@ -147,7 +147,9 @@ def dry_plan(
 ) -> Plan:
     """The plan that a run would have. Raises BytewaysError when the machine cannot be probed."""
     probed = simulation.probe(command) if simulation else probe(command)
-    return _plan(options.applied(suite), _topology(probed, simulation), probed, options)
+    return _plan(
+        options.applied(suite), _topology(probed, simulation), probed, options, simulation is not None
+    )
 
 
 def _topology(probed: Probe, simulation: Simulation | None) -> Topology:
@@ -185,7 +187,7 @@ def begin(
         topology = _topology(probed, simulation)
         tick()
         applied = options.applied(suite)
-        plan = _some(_plan(applied, topology, probed, options))
+        plan = _some(_plan(applied, topology, probed, options, simulation is not None))
         planned = list(plan.cases)
         manifest = manifests.build(
             command_line=command_line,
@@ -325,7 +327,7 @@ def _missing(
     if changes := _changes(manifest, topology, probed):
         raise _changed(folder, changes)
     own = options.applied(parse(manifest["suite"]["text"], file=f"{folder / MANIFEST} (suite)"))
-    plan = _plan(own, topology, probed, options)
+    plan = _plan(own, topology, probed, options, manifest["simulated"])
     done = {(record.case_id, record.replicate) for record in recorded}
     unknown = done - {case.key for case in plan.cases}
     if len(plan.cases) != manifest["planned"] or unknown:
@@ -352,9 +354,10 @@ def _recorded(folder: Path, manifest: Mapping[str, Any], asked: Simulation | Non
     return simulation
 
 
-def _plan(suite: Suite, topology: Topology, probed: Probe, options: Options) -> Plan:
+def _plan(suite: Suite, topology: Topology, probed: Probe, options: Options, simulated: bool) -> Plan:
+    """Virtual time costs little: on a simulated machine a suite's own budget leaves nothing out."""
     return make_plan(
-        suite,
+        replace(suite, budget_s=None) if simulated else suite,
         topology,
         probed.capabilities,
         only=options.only,
