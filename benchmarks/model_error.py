@@ -222,8 +222,8 @@ def _percent(error: float | None) -> str:
 
 
 def fit_table(one: Figures) -> str:
-    """The [fit] table of a machine file; errors in four decimals."""
-    lines = [f"fitted_values = {one.fitted_values}", f"held_out_values = {one.held_out_values}"]
+    """The [fit] table of a machine file: held-out values that have an aim, errors in four decimals."""
+    lines = [f"fitted_values = {one.fitted_values}", f"held_out_values = {one.with_aim}"]
     if one.median_error is not None and one.p90_error is not None:
         lines += [f"median_error = {one.median_error:.4f}", f"p90_error = {one.p90_error:.4f}"]
     return "\n".join(["[fit]", *lines, ""])

@@ -91,7 +91,9 @@ def operation_of(value: Value) -> Operation:
     elif timing.startswith("nvbandwidth") or timing == "not stated":
         program, copies = "back_to_back", NVBANDWIDTH_COPIES
     elif timing.startswith("own run"):
-        program, copies = ("slope", NVBANDWIDTH_COPIES) if value.pattern == "one-way" else ("back_to_back", 1)
+        program, copies = "slope", NVBANDWIDTH_COPIES
+        if "pageable" in (value.source.memory, value.destination.memory):
+            program = "by_wall_clock"  # behind a gate such a copy would wait for itself
     elif value.pattern != "one-way":
         program = "back_to_back"
     else:

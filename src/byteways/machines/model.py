@@ -45,7 +45,10 @@ class Source:
 
 @dataclass(frozen=True)
 class Fit:
-    """How good the model is, as benchmarks/model_error.py found. Errors are relative, of held-out values."""
+    """How good the model is, as benchmarks/model_error.py found.
+
+    Errors are relative, of the held-out bandwidths of 1 MiB and more; `held_out_values` counts those.
+    """
 
     fitted_values: int
     held_out_values: int

@@ -1,0 +1,118 @@
+"""The errors of the machine models: what would flatter a model, and figures in the files that went stale."""
+
+from __future__ import annotations
+
+import dataclasses
+import sys
+from pathlib import Path
+
+import pytest
+
+from byteways.machines import load
+from byteways.machines.model import Fit
+from byteways.plan.case import Buffer
+
+sys.path.insert(0, str(Path(__file__).resolve().parents[2] / "benchmarks"))
+import model_error
+import published_values as published
+import simulated_programs
+from model_error import Prediction
+
+DEVICE = Buffer.parse("gpu0:device")
+VALUE = dataclasses.replace(
+    published.load("frontier-mi250x")[0], metric="bandwidth", value=100e9, source=DEVICE, destination=DEVICE
+)
+MANAGED = Buffer.parse("gpu0:managed")
+
+
+def prediction(predicted: float = 100e9, side: str = published.HELD_OUT, **changes: object) -> Prediction:
+    value = dataclasses.replace(VALUE, **{"size_bytes": 2**30, "method": "copy", **changes})  # type: ignore[arg-type]
+    return Prediction(value, side, predicted, "a family")
+
+
+@pytest.mark.parametrize("machine", published.machines())
+def test_fit_in_the_machine_file_is_what_the_program_finds(machine: str) -> None:
+    model = load(machine)
+    found = model_error.figures_of(machine, model_error.predict(model))
+    errors = [None if e is None else round(e, 4) for e in (found.median_error, found.p90_error)]
+    assert model.fit == Fit(found.fitted_values, found.with_aim, *errors)
+
+
+@pytest.mark.parametrize("machine", published.machines())
+def test_every_checked_value_has_a_program_and_its_environment(machine: str) -> None:
+    fitted, held_out, _ = published.split(machine)
+    for value in [*fitted, *held_out]:
+        operation = simulated_programs.operation_of(value)
+        assert operation.program in simulated_programs.PROGRAMS
+        assert operation.environment.items() >= value.environment.items()
+        flows = {"one-way": 1, "two-way": 2, "all-pairs": 56}[value.pattern]
+        assert len(operation.flows) == flows
+
+
+def test_an_error_counts_in_both_directions_and_only_where_there_is_an_aim() -> None:
+    found = model_error.figures_of(
+        "crusher-mi250x",
+        [
+            prediction(98e9),
+            prediction(104e9),
+            prediction(90e9, size_bytes=2**19),
+            prediction(10e9, source=MANAGED, destination=MANAGED),
+            prediction(10e9, method="prefetch"),
+            prediction(1e3, metric="time"),
+            prediction(10e9, side=published.FITTED),
+        ],
+    )
+    assert (found.fitted_values, found.held_out_values, found.with_aim) == (1, 6, 2)
+    assert found.median_error == pytest.approx(0.03)
+    assert found.p90_error == pytest.approx(0.038)
+    assert found.good and not found.missed
+
+
+def test_many_equal_pairs_do_not_hide_a_family_that_is_far_off() -> None:
+    good = [dataclasses.replace(prediction(), family="pairs") for _ in range(56)]
+    bad = dataclasses.replace(prediction(50e9), family="own memory")
+    found = model_error.figures_of("crusher-mi250x", [*good, bad])
+    assert found.good
+    assert found.family_median_error == pytest.approx(0.25)
+    assert found.missed == ("own memory",)
+
+
+def test_a_model_beyond_an_aim_is_not_good_and_one_without_values_is() -> None:
+    assert not model_error.figures_of("crusher-mi250x", [prediction(94e9)]).good
+    assert model_error.figures_of("crusher-mi250x", []).good
+
+
+@pytest.mark.parametrize(
+    ("source", "destination", "way"),
+    [
+        ("gpu0", "gpu0", "local"),
+        ("gpu0", "gpu1", "xgmi x4"),
+        ("gpu0", "gpu6", "xgmi x2"),
+        ("gpu0", "gpu7", "routed"),
+        ("cpu0", "gpu0", "host"),
+    ],
+)
+def test_families_keep_ways_of_different_width_apart(source: str, destination: str, way: str) -> None:
+    model = load("crusher-mi250x")
+    assert model_error.way_between(model, source, destination, "gpu0") == way
+
+
+def test_a_switch_is_no_routed_way() -> None:
+    assert model_error.way_between(load("h200-x4"), "gpu0", "gpu1", "gpu0") == "switch"
+
+
+@pytest.mark.parametrize(
+    ("counts", "method", "flows", "wanted"),
+    [
+        ("one direction", "copy", [1.0], 1e9),
+        ("read+write", "copy", [1.0], 2e9),
+        ("read+write", "stream-triad", [1.0], 3e9),
+        ("sum of both directions", "kernel", [1.0, 2.0], 1.5e9),
+    ],
+)
+def test_bytes_count_as_the_source_counts_them(
+    counts: str, method: str, flows: list[float], wanted: float
+) -> None:
+    value = prediction(counts=counts, method=method, size_bytes=1).value
+    assert simulated_programs.figure(value, flows) == pytest.approx(wanted)
+    assert simulated_programs.figure(dataclasses.replace(value, metric="time"), [7.0]) == 7.0
