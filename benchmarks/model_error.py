@@ -1,6 +1,6 @@
 """How good the machine models are: what they predict beside what was published.
 
-    python benchmarks/model_error.py [MACHINE ...] [--json] [--write]
+    python benchmarks/model_error.py [MACHINE ...] [--summary] [--json] [--write]
 
 Each value is measured on the simulated machine the way its source measured it (simulated_programs.py),
 without noise. Aims, for held-out bandwidths of 1 MiB and more: median error at most 5 %, 90th percentile at
@@ -183,7 +183,7 @@ def _text(one: Prediction, number: float) -> str:
     return format_bandwidth(number) if one.value.metric == "bandwidth" else f"{number:.1f} ns"
 
 
-def print_families(predictions: Sequence[Prediction]) -> None:
+def print_families(machine: str, predictions: Sequence[Prediction], held_out_only: bool) -> None:
     """Median and highest error of each family, for those with an aim and for the others."""
     for side, has_aim, title in (
         (HELD_OUT, True, "held out, with an aim"),
@@ -191,9 +191,9 @@ def print_families(predictions: Sequence[Prediction]) -> None:
         (FITTED, None, "fitted"),
     ):
         chosen = [one for one in predictions if one.side == side and has_aim in (None, one.has_aim)]
-        if not chosen:
+        if not chosen or (held_out_only and side == FITTED):
             continue
-        print(f"\n{title}\n{'median':>8}{'highest':>9}{'values':>8}  family")
+        print(f"\n{machine}: {title}\n{'median':>8}{'highest':>9}{'values':>8}  family")
         for family, errors in by_family(chosen).items():
             print(
                 f"{100 * statistics.median(errors):7.1f}%{100 * max(errors):8.1f}%{len(errors):8}  {family}"
@@ -261,6 +261,7 @@ def as_json(results: Sequence[tuple[Figures, Sequence[Prediction]]]) -> list[dic
 def main() -> int:
     parser = argparse.ArgumentParser(description=__doc__, formatter_class=argparse.RawTextHelpFormatter)
     parser.add_argument("machine", nargs="*", help="names of models; default: all with published values")
+    parser.add_argument("--summary", action="store_true", help="held-out families only, no single values")
     parser.add_argument("--json", action="store_true", help="all values and figures as JSON")
     parser.add_argument("--write", action="store_true", help="put the figures into [fit] of the files")
     chosen = parser.parse_args()
@@ -275,8 +276,9 @@ def main() -> int:
         print(json.dumps(as_json(results), indent=1))
     else:
         for found, predictions in results:
-            print_values(found.machine, predictions)
-            print_families(predictions)
+            if not chosen.summary:
+                print_values(found.machine, predictions)
+            print_families(found.machine, predictions, held_out_only=chosen.summary)
         print_summary([found for found, _ in results])
     return 0 if all(found.good for found, _ in results) else 1
 

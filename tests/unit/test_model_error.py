@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import dataclasses
 import sys
+from functools import cache
 from pathlib import Path
 
 import pytest
@@ -18,6 +19,7 @@ import published_values as published
 import simulated_programs
 from model_error import Prediction
 
+PAGE = Path(__file__).resolve().parents[2] / "docs" / "reference" / "machine-models.md"
 DEVICE = Buffer.parse("gpu0:device")
 VALUE = dataclasses.replace(
     published.load("frontier-mi250x")[0], metric="bandwidth", value=100e9, source=DEVICE, destination=DEVICE
@@ -30,12 +32,27 @@ def prediction(predicted: float = 100e9, side: str = published.HELD_OUT, **chang
     return Prediction(value, side, predicted, "a family")
 
 
+@cache
+def found(machine: str) -> tuple[model_error.Figures, list[Prediction]]:
+    """What the program finds, once for all tests."""
+    predictions = model_error.predict(load(machine))
+    return model_error.figures_of(machine, predictions), predictions
+
+
 @pytest.mark.parametrize("machine", published.machines())
 def test_fit_in_the_machine_file_is_what_the_program_finds(machine: str) -> None:
-    model = load(machine)
-    found = model_error.figures_of(machine, model_error.predict(model))
-    errors = [None if e is None else round(e, 4) for e in (found.median_error, found.p90_error)]
-    assert model.fit == Fit(found.fitted_values, found.with_aim, *errors)
+    figures, _ = found(machine)
+    errors = [None if e is None else round(e, 4) for e in (figures.median_error, figures.p90_error)]
+    assert load(machine).fit == Fit(figures.fitted_values, figures.with_aim, *errors)
+
+
+def test_page_shows_what_the_program_prints(capsys: pytest.CaptureFixture[str]) -> None:
+    """Catches errors on the page that are those of an older model."""
+    results = [found(machine) for machine in published.machines()]
+    for figures, predictions in results:
+        model_error.print_families(figures.machine, predictions, held_out_only=True)
+    model_error.print_summary([figures for figures, _ in results])
+    assert f"```text\n{capsys.readouterr().out.strip()}\n```" in PAGE.read_text(encoding="utf-8")
 
 
 @pytest.mark.parametrize("machine", published.machines())
@@ -50,7 +67,7 @@ def test_every_checked_value_has_a_program_and_its_environment(machine: str) -> 
 
 
 def test_an_error_counts_in_both_directions_and_only_where_there_is_an_aim() -> None:
-    found = model_error.figures_of(
+    figures = model_error.figures_of(
         "crusher-mi250x",
         [
             prediction(98e9),
@@ -62,19 +79,19 @@ def test_an_error_counts_in_both_directions_and_only_where_there_is_an_aim() -> 
             prediction(10e9, side=published.FITTED),
         ],
     )
-    assert (found.fitted_values, found.held_out_values, found.with_aim) == (1, 6, 2)
-    assert found.median_error == pytest.approx(0.03)
-    assert found.p90_error == pytest.approx(0.038)
-    assert found.good and not found.missed
+    assert (figures.fitted_values, figures.held_out_values, figures.with_aim) == (1, 6, 2)
+    assert figures.median_error == pytest.approx(0.03)
+    assert figures.p90_error == pytest.approx(0.038)
+    assert figures.good and not figures.missed
 
 
 def test_many_equal_pairs_do_not_hide_a_family_that_is_far_off() -> None:
     good = [dataclasses.replace(prediction(), family="pairs") for _ in range(56)]
     bad = dataclasses.replace(prediction(50e9), family="own memory")
-    found = model_error.figures_of("crusher-mi250x", [*good, bad])
-    assert found.good
-    assert found.family_median_error == pytest.approx(0.25)
-    assert found.missed == ("own memory",)
+    figures = model_error.figures_of("crusher-mi250x", [*good, bad])
+    assert figures.good
+    assert figures.family_median_error == pytest.approx(0.25)
+    assert figures.missed == ("own memory",)
 
 
 def test_a_model_beyond_an_aim_is_not_good_and_one_without_values_is() -> None:
