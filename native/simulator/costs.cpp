@@ -183,7 +183,9 @@ double Costs::latency_ns(Place executor, Place owner, double bytes) {
 
 double Costs::migration_ns(Place from, Place to, double bytes, bool prefetch) const {
   const ManagedModel& managed = model_->managed;
-  const double fixed = prefetch ? managed.prefetch_ns : managed.fault_ns;
+  double fixed = prefetch ? managed.prefetch_ns : managed.fault_ns;
+  const double between_gpus = prefetch ? managed.prefetch_peer_ns : managed.fault_peer_ns;
+  if (from.kind == gpu && to.kind == gpu && between_gpus > 0) fixed = between_gpus;
   double rate = 0;
   if (from.kind == gpu && to.kind == gpu)
     rate = prefetch ? managed.prefetch_peer_bytes_per_s : managed.peer_bytes_per_s;

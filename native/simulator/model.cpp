@@ -82,10 +82,12 @@ void read_managed(Sheet& sheet, ManagedModel& managed) {
   managed.kernels_migrate = sheet.truth("managed.kernels_migrate");
   managed.remote_efficiency = sheet.number("managed.remote_efficiency");
   managed.fault_ns = sheet.number("managed.fault_ns");
+  managed.fault_peer_ns = sheet.number("managed.fault_peer_ns");
   managed.to_gpu_bytes_per_s = sheet.number("managed.to_gpu_bytes_per_s");
   managed.to_host_bytes_per_s = sheet.number("managed.to_host_bytes_per_s");
   managed.peer_bytes_per_s = sheet.number("managed.peer_bytes_per_s");
   managed.prefetch_ns = sheet.number("managed.prefetch_ns");
+  managed.prefetch_peer_ns = sheet.number("managed.prefetch_peer_ns");
   managed.prefetch_to_gpu_bytes_per_s = sheet.number("managed.prefetch_to_gpu_bytes_per_s");
   managed.prefetch_to_host_bytes_per_s = sheet.number("managed.prefetch_to_host_bytes_per_s");
   managed.prefetch_peer_bytes_per_s = sheet.number("managed.prefetch_peer_bytes_per_s");

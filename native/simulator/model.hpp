@@ -82,10 +82,11 @@ struct CpuModel {
 struct ManagedModel {
   bool kernels_migrate = true;
   double remote_efficiency =
-      0;                // of a kernel's rate on other memory, where it reaches pages that stay; 0: all
-  double fault_ns = 0;  // once per operation that has to move pages
+      0;                     // of a kernel's rate on other memory, where it reaches pages that stay; 0: all
+  double fault_ns = 0;       // once per operation that has to move pages
+  double fault_peer_ns = 0;  // between GPUs; 0: as with the host
   double to_gpu_bytes_per_s = 0, to_host_bytes_per_s = 0, peer_bytes_per_s = 0;
-  double prefetch_ns = 0;
+  double prefetch_ns = 0, prefetch_peer_ns = 0;  // as above
   double prefetch_to_gpu_bytes_per_s = 0, prefetch_to_host_bytes_per_s = 0, prefetch_peer_bytes_per_s = 0;
 };
 
