@@ -21,7 +21,25 @@ Measurement measure_flows(Session& session, const std::vector<Flow>& flows, cons
   return measure(session, flows, options);
 }
 
+// What a copy from one agent to another may choose; host memory is taken to be locked.
+CopyEngines copy_engines(const Agent& source, const Agent& destination) {
+  const auto device = [](const Agent& agent) { return agent.is_host() ? -1 : agent.device; };
+  const Agent& issuer = source.is_host() ? destination : source;
+  return issuer.runtime->copy_engines({device(source), device(destination), false});
+}
+
+// Numbers of the bits that are set.
+std::vector<int> engine_numbers(const CopyEngines& engines) {
+  std::vector<int> numbers;
+  for (int engine = 0; engine < 32; ++engine)
+    if ((engines.mask >> engine & 1) != 0) numbers.push_back(engine);
+  return numbers;
+}
+
 void bind_libraries(nb::module_& m) {
+  nb::class_<CopyEngines>(m, "CopyEngines")
+      .def_prop_ro("engines", &engine_numbers)
+      .def_ro("reason", &CopyEngines::reason);
   nb::class_<Availability>(m, "Availability")
       .def_ro("available", &Availability::available)
       .def_ro("reason", &Availability::reason);
@@ -107,6 +125,12 @@ void bind_session(nb::module_& m) {
             return found.runtime->offers_kernel(found.device, kernel);
           },
           "agent"_a, "kernel"_a, nb::call_guard<nb::gil_scoped_release>())
+      .def(
+          "copy_engines",
+          [](const Session& session, const std::string& source, const std::string& destination) {
+            return copy_engines(session.agent(source), session.agent(destination));
+          },
+          "source"_a, "destination"_a, nb::call_guard<nb::gil_scoped_release>())
       .def(
           "prove_peer",
           [](Session& session, const std::string& executor, const std::string& owner) {

@@ -64,7 +64,7 @@ void bind_flow(nb::module_& m) {
       "__init__",
       [](Flow* self, Buffer& source, Buffer& destination, const std::string& executor, std::string interface,
          std::uint64_t size, bool source_cold, bool destination_cold, unsigned blocks, unsigned threads,
-         unsigned chunk, unsigned stages, int stream) {
+         unsigned chunk, unsigned stages, int stream, int copy_engine) {
         new (self) Flow{&source,
                         &destination,
                         &source.session().agent(executor),
@@ -76,11 +76,13 @@ void bind_flow(nb::module_& m) {
                         threads,
                         chunk,
                         stages,
-                        stream};
+                        stream,
+                        copy_engine};
       },
       nb::keep_alive<1, 2>(), nb::keep_alive<1, 3>(), "source"_a, "destination"_a, "executor"_a,
       "interface"_a, "size_bytes"_a, nb::kw_only(), "source_cold"_a = true, "destination_cold"_a = true,
-      "blocks"_a = 0, "threads"_a = 0, "chunk_bytes"_a = 0, "stages"_a = 0, "stream"_a = -1);
+      "blocks"_a = 0, "threads"_a = 0, "chunk_bytes"_a = 0, "stages"_a = 0, "stream"_a = -1,
+      "copy_engine"_a = -1);
 }
 
 void bind_results(nb::module_& m) {

@@ -22,12 +22,71 @@ class Copy final : public CopyingMover {
   }
 };
 
+// The same on an engine that the flow names. The call that takes one works in no stream, so it is waited for,
+// and the host's clock times it.
+class EngineCopy final : public CopyingMover {
+ public:
+  EngineCopy(Session& session, const Flow& flow) : CopyingMover(session, flow) {
+    const auto device = [&](const Buffer& buffer) {
+      return buffer.agent().is_host() ? -1 : buffer.agent().device;
+    };
+    const Memory from = flow.source->allocation().memory(), to = flow.destination->allocation().memory();
+    ends_ = {device(*flow.source), device(*flow.destination), is_plain(from) || is_plain(to)};
+    const Agent& owner = (flow.source->agent().is_host() ? flow.destination : flow.source)->agent();
+    if (flow.executor != &owner)
+      refuse("the engines are those of " + owner.name() +
+             ": of the source, or of the destination where the source is host memory");
+    if (is_managed(from) || is_managed(to))
+      refuse("managed pages may be elsewhere than the copy engine is told");
+    require_access(session, flow);
+    const CopyEngines offered = executor().runtime->copy_engines(ends_);
+    if (offered.mask == 0) refuse(offered.reason);
+    if (flow.copy_engine > 31 || (offered.mask >> flow.copy_engine & 1) == 0)
+      refuse("engine " + std::to_string(flow.copy_engine) +
+             " is not offered for such a copy, which may ask for " + numbers(offered.mask));
+    rule_ = offered.rule;
+  }
+
+  std::uint64_t queue_entries(std::uint64_t) const override { return 1; }
+  bool synchronous() const override { return true; }
+
+  void enqueue(Stream&, std::uint64_t first_operation, std::uint64_t count) override {
+    moves(first_operation, count);
+    for (std::uint64_t k = first_operation; k < first_operation + count; ++k)
+      executor().runtime->copy_on_engine(destination_slot(k), source_slot(k), flow_.size_bytes, ends_,
+                                         flow_.copy_engine);
+  }
+
+  std::string engine() const override { return rule_.engine; }
+  std::string engine_evidence() const override {
+    return "engine " + std::to_string(flow_.copy_engine) +
+           " was asked for, which the runtime offers for such copies; by rule (" + rule_.rule + ")";
+  }
+
+ private:
+  [[noreturn]] void refuse(const std::string& why) const {
+    throw Unsupported("copy", "copy_engine", why, executor().name());
+  }
+
+  // "1, 2, 3" of a bit mask.
+  static std::string numbers(std::uint32_t mask) {
+    std::string text;
+    for (int engine = 0; engine < 32; ++engine)
+      if ((mask >> engine & 1) != 0) text += (text.empty() ? "" : ", ") + std::to_string(engine);
+    return text;
+  }
+
+  CopyEnds ends_;
+  CopyRule rule_;
+};
+
 }  // namespace
 
 std::unique_ptr<Mover> make_copy(Session& session, const Flow& flow) {
   if (flow.executor->is_host())
     throw Unsupported("copy", "executor", "the vendor's copy call needs a GPU's queue",
                       flow.executor->name());
+  if (flow.copy_engine >= 0) return std::make_unique<EngineCopy>(session, flow);
   return std::make_unique<Copy>(session, flow);
 }
 

@@ -150,6 +150,9 @@ void require_access(Session& session, const Flow& flow) {
 }
 
 std::unique_ptr<Mover> make_mover(Session& session, const Flow& flow) {
+  if (flow.copy_engine >= 0 && flow.interface != "copy")
+    throw Unsupported(flow.interface, "copy_engine", "only the interface copy can be given an engine",
+                      flow.executor->name());
   if (flow.interface == "copy") return make_copy(session, flow);
   if (flow.interface == "chase") return make_chase(session, flow);
   return make_kernel_copy(session, flow);

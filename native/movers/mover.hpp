@@ -23,6 +23,7 @@ struct Flow {
   unsigned chunk_bytes = 0;      // kernel-bulk
   unsigned stages = 0;           // kernel-bulk
   int stream = -1;               // flows of one device with equal numbers >= 0 share a stream
+  int copy_engine = -1;          // copy: the vendor's number of the engine to use; -1: its own choice
 };
 
 struct Verification {
@@ -45,6 +46,8 @@ class Mover {
   virtual std::uint64_t queue_entries(std::uint64_t count) const = 0;
   // Enqueues `count` back-to-back operations, numbered from first_operation.
   virtual void enqueue(Stream& stream, std::uint64_t first_operation, std::uint64_t count) = 0;
+  // Whether enqueue() carries its operations out itself, in no stream, and returns when they are done.
+  virtual bool synchronous() const { return false; }
 
   // Whether an operation leaves its buffers elsewhere than it found them (managed pages move): then it runs
   // once on each slot, and restore() brings the pages back before a batch, untimed.

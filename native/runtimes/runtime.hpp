@@ -127,6 +127,13 @@ struct CopyRule {
   std::string engine, rule;
 };
 
+// The copy engines that a program may choose among for a copy between two ends: bit k is engine k. None: why.
+struct CopyEngines {
+  std::uint32_t mask = 0;
+  CopyRule rule;  // what the vendor's settings then let carry it out
+  std::string reason;
+};
+
 // Whether something can be had here, and in one sentence why not.
 struct Availability {
   bool available = false;
@@ -161,6 +168,14 @@ class Runtime {
   virtual void copy(void* destination, const void* source, std::uint64_t bytes, Stream& stream) = 0;
   // The rule of this runtime's version and settings for a copy issued by `device`.
   virtual CopyRule copy_rule(int device, const CopyEnds& ends, std::uint64_t bytes) = 0;
+  // Asked while nothing is being copied: engines at work may be left out.
+  virtual CopyEngines copy_engines(const CopyEnds&) {
+    return {0, {}, "this runtime does not let a program choose the engine of a copy"};
+  }
+  // A copy on an engine of copy_engines(ends). It waits until the copy is done, in no stream.
+  virtual void copy_on_engine(void*, const void*, std::uint64_t, const CopyEnds& ends, int) {
+    throw Unsupported("copy", "copy_engine", copy_engines(ends).reason);
+  }
   // Loads (compiles, caches) the kernel before it is needed inside a timed region. Thread-safe.
   virtual Availability offers_kernel(int device, std::string_view kernel) = 0;
   virtual KernelInfo kernel_info(int device, std::string_view kernel) = 0;

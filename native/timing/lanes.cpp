@@ -29,11 +29,12 @@ void learn_lane(Session& session, Lane& lane, Gate* gate, const MeasureOptions& 
     lane.mover->enqueue(*lane.stream, lane.take(1), 1);
     lane.runtime().record(*lane.end, *lane.stream);
   };
+  lane.blocking = lane.mover->synchronous();
   lane.unobservable = "without the gate nothing is known about calls that block";
   lane.mover->restore();
   run_one();  // loads kernels, makes first connections; nothing is held yet
   lane.runtime().synchronize(*lane.stream);
-  if (gate != nullptr) {
+  if (gate != nullptr && !lane.blocking) {
     const double timeout = std::min(kLearnTimeoutNs, options.gate_timeout_s * 1e9);
     // Before the gate is shut: moving gigabytes back would look like a call that blocks.
     lane.mover->restore();

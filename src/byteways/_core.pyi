@@ -17,6 +17,10 @@ class Availability:
     available: bool
     reason: str
 
+class CopyEngines:
+    engines: list[int]
+    reason: str
+
 class MissingFunction:
     name: str
     introduced_in: str
@@ -76,6 +80,7 @@ class Flow:
         chunk_bytes: int = 0,
         stages: int = 0,
         stream: int = -1,
+        copy_engine: int = -1,
     ) -> None: ...
 
 class MeasureOptions:
@@ -162,6 +167,7 @@ class Session:
 
     def offers(self, agent: str, memory: str) -> Availability: ...
     def offers_kernel(self, agent: str, kernel: str) -> Availability: ...
+    def copy_engines(self, source: str, destination: str) -> CopyEngines: ...
     def prove_peer(self, executor: str, owner: str) -> Availability: ...
     def allocate(self, agent: str, memory: str, bytes: int, first_touch: str) -> Buffer: ...
     def measure(self, flows: Sequence[Flow], options: MeasureOptions) -> Measurement: ...

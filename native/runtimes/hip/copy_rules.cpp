@@ -63,4 +63,11 @@ CopyRule CopyRules::rule(const CopyEnds& ends, std::uint64_t bytes) const {
   return {"copy-engine", who + "copies between host and GPU go to SDMA engines"};
 }
 
+CopyRule CopyRules::chosen(const CopyEnds& ends) const {
+  if (!engines_) return {"kernel", "HSA_ENABLE_SDMA=0 leaves every copy to kernels, without a word"};
+  if (ends.source_device >= 0 && ends.destination_device >= 0 && !peer_engines_)
+    return {"kernel", "HSA_ENABLE_PEER_SDMA=0 leaves copies between GPUs to kernels, without a word"};
+  return {"copy-engine", "HSA gives a copy to the engine that it asks for"};
+}
+
 }  // namespace byteways::hip

@@ -18,6 +18,8 @@ class CopyRules {
 
   // Empty for versions whose sources were not read, and for copies that no GPU is an end of.
   CopyRule rule(const CopyEnds& ends, std::uint64_t bytes) const;
+  // For a copy that asks for an engine (ROCR: GpuAgent::DmaCopyOnEngine), whatever its size.
+  CopyRule chosen(const CopyEnds& ends) const;
 
  private:
   int version_;

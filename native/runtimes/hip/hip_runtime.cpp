@@ -14,6 +14,7 @@
 #include "runtimes/hip/copy_rules.hpp"
 #include "runtimes/hip/driver.hpp"
 #include "runtimes/hip/hiprtc.hpp"
+#include "runtimes/hip/hsa.hpp"
 #include "runtimes/session.hpp"
 
 namespace byteways::hip {
@@ -91,8 +92,10 @@ DeviceInfo describe(Host& host, const HipDriver& driver, int device) {
 class HipRuntime final : public gpu::GpuRuntime<HipDriver> {
  public:
   HipRuntime(Host& host, std::shared_ptr<HipDriver> driver, std::shared_ptr<gpu::KernelCompiler> compiler,
-             std::string cache_folder, std::vector<DeviceInfo> devices, int version, std::string version_text)
+             std::unique_ptr<Hsa> hsa, std::string cache_folder, std::vector<DeviceInfo> devices, int version,
+             std::string version_text)
       : GpuRuntime(host, std::move(driver), std::move(compiler), std::move(cache_folder), std::move(devices)),
+        hsa_(std::move(hsa)),
         rules_(version, [](const char* name) { return std::getenv(name); }),
         version_(std::move(version_text)) {}
 
@@ -153,6 +156,23 @@ class HipRuntime final : public gpu::GpuRuntime<HipDriver> {
     return rules_.rule(ends, bytes);
   }
 
+  CopyEngines copy_engines(const CopyEnds& ends) override {
+    if (ends.source_device == ends.destination_device)
+      return {0, {}, "an engine can be chosen for copies from one GPU to another or to and from the host"};
+    if (ends.plain) return {0, {}, "copy engines cannot reach host memory that the runtime does not know"};
+    try {
+      const std::uint32_t mask = hsa_->engines(place(ends.source_device), place(ends.destination_device));
+      return {mask, rules_.chosen(ends), mask == 0 ? "HSA offers no copy engine for such a copy" : ""};
+    } catch (const Error& error) {
+      return {0, {}, error.text().empty() ? error.what() : error.text()};
+    }
+  }
+
+  void copy_on_engine(void* destination, const void* source, std::uint64_t bytes, const CopyEnds& ends,
+                      int engine) override {
+    hsa_->copy(destination, place(ends.destination_device), source, place(ends.source_device), bytes, engine);
+  }
+
   unsigned queue_depth(int) override { return kQueueDepth; }
 
  protected:
@@ -162,6 +182,8 @@ class HipRuntime final : public gpu::GpuRuntime<HipDriver> {
   }
 
  private:
+  HsaPlace place(int device) const { return device < 0 ? HsaPlace() : info(device).pci_address; }
+
   // What depends on hardware, driver and version together is tried with a page, once for each device.
   const Availability& tried(Memory memory, int device) {
     const auto known = tried_.find({memory, device});
@@ -197,6 +219,7 @@ class HipRuntime final : public gpu::GpuRuntime<HipDriver> {
     return {true, {}};
   }
 
+  std::unique_ptr<Hsa> hsa_;
   CopyRules rules_;
   std::string version_;
   std::map<std::pair<Memory, int>, Availability> tried_;
@@ -278,9 +301,11 @@ std::unique_ptr<Runtime> open_hip(Host& host, const SessionOptions& options,
                                                       hip::Hiprtc::Place::worker, options.simulator);
   reports.push_back(compiler->report());
   if (driver == nullptr) return nullptr;
+  auto hsa = std::make_unique<hip::Hsa>(options.library_directories, options.simulator);
+  reports.push_back(hsa->report());
   const std::string compiler_version = compiler->report().version;
   return std::make_unique<hip::HipRuntime>(
-      host, driver, compiler, options.kernel_cache, std::move(devices), found.version,
+      host, driver, compiler, std::move(hsa), options.kernel_cache, std::move(devices), found.version,
       report.version + (compiler_version.empty() ? "" : ", hipRTC " + compiler_version));
 }
 

@@ -1,0 +1,81 @@
+// AMD's HSA runtime, below HIP, for the one thing that HIP has no call for: a copy on a chosen SDMA engine.
+// HIP has loaded and initialised the library by then; it is found under the name that HIP links, so that the
+// dynamic linker answers with the same one.
+#pragma once
+#include <cstddef>
+#include <cstdint>
+#include <map>
+#include <optional>
+#include <string>
+#include <vector>
+
+#include "runtimes/gpu/function_table.hpp"
+#include "runtimes/library.hpp"
+#include "runtimes/runtime.hpp"
+
+namespace byteways::hip {
+
+// Names and numbers as in hsa.h and hsa_ext_amd.h.
+struct HsaTable {
+  struct Agent {
+    std::uint64_t handle;
+  };
+  struct Signal {
+    std::uint64_t handle;
+  };
+  using AgentVisitor = int (*)(Agent, void*);
+
+  static constexpr int kInvalidArgument = 0x1001, kInvalidAgent = 0x1004, kOutOfResources = 0x1008,
+                       kNotInitialized = 0x100B;                          // HSA_STATUS_ERROR_*
+  static constexpr int kSystemVersionMajor = 0, kSystemVersionMinor = 1;  // HSA_SYSTEM_INFO_*, uint16_t
+  static constexpr int kAgentDevice = 17;                                 // HSA_AGENT_INFO_DEVICE
+  static constexpr int kCpu = 0, kGpu = 1;                                // HSA_DEVICE_TYPE_*
+  static constexpr int kAgentBdf = 0xA006, kAgentDomain = 0xA00F;         // HSA_AMD_AGENT_INFO_*, uint32_t
+  static constexpr int kLessThan = 2;                                     // HSA_SIGNAL_CONDITION_LT
+  static constexpr int kWaitActive = 1;                                   // HSA_WAIT_STATE_ACTIVE
+
+#define BYTEWAYS_FUNCTION BYTEWAYS_MEMBER
+#include "runtimes/hip/hsa.def"
+#undef BYTEWAYS_FUNCTION
+  void bind(const Library& library, LibraryReport& report);
+};
+
+// One end of a copy: a GPU by its PCI address, host memory without one.
+using HsaPlace = std::string;
+
+class Hsa {
+ public:
+  // Looks the library up and asks its version, no more. `simulator`: file to load
+  // instead of any library, empty on a real machine.
+  Hsa(const std::vector<std::string>& directories, const std::string& simulator);
+  ~Hsa();
+  Hsa(const Hsa&) = delete;
+  Hsa& operator=(const Hsa&) = delete;
+
+  const LibraryReport& report() const { return report_; }
+  // Bit k: engine k may carry a copy from `source` to `destination`. The library leaves out engines that are
+  // at work. Throws Unsupported when no engine can be chosen, with the reason.
+  std::uint32_t engines(const HsaPlace& source, const HsaPlace& destination);
+  // Returns when the copy is done. Both ends must be memory that the GPU doing it may access.
+  void copy(void* destination, const HsaPlace& to, const void* source, const HsaPlace& from,
+            std::uint64_t bytes, int engine);
+
+ private:
+  struct Agents {
+    std::vector<HsaTable::Agent> cpus;
+    std::multimap<std::string, HsaTable::Agent> gpus;  // by PCI address
+  };
+  const Agents& agents();  // initialises the runtime at the first call
+  HsaTable::Agent agent_at(const HsaPlace& place);
+  std::string address_of(HsaTable::Agent agent) const;
+  template <class Value>
+  Value info(HsaTable::Agent agent, int what) const;
+  void check(const char* call, int status) const;
+
+  HsaTable table_;
+  LibraryReport report_;
+  std::optional<Agents> agents_;
+  std::optional<HsaTable::Signal> done_;  // 1 while a copy runs, made at the first copy
+};
+
+}  // namespace byteways::hip
