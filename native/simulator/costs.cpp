@@ -123,11 +123,12 @@ void Costs::add_cores(Operation& operation, const Transfer& transfer) {
   const CpuModel& cores = model_->cpu;
   const Place here = memory_of(transfer.executor);
   const bool remote = !(transfer.from == here) || !(transfer.to == here);
-  double each = remote                           ? cores.core_remote_bytes_per_s
-                : transfer.interface == "stream" ? cores.core_stream_bytes_per_s
-                                                 : cores.core_copy_bytes_per_s;
+  const bool streams = transfer.interface == "stream";
+  double each = remote    ? cores.core_remote_bytes_per_s
+                : streams ? cores.core_stream_bytes_per_s
+                          : cores.core_copy_bytes_per_s;
   bool cached = false;
-  for (std::size_t level = cores.cache_bytes.size(); level-- > 0 && transfer.cached_bytes > 0;)
+  for (std::size_t level = cores.cache_bytes.size(); level-- > 0 && transfer.cached_bytes > 0 && !streams;)
     if (transfer.cached_bytes <= static_cast<double>(cores.cache_bytes[level])) {
       each = std::max(each, cores.cache_copy_bytes_per_s[level]);
       cached = true;

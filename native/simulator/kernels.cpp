@@ -199,6 +199,8 @@ void Kernels::copy(Operation& operation, std::string_view kernel, const CopyArgu
   const Reach to = reach(executor, destination(first), arguments.bytes, true);
   const bool warm = cores && source_slots == 1 && destination_slots == 1;
   operation.fixed += picoseconds(from.fixed_ns + to.fixed_ns);
+  if (cores && shape.blocks > 1)
+    operation.fixed += picoseconds(model_->cpu.team_ns * static_cast<double>(operations));
   costs_->add(operation,
               {interface_of(kernel, executor), executor, from.place, to.place,
                static_cast<double>(arguments.bytes) * static_cast<double>(operations), 2,

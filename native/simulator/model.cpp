@@ -67,6 +67,7 @@ void read_cpu(Sheet& sheet, CpuModel& cpu) {
   cpu.write_bytes_per_s = sheet.number("cpu.write_bytes_per_s");
   cpu.core_copy_bytes_per_s = sheet.number("cpu.core_copy_bytes_per_s");
   cpu.core_stream_bytes_per_s = sheet.number("cpu.core_stream_bytes_per_s");
+  cpu.team_ns = sheet.number("cpu.team_ns");
   cpu.core_remote_bytes_per_s = sheet.number("cpu.core_remote_bytes_per_s");
   for (int level = 0; level < sheet.count("cpu.caches"); ++level) {
     const std::string key = at("cpu.caches", level);

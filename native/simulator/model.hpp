@@ -68,7 +68,8 @@ struct CpuModel {
   std::uint64_t memory_bytes = 0;                      // of one domain
   double read_bytes_per_s = 0, write_bytes_per_s = 0;  // that one domain's memory gives to all together
   double core_copy_bytes_per_s = 0;                    // memcpy of one core between buffers in memory
-  double core_stream_bytes_per_s = 0;                  // with non-temporal stores
+  double core_stream_bytes_per_s = 0;                  // with non-temporal stores, which pass the caches
+  double team_ns = 0;                                  // several cores: to begin and to end one copy together
   double core_remote_bytes_per_s = 0;      // memcpy of one core when either side is another domain's
   std::vector<std::uint64_t> cache_bytes;  // cpu.caches.N.bytes, ascending levels as one core sees them
   std::vector<double> cache_latency_ns;    // cpu.caches.N.latency_ns

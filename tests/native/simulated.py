@@ -70,6 +70,7 @@ _CPU = {
     "write_bytes_per_s": 100 * GB,
     "core_copy_bytes_per_s": CORE_COPY,
     "core_stream_bytes_per_s": 10 * GB,
+    "team_ns": 5000.0,
     "core_remote_bytes_per_s": 5 * GB,
     "memory_latency_ns": 90.0,
     "remote_latency_ns": 150.0,

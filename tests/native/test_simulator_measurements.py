@@ -127,6 +127,12 @@ def test_two_flows_share_a_link() -> None:
     assert sum(got["rates"]) == pytest.approx(RATES["kernel-peer-write"], rel=0.02)
 
 
+def test_a_team_of_cores_costs_a_start() -> None:
+    """Catches small copies of many cores that run at the sum of their caches' rates."""
+    got = one(toy.nvidia(), "cpu0:pageable", "cpu0:pageable", "cpu0", "memcpy-mt", 64 << 10)
+    assert 5000.0 < got["time_ns"] < 10000.0
+
+
 def test_host_copy() -> None:
     """Catches host memory whose rate is not that of the model's cores."""
     got = one(toy.nvidia(), "cpu0:pageable", "cpu0:pageable", "cpu0", "memcpy")

@@ -99,6 +99,7 @@ TABLES: Mapping[str, Mapping[str, Key]] = {
         "write_bytes_per_s": _POSITIVE,
         "core_copy_bytes_per_s": _POSITIVE,
         "core_stream_bytes_per_s": _POSITIVE,
+        "team_ns": _NUMBER,
         "core_remote_bytes_per_s": _POSITIVE,
         "memory_latency_ns": _POSITIVE,
         "remote_latency_ns": _POSITIVE,
