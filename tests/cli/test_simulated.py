@@ -100,28 +100,51 @@ def test_every_view_is_marked(folder: Path) -> None:
     assert f"<title>SIMULATED: small on {MACHINE}" in report
 
 
-def test_topo_of_a_model(folder: Path, tmp_path: Path) -> None:
+def test_topo_of_a_model(
+    folder: Path, tmp_path: Path, capsys: pytest.CaptureFixture[str], monkeypatch: pytest.MonkeyPatch
+) -> None:
     """Would catch a model's topology that loses its mark on the way through a file."""
-    shown = byteways(folder, "topo", "--machine", "crusher-mi250x").stdout
+    monkeypatch.chdir(tmp_path)
+
+    def printed(*arguments: str, status: int = 0) -> str:
+        assert main(["topo", *arguments]) == status
+        return capsys.readouterr().out
+
+    shown = printed("--machine", "crusher-mi250x")
     mark = "SIMULATED by byteways from the model crusher-mi250x (not measured)"
     assert shown.startswith(f"{mark}\nNUMA domains of crusher-mi250x")
     assert all(block.startswith(mark) for block in shown.split("\n\n"))
-    down = byteways(folder, "topo", "--machine", "crusher-mi250x", "--fault", "down:gpu0-gpu1", "--json")
-    (tmp_path / "t.json").write_text(down.stdout)
-    again = byteways(tmp_path, "topo", "--from", "t.json").stdout
+    Path("t.json").write_text(
+        printed("--machine", "crusher-mi250x", "--fault", "down:gpu0-gpu1", "--json"), encoding="utf-8"
+    )
+    again = printed("--from", "t.json")
     assert again.startswith("SIMULATED by byteways from the model crusher-mi250x, with faults down:gpu0-gpu1")
     assert "gpu0<>gpu1  xGMI" not in again
-    assert byteways(folder, "topo", "--machine", MACHINE, "--nccl-xml").stdout.startswith(f"<!-- {MARK} -->")
-    assert byteways(folder, "topo", "--machine", MACHINE, "--from", "S").returncode == 2
+    written = printed("--machine", MACHINE, "--nccl-xml")
+    assert written.startswith(f"<!-- {MARK} -->")
+    Path("t.xml").write_text(written, encoding="utf-8")
+    assert printed("--from", "t.xml").startswith(MARK)
+    data = json.loads(printed("--from", "t.xml", "--json"))
+    assert (data["simulated"], data["mark"]) == (True, MARK)
+    printed("--machine", MACHINE, "--from", str(folder / "S"), status=2)
+    assert printed("--from", str(folder / "S")).startswith(MARK)
 
 
-def test_dry_run_and_lists_are_marked(folder: Path) -> None:
-    dry = byteways(folder, "run", "small.toml", "--machine", MACHINE, "--dry-run")
-    assert dry.stdout.startswith(MARK)
-    cases = byteways(folder, "list", "agents", "--machine", MACHINE)
-    assert cases.stdout.startswith(MARK)
-    data = json.loads(byteways(folder, "list", "agents", "--machine", MACHINE, "--json").stdout)
+def test_dry_run_and_lists_are_marked(
+    folder: Path, capsys: pytest.CaptureFixture[str], monkeypatch: pytest.MonkeyPatch
+) -> None:
+    """Would catch a plan or list of a simulated machine that passes for this one's."""
+    monkeypatch.chdir(folder)
+    monkeypatch.setenv("BYTEWAYS_WORKER", shlex.join(FAKE))
+    assert main(["run", "small.toml", "--machine", MACHINE, "--dry-run"]) == 0
+    assert capsys.readouterr().out.startswith(MARK)
+    assert main(["list", "agents", "--machine", MACHINE]) == 0
+    assert capsys.readouterr().out.startswith(MARK)
+    assert main(["list", "agents", "--machine", MACHINE, "--json"]) == 0
+    data = json.loads(capsys.readouterr().out)
     assert (data["simulated"], data["machine_model"]) == (True, MACHINE)
+    assert main(["list", "agents", "--json"]) == 0
+    assert json.loads(capsys.readouterr().out)["simulated"] is False
 
 
 def test_default_folder_says_simulated(folder: Path, tmp_path: Path) -> None:
@@ -183,7 +206,8 @@ def test_nothing_depends_on_real_time(tmp_path: Path) -> None:
     (tmp_path / "tight.toml").write_text(TIGHT)
     outcomes = []
     for name in ("A", "B"):
-        done = byteways(tmp_path, "run", "tight.toml", "--machine", MACHINE, "--out", name, "--no-report")
+        arguments = ("--machine", MACHINE, "--budget", "12", "--out", name, "--no-report")
+        done = byteways(tmp_path, "run", "tight.toml", *arguments)
         assert done.returncode == 0, done.stderr
         own = ("started_at", "wall_s", "worker")
         records = [record.to_json() for record in RunFolder(tmp_path / name).records]
@@ -250,6 +274,12 @@ def test_list_machines(capsys: pytest.CaptureFixture[str]) -> None:
     rows = json.loads(capsys.readouterr().out)["machines"]
     assert {row["name"]: row["gpus"] for row in rows}["crusher-mi250x"] == 8
     assert all(row["sources"] for row in rows)
+
+
+def test_lists_of_no_machine_take_none(capsys: pytest.CaptureFixture[str]) -> None:
+    """Would catch --machine that is silently ignored."""
+    assert main(["list", "machines", "--machine", MACHINE]) == 2
+    assert "machines are the same on every machine" in capsys.readouterr().err
 
 
 def test_a_folder_that_cannot_be_written(tmp_path: Path) -> None:

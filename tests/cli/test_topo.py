@@ -90,7 +90,7 @@ def test_a_run_folder_shows_its_machine(tmp_path: Path) -> None:
     topology = synthetic.h200x4(tmp_path).topology()
     manifest = {**dict.fromkeys(NEEDED), "format_version": 1, "topology": topology.to_json()}
     (tmp_path / "run.json").write_text(json.dumps(manifest))
-    assert view.read(tmp_path) == topology
+    assert view.read(tmp_path) == (topology, "")
 
 
 @pytest.mark.parametrize(
@@ -98,6 +98,7 @@ def test_a_run_folder_shows_its_machine(tmp_path: Path) -> None:
     [
         ("{", "cannot read"),
         ("{}", "holds no topology"),
+        ("[" * 100_000, "cannot read"),
         ("[1]", "holds no topology"),
         ("<html/>", "is no NCCL topology"),
         (None, "cannot read"),

@@ -10,7 +10,7 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 from byteways.errors import BytewaysError
-from byteways.topology import nccl_xml
+from byteways.topology import nccl_xml, nccl_xml_writer
 from byteways.topology.model import Topology
 from byteways.topology.routes import link_class
 
@@ -144,7 +144,7 @@ def test_there_and_back(tmp_path: Path, name: str) -> None:
         topology = getattr(synthetic, name)(tmp_path).topology()
     else:
         topology = amd.topology_of(tmp_path, getattr(amd, name)())
-    back = parsed(nccl_xml.write(topology))
+    back = parsed(nccl_xml_writer.write(topology))
     assert relations(back) == relations(topology)
     for agent in topology.agents:
         again = back.agent(agent.name)
@@ -154,14 +154,20 @@ def test_there_and_back(tmp_path: Path, name: str) -> None:
             agent.numa_domain,
         )
         assert agent.kind == "cpu" or again.architecture == agent.architecture
-    assert nccl_xml.write(parsed(nccl_xml.write(back))) == nccl_xml.write(back)
+    assert nccl_xml_writer.write(parsed(nccl_xml_writer.write(back))) == nccl_xml_writer.write(back)
+
+
+def test_architectures_are_written_as_rccl_reads_them(tmp_path: Path) -> None:
+    """Catches `gcn="90a"`, which RCCL takes for an architecture of that name (archinfo.cc)."""
+    assert 'gcn="gfx90a"' in nccl_xml_writer.write(amd.topology_of(tmp_path / "a", amd.frontier()))
+    assert 'sm="90"' in nccl_xml_writer.write(synthetic.h200x4(tmp_path / "n").topology())
 
 
 def test_gpus_that_hang_on_xgmi_are_written(tmp_path: Path) -> None:
     """Catches GPUs left out of the file because they have no PCIe link of their own."""
     for name in ("frontier", "mi300a_x4", "mi300x_cpx"):
         topology = amd.topology_of(tmp_path / name, getattr(amd, name)())
-        back = parsed(nccl_xml.write(topology))
+        back = parsed(nccl_xml_writer.write(topology))
         assert back.names() == topology.names()
         gpus = set(topology.names("gpu"))
         bundles = {relation for relation in relations(topology) if relation[0] <= gpus}
@@ -174,7 +180,7 @@ def test_a_switch_that_nothing_locates_is_left_out(tmp_path: Path) -> None:
     data = topology.to_json()
     for link in data["links"]:
         link["source"] = "a model file"
-    assert parsed(nccl_xml.write(Topology.from_json(data))).names("gpu") == topology.names("gpu")
+    assert parsed(nccl_xml_writer.write(Topology.from_json(data))).names("gpu") == topology.names("gpu")
 
 
 def test_a_gpu_without_address_cannot_be_written(tmp_path: Path) -> None:
@@ -182,7 +188,7 @@ def test_a_gpu_without_address_cannot_be_written(tmp_path: Path) -> None:
     machine = synthetic.bare_vm(tmp_path)
     runtime = {**(machine.runtime or {}), "gpu0": synthetic.runtime_gpu(0, "", "GPU-x")}
     with pytest.raises(BytewaysError, match="gpu0 cannot be written as XML") as caught:
-        nccl_xml.write(machine.topology(runtime_agents=runtime))
+        nccl_xml_writer.write(machine.topology(runtime_agents=runtime))
     assert caught.value.hint
 
 

@@ -36,6 +36,10 @@ class Machine:
     reason: str = ""
 
 
+#: Lists that need no machine.
+_OF_NO_MACHINE = ("suites", "machines", "patterns")
+
+
 def list_(
     what: Annotated[
         str | None,
@@ -60,17 +64,19 @@ def list_(
             "cases are listed by suite, and nothing else is", hint="byteways list cases quick"
         )
     chosen = load(suite) if suite is not None else None
+    if machine_name is not None and what in _OF_NO_MACHINE:
+        raise BytewaysError(f"{what} are the same on every machine", hint=f"byteways list {what}")
     simulation = simulation_of(machine_name, None)
-    machine = look(simulation) if what not in ("suites", "patterns", "machines") else None
+    machine = look(simulation) if what not in _OF_NO_MACHINE else None
     if chosen is not None and machine is not None:
         sections = {"cases": cases(chosen, machine)}
     else:
         sections = {name: rows(machine) for name, rows in SECTIONS.items() if what in (None, name)}
     if as_json:
         answer: dict[str, Any] = {**sections}
-        if simulation is not None:
-            answer |= {"simulated": True, "machine_model": simulation.model.name}
         if machine is not None:
+            name = simulation.model.name if simulation else None
+            answer |= {"simulated": simulation is not None, "machine_model": name}
             answer |= {"probed": machine.capabilities is not None, "reason": machine.reason or None}
         typer.echo(json.dumps(answer, indent=1))
         return
@@ -254,16 +260,20 @@ def _machine_cells(row: Mapping[str, Any]) -> tuple[str, ...]:
     fit = row["fit"]
     fitted, errors = "–", "not yet checked"
     if fit:
-        fitted = f"{fit['fitted_values']} values"
+        fitted = _values(fit["fitted_values"])
         errors = "nothing to check it on"
         if fit["median_error"] is not None and fit["p90_error"] is not None:
             parts = (
                 f"median {100 * fit['median_error']:.1f} %, 90th percentile {100 * fit['p90_error']:.1f} %"
             )
-            errors = f"{parts}, of {fit['held_out_values']} values"
+            errors = f"{parts}, of {_values(fit['held_out_values'])}"
     agents = f"{row['gpus']} GPUs, {row['agents'] - row['gpus']} CPU"
     assumed = f"{row['assumed']} of {row['numbers']} numbers"
     return (row["name"], row["title"], row["vendor"], agents, fitted, errors, assumed)
+
+
+def _values(count: int) -> str:
+    return "1 value" if count == 1 else f"{count} values"
 
 
 def _size(size_bytes: int | None) -> str:

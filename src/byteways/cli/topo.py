@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import json
+import re
 from collections.abc import Sequence
 from dataclasses import replace
 from pathlib import Path
@@ -16,9 +17,12 @@ from byteways.errors import BytewaysError
 from byteways.results.run_folder import read_manifest
 from byteways.results.simulated import mark_of
 from byteways.run.simulation import simulation_of
-from byteways.topology import nccl_xml
+from byteways.topology import nccl_xml, nccl_xml_writer
 from byteways.topology.model import Agent, Cache, Topology
 from byteways.units import format_size
+
+#: The mark of a simulated machine in XML, which has no place of its own for it.
+_XML_MARK = re.compile(rb"<!-- (SIMULATED [^<>]*) -->\s*<system")
 
 
 def topo(
@@ -47,31 +51,22 @@ def topo(
     if source is not None and machine is not None:
         raise BytewaysError("--from and --machine name one machine each", hint="byteways topo --machine NAME")
     simulation = simulation_of(machine, fault)
-    mark = simulation.mark if simulation else marked(source) if source is not None else ""
     if simulation is not None:
-        topology = simulation.topology()
+        topology, mark = simulation.topology(), simulation.mark
+    elif source is not None:
+        topology, mark = read(source)
     else:
-        topology = read(source) if source is not None else this_machine()
+        topology, mark = this_machine(), ""
     if as_nccl_xml:
         if mark:
             typer.echo(f"<!-- {mark} -->")
-        typer.echo(nccl_xml.write(topology), nl=False)
+        typer.echo(nccl_xml_writer.write(topology), nl=False)
     elif as_json:
-        typer.echo(json.dumps({"simulated": mark or False, **topology.to_json()}, indent=2))
+        typer.echo(
+            json.dumps({"simulated": bool(mark), "mark": mark or None, **topology.to_json()}, indent=2)
+        )
     else:
         show(blocks(topology), mark)
-
-
-def marked(path: Path) -> str:
-    """The mark of a simulated machine in a run folder or in what `topo --json` printed, '' for a real one."""
-    if path.is_dir():
-        return mark_of(read_manifest(path))
-    try:
-        data = json.loads(path.read_bytes())
-    except (OSError, ValueError):  # read() tells what it is
-        return ""
-    said = data.get("simulated") if isinstance(data, dict) else None
-    return said if isinstance(said, str) else ""
 
 
 def this_machine() -> Topology:
@@ -87,24 +82,34 @@ def this_machine() -> Topology:
         return replace(found, notes=(*found.notes, f"the runtimes were not asked, {error.what}{why}"))
 
 
-def read(path: Path) -> Topology:
+def read(path: Path) -> tuple[Topology, str]:
     """The topology in a run folder's manifest, in what `topo --json` printed, or in XML of NCCL, by content.
+
+    Returns:
+        The topology, and the mark of a simulated machine, '' for a real one.
 
     Raises:
         BytewaysError: There is none.
     """
     if path.is_dir():
-        data: Any = read_manifest(path).get("topology")
-    else:
-        try:
-            content = path.read_bytes()
-            if nccl_xml.is_xml(content):
-                return nccl_xml.read(path)
-            data = json.loads(content)
-        except (OSError, ValueError) as error:
-            raise BytewaysError(
-                f"cannot read {path}", cause=str(error), hint="byteways topo --json > FILE"
-            ) from error
+        manifest = read_manifest(path)
+        return _topology(path, manifest.get("topology")), mark_of(manifest)
+    try:
+        content = path.read_bytes()
+        if nccl_xml.is_xml(content):
+            said = _XML_MARK.search(content)
+            return nccl_xml.read(path), said[1].decode(errors="replace") if said else ""
+        data: Any = json.loads(content)
+    except (OSError, ValueError, RecursionError) as error:
+        raise BytewaysError(
+            f"cannot read {path}",
+            cause=error.strerror if isinstance(error, OSError) else f"neither JSON nor XML: {error}",
+            hint="byteways topo --json > FILE",
+        ) from error
+    return _topology(path, data), str(data.get("mark") or "SIMULATED") if data.get("simulated") else ""
+
+
+def _topology(path: Path, data: Any) -> Topology:
     try:
         return Topology.from_json(data)
     except (KeyError, TypeError, AttributeError) as error:

@@ -13,7 +13,7 @@ from byteways.machines.schema import ARRAYS, FIT_KEYS, TABLES, Key, needed_table
 from byteways.plan.toml_lines import Place, key_lines, line_of
 from byteways.plan.words import closest
 
-_NAME = re.compile(r"^[a-z0-9][a-z0-9-]*$")
+_NAME = re.compile(r"[a-z0-9]+(-[a-z0-9]+)*")  # no "--", which no comment of XML may hold
 _AGENT = re.compile(r"^(cpu|gpu)(\d+)$")
 _PCI_ADDRESS = re.compile(r"^[0-9a-f]{4}:[0-9a-f]{2}:[0-9a-f]{2}\.[0-7]$")
 NVSWITCH = "nvswitch"
@@ -130,7 +130,7 @@ def read_machine(data: Mapping[str, Any], *, text: str, file: str) -> MachineMod
         if table and not any(key.startswith(f"{table}.") for key in facts):
             reader.fail(tuple(table.split(".")), "this table is missing")
     name = str(facts["name"].value)
-    if not _NAME.match(name):
+    if not _NAME.fullmatch(name):
         reader.fail(("name",), f"'{name}' is no name", "use lower-case letters, digits and hyphens")
     model = MachineModel(
         name, str(facts["title"].value), text, facts, reader.sources, _fit(reader, data.get("fit"))
@@ -144,7 +144,7 @@ def _sources(reader: _Reader, data: Any) -> dict[str, Source]:
         reader.fail(("sources",), "the table of sources is missing")
     sources: dict[str, Source] = {}
     for key, entry in data.items():
-        if key in (ASSUMED, FITTED) or not _NAME.match(key):
+        if key in (ASSUMED, FITTED) or not _NAME.fullmatch(key):
             reader.fail(
                 ("sources", key),
                 f"'{key}' is no key of a source",

@@ -14,15 +14,13 @@ from typing import TYPE_CHECKING, Any, cast
 
 from byteways.machines.check import NVSWITCH
 from byteways.machines.model import MachineModel
-from byteways.topology import discover
+from byteways.topology import discover, link_rates
 from byteways.topology.model import Topology
 from byteways.topology.tree import CacheSpec, CpuSpec, GpuSpec, LinkSpec, MachineSpec, all_cores, write_tree
 
 if TYPE_CHECKING:
     from byteways._core import NvmlDevice
 
-#: NVLink generation by compute capability (white papers of V100, A100, H100 and B200).
-_NVLINK_GENERATION = {"sm_70": 2, "sm_80": 3, "sm_90": 4, "sm_100": 5}
 #: Address of a PCI device that is no GPU.
 _SWITCH_ADDRESS = "0000:ff:00.0"
 
@@ -160,7 +158,7 @@ def _devices(model: MachineModel, down: set[frozenset[str]]) -> list[_Device]:
         return []
     addresses = model.texts("gpu.pci_addresses")
     generation, width = model.whole("topology.pcie_generation"), model.whole("topology.pcie_width")
-    version = _NVLINK_GENERATION.get(model.text_of("gpu.architecture"), 0)
+    version = link_rates.nvlink_generation(model.text_of("gpu.architecture"), 0, 0) or 0
     devices = []
     for index, address in enumerate(addresses):
         nvlinks: list[_NvLink] = []

@@ -24,10 +24,10 @@ PARTITION_WEIGHT = 2 * PACKAGE_WEIGHT + XGMI_WEIGHT
 DEVICE_HEAPS = (1, 2)
 #: Bits of `capability` (include/uapi/linux/kfd_sysfs.h).
 SHARED_MEMORY_SUPPORTED, COHERENT_HOST_ACCESS = 0x08000000, 0x10000000
-#: Marketing names by PCI device id, for kernels without `product_name` (pci-ids.ucw.cz, vendor 1002).
+#: Marketing names by PCI device id, for kernels without `product_name` (amdgpu.ids of libdrm; of MI300A and
+#: later pci-ids.ucw.cz, vendor 1002).
 MODELS = {
-    0x66A0: "AMD Instinct MI50",
-    0x66A1: "AMD Instinct MI50",
+    0x66A1: "AMD Instinct MI60/MI50",
     0x738C: "AMD Instinct MI100",
     0x7408: "AMD Instinct MI250X",
     0x740C: "AMD Instinct MI250X/MI250",

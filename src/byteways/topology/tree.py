@@ -157,21 +157,18 @@ def _write_cpu(sysfs: Path, number: int, cpu: CpuSpec, machine: MachineSpec) -> 
     _write(folder / "cpulist", ",".join(str(core) for core in cpu.cores))
     _write(folder / "distance", " ".join(str(distance) for distance in distances))
     _write(folder / "meminfo", f"Node {number} MemTotal:       {cpu.memory_bytes // 1024} kB")
-    for position, core in enumerate(cpu.cores):
-        for index, cache in enumerate(cpu.caches):
-            size = cache.shared_by or len(cpu.cores)
-            first = position // size * size
-            place = sysfs / f"devices/system/cpu/cpu{core}/cache/index{index}"
-            place.mkdir(parents=True, exist_ok=True)
-            shared = ",".join(str(other) for other in cpu.cores[first : first + size])
-            texts = {
-                "level": cache.level,
-                "type": cache.kind,
-                "size": f"{cache.kib}K",
-                "shared_cpu_list": shared,
-            }
-            for name, text in {**texts, "coherency_line_size": 64}.items():
-                (place / name).write_text(f"{text}\n")
+    # Of the first core alone: discovery asks no other, and 128 cores would take a second to write.
+    for index, cache in enumerate(cpu.caches):
+        shared = ",".join(str(core) for core in cpu.cores[: cache.shared_by or len(cpu.cores)])
+        values = {
+            "level": str(cache.level),
+            "type": cache.kind,
+            "size": f"{cache.kib}K",
+            "shared_cpu_list": shared,
+            "coherency_line_size": "64",
+        }
+        for name, text in values.items():
+            _write(sysfs / f"devices/system/cpu/cpu{cpu.cores[0]}/cache/index{index}/{name}", text)
 
 
 def _write_pci(sysfs: Path, number: int, gpu: GpuSpec) -> None:

@@ -1,0 +1,130 @@
+"""Topology to the XML that NCCL and RCCL read in place of looking themselves (NCCL_TOPO_FILE)."""
+
+from __future__ import annotations
+
+import re
+import xml.etree.ElementTree as ET
+from collections.abc import Iterator, Mapping
+
+from byteways.errors import BytewaysError
+from byteways.topology import link_rates
+from byteways.topology.links import NVSWITCH
+from byteways.topology.model import Agent, Link, Topology
+from byteways.topology.nccl_xml import NVSWITCH_CLASS
+
+
+def write(topology: Topology) -> str:
+    """The topology as XML that NCCL and RCCL read. What they find out themselves is left out.
+
+    Raises:
+        BytewaysError: A GPU has no PCI address, by which they know it.
+    """
+    gpus = {agent.name: agent for agent in topology.agents if agent.kind == "gpu"}
+    for agent in gpus.values():
+        if not agent.pci_address:
+            raise BytewaysError(
+                f"{agent.name} cannot be written as XML",
+                cause="it has no PCI address, by which NCCL knows GPUs",
+                hint="byteways topo --json",
+            )
+    amd = any((agent.architecture or "").startswith("gfx") for agent in gpus.values())
+    system = ET.Element("system", version="2" if amd else "1")  # RCCL counts its versions apart
+    above = _parents(topology)
+    for agent in topology.agents:
+        if agent.kind == "cpu":
+            cpu = ET.SubElement(system, "cpu", _cpu_attributes(agent))
+            _write_below(cpu, agent.name, topology, above, gpus)
+    ET.indent(system)
+    return ET.tostring(system, encoding="unicode").replace(" />", "/>") + "\n"  # NCCL's parser knows no blank
+
+
+def _parents(topology: Topology) -> dict[str, Link]:
+    """The link that leads each GPU and switch to what it hangs on: PCIe, or else to its CPU or package."""
+    cpus = topology.names("cpu")
+    parents = {*cpus, *topology.switches} - {NVSWITCH}
+    found: dict[str, Link] = {}
+    for link in sorted(topology.links, key=lambda link: link.kind != "pcie"):
+        upward = link if link.a not in cpus else Link(**{**vars(link), "a": link.b, "b": link.a})
+        if link.kind == "pcie" or (upward.b in parents and link.kind != "numa"):
+            found.setdefault(upward.a, upward)
+    return found
+
+
+def _cpu_attributes(agent: Agent) -> dict[str, str]:
+    number = agent.numa_domain if agent.numa_domain is not None else -1
+    known = re.fullmatch(r"(\S+) family (\d+) model (\d+)", agent.model)
+    vendors = {"AMD": "AuthenticAMD", "Intel": "GenuineIntel"}
+    vendor = known[1] if known else next((v for k, v in vendors.items() if k in agent.model), None)
+    mask = sum(1 << core for core in agent.cores)
+    words = max(1, -(-mask.bit_length() // 32))
+    affinity = ",".join(f"{mask >> 32 * word & 0xFFFFFFFF:08x}" for word in reversed(range(words)))
+    told = {
+        "numaid": str(number),
+        "affinity": affinity if agent.cores else None,
+        "arch": agent.architecture,
+        "vendor": vendor,
+        "familyid": known[2] if known else None,
+        "modelid": known[3] if known else None,
+    }
+    return {key: value for key, value in told.items() if value is not None}
+
+
+def _write_below(
+    parent: ET.Element, name: str, topology: Topology, above: Mapping[str, Link], gpus: Mapping[str, Agent]
+) -> None:
+    """The `pci` elements of what hangs on a CPU agent or a switch."""
+    for lower in [lower for lower, link in above.items() if link.b == name]:
+        if lower in gpus:
+            agent = gpus[lower]
+            attributes = {"busid": agent.pci_address or "", "class": _pci_class(agent)}
+            pci = ET.SubElement(parent, "pci", {**attributes, **_speed(above[lower])})
+            gpu = ET.SubElement(pci, "gpu", {"dev": lower[3:], **_architecture(agent), "rank": lower[3:]})
+            for tag, fields in _fabric(topology, lower, gpus):
+                ET.SubElement(gpu, tag, fields)
+            continue
+        address = re.search(r"PCIe switch (\S+)", above[lower].source)
+        if address is None:  # nothing tells where the switch is: its GPUs are drawn at what it hangs on
+            _write_below(parent, lower, topology, above, gpus)
+            continue
+        fields = {"busid": address[1], "class": "0x060400", **_speed(above[lower])}
+        _write_below(ET.SubElement(parent, "pci", fields), lower, topology, above, gpus)
+
+
+def _architecture(agent: Agent) -> dict[str, str]:
+    """`sm="90"`, or `gcn="gfx90a"`: RCCL takes the name, and as a bare number only a few old ones."""
+    architecture = agent.architecture or ""
+    if architecture.startswith("gfx"):
+        return {"gcn": architecture.partition(":")[0]}
+    return {"sm": architecture.removeprefix("sm_")} if architecture else {}
+
+
+def _pci_class(agent: Agent) -> str:
+    """3D controller; AMD's are display controllers up to gfx90a, processing accelerators since."""
+    architecture = agent.architecture or ""
+    if not architecture.startswith("gfx"):
+        return "0x030200"
+    return "0x038000" if architecture in ("gfx906", "gfx908", "gfx90a") else "0x120000"
+
+
+def _speed(link: Link) -> dict[str, str]:
+    """Speed and width as sysfs writes them, of a link of known class."""
+    known = re.fullmatch(r"PCIe (\d)\.0 ×(\d+)", link.link_class)
+    if known is None:
+        return {}
+    speed = link_rates.pcie_transfers(int(known[1])) / 1e9
+    return {"link_speed": f"{speed:.1f} GT/s PCIe", "link_width": known[2]}
+
+
+def _fabric(topology: Topology, name: str, gpus: Mapping[str, Agent]) -> Iterator[tuple[str, dict[str, str]]]:
+    """Bundles of one GPU: to peers, and to NVSwitches, for which NCCL has one address that stands for any."""
+    for link in topology.links:
+        if link.kind not in ("nvlink", "xgmi") or name not in (link.a, link.b):
+            continue
+        far = link.b if link.a == name else link.a
+        if far in gpus:
+            target, target_class = gpus[far].pci_address or "", _pci_class(gpus[far])
+        elif far == NVSWITCH:
+            target, target_class = "fffffff:ffff:ff", NVSWITCH_CLASS
+        else:
+            continue
+        yield link.kind, {"target": target, "count": str(link.count), "tclass": target_class}
