@@ -13,6 +13,14 @@ constexpr std::uint64_t kAlignment = 2 << 20;  // as vendors align device memory
 
 Word* words_of(const Block& block) { return reinterpret_cast<Word*>(block.data); }
 
+// A cycle does not survive that its words are written.
+void tear(const Range& to) {
+  const Cycle* cycle = to.block->cycle.get();
+  if (cycle == nullptr) return;
+  const Word end = cycle->begin + cycle->lines * (cycle->line_bytes / kWordBytes);
+  if (to.begin < end && to.end > cycle->begin) to.block->cycle.reset();
+}
+
 }  // namespace
 
 Memory::~Memory() {
@@ -78,7 +86,7 @@ void Memory::set(Block& block, Word index, Word value) {
 
 void Memory::copy(const Range& to, const Range& from) {
   const Word count = from.end - from.begin;
-  to.block->cycle.reset();
+  tear(to);
   if (to.block->real() && from.block->real()) {
     std::memmove(words_of(*to.block) + to.begin, words_of(*from.block) + from.begin, count * kWordBytes);
   } else if (to.block->real()) {
@@ -98,7 +106,7 @@ void Memory::copy(const Range& to, const Range& from) {
 }
 
 void Memory::fill(const Range& to, Word key, Word first_index, Word stride) {
-  to.block->cycle.reset();
+  tear(to);
   const Word base = key + first_index - to.begin;
   if (!to.block->real() && stride <= 1) {
     to.block->content->assign(to.begin, to.end, {Rule::Kind::pattern, base, nullptr, 0, 0, 0});
@@ -109,7 +117,7 @@ void Memory::fill(const Range& to, Word key, Word first_index, Word stride) {
 }
 
 void Memory::poison(const Range& to, Word value, Word stride) {
-  to.block->cycle.reset();
+  tear(to);
   if (!to.block->real()) return to.block->content->spot(to.begin, to.end, stride, value);
   for (Word i = to.begin; i < to.end; i += std::max<Word>(1, stride)) set(*to.block, i, value);
 }
@@ -143,12 +151,9 @@ std::uint64_t bytes_elsewhere(const Block& block, std::uint64_t begin, std::uint
 void move_pages_to(Block& block, std::uint64_t begin, std::uint64_t end, Place where) {
   if (begin >= end) return;
   const Place after = place_of(block, end);
-  auto first = block.pages.lower_bound(begin);
-  block.pages.erase(first, block.pages.upper_bound(end));
-  block.pages[begin] = where;
-  if (end < block.bytes) block.pages[end] = after;
-  auto joined = block.pages.find(begin);
-  if (joined != block.pages.begin() && std::prev(joined)->second == where) block.pages.erase(joined);
+  block.pages.erase(block.pages.lower_bound(begin), block.pages.upper_bound(end));
+  if (begin == 0 || !(place_of(block, begin - 1) == where)) block.pages[begin] = where;
+  if (end < block.bytes && !(after == where)) block.pages[end] = after;
 }
 
 }  // namespace byteways::sim

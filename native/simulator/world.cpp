@@ -88,8 +88,8 @@ class SimulatedWorld final : public World {
   // --- time
   // ----------------------------------------------------------------------------------------------------
   std::int64_t now_ns() override {
-    const std::lock_guard lock(mutex_);
-    enter(model_.calls.clock_ns);
+    std::unique_lock lock(mutex_);
+    enter(lock, model_.calls.clock_ns);
     engine_.run(host_, nullptr);
     return host_ / 1000;
   }
@@ -108,8 +108,8 @@ class SimulatedWorld final : public World {
   // --- memory
   // --------------------------------------------------------------------------------------------------
   void* allocate(Place owner, Kind kind, std::uint64_t bytes) override {
-    const std::lock_guard lock(mutex_);
-    enter(model_.calls.enqueue_ns);
+    std::unique_lock lock(mutex_);
+    enter(lock, model_.calls.enqueue_ns);
     if (bytes == 0) throw Failure(Code::invalid, "a block of 0 bytes was asked for");
     if (owner.kind == Place::Kind::gpu) check_device(owner.index);
     const Place memory = costs_.memory_of(owner);
@@ -167,8 +167,8 @@ class SimulatedWorld final : public World {
   }
 
   void enable_peer(int gpu, int peer) override {
-    const std::lock_guard lock(mutex_);
-    enter(model_.calls.enqueue_ns);
+    std::unique_lock lock(mutex_);
+    enter(lock, model_.calls.enqueue_ns);
     check_device(gpu);
     if (gpu == peer || !linked(gpu, peer))
       throw Failure(Code::no_peer_access,
@@ -179,8 +179,8 @@ class SimulatedWorld final : public World {
   // --- queues
   // --------------------------------------------------------------------------------------------------
   Stream* create_stream(Place place) override {
-    const std::lock_guard lock(mutex_);
-    enter(model_.calls.enqueue_ns);
+    std::unique_lock lock(mutex_);
+    enter(lock, model_.calls.enqueue_ns);
     return make_stream(place);
   }
 
@@ -193,7 +193,7 @@ class SimulatedWorld final : public World {
 
   void destroy(Stream* stream) override {
     std::unique_lock lock(mutex_);
-    enter(model_.calls.enqueue_ns);
+    enter(lock, model_.calls.enqueue_ns);
     wait_until(lock, [stream] { return stream->completed == stream->submitted; });
     if (stream->place.kind == Place::Kind::gpu)
       --streams_on_[static_cast<std::size_t>(stream->place.index)][stream->queue_index];
@@ -217,7 +217,7 @@ class SimulatedWorld final : public World {
 
   void record(Event* event, Stream* stream) override {
     std::unique_lock lock(mutex_);
-    enter(model_.calls.enqueue_ns);
+    enter(lock, model_.calls.enqueue_ns);
     auto operation = std::make_unique<Operation>();
     operation->mark = event->mark = std::make_shared<Mark>();
     operation->fixed = picoseconds(stream->place.kind == Place::Kind::gpu ? model_.calls.event_ns : 0);
@@ -226,7 +226,7 @@ class SimulatedWorld final : public World {
 
   void wait(Stream* stream, Event* event) override {
     std::unique_lock lock(mutex_);
-    enter(model_.calls.enqueue_ns);
+    enter(lock, model_.calls.enqueue_ns);
     if (event->mark == nullptr) return;
     auto operation = std::make_unique<Operation>();
     operation->after = event->mark;
@@ -236,7 +236,7 @@ class SimulatedWorld final : public World {
   void copy(void* destination, const void* source, std::uint64_t bytes, Stream* stream,
             const CopyPolicy& policy) override {
     std::unique_lock lock(mutex_);
-    enter(model_.calls.enqueue_ns);
+    enter(lock, model_.calls.enqueue_ns);
     const Place executor = stream->place;
     const Range to = memory_.range(destination, bytes), from = memory_.range(source, bytes);
     const Place there = place_of(*to.block, to.begin * kWordBytes),
@@ -260,7 +260,7 @@ class SimulatedWorld final : public World {
 
   void prefetch(void* data, std::uint64_t bytes, Place to, Stream* stream) override {
     std::unique_lock lock(mutex_);
-    enter(model_.calls.enqueue_ns);
+    enter(lock, model_.calls.enqueue_ns);
     const Range range = memory_.range(data, bytes);
     if (!is_managed(range.block->kind)) throw Failure(Code::invalid, "only managed memory can be prefetched");
     const std::uint64_t begin = range.begin * kWordBytes, end = range.end * kWordBytes;
@@ -275,13 +275,13 @@ class SimulatedWorld final : public World {
   void launch(std::string_view kernel, const Shape& shape, const void* arguments, std::size_t bytes,
               Stream* stream) override {
     std::unique_lock lock(mutex_);
-    enter(model_.calls.enqueue_ns);
+    enter(lock, model_.calls.enqueue_ns);
     submit(lock, stream, kernels_.launch(kernel, shape, arguments, bytes, stream->place), true);
   }
 
   bool finished(Event* event) override {
-    const std::lock_guard lock(mutex_);
-    enter(model_.calls.query_ns);
+    std::unique_lock lock(mutex_);
+    enter(lock, model_.calls.query_ns);
     if (event->place.kind == Place::Kind::gpu) check_device(event->place.index);
     engine_.run(host_, nullptr);
     return event->mark == nullptr || event->mark->done();
@@ -289,7 +289,7 @@ class SimulatedWorld final : public World {
 
   void synchronize(Event* event) override {
     std::unique_lock lock(mutex_);
-    enter(model_.calls.synchronize_ns);
+    enter(lock, model_.calls.synchronize_ns);
     if (event->place.kind == Place::Kind::gpu) check_device(event->place.index);
     const std::shared_ptr<Mark> mark = event->mark;
     if (mark != nullptr) wait_until(lock, [&mark] { return mark->done(); });
@@ -297,7 +297,7 @@ class SimulatedWorld final : public World {
 
   void synchronize(Stream* stream) override {
     std::unique_lock lock(mutex_);
-    enter(model_.calls.synchronize_ns);
+    enter(lock, model_.calls.synchronize_ns);
     if (stream->place.kind == Place::Kind::gpu) check_device(stream->place.index);
     wait_until(lock, [stream] { return stream->completed == stream->submitted; });
   }
@@ -322,10 +322,30 @@ class SimulatedWorld final : public World {
     std::function<void()> action;
   };
 
-  // Every entry: the call takes its time, and what the host wrote into gates' words before it is seen.
-  void enter(double cost_ns) {
+  // Every entry: what the host wrote into gates' words before it is seen, the call takes its time, and timers
+  // that it makes due act.
+  void enter(std::unique_lock<std::mutex>& lock, double cost_ns) {
     engine_.poll(host_);
     host_ += picoseconds(cost_ns);
+    for (auto next = next_timer(); next != timers_.end() && next->second.at <= host_; next = next_timer()) {
+      const Picoseconds at = next->second.at;
+      act(lock, next);
+      engine_.poll(at);
+    }
+  }
+
+  std::map<std::uint64_t, Timer>::iterator next_timer() {
+    return std::min_element(timers_.begin(), timers_.end(),
+                            [](const auto& a, const auto& b) { return a.second.at < b.second.at; });
+  }
+
+  // Without the lock: the action may take one that is held by somebody who waits for this one.
+  void act(std::unique_lock<std::mutex>& lock, std::map<std::uint64_t, Timer>::iterator timer) {
+    const auto action = std::move(timer->second.action);
+    timers_.erase(timer);
+    lock.unlock();
+    action();
+    lock.lock();
   }
 
   // Lets things happen until `done`; time jumps to the next timer when nothing else is left.
@@ -333,9 +353,7 @@ class SimulatedWorld final : public World {
   void wait_until(std::unique_lock<std::mutex>& lock, const Done& done) {
     for (;;) {
       engine_.poll(host_);
-      const auto next = std::min_element(timers_.begin(), timers_.end(), [](const auto& a, const auto& b) {
-        return a.second.at < b.second.at;
-      });
+      const auto next = next_timer();
       if (engine_.run(next == timers_.end() ? kNever : next->second.at, done)) {
         host_ = std::max(host_, engine_.now());
         return;
@@ -348,11 +366,7 @@ class SimulatedWorld final : public World {
         for (;;) pause();  // as a real driver would: whoever started this process has to notice
       }
       host_ = std::max(host_, next->second.at);
-      const auto action = std::move(next->second.action);
-      timers_.erase(next);
-      lock.unlock();
-      action();
-      lock.lock();
+      act(lock, next);
     }
   }
 

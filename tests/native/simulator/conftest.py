@@ -1,0 +1,62 @@
+"""The toys: C++ programs against the simulator's own parts, compiled once for all tests here."""
+
+from __future__ import annotations
+
+import os
+import subprocess
+import sys
+from collections.abc import Callable
+from concurrent.futures import ThreadPoolExecutor
+from pathlib import Path
+
+import pytest
+
+HERE = Path(__file__).parent
+NATIVE = HERE.parents[2] / "native"
+sys.path.insert(0, str(HERE.parent))
+
+#: What a toy printed: key -> the values of each of its lines.
+Told = dict[str, list[list[str]]]
+#: play(toy, sheet) runs a toy, on the machine of a sheet where it needs one.
+Play = Callable[..., Told]
+
+
+def _is_entry_point(source: Path) -> bool:
+    return source.stem.endswith("api") or source.stem.startswith("api")
+
+
+@pytest.fixture(scope="session")
+def toys(tmp_path_factory: pytest.TempPathFactory) -> Path:
+    """The program; the simulator's sources but for the vendors' entry points are part of it."""
+    folder = tmp_path_factory.mktemp("toys")
+    sources = [each for each in (NATIVE / "simulator").glob("*.cpp") if not _is_entry_point(each)]
+    sources += HERE.glob("*.cpp")
+    command = ["g++", "-std=c++20", "-O1", "-w", "-pthread", f"-I{NATIVE}", f"-I{HERE}"]
+
+    def compiled(source: Path) -> Path:
+        made = folder / f"{source.stem}.o"
+        subprocess.run([*command, "-c", source, "-o", made], check=True)
+        return made
+
+    with ThreadPoolExecutor(os.cpu_count()) as pool:
+        objects = list(pool.map(compiled, sorted(sources)))
+    subprocess.run([*command, *objects, "-o", folder / "toys"], check=True)
+    return folder / "toys"
+
+
+@pytest.fixture
+def play(toys: Path, tmp_path: Path) -> Play:
+    def run(toy: str, sheet: str = "", timeout_s: float = 20) -> Told:
+        command: list[str | Path] = [toys, toy]
+        if sheet:
+            (tmp_path / "sheet").write_text(sheet, encoding="utf-8")
+            command.append(tmp_path / "sheet")
+        done = subprocess.run(command, capture_output=True, text=True, timeout=timeout_s)
+        assert done.returncode == 0, f"{toy} ended with {done.returncode}: {done.stderr}"
+        told: Told = {}
+        for line in done.stdout.splitlines():
+            key, *values = line.split(" ")
+            told.setdefault(key, []).append(values)
+        return told
+
+    return run

@@ -1,0 +1,34 @@
+"""What simulated memory holds is described, not held: it must be what real memory would hold."""
+
+from __future__ import annotations
+
+from .conftest import Play
+
+
+def test_against_real_memory(play: Play) -> None:
+    """Would catch any word, and any finding of a check, that differs from a brute-force twin's."""
+    told = play("against-twins")
+    assert told["changes"] == [["10000"]]
+    assert told["wrong-words"] == told["wrong-checks"] == [["0"]]
+    assert int(told["clean-checks"][0][0]) > 100  # else the checks never met what they look for
+
+
+def test_equal_runs_are_one(play: Play) -> None:
+    """Would catch descriptions that grow with every operation, and gigabytes that get slow by it."""
+    told = play("runs")
+    assert told == {key: [["1"]] for key in ("filled", "copied", "spotted", "spotted-again")}
+
+
+def test_pattern_is_inverted(play: Play) -> None:
+    """Would catch a constant that is taken for a pattern's word, or the other way round."""
+    assert play("pattern") == {"wrong": [["0"]]}
+
+
+def test_chase_is_inverted(play: Play) -> None:
+    """Would catch a walk that ends on another line than the real one, for any number of lines up to 2^33."""
+    assert play("chase-inverse")["wrong"] == [["0"]]
+
+
+def test_pages(play: Play) -> None:
+    """Would catch managed pages that are elsewhere than they were moved, and lists of them that grow."""
+    assert play("pages") == {"wrong": [["0"]], "runs-too-many": [["0"]]}
