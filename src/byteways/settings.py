@@ -131,7 +131,16 @@ def kernel_cache(environment: Mapping[str, str] = os.environ) -> Path:
     return Path(base) / "byteways" / "kernels"
 
 
-def recorded_environment(environment: Mapping[str, str] = os.environ) -> dict[str, str]:
-    """The part of the environment that a manifest keeps, with what workers are given on top."""
+def recorded_environment(
+    environment: Mapping[str, str] = os.environ, simulated: bool = False
+) -> dict[str, str]:
+    """The part of the environment that a manifest keeps, with what workers are given on top.
+
+    Args:
+        environment: Variables of the process.
+        simulated: Nothing of the vendors' own libraries is opened, so that where they lie says nothing.
+    """
     kept = {name: environment[name] for name in RECORDED_VARIABLES if name in environment}
+    if simulated:
+        kept = {name: value for name, value in kept.items() if not name.startswith("BYTEWAYS_LIB")}
     return {**WORKER_ENVIRONMENT, **kept}

@@ -21,6 +21,7 @@ from byteways.results.run_folder import RunFolder, refuse_mix
 from byteways.results.simulated import worded
 from byteways.run.pace import Pace
 from byteways.run.simulation import DEADLINE_S, Simulation, simulated_deadline_s
+from byteways.settings import recorded_environment
 
 FAULTS = Path(__file__).parents[1] / "faults"
 sys.path.insert(0, str(FAULTS))
@@ -75,6 +76,26 @@ def test_manifest_and_sheet(folder: Path) -> None:
     measured = manifest(folder / "M")
     assert (measured["simulated"], measured["machine_model"]) == (False, None)
     assert not (folder / "M" / "machine.sheet").exists()
+
+
+def test_a_simulated_machine_that_cannot_be_probed(folder: Path, tmp_path: Path) -> None:
+    """Would catch an error that sends users to settings of their own machine."""
+    arguments = ("run", str(folder / "small.toml"), "--machine", MACHINE)
+    for more in (("--dry-run",), ("--out", "R")):
+        dead = byteways(tmp_path, *arguments, *more, BYTEWAYS_FAKE_PROBE="segfault")
+        assert dead.returncode == 2
+        assert f"error: the simulated {MACHINE} could not be probed" in dead.stderr
+        assert "BYTEWAYS_GPUS" not in dead.stderr
+    assert not (tmp_path / "R").exists()
+
+
+def test_where_real_libraries_lie_is_not_recorded() -> None:
+    """Would catch a manifest that says a simulated run used the user's HIP library."""
+    own = {"BYTEWAYS_LIBHIP": "/opt/mine.so", "HSA_XNACK": "1"}
+    assert recorded_environment(own)["BYTEWAYS_LIBHIP"] == "/opt/mine.so"
+    kept = recorded_environment(own, simulated=True)
+    assert "BYTEWAYS_LIBHIP" not in kept
+    assert kept["HSA_XNACK"] == "1"
 
 
 def test_every_view_is_marked(folder: Path) -> None:

@@ -21,17 +21,11 @@ from byteways.plan.suite_types import Suite
 from byteways.results.run_folder import LOG, RunFolder, read_manifest
 from byteways.results.simulated import mark_of, model_of, worded
 from byteways.run.conductor import Conductor, Interrupted
-from byteways.run.execution import (
-    Execution,
-    begin,
-    check_new_folder,
-    dry_plan,
-    missing_plan,
-    take_up,
-)
+from byteways.run.execution import Execution, begin, check_new_folder, dry_plan
 from byteways.run.interruption import Interruption
 from byteways.run.options import Options
 from byteways.run.simulation import Simulation, simulation_of
+from byteways.run.taking_up import missing_plan, take_up
 from byteways.settings import gpus_wanted
 
 FINDINGS_SHOWN = 3

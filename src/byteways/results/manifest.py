@@ -129,7 +129,7 @@ def build(
         "topology": topology.to_json(),
         "capabilities": capabilities.to_json(),
         "libraries": [dict(library) for library in libraries],
-        "environment": recorded_environment(),
+        "environment": recorded_environment(simulated=machine_model is not None),
         "fingerprint": fingerprint(topology, capabilities, method_version),
     }
 

@@ -1,11 +1,12 @@
-"""A run from its folder's point of view: begun or taken up again, measured, and finished, whatever happens
-between.
+"""A run from its folder's point of view: begun, measured, and finished, whatever happens between.
+
+taking_up.py has the way back into one that was cut short.
 """
 
 from __future__ import annotations
 
 import time
-from collections.abc import Callable, Mapping, Sequence
+from collections.abc import Callable, Sequence
 from dataclasses import dataclass, field, replace
 from pathlib import Path
 from typing import Any
@@ -13,23 +14,15 @@ from typing import Any
 from byteways.errors import BytewaysError
 from byteways.plan.case import PlannedCase
 from byteways.plan.planner import Plan, make_plan
-from byteways.plan.suite import parse
 from byteways.plan.suite_types import Suite
 from byteways.results import manifest as manifests
-from byteways.results.record import Record
-from byteways.results.run_folder import JOURNAL, LOG, MANIFEST, read_journal, read_manifest
+from byteways.results.run_folder import JOURNAL, LOG, MANIFEST
 from byteways.run.conductor import Conductor, Interrupted, Observer, deadline_s
 from byteways.run.journal import Journal
 from byteways.run.options import Options
 from byteways.run.probe import Probe, lost_probe, probe, probe_with
 from byteways.run.process import WorkerLost, WorkerProcess
-from byteways.run.simulation import (
-    SHEET,
-    Simulation,
-    recorded_simulation,
-    simulated_deadline_s,
-    simulation_changes,
-)
+from byteways.run.simulation import SHEET, Simulation, simulated_deadline_s
 from byteways.topology import discover
 from byteways.topology.model import Topology
 
@@ -72,7 +65,7 @@ class Execution:
         # A simulated run keeps to its plan: what it gives must not depend on how fast this machine is.
         simulated = self.manifest["simulated"]
         if self.budget_s is not None and not simulated:
-            part = _seconds(self.remaining) / max(_seconds(self.planned), 1e-9)
+            part = planned_seconds(self.remaining) / max(planned_seconds(self.planned), 1e-9)
             own_s = max(part * self.budget_s, self.budget_s - self.spent_s)
             total_s = max(1.0, own_s - reserve_s(self.budget_s) - (time.monotonic() - self.started))
         conductor = Conductor(
@@ -113,7 +106,8 @@ def reserve_s(budget_s: float) -> float:
     return min(RESERVE_S, RESERVE_PART * budget_s)
 
 
-def _seconds(plan: Sequence[PlannedCase]) -> float:
+def planned_seconds(plan: Sequence[PlannedCase]) -> float:
+    """Estimated seconds of the cases that are not skipped."""
     return sum(planned.estimated_s for planned in plan if planned.reason is None)
 
 
@@ -147,12 +141,13 @@ def dry_plan(
 ) -> Plan:
     """The plan that a run would have. Raises BytewaysError when the machine cannot be probed."""
     probed = simulation.probe(command) if simulation else probe(command)
-    return _plan(
-        options.applied(suite), _topology(probed, simulation), probed, options, simulation is not None
+    return plan_of(
+        options.applied(suite), topology_of(probed, simulation), probed, options, simulation is not None
     )
 
 
-def _topology(probed: Probe, simulation: Simulation | None) -> Topology:
+def topology_of(probed: Probe, simulation: Simulation | None) -> Topology:
+    """Of this machine, or of the one that is played in its place."""
     agents = probed.capabilities.agents
     return simulation.topology(agents) if simulation else discover(agents)
 
@@ -183,11 +178,11 @@ def begin(
     try:
         if simulation:
             command = simulation.command(simulation.write_sheet(folder), command)
-        worker, probed = _probed(folder, tick, command)
-        topology = _topology(probed, simulation)
+        worker, probed = probed_worker(folder, tick, command, simulation)
+        topology = topology_of(probed, simulation)
         tick()
         applied = options.applied(suite)
-        plan = _some(_plan(applied, topology, probed, options, simulation is not None))
+        plan = _some(plan_of(applied, topology, probed, options, simulation is not None))
         planned = list(plan.cases)
         manifest = manifests.build(
             command_line=command_line,
@@ -237,124 +232,7 @@ def _claim(folder: Path) -> Journal:
     return journal
 
 
-def take_up(
-    folder: Path,
-    tick: Callable[[], None],
-    suite: Suite | None = None,
-    command: Sequence[str] | None = None,
-    asked: Simulation | None = None,
-) -> Execution:
-    """Takes up a run that was cut short: only cases without a record remain.
-
-    Args:
-        suite: The suite the user named beside --resume, if any; must be the run's.
-        asked: The machine model and faults beside --resume, if any; must be the run's.
-
-    Raises:
-        BytewaysError: It is no run, another process has it, or machine, code or suite are not what they were.
-    """
-    started = time.monotonic()
-    manifest = read_manifest(folder)
-    options = _asked(folder, manifest, suite)
-    simulation = _recorded(folder, manifest, asked)
-    journal = Journal(folder)
-    worker: WorkerProcess | None = None
-    try:
-        recorded = journal.repair()
-        if simulation:
-            command = simulation.command(simulation.write_sheet(folder), command)
-        worker, probed = _probed(folder, tick, command)
-        topology = _topology(probed, simulation)
-        plan, remaining = _missing(folder, manifest, options, recorded.records, topology, probed)
-        if remaining:
-            manifest = {**manifest, "state": "running"}
-            manifests.write(folder, manifest)
-    except BaseException:
-        if worker is not None:
-            worker.kill()
-        journal.close()
-        raise
-    return Execution(
-        folder,
-        journal,
-        manifest,
-        topology,
-        probed.method_version,
-        list(plan.cases),
-        remaining,
-        plan.budget_s,
-        started,
-        command,
-        worker,
-        spent_s=sum(record.wall_s or 0.0 for record in recorded.records),
-    )
-
-
-def missing_plan(
-    folder: Path,
-    suite: Suite | None = None,
-    command: Sequence[str] | None = None,
-    asked: Simulation | None = None,
-) -> Plan:
-    """What take_up() would measure, without touching the run.
-
-    Raises:
-        BytewaysError: As take_up(), but another process may have the run.
-    """
-    manifest = read_manifest(folder)
-    options = _asked(folder, manifest, suite)
-    simulation = _recorded(folder, manifest, asked)
-    recorded = read_journal(folder / JOURNAL).records
-    probed = simulation.probe(command) if simulation else probe(command)
-    topology = _topology(probed, simulation)
-    plan, remaining = _missing(folder, manifest, options, recorded, topology, probed)
-    return replace(plan, cases=tuple(remaining), estimated_s=_seconds(remaining))
-
-
-def _missing(
-    folder: Path,
-    manifest: Mapping[str, Any],
-    options: Options,
-    recorded: Sequence[Record],
-    topology: Topology,
-    probed: Probe,
-) -> tuple[Plan, list[PlannedCase]]:
-    """The run's plan made again, and its cases without a record.
-
-    Raises:
-        BytewaysError: Machine, code or plan are not what they were.
-    """
-    if changes := _changes(manifest, topology, probed):
-        raise _changed(folder, changes)
-    own = options.applied(parse(manifest["suite"]["text"], file=f"{folder / MANIFEST} (suite)"))
-    plan = _plan(own, topology, probed, options, manifest["simulated"])
-    done = {(record.case_id, record.replicate) for record in recorded}
-    unknown = done - {case.key for case in plan.cases}
-    if len(plan.cases) != manifest["planned"] or unknown:
-        counts = f"{manifest['planned']} cases became {len(plan.cases)}"
-        raise _changed(folder, [f"plan: {counts}, {len(unknown)} records belong to none"])
-    return plan, [case for case in plan.cases if case.key not in done]
-
-
-def _asked(folder: Path, manifest: Mapping[str, Any], suite: Suite | None) -> Options:
-    """The options of the run. Raises BytewaysError when they are none, or when `suite` is not the run's."""
-    if suite is not None and suite.text != manifest["suite"]["text"]:
-        raise _changed(folder, [f"suite: '{suite.name}' is not the text the run was started with"])
-    try:
-        return Options.from_json(manifest["options"])
-    except TypeError as error:
-        raise BytewaysError(f"{folder / MANIFEST} is damaged", cause=f"options: {error}") from error
-
-
-def _recorded(folder: Path, manifest: Mapping[str, Any], asked: Simulation | None) -> Simulation | None:
-    """The run's own simulation. Raises BytewaysError when another one is asked for."""
-    simulation = recorded_simulation(folder, manifest)
-    if changes := simulation_changes(simulation, asked):
-        raise _changed(folder, changes)
-    return simulation
-
-
-def _plan(suite: Suite, topology: Topology, probed: Probe, options: Options, simulated: bool) -> Plan:
+def plan_of(suite: Suite, topology: Topology, probed: Probe, options: Options, simulated: bool) -> Plan:
     """Virtual time costs little: on a simulated machine a suite's own budget leaves nothing out."""
     return make_plan(
         replace(suite, budget_s=None) if simulated else suite,
@@ -375,10 +253,18 @@ def _some(plan: Plan) -> Plan:
     return plan
 
 
-def _probed(
-    folder: Path, tick: Callable[[], None], command: Sequence[str] | None
+def probed_worker(
+    folder: Path,
+    tick: Callable[[], None],
+    command: Sequence[str] | None,
+    simulation: Simulation | None,
 ) -> tuple[WorkerProcess, Probe]:
-    """A worker that has probed the machine and goes on to measure."""
+    """A worker that has probed the machine and goes on to measure.
+
+    Raises:
+        BytewaysError: It did not survive that.
+        Interrupted: From `tick`.
+    """
     worker: WorkerProcess | None = None
     try:
         worker = WorkerProcess(folder / LOG, command=command, tick=tick)
@@ -386,7 +272,7 @@ def _probed(
     except WorkerLost as loss:
         if worker is not None:
             worker.kill()
-        raise lost_probe(loss) from loss
+        raise lost_probe(loss, simulation.model.name if simulation else "") from loss
     except BaseException:
         if worker is not None:
             worker.kill()
@@ -395,29 +281,6 @@ def _probed(
 
 def _suite_json(suite: Suite) -> dict[str, Any]:
     return {"name": suite.name, "title": suite.title, "text": suite.text, "replicates": suite.replicates}
-
-
-def _changes(manifest: Mapping[str, Any], topology: Topology, probed: Probe) -> list[str]:
-    """What is not as it was when the run began, each as 'what: old became new'."""
-    before = manifest["fingerprint"]
-    after = manifests.fingerprint(topology, probed.capabilities, probed.method_version)
-    changes = [
-        f"{name}: {before[name]} became {after[name]}"
-        for name in ("driver", "code", "method_version")
-        if before[name] != after[name]
-    ]
-    if before["topology"] != after["topology"]:
-        parts = manifests.topology_changes(manifest["topology"], topology.to_json())
-        changes.append(f"topology: {'; '.join(parts)}")
-    return changes
-
-
-def _changed(folder: Path, changes: Sequence[str]) -> BytewaysError:
-    return BytewaysError(
-        f"{folder} cannot be taken up: its figures would not belong together",
-        cause="; ".join(changes),
-        hint="start a new run: byteways run",
-    )
 
 
 def _remove(folder: Path, existed: bool) -> None:

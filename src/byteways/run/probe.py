@@ -46,16 +46,29 @@ def probe_with(worker: WorkerProcess) -> Probe:
         raise WorkerLost(f"worker sent a probe that is none: {error!r}") from error
 
 
-def lost_probe(loss: WorkerLost) -> BytewaysError:
-    """What a user is told when probing took the worker down."""
-    hint = "byteways doctor"
-    if os.environ.get("BYTEWAYS_GPUS") != "0":
+def lost_probe(loss: WorkerLost, model: str = "") -> BytewaysError:
+    """What a user is told when probing took the worker down.
+
+    Args:
+        loss: What happened.
+        model: Name of the machine that was simulated; '' on a real one.
+    """
+    if model:
+        what, hint = f"the simulated {model} could not be probed", "leave --fault out; byteways list machines"
+    elif os.environ.get("BYTEWAYS_GPUS") != "0":
+        what = "this machine could not be probed"
         hint = "leave the GPUs out to measure the host: BYTEWAYS_GPUS=0 byteways run"
-    return BytewaysError("this machine could not be probed", cause=loss.reason, hint=hint)
+    else:
+        what, hint = "this machine could not be probed", "byteways doctor"
+    return BytewaysError(what, cause=loss.reason, hint=hint)
 
 
-def probe(command: Sequence[str] | None = None) -> Probe:
-    """Probes this machine by a short-lived worker.
+def probe(command: Sequence[str] | None = None, model: str = "") -> Probe:
+    """Probes this machine, or a simulated one, by a short-lived worker.
+
+    Args:
+        command: Of the worker; None: as the settings say.
+        model: Name of the machine that the worker simulates; '' for a real one.
 
     Raises:
         BytewaysError: The worker did not survive it.
@@ -68,4 +81,4 @@ def probe(command: Sequence[str] | None = None) -> Probe:
             finally:
                 worker.stop()
         except WorkerLost as loss:
-            raise lost_probe(loss) from loss
+            raise lost_probe(loss, model) from loss

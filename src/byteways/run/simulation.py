@@ -69,7 +69,7 @@ class Simulation:
     def probe(self, command: Sequence[str] | None = None) -> Probe:
         """What the simulated machine offers. Raises BytewaysError when the worker did not survive it."""
         with self.worker_command(command) as simulated:
-            return probe(simulated)
+            return probe(simulated, self.model.name)
 
     def topology(self, agents: Mapping[str, Mapping[str, Any]] | None = None) -> Topology:
         """As the real discovery finds it. `agents`: as a simulated worker saw them."""

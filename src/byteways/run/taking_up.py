@@ -1,0 +1,165 @@
+"""Taking up a run that was cut short: what is missing of it, and whether it still belongs together."""
+
+from __future__ import annotations
+
+import time
+from collections.abc import Callable, Mapping, Sequence
+from dataclasses import replace
+from pathlib import Path
+from typing import Any
+
+from byteways.errors import BytewaysError
+from byteways.plan.case import PlannedCase
+from byteways.plan.planner import Plan
+from byteways.plan.suite import parse
+from byteways.plan.suite_types import Suite
+from byteways.results import manifest as manifests
+from byteways.results.record import Record
+from byteways.results.run_folder import JOURNAL, MANIFEST, read_journal, read_manifest
+from byteways.run.execution import Execution, plan_of, planned_seconds, probed_worker, topology_of
+from byteways.run.journal import Journal
+from byteways.run.options import Options
+from byteways.run.probe import Probe, probe
+from byteways.run.process import WorkerProcess
+from byteways.run.simulation import Simulation, recorded_simulation, simulation_changes
+from byteways.topology.model import Topology
+
+
+def take_up(
+    folder: Path,
+    tick: Callable[[], None],
+    suite: Suite | None = None,
+    command: Sequence[str] | None = None,
+    asked: Simulation | None = None,
+) -> Execution:
+    """Takes up a run that was cut short: only cases without a record remain.
+
+    Args:
+        suite: The suite the user named beside --resume, if any; must be the run's.
+        asked: The machine model and faults beside --resume, if any; must be the run's.
+
+    Raises:
+        BytewaysError: It is no run, another process has it, or machine, code or suite are not what they were.
+    """
+    started = time.monotonic()
+    manifest = read_manifest(folder)
+    options = _asked(folder, manifest, suite)
+    simulation = _recorded(folder, manifest, asked)
+    journal = Journal(folder)
+    worker: WorkerProcess | None = None
+    try:
+        recorded = journal.repair()
+        if simulation:
+            command = simulation.command(simulation.write_sheet(folder), command)
+        worker, probed = probed_worker(folder, tick, command, simulation)
+        topology = topology_of(probed, simulation)
+        plan, remaining = _missing(folder, manifest, options, recorded.records, topology, probed)
+        if remaining:
+            manifest = {**manifest, "state": "running"}
+            manifests.write(folder, manifest)
+    except BaseException:
+        if worker is not None:
+            worker.kill()
+        journal.close()
+        raise
+    return Execution(
+        folder,
+        journal,
+        manifest,
+        topology,
+        probed.method_version,
+        list(plan.cases),
+        remaining,
+        plan.budget_s,
+        started,
+        command,
+        worker,
+        spent_s=sum(record.wall_s or 0.0 for record in recorded.records),
+    )
+
+
+def missing_plan(
+    folder: Path,
+    suite: Suite | None = None,
+    command: Sequence[str] | None = None,
+    asked: Simulation | None = None,
+) -> Plan:
+    """What take_up() would measure, without touching the run.
+
+    Raises:
+        BytewaysError: As take_up(), but another process may have the run.
+    """
+    manifest = read_manifest(folder)
+    options = _asked(folder, manifest, suite)
+    simulation = _recorded(folder, manifest, asked)
+    recorded = read_journal(folder / JOURNAL).records
+    probed = simulation.probe(command) if simulation else probe(command)
+    topology = topology_of(probed, simulation)
+    plan, remaining = _missing(folder, manifest, options, recorded, topology, probed)
+    return replace(plan, cases=tuple(remaining), estimated_s=planned_seconds(remaining))
+
+
+def _missing(
+    folder: Path,
+    manifest: Mapping[str, Any],
+    options: Options,
+    recorded: Sequence[Record],
+    topology: Topology,
+    probed: Probe,
+) -> tuple[Plan, list[PlannedCase]]:
+    """The run's plan made again, and its cases without a record.
+
+    Raises:
+        BytewaysError: Machine, code or plan are not what they were.
+    """
+    if changes := _changes(manifest, topology, probed):
+        raise _changed(folder, changes)
+    own = options.applied(parse(manifest["suite"]["text"], file=f"{folder / MANIFEST} (suite)"))
+    plan = plan_of(own, topology, probed, options, manifest["simulated"])
+    done = {(record.case_id, record.replicate) for record in recorded}
+    unknown = done - {case.key for case in plan.cases}
+    if len(plan.cases) != manifest["planned"] or unknown:
+        counts = f"{manifest['planned']} cases became {len(plan.cases)}"
+        raise _changed(folder, [f"plan: {counts}, {len(unknown)} records belong to none"])
+    return plan, [case for case in plan.cases if case.key not in done]
+
+
+def _asked(folder: Path, manifest: Mapping[str, Any], suite: Suite | None) -> Options:
+    """The options of the run. Raises BytewaysError when they are none, or when `suite` is not the run's."""
+    if suite is not None and suite.text != manifest["suite"]["text"]:
+        raise _changed(folder, [f"suite: '{suite.name}' is not the text the run was started with"])
+    try:
+        return Options.from_json(manifest["options"])
+    except TypeError as error:
+        raise BytewaysError(f"{folder / MANIFEST} is damaged", cause=f"options: {error}") from error
+
+
+def _recorded(folder: Path, manifest: Mapping[str, Any], asked: Simulation | None) -> Simulation | None:
+    """The run's own simulation. Raises BytewaysError when another one is asked for."""
+    simulation = recorded_simulation(folder, manifest)
+    if changes := simulation_changes(simulation, asked):
+        raise _changed(folder, changes)
+    return simulation
+
+
+def _changes(manifest: Mapping[str, Any], topology: Topology, probed: Probe) -> list[str]:
+    """What is not as it was when the run began, each as 'what: old became new'."""
+    before = manifest["fingerprint"]
+    after = manifests.fingerprint(topology, probed.capabilities, probed.method_version)
+    changes = [
+        f"{name}: {before[name]} became {after[name]}"
+        for name in ("driver", "code", "method_version")
+        if before[name] != after[name]
+    ]
+    if before["topology"] != after["topology"]:
+        parts = manifests.topology_changes(manifest["topology"], topology.to_json())
+        changes.append(f"topology: {'; '.join(parts)}")
+    return changes
+
+
+def _changed(folder: Path, changes: Sequence[str]) -> BytewaysError:
+    return BytewaysError(
+        f"{folder} cannot be taken up: its figures would not belong together",
+        cause="; ".join(changes),
+        hint="start a new run: byteways run",
+    )
