@@ -61,6 +61,8 @@ def test_an_absent_library_matters_only_where_it_is_needed() -> None:
     (without,) = check_libraries([ABSENT], {"AMD"}, {})
     assert (without.state, without.advice) == ("ok", None)
     assert "no NVIDIA GPU on the PCI bus" in without.text
+    (others,) = check_libraries([ABSENT], {"AMD"}, {"BYTEWAYS_LIBHIP": "/x"})
+    assert others.state == "ok"
     for needed in (
         check_libraries([ABSENT], {"NVIDIA", "AMD"}, {}),
         check_libraries([ABSENT], set(), {"BYTEWAYS_LIBCUDA": "/x"}),

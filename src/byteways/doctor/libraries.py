@@ -23,10 +23,15 @@ def check_libraries(
     Args:
         reports: Fields of `_core.LibraryReport`.
         vendors: Of the GPUs that PCI shows; without one of its vendor, an absent library is as it should be.
-        environment: A library that BYTEWAYS_LIB… names must be there in any case.
+        environment: Libraries of a vendor of whom BYTEWAYS_LIB… names one must be there in any case.
     """
-    chosen = any(name.startswith("BYTEWAYS_LIB") for name in environment)
-    return [_check(report, vendors, chosen) for report in reports]
+    named = {vendor for library, vendor in VENDORS.items() if _setting(library) in environment}
+    return [_check(report, {*vendors, *named}) for report in reports]
+
+
+def _setting(library: str) -> str:
+    """The setting that names the library's file: BYTEWAYS_LIBCUDA of `cuda-driver`."""
+    return f"BYTEWAYS_LIB{library.removesuffix('-driver').upper()}"
 
 
 def nvml_report() -> list[dict[str, Any]]:
@@ -43,9 +48,9 @@ def nvml_report() -> list[dict[str, Any]]:
     return [{**{name: getattr(report, name) for name in _FIELDS}, "missing": missing}]
 
 
-def _check(report: Mapping[str, Any], vendors: Collection[str], chosen: bool) -> Check:
+def _check(report: Mapping[str, Any], vendors: Collection[str]) -> Check:
     vendor = VENDORS.get(str(report["library"]))
-    needed = chosen or (vendor in vendors if vendor else bool(vendors))
+    needed = vendor in vendors if vendor else bool(vendors)
     name, missing = str(report["library"]), report["missing"]
     where = f"{report['path']}, found by {report['found_by']}" if report["path"] else _searched(report)
     found = ", ".join(part for part in (str(report["version"]), where) if part)
