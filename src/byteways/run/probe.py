@@ -54,13 +54,15 @@ def lost_probe(loss: WorkerLost, model: str = "") -> BytewaysError:
         model: Name of the machine that was simulated; '' on a real one.
     """
     if model:
-        what, hint = f"the simulated {model} could not be probed", "leave --fault out; byteways list machines"
-    elif os.environ.get("BYTEWAYS_GPUS") != "0":
-        what = "this machine could not be probed"
+        return BytewaysError(
+            f"the simulated {model} could not be probed",
+            cause=loss.reason,
+            hint="leave --fault out, or choose another model: byteways list machines",
+        )
+    hint = "byteways doctor"
+    if os.environ.get("BYTEWAYS_GPUS") != "0":
         hint = "leave the GPUs out to measure the host: BYTEWAYS_GPUS=0 byteways run"
-    else:
-        what, hint = "this machine could not be probed", "byteways doctor"
-    return BytewaysError(what, cause=loss.reason, hint=hint)
+    return BytewaysError("this machine could not be probed", cause=loss.reason, hint=hint)
 
 
 def probe(command: Sequence[str] | None = None, model: str = "") -> Probe:
