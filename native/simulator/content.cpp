@@ -8,13 +8,7 @@ namespace {
 
 constexpr Word kMultiplier = 0x9E3779B97F4A7C15ull;  // of pattern_word()
 
-// The inverse of an odd number modulo 2^64, by Newton's iteration: each step doubles the bits that are right.
-constexpr Word inverse(Word odd) {
-  Word x = odd;
-  for (int step = 0; step < 6; ++step) x *= 2 - odd * x;
-  return x;
-}
-static_assert(inverse(kMultiplier) * kMultiplier == 1);
+static_assert(inverse_of_odd(kMultiplier) * kMultiplier == 1);
 
 struct Finding {
   CheckResult result{0, ~Word{0}, 0, 0};
@@ -35,7 +29,7 @@ Spots spots_of(const Rule& rule, Word begin, Word end) {
 
 }  // namespace
 
-Word pattern_index(Word word) { return (word ^ (word >> 32)) * inverse(kMultiplier); }
+Word pattern_index(Word word) { return (word ^ (word >> 32)) * inverse_of_odd(kMultiplier); }
 
 Word Rule::at(Word index) const {
   if (stride != 0 && index % stride == phase) return spot;

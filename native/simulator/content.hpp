@@ -51,6 +51,13 @@ class Content {
   std::map<Word, Run> runs_;  // by begin; they cover the block
 };
 
+// The inverse of an odd number modulo 2^64, by Newton's iteration: each step doubles the bits that are right.
+constexpr Word inverse_of_odd(Word odd) {
+  Word x = odd;  // right in its lowest three bits
+  for (int step = 0; step < 5; ++step) x *= 2 - odd * x;
+  return x;
+}
+
 // The index i for which pattern_word(key, i) is `word`, for key 0: pattern_word is a bijection.
 Word pattern_index(Word word);
 

@@ -2,7 +2,6 @@
 #include "simulator/costs.hpp"
 
 #include <algorithm>
-#include <limits>
 
 #include "simulator/world.hpp"
 
@@ -19,7 +18,7 @@ std::size_t at(int index) { return static_cast<std::size_t>(index); }
 }  // namespace
 
 Costs::Costs(const Model& model, const Faults& faults, Engine& engine)
-    : model_(&model), faults_(&faults), ways_(model, engine) {
+    : model_(&model), ways_(model, engine) {
   for (int gpu = 0; gpu < model.gpu.count; ++gpu) {
     gpu_memory_.push_back(engine.add_resource(model.gpu.memory_bytes_per_s));
     engines_.push_back(engine.add_pool(std::max(1, model.gpu.copy_engines)));
@@ -30,6 +29,10 @@ Costs::Costs(const Model& model, const Faults& faults, Engine& engine)
     cpu_reads_.push_back(engine.add_resource(model.cpu.read_bytes_per_s));
     cpu_writes_.push_back(engine.add_resource(model.cpu.write_bytes_per_s));
   }
+  clocks_.resize(processors_.size(), 1);
+  for (int gpu = 0; gpu < model.gpu.count; ++gpu)
+    if (const Fault* fault = faults.find(Fault::Kind::throttle, "gpu" + std::to_string(gpu)))
+      clocks_[at(gpu)] = fault->part;
   for (const Fault& fault : faults.all()) {
     if (fault.kind == Fault::Kind::slow) ways_.weaken(fault.a, fault.b, fault.part);
     if (fault.kind == Fault::Kind::down) ways_.weaken(fault.a, fault.b, 0);
@@ -41,12 +44,7 @@ Place Costs::memory_of(Place place) const {
   return place;
 }
 
-double Costs::clock_part(int index) const {
-  const Fault* fault = faults_->find(Fault::Kind::throttle, "gpu" + std::to_string(index));
-  return fault == nullptr ? 1 : fault->part;
-}
-
-void Costs::cross(Flow& flow, Place from, Place to, double efficiency, double& unloaded) {
+void Costs::cross(Flow& flow, Place from, Place to, double efficiency) {
   const Way& way = ways_.between(from, to);
   if (!way.found)
     throw Failure(Code::no_peer_access, "no link leads from " + name_of(from) + " to " + name_of(to));
@@ -55,12 +53,11 @@ void Costs::cross(Flow& flow, Place from, Place to, double efficiency, double& u
     flow.demands.push_back({hop.resource, 1 / efficiency});
     if (hop.both_directions >= 0) flow.demands.push_back({hop.both_directions, 1 / efficiency});
   }
-  unloaded = std::min(unloaded, way.peak_bytes_per_s * efficiency);
 }
 
-void Costs::touch_host(Flow& flow, Place from, Place to) {
-  if (from.kind == cpu) flow.demands.push_back({cpu_reads_[at(from.index)], 1});
-  if (to.kind == cpu) flow.demands.push_back({cpu_writes_[at(to.index)], 1});
+void Costs::touch(Flow& flow, Place from, Place to) const {
+  flow.demands.push_back({(from.kind == cpu ? cpu_reads_ : gpu_memory_)[at(from.index)], 1});
+  flow.demands.push_back({(to.kind == cpu ? cpu_writes_ : gpu_memory_)[at(to.index)], 1});
 }
 
 void Costs::add(Operation& operation, const Transfer& transfer) {
@@ -73,44 +70,47 @@ void Costs::add(Operation& operation, const Transfer& transfer) {
     add_cores(operation, placed);
 }
 
-void Costs::add_gpu(Operation& operation, const Transfer& transfer) {
-  const Place here = transfer.executor;
-  const bool local = transfer.from == here && transfer.to == here;
-  const bool host = transfer.from.kind == cpu || transfer.to.kind == cpu;
+const RateModel& Costs::rate_of(const Transfer& transfer, bool local, bool host) const {
   std::string name(transfer.interface);
   if (local)
     name += "-local";
   else
-    name += std::string(host ? "-host" : "-peer") + (transfer.from == here ? "-write" : "-read");
+    name += std::string(host ? "-host" : "-peer") + (transfer.from == transfer.executor ? "-write" : "-read");
   const auto found = model_->rates.find(name);
   if (found == model_->rates.end() || found->second.efficiency <= 0)
     throw Failure(Code::not_supported, "the machine model has no [rates." + name + "]");
-  const RateModel& rate = found->second;
+  return found->second;
+}
+
+void Costs::add_gpu(Operation& operation, const Transfer& transfer) {
+  const Place here = transfer.executor;
+  const bool local = transfer.from == here && transfer.to == here;
+  const bool host = transfer.from.kind == cpu || transfer.to.kind == cpu;
+  const RateModel& rate = rate_of(transfer, local, host);
   const bool by_kernel = transfer.interface != "engine";
-  const double clocks = by_kernel ? clock_part(here.index) : 1;
+  const double clocks = by_kernel ? clocks_[at(here.index)] : 1;
   const double efficiency = rate.efficiency * clocks * transfer.part;
   operation.fixed += picoseconds(rate.fixed_ns / clocks);
   operation.bytes += transfer.bytes;
-  double unloaded = std::numeric_limits<double>::max();
-  if (local) {
-    operation.flow.demands.push_back({gpu_memory_[at(here.index)], transfer.sides / efficiency});
-    unloaded = model_->gpu.memory_bytes_per_s * efficiency / transfer.sides;
-  } else if (by_kernel && !(transfer.from == here) && !(transfer.to == here)) {
-    cross(operation.flow, transfer.from, here, efficiency, unloaded);
-    cross(operation.flow, here, transfer.to, efficiency, unloaded);
-  } else if (transfer.from == transfer.to) {  // within another GPU: its memory, read and written
-    operation.flow.demands.push_back({gpu_memory_.at(at(transfer.from.index)), transfer.sides / efficiency});
+  Flow& flow = operation.flow;
+  if (transfer.from == transfer.to && (local || !by_kernel)) {  // within one GPU
+    flow.demands.push_back({gpu_memory_.at(at(transfer.from.index)), transfer.sides / efficiency});
   } else {
-    cross(operation.flow, transfer.from, transfer.to, efficiency, unloaded);
+    if (by_kernel && !(transfer.from == here) && !(transfer.to == here)) {
+      cross(flow, transfer.from, here, efficiency);
+      cross(flow, here, transfer.to, efficiency);
+    } else {
+      cross(flow, transfer.from, transfer.to, efficiency);
+    }
+    touch(flow, transfer.from, transfer.to);
   }
-  touch_host(operation.flow, transfer.from, transfer.to);
   double cap = rate.cap_bytes_per_s;
   const double most = transfer.interface == "bulk" ? transfer.threads * model_->gpu.bulk_block_bytes_per_s
                                                    : transfer.threads * model_->gpu.thread_bytes_per_s;
   // A launch that has all of its bytes in flight at once waits for them once, however few its threads are.
   if (most > 0 && (transfer.interface == "bulk" || transfer.bytes > transfer.threads * kBytesPerThread))
     cap = cap > 0 ? std::min(cap, most) : most;
-  operation.flow.cap = cap;
+  flow.cap = cap;
   if (by_kernel) {
     operation.processors = processors(here.index);
   } else {
@@ -136,10 +136,9 @@ void Costs::add_cores(Operation& operation, const Transfer& transfer) {
   operation.bytes += transfer.bytes;
   operation.flow.cap = each * std::max(1.0, transfer.threads);
   if (cached) return;
-  touch_host(operation.flow, transfer.from, transfer.to);
-  double unused = 0;
+  touch(operation.flow, transfer.from, transfer.to);
   for (const auto& [from, to] : {std::pair{transfer.from, here}, std::pair{here, transfer.to}})
-    if (!(from == to)) cross(operation.flow, from, to, 1, unused);
+    if (!(from == to)) cross(operation.flow, from, to, 1);
 }
 
 void Costs::add_staged(Operation& operation, Place executor, bool to_gpu, Place host, double bytes) {
@@ -151,9 +150,8 @@ void Costs::add_staged(Operation& operation, Place executor, bool to_gpu, Place 
   operation.bytes += bytes;
   operation.flow.cap = step->bytes_per_s;
   const Place near = memory_of(host), device = memory_of(executor);
-  double unused = 0;
-  if (!(near == device)) cross(operation.flow, to_gpu ? near : device, to_gpu ? device : near, 1, unused);
-  touch_host(operation.flow, to_gpu ? near : device, to_gpu ? device : near);
+  if (!(near == device)) cross(operation.flow, to_gpu ? near : device, to_gpu ? device : near, 1);
+  touch(operation.flow, to_gpu ? near : device, to_gpu ? device : near);
 }
 
 double Costs::latency_ns(Place executor, Place owner, double bytes) {
@@ -194,6 +192,9 @@ double Costs::migration_ns(Place from, Place to, double bytes, bool prefetch) co
     rate = prefetch ? managed.prefetch_to_gpu_bytes_per_s : managed.to_gpu_bytes_per_s;
   else
     rate = prefetch ? managed.prefetch_to_host_bytes_per_s : managed.to_host_bytes_per_s;
+  if (rate <= 0)
+    throw Failure(Code::not_supported,
+                  "the machine model moves no managed pages from " + name_of(from) + " to " + name_of(to));
   return fixed + bytes / rate * 1e9;
 }
 

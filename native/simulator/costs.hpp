@@ -43,16 +43,16 @@ class Costs {
  private:
   void add_gpu(Operation& operation, const Transfer& transfer);
   void add_cores(Operation& operation, const Transfer& transfer);
-  void cross(Flow& flow, Place from, Place to, double efficiency, double& unloaded);
-  void touch_host(Flow& flow, Place from, Place to);
-  double clock_part(int gpu) const;  // below 1 when throttled
+  const RateModel& rate_of(const Transfer& transfer, bool local, bool host) const;
+  void cross(Flow& flow, Place from, Place to, double efficiency);
+  void touch(Flow& flow, Place from, Place to) const;  // the memories at both ends
 
   const Model* model_;
-  const Faults* faults_;
   Ways ways_;
   std::vector<int> gpu_memory_, cpu_reads_, cpu_writes_;  // resources
   std::vector<int> engines_, peer_engines_;               // pools
   std::vector<int> processors_;
+  std::vector<double> clocks_;  // of each GPU: part of the model's, below 1 when throttled
 };
 
 }  // namespace byteways::sim

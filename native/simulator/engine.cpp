@@ -10,6 +10,8 @@ namespace byteways::sim {
 namespace {
 
 constexpr double kPerSecond = 1e12;  // picoseconds
+// A flow that takes longer does not end: 2^62 picoseconds are 53 days, and sums of them still fit.
+constexpr double kLongest = 0x1p62;
 
 }  // namespace
 
@@ -21,6 +23,7 @@ int Engine::add_resource(double bytes_per_s) {
 void Engine::set_capacity(int resource, double bytes_per_s) {
   capacities_.at(static_cast<std::size_t>(resource)) = bytes_per_s;
   rates_stale_ = true;
+  settled_ = false;
 }
 
 int Engine::add_pool(int tokens) {
@@ -39,17 +42,19 @@ Engine::Queue* Engine::add_queue() {
 }
 
 void Engine::enqueue(Queue& queue, std::unique_ptr<Operation> operation) {
+  settled_ = false;
   if (queue.operations.empty()) active_.push_back(&queue);
   if (operation->latch.word != nullptr) latched_.push_back(operation.get());
   queue.operations.push_back(std::move(operation));
 }
 
 void Engine::poll(Picoseconds host) {
-  std::erase_if(latched_, [host](Operation* operation) {
+  std::erase_if(latched_, [this, host](Operation* operation) {
     Latch& latch = operation->latch;
     if (std::atomic_ref<unsigned int>(*const_cast<unsigned int*>(latch.word)).load() < latch.target)
       return false;
     latch.opened = host;
+    settled_ = false;
     return true;
   });
 }
@@ -128,7 +133,6 @@ bool Engine::advance(Queue& queue) {
 
 // What ends now ends, and what can start starts, the longest waiting first; some take no time at all.
 void Engine::settle() {
-  std::vector<std::pair<Picoseconds, Queue*>> waiting;
   for (bool changed = true; changed;) {
     changed = false;
     for (std::size_t k = 0; k < active_.size();) {
@@ -139,13 +143,13 @@ void Engine::settle() {
       }
       ++k;
     }
-    waiting.clear();
+    waiting_.clear();
     for (Queue* queue : active_)
       if (queue->operations.front()->state_ == Operation::State::queued && start_of(*queue) <= now_)
-        waiting.emplace_back(start_of(*queue), queue);
-    std::stable_sort(waiting.begin(), waiting.end(),
+        waiting_.emplace_back(start_of(*queue), queue);
+    std::stable_sort(waiting_.begin(), waiting_.end(),
                      [](const auto& a, const auto& b) { return a.first < b.first; });
-    for (const auto& [since, queue] : waiting)
+    for (const auto& [since, queue] : waiting_)
       if (can_start(*queue->operations.front())) {
         start(*queue);
         changed = true;
@@ -156,18 +160,19 @@ void Engine::settle() {
 
 void Engine::find_rates() {
   const double passed = static_cast<double>(now_ - rates_since_) / kPerSecond;
-  std::vector<Flow*> flows;
+  flows_.clear();
   for (Operation* operation : flowing_) {
     operation->left_ = std::max(0.0, operation->left_ - operation->flow.rate * passed);
-    flows.push_back(&operation->flow);
+    flows_.push_back(&operation->flow);
   }
   rates_since_ = now_;
   rates_stale_ = false;
-  if (flows.empty()) return;
-  share(capacities_, flows);
+  if (flows_.empty()) return;
+  share(capacities_, flows_);
   for (Operation* operation : flowing_) {
     const double rate = operation->flow.rate;
-    operation->until_ = rate > 0 ? now_ + std::llround(operation->left_ / rate * kPerSecond) : kNever;
+    const double takes = rate > 0 ? operation->left_ / rate * kPerSecond : kLongest;
+    operation->until_ = takes < kLongest ? now_ + std::llround(takes) : kNever;
   }
 }
 
@@ -191,11 +196,15 @@ Picoseconds Engine::next_instant() const {
 
 bool Engine::run(Picoseconds limit, const std::function<bool()>& done) {
   for (;;) {
-    settle();
+    if (!settled_) {
+      settle();
+      next_ = next_instant();
+      settled_ = true;
+    }
     if (done && done()) return true;
-    const Picoseconds next = next_instant();
-    if (next > limit || next == kNever) return false;
-    now_ = std::max(now_, next);
+    if (next_ > limit || next_ == kNever) return false;
+    now_ = std::max(now_, next_);
+    settled_ = false;
   }
 }
 

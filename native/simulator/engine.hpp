@@ -8,6 +8,7 @@
 #include <deque>
 #include <functional>
 #include <memory>
+#include <utility>
 #include <vector>
 
 #include "simulator/fair_share.hpp"
@@ -60,8 +61,7 @@ struct Operation {
 
 class Engine {
  public:
-  struct Queue {
-    std::size_t length() const { return operations.size(); }
+  struct Queue {  // of operations that run one after another
     std::deque<std::unique_ptr<Operation>> operations;
     Picoseconds free_at = 0;
   };
@@ -80,6 +80,7 @@ class Engine {
   // neither: nothing is left to happen before the limit (now() then stays where the last thing happened).
   bool run(Picoseconds limit, const std::function<bool()>& done);
   bool has_stuck() const { return stuck_ > 0; }
+  bool idle() const { return active_.empty(); }  // nothing is queued anywhere
 
  private:
   struct Processors {
@@ -92,7 +93,7 @@ class Engine {
   void start(Queue& queue);
   bool advance(Queue& queue);  // past the end of its state, when that is now
   void finish(Queue& queue);
-  void settle();
+  void settle();  // at this instant, until nothing more happens
   void find_rates();
 
   Picoseconds now_ = 0;
@@ -105,7 +106,11 @@ class Engine {
   std::vector<Operation*> latched_;  // in queues, with latches that are shut
   Picoseconds rates_since_ = 0;
   bool rates_stale_ = false;
+  bool settled_ = true;        // nothing was added or opened since settle(), and then …
+  Picoseconds next_ = kNever;  // … this is when something happens next
   int stuck_ = 0;
+  std::vector<Flow*> flows_;                             // of find_rates()
+  std::vector<std::pair<Picoseconds, Queue*>> waiting_;  // of settle()
 };
 
 }  // namespace byteways::sim

@@ -7,52 +7,76 @@
 namespace byteways::sim {
 namespace {
 
-constexpr double kEqual = 1 + 1e-9;
+// Rates are sums of many steps; what is full but for their rounding is full.
+constexpr double kRounding = 1e-9;
 
-double alone(std::span<const double> capacities, const Flow& flow) {
-  double rate = flow.cap > 0 ? flow.cap : std::numeric_limits<double>::max();
-  for (const Demand& demand : flow.demands)
-    rate = std::min(rate, capacities[static_cast<std::size_t>(demand.resource)] / demand.weight);
-  return rate;
+std::size_t resource_of(const Demand& demand) { return static_cast<std::size_t>(demand.resource); }
+
+class Filling {
+ public:
+  void fill(std::span<const double> capacities, std::span<Flow* const> flows);
+
+ private:
+  void add_weights(std::size_t resources);
+  double step(double level) const;  // by which all growing flows can grow
+  bool is_full(const Flow& flow, double level, std::span<const double> capacities) const;
+
+  std::vector<Flow*> growing_;
+  std::vector<double> left_, weights_;  // by resource; weights of the growing flows together
+  std::vector<std::size_t> used_;       // resources that a growing flow needs
+};
+
+void Filling::add_weights(std::size_t resources) {
+  weights_.assign(resources, 0);
+  used_.clear();
+  for (const Flow* flow : growing_)
+    for (const Demand& demand : flow->demands) {
+      double& weight = weights_[resource_of(demand)];
+      if (weight == 0) used_.push_back(resource_of(demand));
+      weight += demand.weight;
+    }
+}
+
+double Filling::step(double level) const {
+  double step = std::numeric_limits<double>::max();
+  for (const std::size_t resource : used_)
+    step = std::min(step, std::max(0.0, left_[resource]) / weights_[resource]);
+  for (const Flow* flow : growing_)
+    if (flow->cap > 0) step = std::min(step, flow->cap - level);
+  return step;
+}
+
+bool Filling::is_full(const Flow& flow, double level, std::span<const double> capacities) const {
+  if (flow.cap > 0 && level * (1 + kRounding) >= flow.cap) return true;
+  return std::any_of(flow.demands.begin(), flow.demands.end(), [&](const Demand& demand) {
+    const std::size_t resource = resource_of(demand);
+    return left_[resource] <= capacities[resource] * kRounding;
+  });
+}
+
+void Filling::fill(std::span<const double> capacities, std::span<Flow* const> flows) {
+  left_.assign(capacities.begin(), capacities.end());
+  growing_.assign(flows.begin(), flows.end());
+  double level = 0;  // what every growing flow has
+  while (!growing_.empty()) {
+    add_weights(capacities.size());
+    const double by = step(level);
+    level += by;
+    for (const std::size_t resource : used_) left_[resource] -= by * weights_[resource];
+    const auto full = [&](const Flow* flow) { return is_full(*flow, level, capacities); };
+    for (Flow* flow : growing_) flow->rate = level;
+    const std::size_t before = growing_.size();
+    std::erase_if(growing_, full);
+    if (growing_.size() == before) break;  // rounding alone can leave nothing quite full
+  }
 }
 
 }  // namespace
 
 void share(std::span<const double> capacities, std::span<Flow* const> flows) {
-  if (flows.size() == 1) {
-    flows[0]->rate = alone(capacities, *flows[0]);
-    return;
-  }
-  std::vector<double> left(capacities.begin(), capacities.end());
-  std::vector<Flow*> growing(flows.begin(), flows.end());
-  std::vector<double> weight(capacities.size());
-  for (Flow* flow : growing) flow->rate = 0;
-  double level = 0;  // what every growing flow has
-  while (!growing.empty()) {
-    std::fill(weight.begin(), weight.end(), 0);
-    for (const Flow* flow : growing)
-      for (const Demand& demand : flow->demands)
-        weight[static_cast<std::size_t>(demand.resource)] += demand.weight;
-    double step = std::numeric_limits<double>::max();
-    for (std::size_t resource = 0; resource < weight.size(); ++resource)
-      if (weight[resource] > 0) step = std::min(step, std::max(0.0, left[resource]) / weight[resource]);
-    for (const Flow* flow : growing)
-      if (flow->cap > 0) step = std::min(step, flow->cap - level);
-    level += step;
-    for (std::size_t resource = 0; resource < weight.size(); ++resource)
-      left[resource] -= step * weight[resource];
-    const auto full = [&](const Flow* flow) {
-      if (flow->cap > 0 && level * kEqual >= flow->cap) return true;
-      return std::any_of(flow->demands.begin(), flow->demands.end(), [&](const Demand& demand) {
-        const auto resource = static_cast<std::size_t>(demand.resource);
-        return left[resource] <= capacities[resource] * (kEqual - 1);
-      });
-    };
-    auto frozen = std::partition(growing.begin(), growing.end(), [&](Flow* flow) { return !full(flow); });
-    if (frozen == growing.end()) frozen = growing.begin();  // rounding alone can leave nothing quite full
-    for (auto flow = frozen; flow != growing.end(); ++flow) (*flow)->rate = level;
-    growing.erase(frozen, growing.end());
-  }
+  // Rates are found at every start and end of a flow: its vectors stay.
+  thread_local Filling filling;
+  filling.fill(capacities, flows);
 }
 
 }  // namespace byteways::sim

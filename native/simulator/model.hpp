@@ -4,6 +4,7 @@
 // missing or that nothing reads is an error: a typing mistake must not become a default. Every key is there,
 // with 0 where the file may leave it out; truth is 1 or 0; a list of one kind has its index as the last part.
 #pragma once
+#include <compare>
 #include <cstdint>
 #include <map>
 #include <string>
@@ -16,7 +17,7 @@ namespace byteways::sim {
 struct Place {
   enum class Kind { cpu, gpu } kind = Kind::cpu;
   int index = 0;
-  bool operator==(const Place&) const = default;
+  auto operator<=>(const Place&) const = default;
 };
 
 // [links.N]: bundles of equal links, `pairs.M` = "gpu0-gpu1" or "gpu0-nvswitch"; each pair is one bundle with

@@ -21,10 +21,10 @@ std::string name_of(Place place) {
 Ways::Ways(const Model& model, Engine& engine) : engine_(&engine) {
   for (const LinkModel& link : model.links) {
     const int shared = link.duplex_bytes_per_s > 0 ? engine.add_resource(link.duplex_bytes_per_s) : -1;
-    hops_.push_back(
-        {engine.add_resource(link.peak_bytes_per_s), shared, link.peak_bytes_per_s, link.a, link.b});
-    hops_.push_back(
-        {engine.add_resource(link.peak_bytes_per_s), shared, link.peak_bytes_per_s, link.b, link.a});
+    hops_.push_back({engine.add_resource(link.peak_bytes_per_s), shared, link.peak_bytes_per_s,
+                     link.duplex_bytes_per_s, link.a, link.b});
+    hops_.push_back({engine.add_resource(link.peak_bytes_per_s), shared, link.peak_bytes_per_s,
+                     link.duplex_bytes_per_s, link.b, link.a});
   }
   down_.resize(hops_.size());
 }
@@ -37,13 +37,14 @@ void Ways::weaken(const std::string& a, const std::string& b, double part) {
     found = true;
     down_[k] = part == 0;
     engine_->set_capacity(hop.resource, part * hop.peak_bytes_per_s);
+    if (hop.both_directions >= 0) engine_->set_capacity(hop.both_directions, part * hop.duplex_bytes_per_s);
   }
   if (!found) throw std::invalid_argument("this machine has no link between " + a + " and " + b);
   known_.clear();
 }
 
 // Dijkstra's algorithm for the widest path, with the number of links to break ties.
-Way Ways::find(const std::string& from, const std::string& to, bool over_cpus) const {
+Way Ways::find(const std::string& from, const std::string& to, bool over_cpus, bool over_gpus) const {
   struct Reached {
     double width = 0;
     std::size_t links = 0;
@@ -62,7 +63,7 @@ Way Ways::find(const std::string& from, const std::string& to, bool over_cpus) c
     if (next == nullptr || *next == to) break;
     const std::string here = *next;
     settled.insert(here);
-    if (here != from && is_cpu(here) && !over_cpus) continue;
+    if (here != from && ((is_cpu(here) && !over_cpus) || (is_gpu(here) && !over_gpus))) continue;
     for (std::size_t k = 0; k < hops_.size(); ++k) {
       const Hop& hop = hops_[k];
       if (hop.from != here || down_[k] || settled.contains(hop.to)) continue;
@@ -77,7 +78,6 @@ Way Ways::find(const std::string& from, const std::string& to, bool over_cpus) c
   const auto end = reached.find(to);
   if (end == reached.end()) return way;
   way.found = true;
-  way.peak_bytes_per_s = end->second.width;
   for (std::string at = to; at != from;) {
     const Hop& hop = hops_[static_cast<std::size_t>(reached.at(at).by)];
     way.hops.insert(way.hops.begin(), hop);
@@ -89,13 +89,14 @@ Way Ways::find(const std::string& from, const std::string& to, bool over_cpus) c
 }
 
 const Way& Ways::between(Place from, Place to) {
+  auto [known, fresh] = known_.try_emplace({from, to});
+  Way& way = known->second;
+  if (!fresh) return way;
   const std::string a = name_of(from), b = name_of(to);
-  auto [known, fresh] = known_.try_emplace({a, b});
-  if (!fresh) return known->second;
   const bool on_host = is_cpu(a) || is_cpu(b);
-  Way way = find(a, b, on_host);
-  if (!way.found && !on_host) way = find(a, b, true);
-  return known->second = way;
+  way = find(a, b, on_host, !on_host);
+  if (!way.found) way = find(a, b, true, true);
+  return way;
 }
 
 }  // namespace byteways::sim
