@@ -133,7 +133,7 @@ def test_a_machine_that_cannot_be_probed_has_no_cases(unprobed: None) -> None:
         (("suite",), "there is no list of 'suite'", "did you mean 'suites'?"),
         (("cases",), "cases are listed by suite", "byteways list cases quick"),
         (("memory", "quick"), "cases are listed by suite", "byteways list cases quick"),
-        (("cases", "nosuch"), "unknown suite 'nosuch'", "byteways list suites"),
+        (("cases", "nosuch"), "unknown suite 'nosuch'", "valid: quick, full"),
     ],
 )
 def test_wrong_words(words: tuple[str, ...], what: str, hint: str) -> None:

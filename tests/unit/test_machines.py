@@ -15,7 +15,7 @@ from byteways.machines import load, load_text, names, sheet
 from byteways.machines.faults import GRAMMAR, check_faults
 from byteways.machines.model import Fact
 from byteways.machines.topology import topology_of
-from byteways.plan.suite import read_toml
+from byteways.plan.toml_files import read_toml
 from byteways.results.schema import texts
 
 WANTED = (

@@ -2,30 +2,16 @@
 
 from __future__ import annotations
 
-from importlib import resources
-from pathlib import Path
-
-from byteways.errors import BytewaysError
 from byteways.machines.check import read_machine
 from byteways.machines.model import MachineModel
-from byteways.plan.suite import read_toml
-from byteways.plan.words import closest
+from byteways.plan.toml_files import find, read_toml, shipped
 
-
-def _shipped() -> dict[str, str]:
-    """TOML text of the models in the package, by name."""
-    folder = resources.files("byteways.machines")
-    texts = {
-        entry.name[: -len(".toml")]: entry.read_text(encoding="utf-8")
-        for entry in folder.iterdir()
-        if entry.name.endswith(".toml")
-    }
-    return dict(sorted(texts.items()))
+_PACKAGE = "byteways.machines"
 
 
 def names() -> list[str]:
     """Names of the models that come with byteways."""
-    return list(_shipped())
+    return list(shipped(_PACKAGE))
 
 
 def load(name_or_path: str) -> MachineModel:
@@ -35,22 +21,8 @@ def load(name_or_path: str) -> MachineModel:
         BytewaysError: There is no such model or file, or the file is no valid model; then the message names
             file, line and key.
     """
-    shipped = _shipped()
-    if name_or_path in shipped:
-        return load_text(shipped[name_or_path], file=f"{name_or_path}.toml")
-    path = Path(name_or_path)
-    if path.suffix != ".toml" and "/" not in name_or_path and not path.is_file():
-        raise BytewaysError(f"unknown machine '{name_or_path}'", hint=closest(name_or_path, shipped))
-    try:
-        text = path.read_text(encoding="utf-8")
-    except (OSError, UnicodeDecodeError) as error:
-        cause = error.strerror if isinstance(error, OSError) else f"not UTF-8 text: {error}"
-        raise BytewaysError(
-            f"cannot read the machine file '{name_or_path}'",
-            cause=cause,
-            hint="byteways list machines shows the models that come with byteways",
-        ) from error
-    return load_text(text, file=name_or_path)
+    text, file = find(name_or_path, shipped(_PACKAGE), "machine", "machines")
+    return load_text(text, file=file)
 
 
 def load_text(text: str, *, file: str) -> MachineModel:

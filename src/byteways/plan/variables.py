@@ -6,19 +6,14 @@ its figures would be taken for those of a setting.
 
 from __future__ import annotations
 
-import importlib
-import sys
 from collections.abc import Mapping
 from dataclasses import dataclass
 from fnmatch import fnmatchcase
 from functools import cache
 from importlib import resources
-from typing import Any
 
+from byteways.plan.toml_files import read_toml
 from byteways.topology.model import Capabilities
-
-#: Python 3.10 has no TOML parser of its own; tomli is the same one.
-tomllib: Any = importlib.import_module("tomllib" if sys.version_info >= (3, 11) else "tomli")
 
 
 @dataclass(frozen=True)
@@ -37,7 +32,7 @@ def readers() -> tuple[Reader, ...]:
     text = (resources.files("byteways.plan") / "variables.toml").read_text(encoding="utf-8")
     return tuple(
         Reader(entry["runtime"], entry["name"], tuple(entry["variables"]), entry.get("pageable_access", {}))
-        for entry in tomllib.loads(text)["reader"]
+        for entry in read_toml(text, file="variables.toml")["reader"]
     )
 
 

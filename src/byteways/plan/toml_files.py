@@ -1,0 +1,72 @@
+"""TOML files that are named on the command line: those that come with byteways by name, others by path."""
+
+from __future__ import annotations
+
+import importlib
+import re
+import sys
+from collections.abc import Mapping
+from importlib import resources
+from pathlib import Path
+from typing import Any
+
+from byteways.errors import BytewaysError
+from byteways.plan.words import closest
+
+#: Python 3.10 has no TOML parser of its own; tomli is the same one.
+tomllib: Any = importlib.import_module("tomllib" if sys.version_info >= (3, 11) else "tomli")
+
+#: Where tomllib's messages say what they are about.
+_AT_LINE = re.compile(r"\(at line (\d+), column \d+\)$")
+
+
+def shipped(package: str) -> dict[str, str]:
+    """TOML text of the files in a package, by name without ending, sorted."""
+    texts = {
+        entry.name[: -len(".toml")]: entry.read_text(encoding="utf-8")
+        for entry in resources.files(package).iterdir()
+        if entry.name.endswith(".toml")
+    }
+    return dict(sorted(texts.items()))
+
+
+def find(name_or_path: str, known: Mapping[str, str], kind: str, plural: str) -> tuple[str, str]:
+    """Text, and file for messages, of what the user names.
+
+    Args:
+        name_or_path: What was typed.
+        known: Texts of shipped() by name.
+        kind: What such a file is called: `suite`.
+        plural: Word after `byteways list`.
+
+    Raises:
+        BytewaysError: There is no such name or file, or the file cannot be read.
+    """
+    if name_or_path in known:
+        return known[name_or_path], f"{name_or_path}.toml"
+    path = Path(name_or_path)
+    if path.suffix != ".toml" and "/" not in name_or_path and not path.is_file():
+        raise BytewaysError(f"unknown {kind} '{name_or_path}'", hint=closest(name_or_path, known))
+    try:
+        return path.read_text(encoding="utf-8"), name_or_path
+    except (OSError, UnicodeDecodeError) as error:
+        cause = error.strerror if isinstance(error, OSError) else f"not UTF-8 text: {error}"
+        raise BytewaysError(
+            f"cannot read the {kind} file '{name_or_path}'",
+            cause=cause,
+            hint=f"byteways list {plural} shows the {plural} that come with byteways",
+        ) from error
+
+
+def read_toml(text: str, *, file: str) -> dict[str, Any]:
+    """The data of a TOML text. Raises BytewaysError with file and line when it is none."""
+    try:
+        data: dict[str, Any] = tomllib.loads(text)
+    except tomllib.TOMLDecodeError as error:
+        at = _AT_LINE.search(str(error))
+        line = int(at[1]) if at else text.count("\n", 0, len(text.rstrip())) + 1  # "(at end of document)"
+        place = f"{file}:{line}"
+        raise BytewaysError(
+            f"{place} is no valid TOML", cause=str(error), hint="see https://toml.io"
+        ) from error
+    return data
