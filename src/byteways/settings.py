@@ -45,6 +45,7 @@ SETTINGS = (
         "path of AMD's run-time compiler",
         "dynamic linker, ROCm folders, the HIP runtime itself",
     ),
+    Setting("BYTEWAYS_LIBHSA", "path of AMD's HSA runtime library", "the one that HIP has loaded"),
 )
 
 #: What every worker gets unless the user set it. PCI order makes runtime and NVML agree on indices. With too

@@ -8,7 +8,10 @@ from typing import Any
 from byteways.doctor.check import Check
 
 #: Whose GPUs need each library, as sysfs_pcie.gpu_addresses() names vendors.
-VENDORS = {"cuda-driver": "NVIDIA", "nvrtc": "NVIDIA", "nvml": "NVIDIA", "hip": "AMD", "hiprtc": "AMD"}
+VENDORS = {
+    **dict.fromkeys(("cuda-driver", "nvrtc", "nvml"), "NVIDIA"),
+    **dict.fromkeys(("hip", "hiprtc", "hsa"), "AMD"),
+}
 #: Names of a search that are printed; all of them are in --json.
 SEARCHED_SHOWN = 2
 

@@ -9,10 +9,10 @@ from collections.abc import Mapping
 from dataclasses import replace
 from enum import Enum
 
-from byteways.plan.case import Buffer, Case, Flow
+from byteways.plan.case import Buffer, Case, Flow, is_managed, is_plain
 from byteways.plan.footprint import footprint
 from byteways.plan.variables import gives_pageable_access, reader_of, runtime_of
-from byteways.topology.model import Capabilities, Offer, Topology
+from byteways.topology.model import HOST, Capabilities, Offer, Topology
 from byteways.units import format_size
 
 
@@ -112,7 +112,11 @@ def refusal(case: Case, topology: Topology, capabilities: Capabilities) -> str |
     for flow in case.flows:
         if reason := _flow_refusal(case.interface, flow, there):
             return reason
-    return _team_refusal(case, topology) or _room_refusal(case, topology, capabilities)
+    return (
+        _engine_refusal(case, there)
+        or _team_refusal(case, topology)
+        or _room_refusal(case, topology, capabilities)
+    )
 
 
 def _size_refusal(case: Case) -> str | None:
@@ -234,6 +238,36 @@ def _reach_refusal(reach: Reach, executor: str, buffer: Buffer, capabilities: Ca
             return f"{executor} and {owner} have no proved peer access"
         if not offer.available:
             return _because(f"{executor} and {owner} have no peer access", offer)
+    return None
+
+
+def _engine_refusal(case: Case, capabilities: Capabilities) -> str | None:
+    """The call that takes an engine works below the runtime's streams: each copy is waited for."""
+    engine = case.options.get("copy_engine")
+    if engine is None:
+        return None
+    if case.pattern != "one-way":
+        return f"a copy on a chosen engine is waited for: {case.pattern} flows would run one after the other"
+    flow = case.flows[0]
+    for buffer in (flow.source, flow.destination):
+        if is_plain(buffer.memory) or is_managed(buffer.memory):
+            return f"a copy engine that is chosen needs memory that stays locked, and {buffer.memory} is not"
+    ends = [HOST if kind_of(end.agent) == "cpu" else end.agent for end in (flow.source, flow.destination)]
+    if ends[0] == ends[1]:
+        return "an engine can be chosen for copies between two GPUs, or between one and the host"
+    issuer = flow.source.agent if ends[0] != HOST else flow.destination.agent
+    if flow.executor != issuer:
+        return f"the engines of {issuer} are the ones to choose from, and the executor is {flow.executor}"
+    offer = capabilities.copy_engines.get(ends[0], {}).get(ends[1])
+    if offer is None:
+        return f"no runtime says which copy engines serve {ends[0]}>{ends[1]}"
+    if not offer.engines:
+        return f"no copy engine can be chosen for {ends[0]}>{ends[1]}: {offer.reason}"
+    if engine not in offer.engines:
+        known = ", ".join(str(number) for number in offer.engines)
+        return f"copy engine {engine} does not serve {ends[0]}>{ends[1]}, which may choose of {known}"
+    if HOST not in ends:
+        return _reach_refusal(Reach.OWN_OR_PEER, issuer, flow.destination, capabilities)
     return None
 
 

@@ -25,16 +25,20 @@ EXECUTOR_WORDS = ("source", "destination", "both")
 #: Options of every interface: `gate` false starts operations as they are enqueued, launch cost included;
 #: `batch` fixes the operations a sample.
 _OF_ALL = ("gate", "batch")
-#: Options each interface knows. `stream`: flows with equal numbers share one queue.
+#: Options each interface knows. `stream`: flows with equal numbers share one queue. `copy_engine`: the
+#: vendor's number of the copy engine to use.
 OPTIONS: Mapping[str, tuple[str, ...]] = {
     "memcpy": _OF_ALL,
     "memcpy-stream": _OF_ALL,
     "memcpy-mt": ("threads", *_OF_ALL),
-    "copy": ("stream", *_OF_ALL),
+    "copy": ("stream", "copy_engine", *_OF_ALL),
     "kernel": ("blocks", "threads", "stream", *_OF_ALL),
     "kernel-bulk": ("blocks", "threads", "chunk_bytes", "stages", "stream", *_OF_ALL),
     "chase": _OF_ALL,
 }
+
+#: Options that count from 0; other numbers are of things.
+_FROM_ZERO = ("stream", "copy_engine")
 
 _SUITE_KEYS = ("name", "title", "replicates", "precision", "case_budget_s", "budget_s", "sweep")
 _SWEEP_KEYS = (
@@ -297,7 +301,7 @@ def _check_option(table: _Table, key: str, value: Any) -> None:
     if key == "gate":
         if not isinstance(value, bool):
             table.fail(key, f"{_kind(value)} where true or false belongs")
-    elif isinstance(value, bool) or not isinstance(value, int) or value < (0 if key == "stream" else 1):
+    elif isinstance(value, bool) or not isinstance(value, int) or value < (0 if key in _FROM_ZERO else 1):
         table.fail(key, f"{_kind(value)} where a whole, positive number belongs")
 
 

@@ -8,6 +8,7 @@ from typing import TYPE_CHECKING, Any
 from byteways.plan.case import CATEGORY, MEMORIES
 from byteways.run.compile_kernels import compile_in_child, risky_architectures
 from byteways.settings import kernel_cache
+from byteways.topology.model import HOST
 
 if TYPE_CHECKING:
     from byteways._core import Agent, Session
@@ -72,6 +73,7 @@ def describe(core: ModuleType, session: Session, host_bytes: int) -> dict[str, A
             "peer": _peers(core, session, [agent.agent for agent in agents if agent.runtime != "host"]),
             "pageable_access": {agent.agent: agent.pageable_access for agent in agents},
             "host_access": {agent.agent: agent.host_access for agent in agents if agent.runtime != "host"},
+            "copy_engines": _copy_engines(session),
             "host_memory_bytes": host_bytes,
         },
         "libraries": [_library(report) for report in session.libraries],
@@ -79,7 +81,7 @@ def describe(core: ModuleType, session: Session, host_bytes: int) -> dict[str, A
     }
 
 
-def _interfaces(session: Session, agent: Agent, lost: str) -> dict[str, Any]:
+def _interfaces(session: Session, agent: Agent, lost: str = "") -> dict[str, Any]:
     """What the agent can execute, by interface.
 
     Args:
@@ -118,6 +120,23 @@ def _peers(core: ModuleType, session: Session, gpus: list[str]) -> dict[str, dic
 
     return {
         executor: {owner: proved(executor, owner) for owner in gpus if owner != executor} for executor in gpus
+    }
+
+
+def _copy_engines(session: Session) -> dict[str, dict[str, Any]]:
+    """Engines that copies may ask for, by source and destination; which CPU is the host's end is all one."""
+    agents = session.agents
+    gpus = {agent.agent: agent.agent for agent in agents if agent.runtime != "host"}
+    if not gpus:
+        return {}
+    ends = {HOST: next(agent.agent for agent in agents if agent.runtime == "host"), **gpus}
+    return {
+        source: {
+            destination: _fields(session.copy_engines(ends[source], ends[destination]), ("engines", "reason"))
+            for destination in ends
+            if destination != source
+        }
+        for source in ends
     }
 
 

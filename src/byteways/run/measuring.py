@@ -21,7 +21,7 @@ if TYPE_CHECKING:
     from byteways._core import Buffer, Flow, Measurement, MeasureOptions, Session
 
 #: Options of a case that are arguments of the native Flow, and those that are fields of MeasureOptions.
-_FLOW_OPTIONS = ("blocks", "threads", "chunk_bytes", "stages", "stream")
+_FLOW_OPTIONS = ("blocks", "threads", "chunk_bytes", "stages", "stream", "copy_engine")
 _MEASURE_OPTIONS = ("gate", "batch")
 
 #: Bytes that show whether an agent still works after an error.

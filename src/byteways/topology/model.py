@@ -114,11 +114,24 @@ class Offer:
 
 
 @dataclass(frozen=True)
+class CopyEngines:
+    """The copy engines that a copy may ask for, by the vendor's numbers; none: in one sentence why."""
+
+    engines: tuple[int, ...]
+    reason: str = ""
+
+
+#: Stands for host memory of any domain where copy engines are told by their two ends.
+HOST = "host"
+
+
+@dataclass(frozen=True)
 class Capabilities:
     """What the runtimes of this machine offer, as a probing worker found by trying. Keys are agent names.
 
     `memory["gpu0"]["managed"]`; `interface["gpu0"]["kernel-bulk"]` by executor; `peer["gpu0"]["gpu1"]`: gpu0
-    may read and write gpu1's memory, proved by a verified write.
+    may read and write gpu1's memory, proved by a verified write; `copy_engines["gpu0"]["host"]` by source and
+    destination, the host one of them for all of its memory.
     """
 
     agents: Mapping[str, Mapping[str, Any]] = field(default_factory=dict)  # DeviceInfo fields by agent
@@ -127,6 +140,7 @@ class Capabilities:
     peer: Mapping[str, Mapping[str, Offer]] = field(default_factory=dict)
     pageable_access: Mapping[str, bool] = field(default_factory=dict)
     host_access: Mapping[str, bool] = field(default_factory=dict)  # of GPUs: CPUs may touch its memory
+    copy_engines: Mapping[str, Mapping[str, CopyEngines]] = field(default_factory=dict)
     host_memory_bytes: int = 0  # cgroup limit or physical memory, whichever is less
 
     def to_json(self) -> dict[str, Any]:
@@ -139,6 +153,10 @@ class Capabilities:
                 agent: {name: Offer(**offer) for name, offer in row.items()} for agent, row in table.items()
             }
 
+        engines = {
+            source: {to: CopyEngines(tuple(told["engines"]), told["reason"]) for to, told in row.items()}
+            for source, row in data.get("copy_engines", {}).items()  # as host_access
+        }
         return cls(
             data["agents"],
             offers(data["memory"]),
@@ -146,5 +164,6 @@ class Capabilities:
             offers(data["peer"]),
             data["pageable_access"],
             data.get("host_access", {}),  # runs recorded before this was asked
+            engines,
             data["host_memory_bytes"],
         )
