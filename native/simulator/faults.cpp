@@ -1,7 +1,10 @@
 // See faults.hpp.
 #include "simulator/faults.hpp"
 
+#include <algorithm>
+#include <cmath>
 #include <cstdlib>
+#include <iterator>
 #include <stdexcept>
 
 namespace byteways::sim {
@@ -40,7 +43,9 @@ void set_option(Fault& fault, const Shape& shape, const std::string& spec, std::
   if (word.empty()) refuse(spec, std::string(shape.name) + " takes no '" + option + "'");
   if (word != "=") {
     if (!option.starts_with(word)) refuse(spec, "expected " + word + "NUMBER instead of '" + option + "'");
-    fault.number = static_cast<std::uint64_t>(number_of(spec, option.substr(word.size())));
+    const double number = number_of(spec, option.substr(word.size()));
+    if (number != std::floor(number) || number > 1e18) refuse(spec, "a whole number belongs behind " + word);
+    fault.number = static_cast<std::uint64_t>(number);
     return;
   }
   fault.part = number_of(spec, option);
@@ -72,10 +77,35 @@ Fault parse(const std::string& spec) {
   refuse(spec, "there is no fault of that name");
 }
 
+bool names_two(Fault::Kind kind) {
+  return std::any_of(std::begin(kShapes), std::end(kShapes),
+                     [kind](const Shape& shape) { return shape.kind == kind && shape.between != 0; });
+}
+
+bool is_one_of(const std::string& agent, const std::string& kind, int count) {
+  for (int index = 0; index < count; ++index)
+    if (agent == kind + std::to_string(index)) return true;
+  return false;
+}
+
+void check_agent(const Model& model, const std::string& spec, const Fault& fault, const std::string& agent) {
+  const bool of_link = fault.kind == slow || fault.kind == down;
+  const bool gpus_only =
+      fault.kind == lost || fault.kind == serialise || fault.kind == throttle || fault.kind == false_peer;
+  if (is_one_of(agent, "gpu", model.gpu.count)) return;
+  if (!gpus_only && is_one_of(agent, "cpu", model.cpu.domains)) return;
+  if (of_link) return;  // its ends may be a switch: whether there is such a link is said where links are
+  refuse(spec, "this machine has no " + std::string(gpus_only ? "GPU" : "agent") + " '" + agent + "'");
+}
+
 }  // namespace
 
-Faults::Faults(const std::vector<std::string>& specs) {
-  for (const std::string& spec : specs) faults_.push_back(parse(spec));
+Faults::Faults(const Model& model) {
+  for (const std::string& spec : model.faults) {
+    const Fault& fault = faults_.emplace_back(parse(spec));
+    check_agent(model, spec, fault, fault.a);
+    if (names_two(fault.kind)) check_agent(model, spec, fault, fault.b);
+  }
 }
 
 const Fault* Faults::find(Fault::Kind kind, const std::string& a, const std::string& b) const {

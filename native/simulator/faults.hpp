@@ -19,8 +19,9 @@ struct Fault {
 
 class Faults {
  public:
-  // Throws std::invalid_argument for a fault that is none.
-  explicit Faults(const std::vector<std::string>& specs);
+  // Those of the model. Throws std::invalid_argument for a fault that is none, or of an agent that is not
+  // there.
+  explicit Faults(const Model& model);
   const Fault* find(Fault::Kind kind, const std::string& a, const std::string& b = {}) const;
   const std::vector<Fault>& all() const { return faults_; }
 

@@ -80,26 +80,40 @@ bool Kernels::hangs(Place from, Place to) const {
   return faults_->find(Fault::Kind::hang, name_of(from), name_of(to)) != nullptr;
 }
 
-Kernels::Reach Kernels::reach(Place executor, const void* data, std::uint64_t bytes, bool moves_pages) {
+Kernels::Reach Kernels::reach(Place executor, const void* data, std::uint64_t bytes) {
   Reach reached{memory_->range(data, bytes), {}, 0};
   Block& block = *reached.range.block;
   if (const std::string reason = may_reach_(executor, block); !reason.empty())
     throw Failure(Code::illegal_address, reason);
-  const std::uint64_t begin = reached.range.begin * kWordBytes, end = reached.range.end * kWordBytes;
-  reached.place = place_of(block, begin);
   const bool managed = block.kind == Kind::managed || block.kind == Kind::managed_coarse;
-  if (managed && moves_pages && migrates) {
-    const Place wanted = executor;
-    const std::uint64_t away = bytes_elsewhere(block, begin, end, wanted);
-    if (away > 0) {
-      reached.fixed_ns = costs_->migration_ns(reached.place, wanted, static_cast<double>(away), false);
-      move_pages_to(block, begin, end, wanted);
-    }
-    reached.place = wanted;
-  } else if (managed && !(reached.place == executor) && model_->managed.remote_efficiency > 0) {
+  if (managed && migrates) reached.fixed_ns = bring(reached.range, executor, false);
+  reached.place = place_of(block, reached.range.begin * kWordBytes);
+  const bool away = !(costs_->memory_of(reached.place) == costs_->memory_of(executor));
+  if (managed && away && model_->managed.remote_efficiency > 0)
     reached.part = model_->managed.remote_efficiency;
-  }
   return reached;
+}
+
+double Kernels::bring(const Range& range, Place to, bool prefetch) {
+  const std::uint64_t begin = range.begin * kWordBytes, end = range.end * kWordBytes;
+  const auto parts = bytes_by_place(*range.block, begin, end);
+  const auto on_host = [](const auto& part) { return part.first.kind == Place::Kind::cpu; };
+  // Cores reach the pages of any domain: only those of a GPU move by being touched.
+  if (!prefetch && to.kind == Place::Kind::cpu && std::all_of(parts.begin(), parts.end(), on_host)) return 0;
+  double time_ns = 0;
+  for (const auto& [place, bytes] : parts)
+    if (!(costs_->memory_of(place) == costs_->memory_of(to)))
+      time_ns += costs_->migration_ns(place, to, static_cast<double>(bytes), prefetch);
+  move_pages_to(*range.block, begin, end, to);
+  return time_ns;
+}
+
+void Kernels::must_be_real(const void* word) const {
+  const Block* block = memory_->find(word);
+  if (word == nullptr)
+    throw Failure(Code::illegal_address, "a kernel was given no address for what it tells");
+  if (block != nullptr && !block->real())
+    throw Failure(Code::not_supported, "what a kernel waits for or tells is in a block of 1 MiB or more");
 }
 
 std::unique_ptr<Operation> Kernels::launch(std::string_view kernel, const Shape& shape, const void* arguments,
@@ -123,11 +137,14 @@ std::unique_ptr<Operation> Kernels::launch(std::string_view kernel, const Shape&
 }
 
 void Kernels::gate(Operation& operation, const GateArguments& arguments) const {
+  must_be_real(arguments.word);
   operation.latch = {arguments.word, arguments.target, -1};
 }
 
 void Kernels::occupy(Operation& operation, const OccupyArguments& arguments, Place executor,
                      unsigned blocks) {
+  must_be_real(arguments.word);
+  must_be_real(arguments.running);
   operation.latch = {arguments.word, arguments.target, -1};
   operation.processors = costs_->processors(executor.index);
   operation.all_processors = true;
@@ -139,7 +156,8 @@ void Kernels::occupy(Operation& operation, const OccupyArguments& arguments, Pla
 void Kernels::fill(Operation& operation, std::string_view kernel, const PatternArguments& arguments,
                    const Shape& shape, Place executor) {
   const bool checks = kernel == "check";
-  const Reach reached = reach(executor, arguments.words, arguments.count * kWordBytes, true);
+  if (checks) must_be_real(arguments.result);
+  const Reach reached = reach(executor, arguments.words, arguments.count * kWordBytes);
   const auto touched = arguments.stride > 1
                            ? static_cast<double>(arguments.count / arguments.stride + 1) * kLineBytes
                            : static_cast<double>(arguments.count * kWordBytes);
@@ -195,8 +213,8 @@ void Kernels::copy(Operation& operation, std::string_view kernel, const CopyArgu
     return bytes_at(arguments.destination, k % destination_slots, arguments.destination_stride);
   };
   const Word first = arguments.first_operation;
-  const Reach from = reach(executor, source(first), arguments.bytes, true);
-  const Reach to = reach(executor, destination(first), arguments.bytes, true);
+  const Reach from = reach(executor, source(first), arguments.bytes);
+  const Reach to = reach(executor, destination(first), arguments.bytes);
   const bool warm = cores && source_slots == 1 && destination_slots == 1;
   operation.fixed += picoseconds(from.fixed_ns + to.fixed_ns);
   if (cores && shape.blocks > 1)
@@ -218,7 +236,7 @@ void Kernels::copy(Operation& operation, std::string_view kernel, const CopyArgu
 void Kernels::build_chase(Operation& operation, const ChaseArguments& arguments, const Shape& shape,
                           Place executor) {
   const std::uint64_t bytes = arguments.lines * arguments.line_bytes;
-  const Reach reached = reach(executor, arguments.base, bytes, true);
+  const Reach reached = reach(executor, arguments.base, bytes);
   operation.fixed += picoseconds(reached.fixed_ns);
   costs_->add(operation, {interface_of("fill", executor), executor, executor, reached.place,
                           static_cast<double>(arguments.lines) * kLineBytes, 1,
@@ -238,8 +256,9 @@ void Kernels::build_chase(Operation& operation, const ChaseArguments& arguments,
 }
 
 void Kernels::chase(Operation& operation, const ChaseArguments& arguments, Place executor) {
+  must_be_real(arguments.end);
   const std::uint64_t bytes = arguments.lines * arguments.line_bytes;
-  const Reach reached = reach(executor, arguments.base, bytes, true);
+  const Reach reached = reach(executor, arguments.base, bytes);
   const double step_ns = costs_->latency_ns(executor, reached.place, static_cast<double>(bytes));
   operation.fixed += picoseconds(reached.fixed_ns + step_ns * static_cast<double>(arguments.steps));
   if (executor.kind == Place::Kind::gpu) operation.processors = costs_->processors(executor.index);

@@ -27,6 +27,8 @@ class Kernels {
                                     std::size_t bytes, Place executor);
   // The effect of copying `bytes`, for copies that are no kernel.
   void move(const void* to, const void* from, std::uint64_t bytes, Place executor);
+  // Moves managed pages; answers the nanoseconds that it takes, with the fixed time of each place they leave.
+  double bring(const Range& range, Place to, bool prefetch);
   // Whether operations of this way never end.
   bool hangs(Place from, Place to) const;
 
@@ -39,7 +41,9 @@ class Kernels {
     double fixed_ns = 0;  // to bring it there
     double part = 1;      // of what kernels reach in other memory there
   };
-  Reach reach(Place executor, const void* data, std::uint64_t bytes, bool moves_pages);
+  Reach reach(Place executor, const void* data, std::uint64_t bytes);
+  // A word that the host and a kernel share must be there: larger blocks are addresses only. Throws Failure.
+  void must_be_real(const void* word) const;
   void gate(Operation& operation, const GateArguments& arguments) const;
   void occupy(Operation& operation, const OccupyArguments& arguments, Place executor, unsigned blocks);
   void fill(Operation& operation, std::string_view kernel, const PatternArguments& arguments,

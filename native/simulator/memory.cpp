@@ -136,16 +136,23 @@ Place place_of(const Block& block, std::uint64_t offset) {
   return std::prev(block.pages.upper_bound(offset))->second;
 }
 
-std::uint64_t bytes_elsewhere(const Block& block, std::uint64_t begin, std::uint64_t end, Place wanted) {
-  std::uint64_t bytes = 0;
+std::vector<std::pair<Place, std::uint64_t>> bytes_by_place(const Block& block, std::uint64_t begin,
+                                                            std::uint64_t end) {
+  std::vector<std::pair<Place, std::uint64_t>> found;
   for (auto each = std::prev(block.pages.upper_bound(begin));
        each != block.pages.end() && each->first < end;) {
     const auto next = std::next(each);
     const std::uint64_t until = next == block.pages.end() ? end : std::min(end, next->first);
-    if (!(each->second == wanted)) bytes += until - std::max(begin, each->first);
+    const auto known = std::find_if(found.begin(), found.end(),
+                                    [&](const auto& part) { return part.first == each->second; });
+    const std::uint64_t bytes = until - std::max(begin, each->first);
+    if (known == found.end())
+      found.emplace_back(each->second, bytes);
+    else
+      known->second += bytes;
     each = next;
   }
-  return bytes;
+  return found;
 }
 
 void move_pages_to(Block& block, std::uint64_t begin, std::uint64_t end, Place where) {

@@ -3,6 +3,7 @@
 #include <cstddef>
 #include <map>
 #include <memory>
+#include <utility>
 #include <vector>
 
 #include "simulator/content.hpp"
@@ -62,8 +63,9 @@ class Memory {
   std::map<const std::byte*, std::unique_ptr<Block>> blocks_;  // by address
 };
 
-// Bytes of a managed block's range that are not where they are wanted.
-std::uint64_t bytes_elsewhere(const Block& block, std::uint64_t begin, std::uint64_t end, Place wanted);
+// How much of a block's range is where, in the order of first pages.
+std::vector<std::pair<Place, std::uint64_t>> bytes_by_place(const Block& block, std::uint64_t begin,
+                                                            std::uint64_t end);
 void move_pages_to(Block& block, std::uint64_t begin, std::uint64_t end, Place where);
 Place place_of(const Block& block, std::uint64_t offset);
 

@@ -1,9 +1,11 @@
 // See sheet.hpp.
 #include "simulator/sheet.hpp"
 
+#include <algorithm>
 #include <charconv>
 #include <cmath>
 #include <cstdlib>
+#include <limits>
 #include <stdexcept>
 
 namespace byteways::sim {
@@ -53,6 +55,12 @@ std::uint64_t Sheet::whole(const std::string& key) {
   const auto [end, error] = std::from_chars(written.data(), written.data() + written.size(), exact);
   return error == std::errc() && end == written.data() + written.size() ? exact
                                                                         : static_cast<std::uint64_t>(value);
+}
+
+int Sheet::integer(const std::string& key) {
+  const std::uint64_t value = whole(key);
+  if (value > static_cast<std::uint64_t>(std::numeric_limits<int>::max())) refuse(key, "too large");
+  return static_cast<int>(value);
 }
 
 int Sheet::count(const std::string& prefix) const {

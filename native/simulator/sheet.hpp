@@ -18,7 +18,7 @@ class Sheet {
   std::string text(const std::string& key);
   double number(const std::string& key);
   std::uint64_t whole(const std::string& key);
-  int integer(const std::string& key) { return static_cast<int>(whole(key)); }
+  int integer(const std::string& key);  // at most that of an int
   bool truth(const std::string& key) { return whole(key) != 0; }
   // The indices 0, 1, … for which keys `prefix.N` or `prefix.N.…` are there.
   int count(const std::string& prefix) const;

@@ -62,7 +62,7 @@ class SimulatedWorld final : public World {
   explicit SimulatedWorld(std::string_view sheet)
       : sheet_(sheet),
         model_(Model::from_sheet(sheet)),
-        faults_(model_.faults),
+        faults_(model_),
         costs_(model_, faults_, engine_),
         kernels_(
             model_, faults_, memory_, costs_,
@@ -148,10 +148,8 @@ class SimulatedWorld final : public World {
     const std::uint64_t page = block.kind == Kind::hugepage ? kHugePageBytes : kPageBytes;
     const auto first = static_cast<std::uint64_t>(static_cast<const std::byte*>(data) - block.data);
     std::map<int, std::uint64_t> pages;
-    for (int domain = 0; domain < model_.cpu.domains; ++domain) {
-      const std::uint64_t away = bytes_elsewhere(block, first, first + bytes, {Place::Kind::cpu, domain});
-      if (away < bytes) pages[domain] = (bytes - away + page - 1) / page;
-    }
+    for (const auto& [place, held] : bytes_by_place(block, first, first + bytes))
+      if (place.kind == Place::Kind::cpu) pages[place.index] = (held + page - 1) / page;
     return pages;
   }
 
@@ -263,12 +261,8 @@ class SimulatedWorld final : public World {
     enter(lock, model_.calls.enqueue_ns);
     const Range range = memory_.range(data, bytes);
     if (!is_managed(range.block->kind)) throw Failure(Code::invalid, "only managed memory can be prefetched");
-    const std::uint64_t begin = range.begin * kWordBytes, end = range.end * kWordBytes;
     auto operation = std::make_unique<Operation>();
-    const auto away = static_cast<double>(bytes_elsewhere(*range.block, begin, end, to));
-    const Place here = place_of(*range.block, begin);
-    operation->fixed = picoseconds(away > 0 ? costs_.migration_ns(here, to, away, true) : 0);
-    move_pages_to(*range.block, begin, end, to);
+    operation->fixed = picoseconds(kernels_.bring(range, to, true));
     submit(lock, stream, std::move(operation), true);
   }
 

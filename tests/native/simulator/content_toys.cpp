@@ -178,14 +178,15 @@ void pages() {
     move_pages_to(block, begin * kPage, end * kPage, where);
     std::fill(twin.begin() + static_cast<std::ptrdiff_t>(begin),
               twin.begin() + static_cast<std::ptrdiff_t>(end), where);
-    std::uint64_t elsewhere = 0;
+    std::uint64_t there = 0;
     std::size_t runs = 1;
     for (std::uint64_t page = 0; page < kPages; ++page) {
       wrong += !(place_of(block, page * kPage) == twin[page]);
-      elsewhere += twin[page] == where ? 0 : kPage;
+      there += twin[page] == where ? kPage : 0;
       runs += page > 0 && !(twin[page] == twin[page - 1]);
     }
-    wrong += bytes_elsewhere(block, 0, block.bytes, where) != elsewhere;
+    for (const auto& [place, bytes] : bytes_by_place(block, 0, block.bytes))
+      if (place == where) wrong += bytes != there;
     most = std::max(most, block.pages.size() - runs);
   }
   say("wrong", wrong);
