@@ -45,6 +45,8 @@ constexpr ErrorWords kWords[] = {
 };
 
 thread_local int domain_of_thread = -1;
+thread_local int code_of_sentence = 0;
+thread_local std::string sentence;
 
 // FNV-1a, 64 bits (Fowler, Noll, Vo).
 std::uint64_t hash(std::string_view text) {
@@ -98,6 +100,27 @@ int code_of(Code code) {
   return code::kUnknown;
 }
 
+int keep_sentence(const Failure& failure) noexcept {
+  const int code = forget_sentence(code_of(failure.code()));
+  if (failure.code() != Code::not_supported && failure.code() != Code::internal) return code;
+  try {
+    const ErrorWords* words = error_words(code);
+    if (words == nullptr) return code;
+    sentence = words->cuda_text;
+    sentence.append(": ").append(failure.what());
+    code_of_sentence = code;
+  } catch (...) {  // no memory for the sentence: the code says enough
+  }
+  return code;
+}
+int forget_sentence(int code) noexcept {
+  code_of_sentence = 0;
+  return code;
+}
+const char* text_of(int code, const char* vendor_text) {
+  return code != 0 && code == code_of_sentence ? sentence.c_str() : vendor_text;
+}
+
 void write_text(std::string_view text, char* to, std::size_t room) {
   if (to == nullptr || room == 0) throw Refusal{code::kInvalidValue};
   to[text.copy(to, room - 1)] = '\0';
@@ -123,7 +146,7 @@ Uuid nvidia_uuid(const Model& model, int gpu) {
 
 std::string nvidia_uuid_text(const Model& model, int gpu) {
   std::string digits = hexadecimal(unique_id(model, gpu)) + hexadecimal(hash(model.name));
-  for (std::size_t at : {20, 16, 12, 8}) digits.insert(at, "-");
+  for (std::size_t at : {20, 16, 12, 8}) digits.insert(at, 1, '-');
   return "GPU-" + digits;
 }
 

@@ -44,6 +44,13 @@ struct ErrorWords {
 const ErrorWords* error_words(int code);  // nullptr: no such code
 
 int code_of(Code code);
+// The code of a failure. The sentence of one that tells of the simulation, not of the machine that is played,
+// is kept for text_of().
+int keep_sentence(const Failure& failure) noexcept;
+// Forgets the sentence that was kept, and answers the code.
+int forget_sentence(int code) noexcept;
+// What the vendor says of a code, with the sentence that this thread's last failure left for it.
+const char* text_of(int code, const char* vendor_text);
 
 // A code that no Failure stands for; thrown inside answer().
 struct Refusal {
@@ -57,9 +64,9 @@ int answer(Body body) noexcept {
     body();
     return 0;
   } catch (const Refusal& refusal) {
-    return refusal.code;
+    return forget_sentence(refusal.code);
   } catch (const Failure& failure) {
-    return code_of(failure.code());
+    return keep_sentence(failure);
   } catch (const std::bad_alloc&) {
     return code::kOutOfMemory;
   } catch (...) {

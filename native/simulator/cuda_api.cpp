@@ -167,7 +167,11 @@ int cuDriverGetVersion(int* version) {
 }
 
 int cuGetErrorName(int number, const char** name) { return word_of(number, name, &ErrorWords::cuda); }
-int cuGetErrorString(int number, const char** text) { return word_of(number, text, &ErrorWords::cuda_text); }
+int cuGetErrorString(int number, const char** text) {
+  const int failed = word_of(number, text, &ErrorWords::cuda_text);
+  if (failed == 0) *text = text_of(number, *text);
+  return failed;
+}
 
 int cuDeviceGetCount(int* count) {
   return answer([&] {

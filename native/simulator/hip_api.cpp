@@ -193,7 +193,7 @@ const char* hipGetErrorName(int number) {
 }
 const char* hipGetErrorString(int number) {
   const ErrorWords* words = error_words(number);
-  return words == nullptr ? "unknown error" : words->hip_text;
+  return words == nullptr ? "unknown error" : text_of(number, words->hip_text);
 }
 
 int hipGetDeviceCount(int* count) {

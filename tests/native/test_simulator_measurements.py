@@ -206,6 +206,35 @@ def test_peer_access_that_is_only_claimed() -> None:
     assert not available and "did not arrive" in reason
 
 
+@pytest.mark.parametrize("pair", ["gpu0-gpu1", "gpu1-gpu0"])
+def test_slow_link_has_no_order(pair: str) -> None:
+    """Catches a fault of a link that does nothing when its ends are named the other way round."""
+    for source, destination, way in (("gpu0", "gpu1", "write"), ("gpu1", "gpu0", "read")):
+        sheet = toy.nvidia(faults__0=f"slow:{pair}:0.25")
+        got = one(sheet, f"{source}:device", f"{destination}:device", "gpu0", "kernel")
+        whole = one(toy.nvidia(), f"{source}:device", f"{destination}:device", "gpu0", "kernel")
+        assert got["rates"][0] < 0.5 * whole["rates"][0], way
+
+
+@pytest.mark.parametrize(
+    ("sheet", "name"), [(toy.nvidia, "CUDA_ERROR_NOT_SUPPORTED"), (toy.amd, "hipErrorNotSupported")]
+)
+def test_model_that_lacks_a_rate_says_which(sheet: Any, name: str) -> None:
+    """Catches a gap of the model told in the vendor's words alone; they have none for it."""
+
+    def scene(session: _core.Session) -> str:
+        session.prove_peer("gpu0", "gpu1")
+        flow = toy.flow(session, ("gpu0", "device"), ("gpu1", "device"), "gpu0", "copy", SIZE)
+        try:
+            session.measure([flow], toy.options())
+        except _core.Error as error:
+            return f"{error.code}: {error.text}"
+        return ""
+
+    said = toy.play(sheet(**{"rates.engine-peer-write.efficiency": 0.0}), scene)
+    assert said == f"{name}: operation not supported: the machine model has no [rates.engine-peer-write]"
+
+
 def test_memory_that_cannot_be_had() -> None:
     """Catches a failed allocation that is another error than out of memory."""
 
