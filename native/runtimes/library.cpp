@@ -4,6 +4,7 @@
 #include <dlfcn.h>
 #include <link.h>
 
+#include <climits>
 #include <cstdlib>
 
 namespace byteways {
@@ -81,5 +82,14 @@ Library Library::open(const std::vector<std::string>& sonames, const std::vector
 }
 
 void* Library::symbol(const char* name) const { return handle_ == nullptr ? nullptr : dlsym(handle_, name); }
+
+std::string release_of(const std::string& path) {
+  char resolved[PATH_MAX];
+  if (realpath(path.c_str(), resolved) == nullptr) return {};
+  const std::string name = resolved;
+  const std::size_t at = name.rfind(".so.");
+  const std::string release = at == std::string::npos ? std::string() : name.substr(at + 4);
+  return release.find('.') == std::string::npos ? std::string() : release;
+}
 
 }  // namespace byteways

@@ -39,4 +39,8 @@ class Library {
   void* handle_ = nullptr;
 };
 
+// "580.159.04" or "6.2.60204", with which the file's real name ends (libcuda.so.1 and libamdhip64.so are
+// links); empty when it is named otherwise.
+std::string release_of(const std::string& path);
+
 }  // namespace byteways

@@ -38,6 +38,8 @@ constexpr std::size_t kNameRoom = 256;
 constexpr int kMemoryBusBytes = 100;
 constexpr std::uint64_t kKib = 1024;
 constexpr int kPeerThresholdVersion = 60'000'000;  // HIP 6.0
+constexpr int kCopyEnginesVersion =
+    60'000'000;  // hipamd's hip_device_runtime.cpp of HIP 5 refuses to tell them
 
 // A number of the environment, or the default when it is not set or is no number.
 std::uint64_t number_of(const char* variable, std::uint64_t otherwise) {
@@ -125,6 +127,7 @@ std::string architecture() {
 int attribute_of(const Model& model, int attribute) {
   switch (attribute) {
     case HipTable::kDeviceCopyEngines:
+      require(model.runtime_version >= kCopyEnginesVersion, code::kInvalidValue);
       return model.gpu.copy_engines;
     case HipTable::kDeviceManagedMemory:
     case HipTable::kDeviceConcurrentManaged:
@@ -136,7 +139,9 @@ int attribute_of(const Model& model, int attribute) {
     case HipTable::kDeviceMemoryBusBits:
       return 8 * kMemoryBusBytes;
     case HipTable::kDeviceMemoryClockKhz:
-      return static_cast<int>(model.gpu.memory_bytes_per_s / (2e3 * kMemoryBusBytes));
+      return static_cast<int>(
+          model.gpu.memory_bytes_per_s /
+          (1e3 * hip::transfers_per_memory_clock(model.gpu.architecture) * kMemoryBusBytes));
     case HipTable::kDeviceMultiprocessors:
       return model.gpu.multiprocessors;
     case HipTable::kDevicePageableAccess:

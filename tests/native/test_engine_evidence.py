@@ -39,7 +39,12 @@ def evidence(sheet: str, ends: Any, size: int = 64 * MIB, **settings: Any) -> tu
     [
         (PEER, "copy-engine", "HIP 6.2: copies between GPUs above 1024 KiB go to SDMA engines"),
         (PINNED, "copy-engine", "HIP 6.2: copies between host and GPU go to SDMA engines"),
-        (PLAIN, "staged", "HIP 6.2: copies of plain host memory pass through locked buffers"),
+        (
+            PLAIN,
+            "staged",
+            "HIP 6.2: copies of plain host memory go in pieces, through locked buffers or, large ones, by "
+            "locking the pages for the while",
+        ),
     ],
 )
 def test_as_by_rule(ends: Any, engine: str, rule: str) -> None:
@@ -54,9 +59,7 @@ def test_against_the_rule() -> None:
     engine, text = evidence(toy.amd(runtime_version=70200000), PINNED, 16 * KIB)
     assert engine == "copy-engine"
     assert "completed while a spinning kernel" in text
-    assert text.endswith(
-        ", against the rule (HIP 7.2: copies of host memory of up to 16 KiB are done by kernels)"
-    )
+    assert text.endswith(", against the rule (HIP 7.2: copies of up to 16 KiB are done by kernels)")
 
 
 def test_not_observed() -> None:

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import ctypes
 import json
 import os
 import subprocess
@@ -88,6 +89,7 @@ def test_runtime_before_6_is_described(folder: Path, environment: pytest.MonkeyP
     environment.setenv("FAKE_VERSION", "50013601")
     assert report().usable
     assert (gpu().architecture, gpu().uuid) == ("gfx908", "")
+    assert gpu().copy_engines == 0  # HIP 5 refuses to tell
     assert "hipMemAdvise" in _core.Session().offers("gpu0", "managed-coarse").reason
 
 
@@ -99,8 +101,15 @@ def test_without_a_gpu(use_hip: pytest.MonkeyPatch, code: str) -> None:
     found = report()
     assert not found.usable
     name = "hipErrorNoDevice" if code == "100" else "hipErrorInvalidDevice"
-    assert found.reason == f"hipInit: {name} (as the vendor words it)"
+    assert found.reason == f"the runtime finds no GPU: hipInit: {name} (as the vendor words it)"
     assert "/dev/kfd" in found.hint and "ROCR_VISIBLE_DEVICES" in found.hint
+
+
+def test_text_that_repeats_the_name_is_said_once(use_hip: pytest.MonkeyPatch) -> None:
+    """Catches `hipErrorInvalidDevice (hipErrorInvalidDevice)`, which is what HIP 5 makes of it."""
+    use_hip.setenv("FAKE_INIT", "101")
+    use_hip.setenv("FAKE_TEXT_IS_NAME", "1")
+    assert report().reason == "the runtime finds no GPU: hipInit: hipErrorInvalidDevice"
 
 
 def test_runtime_that_shows_no_device(use_hip: pytest.MonkeyPatch) -> None:
@@ -164,6 +173,23 @@ def test_gpus_are_described_as_the_vendors_tools_do(use_hip: pytest.MonkeyPatch)
     assert gpus[0].last_level_cache_bytes == 8 << 20
     assert (gpus[0].multiprocessors, gpus[0].copy_engines, gpus[0].memory_bytes) == (110, 8, 1 << 36)
     assert not gpus[0].pageable_access and not gpus[0].host_access
+
+
+def test_memory_beyond_what_attributes_tell(use_hip: pytest.MonkeyPatch) -> None:
+    """Catches half of HBM3's bandwidth, and cold data that lies in the Infinity Cache."""
+    use_hip.setenv("FAKE_ARCHITECTURE", "gfx942:sramecc+:xnack-")
+    assert gpu().memory_bytes_per_s == 4 * 1_600_000_000 * 4096 // 8
+    assert gpu().last_level_cache_bytes == 256 << 20
+
+
+@pytest.mark.parametrize(("memory", "flags"), [("pinned", 0x60000003), ("pinned-noncoherent", 0xA0000001)])
+def test_flags_of_pinned_memory(use_hip: pytest.MonkeyPatch, memory: str, flags: int) -> None:
+    """Catches hipHostMallocMapped beside NonCoherent: older versions then give coherent memory."""
+    session = _core.Session()
+    session.allocate("cpu0", memory, 4096, "cpu0")
+    getenv = ctypes.CDLL(None).getenv  # what the library set is no part of os.environ
+    getenv.restype = ctypes.c_char_p
+    assert int(getenv(b"FAKE_HOST_FLAGS"), 16) == flags
 
 
 def test_apu_is_told(use_hip: pytest.MonkeyPatch) -> None:

@@ -39,6 +39,8 @@ def test_defaults_of_6_2(ends: tuple[int, int], size: int, engine: str) -> None:
         ({"HSA_ENABLE_PEER_SDMA": "0"}, (HOST, 0), 64 * MIB, "copy-engine"),
         ({"ROC_P2P_SDMA_SIZE": "64"}, (0, 1), 64 * KIB, "kernel"),
         ({"ROC_P2P_SDMA_SIZE": "64"}, (0, 1), 64 * KIB + 8, "copy-engine"),
+        ({"ROC_P2P_SDMA_SIZE": "0", "GPU_FORCE_BLIT_COPY_SIZE": "16"}, (0, 1), 16 * KIB, "kernel"),
+        ({"ROC_P2P_SDMA_SIZE": "0", "GPU_FORCE_BLIT_COPY_SIZE": "16"}, (0, 1), 16 * KIB + 8, "copy-engine"),
         ({"GPU_FORCE_BLIT_COPY_SIZE": "4"}, (0, HOST), 4 * KIB, "kernel"),
         ({"GPU_FORCE_BLIT_COPY_SIZE": "4"}, (0, HOST), 8 * KIB, "copy-engine"),
     ],

@@ -40,8 +40,16 @@ def uuids(session: _core.Session) -> list[str]:
 
 @pytest.mark.parametrize(
     ("sheet", "runtime", "architecture"),
-    [(toy.nvidia(), "cuda", "sm_90"), (toy.amd(), "hip", "gfx90a:sramecc+:xnack-")],
-    ids=["nvidia", "amd"],
+    [
+        (toy.nvidia(), "cuda", "sm_90"),
+        (toy.amd(), "hip", "gfx90a:sramecc+:xnack-"),
+        (
+            toy.amd(gpu__architecture="gfx942:sramecc+:xnack-", gpu__cache_bytes=256 * toy.MIB),
+            "hip",
+            "gfx942:sramecc+:xnack-",
+        ),
+    ],
+    ids=["nvidia", "amd", "amd-hbm3"],
 )
 def test_agents_are_the_sheets(sheet: str, runtime: str, architecture: str) -> None:
     """Catches a number of the model that is lost or rounded on its way through a vendor's calls."""
@@ -55,7 +63,7 @@ def test_agents_are_the_sheets(sheet: str, runtime: str, architecture: str) -> N
     assert gpu["uuid"].startswith("GPU-") and gpu["uuid"] != found["gpu0"]["uuid"]
     assert (gpu["pci_address"], gpu["numa_domain"]) == ("0000:8b:00.0", 1)
     assert (gpu["multiprocessors"], gpu["memory_bytes"]) == (64, 8 * toy.GIB)
-    assert gpu["last_level_cache_bytes"] == 4 * toy.MIB
+    assert gpu["last_level_cache_bytes"] == (256 if "gfx942" in architecture else 4) * toy.MIB
     assert gpu["memory_bytes_per_s"] == 1000e9
     assert (gpu["copy_engines"], gpu["pageable_access"], gpu["host_access"]) == (2, False, False)
 

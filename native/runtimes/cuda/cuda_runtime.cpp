@@ -1,9 +1,7 @@
 // The CUDA runtime over the driver API: what differs from other vendors' (gpu/runtime.hpp has the rest), and
 // how it is found and opened.
 #include <cctype>
-#include <climits>
 #include <cstdio>
-#include <cstdlib>
 #include <cstring>
 #include <memory>
 #include <string>
@@ -26,16 +24,6 @@ constexpr unsigned kQueueDepth = 512;
 
 std::string version_text(int version) {
   return std::to_string(version / 1000) + "." + std::to_string(version % 1000 / 10);
-}
-
-// "580.159.04", which libcuda.so.1 is a link to; empty when the file is named otherwise.
-std::string driver_release(const std::string& path) {
-  char resolved[PATH_MAX];
-  if (realpath(path.c_str(), resolved) == nullptr) return {};
-  const std::string name = resolved;
-  const std::size_t at = name.rfind(".so.");
-  const std::string release = at == std::string::npos ? std::string() : name.substr(at + 4);
-  return release.find('.') == std::string::npos ? std::string() : release;
 }
 
 // "GPU-" or "MIG-" and the five groups of the usual notation, as nvidia-smi prints it.
@@ -138,8 +126,7 @@ class CudaRuntime final : public gpu::GpuRuntime<CudaDriver> {
     driver_->make_current(device);
     const int code = driver_->enable_peer_access(context, 0);
     if (code == 0 || code == CudaTable::kPeerAccessAlreadyEnabled) return {true, {}};
-    return {false, "the driver refuses peer access between " + pair + ": " + driver_->error_name(code) +
-                       " (" + driver_->error_text(code) + ")"};
+    return {false, "the driver refuses peer access between " + pair + ": " + driver_->words(code)};
   }
 
   void make_resident(void* data, std::uint64_t bytes, int device) override {
@@ -210,7 +197,7 @@ std::shared_ptr<CudaDriver> open_driver(Host& host, const SessionOptions& option
   auto driver = std::make_shared<CudaDriver>();
   driver->bind(library, report);
   if (driver->driver_version && driver->driver_version(&version) == 0) {
-    const std::string release = driver_release(report.path);
+    const std::string release = release_of(report.path);
     report.version = "CUDA " + version_text(version) + (release.empty() ? "" : ", driver " + release);
   }
   if (!gpu::complete(report) || version < kOldestDriver) {

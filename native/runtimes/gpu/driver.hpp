@@ -27,9 +27,22 @@ class Driver : public Table {
   }
 
   [[noreturn]] void fail(const char* symbol, int code, int device) const {
-    const std::string name = this->error_name(code), text = this->error_text(code);
+    const std::string name = this->error_name(code), text = text_of(code);
     if (code == Table::kOutOfMemory) throw OutOfMemory(symbol, name, text, agent_name(device));
     throw Error(symbol, name, text, agent_name(device));
+  }
+
+  // "NAME (text)", for sentences that go on.
+  std::string words(int code) const {
+    const std::string text = text_of(code);
+    return this->error_name(code) + (text.empty() ? "" : " (" + text + ")");
+  }
+
+ private:
+  // Empty where the vendor has no more to say than the name: HIP 5 gives it twice.
+  std::string text_of(int code) const {
+    std::string text = this->error_text(code);
+    return text == this->error_name(code) ? std::string() : text;
   }
 };
 

@@ -75,8 +75,7 @@ class KernelStore {
       module = nullptr;
       throw Unsupported("kernel", driver_->error_name(code),
                         "the driver refuses what " + compiler_->version() + " compiled for " + architecture +
-                            " (" + driver_->error_name(code) + ": " + driver_->error_text(code) +
-                            "); a compiler no newer than the driver helps",
+                            ": " + driver_->words(code) + "; a compiler no newer than the driver helps",
                         agent_name(device));
     }
     return module;

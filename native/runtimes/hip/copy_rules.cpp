@@ -40,7 +40,11 @@ CopyRule CopyRules::rule(const CopyEnds& ends, std::uint64_t bytes) const {
   if (version_ < kOldestRead) return {};
   const std::string who = "HIP " + version_text(version_) + ": ";
   const auto kib = [](std::uint64_t limit) { return std::to_string(limit / kKib) + " KiB"; };
-  if (ends.plain) return {"staged", who + "copies of plain host memory pass through locked buffers"};
+  // rocblit.cpp, hsaCopyStagedOrPinned; how large is large has changed (GPU_PINNED_MIN_XFER_SIZE).
+  if (ends.plain)
+    return {"staged", who +
+                          "copies of plain host memory go in pieces, through locked buffers or, large ones, "
+                          "by locking the pages for the while"};
   const bool from_gpu = ends.source_device >= 0, to_gpu = ends.destination_device >= 0;
   if (!from_gpu && !to_gpu) return {};
   if (ends.source_device == ends.destination_device)
@@ -52,13 +56,13 @@ CopyRule CopyRules::rule(const CopyEnds& ends, std::uint64_t bytes) const {
     if (bytes <= peer_kernel_bytes_)
       return {"kernel",
               who + "copies between GPUs of up to " + kib(peer_kernel_bytes_) + " are done by kernels"};
-    return {"copy-engine",
-            who + "copies between GPUs above " + kib(peer_kernel_bytes_) + " go to SDMA engines"};
+    if (bytes > host_kernel_bytes_)
+      return {"copy-engine",
+              who + "copies between GPUs above " + kib(peer_kernel_bytes_) + " go to SDMA engines"};
   }
   if (bytes <= host_kernel_bytes_) {
     if (!host_kernel_bytes_known_) return {};
-    return {"kernel",
-            who + "copies of host memory of up to " + kib(host_kernel_bytes_) + " are done by kernels"};
+    return {"kernel", who + "copies of up to " + kib(host_kernel_bytes_) + " are done by kernels"};
   }
   return {"copy-engine", who + "copies between host and GPU go to SDMA engines"};
 }

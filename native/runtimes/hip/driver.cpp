@@ -25,6 +25,11 @@ int HipDriver::attribute(int device, int attribute) const {
   return value;
 }
 
+int HipDriver::attribute_or(int device, int attribute, int otherwise) const {
+  int value = 0;
+  return device_attribute(&value, attribute, device) == 0 ? value : otherwise;
+}
+
 int HipDriver::devices() const {
   int count = 0;
   call(-1, device_count, &count);
@@ -55,9 +60,12 @@ void* HipDriver::new_managed_memory(int device, Memory memory, std::size_t bytes
 }
 
 unsigned HipDriver::pinned_flags(Memory memory) {
-  const unsigned coherence = memory == Memory::pinned_noncoherent ? kHostNonCoherent : kHostCoherent;
   // NumaUser: without it the pages go to the domain nearest to the GPU, whatever the thread asked for.
-  return kHostPortable | kHostMapped | kHostNumaUser | coherence;
+  constexpr unsigned kBoth = kHostPortable | kHostNumaUser;
+  // Mapped, which all pinned memory is, makes it coherent in older versions whatever else is asked for (clr,
+  // hip_memory.cpp, hipHostMalloc).
+  return memory == Memory::pinned_noncoherent ? kBoth | kHostNonCoherent
+                                              : kBoth | kHostMapped | kHostCoherent;
 }
 
 int HipDriver::prepare_kernel(int device, Kernel, int own_shared_bytes) const {

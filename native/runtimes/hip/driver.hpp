@@ -1,7 +1,9 @@
 // AMD's HIP runtime library, found at run time: its functions and its numbers.
 #pragma once
 #include <cstddef>
+#include <cstdint>
 #include <string>
+#include <string_view>
 
 #include "runtimes/gpu/driver.hpp"
 #include "runtimes/gpu/function_table.hpp"
@@ -56,11 +58,28 @@ struct HipTable {
   std::string error_text(int code) const;
 };
 
+// gfx942 and gfx950, of whose memory the attributes tell less than there is.
+constexpr bool has_hbm3(std::string_view architecture) {
+  return architecture.starts_with("gfx942") || architecture.starts_with("gfx950");
+}
+// Of the clock that the driver tells: MI300A's peak is 1300 MHz (ROCm/rocm_smi_lib, issue 209), which
+// makes 5.3 TB/s of 8192 bit (data sheet) with four. Others have two.
+constexpr int transfers_per_memory_clock(std::string_view architecture) {
+  return has_hbm3(architecture) ? 4 : 2;
+}
+// The Infinity Cache, which is beside the memory (CDNA 3 and CDNA 4 white papers: 256 MB); no attribute tells
+// it.
+constexpr std::uint64_t memory_side_cache_bytes(std::string_view architecture) {
+  return has_hbm3(architecture) ? std::uint64_t{256} << 20 : 0;
+}
+
 class HipDriver : public gpu::Driver<HipTable> {
  public:
   // Makes calls of this thread concern the device: HIP has no contexts to keep.
   void make_current(int device) const { call(device, set_device, device); }
   int attribute(int device, int attribute) const;
+  // For attributes that not every version knows.
+  int attribute_or(int device, int attribute, int otherwise) const;
   int devices() const;
 
   // What the templates ask of a vendor (gpu/memory.hpp, gpu/kernel_store.hpp).

@@ -79,11 +79,12 @@ DeviceInfo describe(Host& host, const HipDriver& driver, int device) {
   std::size_t bytes = 0;
   driver.call(device, driver.device_memory, &bytes, device);
   info.memory_bytes = bytes;
-  info.last_level_cache_bytes = size(HipTable::kDeviceL2Bytes);
-  // Two transfers a clock, over the whole bus width.
-  info.memory_bytes_per_s =
-      2 * 1000 * size(HipTable::kDeviceMemoryClockKhz) * (size(HipTable::kDeviceMemoryBusBits) / 8);
-  info.copy_engines = attribute(HipTable::kDeviceCopyEngines);
+  info.last_level_cache_bytes =
+      std::max(size(HipTable::kDeviceL2Bytes), memory_side_cache_bytes(info.architecture));
+  info.memory_bytes_per_s = static_cast<std::uint64_t>(transfers_per_memory_clock(info.architecture)) * 1000 *
+                            size(HipTable::kDeviceMemoryClockKhz) *
+                            (size(HipTable::kDeviceMemoryBusBits) / 8);
+  info.copy_engines = driver.attribute_or(device, HipTable::kDeviceCopyEngines, 0);  // HIP 5 knows it not
   info.pageable_access = attribute(HipTable::kDevicePageableAccess) != 0;
   info.host_access = attribute(HipTable::kDeviceIntegrated) != 0;
   return info;
@@ -132,8 +133,7 @@ class HipRuntime final : public gpu::GpuRuntime<HipDriver> {
     driver_->make_current(device);
     const int code = driver_->enable_peer_access(peer, 0);
     if (code == 0 || code == HipTable::kPeerAccessAlreadyEnabled) return {true, {}};
-    return {false, "the runtime refuses peer access between " + pair + ": " + driver_->error_name(code) +
-                       " (" + driver_->error_text(code) + ")"};
+    return {false, "the runtime refuses peer access between " + pair + ": " + driver_->words(code)};
   }
 
   void make_resident(void* data, std::uint64_t bytes, int device) override {
@@ -225,9 +225,14 @@ class HipRuntime final : public gpu::GpuRuntime<HipDriver> {
   std::map<std::pair<Memory, int>, Availability> tried_;
 };
 
-// What a user can do about the codes hipInit answers most. Without a GPU it is 100 or, in HIP 5, 101.
+// Without a GPU hipInit answers 100 or, in HIP 5, 101.
+bool means_no_device(const std::string& code) {
+  return code == "hipErrorNoDevice" || code == "hipErrorInvalidDevice";
+}
+
+// What a user can do about the codes hipInit answers most.
 std::string initialisation_hint(const std::string& code) {
-  if (code == "hipErrorNoDevice" || code == "hipErrorInvalidDevice")
+  if (means_no_device(code))
     return "is there a GPU (rocminfo), may this user open /dev/kfd (group render), and do "
            "ROCR_VISIBLE_DEVICES and HIP_VISIBLE_DEVICES leave one visible?";
   return "rocminfo tells whether the driver works";
@@ -265,7 +270,8 @@ std::shared_ptr<HipDriver> open_driver(Host& host, const SessionOptions& options
     count = driver->devices();
     for (int device = 0; device < count; ++device) devices.push_back(describe(host, *driver, device));
   } catch (const Error& error) {
-    report.reason = error.what();
+    report.reason = (count == 0 && means_no_device(error.code()) ? "the runtime finds no GPU: " : "") +
+                    std::string(error.what());
     report.hint = initialisation_hint(error.code());
     return nullptr;
   }

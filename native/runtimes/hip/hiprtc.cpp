@@ -1,7 +1,6 @@
 // See hiprtc.hpp.
 #include "runtimes/hip/hiprtc.hpp"
 
-#include <climits>
 #include <cstdlib>
 
 #include "runtimes/gpu/kernel_cache.hpp"
@@ -43,15 +42,6 @@ class ProgramOwner {
 
 std::string version_text(int version) {
   return std::to_string(version / 10'000'000) + "." + std::to_string(version / 100'000 % 100);
-}
-
-std::string release_of(const std::string& path) {
-  char resolved[PATH_MAX];
-  if (realpath(path.c_str(), resolved) == nullptr) return {};
-  const std::string name = resolved;
-  const std::size_t at = name.rfind(".so.");
-  const std::string release = at == std::string::npos ? std::string() : name.substr(at + 4);
-  return release.find('.') == std::string::npos ? std::string() : release;
 }
 
 Library open_library(const std::vector<std::string>& directories, const std::string& simulator,

@@ -27,8 +27,6 @@ struct HipLibrary {
 
 // "6.2" of 60241134: hipRuntimeGetVersion answers major * 10^7 + minor * 10^5 + patch.
 std::string version_text(int version);
-// "6.2.60204", which libamdhip64.so and libhiprtc.so are links to; empty when the file is named otherwise.
-std::string release_of(const std::string& path);
 
 class Hiprtc final : public gpu::KernelCompiler {
  public:

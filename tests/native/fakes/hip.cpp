@@ -24,7 +24,9 @@ const char* hipGetErrorName(int code) {
          : code == 1   ? "hipErrorInvalidValue"
                        : "hipErrorUnknown";
 }
-const char* hipGetErrorString(int) { return "as the vendor words it"; }
+const char* hipGetErrorString(int code) {
+  return setting("FAKE_TEXT_IS_NAME", 0) ? hipGetErrorName(code) : "as the vendor words it";
+}
 int hipGetDeviceCount(int* count) {
   *count = setting("FAKE_DEVICES", 1);
   return 0;
@@ -60,6 +62,7 @@ int hipGetDeviceProperties(char* properties, int) {
 int hipDeviceGetAttribute(int* value, int attribute, int) {
   switch (attribute) {
     case 2:
+      if (setting("FAKE_VERSION", 60240092) < 60000000) return 1;
       *value = 8;
       break;
     case 9:
@@ -97,6 +100,13 @@ int hipDeviceGetAttribute(int* value, int attribute, int) {
 int hipMalloc(void** data, unsigned long) {
   *data = nullptr;
   return 2;
+}
+int hipHostMalloc(void** data, unsigned long bytes, unsigned flags) {
+  char text[16];
+  sprintf(text, "%#x", flags);
+  setenv("FAKE_HOST_FLAGS", text, 1);
+  *data = malloc(bytes);
+  return 0;
 }
 int hipExtMallocWithFlags(void** data, unsigned long, unsigned flags) {
   *data = (void*)8;
