@@ -195,8 +195,8 @@ class Runtime {
 };
 
 // Acts when something takes too long. Its action runs at most once for each arm(), on a thread of the clock's
-// choosing, never from inside arm() or disarm(). Destruction disarms, and waits for an action that is
-// running.
+// choosing, never from inside arm() or disarm(). disarm() and destruction wait for an action that is running:
+// one that comes late would take the next arm() for its own.
 class Watchdog {
  public:
   virtual ~Watchdog() = default;

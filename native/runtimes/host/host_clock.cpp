@@ -34,9 +34,10 @@ class HostWatchdog final : public Watchdog {
     changed_.notify_all();
   }
   void disarm() override {
-    const std::lock_guard lock(mutex_);
+    std::unique_lock lock(mutex_);
     armed_ = false;
     changed_.notify_all();
+    changed_.wait(lock, [&] { return !acting_; });
   }
 
  private:
@@ -50,9 +51,12 @@ class HostWatchdog final : public Watchdog {
         changed_.wait_until(lock, until);
       } else {
         armed_ = false;
+        acting_ = true;
         lock.unlock();
         action_();
         lock.lock();
+        acting_ = false;
+        changed_.notify_all();
       }
     }
   }
@@ -61,7 +65,7 @@ class HostWatchdog final : public Watchdog {
   std::mutex mutex_;
   std::condition_variable changed_;
   std::chrono::steady_clock::time_point deadline_;
-  bool armed_ = false, ending_ = false;
+  bool armed_ = false, acting_ = false, ending_ = false;
   std::thread thread_;  // last: it uses all of the above
 };
 
