@@ -1,7 +1,7 @@
 // The CUDA driver's entry points on the simulated machine: every row of runtimes/cuda/cuda.def.
 //
-// A device is its ordinal among the visible ones; contexts, streams, events, modules and kernels are pointers
-// that the caller cannot look into.
+// A device is its ordinal among the visible ones; a context is a pointer that the caller cannot look into.
+// Streams, events, modules and kernels: api_queue.hpp.
 #include <algorithm>
 #include <atomic>
 #include <cctype>
@@ -12,7 +12,7 @@
 
 #include "runtimes/cuda/driver.hpp"
 #include "simulator/api.hpp"
-#include "simulator/api_kernels.hpp"
+#include "simulator/api_queue.hpp"
 
 namespace byteways::sim::cuda_api {
 
@@ -73,19 +73,13 @@ int gpu_of(Context context) {
   return gpu;
 }
 
-sim::Stream* stream_of(Stream stream) {
-  return stream == nullptr ? world().default_stream(current_gpu()) : reinterpret_cast<sim::Stream*>(stream);
-}
-
-sim::Event* event_of(Event event) {
-  require(event != nullptr, code::kInvalidHandle);
-  return reinterpret_cast<sim::Event*>(event);
-}
-
-const KernelEntry& kernel_of(Kernel kernel) {
-  require(kernel != nullptr, code::kInvalidHandle);
-  return *reinterpret_cast<const KernelEntry*>(kernel);
-}
+struct Cuda {
+  using Table = CudaTable;
+  static World& world() { return cuda_api::world(); }
+  static int current_gpu() { return cuda_api::current_gpu(); }
+  static constexpr int kSharedBytes = cuda_api::kSharedBytes;
+};
+using Queue = QueueCalls<Cuda>;
 
 Place gpu_place(int gpu) { return {Place::Kind::gpu, gpu}; }
 Place host_place() { return {Place::Kind::cpu, host_domain(world().model(), current_gpu())}; }
@@ -134,7 +128,7 @@ int word_of(int number, const char** to, const char* ErrorWords::* column) {
 }
 
 void prefetch(void* data, std::size_t bytes, Place to, Stream stream) {
-  world().prefetch(data, bytes, to, stream_of(stream));
+  world().prefetch(data, bytes, to, Queue::stream_of(stream));
 }
 
 }  // namespace
@@ -331,119 +325,63 @@ int cuMemPrefetchAsync_v2(void* data, std::size_t bytes, Location to, unsigned f
 int cuMemcpyAsync(void* destination, const void* source, std::size_t bytes, Stream stream) {
   return answer([&] {
     require(destination != nullptr && source != nullptr, code::kInvalidValue);
-    if (bytes != 0) world().copy(destination, source, bytes, stream_of(stream), CopyPolicy{});
+    if (bytes != 0) world().copy(destination, source, bytes, Queue::stream_of(stream), CopyPolicy{});
   });
 }
 
-int cuStreamCreate(Stream* stream, unsigned) {
-  return answer(
-      [&] { give(stream, reinterpret_cast<Stream>(world().create_stream(gpu_place(current_gpu())))); });
-}
+int cuStreamCreate(Stream* stream, unsigned) { return Queue::create(stream); }
 
-int cuStreamDestroy_v2(Stream stream) {
-  return answer([&] {
-    require(stream != nullptr, code::kInvalidHandle);
-    world().destroy(stream_of(stream));
-  });
-}
+int cuStreamDestroy_v2(Stream stream) { return Queue::destroy(stream); }
 
-int cuStreamSynchronize(Stream stream) {
-  return answer([&] { world().synchronize(stream_of(stream)); });
-}
+int cuStreamSynchronize(Stream stream) { return Queue::synchronize(stream); }
 
-int cuStreamWaitEvent(Stream stream, Event event, unsigned) {
-  return answer([&] { world().wait(stream_of(stream), event_of(event)); });
-}
+int cuStreamWaitEvent(Stream stream, Event event, unsigned) { return Queue::wait(stream, event); }
 
-int cuEventCreate(Event* event, unsigned) {
-  return answer(
-      [&] { give(event, reinterpret_cast<Event>(world().create_event(gpu_place(current_gpu())))); });
-}
+int cuEventCreate(Event* event, unsigned) { return Queue::create(event); }
 
-int cuEventDestroy_v2(Event event) {
-  return answer([&] { world().destroy(event_of(event)); });
-}
+int cuEventDestroy_v2(Event event) { return Queue::destroy(event); }
 
-int cuEventRecord(Event event, Stream stream) {
-  return answer([&] { world().record(event_of(event), stream_of(stream)); });
-}
+int cuEventRecord(Event event, Stream stream) { return Queue::record(event, stream); }
 
-int cuEventQuery(Event event) {
-  bool finished = false;  // nearly every answer is "not yet": too many for exceptions
-  const int failed = answer([&] { finished = world().finished(event_of(event)); });
-  return failed == 0 && !finished ? code::kNotReady : failed;
-}
+int cuEventQuery(Event event) { return Queue::query(event); }
 
-int cuEventSynchronize(Event event) {
-  return answer([&] { world().synchronize(event_of(event)); });
-}
+int cuEventSynchronize(Event event) { return Queue::synchronize(event); }
 
 int cuEventElapsedTime(float* milliseconds, Event begin, Event end) {
-  return answer([&] {
-    const double elapsed = world().elapsed_ns(event_of(begin), event_of(end));
-    give(milliseconds, static_cast<float>(1e-6 * elapsed));
-  });
+  return Queue::elapsed(milliseconds, begin, end);
 }
 
-int cuModuleLoadData(Module* module, const void* image) {
-  return answer([&] {
-    current_gpu();
-    KernelModule* loaded = load_image(static_cast<const char*>(image));
-    require(loaded != nullptr, code::kInvalidImage);
-    give(module, reinterpret_cast<Module>(loaded));
-  });
-}
+int cuModuleLoadData(Module* module, const void* image) { return Queue::load(module, image); }
 
 int cuModuleGetFunction(Kernel* kernel, Module module, const char* name) {
-  return answer([&] {
-    require(module != nullptr && name != nullptr, code::kInvalidValue);
-    auto& kernels = reinterpret_cast<KernelModule*>(module)->kernels;
-    const auto found = kernels.find(name);
-    require(found != kernels.end(), code::kNotFound);
-    give(kernel, reinterpret_cast<Kernel>(&found->second));
-  });
+  return Queue::find(kernel, module, name);
 }
 
 int cuFuncLoad(Kernel kernel) {
-  return answer([&] { kernel_of(kernel); });
+  return answer([&] { Queue::kernel_of(kernel); });
 }
 
 int cuFuncGetAttribute(int* value, int attribute, Kernel kernel) {
-  return answer([&] {
-    const KernelEntry& entry = kernel_of(kernel);
-    require(attribute == CudaTable::kKernelMaxThreads || attribute == CudaTable::kKernelSharedBytes,
-            code::kInvalidValue);
-    give(value, attribute == CudaTable::kKernelMaxThreads ? entry.most_threads : 0);
-  });
+  return Queue::attribute(value, attribute, kernel);
 }
 
 int cuFuncSetAttribute(Kernel kernel, int attribute, int value) {
   return answer([&] {
-    kernel_of(kernel);
+    Queue::kernel_of(kernel);
     require(attribute == CudaTable::kKernelMaxDynamicSharedBytes && value >= 0 && value <= kSharedBytes,
             code::kInvalidValue);
   });
 }
 
 int cuOccupancyMaxActiveBlocksPerMultiprocessor(int* blocks, Kernel kernel, int threads, std::size_t shared) {
-  return answer([&] {
-    kernel_of(kernel);
-    give(blocks, resident_blocks(threads, shared, kSharedBytes));
-  });
+  return Queue::occupancy(blocks, kernel, threads, shared);
 }
 
 int cuLaunchKernel(Kernel kernel, unsigned blocks, unsigned blocks_y, unsigned blocks_z, unsigned threads,
                    unsigned threads_y, unsigned threads_z, unsigned shared, Stream stream, void** parameters,
                    void** extra) {
-  return answer([&] {
-    const KernelEntry& entry = kernel_of(kernel);
-    require(blocks != 0 && threads != 0 && threads <= static_cast<unsigned>(entry.most_threads) &&
-                shared <= static_cast<unsigned>(kSharedBytes) && blocks_y * blocks_z == 1 &&
-                threads_y * threads_z == 1 && parameters != nullptr && extra == nullptr,
-            code::kInvalidValue);
-    world().launch(entry.name, {blocks, threads, shared}, parameters[0], entry.argument_bytes,
-                   stream_of(stream));
-  });
+  return Queue::launch(kernel, {blocks, threads, shared}, blocks_y * blocks_z, threads_y * threads_z, stream,
+                       parameters, extra);
 }
 
 }  // extern "C"

@@ -1,9 +1,8 @@
 // The HIP runtime's entry points on the simulated machine: every row of runtimes/hip/hip.def.
 //
 // As the real runtime, it needs no initialisation, and reads the environment at its first call, never again.
-// Streams, events, modules and kernels are pointers that the caller cannot look into.
+// Streams, events, modules and kernels: api_queue.hpp.
 #include <algorithm>
-#include <cctype>
 #include <cstdlib>
 #include <cstring>
 #include <mutex>
@@ -11,7 +10,7 @@
 
 #include "runtimes/hip/driver.hpp"
 #include "simulator/api.hpp"
-#include "simulator/api_kernels.hpp"
+#include "simulator/api_queue.hpp"
 
 namespace byteways::sim::hip_api {
 
@@ -37,9 +36,8 @@ constexpr std::size_t kNameRoom = 256;
 // rate that is a multiple of 200 kB/s makes a whole number of kHz.
 constexpr int kMemoryBusBytes = 100;
 constexpr std::uint64_t kKib = 1024;
-constexpr int kPeerThresholdVersion = 60'000'000;  // HIP 6.0
-constexpr int kCopyEnginesVersion =
-    60'000'000;  // hipamd's hip_device_runtime.cpp of HIP 5 refuses to tell them
+// HIP 6.0: HIP 5 has no threshold for peers, and refuses to tell its engines (hip_device_runtime.cpp).
+constexpr int kPeerThresholdVersion = 60'000'000, kCopyEnginesVersion = 60'000'000;
 
 // A number of the environment, or the default when it is not set or is no number.
 std::uint64_t number_of(const char* variable, std::uint64_t otherwise) {
@@ -100,17 +98,13 @@ int gpu_of(Device device) {
 }
 int current_gpu() { return gpu_of(current); }
 
-sim::Stream* stream_of(Stream stream) {
-  return stream == nullptr ? world().default_stream(current_gpu()) : reinterpret_cast<sim::Stream*>(stream);
-}
-sim::Event* event_of(Event event) {
-  require(event != nullptr, code::kInvalidHandle);
-  return reinterpret_cast<sim::Event*>(event);
-}
-const KernelEntry& kernel_of(Kernel kernel) {
-  require(kernel != nullptr, code::kInvalidHandle);
-  return *reinterpret_cast<const KernelEntry*>(kernel);
-}
+struct Hip {
+  using Table = HipTable;
+  static World& world() { return hip_api::world(); }
+  static int current_gpu() { return hip_api::current_gpu(); }
+  static constexpr int kSharedBytes = hip_api::kSharedBytes;
+};
+using Queue = QueueCalls<Hip>;
 
 Place gpu_place(int gpu) { return {Place::Kind::gpu, gpu}; }
 Place near_place() { return {Place::Kind::cpu, domain_of(world().model(), current_gpu())}; }
@@ -340,7 +334,7 @@ int hipMemPrefetchAsync(const void* data, std::size_t bytes, Device device, Stre
   return answer([&] {
     world().prefetch(const_cast<void*>(data), bytes,
                      device == HipTable::kHostDevice ? near_place() : gpu_place(gpu_of(device)),
-                     stream_of(stream));
+                     Queue::stream_of(stream));
   });
 }
 
@@ -353,100 +347,44 @@ int hipMemcpyAsync(void* destination, const void* source, std::size_t bytes, int
       policy.engines = policy.peer_engines = true;
       policy.blit_peer_up_to_bytes = policy.blit_host_up_to_bytes = 0;
     }
-    if (bytes != 0) world().copy(destination, source, bytes, stream_of(stream), policy);
+    if (bytes != 0) world().copy(destination, source, bytes, Queue::stream_of(stream), policy);
   });
 }
 
-int hipStreamCreateWithFlags(Stream* stream, unsigned) {
-  return answer(
-      [&] { give(stream, reinterpret_cast<Stream>(world().create_stream(gpu_place(current_gpu())))); });
-}
-int hipStreamDestroy(Stream stream) {
-  return answer([&] {
-    require(stream != nullptr, code::kInvalidHandle);
-    world().destroy(stream_of(stream));
-  });
-}
-int hipStreamSynchronize(Stream stream) {
-  return answer([&] { world().synchronize(stream_of(stream)); });
-}
-int hipStreamWaitEvent(Stream stream, Event event, unsigned) {
-  return answer([&] { world().wait(stream_of(stream), event_of(event)); });
-}
+int hipStreamCreateWithFlags(Stream* stream, unsigned) { return Queue::create(stream); }
+int hipStreamDestroy(Stream stream) { return Queue::destroy(stream); }
+int hipStreamSynchronize(Stream stream) { return Queue::synchronize(stream); }
+int hipStreamWaitEvent(Stream stream, Event event, unsigned) { return Queue::wait(stream, event); }
 
-int hipEventCreateWithFlags(Event* event, unsigned) {
-  return answer(
-      [&] { give(event, reinterpret_cast<Event>(world().create_event(gpu_place(current_gpu())))); });
-}
-int hipEventDestroy(Event event) {
-  return answer([&] { world().destroy(event_of(event)); });
-}
-int hipEventRecord(Event event, Stream stream) {
-  return answer([&] { world().record(event_of(event), stream_of(stream)); });
-}
-int hipEventQuery(Event event) {
-  bool finished = false;  // nearly every answer is "not yet": too many for exceptions
-  const int failed = answer([&] { finished = world().finished(event_of(event)); });
-  return failed == 0 && !finished ? code::kNotReady : failed;
-}
-int hipEventSynchronize(Event event) {
-  return answer([&] { world().synchronize(event_of(event)); });
-}
+int hipEventCreateWithFlags(Event* event, unsigned) { return Queue::create(event); }
+int hipEventDestroy(Event event) { return Queue::destroy(event); }
+int hipEventRecord(Event event, Stream stream) { return Queue::record(event, stream); }
+int hipEventQuery(Event event) { return Queue::query(event); }
+int hipEventSynchronize(Event event) { return Queue::synchronize(event); }
 int hipEventElapsedTime(float* milliseconds, Event begin, Event end) {
-  return answer([&] {
-    const double elapsed = world().elapsed_ns(event_of(begin), event_of(end));
-    give(milliseconds, static_cast<float>(1e-6 * elapsed));
-  });
+  return Queue::elapsed(milliseconds, begin, end);
 }
 
-int hipModuleLoadData(Module* module, const void* image) {
-  return answer([&] {
-    current_gpu();
-    KernelModule* loaded = load_image(static_cast<const char*>(image));
-    require(loaded != nullptr, code::kInvalidImage);
-    give(module, reinterpret_cast<Module>(loaded));
-  });
-}
+int hipModuleLoadData(Module* module, const void* image) { return Queue::load(module, image); }
 
 int hipModuleGetFunction(Kernel* kernel, Module module, const char* name) {
-  return answer([&] {
-    require(module != nullptr && name != nullptr, code::kInvalidValue);
-    auto& kernels = reinterpret_cast<KernelModule*>(module)->kernels;
-    const auto found = kernels.find(name);
-    require(found != kernels.end(), code::kNotFound);
-    give(kernel, reinterpret_cast<Kernel>(&found->second));
-  });
+  return Queue::find(kernel, module, name);
 }
 
 int hipFuncGetAttribute(int* value, int attribute, Kernel kernel) {
-  return answer([&] {
-    const KernelEntry& entry = kernel_of(kernel);
-    require(attribute == HipTable::kKernelMaxThreads || attribute == HipTable::kKernelSharedBytes,
-            code::kInvalidValue);
-    give(value, attribute == HipTable::kKernelMaxThreads ? entry.most_threads : 0);
-  });
+  return Queue::attribute(value, attribute, kernel);
 }
 
 int hipModuleOccupancyMaxActiveBlocksPerMultiprocessor(int* blocks, Kernel kernel, int threads,
                                                        std::size_t shared) {
-  return answer([&] {
-    kernel_of(kernel);
-    give(blocks, resident_blocks(threads, shared, kSharedBytes));
-  });
+  return Queue::occupancy(blocks, kernel, threads, shared);
 }
 
 int hipModuleLaunchKernel(Kernel kernel, unsigned blocks, unsigned blocks_y, unsigned blocks_z,
                           unsigned threads, unsigned threads_y, unsigned threads_z, unsigned shared,
                           Stream stream, void** parameters, void** extra) {
-  return answer([&] {
-    const KernelEntry& entry = kernel_of(kernel);
-    require(blocks != 0 && threads != 0 && threads <= static_cast<unsigned>(entry.most_threads) &&
-                shared <= static_cast<unsigned>(kSharedBytes) && blocks_y * blocks_z == 1 &&
-                threads_y * threads_z == 1 && parameters != nullptr && extra == nullptr,
-            code::kInvalidValue);
-    world().launch(entry.name, {blocks, threads, shared}, parameters[0], entry.argument_bytes,
-                   stream_of(stream));
-  });
+  return Queue::launch(kernel, {blocks, threads, shared}, blocks_y * blocks_z, threads_y * threads_z, stream,
+                       parameters, extra);
 }
 
 }  // extern "C"
