@@ -2,6 +2,8 @@
 
 from __future__ import annotations
 
+import json
+import subprocess
 import sys
 from pathlib import Path
 from typing import Any
@@ -196,3 +198,36 @@ def test_what_no_engine_is_chosen_for(interface: str, memory: str, reason: str) 
         return ""
 
     assert reason in toy.play(MI250X, scene)
+
+
+SUITE = """
+name = "engines"
+title = "Chosen engines"
+replicates = 1
+[[sweep]]
+name = "engines"
+interface = "copy"
+source = "gpu0:device"
+destination = ["cpu0:pinned", "gpu1:device"]
+executor = "source"
+size = "64MiB"
+options = { copy_engine = [1, 2] }
+"""
+
+
+def test_a_run_on_a_machine_model(tmp_path: Path) -> None:
+    """Catches an option that some step between the suite and the record loses."""
+    (tmp_path / "engines.toml").write_text(SUITE)
+    command = [sys.executable, "-m", "byteways", "run", "engines.toml", "--machine", "crusher-mi250x"]
+    subprocess.run([*command, "--no-report", "--out", "R"], cwd=tmp_path, check=True, capture_output=True)
+    lines = (tmp_path / "R" / "measurements.jsonl").read_text().splitlines()
+    records = {
+        (record["path"], record["options"]["copy_engine"]): record for record in map(json.loads, lines)
+    }
+    measured = {case for case, record in records.items() if record["status"] == "measured"}
+    assert measured == {("gpu0>cpu0", 1), ("gpu0>cpu0", 2), ("gpu0>gpu1", 2)}
+    for case in measured:
+        assert records[case]["verified"] and records[case]["engine"] == "copy-engine"
+        assert records[case]["timed_by"] == "host-clock"
+    skipped = records["gpu0>gpu1", 1]
+    assert skipped["reason"] == "copy engine 1 does not serve gpu0>gpu1, which may choose of 2, 3, 4"
