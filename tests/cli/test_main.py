@@ -143,7 +143,7 @@ def test_reader_that_has_seen_enough(arguments: tuple[str, ...]) -> None:
 def test_reader_that_rich_found_gone() -> None:
     """`byteways show R | head -1`; would catch the status 1 that Rich leaves with."""
     program = "import rich; from byteways.cli import frame, main; "
-    program += "frame.call = lambda words: rich.print('x' * 100_000); raise SystemExit(main([]))"
+    program += "frame.call = lambda words: rich.print('some lines\\n' * 9_000); raise SystemExit(main([]))"
     read, write = os.pipe()
     os.close(read)
     done = subprocess.run(

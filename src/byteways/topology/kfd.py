@@ -22,8 +22,8 @@ XGMI_WEIGHT, PACKAGE_WEIGHT = 15, 13
 PARTITION_WEIGHT = 2 * PACKAGE_WEIGHT + XGMI_WEIGHT
 #: Heaps of a memory bank that are the device's own memory (`HSA_MEM_HEAP_TYPE_FB_PUBLIC`, `…_PRIVATE`).
 DEVICE_HEAPS = (1, 2)
-#: Bits of `capability` (include/uapi/linux/kfd_sysfs.h).
-SHARED_MEMORY_SUPPORTED, COHERENT_HOST_ACCESS = 0x08000000, 0x10000000
+#: Bit of `capability` (include/uapi/linux/kfd_sysfs.h, HSA_CAP_SVMAPI_SUPPORTED).
+SHARED_MEMORY_SUPPORTED = 0x08000000
 #: Marketing names by PCI device id, for kernels without `product_name` (amdgpu.ids of libdrm; of MI300A and
 #: later pci-ids.ucw.cz, vendor 1002).
 MODELS = {
@@ -76,7 +76,6 @@ class KfdGpu:
     memory_bus_bits: int
     copy_engines: int | None
     peer_copy_engines: int | None
-    coherent_host_access: bool
     shared_memory_supported: bool
     partition: str | None
     links: tuple[KfdLink, ...]  # io_links, then p2p_links
@@ -164,7 +163,6 @@ def _gpu(sysfs: Path, place: Path, properties: Mapping[str, int]) -> KfdGpu:
     banks = [read_properties(bank / "properties") for bank in sorted((place / "mem_banks").glob("*"))]
     own = [bank for bank in banks if bank.get("heap_type") in DEVICE_HEAPS]
     simds, simds_a_unit = properties["simd_count"], properties.get("simd_per_cu", 0)
-    capability = properties.get("capability", 0)
     product = read_text(device / "product_name") if device else None
     return KfdGpu(
         node=int(place.name),
@@ -178,8 +176,7 @@ def _gpu(sysfs: Path, place: Path, properties: Mapping[str, int]) -> KfdGpu:
         memory_bus_bits=max((bank.get("width", 0) for bank in own), default=0),
         copy_engines=properties.get("num_sdma_engines"),
         peer_copy_engines=properties.get("num_sdma_xgmi_engines"),
-        coherent_host_access=bool(capability & COHERENT_HOST_ACCESS),
-        shared_memory_supported=bool(capability & SHARED_MEMORY_SUPPORTED),
+        shared_memory_supported=bool(properties.get("capability", 0) & SHARED_MEMORY_SUPPORTED),
         partition=_partition(device) if device else None,
         links=(*_links(place / "io_links"), *_links(place / "p2p_links")),
     )

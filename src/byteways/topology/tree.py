@@ -209,8 +209,6 @@ def _write_node(sysfs: Path, number: int, gpu: GpuSpec, machine: MachineSpec) ->
     slot, function = rest.split(".")
     location = int(bus, 16) << 8 | int(slot, 16) << 3 | int(function, 16)
     version = gpu.architecture.removeprefix("gfx")
-    coherent = any(f"gpu{number}" in (link.a, link.b) and "cpu" in link.a + link.b for link in machine.links)
-    capability = kfd.SHARED_MEMORY_SUPPORTED | (kfd.COHERENT_HOST_ACCESS if coherent else 0)
     links = _cpu_links(number, gpu, machine)
     peers: list[dict[str, int]] = []
     for other in range(len(machine.gpus)):
@@ -237,7 +235,7 @@ def _write_node(sysfs: Path, number: int, gpu: GpuSpec, machine: MachineSpec) ->
             "domain": int(domain, 16),
             "num_sdma_engines": gpu.copy_engines,
             "num_sdma_xgmi_engines": gpu.peer_copy_engines,
-            "capability": capability,
+            "capability": kfd.SHARED_MEMORY_SUPPORTED,
             "unique_id": gpu.unique_id,
         },
     )
