@@ -86,7 +86,7 @@ def make_plan(
         only: `--only` filters, alternatives.
         sizes: `--size` filter.
         budget_s: Time for the whole run; None: what the suite says.
-        link_class: Names the class of links between two agents; None: byteways.analyse.peaks.link_class.
+        link_class: Names the class of links between two agents; None: byteways.topology.routes.link_class.
 
     Raises:
         BytewaysError: A filter is malformed or matches nothing, a named agent is not here, or the budget is
