@@ -4,24 +4,24 @@
 #include <unistd.h>
 
 #include <algorithm>
-#include <cmath>
 #include <mutex>
-#include <numbers>
 #include <set>
 #include <stdexcept>
 
 #include "simulator/costs.hpp"
 #include "simulator/engine.hpp"
 #include "simulator/faults.hpp"
+#include "simulator/hardware_queues.hpp"
 #include "simulator/kernels.hpp"
 #include "simulator/memory.hpp"
+#include "simulator/noise.hpp"
+#include "simulator/timers.hpp"
 
 namespace byteways::sim {
 
 struct Stream {
   Place place;
   Engine::Queue* queue = nullptr;
-  std::size_t queue_index = 0;  // among those of its GPU
   std::uint64_t submitted = 0, completed = 0;
 };
 
@@ -34,22 +34,6 @@ namespace {
 
 constexpr std::uint64_t kPageBytes = 4096;
 constexpr std::uint64_t kHugePageBytes = 2 << 20;
-// A few standard deviations: an operation of negative length would be none.
-constexpr double kMostNoise = 0.5;
-
-// SplitMix64 (Steele, Lea and Flood, 2014): a good hash of a counter.
-std::uint64_t mixed(std::uint64_t x) {
-  x += 0x9E3779B97F4A7C15ull;
-  x = (x ^ (x >> 30)) * 0xBF58476D1CE4E5B9ull;
-  x = (x ^ (x >> 27)) * 0x94D049BB133111EBull;
-  return x ^ (x >> 31);
-}
-
-double uniform(std::uint64_t x) { return (static_cast<double>(mixed(x) >> 11) + 0.5) * 0x1p-53; }
-
-double gaussian(std::uint64_t x) {  // Box and Muller, 1958
-  return std::sqrt(-2 * std::log(uniform(2 * x))) * std::cos(2 * std::numbers::pi * uniform(2 * x + 1));
-}
 
 bool is_plain(Kind kind) { return kind == Kind::pageable || kind == Kind::hugepage; }
 bool is_device(Kind kind) {
@@ -69,19 +53,18 @@ class SimulatedWorld final : public World {
             [this](Place who, const Block& block) { return barrier(who, block); },
             [this](Place from, Place to, std::uint64_t bytes) { count(from, to, bytes); }),
         pageable_access_(model_.pageable_access),
-        hardware_queues_(std::max(1, model_.gpu.hardware_queues)),
-        queues_(static_cast<std::size_t>(model_.gpu.count)),
-        streams_on_(queues_.size()),
-        defaults_(queues_.size()),
-        health_(queues_.size()),
-        operations_on_(queues_.size()) {}
+        noise_(model_.noise, model_.seed),
+        hardware_queues_(engine_, model_.gpu.count, model_.gpu.hardware_queues),
+        defaults_(static_cast<std::size_t>(model_.gpu.count)),
+        health_(defaults_.size()),
+        operations_on_(defaults_.size()) {}
 
   const std::string& sheet() const { return sheet_; }
   const Model& model() const override { return model_; }
 
   void configure(const Settings& settings) override {
     const std::lock_guard lock(mutex_);
-    if (settings.hardware_queues > 0) hardware_queues_ = settings.hardware_queues;
+    if (settings.hardware_queues > 0) hardware_queues_.set_most(settings.hardware_queues);
     if (!settings.retry_faults) kernels_.migrates = pageable_access_ = false;
   }
 
@@ -96,13 +79,12 @@ class SimulatedWorld final : public World {
 
   std::uint64_t start_timer(std::int64_t delay_ns, std::function<void()> action) override {
     const std::lock_guard lock(mutex_);
-    timers_[++tickets_] = {host_ + picoseconds(static_cast<double>(delay_ns)), std::move(action)};
-    return tickets_;
+    return timers_.start(host_ + picoseconds(static_cast<double>(delay_ns)), std::move(action));
   }
 
   void cancel_timer(std::uint64_t ticket) override {
     const std::lock_guard lock(mutex_);
-    timers_.erase(ticket);
+    timers_.cancel(ticket);
   }
 
   // --- memory
@@ -194,7 +176,7 @@ class SimulatedWorld final : public World {
     enter(lock, model_.calls.enqueue_ns);
     wait_until(lock, [stream] { return stream->completed == stream->submitted; });
     if (stream->place.kind == Place::Kind::gpu)
-      --streams_on_[static_cast<std::size_t>(stream->place.index)][stream->queue_index];
+      hardware_queues_.give_back(stream->place.index, stream->queue);
     std::erase_if(streams_, [stream](const auto& each) { return each.get() == stream; });
   }
 
@@ -311,32 +293,21 @@ class SimulatedWorld final : public World {
   }
 
  private:
-  struct Timer {
-    Picoseconds at;
-    std::function<void()> action;
-  };
-
   // Every entry: what the host wrote into gates' words before it is seen, the call takes its time, and timers
   // that it makes due act.
   void enter(std::unique_lock<std::mutex>& lock, double cost_ns) {
     engine_.poll(host_);
     host_ += picoseconds(cost_ns);
-    for (auto next = next_timer(); next != timers_.end() && next->second.at <= host_; next = next_timer()) {
-      const Picoseconds at = next->second.at;
-      act(lock, next);
-      engine_.poll(at);
+    for (Picoseconds due = timers_.next(); due <= host_; due = timers_.next()) {
+      act(lock);
+      engine_.poll(due);
     }
   }
 
-  std::map<std::uint64_t, Timer>::iterator next_timer() {
-    return std::min_element(timers_.begin(), timers_.end(),
-                            [](const auto& a, const auto& b) { return a.second.at < b.second.at; });
-  }
-
-  // Without the lock: the action may take one that is held by somebody who waits for this one.
-  void act(std::unique_lock<std::mutex>& lock, std::map<std::uint64_t, Timer>::iterator timer) {
-    const auto action = std::move(timer->second.action);
-    timers_.erase(timer);
+  // What the next timer is for, without the lock: it may take one that is held by somebody who waits for
+  // this one.
+  void act(std::unique_lock<std::mutex>& lock) {
+    const std::function<void()> action = timers_.take();
     lock.unlock();
     action();
     lock.lock();
@@ -347,20 +318,20 @@ class SimulatedWorld final : public World {
   void wait_until(std::unique_lock<std::mutex>& lock, const Done& done) {
     for (;;) {
       engine_.poll(host_);
-      const auto next = next_timer();
-      if (engine_.run(next == timers_.end() ? kNever : next->second.at, done)) {
+      const Picoseconds due = timers_.next();
+      if (engine_.run(due, done)) {
         host_ = std::max(host_, engine_.now());
         return;
       }
-      if (next == timers_.end()) {
+      if (due == kNever) {
         if (!engine_.has_stuck())
           throw Failure(Code::internal,
                         "deadlock in the simulated program: it waits for what nothing brings about");
         lock.unlock();
         for (;;) pause();  // as a real driver would: whoever started this process has to notice
       }
-      host_ = std::max(host_, next->second.at);
-      act(lock, next);
+      host_ = std::max(host_, due);
+      act(lock);
     }
   }
 
@@ -371,9 +342,8 @@ class SimulatedWorld final : public World {
       ++operations_on_[static_cast<std::size_t>(stream->place.index)];
       check_device(stream->place.index);
     }
-    if (noisy && model_.noise > 0) {
-      const double factor =
-          1 + std::clamp(model_.noise * gaussian(mixed(model_.seed) + ++numbered_), -kMostNoise, kMostNoise);
+    if (noisy) {
+      const double factor = noise_.next();
       operation->fixed = static_cast<Picoseconds>(static_cast<double>(operation->fixed) * factor);
       operation->bytes *= factor;
     }
@@ -393,20 +363,8 @@ class SimulatedWorld final : public World {
       stream->queue = engine_.add_queue();
     } else {
       check_device(place.index);
-      const auto gpu = static_cast<std::size_t>(place.index);
       const bool serial = faults_.find(Fault::Kind::serialise, name_of(place)) != nullptr;
-      const std::size_t most = serial ? 1 : static_cast<std::size_t>(hardware_queues_);
-      std::vector<int>& on = streams_on_[gpu];
-      const auto least = std::min_element(on.begin(), on.end());
-      if (on.size() < most && (least == on.end() || *least > 0)) {
-        queues_[gpu].push_back(engine_.add_queue());
-        on.push_back(0);
-        stream->queue_index = on.size() - 1;
-      } else {
-        stream->queue_index = static_cast<std::size_t>(least - on.begin());
-      }
-      ++on[stream->queue_index];
-      stream->queue = queues_[gpu][stream->queue_index];
+      stream->queue = hardware_queues_.take(place.index, serial);
     }
     return streams_.emplace_back(std::move(stream)).get();
   }
@@ -472,13 +430,11 @@ class SimulatedWorld final : public World {
   Costs costs_;
   Kernels kernels_;
   bool pageable_access_;
-  int hardware_queues_;
-  std::map<std::uint64_t, Timer> timers_;
-  std::uint64_t tickets_ = 0, numbered_ = 0;
+  Noise noise_;
+  Timers timers_;
+  HardwareQueues hardware_queues_;
   std::map<std::pair<int, int>, std::uint64_t> used_;  // bytes, by memory
   std::set<std::pair<int, int>> peers_;                // who may reach whose memory
-  std::vector<std::vector<Engine::Queue*>> queues_;    // [gpu][hardware queue]
-  std::vector<std::vector<int>> streams_on_;           // [gpu][hardware queue]
   std::vector<Stream*> defaults_;
   std::vector<Health> health_;
   std::vector<std::uint64_t> operations_on_;  // [gpu]

@@ -1,0 +1,19 @@
+// Noise of a simulated machine: the same for the same seed and the same operation, wherever it is played.
+#pragma once
+#include <cstdint>
+
+namespace byteways::sim {
+
+class Noise {
+ public:
+  // `deviation` is relative, of one standard deviation; 0: none.
+  Noise(double deviation, std::uint64_t seed) : deviation_(deviation), seed_(seed) {}
+  // What the next operation's time is multiplied by; normal around 1.
+  double next();
+
+ private:
+  double deviation_;
+  std::uint64_t seed_, numbered_ = 0;
+};
+
+}  // namespace byteways::sim

@@ -1,0 +1,30 @@
+// See timers.hpp.
+#include "simulator/timers.hpp"
+
+#include <algorithm>
+
+namespace byteways::sim {
+
+std::uint64_t Timers::start(Picoseconds at, std::function<void()> action) {
+  timers_[++tickets_] = {at, std::move(action)};
+  return tickets_;
+}
+
+std::map<std::uint64_t, Timers::Timer>::const_iterator Timers::find_next() const {
+  return std::min_element(timers_.begin(), timers_.end(),
+                          [](const auto& a, const auto& b) { return a.second.at < b.second.at; });
+}
+
+Picoseconds Timers::next() const {
+  const auto next = find_next();
+  return next == timers_.end() ? kNever : next->second.at;
+}
+
+std::function<void()> Timers::take() {
+  const auto next = find_next();
+  std::function<void()> action = next->second.action;
+  timers_.erase(next);
+  return action;
+}
+
+}  // namespace byteways::sim
