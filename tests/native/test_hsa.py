@@ -81,6 +81,16 @@ def test_a_library_before_rocm_5_7(folder: Path, use: pytest.MonkeyPatch) -> Non
     assert offered() == ([], f"the HSA runtime that was found lacks {COPY} (since ROCm 5.7)")
 
 
+def test_a_real_library(use: pytest.MonkeyPatch) -> None:
+    """Catches a wrong name in the table: of any release only what came with ROCm 5.7 may be missing."""
+    use.delenv("BYTEWAYS_LIBHSA")
+    found = report()
+    if not found.path:
+        pytest.skip("no HSA runtime here (Debian: libhsa-runtime64-1)")
+    assert found.usable and found.found_by == "dynamic linker"
+    assert {(f.introduced_in, f.required) for f in found.missing} <= {("ROCm 5.7", False)}
+
+
 @pytest.mark.parametrize(
     ("name", "value", "reason"),
     [
