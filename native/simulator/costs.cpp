@@ -18,7 +18,7 @@ std::size_t at(int index) { return static_cast<std::size_t>(index); }
 }  // namespace
 
 Costs::Costs(const Model& model, const Faults& faults, Engine& engine)
-    : model_(&model), ways_(model, engine) {
+    : model_(&model), engine_(&engine), ways_(model, engine) {
   for (int gpu = 0; gpu < model.gpu.count; ++gpu) {
     gpu_memory_.push_back(engine.add_resource(model.gpu.memory_bytes_per_s));
     engines_.push_back(engine.add_pool(std::max(1, model.gpu.copy_engines)));
@@ -114,9 +114,17 @@ void Costs::add_gpu(Operation& operation, const Transfer& transfer) {
   if (by_kernel) {
     operation.processors = processors(here.index);
   } else {
-    operation.pools.push_back(engines_[at(here.index)]);
-    if (!host) operation.pools.push_back(peer_engines_[at(here.index)]);
+    take_engine(operation, here.index, !host, transfer.engine);
   }
+}
+
+void Costs::take_engine(Operation& operation, int gpu, bool for_peer, int chosen) {
+  operation.pools.push_back(engines_[at(gpu)]);
+  if (for_peer) operation.pools.push_back(peer_engines_[at(gpu)]);
+  if (chosen < 0) return;
+  const auto [pool, is_new] = chosen_engines_.try_emplace({gpu, chosen});
+  if (is_new) pool->second = engine_->add_pool(1);
+  operation.pools.push_back(pool->second);
 }
 
 void Costs::add_cores(Operation& operation, const Transfer& transfer) {

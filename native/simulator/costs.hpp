@@ -1,8 +1,10 @@
 // What moving bytes costs on the simulated machine: the fixed time of an operation, and what its flow takes
 // of links, memories and engines. Nothing here moves data.
 #pragma once
+#include <map>
 #include <string>
 #include <string_view>
+#include <utility>
 #include <vector>
 
 #include "simulator/engine.hpp"
@@ -21,6 +23,7 @@ struct Transfer {
   double threads = 0;       // kernel: threads of the launch; bulk: blocks; cores: threads of the team
   double cached_bytes = 0;  // cores: working set that stays from operation to operation, 0: none does
   double part = 1;          // of the efficiency that the model has for this way
+  int engine = -1;          // engine: the one that was asked for, -1: any that is free
 };
 
 class Costs {
@@ -46,11 +49,14 @@ class Costs {
   const RateModel& rate_of(const Transfer& transfer, bool local, bool host) const;
   void cross(Flow& flow, Place from, Place to, double efficiency);
   void touch(Flow& flow, Place from, Place to) const;  // the memories at both ends
+  void take_engine(Operation& operation, int gpu, bool for_peer, int chosen);
 
   const Model* model_;
+  Engine* engine_;
   Ways ways_;
   std::vector<int> gpu_memory_, cpu_reads_, cpu_writes_;  // resources
   std::vector<int> engines_, peer_engines_;               // pools
+  std::map<std::pair<int, int>, int> chosen_engines_;     // pools of one, by GPU and number
   std::vector<int> processors_;
   std::vector<double> clocks_;  // of each GPU: part of the model's, below 1 when throttled
 };

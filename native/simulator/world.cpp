@@ -229,8 +229,9 @@ class SimulatedWorld final : public World {
       costs_.add_staged(*operation, executor, to_gpu, to_gpu ? here : there, static_cast<double>(bytes));
     } else {
       const bool engine = by_engine(costs_.memory_of(here), costs_.memory_of(there), bytes, policy);
-      costs_.add(*operation,
-                 {engine ? "engine" : "blit", executor, here, there, static_cast<double>(bytes), 2, 0, 0});
+      Transfer transfer{engine ? "engine" : "blit", executor, here, there, static_cast<double>(bytes)};
+      transfer.engine = policy.engine;
+      costs_.add(*operation, transfer);
     }
     operation->never_ends = kernels_.hangs(here, there);
     operation->on_end = [=, this] { kernels_.move(destination, source, bytes, executor); };
@@ -372,6 +373,7 @@ class SimulatedWorld final : public World {
   // What an engine does, and what the runtime's own kernels do: the rules of ROCm's clr.
   bool by_engine(Place from, Place to, std::uint64_t bytes, const CopyPolicy& policy) const {
     if (!policy.engines || from == to) return false;
+    if (policy.engine >= 0) return true;
     const bool host = from.kind == Place::Kind::cpu || to.kind == Place::Kind::cpu;
     if (host) return bytes > policy.blit_host_up_to_bytes;
     return policy.peer_engines && bytes > policy.blit_peer_up_to_bytes;

@@ -108,6 +108,16 @@ def test_occupied_multiprocessors(play: Play) -> None:
     assert told["released"] == [["1"]]
 
 
+def test_an_engine_that_was_asked_for(play: Play) -> None:
+    """Would catch two copies at once on one engine, or one that goes to another than it was sent to."""
+    told = play("chosen-engines", sim.nvidia())
+    to_host = sim.FIXED_NS["engine"] + SIZE / sim.RATES["engine-host-write"] * 1e9
+    # The host waits for the second copy before it records the end.
+    slack = 4 * ENQUEUE_NS + SYNCHRONIZE_NS
+    assert number(told, "one") == pytest.approx(COPY_NS + to_host, abs=slack)
+    assert number(told, "two") == pytest.approx(to_host, abs=slack)
+
+
 CLEAN = [["0", str(2**64 - 1), "0"]]
 
 

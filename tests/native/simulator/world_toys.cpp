@@ -142,6 +142,24 @@ void occupied() {
   say("released", word);
 }
 
+// Two copies of one GPU over two links, by one engine that was asked for and by two.
+void chosen_engines() {
+  Pair pair;
+  void* host = world().allocate(kCpu0, Kind::pinned, kSize);
+  Stream* other = world().create_stream(kGpu0);
+  CopyPolicy first, second;
+  first.engine = 0;
+  first.blit_peer_up_to_bytes = kSize;  // what was asked for goes before any rule
+  second.engine = 1;
+  const auto both = [&](const CopyPolicy& policy) {
+    world().copy(pair.far, pair.near, kSize, pair.stream, first);
+    world().copy(host, pair.near, kSize, other, policy);
+    world().synchronize(other);
+  };
+  say("one", timed(pair.stream, [&] { both(first); }));
+  say("two", timed(pair.stream, [&] { both(second); }));
+}
+
 // Ten copies and ten pageable copies with whatever noise the sheet has.
 void times() {
   Pair pair;
@@ -165,6 +183,7 @@ void add_world_toys(Toys& toys) {
   toys["full-queue"] = full_queue;
   toys["side-by-side"] = side_by_side;
   toys["occupied"] = occupied;
+  toys["chosen-engines"] = chosen_engines;
   toys["times"] = times;
 }
 
