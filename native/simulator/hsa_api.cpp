@@ -220,7 +220,9 @@ int hsa_amd_memory_async_copy_on_engine(void* destination, Agent to_agent, const
       demand(kind != Kind::pageable && kind != Kind::hugepage, HsaTable::kInvalidArgument);
     }
     CopyPolicy policy = environment().copies;
-    policy.engine = std::countr_zero(bits);
+    // GpuAgent::DmaCopyOnEngine: a setting that turns engines off turns the chosen one off as well.
+    const bool peers = is_gpu(from) && is_gpu(to);
+    if (policy.engines && (policy.peer_engines || !peers)) policy.engine = std::countr_zero(bits);
     completion(done).stream = world().default_stream(is_gpu(from) ? from.index : to.index);
     world().copy(destination, source, bytes, completion(done).stream, policy);
   });
