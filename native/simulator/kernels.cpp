@@ -29,16 +29,17 @@ double threads_of(std::string_view kernel, const Shape& shape, Place executor) {
   return blocks ? shape.blocks : static_cast<double>(shape.blocks) * shape.threads;
 }
 
-const std::byte* bytes_at(const void* base, Word slot, Word stride) {
-  return static_cast<const std::byte*>(base) + slot * stride;
-}
+// The slots that a copying kernel takes in turn.
+struct Slots {
+  Range first;
+  Word count, stride_words;
+  Range at(Word operation) const {
+    const Word by = operation % count * stride_words;
+    return {first.block, first.begin + by, first.end + by};
+  }
+};
 
-// The inverse of an odd number modulo 2^64.
-Word inverse(Word odd) {
-  Word x = odd;
-  for (int step = 0; step < 6; ++step) x *= 2 - odd * x;
-  return x;
-}
+const std::byte* address_of(const Range& range) { return range.block->data + range.begin * kWordBytes; }
 
 }  // namespace
 
@@ -56,21 +57,18 @@ Word chase_position(Word line, Word lines, Word key) {
   for (int round = kRounds; round-- > 0;) {
     x ^= x >> half;  // its own inverse: the shift is at least half of the width
     const Word factor = (keys[round] | 1) * 0x9E3779B97F4A7C15ull;
-    x = ((x - (keys[round] >> 17) - static_cast<Word>(round)) * inverse(factor)) & mask;
+    x = ((x - (keys[round] >> 17) - static_cast<Word>(round)) * inverse_of_odd(factor)) & mask;
   }
   return x;
 }
 
-Kernels::Kernels(const Model& model, const Faults& faults, Memory& memory, Costs& costs,
-                 std::function<std::string(Place, const Block&)> may_reach,
-                 std::function<void(Place, Place, std::uint64_t)> moved)
+Kernels::Kernels(const Model& model, const Faults& faults, Memory& memory, Costs& costs, Devices& devices)
     : migrates(model.managed.kernels_migrate),
       model_(&model),
       faults_(&faults),
       memory_(&memory),
       costs_(&costs),
-      may_reach_(std::move(may_reach)),
-      moved_(std::move(moved)) {}
+      devices_(&devices) {}
 
 bool Kernels::lies(Place executor, Place owner) const {
   return faults_->find(Fault::Kind::false_peer, name_of(executor), name_of(owner)) != nullptr;
@@ -83,9 +81,9 @@ bool Kernels::hangs(Place from, Place to) const {
 Kernels::Reach Kernels::reach(Place executor, const void* data, std::uint64_t bytes) {
   Reach reached{memory_->range(data, bytes), {}, 0};
   Block& block = *reached.range.block;
-  if (const std::string reason = may_reach_(executor, block); !reason.empty())
+  if (const std::string reason = devices_->barrier(executor, block); !reason.empty())
     throw Failure(Code::illegal_address, reason);
-  const bool managed = block.kind == Kind::managed || block.kind == Kind::managed_coarse;
+  const bool managed = is_managed(block.kind);
   if (managed && migrates) reached.fixed_ns = bring(reached.range, executor, false);
   reached.place = place_of(block, reached.range.begin * kWordBytes);
   const bool away = !(costs_->memory_of(reached.place) == costs_->memory_of(executor));
@@ -167,7 +165,6 @@ void Kernels::fill(Operation& operation, std::string_view kernel, const PatternA
                           0, reached.part});
   const bool lost = lies(executor, reached.place);
   operation.on_end = [this, range = reached.range, arguments, checks, lost, writes = kernel == "fill"] {
-    if (memory_->find(arguments.words) != range.block) return;  // freed meanwhile
     if (checks) {
       CheckResult found = memory_->check(range, arguments.key, arguments.first_index, arguments.stride);
       if (lost) found = {arguments.count, 0, pattern_word(arguments.key, arguments.first_index), 0};
@@ -182,21 +179,20 @@ void Kernels::fill(Operation& operation, std::string_view kernel, const PatternA
   };
 }
 
-void Kernels::move(const void* to, const void* from, std::uint64_t bytes, Place executor) {
-  if (memory_->find(to) == nullptr || memory_->find(from) == nullptr) return;  // freed meanwhile
-  const Range target = memory_->range(to, bytes), source = memory_->range(from, bytes);
-  const Place there = place_of(*target.block, target.begin * kWordBytes);
-  const Place here = place_of(*source.block, source.begin * kWordBytes);
-  moved_(here, there, bytes);
+void Kernels::move(const Range& to, const Range& from, Place executor) {
+  const Place there = place_of(*to.block, to.begin * kWordBytes);
+  const Place here = place_of(*from.block, from.begin * kWordBytes);
+  devices_->count_moved(here, there, (to.end - to.begin) * kWordBytes);
   const std::string a = name_of(here), b = name_of(there);
   if (faults_->find(Fault::Kind::skip, a, b) != nullptr || lies(executor, there)) return;
   if (lies(executor, here))
-    memory_->poison(target, 0, 1);
+    memory_->poison(to, 0, 1);
   else
-    memory_->copy(target, source);
+    memory_->copy(to, from);
   if (const Fault* fault = faults_->find(Fault::Kind::corrupt, a, b)) {
-    const Word index = target.begin + fault->number % std::max<Word>(1, target.end - target.begin);
-    memory_->set(*target.block, index, memory_->at(*target.block, index) ^ 1);
+    if (to.begin == to.end) return;
+    const Word index = to.begin + fault->number % (to.end - to.begin);
+    memory_->set(*to.block, index, memory_->at(*to.block, index) ^ 1);
   }
 }
 
@@ -206,15 +202,17 @@ void Kernels::copy(Operation& operation, std::string_view kernel, const CopyArgu
   const Word operations = cores ? arguments.operations : 1;
   const Word source_slots = std::max<Word>(1, arguments.source_slots);
   const Word destination_slots = std::max<Word>(1, arguments.destination_slots);
-  const auto source = [=](Word k) {
-    return bytes_at(arguments.source, k % source_slots, arguments.source_stride);
+  // Every slot has to be inside of the block, not only the one whose turn it is.
+  const auto slots_of = [this, &arguments](const void* base, Word count, Word stride) {
+    const Range all = memory_->range(base, (count - 1) * stride + arguments.bytes);
+    const Word end = all.begin + arguments.bytes / kWordBytes;
+    return Slots{{all.block, all.begin, end}, count, stride / kWordBytes};
   };
-  const auto destination = [=](Word k) {
-    return bytes_at(arguments.destination, k % destination_slots, arguments.destination_stride);
-  };
+  const Slots sources = slots_of(arguments.source, source_slots, arguments.source_stride);
+  const Slots destinations = slots_of(arguments.destination, destination_slots, arguments.destination_stride);
   const Word first = arguments.first_operation;
-  const Reach from = reach(executor, source(first), arguments.bytes);
-  const Reach to = reach(executor, destination(first), arguments.bytes);
+  const Reach from = reach(executor, address_of(sources.at(first)), arguments.bytes);
+  const Reach to = reach(executor, address_of(destinations.at(first)), arguments.bytes);
   const bool warm = cores && source_slots == 1 && destination_slots == 1;
   operation.fixed += picoseconds(from.fixed_ns + to.fixed_ns);
   if (cores && shape.blocks > 1)
@@ -229,7 +227,7 @@ void Kernels::copy(Operation& operation, std::string_view kernel, const CopyArgu
   const Word different = std::min(operations, std::max(source_slots, destination_slots));
   operation.on_end = [=, this] {
     for (Word k = first + operations - different; k < first + operations; ++k)
-      move(destination(k), source(k), arguments.bytes, executor);
+      move(destinations.at(k), sources.at(k), executor);
   };
 }
 
@@ -242,7 +240,6 @@ void Kernels::build_chase(Operation& operation, const ChaseArguments& arguments,
                           static_cast<double>(arguments.lines) * kLineBytes, 1,
                           threads_of("fill", shape, executor), 0, reached.part});
   operation.on_end = [this, range = reached.range, arguments] {
-    if (memory_->find(arguments.base) != range.block) return;
     const Word words = arguments.line_bytes / kWordBytes;
     if (range.block->real())
       for (Word p = 0; p < arguments.lines; ++p) {
@@ -265,7 +262,7 @@ void Kernels::chase(Operation& operation, const ChaseArguments& arguments, Place
   const bool lost = lies(executor, reached.place);
   operation.never_ends = hangs(reached.place, executor);
   operation.on_end = [this, range = reached.range, arguments, lost] {
-    const Cycle* cycle = memory_->find(arguments.base) == range.block ? range.block->cycle.get() : nullptr;
+    const Cycle* cycle = range.block->cycle.get();
     const bool whole = cycle != nullptr && cycle->begin == range.begin && cycle->lines == arguments.lines &&
                        cycle->line_bytes == arguments.line_bytes && !lost;
     const Word position = whole ? chase_position(arguments.start, cycle->lines, cycle->key) : 0;

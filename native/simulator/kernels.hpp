@@ -2,32 +2,29 @@
 // when it ends. The argument blocks are those of the real ones (kernels/arguments.hpp).
 #pragma once
 #include <cstddef>
-#include <functional>
 #include <string>
 #include <string_view>
 
 #include "simulator/costs.hpp"
+#include "simulator/devices.hpp"
 #include "simulator/engine.hpp"
 #include "simulator/memory.hpp"
 #include "simulator/world.hpp"
 
 namespace byteways::sim {
 
-// What moving data between two places brings about: faults may change it, counters see it.
 class Kernels {
  public:
-  // `may_reach` says in words why `executor` cannot touch the block; empty: it can.
-  Kernels(const Model& model, const Faults& faults, Memory& memory, Costs& costs,
-          std::function<std::string(Place executor, const Block&)> may_reach,
-          std::function<void(Place from, Place to, std::uint64_t bytes)> moved);
+  Kernels(const Model& model, const Faults& faults, Memory& memory, Costs& costs, Devices& devices);
 
   // An operation that runs the kernel; `arguments` are copied. Throws Failure (invalid) for an unknown kernel
   // or a block of another size, illegal_address for memory it cannot reach.
   std::unique_ptr<Operation> launch(std::string_view kernel, const Shape& shape, const void* arguments,
                                     std::size_t bytes, Place executor);
-  // The effect of copying `bytes`, for copies that are no kernel.
-  void move(const void* to, const void* from, std::uint64_t bytes, Place executor);
-  // Moves managed pages; answers the nanoseconds that it takes, with the fixed time of each place they leave.
+  // The effect of a copy: faults may change it, counters see it.
+  void move(const Range& to, const Range& from, Place executor);
+  // Moves managed pages, at once: what is enqueued later finds them there, on whichever stream. Answers the
+  // nanoseconds that it takes, with the fixed time of each place they leave.
   double bring(const Range& range, Place to, bool prefetch);
   // Whether operations of this way never end.
   bool hangs(Place from, Place to) const;
@@ -58,8 +55,7 @@ class Kernels {
   const Faults* faults_;
   Memory* memory_;
   Costs* costs_;
-  std::function<std::string(Place, const Block&)> may_reach_;
-  std::function<void(Place, Place, std::uint64_t)> moved_;
+  Devices* devices_;
 };
 
 // Position in the cycle of chase_line(): its inverse.

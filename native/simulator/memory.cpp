@@ -9,7 +9,7 @@
 namespace byteways::sim {
 namespace {
 
-constexpr std::uint64_t kAlignment = 2 << 20;  // as vendors align device memory
+constexpr std::uint64_t kGranularity = 2 << 20;  // in which vendors hand out device memory
 
 Word* words_of(const Block& block) { return reinterpret_cast<Word*>(block.data); }
 
@@ -30,7 +30,7 @@ Memory::~Memory() {
 Block& Memory::allocate(Place owner, Kind kind, std::uint64_t bytes) {
   auto block = std::make_unique<Block>();
   const bool real = bytes < kRealBelowBytes;
-  block->reserved_bytes = (bytes + kAlignment - 1) / kAlignment * kAlignment;
+  block->reserved_bytes = (bytes + kGranularity - 1) / kGranularity * kGranularity;
   void* data = mmap(nullptr, block->reserved_bytes, real ? PROT_READ | PROT_WRITE : PROT_NONE,
                     MAP_PRIVATE | MAP_ANONYMOUS | MAP_NORESERVE, -1, 0);
   if (data == MAP_FAILED)
@@ -54,7 +54,7 @@ void Memory::release(const void* data) {
   blocks_.erase(found);
 }
 
-Block* Memory::find(const void* data) {
+Block* Memory::find(const void* data) const {
   const auto* address = static_cast<const std::byte*>(data);
   auto after = blocks_.upper_bound(address);
   if (after == blocks_.begin()) return nullptr;
@@ -62,7 +62,7 @@ Block* Memory::find(const void* data) {
   return address < block.data + block.bytes ? &block : nullptr;
 }
 
-Range Memory::range(const void* data, std::uint64_t bytes) {
+Range Memory::range(const void* data, std::uint64_t bytes) const {
   Block* block = find(data);
   const auto* address = static_cast<const std::byte*>(data);
   if (block == nullptr || bytes > block->bytes - static_cast<std::uint64_t>(address - block->data))

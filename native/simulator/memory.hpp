@@ -15,6 +15,12 @@ inline constexpr std::uint64_t kWordBytes = sizeof(Word);
 // Blocks below it are real memory, which the host's program may touch.
 inline constexpr std::uint64_t kRealBelowBytes = 1 << 20;
 
+inline bool is_plain(Kind kind) { return kind == Kind::pageable || kind == Kind::hugepage; }
+inline bool is_device(Kind kind) {
+  return kind == Kind::device || kind == Kind::device_fine || kind == Kind::device_uncached;
+}
+inline bool is_managed(Kind kind) { return kind == Kind::managed || kind == Kind::managed_coarse; }
+
 // A random cycle through a block, as the kernel chase_build left it.
 struct Cycle {
   Word begin = 0, lines = 0, line_bytes = 0, key = 0;
@@ -46,10 +52,10 @@ class Memory {
   Block& allocate(Place owner, Kind kind, std::uint64_t bytes);
   void release(const void* data);
   // nullptr when the address is in no block.
-  Block* find(const void* data);
-  // Throws Failure (illegal_address) when [data, data + bytes) is not inside one block, or not in whole
-  // words.
-  Range range(const void* data, std::uint64_t bytes);
+  Block* find(const void* data) const;
+  // Throws Failure: illegal_address when [data, data + bytes) is not inside one block, not_supported when it
+  // is not made of whole words.
+  Range range(const void* data, std::uint64_t bytes) const;
 
   // Whatever the ends are made of. Ranges are equally long.
   void copy(const Range& to, const Range& from);

@@ -20,11 +20,11 @@ Picoseconds Timers::next() const {
   return next == timers_.end() ? kNever : next->second.at;
 }
 
-std::function<void()> Timers::take() {
+std::pair<std::uint64_t, std::function<void()>> Timers::take() {
   const auto next = find_next();
-  std::function<void()> action = next->second.action;
+  const std::pair taken(next->first, next->second.action);
   timers_.erase(next);
-  return action;
+  return taken;
 }
 
 }  // namespace byteways::sim

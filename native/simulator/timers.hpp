@@ -2,6 +2,7 @@
 #pragma once
 #include <functional>
 #include <map>
+#include <utility>
 
 #include "simulator/engine.hpp"
 
@@ -14,8 +15,9 @@ class Timers {
   void cancel(std::uint64_t ticket) { timers_.erase(ticket); }
   // Time of the next one; kNever when there is none.
   Picoseconds next() const;
-  // Takes the next one out and answers what it is to do; of two at one time, the one that was started first.
-  std::function<void()> take();
+  // Takes the next one out and answers its ticket and what it is to do; of two at one time, the one that was
+  // started first.
+  std::pair<std::uint64_t, std::function<void()>> take();
 
  private:
   struct Timer {

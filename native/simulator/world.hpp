@@ -93,7 +93,7 @@ class World {
   virtual void configure(const Settings& settings) = 0;  // before the first stream and the first allocation
 
   // --- time
-  // --------------------------------------------------------------------------------------------------
+
   virtual std::int64_t now_ns() = 0;  // the host's clock; reading it takes calls.clock_ns
   // Calls `action` once when the virtual time is reached, from inside whichever call makes time pass so far.
   // Returns a ticket for cancel_timer().
@@ -101,11 +101,11 @@ class World {
   virtual void cancel_timer(std::uint64_t ticket) = 0;
 
   // --- memory
-  // ------------------------------------------------------------------------------------------------ `owner`
-  // is a GPU for device memory, else the domain that holds (or, managed, first gets) the pages. Blocks
-  // smaller than 1 MiB are real memory that may be touched; larger ones are addresses only.
+
+  // `owner` is a GPU for device memory, else the domain that holds (or, managed, first gets) the pages.
+  // Blocks smaller than 1 MiB are real memory that may be touched; larger ones are addresses only.
   virtual void* allocate(Place owner, Kind kind, std::uint64_t bytes) = 0;
-  virtual void release(void* data) = 0;
+  virtual void release(void* data) = 0;              // waits for all that is queued, as vendors' calls do
   virtual void set_kind(void* data, Kind kind) = 0;  // registering, advice
   virtual Kind kind_of(const void* data) = 0;
   virtual Place owner_of(const void* data) = 0;  // managed: where the first page is now
@@ -116,7 +116,7 @@ class World {
   virtual bool can_access_peer(int gpu, int peer) = 0;
 
   // --- queues
-  // ------------------------------------------------------------------------------------------------
+
   virtual Stream* create_stream(Place place) = 0;
   virtual Stream* default_stream(int gpu) = 0;
   virtual void destroy(Stream* stream) = 0;  // waits for what is queued
@@ -136,7 +136,7 @@ class World {
   virtual double elapsed_ns(Event* begin, Event* end) = 0;  // throws invalid when either has not happened
 
   // --- health
-  // ------------------------------------------------------------------------------------------------
+
   struct Health {
     std::int64_t clock_mhz = 0, memory_clock_mhz = 0;
     bool throttled = false;

@@ -142,12 +142,8 @@ void links() {
 
 void refused() {
   Pair pair;
-  void* device = world().allocate(kGpu1, Kind::device, kSize);
-  void* plain = world().allocate(kCpu0, Kind::pageable, kSize);
   attempt("kernel", [&] { launch(pair.stream, "dance", GateArguments{}); });
   attempt("block", [&] { launch(pair.stream, "fill", GateArguments{}); });
-  attempt("peer", [&] { launch(pair.stream, "copy", copying(device, pair.near, kSize)); });
-  attempt("plain", [&] { launch(pair.stream, "copy", copying(plain, pair.near, kSize)); });
   attempt("outside", [&] { world().copy(pair.far, pair.near, kSize + 8, pair.stream, {}); });
   attempt("odd", [&] { world().copy(pair.far, pair.near, 4, pair.stream, {}); });
   attempt("result", [&] {

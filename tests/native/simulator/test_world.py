@@ -210,9 +210,7 @@ def test_memory_runs_out(play: Play) -> None:
     [
         ("kernel", INVALID, "plays no kernel"),
         ("block", INVALID, "argument block"),
-        ("peer", ILLEGAL, "gpu0 has no access to the memory of gpu1"),
-        ("plain", ILLEGAL, "plain host memory"),
-        ("outside", ILLEGAL, "outside of any block"),
+        ("outside", INVALID, "outside of any block"),
         ("odd", UNSUPPORTED, "whole words"),
         ("result", UNSUPPORTED, "1 MiB"),
         ("release", INVALID, "no block of memory"),

@@ -15,6 +15,7 @@ void add_engine_toys(Toys& toys);
 void add_content_toys(Toys& toys);
 void add_world_toys(Toys& toys);  // of the machine that is loaded, as the next ones
 void add_memory_toys(Toys& toys);
+void add_device_toys(Toys& toys);
 
 template <class... Values>
 void say(const std::string& key, const Values&... values) {

@@ -1,0 +1,60 @@
+// Streams and events: which queue of the engine a stream's operations go to, and what an operation is given
+// on its way there.
+#pragma once
+#include <cstddef>
+#include <cstdint>
+#include <memory>
+#include <unordered_map>
+#include <vector>
+
+#include "simulator/devices.hpp"
+#include "simulator/engine.hpp"
+#include "simulator/hardware_queues.hpp"
+#include "simulator/noise.hpp"
+#include "simulator/timeline.hpp"
+#include "simulator/world.hpp"
+
+namespace byteways::sim {
+
+struct Stream {
+  Place place;
+  Engine::Queue* queue = nullptr;  // a GPU's streams may share one; a CPU's stream has its own
+  std::uint64_t submitted = 0, completed = 0;
+  bool idle() const { return completed == submitted; }
+};
+
+struct Event {
+  Place place;
+  std::shared_ptr<Mark> mark;  // of the latest record, null before
+};
+
+class Streams {
+ public:
+  Streams(const Model& model, const Faults& faults, Engine& engine, Timeline& time, Devices& devices);
+
+  Stream* make(Place place);
+  Stream* default_of(int gpu);
+  void destroy(Stream* stream);  // it is idle
+  Event* make_event(Place place);
+  void destroy(Event* event);  // throws invalid when there is no such event
+
+  // Blocks while the queue is full. `noisy`: its time varies as the model says.
+  void submit(Lock& lock, Stream& stream, std::unique_ptr<Operation> operation, bool noisy);
+
+  void set_hardware_queues(int most) { hardware_queues_.set_most(most); }  // of each GPU
+
+ private:
+  const Model* model_;
+  const Faults* faults_;
+  Engine* engine_;
+  Timeline* time_;
+  Devices* devices_;
+  HardwareQueues hardware_queues_;
+  std::vector<Engine::Queue*> unused_;  // of CPUs' streams that are gone
+  Noise noise_;
+  std::vector<Stream*> defaults_;  // [gpu]
+  std::unordered_map<const Stream*, std::unique_ptr<Stream>> streams_;
+  std::unordered_map<const Event*, std::unique_ptr<Event>> events_;
+};
+
+}  // namespace byteways::sim
