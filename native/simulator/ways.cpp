@@ -2,6 +2,9 @@
 #include "simulator/ways.hpp"
 
 #include <algorithm>
+#include <cstdlib>
+#include <deque>
+#include <functional>
 #include <limits>
 #include <set>
 #include <stdexcept>
@@ -11,6 +14,8 @@ namespace {
 
 bool is_gpu(const std::string& name) { return name.starts_with("gpu"); }
 bool is_cpu(const std::string& name) { return name.starts_with("cpu"); }
+// Its number, -1 when it is none.
+int gpu_of(const std::string& name) { return is_gpu(name) ? std::atoi(name.c_str() + 3) : -1; }
 
 }  // namespace
 
@@ -18,7 +23,7 @@ std::string name_of(Place place) {
   return (place.kind == Place::Kind::cpu ? "cpu" : "gpu") + std::to_string(place.index);
 }
 
-Ways::Ways(const Model& model, Engine& engine) : engine_(&engine) {
+Ways::Ways(const Model& model, Engine& engine) : gpus_(model.gpu.count), engine_(&engine) {
   for (const LinkModel& link : model.links) {
     const int shared = link.duplex_bytes_per_s > 0 ? engine.add_resource(link.duplex_bytes_per_s) : -1;
     hops_.push_back({engine.add_resource(link.peak_bytes_per_s), shared, link.peak_bytes_per_s,
@@ -27,6 +32,18 @@ Ways::Ways(const Model& model, Engine& engine) : engine_(&engine) {
                      link.duplex_bytes_per_s, link.b, link.a});
   }
   down_.resize(hops_.size());
+  forwarded_.resize(hops_.size());
+  const auto widest = [this](int from, int to, std::size_t k) {
+    const auto [own, is_new] = own_.try_emplace({from, to}, k);
+    if (!is_new && hops_[own->second].peak_bytes_per_s < hops_[k].peak_bytes_per_s) own->second = k;
+  };
+  for (std::size_t k = 0; k < hops_.size(); ++k) {
+    const LinkModel& link = model.links[k / 2];
+    const int from = gpu_of(hops_[k].from), to = gpu_of(hops_[k].to);
+    if (from < 0 || to < 0) continue;
+    forwarded_[k] = link.kind == "xgmi";  // over other fabrics only switches pass on what is for others
+    widest(from, to, k);
+  }
 }
 
 void Ways::weaken(const std::string& a, const std::string& b, double part) {
@@ -74,27 +91,75 @@ Way Ways::find(const std::string& from, const std::string& to, bool over_cpus, b
         known = candidate;
     }
   }
+  if (!reached.contains(to)) return {};
+  std::vector<std::size_t> by;
+  for (std::string at = to; at != from; at = hops_[by.front()].from)
+    by.insert(by.begin(), static_cast<std::size_t>(reached.at(at).by));
+  return way_over(by);
+}
+
+Way Ways::way_over(const std::vector<std::size_t>& hops) const {
   Way way;
-  const auto end = reached.find(to);
-  if (end == reached.end()) return way;
   way.found = true;
-  for (std::string at = to; at != from;) {
-    const Hop& hop = hops_[static_cast<std::size_t>(reached.at(at).by)];
-    way.hops.insert(way.hops.begin(), hop);
-    at = hop.from;
-    if (at != from && is_gpu(at)) way.through_gpu = true;
-    if (at != from && is_cpu(at)) way.through_cpu = true;
+  for (const std::size_t k : hops) {
+    const Hop& hop = hops_[k];
+    if (!way.hops.empty()) {
+      way.through_gpu = way.through_gpu || is_gpu(hop.from);
+      way.through_cpu = way.through_cpu || is_cpu(hop.from);
+    }
+    way.hops.push_back(hop);
   }
   return way;
+}
+
+std::vector<std::size_t> Ways::over_peers(int from, int to) const {
+  const auto own = own_.find({from, to});
+  if (own != own_.end() && !down_[own->second]) return {own->second};
+  std::set<double, std::greater<>> widths;
+  for (std::size_t k = 0; k < hops_.size(); ++k)
+    if (forwarded_[k]) widths.insert(hops_[k].peak_bytes_per_s);
+  for (const double width : widths) {
+    std::vector<std::size_t> hops = shortest_over_peers(std::min(from, to), std::max(from, to), width);
+    if (hops.empty()) continue;
+    if (from > to) {
+      std::reverse(hops.begin(), hops.end());
+      for (std::size_t& hop : hops) hop ^= 1;
+    }
+    return hops;
+  }
+  return {};
+}
+
+// Breadth first over bundles of at least that width; of equal ways that over the GPUs that come first.
+std::vector<std::size_t> Ways::shortest_over_peers(int from, int to, double width) const {
+  std::map<int, std::vector<std::size_t>> reached{{from, {}}};
+  std::deque<int> next{from};
+  for (; !next.empty() && !reached.contains(to); next.pop_front())
+    for (int peer = 0; peer < gpus_; ++peer) {
+      const auto own = own_.find({next.front(), peer});
+      if (own == own_.end() || reached.contains(peer)) continue;
+      const std::size_t k = own->second;
+      if (down_[k] || !forwarded_[k] || hops_[k].peak_bytes_per_s < width) continue;
+      std::vector<std::size_t> hops = reached.at(next.front());
+      hops.push_back(k);
+      reached.emplace(peer, std::move(hops));
+      next.push_back(peer);
+    }
+  const auto found = reached.find(to);
+  return found == reached.end() ? std::vector<std::size_t>{} : found->second;
 }
 
 const Way& Ways::between(Place from, Place to) {
   auto [known, fresh] = known_.try_emplace({from, to});
   Way& way = known->second;
   if (!fresh) return way;
+  if (from.kind == Place::Kind::gpu && to.kind == Place::Kind::gpu && from.index != to.index) {
+    const std::vector<std::size_t> hops = over_peers(from.index, to.index);
+    if (!hops.empty()) return way = way_over(hops);
+  }
   const std::string a = name_of(from), b = name_of(to);
-  const bool on_host = is_cpu(a) || is_cpu(b);
-  way = find(a, b, on_host, !on_host);
+  way = find(a, b, is_cpu(a) || is_cpu(b), false);
+  if (!way.found) way = find(a, b, true, false);
   if (!way.found) way = find(a, b, true, true);
   return way;
 }

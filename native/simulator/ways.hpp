@@ -32,14 +32,24 @@ class Ways {
   // Links by name of both ends at `part` of their rate (a fault); 0 takes them away. Throws
   // std::invalid_argument when there is no such link.
   void weaken(const std::string& a, const std::string& b, double part);
-  // The widest way, of equally wide ones that with the fewest links. Between GPUs it leads over CPUs, and
-  // from and to a CPU over GPUs, only where there is no other: a GPU passes on what is for GPUs.
+  // As byteways.topology.routes has it. Between GPUs that xGMI joins: their own bundle, or else the widest
+  // way over other GPUs, of equal ones that with the fewest links, both directions alike. Otherwise the
+  // widest way over switches and, to and from CPUs or where there is no other, over CPUs; over GPUs as the
+  // very last.
   const Way& between(Place from, Place to);
 
  private:
   Way find(const std::string& from, const std::string& to, bool over_cpus, bool over_gpus) const;
-  std::vector<Hop> hops_;
-  std::vector<bool> down_;
+  // Links from one GPU to another as indices of hops_; none when GPUs do not pass on what is for others
+  // there.
+  std::vector<std::size_t> over_peers(int from, int to) const;
+  std::vector<std::size_t> shortest_over_peers(int from, int to, double width) const;
+  Way way_over(const std::vector<std::size_t>& hops) const;
+
+  int gpus_;
+  std::vector<Hop> hops_;                           // both directions of a bundle are neighbours
+  std::vector<bool> down_, forwarded_;              // by index of hops_
+  std::map<std::pair<int, int>, std::size_t> own_;  // GPU and GPU -> their widest bundle
   Engine* engine_;
   std::map<std::pair<Place, Place>, Way> known_;
 };
