@@ -129,6 +129,11 @@ def test_data_is_moved(play: Play) -> None:
     assert told["sent"] == [[str(2 * SIZE), str(2 * SIZE), "0"]]
 
 
+def test_many_operations(play: Play) -> None:
+    """Would catch operations that get lost, and time per operation that grows with their number."""
+    assert play("many", sim.nvidia()) == {"moved": [["20000"]]}
+
+
 def test_two_processes_agree(play: Play) -> None:
     """Would catch addresses, chance or the real clock in anything that affects times."""
     noisy = sim.nvidia(noise=0.01, seed=5)
