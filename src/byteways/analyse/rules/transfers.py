@@ -281,6 +281,8 @@ def _odd_detail(cells: list[Cell], worst: Cell) -> str:
             if agent.startswith("gpu") and all(agent in (c.source.agent, c.destination.agent) for c in cells)
         ]
         text += f" Odd are {listed(paths[:6])}{' and others' if len(paths) > 6 else ''}."
-        if shared:
+        if len(shared) > 1:
+            text += f" They are the two directions between {listed(shared)}: look at what joins these first."
+        elif shared:
             text += f" All of them meet {shared[0]}: look at its links first."
     return text
