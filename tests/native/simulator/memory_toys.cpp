@@ -138,6 +138,7 @@ void links() {
   Walk walk;
   say("copy", timed(pair.stream, [&] { pair.copy(); }));
   say("fill", timed(pair.stream, [&] { fill(pair.stream, pair.near, kSize, kKey); }));
+  say("walk", timed(pair.stream, [&] { walk.on(pair.stream); }));
 }
 
 void refused() {

@@ -85,7 +85,8 @@ def test_throttle(play: Play) -> None:
     assert healthy["throttled"] == [["0", "0"]]
     assert told["throttled"] == [["1", "0"]]
     assert number(told, "copy") == number(healthy, "copy")
-    assert number(told, "fill") - ENQUEUE_NS == pytest.approx(2 * (number(healthy, "fill") - ENQUEUE_NS))
+    for kernel in ("fill", "walk"):
+        assert number(told, kernel) - ENQUEUE_NS == pytest.approx(2 * (number(healthy, kernel) - ENQUEUE_NS))
 
 
 def test_false_peer(play: Play) -> None:
