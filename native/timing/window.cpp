@@ -37,6 +37,13 @@ double Trace::progress(double t) const {
   return from_count;
 }
 
+double Trace::running_from() const {
+  const auto begun = static_cast<double>(operations.front());
+  const double later = static_cast<double>(operations.back()) - begun;
+  if (later <= 0) return released;
+  return std::max(released, marks[0] - (end() - marks[0]) / later * begun);
+}
+
 WindowSample evaluate(const std::vector<Trace>& traces, const std::vector<std::uint64_t>& bytes) {
   WindowSample sample;
   // With one mark a lane cannot tell waiting from being slow: then the rates are those of the whole run.
@@ -45,17 +52,20 @@ WindowSample evaluate(const std::vector<Trace>& traces, const std::vector<std::u
   const auto begin = [&](const Trace& trace) { return paced ? trace.marks[0] : trace.released; };
   double first = traces[0].released, last = traces[0].end();
   double opens = begin(traces[0]), closes = last, shortest = closes - opens;
+  double all_run = first, shortest_run = last - first;
   for (const Trace& trace : traces) {
     first = std::min(first, trace.released);
     last = std::max(last, trace.end());
     opens = std::max(opens, begin(trace));
     closes = std::min(closes, trace.end());
     shortest = std::min(shortest, trace.end() - begin(trace));
+    all_run = std::max(all_run, trace.running_from());
+    shortest_run = std::min(shortest_run, trace.end() - trace.running_from());
   }
   sample.window_ns = std::max(0.0, closes - opens);
   sample.whole_ns = last - first;
-  sample.overlap = shortest > 0 ? sample.window_ns / shortest : 0;
-  const bool together = paced && sample.overlap >= kSerialisedBelow;
+  sample.overlap = shortest_run > 0 ? std::max(0.0, closes - all_run) / shortest_run : 0;
+  const bool together = paced && shortest > 0 && sample.window_ns >= kSerialisedBelow * shortest;
   for (std::size_t k = 0; k < traces.size(); ++k) {
     const Trace& trace = traces[k];
     const auto size = static_cast<double>(bytes[k]);

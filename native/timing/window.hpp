@@ -19,6 +19,9 @@ struct Trace {
   std::vector<double> marks;  // when operations[k] operations were done
   std::vector<std::uint64_t> operations;
   double end() const { return marks.back(); }
+  // When its first operation began if that took as long as the later ones did: never before it was released,
+  // and later where its queue first stood behind another's operations.
+  double running_from() const;
   // Operations done by time t, linear between marks.
   double progress(double t) const;
 };
@@ -30,7 +33,7 @@ struct WindowSample {
   std::vector<double> skews;        // ns from the first lane's start
   double window_ns = 0;             // 0 when there was none
   double whole_ns = 0;
-  double overlap = 0;  // window over the shortest lane, both counted from first marks
+  double overlap = 0;  // share of the shortest lane in which all lanes were running
 };
 
 // The window opens when the last lane has its first mark and closes when the first lane ends. A lane counts
