@@ -131,8 +131,8 @@ def test_corruption_and_failures_come_first(tmp_path: Path) -> None:
         "1 line of measurements.jsonl could not be read",
     ]
     assert found[0].detail == (
-        "First: kernel-bulk gpu0:device > gpu1:device, write. Offset 4096: expected 7, got 9; 3 bad words on "
-        "gpu0>gpu1. Do not trust this path until it is understood."
+        "First: kernel-bulk gpu0:device > gpu1:device, write. Offset 4096: expected 7, got 9; 3 wrong words "
+        "on gpu0>gpu1. Do not trust this path until it is understood."
     )
     assert "the worker died of SIGSEGV" in found[1].detail
 
@@ -210,6 +210,16 @@ def test_a_sound_node_has_no_odd_pair(tmp_path: Path) -> None:
     """Would catch links of several widths, or routed pairs, that are held against each other."""
     said = sentences(frontier_pairs(frozenset((0, 1)), slow_to=1.0), tmp_path)
     assert not [title for title in said if "odd" in title]
+
+
+def test_ways_over_other_gpus_are_held_against_equal_ones(tmp_path: Path) -> None:
+    """Would catch a median between ways of 50 and of 100 GB/s, beside which most of them are odd."""
+    build = frontier_pairs(frozenset((0, 1)), slow_to=1.0)
+    build.records = [record for record in build.records if "gpu2" not in record.path]
+    said = sentences(build, tmp_path)
+    assert not [title for title in said if "odd" in title]
+    assert any(title.startswith("Between GPUs (routed, 50 GB/s), kernel") for title in said)
+    assert any(title.startswith("Between GPUs (routed, 100 GB/s), kernel") for title in said)
 
 
 def test_half_a_class_that_is_slow_is_the_gpu_it_shares(tmp_path: Path) -> None:
@@ -301,11 +311,13 @@ def test_above_peak_is_a_finding(tmp_path: Path) -> None:
     )
 
 
-def serialised(interface: str, build: sample_run.Builder, *, warned: bool = True) -> None:
+def serialised(
+    interface: str, build: sample_run.Builder, *, peers: tuple[int, int] = (1, 2), warned: bool = True
+) -> None:
     """gpu0 to two peers at once, in turns."""
-    flows = [("gpu0:device", f"gpu{peer}:device", "gpu0") for peer in (1, 2)]
+    flows = [("gpu0:device", f"gpu{peer}:device", "gpu0") for peer in peers]
     warning = Warning("serialised", 389.2e9, 778.4e9, "Compare window_ns with whole_ns.")
-    rates = {"gpu0>gpu1": 194.6, "gpu0>gpu2": 194.6}
+    rates = {f"gpu0>gpu{peer}": 194.6 for peer in peers}
     build.measure(interface, flows, rates, pattern="fan-out", warnings=[warning] if warned else [])
 
 
@@ -323,6 +335,20 @@ def test_serialised_is_its_own_finding(tmp_path: Path) -> None:
         "The GPUs' copy engines serve such copies one after another. kernel overlapped there."
     )
     assert not any("a warning" in finding.title for finding in found)
+
+
+def test_an_interface_that_took_turns_too_did_not_overlap_there(tmp_path: Path) -> None:
+    """Would catch `kernel overlapped there` for one shape beside a finding that it took turns in another."""
+    build = sample_run.Builder(sample_run.topology(4))
+    for interface in ("copy", "kernel"):
+        serialised(interface, build)
+    serialised("copy", build, peers=(1, 3))
+    serialised("kernel", build, peers=(1, 3), warned=False)
+    details = [
+        one.detail for one in findings(RunFolder(build.write(tmp_path))) if "in turns that" in one.title
+    ]
+    assert len(details) == 2
+    assert not any("overlapped there" in detail for detail in details)
 
 
 def test_turns_are_no_interference(tmp_path: Path) -> None:

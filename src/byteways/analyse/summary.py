@@ -291,9 +291,18 @@ def kind(cell: Cell) -> str:
 
 
 def link_class(topology: Topology, cell: Cell) -> str:
-    """Class of the links that the cell's first path crosses; empty inside one agent."""
+    """Class of the links that the cell's first path crosses; empty inside one agent.
+
+    Ways over other GPUs are alike where their narrowest links are: `routed, 50 GB/s`.
+    """
     source, destination = cell.source.agent, cell.destination.agent
-    return "" if source == destination else routes.link_class(topology, source, destination)
+    if source == destination:
+        return ""
+    wires = routes.link_class(topology, source, destination)
+    if wires != "routed":
+        return wires
+    narrowest = min(link.peak_bytes_per_s or 0 for link in routes.route(topology, source, destination))
+    return f"{wires}, {narrowest / 1e9:g} GB/s" if narrowest else wires
 
 
 def variant(cell: Cell) -> Variant:

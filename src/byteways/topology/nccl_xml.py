@@ -247,7 +247,8 @@ def _architecture(gpu: ET.Element) -> str | None:
 def _add_notes(found: _Found) -> None:
     notes = found.graph.notes
     if found.network:
-        notes.append(f"{found.network} network devices of the file are not shown")
+        plural = "device of the file is" if found.network == 1 else "devices of the file are"
+        notes.append(f"{found.network} network {plural} not shown")
     if found.unknown:
         tags = ", ".join(f"<{tag}>" for tag in sorted(found.unknown))
         notes.append(f"elements of the file that byteways does not know are left out: {tags}")

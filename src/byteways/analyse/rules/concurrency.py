@@ -297,13 +297,13 @@ def _in_turns_detail(facts: Facts, interface: str, cells: list[Cell]) -> str:
     if {cell.record.engine for cell in cells} == {"copy-engine"}:
         text += " The GPUs' copy engines serve such copies one after another."
     shapes = {(cell.record.pattern, cell.record.path) for cell in cells}
-    overlapping = {
-        cell.record.interface
+    there = [
+        cell
         for cell in facts.cells
-        if (cell.record.pattern, cell.record.path) in shapes
-        and cell.record.interface != interface
-        and "serialised" not in cell.warning_ids
-    }
+        if (cell.record.pattern, cell.record.path) in shapes and cell.record.interface != interface
+    ]
+    turning = {cell.record.interface for cell in there if "serialised" in cell.warning_ids}
+    overlapping = {cell.record.interface for cell in there} - turning
     return text + (f" {listed(sorted(overlapping))} overlapped there." if overlapping else "")
 
 

@@ -44,7 +44,7 @@ def _place(record: Record) -> str:
     bad = record.corruption or {}
     return (
         f"Offset {bad.get('first_offset_bytes')}: expected {bad.get('expected')}, got {bad.get('got')}; "
-        f"{bad.get('bad_words')} bad words on {bad.get('path', record.path)}."
+        f"{count(bad.get('bad_words') or 0, 'wrong word')} on {bad.get('path', record.path)}."
     )
 
 
