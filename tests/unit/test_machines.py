@@ -152,6 +152,12 @@ def line_of(text: str) -> int:
             "width = [4",
         ),
         ("width = [4,", "width = [4.5,", "4.5 is no whole number", "width = [4"),
+        (
+            "peak_bytes_per_s = [200e9,",
+            "peak_bytes_per_s = [200,",
+            "200 is out of range",
+            "peak_bytes_per_s = [200",
+        ),
         ('kind = "xgmi"', 'kind = "ethernet"', "'ethernet' is none of its values", 'kind = "xgmi"'),
         ('"gpu0-gpu6"', '"gpu0-gpu9"', "there is no agent gpu9", 'pairs = ["gpu0-gpu6"'),
         ('"gpu0-gpu6"', '"gpu0-gpu1"', "'gpu0-gpu1' is there twice", 'pairs = ["gpu0-gpu6"'),

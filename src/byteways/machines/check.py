@@ -114,7 +114,8 @@ class _Reader:
         if kind.kind == "whole" and not isinstance(value, int):
             self.fail(place, f"{value:g} is no whole number")
         if not kind.least <= value < float("inf"):
-            self.fail(place, f"{value:g} is out of range", f"write a number from {kind.least:g} up")
+            unit = " bytes/s" if str(place[-1]).endswith("bytes_per_s") else ""
+            self.fail(place, f"{value:g} is out of range", f"write a number from {kind.least:g}{unit} up")
         return value
 
 

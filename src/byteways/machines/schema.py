@@ -35,6 +35,8 @@ class Key:
 _NUMBER, _WHOLE, _TRUTH = Key("number"), Key("whole"), Key("truth")
 _POSITIVE = Key("number", least=1e-9)
 _SHARE = Key("number", least=1e-6)
+#: Bytes/s: less than a megabyte a second is GB/s by mistake, and would take years of virtual time.
+_SPEED = Key("number", least=1e6)
 
 #: Keys of every kind of rate.
 _RATE = {"fixed_ns": _NUMBER, "efficiency": _SHARE, "cap_bytes_per_s": Key("number", 0.0)}
@@ -73,7 +75,7 @@ TABLES: Mapping[str, Mapping[str, Key]] = {
         "multiprocessors": Key("whole", least=1),
         "memory_bytes": Key("whole", least=1),
         "cache_bytes": Key("whole", least=1),
-        "memory_bytes_per_s": _POSITIVE,
+        "memory_bytes_per_s": _SPEED,
         "copy_engines": Key("whole", least=1),
         "peer_copy_engines": Key("whole", least=1),
         "hardware_queues": Key("whole", least=1),
@@ -95,21 +97,21 @@ TABLES: Mapping[str, Mapping[str, Key]] = {
         "name": Key("text"),
         "architecture": Key("text"),
         "memory_bytes": Key("whole", least=1),
-        "read_bytes_per_s": _POSITIVE,
-        "write_bytes_per_s": _POSITIVE,
-        "core_copy_bytes_per_s": _POSITIVE,
-        "core_stream_bytes_per_s": _POSITIVE,
+        "read_bytes_per_s": _SPEED,
+        "write_bytes_per_s": _SPEED,
+        "core_copy_bytes_per_s": _SPEED,
+        "core_stream_bytes_per_s": _SPEED,
         "team_ns": _NUMBER,
-        "core_remote_bytes_per_s": _POSITIVE,
+        "core_remote_bytes_per_s": _SPEED,
         "memory_latency_ns": _POSITIVE,
         "remote_latency_ns": _POSITIVE,
     },
-    "cpu.caches": {"bytes": Key("whole", least=1), "latency_ns": _POSITIVE, "copy_bytes_per_s": _POSITIVE},
+    "cpu.caches": {"bytes": Key("whole", least=1), "latency_ns": _POSITIVE, "copy_bytes_per_s": _SPEED},
     "links": {
         "kind": Key("text", words=LINK_KINDS),
         "pairs": Key("texts"),
         "width": Key("whole", least=1),
-        "peak_bytes_per_s": _POSITIVE,
+        "peak_bytes_per_s": _SPEED,
         "duplex_bytes_per_s": Key("number", 0.0),
     },
     "managed": {
@@ -117,17 +119,17 @@ TABLES: Mapping[str, Mapping[str, Key]] = {
         "remote_efficiency": Key("number", 0.0),
         "fault_ns": _NUMBER,
         "fault_peer_ns": Key("number", 0.0),
-        "to_gpu_bytes_per_s": _POSITIVE,
-        "to_host_bytes_per_s": _POSITIVE,
-        "peer_bytes_per_s": _POSITIVE,
+        "to_gpu_bytes_per_s": _SPEED,
+        "to_host_bytes_per_s": _SPEED,
+        "peer_bytes_per_s": _SPEED,
         "prefetch_ns": _NUMBER,
         "prefetch_peer_ns": Key("number", 0.0),
-        "prefetch_to_gpu_bytes_per_s": _POSITIVE,
-        "prefetch_to_host_bytes_per_s": _POSITIVE,
-        "prefetch_peer_bytes_per_s": _POSITIVE,
+        "prefetch_to_gpu_bytes_per_s": _SPEED,
+        "prefetch_to_host_bytes_per_s": _SPEED,
+        "prefetch_peer_bytes_per_s": _SPEED,
     },
-    "staging.to": {"up_to_bytes": Key("whole", 0), "fixed_ns": _NUMBER, "bytes_per_s": _POSITIVE},
-    "staging.from": {"up_to_bytes": Key("whole", 0), "fixed_ns": _NUMBER, "bytes_per_s": _POSITIVE},
+    "staging.to": {"up_to_bytes": Key("whole", 0), "fixed_ns": _NUMBER, "bytes_per_s": _SPEED},
+    "staging.from": {"up_to_bytes": Key("whole", 0), "fixed_ns": _NUMBER, "bytes_per_s": _SPEED},
     "calls": {
         "enqueue_ns": _NUMBER,
         "synchronize_ns": _NUMBER,
