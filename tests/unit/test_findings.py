@@ -170,7 +170,7 @@ def test_odd_pairs_name_the_gpu_they_share(tmp_path: Path) -> None:
                 pair(build, f"gpu{a}", f"gpu{b}", 300.0 if 5 in (a, b) else 394.0)
     first = findings(RunFolder(build.write(tmp_path)))[0]
     assert first.title.startswith("gpu0>gpu5 is odd: copy as a read gets 300 GB/s")
-    assert first.detail.endswith("All of them meet gpu5: look at its links first.")
+    assert first.detail.endswith("All of them meet gpu5: look at its links and its clocks first.")
 
 
 @pytest.mark.parametrize("slow", [394.0, 390.0])
@@ -231,7 +231,7 @@ def test_half_a_class_that_is_slow_is_the_gpu_it_shares(tmp_path: Path) -> None:
                 pair(build, f"gpu{a}", f"gpu{b}", 197.0 if 2 in (a, b) else 394.0)
     first = findings(RunFolder(build.write(tmp_path)))[0]
     assert "(50 % less)" in first.title
-    assert first.detail.endswith("All of them meet gpu2: look at its links first.")
+    assert first.detail.endswith("All of them meet gpu2: look at its links and its clocks first.")
 
 
 def test_clocks_that_are_held_back_name_the_gpu(tmp_path: Path) -> None:
@@ -412,4 +412,18 @@ def test_shares_in_warnings_are_percent(tmp_path: Path) -> None:
     build.measure("copy", [("gpu0:device", "gpu1:device", "gpu0")], 394.0, warnings=[warning])
     assert details(build, tmp_path, "1 of 1 figure carries") == (
         "For example copy gpu0:device > gpu1:device, write (observed 3.2 %, required 1 %). Give it more time."
+    )
+
+
+def test_skips_that_differ_in_the_gpu_only_are_one_reason(tmp_path: Path) -> None:
+    """Would catch one missing ability filling the finding, once for each GPU, and hiding other reasons."""
+    build = four_pairs()
+    for number, record in enumerate(build.records[:3]):
+        reason = f"kernel-bulk is not available on gpu{number}: no such instructions"
+        build.records[number] = replace(record, status="skipped", reason=reason)
+    build.records[3] = replace(build.records[3], status="skipped", reason="gpu0 has too little memory")
+    finding = next(one for one in findings(RunFolder(build.write(tmp_path))) if "skipped" in one.title)
+    assert finding.detail == (
+        "3 cases: kernel-bulk is not available on gpu0: no such instructions (and 2 more reasons like it). "
+        "1 case: gpu0 has too little memory."
     )

@@ -2,12 +2,13 @@
 
 from __future__ import annotations
 
+import re
 from collections import Counter
 from collections.abc import Iterator
 
 from byteways.analyse.rules.facts import Facts, Finding, count, gb, listed, percent
 from byteways.analyse.summary import group_by
-from byteways.analyse.tables import describe, not_measured, warning_groups
+from byteways.analyse.tables import Reason, describe, not_measured, warning_groups
 from byteways.results.record import Record
 from byteways.results.warnings import CLOCK_DROP, THROTTLE_REASONS
 
@@ -26,6 +27,8 @@ CORRUPT, FAILED, DAMAGED, WRONG_WAY, THROTTLED, ABOVE_PEAK, WARNED, SKIPPED = (
 GRAVE = {
     "unexpected-path": "Link counters do not match the bytes of {cases}",
 }
+
+_AGENT = re.compile(r"\b[cg]pu\d+\b")
 
 
 def corruption(facts: Facts) -> Iterator[Finding]:
@@ -158,6 +161,14 @@ def skipped(facts: Facts) -> Iterator[Finding]:
     if not reasons:
         return
     total = sum(reason.count for reason in reasons)
-    detail = " ".join(f"{count(reason.count, 'case')}: {reason.reason}." for reason in reasons[:4])
-    more = f" And {count(len(reasons) - 4, 'more reason')}." if len(reasons) > 4 else ""
+    # The same for another agent is no other reason.
+    alike = list(group_by(reasons, lambda reason: _AGENT.sub("*", reason.reason)).values())
+    alike.sort(key=lambda same: -sum(reason.count for reason in same))
+    detail = " ".join(_one_reason(same) for same in alike[:4])
+    more = f" And {count(len(alike) - 4, 'more reason')}." if len(alike) > 4 else ""
     yield Finding(f"{count(total, 'case was', 'cases were')} skipped", detail + more, SKIPPED)
+
+
+def _one_reason(same: list[Reason]) -> str:
+    more = f" (and {count(len(same) - 1, 'more reason')} like it)" if len(same) > 1 else ""
+    return f"{count(sum(reason.count for reason in same), 'case')}: {same[0].reason}{more}."

@@ -284,5 +284,5 @@ def _odd_detail(cells: list[Cell], worst: Cell) -> str:
         if len(shared) > 1:
             text += f" They are the two directions between {listed(shared)}: look at what joins these first."
         elif shared:
-            text += f" All of them meet {shared[0]}: look at its links first."
+            text += f" All of them meet {shared[0]}: look at its links and its clocks first."
     return text
