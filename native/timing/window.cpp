@@ -19,9 +19,7 @@ constexpr double kAlignmentsPerWindow = 200;
 constexpr int kAnchorTries = 3;
 constexpr int kWarmUpRuns = 2;
 constexpr double kDisturberStretch = 1.5;  // disturbers go on until the measured flow has ended
-// A lane whose fastest operations took less than this part of their mean time stood still between them.
-constexpr double kFitful = 2.0 / 3;
-constexpr std::size_t kLeastIntervals = 3;
+constexpr double kLeastWindow = 0.5;  // of the shortest lane, between marks; below, rates are of the whole
 
 }  // namespace
 
@@ -47,18 +45,6 @@ double Trace::running_from() const {
   return std::max(released, marks[0] - (end() - marks[0]) / later * begun);
 }
 
-bool Trace::fitful(double until) const {
-  std::size_t intervals = 0;
-  double fastest = 0, begun = 0, done = 0;
-  for (std::size_t k = 1; k < marks.size() && marks[k] <= until; ++k, ++intervals) {
-    const double each = (marks[k] - marks[k - 1]) / static_cast<double>(operations[k] - operations[k - 1]);
-    fastest = intervals == 0 ? each : std::min(fastest, each);
-    begun = marks[k] - marks[0];
-    done = static_cast<double>(operations[k] - operations[0]);
-  }
-  return intervals >= kLeastIntervals && fastest < kFitful * begun / done;
-}
-
 WindowSample evaluate(const std::vector<Trace>& traces, const std::vector<std::uint64_t>& bytes) {
   WindowSample sample;
   // With one mark a lane cannot tell waiting from being slow: then the rates are those of the whole run.
@@ -80,12 +66,7 @@ WindowSample evaluate(const std::vector<Trace>& traces, const std::vector<std::u
   sample.window_ns = std::max(0.0, closes - opens);
   sample.whole_ns = last - first;
   sample.overlap = shortest_run > 0 ? std::max(0.0, closes - all_run) / shortest_run : 0;
-  const double between_marks = shortest > 0 ? sample.window_ns / shortest : 0;
-  // Lanes that take turns look as if they ran together when the turns are short: but their pace tells.
-  const bool turns =
-      std::any_of(traces.begin(), traces.end(), [&](const Trace& trace) { return trace.fitful(closes); });
-  if (turns) sample.overlap = std::min(sample.overlap, between_marks);
-  const bool together = paced && between_marks >= kSerialisedBelow;
+  const bool together = paced && shortest > 0 && sample.window_ns >= kLeastWindow * shortest;
   for (std::size_t k = 0; k < traces.size(); ++k) {
     const Trace& trace = traces[k];
     const auto size = static_cast<double>(bytes[k]);

@@ -9,6 +9,8 @@ import pytest
 from byteways import _core
 
 KIB, MIB = 1 << 10, 1 << 20
+#: kSerialisedBelow of native/timing/window.hpp.
+SERIALISED_BELOW = 0.75
 
 
 @pytest.fixture(scope="module")
@@ -101,7 +103,7 @@ def test_a_lane_slowed_by_company_still_overlaps() -> None:
     fast = (0.0, [100.0 * k for k in range(1, 17)], list(range(1, 17)))
     slow = [(0.0, [1250.0 * k for k in range(1, 5)], [1, 2, 3, 4])] * 3
     _, overlap = _core.window([fast, *slow])
-    assert overlap == pytest.approx(1)
+    assert overlap > SERIALISED_BELOW
 
 
 def test_short_turns_are_no_overlap() -> None:
@@ -109,7 +111,16 @@ def test_short_turns_are_no_overlap() -> None:
     turn = [1.0, 2.0, 3.0, 10.0, 11.0, 12.0]
     lanes = [(0.0, [at + 3.0 * lane for at in turn], [1, 2, 3, 4, 5, 6]) for lane in range(3)]
     _, overlap = _core.window(lanes)
-    assert overlap < 0.5
+    assert overlap < SERIALISED_BELOW
+
+
+def test_a_lane_that_waits_for_two_is_no_overlap() -> None:
+    """Catches what a fan-in of copies does on H200 (times as recorded there): two share the engine, one waits."""
+    first = [1021.0, 1693.0, 2365.0, 3046.0, 3725.0, 4743.0]
+    late = [3728.0, 4745.0, 5097.0, 5458.0, 5811.0, 6163.0]
+    numbers = [1, 2, 3, 4, 5, 6]
+    _, overlap = _core.window([(0.0, first, numbers), (0.0, first, numbers), (0.0, late, numbers)])
+    assert overlap < SERIALISED_BELOW
 
 
 def test_one_lane_before_two_that_take_turns_is_no_overlap() -> None:
