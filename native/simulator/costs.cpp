@@ -64,6 +64,7 @@ void Costs::add(Operation& operation, const Transfer& transfer) {
   Transfer placed = transfer;
   placed.from = memory_of(transfer.from);
   placed.to = memory_of(transfer.to);
+  placed.from_host = transfer.from.kind == cpu;
   if (transfer.executor.kind == gpu)
     add_gpu(operation, placed);
   else
@@ -72,7 +73,9 @@ void Costs::add(Operation& operation, const Transfer& transfer) {
 
 const RateModel& Costs::rate_of(const Transfer& transfer, bool local, bool host) const {
   std::string name(transfer.interface);
-  if (local)
+  if (local && name == "engine")  // between a GPU and the CPU it shares its memory with
+    name += transfer.from_host ? "-host-read" : "-host-write";
+  else if (local)
     name += "-local";
   else
     name += std::string(host ? "-host" : "-peer") + (transfer.from == transfer.executor ? "-write" : "-read");

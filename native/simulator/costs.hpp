@@ -24,6 +24,7 @@ struct Transfer {
   double cached_bytes = 0;  // cores: working set that stays from operation to operation, 0: none does
   double part = 1;          // of the efficiency that the model has for this way
   int engine = -1;          // engine: the one that was asked for, -1: any that is free
+  bool from_host = false;   // the bytes are a CPU's, also where it shares one memory with a GPU; set by Costs
 };
 
 class Costs {

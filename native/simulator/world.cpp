@@ -189,7 +189,7 @@ class SimulatedWorld final : public World {
       const bool to_gpu = here.kind == Place::Kind::cpu;
       costs_.add_staged(*operation, executor, to_gpu, to_gpu ? here : there, static_cast<double>(bytes));
     } else {
-      const bool engine = by_engine(costs_.memory_of(here), costs_.memory_of(there), bytes, policy);
+      const bool engine = by_engine(here, there, bytes, policy);
       Transfer transfer{engine ? "engine" : "blit", executor, here, there, static_cast<double>(bytes)};
       transfer.engine = policy.engine;
       costs_.add(*operation, transfer);

@@ -11,6 +11,7 @@ from typing import Any
 import pytest
 
 from byteways import _core
+from byteways.cli import main
 from byteways.machines import load, names, sheet
 from byteways.machines.topology import topology_of
 from byteways.plan.suite import load as suite
@@ -103,3 +104,13 @@ def test_virtual_time_leaves_nothing_out() -> None:
     short = dry_plan(suite("quick"), Options(budget_s=30.0), simulation=simulation)
     assert not [case for case in whole.cases if case.spare]
     assert [case for case in short.cases if case.spare]
+
+
+def test_copies_of_an_apu_take_the_engine_that_the_rule_names(tmp_path: Path) -> None:
+    """Would catch a copy between a package's CPU and its GPU done by a kernel, at the memory's speed."""
+    only = ["--only", "interface=copy,pattern=one-way,path=cpu0>gpu0"]
+    out = tmp_path / "R"
+    assert main(["run", "quick", "--machine", "elcap-mi300a", *only, "--no-report", "--out", str(out)]) == 0
+    records = RunFolder(out).records
+    assert records and all(record.engine == "copy-engine" for record in records)
+    assert all("as by rule" in (record.engine_evidence or "") for record in records)
