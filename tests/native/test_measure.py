@@ -115,7 +115,7 @@ def test_short_turns_are_no_overlap() -> None:
 
 
 def test_a_lane_that_waits_for_two_is_no_overlap() -> None:
-    """Catches what a fan-in of copies does on H200 (times as recorded there): two share the engine, one waits."""
+    """Catches what a fan-in of copies did on H200 (its times): two share the engine, one waits."""
     first = [1021.0, 1693.0, 2365.0, 3046.0, 3725.0, 4743.0]
     late = [3728.0, 4745.0, 5097.0, 5458.0, 5811.0, 6163.0]
     numbers = [1, 2, 3, 4, 5, 6]
