@@ -54,11 +54,10 @@ def lost_probe(loss: WorkerLost, model: str = "") -> BytewaysError:
         model: Name of the machine that was simulated; '' on a real one.
     """
     if model:
-        return BytewaysError(
-            f"the simulated {model} could not be probed",
-            cause=loss.reason,
-            hint="leave --fault out, or choose another model: byteways list machines",
-        )
+        remedy = "leave --fault out, or choose another model: byteways list machines"
+        if "the simulator " in loss.reason:  # its file is missing, or does not load: no model would do better
+            remedy = "install byteways again: the simulator is a part of it"
+        return BytewaysError(f"the simulated {model} could not be probed", cause=loss.reason, hint=remedy)
     hint = "byteways doctor"
     if os.environ.get("BYTEWAYS_GPUS") != "0":
         hint = "leave the GPUs out to measure the host: BYTEWAYS_GPUS=0 byteways run"
