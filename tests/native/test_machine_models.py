@@ -11,6 +11,7 @@ from typing import Any
 import pytest
 
 from byteways import _core
+from byteways.analyse.findings import findings
 from byteways.cli import main
 from byteways.machines import load, names, sheet
 from byteways.machines.topology import topology_of
@@ -18,6 +19,8 @@ from byteways.plan.suite import load as suite
 from byteways.results.run_folder import RunFolder
 from byteways.run.execution import dry_plan
 from byteways.run.options import Options
+from byteways.run.probe import lost_probe
+from byteways.run.process import WorkerLost
 from byteways.run.simulation import Simulation
 from byteways.run.simulator import simulator_path
 
@@ -114,3 +117,19 @@ def test_copies_of_an_apu_take_the_engine_that_the_rule_names(tmp_path: Path) ->
     records = RunFolder(out).records
     assert records and all(record.engine == "copy-engine" for record in records)
     assert all("as by rule" in (record.engine_evidence or "") for record in records)
+
+
+def test_a_walk_that_fits_the_caches_is_not_called_memory(tmp_path: Path) -> None:
+    """Would catch MI300X's Infinity Cache, as large as the working set, being called memory."""
+    out = tmp_path / "R"
+    only = ["--only", "interface=chase,executor=gpu0"]
+    assert main(["run", "quick", "--machine", "mi300x-8", *only, "--no-report", "--out", str(out)]) == 0
+    waits = [one.title for one in findings(RunFolder(out)) if "waits" in one.title and "GPU" in one.title]
+    assert waits and "from its own caches" in waits[0]
+
+
+def test_a_missing_simulator_is_no_fault_of_the_model() -> None:
+    """Would catch a hint to try another model where none could be played."""
+    lost = WorkerLost("Error: dlopen: simulator (the simulator is not there: /nosuch.so)")
+    assert lost_probe(lost, "crusher-mi250x").hint == "install byteways again: the simulator is a part of it"
+    assert "another model" in (lost_probe(WorkerLost("it died"), "crusher-mi250x").hint or "")

@@ -22,7 +22,12 @@ def gpu_hierarchy(facts: Facts) -> Iterator[Finding]:
     if not walks:
         return
     size = broadest_size(walks)
-    by_place = group_by([cell for cell in walks if cell.record.size_bytes == size], _place)
+    told = facts.run.manifest.get("capabilities", {}).get("agents", {})
+    caches = {name: int(fields.get("last_level_cache_bytes") or 0) for name, fields in told.items()}
+    by_place = group_by(
+        [cell for cell in walks if cell.record.size_bytes == size],
+        lambda cell: _place(cell, caches.get(cell.record.executor, 0)),
+    )
     levels = sorted(
         ((place, pool(cells)) for place, cells in by_place.items()), key=lambda item: item[1].value
     )
@@ -38,10 +43,11 @@ def gpu_hierarchy(facts: Facts) -> Iterator[Finding]:
     yield Finding(marked(title, *(group for _, group in levels)), detail, GPU_LATENCY)
 
 
-def _place(cell: Cell) -> str:
+def _place(cell: Cell, cache_bytes: int) -> str:
+    """Where the walk goes on; `cache_bytes` is the executor's last-level cache, 0 when unknown."""
     owner = cell.source.agent
     if owner == cell.record.executor:
-        return "its own memory"
+        return "its own memory" if cell.record.size_bytes > cache_bytes else "its own caches"
     return "a peer's memory" if owner.startswith("gpu") else f"{cell.source.memory} host memory"
 
 
