@@ -63,26 +63,30 @@ void bind_flow(nb::module_& m) {
   nb::class_<Flow>(m, "Flow").def(
       "__init__",
       [](Flow* self, Buffer& source, Buffer& destination, const std::string& executor, std::string interface,
-         std::uint64_t size, bool source_cold, bool destination_cold, unsigned blocks, unsigned threads,
-         unsigned chunk, unsigned stages, int stream, int copy_engine) {
-        new (self) Flow{&source,
-                        &destination,
-                        &source.session().agent(executor),
-                        std::move(interface),
-                        size,
-                        source_cold,
-                        destination_cold,
-                        blocks,
-                        threads,
-                        chunk,
-                        stages,
-                        stream,
-                        copy_engine};
+         std::uint64_t size, bool source_cold, bool destination_cold, Buffer* second_source,
+         const std::string& partner, const nb::kwargs& options) {
+        auto flow = std::make_unique<Flow>();
+        for (const auto& [name, value] : options) {
+          const auto option = nb::cast<std::string>(name);
+          if (nb::isinstance<nb::str>(value))
+            flow->options[option] = nb::cast<std::string>(value);
+          else
+            flow->options[option] = nb::cast<std::int64_t>(value);
+        }
+        flow->source = &source;
+        flow->destination = &destination;
+        flow->executor = &source.session().agent(executor);
+        flow->interface = std::move(interface);
+        flow->size_bytes = size;
+        flow->source_cold = source_cold;
+        flow->destination_cold = destination_cold;
+        flow->second_source = second_source;
+        flow->partner = partner.empty() ? nullptr : &source.session().agent(partner);
+        new (self) Flow(std::move(*flow));
       },
-      nb::keep_alive<1, 2>(), nb::keep_alive<1, 3>(), "source"_a, "destination"_a, "executor"_a,
-      "interface"_a, "size_bytes"_a, nb::kw_only(), "source_cold"_a = true, "destination_cold"_a = true,
-      "blocks"_a = 0, "threads"_a = 0, "chunk_bytes"_a = 0, "stages"_a = 0, "stream"_a = -1,
-      "copy_engine"_a = -1);
+      nb::keep_alive<1, 2>(), nb::keep_alive<1, 3>(), nb::keep_alive<1, 9>(), "source"_a, "destination"_a,
+      "executor"_a, "interface"_a, "size_bytes"_a, nb::kw_only(), "source_cold"_a = true,
+      "destination_cold"_a = true, "second_source"_a.none() = nb::none(), "partner"_a = "", "options"_a);
 }
 
 void bind_results(nb::module_& m) {

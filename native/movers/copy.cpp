@@ -41,9 +41,11 @@ class EngineCopy final : public CopyingMover {
     require_access(session, flow);
     const CopyEngines offered = executor().runtime->copy_engines(ends_);
     if (offered.mask == 0) refuse(offered.reason);
-    if (flow.copy_engine > 31 || (offered.mask >> flow.copy_engine & 1) == 0)
-      refuse("engine " + std::to_string(flow.copy_engine) +
-             " is not offered for such a copy, which may ask for " + numbers(offered.mask));
+    const std::int64_t engine = flow.number("copy_engine");
+    if (engine > 31 || (offered.mask >> engine & 1) == 0)
+      refuse("engine " + std::to_string(engine) + " is not offered for such a copy, which may ask for " +
+             numbers(offered.mask));
+    engine_ = static_cast<int>(engine);
     rule_ = offered.rule;
   }
 
@@ -54,12 +56,12 @@ class EngineCopy final : public CopyingMover {
     moves(first_operation, count);
     for (std::uint64_t k = first_operation; k < first_operation + count; ++k)
       executor().runtime->copy_on_engine(destination_slot(k), source_slot(k), flow_.size_bytes, ends_,
-                                         flow_.copy_engine);
+                                         engine_);
   }
 
   std::string engine() const override { return rule_.engine; }
   std::string engine_evidence() const override {
-    return "engine " + std::to_string(flow_.copy_engine) +
+    return "engine " + std::to_string(engine_) +
            " was asked for, which the runtime offers for such copies; by rule (" + rule_.rule + ")";
   }
 
@@ -77,6 +79,7 @@ class EngineCopy final : public CopyingMover {
   }
 
   CopyEnds ends_;
+  int engine_ = 0;
   CopyRule rule_;
 };
 
@@ -86,7 +89,7 @@ std::unique_ptr<Mover> make_copy(Session& session, const Flow& flow) {
   if (flow.executor->is_host())
     throw Unsupported("copy", "executor", "the vendor's copy call needs a GPU's queue",
                       flow.executor->name());
-  if (flow.copy_engine >= 0) return std::make_unique<EngineCopy>(session, flow);
+  if (flow.number("copy_engine", -1) >= 0) return std::make_unique<EngineCopy>(session, flow);
   return std::make_unique<Copy>(session, flow);
 }
 

@@ -49,8 +49,8 @@ class KernelCopy final : public CopyingMover {
                   slots_.stride_bytes,
                   0,
                   1,
-                  flow.chunk_bytes ? flow.chunk_bytes : kBulkChunkBytes,
-                  flow.stages ? flow.stages : kBulkStages};
+                  asked("chunk_bytes", kBulkChunkBytes),
+                  asked("stages", kBulkStages)};
     shape_ = choose_shape(flow);
   }
 
@@ -81,22 +81,28 @@ class KernelCopy final : public CopyingMover {
     const auto processors = static_cast<unsigned>(std::max(1, executor().info.multiprocessors));
     if (interface_.host) {
       if (name != "memcpy-mt") return {1, 1, 0};
-      if (flow.blocks > kMostTeam)
+      const unsigned team = asked("blocks", processors);
+      if (team > kMostTeam)
         throw Unsupported(
             "memcpy-mt", "threads",
-            std::to_string(flow.blocks) + " threads are more than the most, " + std::to_string(kMostTeam),
+            std::to_string(team) + " threads are more than the most, " + std::to_string(kMostTeam),
             executor().name());
-      return {flow.blocks ? flow.blocks : processors, 1, 0};
+      return {team, 1, 0};
     }
-    if (name == "kernel-bulk")
-      return {flow.blocks ? flow.blocks : kBulkBlocks, kBulkThreads, bulk_shared_bytes()};
+    if (name == "kernel-bulk") return {asked("blocks", kBulkBlocks), kBulkThreads, bulk_shared_bytes()};
     const KernelInfo info = executor().runtime->kernel_info(executor().device, interface_.kernel);
-    const unsigned threads = std::min(flow.threads ? flow.threads : kThreads, info.max_threads);
+    const unsigned threads = std::min(asked("threads", kThreads), info.max_threads);
     const std::uint64_t per_block = std::uint64_t{threads} * kBytesInFlightPerThread;
     const std::uint64_t useful = std::max<std::uint64_t>(1, (flow.size_bytes + per_block - 1) / per_block);
     const auto blocks = static_cast<unsigned>(
         std::min<std::uint64_t>(useful, std::uint64_t{processors} * kBlocksPerMultiprocessor));
-    return {flow.blocks ? flow.blocks : blocks, threads, 0};
+    return {asked("blocks", blocks), threads, 0};
+  }
+
+  // 0 stands for the default too.
+  unsigned asked(std::string_view option, unsigned otherwise) const {
+    const auto value = static_cast<unsigned>(flow_.number(option));
+    return value ? value : otherwise;
   }
 
   unsigned bulk_shared_bytes() const {

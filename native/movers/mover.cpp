@@ -18,6 +18,20 @@ std::uint64_t round_up(std::uint64_t value, std::uint64_t multiple) {
 
 }  // namespace
 
+std::int64_t Flow::number(std::string_view option, std::int64_t otherwise) const {
+  const auto found = options.find(option);
+  if (found == options.end()) return otherwise;
+  if (const auto* value = std::get_if<std::int64_t>(&found->second)) return *value;
+  throw Unsupported(interface, std::string(option), "a word where a number belongs");
+}
+
+std::string Flow::word(std::string_view option, std::string_view otherwise) const {
+  const auto found = options.find(option);
+  if (found == options.end()) return std::string(otherwise);
+  if (const auto* value = std::get_if<std::string>(&found->second)) return *value;
+  throw Unsupported(interface, std::string(option), "a number where a word belongs");
+}
+
 CopyingMover::CopyingMover(Session& session, const Flow& flow)
     : Mover(*flow.executor), session_(&session), flow_(flow) {
   if (flow.size_bytes == 0 || flow.size_bytes % kWord != 0)
@@ -150,7 +164,7 @@ void require_access(Session& session, const Flow& flow) {
 }
 
 std::unique_ptr<Mover> make_mover(Session& session, const Flow& flow) {
-  if (flow.copy_engine >= 0 && flow.interface != "copy")
+  if (flow.number("copy_engine", -1) >= 0 && flow.interface != "copy")
     throw Unsupported(flow.interface, "copy_engine", "only the interface copy can be given an engine",
                       flow.executor->name());
   if (flow.interface == "copy") return make_copy(session, flow);

@@ -2,8 +2,11 @@
 // they did what they claim.
 #pragma once
 #include <cstdint>
+#include <map>
 #include <memory>
 #include <string>
+#include <string_view>
+#include <variant>
 
 #include "runtimes/session.hpp"
 
@@ -14,16 +17,18 @@ struct Flow {
   Buffer* source = nullptr;
   Buffer* destination = nullptr;  // chase: the same buffer
   Agent* executor = nullptr;
-  std::string interface;  // "copy", "kernel", "kernel-bulk", "memcpy", "memcpy-stream", "memcpy-mt", "chase"
+  std::string interface;  // a row of src/byteways/plan/interfaces.py
   std::uint64_t size_bytes = 0;
-  bool source_cold = true;       // either: both buffers are gone through from slot to slot, so that data
-  bool destination_cold = true;  // and slot agree; neither: both stay on their first size_bytes
-  unsigned blocks = 0;           // 0: the default for this device
-  unsigned threads = 0;          // per block; 0: default. memcpy-mt: blocks is the number of threads
-  unsigned chunk_bytes = 0;      // kernel-bulk
-  unsigned stages = 0;           // kernel-bulk
-  int stream = -1;               // flows of one device with equal numbers >= 0 share a stream
-  int copy_engine = -1;          // copy: the vendor's number of the engine to use; -1: its own choice
+  bool source_cold = true;          // either: both buffers are gone through from slot to slot, so that data
+  bool destination_cold = true;     // and slot agree; neither: both stay on their first size_bytes
+  Buffer* second_source = nullptr;  // of interfaces that read two arrays
+  Agent* partner = nullptr;         // the agent that answers, of interfaces that have one
+  std::map<std::string, std::variant<std::int64_t, std::string>, std::less<>> options;
+
+  // Of an option; `otherwise` where the case does not have it. `stream`: flows of one device with equal
+  // numbers >= 0 share one. memcpy-mt: `blocks` is the number of threads.
+  std::int64_t number(std::string_view option, std::int64_t otherwise = 0) const;
+  std::string word(std::string_view option, std::string_view otherwise = {}) const;
 };
 
 struct Verification {

@@ -69,8 +69,8 @@ class CaseRun {
     Lane lane;
     lane.mover = make_mover(session_, flow);
     Runtime& runtime = *flow.executor->runtime;
-    if (flow.stream >= 0) {
-      auto& shared = shared_streams_[{flow.executor, flow.stream}];
+    if (const std::int64_t number = flow.number("stream", -1); number >= 0) {
+      auto& shared = shared_streams_[{flow.executor, number}];
       if (shared == nullptr) shared = runtime.create_stream(flow.executor->device);
       lane.stream = shared;
     } else {
@@ -248,7 +248,7 @@ class CaseRun {
   MeasureOptions options_;
   std::vector<Lane> lanes_;
   std::vector<Span> spans_;
-  std::map<std::pair<Agent*, int>, std::shared_ptr<Stream>> shared_streams_;
+  std::map<std::pair<Agent*, std::int64_t>, std::shared_ptr<Stream>> shared_streams_;
   std::unique_ptr<Gate> gate_;
   std::unique_ptr<Sampler> sampler_;
   WindowSampler* window_ = nullptr;  // the sampler, when flows are concurrent

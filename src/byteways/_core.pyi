@@ -75,12 +75,9 @@ class Flow:
         *,
         source_cold: bool = True,
         destination_cold: bool = True,
-        blocks: int = 0,
-        threads: int = 0,
-        chunk_bytes: int = 0,
-        stages: int = 0,
-        stream: int = -1,
-        copy_engine: int = -1,
+        second_source: Buffer | None = None,
+        partner: str = "",
+        **options: int | str,
     ) -> None: ...
 
 class MeasureOptions:

@@ -14,7 +14,8 @@ import pytest
 from byteways.cli import list as verb
 from byteways.cli.list import Machine
 from byteways.errors import BytewaysError
-from byteways.plan.case import CATEGORY, MEMORIES, PATTERNS
+from byteways.plan.case import MEMORIES, PATTERNS
+from byteways.plan.interfaces import INTERFACES
 
 MACHINES = runpy.run_path(str(Path(__file__).parents[1] / "unit" / "machines.py"))
 
@@ -54,7 +55,7 @@ def row(text: str, name: str) -> str:
 def test_everything_is_listed(bare: None, capsys: pytest.CaptureFixture[str]) -> None:
     """Catches a word of suites and filters that the list does not have."""
     text = printed(capsys)
-    for name in ("quick", "full", *CATEGORY, *MEMORIES, *PATTERNS, "cpu0"):
+    for name in ("quick", "full", *INTERFACES, *MEMORIES, *PATTERNS, "cpu0"):
         assert row(text, name)
 
 

@@ -11,13 +11,13 @@ from hypothesis import strategies as st
 
 from byteways.plan.case import (
     CACHES,
-    CATEGORY,
     MEMORIES,
     PATTERNS,
     Buffer,
     Case,
     Flow,
 )
+from byteways.plan.interfaces import INTERFACES
 
 agents = st.builds(lambda kind, index: f"{kind}{index}", st.sampled_from(["cpu", "gpu"]), st.integers(0, 15))
 buffers = st.builds(Buffer, agents, st.sampled_from(MEMORIES), st.none() | agents)
@@ -27,7 +27,7 @@ options = st.dictionaries(
 )
 cases = st.builds(
     Case,
-    st.sampled_from(sorted(CATEGORY)),
+    st.sampled_from(sorted(INTERFACES)),
     st.sampled_from(PATTERNS),
     st.lists(flows, min_size=2, max_size=5).map(tuple),
     st.integers(1, 2**40),
@@ -131,7 +131,7 @@ def test_access(one: Flow, access: str) -> None:
     assert Case("kernel", "one-way", (one,), 4096).access == access
 
 
-@pytest.mark.parametrize("interface", sorted(CATEGORY))
+@pytest.mark.parametrize("interface", sorted(INTERFACES))
 def test_every_interface_has_a_category(interface: str) -> None:
     """Catches an interface whose records would have no category."""
     assert Case(interface, "one-way", (flow("gpu0", "gpu1"),), 4096).category in ("explicit", "direct access")

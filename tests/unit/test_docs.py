@@ -14,7 +14,8 @@ import pytest
 from byteways import settings
 from byteways.cli.frame import VERBS, load_verb
 from byteways.plan import suite_check
-from byteways.plan.case import CATEGORY, MEMORIES, PATTERNS
+from byteways.plan.case import MEMORIES, PATTERNS
+from byteways.plan.interfaces import INTERFACES
 from byteways.plan.suite import parse
 from byteways.results.record import STATUSES, Record, Times
 from byteways.results.run_folder import FORMAT_VERSION
@@ -143,14 +144,14 @@ def test_every_warning_is_given_somewhere() -> None:
 def test_vocabulary_has_every_word() -> None:
     """Catches an interface, memory kind, pattern or status that the vocabulary does not explain."""
     text = text_of("docs/concepts/vocabulary.md")
-    missing = [word for word in (*CATEGORY, *MEMORIES, *PATTERNS, *STATUSES) if f"`{word}`" not in text]
+    missing = [word for word in (*INTERFACES, *MEMORIES, *PATTERNS, *STATUSES) if f"`{word}`" not in text]
     assert missing == []
 
 
 def test_suite_format_has_every_key() -> None:
     """Catches a key or option of suite files that no page explains."""
     text = text_of("docs/reference/suite-format.md")
-    options = {option for known in suite_check.OPTIONS.values() for option in known}
+    options = {option for row in INTERFACES.values() for option in row.takes}
     words = {*suite_check._SUITE_KEYS, *suite_check._SWEEP_KEYS, *options}
     words |= {*suite_check.PAIRS, *suite_check.SAME_AGENT, *suite_check.WHEN, *suite_check.EXECUTOR_WORDS}
     assert sorted(word for word in words if f"`{word}`" not in text) == []

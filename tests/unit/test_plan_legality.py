@@ -9,7 +9,8 @@ from pathlib import Path
 
 import pytest
 
-from byteways.plan.case import CATEGORY, MEMORIES, Buffer, Case, Flow
+from byteways.plan.case import MEMORIES, Buffer, Case, Flow
+from byteways.plan.interfaces import INTERFACES
 from byteways.plan.legality import OWNERS, TABLE, Reach, interface_offer, memory_offer, refusal
 from byteways.topology.model import Capabilities, Offer, Topology
 
@@ -197,11 +198,11 @@ def test_what_is_refused_and_why(machine: Machine, what: Case, sentence: str) ->
 def test_every_combination_has_a_verdict() -> None:
     """Catches a word of the vocabulary that the table does not know, and an empty reason."""
     for interface, kind in TABLE:
-        assert interface in CATEGORY
+        assert interface in INTERFACES
         assert kind in ("cpu", "gpu")
         assert set(TABLE[interface, kind]) == set(MEMORIES) == set(OWNERS)
     agents = ("cpu0", "gpu0", "gpu1")
-    for interface, source, executor, memory in itertools.product(CATEGORY, agents, agents, MEMORIES):
+    for interface, source, executor, memory in itertools.product(INTERFACES, agents, agents, MEMORIES):
         what = case(interface, f"{source}:{memory}", f"{source}:{memory}", executor)
         verdict = reason(what)
         assert verdict is None or verdict.strip()

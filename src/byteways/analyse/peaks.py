@@ -13,6 +13,7 @@ from dataclasses import dataclass
 from itertools import pairwise
 
 from byteways.plan.case import Case, Flow
+from byteways.plan.interfaces import figure_of
 from byteways.topology.model import Agent, Topology
 from byteways.topology.routes import nodes_of, route
 from byteways.units import format_bandwidth
@@ -54,8 +55,8 @@ def peak(topology: Topology, case: Case) -> Peak:
         topology: Of the machine that runs the case.
         case: With agents of that machine.
     """
-    if case.interface == "chase":
-        return Peak(None, "a chase measures latency, which has no peak bandwidth", ())
+    if figure_of(case.interface) != "bandwidth":
+        return Peak(None, f"{case.interface} measures latency, which has no peak bandwidth", ())
     flows = case.flows[:1] if case.pattern in ("one-way", "interference") else case.flows
     known = set(topology.names())
     for flow in flows:

@@ -13,6 +13,7 @@ from statistics import median
 from typing import Any, Protocol, TypeVar
 
 from byteways.plan.case import Buffer, is_managed
+from byteways.plan.interfaces import figure_of
 from byteways.results.record import Record
 from byteways.topology import routes
 from byteways.topology.model import Topology
@@ -201,10 +202,12 @@ class Variant:
 
 
 def figure(record: Record) -> float | None:
-    """Bytes/s, or nanoseconds per load for a chase; None when nothing was measured."""
+    """Bytes/s, or nanoseconds per step or call where that is the figure; None when nothing was measured."""
     if record.status != "measured":
         return None
-    return record.latency_ns if record.interface == "chase" else record.bandwidth_bytes_per_s
+    if figure_of(record.interface) == "bandwidth":
+        return record.bandwidth_bytes_per_s
+    return record.latency_ns
 
 
 def interval(record: Record) -> tuple[float, float]:
@@ -216,7 +219,7 @@ def interval(record: Record) -> tuple[float, float]:
     if times is None or min(times.ci95) <= 0:
         return value, value
     low, high = times.ci95
-    if record.interface == "chase":
+    if figure_of(record.interface) != "bandwidth":
         return value * low / times.median, value * high / times.median
     return value * times.median / high, value * times.median / low
 
@@ -332,7 +335,11 @@ def _memory(buffer: Buffer) -> str:
 
 def one_way(found: Iterable[Cell]) -> list[Cell]:
     """Bandwidth of single flows: what curves, matrices and the best-interface map are made of."""
-    return [cell for cell in found if cell.record.pattern == "one-way" and cell.record.interface != "chase"]
+    return [
+        cell
+        for cell in found
+        if cell.record.pattern == "one-way" and figure_of(cell.record.interface) == "bandwidth"
+    ]
 
 
 def chases(found: Iterable[Cell]) -> list[Cell]:

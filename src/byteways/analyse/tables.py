@@ -25,6 +25,7 @@ from byteways.analyse.summary import (
     variant,
 )
 from byteways.plan.case import PATTERNS, is_device
+from byteways.plan.interfaces import INTERFACES
 from byteways.results.record import Record
 from byteways.units import format_bandwidth, format_size
 
@@ -103,8 +104,8 @@ class WarningGroup:
 
 def describe(record: Record) -> str:
     """One case in words: `copy one-way gpu0:device > gpu1:device, read`."""
-    if record.interface == "chase":
-        return f"chase by {record.executor} through {record.source}"
+    if INTERFACES[record.interface].buffers == "one":
+        return f"{record.interface} by {record.executor} through {record.source}"
     if record.pattern == "one-way":
         return f"{record.interface} {record.source} > {record.destination}, {record.access}"
     return f"{record.interface} {record.pattern} {record.path}, {record.access}"

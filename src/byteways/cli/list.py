@@ -14,7 +14,7 @@ from byteways.errors import BytewaysError
 from byteways.machines import load as load_machine
 from byteways.machines import names as machine_names
 from byteways.plan import vocabulary
-from byteways.plan.case import CATEGORY
+from byteways.plan.interfaces import INTERFACES
 from byteways.plan.legality import OWNERS, executes, interface_offer, kind_of, memory_offer
 from byteways.plan.suite import load, names
 from byteways.plan.suite_types import Suite
@@ -138,11 +138,11 @@ def interfaces(machine: Machine | None) -> Rows:
     return tuple(
         {
             "name": name,
-            "category": CATEGORY[name],
-            "meaning": meaning,
+            "category": interface.category,
+            "meaning": interface.meaning,
             **_here(machine, name, interface_offer, executes),
         }
-        for name, meaning in vocabulary.INTERFACES.items()
+        for name, interface in INTERFACES.items()
     )
 
 
@@ -297,7 +297,11 @@ def _availability(row: Mapping[str, Any], notes: Notes) -> str:
 
 def _case_cells(row: Mapping[str, Any], notes: Notes) -> tuple[str, ...]:
     flow = row["flows"][0]
-    ends = flow["source"] if row["interface"] == "chase" else f"{flow['source']} > {flow['destination']}"
+    ends = (
+        flow["source"]
+        if INTERFACES[row["interface"]].buffers == "one"
+        else f"{flow['source']} > {flow['destination']}"
+    )
     return (
         row["interface"],
         row["pattern"],

@@ -12,6 +12,7 @@ from typing import TYPE_CHECKING, Annotated, Any, Literal
 
 import typer
 
+from byteways.plan.interfaces import figure_of
 from byteways.results.record import Record
 from byteways.results.simulated import is_simulated, mark_of, model_of, subject, worded
 from byteways.topology.model import Topology
@@ -85,7 +86,7 @@ def _as_data(view: View) -> dict[str, Any]:
 
     def figures(cell: Cell) -> dict[str, Any]:
         record = cell.record
-        name = "latency_ns" if record.interface == "chase" else "bandwidth_bytes_per_s"
+        name = "bandwidth_bytes_per_s" if figure_of(record.interface) == "bandwidth" else "latency_ns"
         asked = (
             "case_id interface executor access pattern path source destination size_bytes "
             "cache options environment"

@@ -12,16 +12,8 @@ from collections.abc import Mapping
 from dataclasses import dataclass, field
 from typing import Any
 
-#: Category of each interface (taxonomy of schieffer2025, section 3).
-CATEGORY = {
-    "memcpy": "explicit",
-    "memcpy-mt": "explicit",
-    "memcpy-stream": "explicit",
-    "copy": "explicit",
-    "kernel": "direct access",
-    "kernel-bulk": "direct access",
-    "chase": "direct access",
-}
+from byteways.plan.interfaces import INTERFACES
+
 PATTERNS = ("one-way", "two-way", "fan-out", "fan-in", "all-pairs", "interference")
 #: How a buffer is allocated (native/runtimes/runtime.hpp has the same names).
 MEMORIES = (
@@ -71,22 +63,68 @@ class Buffer:
 
 @dataclass(frozen=True)
 class Flow:
-    """One stream of bytes of a case. For a chase, source and destination are the buffer that is walked."""
+    """One stream of bytes of a case. For a chase, source and destination are the buffer that is walked.
+
+    `interface`, `options` and `size_bytes` are those of a flow that disturbs the measured one in another way
+    than that is done; None and empty: the case's.
+    """
 
     source: Buffer
     destination: Buffer
     executor: str
+    second_source: Buffer | None = None  # of interfaces that read two arrays; None: beside the first
+    partner: str | None = None  # the agent that answers, of interfaces that have one
+    interface: str | None = None
+    options: Mapping[str, int | str | bool] = field(default_factory=dict, hash=False)
+    size_bytes: int | None = None
 
     @property
     def path(self) -> str:
+        if self.partner is not None:
+            return f"{self.executor}<>{self.partner}"
         return f"{self.source.agent}>{self.destination.agent}"
 
-    def to_json(self) -> dict[str, str]:
-        return {"source": str(self.source), "destination": str(self.destination), "executor": self.executor}
+    @property
+    def sources(self) -> tuple[Buffer, ...]:
+        return (self.source,) if self.second_source is None else (self.source, self.second_source)
+
+    @property
+    def buffers(self) -> tuple[Buffer, ...]:
+        """Sources, then the destination."""
+        return (*self.sources, self.destination)
+
+    def to_json(self) -> dict[str, Any]:
+        """Fields that the flow does not have are left out, so that they change no case's identity."""
+        data: dict[str, Any] = {
+            "source": str(self.source),
+            "destination": str(self.destination),
+            "executor": self.executor,
+        }
+        if self.second_source is not None:
+            data["second_source"] = str(self.second_source)
+        if self.partner is not None:
+            data["partner"] = self.partner
+        if self.interface is not None:
+            data["interface"] = self.interface
+        if self.options:
+            data["options"] = dict(sorted(self.options.items()))
+        if self.size_bytes is not None:
+            data["size_bytes"] = self.size_bytes
+        return data
 
     @classmethod
-    def from_json(cls, data: Mapping[str, str]) -> Flow:
-        return cls(Buffer.parse(data["source"]), Buffer.parse(data["destination"]), data["executor"])
+    def from_json(cls, data: Mapping[str, Any]) -> Flow:
+        second = data.get("second_source")
+        return cls(
+            Buffer.parse(data["source"]),
+            Buffer.parse(data["destination"]),
+            data["executor"],
+            None if second is None else Buffer.parse(second),
+            data.get("partner"),
+            data.get("interface"),
+            dict(data.get("options", {})),
+            data.get("size_bytes"),
+        )
 
 
 @dataclass(frozen=True)
@@ -133,7 +171,22 @@ class Case:
 
     @property
     def category(self) -> str:
-        return CATEGORY[self.interface]
+        return INTERFACES[self.interface].category
+
+    def interface_of(self, flow: Flow) -> str:
+        return flow.interface or self.interface
+
+    def options_of(self, flow: Flow) -> Mapping[str, int | str | bool]:
+        """A flow with an interface of its own has its own options too."""
+        return self.options if flow.interface is None else flow.options
+
+    def size_of(self, flow: Flow) -> int:
+        """Bytes of one operation of the flow, or of its working set."""
+        return self.size_bytes if flow.size_bytes is None else flow.size_bytes
+
+    def cache_of(self, flow: Flow) -> str:
+        """What disturbs in a way of its own never works from a cache."""
+        return self.cache if flow.interface is None else "cold"
 
     @property
     def path(self) -> str:
@@ -158,6 +211,15 @@ class Case:
     @property
     def executors(self) -> tuple[str, ...]:
         return tuple(dict.fromkeys(flow.executor for flow in self.flows))
+
+    @property
+    def agents(self) -> tuple[str, ...]:
+        """All that take part: executors, partners and owners of buffers, each once."""
+        named: dict[str, None] = {}
+        for flow in self.flows:
+            owners = (buffer.agent for buffer in flow.buffers)
+            named |= dict.fromkeys((flow.executor, *([flow.partner] if flow.partner else []), *owners))
+        return tuple(named)
 
     @property
     def access(self) -> str:

@@ -5,6 +5,7 @@ from __future__ import annotations
 from collections.abc import Callable
 
 from byteways.plan.case import Buffer, Case, Flow
+from byteways.plan.interfaces import one_buffer
 from byteways.topology.model import Capabilities
 
 #: Rotations are rounded up to this much, so that cases of most sizes ask for equal buffers and share them.
@@ -39,11 +40,12 @@ def flow_buffer_bytes(case: Case, flow: Flow, cache_bytes: Callable[[str], int])
         flow: One of its flows.
         cache_bytes: Last-level cache of an agent, in bytes; 0 when unknown.
     """
-    if case.interface == "chase":
-        return case.size_bytes
+    if one_buffer(case.interface_of(flow)):
+        return case.size_of(flow)
     cache = max(cache_bytes(flow.source.agent), cache_bytes(flow.destination.agent))
-    rotated = buffer_bytes(case.size_bytes, "cold", cache)
-    return rotated if rotated == case.size_bytes else 1 << (rotated - 1).bit_length()
+    size = case.size_of(flow)
+    rotated = buffer_bytes(size, "cold", cache)
+    return rotated if rotated == size else 1 << (rotated - 1).bit_length()
 
 
 def buffers(case: Case, capabilities: Capabilities) -> list[tuple[Buffer, int]]:
@@ -51,7 +53,7 @@ def buffers(case: Case, capabilities: Capabilities) -> list[tuple[Buffer, int]]:
     needed = []
     for flow in case.flows:
         size = flow_buffer_bytes(case, flow, lambda agent: last_level_cache_bytes(agent, capabilities))
-        ends = (flow.source,) if case.interface == "chase" else (flow.source, flow.destination)
+        ends = (flow.source,) if one_buffer(case.interface_of(flow)) else flow.buffers
         needed += [(end, size) for end in ends]
     return needed
 

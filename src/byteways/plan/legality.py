@@ -11,6 +11,7 @@ from enum import Enum
 
 from byteways.plan.case import Buffer, Case, Flow, is_managed, is_plain
 from byteways.plan.footprint import footprint
+from byteways.plan.interfaces import INTERFACES
 from byteways.plan.variables import gives_pageable_access, reader_of, runtime_of
 from byteways.topology.model import HOST, Capabilities, Offer, Topology
 from byteways.units import format_size
@@ -50,18 +51,14 @@ _BY_GPU = {
     "device-fine": Reach.OWN_OR_PEER,
     "device-uncached": Reach.OWN_OR_PEER,
 }
-_BY_COPY_CALL = dict.fromkeys(_BY_GPU, Reach.ALWAYS)  # the runtime stages what its engines cannot reach
+_BY_CALL = dict.fromkeys(_BY_GPU, Reach.ALWAYS)  # the runtime stages what its engines cannot reach
+_BY_KIND = {"cpu": _BY_CPU, "gpu": _BY_GPU}
 
 #: The table: (interface, kind of executor) -> memory -> condition. A pair that is missing is refused.
 TABLE: Mapping[tuple[str, str], Mapping[str, Reach]] = {
-    ("memcpy", "cpu"): _BY_CPU,
-    ("memcpy-mt", "cpu"): _BY_CPU,
-    ("memcpy-stream", "cpu"): _BY_CPU,
-    ("copy", "gpu"): _BY_COPY_CALL,
-    ("kernel", "gpu"): _BY_GPU,
-    ("kernel-bulk", "gpu"): _BY_GPU,
-    ("chase", "cpu"): _BY_CPU,
-    ("chase", "gpu"): _BY_GPU,
+    (name, kind): _BY_CALL if interface.by_call else _BY_KIND[kind]
+    for name, interface in INTERFACES.items()
+    for kind in interface.kernels
 }
 
 #: Kinds of agent that own each memory.
@@ -81,9 +78,6 @@ OWNERS: Mapping[str, tuple[str, ...]] = {
 #: Memory whose pages are placed when they are first written; the rest is placed by its allocation.
 PLACED_BY_TOUCH = ("pageable", "hugepage", "registered", "managed", "managed-coarse")
 
-#: Kernels move 16 bytes at a time; everything else is verified in words of 8.
-GRANULARITY_BYTES = {"kernel": 16, "kernel-bulk": 16}
-WORD_BYTES = 8
 #: The least working set of a chase: a few lines of any agent, all in the first-level cache.
 CHASE_LEAST_BYTES = 1024
 
@@ -98,7 +92,7 @@ def kind_of(agent: str) -> str:
 
 def executes(interface: str, kind: str) -> bool:
     """Whether agents of this kind can execute the interface at all."""
-    return (interface, kind) in TABLE
+    return INTERFACES[interface].executed_by(kind)
 
 
 def refusal(case: Case, topology: Topology, capabilities: Capabilities) -> str | None:
@@ -110,7 +104,7 @@ def refusal(case: Case, topology: Topology, capabilities: Capabilities) -> str |
         return reason
     there = _in_environment(case.environment, capabilities)
     for flow in case.flows:
-        if reason := _flow_refusal(case.interface, flow, there):
+        if reason := _flow_refusal(case.interface_of(flow), flow, there):
             return reason
     return (
         _engine_refusal(case, there)
@@ -127,7 +121,7 @@ def _size_refusal(case: Case) -> str | None:
         if size & (size - 1) or size < CHASE_LEAST_BYTES:
             return f"a chase walks a power of two of bytes, at least {CHASE_LEAST_BYTES}; {size} is none"
         return None
-    granularity = GRANULARITY_BYTES.get(case.interface, WORD_BYTES)
+    granularity = INTERFACES[case.interface].granularity_bytes
     if size % granularity:
         return f"{case.interface} moves multiples of {granularity} bytes; {size} is none"
     return None
@@ -135,10 +129,7 @@ def _size_refusal(case: Case) -> str | None:
 
 def _environment_refusal(case: Case, capabilities: Capabilities) -> str | None:
     """Variables that nothing reads here would give figures that look like those of a setting."""
-    names = [
-        name for flow in case.flows for name in (flow.executor, flow.source.agent, flow.destination.agent)
-    ]
-    agents = [name for name in dict.fromkeys(names) if kind_of(name) == "gpu"] or list(case.executors)
+    agents = [name for name in case.agents if kind_of(name) == "gpu"] or list(case.executors)
     runtimes = {agent: runtime_of(agent, capabilities) for agent in agents}
     for variable in sorted(case.environment):
         reader = reader_of(variable)
@@ -193,7 +184,7 @@ def _flow_refusal(interface: str, flow: Flow, capabilities: Capabilities) -> str
     if not offer.available:
         return offer.reason
     reaches = TABLE[interface, kind_of(executor)]
-    for buffer in dict.fromkeys((flow.source, flow.destination)):
+    for buffer in dict.fromkeys(flow.buffers):
         if reason := _buffer_refusal(buffer, capabilities):
             return reason
         if reason := _reach_refusal(reaches[buffer.memory], executor, buffer, capabilities):

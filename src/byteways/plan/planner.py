@@ -15,6 +15,7 @@ from byteways.plan.case import Buffer, Case, PlannedCase
 from byteways.plan.estimate import Estimator
 from byteways.plan.filters import nothing_matches, only_filter, sizes_filter
 from byteways.plan.footprint import buffers
+from byteways.plan.interfaces import one_buffer
 from byteways.plan.legality import refusal
 from byteways.plan.suite_types import Suite, Sweep
 from byteways.plan.sweep import Expansion, LinkClass, expand
@@ -220,9 +221,9 @@ class _Load:
 
     def _needed(self, item: _Wanted) -> set[tuple[object, Buffer, int, int, bool]]:
         needed = buffers(item.case, self.estimator.capabilities)
-        chase = item.case.interface == "chase"  # shares no buffer with copies
+        alone = one_buffer(item.case.interface)  # shares no buffer with copies
         return {  # a case may need the same buffer twice at once
-            (_environment(item), buffer, size, needed[:index].count((buffer, size)), chase)
+            (_environment(item), buffer, size, needed[:index].count((buffer, size)), alone)
             for index, (buffer, size) in enumerate(needed)
         }
 

@@ -9,7 +9,8 @@ from fnmatch import fnmatchcase
 from typing import Any, NoReturn, TypeVar
 
 from byteways.errors import BytewaysError
-from byteways.plan.case import CACHES, CATEGORY, MEMORIES, PATTERNS
+from byteways.plan.case import CACHES, MEMORIES, PATTERNS
+from byteways.plan.interfaces import FROM_ZERO, INTERFACES, WORDS, one_buffer
 from byteways.plan.sizes import expand_sizes
 from byteways.plan.suite_types import BufferGlob, Origin, Suite, Sweep
 from byteways.plan.toml_lines import key_lines
@@ -22,30 +23,22 @@ SAME_AGENT = ("only", "never", "also")
 WHEN = ("always", "with-gpu", "without-gpu", *(f"with-{reader.runtime}" for reader in readers()))
 EXECUTOR_WORDS = ("source", "destination", "both")
 
-#: Options of every interface: `gate` false starts operations as they are enqueued, launch cost included;
-#: `batch` fixes the operations a sample.
-_OF_ALL = ("gate", "batch")
-#: Options each interface knows. `stream`: flows with equal numbers share one queue. `copy_engine`: the
-#: vendor's number of the copy engine to use.
-OPTIONS: Mapping[str, tuple[str, ...]] = {
-    "memcpy": _OF_ALL,
-    "memcpy-stream": _OF_ALL,
-    "memcpy-mt": ("threads", *_OF_ALL),
-    "copy": ("stream", "copy_engine", *_OF_ALL),
-    "kernel": ("blocks", "threads", "stream", *_OF_ALL),
-    "kernel-bulk": ("blocks", "threads", "chunk_bytes", "stages", "stream", *_OF_ALL),
-    "chase": _OF_ALL,
-}
-
-#: Options that count from 0; other numbers are of things.
-_FROM_ZERO = ("stream", "copy_engine")
-
 _SUITE_KEYS = ("name", "title", "replicates", "precision", "case_budget_s", "budget_s", "sweep")
 _SWEEP_KEYS = (
     *("name", "interface", "pattern", "source", "destination", "buffer", "executor", "size", "cache"),
-    *("options", "environment", "pairs", "same_agent", "beside_source", "beside_destination", "when"),
+    *("options", "environment", "pairs", "same_agent", "second_source", "partner", "when"),
+    *(
+        "beside_source",
+        "beside_destination",
+        "beside_interface",
+        "beside_executor",
+        "beside_size",
+        "beside_options",
+    ),
     *("precision", "case_budget_s", "priority"),
 )
+#: Which end of a flow executes or answers.
+_END_WORDS = ("source", "destination")
 _NAME = re.compile(r"^[a-z0-9][a-z0-9-]*$")
 _BUFFER_GLOB = re.compile(r"^(?P<agent>[^:@]+):(?P<memory>[^:@]+)(?:@(?P<first_touch>[^:@]+))?$")
 _AGENT_GLOB = re.compile(r"^(?:[a-z]+\d+|[a-z]*[*?\[][a-z0-9*?\[\]!-]*)$")
@@ -170,14 +163,10 @@ def _read_sweep(table: _Table, precision: float, case_budget_s: float) -> Sweep:
     name = table.text("name")
     if not _NAME.match(name):
         table.fail("name", f"'{name}' is no name", "use lower-case letters, digits and hyphens")
-    interfaces = table.words("interface", "interface", CATEGORY)
-    chase = "chase" in interfaces
+    interfaces = table.words("interface", "interface", INTERFACES)
+    chase = one_buffer(interfaces[0])
     patterns = table.words("pattern", "pattern", PATTERNS, "one-way")
     sources, destinations = _read_ends(table, interfaces, patterns)
-    beside = [_buffers(table, key) for key in ("beside_source", "beside_destination") if key in table.data]
-    if ("interference" in patterns) != (len(beside) == 2) or len(beside) == 1:
-        key = "beside_source" if "beside_source" in table.data else "pattern"
-        table.fail(key, "interference, and nothing else, needs both beside_source and beside_destination")
     if "size" not in table.data:
         table.fail("size", "it is missing")
     return Sweep(
@@ -189,12 +178,13 @@ def _read_sweep(table: _Table, precision: float, case_budget_s: float) -> Sweep:
         executors=_executors(table, chase),
         sizes=table.converted("size", _sizes, table.data["size"]),
         caches=_caches(table, chase),
-        options=_options(table, interfaces),
+        options=_options(table, "options", interfaces),
         environment=_environment(table),
         pairs=table.word("pairs", PAIRS, "all"),
         same_agent=table.word("same_agent", SAME_AGENT, "also") if "same_agent" in table.data else None,
-        beside_sources=beside[0] if beside else (),
-        beside_destinations=beside[1] if beside else (),
+        **_read_beside(table, interfaces, patterns),
+        second_sources=_second_sources(table, interfaces),
+        partners=_partners(table, interfaces),
         when=table.word("when", WHEN, "always"),
         precision=table.number("precision", precision, 1e-4, 0.5),
         case_budget_s=table.number("case_budget_s", case_budget_s, 0.001, 3600),
@@ -207,18 +197,71 @@ def _read_ends(
     table: _Table, interfaces: tuple[str, ...], patterns: tuple[str, ...]
 ) -> tuple[tuple[BufferGlob, ...], tuple[BufferGlob, ...]]:
     """Globs of sources and of destinations; a chase has its one buffer as the source."""
-    if "chase" not in interfaces:
+    walkers = [name for name in interfaces if INTERFACES[name].buffers == "one"]
+    if not walkers:
         if "buffer" in table.data:
-            table.fail("buffer", "only a chase walks one buffer", "write source and destination")
+            table.fail("buffer", f"{interfaces[0]} has two ends", "write source and destination")
         return _buffers(table, "source"), _buffers(table, "destination")
-    if interfaces != ("chase",):
-        table.fail("interface", "a chase measures latency over one buffer and needs a sweep of its own")
-    if patterns != ("one-way",):
-        table.fail("pattern", "a chase is one-way", "leave the key out")
+    if len(walkers) != len(interfaces):
+        table.fail("interface", f"{walkers[0]} has one buffer and needs a sweep of its own")
+    if INTERFACES[walkers[0]].alone and any(
+        pattern not in ("one-way", "interference") for pattern in patterns
+    ):
+        table.fail("pattern", f"{walkers[0]} is one-way, or what is disturbed", "leave the key out")
     for key in ("source", "destination"):
         if key in table.data:
-            table.fail(key, "a chase walks one buffer", 'write buffer = "gpu*:device"')
+            table.fail(key, f"{walkers[0]} has one buffer", 'write buffer = "gpu*:device"')
     return _buffers(table, "buffer"), ()
+
+
+def _read_beside(table: _Table, interfaces: tuple[str, ...], patterns: tuple[str, ...]) -> dict[str, Any]:
+    """The fields of a sweep about what disturbs."""
+    present = [key for key in table.data if key.startswith("beside_")]
+    ends = [_buffers(table, key) for key in ("beside_source", "beside_destination") if key in table.data]
+    wanted = "interference" in patterns
+    if wanted != (len(ends) == 2) or (present and not wanted):
+        key = present[0] if present else "pattern"
+        table.fail(key, "interference, and nothing else, needs both beside_source and beside_destination")
+    named = "beside_interface" in table.data
+    others = table.words("beside_interface", "interface", INTERFACES) if named else ()
+    for key in ("beside_executor", "beside_size", "beside_options"):
+        if key in table.data and not named:
+            table.fail(key, "it is about what beside_interface names, which is missing")
+    if wanted and not others and INTERFACES[interfaces[0]].buffers == "one":
+        table.fail("pattern", f"{interfaces[0]} cannot disturb itself", 'write beside_interface = "copy"')
+    executor = table.text("beside_executor", "source")
+    if executor not in _END_WORDS:
+        _check_agent_glob(table, "beside_executor", executor)
+    return {
+        "beside_sources": ends[0] if ends else (),
+        "beside_destinations": ends[1] if ends else (),
+        "beside_interfaces": others,
+        "beside_executor": executor,
+        "beside_sizes": table.converted("beside_size", _sizes, table.data["beside_size"])
+        if "beside_size" in table.data
+        else (),
+        "beside_options": _options(table, "beside_options", others) if others else {},
+    }
+
+
+def _second_sources(table: _Table, interfaces: tuple[str, ...]) -> tuple[BufferGlob, ...]:
+    if "second_source" not in table.data:
+        return ()
+    if not any(INTERFACES[name].sources > 1 for name in interfaces):
+        table.fail("second_source", f"{interfaces[0]} reads one array", "leave the key out")
+    return _buffers(table, "second_source")
+
+
+def _partners(table: _Table, interfaces: tuple[str, ...]) -> tuple[str, ...]:
+    if not any(INTERFACES[name].partner for name in interfaces):
+        if "partner" in table.data:
+            table.fail("partner", f"{interfaces[0]} has no partner", "leave the key out")
+        return ()
+    partners = table.texts("partner", "destination")
+    for partner in partners:
+        if partner not in _END_WORDS:
+            _check_agent_glob(table, "partner", partner)
+    return partners
 
 
 def _buffers(table: _Table, key: str) -> tuple[BufferGlob, ...]:
@@ -247,8 +290,8 @@ def _executors(table: _Table, chase: bool) -> tuple[str, ...]:
         if chase and executor in EXECUTOR_WORDS:
             table.fail(
                 "executor",
-                "a chase has one buffer, so no ends",
-                "write the agents that walk it, such as gpu*",
+                "with one buffer there are no ends",
+                "write the agents that execute it, such as gpu*",
             )
         if executor not in EXECUTOR_WORDS and not _AGENT_GLOB.match(executor):
             table.fail(
@@ -270,23 +313,23 @@ def _sizes(value: Any) -> tuple[int, ...]:
 def _caches(table: _Table, chase: bool) -> tuple[str, ...]:
     """A chase stays on its working set, which is what `warm` means; its size alone decides what caches it."""
     if chase and "cache" in table.data:
-        table.fail(
-            "cache", "a chase has no cache axis: the size of its working set is one", "leave the key out"
-        )
+        table.fail("cache", "with one buffer there is no cache axis: its size is one", "leave the key out")
     return table.words("cache", "cache state", CACHES, "warm" if chase else "cold")
 
 
-def _options(table: _Table, interfaces: tuple[str, ...]) -> dict[str, tuple[int | str | bool, ...]]:
-    data = table.data.get("options", {})
+def _options(
+    table: _Table, name: str, interfaces: tuple[str, ...]
+) -> dict[str, tuple[int | str | bool, ...]]:
+    data = table.data.get(name, {})
     if not isinstance(data, dict):
-        table.fail("options", f"{_kind(data)} where a table such as {{ blocks = [8, 16] }} belongs")
-    origin = Origin(table.origin.file, table.origin.lines, (*table.origin.place, "options"))
-    reader = _Table(data, origin, f"{table.label}, options")
+        table.fail(name, f"{_kind(data)} where a table such as {{ blocks = [8, 16] }} belongs")
+    origin = Origin(table.origin.file, table.origin.lines, (*table.origin.place, name))
+    reader = _Table(data, origin, f"{table.label}, {name}")
     options: dict[str, tuple[int | str | bool, ...]] = {}
     for key, value in data.items():
         for interface in interfaces:
-            if key not in OPTIONS[interface]:
-                known = ", ".join(OPTIONS[interface])
+            if key not in INTERFACES[interface].takes:
+                known = ", ".join(INTERFACES[interface].takes)
                 reader.fail(key, f"{interface} has no such option", f"options of {interface}: {known}")
         items = value if isinstance(value, list) else [value]
         if not items:
@@ -301,7 +344,10 @@ def _check_option(table: _Table, key: str, value: Any) -> None:
     if key == "gate":
         if not isinstance(value, bool):
             table.fail(key, f"{_kind(value)} where true or false belongs")
-    elif isinstance(value, bool) or not isinstance(value, int) or value < (0 if key in _FROM_ZERO else 1):
+    elif key in WORDS:
+        if value not in WORDS[key]:
+            table.fail(key, f"{_kind(value)} where one of its words belongs", closest(str(value), WORDS[key]))
+    elif isinstance(value, bool) or not isinstance(value, int) or value < (0 if key in FROM_ZERO else 1):
         table.fail(key, f"{_kind(value)} where a whole, positive number belongs")
 
 

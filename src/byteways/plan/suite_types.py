@@ -37,8 +37,9 @@ class Sweep:
     """A product of cases: every value of every axis with every other.
 
     `executors` holds "source", "destination", "both" or globs of agents. A chase walks `sources` alone and
-    has no `destinations`. Axes of options and environment are swept as well. Higher `priority` is kept longer
-    when time is short.
+    has no `destinations`. `second_sources` and `partners` are of the interfaces that have them. What disturbs
+    does so in the ways of `beside_interfaces`, with `beside_sizes`; none: as the measured flow is done. Axes
+    of options and environment are swept as well. Higher `priority` is kept longer when time is short.
     """
 
     name: str
@@ -55,6 +56,12 @@ class Sweep:
     same_agent: str | None  # None: "also" for one-way and chase, "never" for the rest
     beside_sources: tuple[BufferGlob, ...]
     beside_destinations: tuple[BufferGlob, ...]
+    beside_interfaces: tuple[str, ...]
+    beside_executor: str  # "source", "destination" or an agent
+    beside_sizes: tuple[int, ...]
+    beside_options: Mapping[str, tuple[int | str | bool, ...]]
+    second_sources: tuple[BufferGlob, ...]
+    partners: tuple[str, ...]  # "source", "destination" or globs of agents
     when: str
     precision: float
     case_budget_s: float

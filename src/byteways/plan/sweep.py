@@ -3,12 +3,14 @@
 from __future__ import annotations
 
 import itertools
-from collections.abc import Callable, Collection, Iterator, Sequence
+from collections.abc import Callable, Collection, Iterator, Mapping, Sequence
 from dataclasses import dataclass
 from fnmatch import fnmatchcase
+from typing import TypeVar
 
 from byteways.errors import BytewaysError
 from byteways.plan.case import MEMORIES, Buffer, Case, Flow
+from byteways.plan.interfaces import INTERFACES
 from byteways.plan.legality import OWNERS, executes, kind_of
 from byteways.plan.suite_types import BufferGlob, Sweep
 from byteways.plan.words import closest
@@ -22,6 +24,8 @@ Group = tuple[Ends, ...]
 Assigned = tuple[Group, tuple[str, ...]]
 #: Name of the class of links that a path takes, by source and destination agent.
 LinkClass = Callable[[str, str], str]
+#: Of an axis: options have other values than environment variables.
+Value = TypeVar("Value")
 
 
 @dataclass(frozen=True)
@@ -59,8 +63,9 @@ def expand(
             if sweep.pairs == "per-link-class":
                 assigned = _representatives(assigned, link_class)
             for group, executors in assigned:
-                for case in _cases(sweep, pattern, interface, group, executors):
-                    cases.setdefault(case.case_id, case)
+                for flows in _flows(sweep, interface, group, executors, topology, notes):
+                    for case in _cases(sweep, pattern, interface, flows):
+                        cases.setdefault(case.case_id, case)
     if not cases and not notes:
         notes.append("no pair of buffers is left by its 'pattern', 'same_agent' and 'pairs' on this machine")
     named = tuple(dict.fromkeys(f"sweep '{sweep.name}': {note}" for note in notes))
@@ -98,9 +103,10 @@ def _buffers(
 
 def _groups(sweep: Sweep, pattern: str, topology: Topology, notes: list[str]) -> list[Group]:
     """The sets of flows that are one case each, before executors."""
-    if sweep.interfaces == ("chase",):
-        return [((buffer, buffer),) for buffer in _buffers(sweep, "buffer", sweep.sources, topology, notes)]
-    pairs = _pairs(sweep, pattern, topology, notes)
+    if one_buffer_sweep(sweep):
+        pairs = [(buffer, buffer) for buffer in _buffers(sweep, "buffer", sweep.sources, topology, notes)]
+    else:
+        pairs = _pairs(sweep, pattern, topology, notes)
     if pattern == "one-way":
         return [(pair,) for pair in pairs]
     if pattern == "two-way":
@@ -108,7 +114,10 @@ def _groups(sweep: Sweep, pattern: str, topology: Topology, notes: list[str]) ->
     if pattern == "interference":
         others = _ends(sweep, ("beside_source", "beside_destination"), topology, notes)
         return [
-            (pair, other) for pair in pairs for other in others if _agent_pair(pair) != _agent_pair(other)
+            (pair, other)
+            for pair in pairs
+            for other in others
+            if sweep.beside_interfaces or _agent_pair(pair) != _agent_pair(other)
         ]
     if pattern == "fan-in":
         order = topology.names()
@@ -139,7 +148,8 @@ def _ends(sweep: Sweep, keys: tuple[str, str], topology: Topology, notes: list[s
         _buffers(sweep, key, glob, topology, notes) for key, glob in zip(keys, globs, strict=True)
     )
     pairs = itertools.product(sources, destinations)
-    return [pair for pair in pairs if not besides or pair[0].agent != pair[1].agent]
+    local = not besides or bool(sweep.beside_interfaces)
+    return [pair for pair in pairs if local or pair[0].agent != pair[1].agent]
 
 
 def _pairs(sweep: Sweep, pattern: str, topology: Topology, notes: list[str]) -> list[Ends]:
@@ -200,6 +210,11 @@ def _representatives(assigned: Sequence[Assigned], link_class: LinkClass) -> lis
     return list(kept.values())
 
 
+def one_buffer_sweep(sweep: Sweep) -> bool:
+    """Whether its cases have one buffer, which `buffer` names (suite_check.py lets no sweep mix)."""
+    return INTERFACES[sweep.interfaces[0]].buffers == "one"
+
+
 def _executors(sweep: Sweep, interface: str, group: Group, topology: Topology) -> Iterator[tuple[str, ...]]:
     """One tuple of executors, one a flow, for each case that the sweep's `executor` makes of the group.
 
@@ -234,12 +249,25 @@ def _assigned(
         executors = list(dict.fromkeys(_executors(sweep, interface, group, topology)))
         if not executors:
             notes.append(f"no agent here matches its executor {', '.join(sweep.executors)}")
-        if interface == "chase":
+        if sweep.beside_interfaces:
+            disturbers = _end(sweep, "beside_executor", sweep.beside_executor, group[-1], topology)
+            executors = [
+                (names[0], *others) for names in executors for others in itertools.product(disturbers)
+            ]
+            executors = list(dict.fromkeys(executors))
+        if one_buffer_sweep(sweep):
             executors = [
                 names for names in executors if _chase_wanted(sweep, names[0], group[0][0], topology)
             ]
         assigned += [(group, names) for names in executors]
     return assigned
+
+
+def _end(sweep: Sweep, key: str, word: str, ends: Ends, topology: Topology) -> list[str]:
+    """The agents that "source", "destination" or a glob stand for."""
+    if word in ("source", "destination"):
+        return [ends[0 if word == "source" else 1].agent]
+    return _agents(sweep, key, word, topology)
 
 
 def _chase_wanted(sweep: Sweep, executor: str, buffer: Buffer, topology: Topology) -> bool:
@@ -250,12 +278,46 @@ def _chase_wanted(sweep: Sweep, executor: str, buffer: Buffer, topology: Topolog
     return sweep.pairs != "near" or _near(executor, buffer.agent, topology)
 
 
-def _cases(
-    sweep: Sweep, pattern: str, interface: str, group: Group, executors: tuple[str, ...]
-) -> Iterator[Case]:
-    flows = tuple(Flow(*ends, executor) for ends, executor in zip(group, executors, strict=True))
-    options = [[(key, value) for value in values] for key, values in sweep.options.items()]
-    variables = [[(key, value) for value in values] for key, values in sweep.environment.items()]
-    axes = (sweep.sizes, sweep.caches, itertools.product(*options), itertools.product(*variables))
+def _flows(
+    sweep: Sweep,
+    interface: str,
+    group: Group,
+    executors: tuple[str, ...],
+    topology: Topology,
+    notes: list[str],
+) -> Iterator[tuple[Flow, ...]]:
+    """The flows of a group, once for every second source, partner and way to disturb that the sweep names."""
+    seconds: list[Buffer | None] = [None]
+    if INTERFACES[interface].sources > 1 and sweep.second_sources:
+        seconds = [*_buffers(sweep, "second_source", sweep.second_sources, topology, notes)]
+    partners: list[str | None] = [None]
+    if INTERFACES[interface].partner:
+        named = [_end(sweep, "partner", word, group[0], topology) for word in sweep.partners]
+        partners = [*dict.fromkeys(itertools.chain.from_iterable(named))]
+    for second, partner in itertools.product(seconds, partners):
+        flows = tuple(
+            Flow(*ends, executor, second, partner) for ends, executor in zip(group, executors, strict=True)
+        )
+        if not sweep.beside_interfaces:
+            yield flows
+        for other in sweep.beside_interfaces:
+            for options, size in itertools.product(
+                _products(sweep.beside_options), sweep.beside_sizes or (None,)
+            ):
+                yield (
+                    flows[0],
+                    Flow(*group[-1], executors[-1], interface=other, options=options, size_bytes=size),
+                )
+
+
+def _products(axes: Mapping[str, Sequence[Value]]) -> Iterator[dict[str, Value]]:
+    """Every choice of one value for each key."""
+    named = [[(key, value) for value in values] for key, values in axes.items()]
+    for chosen in itertools.product(*named):
+        yield dict(chosen)
+
+
+def _cases(sweep: Sweep, pattern: str, interface: str, flows: tuple[Flow, ...]) -> Iterator[Case]:
+    axes = (sweep.sizes, sweep.caches, _products(sweep.options), _products(sweep.environment))
     for size, cache, chosen, environment in itertools.product(*axes):
-        yield Case(interface, pattern, flows, size, cache, dict(chosen), dict(environment))
+        yield Case(interface, pattern, flows, size, cache, chosen, environment)

@@ -1,18 +1,11 @@
-"""What each word of a suite means, in one line: the texts of `byteways list` and of the documentation."""
+"""What each word of a suite means, in one line: the texts of `byteways list` and of the documentation.
+
+Those of the interfaces are in interfaces.py.
+"""
 
 from __future__ import annotations
 
 from collections.abc import Mapping
-
-INTERFACES: Mapping[str, str] = {
-    "memcpy": "one CPU core copies",
-    "memcpy-mt": "all cores of a NUMA domain copy together",
-    "memcpy-stream": "one CPU core copies with non-temporal stores, past the caches",
-    "copy": "the vendor's asynchronous copy call, in a GPU's queue",
-    "kernel": "loads and stores of a GPU kernel",
-    "kernel-bulk": "bulk-copy instructions of a GPU kernel, which fill a link from a few multiprocessors",
-    "chase": "latency: dependent loads along a random cycle",
-}
 
 MEMORIES: Mapping[str, str] = {
     "pageable": "plain host memory",

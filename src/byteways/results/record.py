@@ -51,7 +51,7 @@ class Record:
     path: str
     source: str  # of the first flow
     destination: str
-    flows: list[dict[str, str]]
+    flows: list[dict[str, Any]]
     size_bytes: int
     cache: str
     options: dict[str, Any]
@@ -75,7 +75,7 @@ class Record:
     bandwidth_bytes_per_s: float | None = None  # one-way: per direction; concurrent: the sum
     directions: dict[str, float] | None = None  # bytes/s by path
     whole_bytes_per_s: dict[str, float] | None = None  # the same, timed from gate to last end
-    latency_ns: float | None = None  # chase
+    latency_ns: float | None = None  # of a step, a round trip or a call
     counts: str | None = None  # "one-direction", "sum-of-directions", "dependent-load"
     peak_bytes_per_s: float | None = None
     peak_source: str | None = None

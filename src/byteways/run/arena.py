@@ -4,14 +4,16 @@ it.
 
 from __future__ import annotations
 
+import itertools
 from collections import Counter, OrderedDict
 from collections.abc import Callable, Mapping
 from types import ModuleType
 from typing import TYPE_CHECKING
 
 from byteways.plan.case import Buffer as PlannedBuffer
-from byteways.plan.case import Case
+from byteways.plan.case import Case, Flow
 from byteways.plan.footprint import flow_buffer_bytes
+from byteways.plan.interfaces import one_buffer
 
 if TYPE_CHECKING:
     from byteways._core import Buffer, Session
@@ -20,6 +22,14 @@ if TYPE_CHECKING:
 KEPT_PART = 0.5
 
 Key = tuple[PlannedBuffer, str, int]
+
+
+def _sides(case: Case, flow: Flow) -> list[tuple[str, PlannedBuffer]]:
+    """What a flow needs, each with its role: buffers of different roles are never one."""
+    if one_buffer(case.interface_of(flow)):
+        return [("walked", flow.source)]
+    second = [] if flow.second_source is None else [("second source", flow.second_source)]
+    return [("source", flow.source), *second, ("destination", flow.destination)]
 
 
 class Arena:
@@ -40,8 +50,8 @@ class Arena:
     def clear(self) -> None:
         self._buffers.clear()
 
-    def take(self, case: Case, cache_bytes: Callable[[str], int]) -> list[tuple[Buffer, Buffer]]:
-        """Source and destination of every flow; a chase gets one buffer for both.
+    def take(self, case: Case, cache_bytes: Callable[[str], int]) -> list[tuple[Buffer, ...]]:
+        """Buffers of every flow: sources, then the destination; one that is walked stands for both.
 
         No two flows share a buffer, so that none finds the other's data in a cache.
 
@@ -54,8 +64,7 @@ class Arena:
         used: Counter[tuple[PlannedBuffer, str]] = Counter()
         keys: list[tuple[Key, int]] = []
         for flow in case.flows:
-            sides = [("walked", flow.source)] if case.interface == "chase" else []
-            sides = sides or [("source", flow.source), ("destination", flow.destination)]
+            sides = _sides(case, flow)
             wanted = flow_buffer_bytes(case, flow, cache_bytes)
             for role, buffer in sides:
                 keys.append(((buffer, role, used[buffer, role]), wanted))
@@ -65,9 +74,9 @@ class Arena:
             # Not inside the except block: there the traceback would still hold what was taken so far.
             self.clear()
             taken = [self._take(key, wanted, keys) for key, wanted in keys]
-        if case.interface == "chase":
-            return [(buffer, buffer) for buffer in taken]
-        return [(taken[index], taken[index + 1]) for index in range(0, len(taken), 2)]
+        left = iter(taken)
+        flows = [tuple(itertools.islice(left, len(_sides(case, flow)))) for flow in case.flows]
+        return [held if len(held) > 1 else held * 2 for held in flows]
 
     def _all(self, keys: list[tuple[Key, int]]) -> list[Buffer] | None:
         """Every buffer, None when memory ran out."""

@@ -5,27 +5,14 @@ from __future__ import annotations
 from types import ModuleType
 from typing import TYPE_CHECKING, Any
 
-from byteways.plan.case import CATEGORY, MEMORIES
+from byteways.plan.case import MEMORIES
+from byteways.plan.interfaces import INTERFACES
 from byteways.run.compile_kernels import compile_in_child, risky_architectures
 from byteways.settings import kernel_cache
 from byteways.topology.model import HOST
 
 if TYPE_CHECKING:
     from byteways._core import Agent, Session
-
-#: Kernels that an interface needs on its executor; none: the runtime itself does it.
-_GPU_KERNELS: dict[str, tuple[str, ...]] = {
-    "copy": (),
-    "kernel": ("copy",),
-    "kernel-bulk": ("copy_bulk",),
-    "chase": ("chase_build", "chase"),
-}
-_HOST_KERNELS: dict[str, tuple[str, ...]] = {
-    "memcpy": ("memcpy",),
-    "memcpy-mt": ("memcpy",),
-    "memcpy-stream": ("memcpy_stream",),
-    "chase": ("chase_build", "chase"),
-}
 
 _AGENT_FIELDS = (
     "agent",
@@ -88,20 +75,18 @@ def _interfaces(session: Session, agent: Agent, lost: str = "") -> dict[str, Any
         lost: What became of a child that was to compile the agent's kernels; empty when all is well.
     """
     on_host = agent.runtime == "host"
-    kernels = _HOST_KERNELS if on_host else _GPU_KERNELS
     offers = {}
-    for interface in CATEGORY:
-        if interface not in kernels:
-            other = _GPU_KERNELS if on_host else _HOST_KERNELS
-            reason = f"{interface} is executed by a {'GPU' if on_host else 'CPU'}"
-            missing = f"byteways does not say which kernels {interface} needs"  # a mistake of ours
-            offers[interface] = {"available": False, "reason": reason if interface in other else missing}
+    for name, interface in INTERFACES.items():
+        kernels = interface.kernels.get("cpu" if on_host else "gpu")
+        if kernels is None:
+            reason = f"{name} is executed by a {'GPU' if on_host else 'CPU'}"
+            offers[name] = {"available": False, "reason": reason}
             continue
-        answers = [_offer(session.offers_kernel(agent.agent, kernel)) for kernel in kernels[interface]]
+        answers = [_offer(session.offers_kernel(agent.agent, kernel)) for kernel in kernels]
         refused = [answer for answer in answers if not answer["available"]]
         if refused and lost:
             refused[0]["reason"] = lost
-        offers[interface] = refused[0] if refused else {"available": True, "reason": ""}
+        offers[name] = refused[0] if refused else {"available": True, "reason": ""}
     return offers
 
 

@@ -14,6 +14,7 @@ from types import ModuleType
 from typing import TYPE_CHECKING, Any
 
 from byteways.plan.case import Case
+from byteways.plan.interfaces import figure_of
 from byteways.results import warnings
 from byteways.results.record import Warning
 from byteways.results.warnings import CLOCK_DROP, THROTTLE_REASONS
@@ -181,7 +182,7 @@ def _link_bytes(
     Only GPUs that send to other GPUs, and only when the counters answer and have moved at all: on a machine
     without such links they stand still, which is no evidence of anything.
     """
-    if case.interface == "chase":
+    if figure_of(case.interface) != "bandwidth":
         return None
     sent: dict[str, int] = {}
     for flow in case.flows:

@@ -8,6 +8,8 @@ from types import ModuleType
 from typing import TYPE_CHECKING, Any
 
 from byteways.plan.case import Case
+from byteways.plan.case import Flow as PlannedFlow
+from byteways.plan.interfaces import INTERFACES
 from byteways.run.arena import Arena
 from byteways.run.health import FRESH_S, HealthMonitor, agents_of
 from byteways.run.health_sysfs import SysfsHealth
@@ -20,8 +22,7 @@ from byteways.settings import gpus_wanted, kernel_cache
 if TYPE_CHECKING:
     from byteways._core import Buffer, Flow, Measurement, MeasureOptions, Session
 
-#: Options of a case that are arguments of the native Flow, and those that are fields of MeasureOptions.
-_FLOW_OPTIONS = ("blocks", "threads", "chunk_bytes", "stages", "stream", "copy_engine")
+#: Options of a case that are fields of MeasureOptions; the others are the flow's.
 _MEASURE_OPTIONS = ("gate", "batch")
 
 #: Bytes that show whether an agent still works after an error.
@@ -116,11 +117,9 @@ class Measurer:
             outcome["link_bytes"] = changes.link_bytes
         return outcome
 
-    def _measured(
-        self, case: Case, options: MeasureOptions
-    ) -> tuple[Measurement, list[tuple[Buffer, Buffer]]]:
+    def _measured(self, case: Case, options: MeasureOptions) -> tuple[Measurement, list[tuple[Buffer, ...]]]:
         """Measures; when memory runs out in the middle, once more with nothing else kept."""
-        buffers: list[tuple[Buffer, Buffer]] = []
+        buffers: list[tuple[Buffer, ...]] = []
         try:
             buffers = self._arena.take(case, self._cache)
             return self.session.measure(self._flows(case, buffers), options), buffers
@@ -133,32 +132,32 @@ class Measurer:
     def _cache(self, agent: str) -> int:
         return self._cache_bytes.get(agent, 0)
 
-    def _flows(self, case: Case, buffers: list[tuple[Buffer, Buffer]]) -> list[Flow]:
-        cold = case.cache == "cold"
-        options = {name: int(value) for name, value in case.options.items() if name in _FLOW_OPTIONS}
-        if case.interface == "memcpy-mt" and "threads" in options:
-            options["blocks"] = options.pop("threads")  # the native core calls the team's threads blocks
+    def _flows(self, case: Case, buffers: list[tuple[Buffer, ...]]) -> list[Flow]:
         return [
             self.core.Flow(
-                source,
-                destination,
+                held[0],
+                held[-1],
                 flow.executor,
-                case.interface,
-                case.size_bytes,
-                source_cold=cold,
-                destination_cold=cold,
-                **options,
+                case.interface_of(flow),
+                case.size_of(flow),
+                source_cold=case.cache_of(flow) == "cold",
+                destination_cold=case.cache_of(flow) == "cold",
+                second_source=held[1] if len(held) > 2 else None,
+                partner=flow.partner or "",
+                **_flow_options(case, flow),
             )
-            for flow, (source, destination) in zip(case.flows, buffers, strict=True)
+            for flow, held in zip(case.flows, buffers, strict=True)
         ]
 
     def _options(self, case: Case, request: Mapping[str, Any]) -> MeasureOptions:
         """Raises ValueError on an option that nothing reads: its figures would be taken for what they are
         not.
         """
-        unknown = [name for name in case.options if name not in _FLOW_OPTIONS + _MEASURE_OPTIONS]
-        if unknown:
-            raise ValueError(f"unknown option {', '.join(unknown)}")
+        for flow in case.flows:
+            interface = case.interface_of(flow)
+            unknown = [name for name in case.options_of(flow) if name not in INTERFACES[interface].takes]
+            if unknown:
+                raise ValueError(f"unknown option {', '.join(unknown)} of {interface}")
         options: MeasureOptions = self.core.MeasureOptions()
         options.budget_s = request["budget_s"]
         options.precision = request["precision"]
@@ -184,6 +183,17 @@ class Measurer:
             except self.core.Error:
                 return True
         return False
+
+
+def _flow_options(case: Case, flow: PlannedFlow) -> dict[str, int | str]:
+    options = {
+        name: int(value) if isinstance(value, bool) else value
+        for name, value in case.options_of(flow).items()
+        if name not in _MEASURE_OPTIONS
+    }
+    if case.interface_of(flow) == "memcpy-mt" and "threads" in options:
+        options["blocks"] = options.pop("threads")  # the native core calls the team's threads blocks
+    return options
 
 
 def _unsupported(case: Case, reason: str) -> dict[str, Any]:

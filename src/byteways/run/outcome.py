@@ -7,7 +7,9 @@ from collections.abc import Mapping
 from dataclasses import asdict
 from typing import TYPE_CHECKING, Any
 
-from byteways.plan.case import Case
+from byteways.plan.case import Buffer as PlannedBuffer
+from byteways.plan.case import Case, Flow
+from byteways.plan.interfaces import INTERFACES
 from byteways.results import warnings
 from byteways.results.record import Times, Warning
 
@@ -26,7 +28,7 @@ def rounded(value: float) -> float:
     return float(f"{value:.{SIGNIFICANT}g}")
 
 
-def outcome_of(case: Case, measurement: Measurement, buffers: list[tuple[Buffer, Buffer]]) -> dict[str, Any]:
+def outcome_of(case: Case, measurement: Measurement, buffers: list[tuple[Buffer, ...]]) -> dict[str, Any]:
     """Record fields of a finished measurement; status `measured` or `corrupt`."""
     fields: dict[str, Any] = {
         "status": "measured",
@@ -68,8 +70,9 @@ def _figures(case: Case, measurement: Measurement) -> dict[str, Any]:
         n=summary.n,
     )
     fields: dict[str, Any] = {"time_ns": asdict(times)}
-    if case.interface == "chase":
-        return {**fields, "latency_ns": times.median, "counts": "dependent-load"}
+    interface = INTERFACES[case.interface]
+    if interface.figure != "bandwidth":
+        return {**fields, "latency_ns": times.median, "counts": interface.counts}
     if len(case.flows) == 1:
         bandwidth = case.size_bytes / summary.median * 1e9
         directions = {case.flows[0].path: rounded(bandwidth)}
@@ -77,7 +80,7 @@ def _figures(case: Case, measurement: Measurement) -> dict[str, Any]:
             **fields,
             "bandwidth_bytes_per_s": rounded(bandwidth),
             "directions": directions,
-            "counts": "one-direction",
+            "counts": interface.counts,
         }
     measured = 1 if case.pattern == "interference" else len(case.flows)
     bandwidth = measured * case.size_bytes / summary.median * 1e9
@@ -90,7 +93,7 @@ def _figures(case: Case, measurement: Measurement) -> dict[str, Any]:
             flow.path: rounded(result.start_skew_ns)
             for flow, result in zip(case.flows, measurement.flows, strict=True)
         },
-        "counts": "one-direction" if measured == 1 else "sum-of-directions",
+        "counts": interface.counts if measured == 1 else "sum-of-directions",
         "window_ns": rounded(measurement.window_ns),
         "whole_ns": rounded(measurement.whole_ns),
         "clock_alignment_ns": rounded(measurement.clock_alignment_ns),
@@ -128,13 +131,12 @@ def _corruption(case: Case, measurement: Measurement) -> dict[str, Any]:
     return {}
 
 
-def _about_buffers(case: Case, buffers: list[tuple[Buffer, Buffer]]) -> dict[str, Any]:
+def _about_buffers(case: Case, buffers: list[tuple[Buffer, ...]]) -> dict[str, Any]:
     """Page sizes of the first flow's buffers, and where the pages of every host buffer lie."""
-    source, destination = buffers[0]
-    pages = {"source": source.page_bytes, "destination": destination.page_bytes}
+    pages = {"source": buffers[0][0].page_bytes, "destination": buffers[0][-1].page_bytes}
     placement: dict[str, dict[str, int]] = {}
-    for flow, (one, other) in zip(case.flows, buffers, strict=True):
-        for planned, buffer in ((flow.source, one), (flow.destination, other)):
+    for flow, held in zip(case.flows, buffers, strict=True):
+        for planned, buffer in _planned(flow, held):
             domains = buffer.placement()
             if domains:
                 placement[str(planned)] = {str(domain): count for domain, count in sorted(domains.items())}
@@ -142,6 +144,12 @@ def _about_buffers(case: Case, buffers: list[tuple[Buffer, Buffer]]) -> dict[str
         "page_bytes": {side: size for side, size in pages.items() if size} or None,
         "placement": placement or None,
     }
+
+
+def _planned(flow: Flow, held: tuple[Buffer, ...]) -> list[tuple[PlannedBuffer, Buffer]]:
+    """Each buffer of a flow as planned and as allocated; a walked one twice."""
+    planned = flow.buffers if len(held) > 2 else (flow.source, flow.destination)
+    return list(zip(planned, held, strict=True))
 
 
 def _launch(measurement: Measurement) -> dict[str, int] | None:
@@ -152,15 +160,13 @@ def _launch(measurement: Measurement) -> dict[str, int] | None:
     return {"blocks": first.blocks, "threads": first.threads} if first.blocks else None
 
 
-def misplaced(
-    case: Case, buffers: list[tuple[Buffer, Buffer]], numa_domain: Mapping[str, int]
-) -> list[Warning]:
+def misplaced(case: Case, buffers: list[tuple[Buffer, ...]], numa_domain: Mapping[str, int]) -> list[Warning]:
     """A warning for each buffer whose pages are not in the NUMA domain of the CPU agent that touched them
     first.
     """
     found: dict[str, Warning] = {}
-    for flow, pair in zip(case.flows, buffers, strict=True):
-        for planned, buffer in zip((flow.source, flow.destination), pair, strict=True):
+    for flow, held in zip(case.flows, buffers, strict=True):
+        for planned, buffer in _planned(flow, held):
             wanted = numa_domain.get(planned.first_touch or planned.agent, -1)
             pages = buffer.placement()
             if wanted < 0 or not pages or planned.memory not in PLACED:

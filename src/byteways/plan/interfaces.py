@@ -1,0 +1,109 @@
+"""The interfaces: one row for each, with all that the plan, the worker and the tables have to know of it.
+
+A new interface is a row here, a mover in native/movers and, where it has kernels of its own, those. What may
+be combined with what is legality.py's business, the time to plan with estimate.py's.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Mapping
+from dataclasses import dataclass
+
+#: Options of every interface: `gate` false starts operations as they are enqueued, launch cost included;
+#: `batch` fixes the operations a sample.
+OF_ALL = ("gate", "batch")
+#: Options that are a word, with their words; all others but `gate` are whole numbers.
+WORDS: Mapping[str, tuple[str, ...]] = {}
+#: Options that count from 0; other numbers are of things.
+FROM_ZERO = ("stream", "copy_engine")
+
+#: What the buffers of a flow are. `pair`: a source and a destination. `one`: a single buffer, written
+#: `buffer` in a suite, which is source and destination. `moved`: one allocation whose pages go from the
+#: source's agent to the destination's.
+BUFFERS = ("pair", "one", "moved")
+#: What is reported: bytes per second, nanoseconds per dependent step, or nanoseconds per call.
+FIGURES = ("bandwidth", "latency", "time")
+
+
+@dataclass(frozen=True)
+class Interface:
+    """What moves the bytes, as the programmer sees it.
+
+    `kernels` names, by kind of executor, the kernels it needs there: a kind that is missing does not execute
+    it, and an empty tuple means that the runtime itself does.
+    """
+
+    category: str  # taxonomy of schieffer2025, section 3
+    meaning: str  # one line, for `byteways list` and the documentation
+    kernels: Mapping[str, tuple[str, ...]]
+    options: tuple[str, ...] = ()
+    buffers: str = "pair"
+    figure: str = "bandwidth"
+    counts: str = "one-direction"
+    granularity_bytes: int = 8  # sizes are multiples of it; 8: verified word by word
+    by_call: bool = False  # the runtime reaches for it what the executor's own loads and stores cannot
+    alone: bool = False  # cannot run beside other flows
+    sources: int = 1  # arrays that are read; 2: the flow may name a second source
+    partner: bool = False  # a second agent takes part, written `partner` in a suite
+
+    @property
+    def takes(self) -> tuple[str, ...]:
+        """Options that a case of it may have."""
+        return (*self.options, *OF_ALL)
+
+    def executed_by(self, kind: str) -> bool:
+        """Whether agents of this kind ('cpu', 'gpu') can execute it at all."""
+        return kind in self.kernels
+
+
+INTERFACES: Mapping[str, Interface] = {
+    "memcpy": Interface("explicit", "one CPU core copies", {"cpu": ("memcpy",)}),
+    "memcpy-mt": Interface(
+        "explicit", "all cores of a NUMA domain copy together", {"cpu": ("memcpy",)}, ("threads",)
+    ),
+    "memcpy-stream": Interface(
+        "explicit",
+        "one CPU core copies with non-temporal stores, past the caches",
+        {"cpu": ("memcpy_stream",)},
+    ),
+    "copy": Interface(
+        "explicit",
+        "the vendor's asynchronous copy call, in a GPU's queue",
+        {"gpu": ()},
+        ("stream", "copy_engine"),
+        by_call=True,
+    ),
+    "kernel": Interface(
+        "direct access",
+        "loads and stores of a GPU kernel",
+        {"gpu": ("copy",)},
+        ("blocks", "threads", "stream"),
+        granularity_bytes=16,
+    ),
+    "kernel-bulk": Interface(
+        "direct access",
+        "bulk-copy instructions of a GPU kernel, which fill a link from a few multiprocessors",
+        {"gpu": ("copy_bulk",)},
+        ("blocks", "threads", "chunk_bytes", "stages", "stream"),
+        granularity_bytes=16,
+    ),
+    "chase": Interface(
+        "direct access",
+        "latency: dependent loads along a random cycle",
+        {"cpu": ("chase_build", "chase"), "gpu": ("chase_build", "chase")},
+        buffers="one",
+        figure="latency",
+        counts="dependent-load",
+        alone=True,
+    ),
+}
+
+
+def figure_of(interface: str) -> str:
+    """One of FIGURES."""
+    return INTERFACES[interface].figure
+
+
+def one_buffer(interface: str) -> bool:
+    """Whether source and destination of its flows are one allocation."""
+    return INTERFACES[interface].buffers != "pair"
