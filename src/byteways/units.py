@@ -8,6 +8,7 @@ from __future__ import annotations
 import re
 
 _SIZE_UNITS = {"B": 1, "KIB": 2**10, "MIB": 2**20, "GIB": 2**30, "TIB": 2**40}
+_DURATION = re.compile(r"^\s*(?:(\d+(?:\.\d+)?)h)?\s*(?:(\d+(?:\.\d+)?)m)?\s*(?:(\d+(?:\.\d+)?)s?)?\s*$")
 _SIZE = re.compile(r"^\s*(\d+(?:\.\d+)?)\s*([KMGT]i?B?|B)?\s*$", re.IGNORECASE)
 
 
@@ -29,6 +30,30 @@ def parse_size(text: str) -> int:
     if value < 1 or value != int(value):
         raise ValueError(f"'{text}' is not a whole, positive number of bytes")
     return int(value)
+
+
+def parse_duration(text: str) -> float:
+    """Seconds of '90', '90s', '30m', '2h' or '1h30m'.
+
+    Raises:
+        ValueError: The text is no duration, or it is zero.
+    """
+    match = _DURATION.match(text)
+    if match is None or not any(match.groups()):
+        raise ValueError(f"'{text}' is no duration; write 90s, 30m, 2h or 1h30m")
+    hours, minutes, seconds = (float(part or 0) for part in match.groups())
+    total_s = 3600 * hours + 60 * minutes + seconds
+    if total_s <= 0:
+        raise ValueError(f"'{text}' is no time at all")
+    return total_s
+
+
+def format_duration(duration_s: float) -> str:
+    """'45 s', '30 min', '1 h 30 min'."""
+    if duration_s < 120:
+        return f"{duration_s:.4g} s"
+    hours, minutes = divmod(round(duration_s / 60), 60)
+    return " ".join(part for part in (f"{hours} h" * bool(hours), f"{minutes} min" * bool(minutes)) if part)
 
 
 def format_size(size_bytes: int) -> str:

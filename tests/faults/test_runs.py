@@ -357,3 +357,46 @@ def test_faults_make_the_exit_status_1(command: Command) -> None:
     assert faulty.returncode == 1
     assert "1 corrupt" in faulty.stderr and "1 lost" in faulty.stderr
     assert_complete(command.folder)
+
+
+def test_a_repeated_suite_is_killed_and_taken_up(command: Command) -> None:
+    """Catches a soak that loses rounds, measures one twice, or begins its time anew when it is taken up."""
+    process = command.start(str(command.suite), "--for", "3s", "--no-report", "--out", str(command.folder))
+    wait_for(lambda: len(lines(command.folder)) > 12)
+    process.kill()
+    process.communicate()
+    before = len(lines(command.folder))
+    resumed = command.resume()
+    assert resumed.returncode == 0, resumed.stderr
+    run = RunFolder(command.folder)
+    keys = Counter((record.case_id, record.replicate) for record in run.records)
+    assert len(keys) == run.manifest["planned"] > before
+    assert max(keys.values()) == 1
+    rounds = Counter(replicate for _, replicate in keys)
+    assert sorted(rounds) == list(range(len(rounds)))
+    assert set([*rounds.values()][:-1]) == {5}
+    assert command.resume().returncode == 0
+
+
+@pytest.mark.parametrize(
+    ("arguments", "error", "hint"),
+    [
+        (
+            ("--for", "30 minutes"),
+            "'30 minutes' is no duration; write 90s, 30m, 2h or 1h30m",
+            "byteways run --for 30m",
+        ),
+        (
+            ("--for", "30m", "--replicates", "3"),
+            "--for repeats the suite for a time, --replicates a number of times",
+            "leave one of them out",
+        ),
+    ],
+)
+def test_how_often_is_said_once_and_right(
+    command: Command, arguments: tuple[str, ...], error: str, hint: str
+) -> None:
+    """Catches a mistyped duration, or two ways to say how often, that end in a traceback or a default."""
+    done = command.run(str(command.suite), *arguments)
+    assert done.returncode == 2
+    assert done.stderr.splitlines() == [f"error: {error}", f"hint: {hint}"]

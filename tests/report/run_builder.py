@@ -116,6 +116,7 @@ class Builder:
         self.extra_lines: list[str] = []
         self.suite_title = "Everything of interest in a minute"
         self.simulated = False
+        self.options: dict[str, Any] = {}
 
     def measure(
         self,
@@ -273,7 +274,7 @@ class Builder:
                 "text": "# fixture\n",
                 "replicates": self.replicates,
             },
-            "options": {"only": [], "sizes": None, "budget_s": 60.0},
+            "options": {"only": [], "sizes": None, "budget_s": 60.0, **self.options},
             "planned": len(self.records),
             "topology": self.topology.to_json(),
             "capabilities": {

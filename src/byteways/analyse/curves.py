@@ -22,7 +22,7 @@ from byteways.topology.model import Topology
 
 @dataclass(frozen=True)
 class Point:
-    x: int  # size in bytes, or number of flows
+    x: float  # size in bytes, or number of flows
     value: float
     low: float
     high: float

@@ -9,7 +9,7 @@ from __future__ import annotations
 from collections.abc import Callable, Iterable
 from dataclasses import replace
 
-from byteways.analyse.rules import concurrency, faults, host, latency, transfers
+from byteways.analyse.rules import concurrency, faults, host, latency, series, transfers
 from byteways.analyse.rules.facts import Facts, Finding
 from byteways.analyse.summary import Run
 from byteways.results.simulated import is_simulated, worded
@@ -22,6 +22,7 @@ RULES: tuple[Callable[[Facts], Iterable[Finding]], ...] = (
     faults.damaged,
     faults.grave_warnings,
     faults.throttled,
+    series.over_time,
     transfers.odd_pairs,
     transfers.fastest,
     transfers.read_against_write,

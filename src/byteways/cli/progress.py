@@ -70,6 +70,7 @@ class Progress:
         self._total = total
         self._interruption = interruption
         self._done = 0
+        self._round = 1
         self._current: PlannedCase | None = None
         self._time_left_s = 0.0
         self._said_at = self._drawn_at = time.monotonic()
@@ -97,13 +98,19 @@ class Progress:
         if record.status in WRONG or (due and self._live is None and record.status != "skipped"):
             self._say(record)
 
+    def begins_round(self, number: int, cases: int) -> None:
+        """A repeated suite goes on with its next round; `number` counts from 1, the first being 0."""
+        self._total += cases
+        self._round = number + 1
+
     def tick(self) -> None:
         self._interruption.check()
         self._draw()
 
     def _say(self, record: Record) -> None:
         label = f"{record.interface} {record.path} {format_size(record.size_bytes)}"
-        line = f"[{self._done}/{self._total}] {label}: {figure(record)}"
+        round_ = f", round {self._round}" if self._round > 1 else ""
+        line = f"[{self._done}/{self._total}{round_}] {label}: {figure(record)}"
         if self._live is not None:
             from rich.text import Text
 

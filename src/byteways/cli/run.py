@@ -27,6 +27,7 @@ from byteways.run.options import Options
 from byteways.run.simulation import Simulation, simulation_of
 from byteways.run.taking_up import missing_plan, take_up
 from byteways.settings import gpus_wanted
+from byteways.units import format_duration, parse_duration
 
 FINDINGS_SHOWN = 3
 #: Any of these makes the exit status 1.
@@ -57,6 +58,10 @@ def run(
     precision: Annotated[
         float | None, typer.Option("--precision", help="Wanted half-width of the interval: 0.01 is 1 %.")
     ] = None,
+    duration: Annotated[
+        str | None,
+        typer.Option("--for", help="Repeat the suite for so long, as a time series: '90s', '30m', '2h'."),
+    ] = None,
     dry_run: Annotated[bool, typer.Option("--dry-run", help="Print the plan and measure nothing.")] = False,
     resume: Annotated[
         Path | None, typer.Option("--resume", help="Run folder to take up: only what is missing is measured.")
@@ -76,7 +81,7 @@ def run(
 ) -> int:
     """Measure this machine: run a suite, write a run folder with a report, print what matters most."""
     gpus_wanted()  # a mistyped setting is told here and not by a worker
-    options = _options(only, size, budget, replicates, precision)
+    options = _options(only, size, budget, replicates, precision, duration)
     if resume is not None:
         changed = [name for name, value in (("--out", out), *_given(options)) if value]
         if changed:
@@ -108,6 +113,7 @@ def _options(
     budget: float | None,
     replicates: int | None,
     precision: float | None,
+    duration: str | None,
 ) -> Options:
     """Raises BytewaysError when a number is out of range or a filter is malformed."""
     if budget is not None and not 0 < budget < float("inf"):
@@ -118,11 +124,19 @@ def _options(
         raise BytewaysError(f"a precision of {precision:g} is out of range", hint="--precision 0.01 is 1 %")
     only_filter(only or ())
     sizes_filter(size)
-    return Options(tuple(only or ()), size, budget, replicates, precision)
+    try:
+        for_s = parse_duration(duration) if duration is not None else None
+    except ValueError as error:
+        raise BytewaysError(str(error), hint="byteways run --for 30m") from error
+    if for_s is not None and replicates is not None:
+        raise BytewaysError(
+            "--for repeats the suite for a time, --replicates a number of times", hint="leave one of them out"
+        )
+    return Options(tuple(only or ()), size, budget, replicates, precision, for_s)
 
 
 def _given(options: Options) -> list[tuple[str, Any]]:
-    names = {"only": "--only", "sizes": "--size", "budget_s": "--budget"}
+    names = {"only": "--only", "sizes": "--size", "budget_s": "--budget", "for_s": "--for"}
     return [(names.get(name, f"--{name}"), value) for name, value in options.to_json().items()]
 
 
@@ -159,13 +173,14 @@ def _measured(execution: Execution, interruption: Interruption, *, as_json: bool
         recorded = len(execution.planned) - len(execution.remaining)
         already = f", {recorded} recorded before" if recorded else ""
         cases = _cases(len(execution.remaining) - skipped)
-        _say(worded(f"{cases} to measure, {skipped} skipped{spares}{already}", bool(mark)))
+        again = f", again and again for {format_duration(for_s)}" if (for_s := _for_s(execution)) else ""
+        _say(worded(f"{cases} to measure, {skipped} skipped{spares}{already}{again}", bool(mark)))
 
         def on_start(conductor: Conductor) -> None:
             interruption.at_once = conductor.kill_at_once
 
         with Progress(len(execution.remaining), interruption, live=sys.stderr.isatty()) as progress:
-            execution.measure(progress, on_start)
+            execution.measure(progress, on_start, progress.begins_round)
         folder = RunFolder(execution.folder)
         counts = Counter(record.status for record in folder.records)
         _say(f"{worded(counts_text(counts), bool(mark))} in {folder.manifest['wall_s']:.1f} s")
@@ -185,6 +200,12 @@ def _measured(execution: Execution, interruption: Interruption, *, as_json: bool
         _say(f"{wrong}: byteways show {execution.folder}, and {execution.folder / LOG}")
         return ExitStatus.FAILED
     return ExitStatus.GOOD
+
+
+def _for_s(execution: Execution) -> float | None:
+    """Seconds that the suite is repeated for."""
+    for_s: float | None = execution.manifest["options"].get("for_s")
+    return for_s
 
 
 def _print_outcome(folder: RunFolder, counts: Counter[str], report: Path | None, as_json: bool) -> None:

@@ -6,7 +6,7 @@ import json
 import os
 import sys
 from collections.abc import Sequence
-from dataclasses import dataclass
+from dataclasses import asdict, dataclass
 from pathlib import Path
 from typing import TYPE_CHECKING, Annotated, Any, Literal
 
@@ -83,6 +83,7 @@ def _as_data(view: View) -> dict[str, Any]:
     from byteways.analyse.findings import findings
     from byteways.analyse.summary import Cell, cells
     from byteways.analyse.tables import not_measured, warning_groups
+    from byteways.analyse.topics import topics
 
     def figures(cell: Cell) -> dict[str, Any]:
         record = cell.record
@@ -105,6 +106,7 @@ def _as_data(view: View) -> dict[str, Any]:
             "warnings": list(cell.warning_ids),
         }
 
+    found = cells(view.records)
     return {
         "run_id": view.manifest.get("run_id"),
         "simulated": is_simulated(view.manifest),
@@ -112,8 +114,9 @@ def _as_data(view: View) -> dict[str, Any]:
         "state": view.manifest.get("state"),
         "damaged_lines": view.damaged_lines,
         "findings": [vars(finding) for finding in findings(view)],
-        "cells": [figures(cell) for cell in cells(view.records)],
+        "cells": [figures(cell) for cell in found],
         "warnings": [vars(group) for group in warning_groups(view.records)],
+        "topics": [asdict(topic) for topic in topics(view, found)],
         "not_measured": [vars(reason) for reason in not_measured(view.records)],
     }
 
@@ -133,6 +136,7 @@ def _print(view: View, progress: str) -> None:
     with console.capture() as captured:
         _print_head(console, view, progress, mark)
         _print_findings(console, findings(view))
+        _print_topics(console, view, mark)
         _print_tables(console, tables(view.records), mark)
     # Rich fills the last column of a table with blanks.
     lines = (line.rstrip(" ") for line in captured.get().splitlines())
@@ -202,6 +206,23 @@ def _print_tables(console: Console, all_tables: Tables, mark: str) -> None:
         for reason in all_tables.not_measured:
             _row(table, reason.status, str(reason.count), reason.reason, reason.example)
         console.print(table)
+
+
+def _print_topics(console: Console, view: View, mark: str) -> None:
+    from byteways.analyse.summary import cells
+    from byteways.analyse.topics import topics
+
+    for topic in topics(view, cells(view.records)):
+        for part in topic.tables:
+            named = dict.fromkeys((topic.title, part.title) if part.title else (topic.title,))
+            table = _table(console, mark, ": ".join(named), part.headings)
+            for column in part.numeric:
+                table.columns[column].justify = "right"
+            for row in part.rows:
+                _row(table, *row)
+            console.print(table)
+            if part.note:
+                console.print(part.note, style="dim")
 
 
 def _print_grid(console: Console, grid: Grid, mark: str) -> None:

@@ -7,7 +7,8 @@ from dataclasses import dataclass
 from math import log10
 from typing import Any
 
-from byteways.analyse.curves import Family, Mark, Scaling, Series
+from byteways.analyse.curves import Family, Mark, Point, Scaling, Series
+from byteways.analyse.topic import Plot
 from byteways.units import format_bandwidth, format_size
 
 #: Told apart without colour too.
@@ -93,10 +94,10 @@ def _size_axis(sizes: Sequence[int], title: str) -> dict[str, Any]:
 
 def over_size(family: Family) -> Chart:
     """Bandwidth over size with the nominal peak as a line."""
-    sizes = [point.x for series in family.series for point in series.points]
+    sizes = [round(point.x) for series in family.series for point in series.points]
     data: list[dict[str, Any]] = []
     for index, series in enumerate(family.series):
-        data += _traces(series, index, 1e9, [format_size(point.x) for point in series.points], "GB/s")
+        data += _traces(series, index, 1e9, [format_size(round(point.x)) for point in series.points], "GB/s")
     layout: dict[str, Any] = {
         "xaxis": _size_axis(sizes, "size of the transfer"),
         "yaxis": {"title": {"text": "GB/s"}, "rangemode": "tozero"},
@@ -168,10 +169,10 @@ def over_flows(hub: str, scalings: Sequence[Scaling]) -> Chart:
 
 def over_working_set(family: Family, marks: Sequence[Mark]) -> Chart:
     """Latency over working set, both logarithmic, with the sizes of the caches marked."""
-    sizes = [point.x for series in family.series for point in series.points]
+    sizes = [round(point.x) for series in family.series for point in series.points]
     data: list[dict[str, Any]] = []
     for index, series in enumerate(family.series):
-        data += _traces(series, index, 1.0, [format_size(point.x) for point in series.points], "ns")
+        data += _traces(series, index, 1.0, [format_size(round(point.x)) for point in series.points], "ns")
     inside = [mark for mark in marks if min(sizes) < mark.size_bytes < max(sizes)]
     layout: dict[str, Any] = {
         "xaxis": _size_axis(sizes, "working set"),
@@ -192,6 +193,52 @@ def over_working_set(family: Family, marks: Sequence[Mark]) -> Chart:
     if inside:
         caption += " Dotted lines are the sizes of the caches."
     return Chart(family.title, caption, {"data": data, "layout": layout})
+
+
+def of_plot(plot: Plot) -> Chart:
+    """Any plot of a topic. Published figures are marks without a line."""
+    data: list[dict[str, Any]] = []
+    for index, line in enumerate(plot.lines):
+        points = tuple(Point(point.x, point.y, point.low, point.high, 1) for point in line.points)
+        band, trace = _traces(Series(line.label, points), index, 1.0, [""] * len(points), "")
+        trace["text"] = [_plain(point.text) for point in line.points]
+        if line.published:
+            data.append(
+                {**trace, "mode": "markers", "marker": {**trace["marker"], "size": 10, "opacity": 0.7}}
+            )
+        else:
+            data += [band, trace]
+    xs = [point.x for line in plot.lines for point in line.points]
+    x_axis: dict[str, Any] = {"title": {"text": plot.x_label}}
+    if plot.x_sizes and xs:
+        x_axis = _size_axis([round(x) for x in xs], plot.x_label)
+    elif plot.x_log:
+        x_axis["type"] = "log"
+    y_axis: dict[str, Any] = {"title": {"text": plot.y_label}, "rangemode": "tozero"}
+    if plot.y_log:
+        y_axis = {"title": {"text": f"{plot.y_label}, logarithmic"}, "type": "log", "dtick": "D2"}
+    across = [mark for mark in plot.places if xs and min(xs) < mark.at < max(xs)]
+    annotations = [_level_label(_placed(mark.at, plot.y_log), _plain(mark.label)) for mark in plot.levels] + [
+        _place_label(_placed(mark.at, plot.x_log or plot.x_sizes), mark.label) for mark in across
+    ]
+    shapes = [_level(mark.at) for mark in plot.levels] + [_place(mark.at) for mark in across]
+    layout = {"xaxis": x_axis, "yaxis": y_axis, "shapes": shapes, "annotations": annotations}
+    return Chart(plot.title, plot.caption, {"data": data, "layout": layout})
+
+
+def _placed(value: float, logarithmic: bool) -> float:
+    """On a logarithmic axis an annotation is placed by the logarithm."""
+    return round(log10(value), 4) if logarithmic else value
+
+
+def _place(x: float) -> dict[str, Any]:
+    line = {"dash": "dot", "width": 1}
+    return {"type": "line", "yref": "paper", "y0": 0, "y1": 1, "x0": x, "x1": x, "line": line}
+
+
+def _place_label(x: float, text: str) -> dict[str, Any]:
+    place = {"x": x, "y": 1, "yref": "paper", "yanchor": "bottom", "showarrow": False}
+    return {**place, "text": _plain(text)}
 
 
 def _log10(value: int) -> float:

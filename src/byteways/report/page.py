@@ -13,6 +13,8 @@ from byteways.analyse.findings import Finding, findings
 from byteways.analyse.progress import damage, progress, shortfall
 from byteways.analyse.summary import Cell, Run, cells, shown
 from byteways.analyse.tables import Grid, Reason, WarningGroup, describe, tables
+from byteways.analyse.topic import Table
+from byteways.analyse.topics import topics
 from byteways.report import charts
 from byteways.report.charts import Chart
 from byteways.report.drawing import Drawing, draw
@@ -78,6 +80,18 @@ class PageBest:
 
 
 @dataclass(frozen=True)
+class PageTopic:
+    """A topic with its plots drawn; `first_chart` is the index of the first among those of the page."""
+
+    anchor: str
+    title: str
+    lead: str
+    tables: tuple[Table, ...]
+    charts: tuple[Chart, ...]
+    first_chart: int
+
+
+@dataclass(frozen=True)
 class Page:
     """Everything the template places."""
 
@@ -97,6 +111,7 @@ class Page:
     first_touch: tuple[PageGrid, ...]
     scaling: tuple[Chart, ...]
     patterns: tuple[PagePattern, ...]
+    topics: tuple[PageTopic, ...]
     latency: tuple[PageGrid, ...]
     latency_chart: Chart | None
     warnings: tuple[WarningGroup, ...]
@@ -113,7 +128,9 @@ class Page:
     @property
     def charts(self) -> tuple[Chart, ...]:
         """In the order of the page; the index is what the template refers to."""
-        return self.curves + self.scaling + ((self.latency_chart,) if self.latency_chart else ())
+        of_topics = tuple(chart for topic in self.topics for chart in topic.charts)
+        latency = (self.latency_chart,) if self.latency_chart else ()
+        return self.curves + self.scaling + of_topics + latency
 
 
 #: Fields of a page that are data: what they say is not put into other words.
@@ -146,6 +163,8 @@ def _page(run: Run) -> Page:
     manifest, found = run.manifest, cells(run.records)
     all_tables = tables(run.records)
     walked = curves.over_working_set(found, run.topology)
+    over_size = tuple(charts.over_size(family) for family in curves.over_size(found, run.topology))
+    over_flows = tuple(charts.over_flows(*entry) for entry in curves.over_flows(found).items())
     best = all_tables.best
     suite = manifest.get("suite") or {}
     matrices = [*all_tables.matrices, *([all_tables.inside] if all_tables.inside else [])]
@@ -160,11 +179,11 @@ def _page(run: Run) -> Page:
         topology_notes=run.topology.notes,
         matrices=tuple(page_grid(grid) for grid in matrices),
         host=tuple(page_grid(grid) for grid in all_tables.host),
-        curves=tuple(charts.over_size(family) for family in curves.over_size(found, run.topology)),
+        curves=over_size,
         best_sizes=tuple(format_size(size) for size in best.sizes) if best else (),
         best=tuple((label, tuple(map(_best, row))) for label, row in best.rows) if best else (),
         first_touch=tuple(page_grid(grid) for grid in all_tables.first_touch),
-        scaling=tuple(charts.over_flows(*entry) for entry in curves.over_flows(found).items()),
+        scaling=over_flows,
         patterns=tuple(
             PagePattern(
                 row.cell.record.pattern,
@@ -178,6 +197,7 @@ def _page(run: Run) -> Page:
             )
             for row in all_tables.patterns
         ),
+        topics=_topics(run, found, len(over_size) + len(over_flows)),
         latency=tuple(page_grid(grid) for grid in all_tables.latency),
         latency_chart=charts.over_working_set(*walked) if walked else None,
         warnings=tuple(all_tables.warnings),
@@ -187,6 +207,16 @@ def _page(run: Run) -> Page:
         records=tuple(_line(shown(record), manifest) for record in run.records),
         columns=COLUMNS,
     )
+
+
+def _topics(run: Run, found: Sequence[Cell], first: int) -> tuple[PageTopic, ...]:
+    """The topics of a run; `first` is the index of their first chart."""
+    pages: list[PageTopic] = []
+    for topic in topics(run, found):
+        drawn = tuple(charts.of_plot(plot) for plot in topic.plots)
+        pages.append(PageTopic(topic.anchor, topic.title, topic.lead, topic.tables, drawn, first))
+        first += len(drawn)
+    return tuple(pages)
 
 
 def _line(record: Record, manifest: Mapping[str, Any]) -> dict[str, Any]:

@@ -103,8 +103,15 @@ class Conductor:
         if self._worker is not None:
             self._worker.kill_at_once()
 
-    def run(self, plan: Sequence[PlannedCase]) -> None:
+    def run(
+        self, plan: Sequence[PlannedCase], *, until: float | None = None, keep_worker: bool = False
+    ) -> None:
         """Measures the plan, in its order; spare cases, which come last, as far as there is time.
+
+        Args:
+            plan: What to measure.
+            until: Monotonic seconds from which on no further case is begun; None: all are.
+            keep_worker: Whether another call follows.
 
         Raises:
             Interrupted: The observer asked for an end; the case in hand has no record.
@@ -112,8 +119,11 @@ class Conductor:
         """
         began = time.monotonic()
         pace = Pace(plan, self._total_s, lengthen=self._lengthen)
+        kept = False
         try:
             for position, planned in enumerate(plan):
+                if until is not None and time.monotonic() >= until:
+                    break
                 self._observer.began(planned, position, pace.time_left_s)
                 started = time.monotonic()
                 budget_s = pace.budget_s(planned, started - began)
@@ -126,9 +136,11 @@ class Conductor:
                 elif planned.spare:
                     pace.left_out(planned)
                 self._observer.ended(record)
-            self._let_go()
+            kept = keep_worker
+            if not kept:
+                self._let_go()
         finally:
-            if self._worker is not None:
+            if self._worker is not None and not kept:
                 self._worker.kill()
                 self._worker = None
 

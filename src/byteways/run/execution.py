@@ -16,7 +16,7 @@ from byteways.plan.case import PlannedCase
 from byteways.plan.planner import Plan, make_plan
 from byteways.plan.suite_types import Suite
 from byteways.results import manifest as manifests
-from byteways.results.run_folder import JOURNAL, LOG, MANIFEST
+from byteways.results.run_folder import JOURNAL, LOG, MANIFEST, read_journal
 from byteways.run.conductor import Conductor, Interrupted, Observer, deadline_s
 from byteways.run.journal import Journal
 from byteways.run.options import Options
@@ -29,6 +29,48 @@ from byteways.topology.model import Topology
 #: Of the run's budget, kept for the report and for closing the runtimes: at most so much, and such a part.
 RESERVE_S = 3.0
 RESERVE_PART = 0.15
+
+
+@dataclass(frozen=True)
+class Repetition:
+    """How a suite is repeated: for a time, and on a simulated machine for as many rounds as that time would
+    hold by the plan's estimates, as what a simulation gives must not depend on how fast this machine is.
+    """
+
+    cases: tuple[PlannedCase, ...]  # of one round, without those that are skipped
+    left_s: float  # of the time that was asked for
+    rounds: int | None  # of a simulated run; None: as many as there is time for
+    next_round: int = 1  # replicate of the first further round
+
+    def until(self, started: float) -> float | None:
+        """Monotonic seconds from which on nothing is begun; None: rounds are counted."""
+        return started + self.left_s if self.rounds is None else None
+
+    def over(self, number: int) -> bool:
+        """Whether there is no round of this replicate."""
+        return not self.cases or (self.rounds is not None and number >= self.rounds)
+
+    def round(self, number: int) -> list[PlannedCase]:
+        return [replace(planned, replicate=number) for planned in self.cases]
+
+
+def repetition_of(
+    plan: Sequence[PlannedCase], options: Options, simulated: bool, spent_s: float = 0.0, begun: int = 1
+) -> Repetition | None:
+    """None without a duration.
+
+    Args:
+        plan: Of one round.
+        options: With the duration.
+        simulated: Whether a machine model is played.
+        spent_s: Of the duration, by the records that are there.
+        begun: Rounds begun so far.
+    """
+    if options.for_s is None:
+        return None
+    running = tuple(planned for planned in plan if planned.reason is None)
+    rounds = round(options.for_s / max(planned_seconds(running), 1e-3)) if simulated else None
+    return Repetition(running, max(0.0, options.for_s - spent_s), rounds, begun)
 
 
 @dataclass
@@ -48,12 +90,19 @@ class Execution:
     worker: WorkerProcess | None = None
     spent_s: float = 0.0  # by the records that were there when the run was taken up
     state: str = field(default="running")
+    repetition: Repetition | None = None  # of a run with a duration
 
-    def measure(self, observer: Observer, on_start: Callable[[Conductor], None] = lambda _: None) -> None:
+    def measure(
+        self,
+        observer: Observer,
+        on_start: Callable[[Conductor], None] = lambda _: None,
+        on_round: Callable[[int, int], None] = lambda number, cases: None,
+    ) -> None:
         """Measures what remains; afterwards `state` is `complete` or `interrupted` and the manifest says so.
 
         Args:
             on_start: Given the conductor before it begins.
+            on_round: Given the number of a further round of a repeated suite, from 1, and its cases.
 
         Raises:
             BytewaysError: The journal cannot be written; everything before that is kept.
@@ -84,7 +133,10 @@ class Execution:
         on_start(conductor)
         self.state = "interrupted"
         try:
-            conductor.run(self.remaining)
+            if self.repetition is None:
+                conductor.run(self.remaining)
+            else:
+                self._repeat(conductor, self.repetition, on_round)
             self.state = "complete"
         except Interrupted:
             pass
@@ -92,6 +144,28 @@ class Execution:
         wall_s = time.monotonic() - self.started
         self.manifest = manifests.finish(self.manifest, self.state, wall_s)
         manifests.write(self.folder, self.manifest)
+
+    def _repeat(
+        self, conductor: Conductor, repetition: Repetition, on_round: Callable[[int, int], None]
+    ) -> None:
+        """Round after round until the time is over; what was not begun then was never planned."""
+        until = repetition.until(self.started)
+        cases, number = self.remaining, repetition.next_round
+        try:
+            while True:
+                conductor.run(cases, until=until, keep_worker=True)
+                if repetition.over(number) or (until is not None and time.monotonic() >= until):
+                    break
+                cases = repetition.round(number)
+                self.manifest = {**self.manifest, "planned": self.manifest["planned"] + len(cases)}
+                manifests.write(self.folder, self.manifest)
+                on_round(number, len(cases))
+                number += 1
+            conductor.run([])
+        finally:
+            recorded = read_journal(self.folder / JOURNAL).records
+            planned = len({(record.case_id, record.replicate) for record in recorded})
+            self.manifest = {**self.manifest, "planned": planned}
 
     def close(self) -> None:
         """Lets go of worker and folder, if they are still held."""
@@ -210,10 +284,11 @@ def begin(
         probed.method_version,
         planned,
         planned,
-        plan.budget_s,
+        plan.budget_s if options.for_s is None else None,
         started,
         command,
         worker,
+        repetition=repetition_of(planned, options, simulation is not None),
     )
 
 

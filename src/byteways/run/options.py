@@ -11,13 +11,14 @@ from byteways.plan.suite_types import Suite
 
 @dataclass(frozen=True)
 class Options:
-    """Filters, time, rounds and precision. Kept in the manifest, so that it can be made again."""
+    """Filters, time, rounds, precision and repetition. Kept in the manifest, so that it can be made again."""
 
     only: tuple[str, ...] = ()
     sizes: str | None = None
     budget_s: float | None = None  # None: the suite's own
     replicates: int | None = None
     precision: float | None = None
+    for_s: float | None = None  # repeat the suite for so long; None: once
 
     def to_json(self) -> dict[str, Any]:
         return {
@@ -26,6 +27,7 @@ class Options:
             "budget_s": self.budget_s,
             "replicates": self.replicates,
             "precision": self.precision,
+            "for_s": self.for_s,
         }
 
     @classmethod
@@ -33,7 +35,9 @@ class Options:
         return cls(**{**data, "only": tuple(data.get("only", ()))})
 
     def applied(self, suite: Suite) -> Suite:
-        """The suite with replicates and precision as asked."""
+        """The suite with replicates and precision as asked; a repeated one is planned round by round."""
+        if self.for_s is not None:
+            suite = replace(suite, replicates=1)
         if self.replicates is not None:
             suite = replace(suite, replicates=self.replicates)
         if self.precision is not None:

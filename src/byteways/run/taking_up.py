@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import time
-from collections.abc import Callable, Mapping, Sequence
+from collections.abc import Callable, Collection, Mapping, Sequence
 from dataclasses import replace
 from pathlib import Path
 from typing import Any
@@ -16,7 +16,14 @@ from byteways.plan.suite_types import Suite
 from byteways.results import manifest as manifests
 from byteways.results.record import Record
 from byteways.results.run_folder import JOURNAL, MANIFEST, read_journal, read_manifest
-from byteways.run.execution import Execution, plan_of, planned_seconds, probed_worker, topology_of
+from byteways.run.execution import (
+    Execution,
+    plan_of,
+    planned_seconds,
+    probed_worker,
+    repetition_of,
+    topology_of,
+)
 from byteways.run.journal import Journal
 from byteways.run.options import Options
 from byteways.run.probe import Probe, probe
@@ -49,6 +56,7 @@ def take_up(
     worker: WorkerProcess | None = None
     try:
         recorded = journal.repair()
+        spent_s = sum(record.wall_s or 0.0 for record in recorded.records)
         if simulation:
             command = simulation.command(simulation.write_sheet(folder), command)
         worker, probed = probed_worker(folder, tick, command, simulation)
@@ -70,11 +78,18 @@ def take_up(
         probed.method_version,
         list(plan.cases),
         remaining,
-        plan.budget_s,
+        plan.budget_s if options.for_s is None else None,
         started,
         command,
         worker,
-        spent_s=sum(record.wall_s or 0.0 for record in recorded.records),
+        spent_s=spent_s,
+        repetition=repetition_of(
+            plan.cases,
+            options,
+            simulation is not None,
+            spent_s,
+            1 + max((record.replicate for record in recorded.records), default=0),
+        ),
     )
 
 
@@ -117,11 +132,23 @@ def _missing(
     own = options.applied(parse(manifest["suite"]["text"], file=f"{folder / MANIFEST} (suite)"))
     plan = plan_of(own, topology, probed, options, manifest["simulated"])
     done = {(record.case_id, record.replicate) for record in recorded}
+    if options.for_s is not None:
+        return plan, _rest_of_round(folder, plan, done)
     unknown = done - {case.key for case in plan.cases}
     if len(plan.cases) != manifest["planned"] or unknown:
         counts = f"{manifest['planned']} cases became {len(plan.cases)}"
         raise _changed(folder, [f"plan: {counts}, {len(unknown)} records belong to none"])
     return plan, [case for case in plan.cases if case.key not in done]
+
+
+def _rest_of_round(folder: Path, plan: Plan, done: Collection[tuple[str, int]]) -> list[PlannedCase]:
+    """What the last round of a repeated suite lacks. Raises BytewaysError when the plan is another."""
+    unknown = {case_id for case_id, _ in done} - {case.case.case_id for case in plan.cases}
+    if unknown:
+        raise _changed(folder, [f"plan: {len(unknown)} recorded cases are not in it"])
+    last = max((replicate for _, replicate in done), default=0)
+    cases = [case for case in plan.cases if case.reason is None or last == 0]
+    return [again for case in cases if (again := replace(case, replicate=last)).key not in done]
 
 
 def _asked(folder: Path, manifest: Mapping[str, Any], suite: Suite | None) -> Options:

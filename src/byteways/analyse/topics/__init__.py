@@ -1,0 +1,22 @@
+"""The topics, one a file, in the order of the report: BUILDERS is the one list of them."""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+
+from byteways.analyse.summary import Cell, Run
+from byteways.analyse.topic import Builder, Topic
+from byteways.analyse.topics import series
+
+BUILDERS: tuple[Builder, ...] = (series.topic,)
+
+
+def topics(run: Run, found: Sequence[Cell]) -> list[Topic]:
+    """What this run has something to say about.
+
+    Args:
+        run: The run.
+        found: Its cells.
+    """
+    built = (builder(run, found) for builder in BUILDERS)
+    return [topic for topic in built if topic is not None and (topic.tables or topic.plots)]
