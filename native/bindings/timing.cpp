@@ -128,6 +128,7 @@ void bind_results(nb::module_& m) {
       .def_ro("verified_every_sample", &Measurement::verified_every_sample)
       .def_ro("timed_by", &Measurement::timed_by)
       .def_ro("timer_resolution_ns", &Measurement::timer_resolution_ns)
+      .def_ro("submit_ns", &Measurement::submit_ns)
       .def_ro("clock_alignment_ns", &Measurement::clock_alignment_ns)
       .def_ro("window_ns", &Measurement::window_ns)
       .def_ro("whole_ns", &Measurement::whole_ns)

@@ -60,6 +60,12 @@ struct ChaseArguments {
   unsigned long long* end;
 };
 
+// "nothing": ends at once. With a word it leaves `value` there first, which proves that it ran.
+struct NothingArguments {
+  unsigned long long* word;
+  unsigned long long value;
+};
+
 // "occupy": every block spins until *word >= target; grid and shared memory are chosen to leave no room for
 // another block, so that whatever completes meanwhile was not done by the multiprocessors.
 struct OccupyArguments {

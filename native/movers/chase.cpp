@@ -13,7 +13,8 @@ namespace {
 
 constexpr std::uint64_t kHostLineBytes = 64;
 constexpr std::uint64_t kDeviceLineBytes = 128;
-constexpr std::uint64_t kEndOffset = 2048;  // of the end word in both scratch pages
+constexpr std::uint64_t kEndOffset = 2048;   // of the end word in both scratch pages
+constexpr std::uint64_t kLeastSteps = 5000;  // 20 samples make the 10^5 steps that a figure needs
 constexpr std::uint64_t kMostWarmedLines =
     1u << 18;  // 32 MiB on a GPU: what may fit into a cache is walked once
 
@@ -41,6 +42,7 @@ class Chase final : public Mover {
   std::uint64_t bytes_per_operation() const override { return 0; }
   std::uint64_t queue_entries(std::uint64_t) const override { return 1; }
   std::uint64_t rotation() const override { return lines_; }
+  std::uint64_t least_batch() const override { return kLeastSteps; }
   std::uint64_t distinct_source_bytes() const override { return flow_.size_bytes; }
   std::uint64_t distinct_destination_bytes() const override { return flow_.size_bytes; }
 

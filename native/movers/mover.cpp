@@ -169,6 +169,8 @@ std::unique_ptr<Mover> make_mover(Session& session, const Flow& flow) {
                       flow.executor->name());
   if (flow.interface == "copy") return make_copy(session, flow);
   if (flow.interface == "chase") return make_chase(session, flow);
+  if (flow.interface == "launch" || flow.interface == "synchronize" || flow.interface == "event")
+    return make_call(session, flow);
   return make_kernel_copy(session, flow);
 }
 

@@ -45,12 +45,14 @@ class Mover {
   virtual ~Mover() = default;
   Agent& executor() const { return *executor_; }
 
-  // Bytes one operation moves in its direction; 0 for a chase, whose operation is one step.
+  // Bytes one operation moves in its direction; 0 where its time is the figure: the step of a chase, a call.
   virtual std::uint64_t bytes_per_operation() const = 0;
   // Operations the queue holds for one enqueue() of `count` (device copies: count; a chase or the host: 1).
   virtual std::uint64_t queue_entries(std::uint64_t count) const = 0;
   // Enqueues `count` back-to-back operations, numbered from first_operation.
   virtual void enqueue(Stream& stream, std::uint64_t first_operation, std::uint64_t count) = 0;
+  // The fewest operations of a batch.
+  virtual std::uint64_t least_batch() const { return 1; }
   // Whether enqueue() carries its operations out itself, in no stream, and returns when they are done.
   virtual bool synchronous() const { return false; }
 
@@ -127,6 +129,7 @@ class CopyingMover : public Mover {
 std::unique_ptr<Mover> make_copy(Session& session, const Flow& flow);         // the vendor's copy call
 std::unique_ptr<Mover> make_kernel_copy(Session& session, const Flow& flow);  // kernels and the host's memcpy
 std::unique_ptr<Mover> make_chase(Session& session, const Flow& flow);
+std::unique_ptr<Mover> make_call(Session& session, const Flow& flow);  // launch, synchronize, event
 
 // Peer access between the executor and the owners of both buffers, proved; throws Unsupported with the
 // reason.

@@ -193,6 +193,13 @@ double Costs::latency_ns(Place executor, Place owner, double bytes) {
   return latency;
 }
 
+double Costs::launch_ns(Place executor, unsigned blocks) const {
+  if (executor.kind == cpu) return blocks > 1 ? model_->cpu.team_ns : model_->calls.clock_ns;  // a short call
+  const auto found = model_->rates.find("kernel-local");
+  const double fixed_ns = found == model_->rates.end() ? model_->calls.launch_ns : found->second.fixed_ns;
+  return fixed_ns / clocks_[at(executor.index)];
+}
+
 double Costs::migration_ns(Place from, Place to, double bytes, bool prefetch) const {
   const ManagedModel& managed = model_->managed;
   double fixed = prefetch ? managed.prefetch_ns : managed.fault_ns;

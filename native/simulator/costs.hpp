@@ -37,6 +37,8 @@ class Costs {
   void add_staged(Operation& operation, Place executor, bool to_gpu, Place host, double bytes);
   // Time of one dependent load of a walk over `bytes` that `owner` has.
   double latency_ns(Place executor, Place owner, double bytes);
+  // Time of a kernel that does nothing, behind another; of a CPU with a team of so many threads.
+  double launch_ns(Place executor, unsigned blocks) const;
   // Time to move managed pages, beyond any flow.
   double migration_ns(Place from, Place to, double bytes, bool prefetch) const;
   int processors(int gpu) const { return processors_.at(static_cast<std::size_t>(gpu)); }

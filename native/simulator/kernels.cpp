@@ -129,6 +129,8 @@ std::unique_ptr<Operation> Kernels::launch(std::string_view kernel, const Shape&
     build_chase(*operation, read_arguments<ChaseArguments>(arguments, bytes), shape, executor);
   else if (kernel == "chase")
     chase(*operation, read_arguments<ChaseArguments>(arguments, bytes), executor);
+  else if (kernel == "nothing")
+    nothing(*operation, read_arguments<NothingArguments>(arguments, bytes), shape, executor);
   else
     throw Failure(Code::invalid, "the simulator plays no kernel '" + std::string(kernel) + "'");
   return operation;
@@ -137,6 +139,18 @@ std::unique_ptr<Operation> Kernels::launch(std::string_view kernel, const Shape&
 void Kernels::gate(Operation& operation, const GateArguments& arguments) const {
   must_be_real(arguments.word);
   operation.latch = {arguments.word, arguments.target, -1};
+}
+
+// As long as a copy of no bytes: what a launch costs that follows another.
+void Kernels::nothing(Operation& operation, const NothingArguments& arguments, const Shape& shape,
+                      Place executor) {
+  operation.fixed += picoseconds(costs_->launch_ns(executor, shape.blocks));
+  if (executor.kind == Place::Kind::gpu) operation.processors = costs_->processors(executor.index);
+  if (arguments.word == nullptr) return;
+  const Reach reached = reach(executor, arguments.word, kWordBytes);
+  operation.on_end = [this, range = reached.range, value = arguments.value] {
+    memory_->set(*range.block, range.begin, value);
+  };
 }
 
 void Kernels::occupy(Operation& operation, const OccupyArguments& arguments, Place executor,

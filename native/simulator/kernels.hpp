@@ -42,6 +42,7 @@ class Kernels {
   // A word that the host and a kernel share must be there: larger blocks are addresses only. Throws Failure.
   void must_be_real(const void* word) const;
   void gate(Operation& operation, const GateArguments& arguments) const;
+  void nothing(Operation& operation, const NothingArguments& arguments, const Shape& shape, Place executor);
   void occupy(Operation& operation, const OccupyArguments& arguments, Place executor, unsigned blocks);
   void fill(Operation& operation, std::string_view kernel, const PatternArguments& arguments,
             const Shape& shape, Place executor);

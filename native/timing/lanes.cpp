@@ -5,6 +5,7 @@
 #include <cmath>
 
 #include "timing/measure.hpp"
+#include "timing/statistics.hpp"
 
 namespace byteways {
 namespace {
@@ -14,7 +15,6 @@ constexpr double kTicksPerSample = 500;      // resolution then adds at most 0.2
 constexpr std::uint64_t kSlopeBelowBytes = 64
                                            << 10;  // below it the fixed cost of a batch shows in the figure
 constexpr double kChaseSlopeBelowNs = 2e6;         // a launch of about 3 µs is 0.15 % of longer walks
-constexpr std::uint64_t kLeastChaseSteps = 5000;   // 20 samples make the 10^5 steps that a figure needs
 constexpr double kSteadyWithin = 0.02;
 constexpr int kSteadyRuns = 3, kMostWarmUpRuns = 24;
 constexpr double kWarmUpShare = 0.2;  // of the time budget
@@ -69,28 +69,43 @@ double SingleSampler::time_batch(std::uint64_t count) {
     runtime.synchronize(*lane_->stream);
     return static_cast<double>(session_->clock().now() - before);
   }
+  if (lane_->one_at_a_time) return time_round_trips(count);
   const bool hold = gate_ != nullptr && gated_;
   if (hold) {
     gate_->shut(static_cast<Nanoseconds>(options_->gate_timeout_s * 1e9));
     gate_->hold(lane_->agent(), *lane_->stream);
   }
   runtime.record(*lane_->begin, *lane_->stream);
+  const Nanoseconds before = session_->clock().now();
   lane_->mover->enqueue(*lane_->stream, lane_->take(count), count);
+  submit_ns_ = static_cast<double>(session_->clock().now() - before) / static_cast<double>(count);
   runtime.record(*lane_->end, *lane_->stream);
   if (hold && !gate_->open()) gated_ = false;
   runtime.synchronize(*lane_->end);
   return runtime.elapsed_ns(*lane_->begin, *lane_->end);
 }
 
+// What a program pays that needs each result before it goes on: by its own clock, from call to return.
+double SingleSampler::time_round_trips(std::uint64_t count) {
+  Runtime& runtime = lane_->runtime();
+  const Nanoseconds before = session_->clock().now();
+  for (std::uint64_t k = 0; k < count; ++k) {
+    lane_->mover->enqueue(*lane_->stream, lane_->take(1), 1);
+    runtime.synchronize(*lane_->stream);
+  }
+  return static_cast<double>(session_->clock().now() - before);
+}
+
 std::uint64_t SingleSampler::most_operations() const {
   if (!options_->cap_depth) return UINT64_MAX / 4;
   if (lane_->mover->changes_residency())
     return std::max<std::uint64_t>(1, lane_->mover->rotation() / (slope_ ? 2 : 1));
-  if (lane_->mover->queue_entries(2) == lane_->mover->queue_entries(1)) return UINT64_MAX / 4;
+  const std::uint64_t entries = lane_->mover->queue_entries(2) - lane_->mover->queue_entries(1);
+  if (entries == 0 || lane_->one_at_a_time) return UINT64_MAX / 4;
   constexpr std::uint64_t kTaken = 3;  // the gate and two events take places too
   const std::uint64_t depth =
       std::max<std::uint64_t>(kTaken + 1, lane_->runtime().queue_depth(lane_->agent().device));
-  return std::max<std::uint64_t>(1, (depth - kTaken) / (slope_ ? 2 : 1));
+  return std::max<std::uint64_t>(1, (depth - kTaken) / (slope_ ? 2 : 1) / entries);
 }
 
 void SingleSampler::choose_batch() {
@@ -105,9 +120,9 @@ void SingleSampler::choose_batch() {
   double wanted = kTicksPerSample * lane_->runtime().timer_resolution_ns(lane_->agent().device);
   // Migration by faults varies from page to page and has to be averaged over, slope or not.
   const bool steady_cost = slope_ && !lane_->mover->changes_residency();
-  if (!steady_cost && !lane_->blocking && !lane_->agent().is_host())
+  if (!steady_cost && !lane_->by_host_clock() && !lane_->agent().is_host())
     wanted = std::max(wanted, kLeastDeviceBatchNs);
-  batch_ = chase ? kLeastChaseSteps : 1;
+  batch_ = lane_->mover->least_batch();
   // What the resolution is held against: with a slope only the difference of the two batches carries the
   // figure.
   const auto time_of_sample = [&] {
@@ -125,7 +140,7 @@ void SingleSampler::choose_batch() {
 
 void SingleSampler::warm_up() {
   learn_lane(*session_, *lane_, gate_, *options_);
-  if (lane_->blocking) gated_ = false;
+  if (lane_->blocking || lane_->one_at_a_time) gated_ = false;
   choose_batch();
   const Nanoseconds until =
       session_->clock().now() + static_cast<Nanoseconds>(kWarmUpShare * options_->budget_s * 1e9);
@@ -140,12 +155,25 @@ void SingleSampler::warm_up() {
 
 double SingleSampler::sample() {
   const double once = time_batch(batch_);
-  if (!slope_) return once / static_cast<double>(batch_);
+  if (!slope_) {
+    note_submission();
+    return once / static_cast<double>(batch_);
+  }
   const double twice = time_batch(2 * batch_);
+  note_submission();
   if (twice <= once)
     return twice / static_cast<double>(2 * batch_);  // disturbed: an upper bound instead of nonsense
   return (twice - once) / static_cast<double>(batch_);
 }
+
+// Of an interface that enqueues its operations one by one: a chase of any length is one launch.
+void SingleSampler::note_submission() {
+  const Mover& mover = *lane_->mover;
+  if (!lane_->by_host_clock() && mover.queue_entries(2) > mover.queue_entries(1))
+    submissions_ns_.push_back(submit_ns_);
+}
+
+double SingleSampler::submit_ns() const { return submissions_ns_.empty() ? 0 : median(submissions_ns_); }
 
 std::uint64_t SingleSampler::operations(const Lane&) const { return slope_ ? 3 * batch_ : batch_; }
 

@@ -17,12 +17,14 @@ struct Lane {
   std::unique_ptr<Event> begin, end;
   std::vector<std::unique_ptr<Event>> marks;
   bool blocking = false;             // its enqueue does not return while the queue is held
+  bool one_at_a_time = false;        // each operation is waited for before the next
   std::string unobservable;          // why its engine must not be looked for; empty when it may be
   std::uint64_t next_operation = 0;  // operations are numbered on, so that cold buffers rotate
   double operation_ns = 0;           // alone, back to back
 
   Agent& agent() const { return mover->executor(); }
   Runtime& runtime() const { return *mover->executor().runtime; }
+  bool by_host_clock() const { return blocking || one_at_a_time; }
   std::uint64_t take(std::uint64_t count) {
     next_operation += count;
     return next_operation - count;
@@ -45,6 +47,8 @@ class Sampler {
   std::uint64_t batch() const { return batch_; }
   bool slope() const { return slope_; }
   bool gated() const { return gated_; }
+  // Median time of the host for enqueueing one operation; 0 where that was not seen.
+  virtual double submit_ns() const { return 0; }
 
  protected:
   std::uint64_t batch_ = 1;
@@ -62,9 +66,12 @@ class SingleSampler final : public Sampler {
   double sample() override;
   std::uint64_t operations(const Lane& lane) const override;
   bool double_batch() override;
+  double submit_ns() const override;
 
  private:
   double time_batch(std::uint64_t count);
+  double time_round_trips(std::uint64_t count);
+  void note_submission();
   void choose_batch();
   std::uint64_t most_operations() const;
 
@@ -72,6 +79,8 @@ class SingleSampler final : public Sampler {
   Lane* lane_;
   Gate* gate_;
   const MeasureOptions* options_;
+  double submit_ns_ = 0;                // of the latest batch, one operation
+  std::vector<double> submissions_ns_;  // of every sample
 };
 
 // Finds out, on one operation, whether enqueueing blocks while the queue is held, and its first-order time.

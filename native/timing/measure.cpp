@@ -76,6 +76,9 @@ class CaseRun {
     } else {
       lane.stream = runtime.create_stream(flow.executor->device);
     }
+    lane.one_at_a_time = flow.word("pace") == "one-at-a-time";
+    if (lane.one_at_a_time && flows_.size() > 1)
+      throw Unsupported(flow.interface, "pace", "flows that are waited for one by one never run together");
     lane.begin = runtime.create_event(flow.executor->device);
     lane.end = runtime.create_event(flow.executor->device);
     lanes_.push_back(std::move(lane));
@@ -188,9 +191,11 @@ class CaseRun {
     m.batch = sampler_->batch();
     m.slope = sampler_->slope();
     m.gated = sampler_->gated();
+    m.submit_ns = sampler_->submit_ns();
     std::set<std::string> clocks;
     for (const Lane& lane : lanes_) {
-      clocks.insert(lane.blocking ? std::string("host-clock") : std::string(lane.runtime().timed_by()));
+      clocks.insert(lane.by_host_clock() ? std::string("host-clock")
+                                         : std::string(lane.runtime().timed_by()));
       m.timer_resolution_ns =
           std::max(m.timer_resolution_ns, lane.runtime().timer_resolution_ns(lane.agent().device));
       m.distinct_source_bytes += lane.mover->distinct_source_bytes();
@@ -240,7 +245,11 @@ class CaseRun {
     if (m.samples_ns.size() < kLeastForInterval)
       m.warnings.push_back({"few-samples", static_cast<double>(m.samples_ns.size()),
                             static_cast<double>(kLeastForInterval), "samples"});
-    if (options_.gate && !m.gated) m.warnings.push_back({"ungated", 0, 1, "1"});
+    const Lane& first = lanes_.front();
+    // What is timed is what the host waits for, which a gate would only hold up.
+    const bool meant =
+        first.one_at_a_time || (first.mover->synchronous() && first.mover->bytes_per_operation() == 0);
+    if (options_.gate && !m.gated && !meant) m.warnings.push_back({"ungated", 0, 1, "1"});
   }
 
   Session& session_;

@@ -49,6 +49,7 @@ struct Measurement {
   bool verified_every_sample = false;
   std::string timed_by;  // "device-events", "host-clock"
   double timer_resolution_ns = 0;
+  double submit_ns = 0;           // median time of the host for enqueueing one operation; 0: not seen
   double clock_alignment_ns = 0;  // uncertainty of the common timeline, concurrent flows only
   double window_ns = 0;           // median common window
   double whole_ns = 0;            // median time from first start to last end

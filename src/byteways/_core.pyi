@@ -134,6 +134,7 @@ class Measurement:
     verified_every_sample: bool
     timed_by: str
     timer_resolution_ns: float
+    submit_ns: float
     clock_alignment_ns: float
     window_ns: float
     whole_ns: float

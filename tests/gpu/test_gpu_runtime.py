@@ -368,3 +368,37 @@ def test_visible_devices_are_honoured(session: _core.Session, side: Side) -> Non
         CUDA_VISIBLE_DEVICES=managed(last).uuid if side.runtime == "hip" else last.uuid,
     )
     assert answer == [last.uuid]
+
+
+def test_calls_cost_what_calls_cost(session: _core.Session) -> None:
+    """Catches a launch, a wait or an event whose figure is another thing's: all lie between a tenth of and a
+    hundred microseconds, and a round trip of the host takes longer than the device alone.
+    """
+    found = {}
+    for interface in ("launch", "synchronize", "event"):
+        word = session.allocate("gpu0", "device", 8, "gpu0")
+        measured = session.measure([_core.Flow(word, word, "gpu0", interface, 8)], quick())
+        assert measured.verified
+        assert 100 < measured.time_ns.median < 100_000
+        found[interface] = measured
+    assert found["launch"].gated and found["launch"].submit_ns > 100
+    assert "ungated" not in warnings(found["synchronize"])
+    word = session.allocate("gpu0", "device", 8, "gpu0")
+    flow = _core.Flow(word, word, "gpu0", "launch", 8, pace="one-at-a-time")
+    waited = session.measure([flow], quick())
+    assert waited.verified and waited.timed_by == "host-clock"
+    assert waited.time_ns.median > found["launch"].time_ns.median
+
+
+def test_small_copies_are_timed_both_ways(session: _core.Session) -> None:
+    """Catches one-at-a-time copies that are not waited for: they would take as long as those behind each
+    other.
+    """
+    times = {}
+    for pace in ("back-to-back", "one-at-a-time"):
+        source, destination = (buffer(session, "gpu0", "device") for _ in range(2))
+        flow = _core.Flow(source, destination, "gpu0", "copy", 1024, pace=pace)
+        measured = session.measure([flow], quick())
+        assert measured.verified
+        times[pace] = measured.time_ns.median
+    assert times["one-at-a-time"] > 1.2 * times["back-to-back"]

@@ -9,4 +9,5 @@ ENTRIES = {
     "copy_bulk.cu": ["copy_bulk"],  # empty for AMD, and for NVIDIA before compute capability 9.0
     "chase.cu": ["chase_build", "chase"],
     "occupy.cu": ["occupy"],
+    "nothing.cu": ["nothing"],
 }

@@ -288,3 +288,40 @@ def test_a_team_has_no_more_threads_than_cores() -> None:
     assert "more than" in (reason(team(99999), unknown) or "")
     kernel = replace(case("kernel", "gpu0:device", "gpu0:device", "gpu0"), options={"threads": 1024})
     assert reason(kernel) is None
+
+
+def call(interface: str, buffer: str, executor: str, size: int = 8, **options: int | str) -> Case:
+    return replace(case(interface, buffer, buffer, executor, size, "warm"), options=options)
+
+
+@pytest.mark.parametrize(
+    ("what", "sentence"),
+    [
+        (call("launch", "gpu0:device", "gpu0"), None),
+        (call("launch", "cpu0:pageable", "cpu0", threads=2), None),
+        (
+            call("launch", "gpu0:device", "gpu0", threads=1024),
+            None,
+        ),  # of a block: a GPU has no cores to share
+        (call("launch", "gpu0:device", "gpu0", 16), "launch moves nothing: its buffer holds one word"),
+        (
+            call("launch", "cpu0:pageable", "cpu0", threads=5000),
+            "5000 threads of launch are more than cpu0 has",
+        ),
+        (call("event", "cpu0:pageable", "cpu0"), "event is about the queues of a GPU, and cpu0 is a CPU"),
+    ],
+)
+def test_calls(what: Case, sentence: str | None) -> None:
+    """Catches a call that is planned where there is no such call, or refused where there is."""
+    assert (reason(what) or "").startswith(sentence or "")
+    assert (reason(what) is None) == (sentence is None)
+
+
+def test_what_is_waited_for_one_at_a_time_runs_alone() -> None:
+    """Catches concurrent flows whose figures would be those of turns."""
+    paced = replace(case("copy", "gpu0:device", "gpu1:device", "gpu0"), options={"pace": "one-at-a-time"})
+    assert reason(paced) is None
+    back = Flow(Buffer.parse("gpu1:device"), Buffer.parse("gpu0:device"), "gpu1")
+    both = replace(paced, pattern="two-way", flows=(*paced.flows, back))
+    assert reason(both) == "what is waited for one at a time runs alone: two-way flows would take turns"
+    assert reason(replace(both, options={"pace": "back-to-back"})) is None

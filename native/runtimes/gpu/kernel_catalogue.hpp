@@ -20,7 +20,7 @@ inline constexpr CatalogueEntry kCatalogue[] = {
     {"poison", "pattern.cu", sizeof(PatternArguments)},  {"check", "pattern.cu", sizeof(PatternArguments)},
     {"copy", "copy.cu", sizeof(CopyArguments)},          {"copy_bulk", "copy_bulk.cu", sizeof(CopyArguments)},
     {"chase_build", "chase.cu", sizeof(ChaseArguments)}, {"chase", "chase.cu", sizeof(ChaseArguments)},
-    {"occupy", "occupy.cu", sizeof(OccupyArguments)},
+    {"occupy", "occupy.cu", sizeof(OccupyArguments)},    {"nothing", "nothing.cu", sizeof(NothingArguments)},
 };
 inline constexpr std::size_t kKernels = sizeof kCatalogue / sizeof kCatalogue[0];
 

@@ -22,6 +22,7 @@ const HostKernel kKernels[] = {
     {"memcpy_stream", can_stream() ? memcpy_stream_kernel : nullptr, sizeof(CopyArguments)},
     {"chase_build", chase_build_kernel, sizeof(ChaseArguments)},
     {"chase", chase_kernel, sizeof(ChaseArguments)},
+    {"nothing", nothing_kernel, sizeof(NothingArguments)},
 };
 
 template <typename Copy>
@@ -103,6 +104,12 @@ void chase_kernel(const void* block, const TeamMember& member) {
     line = *static_cast<const void* const*>(line);
   *arguments.end =
       static_cast<unsigned long long>(static_cast<const std::byte*>(line) - base) / arguments.line_bytes;
+}
+
+void nothing_kernel(const void* block, const TeamMember& member) {
+  const auto& arguments = *static_cast<const NothingArguments*>(block);
+  if (member.rank == 0 && arguments.word != nullptr)
+    __atomic_store_n(arguments.word, arguments.value, __ATOMIC_RELEASE);
 }
 
 }  // namespace byteways

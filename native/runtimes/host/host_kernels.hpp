@@ -26,6 +26,7 @@ void memcpy_kernel(const void* arguments, const TeamMember& member);
 void memcpy_stream_kernel(const void* arguments, const TeamMember& member);
 void chase_build_kernel(const void* arguments, const TeamMember& member);
 void chase_kernel(const void* arguments, const TeamMember& member);
+void nothing_kernel(const void* arguments, const TeamMember& member);
 
 // The part of [0, items) that is this member's; all but the last end at a multiple of `grain`.
 struct Share {

@@ -12,6 +12,7 @@ from dataclasses import dataclass
 
 from byteways.plan.case import Buffer, Case, is_plain
 from byteways.plan.footprint import buffers
+from byteways.plan.interfaces import figure_of
 from byteways.plan.legality import kind_of
 from byteways.topology.model import Capabilities, Topology
 
@@ -47,6 +48,8 @@ ALLOCATION_BYTES_PER_S = {
 }
 #: One dependent load: of a CPU in its own caches, one that misses every cache, and one that crosses a link.
 STEP_S = {"cached": 5e-9, "own": 0.3e-6, "far": 1.2e-6}
+#: One call that moves nothing, or one small operation that is waited for.
+CALL_S = 10e-6
 #: Working set that stays in the caches of one CPU core.
 CACHED_BYTES = 2**20
 #: Steps of a whole chase, by the kind of executor.
@@ -89,7 +92,8 @@ class Estimator:
         if case.interface == "chase":
             sample_s = max(operation_s * CHASE_STEPS[kind] / SAMPLES[kind], LEAST_SAMPLE_S[kind])
         verified_each = preparation_s * SAMPLES[kind] <= VERIFICATION_SHARE * budget_s
-        round_s = sample_s + (preparation_s if verified_each and case.interface != "chase" else 0.0)
+        prepared_each = verified_each and figure_of(case.interface) == "bandwidth"
+        round_s = sample_s + (preparation_s if prepared_each else 0.0)
         sampling_s = max(min(SAMPLES[kind] * round_s, budget_s), LEAST_SAMPLES * round_s)
         warm_up_s = WARM_UP_OPERATIONS * operation_s
         return FIXED_S[kind] + 2 * preparation_s + warm_up_s + sampling_s
@@ -103,7 +107,7 @@ class Estimator:
         total = 0.0
         for buffer, size in buffers(case, self.capabilities):
             size = size if case.cache == "cold" else case.size_bytes
-            passes = 1.0 if case.interface == "chase" else 1.5
+            passes = 1.5 if figure_of(case.interface) == "bandwidth" else 1.0
             rate = PATTERN_BYTES_PER_S[kind_of(buffer.agent)]
             if kind_of(buffer.agent) == "cpu":
                 rate = min(rate, PATTERN_BYTES_PER_S["core"] * self._cores(buffer.agent))
@@ -117,6 +121,8 @@ class Estimator:
     def _operation_s(self, case: Case) -> float:
         """One operation of every flow at once, or one step of a chase."""
         flow = case.flows[0]
+        if figure_of(case.interface) == "time":
+            return CALL_S
         if case.interface == "chase":
             if flow.executor != flow.source.agent:
                 return STEP_S["far"]

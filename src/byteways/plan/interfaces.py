@@ -13,7 +13,11 @@ from dataclasses import dataclass
 #: `batch` fixes the operations a sample.
 OF_ALL = ("gate", "batch")
 #: Options that are a word, with their words; all others but `gate` are whole numbers.
-WORDS: Mapping[str, tuple[str, ...]] = {}
+WORDS: Mapping[str, tuple[str, ...]] = {
+    # Whether operations are enqueued behind one another, or each is waited for before the next: then the
+    # host's clock times the whole round trip.
+    "pace": ("back-to-back", "one-at-a-time"),
+}
 #: Options that count from 0; other numbers are of things.
 FROM_ZERO = ("stream", "copy_engine")
 
@@ -70,21 +74,21 @@ INTERFACES: Mapping[str, Interface] = {
         "explicit",
         "the vendor's asynchronous copy call, in a GPU's queue",
         {"gpu": ()},
-        ("stream", "copy_engine"),
+        ("stream", "copy_engine", "pace"),
         by_call=True,
     ),
     "kernel": Interface(
         "direct access",
         "loads and stores of a GPU kernel",
         {"gpu": ("copy",)},
-        ("blocks", "threads", "stream"),
+        ("blocks", "threads", "stream", "pace"),
         granularity_bytes=16,
     ),
     "kernel-bulk": Interface(
         "direct access",
         "bulk-copy instructions of a GPU kernel, which fill a link from a few multiprocessors",
         {"gpu": ("copy_bulk",)},
-        ("blocks", "threads", "chunk_bytes", "stages", "stream"),
+        ("blocks", "threads", "chunk_bytes", "stages", "stream", "pace"),
         granularity_bytes=16,
     ),
     "chase": Interface(
@@ -96,7 +100,39 @@ INTERFACES: Mapping[str, Interface] = {
         counts="dependent-load",
         alone=True,
     ),
+    "launch": Interface(
+        "direct access",
+        "a kernel that does nothing; on a CPU a team of threads that does nothing",
+        {"cpu": ("nothing",), "gpu": ("nothing",)},
+        ("blocks", "threads", "pace"),
+        buffers="one",
+        figure="time",
+        counts="call",
+        alone=True,
+    ),
+    "synchronize": Interface(
+        "explicit",
+        "waiting for a queue that has nothing left to do",
+        {"gpu": ("nothing",)},
+        buffers="one",
+        figure="time",
+        counts="call",
+        alone=True,
+    ),
+    "event": Interface(
+        "explicit",
+        "two queues of a GPU that wait for each other: an event there and one back",
+        {"gpu": ("nothing",)},
+        ("pace",),
+        buffers="one",
+        figure="time",
+        counts="round-trip",
+        alone=True,
+    ),
 }
+
+#: What the one word of an interface that moves none but is timed takes: its size in bytes.
+WORD_BYTES = 8
 
 
 def figure_of(interface: str) -> str:

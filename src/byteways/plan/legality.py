@@ -11,7 +11,7 @@ from enum import Enum
 
 from byteways.plan.case import Buffer, Case, Flow, is_managed, is_plain
 from byteways.plan.footprint import footprint
-from byteways.plan.interfaces import INTERFACES
+from byteways.plan.interfaces import INTERFACES, WORD_BYTES
 from byteways.plan.variables import gives_pageable_access, reader_of, runtime_of
 from byteways.topology.model import HOST, Capabilities, Offer, Topology
 from byteways.units import format_size
@@ -108,6 +108,7 @@ def refusal(case: Case, topology: Topology, capabilities: Capabilities) -> str |
             return reason
     return (
         _engine_refusal(case, there)
+        or _pace_refusal(case)
         or _team_refusal(case, topology)
         or _room_refusal(case, topology, capabilities)
     )
@@ -121,6 +122,8 @@ def _size_refusal(case: Case) -> str | None:
         if size & (size - 1) or size < CHASE_LEAST_BYTES:
             return f"a chase walks a power of two of bytes, at least {CHASE_LEAST_BYTES}; {size} is none"
         return None
+    if INTERFACES[case.interface].figure == "time" and size != WORD_BYTES:
+        return f"{case.interface} moves nothing: its buffer holds one word of {WORD_BYTES} bytes, not {size}"
     granularity = INTERFACES[case.interface].granularity_bytes
     if size % granularity:
         return f"{case.interface} moves multiples of {granularity} bytes; {size} is none"
@@ -195,6 +198,8 @@ def _flow_refusal(interface: str, flow: Flow, capabilities: Capabilities) -> str
 def _executor_refusal(interface: str, executor: str) -> str:
     if interface == "copy":
         return f"copy is queued on a GPU, and {executor} is a CPU (a CPU executes memcpy)"
+    if interface in ("synchronize", "event"):
+        return f"{interface} is about the queues of a GPU, and {executor} is a CPU"
     if interface.startswith("memcpy"):
         return f"{interface} runs on CPU cores, and {executor} is a GPU (a GPU executes copy or kernel)"
     return f"{interface} runs on a GPU, and {executor} is a CPU (a CPU executes memcpy)"
@@ -262,15 +267,28 @@ def _engine_refusal(case: Case, capabilities: Capabilities) -> str | None:
     return None
 
 
+def _pace_refusal(case: Case) -> str | None:
+    """Operations that are waited for one by one have nothing beside them."""
+    if case.options.get("pace") != "one-at-a-time":
+        return None
+    if case.pattern != "one-way":
+        return f"what is waited for one at a time runs alone: {case.pattern} flows would take turns"
+    if case.options.get("copy_engine") is not None:
+        return "a copy on a chosen engine is waited for anyhow: leave 'pace' out"
+    return None
+
+
 def _team_refusal(case: Case, topology: Topology) -> str | None:
     """Threads that share a core wait for each other, so the figure would be the scheduler's."""
     threads = case.options.get("threads")
-    if case.interface != "memcpy-mt" or threads is None:
+    if case.interface not in ("memcpy-mt", "launch") or threads is None:
         return None
     for executor in case.executors:
+        if kind_of(executor) != "cpu":
+            continue
         cores = len(topology.agent(executor).cores) or MOST_THREADS
         if int(threads) > cores:
-            return f"{threads} threads of memcpy-mt are more than {executor} has cores: {cores}"
+            return f"{threads} threads of {case.interface} are more than {executor} has cores: {cores}"
     return None
 
 

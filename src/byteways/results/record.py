@@ -69,6 +69,7 @@ class Record:
     batch: int | None = None
     slope: bool | None = None
     timer_resolution_ns: float | None = None
+    submit_ns: float | None = None  # median time of the host for enqueueing one operation
     # figures
     time_ns: Times | None = None
     samples_ns: list[float] | None = None
@@ -76,7 +77,8 @@ class Record:
     directions: dict[str, float] | None = None  # bytes/s by path
     whole_bytes_per_s: dict[str, float] | None = None  # the same, timed from gate to last end
     latency_ns: float | None = None  # of a step, a round trip or a call
-    counts: str | None = None  # "one-direction", "sum-of-directions", "dependent-load"
+    one_way_ns: float | None = None  # half of a round trip
+    counts: str | None = None  # "one-direction", "sum-of-directions", "dependent-load", "round-trip", "call"
     peak_bytes_per_s: float | None = None
     peak_source: str | None = None
     fraction_of_peak: float | None = None

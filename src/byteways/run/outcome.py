@@ -38,6 +38,7 @@ def outcome_of(case: Case, measurement: Measurement, buffers: list[tuple[Buffer,
         "batch": measurement.batch,
         "slope": measurement.slope,
         "timer_resolution_ns": rounded(measurement.timer_resolution_ns),
+        "submit_ns": rounded(measurement.submit_ns) if measurement.submit_ns else None,
         "samples_ns": [rounded(sample) for sample in measurement.samples_ns],
         "engine": measurement.engine,
         "engine_evidence": measurement.engine_evidence,
@@ -72,7 +73,9 @@ def _figures(case: Case, measurement: Measurement) -> dict[str, Any]:
     fields: dict[str, Any] = {"time_ns": asdict(times)}
     interface = INTERFACES[case.interface]
     if interface.figure != "bandwidth":
-        return {**fields, "latency_ns": times.median, "counts": interface.counts}
+        halved = interface.counts == "round-trip" and case.options.get("pace") != "one-at-a-time"
+        one_way = {"one_way_ns": rounded(times.median / 2)} if halved else {}
+        return {**fields, "latency_ns": times.median, **one_way, "counts": interface.counts}
     if len(case.flows) == 1:
         bandwidth = case.size_bytes / summary.median * 1e9
         directions = {case.flows[0].path: rounded(bandwidth)}

@@ -66,6 +66,8 @@ COLUMNS: dict[str, tuple[str | int, ...]] = {
     "wall_s": ("wall_s",),
     "method_version": ("method_version",),
     "simulated": ("simulated",),  # of the run: not in the record
+    "submit_ns": ("submit_ns",),
+    "one_way_ns": ("one_way_ns",),
 }
 
 
