@@ -82,7 +82,18 @@ def test_agents_that_differ_are_named(patchy: None, capsys: pytest.CaptureFixtur
     assert set(here["copy"]) == {"gpu0", "gpu1"}
 
 
-@pytest.mark.parametrize("what", ["suites", "patterns"])
+def test_patterns_say_how_many_gpus_they_need(patchy: None, capsys: pytest.CaptureFixture[str]) -> None:
+    """Catches a pattern that a machine is too small for and that is listed as there to be had."""
+    text = printed(capsys, "patterns")
+    assert row(text, "two-way").endswith("  yes")
+    number = re.search(r"  no (\[\d\])$", row(text, "bisection"))[1]
+    assert row(text, number) == f"  {number} bisection needs 4 GPUs, and this machine has 2"
+    listed = {entry["name"]: entry for entry in answer(capsys, "patterns")["patterns"]}
+    assert listed["ring"]["needs"] == {"agents": 3, "gpus": 3}
+    assert (listed["host-and-ring"]["here"], listed["ring"]["here"]) == (True, False)
+
+
+@pytest.mark.parametrize("what", ["suites", "machines"])
 def test_words_of_every_machine_open_none(
     what: str, monkeypatch: pytest.MonkeyPatch, capsys: pytest.CaptureFixture[str]
 ) -> None:

@@ -107,6 +107,10 @@ def flow(source: str, destination: str, executor: str | None = None) -> Flow:
         ("fan-in", ["1>0", "2>0"], "gpu1,gpu2>gpu0"),
         ("all-pairs", ["0>1", "1>0"], "all:gpu0,gpu1"),
         ("interference", ["0>1", "2>3"], "gpu0>gpu1 beside gpu2>gpu3"),
+        ("fan-both", ["0>1", "0>2", "1>0", "2>0"], "gpu0<>gpu1,gpu2"),
+        ("two-pairs", ["0>1", "2>3"], "gpu0>gpu1 and gpu2>gpu3"),
+        ("ring", ["0>1", "1>2", "2>0"], "ring:gpu0,gpu1,gpu2"),
+        ("bisection", ["0>2", "0>3", "1>2", "1>3", "2>0", "3>0", "2>1", "3>1"], "gpu0,gpu1<>gpu2,gpu3"),
     ],
 )
 def test_paths(pattern: str, ends: list[str], path: str) -> None:

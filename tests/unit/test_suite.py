@@ -249,7 +249,7 @@ def test_unknown_names_and_files_say_what_to_do(tmp_path: Path) -> None:
     """Catches a traceback for a suite that is not there, in each way it can be missing."""
     with pytest.raises(BytewaysError, match="unknown suite 'nosuch'") as unknown:
         load("nosuch")
-    assert unknown.value.hint == "valid: quick, full"
+    assert (unknown.value.hint or "").startswith("valid: quick, full")
     with pytest.raises(BytewaysError, match="cannot read the suite file") as missing:
         load(str(tmp_path / "no.toml"))
     assert missing.value.cause == "No such file or directory"

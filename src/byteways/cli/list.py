@@ -14,6 +14,7 @@ from byteways.errors import BytewaysError
 from byteways.machines import load as load_machine
 from byteways.machines import names as machine_names
 from byteways.plan import vocabulary
+from byteways.plan.flow_sets import lacking
 from byteways.plan.interfaces import INTERFACES
 from byteways.plan.legality import OWNERS, executes, interface_offer, kind_of, memory_offer
 from byteways.plan.suite import load, names
@@ -37,7 +38,7 @@ class Machine:
 
 
 #: Lists that need no machine.
-_OF_NO_MACHINE = ("suites", "machines", "patterns")
+_OF_NO_MACHINE = ("suites", "machines")
 
 
 def list_(
@@ -130,8 +131,15 @@ def machines(_: Machine | None) -> Rows:
     return tuple(rows)
 
 
-def patterns(_: Machine | None) -> Rows:
-    return tuple({"name": name, "meaning": meaning} for name, meaning in vocabulary.PATTERNS.items())
+def patterns(machine: Machine | None) -> Rows:
+    """Patterns, and whether there are as many agents here as they need."""
+    rows = []
+    for name, meaning in vocabulary.PATTERNS.items():
+        agents, gpus = vocabulary.PATTERN_NEEDS[name]
+        reason = lacking(name, machine.topology) if machine else None
+        needs = {"agents": agents, "gpus": gpus}
+        rows.append({"name": name, "meaning": meaning, "needs": needs, "here": not reason, "reason": reason})
+    return tuple(rows)
 
 
 def interfaces(machine: Machine | None) -> Rows:
@@ -234,7 +242,11 @@ def _table(name: str, rows: Rows, notes: Notes) -> Table:
         cells = tuple((row["name"], row["model"], _size(row["memory_bytes"])) for row in rows)
         return Table(name, ("name", "model", "memory"), cells, frozenset({"memory"}))
     if name == "patterns":
-        return Table(name, ("name", "meaning"), tuple((row["name"], row["meaning"]) for row in rows))
+        cells = tuple(
+            (row["name"], row["meaning"], "yes" if row["here"] else f"no {notes.mark(row['reason'])}")
+            for row in rows
+        )
+        return Table(name, ("name", "meaning", "here"), cells)
     cells = tuple((row["name"], row["meaning"], _availability(row, notes)) for row in rows)
     return Table(name, ("name", "meaning", "here"), cells)
 

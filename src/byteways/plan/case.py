@@ -8,13 +8,16 @@ from __future__ import annotations
 import hashlib
 import json
 import re
-from collections.abc import Mapping
+from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, field
 from typing import Any
 
 from byteways.plan.interfaces import INTERFACES
 
-PATTERNS = ("one-way", "two-way", "fan-out", "fan-in", "all-pairs", "interference")
+PATTERNS = (
+    *("one-way", "two-way", "fan-out", "fan-in", "fan-both", "two-pairs", "ring", "host-and-ring"),
+    *("bisection", "all-pairs", "interference"),
+)
 #: How a buffer is allocated (native/runtimes/runtime.hpp has the same names).
 MEMORIES = (
     *("pageable", "hugepage", "pinned", "pinned-noncoherent", "registered", "managed", "managed-coarse"),
@@ -193,7 +196,8 @@ class Case:
         """Agents as the pattern joins them.
 
         `gpu0>gpu1`, `gpu0<>gpu1`, `gpu0>gpu1,gpu2`, `gpu1,gpu2>gpu0`, `all:gpu0,gpu1`,
-        `gpu0>gpu1 beside gpu2>gpu3`.
+        `gpu0>gpu1 beside gpu2>gpu3`; `cpu0<>gpu0,gpu1`, `gpu0>gpu1 and gpu2>gpu3`, `ring:gpu0,gpu1,gpu2`,
+        `ring:gpu0,gpu1 and cpu0>gpu0,gpu1`, `gpu0,gpu1<>gpu2,gpu3`.
         """
         paths = [flow.path for flow in self.flows]
         sources = list(dict.fromkeys(flow.source.agent for flow in self.flows))
@@ -202,6 +206,12 @@ class Case:
             return paths[0].replace(">", "<>")
         if self.pattern in ("fan-out", "fan-in"):
             return f"{','.join(sources)}>{','.join(destinations)}"
+        if self.pattern in ("fan-both", "bisection"):
+            return _both_ways(self.flows)
+        if self.pattern == "two-pairs":
+            return " and ".join(paths)
+        if self.pattern in ("ring", "host-and-ring"):
+            return _around(self.flows)
         if self.pattern == "all-pairs":
             return "all:" + ",".join(sources)
         if self.pattern == "interference":
@@ -234,6 +244,24 @@ class Case:
         if owns_destination:
             return "read"
         return "write" if owns_source else "remote"
+
+
+def _both_ways(flows: Sequence[Flow]) -> str:
+    """`cpu0<>gpu0,gpu1`: the ends of the flows there, which are the first half of all."""
+    there = flows[: len(flows) // 2] or flows
+    ends = ([flow.source.agent for flow in there], [flow.destination.agent for flow in there])
+    return "<>".join(",".join(dict.fromkeys(side)) for side in ends)
+
+
+def _around(flows: Sequence[Flow]) -> str:
+    """`ring:gpu0,gpu1`, with `and cpu0>gpu0,gpu1` for flows that the host takes part in."""
+    ring = [flow for flow in flows if "cpu" not in flow.path]
+    host = [flow for flow in flows if flow not in ring]
+    text = "ring:" + ",".join(flow.source.agent for flow in ring)
+    if host:
+        ends = ([flow.source.agent for flow in host], [flow.destination.agent for flow in host])
+        text += " and " + ">".join(",".join(dict.fromkeys(side)) for side in ends)
+    return text
 
 
 @dataclass(frozen=True)

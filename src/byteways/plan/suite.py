@@ -8,9 +8,9 @@ from byteways.plan.toml_files import find, read_toml, shipped
 
 
 def _shipped() -> dict[str, str]:
-    """TOML text of the suites in the package, by name, `quick` first because it is the default."""
+    """TOML text of the suites in the package, by name: `quick`, the default, and `full` first."""
     texts = shipped("byteways.suites")
-    return dict(sorted(texts.items(), key=lambda item: (item[0] != "quick", item[0])))
+    return dict(sorted(texts.items(), key=lambda item: (item[0] != "quick", item[0] != "full", item[0])))
 
 
 def names() -> list[tuple[str, str]]:

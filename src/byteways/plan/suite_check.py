@@ -10,6 +10,7 @@ from typing import Any, NoReturn, TypeVar
 
 from byteways.errors import BytewaysError
 from byteways.plan.case import CACHES, MEMORIES, PATTERNS
+from byteways.plan.flow_sets import GPUS, HALVES
 from byteways.plan.interfaces import FROM_ZERO, INTERFACES, WORDS, one_buffer
 from byteways.plan.sizes import expand_sizes
 from byteways.plan.suite_types import BufferGlob, Origin, Suite, Sweep
@@ -26,7 +27,7 @@ EXECUTOR_WORDS = ("source", "destination", "both")
 _SUITE_KEYS = ("name", "title", "replicates", "precision", "case_budget_s", "budget_s", "sweep")
 _SWEEP_KEYS = (
     *("name", "interface", "pattern", "source", "destination", "buffer", "executor", "size", "cache"),
-    *("options", "environment", "pairs", "same_agent", "second_source", "partner", "when"),
+    *("options", "environment", "pairs", "gpus", "halves", "same_agent", "second_source", "partner", "when"),
     *(
         "beside_source",
         "beside_destination",
@@ -37,6 +38,8 @@ _SWEEP_KEYS = (
     ),
     *("precision", "case_budget_s", "priority"),
 )
+#: Patterns whose flows have one hub, and GPUs at the other ends.
+_FANS = ("fan-out", "fan-in", "fan-both")
 #: Which end of a flow executes or answers.
 _END_WORDS = ("source", "destination")
 _NAME = re.compile(r"^[a-z0-9][a-z0-9-]*$")
@@ -181,6 +184,8 @@ def _read_sweep(table: _Table, precision: float, case_budget_s: float) -> Sweep:
         options=_options(table, "options", interfaces),
         environment=_environment(table),
         pairs=table.word("pairs", PAIRS, "all"),
+        gpus=_gpus(table, patterns),
+        halves=_halves(table, patterns),
         same_agent=table.word("same_agent", SAME_AGENT, "also") if "same_agent" in table.data else None,
         **_read_beside(table, interfaces, patterns),
         second_sources=_second_sources(table, interfaces),
@@ -242,6 +247,21 @@ def _read_beside(table: _Table, interfaces: tuple[str, ...], patterns: tuple[str
         else (),
         "beside_options": _options(table, "beside_options", others) if others else {},
     }
+
+
+def _gpus(table: _Table, patterns: tuple[str, ...]) -> tuple[str, ...]:
+    if "gpus" not in table.data:
+        return ()
+    others = [pattern for pattern in patterns if pattern not in _FANS]
+    if others:
+        table.fail("gpus", f"{others[0]} is no fan, so all its agents take part", f"of {', '.join(_FANS)}")
+    return table.words("gpus", "choice of GPUs", GPUS)
+
+
+def _halves(table: _Table, patterns: tuple[str, ...]) -> str:
+    if "halves" in table.data and "bisection" not in patterns:
+        table.fail("halves", f"{patterns[0]} has none", 'write pattern = "bisection"')
+    return table.word("halves", HALVES, "worst")
 
 
 def _second_sources(table: _Table, interfaces: tuple[str, ...]) -> tuple[BufferGlob, ...]:

@@ -53,6 +53,8 @@ class Sweep:
     options: Mapping[str, tuple[int | str | bool, ...]]
     environment: Mapping[str, tuple[str, ...]]
     pairs: str
+    gpus: tuple[str, ...]  # which GPUs take part in a fan; none: all
+    halves: str  # "worst" or "all" halves of a bisection
     same_agent: str | None  # None: "also" for one-way and chase, "never" for the rest
     beside_sources: tuple[BufferGlob, ...]
     beside_destinations: tuple[BufferGlob, ...]

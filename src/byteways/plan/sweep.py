@@ -9,17 +9,15 @@ from fnmatch import fnmatchcase
 from typing import TypeVar
 
 from byteways.errors import BytewaysError
+from byteways.plan import flow_sets
 from byteways.plan.case import MEMORIES, Buffer, Case, Flow
+from byteways.plan.flow_sets import Ends, Group
 from byteways.plan.interfaces import INTERFACES
 from byteways.plan.legality import OWNERS, executes, kind_of
 from byteways.plan.suite_types import BufferGlob, Sweep
 from byteways.plan.words import closest
 from byteways.topology.model import Topology
 
-#: (source, destination) of one flow before it has an executor; a chase's destination is its source.
-Ends = tuple[Buffer, Buffer]
-#: The flows of one case, before executors.
-Group = tuple[Ends, ...]
 #: A group with the executor of each of its flows.
 Assigned = tuple[Group, tuple[str, ...]]
 #: Name of the class of links that a path takes, by source and destination agent.
@@ -57,11 +55,16 @@ def expand(
     notes: list[str] = []
     cases: dict[str, Case] = {}
     for pattern in sweep.patterns:
+        if reason := flow_sets.lacking(pattern, topology):
+            notes.append(reason)
+            continue
         groups = _groups(sweep, pattern, topology, notes)
         for interface in sweep.interfaces:
             assigned = _assigned(sweep, interface, groups, topology, notes)
             if sweep.pairs == "per-link-class":
-                assigned = _representatives(assigned, link_class)
+                assigned = _representatives(
+                    assigned, link_class, topology if pattern == "two-pairs" else None
+                )
             for group, executors in assigned:
                 for flows in _flows(sweep, interface, group, executors, topology, notes):
                     for case in _cases(sweep, pattern, interface, flows):
@@ -119,6 +122,21 @@ def _groups(sweep: Sweep, pattern: str, topology: Topology, notes: list[str]) ->
             for other in others
             if sweep.beside_interfaces or _agent_pair(pair) != _agent_pair(other)
         ]
+    if pattern == "two-pairs":
+        return flow_sets.two_pairs(pairs)
+    if pattern == "bisection":
+        return flow_sets.bisections(pairs, sweep.halves, topology)
+    if pattern == "ring":
+        return flow_sets.rings(pairs, topology)
+    if pattern == "host-and-ring":
+        return flow_sets.rings_beside_host(
+            [pair for pair in pairs if _near(*_agent_pair(pair), topology)], topology
+        )
+    return _hubs(sweep, pattern, pairs, topology)
+
+
+def _hubs(sweep: Sweep, pattern: str, pairs: list[Ends], topology: Topology) -> list[Group]:
+    """Flows that run together: those of each hub of a fan, or all where hubs are near or there is none."""
     if pattern == "fan-in":
         order = topology.names()
         pairs.sort(key=lambda pair: order.index(pair[1].agent))
@@ -126,12 +144,19 @@ def _groups(sweep: Sweep, pattern: str, topology: Topology, notes: list[str]) ->
     groups: dict[object, list[Ends]] = {}
     for source, destination in pairs:
         kinds: tuple[object, ...] = (source.memory, destination.memory)
-        if pattern == "fan-out" and not near:
+        if pattern in ("fan-out", "fan-both") and not near:
             kinds = (source, destination.memory, destination.first_touch)
         elif pattern == "fan-in" and not near:
             kinds = (destination, source.memory, source.first_touch)
         groups.setdefault(kinds, []).append((source, destination))
-    return [tuple(group) for group in groups.values() if len(group) > 1]
+    hubs = [tuple(group) for group in groups.values()]
+    if sweep.gpus:
+        spokes = 0 if pattern == "fan-in" else 1
+        hubs = [
+            some for group in hubs for some in flow_sets.of_some_gpus(group, spokes, sweep.gpus, topology)
+        ]
+    hubs = [group for group in hubs if len(group) > 1]
+    return [flow_sets.there_and_back(group) for group in hubs] if pattern == "fan-both" else hubs
 
 
 def _agent_pair(ends: Ends) -> tuple[str, str]:
@@ -182,8 +207,13 @@ def nearest_cpu(gpu: str, topology: Topology) -> str:
     return cpus[0].name
 
 
-def _representatives(assigned: Sequence[Assigned], link_class: LinkClass) -> list[Assigned]:
-    """The first (so of lowest indices) of each class: equal links and memories, agents in the same roles."""
+def _representatives(
+    assigned: Sequence[Assigned], link_class: LinkClass, shared_on: Topology | None = None
+) -> list[Assigned]:
+    """The first (so of lowest indices) of each class: equal links and memories, agents in the same roles.
+
+    With `shared_on`, the machine, groups also differ in which of their links several flows share.
+    """
 
     def classes(start: str, end: str) -> str:
         return "own" if start == end else link_class(start, end)
@@ -206,7 +236,8 @@ def _representatives(assigned: Sequence[Assigned], link_class: LinkClass) -> lis
             )
             for ends, executor in zip(group, executors, strict=True)
         )
-        kept.setdefault(signature, (group, executors))
+        shared = flow_sets.common_links(group, shared_on) if shared_on else ()
+        kept.setdefault((signature, shared), (group, executors))
     return list(kept.values())
 
 

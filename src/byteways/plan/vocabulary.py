@@ -25,6 +25,26 @@ PATTERNS: Mapping[str, str] = {
     "two-way": "both directions of a pair at once",
     "fan-out": "one agent to several others at once",
     "fan-in": "several agents to one at once",
+    "fan-both": "one agent to several others and back at once",
+    "two-pairs": "two pairs of agents at once, no agent in both",
+    "ring": "every GPU to the next one at once",
+    "host-and-ring": "the same, and every GPU from or to the host at once",
+    "bisection": "every GPU of one half with every GPU of the other at once, both directions",
     "all-pairs": "every pair at once, both directions",
     "interference": "one measured flow while another disturbs it",
+}
+
+#: The agents, and of them GPUs, that a machine must have for a pattern; with fewer it is another pattern.
+PATTERN_NEEDS: Mapping[str, tuple[int, int]] = {
+    "one-way": (1, 0),
+    "two-way": (2, 0),
+    "fan-out": (3, 0),
+    "fan-in": (3, 0),
+    "fan-both": (3, 0),
+    "two-pairs": (4, 0),
+    "ring": (3, 3),
+    "host-and-ring": (3, 2),
+    "bisection": (4, 4),
+    "all-pairs": (2, 0),
+    "interference": (1, 0),
 }

@@ -1,0 +1,201 @@
+"""Which flows run together: fans of some GPUs, two pairs, halves and rings of all (pure).
+
+Groups are tuples of (source, destination) pairs, before anything has an executor.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Collection, Iterable, Sequence
+from itertools import combinations, pairwise, permutations
+
+from byteways.plan.case import Buffer
+from byteways.plan.vocabulary import PATTERN_NEEDS
+from byteways.topology.model import Link, Topology
+from byteways.topology.packages import packed, spread
+from byteways.topology.routes import nodes_of, route
+
+#: (source, destination) of one flow; a chase's destination is its source.
+Ends = tuple[Buffer, Buffer]
+#: The flows of one case.
+Group = tuple[Ends, ...]
+
+#: Which GPUs take part in a fan: 2 … n of them in an order, or every two. Without the key: all.
+GPUS = ("packed", "spread", "two")
+#: Which halves a bisection takes: those with the least capacity between them, or all.
+HALVES = ("worst", "all")
+
+
+def lacking(pattern: str, topology: Topology) -> str | None:
+    """Why a machine is too small for a pattern, in a sentence; None when it is not."""
+    agents, gpus = PATTERN_NEEDS[pattern]
+    here, gpus_here = len(topology.agents), len(topology.names("gpu"))
+    if gpus_here < gpus:
+        return f"{pattern} needs {gpus} GPUs, and this machine has {gpus_here or 'none'}"
+    if here < agents:
+        return f"{pattern} needs {agents} agents (GPUs and NUMA domains), and this machine has {here}"
+    return None
+
+
+def of_some_gpus(group: Group, side: int, words: Sequence[str], topology: Topology) -> list[Group]:
+    """A fan's flows to or from 2 … n of its GPUs, or every two of them; each set of GPUs once.
+
+    Args:
+        group: All flows of the fan.
+        side: The end of each flow that is not the hub: 0 the source, 1 the destination.
+        words: Of GPUS.
+        topology: The machine.
+    """
+    here = list(dict.fromkeys(ends[side].agent for ends in group))
+    chosen: dict[tuple[str, ...], None] = {}
+    for word in words:
+        if word == "two":
+            chosen |= dict.fromkeys(combinations(here, 2))
+            continue
+        order = [gpu for gpu in (packed if word == "packed" else spread)(topology) if gpu in here]
+        for count in range(2, len(order) + 1):
+            chosen[tuple(gpu for gpu in here if gpu in order[:count])] = None
+    return [tuple(ends for ends in group if ends[side].agent in gpus) for gpus in chosen]
+
+
+def there_and_back(group: Group) -> Group:
+    """The flows, and the same in the other direction."""
+    return (*group, *(ends[::-1] for ends in group))
+
+
+def two_pairs(pairs: Sequence[Ends]) -> list[Group]:
+    """Every two pairs of equal memory that have no agent in common."""
+    return [
+        (one, other)
+        for same in _by_memory(pairs)
+        for one, other in combinations(same, 2)
+        if len({end.agent for ends in (one, other) for end in ends}) == 4
+    ]
+
+
+def common_links(group: Group, topology: Topology) -> tuple[str, ...]:
+    """Classes of the links that two or more of the flows cross in one direction, sorted."""
+    crossed: dict[tuple[str, str], list[str]] = {}
+    for source, destination in group:
+        way = route(topology, source.agent, destination.agent)
+        nodes = nodes_of(source.agent, way)
+        for link, arc in zip(way, pairwise(nodes), strict=True):
+            crossed.setdefault(arc, []).append(link.link_class)
+    return tuple(sorted(classes[0] for classes in crossed.values() if len(classes) > 1))
+
+
+def bisections(pairs: Sequence[Ends], halves: str, topology: Topology) -> list[Group]:
+    """Every GPU of one half with every GPU of the other, both directions.
+
+    Args:
+        pairs: All that the sweep has; those between GPUs are used, each kind of memory apart.
+        halves: Of HALVES.
+        topology: The machine.
+    """
+    groups = []
+    for same in _by_memory(pairs):
+        ends = {(source.agent, destination.agent): (source, destination) for source, destination in same}
+        gpus = [gpu for gpu in topology.names("gpu") if any(gpu in path for path in ends)]
+        if len(gpus) < PATTERN_NEEDS["bisection"][1]:
+            continue
+        # The first GPU is always in the first half, or each division would be there twice.
+        firsts = [(gpus[0], *rest) for rest in combinations(gpus[1:], len(gpus) // 2 - 1)]
+        if len(gpus) % 2:
+            firsts += [(gpus[0], *rest) for rest in combinations(gpus[1:], len(gpus) // 2)]
+        if halves == "worst":
+            firsts = [min(firsts, key=lambda half: _cut(topology, half, gpus))]
+        for half in firsts:
+            across = [(a, b) for a in half for b in gpus if b not in half]
+            paths = [*across, *((b, a) for a, b in across)]
+            if all(path in ends for path in paths):
+                groups.append(tuple(ends[path] for path in paths))
+    return groups
+
+
+def _cut(topology: Topology, half: Sequence[str], gpus: Sequence[str]) -> float:
+    """Bytes/s that the fabric's links carry at most from one half of the GPUs to the other.
+
+    Links of unknown rate count as one byte/s, so that the fewest of them are the worst. A switch, or a CPU
+    where nothing else joins the GPUs, passes on what the narrower side brings to it.
+    """
+    other = [gpu for gpu in gpus if gpu not in half]
+    direct, at_node = 0.0, dict[str, list[float]]()
+    fabric = [link for link in topology.links if link.kind in ("nvlink", "xgmi") and not _to_cpu(link)]
+    for link in fabric or topology.links:
+        rate = link.peak_bytes_per_s or 1.0
+        for near, far in ((link.a, link.b), (link.b, link.a)):
+            if near in half and far in other:
+                direct += rate
+            elif near in gpus and far not in gpus:
+                at_node.setdefault(far, [0.0, 0.0])[near in half] += rate
+    return direct + sum(min(sides) for sides in at_node.values())
+
+
+def _to_cpu(link: Link) -> bool:
+    return link.a.startswith("cpu") or link.b.startswith("cpu")
+
+
+def rings(pairs: Sequence[Ends], topology: Topology) -> list[Group]:
+    """Each GPU to the next of a ring over links as wide as there are, each kind of memory apart."""
+    groups = []
+    for same in _by_memory(pairs):
+        ends = {(source.agent, destination.agent): (source, destination) for source, destination in same}
+        gpus = [gpu for gpu in topology.names("gpu") if any(gpu in path for path in ends)]
+        order = _ring(gpus, topology) if len(gpus) > 1 else ()
+        steps = list(zip(order, (*order[1:], *order[:1]), strict=True))
+        if steps and all(step in ends for step in steps):
+            groups.append(tuple(ends[step] for step in steps))
+    return groups
+
+
+def rings_beside_host(pairs: Sequence[Ends], topology: Topology) -> list[Group]:
+    """A ring of GPUs, and each of them from or to the host at once: PCI Express and fabric together."""
+    host = [pair for pair in pairs if len({end.agent[:3] for end in pair}) == 2]
+    return [
+        (*ring, *same)
+        for ring in rings(pairs, topology)
+        for same in _by_memory(host)
+        if len({end.agent for ends in ring for end in ends}) == len(same)
+    ]
+
+
+def _by_memory(pairs: Iterable[Ends]) -> list[list[Ends]]:
+    """Pairs of equal memory and first touch at either end, side by side."""
+    groups: dict[object, list[Ends]] = {}
+    for source, destination in pairs:
+        kinds = (*(_kind(source)), *(_kind(destination)))
+        groups.setdefault(kinds, []).append((source, destination))
+    return [*groups.values()]
+
+
+def _kind(end: Buffer) -> tuple[str, str, str]:
+    return end.agent[:3], end.memory, (end.first_touch or "")[:3]
+
+
+def _ring(gpus: Sequence[str], topology: Topology) -> tuple[str, ...]:
+    """GPUs in the order of a ring, the first of them first."""
+    widths = {(a, b): _width(topology, a, b) for a, b in permutations(gpus, 2)}
+    for least in sorted({*widths.values()}, reverse=True):
+        wide = {step for step, width in widths.items() if width >= least}
+        if order := _closed((gpus[0],), gpus, wide):
+            return order
+    return tuple(gpus)
+
+
+def _closed(
+    begun: tuple[str, ...], gpus: Sequence[str], wide: Collection[tuple[str, str]]
+) -> tuple[str, ...]:
+    """The ring that goes on from its first GPUs over wide links alone; empty when there is none."""
+    if len(begun) == len(gpus):
+        return begun if (begun[-1], begun[0]) in wide else ()
+    for gpu in gpus:
+        if gpu not in begun and (begun[-1], gpu) in wide and (ring := _closed((*begun, gpu), gpus, wide)):
+            return ring
+    return ()
+
+
+def _width(topology: Topology, a: str, b: str) -> float:
+    """Nominal bytes/s of the way from one GPU to another; 0 over other GPUs, whose links it would share."""
+    way = route(topology, a, b)
+    if not way or set(nodes_of(a, way)[1:-1]) & set(topology.names("gpu")):
+        return 0.0
+    return min(link.peak_bytes_per_s or 1.0 for link in way)

@@ -1,0 +1,62 @@
+"""Which GPUs sit in one package, and in which order they fill a machine or spread over it.
+
+The dies of an MI250X are two GPUs of one package, and so are the partitions of a divided device.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Iterable, Sequence
+from itertools import chain, zip_longest
+from typing import TypeVar
+
+from byteways.topology.model import Topology
+
+#: Links that join the two dies of an MI250 or MI250X, and no two packages (CDNA 2 white paper, AMD 2021).
+_LINKS_WITHIN, _TWO_DIES = 4, "gfx90a"
+#: Nodes that stand for a package whose partitions are GPUs of their own (xgmi.py names them).
+_PACKAGE_NODE = "package"
+
+Item = TypeVar("Item")
+
+
+def package_of(topology: Topology) -> dict[str, str]:
+    """The package of each GPU, named after its first GPU."""
+    first = {name: name for name in topology.names("gpu")}
+    nodes: dict[str, str] = {}
+    for link in topology.links:
+        gpus = [end for end in (link.a, link.b) if end in first]
+        package = next((end for end in (link.a, link.b) if end.startswith(_PACKAGE_NODE)), None)
+        if len(gpus) == 1 and package is not None:
+            first[gpus[0]] = nodes.setdefault(package, gpus[0])
+        elif len(gpus) == 2 and link.kind == "xgmi" and link.count == _LINKS_WITHIN and _dies(topology, gpus):
+            first[gpus[1]] = first[gpus[0]]
+    return first
+
+
+def _dies(topology: Topology, gpus: Iterable[str]) -> bool:
+    return all((topology.agent(gpu).architecture or "").startswith(_TWO_DIES) for gpu in gpus)
+
+
+def packed(topology: Topology) -> list[str]:
+    """GPUs so that a package, then a NUMA domain, is full before the next one is begun."""
+    return [gpu for domain in _nested(topology) for package in domain for gpu in package]
+
+
+def spread(topology: Topology) -> list[str]:
+    """GPUs so that every NUMA domain, then every package, has one before any has two."""
+    return _in_turn([_in_turn(domain) for domain in _nested(topology)])
+
+
+def _nested(topology: Topology) -> list[list[list[str]]]:
+    """GPUs by NUMA domain and package, each in order of first appearance."""
+    packages = package_of(topology)
+    domains: dict[int | None, dict[str, list[str]]] = {}
+    for gpu in topology.names("gpu"):
+        domain = topology.agent(gpu).numa_domain
+        domains.setdefault(domain, {}).setdefault(packages[gpu], []).append(gpu)
+    return [[*within.values()] for within in domains.values()]
+
+
+def _in_turn(lists: Sequence[Iterable[Item]]) -> list[Item]:
+    """The first of each list, then the second of each, and so on."""
+    return [item for item in chain.from_iterable(zip_longest(*lists)) if item is not None]

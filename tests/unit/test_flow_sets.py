@@ -1,0 +1,147 @@
+"""Flows that run together: which GPUs a fan takes, which pairs, halves and rings there are."""
+
+from __future__ import annotations
+
+import runpy
+from pathlib import Path
+
+import pytest
+
+from byteways.errors import BytewaysError
+from byteways.plan.case import PATTERNS, Case
+from byteways.plan.flow_sets import lacking
+from byteways.plan.suite import parse
+from byteways.plan.sweep import expand
+from byteways.plan.vocabulary import PATTERN_NEEDS
+from byteways.topology.model import Topology
+from byteways.topology.packages import package_of, packed, spread
+from byteways.topology.routes import link_class
+
+MACHINES = runpy.run_path(str(Path(__file__).with_name("machines.py")))
+FRONTIER: Topology = MACHINES["frontier"]()[0]
+H200X4: Topology = MACHINES["h200x4"]()[0]
+TWO_DOMAINS: Topology = MACHINES["gpus"](4, domains=2)[0]
+HOST = 'source = "cpu*:pinned"\ndestination = "gpu*:device"\npairs = "near"\n'
+GPUS = 'source = "gpu*:device"\ndestination = "gpu*:device"\nexecutor = "source"\n'
+
+
+def cases(lines: str, topology: Topology) -> tuple[Case, ...]:
+    text = 'name = "mine"\ntitle = "Mine"\n[[sweep]]\nname = "s"\nsize = "1MiB"\ninterface = "copy"\n'
+    sweep = parse(text + lines, file="my.toml").sweeps[0]
+    return expand(sweep, topology, lambda a, b: link_class(topology, a, b)).cases
+
+
+def paths(lines: str, topology: Topology) -> list[str]:
+    return [case.path for case in cases(lines, topology)]
+
+
+def test_two_dies_are_one_package() -> None:
+    """Catches MI250X dies taken for packages of their own, and packages that span NUMA domains."""
+    assert package_of(FRONTIER)["gpu1"] == "gpu0"
+    assert len({*package_of(FRONTIER).values()}) == 4
+    assert len({*package_of(H200X4).values()}) == 4
+    assert packed(FRONTIER)[:4] == ["gpu0", "gpu1", "gpu2", "gpu3"]
+    assert spread(FRONTIER) == ["gpu0", "gpu2", "gpu4", "gpu6", "gpu1", "gpu3", "gpu5", "gpu7"]
+    assert spread(TWO_DOMAINS) == ["gpu0", "gpu2", "gpu1", "gpu3"]
+
+
+def test_fans_grow_packed_and_spread() -> None:
+    """Catches both orders being the same, a fan of one, and the fan of all GPUs counted twice."""
+    found = paths(HOST + 'pattern = "fan-out"\ngpus = ["packed", "spread"]', FRONTIER)
+    assert found[0] == "cpu3>gpu0,gpu1"
+    assert "cpu1,cpu3>gpu2,gpu0" in found
+    assert "cpu0,cpu1,cpu2,cpu3>gpu4,gpu2,gpu6,gpu0" in found
+    assert len(found) == len(set(found)) == 7 + 5  # seven and eight GPUs are the same in both orders
+    assert len(paths(HOST + 'pattern = "fan-out"\ngpus = ["packed", "spread"]', H200X4)) == 3
+    back = 'source = "gpu*:device"\ndestination = "cpu*:pinned"\npairs = "near"\npattern = "fan-in"\n'
+    assert paths(back + 'gpus = "two"', H200X4)[:2] == ["gpu0,gpu1>cpu0", "gpu0,gpu2>cpu0"]
+
+
+def test_fan_both_has_every_flow_back() -> None:
+    """Catches a direction that is missing, or flows that are executed by a CPU that queues no copy."""
+    (case,) = cases(HOST + 'pattern = "fan-both"', TWO_DOMAINS)
+    assert case.path == "cpu0,cpu1<>gpu0,gpu1,gpu2,gpu3"
+    assert len(case.flows) == 8
+    assert [flow.path for flow in case.flows][3:6] == ["cpu1>gpu3", "gpu0>cpu0", "gpu1>cpu0"]
+    assert {flow.executor for flow in case.flows} == {"gpu0", "gpu1", "gpu2", "gpu3"}
+
+
+def test_two_pairs_with_and_without_links_in_common() -> None:
+    """Catches pairs that share an agent, and a shared link that does not make a class of its own."""
+    assert paths(GPUS + 'pattern = "two-pairs"\npairs = "per-link-class"', H200X4) == [
+        "gpu0>gpu1 and gpu2>gpu3"
+    ]
+    found = paths(GPUS + 'pattern = "two-pairs"\npairs = "per-link-class"', FRONTIER)
+    assert "gpu0>gpu1 and gpu2>gpu3" in found
+    # gpu0 reaches gpu7 over gpu6, where the single pair next to it has a link of its own.
+    assert len(found) > 10
+    assert len(paths(GPUS + 'pattern = "two-pairs"', H200X4)) == 12
+
+
+def test_a_ring_takes_the_widest_links() -> None:
+    """Catches a ring over ways that lead through other GPUs, where links of their own would do."""
+    assert paths(GPUS + 'pattern = "ring"', H200X4) == ["ring:gpu0,gpu1,gpu2,gpu3"]
+    (case,) = cases(GPUS + 'pattern = "ring"', FRONTIER)
+    assert len(case.flows) == 8
+    assert all(
+        link_class(FRONTIER, flow.source.agent, flow.destination.agent) != "routed" for flow in case.flows
+    )
+
+
+def test_a_ring_beside_the_host() -> None:
+    """Catches flows of the host that are missing, mixed in direction, or from a far domain."""
+    lines = 'source = ["gpu*:device", "cpu*:pinned"]\ndestination = "gpu*:device"\npairs = "near"\n'
+    found = cases(lines + 'executor = "destination"\npattern = "host-and-ring"', TWO_DOMAINS)
+    assert [case.path for case in found] == ["ring:gpu0,gpu1,gpu2,gpu3 and cpu0,cpu1>gpu0,gpu1,gpu2,gpu3"]
+    assert [flow.path for flow in found[0].flows][4:] == ["cpu0>gpu0", "cpu0>gpu1", "cpu1>gpu2", "cpu1>gpu3"]
+    two = MACHINES["gpus"](2)[0]
+    assert paths(lines + 'executor = "destination"\npattern = "host-and-ring"', two) == [
+        "ring:gpu0,gpu1 and cpu0>gpu0,gpu1"
+    ]
+
+
+def test_the_worst_halves_have_the_least_between_them() -> None:
+    """Catches a bisection through wide links, and one that misses a pair or a direction."""
+    (case,) = cases(GPUS + 'pattern = "bisection"', FRONTIER)
+    there, back = case.path.split("<>")
+    # Each package stays whole: its dies are joined by the widest links.
+    assert {there, back} == {"gpu0,gpu1,gpu2,gpu3", "gpu4,gpu5,gpu6,gpu7"}
+    assert len({flow.path for flow in case.flows}) == 2 * 4 * 4
+    assert paths(GPUS + 'pattern = "bisection"\nhalves = "all"', H200X4) == [
+        "gpu0,gpu1<>gpu2,gpu3",
+        "gpu0,gpu2<>gpu1,gpu3",
+        "gpu0,gpu3<>gpu1,gpu2",
+    ]
+
+
+def test_odd_numbers_have_halves_that_differ_by_one() -> None:
+    """Catches five GPUs of which one has no half."""
+    (case,) = cases(GPUS + 'pattern = "bisection"', MACHINES["gpus"](5)[0])
+    assert sorted(len(half.split(",")) for half in case.path.split("<>")) == [2, 3]
+
+
+@pytest.mark.parametrize("pattern", PATTERNS)
+def test_what_a_machine_is_too_small_for(pattern: str) -> None:
+    """Catches a pattern without a least machine, and one that the plan leaves out in silence."""
+    agents, gpus = PATTERN_NEEDS[pattern]
+    assert lacking(pattern, FRONTIER) is None
+    alone = Topology("alone", H200X4.agents[:2])
+    reason = lacking(pattern, alone)
+    assert (reason is None) == (agents <= 2 and gpus <= 1)
+    if gpus > 1:
+        assert reason == f"{pattern} needs {gpus} GPUs, and this machine has 1"
+
+
+@pytest.mark.parametrize(
+    ("lines", "told"),
+    [
+        ('pattern = "two-way"\ngpus = "packed"', "two-way is no fan"),
+        ('pattern = "fan-out"\ngpus = "half"', "unknown choice of GPUs 'half'"),
+        ('pattern = "ring"\nhalves = "all"', "ring has none"),
+        ('pattern = "bisection"\nhalves = "best"', "'best' is none of its values"),
+    ],
+)
+def test_keys_that_say_nothing_are_refused(lines: str, told: str) -> None:
+    """Catches a key that is taken and changes nothing."""
+    with pytest.raises(BytewaysError, match=told):
+        cases(GPUS + lines, H200X4)
