@@ -37,9 +37,13 @@ CopyingMover::CopyingMover(Session& session, const Flow& flow)
   if (flow.size_bytes == 0 || flow.size_bytes % kWord != 0)
     throw Unsupported("size", std::to_string(flow.size_bytes),
                       "sizes are multiples of 8 bytes, so that every word can be checked");
-  if (flow.source == flow.destination)
-    throw Unsupported("buffers", "overlap", "source and destination are one buffer");
-  const std::uint64_t smaller = std::min(flow.source->bytes(), flow.destination->bytes());
+  std::uint64_t smaller = flow.destination->bytes();
+  for (const Buffer* source : {flow.source, flow.second_source}) {
+    if (source == nullptr) continue;
+    if (source == flow.destination)
+      throw Unsupported("buffers", "overlap", "source and destination are one buffer");
+    smaller = std::min(smaller, source->bytes());
+  }
   if (flow.size_bytes > smaller)
     throw Error("size", std::to_string(flow.size_bytes),
                 "larger than a buffer of " + std::to_string(smaller) + " bytes");
@@ -59,9 +63,15 @@ std::byte* CopyingMover::destination_slot(std::uint64_t operation) const {
   return flow_.destination->data() + operation % slots_.count * slots_.stride_bytes;
 }
 
+std::vector<Buffer*> CopyingMover::buffers() const {
+  if (flow_.second_source == nullptr) return {flow_.source, flow_.destination};
+  return {flow_.source, flow_.second_source, flow_.destination};
+}
+
 bool CopyingMover::changes_residency() const {
-  return is_managed(flow_.source->allocation().memory()) ||
-         is_managed(flow_.destination->allocation().memory());
+  for (const Buffer* buffer : buffers())
+    if (is_managed(buffer->allocation().memory())) return true;
+  return false;
 }
 
 void CopyingMover::moves(std::uint64_t first_operation, std::uint64_t count) {
@@ -73,7 +83,7 @@ void CopyingMover::restore_slots(std::uint64_t first_slot, std::uint64_t count) 
   if (count == 0) return;
   const std::uint64_t first = first_slot * slots_.stride_bytes;
   const std::uint64_t end = first + (count - 1) * slots_.stride_bytes + flow_.size_bytes;
-  for (Buffer* buffer : {flow_.source, flow_.destination})
+  for (Buffer* buffer : buffers())
     if (is_managed(buffer->allocation().memory())) session_->make_resident(*buffer, first, end);
 }
 
@@ -88,13 +98,23 @@ void CopyingMover::restore() {
 
 void CopyingMover::prepare(std::uint64_t key) {
   key_ = key;
-  Agent& source = flow_.source->agent();
   Agent& destination = flow_.destination->agent();
   const std::uint64_t words = ((slots_.count - 1) * slots_.stride_bytes + flow_.size_bytes) / kWord;
-  fill(*session_, source, flow_.source->data(), words, key);
+  fill_sources(words);
   poison(*session_, destination, flow_.destination->data(), words, 1);
-  source.runtime->synchronize(session_->service_stream(source));
-  destination.runtime->synchronize(session_->service_stream(destination));
+  for (Buffer* buffer : buffers()) {
+    Agent& owner = buffer->agent();
+    owner.runtime->synchronize(session_->service_stream(owner));
+  }
+}
+
+void CopyingMover::fill_sources(std::uint64_t words) {
+  fill(*session_, flow_.source->agent(), flow_.source->data(), words, key_);
+}
+
+CheckResult CopyingMover::check_words(std::byte* data, std::uint64_t words, std::uint64_t first_index) {
+  // pattern_word(key, index) depends on key + index only, so a shifted key is a shifted index
+  return check(*session_, flow_.destination->agent(), data, words, key_ + first_index);
 }
 
 void CopyingMover::spoil(std::uint64_t first_operation, std::uint64_t count) {
@@ -115,13 +135,11 @@ void CopyingMover::spoil(std::uint64_t first_operation, std::uint64_t count) {
 }
 
 void CopyingMover::check_range(std::uint64_t first_slot, std::uint64_t count, Verification& verification) {
-  Agent& owner = flow_.destination->agent();
   const std::uint64_t per_check = contiguous() ? count : 1;
   for (std::uint64_t slot = first_slot; slot < first_slot + count; slot += per_check) {
     const std::uint64_t words = per_check * flow_.size_bytes / kWord;
     const std::uint64_t first_index = slot * slots_.stride_bytes / kWord;
-    // pattern_word(key, index) depends on key + index only, so a shifted key is a shifted index
-    const CheckResult result = check(*session_, owner, destination_slot(slot), words, key_ + first_index);
+    const CheckResult result = check_words(destination_slot(slot), words, first_index);
     verification.checked_bytes += words * kWord;
     if (result.bad_count != 0 && verification.ok) {
       verification.ok = false;
@@ -144,7 +162,8 @@ Verification CopyingMover::verify(std::uint64_t first_operation, std::uint64_t c
 }
 
 void require_access(Session& session, const Flow& flow) {
-  for (Buffer* buffer : {flow.source, flow.destination}) {
+  for (Buffer* buffer : {flow.source, flow.second_source, flow.destination}) {
+    if (buffer == nullptr) continue;
     Agent& owner = buffer->agent();
     if (flow.executor->is_host()) {
       if (is_device(buffer->allocation().memory()) && !owner.info.host_access)
@@ -171,6 +190,7 @@ std::unique_ptr<Mover> make_mover(Session& session, const Flow& flow) {
   if (flow.interface == "chase") return make_chase(session, flow);
   if (flow.interface == "launch" || flow.interface == "synchronize" || flow.interface == "event")
     return make_call(session, flow);
+  if (flow.interface.starts_with("stream-")) return make_stream(session, flow);
   return make_kernel_copy(session, flow);
 }
 

@@ -7,7 +7,9 @@
 #include <string>
 #include <string_view>
 #include <variant>
+#include <vector>
 
+#include "kernels/arguments.hpp"
 #include "runtimes/session.hpp"
 
 namespace byteways {
@@ -111,17 +113,23 @@ class CopyingMover : public Mover {
   // Every enqueue() says which operations it enqueues, so that restore() brings back what they moved.
   void moves(std::uint64_t first_operation, std::uint64_t count);
   std::byte* source_slot(std::uint64_t operation) const;
+  // What the words of the sources are, and what those of the destination have to be: as a copy has them.
+  // `words` from the first slot on; `first_index` is that of data[0] within the destination.
+  virtual void fill_sources(std::uint64_t words);
+  virtual CheckResult check_words(std::byte* data, std::uint64_t words, std::uint64_t first_index);
   std::byte* destination_slot(std::uint64_t operation) const;
 
   Session* session_;
   Flow flow_;
   Slots slots_;
+  std::uint64_t key_ = 0;  // of the data
 
  private:
   bool contiguous() const { return slots_.stride_bytes == flow_.size_bytes; }
   void check_range(std::uint64_t first_slot, std::uint64_t count, Verification& verification);
   void restore_slots(std::uint64_t first_slot, std::uint64_t count);
-  std::uint64_t key_ = 0;
+  // The arrays of the flow, the destination last.
+  std::vector<Buffer*> buffers() const;
   std::uint64_t moved_first_ = 0, moved_count_ = 0;  // operations since the last restore()
 };
 
@@ -129,9 +137,10 @@ class CopyingMover : public Mover {
 std::unique_ptr<Mover> make_copy(Session& session, const Flow& flow);         // the vendor's copy call
 std::unique_ptr<Mover> make_kernel_copy(Session& session, const Flow& flow);  // kernels and the host's memcpy
 std::unique_ptr<Mover> make_chase(Session& session, const Flow& flow);
-std::unique_ptr<Mover> make_call(Session& session, const Flow& flow);  // launch, synchronize, event
+std::unique_ptr<Mover> make_call(Session& session, const Flow& flow);    // launch, synchronize, event
+std::unique_ptr<Mover> make_stream(Session& session, const Flow& flow);  // the four loops of STREAM
 
-// Peer access between the executor and the owners of both buffers, proved; throws Unsupported with the
+// Peer access between the executor and the owners of all buffers, proved; throws Unsupported with the
 // reason.
 void require_access(Session& session, const Flow& flow);
 

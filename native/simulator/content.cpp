@@ -38,6 +38,8 @@ Word Rule::at(Word index) const {
       return pattern_word(value, index);
     case Kind::words:
       return (*words)[index - value];
+    case Kind::doubles:
+      return stream_expected(operation, value, second, index);
     default:
       return value;
   }
@@ -45,14 +47,17 @@ Word Rule::at(Word index) const {
 
 Rule Rule::moved(Word from, Word to) const {
   Rule rule = *this;
-  if (kind == Kind::pattern) rule.value = value + from - to;  // pattern_word depends on the sum alone
+  // pattern_word depends on the sum of base and index alone
+  if (kind == Kind::pattern || kind == Kind::doubles) rule.value = value + from - to;
+  if (kind == Kind::doubles) rule.second = second + from - to;
   if (kind == Kind::words) rule.value = value + to - from;
   if (stride != 0) rule.phase = (phase + to % stride + stride - from % stride) % stride;
   return rule;
 }
 
 bool Rule::continues(const Rule& other) const {
-  return kind == other.kind && value == other.value && words == other.words && stride == other.stride &&
+  return kind == other.kind && value == other.value && words == other.words && second == other.second &&
+         operation == other.operation && stride == other.stride &&
          (stride == 0 || (phase == other.phase && spot == other.spot));
 }
 
@@ -155,6 +160,19 @@ CheckResult Content::check(Word begin, Word count, Word key, Word first, Word st
   finding.result.got = at(finding.result.first_bad);
   finding.result.first_bad -= begin;
   return finding.result;
+}
+
+CheckResult Content::check(Word begin, Word count, const Rule& expected) const {
+  CheckResult found{0, ~Word{0}, 0, 0};
+  for (const Run& run : read(begin, begin + count)) {
+    if (run.rule.continues(expected)) continue;
+    for (Word i = run.begin; i < run.end; ++i) {
+      const Word got = run.rule.at(i), wanted = expected.at(i);
+      if (got == wanted) continue;
+      if (found.bad_count++ == 0) found = {1, i - begin, wanted, got};
+    }
+  }
+  return found;
 }
 
 }  // namespace byteways::sim

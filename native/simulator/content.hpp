@@ -14,11 +14,15 @@ using Word = unsigned long long;
 
 // The rule of a run: word i of the block is one of these.
 struct Rule {
-  enum class Kind { constant, pattern, words } kind = Kind::constant;
-  Word value = 0;  // constant: the word; pattern: base, word i is pattern_word(base, i)
+  enum class Kind { constant, pattern, words, doubles } kind = Kind::constant;
+  // constant: the word; pattern: base, word i is pattern_word(base, i); doubles: base of the first source
+  Word value = 0;
   std::shared_ptr<const std::vector<Word>> words;  // words: word i is (*words)[i - value]
   // Every stride-th word, those i with i % stride == phase, is `spot` instead; stride 0: none.
   Word stride = 0, phase = 0, spot = 0;
+  // doubles: word i is stream_expected(operation, value, second, i).
+  Word second = 0;
+  unsigned operation = kStreamCopy;
 
   Word at(Word index) const;
   Rule moved(Word from, Word to) const;     // the rule of the same words when word `from` becomes word `to`
@@ -42,6 +46,8 @@ class Content {
   // As the kernel `check` finds it: words [begin, begin + count) against pattern_word(key, first + j), every
   // `stride`-th j.
   CheckResult check(Word begin, Word count, Word key, Word first, Word stride) const;
+  // Words [begin, begin + count) against those of a rule, by their indices in the block.
+  CheckResult check(Word begin, Word count, const Rule& expected) const;
   std::size_t runs() const { return runs_.size(); }
 
  private:

@@ -27,12 +27,24 @@ struct Transfer {
   bool from_host = false;   // the bytes are a CPU's, also where it shares one memory with a GPU; set by Costs
 };
 
+// One pass of a kernel over several arrays at once.
+struct Pass {
+  Place executor;
+  std::vector<Place> reads;  // where each array is that is read, and the one that is written
+  Place write;
+  double bytes = 0;  // of one array
+  double threads = 0;
+  double cached_bytes = 0;  // cores: working set that stays from pass to pass, 0: none does
+  double part = 1;
+};
+
 class Costs {
  public:
   Costs(const Model& model, const Faults& faults, Engine& engine);
 
   // Adds fixed time, bytes, demands, cap and engines to the operation.
   void add(Operation& operation, const Transfer& transfer);
+  void add(Operation& operation, const Pass& pass);
   // A copy of plain host memory by the runtime.
   void add_staged(Operation& operation, Place executor, bool to_gpu, Place host, double bytes);
   // Time of one dependent load of a walk over `bytes` that `owner` has.
@@ -49,6 +61,8 @@ class Costs {
  private:
   void add_gpu(Operation& operation, const Transfer& transfer);
   void add_cores(Operation& operation, const Transfer& transfer);
+  void add_pass_of_gpu(Operation& operation, const Pass& pass);
+  void add_pass_of_cores(Operation& operation, const Pass& pass);
   const RateModel& rate_of(const Transfer& transfer, bool local, bool host) const;
   void cross(Flow& flow, Place from, Place to, double efficiency);
   void touch(Flow& flow, Place from, Place to) const;  // the memories at both ends

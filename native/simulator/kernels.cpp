@@ -10,6 +10,8 @@ namespace {
 
 constexpr double kLineBytes = 64;  // what a word costs that is touched alone
 
+constexpr std::string_view kStreamPrefix = "stream_";
+
 template <class Arguments>
 Arguments read_arguments(const void* block, std::size_t bytes) {
   if (bytes != sizeof(Arguments)) throw Failure(Code::invalid, "an argument block of the wrong size");
@@ -125,6 +127,11 @@ std::unique_ptr<Operation> Kernels::launch(std::string_view kernel, const Shape&
     fill(*operation, kernel, read_arguments<PatternArguments>(arguments, bytes), shape, executor);
   else if (kernel == "copy" || kernel == "copy_bulk" || kernel == "memcpy" || kernel == "memcpy_stream")
     copy(*operation, kernel, read_arguments<CopyArguments>(arguments, bytes), shape, executor);
+  else if (kernel == "stream_fill" || kernel == "stream_check")
+    stream_pattern(*operation, kernel == "stream_check",
+                   read_arguments<StreamPatternArguments>(arguments, bytes), shape, executor);
+  else if (kernel.starts_with(kStreamPrefix))
+    stream(*operation, kernel, read_arguments<StreamArguments>(arguments, bytes), shape, executor);
   else if (kernel == "chase_build")
     build_chase(*operation, read_arguments<ChaseArguments>(arguments, bytes), shape, executor);
   else if (kernel == "chase")
@@ -197,12 +204,19 @@ void Kernels::move(const Range& to, const Range& from, Place executor) {
   const Place there = place_of(*to.block, to.begin * kWordBytes);
   const Place here = place_of(*from.block, from.begin * kWordBytes);
   devices_->count_moved(here, there, (to.end - to.begin) * kWordBytes);
+  deliver(to, from, executor, [&] { memory_->copy(to, from); });
+}
+
+void Kernels::deliver(const Range& to, const Range& from, Place executor,
+                      const std::function<void()>& write) {
+  const Place there = place_of(*to.block, to.begin * kWordBytes);
+  const Place here = place_of(*from.block, from.begin * kWordBytes);
   const std::string a = name_of(here), b = name_of(there);
   if (faults_->find(Fault::Kind::skip, a, b) != nullptr || lies(executor, there)) return;
   if (lies(executor, here))
     memory_->poison(to, 0, 1);
   else
-    memory_->copy(to, from);
+    write();
   if (const Fault* fault = faults_->find(Fault::Kind::corrupt, a, b)) {
     if (to.begin == to.end) return;
     const Word index = to.begin + fault->number % (to.end - to.begin);

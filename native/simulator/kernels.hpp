@@ -2,6 +2,7 @@
 // when it ends. The argument blocks are those of the real ones (kernels/arguments.hpp).
 #pragma once
 #include <cstddef>
+#include <functional>
 #include <string>
 #include <string_view>
 
@@ -48,6 +49,12 @@ class Kernels {
             const Shape& shape, Place executor);
   void copy(Operation& operation, std::string_view kernel, const CopyArguments& arguments, const Shape& shape,
             Place executor);
+  // The effect of what `executor` does with words of `from` that end in `to`, unless a fault hinders it.
+  void deliver(const Range& to, const Range& from, Place executor, const std::function<void()>& write);
+  void stream(Operation& operation, std::string_view kernel, const StreamArguments& arguments,
+              const Shape& shape, Place executor);
+  void stream_pattern(Operation& operation, bool checks, const StreamPatternArguments& arguments,
+                      const Shape& shape, Place executor);
   void build_chase(Operation& operation, const ChaseArguments& arguments, const Shape& shape, Place executor);
   void chase(Operation& operation, const ChaseArguments& arguments, Place executor);
   bool lies(Place executor, Place owner) const;  // granted access that is none

@@ -5,6 +5,7 @@
 
 #include <algorithm>
 #include <cstring>
+#include <optional>
 
 namespace byteways::sim {
 namespace {
@@ -130,6 +131,57 @@ CheckResult Memory::check(const Range& of, Word key, Word first_index, Word stri
   auto held = std::make_shared<const std::vector<Word>>(real, real + count);
   words.assign(0, count, {Rule::Kind::words, 0, std::move(held), 0, 0, 0});
   return words.check(0, count, key, first_index, stride);
+}
+
+void Memory::fill_doubles(const Range& to, Word key, Word first_index) {
+  tear(to);
+  const Word base = key + first_index - to.begin;
+  if (!to.block->real())
+    return to.block->content->assign(to.begin, to.end, {Rule::Kind::doubles, base, nullptr, 0, 0, 0, 0});
+  for (Word i = to.begin; i < to.end; ++i) set(*to.block, i, stream_word(pattern_word(base, i)));
+}
+
+void Memory::stream(unsigned operation, const Range& to, const Range& first, const Range& second) {
+  tear(to);
+  const Word count = to.end - to.begin;
+  // The rule of an array that is untouched since it was filled; else nothing is known of it as a whole.
+  const auto rule_of = [&to](const Range& range) -> std::optional<Rule> {
+    if (range.block == nullptr) return Rule{};
+    if (range.block->real()) return std::nullopt;
+    const std::vector<Run> runs = range.block->content->read(range.begin, range.end);
+    const Rule& rule = runs.front().rule;
+    const bool plain = rule.kind == Rule::Kind::doubles && rule.operation == kStreamCopy && rule.stride == 0;
+    if (runs.size() != 1 || !plain) return std::nullopt;
+    return rule.moved(range.begin, to.begin);
+  };
+  const std::optional<Rule> a = rule_of(first), b = rule_of(second);
+  if (a && b && !to.block->real())
+    return to.block->content->assign(to.begin, to.end,
+                                     {Rule::Kind::doubles, a->value, nullptr, 0, 0, 0, b->value, operation});
+  auto made = std::make_shared<std::vector<Word>>(count);
+  for (Word i = 0; i < count; ++i)
+    (*made)[i] = stream_result(operation, at(*first.block, first.begin + i),
+                               second.block == nullptr ? 0 : at(*second.block, second.begin + i));
+  if (to.block->real())
+    std::copy(made->begin(), made->end(), words_of(*to.block) + to.begin);
+  else
+    to.block->content->assign(to.begin, to.end, {Rule::Kind::words, to.begin, std::move(made), 0, 0, 0});
+}
+
+CheckResult Memory::check_doubles(const Range& of, unsigned operation, Word key, Word second_key,
+                                  Word first_index) {
+  const Word shift = first_index - of.begin;
+  const bool two = operation == kStreamAdd || operation == kStreamTriad;
+  const Rule expected{Rule::Kind::doubles,          key + shift, nullptr, 0, 0, 0,
+                      two ? second_key + shift : 0, operation};
+  if (!of.block->real()) return of.block->content->check(of.begin, of.end - of.begin, expected);
+  CheckResult found{0, ~Word{0}, 0, 0};
+  for (Word i = of.begin; i < of.end; ++i) {
+    const Word got = words_of(*of.block)[i], wanted = expected.at(i);
+    if (got == wanted) continue;
+    if (found.bad_count++ == 0) found = {1, i - of.begin, wanted, got};
+  }
+  return found;
 }
 
 Place place_of(const Block& block, std::uint64_t offset) {

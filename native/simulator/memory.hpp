@@ -62,6 +62,11 @@ class Memory {
   void fill(const Range& to, Word key, Word first_index, Word stride);
   void poison(const Range& to, Word value, Word stride);
   CheckResult check(const Range& of, Word key, Word first_index, Word stride);
+  // As the STREAM kernels and what proves them do it; `second` has no block where an operation reads one
+  // array.
+  void fill_doubles(const Range& to, Word key, Word first_index);
+  void stream(unsigned operation, const Range& to, const Range& first, const Range& second);
+  CheckResult check_doubles(const Range& of, unsigned operation, Word key, Word second_key, Word first_index);
   Word at(const Block& block, Word index) const;
   void set(Block& block, Word index, Word value);
 

@@ -10,4 +10,6 @@ ENTRIES = {
     "chase.cu": ["chase_build", "chase"],
     "occupy.cu": ["occupy"],
     "nothing.cu": ["nothing"],
+    "stream.cu": ["stream_copy", "stream_scale", "stream_add", "stream_triad"],
+    "stream_pattern.cu": ["stream_fill", "stream_check"],
 }

@@ -76,6 +76,9 @@ def test_copy_becomes_wide_loads_and_stores(listings: dict[str, str]) -> None:
     """Catches accesses that the assembler splits, or reorders so that fewer are in flight."""
     kinds = [f"{name[:3]}{name[-4:]}" for name in accesses(listings["copy.cu"], "copy")]
     assert kinds[:16] == ["LDG.128"] * 8 + ["STG.128"] * 8
+    for kernel, loads in (("copy", 4), ("scale", 4), ("add", 8), ("triad", 8)):
+        names = [f"{name[:3]}{name[-4:]}" for name in accesses(listings["stream.cu"], f"stream_{kernel}")]
+        assert names[: loads + 4] == ["LDG.128"] * loads + ["STG.128"] * 4
     for kernel, access in (("fill", "STG"), ("poison", "STG"), ("check", "LDG")):
         wide = re.compile(rf"{access}\.\S*128")
         assert any(wide.fullmatch(name) for name in accesses(listings["pattern.cu"], kernel))

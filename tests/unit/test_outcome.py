@@ -156,3 +156,33 @@ def test_throttle_names() -> None:
 def test_monitor_without_gpus_asks_nothing() -> None:
     """Would catch NVML opened on a machine without a GPU."""
     assert HealthMonitor(None, {}).read(["cpu0"]) == {}  # type: ignore[arg-type]
+
+
+@pytest.mark.parametrize(
+    ("interface", "source", "second", "destination", "other"),
+    [
+        ("stream-copy", "gpu0", None, "gpu0", ("one-direction", 1, None, None)),
+        ("stream-copy", "gpu1", None, "gpu1", ("between-agents", 2, 1, 1)),
+        ("stream-triad", "gpu1", None, "gpu0", ("between-agents", 2, 2, 0)),
+        ("stream-triad", "gpu1", "gpu0", "gpu2", ("between-agents", 2, 1, 1)),
+    ],
+)
+def test_stream_counts_every_array_and_the_other_count_stands_beside(
+    interface: str, source: str, second: str | None, destination: str, other: tuple[Any, ...]
+) -> None:
+    """Would catch a STREAM figure in one-way bytes, or arrays that cross a link but are not counted there."""
+    named = None if second is None else Buffer(second, "device")
+    flow = Flow(Buffer(source, "device"), Buffer(destination, "device"), "gpu0", named)
+    case = Case(interface, "one-way", (flow,), 1 << 20)
+    held = [buffers()[0] * (1 if interface == "stream-copy" else 2)]
+    outcome = outcome_of(case, measurement(), [held[0][: len(case.buffers_of(flow))]])
+    array = (1 << 20) / 1000 * 1e9
+    counted = 2 if interface == "stream-copy" else 3
+    assert outcome["bandwidth_bytes_per_s"] == pytest.approx(counted * array, rel=1e-6)
+    assert outcome["counts"] == "read+write"
+    found = outcome["other_count"]
+    assert found["counts"] == other[0]
+    for name, times in zip(
+        ("bytes_per_s", "read_bytes_per_s", "written_bytes_per_s"), other[1:], strict=True
+    ):
+        assert found.get(name) == (None if times is None else pytest.approx(times * array, rel=1e-6))

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from collections import Counter
+from dataclasses import replace
 from itertools import combinations
 
 import pytest
@@ -271,3 +272,23 @@ def test_maximum_flow_is_feasible_and_proved_best(data: st.DataObject) -> None:
 def test_a_flow_that_crosses_an_arc_twice_gets_half() -> None:
     """Catches an incidence that is taken as yes or no."""
     assert maximum_flow([{"arc": 2}], {"arc": 10.0}) == (pytest.approx(5.0), ["arc"])
+
+
+def test_stream_takes_each_array_on_its_own_way() -> None:
+    """Catches half a memory's rate for STREAM, which counts both ways, and links that all arrays share."""
+    machine = nvswitch_machine()
+
+    def stream(interface: str, source: str, destination: str, second: str | None = None) -> float:
+        arrays = replace(flow(source, destination, "gpu0"), second_source=second and Buffer(second, "device"))
+        found = peak(machine, case("one-way", arrays, interface=interface))
+        assert "arrays counted" in found.source
+        assert found.bytes_per_s is not None
+        return found.bytes_per_s
+
+    assert stream("stream-copy", "gpu0", "gpu0") == pytest.approx(HBM)
+    assert stream("stream-triad", "gpu0", "gpu0") == pytest.approx(HBM)
+    assert stream("stream-copy", "gpu1", "gpu1") == pytest.approx(2 * NVLINK)  # in and out at once
+    assert stream("stream-copy", "gpu1", "gpu0") == pytest.approx(2 * NVLINK)
+    assert stream("stream-triad", "gpu1", "gpu1") == pytest.approx(1.5 * NVLINK)  # two come in
+    assert stream("stream-triad", "gpu1", "gpu0", "gpu0") == pytest.approx(3 * NVLINK)
+    assert stream("stream-add", "cpu0", "gpu0") == pytest.approx(1.5 * PCIE5)

@@ -10,6 +10,7 @@ from pathlib import Path
 import pytest
 
 from byteways.plan.case import MEMORIES, Buffer, Case, Flow
+from byteways.plan.footprint import footprint
 from byteways.plan.interfaces import INTERFACES
 from byteways.plan.legality import OWNERS, TABLE, Reach, interface_offer, memory_offer, refusal
 from byteways.topology.model import Capabilities, Offer, Topology
@@ -325,3 +326,16 @@ def test_what_is_waited_for_one_at_a_time_runs_alone() -> None:
     both = replace(paced, pattern="two-way", flows=(*paced.flows, back))
     assert reason(both) == "what is waited for one at a time runs alone: two-way flows would take turns"
     assert reason(replace(both, options={"pace": "back-to-back"})) is None
+
+
+def test_streams_are_judged_by_all_of_their_arrays() -> None:
+    """Catches a third array that nobody looked at: out of reach, out of room, or a team beyond the cores."""
+    triad = case("stream-triad", "gpu0:device", "gpu0:device", "gpu0")
+    assert reason(triad) is None
+    away = replace(triad.flows[0], second_source=Buffer("gpu1", "device"))
+    assert "no peer access" in (reason(replace(triad, flows=(away,)), NO_PEER) or "")
+    local = case("stream-triad", "cpu0:pageable", "cpu0:pageable", "cpu0", 2 * GIB)
+    assert footprint(local, TWO_CORES[1]) == {"cpu0": 6 * GIB}
+    on_cores = case("stream-copy", "cpu0:pageable", "cpu0:pageable", "cpu0")
+    assert "more than" in (reason(replace(on_cores, options={"threads": 3}), TWO_CORES) or "")
+    assert "no blocks" in (reason(replace(on_cores, options={"blocks": 2}), TWO_CORES) or "")

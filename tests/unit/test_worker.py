@@ -16,6 +16,7 @@ from typing import Any
 import pytest
 
 from byteways.plan.case import Buffer, Case, Flow
+from byteways.plan.interfaces import INTERFACES
 from byteways.run.arena import Arena
 from byteways.run.host_memory import host_memory_bytes
 from byteways.run.library_paths import library_directories
@@ -58,9 +59,7 @@ def test_probe_describes_the_host(worker: WorkerProcess) -> None:
     capabilities = answer["capabilities"]
     assert capabilities["agents"]["cpu0"]["runtime"] == "host"
     assert capabilities["memory"]["cpu0"]["pageable"]["available"]
-    assert set(capabilities["interface"]["cpu0"]) == {
-        "memcpy", "memcpy-mt", "memcpy-stream", "copy", "kernel", "kernel-bulk", "chase",
-    }  # fmt: skip
+    assert set(capabilities["interface"]["cpu0"]) == set(INTERFACES)
     assert capabilities["interface"]["cpu0"]["memcpy"] == {"available": True, "reason": ""}
     assert capabilities["interface"]["cpu0"]["copy"] == {
         "available": False,

@@ -16,11 +16,22 @@ struct CatalogueEntry {
 };
 
 inline constexpr CatalogueEntry kCatalogue[] = {
-    {"gate", "gate.cu", sizeof(GateArguments)},          {"fill", "pattern.cu", sizeof(PatternArguments)},
-    {"poison", "pattern.cu", sizeof(PatternArguments)},  {"check", "pattern.cu", sizeof(PatternArguments)},
-    {"copy", "copy.cu", sizeof(CopyArguments)},          {"copy_bulk", "copy_bulk.cu", sizeof(CopyArguments)},
-    {"chase_build", "chase.cu", sizeof(ChaseArguments)}, {"chase", "chase.cu", sizeof(ChaseArguments)},
-    {"occupy", "occupy.cu", sizeof(OccupyArguments)},    {"nothing", "nothing.cu", sizeof(NothingArguments)},
+    {"gate", "gate.cu", sizeof(GateArguments)},
+    {"fill", "pattern.cu", sizeof(PatternArguments)},
+    {"poison", "pattern.cu", sizeof(PatternArguments)},
+    {"check", "pattern.cu", sizeof(PatternArguments)},
+    {"copy", "copy.cu", sizeof(CopyArguments)},
+    {"copy_bulk", "copy_bulk.cu", sizeof(CopyArguments)},
+    {"chase_build", "chase.cu", sizeof(ChaseArguments)},
+    {"chase", "chase.cu", sizeof(ChaseArguments)},
+    {"occupy", "occupy.cu", sizeof(OccupyArguments)},
+    {"stream_copy", "stream.cu", sizeof(StreamArguments)},
+    {"stream_scale", "stream.cu", sizeof(StreamArguments)},
+    {"stream_add", "stream.cu", sizeof(StreamArguments)},
+    {"stream_triad", "stream.cu", sizeof(StreamArguments)},
+    {"stream_fill", "stream_pattern.cu", sizeof(StreamPatternArguments)},
+    {"stream_check", "stream_pattern.cu", sizeof(StreamPatternArguments)},
+    {"nothing", "nothing.cu", sizeof(NothingArguments)},
 };
 inline constexpr std::size_t kKernels = sizeof kCatalogue / sizeof kCatalogue[0];
 

@@ -23,6 +23,12 @@ const HostKernel kKernels[] = {
     {"chase_build", chase_build_kernel, sizeof(ChaseArguments)},
     {"chase", chase_kernel, sizeof(ChaseArguments)},
     {"nothing", nothing_kernel, sizeof(NothingArguments)},
+    {"stream_copy", stream_copy_kernel, sizeof(StreamArguments)},
+    {"stream_scale", stream_scale_kernel, sizeof(StreamArguments)},
+    {"stream_add", stream_add_kernel, sizeof(StreamArguments)},
+    {"stream_triad", stream_triad_kernel, sizeof(StreamArguments)},
+    {"stream_fill", stream_fill_kernel, sizeof(StreamPatternArguments)},
+    {"stream_check", stream_check_kernel, sizeof(StreamPatternArguments)},
 };
 
 template <typename Copy>

@@ -27,6 +27,12 @@ void memcpy_stream_kernel(const void* arguments, const TeamMember& member);
 void chase_build_kernel(const void* arguments, const TeamMember& member);
 void chase_kernel(const void* arguments, const TeamMember& member);
 void nothing_kernel(const void* arguments, const TeamMember& member);
+void stream_copy_kernel(const void* arguments, const TeamMember& member);
+void stream_scale_kernel(const void* arguments, const TeamMember& member);
+void stream_add_kernel(const void* arguments, const TeamMember& member);
+void stream_triad_kernel(const void* arguments, const TeamMember& member);
+void stream_fill_kernel(const void* arguments, const TeamMember& member);
+void stream_check_kernel(const void* arguments, const TeamMember& member);
 
 // The part of [0, items) that is this member's; all but the last end at a multiple of `grain`.
 struct Share {

@@ -13,7 +13,7 @@ from dataclasses import dataclass
 from itertools import pairwise
 
 from byteways.plan.case import Case, Flow
-from byteways.plan.interfaces import figure_of
+from byteways.plan.interfaces import INTERFACES, counts_as_stream, figure_of
 from byteways.topology.model import Agent, Topology
 from byteways.topology.routes import nodes_of, route
 from byteways.units import format_bandwidth
@@ -48,7 +48,9 @@ def peak(topology: Topology, case: Case) -> Peak:
     fan-out, fan-in and all-pairs: the largest sum of rates, one per flow on its own route, such that no
     direction of a link carries more than its data rate. That is the maximum flow of several commodities with
     fixed routes, a linear programme; it says nothing of how the flows would share. A copy within an agent
-    reads and writes the same memory, so its peak is half the memory's. Links of unknown rate bound nothing,
+    reads and writes the same memory, so its peak is half the memory's. Of what counts as STREAM counts, each
+    array takes the memory where it lies and the links between there and the executor, in its own direction,
+    and the peak counts all arrays: that of local ones is the memory's. Links of unknown rate bound nothing,
     and then the sentence calls the figure an upper bound.
 
     Args:
@@ -59,13 +61,14 @@ def peak(topology: Topology, case: Case) -> Peak:
         return Peak(None, f"{case.interface} measures latency, which has no peak bandwidth", ())
     flows = case.flows[:1] if case.pattern in ("one-way", "interference") else case.flows
     known = set(topology.names())
+    by_array = counts_as_stream(case.interface)
     for flow in flows:
-        for agent in (flow.source.agent, flow.executor, flow.destination.agent):
+        for agent in (flow.executor, *(end.agent for end in flow.buffers)):
             if agent not in known:
                 return Peak(None, f"{agent} is not part of this machine's topology", ())
     ways: list[list[_Arc]] = []
     for flow in flows:
-        way = _arcs(topology, flow)
+        way = _arcs_of_arrays(topology, case, flow) if by_array else _arcs(topology, flow)
         if way is None:
             return Peak(None, f"no link joins the agents of {flow.path}", ())
         ways.append(way)
@@ -76,6 +79,7 @@ def peak(topology: Topology, case: Case) -> Peak:
             return Peak(None, f"{flow.path}: {_reasons(way)}", links)
     capacities = {name: arc.capacity for name, arc in arcs.items() if arc.capacity is not None}
     rate, full = maximum_flow([Counter(arc.name for arc in way) for way in ways], capacities)
+    rate *= INTERFACES[case.interface].counted
     unknown = [arc for arc in arcs.values() if arc.capacity is None]
     bound = f"; an upper bound, as {_reasons(unknown)}" if unknown else ""
     return Peak(rate, _explain(case, len(flows), rate, [arcs[name] for name in full]) + bound, links)
@@ -93,13 +97,39 @@ def _arcs(topology: Topology, flow: Flow) -> list[_Arc] | None:
         if gpu is not None:
             arcs.extend(_within(gpu))
             continue
-        way = route(topology, a, b)
-        if not way:
+        way = _links_between(topology, a, b)
+        if way is None:
             return None
-        nodes = nodes_of(a, way)
-        for link, (begin, end) in zip(way, pairwise(nodes), strict=True):
-            arcs.append(_Arc(f"{begin}>{end}", link.peak_bytes_per_s, link.link_class, link.source))
+        arcs += way
     return arcs
+
+
+def _arcs_of_arrays(topology: Topology, case: Case, flow: Flow) -> list[_Arc] | None:
+    """What the arrays of a flow cross on their own, each arc once an array; None when one has no way."""
+    arcs: list[_Arc] = []
+    *sources, destination = case.buffers_of(flow)
+    ends = [*((end.agent, flow.executor) for end in sources), (flow.executor, destination.agent)]
+    for begin, end in ends:
+        within = topology.agent(begin) if begin == end else _one_memory(topology, begin, end)
+        if within is not None:
+            arcs.append(_within(within)[0])
+            continue
+        way = _links_between(topology, begin, end)
+        if way is None:
+            return None
+        arcs += way
+    return arcs
+
+
+def _links_between(topology: Topology, begin: str, end: str) -> list[_Arc] | None:
+    """The links from one agent to another; None when there is no way."""
+    way = route(topology, begin, end)
+    if not way:
+        return None
+    return [
+        _Arc(f"{one}>{other}", link.peak_bytes_per_s, link.link_class, link.source)
+        for link, (one, other) in zip(way, pairwise(nodes_of(begin, way)), strict=True)
+    ]
 
 
 def _within(agent: Agent) -> list[_Arc]:
@@ -185,6 +215,9 @@ def _explain(case: Case, flows: int, rate: float, full: Sequence[_Arc]) -> str:
     total = format_bandwidth(rate)
     if case.pattern == "interference":
         return f"{total} for the measured flow alone, limited by {limits}"
+    if counts_as_stream(case.interface):
+        arrays = INTERFACES[case.interface].counted
+        return f"{total} read and written, {arrays} arrays counted, limited by {limits}"
     if any(arc.kind == "memory" for arc in full):
         return f"{total} copied, each byte read and written once, limited by {limits}"
     if flows == 1:

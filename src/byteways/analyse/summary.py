@@ -13,7 +13,7 @@ from statistics import median
 from typing import Any, Protocol, TypeVar
 
 from byteways.plan.case import Buffer, is_managed
-from byteways.plan.interfaces import figure_of
+from byteways.plan.interfaces import counts_as_stream, figure_of
 from byteways.results.record import Record
 from byteways.topology import routes
 from byteways.topology.model import Topology
@@ -334,11 +334,17 @@ def _memory(buffer: Buffer) -> str:
 
 
 def one_way(found: Iterable[Cell]) -> list[Cell]:
-    """Bandwidth of single flows: what curves, matrices and the best-interface map are made of."""
+    """Bandwidth of single flows: what curves, matrices and the best-interface map are made of.
+
+    All of them count what arrives: the STREAM kernels, which count what is read and written, stand in tables
+    of their own.
+    """
     return [
         cell
         for cell in found
-        if cell.record.pattern == "one-way" and figure_of(cell.record.interface) == "bandwidth"
+        if cell.record.pattern == "one-way"
+        and figure_of(cell.record.interface) == "bandwidth"
+        and not counts_as_stream(cell.record.interface)
     ]
 
 

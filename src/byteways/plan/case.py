@@ -179,6 +179,12 @@ class Case:
     def interface_of(self, flow: Flow) -> str:
         return flow.interface or self.interface
 
+    def buffers_of(self, flow: Flow) -> tuple[Buffer, ...]:
+        """Sources, then the destination; a second source that is not named is like the first."""
+        if flow.second_source is None and INTERFACES[self.interface_of(flow)].sources > 1:
+            return (flow.source, flow.source, flow.destination)
+        return flow.buffers
+
     def options_of(self, flow: Flow) -> Mapping[str, int | str | bool]:
         """A flow with an interface of its own has its own options too."""
         return self.options if flow.interface is None else flow.options

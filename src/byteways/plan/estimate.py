@@ -10,14 +10,19 @@ from collections import defaultdict
 from collections.abc import Sequence
 from dataclasses import dataclass
 
-from byteways.plan.case import Buffer, Case, is_plain
+from byteways.plan.case import Buffer, Case, Flow, is_plain
 from byteways.plan.footprint import buffers
-from byteways.plan.interfaces import figure_of
+from byteways.plan.interfaces import INTERFACES, counts_as_stream, figure_of
 from byteways.plan.legality import kind_of
 from byteways.topology.model import Capabilities, Topology
 
-#: Bytes per second that planning assumes of one CPU thread's copy, by interface; memcpy-mt is per core.
-CPU_COPY_BYTES_PER_S = {"memcpy": 7e9, "memcpy-stream": 7e9, "memcpy-mt": 6e9}
+#: Bytes per second that planning assumes of one CPU thread, by interface; memcpy-mt and STREAM: per core.
+CPU_COPY_BYTES_PER_S = {
+    "memcpy": 7e9,
+    "memcpy-stream": 7e9,
+    "memcpy-mt": 6e9,
+    **dict.fromkeys((name for name in INTERFACES if counts_as_stream(name)), 5e9),
+}
 #: Cores beyond this add little to what all of a NUMA domain's do together.
 CORES_THAT_HELP = 16
 #: Of GPUs: within one, between two over an unknown link, to and from the host, and all of them on one host.
@@ -130,8 +135,7 @@ class Estimator:
             return STEP_S["cached" if cached else "own"]
         busy: defaultdict[tuple[str, str], float] = defaultdict(float)
         for flow in case.flows:
-            rate = self._rate(case.interface, flow.source, flow.destination, flow.executor)
-            alone_s = case.size_bytes / rate
+            alone_s = self._alone_s(case, flow)
             for agent, side in ((flow.source.agent, "out"), (flow.destination.agent, "in")):
                 shared = case.size_bytes / HOST_TOTAL_BYTES_PER_S
                 far = kind_of(flow.executor) == "gpu" and kind_of(agent) == "cpu"
@@ -139,10 +143,20 @@ class Estimator:
                 busy[agent, side] = max(before + shared, alone_s) if far else before + alone_s
         return max(busy.values())
 
+    def _alone_s(self, case: Case, flow: Flow) -> float:
+        """One operation of a flow with the links to itself."""
+        interface, size = case.interface_of(flow), case.size_of(flow)
+        if not counts_as_stream(interface):
+            return size / self._rate(interface, flow.source, flow.destination, flow.executor)
+        own = Buffer(flow.executor, flow.source.memory)
+        each = (size / self._rate(interface, end, own, flow.executor) for end in case.buffers_of(flow))
+        return sum(each)
+
     def _rate(self, interface: str, source: Buffer, destination: Buffer, executor: str) -> float:
         """Bytes per second that one flow is assumed to give."""
         if kind_of(executor) == "cpu":
-            team = self._cores(executor) if interface == "memcpy-mt" else 1
+            in_team = interface == "memcpy-mt" or counts_as_stream(interface)
+            team = self._cores(executor) if in_team else 1
             return CPU_COPY_BYTES_PER_S[interface] * team
         if is_plain(source.memory) or is_plain(destination.memory):
             return STAGED_BYTES_PER_S

@@ -53,7 +53,7 @@ def buffers(case: Case, capabilities: Capabilities) -> list[tuple[Buffer, int]]:
     needed = []
     for flow in case.flows:
         size = flow_buffer_bytes(case, flow, lambda agent: last_level_cache_bytes(agent, capabilities))
-        ends = (flow.source,) if one_buffer(case.interface_of(flow)) else flow.buffers
+        ends = (flow.source,) if one_buffer(case.interface_of(flow)) else case.buffers_of(flow)
         needed += [(end, size) for end in ends]
     return needed
 

@@ -25,6 +25,8 @@ FROM_ZERO = ("stream", "copy_engine")
 #: `buffer` in a suite, which is source and destination. `moved`: one allocation whose pages go from the
 #: source's agent to the destination's.
 BUFFERS = ("pair", "one", "moved")
+#: What a bandwidth counts that counts every array that is read or written, as STREAM does.
+READ_WRITE = "read+write"
 #: What is reported: bytes per second, nanoseconds per dependent step, or nanoseconds per call.
 FIGURES = ("bandwidth", "latency", "time")
 
@@ -48,6 +50,7 @@ class Interface:
     by_call: bool = False  # the runtime reaches for it what the executor's own loads and stores cannot
     alone: bool = False  # cannot run beside other flows
     sources: int = 1  # arrays that are read; 2: the flow may name a second source
+    counted: int = 1  # how often an operation's bandwidth counts its size: of "read+write", every array
     partner: bool = False  # a second agent takes part, written `partner` in a suite
 
     @property
@@ -58,6 +61,21 @@ class Interface:
     def executed_by(self, kind: str) -> bool:
         """Whether agents of this kind ('cpu', 'gpu') can execute it at all."""
         return kind in self.kernels
+
+
+def _stream(loop: str, kernel: str, sources: int = 1) -> Interface:
+    """One loop of STREAM over arrays of doubles; `size_bytes` is that of one array."""
+    kernels = (kernel, "stream_fill", "stream_check")
+    return Interface(
+        "direct access",
+        f"{loop} over doubles, each array on an agent of its own choice",
+        {"cpu": kernels, "gpu": kernels},
+        ("blocks", "threads", "stream"),
+        counts=READ_WRITE,
+        granularity_bytes=16,
+        sources=sources,
+        counted=sources + 1,
+    )
 
 
 INTERFACES: Mapping[str, Interface] = {
@@ -129,10 +147,19 @@ INTERFACES: Mapping[str, Interface] = {
         counts="round-trip",
         alone=True,
     ),
+    "stream-copy": _stream("c = a of STREAM", "stream_copy"),
+    "stream-scale": _stream("b = 3 c of STREAM", "stream_scale"),
+    "stream-add": _stream("c = a + b of STREAM", "stream_add", 2),
+    "stream-triad": _stream("a = b + 3 c of STREAM", "stream_triad", 2),
 }
 
 #: What the one word of an interface that moves none but is timed takes: its size in bytes.
 WORD_BYTES = 8
+
+
+def counts_as_stream(interface: str) -> bool:
+    """Whether its bandwidth counts every array read or written, not what one direction carries."""
+    return INTERFACES[interface].counts == READ_WRITE
 
 
 def figure_of(interface: str) -> str:

@@ -11,7 +11,7 @@ from enum import Enum
 
 from byteways.plan.case import Buffer, Case, Flow, is_managed, is_plain
 from byteways.plan.footprint import footprint
-from byteways.plan.interfaces import INTERFACES, WORD_BYTES
+from byteways.plan.interfaces import INTERFACES, WORD_BYTES, counts_as_stream
 from byteways.plan.variables import gives_pageable_access, reader_of, runtime_of
 from byteways.topology.model import HOST, Capabilities, Offer, Topology
 from byteways.units import format_size
@@ -280,15 +280,17 @@ def _pace_refusal(case: Case) -> str | None:
 
 def _team_refusal(case: Case, topology: Topology) -> str | None:
     """Threads that share a core wait for each other, so the figure would be the scheduler's."""
-    threads = case.options.get("threads")
-    if case.interface not in ("memcpy-mt", "launch") or threads is None:
-        return None
-    for executor in case.executors:
-        if kind_of(executor) != "cpu":
+    for flow in case.flows:
+        executor, options = flow.executor, case.options_of(flow)
+        interface = case.interface_of(flow)
+        if kind_of(executor) != "cpu" or "threads" not in INTERFACES[interface].options:
             continue
+        if "blocks" in options and counts_as_stream(interface):
+            return f"{executor} has no blocks: {interface} on a CPU has the option threads alone"
+        threads = int(options.get("threads", 1))
         cores = len(topology.agent(executor).cores) or MOST_THREADS
-        if int(threads) > cores:
-            return f"{threads} threads of {case.interface} are more than {executor} has cores: {cores}"
+        if threads > cores:
+            return f"{threads} threads of {interface} are more than {executor} has cores: {cores}"
     return None
 
 

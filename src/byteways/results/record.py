@@ -78,7 +78,9 @@ class Record:
     whole_bytes_per_s: dict[str, float] | None = None  # the same, timed from gate to last end
     latency_ns: float | None = None  # of a step, a round trip or a call
     one_way_ns: float | None = None  # half of a round trip
-    counts: str | None = None  # "one-direction", "sum-of-directions", "dependent-load", "round-trip", "call"
+    # "one-direction", "sum-of-directions", "read+write", "dependent-load", "round-trip", "call"
+    counts: str | None = None
+    other_count: dict[str, Any] | None = None  # of "read+write": what one direction carries, in bytes/s
     peak_bytes_per_s: float | None = None
     peak_source: str | None = None
     fraction_of_peak: float | None = None

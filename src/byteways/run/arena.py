@@ -28,8 +28,9 @@ def _sides(case: Case, flow: Flow) -> list[tuple[str, PlannedBuffer]]:
     """What a flow needs, each with its role: buffers of different roles are never one."""
     if one_buffer(case.interface_of(flow)):
         return [("walked", flow.source)]
-    second = [] if flow.second_source is None else [("second source", flow.second_source)]
-    return [("source", flow.source), *second, ("destination", flow.destination)]
+    *sources, destination = case.buffers_of(flow)
+    named = zip(("source", "second source"), sources, strict=False)
+    return [*named, ("destination", destination)]
 
 
 class Arena:

@@ -13,8 +13,8 @@ from dataclasses import dataclass, field
 from types import ModuleType
 from typing import TYPE_CHECKING, Any
 
-from byteways.plan.case import Case
-from byteways.plan.interfaces import figure_of
+from byteways.plan.case import Case, Flow
+from byteways.plan.interfaces import counts_as_stream, figure_of
 from byteways.results import warnings
 from byteways.results.record import Warning
 from byteways.results.warnings import CLOCK_DROP, THROTTLE_REASONS
@@ -135,9 +135,7 @@ class HealthMonitor:
 
 def agents_of(case: Case) -> list[str]:
     """Every agent that a case uses."""
-    names = [
-        name for flow in case.flows for name in (flow.source.agent, flow.destination.agent, flow.executor)
-    ]
+    names = [name for flow in case.flows for name in (*(end.agent for end in flow.buffers), flow.executor)]
     return list(dict.fromkeys(names))
 
 
@@ -174,6 +172,14 @@ def _error_warnings(old: Reading, new: Reading) -> list[Warning]:
     ]
 
 
+def _sendings(case: Case, flow: Flow) -> list[tuple[str, str]]:
+    """(from, to) of each array that crosses links: a kernel over several brings each to its executor."""
+    *sources, destination = case.buffers_of(flow)
+    if counts_as_stream(case.interface_of(flow)):
+        return [*((end.agent, flow.executor) for end in sources), (flow.executor, destination.agent)]
+    return [(flow.source.agent, destination.agent)]
+
+
 def _link_bytes(
     case: Case, before: Mapping[str, Reading], after: Mapping[str, Reading], least_operations: int
 ) -> dict[str, Any] | None:
@@ -186,9 +192,9 @@ def _link_bytes(
         return None
     sent: dict[str, int] = {}
     for flow in case.flows:
-        source, destination = flow.source.agent, flow.destination.agent
-        if source != destination and source in after and destination in after:
-            sent[source] = sent.get(source, 0) + case.size_bytes * least_operations
+        for source, destination in _sendings(case, flow):
+            if source != destination and source in after and destination in after:
+                sent[source] = sent.get(source, 0) + case.size_bytes * least_operations
     counted = {}
     for agent, expected in sent.items():
         old, new = before.get(agent), after[agent]

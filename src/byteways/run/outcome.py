@@ -9,7 +9,7 @@ from typing import TYPE_CHECKING, Any
 
 from byteways.plan.case import Buffer as PlannedBuffer
 from byteways.plan.case import Case, Flow
-from byteways.plan.interfaces import INTERFACES
+from byteways.plan.interfaces import INTERFACES, counts_as_stream
 from byteways.results import warnings
 from byteways.results.record import Times, Warning
 
@@ -77,16 +77,17 @@ def _figures(case: Case, measurement: Measurement) -> dict[str, Any]:
         one_way = {"one_way_ns": rounded(times.median / 2)} if halved else {}
         return {**fields, "latency_ns": times.median, **one_way, "counts": interface.counts}
     if len(case.flows) == 1:
-        bandwidth = case.size_bytes / summary.median * 1e9
+        bandwidth = interface.counted * case.size_bytes / summary.median * 1e9
         directions = {case.flows[0].path: rounded(bandwidth)}
         return {
             **fields,
             "bandwidth_bytes_per_s": rounded(bandwidth),
             "directions": directions,
             "counts": interface.counts,
+            "other_count": _other_count(case, summary.median),
         }
     measured = 1 if case.pattern == "interference" else len(case.flows)
-    bandwidth = measured * case.size_bytes / summary.median * 1e9
+    bandwidth = measured * interface.counted * case.size_bytes / summary.median * 1e9
     return {
         **fields,
         "bandwidth_bytes_per_s": rounded(bandwidth),
@@ -96,10 +97,35 @@ def _figures(case: Case, measurement: Measurement) -> dict[str, Any]:
             flow.path: rounded(result.start_skew_ns)
             for flow, result in zip(case.flows, measurement.flows, strict=True)
         },
-        "counts": interface.counts if measured == 1 else "sum-of-directions",
+        "counts": interface.counts
+        if measured == 1 or counts_as_stream(case.interface)
+        else "sum-of-directions",
         "window_ns": rounded(measurement.window_ns),
         "whole_ns": rounded(measurement.whole_ns),
         "clock_alignment_ns": rounded(measurement.clock_alignment_ns),
+    }
+
+
+def _other_count(case: Case, median_ns: float) -> dict[str, Any] | None:
+    """Beside a figure that counts every array: what one direction carries.
+
+    Local: the bytes that arrive at the destination. Where arrays are another agent's: what goes
+    between it and the executor, read from there and written to it.
+    """
+    if not counts_as_stream(case.interface):
+        return None
+    flow = case.flows[0]
+    rate = case.size_bytes / median_ns * 1e9
+    *sources, destination = case.buffers_of(flow)
+    read = rate * sum(source.agent != flow.executor for source in sources)
+    written = rate * (destination.agent != flow.executor)
+    if not read and not written:
+        return {"counts": "one-direction", "bytes_per_s": rounded(rate)}
+    return {
+        "counts": "between-agents",
+        "bytes_per_s": rounded(read + written),
+        "read_bytes_per_s": rounded(read),
+        "written_bytes_per_s": rounded(written),
     }
 
 
@@ -139,7 +165,7 @@ def _about_buffers(case: Case, buffers: list[tuple[Buffer, ...]]) -> dict[str, A
     pages = {"source": buffers[0][0].page_bytes, "destination": buffers[0][-1].page_bytes}
     placement: dict[str, dict[str, int]] = {}
     for flow, held in zip(case.flows, buffers, strict=True):
-        for planned, buffer in _planned(flow, held):
+        for planned, buffer in _planned(case, flow, held):
             domains = buffer.placement()
             if domains:
                 placement[str(planned)] = {str(domain): count for domain, count in sorted(domains.items())}
@@ -149,9 +175,9 @@ def _about_buffers(case: Case, buffers: list[tuple[Buffer, ...]]) -> dict[str, A
     }
 
 
-def _planned(flow: Flow, held: tuple[Buffer, ...]) -> list[tuple[PlannedBuffer, Buffer]]:
+def _planned(case: Case, flow: Flow, held: tuple[Buffer, ...]) -> list[tuple[PlannedBuffer, Buffer]]:
     """Each buffer of a flow as planned and as allocated; a walked one twice."""
-    planned = flow.buffers if len(held) > 2 else (flow.source, flow.destination)
+    planned = case.buffers_of(flow) if len(held) > 2 else (flow.source, flow.destination)
     return list(zip(planned, held, strict=True))
 
 
@@ -169,7 +195,7 @@ def misplaced(case: Case, buffers: list[tuple[Buffer, ...]], numa_domain: Mappin
     """
     found: dict[str, Warning] = {}
     for flow, held in zip(case.flows, buffers, strict=True):
-        for planned, buffer in _planned(flow, held):
+        for planned, buffer in _planned(case, flow, held):
             wanted = numa_domain.get(planned.first_touch or planned.agent, -1)
             pages = buffer.placement()
             if wanted < 0 or not pages or planned.memory not in PLACED:
