@@ -5,6 +5,7 @@ from __future__ import annotations
 import csv
 import io
 import json
+import subprocess
 import sys
 from pathlib import Path
 
@@ -53,10 +54,10 @@ def test_damage_is_told_on_stderr(tmp_path: Path, capsys: pytest.CaptureFixture[
 
 def test_unknown_format(folder: Path, capsys: pytest.CaptureFixture[str]) -> None:
     """Would catch a traceback, or no word on which formats there are."""
-    assert main(["export", str(folder), "--format", "parquet"]) == 2
+    assert main(["export", str(folder), "--format", "xlsx"]) == 2
     assert capsys.readouterr().err.splitlines() == [
-        "error: unknown format 'parquet'",
-        "hint: formats are csv, json",
+        "error: unknown format 'xlsx'",
+        "hint: formats are csv, json, parquet",
     ]
 
 
@@ -77,3 +78,24 @@ def test_no_negative_window(tmp_path: Path, capsys: pytest.CaptureFixture[str], 
     build.measure("copy", flows, rates, pattern="two-way", window_ns=-77125.0, whole_ns=10.0)
     assert main(["export", str(build.write(tmp_path / "run")), "--format", format_name]) == 0
     assert "77125" not in capsys.readouterr().out
+
+
+def test_parquet_to_file_and_pipe(folder: Path, tmp_path: Path) -> None:
+    """Would catch a text mode that spoils the bytes of one of the two."""
+    out = tmp_path / "run.parquet"
+    assert main(["export", str(folder), "--format", "parquet", "--out", str(out)]) == 0
+    assert out.read_bytes()[:4] == out.read_bytes()[-4:] == b"PAR1"
+    command = [sys.executable, "-m", "byteways", "export", str(folder), "--format", "parquet"]
+    assert subprocess.run(command, capture_output=True, check=True).stdout == out.read_bytes()
+
+
+def test_parquet_without_polars(
+    folder: Path, tmp_path: Path, capsys: pytest.CaptureFixture[str], monkeypatch: pytest.MonkeyPatch
+) -> None:
+    """Would catch a traceback on a machine that has only what measuring needs."""
+    monkeypatch.setitem(sys.modules, "polars", None)
+    assert main(["export", str(folder), "--format", "parquet", "--out", str(tmp_path / "x")]) == 2
+    error = capsys.readouterr().err.splitlines()
+    assert error[0] == "error: Parquet needs the package polars, which is not installed"
+    assert error[-1] == "hint: pip install 'byteways[parquet]', or --format csv"
+    assert not (tmp_path / "x").exists()

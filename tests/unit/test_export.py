@@ -7,12 +7,15 @@ import io
 import json
 import sys
 from pathlib import Path
+from typing import Any
+
+import polars
 
 sys.path.insert(0, str(Path(__file__).parents[1] / "report"))
 
 import sample_run
 
-from byteways.results.exporters import FORMATS
+from byteways.results.exporters import FORMATS, parquet_format
 from byteways.results.exporters.csv_format import COLUMNS
 from byteways.results.record import Record, Warning
 
@@ -28,7 +31,7 @@ HEADER = (
 
 def exported(name: str, build: sample_run.Builder) -> str:
     out = io.StringIO()
-    FORMATS[name](build.manifest(), build.records, out)
+    FORMATS[name].write(build.manifest(), build.records, out)
     return out.getvalue()
 
 
@@ -97,3 +100,44 @@ def test_every_column_exists_in_the_schema() -> None:
         if len(place) > 1:
             times = next(option for option in properties[place[0]]["anyOf"] if option.get("properties"))
             assert place[1] in times["properties"]
+
+
+def frame_of(build: sample_run.Builder) -> tuple[polars.DataFrame, dict[str, Any]]:
+    """The file read back, and the manifest in it."""
+    out = io.BytesIO()
+    FORMATS["parquet"].write(build.manifest(), build.records, out)
+    out.seek(0)
+    metadata = polars.read_parquet_metadata(out)
+    out.seek(0)
+    return polars.read_parquet(out), json.loads(metadata["byteways_manifest"])
+
+
+def test_parquet_has_types_samples_and_the_manifest() -> None:
+    """Would catch numbers as text, samples or the manifest left out, or times without their zone."""
+    build = one_case()
+    frame, manifest = frame_of(build)
+    assert manifest == json.loads(json.dumps(build.manifest()))
+    assert frame.columns == [*COLUMNS, "samples_ns"]
+    first, second = frame.rows(named=True)
+    assert first["bandwidth_bytes_per_s"] == 400e9
+    assert first["size_bytes"] == 2**30
+    assert first["gated"] is True
+    assert first["simulated"] is False
+    assert first["samples_ns"] == build.records[0].samples_ns
+    assert json.loads(first["directions_bytes_per_s"]) == {"gpu0>gpu1": 400e9}
+    assert first["started_at"].isoformat() == "2026-01-02T03:04:05+00:00"
+    assert second["bandwidth_bytes_per_s"] is None
+    assert second["samples_ns"] is None
+
+
+def test_parquet_of_an_empty_run_has_the_same_types() -> None:
+    """Would catch columns whose type depends on what happens to be in them: such files cannot be joined."""
+    empty, _ = frame_of(sample_run.Builder(sample_run.topology(0)))
+    full, _ = frame_of(one_case())
+    assert empty.schema == full.schema
+    assert empty.height == 0
+
+
+def test_every_typed_column_exists() -> None:
+    """Would catch a column that was renamed in the table of the CSV alone."""
+    assert {*parquet_format.WHOLE, *parquet_format.TRUTH, *parquet_format.NUMBER} <= {*COLUMNS}

@@ -15,11 +15,16 @@ from byteways.errors import BytewaysError
 def export(
     run: Annotated[Path, typer.Argument(help="The folder that `byteways run` made.", metavar="RUN")],
     format_name: Annotated[
-        str, typer.Option("--format", "-f", help="csv (a row per record) or json (everything).")
+        str,
+        typer.Option(
+            "--format",
+            "-f",
+            help="csv (a row per record), parquet (the same, with samples) or json (everything).",
+        ),
     ] = "csv",
     out: Annotated[Path | None, typer.Option("--out", "-o", help="File to write. [default: stdout]")] = None,
 ) -> int:
-    """Export the figures of a run as CSV or JSON, base units in the column names."""
+    """Export the figures of a run as CSV, Parquet or JSON, base units in the column names."""
     from byteways.analyse.progress import damage, opened, shortfall
     from byteways.analyse.summary import shown
     from byteways.results.exporters import FORMATS
@@ -35,15 +40,26 @@ def export(
     if mark := mark_of(folder.manifest):
         print(f"warning: {run}: {mark}", file=sys.stderr)  # noqa: T201 - stdout is data
     records = [shown(record) for record in folder.records]
+    chosen = FORMATS[format_name]
     if out is None:
+        if chosen.binary and sys.stdout.isatty():
+            raise BytewaysError(
+                f"{format_name} is no text for a terminal",
+                hint=f"byteways export {run} --format {format_name} --out FILE",
+            )
         if isinstance(sys.stdout, io.TextIOWrapper):
             sys.stdout.reconfigure(encoding="utf-8")  # the bytes of --out, whatever the terminal's locale
-        FORMATS[format_name](folder.manifest, records, sys.stdout)
+        chosen.write(folder.manifest, records, sys.stdout.buffer if chosen.binary else sys.stdout)
         sys.stdout.flush()
         return 0
     try:
-        with out.open("w", encoding="utf-8", newline="") as file:
-            FORMATS[format_name](folder.manifest, records, file)
+        if chosen.binary:
+            content = io.BytesIO()  # whatever goes wrong, a file that was there is still there
+            chosen.write(folder.manifest, records, content)
+            out.write_bytes(content.getvalue())
+        else:
+            with out.open("w", encoding="utf-8", newline="") as file:
+                chosen.write(folder.manifest, records, file)
     except OSError as error:
         raise BytewaysError(
             f"cannot write {out}", cause=error.strerror, hint="name another file with --out"

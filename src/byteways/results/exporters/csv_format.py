@@ -77,7 +77,12 @@ def write(manifest: dict[str, Any], records: Sequence[Record], out: IO[str]) -> 
     writer.writerow(COLUMNS)
     for record in records:
         line = {**record.to_json(), "simulated": is_simulated(manifest)}
-        writer.writerow([_field(_at(line, place)) for place in COLUMNS.values()])
+        writer.writerow([cell_of(line, column) for column in COLUMNS])
+
+
+def cell_of(line: Mapping[str, Any], column: str) -> Any:
+    """What a column holds of a record as JSON; None when it has none."""
+    return _field(_at(line, COLUMNS[column]))
 
 
 def _at(value: Any, place: Sequence[str | int]) -> Any:
