@@ -1,5 +1,6 @@
 // Flows, options and measurements; the statistics on their own for tests and for reading runs.
 #include <nanobind/nanobind.h>
+#include <nanobind/stl/map.h>
 #include <nanobind/stl/pair.h>
 #include <nanobind/stl/string.h>
 #include <nanobind/stl/tuple.h>
@@ -116,6 +117,7 @@ void bind_results(nb::module_& m) {
       .def_ro("whole_bytes_per_s", &FlowResult::whole_bytes_per_s)
       .def_ro("start_skew_ns", &FlowResult::start_skew_ns)
       .def_ro("verification", &FlowResult::verification)
+      .def_ro("parts", &FlowResult::parts)
       .def_prop_ro("blocks", [](const FlowResult& f) { return f.shape.blocks; })
       .def_prop_ro("threads", [](const FlowResult& f) { return f.shape.threads; });
   nb::class_<Measurement>(m, "Measurement")

@@ -187,6 +187,7 @@ std::unique_ptr<Mover> make_mover(Session& session, const Flow& flow) {
     throw Unsupported(flow.interface, "copy_engine", "only the interface copy can be given an engine",
                       flow.executor->name());
   if (flow.interface == "copy") return make_copy(session, flow);
+  if (flow.interface == "route") return make_route(session, flow);
   if (flow.interface == "chase") return make_chase(session, flow);
   if (flow.interface == "launch" || flow.interface == "synchronize" || flow.interface == "event")
     return make_call(session, flow);

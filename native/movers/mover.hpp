@@ -80,6 +80,10 @@ class Mover {
   // What moves the bytes when the interface alone decides it, and why; empty when it has to be observed.
   virtual std::string engine() const { return {}; }
   virtual std::string engine_evidence() const { return {}; }
+  // Agents beside the executor that carry out a part of each operation.
+  virtual std::vector<Agent*> helpers() const { return {}; }
+  // Which part of the bytes takes which path ("cpu0>gpu1>gpu0"); empty when all take the same.
+  virtual std::map<std::string, double> parts() const { return {}; }
 
  protected:
   explicit Mover(Agent& executor) : executor_(&executor) {}
@@ -136,6 +140,7 @@ class CopyingMover : public Mover {
 // One factory per interface family; make_mover() picks.
 std::unique_ptr<Mover> make_copy(Session& session, const Flow& flow);         // the vendor's copy call
 std::unique_ptr<Mover> make_kernel_copy(Session& session, const Flow& flow);  // kernels and the host's memcpy
+std::unique_ptr<Mover> make_route(Session& session, const Flow& flow);        // a copy over several paths
 std::unique_ptr<Mover> make_chase(Session& session, const Flow& flow);
 std::unique_ptr<Mover> make_call(Session& session, const Flow& flow);    // launch, synchronize, event
 std::unique_ptr<Mover> make_stream(Session& session, const Flow& flow);  // the four loops of STREAM

@@ -74,17 +74,26 @@ EngineFinding probe(Session& session, Lane& lane, const Flow& flow) {
   smaller.size_bytes = std::min(flow.size_bytes, kMostProbedBytes);
   const auto mover = make_mover(session, smaller);
   mover->restore();
-  Occupation occupation(session, agent);
-  if (!wait_until(session, kStartLimitNs, [&] { return occupation.complete(); }))
-    return {"unknown", "not observed: not all multiprocessors could be held, something else is running on " +
-                           agent.name()};
+  std::vector<Agent*> involved{&agent};
+  for (Agent* helper : mover->helpers()) involved.push_back(helper);
+  std::vector<std::unique_ptr<Occupation>> occupations;
+  std::string names;
+  for (Agent* each : involved) {
+    occupations.push_back(std::make_unique<Occupation>(session, *each));
+    const Occupation& occupation = *occupations.back();
+    if (!wait_until(session, kStartLimitNs, [&] { return occupation.complete(); }))
+      return {"unknown",
+              "not observed: not all multiprocessors could be held, something else is running on " +
+                  each->name()};
+    names += (names.empty() ? "" : ", ") + each->name();
+  }
   mover->enqueue(*lane.stream, 0, 1);
   lane.runtime().record(*lane.end, *lane.stream);
   const bool done = wait_until(session, kPatienceNs, [&] { return lane.runtime().finished(*lane.end); });
-  occupation.release();
+  for (const auto& occupation : occupations) occupation->release();
   lane.runtime().synchronize(*lane.stream);
   const std::string copy = "a copy of " + std::to_string(smaller.size_bytes) + " bytes ";
-  const std::string meanwhile = " while a spinning kernel held every multiprocessor of " + agent.name();
+  const std::string meanwhile = " while a spinning kernel held every multiprocessor of " + names;
   if (done) return {"copy-engine", copy + "completed" + meanwhile};
   return {"kernel", copy + "did not complete in 0.1 s" + meanwhile};
 }
@@ -119,8 +128,8 @@ EngineFinding observe(Session& session, Lane& lane, const Flow& flow) {
   const auto end = [](const Buffer& buffer) {
     return buffer.agent().name() + ":" + std::string(memory_name(buffer.allocation().memory()));
   };
-  const std::string question = flow.executor->name() + " " + end(*flow.source) + " " +
-                               end(*flow.destination) + " " +
+  const std::string question = flow.interface + " " + flow.word("via") + " " + flow.executor->name() + " " +
+                               end(*flow.source) + " " + end(*flow.destination) + " " +
                                std::to_string(std::min(flow.size_bytes, kMostProbedBytes));
   auto& known = session.engines()[question];
   if (known.first.empty()) {
@@ -134,7 +143,8 @@ EngineFinding observe(Session& session, Lane& lane, const Flow& flow) {
 
 EngineFinding observe_engine(Session& session, Lane& lane, const Flow& flow) {
   if (!lane.mover->engine().empty()) return {lane.mover->engine(), lane.mover->engine_evidence()};
-  return weigh(observe(session, lane, flow), rule_for(flow));
+  const EngineFinding seen = observe(session, lane, flow);
+  return flow.interface == "copy" ? weigh(seen, rule_for(flow)) : seen;  // the rules are of single copies
 }
 
 }  // namespace byteways

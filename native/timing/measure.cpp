@@ -203,7 +203,10 @@ class CaseRun {
     }
     for (const std::string& clock : clocks) m.timed_by += (m.timed_by.empty() ? "" : " + ") + clock;
     m.flows.resize(lanes_.size());
-    for (std::size_t k = 0; k < lanes_.size(); ++k) m.flows[k].shape = lanes_[k].mover->shape();
+    for (std::size_t k = 0; k < lanes_.size(); ++k) {
+      m.flows[k].shape = lanes_[k].mover->shape();
+      m.flows[k].parts = lanes_[k].mover->parts();
+    }
     if (m.samples_ns.empty()) return;  // corrupt before the first sample
     if (window_ != nullptr)
       conclude_window();

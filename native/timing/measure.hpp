@@ -2,6 +2,7 @@
 // rule, verification. Everything a record says about time comes from here.
 #pragma once
 #include <cstdint>
+#include <map>
 #include <string>
 #include <vector>
 
@@ -36,6 +37,7 @@ struct FlowResult {
   double start_skew_ns = 0;      // median of this flow's start after the first
   Verification verification;
   LaunchShape shape;
+  std::map<std::string, double> parts;  // of the bytes, by path, where they take several
 };
 
 struct Measurement {

@@ -99,7 +99,8 @@ std::uint64_t WindowSampler::most_operations(const Lane& lane) const {
   for (const Lane& other : *lanes_) sharing += other.stream == lane.stream;
   const std::uint64_t depth = lane.runtime().queue_depth(lane.agent().device) / sharing;
   constexpr std::uint64_t kTaken = kMostMarks + 3;  // marks, the gate, the begin event and one to spare
-  return depth > kTaken ? std::max(kLeastOperations, depth - kTaken) : kLeastOperations;
+  const std::uint64_t each = lane.mover->queue_entries(1);
+  return depth > kTaken ? std::max(kLeastOperations, (depth - kTaken) / each) : kLeastOperations;
 }
 
 double WindowSampler::window_wanted() const {

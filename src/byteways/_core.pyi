@@ -121,6 +121,7 @@ class FlowResult:
     whole_bytes_per_s: float
     start_skew_ns: float
     verification: Verification
+    parts: dict[str, float]
     blocks: int
     threads: int
 

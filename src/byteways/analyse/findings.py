@@ -9,7 +9,7 @@ from __future__ import annotations
 from collections.abc import Callable, Iterable
 from dataclasses import replace
 
-from byteways.analyse.rules import concurrency, faults, host, latency, series, transfers
+from byteways.analyse.rules import concurrency, faults, host, latency, routes, series, transfers
 from byteways.analyse.rules.facts import Facts, Finding
 from byteways.analyse.summary import Run
 from byteways.results.simulated import is_simulated, worded
@@ -24,6 +24,7 @@ RULES: tuple[Callable[[Facts], Iterable[Finding]], ...] = (
     faults.throttled,
     series.over_time,
     transfers.odd_pairs,
+    routes.routes,
     transfers.fastest,
     transfers.read_against_write,
     transfers.to_and_from_host,

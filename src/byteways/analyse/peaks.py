@@ -9,11 +9,12 @@ from __future__ import annotations
 
 from collections import Counter
 from collections.abc import Mapping, Sequence
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from itertools import pairwise
 
 from byteways.plan.case import Case, Flow
 from byteways.plan.interfaces import INTERFACES, counts_as_stream, figure_of
+from byteways.plan.relays import paths_of
 from byteways.topology.model import Agent, Topology
 from byteways.topology.routes import nodes_of, route
 from byteways.units import format_bandwidth
@@ -47,11 +48,12 @@ def peak(topology: Topology, case: Case) -> Peak:
     One-way, and interference, where the measured flow counts alone: the narrowest link of the way. Two-way,
     fan-out, fan-in and all-pairs: the largest sum of rates, one per flow on its own route, such that no
     direction of a link carries more than its data rate. That is the maximum flow of several commodities with
-    fixed routes, a linear programme; it says nothing of how the flows would share. A copy within an agent
-    reads and writes the same memory, so its peak is half the memory's. Of what counts as STREAM counts, each
-    array takes the memory where it lies and the links between there and the executor, in its own direction,
-    and the peak counts all arrays: that of local ones is the memory's. Links of unknown rate bound nothing,
-    and then the sentence calls the figure an upper bound.
+    fixed routes, a linear programme; it says nothing of how the flows would share. A flow of interface
+    `route` counts as one for each of its paths. A copy within an agent reads and writes the same memory, so
+    its peak is half the memory's. Of what counts as STREAM counts, each array takes the memory where it lies
+    and the links between there and the executor, in its own direction, and the peak counts all arrays: that
+    of local ones is the memory's. Links of unknown rate bound nothing, and then the sentence calls the figure
+    an upper bound.
 
     Args:
         topology: Of the machine that runs the case.
@@ -67,22 +69,28 @@ def peak(topology: Topology, case: Case) -> Peak:
             if agent not in known:
                 return Peak(None, f"{agent} is not part of this machine's topology", ())
     ways: list[list[_Arc]] = []
+    paths: list[str] = []
     for flow in flows:
-        way = _arcs_of_arrays(topology, case, flow) if by_array else _arcs(topology, flow)
-        if way is None:
-            return Peak(None, f"no link joins the agents of {flow.path}", ())
-        ways.append(way)
+        split = _relayed(topology, case, flow) if case.interface_of(flow) == "route" else []
+        own = _arcs_of_arrays(topology, case, flow) if by_array else _arcs(topology, flow)
+        for way in (own, *split):
+            if way is None:
+                return Peak(None, f"no link joins the agents of {flow.path}", ())
+            ways.append(way)
+            paths.append(flow.path)
     links = tuple(dict.fromkeys(arc.name for way in ways for arc in way if ">" in arc.name))
     arcs = {arc.name: arc for way in ways for arc in way}
-    for flow, way in zip(flows, ways, strict=True):
+    for path, way in zip(paths, ways, strict=True):
         if all(arc.capacity is None for arc in way):
-            return Peak(None, f"{flow.path}: {_reasons(way)}", links)
+            return Peak(None, f"{path}: {_reasons(way)}", links)
     capacities = {name: arc.capacity for name, arc in arcs.items() if arc.capacity is not None}
     rate, full = maximum_flow([Counter(arc.name for arc in way) for way in ways], capacities)
     rate *= INTERFACES[case.interface].counted
     unknown = [arc for arc in arcs.values() if arc.capacity is None]
     bound = f"; an upper bound, as {_reasons(unknown)}" if unknown else ""
-    return Peak(rate, _explain(case, len(flows), rate, [arcs[name] for name in full]) + bound, links)
+    return Peak(
+        rate, _explain(case, len(flows), len(ways), rate, [arcs[name] for name in full]) + bound, links
+    )
 
 
 def _arcs(topology: Topology, flow: Flow) -> list[_Arc] | None:
@@ -129,6 +137,14 @@ def _links_between(topology: Topology, begin: str, end: str) -> list[_Arc] | Non
     return [
         _Arc(f"{one}>{other}", link.peak_bytes_per_s, link.link_class, link.source)
         for link, (one, other) in zip(way, pairwise(nodes_of(begin, way)), strict=True)
+    ]
+
+
+def _relayed(topology: Topology, case: Case, flow: Flow) -> list[list[_Arc] | None]:
+    """The ways of a route's relays: from the source to the relay, and from there to the destination."""
+    return [
+        _arcs(topology, replace(flow, executor=relay))
+        for relay in paths_of(case, flow, topology.names("gpu")).relays
     ]
 
 
@@ -206,7 +222,7 @@ def _reasons(arcs: Sequence[_Arc]) -> str:
     )
 
 
-def _explain(case: Case, flows: int, rate: float, full: Sequence[_Arc]) -> str:
+def _explain(case: Case, flows: int, ways: int, rate: float, full: Sequence[_Arc]) -> str:
     """Names what limits the peak, equal arcs together."""
     groups: dict[tuple[str, str], list[str]] = {}
     for arc in full:
@@ -220,6 +236,8 @@ def _explain(case: Case, flows: int, rate: float, full: Sequence[_Arc]) -> str:
         return f"{total} read and written, {arrays} arrays counted, limited by {limits}"
     if any(arc.kind == "memory" for arc in full):
         return f"{total} copied, each byte read and written once, limited by {limits}"
+    if ways > flows:
+        return f"{total} as the sum of {ways} paths, limited by {limits}"
     if flows == 1:
         return f"{total} per direction, limited by {limits}"
     return f"{total} as the sum of {flows} flows, every link full duplex, limited by {limits}"

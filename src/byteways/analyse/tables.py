@@ -39,6 +39,8 @@ FIGURES: Mapping[str, Callable[[float], str]] = {
     "ungated": lambda value: "gated" if value else "not gated",
     "clock-drop": lambda value: f"{value:.0f} MHz",
 }
+#: Interfaces whose one-way figures stand in tables of their own.
+APART = ("route",)
 #: From so many matrices of a single pair on, they are one list.
 LISTED_FROM = 3
 
@@ -385,12 +387,13 @@ class Tables:
 def tables(records: Sequence[Record], size_bytes: int | None = None) -> Tables:
     """All tables, at the largest size of each or at `size_bytes`."""
     found = cells(records)
-    between = matrices(found, size_bytes)
+    common = [cell for cell in found if cell.record.interface not in APART]
+    between = matrices(common, size_bytes)
     shown = {cell.record.case_id for grid in between for cell in grid.members()}
     return Tables(
         between,
-        inside_gpu(found, size_bytes, shown),
-        host_tables(found, size_bytes),
+        inside_gpu(common, size_bytes, shown),
+        host_tables(common, size_bytes),
         first_touch_tables(found),
         latency_tables(found, size_bytes),
         patterns(found, size_bytes),

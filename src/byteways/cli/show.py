@@ -125,6 +125,8 @@ def _print(view: View, progress: str) -> None:
     from rich.console import Console
 
     from byteways.analyse.findings import findings
+    from byteways.analyse.relays import route_tables
+    from byteways.analyse.summary import cells
     from byteways.analyse.tables import tables
 
     mark = mark_of(view.manifest)
@@ -138,6 +140,8 @@ def _print(view: View, progress: str) -> None:
         _print_findings(console, findings(view))
         _print_topics(console, view, mark)
         _print_tables(console, tables(view.records), mark)
+        for grid in route_tables(cells(view.records)):
+            _print_grid(console, grid, mark)
     # Rich fills the last column of a table with blanks.
     lines = (line.rstrip(" ") for line in captured.get().splitlines())
     typer.echo("\n".join(line if mark and mark in line else worded(line, bool(mark)) for line in lines))

@@ -6,6 +6,7 @@ from collections.abc import Callable
 
 from byteways.plan.case import Buffer, Case, Flow
 from byteways.plan.interfaces import one_buffer
+from byteways.plan.relays import paths_of
 from byteways.topology.model import Capabilities
 
 #: Rotations are rounded up to this much, so that cases of most sizes ask for equal buffers and share them.
@@ -61,6 +62,12 @@ def buffers(case: Case, capabilities: Capabilities) -> list[tuple[Buffer, int]]:
 def footprint(case: Case, capabilities: Capabilities) -> dict[str, int]:
     """Bytes by owning agent that the case holds at once; flows do not share buffers."""
     needed: dict[str, int] = {}
+    gpus = [agent for agent in capabilities.agents if agent.startswith("gpu")]
+    for flow in case.flows:
+        if case.interface_of(flow) == "route":
+            paths = paths_of(case, flow, gpus)
+            for relay in paths.relays:
+                needed[relay] = needed.get(relay, 0) + paths.staging_bytes
     for buffer, size in buffers(case, capabilities):
         needed[buffer.agent] = needed.get(buffer.agent, 0) + size
     return needed

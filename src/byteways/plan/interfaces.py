@@ -19,7 +19,9 @@ WORDS: Mapping[str, tuple[str, ...]] = {
     "pace": ("back-to-back", "one-at-a-time"),
 }
 #: Options that count from 0; other numbers are of things.
-FROM_ZERO = ("stream", "copy_engine")
+FROM_ZERO = ("stream", "copy_engine", "relays")
+#: Options that name GPUs, one or several: "gpu1,gpu2".
+NAMES = ("via",)
 
 #: What the buffers of a flow are. `pair`: a source and a destination. `one`: a single buffer, written
 #: `buffer` in a suite, which is source and destination. `moved`: one allocation whose pages go from the
@@ -93,6 +95,13 @@ INTERFACES: Mapping[str, Interface] = {
         "the vendor's asynchronous copy call, in a GPU's queue",
         {"gpu": ()},
         ("stream", "copy_engine", "pace"),
+        by_call=True,
+    ),
+    "route": Interface(
+        "explicit",
+        "one transfer split over several paths: straight, and in pieces through other GPUs",
+        {"gpu": ()},
+        ("relays", "via", "piece_bytes", "depth"),
         by_call=True,
     ),
     "kernel": Interface(

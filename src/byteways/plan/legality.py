@@ -5,6 +5,7 @@ Pure: it judges from a Topology and from what the runtimes were found to offer, 
 
 from __future__ import annotations
 
+import itertools
 from collections.abc import Mapping
 from dataclasses import replace
 from enum import Enum
@@ -12,6 +13,12 @@ from enum import Enum
 from byteways.plan.case import Buffer, Case, Flow, is_managed, is_plain
 from byteways.plan.footprint import footprint
 from byteways.plan.interfaces import INTERFACES, WORD_BYTES, counts_as_stream
+from byteways.plan.relays import (
+    MOST_PIECES_IN_A_STREAM,
+    PIECE_GRANULARITY_BYTES,
+    paths_of,
+    pieces_in_a_stream,
+)
 from byteways.plan.variables import gives_pageable_access, reader_of, runtime_of
 from byteways.topology.model import HOST, Capabilities, Offer, Topology
 from byteways.units import format_size
@@ -110,6 +117,7 @@ def refusal(case: Case, topology: Topology, capabilities: Capabilities) -> str |
         _engine_refusal(case, there)
         or _pace_refusal(case)
         or _team_refusal(case, topology)
+        or _route_refusal(case, topology, there)
         or _room_refusal(case, topology, capabilities)
     )
 
@@ -291,6 +299,43 @@ def _team_refusal(case: Case, topology: Topology) -> str | None:
         cores = len(topology.agent(executor).cores) or MOST_THREADS
         if threads > cores:
             return f"{threads} threads of {interface} are more than {executor} has cores: {cores}"
+    return None
+
+
+def _route_refusal(case: Case, topology: Topology, capabilities: Capabilities) -> str | None:
+    """A route needs locked memory, relays that are here, and their access to the GPUs at its ends."""
+    for flow in case.flows:
+        if case.interface_of(flow) != "route":
+            continue
+        ends = (flow.source, flow.destination)
+        if ends[0].agent == ends[1].agent:
+            return f"source and destination are both of {ends[0].agent}: there is no second path"
+        for buffer in ends:
+            if is_plain(buffer.memory) or is_managed(buffer.memory):
+                return (
+                    f"the pieces of a route are queued, which takes memory that stays locked, "
+                    f"and {buffer.memory} is not"
+                )
+        if flow.executor not in (ends[0].agent, ends[1].agent):
+            return f"a route is issued by an end of it, and {flow.executor} is none of {flow.path}"
+        try:
+            paths = paths_of(case, flow, topology.names("gpu"))
+        except ValueError as error:
+            return str(error)
+        if paths.piece_bytes % PIECE_GRANULARITY_BYTES:
+            return f"pieces are multiples of {PIECE_GRANULARITY_BYTES} bytes; {paths.piece_bytes} is none"
+        if case.size_of(flow) < 8 * (len(paths.relays) + 1):
+            return f"{case.size_of(flow)} bytes cannot be split over {len(paths.relays) + 1} paths"
+        pieces = pieces_in_a_stream(paths, case.size_of(flow))
+        if pieces > MOST_PIECES_IN_A_STREAM:
+            return (
+                f"{pieces} pieces would wait in each stream of a relay, and a queue takes about "
+                f"{MOST_PIECES_IN_A_STREAM}: ask for larger pieces"
+            )
+        for relay, end in itertools.product(paths.relays, ends):
+            reason = _reach_refusal(Reach.OWN_OR_PEER, relay, end, capabilities)
+            if reason and kind_of(end.agent) == "gpu":
+                return f"the relay {relay} cannot pass on: {reason}"
     return None
 
 

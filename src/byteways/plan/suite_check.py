@@ -11,7 +11,7 @@ from typing import Any, NoReturn, TypeVar
 from byteways.errors import BytewaysError
 from byteways.plan.case import CACHES, MEMORIES, PATTERNS
 from byteways.plan.flow_sets import GPUS, HALVES
-from byteways.plan.interfaces import FROM_ZERO, INTERFACES, WORDS, one_buffer
+from byteways.plan.interfaces import FROM_ZERO, INTERFACES, NAMES, WORDS, one_buffer
 from byteways.plan.sizes import expand_sizes
 from byteways.plan.suite_types import BufferGlob, Origin, Suite, Sweep
 from byteways.plan.toml_lines import key_lines
@@ -45,6 +45,7 @@ _END_WORDS = ("source", "destination")
 _NAME = re.compile(r"^[a-z0-9][a-z0-9-]*$")
 _BUFFER_GLOB = re.compile(r"^(?P<agent>[^:@]+):(?P<memory>[^:@]+)(?:@(?P<first_touch>[^:@]+))?$")
 _AGENT_GLOB = re.compile(r"^(?:[a-z]+\d+|[a-z]*[*?\[][a-z0-9*?\[\]!-]*)$")
+_GPU_NAMES = re.compile(r"^gpu\d+(,gpu\d+)*$")
 _VARIABLE = re.compile(r"^[A-Za-z_][A-Za-z0-9_]*$")
 
 T = TypeVar("T")
@@ -367,6 +368,9 @@ def _check_option(table: _Table, key: str, value: Any) -> None:
     elif key in WORDS:
         if value not in WORDS[key]:
             table.fail(key, f"{_kind(value)} where one of its words belongs", closest(str(value), WORDS[key]))
+    elif key in NAMES:
+        if not isinstance(value, str) or not _GPU_NAMES.match(value):
+            table.fail(key, f"{_kind(value)} where GPUs belong", 'write "gpu1,gpu2"')
     elif isinstance(value, bool) or not isinstance(value, int) or value < (0 if key in FROM_ZERO else 1):
         table.fail(key, f"{_kind(value)} where a whole, positive number belongs")
 

@@ -11,6 +11,7 @@ from byteways.analyse import curves
 from byteways.analyse.best import BestEntry
 from byteways.analyse.findings import Finding, findings
 from byteways.analyse.progress import damage, progress, shortfall
+from byteways.analyse.relays import route_tables
 from byteways.analyse.summary import Cell, Run, cells, shown
 from byteways.analyse.tables import Grid, Reason, WarningGroup, describe, tables
 from byteways.analyse.topic import Table
@@ -114,6 +115,7 @@ class Page:
     topics: tuple[PageTopic, ...]
     latency: tuple[PageGrid, ...]
     latency_chart: Chart | None
+    routes: tuple[PageGrid, ...]
     warnings: tuple[WarningGroup, ...]
     not_measured: tuple[Reason, ...]
     method: tuple[tuple[str, str], ...]
@@ -200,6 +202,7 @@ def _page(run: Run) -> Page:
         topics=_topics(run, found, len(over_size) + len(over_flows)),
         latency=tuple(page_grid(grid) for grid in all_tables.latency),
         latency_chart=charts.over_working_set(*walked) if walked else None,
+        routes=tuple(page_grid(grid) for grid in route_tables(found)),
         warnings=tuple(all_tables.warnings),
         not_measured=tuple(all_tables.not_measured),
         method=_method(run, found),
@@ -284,6 +287,9 @@ def _details(cell: Cell, quantity: str) -> str:
         lines.append(f"timed by {record.timed_by}{', gated' if record.gated else ''}, batch {record.batch}")
     if record.peak_source:
         lines.append(f"peak: {record.peak_source}")
+    if record.parts:
+        parts = (f"{path} {percent_number(part)}" for path, part in record.parts.items())
+        lines.append(f"parts: {', '.join(parts)}")
     if cell.warning_ids:
         lines.append(f"warnings: {', '.join(cell.warning_ids)}")
     return "\n".join(lines)

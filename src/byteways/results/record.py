@@ -91,6 +91,7 @@ class Record:
     verification: str | None = None  # "every sample", "first and last sample"
     corruption: dict[str, Any] | None = None  # path, first_offset_bytes, expected, got, bad_words
     launch: dict[str, Any] | None = None  # blocks, threads, … in effect
+    parts: dict[str, float] | None = None  # of a route: which part of the bytes took which path
     distinct_bytes: dict[str, int] | None = None  # of each side: bytes touched before an address repeats
     page_bytes: dict[str, int] | None = None
     placement: dict[str, dict[str, int]] | None = None  # buffer -> NUMA domain -> sampled pages

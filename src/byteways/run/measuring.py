@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Mapping
+from collections.abc import Mapping, Sequence
 from dataclasses import asdict
 from types import ModuleType
 from typing import TYPE_CHECKING, Any
@@ -10,6 +10,7 @@ from typing import TYPE_CHECKING, Any
 from byteways.plan.case import Case
 from byteways.plan.case import Flow as PlannedFlow
 from byteways.plan.interfaces import INTERFACES
+from byteways.plan.relays import paths_of
 from byteways.run.arena import Arena
 from byteways.run.health import FRESH_S, HealthMonitor, agents_of
 from byteways.run.health_sysfs import SysfsHealth
@@ -43,6 +44,7 @@ class Measurer:
         self.session = session
         agents = session.agents
         self._on_host = {agent.agent: agent.runtime == "host" for agent in agents}
+        self._gpus = [agent.agent for agent in agents if not self._on_host[agent.agent]]
         self._cache_bytes = {agent.agent: agent.last_level_cache_bytes for agent in agents}
         self._cpu_domain = {agent.agent: agent.numa_domain for agent in agents if self._on_host[agent.agent]}
         on_host = [agent.memory_bytes for agent in agents if self._on_host[agent.agent]]
@@ -144,7 +146,7 @@ class Measurer:
                 destination_cold=case.cache_of(flow) == "cold",
                 second_source=held[1] if len(held) > 2 else None,
                 partner=flow.partner or "",
-                **_flow_options(case, flow),
+                **_flow_options(case, flow, self._gpus),
             )
             for flow, held in zip(case.flows, buffers, strict=True)
         ]
@@ -185,7 +187,7 @@ class Measurer:
         return False
 
 
-def _flow_options(case: Case, flow: PlannedFlow) -> dict[str, int | str]:
+def _flow_options(case: Case, flow: PlannedFlow, gpus: Sequence[str]) -> dict[str, int | str]:
     options = {
         name: int(value) if isinstance(value, bool) else value
         for name, value in case.options_of(flow).items()
@@ -193,6 +195,9 @@ def _flow_options(case: Case, flow: PlannedFlow) -> dict[str, int | str]:
     }
     if case.interface_of(flow) == "memcpy-mt" and "threads" in options:
         options["blocks"] = options.pop("threads")  # the native core calls the team's threads blocks
+    if case.interface_of(flow) == "route":
+        options.pop("relays", None)
+        options["via"] = ",".join(paths_of(case, flow, gpus).relays)
     return options
 
 

@@ -50,6 +50,7 @@ def outcome_of(case: Case, measurement: Measurement, buffers: list[tuple[Buffer,
         },
         **_about_buffers(case, buffers),
         "launch": _launch(measurement),
+        "parts": _parts(measurement),
         "warnings": [asdict(warning) for warning in _warnings(measurement)],
     }
     if measurement.samples_ns:
@@ -187,6 +188,12 @@ def _launch(measurement: Measurement) -> dict[str, int] | None:
         return None
     first = measurement.flows[0]
     return {"blocks": first.blocks, "threads": first.threads} if first.blocks else None
+
+
+def _parts(measurement: Measurement) -> dict[str, float] | None:
+    """Part of the bytes by path, of flows that take several."""
+    parts = {path: rounded(part) for flow in measurement.flows for path, part in flow.parts.items()}
+    return parts or None
 
 
 def misplaced(case: Case, buffers: list[tuple[Buffer, ...]], numa_domain: Mapping[str, int]) -> list[Warning]:

@@ -1,0 +1,158 @@
+"""One transfer over several paths against the straight one: tables by number of paths and by pieces, and what
+they come to. Pure: cells in, plain data out.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Iterable, Sequence
+from dataclasses import dataclass
+
+from byteways.analyse.summary import Cell, above, group_by, one_way
+from byteways.analyse.tables import Grid, GridRow
+from byteways.units import format_size
+
+STRAIGHT = "straight"
+#: Options that say how pieces are cut: cases with them are swept apart from those over sizes.
+_CUT = ("piece_bytes", "depth")
+
+
+@dataclass(frozen=True)
+class Gain:
+    """What several paths of one transfer come to, over its sizes."""
+
+    path: str
+    paths: int  # of the split that is fastest at the largest size
+    via: str  # the paths in words: '4 paths', 'gpu2, gpu3 and the straight path'
+    best: Cell
+    straight: Cell  # of the same size
+    pays_from: int | None  # bytes; from here up the split is faster at every size that was measured
+    loses_at: int | None  # bytes; the largest size at which the straight path is faster
+
+    @property
+    def factor(self) -> float:
+        return self.best.value / self.straight.value
+
+
+def routed(found: Iterable[Cell]) -> list[Cell]:
+    """One-way transfers of interface `route`, the straight path among them."""
+    return [cell for cell in one_way(found) if cell.record.interface == "route"]
+
+
+def paths_in(cell: Cell) -> int:
+    """Paths that a measured transfer took."""
+    return len(cell.record.parts or {}) or 1
+
+
+def way_of(cell: Cell) -> str:
+    """'straight', '4 paths', 'via gpu1,gpu2'."""
+    via = cell.record.options.get("via")
+    if via is not None:
+        return f"via {via}"
+    count = paths_in(cell)
+    return STRAIGHT if count == 1 else f"{count} paths"
+
+
+def _line(cell: Cell) -> tuple[object, ...]:
+    """What is equal along a row of sizes, but for the number of paths."""
+    record, same = cell.record, cell.variant
+    return record.path, record.source, record.destination, record.executor, same.cache, same.environment
+
+
+def _cut(cell: Cell) -> bool:
+    return any(name in cell.record.options for name in _CUT)
+
+
+def route_tables(found: Sequence[Cell]) -> list[Grid]:
+    """A table of paths × size for each pair of ends, then one of pieces × depth for each number of paths."""
+    cells = routed(found)
+    grids = []
+    for members in group_by([cell for cell in cells if not _cut(cell)], _line).values():
+        record = members[0].record
+        issued = f", {record.access}" if record.source[:3] == record.destination[:3] else ""
+        grids.append(_by_size(f"{record.source} > {record.destination}{issued}", members))
+    for (_, way, size), members in group_by(
+        [cell for cell in cells if _cut(cell)],
+        lambda cell: (_line(cell), way_of(cell), cell.record.size_bytes),
+    ).items():
+        title = f"{members[0].record.path}, {way}, by the size of pieces and how many are in flight"
+        grids.append(_by_pieces(title, size, members))
+    return grids
+
+
+def _by_size(title: str, members: Sequence[Cell]) -> Grid:
+    sizes = sorted({cell.record.size_bytes for cell in members})
+    rows = group_by(sorted(members, key=lambda cell: (paths_in(cell), way_of(cell))), way_of)
+    return Grid(
+        f"{title}, by number of paths",
+        "paths \\ size",
+        tuple(format_size(size) for size in sizes),
+        tuple(GridRow(way, _at(some, sizes)) for way, some in rows.items()),
+        "bandwidth",
+        sizes[0] if len(sizes) == 1 else None,
+    )
+
+
+def _at(some: Sequence[Cell], sizes: Sequence[int]) -> tuple[Cell | None, ...]:
+    held = {cell.record.size_bytes: cell for cell in some}
+    return tuple(held.get(size) for size in sizes)
+
+
+def _by_pieces(title: str, size: int, members: Sequence[Cell]) -> Grid:
+    from byteways.plan.relays import DEPTH, PIECE_BYTES
+
+    at = {
+        (
+            int(cell.record.options.get("piece_bytes", PIECE_BYTES)),
+            int(cell.record.options.get("depth", DEPTH)),
+        ): cell
+        for cell in members
+    }
+    pieces, depths = (sorted({key[axis] for key in at}) for axis in (0, 1))
+    return Grid(
+        title,
+        "piece \\ in flight",
+        tuple(f"{depth}" for depth in depths),
+        tuple(
+            GridRow(format_size(piece), tuple(at.get((piece, depth)) for depth in depths)) for piece in pieces
+        ),
+        "bandwidth",
+        size,
+    )
+
+
+def gains(found: Sequence[Cell]) -> list[Gain]:
+    """For each pair of ends with a straight path, the split that is fastest at the largest common size."""
+    result = []
+    for members in group_by([cell for cell in routed(found) if not _cut(cell)], _line).values():
+        straight = {cell.record.size_bytes: cell for cell in members if paths_in(cell) == 1}
+        splits = group_by([cell for cell in members if paths_in(cell) > 1], way_of)
+        shared = [cell for some in splits.values() for cell in some if cell.record.size_bytes in straight]
+        if not shared:
+            continue
+        largest = max(cell.record.size_bytes for cell in shared)
+        best = max(
+            (cell for cell in shared if cell.record.size_bytes == largest), key=lambda cell: cell.value
+        )
+        pairs = [
+            (cell, straight[cell.record.size_bytes])
+            for cell in sorted(splits[way_of(best)], key=lambda cell: cell.record.size_bytes)
+            if cell.record.size_bytes in straight
+        ]
+        pays_from = None
+        for cell, alone in reversed(pairs):
+            if not above(cell, alone):
+                break
+            pays_from = cell.record.size_bytes
+        loses_at = max((cell.record.size_bytes for cell, alone in pairs if above(alone, cell)), default=None)
+        result.append(
+            Gain(
+                best.record.path,
+                paths_in(best),
+                way_of(best),
+                best,
+                straight[largest],
+                pays_from,
+                loses_at,
+            )
+        )
+    return result

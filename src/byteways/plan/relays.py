@@ -1,0 +1,84 @@
+"""The paths of a route: which GPUs pass on a part of the transfer, and in what pieces.
+
+Pure, and the one place that decides: the plan, the peak and the worker ask here.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from dataclasses import dataclass
+
+from byteways.plan.case import Case, Flow
+
+#: Bytes of a piece and pieces in flight per relay, where the case does not say: they filled four PCIe links
+#: of an H200 machine (docs/reference/peers.md).
+PIECE_BYTES = 4 * 2**20
+DEPTH = 2
+#: Pieces are whole pages.
+PIECE_GRANULARITY_BYTES = 4096
+#: Copies that one stream is given before any may start: the gate holds them all, and a queue takes so many
+#: (native/runtimes, queue_depth), two to a piece.
+MOST_PIECES_IN_A_STREAM = 240
+
+
+@dataclass(frozen=True)
+class Paths:
+    """How one flow is split. `relays` in the order in which they are given their parts."""
+
+    relays: tuple[str, ...]
+    piece_bytes: int
+    depth: int
+
+    @property
+    def staging_bytes(self) -> int:
+        """Of the memory of each relay."""
+        return self.piece_bytes * self.depth
+
+
+def paths_of(case: Case, flow: Flow, gpus: Sequence[str]) -> Paths:
+    """How a flow of interface `route` is split on a machine with these GPUs.
+
+    `via` names the relays. `relays` counts them: the GPUs that follow the one whose memory is the end of the
+    transfer (of two, the destination) in the machine's order, going round. Neither: all other GPUs.
+
+    Raises:
+        ValueError: There are no such relays here; the sentence says why.
+    """
+    options = case.options_of(flow)
+    ends = [end.agent for end in (flow.destination, flow.source) if end.agent in gpus]
+    others = _after(ends[0], gpus, ends) if ends else []
+    relays = tuple(others)
+    via, number = options.get("via"), options.get("relays")
+    if via is not None and number is not None:
+        raise ValueError("via names the relays, so there is nothing left for relays to count")
+    if via is not None:
+        relays = _named(str(via), gpus, ends)
+    elif number is not None:
+        if int(number) > len(others):
+            count = "no GPU" if not others else f"{len(others)} GPU{'s' if len(others) > 1 else ''}"
+            raise ValueError(f"{number} relays are asked for, and {count} here can be one for {flow.path}")
+        relays = relays[: int(number)]
+    return Paths(relays, int(options.get("piece_bytes", PIECE_BYTES)), int(options.get("depth", DEPTH)))
+
+
+def _after(end: str, gpus: Sequence[str], ends: Sequence[str]) -> list[str]:
+    at = list(gpus).index(end)
+    return [gpu for gpu in (*gpus[at + 1 :], *gpus[:at]) if gpu not in ends]
+
+
+def _named(via: str, gpus: Sequence[str], ends: Sequence[str]) -> tuple[str, ...]:
+    relays = tuple(via.split(","))
+    for relay in relays:
+        if relay in ends:
+            raise ValueError(f"{relay} is an end of the transfer, so it is no way round")
+        if relay not in gpus:
+            raise ValueError(f"there is no {relay} here that could pass anything on")
+    if len(set(relays)) != len(relays):
+        raise ValueError(f"via = '{via}' names a relay twice")
+    return relays
+
+
+def pieces_in_a_stream(paths: Paths, size_bytes: int) -> int:
+    """Pieces that each stream of a relay is given, with equal parts."""
+    part = -(-size_bytes // (len(paths.relays) + 1))
+    return -(-part // paths.piece_bytes // paths.depth) if paths.relays else 0
