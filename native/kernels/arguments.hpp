@@ -94,6 +94,20 @@ struct StreamPatternArguments {
   struct CheckResult* result;  // check only
 };
 
+// "ping_pong": one side of two that send each other a number, each over a word that only it writes. In round
+// k the side that leads writes first + k + 1 into *writes and waits until *polls has it; the other waits
+// first, then writes. Stores release and loads acquire at system scope. A side that looked `most_polls` times
+// in vain gives up, so that no device hangs; *rounds_done tells how far it came.
+struct PingPongArguments {
+  unsigned long long* writes;
+  const unsigned long long* polls;
+  unsigned long long first;
+  unsigned long long rounds;
+  unsigned long long most_polls;
+  unsigned long long leads;  // 0 or 1
+  unsigned long long* rounds_done;
+};
+
 // "occupy": every block spins until *word >= target; grid and shared memory are chosen to leave no room for
 // another block, so that whatever completes meanwhile was not done by the multiprocessors.
 struct OccupyArguments {

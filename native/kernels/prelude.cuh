@@ -58,6 +58,20 @@ __device__ inline unsigned int load_acquire_system(const unsigned int* from) {
                : "memory");
   return value;
 }
+__device__ inline Word load_acquire_system(const Word* from) {
+  Word value;
+  asm volatile("ld.acquire.sys.global.u64 %0, [%1];"
+               : "=l"(value)
+               : "l"(__cvta_generic_to_global(from))
+               : "memory");
+  return value;
+}
+__device__ inline void store_release_system(Word* to, Word value) {
+  asm volatile("st.release.sys.global.u64 [%0], %1;"
+               :
+               : "l"(__cvta_generic_to_global(to)), "l"(value)
+               : "memory");
+}
 // System scope: never answered by this multiprocessor's L1, and only by a cache that is coherent with the
 // owner.
 __device__ inline Word load_relaxed_system(const Word* from) {
@@ -119,6 +133,13 @@ __device__ inline void store_streaming(Bytes16* to, Bytes16 value) {
 // A host that writes the word meanwhile is seen only if the word is in coherent (fine-grained) host memory.
 __device__ inline unsigned int load_acquire_system(const unsigned int* from) {
   return __hip_atomic_load(global(from), __ATOMIC_ACQUIRE, __HIP_MEMORY_SCOPE_SYSTEM);
+}
+// Neither does a peer, unless the word is in fine-grained memory.
+__device__ inline Word load_acquire_system(const Word* from) {
+  return __hip_atomic_load(global(from), __ATOMIC_ACQUIRE, __HIP_MEMORY_SCOPE_SYSTEM);
+}
+__device__ inline void store_release_system(Word* to, Word value) {
+  __hip_atomic_store(global(to), value, __ATOMIC_RELEASE, __HIP_MEMORY_SCOPE_SYSTEM);
 }
 // System scope: never answered by the L1. Fine-grained memory of another agent is not answered by this
 // device's L2 either; coarse-grained memory of a peer may be (LLVM, User Guide for AMDGPU Backend, memory

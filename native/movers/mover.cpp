@@ -182,6 +182,13 @@ void require_access(Session& session, const Flow& flow) {
   }
 }
 
+std::unique_ptr<Stream> create_stream_for(Session& session, Agent& agent, std::int64_t core) {
+  if (core < 0) return agent.runtime->create_stream(agent.device);
+  if (!agent.is_host())
+    throw Unsupported("stream", "core", "only a CPU has cores to choose from", agent.name());
+  return session.host().create_stream_on(agent.device, static_cast<int>(core));
+}
+
 std::unique_ptr<Mover> make_mover(Session& session, const Flow& flow) {
   if (flow.number("copy_engine", -1) >= 0 && flow.interface != "copy")
     throw Unsupported(flow.interface, "copy_engine", "only the interface copy can be given an engine",
@@ -189,6 +196,7 @@ std::unique_ptr<Mover> make_mover(Session& session, const Flow& flow) {
   if (flow.interface == "copy") return make_copy(session, flow);
   if (flow.interface == "route") return make_route(session, flow);
   if (flow.interface == "chase") return make_chase(session, flow);
+  if (flow.interface == "ping-pong") return make_ping_pong(session, flow);
   if (flow.interface == "launch" || flow.interface == "synchronize" || flow.interface == "event")
     return make_call(session, flow);
   if (flow.interface.starts_with("stream-")) return make_stream(session, flow);

@@ -144,6 +144,10 @@ std::unique_ptr<Mover> make_route(Session& session, const Flow& flow);        //
 std::unique_ptr<Mover> make_chase(Session& session, const Flow& flow);
 std::unique_ptr<Mover> make_call(Session& session, const Flow& flow);    // launch, synchronize, event
 std::unique_ptr<Mover> make_stream(Session& session, const Flow& flow);  // the four loops of STREAM
+std::unique_ptr<Mover> make_ping_pong(Session& session, const Flow& flow);
+
+// A queue of the agent; of a CPU on the core of that number, -1: on any. Throws Unsupported.
+std::unique_ptr<Stream> create_stream_for(Session& session, Agent& agent, std::int64_t core);
 
 // Peer access between the executor and the owners of all buffers, proved; throws Unsupported with the
 // reason.

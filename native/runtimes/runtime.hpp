@@ -223,6 +223,9 @@ class Host : public Runtime {
   virtual std::map<int, std::uint64_t> placement(const void* data, std::uint64_t bytes) = 0;
   // Plain pages that are there, on `numa_domain` (-1: anywhere), for a vendor to lock. Throws OutOfMemory.
   virtual std::unique_ptr<Allocation> populated_pages(std::uint64_t bytes, int numa_domain) = 0;
+  // A queue whose thread stays on one core: number `core` of those that this process may use of the domain,
+  // the first of every physical core before their siblings. Throws Unsupported when there is none.
+  virtual std::unique_ptr<Stream> create_stream_on(int device, int core) = 0;
   // While the result lives, pages that the calling thread makes the kernel allocate come from `numa_domain`.
   virtual std::shared_ptr<void> place_thread(int numa_domain) = 0;
   // Of a PCI device ("0000:3b:00.0"): its NUMA domain, -1 when unknown; and the calling thread onto the cores

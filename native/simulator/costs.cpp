@@ -13,6 +13,8 @@ using enum Place::Kind;
 constexpr double kBytesPerThread =
     128;  // that a thread of the kernel `copy` has in flight (native/kernels/copy.cu)
 
+constexpr double kWordBytes = 8;
+
 std::size_t at(int index) { return static_cast<std::size_t>(index); }
 
 }  // namespace
@@ -191,6 +193,23 @@ double Costs::latency_ns(Place executor, Place owner, double bytes) {
   for (std::size_t level = cores.cache_bytes.size(); level-- > 0;)
     latency = step(static_cast<double>(cores.cache_bytes[level]), cores.cache_latency_ns[level], latency);
   return latency;
+}
+
+// Of a load of a word that `other` works on as well. Cores find it in the last cache that they share, and not
+// in one of their own; across domains and from a GPU's memory it takes the way.
+double Costs::word_latency_ns(Place executor, Place owner, Place other) {
+  if (executor.kind == gpu) return latency_ns(executor, owner, kWordBytes);
+  const CpuModel& cores = model_->cpu;
+  const bool near = memory_of(owner) == memory_of(executor) &&
+                    (other.kind == gpu || memory_of(other) == memory_of(executor));
+  if (!near) return cores.remote_latency_ns;
+  return cores.cache_latency_ns.empty() ? cores.memory_latency_ns : cores.cache_latency_ns.back();
+}
+
+// A store goes one way where a load goes there and back. The look that finds it was sent off, on average,
+// half a look after it arrived, and takes another half to come back: one look in all.
+double Costs::hand_over_ns(Place writer, Place poller, Place owner) {
+  return 0.5 * word_latency_ns(writer, owner, poller) + word_latency_ns(poller, owner, writer);
 }
 
 double Costs::launch_ns(Place executor, unsigned blocks) const {

@@ -49,6 +49,8 @@ class Costs {
   void add_staged(Operation& operation, Place executor, bool to_gpu, Place host, double bytes);
   // Time of one dependent load of a walk over `bytes` that `owner` has.
   double latency_ns(Place executor, Place owner, double bytes);
+  // Time until `poller`, which looks again and again, sees what `writer` stores into memory of `owner`.
+  double hand_over_ns(Place writer, Place poller, Place owner);
   // Time of a kernel that does nothing, behind another; of a CPU with a team of so many threads.
   double launch_ns(Place executor, unsigned blocks) const;
   // Time to move managed pages, beyond any flow.
@@ -59,6 +61,7 @@ class Costs {
   Place memory_of(Place place) const;
 
  private:
+  double word_latency_ns(Place executor, Place owner, Place other);
   void add_gpu(Operation& operation, const Transfer& transfer);
   void add_cores(Operation& operation, const Transfer& transfer);
   void add_pass_of_gpu(Operation& operation, const Pass& pass);

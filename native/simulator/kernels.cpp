@@ -136,6 +136,8 @@ std::unique_ptr<Operation> Kernels::launch(std::string_view kernel, const Shape&
     build_chase(*operation, read_arguments<ChaseArguments>(arguments, bytes), shape, executor);
   else if (kernel == "chase")
     chase(*operation, read_arguments<ChaseArguments>(arguments, bytes), executor);
+  else if (kernel == "ping_pong")
+    ping_pong(*operation, read_arguments<PingPongArguments>(arguments, bytes), executor);
   else if (kernel == "nothing")
     nothing(*operation, read_arguments<NothingArguments>(arguments, bytes), shape, executor);
   else
@@ -157,6 +159,35 @@ void Kernels::nothing(Operation& operation, const NothingArguments& arguments, c
   const Reach reached = reach(executor, arguments.word, kWordBytes);
   operation.on_end = [this, range = reached.range, value = arguments.value] {
     memory_->set(*range.block, range.begin, value);
+  };
+}
+
+// Two operations that talk cannot be played one by one: the side that answers is noted and ends at once, the
+// one that leads takes the time of both and leaves what both would have left.
+void Kernels::ping_pong(Operation& operation, const PingPongArguments& arguments, Place executor) {
+  must_be_real(arguments.rounds_done);
+  const Reach writes = reach(executor, arguments.writes, kWordBytes);
+  const Reach polls = reach(executor, arguments.polls, kWordBytes);
+  if (arguments.leads == 0) {
+    answering_[arguments.polls] = {executor, arguments};
+    return;
+  }
+  const auto found = answering_.find(arguments.writes);
+  const bool answered = found != answering_.end() && found->second.arguments.writes == arguments.polls &&
+                        found->second.arguments.first == arguments.first &&
+                        found->second.arguments.rounds == arguments.rounds;
+  if (!answered) throw Failure(Code::invalid, "a ping-pong begins that nobody answers");
+  const Answering other = found->second;
+  answering_.erase(found);
+  const double round_ns = costs_->hand_over_ns(executor, other.place, writes.place) +
+                          costs_->hand_over_ns(other.place, executor, polls.place);
+  operation.fixed += picoseconds(round_ns * static_cast<double>(arguments.rounds));
+  operation.never_ends = hangs(executor, other.place) || hangs(other.place, executor);
+  if (executor.kind == Place::Kind::gpu) operation.processors = costs_->processors(executor.index);
+  operation.on_end = [this, arguments, answer = other.arguments, ours = writes.range, theirs = polls.range] {
+    memory_->set(*ours.block, ours.begin, arguments.first + arguments.rounds);
+    memory_->set(*theirs.block, theirs.begin, arguments.first + arguments.rounds);
+    *arguments.rounds_done = *answer.rounds_done = arguments.rounds;
   };
 }
 

@@ -3,6 +3,7 @@
 #pragma once
 #include <cstddef>
 #include <functional>
+#include <map>
 #include <string>
 #include <string_view>
 
@@ -43,6 +44,7 @@ class Kernels {
   // A word that the host and a kernel share must be there: larger blocks are addresses only. Throws Failure.
   void must_be_real(const void* word) const;
   void gate(Operation& operation, const GateArguments& arguments) const;
+  void ping_pong(Operation& operation, const PingPongArguments& arguments, Place executor);
   void nothing(Operation& operation, const NothingArguments& arguments, const Shape& shape, Place executor);
   void occupy(Operation& operation, const OccupyArguments& arguments, Place executor, unsigned blocks);
   void fill(Operation& operation, std::string_view kernel, const PatternArguments& arguments,
@@ -59,6 +61,12 @@ class Kernels {
   void chase(Operation& operation, const ChaseArguments& arguments, Place executor);
   bool lies(Place executor, Place owner) const;  // granted access that is none
 
+  // A side of a ping-pong that waits, by the word that it polls.
+  struct Answering {
+    Place place;
+    PingPongArguments arguments;
+  };
+  std::map<const void*, Answering> answering_;
   const Model* model_;
   const Faults* faults_;
   Memory* memory_;

@@ -74,7 +74,7 @@ class CaseRun {
       if (shared == nullptr) shared = runtime.create_stream(flow.executor->device);
       lane.stream = shared;
     } else {
-      lane.stream = runtime.create_stream(flow.executor->device);
+      lane.stream = create_stream_for(session_, *flow.executor, flow.number("core", -1));
     }
     lane.one_at_a_time = flow.word("pace") == "one-at-a-time";
     if (lane.one_at_a_time && flows_.size() > 1)

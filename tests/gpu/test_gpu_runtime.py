@@ -402,3 +402,32 @@ def test_small_copies_are_timed_both_ways(session: _core.Session) -> None:
         assert measured.verified
         times[pace] = measured.time_ns.median
     assert times["one-at-a-time"] > 1.2 * times["back-to-back"]
+
+
+def ping_pong(session: _core.Session, executor: str, partner: str, source: str, destination: str) -> float:
+    """Round trip in ns; an end is `agent:memory`."""
+    words = [session.allocate(*end.split(":"), 8, end.split(":")[0]) for end in (source, destination)]
+    flow = _core.Flow(*words, executor, "ping-pong", 8, partner=partner)
+    begin = time.monotonic()
+    measured = session.measure([flow], quick())
+    assert time.monotonic() - begin < HANG_S
+    assert measured.verified and "ungated" not in warnings(measured)
+    return measured.time_ns.median
+
+
+def test_ping_pong_with_the_host_and_within_a_gpu(session: _core.Session) -> None:
+    """Catches sides that do not see each other while both run, and a host that answers a cached word."""
+    over_pcie = ping_pong(session, "cpu0", "gpu0", "cpu0:pinned", "cpu0:pinned")
+    other_way = ping_pong(session, "gpu0", "cpu0", "cpu0:pinned", "cpu0:pinned")
+    within = ping_pong(session, "gpu0", "gpu0", "gpu0:device", "gpu0:device")
+    assert 500 < over_pcie < 50_000 and 500 < other_way < 50_000
+    assert 100 < within < over_pcie
+
+
+def test_ping_pong_between_gpus(session: _core.Session, pair: tuple[str, str]) -> None:
+    """Catches a store or a poll that does not cross the link."""
+    first, second = pair
+    by_store = ping_pong(session, first, second, f"{second}:device", f"{first}:device")
+    by_poll = ping_pong(session, first, second, f"{first}:device", f"{second}:device")
+    within = ping_pong(session, first, first, f"{first}:device", f"{first}:device")
+    assert within < by_store < 20_000 and within < by_poll < 20_000

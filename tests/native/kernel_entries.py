@@ -12,4 +12,5 @@ ENTRIES = {
     "nothing.cu": ["nothing"],
     "stream.cu": ["stream_copy", "stream_scale", "stream_add", "stream_triad"],
     "stream_pattern.cu": ["stream_fill", "stream_check"],
+    "ping_pong.cu": ["ping_pong"],
 }

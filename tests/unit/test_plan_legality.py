@@ -339,3 +339,56 @@ def test_streams_are_judged_by_all_of_their_arrays() -> None:
     on_cores = case("stream-copy", "cpu0:pageable", "cpu0:pageable", "cpu0")
     assert "more than" in (reason(replace(on_cores, options={"threads": 3}), TWO_CORES) or "")
     assert "no blocks" in (reason(replace(on_cores, options={"blocks": 2}), TWO_CORES) or "")
+
+
+def ping_pong(executor: str, partner: str, memory: str, size: int = 8, **options: int) -> Case:
+    ends = (Buffer.parse(text) for text in memory.split(">"))
+    return Case("ping-pong", "one-way", (Flow(*ends, executor, partner=partner),), size, "warm", options)
+
+
+@pytest.mark.parametrize(
+    ("machine", "what", "sentence"),
+    [
+        (H200X4, ping_pong("gpu0", "gpu1", "gpu1:device>gpu0:device"), None),
+        (H200X4, ping_pong("gpu0", "gpu0", "gpu0:device>gpu0:device"), None),
+        (H200X4, ping_pong("cpu0", "gpu1", "cpu0:pinned>cpu0:pinned"), None),
+        (APU, ping_pong("cpu0", "gpu0", "gpu0:device-fine>gpu0:device-fine"), None),
+        (TWO_CORES, ping_pong("cpu0", "cpu0", "cpu0:pageable>cpu0:pageable", core=0, partner_core=1), None),
+        (H200X4, ping_pong("gpu0", "gpu1", "gpu1:device>gpu0:device", 16), "ping-pong sends one word of 8"),
+        (
+            H200X4,
+            ping_pong("gpu0", "cpu0", "cpu0:pinned>gpu0:device"),
+            "cpu0 has no address for device memory",
+        ),
+        (
+            H200X4,
+            ping_pong("cpu0", "gpu0", "cpu0:managed>cpu0:managed"),
+            "a word in managed memory would move",
+        ),
+        (
+            FRONTIER,
+            ping_pong("cpu0", "gpu0", "cpu0:pinned-noncoherent>cpu0:pinned-noncoherent"),
+            "a GPU that looks at pinned-noncoherent memory",
+        ),
+        (NO_PEER, ping_pong("gpu1", "gpu0", "gpu1:device>gpu1:device"), "gpu0 and gpu1 have no"),
+        (
+            TWO_CORES,
+            ping_pong("cpu0", "cpu0", "cpu0:pageable>cpu0:pageable", core=1, partner_core=1),
+            "core 1 of cpu0 would wait for itself",
+        ),
+        (
+            TWO_CORES,
+            ping_pong("cpu0", "cpu0", "cpu0:pageable>cpu0:pageable", core=2),
+            "cpu0 has 2 cores that may be used, counted from 0, and core 2 is none of them",
+        ),
+        (
+            H200X4,
+            ping_pong("gpu0", "gpu1", "gpu1:device>gpu0:device", partner_core=0),
+            "'partner_core' chooses a core of a CPU, and gpu1 is a GPU",
+        ),
+    ],
+)
+def test_ping_pong(machine: Machine, what: Case, sentence: str | None) -> None:
+    """Catches a side that is planned although it cannot reach a word, or would never see it change."""
+    assert (reason(what, machine) or "").startswith(sentence or "")
+    assert (reason(what, machine) is None) == (sentence is None)

@@ -32,6 +32,7 @@ inline constexpr CatalogueEntry kCatalogue[] = {
     {"stream_fill", "stream_pattern.cu", sizeof(StreamPatternArguments)},
     {"stream_check", "stream_pattern.cu", sizeof(StreamPatternArguments)},
     {"nothing", "nothing.cu", sizeof(NothingArguments)},
+    {"ping_pong", "ping_pong.cu", sizeof(PingPongArguments)},
 };
 inline constexpr std::size_t kKernels = sizeof kCatalogue / sizeof kCatalogue[0];
 

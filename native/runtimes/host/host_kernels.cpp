@@ -29,6 +29,7 @@ const HostKernel kKernels[] = {
     {"stream_triad", stream_triad_kernel, sizeof(StreamArguments)},
     {"stream_fill", stream_fill_kernel, sizeof(StreamPatternArguments)},
     {"stream_check", stream_check_kernel, sizeof(StreamPatternArguments)},
+    {"ping_pong", ping_pong_kernel, sizeof(PingPongArguments)},
 };
 
 template <typename Copy>

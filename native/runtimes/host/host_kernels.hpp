@@ -33,6 +33,7 @@ void stream_add_kernel(const void* arguments, const TeamMember& member);
 void stream_triad_kernel(const void* arguments, const TeamMember& member);
 void stream_fill_kernel(const void* arguments, const TeamMember& member);
 void stream_check_kernel(const void* arguments, const TeamMember& member);
+void ping_pong_kernel(const void* arguments, const TeamMember& member);
 
 // The part of [0, items) that is this member's; all but the last end at a multiple of `grain`.
 struct Share {

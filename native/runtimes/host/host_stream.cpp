@@ -8,7 +8,8 @@
 
 namespace byteways {
 
-HostStream::HostStream(CorePool& cores) : cores_(&cores), team_(cores), thread_([this] { serve(); }) {}
+HostStream::HostStream(CorePool& cores, int cpu)
+    : cores_(&cores), cpu_(cpu), team_(cores), thread_([this] { serve(); }) {}
 
 HostStream::~HostStream() {
   {
@@ -48,7 +49,7 @@ void HostStream::synchronize() {
 }
 
 void HostStream::serve() {
-  bind_this_thread(cores_->cpus());
+  bind_this_thread(cpu_ < 0 ? cores_->cpus() : std::vector<int>{cpu_});
   std::deque<std::function<void()>> batch;  // taken all at once: one lock for many tasks
   for (;;) {
     {

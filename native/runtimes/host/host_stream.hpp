@@ -34,7 +34,8 @@ class HostEvent final : public Event {
 
 class HostStream final : public Stream {
  public:
-  explicit HostStream(CorePool& cores);
+  // `cpu`: the one that its thread stays on; -1: any of the cores.
+  explicit HostStream(CorePool& cores, int cpu = -1);
   ~HostStream() override;  // carries out what is queued, then ends the thread
   HostStream(const HostStream&) = delete;
   HostStream& operator=(const HostStream&) = delete;
@@ -50,6 +51,7 @@ class HostStream final : public Stream {
   void perform(const std::function<void()>& task);
 
   CorePool* cores_;
+  const int cpu_;
   Team team_;
   std::mutex mutex_;
   std::condition_variable changed_;

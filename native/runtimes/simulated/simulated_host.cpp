@@ -213,6 +213,14 @@ std::unique_ptr<Stream> SimulatedHost::create_stream(int device) {
   return std::make_unique<SimulatedStream>(machine_, device);
 }
 
+std::unique_ptr<Stream> SimulatedHost::create_stream_on(int device, int core) {
+  if (core < 0 || core >= machine_->cores())
+    throw Unsupported("stream", "core",
+                      "core " + std::to_string(core) + " is none of the " +
+                          std::to_string(machine_->cores()) + " of the domain");
+  return create_stream(device);  // the cores of a model are alike
+}
+
 std::unique_ptr<Event> SimulatedHost::create_event(int device) {
   require_device(device);
   return std::make_unique<SimulatedEvent>(machine_, device);

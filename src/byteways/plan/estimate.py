@@ -53,6 +53,9 @@ ALLOCATION_BYTES_PER_S = {
 }
 #: One dependent load: of a CPU in its own caches, one that misses every cache, and one that crosses a link.
 STEP_S = {"cached": 5e-9, "own": 0.3e-6, "far": 1.2e-6}
+#: One round trip of a word between two that poll for it, by the kinds of both; and how many a sample has.
+ROUND_TRIP_S = {"cpu": 0.5e-6, "gpu": 4e-6}
+LEAST_ROUND_TRIPS = 1000
 #: One call that moves nothing, or one small operation that is waited for.
 CALL_S = 10e-6
 #: Working set that stays in the caches of one CPU core.
@@ -89,13 +92,15 @@ class Estimator:
 
     def case_s(self, case: Case, budget_s: float) -> float:
         """Seconds for one round of a case whose buffers are there already."""
-        kind = "cpu" if all(kind_of(agent) == "cpu" for agent in case.executors) else "gpu"
+        kind = "cpu" if all(kind_of(agent) == "cpu" for agent in case.agents) else "gpu"
         operation_s, preparation_s = self._operation_s(case), self._preparation_s(case)
         sample_s = max(operation_s, LEAST_SAMPLE_S[kind])
         if len(case.flows) > 1:
             sample_s = max(LEAST_OPERATIONS * operation_s, LEAST_WINDOW_S)
         if case.interface == "chase":
             sample_s = max(operation_s * CHASE_STEPS[kind] / SAMPLES[kind], LEAST_SAMPLE_S[kind])
+        if case.flows[0].partner is not None:
+            sample_s = max(LEAST_ROUND_TRIPS * operation_s, LEAST_SAMPLE_S[kind])
         verified_each = preparation_s * SAMPLES[kind] <= VERIFICATION_SHARE * budget_s
         prepared_each = verified_each and figure_of(case.interface) == "bandwidth"
         round_s = sample_s + (preparation_s if prepared_each else 0.0)
@@ -126,6 +131,8 @@ class Estimator:
     def _operation_s(self, case: Case) -> float:
         """One operation of every flow at once, or one step of a chase."""
         flow = case.flows[0]
+        if flow.partner is not None:
+            return ROUND_TRIP_S["gpu" if "gpu" in map(kind_of, (flow.executor, flow.partner)) else "cpu"]
         if figure_of(case.interface) == "time":
             return CALL_S
         if case.interface == "chase":

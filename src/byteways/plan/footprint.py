@@ -5,7 +5,7 @@ from __future__ import annotations
 from collections.abc import Callable
 
 from byteways.plan.case import Buffer, Case, Flow
-from byteways.plan.interfaces import one_buffer
+from byteways.plan.interfaces import figure_of, one_buffer
 from byteways.plan.relays import paths_of
 from byteways.topology.model import Capabilities
 
@@ -41,7 +41,7 @@ def flow_buffer_bytes(case: Case, flow: Flow, cache_bytes: Callable[[str], int])
         flow: One of its flows.
         cache_bytes: Last-level cache of an agent, in bytes; 0 when unknown.
     """
-    if one_buffer(case.interface_of(flow)):
+    if figure_of(case.interface_of(flow)) != "bandwidth":  # nothing is rotated where no bytes are rated
         return case.size_of(flow)
     cache = max(cache_bytes(flow.source.agent), cache_bytes(flow.destination.agent))
     size = case.size_of(flow)

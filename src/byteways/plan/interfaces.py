@@ -19,7 +19,7 @@ WORDS: Mapping[str, tuple[str, ...]] = {
     "pace": ("back-to-back", "one-at-a-time"),
 }
 #: Options that count from 0; other numbers are of things.
-FROM_ZERO = ("stream", "copy_engine", "relays")
+FROM_ZERO = ("stream", "copy_engine", "relays", "core", "partner_core")
 #: Options that name GPUs, one or several: "gpu1,gpu2".
 NAMES = ("via",)
 
@@ -126,6 +126,16 @@ INTERFACES: Mapping[str, Interface] = {
         figure="latency",
         counts="dependent-load",
         alone=True,
+    ),
+    "ping-pong": Interface(
+        "direct access",
+        "latency: one word there and back, between two that poll for it",
+        {"cpu": ("ping_pong",), "gpu": ("ping_pong",)},
+        ("core", "partner_core"),
+        figure="latency",
+        counts="round-trip",
+        alone=True,
+        partner=True,
     ),
     "launch": Interface(
         "direct access",

@@ -116,6 +116,7 @@ def refusal(case: Case, topology: Topology, capabilities: Capabilities) -> str |
     return (
         _engine_refusal(case, there)
         or _pace_refusal(case)
+        or _core_refusal(case, topology)
         or _team_refusal(case, topology)
         or _route_refusal(case, topology, there)
         or _room_refusal(case, topology, capabilities)
@@ -132,6 +133,8 @@ def _size_refusal(case: Case) -> str | None:
         return None
     if INTERFACES[case.interface].figure == "time" and size != WORD_BYTES:
         return f"{case.interface} moves nothing: its buffer holds one word of {WORD_BYTES} bytes, not {size}"
+    if INTERFACES[case.interface].partner and size != WORD_BYTES:
+        return f"{case.interface} sends one word of {WORD_BYTES} bytes, not {size}"
     granularity = INTERFACES[case.interface].granularity_bytes
     if size % granularity:
         return f"{case.interface} moves multiples of {granularity} bytes; {size} is none"
@@ -200,6 +203,22 @@ def _flow_refusal(interface: str, flow: Flow, capabilities: Capabilities) -> str
             return reason
         if reason := _reach_refusal(reaches[buffer.memory], executor, buffer, capabilities):
             return reason
+    return None if flow.partner is None else _partner_refusal(interface, flow, flow.partner, capabilities)
+
+
+def _partner_refusal(interface: str, flow: Flow, partner: str, capabilities: Capabilities) -> str | None:
+    """Both sides reach both words, and see each other's stores while they run."""
+    offer = interface_offer(interface, partner, capabilities)
+    if not offer.available:
+        return offer.reason
+    reaches = TABLE[interface, kind_of(partner)]
+    for buffer in dict.fromkeys(flow.buffers):
+        if reason := _reach_refusal(reaches[buffer.memory], partner, buffer, capabilities):
+            return reason
+        if is_managed(buffer.memory):
+            return f"a word in {buffer.memory} memory would move to whoever looks at it"
+        if buffer.memory == "pinned-noncoherent":
+            return "a GPU that looks at pinned-noncoherent memory may go on seeing what it saw first"
     return None
 
 
@@ -283,6 +302,24 @@ def _pace_refusal(case: Case) -> str | None:
         return f"what is waited for one at a time runs alone: {case.pattern} flows would take turns"
     if case.options.get("copy_engine") is not None:
         return "a copy on a chosen engine is waited for anyhow: leave 'pace' out"
+    return None
+
+
+def _core_refusal(case: Case, topology: Topology) -> str | None:
+    """Cores are counted within what this process may use of the agent's domain."""
+    flow = case.flows[0]
+    for option, agent in (("core", flow.executor), ("partner_core", flow.partner)):
+        if option not in case.options or agent is None:
+            continue
+        if kind_of(agent) != "cpu":
+            return f"'{option}' chooses a core of a CPU, and {agent} is a GPU"
+        core, cores = int(case.options[option]), len(topology.agent(agent).cores)
+        if cores and core >= cores:
+            return (
+                f"{agent} has {cores} cores that may be used, counted from 0, and core {core} is none of them"
+            )
+    if flow.partner == flow.executor and case.options.get("core", -1) == case.options.get("partner_core", -2):
+        return f"core {case.options['core']} of {flow.executor} would wait for itself"
     return None
 
 

@@ -181,7 +181,7 @@ def _read_sweep(table: _Table, precision: float, case_budget_s: float) -> Sweep:
         destinations=destinations,
         executors=_executors(table, chase),
         sizes=table.converted("size", _sizes, table.data["size"]),
-        caches=_caches(table, chase),
+        caches=_caches(table, interfaces),
         options=_options(table, "options", interfaces),
         environment=_environment(table),
         pairs=table.word("pairs", PAIRS, "all"),
@@ -331,11 +331,13 @@ def _sizes(value: Any) -> tuple[int, ...]:
     return expand_sizes(items)
 
 
-def _caches(table: _Table, chase: bool) -> tuple[str, ...]:
+def _caches(table: _Table, interfaces: tuple[str, ...]) -> tuple[str, ...]:
     """A chase stays on its working set, which is what `warm` means; its size alone decides what caches it."""
-    if chase and "cache" in table.data:
-        table.fail("cache", "with one buffer there is no cache axis: its size is one", "leave the key out")
-    return table.words("cache", "cache state", CACHES, "warm" if chase else "cold")
+    stays = INTERFACES[interfaces[0]].figure != "bandwidth"
+    if stays and "cache" in table.data:
+        problem = f"{interfaces[0]} has no cache axis: what it works on stays the same"
+        table.fail("cache", problem, "leave the key out")
+    return table.words("cache", "cache state", CACHES, "warm" if stays else "cold")
 
 
 def _options(

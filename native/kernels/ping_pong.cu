@@ -1,0 +1,26 @@
+// Interface `ping-pong`: one thread that sends a number and waits for the answer, or the other way round.
+#include "prelude.cuh"
+
+namespace byteways {
+
+// Whether the number came.
+__device__ inline bool awaited(const PingPongArguments& arguments, Word number) {
+  for (Word poll = 0; poll < arguments.most_polls; ++poll)
+    if (load_acquire_system(arguments.polls) == number) return true;
+  return false;
+}
+
+BYTEWAYS_KERNEL(64) ping_pong(PingPongArguments arguments) {
+  if (block_index() != 0 || thread_index() != 0) return;
+  Word round = 0;
+  for (; round < arguments.rounds; ++round) {
+    const Word number = arguments.first + round + 1;
+    if (arguments.leads != 0) store_release_system(arguments.writes, number);
+    if (!awaited(arguments, number)) break;
+    if (arguments.leads == 0) store_release_system(arguments.writes, number);
+  }
+  atomic_store(arguments.rounds_done, round);
+  fence_system();
+}
+
+}  // namespace byteways
