@@ -146,6 +146,12 @@ void bind_session(nb::module_& m) {
           },
           "agent"_a, "memory"_a, "bytes"_a, "first_touch"_a, nb::keep_alive<0, 1>(),
           nb::call_guard<nb::gil_scoped_release>())
+      .def(
+          "free_bytes",
+          [](const Session& session, const std::string& agent) {
+            return session.free_bytes(session.agent(agent));
+          },
+          "agent"_a, nb::call_guard<nb::gil_scoped_release>())
       .def("measure", &measure_flows, "flows"_a, "options"_a);
   m.def("load_machine", &load_machine, "simulator"_a, "machine"_a, nb::call_guard<nb::gil_scoped_release>());
 }

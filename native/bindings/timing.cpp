@@ -112,12 +112,20 @@ void bind_results(nb::module_& m) {
       .def_ro("first_offset_bytes", &Verification::first_offset_bytes)
       .def_ro("expected", &Verification::expected)
       .def_ro("got", &Verification::got);
+  nb::class_<SideResidency>(m, "SideResidency")
+      .def_ro("side", &SideResidency::side)
+      .def_prop_ro("sampled", [](const SideResidency& s) { return s.where.sampled; })
+      .def_prop_ro("on_host", [](const SideResidency& s) { return s.where.on_host; })
+      .def_prop_ro("prefetched_to", [](const SideResidency& s) { return s.where.prefetched_to; });
   nb::class_<FlowResult>(m, "FlowResult")
       .def_ro("bytes_per_s", &FlowResult::bytes_per_s)
       .def_ro("whole_bytes_per_s", &FlowResult::whole_bytes_per_s)
       .def_ro("start_skew_ns", &FlowResult::start_skew_ns)
       .def_ro("verification", &FlowResult::verification)
       .def_ro("parts", &FlowResult::parts)
+      .def_ro("before", &FlowResult::before)
+      .def_ro("after", &FlowResult::after)
+      .def_ro("timed", &FlowResult::timed)
       .def_prop_ro("blocks", [](const FlowResult& f) { return f.shape.blocks; })
       .def_prop_ro("threads", [](const FlowResult& f) { return f.shape.threads; });
   nb::class_<Measurement>(m, "Measurement")

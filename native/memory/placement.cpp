@@ -21,7 +21,6 @@ namespace {
 // Values of <linux/mempolicy.h> and <linux/mman.h>, which the headers of old systems lack.
 constexpr int kBind = 2;            // MPOL_BIND
 constexpr int kPopulateWrite = 23;  // MADV_POPULATE_WRITE, Linux 5.14
-constexpr std::uint64_t kSample = 4096;
 constexpr unsigned kBitsPerWord = 8 * sizeof(unsigned long);
 
 }  // namespace
@@ -54,7 +53,7 @@ bool populate(void* data, std::uint64_t bytes) {
 std::map<int, std::uint64_t> sample_placement(const void* data, std::uint64_t bytes) {
   const std::uint64_t page = base_page_bytes();
   const std::uint64_t pages = (bytes + page - 1) / page;
-  const std::uint64_t count = std::min(pages, kSample);
+  const std::uint64_t count = std::min(pages, kSampledPages);
   const std::uintptr_t first = reinterpret_cast<std::uintptr_t>(data) / page * page;
   std::vector<void*> addresses(count);
   for (std::uint64_t k = 0; k < count; ++k)

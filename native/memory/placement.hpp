@@ -18,8 +18,11 @@ void bind_pages(void* data, std::uint64_t bytes, int numa_domain);
 // Touches every page for writing without changing it; false when there is no memory for it.
 bool populate(void* data, std::uint64_t bytes);
 
-// NUMA domain -> touched pages, of a sample of at most 4096 evenly spaced pages. Empty when the system does
-// not tell.
+// Pages that a sample has at most.
+inline constexpr std::uint64_t kSampledPages = 4096;
+
+// NUMA domain -> touched pages, of a sample of at most kSampledPages evenly spaced pages. Empty when the
+// system does not tell.
 std::map<int, std::uint64_t> sample_placement(const void* data, std::uint64_t bytes);
 
 // What the kernel says of the memory area that holds `data`.

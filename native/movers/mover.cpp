@@ -53,6 +53,52 @@ CopyingMover::CopyingMover(Session& session, const Flow& flow)
   slots_.stride_bytes = packs ? flow.size_bytes : round_up(flow.size_bytes, kSlotAlignment);
   const bool cold = flow.source_cold || flow.destination_cold;
   slots_.count = cold ? std::max<std::uint64_t>(1, smaller / slots_.stride_bytes) : 1;
+  if (flow.word("migration", "on-demand") == "off") hold_pages();
+}
+
+CopyingMover::~CopyingMover() {
+  if (!held_) return;
+  for (const auto& [side, buffer] : managed()) {
+    try {
+      session_->hold(*buffer, executor(), false);
+    } catch (const Error&) {  // destructors never throw; the next call on this device reports it
+    }
+  }
+}
+
+std::vector<std::pair<const char*, Buffer*>> CopyingMover::managed() const {
+  std::vector<std::pair<const char*, Buffer*>> found;
+  for (Buffer* buffer : buffers()) {
+    if (!is_managed(buffer->allocation().memory())) continue;
+    const char* side = buffer == flow_.destination ? "destination" : "second source";
+    found.emplace_back(buffer == flow_.source ? "source" : side, buffer);
+  }
+  return found;
+}
+
+void CopyingMover::hold_pages() {
+  for (const auto& [side, buffer] : managed()) {
+    const Availability kept = session_->hold(*buffer, executor(), true);
+    if (!kept.available) {
+      if (held_)
+        for (const auto& [other, earlier] : managed()) session_->hold(*earlier, executor(), false);
+      throw Unsupported(flow_.interface, "migration", kept.reason, executor().name());
+    }
+    held_ = true;
+    session_->make_resident(*buffer, 0, buffer->bytes());
+  }
+}
+
+std::vector<SideResidency> CopyingMover::residency(const Operations& of) const {
+  std::vector<SideResidency> sides;
+  const std::uint64_t slot = of.first % slots_.count;
+  const std::uint64_t before_wrap = std::min({of.count, slots_.count, slots_.count - slot});
+  const std::uint64_t first = slot * slots_.stride_bytes;
+  for (const auto& [side, buffer] : managed()) {
+    const std::uint64_t end = first + (before_wrap - 1) * slots_.stride_bytes + flow_.size_bytes;
+    sides.push_back({side, session_->residency(*buffer, first, end)});
+  }
+  return sides;
 }
 
 std::byte* CopyingMover::source_slot(std::uint64_t operation) const {
@@ -68,11 +114,7 @@ std::vector<Buffer*> CopyingMover::buffers() const {
   return {flow_.source, flow_.second_source, flow_.destination};
 }
 
-bool CopyingMover::changes_residency() const {
-  for (const Buffer* buffer : buffers())
-    if (is_managed(buffer->allocation().memory())) return true;
-  return false;
-}
+bool CopyingMover::changes_residency() const { return !held_ && !managed().empty(); }
 
 void CopyingMover::moves(std::uint64_t first_operation, std::uint64_t count) {
   if (moved_count_ == 0) moved_first_ = first_operation;
@@ -83,8 +125,7 @@ void CopyingMover::restore_slots(std::uint64_t first_slot, std::uint64_t count) 
   if (count == 0) return;
   const std::uint64_t first = first_slot * slots_.stride_bytes;
   const std::uint64_t end = first + (count - 1) * slots_.stride_bytes + flow_.size_bytes;
-  for (Buffer* buffer : buffers())
-    if (is_managed(buffer->allocation().memory())) session_->make_resident(*buffer, first, end);
+  for (const auto& [side, buffer] : managed()) session_->make_resident(*buffer, first, end);
 }
 
 void CopyingMover::restore() {
@@ -200,6 +241,7 @@ std::unique_ptr<Mover> make_mover(Session& session, const Flow& flow) {
   if (flow.interface == "launch" || flow.interface == "synchronize" || flow.interface == "event")
     return make_call(session, flow);
   if (flow.interface.starts_with("stream-")) return make_stream(session, flow);
+  if (flow.interface == "prefetch") return make_prefetch(session, flow);
   return make_kernel_copy(session, flow);
 }
 

@@ -24,7 +24,7 @@ struct Flow {
   bool source_cold = true;          // either: both buffers are gone through from slot to slot, so that data
   bool destination_cold = true;     // and slot agree; neither: both stay on their first size_bytes
   Buffer* second_source = nullptr;  // of interfaces that read two arrays
-  Agent* partner = nullptr;         // the agent that answers, of interfaces that have one
+  Agent* partner = nullptr;         // the agent that answers, of interfaces that have one; where pages go to
   std::map<std::string, std::variant<std::int64_t, std::string>, std::less<>> options;
 
   // Of an option; `otherwise` where the case does not have it. `stream`: flows of one device with equal
@@ -40,6 +40,18 @@ struct Verification {
   std::uint64_t first_offset_bytes = 0;
   std::uint64_t expected = 0;
   std::uint64_t got = 0;
+};
+
+// A range of a mover's operations.
+struct Operations {
+  std::uint64_t first = 0, count = 0;
+};
+
+// Where the managed pages of one side of some operations are: "source", "destination", or "pages" where both
+// are one.
+struct SideResidency {
+  std::string side;
+  PageResidency where;
 };
 
 class Mover {
@@ -62,6 +74,12 @@ class Mover {
   // once on each slot, and restore() brings the pages back before a batch, untimed.
   virtual bool changes_residency() const { return false; }
   virtual void restore() {}
+  // Whether it does nothing but to move pages: then each batch is asked whether it did.
+  virtual bool must_move() const { return false; }
+  // What was enqueued since the last restore(), and where the managed pages of such operations are. Asking
+  // touches no page; empty where no page can move.
+  virtual Operations since_restore() const { return {}; }
+  virtual std::vector<SideResidency> residency(const Operations&) const { return {}; }
 
   // New data keyed by `key`: fills the source, poisons the destination, waits until both are done.
   virtual void prepare(std::uint64_t key) = 0;
@@ -102,9 +120,11 @@ struct Slots {
 // What all movers that copy share: the slots, and data that proves the copy.
 class CopyingMover : public Mover {
  public:
+  ~CopyingMover() override;
   std::uint64_t bytes_per_operation() const override { return flow_.size_bytes; }
   bool changes_residency() const override;
   void restore() override;
+  std::vector<SideResidency> residency(const Operations& of) const override;
   void prepare(std::uint64_t key) override;
   void spoil(std::uint64_t first_operation, std::uint64_t count) override;
   Verification verify(std::uint64_t first_operation, std::uint64_t count) override;
@@ -134,6 +154,10 @@ class CopyingMover : public Mover {
   void restore_slots(std::uint64_t first_slot, std::uint64_t count);
   // The arrays of the flow, the destination last.
   std::vector<Buffer*> buffers() const;
+  // The managed ones of them, with the side that they are.
+  std::vector<std::pair<const char*, Buffer*>> managed() const;
+  void hold_pages();
+  bool held_ = false;  // option `migration` is off: pages stay where they are while the executor reaches them
   std::uint64_t moved_first_ = 0, moved_count_ = 0;  // operations since the last restore()
 };
 
@@ -142,8 +166,9 @@ std::unique_ptr<Mover> make_copy(Session& session, const Flow& flow);         //
 std::unique_ptr<Mover> make_kernel_copy(Session& session, const Flow& flow);  // kernels and the host's memcpy
 std::unique_ptr<Mover> make_route(Session& session, const Flow& flow);        // a copy over several paths
 std::unique_ptr<Mover> make_chase(Session& session, const Flow& flow);
-std::unique_ptr<Mover> make_call(Session& session, const Flow& flow);    // launch, synchronize, event
-std::unique_ptr<Mover> make_stream(Session& session, const Flow& flow);  // the four loops of STREAM
+std::unique_ptr<Mover> make_call(Session& session, const Flow& flow);      // launch, synchronize, event
+std::unique_ptr<Mover> make_stream(Session& session, const Flow& flow);    // the four loops of STREAM
+std::unique_ptr<Mover> make_prefetch(Session& session, const Flow& flow);  // pages of one allocation
 std::unique_ptr<Mover> make_ping_pong(Session& session, const Flow& flow);
 
 // A queue of the agent; of a CPU on the core of that number, -1: on any. Throws Unsupported.

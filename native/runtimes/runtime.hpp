@@ -12,6 +12,7 @@
 #include <functional>
 #include <map>
 #include <memory>
+#include <optional>
 #include <string>
 #include <string_view>
 #include <vector>
@@ -159,6 +160,20 @@ class Runtime {
   virtual Availability enable_peer(int device, int peer) = 0;
   // Where managed memory is wanted before a timed operation; waits until it is there.
   virtual void make_resident(void* data, std::uint64_t bytes, int device) = 0;
+  // The same as an operation of a stream: the vendor's prefetch call. `device` -1: the host.
+  virtual void prefetch(void*, std::uint64_t, int, Stream&) {
+    throw Unsupported("prefetch", "runtime", "this runtime has no pages that move");
+  }
+  // Where the runtime says that all of these pages were last prefetched to, -1 being the host. Nothing when
+  // it does not tell, or when they went to different places. What it was asked for, not what it did.
+  virtual std::optional<int> last_prefetch(const void*, std::uint64_t) { return std::nullopt; }
+  // Keeps managed pages at `owner` (-1: the host) while kernels of `device` reach them there; `hold` false
+  // lets them move again when touched. Not available: why pages cannot be kept.
+  virtual Availability hold_pages(void*, std::uint64_t, int, int, bool) {
+    return {false, "this runtime has no pages that move"};
+  }
+  // What of the device's memory nobody uses; 0 when unknown.
+  virtual std::uint64_t free_bytes(int) { return 0; }
 
   // Queues. All of these enqueue and return, but for calls that the vendor makes blocking.
   virtual std::unique_ptr<Stream> create_stream(int device) = 0;

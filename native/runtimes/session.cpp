@@ -3,6 +3,8 @@
 
 #include <algorithm>
 
+#include "memory/mapping.hpp"
+#include "memory/placement.hpp"
 #include "movers/pattern.hpp"
 
 namespace byteways {
@@ -125,6 +127,39 @@ void Session::make_resident(Buffer& buffer, std::uint64_t first, std::uint64_t e
   const std::uint64_t to =
       std::min(buffer.bytes(), (end + kMigrationBytes - 1) / kMigrationBytes * kMigrationBytes);
   runtime->make_resident(buffer.data() + from, to - from, agent.is_host() ? kHost : agent.device);
+}
+
+Availability Session::hold(const Buffer& buffer, const Agent& reader, bool hold) {
+  const Agent& owner = buffer.agent();
+  if (&owner == &reader) return {true, {}};
+  if (reader.is_host() && !owner.is_host())
+    return {false,
+            "pages that are kept on " + owner.name() + " move when " + reader.name() + " touches them"};
+  return reader.runtime->hold_pages(buffer.data(), buffer.bytes(), owner.is_host() ? -1 : owner.device,
+                                    reader.device, hold);
+}
+
+PageResidency Session::residency(const Buffer& buffer, std::uint64_t first, std::uint64_t end) const {
+  const std::uint64_t page = base_page_bytes();
+  const std::uint64_t from = first / page * page;
+  const std::uint64_t bytes = std::min(buffer.bytes(), (end + page - 1) / page * page) - from;
+  const std::byte* data = buffer.data() + from;
+  PageResidency found;
+  found.sampled = std::min<std::uint64_t>((bytes + page - 1) / page, kSampledPages);
+  for (const auto& [domain, pages] : host_->placement(data, bytes)) {
+    const auto owner = std::find_if(agents_.begin(), agents_.end(), [&, domain = domain](const auto& agent) {
+      return agent->is_host() && agent->info.numa_domain == domain;
+    });
+    found.on_host[owner == agents_.end() ? "host" : (*owner)->name()] += pages;
+  }
+  Runtime* runtime = runtime_for(buffer.agent(), buffer.allocation().memory());
+  const std::optional<int> device = runtime == nullptr ? std::nullopt : runtime->last_prefetch(data, bytes);
+  if (!device) return found;
+  found.prefetched_to = "host";
+  for (const auto& agent : agents_)
+    if (*device >= 0 && agent->runtime == runtime && agent->device == *device)
+      found.prefetched_to = agent->name();
+  return found;
 }
 
 Availability Session::prove_peer(Agent& executor, Agent& owner) {

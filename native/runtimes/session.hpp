@@ -30,6 +30,25 @@ struct Agent {
 
 class Session;
 
+// Where managed pages are, as far as it can be asked, of a sample of at most 4096.
+struct PageResidency {
+  std::uint64_t sampled = 0;
+  std::map<std::string, std::uint64_t> on_host;  // CPU agent -> sampled pages, by the system's page tables
+  std::string prefetched_to;  // agent that the runtime says they were last sent to, "host"; empty: unknown
+
+  std::uint64_t pages_on_host() const {
+    std::uint64_t pages = 0;
+    for (const auto& [agent, count] : on_host) pages += count;
+    return pages;
+  }
+  // With what was found of other pages; places that differ leave `prefetched_to` empty.
+  void add(const PageResidency& other) {
+    prefetched_to = sampled == 0 || prefetched_to == other.prefetched_to ? other.prefetched_to : "";
+    sampled += other.sampled;
+    for (const auto& [agent, count] : other.on_host) on_host[agent] += count;
+  }
+};
+
 // agent + memory + first touch. Its words are filled and checked by the agent that owns it.
 class Buffer {
  public:
@@ -71,6 +90,12 @@ class Session {
   // Brings the managed pages of bytes [first, end) to the buffer's agent, with what the driver may have moved
   // along with them, and waits until they are there.
   void make_resident(Buffer& buffer, std::uint64_t first, std::uint64_t end);
+  // Asks for the pages of bytes [first, end) of a managed buffer. Touches none of them.
+  PageResidency residency(const Buffer& buffer, std::uint64_t first, std::uint64_t end) const;
+  // Keeps the pages of a managed buffer at its agent while `reader` uses them, or lets them move again.
+  Availability hold(const Buffer& buffer, const Agent& reader, bool hold);
+  // What of the agent's memory nobody uses; 0 when unknown.
+  std::uint64_t free_bytes(const Agent& agent) const { return agent.runtime->free_bytes(agent.device); }
   // Enables peer access and proves it: `executor` writes a pattern into `owner`'s memory, the owner checks
   // it.
   Availability prove_peer(Agent& executor, Agent& owner);

@@ -9,6 +9,7 @@
 #include <cstring>
 #include <mutex>
 #include <numeric>
+#include <optional>
 
 #include "runtimes/cuda/driver.hpp"
 #include "simulator/api.hpp"
@@ -125,6 +126,23 @@ int word_of(int number, const char** to, const char* ErrorWords::* column) {
   if (to == nullptr || words == nullptr) return code::kInvalidValue;
   *to = words->*column;
   return 0;
+}
+
+// Ordinal of a place among the visible ones.
+Device device_of(const std::optional<Place>& place) {
+  constexpr Device kInvalid = -2;  // CU_DEVICE_INVALID
+  if (!place) return kInvalid;
+  if (place->kind == Place::Kind::cpu) return CudaTable::kHostDevice;
+  const std::vector<int>& gpus = visible().gpus;
+  const auto found = std::find(gpus.begin(), gpus.end(), place->index);
+  return found == gpus.end() ? kInvalid : static_cast<Device>(found - gpus.begin());
+}
+
+// Only where kernels reach pages matters here: with a preferred location and an accessor they stay.
+void advise(const void* data, int advice) {
+  require(data != nullptr && advice >= CudaTable::kPreferredLocation && advice <= CudaTable::kNotAccessedBy,
+          code::kInvalidValue);
+  world().hold(data, advice == CudaTable::kPreferredLocation || advice == CudaTable::kAccessedBy);
 }
 
 void prefetch(void* data, std::size_t bytes, Place to, Stream stream) {
@@ -319,6 +337,27 @@ int cuMemPrefetchAsync_v2(void* data, std::size_t bytes, Location to, unsigned f
             code::kInvalidValue);
     prefetch(data, bytes,
              to.type == CudaTable::kLocationHost ? host_place() : gpu_place(gpu_of(Device{to.id})), stream);
+  });
+}
+
+int cuMemAdvise(void* data, std::size_t, int advice, Device) {
+  return answer([&] { cuda_api::advise(data, advice); });
+}
+int cuMemAdvise_v2(void* data, std::size_t, int advice, Location) {
+  return answer([&] { cuda_api::advise(data, advice); });
+}
+
+int cuMemRangeGetAttribute(void* to, std::size_t room, int attribute, const void* data, std::size_t bytes) {
+  return answer([&] {
+    require(attribute == CudaTable::kLastPrefetchLocation && room == sizeof(Device), code::kInvalidValue);
+    give(static_cast<Device*>(to), device_of(world().last_prefetch(data, bytes)));
+  });
+}
+
+int cuMemGetInfo_v2(std::size_t* available, std::size_t* all) {
+  return answer([&] {
+    give(available, static_cast<std::size_t>(world().free_bytes(gpu_place(current_gpu()))));
+    give(all, static_cast<std::size_t>(world().model().gpu.memory_bytes));
   });
 }
 

@@ -7,6 +7,7 @@
 #include <cstring>
 #include <mutex>
 #include <numeric>
+#include <optional>
 
 #include "runtimes/hip/driver.hpp"
 #include "simulator/api.hpp"
@@ -145,6 +146,16 @@ int attribute_of(const Model& model, int attribute) {
     default:
       throw Refusal{code::kInvalidValue};
   }
+}
+
+// Number of a place among the visible ones.
+Device device_of(const std::optional<Place>& place) {
+  constexpr Device kInvalid = -2;  // hipInvalidDeviceId
+  if (!place) return kInvalid;
+  if (place->kind == Place::Kind::cpu) return HipTable::kHostDevice;
+  const std::vector<int>& gpus = environment().gpus;
+  const auto found = std::find(gpus.begin(), gpus.end(), place->index);
+  return found == gpus.end() ? kInvalid : static_cast<Device>(found - gpus.begin());
 }
 
 // A hipDeviceProp_t with nothing but the two names.
@@ -335,6 +346,20 @@ int hipMemPrefetchAsync(const void* data, std::size_t bytes, Device device, Stre
     world().prefetch(const_cast<void*>(data), bytes,
                      device == HipTable::kHostDevice ? near_place() : gpu_place(gpu_of(device)),
                      Queue::stream_of(stream));
+  });
+}
+
+int hipMemRangeGetAttribute(void* to, std::size_t room, int attribute, const void* data, std::size_t bytes) {
+  return answer([&] {
+    require(attribute == HipTable::kLastPrefetchLocation && room == sizeof(Device), code::kInvalidValue);
+    give(static_cast<Device*>(to), device_of(world().last_prefetch(data, bytes)));
+  });
+}
+
+int hipMemGetInfo(std::size_t* available, std::size_t* all) {
+  return answer([&] {
+    give(available, static_cast<std::size_t>(world().free_bytes(gpu_place(current_gpu()))));
+    give(all, static_cast<std::size_t>(world().model().gpu.memory_bytes));
   });
 }
 

@@ -86,7 +86,9 @@ Kernels::Reach Kernels::reach(Place executor, const void* data, std::uint64_t by
   if (const std::string reason = devices_->barrier(executor, block); !reason.empty())
     throw Failure(Code::illegal_address, reason);
   const bool managed = is_managed(block.kind);
-  if (managed && migrates) reached.fixed_ns = bring(reached.range, executor, false);
+  // A core cannot reach a GPU's memory over the bus: what it touches there always comes to it.
+  const bool moves = executor.kind == Place::Kind::cpu || (migrates && !block.held);
+  if (managed && moves) reached.fixed_ns = bring(reached.range, executor, false);
   reached.place = place_of(block, reached.range.begin * kWordBytes);
   const bool away = !(costs_->memory_of(reached.place) == costs_->memory_of(executor));
   if (managed && away && model_->managed.remote_efficiency > 0)
@@ -95,7 +97,10 @@ Kernels::Reach Kernels::reach(Place executor, const void* data, std::uint64_t by
 }
 
 double Kernels::bring(const Range& range, Place to, bool prefetch) {
-  const std::uint64_t begin = range.begin * kWordBytes, end = range.end * kWordBytes;
+  // Pages move as a whole.
+  const std::uint64_t begin = range.begin * kWordBytes / kPageBytes * kPageBytes;
+  const std::uint64_t end = std::min<std::uint64_t>(
+      range.block->bytes, (range.end * kWordBytes + kPageBytes - 1) / kPageBytes * kPageBytes);
   const auto parts = bytes_by_place(*range.block, begin, end);
   const auto on_host = [](const auto& part) { return part.first.kind == Place::Kind::cpu; };
   // Cores reach the pages of any domain: only those of a GPU move by being touched.
@@ -274,6 +279,11 @@ void Kernels::copy(Operation& operation, std::string_view kernel, const CopyArgu
   const Reach to = reach(executor, address_of(destinations.at(first)), arguments.bytes);
   const bool warm = cores && source_slots == 1 && destination_slots == 1;
   operation.fixed += picoseconds(from.fixed_ns + to.fixed_ns);
+  // Operations that go through the same slots again change nothing more.
+  const Word different = std::min(operations, std::max(source_slots, destination_slots));
+  for (Word k = first + 1; k < first + different; ++k)
+    for (const Slots* slots : {&sources, &destinations})
+      operation.fixed += picoseconds(reach(executor, address_of(slots->at(k)), arguments.bytes).fixed_ns);
   if (cores && shape.blocks > 1)
     operation.fixed += picoseconds(model_->cpu.team_ns * static_cast<double>(operations));
   costs_->add(operation,
@@ -282,8 +292,6 @@ void Kernels::copy(Operation& operation, std::string_view kernel, const CopyArgu
                threads_of(kernel, shape, executor), warm ? 2.0 * static_cast<double>(arguments.bytes) : 0,
                std::min(from.part, to.part)});
   operation.never_ends = hangs(from.place, to.place);
-  // Operations that go through the same slots again change nothing more.
-  const Word different = std::min(operations, std::max(source_slots, destination_slots));
   operation.on_end = [=, this] {
     for (Word k = first + operations - different; k < first + operations; ++k)
       move(destinations.at(k), sources.at(k), executor);

@@ -22,6 +22,18 @@ void tear(const Range& to) {
   if (to.begin < end && to.end > cycle->begin) to.block->cycle.reset();
 }
 
+// Gives [begin, end) of a map from first offset to value another value; neighbours of one value are one
+// entry.
+template <class Value>
+void assign(std::map<std::uint64_t, Value>& of, std::uint64_t bytes, std::uint64_t begin, std::uint64_t end,
+            Value value) {
+  if (begin >= end) return;
+  const Value after = std::prev(of.upper_bound(end))->second;
+  of.erase(of.lower_bound(begin), of.upper_bound(end));
+  if (begin == 0 || !(std::prev(of.upper_bound(begin - 1))->second == value)) of[begin] = value;
+  if (end < bytes && !(after == value)) of[end] = after;
+}
+
 }  // namespace
 
 Memory::~Memory() {
@@ -42,6 +54,7 @@ Block& Memory::allocate(Place owner, Kind kind, std::uint64_t bytes) {
   block->kind = kind;
   block->owner = owner;
   block->pages[0] = owner;
+  block->prefetched[0] = std::nullopt;
   if (!real) block->content = std::make_unique<Content>((bytes + kWordBytes - 1) / kWordBytes);
   Block& made = *block;
   blocks_[block->data] = std::move(block);
@@ -208,11 +221,18 @@ std::vector<std::pair<Place, std::uint64_t>> bytes_by_place(const Block& block, 
 }
 
 void move_pages_to(Block& block, std::uint64_t begin, std::uint64_t end, Place where) {
-  if (begin >= end) return;
-  const Place after = place_of(block, end);
-  block.pages.erase(block.pages.lower_bound(begin), block.pages.upper_bound(end));
-  if (begin == 0 || !(place_of(block, begin - 1) == where)) block.pages[begin] = where;
-  if (end < block.bytes && !(after == where)) block.pages[end] = after;
+  assign(block.pages, block.bytes, begin, end, where);
+}
+
+void note_prefetch(Block& block, std::uint64_t begin, std::uint64_t end, Place where) {
+  assign<std::optional<Place>>(block.prefetched, block.bytes, begin, end, where);
+}
+
+std::optional<Place> last_prefetch(const Block& block, std::uint64_t begin, std::uint64_t end) {
+  const auto first = std::prev(block.prefetched.upper_bound(begin));
+  for (auto each = first; each != block.prefetched.end() && each->first < end; ++each)
+    if (each->second != first->second) return std::nullopt;
+  return first->second;
 }
 
 }  // namespace byteways::sim

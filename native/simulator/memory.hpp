@@ -3,6 +3,7 @@
 #include <cstddef>
 #include <map>
 #include <memory>
+#include <optional>
 #include <utility>
 #include <vector>
 
@@ -12,6 +13,7 @@
 namespace byteways::sim {
 
 inline constexpr std::uint64_t kWordBytes = sizeof(Word);
+inline constexpr std::uint64_t kPageBytes = 4096;
 // Blocks below it are real memory, which the host's program may touch.
 inline constexpr std::uint64_t kRealBelowBytes = 1 << 20;
 
@@ -32,7 +34,9 @@ struct Block {
   Kind kind = Kind::pageable;
   Place owner;                           // whose memory was taken for it
   std::map<std::uint64_t, Place> pages;  // managed: where the pages from this offset on are
-  std::unique_ptr<Content> content;      // null: the memory is real
+  std::map<std::uint64_t, std::optional<Place>> prefetched;  // the same: where they were last prefetched to
+  bool held = false;                 // managed: kernels leave the pages where they are
+  std::unique_ptr<Content> content;  // null: the memory is real
   std::unique_ptr<Cycle> cycle;
 
   bool real() const { return content == nullptr; }
@@ -78,6 +82,10 @@ class Memory {
 std::vector<std::pair<Place, std::uint64_t>> bytes_by_place(const Block& block, std::uint64_t begin,
                                                             std::uint64_t end);
 void move_pages_to(Block& block, std::uint64_t begin, std::uint64_t end, Place where);
+// What a driver keeps of its prefetch call. The place that all pages of a range were last sent to, or
+// nothing.
+void note_prefetch(Block& block, std::uint64_t begin, std::uint64_t end, Place where);
+std::optional<Place> last_prefetch(const Block& block, std::uint64_t begin, std::uint64_t end);
 Place place_of(const Block& block, std::uint64_t offset);
 
 }  // namespace byteways::sim

@@ -16,9 +16,6 @@
 namespace byteways::sim {
 namespace {
 
-constexpr std::uint64_t kPageBytes = 4096;
-constexpr std::uint64_t kHugePageBytes = 2 << 20;
-
 Place gpu_place(int gpu) { return {Place::Kind::gpu, gpu}; }
 
 class SimulatedWorld final : public World {
@@ -104,12 +101,25 @@ class SimulatedWorld final : public World {
   std::map<int, std::uint64_t> placement(const void* data, std::uint64_t bytes) override {
     const std::lock_guard lock(mutex_);
     const Block& block = known(data);
-    const std::uint64_t page = block.kind == Kind::hugepage ? kHugePageBytes : kPageBytes;
     const auto first = static_cast<std::uint64_t>(static_cast<const std::byte*>(data) - block.data);
     std::map<int, std::uint64_t> pages;
     for (const auto& [place, held] : bytes_by_place(block, first, first + bytes))
-      if (place.kind == Place::Kind::cpu) pages[place.index] = (held + page - 1) / page;
+      if (place.kind == Place::Kind::cpu) pages[place.index] = (held + kPageBytes - 1) / kPageBytes;
     return pages;
+  }
+
+  std::optional<Place> last_prefetch(const void* data, std::uint64_t bytes) override {
+    const std::lock_guard lock(mutex_);
+    const Range range = range_of_call(data, bytes);
+    if (!is_managed(range.block->kind)) throw Failure(Code::invalid, "only managed memory is prefetched");
+    return sim::last_prefetch(*range.block, range.begin * kWordBytes, range.end * kWordBytes);
+  }
+
+  void hold(const void* data, bool hold) override {
+    const std::lock_guard lock(mutex_);
+    Block& block = known(data);
+    if (!is_managed(block.kind)) throw Failure(Code::invalid, "only managed memory takes advice");
+    block.held = hold;
   }
 
   std::uint64_t free_bytes(Place place) override {
@@ -204,8 +214,15 @@ class SimulatedWorld final : public World {
     Lock lock = enter(model_.calls.enqueue_ns);
     const Range range = range_of_call(data, bytes);
     if (!is_managed(range.block->kind)) throw Failure(Code::invalid, "only managed memory can be prefetched");
+    const Place from = place_of(*range.block, range.begin * kWordBytes);
     auto operation = std::make_unique<Operation>();
-    operation->fixed = picoseconds(kernels_.bring(range, to, true));
+    if (faults_.find(Fault::Kind::skip, name_of(from), name_of(to)) != nullptr) {
+      operation->fixed = picoseconds(model_.managed.prefetch_ns);
+    } else {
+      operation->fixed = picoseconds(kernels_.bring(range, to, true));
+      note_prefetch(*range.block, range.begin * kWordBytes, range.end * kWordBytes, to);
+    }
+    operation->never_ends = kernels_.hangs(from, to);
     streams_.submit(lock, *stream, std::move(operation), true);
   }
 

@@ -11,6 +11,7 @@
 #include <functional>
 #include <map>
 #include <memory>
+#include <optional>
 #include <string>
 #include <string_view>
 
@@ -111,6 +112,10 @@ class World {
   virtual Place owner_of(const void* data) = 0;  // managed: where the first page is now
   virtual std::map<int, std::uint64_t> placement(const void* data,
                                                  std::uint64_t bytes) = 0;  // domain -> pages
+  virtual std::optional<Place> last_prefetch(const void* data,
+                                             std::uint64_t bytes) = 0;  // where all of it went
+  virtual void hold(const void* data,
+                    bool hold) = 0;  // advice: kernels reach the block's pages where they are
   virtual std::uint64_t free_bytes(Place place) = 0;
   virtual void enable_peer(int gpu, int peer) = 0;  // throws no_peer_access, already_enabled
   virtual bool can_access_peer(int gpu, int peer) = 0;

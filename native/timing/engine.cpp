@@ -92,7 +92,8 @@ EngineFinding probe(Session& session, Lane& lane, const Flow& flow) {
   const bool done = wait_until(session, kPatienceNs, [&] { return lane.runtime().finished(*lane.end); });
   for (const auto& occupation : occupations) occupation->release();
   lane.runtime().synchronize(*lane.stream);
-  const std::string copy = "a copy of " + std::to_string(smaller.size_bytes) + " bytes ";
+  const std::string copy = (flow.interface == "prefetch" ? "a prefetch of " : "a copy of ") +
+                           std::to_string(smaller.size_bytes) + " bytes ";
   const std::string meanwhile = " while a spinning kernel held every multiprocessor of " + names;
   if (done) return {"copy-engine", copy + "completed" + meanwhile};
   return {"kernel", copy + "did not complete in 0.1 s" + meanwhile};
@@ -129,6 +130,7 @@ EngineFinding observe(Session& session, Lane& lane, const Flow& flow) {
     return buffer.agent().name() + ":" + std::string(memory_name(buffer.allocation().memory()));
   };
   const std::string question = flow.interface + " " + flow.word("via") + " " + flow.executor->name() + " " +
+                               (flow.partner == nullptr ? "" : flow.partner->name() + " ") +
                                end(*flow.source) + " " + end(*flow.destination) + " " +
                                std::to_string(std::min(flow.size_bytes, kMostProbedBytes));
   auto& known = session.engines()[question];

@@ -60,6 +60,7 @@ class CaseRun {
       if (window_ != nullptr) window_->forget();
       sample_all();
     }
+    probe_residency();
     conclude();
     return std::move(measurement_);
   }
@@ -176,11 +177,41 @@ class CaseRun {
       untouched_ = false;
       warm_caches();
       samples.push_back(sampler_->sample());
+      look_for_pages();
       if (every) measurement_.verified = verify();
       if (rule.enough(samples)) break;
       if (samples.size() >= kLeastSamples && session_.clock().now() - begin >= budget) break;
     }
     if (!every) measurement_.verified = verify() && measurement_.verified;
+  }
+
+  // What the timed batch left. Verification comes later: it may bring the pages to who checks them.
+  void look_for_pages() {
+    measurement_.flows.resize(lanes_.size());
+    for (std::size_t k = 0; k < lanes_.size(); ++k) {
+      const Mover& mover = *lanes_[k].mover;
+      if (!mover.must_move()) continue;
+      std::vector<SideResidency>& timed = measurement_.flows[k].timed;
+      for (const SideResidency& found : mover.residency(mover.since_restore())) {
+        if (timed.empty()) timed.push_back({found.side, {}});
+        timed.front().where.add(found.where);
+      }
+    }
+  }
+
+  // Where managed pages are before an operation and after it, each flow alone, untimed.
+  void probe_residency() {
+    measurement_.flows.resize(lanes_.size());
+    for (std::size_t k = 0; k < lanes_.size(); ++k) {
+      Lane& lane = lanes_[k];
+      const Operations one{lane.next_operation, 1};
+      if (lane.mover->residency(one).empty()) continue;
+      lane.mover->restore();
+      measurement_.flows[k].before = lane.mover->residency(one);
+      lane.mover->enqueue(*lane.stream, lane.take(1), 1);
+      lane.runtime().synchronize(*lane.stream);
+      measurement_.flows[k].after = lane.mover->residency(one);
+    }
   }
 
   bool correlated() const { return rank_autocorrelation(measurement_.samples_ns) > kCorrelatedAbove; }

@@ -38,6 +38,9 @@ struct FlowResult {
   Verification verification;
   LaunchShape shape;
   std::map<std::string, double> parts;  // of the bytes, by path, where they take several
+  // Of managed pages: before and after one untimed operation, and what the timed batches left of those that
+  // had to move.
+  std::vector<SideResidency> before, after, timed;
 };
 
 struct Measurement {

@@ -95,7 +95,44 @@ REFUSED = [
         case("memcpy", "cpu0:pageable", "gpu0:device", "cpu0"),
         "cpu0 has no address for device memory of gpu0",
     ),
-    (H200X4, case("memcpy", "cpu0:pageable", "gpu0:managed", "cpu0"), "kept on gpu0 would move"),
+    (H200X4, case("chase", "gpu0:managed", "gpu0:managed", "cpu0"), "kept on gpu0 would move"),
+    (H200X4, case("prefetch", "cpu0:pinned", "gpu0:managed", "gpu0"), "pinned memory stays where it is"),
+    (H200X4, case("prefetch", "gpu0:managed", "gpu0:managed", "gpu0"), "from gpu0 to itself moves nothing"),
+    (TWO_DOMAINS, case("prefetch", "cpu0:managed", "cpu1:managed", "gpu0"), "is within the host"),
+    (
+        FRONTIER,
+        case("prefetch", "cpu0:managed", "gpu0:managed-coarse", "gpu0"),
+        "moves the pages of one allocation",
+    ),
+    (H200X4, case("prefetch", "cpu0:managed", "gpu0:managed", "cpu0"), "prefetch runs on a GPU"),
+    (
+        H200X4,
+        replace(case("prefetch", "cpu0:managed", "gpu0:managed", "gpu0"), cache="warm"),
+        "moves each region once",
+    ),
+    (
+        H200X4,
+        case("prefetch", "cpu0:managed", "gpu0:managed", "gpu0", 128 * GIB),
+        "needs 128 GiB of managed memory, and of what gpu0 has free",
+    ),
+    (
+        H200X4,
+        replace(case("kernel", "cpu0:pinned", "gpu0:device", "gpu0"), options={"migration": "off"}),
+        "the option migration is about managed memory, and cpu0>gpu0 has none",
+    ),
+    (
+        FRONTIER,
+        replace(case("kernel", "cpu0:managed", "gpu0:device", "gpu0"), options={"migration": "on-demand"}),
+        "move the pages that they touch only with HSA_XNACK=1",
+    ),
+    (
+        FRONTIER,
+        within(
+            replace(case("kernel", "cpu0:managed", "gpu0:device", "gpu0"), options={"migration": "off"}),
+            HSA_XNACK="1",
+        ),
+        "with HSA_XNACK=1 kernels of gpu0 move the pages",
+    ),
     (
         H200X4,
         case("copy", "cpu0:pinned", "gpu0:device", "cpu0"),
@@ -169,7 +206,7 @@ REFUSED = [
     ),
     (
         FRONTIER,
-        case("memcpy", "gpu0:managed-coarse", "cpu0:pageable", "cpu0"),
+        case("chase", "gpu0:managed-coarse", "gpu0:managed-coarse", "cpu0"),
         "managed-coarse pages that are kept on gpu0 would move when cpu0 touches them",
     ),
     (

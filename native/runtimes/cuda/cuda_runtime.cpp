@@ -1,9 +1,11 @@
 // The CUDA runtime over the driver API: what differs from other vendors' (gpu/runtime.hpp has the rest), and
 // how it is found and opened.
+#include <algorithm>
 #include <cctype>
 #include <cstdio>
 #include <cstring>
 #include <memory>
+#include <optional>
 #include <string>
 #include <vector>
 
@@ -130,19 +132,52 @@ class CudaRuntime final : public gpu::GpuRuntime<CudaDriver> {
   }
 
   void make_resident(void* data, std::uint64_t bytes, int device) override {
-    const bool to_device = device >= 0;
-    const int issuer = to_device ? device : 0;
+    const int issuer = std::max(device, 0);
     const CudaTable::Stream stream = nullptr;
     driver_->make_current(issuer);
-    if (driver_->prefetch_to_location) {
-      const CudaTable::Location location{to_device ? CudaTable::kLocationDevice : CudaTable::kLocationHost,
-                                         to_device ? driver_->handle(device) : 0};
-      driver_->call(issuer, driver_->prefetch_to_location, data, std::size_t{bytes}, location, 0u, stream);
-    } else {
-      const CudaTable::Device where = to_device ? driver_->handle(device) : CudaTable::kHostDevice;
-      driver_->call(issuer, driver_->prefetch, data, std::size_t{bytes}, where, stream);
-    }
+    send(issuer, data, bytes, device, stream);
     driver_->call(issuer, driver_->synchronize_stream, stream);
+  }
+
+  void prefetch(void* data, std::uint64_t bytes, int device, Stream& stream) override {
+    const auto& queue = of(stream);
+    driver_->make_current(queue.device());
+    send(queue.device(), data, bytes, device, queue.handle());
+  }
+
+  std::optional<int> last_prefetch(const void* data, std::uint64_t bytes) override {
+    if (!driver_->range_attribute) return std::nullopt;
+    driver_->make_current(0);
+    CudaTable::Device where = 0;
+    driver_->call(0, driver_->range_attribute, static_cast<void*>(&where), sizeof where,
+                  CudaTable::kLastPrefetchLocation, data, std::size_t{bytes});
+    if (where == CudaTable::kHostDevice) return -1;
+    for (int device = 0; device < driver_->devices(); ++device)
+      if (driver_->handle(device) == where) return device;
+    return std::nullopt;  // CU_DEVICE_INVALID: to several places, or never
+  }
+
+  Availability hold_pages(void* data, std::uint64_t bytes, int owner, int device, bool hold) override {
+    if (!driver_->advise && !driver_->advise_location)
+      return {false, "this driver takes no advice on managed memory (cuMemAdvise)"};
+    driver_->make_current(device);
+    const auto advise = [&](int advice, int about) {
+      if (driver_->advise_location)
+        driver_->call(device, driver_->advise_location, data, std::size_t{bytes}, advice, location(about));
+      else
+        driver_->call(device, driver_->advise, data, std::size_t{bytes}, advice, whereabouts(about));
+    };
+    advise(hold ? CudaTable::kPreferredLocation : CudaTable::kNoPreferredLocation, owner);
+    advise(hold ? CudaTable::kAccessedBy : CudaTable::kNotAccessedBy, device);
+    return {true, {}};
+  }
+
+  std::uint64_t free_bytes(int device) override {
+    if (!driver_->memory_info) return 0;
+    driver_->make_current(device);
+    std::size_t available = 0, all = 0;
+    driver_->call(device, driver_->memory_info, &available, &all);
+    return available;
   }
 
   void copy(void* destination, const void* source, std::uint64_t bytes, Stream& stream) override {
@@ -165,6 +200,22 @@ class CudaRuntime final : public gpu::GpuRuntime<CudaDriver> {
   }
 
  private:
+  // -1: the host.
+  CudaTable::Location location(int device) const {
+    if (device < 0) return {CudaTable::kLocationHost, 0};
+    return {CudaTable::kLocationDevice, driver_->handle(device)};
+  }
+  CudaTable::Device whereabouts(int device) const {
+    return device < 0 ? CudaTable::kHostDevice : driver_->handle(device);
+  }
+
+  void send(int issuer, void* data, std::size_t bytes, int device, CudaTable::Stream stream) {
+    if (driver_->prefetch_to_location)
+      driver_->call(issuer, driver_->prefetch_to_location, data, bytes, location(device), 0u, stream);
+    else
+      driver_->call(issuer, driver_->prefetch, data, bytes, whereabouts(device), stream);
+  }
+
   std::string version_;
 };
 

@@ -41,6 +41,9 @@ struct CudaTable {
   static constexpr unsigned kEventTiming = 0;        // CU_EVENT_DEFAULT
   static constexpr int kLocationDevice = 1, kLocationHost = 2;  // CU_MEM_LOCATION_TYPE_*
   static constexpr int kHostDevice = -1;                        // CU_DEVICE_CPU
+  static constexpr int kPreferredLocation = 3, kNoPreferredLocation = 4, kAccessedBy = 5,
+                       kNotAccessedBy = 6;         // CU_MEM_ADVISE_*
+  static constexpr int kLastPrefetchLocation = 4;  // CU_MEM_RANGE_ATTRIBUTE_LAST_PREFETCH_LOCATION
   // CU_FUNC_ATTRIBUTE_*
   static constexpr int kKernelMaxThreads = 0, kKernelSharedBytes = 1, kKernelMaxDynamicSharedBytes = 8;
   // CU_DEVICE_ATTRIBUTE_*

@@ -52,6 +52,8 @@ class ManagedMemory final : public VendorMemory<Vendor> {
   ManagedMemory(std::shared_ptr<Vendor> driver, int device, Memory memory, std::uint64_t bytes)
       : VendorMemory<Vendor>(std::move(driver), device, memory, bytes) {
     this->data_ = static_cast<std::byte*>(this->driver_->new_managed_memory(device, memory, bytes));
+    this->page_bytes_ =
+        base_page_bytes();  // the host's, in which residency is kept; drivers move several at once
   }
   ~ManagedMemory() override { this->release(this->driver_->free_device); }
 };

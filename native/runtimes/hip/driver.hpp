@@ -38,11 +38,12 @@ struct HipTable {
   static constexpr unsigned kDeviceFineGrained = 1, kDeviceUncached = 3;  // hipDeviceMalloc*
   static constexpr unsigned kAttachGlobal = 1;                            // hipMemAttachGlobal
   static constexpr int kAdviseCoarseGrain = 100;                          // hipMemAdviseSetCoarseGrain
-  static constexpr int kCopyDefault = 4;                                  // hipMemcpyDefault
-  static constexpr unsigned kStreamNonBlocking = 1;                       // hipStreamNonBlocking
-  static constexpr unsigned kEventTiming = 0;                             // hipEventDefault
-  static constexpr int kHostDevice = -1;                                  // hipCpuDeviceId
-  static constexpr int kKernelMaxThreads = 0, kKernelSharedBytes = 1;     // HIP_FUNC_ATTRIBUTE_*
+  static constexpr int kLastPrefetchLocation = 4;    // hipMemRangeAttributeLastPrefetchLocation
+  static constexpr int kCopyDefault = 4;             // hipMemcpyDefault
+  static constexpr unsigned kStreamNonBlocking = 1;  // hipStreamNonBlocking
+  static constexpr unsigned kEventTiming = 0;        // hipEventDefault
+  static constexpr int kHostDevice = -1;             // hipCpuDeviceId
+  static constexpr int kKernelMaxThreads = 0, kKernelSharedBytes = 1;  // HIP_FUNC_ATTRIBUTE_*
   // hipDeviceAttribute*
   static constexpr int kDeviceCopyEngines = 2, kDeviceConcurrentManaged = 9, kDeviceIntegrated = 16,
                        kDeviceL2Bytes = 19, kDeviceManagedMemory = 24, kDeviceMemoryBusBits = 59,

@@ -6,6 +6,7 @@
 #include <cstring>
 #include <map>
 #include <memory>
+#include <optional>
 #include <string>
 #include <string_view>
 #include <vector>
@@ -140,9 +141,38 @@ class HipRuntime final : public gpu::GpuRuntime<HipDriver> {
     const int issuer = std::max(device, 0);
     const HipTable::Stream stream = nullptr;
     driver_->make_current(issuer);
-    driver_->call(issuer, driver_->prefetch, static_cast<const void*>(data), std::size_t{bytes},
-                  device >= 0 ? device : HipTable::kHostDevice, stream);
+    send(issuer, data, bytes, device, stream);
     driver_->call(issuer, driver_->synchronize_stream, stream);
+  }
+
+  void prefetch(void* data, std::uint64_t bytes, int device, Stream& stream) override {
+    const auto& queue = of(stream);
+    driver_->make_current(queue.device());
+    send(queue.device(), data, bytes, device, queue.handle());
+  }
+
+  std::optional<int> last_prefetch(const void* data, std::uint64_t bytes) override {
+    if (!driver_->range_attribute) return std::nullopt;
+    driver_->make_current(0);
+    HipTable::Device where = 0;
+    driver_->call(0, driver_->range_attribute, static_cast<void*>(&where), sizeof where,
+                  HipTable::kLastPrefetchLocation, data, std::size_t{bytes});
+    if (where < HipTable::kHostDevice)
+      return std::nullopt;  // hipInvalidDeviceId: to several places, or never
+    return where;
+  }
+
+  Availability hold_pages(void*, std::uint64_t, int, int device, bool) override {
+    if (info(device).architecture.find(":xnack+") == std::string::npos) return {true, {}};
+    return {false, "this process has HSA_XNACK=1, with which kernels move the pages that they touch"};
+  }
+
+  std::uint64_t free_bytes(int device) override {
+    if (!driver_->memory_info) return 0;
+    driver_->make_current(device);
+    std::size_t available = 0, all = 0;
+    driver_->call(device, driver_->memory_info, &available, &all);
+    return available;
   }
 
   void copy(void* destination, const void* source, std::uint64_t bytes, Stream& stream) override {
@@ -182,6 +212,12 @@ class HipRuntime final : public gpu::GpuRuntime<HipDriver> {
   }
 
  private:
+  // -1: the host.
+  void send(int issuer, void* data, std::size_t bytes, int device, HipTable::Stream stream) {
+    driver_->call(issuer, driver_->prefetch, static_cast<const void*>(data), bytes,
+                  device >= 0 ? device : HipTable::kHostDevice, stream);
+  }
+
   HsaPlace place(int device) const { return device < 0 ? HsaPlace() : info(device).pci_address; }
 
   // What depends on hardware, driver and version together is tried with a page, once for each device.

@@ -6,6 +6,7 @@
 #include <vector>
 
 #include "kernels/arguments.hpp"
+#include "memory/placement.hpp"
 #include "runtimes/host/host_kernels.hpp"
 
 namespace byteways::simulated {
@@ -314,6 +315,9 @@ std::map<int, std::uint64_t> SimulatedHost::placement(const void* data, std::uin
   std::vector<std::uint64_t> pages(static_cast<std::size_t>(device_count()));
   machine_->check(machine_->placement.symbol(),
                   machine_->placement(data, bytes, pages.data(), device_count()));
+  const std::uint64_t all = (bytes + kPageBytes - 1) / kPageBytes;
+  if (all > kSampledPages)  // as the real host answers: of a sample
+    for (std::uint64_t& count : pages) count = (count * kSampledPages + all - 1) / all;
   std::map<int, std::uint64_t> placed;
   for (int domain = 0; domain < device_count(); ++domain)
     if (pages[static_cast<std::size_t>(domain)] != 0)

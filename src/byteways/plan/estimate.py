@@ -12,7 +12,7 @@ from dataclasses import dataclass
 
 from byteways.plan.case import Buffer, Case, Flow, is_plain
 from byteways.plan.footprint import buffers
-from byteways.plan.interfaces import INTERFACES, counts_as_stream, figure_of
+from byteways.plan.interfaces import INTERFACES, counts_as_stream, figure_of, moves_pages
 from byteways.plan.legality import kind_of
 from byteways.topology.model import Capabilities, Topology
 
@@ -32,6 +32,9 @@ HOST_LINK_BYTES_PER_S = 20e9
 HOST_TOTAL_BYTES_PER_S = 100e9
 #: Copies from and to pageable memory are staged by the driver.
 STAGED_BYTES_PER_S = 5e9
+#: Pages that move, by faults or by prefetch, and what one call costs: the slow side of what was seen.
+MOVED_BYTES_PER_S = 5e9
+MOVED_FIXED_S = 50e-6
 #: What a link gives of its nominal rate.
 LINK_EFFICIENCY = 0.8
 #: Filling, poisoning and checking of buffers: by one core of the CPU that owns them, by all of them, or by
@@ -140,6 +143,8 @@ class Estimator:
                 return STEP_S["far"]
             cached = kind_of(flow.executor) == "cpu" and case.size_bytes <= CACHED_BYTES
             return STEP_S["cached" if cached else "own"]
+        if moves_pages(case.interface):
+            return sum(case.size_of(each) / MOVED_BYTES_PER_S + MOVED_FIXED_S for each in case.flows)
         busy: defaultdict[tuple[str, str], float] = defaultdict(float)
         for flow in case.flows:
             alone_s = self._alone_s(case, flow)

@@ -4,13 +4,17 @@ from __future__ import annotations
 
 from collections.abc import Callable
 
-from byteways.plan.case import Buffer, Case, Flow
-from byteways.plan.interfaces import figure_of, one_buffer
+from byteways.plan.case import Buffer, Case, Flow, is_managed
+from byteways.plan.interfaces import figure_of, moves_pages, one_buffer
 from byteways.plan.relays import paths_of
 from byteways.topology.model import Capabilities
 
 #: Rotations are rounded up to this much, so that cases of most sizes ask for equal buffers and share them.
 ROTATION_UNIT_BYTES = 64 * 2**20
+#: Drivers keep the residency of pages by blocks of this much: each prefetch has a region of its own
+#: (native/movers/prefetch.cpp has the same number), and regions are enough for a batch that a timer can tell.
+REGION_BYTES = 2 * 2**20
+MOVED_BYTES = 128 * 2**20
 
 
 def last_level_cache_bytes(agent: str, capabilities: Capabilities) -> int:
@@ -41,6 +45,9 @@ def flow_buffer_bytes(case: Case, flow: Flow, cache_bytes: Callable[[str], int])
         flow: One of its flows.
         cache_bytes: Last-level cache of an agent, in bytes; 0 when unknown.
     """
+    if moves_pages(case.interface_of(flow)):
+        region = -(-case.size_of(flow) // REGION_BYTES) * REGION_BYTES
+        return region * max(1, MOVED_BYTES // region)
     if figure_of(case.interface_of(flow)) != "bandwidth":  # nothing is rotated where no bytes are rated
         return case.size_of(flow)
     cache = max(cache_bytes(flow.source.agent), cache_bytes(flow.destination.agent))
@@ -70,4 +77,13 @@ def footprint(case: Case, capabilities: Capabilities) -> dict[str, int]:
                 needed[relay] = needed.get(relay, 0) + paths.staging_bytes
     for buffer, size in buffers(case, capabilities):
         needed[buffer.agent] = needed.get(buffer.agent, 0) + size
+    for flow in case.flows:
+        if moves_pages(case.interface_of(flow)):  # there has to be room where the pages go to as well
+            size = flow_buffer_bytes(case, flow, lambda _: 0)
+            needed[flow.destination.agent] = needed.get(flow.destination.agent, 0) + size
     return needed
+
+
+def managed_bytes(case: Case, capabilities: Capabilities) -> int:
+    """Bytes of managed memory that the case asks for, wherever its pages are at first."""
+    return sum(size for buffer, size in buffers(case, capabilities) if is_managed(buffer.memory))

@@ -17,6 +17,8 @@ WORDS: Mapping[str, tuple[str, ...]] = {
     # Whether operations are enqueued behind one another, or each is waited for before the next: then the
     # host's clock times the whole round trip.
     "pace": ("back-to-back", "one-at-a-time"),
+    # Of managed pages that an operation touches: they move, or are reached where they are.
+    "migration": ("on-demand", "off"),
 }
 #: Options that count from 0; other numbers are of things.
 FROM_ZERO = ("stream", "copy_engine", "relays", "core", "partner_core")
@@ -104,18 +106,26 @@ INTERFACES: Mapping[str, Interface] = {
         ("relays", "via", "piece_bytes", "depth"),
         by_call=True,
     ),
+    "prefetch": Interface(
+        "explicit",
+        "the vendor's prefetch call, which moves managed pages from one agent to another",
+        {"gpu": ()},
+        ("stream",),
+        buffers="moved",
+        by_call=True,
+    ),
     "kernel": Interface(
         "direct access",
         "loads and stores of a GPU kernel",
         {"gpu": ("copy",)},
-        ("blocks", "threads", "stream", "pace"),
+        ("blocks", "threads", "stream", "pace", "migration"),
         granularity_bytes=16,
     ),
     "kernel-bulk": Interface(
         "direct access",
         "bulk-copy instructions of a GPU kernel, which fill a link from a few multiprocessors",
         {"gpu": ("copy_bulk",)},
-        ("blocks", "threads", "chunk_bytes", "stages", "stream", "pace"),
+        ("blocks", "threads", "chunk_bytes", "stages", "stream", "pace", "migration"),
         granularity_bytes=16,
     ),
     "chase": Interface(
@@ -189,3 +199,8 @@ def figure_of(interface: str) -> str:
 def one_buffer(interface: str) -> bool:
     """Whether source and destination of its flows are one allocation."""
     return INTERFACES[interface].buffers != "pair"
+
+
+def moves_pages(interface: str) -> bool:
+    """Whether its one allocation goes from one agent to another."""
+    return INTERFACES[interface].buffers == "moved"

@@ -11,8 +11,9 @@ from dataclasses import replace
 from enum import Enum
 
 from byteways.plan.case import Buffer, Case, Flow, is_managed, is_plain
-from byteways.plan.footprint import footprint
+from byteways.plan.footprint import footprint, managed_bytes
 from byteways.plan.interfaces import INTERFACES, WORD_BYTES, counts_as_stream
+from byteways.plan.moving import moving_refusal
 from byteways.plan.relays import (
     MOST_PIECES_IN_A_STREAM,
     PIECE_GRANULARITY_BYTES,
@@ -58,12 +59,18 @@ _BY_GPU = {
     "device-fine": Reach.OWN_OR_PEER,
     "device-uncached": Reach.OWN_OR_PEER,
 }
+#: Copies: pages that are kept on a GPU come to the core that touches them, on demand.
+_BY_COPYING_CPU = {**_BY_CPU, "managed": Reach.ALWAYS, "managed-coarse": Reach.ALWAYS}
 _BY_CALL = dict.fromkeys(_BY_GPU, Reach.ALWAYS)  # the runtime stages what its engines cannot reach
 _BY_KIND = {"cpu": _BY_CPU, "gpu": _BY_GPU}
 
 #: The table: (interface, kind of executor) -> memory -> condition. A pair that is missing is refused.
 TABLE: Mapping[tuple[str, str], Mapping[str, Reach]] = {
-    (name, kind): _BY_CALL if interface.by_call else _BY_KIND[kind]
+    (name, kind): _BY_CALL
+    if interface.by_call
+    else _BY_COPYING_CPU
+    if name.startswith("memcpy")
+    else _BY_KIND[kind]
     for name, interface in INTERFACES.items()
     for kind in interface.kernels
 }
@@ -113,12 +120,15 @@ def refusal(case: Case, topology: Topology, capabilities: Capabilities) -> str |
     for flow in case.flows:
         if reason := _flow_refusal(case.interface_of(flow), flow, there):
             return reason
+        if reason := moving_refusal(case, flow, topology, capabilities):
+            return reason
     return (
         _engine_refusal(case, there)
         or _pace_refusal(case)
         or _core_refusal(case, topology)
         or _team_refusal(case, topology)
         or _route_refusal(case, topology, there)
+        or _managed_refusal(case, capabilities)
         or _room_refusal(case, topology, capabilities)
     )
 
@@ -320,6 +330,22 @@ def _core_refusal(case: Case, topology: Topology) -> str | None:
             )
     if flow.partner == flow.executor and case.options.get("core", -1) == case.options.get("partner_core", -2):
         return f"core {case.options['core']} of {flow.executor} would wait for itself"
+    return None
+
+
+def _managed_refusal(case: Case, capabilities: Capabilities) -> str | None:
+    """Managed memory beyond what a GPU has free makes it move pages to and fro, and can hang it."""
+    needed = managed_bytes(case, capabilities)
+    if needed == 0:
+        return None
+    for agent in case.agents:
+        told = capabilities.agents.get(agent, {})
+        free = int(told.get("free_bytes") or told.get("memory_bytes") or 0)
+        if kind_of(agent) == "gpu" and free and needed > _usable(free):
+            return (
+                f"it needs {format_size(needed)} of managed memory, and of what {agent} has free "
+                f"{format_size(_usable(free))} may be used"
+            )
     return None
 
 

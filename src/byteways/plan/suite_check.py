@@ -11,7 +11,7 @@ from typing import Any, NoReturn, TypeVar
 from byteways.errors import BytewaysError
 from byteways.plan.case import CACHES, MEMORIES, PATTERNS
 from byteways.plan.flow_sets import GPUS, HALVES
-from byteways.plan.interfaces import FROM_ZERO, INTERFACES, NAMES, WORDS, one_buffer
+from byteways.plan.interfaces import FROM_ZERO, INTERFACES, NAMES, WORDS
 from byteways.plan.sizes import expand_sizes
 from byteways.plan.suite_types import BufferGlob, Origin, Suite, Sweep
 from byteways.plan.toml_lines import key_lines
@@ -168,7 +168,7 @@ def _read_sweep(table: _Table, precision: float, case_budget_s: float) -> Sweep:
     if not _NAME.match(name):
         table.fail("name", f"'{name}' is no name", "use lower-case letters, digits and hyphens")
     interfaces = table.words("interface", "interface", INTERFACES)
-    chase = one_buffer(interfaces[0])
+    chase = INTERFACES[interfaces[0]].buffers == "one"
     patterns = table.words("pattern", "pattern", PATTERNS, "one-way")
     sources, destinations = _read_ends(table, interfaces, patterns)
     if "size" not in table.data:

@@ -24,6 +24,7 @@ class Reader:
     name: str
     variables: tuple[str, ...]  # globs
     pageable_access: Mapping[str, str]  # settings by which kernels may come to touch plain host memory
+    moves_by_touch: Mapping[str, str]  # the setting without which kernels move no managed page
 
 
 @cache
@@ -31,7 +32,13 @@ def readers() -> tuple[Reader, ...]:
     """The table."""
     text = (resources.files("byteways.plan") / "variables.toml").read_text(encoding="utf-8")
     return tuple(
-        Reader(entry["runtime"], entry["name"], tuple(entry["variables"]), entry.get("pageable_access", {}))
+        Reader(
+            entry["runtime"],
+            entry["name"],
+            tuple(entry["variables"]),
+            entry.get("pageable_access", {}),
+            entry.get("moves_by_touch", {}),
+        )
         for entry in read_toml(text, file="variables.toml")["reader"]
     )
 
@@ -48,6 +55,14 @@ def gives_pageable_access(variable: str, value: str) -> bool:
     """Whether kernels may touch plain host memory in processes with this setting, if the hardware can."""
     reader = reader_of(variable)
     return reader is not None and reader.pageable_access.get(variable) == value
+
+
+def moves_by_touch(runtime: str) -> tuple[str, str] | None:
+    """Variable and value without which kernels of this runtime move no managed page; None: they always do."""
+    for reader in readers():
+        if reader.runtime == runtime and reader.moves_by_touch:
+            return next(iter(reader.moves_by_touch.items()))
+    return None
 
 
 def runtime_of(agent: str, capabilities: Capabilities) -> str | None:

@@ -95,6 +95,8 @@ class Record:
     distinct_bytes: dict[str, int] | None = None  # of each side: bytes touched before an address repeats
     page_bytes: dict[str, int] | None = None
     placement: dict[str, dict[str, int]] | None = None  # buffer -> NUMA domain -> sampled pages
+    residency: dict[str, Any] | None = None  # managed pages by place, before and after an operation
+    migrated_bytes: int | None = None  # that one operation moved, as whole pages
     window_ns: float | None = None
     whole_ns: float | None = None
     clock_alignment_ns: float | None = None

@@ -34,6 +34,8 @@ ADVICE = {
     "serialised": "Flows that should overlap ran one after another: compare window_ns with whole_ns.",
     "placement": "Pages are not where they were asked for: free memory on that NUMA domain, "
     "or look at the limits of numactl and cpuset.",
+    "residency": "Nobody could confirm that managed pages were where the case says: "
+    "look at residency in the record, and do not take the figure for one of pages that moved.",
     "throttled": "The GPU held its clocks back: look at power and cooling "
     "(nvidia-smi -q -d PERFORMANCE, rocm-smi -a).",
     "clock-drop": "A clock was lower after the case than before it: look at power and cooling, then repeat.",

@@ -13,7 +13,7 @@ from typing import TYPE_CHECKING
 from byteways.plan.case import Buffer as PlannedBuffer
 from byteways.plan.case import Case, Flow
 from byteways.plan.footprint import flow_buffer_bytes
-from byteways.plan.interfaces import one_buffer
+from byteways.plan.interfaces import moves_pages, one_buffer
 
 if TYPE_CHECKING:
     from byteways._core import Buffer, Session
@@ -26,6 +26,8 @@ Key = tuple[PlannedBuffer, str, int]
 
 def _sides(case: Case, flow: Flow) -> list[tuple[str, PlannedBuffer]]:
     """What a flow needs, each with its role: buffers of different roles are never one."""
+    if moves_pages(case.interface_of(flow)):
+        return [("moved", flow.source)]
     if one_buffer(case.interface_of(flow)):
         return [("walked", flow.source)]
     *sources, destination = case.buffers_of(flow)
@@ -52,7 +54,7 @@ class Arena:
         self._buffers.clear()
 
     def take(self, case: Case, cache_bytes: Callable[[str], int]) -> list[tuple[Buffer, ...]]:
-        """Buffers of every flow: sources, then the destination; one that is walked stands for both.
+        """Buffers of every flow: sources, then the destination; one that is walked or moves stands for both.
 
         No two flows share a buffer, so that none finds the other's data in a cache.
 

@@ -49,7 +49,7 @@ def describe(core: ModuleType, session: Session, host_bytes: int) -> dict[str, A
     }
     return {
         "capabilities": {
-            "agents": {agent.agent: _fields(agent, _AGENT_FIELDS) for agent in agents},
+            "agents": {agent.agent: _agent(core, session, agent) for agent in agents},
             "memory": {
                 agent.agent: {memory: _offer(session.offers(agent.agent, memory)) for memory in MEMORIES}
                 for agent in agents
@@ -66,6 +66,17 @@ def describe(core: ModuleType, session: Session, host_bytes: int) -> dict[str, A
         "libraries": [_library(report) for report in session.libraries],
         "method_version": core.METHOD_VERSION,
     }
+
+
+def _agent(core: ModuleType, session: Session, agent: Agent) -> dict[str, Any]:
+    """The agent's fields; of a GPU also what of its memory nobody uses, 0 where it does not tell."""
+    fields = _fields(agent, _AGENT_FIELDS)
+    if agent.runtime != "host":
+        try:
+            fields["free_bytes"] = session.free_bytes(agent.agent)
+        except core.Error:  # a GPU that is lost says so when it is measured
+            fields["free_bytes"] = 0
+    return fields
 
 
 def _interfaces(session: Session, agent: Agent, lost: str = "") -> dict[str, Any]:

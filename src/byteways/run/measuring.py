@@ -7,9 +7,10 @@ from dataclasses import asdict
 from types import ModuleType
 from typing import TYPE_CHECKING, Any
 
-from byteways.plan.case import Case
+from byteways.plan.case import Case, is_managed
 from byteways.plan.case import Flow as PlannedFlow
-from byteways.plan.interfaces import INTERFACES
+from byteways.plan.footprint import flow_buffer_bytes
+from byteways.plan.interfaces import INTERFACES, moves_pages
 from byteways.plan.relays import paths_of
 from byteways.run.arena import Arena
 from byteways.run.health import FRESH_S, HealthMonitor, agents_of
@@ -19,6 +20,7 @@ from byteways.run.library_paths import library_directories
 from byteways.run.outcome import misplaced, outcome_of
 from byteways.run.simulator import simulator_path
 from byteways.settings import gpus_wanted, kernel_cache
+from byteways.units import format_size
 
 if TYPE_CHECKING:
     from byteways._core import Buffer, Flow, Measurement, MeasureOptions, Session
@@ -104,6 +106,8 @@ class Measurer:
 
     def _outcome(self, case: Case, request: Mapping[str, Any]) -> dict[str, Any]:
         options = self._options(case, request)
+        if reason := self._crowded(case):
+            return {"status": "skipped", "reason": reason}
         agents = agents_of(case)
         before = self._health.read(agents, oldest_s=FRESH_S)
         measurement, buffers = self._measured(case, options)
@@ -131,6 +135,28 @@ class Measurer:
         buffers = self._arena.take(case, self._cache)
         return self.session.measure(self._flows(case, buffers), options), buffers
 
+    def _crowded(self, case: Case) -> str | None:
+        """Why a GPU has too little memory free for the case's managed memory, kept buffers given up; None: it
+        has enough. Beyond what is free a driver moves pages to and fro, and may hang the GPU.
+        """
+        wanted = sum(
+            flow_buffer_bytes(case, flow, self._cache)
+            for flow in case.flows
+            for buffer in ((flow.source,) if moves_pages(case.interface_of(flow)) else flow.buffers)
+            if is_managed(buffer.memory)
+        )
+        gpus = [agent for agent in case.agents if wanted and not self._on_host[agent]]
+        for agent in gpus:
+            if wanted > self.session.free_bytes(agent) > 0:
+                self._arena.clear()
+            free = self.session.free_bytes(agent)
+            if wanted > free > 0:
+                return (
+                    f"it needs {format_size(wanted)} of managed memory, and {agent} has {format_size(free)} "
+                    "free at the moment"
+                )
+        return None
+
     def _cache(self, agent: str) -> int:
         return self._cache_bytes.get(agent, 0)
 
@@ -145,7 +171,7 @@ class Measurer:
                 source_cold=case.cache_of(flow) == "cold",
                 destination_cold=case.cache_of(flow) == "cold",
                 second_source=held[1] if len(held) > 2 else None,
-                partner=flow.partner or "",
+                partner=_partner(case, flow),
                 **_flow_options(case, flow, self._gpus),
             )
             for flow, held in zip(case.flows, buffers, strict=True)
@@ -185,6 +211,13 @@ class Measurer:
             except self.core.Error:
                 return True
         return False
+
+
+def _partner(case: Case, flow: PlannedFlow) -> str:
+    """Who answers; of pages that move, whom they go to."""
+    if moves_pages(case.interface_of(flow)):
+        return flow.destination.agent
+    return flow.partner or ""
 
 
 def _flow_options(case: Case, flow: PlannedFlow, gpus: Sequence[str]) -> dict[str, int | str]:

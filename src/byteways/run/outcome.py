@@ -12,6 +12,7 @@ from byteways.plan.case import Case, Flow
 from byteways.plan.interfaces import INTERFACES, counts_as_stream
 from byteways.results import warnings
 from byteways.results.record import Times, Warning
+from byteways.run.residency import about_pages
 
 if TYPE_CHECKING:
     from byteways._core import Buffer, Measurement, Verification
@@ -56,7 +57,23 @@ def outcome_of(case: Case, measurement: Measurement, buffers: list[tuple[Buffer,
     if measurement.samples_ns:
         fields |= _figures(case, measurement)
     fields |= _corruption(case, measurement)
+    pages, found, refuted = about_pages(case, measurement, buffers)
+    fields |= pages
+    fields["warnings"] += [asdict(warning) for warning in found]
+    if refuted is not None and fields["status"] == "measured":
+        fields = {**without_figures(fields), "status": "failed", "reason": refuted}
     return {name: value for name, value in fields.items() if value is not None or name == "reason"}
+
+
+#: What a case has no right to whose operations did not do what they claim.
+_FIGURES = (
+    *("time_ns", "samples_ns", "bandwidth_bytes_per_s", "directions", "whole_bytes_per_s", "latency_ns"),
+    *("counts", "window_ns", "whole_ns", "start_skew_ns"),
+)
+
+
+def without_figures(fields: dict[str, Any]) -> dict[str, Any]:
+    return {name: value for name, value in fields.items() if name not in _FIGURES}
 
 
 def _figures(case: Case, measurement: Measurement) -> dict[str, Any]:

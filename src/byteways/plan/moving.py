@@ -1,0 +1,53 @@
+"""What may be asked of managed pages: which can be prefetched where, and when they may be kept. Pure."""
+
+from __future__ import annotations
+
+from byteways.plan.case import Case, Flow, is_managed
+from byteways.plan.interfaces import moves_pages
+from byteways.plan.variables import moves_by_touch, runtime_of
+from byteways.topology.model import Capabilities, Topology
+
+
+def moving_refusal(case: Case, flow: Flow, topology: Topology, capabilities: Capabilities) -> str | None:
+    """Why the flow's pages cannot move, or stay, as it asks for; None when they can."""
+    if moves_pages(case.interface_of(flow)):
+        return _prefetch_refusal(case, flow, topology)
+    wanted = case.options_of(flow).get("migration")
+    return None if wanted is None else _migration_refusal(case, flow, str(wanted), capabilities)
+
+
+def _prefetch_refusal(case: Case, flow: Flow, topology: Topology) -> str | None:
+    source, destination = flow.source, flow.destination
+    interface = case.interface_of(flow)
+    for end in (source, destination):
+        if not is_managed(end.memory):
+            return f"{interface} moves managed pages, and {end.memory} memory stays where it is"
+    if source.memory != destination.memory:
+        return f"{interface} moves the pages of one allocation, which cannot be {source} and {destination}"
+    if source.agent == destination.agent:
+        return f"{interface} from {source.agent} to itself moves nothing"
+    ends = [topology.agent(end.agent) for end in (source, destination)]
+    if all(end.kind == "cpu" for end in ends):
+        return f"{interface} moves pages to and from GPUs, and {flow.path} is within the host"
+    if ends[0].shares_memory_with == destination.agent or ends[1].shares_memory_with == source.agent:
+        return f"{source.agent} and {destination.agent} share one memory: there is nowhere to move pages to"
+    if case.cache_of(flow) == "warm":
+        return f"{interface} moves each region once, so that no operation finds it in a cache"
+    return None
+
+
+def _migration_refusal(case: Case, flow: Flow, wanted: str, capabilities: Capabilities) -> str | None:
+    """An option that nothing would act on gives figures that look like those of a setting."""
+    if not any(is_managed(buffer.memory) for buffer in flow.buffers):
+        return f"the option migration is about managed memory, and {flow.path} has none"
+    runtime = runtime_of(flow.executor, capabilities)
+    setting = None if runtime is None else moves_by_touch(runtime)
+    if setting is None:
+        return None
+    variable, value = setting
+    on = case.environment.get(variable) == value
+    if wanted == "on-demand" and not on:
+        return f"kernels of {flow.executor} move the pages that they touch only with {variable}={value}"
+    if wanted == "off" and on:
+        return f"with {variable}={value} kernels of {flow.executor} move the pages that they touch"
+    return None

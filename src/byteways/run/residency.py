@@ -1,0 +1,139 @@
+"""Where managed pages were before and after an operation: what was seen, and whether it is what was claimed.
+
+The system's page tables tell which pages are on the host. Of the others a runtime tells where it was last
+asked to prefetch them to, which is believed of pages that the host does not have. Data that is right proves
+nothing: it is right wherever the pages are.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Mapping
+from dataclasses import dataclass
+from typing import TYPE_CHECKING, Any
+
+from byteways.plan.case import Case, Flow
+from byteways.plan.interfaces import moves_pages
+from byteways.results import warnings
+from byteways.results.record import Warning
+
+if TYPE_CHECKING:
+    from byteways._core import Buffer, FlowResult, Measurement, SideResidency
+
+#: Pages that the host does not have, where nobody tells which GPU does.
+OFF_HOST = "off-host"
+#: Part of the sampled pages that must be where they are claimed to be; a system may keep a few back.
+LEAST_PART = 0.99
+
+
+@dataclass(frozen=True)
+class Pages:
+    """Of one side at one time: sampled pages by place; `known` false: nobody could tell."""
+
+    sampled: int
+    where: Mapping[str, int]
+    known: bool = True
+
+    def part(self, agent: str) -> float:
+        """Of the pages that are with the agent; all of the host's domains are one place."""
+        on_host = sum(count for place, count in self.where.items() if place.startswith("cpu"))
+        return (on_host if agent.startswith("cpu") else self.where.get(agent, 0)) / max(1, self.sampled)
+
+
+def pages_of(seen: SideResidency, fresh: bool) -> Pages:
+    """What was seen, as places.
+
+    Args:
+        fresh: Whether pages moved by prefetches alone since the runtime noted one: else its word is an old
+            one, and only says that they are off the host.
+    """
+    where = dict(seen.on_host)
+    away = seen.sampled - sum(where.values())
+    told = seen.prefetched_to if fresh else ""
+    if away <= 0:
+        return Pages(seen.sampled, where)
+    if told == "host":  # the host's page tables do not have them, and yet that is where they were sent
+        return Pages(seen.sampled, where, known=False)
+    return Pages(seen.sampled, {**where, told or OFF_HOST: away}, known=bool(told) or not fresh)
+
+
+def about_pages(
+    case: Case, measurement: Measurement, buffers: list[tuple[Buffer, ...]]
+) -> tuple[dict[str, Any], list[Warning], str | None]:
+    """Record fields on pages that may move, warnings, and what refutes the figures in a sentence."""
+    fields: dict[str, Any] = {}
+    found: list[Warning] = []
+    refuted: str | None = None
+    moved: int | None = 0
+    for index, (flow, result) in enumerate(zip(case.flows, measurement.flows, strict=True)):
+        if not result.before:
+            continue
+        prefetch = moves_pages(case.interface_of(flow))
+        for before, after in zip(result.before, result.after, strict=True):
+            owner = (flow.destination if before.side == "destination" else flow.source).agent
+            first, then = pages_of(before, True), pages_of(after, prefetch)
+            name = f"{flow.path} {before.side}"
+            fields[name] = {
+                "sampled_pages": first.sampled,
+                "before": dict(first.where),
+                "after": dict(then.where),
+            }
+            if not first.known or first.part(owner) < LEAST_PART:
+                found.append(warnings.make("residency", _seen(first), f"{owner}, before the operation"))
+            if index == 0:
+                page = buffers[0][0 if before.side != "destination" else -1].page_bytes
+                moved = _sum(moved, _moved_bytes(case.size_of(flow), page, first, then, prefetch))
+        if prefetch:
+            reason, warning = _judge(flow, result)
+            refuted = refuted or reason
+            found += [warning] if warning is not None else []
+    if not fields:
+        return {}, [], None
+    data: dict[str, Any] = {"residency": fields}
+    if moved is not None:
+        data["migrated_bytes"] = moved
+    return data, found, refuted
+
+
+def _sum(total: int | None, more: int | None) -> int | None:
+    return None if total is None or more is None else total + more
+
+
+def _moved_bytes(size: int, page: int, before: Pages, after: Pages, fresh: bool) -> int | None:
+    """Bytes of the pages that an operation moved; None when nobody can tell.
+
+    A page that was off the host and still is may have gone from one GPU to another.
+    """
+    if not before.known or not after.known or page <= 0:
+        return None
+    away = max(0, before.sampled - sum(n for place, n in before.where.items() if place.startswith("cpu")))
+    if not fresh and away and after.where.get(OFF_HOST, 0):
+        return None
+    stayed = sum(min(count, after.where.get(place, 0)) for place, count in before.where.items())
+    pages = -(-size // page)
+    return round((before.sampled - stayed) / max(1, before.sampled) * pages) * page
+
+
+def _judge(flow: Flow, result: FlowResult) -> tuple[str | None, Warning | None]:
+    """Of a prefetch: what refutes that its batches moved the pages, or the warning that nobody could tell."""
+    wanted = flow.destination.agent
+    for label, seen in [("after timed prefetches", result.timed), ("after a prefetch", result.after)]:
+        for side in seen:
+            pages = pages_of(side, True)
+            if not pages.known:
+                return None, warnings.make("residency", _seen(pages), f"{wanted}, {label}")
+            if pages.part(wanted) < LEAST_PART:
+                away = pages.sampled - round(pages.part(wanted) * pages.sampled)
+                return (
+                    f"{flow.path}: {label}, {away} of {pages.sampled} sampled pages were not on {wanted}: "
+                    f"{_seen(pages)}",
+                    None,
+                )
+    return None, None
+
+
+def _seen(pages: Pages) -> str:
+    """`cpu0: 64 pages, gpu1: 0 …`."""
+    places = [f"{place}: {count}" for place, count in sorted(pages.where.items())]
+    if not pages.known:
+        places.append(f"unknown: {pages.sampled - sum(pages.where.values())}")
+    return f"sampled pages on {', '.join(places)}" if places else "no sampled page"

@@ -1,0 +1,160 @@
+"""Managed pages on simulated machines: what moves them, what keeps them, and how both are seen."""
+
+from __future__ import annotations
+
+import sys
+from pathlib import Path
+from typing import Any
+
+import pytest
+
+from byteways import _core
+
+sys.path.insert(0, str(Path(__file__).parent))
+import simulated as toy
+
+PAGE = 4096
+BOTH = pytest.mark.parametrize("sheet", [toy.nvidia(), toy.amd()], ids=["nvidia", "amd"])
+
+
+def seen(sides: list[_core.SideResidency]) -> list[Any]:
+    return [[side.side, side.sampled, dict(side.on_host), side.prefetched_to] for side in sides]
+
+
+def prefetch(session: _core.Session, source: str, to: str, executor: str, size: int, bytes: int) -> Any:
+    buffer = session.allocate(source, "managed", bytes, source)
+    flow = _core.Flow(buffer, buffer, executor, "prefetch", size, partner=to)
+    return session.measure([flow], toy.options())
+
+
+@BOTH
+@pytest.mark.parametrize(
+    ("source", "to", "executor"),
+    [("cpu0", "gpu0", "gpu0"), ("gpu0", "cpu0", "gpu0"), ("gpu0", "gpu1", "gpu0"), ("gpu0", "gpu1", "gpu1")],
+)
+def test_a_prefetch_moves_pages_every_way(sheet: str, source: str, to: str, executor: str) -> None:
+    """Catches pages that are not where the operation begins or ends, on either vendor's calls."""
+
+    def scene(session: _core.Session) -> list[Any]:
+        measured = prefetch(session, source, to, executor, toy.MIB, 8 * toy.MIB)
+        flow = measured.flows[0]
+        return [measured.verified, measured.gated, seen(flow.before), seen(flow.after), seen(flow.timed)]
+
+    def at(agent: str, pages: int) -> list[Any]:
+        host = agent == "cpu0"
+        return [["pages", pages, {agent: pages} if host else {}, "host" if host else agent]]
+
+    verified, gated, before, after, timed = toy.play(sheet, scene)
+    pages = toy.MIB // PAGE
+    assert (verified, gated) == (True, True)
+    assert before == at(source, pages) and after == at(to, pages)
+    assert timed[0][1] > pages and timed == at(to, timed[0][1])
+
+
+def test_a_prefetch_that_does_nothing_is_seen() -> None:
+    """Catches a look that believes the call: the data is right although no page has moved."""
+
+    def scene(session: _core.Session) -> list[Any]:
+        measured = prefetch(session, "cpu0", "gpu0", "gpu0", toy.MIB, 8 * toy.MIB)
+        return [measured.verified, seen(measured.flows[0].after), seen(measured.flows[0].timed)]
+
+    verified, after, timed = toy.play(toy.nvidia(**{"faults.0": "skip:cpu0>gpu0"}), scene)
+    pages = timed[0][1]
+    assert verified and after == [["pages", 256, {"cpu0": 256}, "host"]]
+    assert timed == [["pages", pages, {"cpu0": pages}, "host"]]
+
+
+@pytest.mark.parametrize("size", [8, 1000, PAGE + 8, 3 * PAGE, 2 * toy.MIB + 8])
+def test_sizes_that_are_no_multiple_of_a_page(size: int) -> None:
+    """Catches operations that share a page, of which the second would find its bytes moved already."""
+
+    def scene(session: _core.Session) -> list[Any]:
+        measured = prefetch(session, "cpu0", "gpu0", "gpu0", size, 16 * toy.MIB)
+        return [measured.verified, seen(measured.flows[0].timed), measured.time_ns.min]
+
+    verified, timed, least_ns = toy.play(toy.nvidia(noise=0.0), scene)
+    assert verified and timed[0][2] == {}
+    assert least_ns > 10_000  # what the model has every prefetch cost that moves something
+
+
+@pytest.mark.parametrize(
+    ("sheet", "environment"),
+    [(toy.nvidia(), {}), (toy.amd(managed__kernels_migrate=1), {"HSA_XNACK": "0"})],
+    ids=["nvidia", "amd"],
+)
+@pytest.mark.parametrize("owner", ["cpu0", "gpu1"])
+def test_kept_pages_are_reached_where_they_are(sheet: str, environment: dict[str, str], owner: str) -> None:
+    """Catches an option that nothing acts on, and advice that outlives the case that gave it."""
+
+    def scene(session: _core.Session) -> list[Any]:
+        size = 64 * toy.MIB
+        source = session.allocate(owner, "managed", size, owner)
+        destination = session.allocate("gpu0", "device", size, "gpu0")
+        flow = _core.Flow(source, destination, "gpu0", "kernel", size, migration="off")
+        kept = session.measure([flow], toy.options())
+        moved = session.measure([_core.Flow(source, destination, "gpu0", "kernel", size)], toy.options())
+        return [
+            kept.verified,
+            seen(kept.flows[0].before) == seen(kept.flows[0].after),
+            kept.flows[0].bytes_per_s,
+            moved.flows[0].bytes_per_s,
+        ]
+
+    verified, stayed, kept, moved = toy.play(sheet, scene, environment)
+    in_place = toy.RATES["kernel-host-read" if owner == "cpu0" else "kernel-peer-read"]
+    assert verified and stayed
+    assert kept == pytest.approx(in_place, rel=0.05)
+    if not environment:
+        assert moved < 0.5 * kept
+
+
+def test_pages_are_not_kept_with_retry() -> None:
+    """Catches zero-copy that is claimed of a process whose kernels move what they touch."""
+
+    def scene(session: _core.Session) -> str:
+        flow = toy.flow(
+            session, ("cpu0", "managed"), ("gpu0", "device"), "gpu0", "kernel", toy.MIB, migration="off"
+        )
+        with pytest.raises(_core.UnsupportedError) as raised:
+            session.measure([flow], toy.options())
+        return str(raised.value)
+
+    said = toy.play(toy.amd(features__pageable_access=1), scene, {"HSA_XNACK": "1"})
+    assert "HSA_XNACK=1" in said
+
+
+@BOTH
+def test_a_core_that_touches_moves_pages(sheet: str) -> None:
+    """Catches cores that reach a GPU's memory as fast as their own, and batches that pay for one slot."""
+
+    def scene(session: _core.Session) -> list[Any]:
+        source = session.allocate("gpu0", "managed", 64 * toy.MIB, "gpu0")
+        destination = session.allocate("cpu0", "pageable", 64 * toy.MIB, "cpu0")
+        flow = _core.Flow(source, destination, "cpu0", "memcpy", toy.MIB)
+        measured = session.measure([flow], toy.options(batch=8))
+        found = measured.flows[0]
+        return [
+            measured.verified,
+            seen(found.before),
+            seen(found.after),
+            measured.time_ns.min,
+            measured.batch,
+        ]
+
+    verified, before, after, least_ns, batch = toy.play(sheet, scene)
+    assert (verified, batch) == (True, 8)
+    assert before == [["source", 256, {}, "gpu0"]] and after[0][2] == {"cpu0": 256}
+    assert least_ns > 20_000  # the model's fault, paid by each of the eight
+
+
+def test_what_is_free_is_told() -> None:
+    """Catches a plan that thinks all of a GPU's memory free."""
+
+    def scene(session: _core.Session) -> list[int]:
+        before = session.free_bytes("gpu0")
+        held = session.allocate("gpu0", "device", 64 * toy.MIB, "gpu0")
+        return [before - session.free_bytes("gpu0"), held.bytes, session.free_bytes("cpu0")]
+
+    for sheet in (toy.nvidia(), toy.amd()):
+        used, bytes, on_host = toy.play(sheet, scene)
+        assert bytes <= used <= bytes + toy.MIB and on_host == 0
