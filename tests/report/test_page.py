@@ -82,6 +82,7 @@ def test_all_sections_of_a_gpu_run(tmp_path: Path) -> None:
         "first-touch",
         "scaling",
         "patterns",
+        "together",
         "latency",
         "warnings",
         "not-measured",

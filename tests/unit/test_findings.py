@@ -52,12 +52,18 @@ def test_gpu_machine(tmp_path: Path) -> None:
         "kernel reaches 375 with all 132 SMs",
         "From host to GPU, copy with pinned memory moves 55.4 GB/s (88 % of 63) at 1 GiB",
         "From GPU to host, copy with pinned memory moves 55.2 GB/s (88 % of 63) at 1 GiB",
+        "Shared bottleneck: cpu0's memory when written carries 139 GB/s in sum; "
+        "copy gpu0,gpu1,gpu2,gpu3>cpu0 moves 144 where its flows alone allow 221",
+        "Shared bottleneck: each PCIe 5.0 ×16 link, both directions together carries 85 GB/s in sum; "
+        "copy cpu0<>gpu0 moves 85 where its flows alone allow 111",
         "cpu0 to 4 GPUs at once: copy moves 170 GB/s in sum, 77 % of the 4 alone (222)",
         "4 GPUs to cpu0 at once: copy moves 144 GB/s in sum, 65 % of the 4 alone (221)",
         "Between host and GPU, two-way copy moves 85 GB/s in sum, 23 % less than both directions alone (111)",
         "Between GPUs, two-way copy moves 784 GB/s in sum, 1.1 % less than both directions alone (792)",
         "3 GPUs to gpu0 at once: copy moves 399 GB/s in sum (89 % of 450)",
         "All pairs at once: copy moves 1480 GB/s in sum (82 % of 1800)",
+        "fan-out copy moves 170 where its flows alone and the links allow 222 GB/s, "
+        "and no shared resource explains it",
         "Between GPUs, kernel is 1.4 % faster as a read than as a write: 375 against 370 GB/s at 1 GiB",
         "Host to GPU and GPU to host differ with pageable memory: "
         "copy moves 14.2 there and 11.8 GB/s back at 1 GiB (noisy)",

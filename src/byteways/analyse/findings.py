@@ -9,7 +9,7 @@ from __future__ import annotations
 from collections.abc import Callable, Iterable
 from dataclasses import replace
 
-from byteways.analyse.rules import concurrency, faults, host, latency, routes, series, transfers
+from byteways.analyse.rules import bottlenecks, concurrency, faults, host, latency, routes, series, transfers
 from byteways.analyse.rules.facts import Facts, Finding
 from byteways.analyse.summary import Run
 from byteways.results.simulated import is_simulated, worded
@@ -28,6 +28,7 @@ RULES: tuple[Callable[[Facts], Iterable[Finding]], ...] = (
     transfers.fastest,
     transfers.read_against_write,
     transfers.to_and_from_host,
+    bottlenecks.bottlenecks,
     concurrency.two_way,
     concurrency.fans,
     concurrency.in_turns,

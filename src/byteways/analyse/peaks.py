@@ -33,7 +33,7 @@ class Peak:
 
 
 @dataclass(frozen=True)
-class _Arc:
+class Arc:
     """One direction of a link, or the memory of an agent that copies within itself."""
 
     name: str
@@ -68,11 +68,11 @@ def peak(topology: Topology, case: Case) -> Peak:
         for agent in (flow.executor, *(end.agent for end in flow.buffers)):
             if agent not in known:
                 return Peak(None, f"{agent} is not part of this machine's topology", ())
-    ways: list[list[_Arc]] = []
+    ways: list[list[Arc]] = []
     paths: list[str] = []
     for flow in flows:
         split = _relayed(topology, case, flow) if case.interface_of(flow) == "route" else []
-        own = _arcs_of_arrays(topology, case, flow) if by_array else _arcs(topology, flow)
+        own = _arcs_of_arrays(topology, case, flow) if by_array else arcs_of(topology, flow)
         for way in (own, *split):
             if way is None:
                 return Peak(None, f"no link joins the agents of {flow.path}", ())
@@ -93,7 +93,7 @@ def peak(topology: Topology, case: Case) -> Peak:
     )
 
 
-def _arcs(topology: Topology, flow: Flow) -> list[_Arc] | None:
+def arcs_of(topology: Topology, flow: Flow) -> list[Arc] | None:
     """What a flow's bytes cross: source to executor to destination; None when there is no way."""
     ends = list(dict.fromkeys((flow.source.agent, flow.executor)))
     stops = ends if ends[-1] == flow.destination.agent else [*ends, flow.destination.agent]
@@ -112,9 +112,9 @@ def _arcs(topology: Topology, flow: Flow) -> list[_Arc] | None:
     return arcs
 
 
-def _arcs_of_arrays(topology: Topology, case: Case, flow: Flow) -> list[_Arc] | None:
+def _arcs_of_arrays(topology: Topology, case: Case, flow: Flow) -> list[Arc] | None:
     """What the arrays of a flow cross on their own, each arc once an array; None when one has no way."""
-    arcs: list[_Arc] = []
+    arcs: list[Arc] = []
     *sources, destination = case.buffers_of(flow)
     ends = [*((end.agent, flow.executor) for end in sources), (flow.executor, destination.agent)]
     for begin, end in ends:
@@ -129,29 +129,29 @@ def _arcs_of_arrays(topology: Topology, case: Case, flow: Flow) -> list[_Arc] | 
     return arcs
 
 
-def _links_between(topology: Topology, begin: str, end: str) -> list[_Arc] | None:
+def _links_between(topology: Topology, begin: str, end: str) -> list[Arc] | None:
     """The links from one agent to another; None when there is no way."""
     way = route(topology, begin, end)
     if not way:
         return None
     return [
-        _Arc(f"{one}>{other}", link.peak_bytes_per_s, link.link_class, link.source)
+        Arc(f"{one}>{other}", link.peak_bytes_per_s, link.link_class, link.source)
         for link, (one, other) in zip(way, pairwise(nodes_of(begin, way)), strict=True)
     ]
 
 
-def _relayed(topology: Topology, case: Case, flow: Flow) -> list[list[_Arc] | None]:
+def _relayed(topology: Topology, case: Case, flow: Flow) -> list[list[Arc] | None]:
     """The ways of a route's relays: from the source to the relay, and from there to the destination."""
     return [
-        _arcs(topology, replace(flow, executor=relay))
+        arcs_of(topology, replace(flow, executor=relay))
         for relay in paths_of(case, flow, topology.names("gpu")).relays
     ]
 
 
-def _within(agent: Agent) -> list[_Arc]:
+def _within(agent: Agent) -> list[Arc]:
     """A copy within one memory: each byte is read once and written once."""
     reason = agent.memory_peak_source or "nobody tells it"
-    memory = _Arc(f"{agent.name} memory", agent.memory_peak_bytes_per_s, "memory", reason)
+    memory = Arc(f"{agent.name} memory", agent.memory_peak_bytes_per_s, "memory", reason)
     return [memory, memory]
 
 
@@ -210,7 +210,7 @@ def _pivot(rows: list[list[float]], gain: list[float], basis: list[int], enterin
             row[:] = [value - multiple * other for value, other in zip(row, pivot, strict=True)]
 
 
-def _reasons(arcs: Sequence[_Arc]) -> str:
+def _reasons(arcs: Sequence[Arc]) -> str:
     """`the rate of cpu0>cpu1 is unknown (no nominal rate …)`, equal reasons once."""
     by_reason: dict[str, list[str]] = {}
     for arc in arcs:
@@ -222,7 +222,7 @@ def _reasons(arcs: Sequence[_Arc]) -> str:
     )
 
 
-def _explain(case: Case, flows: int, ways: int, rate: float, full: Sequence[_Arc]) -> str:
+def _explain(case: Case, flows: int, ways: int, rate: float, full: Sequence[Arc]) -> str:
     """Names what limits the peak, equal arcs together."""
     groups: dict[tuple[str, str], list[str]] = {}
     for arc in full:

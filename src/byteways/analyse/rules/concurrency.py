@@ -212,10 +212,10 @@ def _fan_words(best: Group) -> str:
 def _fan_detail(facts: Facts, widest: Cell, members: list[Cell], share: str) -> str:
     text = f"{format_size(widest.record.size_bytes)}, {way(variant(widest))}{share}."
     alike = variant(widest), widest.record.size_bytes, _hub(widest)
-    steps = sorted(
-        (cell for cell in members if (variant(cell), cell.record.size_bytes, _hub(cell)) == alike),
-        key=lambda cell: len(cell.record.flows),
-    )
+    same = [cell for cell in members if (variant(cell), cell.record.size_bytes, _hub(cell)) == alike]
+    widths = group_by(same, lambda cell: len(cell.record.flows))
+    # Of equal numbers of flows the slowest: some GPUs may share what others do not.
+    steps = [min(some, key=lambda cell: cell.value) for _, some in sorted(widths.items())]
     if len(steps) > 1:
         text += (
             " By number of flows: "

@@ -6,9 +6,9 @@ from collections.abc import Sequence
 
 from byteways.analyse.summary import Cell, Run
 from byteways.analyse.topic import Builder, Topic
-from byteways.analyse.topics import series
+from byteways.analyse.topics import series, together
 
-BUILDERS: tuple[Builder, ...] = (series.topic,)
+BUILDERS: tuple[Builder, ...] = (together.topic, series.topic)
 
 
 def topics(run: Run, found: Sequence[Cell]) -> list[Topic]:

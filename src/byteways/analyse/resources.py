@@ -1,0 +1,215 @@
+"""What flows may share beyond the rates of links that the topology tells: the candidates for a bottleneck.
+
+A resource is a link, a memory, an engine or a hidden switch, with the flows that use it. Resources of a
+kind (the memories of all NUMA domains) may stand together as a family, whose members are equal.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Iterator, Sequence
+from dataclasses import dataclass
+from itertools import pairwise
+
+from byteways.analyse.prediction import Together
+from byteways.plan.case import Flow
+from byteways.topology.model import Topology
+from byteways.topology.packages import package_of
+from byteways.topology.routes import nodes_of, route
+
+#: Whether a flow uses it.
+Uses = Callable[[Flow], bool]
+
+
+@dataclass(frozen=True)
+class Resource:
+    """One thing, or a family of equal things. `uses` has a member of the family each."""
+
+    name: str  # as the beginning of a sentence: "cpu0's memory when read"
+    uses: tuple[Uses, ...]
+    hidden: str = ""  # the agents that share what the topology does not show
+
+    @property
+    def family(self) -> bool:
+        return len(self.uses) > 1
+
+
+def resources(
+    topology: Topology, cases: Sequence[Together], pairs_held_back: Sequence[Together]
+) -> list[Resource]:
+    """Candidates, the most particular first.
+
+    Args:
+        topology: The machine.
+        cases: All of one setting.
+        pairs_held_back: Cases of two GPUs that get less than predicted: what they share is hidden.
+    """
+    found = [*_links(topology, cases), *_memories(topology, cases), *_packages(topology)]
+    found += _hidden(topology, pairs_held_back)
+    found += _engines(topology, cases)
+    found += _gpus(topology)
+    return found
+
+
+def _each(names: Sequence[str], each: Callable[[str], Uses], one: str, all_: str) -> Iterator[Resource]:
+    """A resource of every name, then the family of all."""
+    for name in names:
+        yield Resource(one.format(name), (each(name),))
+    if len(names) > 1:
+        yield Resource(all_, tuple(each(name) for name in names))
+
+
+def _links(topology: Topology, cases: Sequence[Together]) -> Iterator[Resource]:
+    """Each direction of each link, both directions together, and the same of all links of a class."""
+    flows = {
+        (flow.source.agent, flow.executor, flow.destination.agent) for case in cases for flow in case.flows
+    }
+    crossed: dict[tuple[str, ...], set[tuple[str, str]]] = {key: set() for key in flows}
+    classes: dict[str, dict[tuple[str, str], None]] = {}
+    for key in sorted(flows):
+        for a, b in pairwise(dict.fromkeys(key)):
+            way = route(topology, a, b)
+            for link, arc in zip(way, pairwise(nodes_of(a, way)), strict=True):
+                crossed[key].add(arc)
+                classes.setdefault(link.link_class, {})[link.a, link.b] = None
+
+    def over(*arcs: tuple[str, str]) -> Uses:
+        wanted = set(arcs)
+        return lambda flow: bool(
+            wanted & crossed.get((flow.source.agent, flow.executor, flow.destination.agent), set())
+        )
+
+    for bundles in classes.values():
+        for a, b in bundles:
+            yield Resource(f"the link {a}>{b}", (over((a, b)),))
+            yield Resource(f"the link {b}>{a}", (over((b, a)),))
+    for wires, bundles in classes.items():
+        for a, b in bundles:
+            yield Resource(f"the link {a}–{b}, both directions together", (over((a, b), (b, a)),))
+        if len(bundles) > 1:
+            both = tuple(over((a, b), (b, a)) for a, b in bundles)
+            yield Resource(f"each {wires} link, both directions together", both)
+
+
+def _memories(topology: Topology, cases: Sequence[Together]) -> Iterator[Resource]:
+    """Reads of host memory, writes to it, and both: of one NUMA domain, of each, and of all together."""
+    ends = {end.agent for case in cases for flow in case.flows for end in (flow.source, flow.destination)}
+    domains = [name for name in topology.names("cpu") if name in ends]
+
+    def reads(name: str) -> Uses:
+        return lambda flow: flow.source.agent == name
+
+    def writes(name: str) -> Uses:
+        return lambda flow: flow.destination.agent == name
+
+    def both(name: str) -> Uses:
+        return lambda flow: name in (flow.source.agent, flow.destination.agent)
+
+    yield from _each(domains, reads, "{}'s memory when read", "each NUMA domain's memory when read")
+    yield from _each(domains, writes, "{}'s memory when written", "each NUMA domain's memory when written")
+    yield from _each(
+        domains, both, "{}'s memory, read and written", "each NUMA domain's memory, read and written"
+    )
+    if len(domains) > 1:
+        known = set(domains)
+        yield Resource("all host memory when read", (lambda flow: flow.source.agent in known,))
+        yield Resource("all host memory when written", (lambda flow: flow.destination.agent in known,))
+        yield Resource(
+            "all host memory, read and written",
+            (lambda flow: bool(known & {flow.source.agent, flow.destination.agent}),),
+        )
+
+
+def _between(gpus: frozenset[str], direction: str) -> Uses:
+    """Flows between the host and some GPUs: `from`, `to` or `with` the host."""
+
+    def uses(flow: Flow) -> bool:
+        source, destination = flow.source.agent, flow.destination.agent
+        comes = source.startswith("cpu") and destination in gpus
+        goes = destination.startswith("cpu") and source in gpus
+        return (comes and direction != "to") or (goes and direction != "from")
+
+    return uses
+
+
+def _hidden(topology: Topology, pairs: Sequence[Together]) -> Iterator[Resource]:
+    """What GPUs share on the way to the host that the topology does not show, as pairs of them tell."""
+    for direction in ("from", "to", "with"):
+        groups: list[frozenset[str]] = []
+        for case in pairs:
+            gpus = frozenset(
+                end.agent
+                for flow in case.flows
+                for end in (flow.source, flow.destination)
+                if _between(frozenset({end.agent}), direction)(flow)
+            )
+            if len(gpus) == 2:
+                joined = gpus.union(*(group for group in groups if group & gpus))
+                groups = [group for group in groups if not group & gpus] + [joined]
+        names = topology.names("gpu")
+        found = [
+            (", ".join(name for name in names if name in group), _between(group, direction))
+            for group in groups
+        ]
+        for text, uses in found:
+            yield Resource(_hidden_name(text, direction), (uses,), text)
+        if len(found) > 1:
+            text = "; ".join(text for text, _ in found)
+            yield Resource(_hidden_name(text, direction), tuple(uses for _, uses in found), text)
+
+
+def _hidden_name(gpus: str, direction: str) -> str:
+    last = gpus.rpartition(", ")
+    listed = f"{last[0]} and {last[2]}" if ";" not in gpus else f"({gpus})"
+    way = {"from": "from the host", "to": "to the host", "with": "to and from the host"}[direction]
+    return f"what {listed} share on the way {way}"
+
+
+def _packages(topology: Topology) -> Iterator[Resource]:
+    """The way of a package's dies to the host."""
+    packages: dict[str, list[str]] = {}
+    for gpu, first in package_of(topology).items():
+        packages.setdefault(first, []).append(gpu)
+    shared = [frozenset(gpus) for gpus in packages.values() if len(gpus) > 1]
+    for direction, way in (
+        ("from", "from the host"),
+        ("to", "to the host"),
+        ("with", "to and from the host"),
+    ):
+        for gpus in shared:
+            yield Resource(f"the package of {' and '.join(sorted(gpus))} {way}", (_between(gpus, direction),))
+        if len(shared) > 1:
+            yield Resource(f"each package {way}", tuple(_between(gpus, direction) for gpus in shared))
+
+
+def _engines(topology: Topology, cases: Sequence[Together]) -> Iterator[Resource]:
+    """The copy engines that an executor has, for peers and for everything."""
+    if not any(case.cell.record.engine == "copy-engine" for case in cases):
+        return
+    gpus = topology.names("gpu")
+
+    def peers(name: str) -> Uses:
+        return lambda flow: flow.executor == name and flow.path.count("gpu") == 2
+
+    def every(name: str) -> Uses:
+        return lambda flow: flow.executor == name
+
+    yield from _each(gpus, peers, "the copy engines of {} for peers", "each GPU's copy engines for peers")
+    yield from _each(gpus, every, "the copy engines of {}", "each GPU's copy engines")
+
+
+def _gpus(topology: Topology) -> Iterator[Resource]:
+    """All that goes into a GPU, out of it, and both."""
+    gpus = topology.names("gpu")
+
+    def out(name: str) -> Uses:
+        return lambda flow: flow.source.agent == name
+
+    def into(name: str) -> Uses:
+        return lambda flow: flow.destination.agent == name
+
+    def both(name: str) -> Uses:
+        return lambda flow: name in (flow.source.agent, flow.destination.agent)
+
+    yield from _each(gpus, out, "all that leaves {}", "all that leaves a GPU")
+    yield from _each(gpus, into, "all that enters {}", "all that enters a GPU")
+    yield from _each(gpus, both, "all that enters and leaves {}", "all that enters and leaves a GPU")

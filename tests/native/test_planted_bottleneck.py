@@ -1,0 +1,63 @@
+"""A PCIe switch in a machine model that no discovery shows: the whole way from the command to its name."""
+
+from __future__ import annotations
+
+import json
+import subprocess
+import sys
+from pathlib import Path
+from typing import Any
+
+import pytest
+
+from byteways.machines import load
+
+SWEEPS = ("from-host", "to-host", "host-out", "host-in", "host-out-two", "host-in-two", "host-two-way")
+
+
+def shown(folder: Path, links: str, *faults: str) -> dict[str, Any]:
+    """`byteways show --json` of the suite `concurrency` on h200-x4 with other PCIe links."""
+    text = load("h200-x4").text
+    pairs = 'pairs = ["gpu0-cpu0", "gpu1-cpu0", "gpu2-cpu0", "gpu3-cpu0"]'
+    assert pairs in text
+    (folder / "planted.toml").write_text(text.replace(pairs, f"pairs = [{links}]"), encoding="utf-8")
+    arguments = ["run", "concurrency", "--machine", "planted.toml", "--replicates", "1", "--out", "R"]
+    arguments += ["--only", f"sweep={'|'.join(SWEEPS)}", "--no-report", *faults]
+    for line in (arguments, ["show", "R", "--json"]):
+        done = subprocess.run(
+            [sys.executable, "-m", "byteways", *line], cwd=folder, capture_output=True, text=True, timeout=180
+        )
+        assert done.returncode == 0, done.stderr
+    answer: dict[str, Any] = json.loads(done.stdout)
+    return answer
+
+
+def bottlenecks(answer: dict[str, Any]) -> set[str]:
+    (topic,) = [topic for topic in answer["topics"] if topic["anchor"] == "together"]
+    return {row[0] for table in topic["tables"] if "holds" in table["title"] for row in table["rows"]}
+
+
+@pytest.mark.parametrize("pair", [("gpu0", "gpu1"), ("gpu1", "gpu3")])
+def test_a_planted_switch_is_found(pair: tuple[str, str], tmp_path: Path) -> None:
+    """Would catch a shared switch that stays without a name, or is told of GPUs that do not share it."""
+    ends = {gpu: "switch0" if gpu in pair else "cpu0" for gpu in ("gpu0", "gpu1", "gpu2", "gpu3")}
+    links = ", ".join([*(f'"{gpu}-{end}"' for gpu, end in ends.items()), '"switch0-cpu0"'])
+    answer = shown(tmp_path, links)
+    found = bottlenecks(answer)
+    a, b = pair
+    assert f"what {a} and {b} share on the way from the host" in found
+    assert f"what {a} and {b} share on the way to the host" in found
+    hidden = {name for name in found if "share on the way" in name}
+    assert all(name.startswith(f"what {a} and {b} share") for name in hidden)
+    assert any(f"Shared bottleneck: what {a} and {b} share" in one["title"] for one in answer["findings"])
+
+
+def test_without_a_switch_there_is_none(tmp_path: Path) -> None:
+    """Would catch a hidden switch on a machine that has none: its limits are memory and links both ways."""
+    links = '"gpu0-cpu0", "gpu1-cpu0", "gpu2-cpu0", "gpu3-cpu0"'
+    found = {name.partition(" or ")[0] for name in bottlenecks(shown(tmp_path, links))}
+    assert found == {
+        "each PCIe 5.0 ×16 link, both directions together",
+        "cpu0's memory when read",
+        "cpu0's memory when written",
+    }

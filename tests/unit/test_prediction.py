@@ -1,0 +1,169 @@
+"""Concurrent cases as predicted from flows alone, and the name of what holds back those that stay below."""
+
+from __future__ import annotations
+
+import sys
+from collections import Counter
+from pathlib import Path
+
+import pytest
+from hypothesis import given
+from hypothesis import strategies as st
+
+sys.path.insert(0, str(Path(__file__).parents[1] / "report"))
+
+import sample_run
+
+from byteways.analyse.bottlenecks import explanations
+from byteways.analyse.findings import findings
+from byteways.analyse.peaks import maximum_flow
+from byteways.analyse.prediction import Predictions, even_shares, predictions
+from byteways.analyse.rules.facts import Facts
+from byteways.analyse.summary import cells
+from byteways.analyse.topics import together
+from byteways.results.run_folder import RunFolder
+
+GPUS = [f"gpu{index}" for index in range(4)]
+ALONE = 55.0
+
+
+def from_host(build: sample_run.Builder, rates: dict[str, float]) -> None:
+    flows = [("cpu0:pinned", f"{gpu}:device", gpu) for gpu in rates]
+    paths = {f"cpu0>{gpu}": rate for gpu, rate in rates.items()}
+    build.measure("copy", flows, paths, pattern="fan-out" if len(flows) > 1 else "one-way", peak=63)
+
+
+def host_machine(switched: tuple[str, ...] = (), memory: float = 1e3) -> sample_run.Builder:
+    """Every GPU alone, every two, three and four from the host: some share one link's worth on the way, and
+    host memory gives no more than `memory` GB/s.
+    """
+    build = sample_run.Builder(sample_run.topology(4))
+    for gpu in GPUS:
+        from_host(build, {gpu: ALONE})
+    fans = [(a, b) for a in GPUS for b in GPUS if a < b] + [tuple(GPUS[:3]), tuple(GPUS[1:]), tuple(GPUS)]
+    for fan in fans:
+        behind = [gpu for gpu in fan if gpu in switched]
+        rates = {gpu: ALONE / len(behind) if gpu in behind and len(behind) > 1 else ALONE for gpu in fan}
+        part = min(1.0, memory / sum(rates.values()))
+        from_host(build, {gpu: part * rate for gpu, rate in rates.items()})
+    return build
+
+
+def predicted(build: sample_run.Builder, folder: Path) -> tuple[RunFolder, Predictions]:
+    run = RunFolder(build.write(folder))
+    return run, predictions(Facts(run))
+
+
+def names(build: sample_run.Builder, folder: Path) -> list[str]:
+    run, found = predicted(build, folder)
+    return [
+        name
+        for each in explanations(run.topology, found.cases)
+        for one in each.bottlenecks
+        for name in one.names
+    ]
+
+
+def test_flows_that_share_nothing_get_what_they_get_alone(tmp_path: Path) -> None:
+    """Would catch a bottleneck that is made up where there is none."""
+    run, found = predicted(host_machine(), tmp_path)
+    assert len(found.cases) == 9
+    assert not found.held_back
+    assert explanations(run.topology, found.cases) == []
+    titles = [finding.title for finding in findings(run)]
+    assert "All 9 concurrent cases move what their flows alone and the links predict" in titles
+
+
+def test_a_hidden_switch_is_named_by_its_gpus(tmp_path: Path) -> None:
+    """Would catch the wrong GPUs, the wrong direction, or host memory named for a switch."""
+    assert names(host_machine(("gpu0", "gpu1")), tmp_path) == [
+        "what gpu0 and gpu1 share on the way from the host"
+    ]
+    three = tmp_path / "three"
+    assert names(host_machine(("gpu0", "gpu1", "gpu2")), three) == [
+        "what gpu0, gpu1 and gpu2 share on the way from the host"
+    ]
+    title = next(one.title for one in findings(RunFolder(three)) if one.title.startswith("Shared"))
+    assert title.startswith(
+        "Shared bottleneck: what gpu0, gpu1 and gpu2 share on the way from the host carries 55 GB/s in sum"
+    )
+
+
+def test_two_bottlenecks_are_both_named(tmp_path: Path) -> None:
+    """Would catch one resource taken for the whole explanation where two are needed, or a third one."""
+    run, found = predicted(host_machine(("gpu0", "gpu1"), memory=150.0), tmp_path)
+    (explained,) = explanations(run.topology, found.cases)
+    assert {one.names[0]: round(one.bytes_per_s / 1e9) for one in explained.bottlenecks} == {
+        "what gpu0 and gpu1 share on the way from the host": 55,
+        "cpu0's memory when read": 150,
+    }
+    assert explained.unexplained == ()
+
+
+def test_host_memory_is_named_where_any_gpus_meet_it(tmp_path: Path) -> None:
+    """Would catch a hidden switch made up for what all GPUs share."""
+    assert names(host_machine(memory=80.0), tmp_path)[0] == "cpu0's memory when read"
+
+
+def test_nothing_explains_loads_that_differ(tmp_path: Path) -> None:
+    """Would catch a name for cases that have nothing in common."""
+    build = sample_run.Builder(sample_run.topology(4))
+    for gpu in GPUS:
+        from_host(build, {gpu: ALONE})
+    from_host(build, {"gpu0": 20.0, "gpu1": 50.0})
+    from_host(build, {"gpu1": 51.0, "gpu2": 30.0})
+    from_host(build, {"gpu0": 55.0, "gpu2": 55.0, "gpu3": 55.0})
+    run, found = predicted(build, tmp_path)
+    (explained,) = explanations(run.topology, found.cases)
+    assert explained.bottlenecks == ()
+    assert len(explained.unexplained) == 2
+    topic = together.topic(run, cells(run.records))
+    assert topic is not None
+    assert together.NOTHING in {row[-1] for row in topic.tables[-1].rows}
+    assert any("no shared resource explains it" in finding.title for finding in findings(run))
+
+
+def test_a_link_that_is_shared_is_foreseen(tmp_path: Path) -> None:
+    """Would catch a fan into one GPU that counts as held back by something unknown."""
+    run, found = predicted(sample_run.h200x4(), tmp_path)
+    fan = next(case for case in found.cases if case.cell.record.path == "gpu1,gpu2,gpu3>gpu0")
+    assert sum(fan.alone) == pytest.approx(3 * 396.4e9, rel=0.01)
+    assert fan.most == pytest.approx(399e9, rel=0.01)
+    assert fan.limits == ("nvswitch>gpu0",)
+    assert not fan.held_back
+    held = {case.cell.record.path for case in found.held_back}
+    assert "cpu0>gpu0,gpu1,gpu2,gpu3" in held
+    assert run.topology
+
+
+def test_flows_that_were_not_measured_alone_are_counted(tmp_path: Path) -> None:
+    """Would catch a prediction from a flow of another size."""
+    build = sample_run.Builder(sample_run.topology(4))
+    from_host(build, {"gpu0": ALONE, "gpu1": ALONE})
+    _, found = predicted(build, tmp_path)
+    assert (found.cases, found.lacking) == ((), 1)
+
+
+uses = st.lists(
+    st.dictionaries(st.sampled_from("abcdef"), st.integers(1, 2), min_size=1, max_size=3),
+    min_size=1,
+    max_size=6,
+)
+
+
+@given(uses, st.lists(st.floats(1.0, 100.0), min_size=6, max_size=6))
+def test_even_shares_are_possible_and_leave_nobody_idle(
+    flows: list[dict[str, int]], limits: list[float]
+) -> None:
+    """Would catch shares that overload a link, exceed the maximum flow, or leave room to some flow."""
+    capacities = dict(zip("abcdef", limits, strict=True))
+    shares = even_shares(flows, capacities)
+    loads = Counter[str]()
+    for use, share in zip(flows, shares, strict=True):
+        for name, times in use.items():
+            loads[name] += times * share  # type: ignore[assignment]
+    assert all(load <= capacities[name] * (1 + 1e-6) for name, load in loads.items())
+    full = {name for name, load in loads.items() if load >= capacities[name] * (1 - 1e-6)}
+    assert all(full & set(use) for use in flows)
+    most, _ = maximum_flow(flows, capacities)
+    assert sum(shares) <= most * (1 + 1e-6)
