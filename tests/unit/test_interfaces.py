@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-from importlib import resources
 from pathlib import Path
 
 import pytest
@@ -20,10 +19,9 @@ def test_every_interface_is_in_every_table(interface: str) -> None:
     assert on
     if "cpu" in on and INTERFACES[interface].figure == "bandwidth":
         assert interface in estimate.CPU_COPY_BYTES_PER_S
-    movers = "".join(path.read_text() for path in (NATIVE / "movers").glob("*.cpp"))
-    assert f'"{interface}"' in movers
-    page = resources.files("byteways.report").joinpath("assets/report.html.j2").read_text(encoding="utf-8")
-    assert f"<code>{interface}</code>" in page.partition("How to read it")[2]
+    if INTERFACES[interface].worker == "native":
+        movers = "".join(path.read_text() for path in (NATIVE / "movers").glob("*.cpp"))
+        assert f'"{interface}"' in movers
 
 
 @pytest.mark.parametrize("interface", [name for name, row in INTERFACES.items() if "cpu" in row.kernels])

@@ -176,6 +176,11 @@ class Case:
     def category(self) -> str:
         return INTERFACES[self.interface].category
 
+    @property
+    def worker(self) -> str:
+        """The kind of worker that measures it (plan.interfaces.Interface.worker)."""
+        return INTERFACES[self.interface].worker
+
     def interface_of(self, flow: Flow) -> str:
         return flow.interface or self.interface
 

@@ -56,6 +56,9 @@ class Interface:
     sources: int = 1  # arrays that are read; 2: the flow may name a second source
     counted: int = 1  # how often an operation's bandwidth counts its size: of "read+write", every array
     partner: bool = False  # a second agent takes part, written `partner` in a suite
+    worker: str = (
+        "native"  # which kind of worker measures it: those with other libraries have processes apart
+    )
 
     @property
     def takes(self) -> tuple[str, ...]:
@@ -113,6 +116,13 @@ INTERFACES: Mapping[str, Interface] = {
         ("stream",),
         buffers="moved",
         by_call=True,
+    ),
+    "torch-copy": Interface(
+        "explicit",
+        "PyTorch's copy between tensors, in a process of its own",
+        {"gpu": ()},
+        by_call=True,
+        worker="torch",
     ),
     "kernel": Interface(
         "direct access",

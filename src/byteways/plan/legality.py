@@ -95,6 +95,9 @@ PLACED_BY_TOUCH = ("pageable", "hugepage", "registered", "managed", "managed-coa
 #: The least working set of a chase: a few lines of any agent, all in the first-level cache.
 CHASE_LEAST_BYTES = 1024
 
+#: What PyTorch allocates tensors in.
+TORCH_MEMORIES = ("device", "pinned", "pageable")
+
 #: Threads of one memcpy-mt where the machine does not tell its cores (native/movers/kernel_copy.cpp).
 MOST_THREADS = 4096
 
@@ -123,7 +126,8 @@ def refusal(case: Case, topology: Topology, capabilities: Capabilities) -> str |
         if reason := moving_refusal(case, flow, topology, capabilities):
             return reason
     return (
-        _engine_refusal(case, there)
+        _torch_refusal(case)
+        or _engine_refusal(case, there)
         or _pace_refusal(case)
         or _core_refusal(case, topology)
         or _team_refusal(case, topology)
@@ -272,6 +276,16 @@ def _reach_refusal(reach: Reach, executor: str, buffer: Buffer, capabilities: Ca
         if not offer.available:
             return _because(f"{executor} and {owner} have no peer access", offer)
     return None
+
+
+def _torch_refusal(case: Case) -> str | None:
+    if case.worker != "torch":
+        return None
+    if case.pattern != "one-way":
+        return f"{case.interface} is measured one flow at a time"
+    memories = [end.memory for end in (case.flows[0].source, case.flows[0].destination)]
+    unknown = next((memory for memory in memories if memory not in TORCH_MEMORIES), None)
+    return f"PyTorch has no {unknown} memory, only {', '.join(TORCH_MEMORIES)}" if unknown else None
 
 
 def _engine_refusal(case: Case, capabilities: Capabilities) -> str | None:

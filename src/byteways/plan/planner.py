@@ -151,8 +151,9 @@ def _wanted(
     return list(wanted.values()), notes
 
 
-def _environment(item: _Wanted) -> tuple[tuple[str, str], ...]:
-    return tuple(sorted(item.case.environment.items()))
+def _process(item: _Wanted) -> tuple[str, tuple[tuple[str, str], ...]]:
+    """What is fixed per process: the kind of worker, and its variables."""
+    return item.case.worker, tuple(sorted(item.case.environment.items()))
 
 
 def _gather(items: Iterable[_Wanted], key: Callable[[_Wanted], object]) -> list[list[_Wanted]]:
@@ -165,7 +166,7 @@ def _gather(items: Iterable[_Wanted], key: Callable[[_Wanted], object]) -> list[
 
 def _groups(wanted: Iterable[_Wanted]) -> list[list[_Wanted]]:
     """One list a process environment, within it one block of equal buffers after another."""
-    groups = _gather(wanted, _environment)
+    groups = _gather(wanted, _process)
     return [[item for block in _gather(group, lambda item: item.block) for item in block] for group in groups]
 
 
@@ -178,7 +179,7 @@ def _round(running: Sequence[_Wanted], suite: Suite, round_: int) -> list[_Wante
     if suite.replicates == 1:
         return list(running)
     shuffle = random.Random(f"{suite.name} {round_}").shuffle  # seeded: a resumed run has the same order
-    groups = _gather(running, _environment)
+    groups = _gather(running, _process)
     if round_ % 2:
         groups.reverse()
     order = []
@@ -207,7 +208,7 @@ class _Load:
         for key in self._needed(item) - self._buffers:
             round_s += self.estimator.allocation_s(key[1], key[2])
         start_s = 0.0
-        if _environment(item) not in self._environments:
+        if _process(item) not in self._environments:
             start_s = self.estimator.start_s() * (self.rounds if self._environments else 1)
         return round_s, start_s + self.rounds * round_s
 
@@ -215,7 +216,7 @@ class _Load:
         """The case with its estimate, now part of the load."""
         round_s, whole_s = self.cost(item)
         self._buffers |= self._needed(item)
-        self._environments.add(_environment(item))
+        self._environments.add(_process(item))
         self.total_s += whole_s
         return replace(item, estimated_s=round_s)
 
@@ -223,7 +224,7 @@ class _Load:
         needed = buffers(item.case, self.estimator.capabilities)
         alone = one_buffer(item.case.interface)  # shares no buffer with copies
         return {  # a case may need the same buffer twice at once
-            (_environment(item), buffer, size, needed[:index].count((buffer, size)), alone)
+            (_process(item), buffer, size, needed[:index].count((buffer, size)), alone)
             for index, (buffer, size) in enumerate(needed)
         }
 

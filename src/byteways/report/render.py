@@ -8,6 +8,7 @@ import json
 from importlib import resources
 from typing import Any
 
+from byteways.plan.interfaces import INTERFACES
 from byteways.report.page import Page
 
 
@@ -39,6 +40,7 @@ def render(page: Page) -> str:
     template = environment.get_template("report.html.j2")
     return template.render(
         page=page,
+        interfaces=list(INTERFACES.items()),
         style=_asset("page.css"),
         script=_asset("page.js"),
         plotly=_plotly() if page.charts else "",

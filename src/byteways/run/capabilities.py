@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import importlib.util
 from types import ModuleType
 from typing import TYPE_CHECKING, Any
 
@@ -93,12 +94,26 @@ def _interfaces(session: Session, agent: Agent, lost: str = "") -> dict[str, Any
             reason = f"{name} is executed by a {'GPU' if on_host else 'CPU'}"
             offers[name] = {"available": False, "reason": reason}
             continue
+        if interface.worker != "native":
+            offers[name] = _library_offer(interface.worker, session.virtual_time)
+            continue
         answers = [_offer(session.offers_kernel(agent.agent, kernel)) for kernel in kernels]
         refused = [answer for answer in answers if not answer["available"]]
         if refused and lost:
             refused[0]["reason"] = lost
         offers[name] = refused[0] if refused else {"available": True, "reason": ""}
     return offers
+
+
+def _library_offer(name: str, simulated: bool) -> dict[str, Any]:
+    """Whether the Python package that a worker of its own measures with is installed; importing it takes
+    seconds.
+    """
+    if simulated:
+        return {"available": False, "reason": f"{name} cannot see a simulated machine"}
+    found = importlib.util.find_spec(name) is not None
+    reason = "" if found else f"the Python package {name} is not installed beside byteways"
+    return {"available": found, "reason": reason}
 
 
 def _peers(core: ModuleType, session: Session, gpus: list[str]) -> dict[str, dict[str, Any]]:

@@ -21,6 +21,7 @@ from byteways.run.journal import Journal
 from byteways.run.pace import Pace
 from byteways.run.process import WorkerLost, WorkerProcess
 from byteways.run.recording import measured, unmeasured
+from byteways.settings import worker_command
 from byteways.topology.model import Topology
 
 #: After this many workers lost on one executor, the rest of its cases are skipped: it is broken, and each
@@ -93,7 +94,7 @@ class Conductor:
         self._deadline = deadline
         self._log: Path = journal.folder / LOG
         self._worker = worker
-        self._environment: dict[str, str] = {}
+        self._process: tuple[str, dict[str, str]] = ("native", {})  # kind and variables of the worker
         self._replicate: int | None = None  # of the worker's last case; None: it has measured nothing yet
         self._losses: Counter[Blame] = Counter()
         self._last_loss: dict[Blame, str] = {}
@@ -164,6 +165,10 @@ class Conductor:
                 "key": key,
                 "fresh": not first and self._replicate != planned.replicate,
             }
+            if planned.case.worker != "native":
+                request["uuids"] = {
+                    agent.name: agent.uuid for agent in self._topology.agents if agent.uuid is not None
+                }
             self._replicate = planned.replicate
             answer = worker.ask(request, self._deadline(planned, first))
             happened = {"started_at": started_at, "wall_s": round(time.monotonic() - began, 6), "worker": pid}
@@ -190,13 +195,16 @@ class Conductor:
         return record
 
     def _worker_for(self, planned: PlannedCase) -> WorkerProcess:
-        """The running worker when it has the case's environment, else a fresh one."""
-        environment = dict(planned.case.environment)
-        if self._worker is not None and self._environment != environment:
+        """The running worker when it is of the case's kind and environment, else a fresh one."""
+        kind, environment = process = planned.case.worker, dict(planned.case.environment)
+        if self._worker is not None and self._process != process:
             self._let_go()
         if self._worker is None:
-            self._worker = WorkerProcess(self._log, environment, self._command, self._observer.tick)
-            self._environment = environment
+            command = self._command
+            if kind != "native":
+                command = [*(command or worker_command()), "--kind", kind]
+            self._worker = WorkerProcess(self._log, environment, command, self._observer.tick)
+            self._process = process
             self._replicate = None
         return self._worker
 

@@ -7,11 +7,12 @@ answers one request at a time. Requests carry `do`, answers `did`.
     conductor  {"do": "probe"}
     worker     {"did": "probe", "capabilities": {…}, "libraries": [{…}, …], "method_version": 1}
     conductor  {"do": "measure", "case": {…identity…}, "budget_s": 0.5, "precision": 0.01, "key": 12,
-                "fresh": false}
+                "fresh": false, "uuids": {"gpu0": "GPU-…"}}
     worker     {"did": "measure", "outcome": {"status": "measured", "reason": null, …record fields…}}
     conductor  {"do": "stop"}
 
-`fresh` drops all buffers kept from earlier cases first. `outcome` holds the "what happened", "how it was
+`fresh` drops all buffers kept from earlier cases first. `uuids` names the GPUs to workers that count them in
+another way. `outcome` holds the "what happened", "how it was
 timed", "figures" and "how it is known" fields of results.record.Record that only the worker can know; the
 conductor adds what was asked, peaks and the rest. A probe that failed has `error` alone. An answer with
 `"leaving": true` is the worker's last: a runtime of its is broken for good.
@@ -23,6 +24,10 @@ import json
 import socket
 from collections.abc import Mapping
 from typing import Any
+
+
+class Unavailable(Exception):  # noqa: N818 - a reason, told as such
+    """What a case asks for cannot be had here: it is skipped with this reason, and nothing has failed."""
 
 
 class ConnectionClosed(Exception):  # noqa: N818 - a state, not a mistake

@@ -1,5 +1,5 @@
 """A worker: the process that opens the runtimes and measures. `python -m byteways.run.worker --socket PATH
---parent PID [--machine SHEET]`
+--parent PID [--machine SHEET] [--kind torch]`
 
 Standard library and native core only, so that it starts fast on a compute node. It dies with its conductor,
 and the kernel takes it first when memory runs out.
@@ -18,10 +18,11 @@ import sys
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
-from byteways.run.protocol import Channel, ConnectionClosed
+from byteways.run.protocol import Channel, ConnectionClosed, Unavailable
 
 if TYPE_CHECKING:
     from byteways.run.measuring import Measurer
+    from byteways.run.torch_measuring import TorchMeasurer
 
 #: linux/prctl.h
 PR_SET_PDEATHSIG = 1
@@ -51,12 +52,15 @@ class Worker:
     Args:
         channel: To the conductor.
         machine: Sheet of the machine that is simulated; '' on a real one.
+        kind: Of plan.interfaces.Interface.worker: what the worker measures with.
     """
 
-    def __init__(self, channel: Channel, machine: str = "") -> None:
+    def __init__(self, channel: Channel, machine: str = "", kind: str = "native") -> None:
         self._channel = channel
         self._machine = machine
+        self._kind = kind
         self._measurer: Measurer | None = None
+        self._torch: TorchMeasurer | None = None
 
     def serve(self) -> None:
         """Until told to stop, the conductor is gone, or the runtimes are broken for good."""
@@ -81,11 +85,21 @@ class Worker:
 
     def _measure(self, request: dict[str, Any]) -> dict[str, Any]:
         try:
-            outcome, broken = self._open().measure(request)
+            measurer = self._open_torch() if self._kind == "torch" else self._open()
+            outcome, broken = measurer.measure(request)
+        except Unavailable as reason:
+            outcome, broken = {"status": "skipped", "reason": str(reason)}, False
         except Exception as error:  # whatever it is, it is this case's, and the next one may be fine
             outcome, broken = {"status": "failed", "reason": f"{type(error).__name__}: {error}"}, False
         answer = {"did": "measure", "outcome": outcome}
         return {**answer, "leaving": True} if broken else answer
+
+    def _open_torch(self) -> TorchMeasurer:
+        if self._torch is None:
+            from byteways.run.torch_measuring import TorchMeasurer
+
+            self._torch = TorchMeasurer.open()
+        return self._torch
 
     def _open(self) -> Measurer:
         if self._measurer is None:
@@ -100,6 +114,7 @@ def main() -> None:
     parser.add_argument("--socket", required=True, help="the conductor's socket")
     parser.add_argument("--parent", required=True, type=int, help="the conductor's process id")
     parser.add_argument("--machine", help="file with the sheet of the machine to simulate", type=Path)
+    parser.add_argument("--kind", help="what to measure with", choices=("native", "torch"), default="native")
     arguments = parser.parse_args()
     machine = arguments.machine.read_text(encoding="utf-8") if arguments.machine else ""
     offer_to_oom_killer()
@@ -107,7 +122,7 @@ def main() -> None:
     connection = socket.socket(socket.AF_UNIX, socket.SOCK_STREAM)
     connection.connect(arguments.socket)
     with contextlib.suppress(ConnectionClosed):
-        Worker(Channel(connection), machine).serve()
+        Worker(Channel(connection), machine, arguments.kind).serve()
     # Freeing gigabytes of pinned memory buffer by buffer takes seconds; the kernel does it at once.
     os._exit(0)
 

@@ -1,0 +1,315 @@
+"""Interface `torch-copy`: what `destination.copy_(source)` of PyTorch moves, timed by PyTorch's own events.
+
+A worker of its own measures it, so that PyTorch's runtime and ours never share a process. The rules are those
+of the native core (docs/concepts/how-we-time.md): a batch behind a gate, rotation over buffers that no cache
+holds, the stopping rule, every word checked. Only the gate differs: PyTorch has none, so the queue is held by
+a kernel that spins for a given time, and a batch that was not enqueued by then is marked `ungated`.
+"""
+
+from __future__ import annotations
+
+import importlib
+import time
+from collections.abc import Mapping
+from dataclasses import asdict
+from types import ModuleType
+from typing import TYPE_CHECKING, Any
+
+from byteways.plan.case import Buffer, Case, Flow
+from byteways.plan.footprint import flow_buffer_bytes
+from byteways.results import warnings
+from byteways.results.record import Times
+from byteways.run.outcome import rounded
+from byteways.run.protocol import Unavailable
+
+if TYPE_CHECKING:
+    from byteways._core import Summary
+
+#: Events of both vendors tell differences in steps of about half a microsecond.
+RESOLUTION_NS = 500.0
+#: As in native/timing/lanes.cpp: resolution then adds 0.2 % at most, and so does starting a batch.
+LEAST_BATCH_NS = 2e6
+TICKS_PER_SAMPLE = 500
+#: Below it the fixed cost of a batch shows, and is taken off by the slope between two lengths.
+SLOPE_BELOW_BYTES = 64 << 10
+MOST_GROWTH = 16.0
+MOST_BATCH = 512
+MOST_SAMPLES = 400
+WARM_UP_BATCHES = 3
+LEAST_FOR_INTERVAL = 6
+LEAST_SAMPLES = 3
+#: The queue is held this many times as long as enqueueing is expected to take, and so long at least.
+HOLD_MARGIN = 2.0
+LEAST_HOLD_NS = 200e3
+#: Spinning is asked for in cycles; GPUs run at about so many a nanosecond, and at no more than twice that.
+CYCLES_PER_NS = 2.0
+#: Words that are made and compared at once: what that takes on top of the buffers stays small.
+CHUNK_WORDS = 8 << 20
+WORD_BYTES = 8
+POISON = -0x5A5A5A5A5A5A5A5B
+#: 2^64 / golden ratio as a signed number, as in native/kernels/arguments.hpp.
+MULTIPLIER = -0x61C8864680B583EB
+
+
+class TorchMeasurer:
+    """Answers `measure` requests of `torch-copy`.
+
+    Args:
+        torch: PyTorch.
+        core: The native module, for its statistics alone.
+    """
+
+    def __init__(self, torch: ModuleType, core: ModuleType) -> None:
+        self._torch = torch
+        self._core = core
+        cuda = torch.cuda
+        self._devices = {
+            _plain(str(cuda.get_device_properties(index).uuid)): index for index in range(cuda.device_count())
+        }
+
+    @classmethod
+    def open(cls) -> TorchMeasurer:
+        """Raises Unavailable when PyTorch is missing, broken, or sees no GPU."""
+        try:
+            torch = importlib.import_module("torch")
+        except Exception as error:  # a broken installation raises whatever its libraries do
+            raise Unavailable(f"PyTorch cannot be imported: {error}") from error
+        from byteways import _core
+
+        if not torch.cuda.is_available():
+            raise Unavailable("PyTorch sees no GPU")
+        return cls(torch, _core)
+
+    def measure(self, request: Mapping[str, Any]) -> tuple[dict[str, Any], bool]:
+        """The outcome of a case, and whether PyTorch is broken for good."""
+        case = Case.from_json(request["case"])
+        try:
+            return self._outcome(case, request), False
+        except Unavailable as reason:
+            return {"status": "skipped", "reason": str(reason)}, False
+        except self._torch.cuda.OutOfMemoryError as error:
+            self._torch.cuda.empty_cache()
+            return {"status": "failed", "reason": str(error).partition("\n")[0]}, False
+        except RuntimeError as error:  # PyTorch's word for every failure of the runtime: it does not recover
+            return {"status": "failed", "reason": str(error).partition("\n")[0]}, True
+
+    def _outcome(self, case: Case, request: Mapping[str, Any]) -> dict[str, Any]:
+        flow = case.flows[0]
+        run = _Run(self._torch, case, self._slots(case, flow, request["uuids"]))
+        run.fill(int(request["key"]))
+        run.warm_up()
+        good = run.check()
+        samples: list[float] = []
+        rule_says = False
+        until = time.monotonic() + float(request["budget_s"])
+        while good and not rule_says and len(samples) < MOST_SAMPLES:
+            run.spoil()
+            samples.append(run.sample())
+            rule_says = bool(self._core.stop(samples, float(request["precision"])))
+            if len(samples) >= LEAST_SAMPLES and time.monotonic() >= until:
+                break
+        good = good and run.check()
+        fields = run.fields()
+        if not good:
+            return {
+                **fields,
+                "status": "corrupt",
+                "reason": f"{flow.path}: {run.difference}",
+                "verified": False,
+            }
+        summary = self._core.summarize(samples)
+        return {
+            **fields,
+            **_figures(case, summary, samples),
+            "status": "measured",
+            "reason": None,
+            "verified": True,
+            "warnings": [asdict(warning) for warning in self._warnings(run, summary, samples, request)],
+        }
+
+    def _warnings(
+        self, run: _Run, summary: Summary, samples: list[float], request: Mapping[str, Any]
+    ) -> list[Any]:
+        found = []
+        half_width = 0.5 * (summary.ci95[1] - summary.ci95[0]) / summary.median
+        if half_width > request["precision"]:
+            found.append(warnings.make("noisy", rounded(half_width), request["precision"]))
+        for warning in self._core.series_warnings(samples):
+            found.append(warnings.make(warning.id, rounded(warning.observed), rounded(warning.required)))
+        if len(samples) < LEAST_FOR_INTERVAL:
+            found.append(warnings.make("few-samples", len(samples), LEAST_FOR_INTERVAL))
+        if not run.gated:
+            found.append(warnings.make("ungated", 0, 1))
+        return found
+
+    def _slots(self, case: Case, flow: Flow, uuids: Mapping[str, str]) -> list[tuple[Any, Any]]:
+        """Sources and destinations that the operations take in turn, as tensors of words."""
+
+        def cache_bytes(agent: str) -> int:
+            index = self._index(agent, uuids) if agent in uuids else None
+            return 0 if index is None else int(self._torch.cuda.get_device_properties(index).L2_cache_size)
+
+        count = 1
+        if case.cache == "cold":
+            count = max(1, flow_buffer_bytes(case, flow, cache_bytes) // case.size_bytes)
+        ends = [self._tensor(end, count * case.size_bytes, uuids) for end in (flow.source, flow.destination)]
+        words = case.size_bytes // WORD_BYTES
+        return [(ends[0][at : at + words], ends[1][at : at + words]) for at in range(0, count * words, words)]
+
+    def _tensor(self, buffer: Buffer, size_bytes: int, uuids: Mapping[str, str]) -> Any:
+        words, kind = size_bytes // WORD_BYTES, self._torch.int64
+        if buffer.memory == "device":
+            return self._torch.empty(words, dtype=kind, device=f"cuda:{self._index(buffer.agent, uuids)}")
+        return self._torch.empty(words, dtype=kind, pin_memory=buffer.memory == "pinned")
+
+    def _index(self, agent: str, uuids: Mapping[str, str]) -> int:
+        """PyTorch's number of an agent: each counts in its own way."""
+        index = self._devices.get(_plain(uuids.get(agent, "")))
+        if index is None:
+            raise Unavailable(f"PyTorch does not see {agent}")
+        return index
+
+
+def _plain(uuid: str) -> str:
+    """A UUID without what one library writes around it and another does not."""
+    return uuid.lower().removeprefix("gpu-").replace("-", "")
+
+
+class _Run:
+    """The copies of one case. Operation k takes slot k % slots."""
+
+    def __init__(self, torch: ModuleType, case: Case, slots: list[tuple[Any, Any]]) -> None:
+        self._torch, self._case, self._slots = torch, case, slots
+        self._next, self._done = 0, 0  # operations numbered so far; since the data were last filled
+        self._batch, self._key, self._enqueue_ns = 1, 0, 0.0  # the last: of one operation, the longest seen
+        self.slope = case.size_bytes < SLOPE_BELOW_BYTES
+        self.gated = True
+        self.difference = ""
+        on_gpu = [end.device.index for end in slots[0] if end.device.type == "cuda"]
+        self._device = on_gpu[0]  # PyTorch queues a copy on its source's GPU, and has the other wait for it
+
+    def fields(self) -> dict[str, Any]:
+        """What a record says of how it was timed and how it is known."""
+        distinct = min(len(self._slots), max(self._done, 1)) * self._case.size_bytes
+        return {
+            "timed_by": "device-events",
+            "gated": self.gated,
+            "batch": self._batch,
+            "slope": self.slope,
+            "timer_resolution_ns": RESOLUTION_NS,
+            "engine": "unknown",
+            "engine_evidence": f"PyTorch {self._torch.__version__} chooses between the vendor's copy "
+            "call and kernels of its own",
+            "verification": "first and last sample",
+            "distinct_bytes": {"source": distinct, "destination": distinct},
+        }
+
+    def fill(self, key: int) -> None:
+        """New words in every source, poison in every destination."""
+        self._key, self._done = key, 0
+        for number, (source, destination) in enumerate(self._slots):
+            for first in range(0, source.numel(), CHUNK_WORDS):
+                part = source[first : first + CHUNK_WORDS]
+                part.copy_(self._words(part, number * source.numel() + first))
+            destination.fill_(POISON)
+        self._synchronize()
+
+    def spoil(self) -> None:
+        """Poisons the first word of what comes next: an operation that is left out shows."""
+        for operation in range(self._next, self._next + min(self._batch, len(self._slots))):
+            self._slots[operation % len(self._slots)][1][:1].fill_(POISON)
+        self._synchronize()
+
+    def check(self) -> bool:
+        """Whether all that was copied since fill() is right; `difference` says where it is not."""
+        self._synchronize()
+        last = min(self._done, len(self._slots))
+        for number in [operation % len(self._slots) for operation in range(self._next - last, self._next)]:
+            destination = self._slots[number][1]
+            for first in range(0, destination.numel(), CHUNK_WORDS):
+                part = destination[first : first + CHUNK_WORDS]
+                wrong = part != self._words(part, number * destination.numel() + first)
+                count = int(wrong.sum())
+                if count:
+                    at = first + int(wrong.nonzero()[0])
+                    self.difference = (
+                        f"{count} wrong words, the first at byte {at * WORD_BYTES} of slot {number}"
+                    )
+                    return False
+        return True
+
+    def _words(self, like: Any, first: int) -> Any:
+        """The words that belong there, made on the device that owns the tensor."""
+        index = self._torch.arange(first, first + like.numel(), dtype=self._torch.int64, device=like.device)
+        word = (index + self._key) * MULTIPLIER
+        return word ^ (word >> 31)
+
+    def warm_up(self) -> None:
+        """Grows the batch until the timer's steps do not matter."""
+        self._time(1)
+        wanted = max(TICKS_PER_SAMPLE * RESOLUTION_NS, 0.0 if self.slope else LEAST_BATCH_NS)
+        while (taken := self._time_of_sample()) < wanted and self._batch < MOST_BATCH:
+            growth = min(max(1.2 * wanted / max(taken, 1.0), 2.0), MOST_GROWTH)
+            self._batch = min(MOST_BATCH, round(self._batch * growth + 0.5))
+        self.gated = True
+        for _ in range(WARM_UP_BATCHES):
+            self._time(self._batch)
+
+    def _time_of_sample(self) -> float:
+        return (
+            self._time(2 * self._batch) - self._time(self._batch) if self.slope else self._time(self._batch)
+        )
+
+    def sample(self) -> float:
+        """Nanoseconds of one operation."""
+        once = self._time(self._batch)
+        if not self.slope:
+            return once / self._batch
+        twice = self._time(2 * self._batch)
+        return (twice - once) / self._batch if twice > once else twice / (2 * self._batch)
+
+    def _time(self, count: int) -> float:
+        """Nanoseconds of so many operations, queued behind a kernel that spins until all of them are."""
+        cuda = self._torch.cuda
+        with cuda.device(self._device):
+            begin, end = cuda.Event(enable_timing=True), cuda.Event(enable_timing=True)
+            hold_ns = max(LEAST_HOLD_NS, HOLD_MARGIN * count * self._enqueue_ns)
+            cuda._sleep(int(hold_ns * CYCLES_PER_NS))
+            begin.record()
+            before = time.perf_counter_ns()
+            for operation in range(self._next, self._next + count):
+                source, destination = self._slots[operation % len(self._slots)]
+                destination.copy_(source, non_blocking=True)
+            end.record()
+            held = not begin.query()
+            enqueueing_ns = time.perf_counter_ns() - before
+        end.synchronize()
+        self._next += count
+        self._done += count
+        self._enqueue_ns = max(self._enqueue_ns, enqueueing_ns / count)
+        self.gated = self.gated and held
+        return 1e6 * float(begin.elapsed_time(end))
+
+    def _synchronize(self) -> None:
+        for index in {end.device.index for end in self._slots[0] if end.device.type == "cuda"}:
+            self._torch.cuda.synchronize(index)
+
+
+def _figures(case: Case, summary: Summary, samples: list[float]) -> dict[str, Any]:
+    times = Times(
+        median=rounded(summary.median),
+        ci95=(rounded(summary.ci95[0]), rounded(summary.ci95[1])),
+        min=rounded(summary.min),
+        max=rounded(summary.max),
+        mean=rounded(summary.mean),
+        sd=rounded(summary.sd),
+        n=summary.n,
+    )
+    bandwidth = rounded(case.size_bytes / summary.median * 1e9)
+    return {
+        "time_ns": asdict(times),
+        "samples_ns": [rounded(sample) for sample in samples],
+        "bandwidth_bytes_per_s": bandwidth,
+        "directions": {case.flows[0].path: bandwidth},
+        "counts": "one-direction",
+    }

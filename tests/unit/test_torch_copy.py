@@ -1,0 +1,84 @@
+"""`torch-copy` on a stand-in for PyTorch: figures, verification, and every reason why it cannot be had."""
+
+from __future__ import annotations
+
+import sys
+from pathlib import Path
+from typing import Any
+
+import pytest
+
+sys.path.insert(0, str(Path(__file__).parent))
+
+from fake_torch import BYTES_PER_NS, START_NS, FakeTorch
+
+from byteways import _core
+from byteways.plan.case import Buffer, Case, Flow
+from byteways.run import capabilities
+from byteways.run.torch_measuring import TorchMeasurer
+
+MIB = 2**20
+UUIDS = {"gpu0": "GPU-AAAA-0", "gpu1": "GPU-aaaa-1"}
+
+
+def request(
+    source: str = "gpu0:device", destination: str = "gpu1:device", size: int = MIB, cache: str = "cold"
+) -> dict[str, Any]:
+    flow = Flow(Buffer.parse(source), Buffer.parse(destination), "gpu0")
+    case = Case("torch-copy", "one-way", (flow,), size, cache)
+    return {"case": case.identity(), "budget_s": 0.2, "precision": 0.01, "key": 7, "uuids": UUIDS}
+
+
+def outcome(torch: FakeTorch, **changes: Any) -> dict[str, Any]:
+    found, broken = TorchMeasurer(torch, _core).measure(request(**changes))  # type: ignore[arg-type]
+    assert not broken
+    return found
+
+
+@pytest.mark.parametrize("cache", ["cold", "warm"])
+@pytest.mark.parametrize("ends", [("gpu0:device", "gpu1:device"), ("cpu0:pinned", "gpu0:device")])
+def test_the_figure_is_that_of_the_copies(ends: tuple[str, str], cache: str) -> None:
+    """Catches the holding kernel, or operations of another batch, in the time of a copy."""
+    found = outcome(FakeTorch(), source=ends[0], destination=ends[1], cache=cache)
+    assert found["status"] == "measured", found["reason"]
+    assert found["time_ns"]["median"] == pytest.approx(START_NS + MIB / BYTES_PER_NS, rel=1e-6)
+    assert found["bandwidth_bytes_per_s"] == pytest.approx(MIB / found["time_ns"]["median"] * 1e9)
+    assert found["gated"]
+    assert found["verified"]
+    assert (found["distinct_bytes"]["source"] > MIB) == (cache == "cold")
+
+
+def test_small_sizes_are_timed_by_their_slope() -> None:
+    """Catches a fixed cost of the batch in the figure of a small copy."""
+    found = outcome(FakeTorch(), size=4096)
+    assert found["slope"]
+    assert found["time_ns"]["median"] == pytest.approx(START_NS + 4096 / BYTES_PER_NS, rel=1e-6)
+
+
+@pytest.mark.parametrize("number", [1, 60])
+def test_a_copy_that_did_not_happen_is_corrupt(number: int) -> None:
+    """Catches a verification that looks at the source, or only at the first batch."""
+    torch = FakeTorch()
+    torch.left_out = set(range(number, 100_000))
+    found = outcome(torch)
+    assert found["status"] == "corrupt"
+    assert "wrong words, the first at byte 0 of slot" in found["reason"]
+    assert "time_ns" not in found
+
+
+def test_a_gpu_that_pytorch_does_not_see() -> None:
+    """Catches a GPU that is taken for another because both are number 1 somewhere."""
+    found = outcome(FakeTorch(gpus=1))
+    assert found == {"status": "skipped", "reason": "PyTorch does not see gpu1"}
+
+
+def test_offers(monkeypatch: pytest.MonkeyPatch) -> None:
+    """Catches a missing PyTorch that is an error, and a simulated machine that real PyTorch would measure."""
+    monkeypatch.setattr("importlib.util.find_spec", lambda name: None)
+    offer = capabilities._library_offer("torch", False)
+    assert offer == {
+        "available": False,
+        "reason": "the Python package torch is not installed beside byteways",
+    }
+    offer = capabilities._library_offer("torch", True)
+    assert offer == {"available": False, "reason": "torch cannot see a simulated machine"}
