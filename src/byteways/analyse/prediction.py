@@ -120,7 +120,7 @@ def _together_long(cell: Cell) -> bool:
 
 
 def _counted(interface: str) -> bool:
-    """Whether its figure is bytes from a source to a destination, each counted once, on the one route there."""
+    """Whether its figure is bytes from source to destination, each counted once, on the one route there."""
     known = INTERFACES[interface]
     straight = known.buffers == "pair" and "relays" not in known.options
     return figure_of(interface) == "bandwidth" and known.counts == "one-direction" and straight
