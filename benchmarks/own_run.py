@@ -33,7 +33,7 @@ def values(machine: str) -> list[Value]:
     for record in RunFolder(_ROOT / RUNS[machine]).records:
         if record.status == "measured" and _is_taken(record):
             replicates[record.case_id].append(record)
-    return [_value(records) for records in replicates.values()]
+    return [_value(machine, records) for records in replicates.values()]
 
 
 def _is_taken(record: Record) -> bool:
@@ -47,17 +47,19 @@ def _is_taken(record: Record) -> bool:
     )
 
 
-def _value(records: list[Record]) -> Value:
+def _value(machine: str, records: list[Record]) -> Value:
     record = records[0]
     is_chase = record.interface == "chase"
     flow = record.flows[0]
     figures = [_figure(one) for one in records]
     two_way = record.pattern == "two-way"
     return Value(
+        machine=machine,
         key=f"{SOURCE}/{record.interface}/{record.case_id}",
         system="the machine of the run",
         source_key=SOURCE,
         locator="measurements.jsonl",
+        statistic="median",
         method=record.interface,
         options={},
         environment={},

@@ -9,7 +9,17 @@ from __future__ import annotations
 from collections.abc import Callable, Iterable
 from dataclasses import replace
 
-from byteways.analyse.rules import bottlenecks, concurrency, faults, host, latency, routes, series, transfers
+from byteways.analyse.rules import (
+    bottlenecks,
+    concurrency,
+    faults,
+    host,
+    latency,
+    routes,
+    series,
+    studies,
+    transfers,
+)
 from byteways.analyse.rules.facts import Facts, Finding
 from byteways.analyse.summary import Run
 from byteways.results.simulated import is_simulated, worded
@@ -22,6 +32,7 @@ RULES: tuple[Callable[[Facts], Iterable[Finding]], ...] = (
     faults.damaged,
     faults.grave_warnings,
     faults.throttled,
+    studies.repeated,
     series.over_time,
     transfers.odd_pairs,
     routes.routes,

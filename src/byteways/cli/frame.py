@@ -18,8 +18,9 @@ from byteways.errors import BytewaysError, ExitStatus
 VERBS = {
     "doctor": "Check libraries and devices, and say what to do.",
     "topo": "Show agents, links and their nominal peaks.",
-    "list": "List suites, interfaces, memory kinds, patterns and agents.",
+    "list": "List suites, studies, interfaces, memory, patterns, agents.",
     "run": "Measure this machine and write a run folder with a report.",
+    "reproduce": "Repeat a published experiment and check what it claims.",
     "show": "Show the figures of a run.",
     "report": "Write the report of a run again.",
     "export": "Export the figures of a run as CSV or JSON.",

@@ -21,6 +21,8 @@ from byteways.plan.suite import load, names
 from byteways.plan.suite_types import Suite
 from byteways.plan.words import closest
 from byteways.run.simulation import Simulation, simulation_of
+from byteways.studies import names as study_names
+from byteways.studies.study import load as load_study
 from byteways.topology.model import Capabilities, Offer, Topology
 from byteways.units import format_size
 
@@ -38,14 +40,15 @@ class Machine:
 
 
 #: Lists that need no machine.
-_OF_NO_MACHINE = ("suites", "machines")
+_OF_NO_MACHINE = ("suites", "studies", "machines")
 
 
 def list_(
     what: Annotated[
         str | None,
         typer.Argument(
-            help="suites, machines, interfaces, memory, patterns, agents or cases. [default: all but cases]"
+            help="suites, studies, machines, interfaces, memory, patterns, agents or cases. "
+            "[default: all but cases]"
         ),
     ] = None,
     suite: Annotated[str | None, typer.Argument(help="Of which suite to list the cases.")] = None,
@@ -109,6 +112,23 @@ def look(simulation: Simulation | None = None) -> Machine:
 
 def suites(_: Machine | None) -> Rows:
     return tuple({"name": name, "title": title} for name, title in names())
+
+
+def studies(_: Machine | None) -> Rows:
+    """Published works that `byteways reproduce` repeats."""
+    return tuple(
+        {
+            "name": study.key,
+            "title": study.title,
+            "authors": study.authors,
+            "year": study.year,
+            "address": study.address,
+            "about": study.about,
+            "machines": [*study.models],
+            "claims": len(study.claims),
+        }
+        for study in map(load_study, study_names())
+    )
 
 
 def machines(_: Machine | None) -> Rows:
@@ -214,6 +234,7 @@ def _here(
 
 SECTIONS: Mapping[str, Callable[[Machine | None], Rows]] = {
     "suites": suites,
+    "studies": studies,
     "machines": machines,
     "interfaces": interfaces,
     "memory": memory,
@@ -238,6 +259,9 @@ def _table(name: str, rows: Rows, notes: Notes) -> Table:
         return Table(name, heads, tuple(_case_cells(row, notes) for row in rows), frozenset({"size"}))
     if name in ("suites", "machines"):
         return Table(name, ("name", "what it is"), tuple((row["name"], row["title"]) for row in rows))
+    if name == "studies":
+        studies = tuple((row["name"], f"{row['about']} ({row['authors']} {row['year']})") for row in rows)
+        return Table(name, ("name", "what it is"), studies)
     if name == "agents":
         cells = tuple((row["name"], row["model"], _size(row["memory_bytes"])) for row in rows)
         return Table(name, ("name", "model", "memory"), cells, frozenset({"memory"}))

@@ -7,7 +7,7 @@ import platform
 import sys
 import time
 from collections import Counter
-from collections.abc import Sequence
+from collections.abc import Callable, Sequence
 from pathlib import Path
 from typing import Annotated, Any
 
@@ -94,17 +94,21 @@ def run(
     simulation = simulation_of(machine, fault)
     if dry_run and resume is not None:
         mark = mark_of(read_manifest(resume))
-        return _print_plan(missing_plan(resume, chosen, asked=simulation), as_json, mark)
+        return print_plan(missing_plan(resume, chosen, asked=simulation), as_json, mark)
     if dry_run and chosen is not None:
         mark = simulation.mark if simulation else ""
-        return _print_plan(dry_plan(chosen, options, simulation=simulation), as_json, mark)
+        return print_plan(dry_plan(chosen, options, simulation=simulation), as_json, mark)
     with Interruption() as interruption:
         try:
             execution = _ready(chosen, options, out, resume, interruption, simulation)
         except Interrupted:
             print("interrupted before anything was measured", file=sys.stderr)  # noqa: T201
             return ExitStatus.INTERRUPTED
-        return _measured(execution, interruption, as_json=as_json, report=not no_report)
+
+        def tell(folder: RunFolder, counts: Counter[str], written: Path | None) -> None:
+            _print_outcome(folder, counts, written, as_json)
+
+        return measured(execution, interruption, tell, report=not no_report)
 
 
 def _options(
@@ -151,15 +155,25 @@ def _ready(
     if resume is not None:
         return take_up(resume, interruption.check, suite, asked=simulation)
     assert suite is not None
-    folder = out or _default_folder(suite, simulation)
+    folder = out or default_folder(suite, simulation)
     check_new_folder(folder)
     looking = f"simulating {simulation.model.name}" if simulation else "looking at this machine"
     _say(f"{looking}, then running suite {suite.name} into {folder}")
-    return begin(suite, options, folder, _command_line(), interruption.check, simulation=simulation)
+    return begin(suite, options, folder, command_line(), interruption.check, simulation=simulation)
 
 
-def _measured(execution: Execution, interruption: Interruption, *, as_json: bool, report: bool) -> int:
-    """Measures, writes the report, says what was found; returns the exit status."""
+def measured(
+    execution: Execution,
+    interruption: Interruption,
+    tell: Callable[[RunFolder, Counter[str], Path | None], None],
+    *,
+    report: bool,
+) -> int:
+    """Measures, writes the report, has `tell` say what was found; returns the exit status.
+
+    Args:
+        tell: Given the run, its records by status, and the report that was written.
+    """
     from byteways.cli.progress import Progress, counts_text
 
     try:
@@ -189,7 +203,7 @@ def _measured(execution: Execution, interruption: Interruption, *, as_json: bool
             from byteways.report import write_report
 
             written = write_report(execution.folder)
-        _print_outcome(folder, counts, written, as_json)
+        tell(folder, counts, written)
     finally:
         execution.close()
     if execution.state == "interrupted":
@@ -235,7 +249,7 @@ def _print_outcome(folder: RunFolder, counts: Counter[str], report: Path | None,
     typer.echo(f"report: {report}" if report else f"run: {folder.path}")
 
 
-def _print_plan(plan: Plan, as_json: bool, mark: str) -> int:
+def print_plan(plan: Plan, as_json: bool, mark: str) -> int:
     """The plan on stdout: a line a case, then what it amounts to. `mark` stands above a simulated one."""
     from byteways.cli.progress import describe
     from byteways.plan.describe import describe as sum_up
@@ -273,14 +287,14 @@ def _cases(count: int) -> str:
     return "1 case" if count == 1 else f"{count} cases"
 
 
-def _default_folder(suite: Suite, simulation: Simulation | None) -> Path:
+def default_folder(suite: Suite, simulation: Simulation | None) -> Path:
     host = platform.node().split(".")[0] or "host"
     if simulation:
         host = f"simulated-{simulation.model.name}"
     return Path(f"byteways-{suite.name}-{host}-{time.strftime('%Y%m%d-%H%M%S')}")
 
 
-def _command_line() -> list[str]:
+def command_line() -> list[str]:
     return ["byteways", *sys.argv[1:]]
 
 

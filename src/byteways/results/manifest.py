@@ -96,6 +96,7 @@ def build(
     libraries: Iterable[Mapping[str, Any]],
     method_version: int,
     machine_model: Mapping[str, Any] | None = None,
+    study: Mapping[str, Any] | None = None,
 ) -> dict[str, Any]:
     """The manifest of a run that begins now.
 
@@ -104,6 +105,7 @@ def build(
         options: `only`, `sizes`, `budget_s` and whatever else the plan was made with.
         planned: Number of records the run will have.
         machine_model: What was played in place of a machine; None: the run is measured.
+        study: `key` and `title` of the published work that the run repeats; other runs have no such field.
     """
     return {
         "format_version": FORMAT_VERSION,
@@ -124,6 +126,7 @@ def build(
             "python": platform.python_version(),
         },
         "suite": dict(suite),
+        **({"study": dict(study)} if study is not None else {}),
         "options": dict(options),
         "planned": planned,
         "topology": topology.to_json(),

@@ -6,7 +6,7 @@ taking_up.py has the way back into one that was cut short.
 from __future__ import annotations
 
 import time
-from collections.abc import Callable, Sequence
+from collections.abc import Callable, Mapping, Sequence
 from dataclasses import dataclass, field, replace
 from pathlib import Path
 from typing import Any
@@ -234,12 +234,14 @@ def begin(
     tick: Callable[[], None],
     command: Sequence[str] | None = None,
     simulation: Simulation | None = None,
+    study: Mapping[str, Any] | None = None,
 ) -> Execution:
     """Starts a new run in a new folder.
 
     Args:
         tick: Called while waiting for the probe; may raise Interrupted.
         simulation: What is played in place of this machine.
+        study: `key` and `title` of the published work that the run repeats, for the manifest.
 
     Raises:
         BytewaysError: The folder is taken, the machine cannot be probed, or there is nothing to measure.
@@ -268,6 +270,7 @@ def begin(
             libraries=probed.libraries,
             method_version=probed.method_version,
             machine_model=simulation.to_json() if simulation else None,
+            study=study,
         )
         manifests.write(folder, manifest)
     except BaseException:

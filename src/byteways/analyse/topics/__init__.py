@@ -6,9 +6,17 @@ from collections.abc import Sequence
 
 from byteways.analyse.summary import Cell, Run
 from byteways.analyse.topic import Builder, Topic
-from byteways.analyse.topics import series, together
+from byteways.analyse.topics import (
+    series,
+    study,
+    together,
+)
 
-BUILDERS: tuple[Builder, ...] = (together.topic, series.topic)
+BUILDERS: tuple[Builder, ...] = (
+    study.topic,
+    together.topic,
+    series.topic,
+)
 
 
 def topics(run: Run, found: Sequence[Cell]) -> list[Topic]:

@@ -1,0 +1,267 @@
+"""All that `byteways reproduce` says of a run: figures beside published ones, and a verdict a claim."""
+
+from __future__ import annotations
+
+import re
+from collections import Counter
+from collections.abc import Mapping, Sequence
+from dataclasses import asdict, dataclass
+from typing import Any
+
+from byteways.analyse.studies.cells import Ours, Published, Sheet, nearest_size
+from byteways.analyse.studies.claims import VERDICTS, Verdict, judge
+from byteways.analyse.summary import Run
+from byteways.errors import BytewaysError
+from byteways.results.simulated import is_simulated, mark_of, model_of, subject
+from byteways.studies.study import Figure, Line, Place, Study, load
+
+#: How a machine model names the source that a number was fitted to; by text, as older models are other files.
+_FITTED_TO = re.compile(r'"fitted:\s*([^:"]+?)\s*:')
+
+
+@dataclass(frozen=True)
+class Row:
+    """One figure, published and ours, in the unit of its table. A number that is missing is None."""
+
+    line: str
+    place: str
+    size_bytes: int | None  # of ours, else of the source's
+    published: float | None
+    approximate: bool  # the source says "about"
+    system: str  # where the source measured it
+    ours: float | None
+    ratio: float | None  # ours over published
+    reason: str  # why there is none of ours
+    other_count: str  # ours with its bytes counted in the other way
+
+
+@dataclass(frozen=True)
+class Series:
+    """Points of a curve, (size in bytes, number in the figure's unit)."""
+
+    label: str
+    ours: tuple[tuple[int, float], ...]
+    published: Mapping[str, tuple[tuple[int, float], ...]]  # by system
+
+
+@dataclass(frozen=True)
+class FigureOutcome:
+    figure: Figure
+    rows: tuple[Row, ...]
+    series: tuple[Series, ...]  # of curves
+    notes: tuple[str, ...]  # what stands for what, and what has no counterpart
+
+
+@dataclass(frozen=True)
+class StudyOutcome:
+    """A run beside a study."""
+
+    study: Study
+    subject: str  # the machine
+    mark: str  # of a simulated run, else ''
+    figures: tuple[FigureOutcome, ...]
+    verdicts: tuple[Verdict, ...]
+    fitted: str  # of a model with numbers fitted to this work, how many; else ''
+
+    @property
+    def counts(self) -> dict[str, int]:
+        """Claims by verdict, those that there are, in the order of VERDICTS."""
+        found = Counter(verdict.verdict for verdict in self.verdicts)
+        return {name: found[name] for name in VERDICTS if found[name]}
+
+    def summary(self) -> str:
+        """'12 claims: 9 hold, 1 does not hold, 2 cannot be tested here'."""
+        words = {
+            "holds": ("holds", "hold"),
+            "does not hold": ("does not hold", "do not hold"),
+            "cannot be tested here": ("cannot be tested here",) * 2,
+            "built in": ("is built into the model", "are built into the model"),
+        }
+        parts = [f"{count} {words[name][count > 1]}" for name, count in self.counts.items()]
+        return f"{len(self.verdicts)} claims: {', '.join(parts)}"
+
+
+def study_of(manifest: Mapping[str, Any]) -> str | None:
+    """Key of the study that a run repeats; None for other runs."""
+    told = manifest.get("study")
+    return str(told["key"]) if isinstance(told, Mapping) and "key" in told else None
+
+
+def outcome_of(run: Run) -> StudyOutcome | None:
+    """Of the study that the run's manifest names; None where it names none, or one that is gone."""
+    key = study_of(run.manifest)
+    if key is None:
+        return None
+    try:
+        return compare(load(key), run)
+    except BytewaysError:  # a study of another version of byteways
+        return None
+
+
+def compare(study: Study, run: Run) -> StudyOutcome:
+    """The run beside the study."""
+    sheet = Sheet(study, run)
+    fitted = fitted_to(study, run.manifest)
+    return StudyOutcome(
+        study,
+        subject(run.manifest),
+        mark_of(run.manifest),
+        tuple(_figure(figure, sheet) for figure in study.figures),
+        tuple(judge(claim, sheet, built_in=bool(fitted)) for claim in study.claims),
+        fitted,
+    )
+
+
+def fitted_to(study: Study, manifest: Mapping[str, Any]) -> str:
+    """What to say when the run was simulated from a model with numbers fitted to the study; else ''."""
+    if not is_simulated(manifest):
+        return ""
+    text = (manifest.get("machine_model") or {}).get("text") or ""
+    count = sum(key in study.sources for key in _FITTED_TO.findall(text))
+    if not count:
+        return ""
+    numbers = "1 number" if count == 1 else f"{count} numbers"
+    return f"{numbers} of the model {model_of(manifest)} {'is' if count == 1 else 'are'} fitted to this work"
+
+
+def _figure(figure: Figure, sheet: Sheet) -> FigureOutcome:
+    lines = [sheet.study.lines[name] for name in figure.lines]
+    places = [sheet.study.places[name] for name in figure.places]
+    rows: list[Row] = []
+    series: list[Series] = []
+    for place in places:
+        for line in lines:
+            published = _chosen(sheet.published(line, place), figure, sheet)
+            ours = sheet.ours(line, place)
+            rows += _rows(figure, line, place, published, ours, sheet)
+            if figure.kind == "curve":
+                label = line.name if len(places) == 1 else f"{line.name}, {place.name}"
+                series.append(_series(label, figure.unit, published, ours))
+    return FigureOutcome(figure, tuple(rows), tuple(series), _notes(figure, sheet))
+
+
+def _chosen(published: Sequence[Published], figure: Figure, sheet: Sheet) -> list[Published]:
+    """One print of each value: that of this figure, else that with the most digits."""
+    best: dict[tuple[str, int | None], Published] = {}
+
+    def rank(one: Published) -> tuple[bool, bool]:
+        return one.value.locator != figure.locator, bool(one.value.same_as)
+
+    for one in published:
+        key = (one.value.machine, one.size_bytes)
+        if one.quantity(figure.unit) is not None and (key not in best or rank(one) < rank(best[key])):
+            best[key] = one
+    own = model_of(sheet.run.manifest)
+    models = sorted(sheet.study.models, key=lambda model: model != own)  # stable: the study's order
+    return sorted(best.values(), key=lambda one: models.index(one.value.machine))
+
+
+def _rows(
+    figure: Figure,
+    line: Line,
+    place: Place,
+    published: Sequence[Published],
+    ours: Mapping[int, Ours],
+    sheet: Sheet,
+) -> list[Row]:
+    """Every size with a published value, beside ours there; without any, our figure at the table's size."""
+    sizes = list(ours)
+    by_size: dict[int | None, Published] = {}
+    for one in published:
+        size = nearest_size(one.size_bytes, sizes) or one.size_bytes
+        if figure.kind == "curve" or figure.size_bytes in (None, size):
+            by_size.setdefault(size, one)
+    if not by_size:
+        size = nearest_size(figure.size_bytes, sizes)
+        return [_row(figure, line, place, None, size or figure.size_bytes, ours, sheet)]
+    ordered = sorted(by_size, key=lambda size: size or 0)
+    return [_row(figure, line, place, by_size[size], size, ours, sheet) for size in ordered]
+
+
+def _row(
+    figure: Figure,
+    line: Line,
+    place: Place,
+    published: Published | None,
+    size: int | None,
+    ours: Mapping[int, Ours],
+    sheet: Sheet,
+) -> Row:
+    found = ours.get(size) if size is not None else None
+    number = found.quantity(figure.unit) if found else None
+    theirs = published.quantity(figure.unit) if published else None
+    return Row(
+        line.name,
+        place.name,
+        size,
+        theirs,
+        published is not None and published.value.exactness == "approximate",
+        published.value.system if published else "",
+        number,
+        number / theirs if number is not None and theirs else None,
+        "" if number is not None else sheet.missing(line, place, size),
+        found.other_count if found else "",
+    )
+
+
+def _series(label: str, unit: str, published: Sequence[Published], ours: Mapping[int, Ours]) -> Series:
+    points: dict[str, list[tuple[int, float]]] = {}
+    for one in published:
+        number = one.quantity(unit)
+        size = one.size_bytes or max(ours, default=None)
+        if number is not None and size:
+            points.setdefault(one.value.system, []).append((size, number))
+    mine = [(size, number) for size, one in ours.items() if (number := one.quantity(unit)) is not None]
+    return Series(label, tuple(mine), {system: tuple(sorted(some)) for system, some in points.items()})
+
+
+def _notes(figure: Figure, sheet: Sheet) -> tuple[str, ...]:
+    """The figure's own note, then what stands for its places here and which have no counterpart."""
+    notes = [figure.note] if figure.note else []
+    gone: dict[str, list[str]] = {}
+    for name in figure.places:
+        located = sheet.located[name]
+        if located.agents is None:
+            gone.setdefault(located.reason, []).append(name)
+        elif located.note:
+            notes.append(f"{name}: {located.note}")
+    for reason, places in gone.items():
+        some = ", ".join(places[:4]) + (f" and {len(places) - 4} more" if len(places) > 4 else "")
+        notes.append(f"{some}: {reason}")
+    notes += [f"{name}: {note}" for name in figure.lines if (note := sheet.study.lines[name].note)]
+    return tuple(dict.fromkeys(notes))
+
+
+def to_json(outcome: StudyOutcome) -> dict[str, Any]:
+    """For `--json`."""
+    return {
+        "study": outcome.study.key,
+        "title": outcome.study.title,
+        "address": outcome.study.address,
+        "statistic": outcome.study.statistic,
+        "machine": outcome.subject,
+        "defects": list(outcome.study.defects),
+        "differences": list(outcome.study.differences),
+        "figures": [
+            {
+                "id": one.figure.id,
+                "title": one.figure.title,
+                "locator": one.figure.locator,
+                "unit": one.figure.unit,
+                "rows": [asdict(row) for row in one.rows],
+                "notes": list(one.notes),
+            }
+            for one in outcome.figures
+        ],
+        "claims": [
+            {
+                "id": one.claim.id,
+                "says": one.claim.says,
+                "locator": one.claim.locator,
+                "verdict": one.verdict,
+                "detail": one.detail,
+            }
+            for one in outcome.verdicts
+        ],
+        "counts": outcome.counts,
+    }

@@ -1,0 +1,112 @@
+"""`byteways reproduce` with the real simulator: studies on their models, and finished runs compared again."""
+
+from __future__ import annotations
+
+import json
+import re
+import subprocess
+import sys
+from pathlib import Path
+from typing import Any
+
+import pytest
+
+from byteways.cli import main
+from byteways.studies.study import load
+
+
+def byteways(folder: Path, *arguments: str) -> subprocess.CompletedProcess[str]:
+    return subprocess.run(
+        [sys.executable, "-m", "byteways", *arguments],
+        cwd=folder,
+        capture_output=True,
+        text=True,
+        timeout=300,
+    )
+
+
+@pytest.fixture(scope="module")
+def pearson(tmp_path_factory: pytest.TempPathFactory) -> tuple[Path, str]:
+    """The folder with run R of pearson2023 on its model, and what was printed."""
+    folder = tmp_path_factory.mktemp("reproduce")
+    done = byteways(folder, "reproduce", "pearson2023", "--machine", "crusher-mi250x", "--out", "R")
+    assert done.returncode == 0, done.stderr
+    return folder, done.stdout
+
+
+def test_tables_and_claims_are_printed(pearson: tuple[Path, str]) -> None:
+    """Would catch a study whose cases and figures do not meet: every ratio would be a dash."""
+    text = pearson[1]
+    assert text.startswith("SIMULATED by byteways from the model crusher-mi250x (not measured)\n")
+    assert "measured" not in text.replace("(not measured)", "")
+    assert re.search(r"quad +explicit +1 GiB +0\.250 +0\.25\d +1\.0\d\d +OLCF Crusher", text)
+    assert re.search(r"explicit +1 GiB +51 +5[01]\.\d\d? +\d\.\d{3}", text)
+    assert re.search(r"built in +Explicit transfers seem to have a ceiling of 51 GB/s", text)
+    assert "72+72" in text  # a known defect of the source, beside its figures
+    assert re.search(r"^  holds ", text, re.MULTILINE) is None  # never, on a model that was fitted to it
+
+
+def test_manifest_and_report_know_the_study(pearson: tuple[Path, str]) -> None:
+    """Would catch a report without its section, whose first screen does not say what became of the claims."""
+    folder, _ = pearson
+    manifest = json.loads((folder / "R" / "run.json").read_text())
+    assert manifest["study"] == {"key": "pearson2023", "title": load("pearson2023").title}
+    page = (folder / "R" / "report.html").read_text()
+    assert 'id="study"' in page and "Published beside simulated" in page
+    findings = page[page.index('id="findings"') : page.index('id="machine"')]
+    assert "Carl Pearson 2023" in findings and "are built into the model" in findings
+    charts = json.loads(re.search(r'id="charts">(.*?)</script>', page, re.DOTALL)[1])  # type: ignore[index]
+    named = [trace.get("name", "") for chart in charts for trace in chart["data"]]
+    assert {"explicit", "explicit, OLCF Frontier, published"} <= set(named)
+
+
+def test_a_finished_run_is_compared_again(pearson: tuple[Path, str]) -> None:
+    """Would catch a comparison that depends on anything but the run folder."""
+    folder, text = pearson
+    again = byteways(folder, "reproduce", "pearson2023", "--from", "R")
+    assert again.returncode == 0, again.stderr
+    assert again.stdout.rsplit("\n\n", 1)[0] == text.rsplit("\n\n", 1)[0]
+    shown = byteways(folder, "show", "R")
+    assert "Published beside simulated: Claims" in shown.stdout
+
+
+def test_json_has_every_figure_and_claim(pearson: tuple[Path, str]) -> None:
+    folder, _ = pearson
+    done = byteways(folder, "reproduce", "pearson2023", "--from", "R", "--json")
+    answer: dict[str, Any] = json.loads(done.stdout)
+    study = load("pearson2023")
+    assert [one["id"] for one in answer["figures"]] == [figure.id for figure in study.figures]
+    assert [one["id"] for one in answer["claims"]] == [claim.id for claim in study.claims]
+    assert answer["simulated"] is True and answer["machine_model"] == "crusher-mi250x"
+    assert sum(answer["counts"].values()) == len(study.claims)
+
+
+def test_a_machine_without_a_class_of_links_says_so(tmp_path: Path) -> None:
+    """Would catch a claim about two dual links that is tested on NVLink."""
+    done = byteways(tmp_path, "reproduce", "pearson2023", "--machine", "h200-x4", "--out", "R", "--json")
+    assert done.returncode == 0, done.stderr
+    verdicts = {one["id"]: one for one in json.loads(done.stdout)["claims"]}
+    assert verdicts["methods-equal-single"]["verdict"] == "cannot be tested here"
+    assert "1 class of links" in verdicts["methods-equal-single"]["detail"]
+    assert verdicts["explicit-ceiling"]["verdict"] == "does not hold"
+    assert "built in" not in {one["verdict"] for one in verdicts.values()}  # fitted to a run of our own
+
+
+def refused(capsys: pytest.CaptureFixture[str], *words: str) -> str:
+    assert main(["reproduce", *words]) == 2
+    return capsys.readouterr().err
+
+
+def test_wrong_usage_is_refused(capsys: pytest.CaptureFixture[str], tmp_path: Path) -> None:
+    assert "unknown study 'pearson'" in refused(capsys, "pearson")
+    assert "--from compares a run that is finished; --out" in refused(
+        capsys, "pearson2023", "--from", str(tmp_path), "--out", "x"
+    )
+    assert "is no run folder" in refused(capsys, "pearson2023", "--from", str(tmp_path))
+    assert "a budget of -1 s is none" in refused(capsys, "pearson2023", "--budget", "-1")
+
+
+def test_dry_run_prints_the_plan(capsys: pytest.CaptureFixture[str]) -> None:
+    assert main(["reproduce", "pearson2023", "--machine", "crusher-mi250x", "--dry-run"]) == 0
+    text = capsys.readouterr().out
+    assert "gpu0:device > gpu6:device by gpu0" in text and "cpu0:pageable > gpu0:device by gpu0" in text

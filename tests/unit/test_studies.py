@@ -1,0 +1,215 @@
+"""Studies as they come with byteways: their files, their places on other machines, and runs beside them."""
+
+from __future__ import annotations
+
+import runpy
+from pathlib import Path
+from types import SimpleNamespace
+from typing import Any
+
+import pytest
+
+from byteways.analyse.studies.cells import Sheet
+from byteways.analyse.studies.claims import UNTESTED
+from byteways.analyse.studies.outcome import compare, fitted_to, outcome_of
+from byteways.analyse.studies.places import locate
+from byteways.errors import BytewaysError
+from byteways.machines import load as load_machine
+from byteways.machines import names as machine_names
+from byteways.machines.topology import topology_of
+from byteways.plan.case import Case, Flow
+from byteways.results.record import Record, Times
+from byteways.studies import names
+from byteways.studies.study import Study, load
+from byteways.topology.model import Topology
+
+MACHINES = runpy.run_path(str(Path(__file__).with_name("machines.py")))
+GIB = 2**30
+STUDIES = names()
+
+
+def topology(machine: str) -> Topology:
+    return topology_of(load_machine(machine))
+
+
+def run(machine: str, *records: Record, simulated: bool = False, runtime: str = "hip") -> Any:
+    agents = {"gpu0": {"runtime": runtime}}
+    manifest: dict[str, Any] = {"simulated": simulated, "capabilities": {"agents": agents}}
+    manifest["machine_model"] = {"name": machine, "text": load_machine(machine).text} if simulated else None
+    return SimpleNamespace(
+        manifest=manifest, topology=topology(machine), records=list(records), damaged_lines=0
+    )
+
+
+def record(case: Case, gb_per_s: float, *, low: float = 0.9, mean: float = 1.1, **fields: Any) -> Record:
+    """A measured case whose best time is `low` of its median and whose mean is `mean` of it."""
+    median = case.size_bytes / gb_per_s
+    times = Times(median, (median, median), low * median, 2 * median, mean * median, 0.0, 20)
+    given = {
+        "case_id": case.case_id,
+        "replicate": 0,
+        "sweep": "any",
+        "category": case.category,
+        "interface": case.interface,
+        "executor": case.flows[0].executor,
+        "access": case.access,
+        "pattern": case.pattern,
+        "path": case.path,
+        "source": str(case.flows[0].source),
+        "destination": str(case.flows[0].destination),
+        "flows": [flow.to_json() for flow in case.flows],
+        "size_bytes": case.size_bytes,
+        "cache": case.cache,
+        "options": dict(case.options),
+        "environment": dict(case.environment),
+        "status": "measured",
+        "reason": None,
+        "method_version": 2,
+        "time_ns": times,
+        "bandwidth_bytes_per_s": gb_per_s * 1e9,
+        "peak_bytes_per_s": 200e9,
+    }
+    return Record(**{**given, **fields})
+
+
+def flow_case(interface: str, source: str, destination: str, executor: str, **fields: Any) -> Case:
+    flow = Flow.from_json({"source": source, "destination": destination, "executor": executor})
+    return Case(interface, "one-way", (flow,), fields.pop("size_bytes", GIB), **fields)
+
+
+# --- files
+
+
+@pytest.mark.parametrize("key", STUDIES)
+def test_every_file_of_a_study_is_right(key: str) -> None:
+    """Would catch a misspelt line, place, interface or key before a user does."""
+    study = load(key)
+    assert study.suite.name == key
+    assert study.claims and study.figures and study.values
+    assert set(study.models) <= set(machine_names())
+    assert {value.machine for value in study.values} <= set(study.models)
+
+
+@pytest.mark.parametrize("key", STUDIES)
+def test_claims_name_figures_that_exist_and_are_quoted_as_they_are(key: str) -> None:
+    """On a machine that measured nothing each check is tried and cannot be tested; a simulated report would
+    change the word 'measured' in a quotation."""
+    study = load(key)
+    outcome = compare(study, run(study.models[0]))
+    assert {one.verdict for one in outcome.verdicts} == {UNTESTED}
+    assert all(one.detail.startswith("because ") for one in outcome.verdicts)
+    assert not [claim.id for claim in study.claims if "measur" in claim.says.lower()]
+
+
+@pytest.mark.parametrize("key", STUDIES)
+def test_figures_have_the_published_values_that_are_theirs(key: str) -> None:
+    """Would catch a value that stands in two lines of one figure, so beside a figure of another method."""
+    study = load(key)
+    sheet = Sheet(study, run(study.models[0]))
+    for figure in study.figures:
+        seen: list[str] = []
+        for line in figure.lines:
+            for place in figure.places:
+                found = sheet.published(study.lines[line], study.places[place])
+                seen += [one.value.key for one in found]
+        assert len(seen) == len(set(seen)), figure.id
+
+
+def test_an_unknown_study_is_named() -> None:
+    with pytest.raises(BytewaysError, match="unknown study 'pearson'"):
+        load("pearson")
+
+
+# --- places
+
+
+def test_the_machine_of_the_source_has_all_places() -> None:
+    study = load("pearson2023")
+    found = locate(study, topology("frontier-mi250x"))
+    assert found["quad"].agents == ("gpu0", "gpu1")
+    assert found["dual"].agents == ("gpu0", "gpu6")
+    assert found["single"].agents == ("gpu0", "gpu2")
+    assert all(one.agents for one in found.values())
+
+
+def test_classes_of_links_stand_for_each_other_by_width() -> None:
+    """Four H200 have one class: the widest of the source's stands for it, the others have no counterpart."""
+    found = locate(load("pearson2023"), topology("h200-x4"))
+    assert found["quad"].agents == ("gpu0", "gpu1")
+    assert "NVLink4" in found["quad"].note and "xGMI" in found["quad"].note
+    assert found["dual"].agents is None and "1 class of links" in found["dual"].reason
+    assert found["cpu3>gpu0"].agents is None and found["cpu3>gpu0"].reason == "this machine has no cpu3"
+    assert found["cpu0>gpu0"].agents == ("cpu0", "gpu0")
+
+
+def test_a_package_that_shares_its_memory_is_no_host_link() -> None:
+    found = locate(load("pearson2023"), topology("elcap-mi300a"))
+    assert "one memory" in found["cpu0>gpu0"].reason
+
+
+def test_a_machine_without_gpus_has_reasons() -> None:
+    bare, _ = MACHINES["two_cores"]()
+    found = locate(load("pearson2023"), bare)
+    assert found["quad"].agents is None and "two GPUs" in found["quad"].reason
+
+
+# --- a run beside a study
+
+
+def explicit(study: Study, gb_per_s: float = 51.0, **fields: Any) -> Any:
+    case = flow_case("copy", "gpu0:device", "gpu1:device", "gpu0", options={"batch": 1})
+    return run("crusher-mi250x", record(case, gb_per_s, **fields))
+
+
+def cell(study: Study, of: Any, line: str = "explicit", place: str = "quad") -> Any:
+    return Sheet(study, of).ours(study.lines[line], study.places[place])[GIB]
+
+
+def test_figures_are_by_the_statistic_of_the_source() -> None:
+    """Pearson reports means: a median beside them would be another figure."""
+    study = load("pearson2023")
+    assert cell(study, explicit(study)).quantity("GB/s") == pytest.approx(51.0 / 1.1)
+    assert cell(study, explicit(study)).quantity("of peak") == pytest.approx(51.0 / 1.1 / 200)
+
+
+def test_a_case_in_another_environment_or_with_other_options_is_another_figure() -> None:
+    study = load("pearson2023")
+    line, place = study.lines["explicit"], study.places["quad"]
+    for fields in ({"environment": {"HSA_ENABLE_SDMA": "0"}}, {"options": {"stream": 1}}, {"cache": "warm"}):
+        case = flow_case("copy", "gpu0:device", "gpu1:device", "gpu0", **fields)
+        assert not Sheet(study, run("crusher-mi250x", record(case, 51.0))).ours(line, place)
+
+
+def test_rows_have_published_ours_and_ratio() -> None:
+    study = load("pearson2023")
+    outcome = compare(study, explicit(study, mean=1.0))
+    (table,) = [one for one in outcome.figures if one.figure.id == "table3"]
+    row = next(row for row in table.rows if (row.line, row.place) == ("explicit", "quad"))
+    assert (row.published, row.ours, row.system) == (0.25, pytest.approx(0.255), "OLCF Crusher")
+    assert row.ratio == pytest.approx(1.02)
+    other = next(row for row in table.rows if (row.line, row.place) == ("implicit mapped", "dual"))
+    assert other.ours is None and other.ratio is None and "no case" in other.reason
+
+
+def test_the_reason_of_a_skipped_case_is_the_reason_of_the_claim() -> None:
+    study = load("pearson2023")
+    case = flow_case("kernel", "gpu0:device", "gpu1:device", "gpu0", options={"batch": 1})
+    skipped = record(case, 1.0, status="skipped", reason="gpu0 and gpu1 have no peer access", time_ns=None)
+    outcome = compare(study, run("crusher-mi250x", skipped))
+    (claim,) = [one for one in outcome.verdicts if one.claim.id == "methods-vary-quad"]
+    assert (claim.verdict, claim.detail) == (UNTESTED, "because gpu0 and gpu1 have no peer access")
+
+
+def test_a_model_that_was_fitted_to_the_source_is_told_from_one_that_was_not() -> None:
+    study = load("pearson2023")
+    told = fitted_to(study, run("crusher-mi250x", simulated=True).manifest)
+    assert told == "4 numbers of the model crusher-mi250x are fitted to this work"
+    assert fitted_to(study, run("h200-x4", simulated=True).manifest) == ""
+    assert fitted_to(study, run("crusher-mi250x").manifest) == ""  # a real machine
+
+
+def test_a_run_of_no_study_has_no_outcome() -> None:
+    assert outcome_of(run("crusher-mi250x")) is None
+    other = run("crusher-mi250x")
+    other.manifest["study"] = {"key": "of a later version", "title": ""}
+    assert outcome_of(other) is None
