@@ -83,6 +83,15 @@ __device__ inline void fence_system() { asm volatile("fence.acq_rel.sys;" ::: "m
 __device__ inline void fence_sequential() { asm volatile("fence.sc.sys;" ::: "memory"); }
 __device__ inline void pause() { __nanosleep(20); }
 __device__ inline void pause_long() { __nanosleep(20000); }
+// Steps by 32 ns or more (CUDA C++ Programming Guide: %globaltimer).
+__device__ inline Word clock_nanoseconds() {
+  Word now;
+  asm volatile("mov.u64 %0, %globaltimer;" : "=l"(now));
+  return now;
+}
+
+__device__ inline float fused_multiply_add(float a, float b, float c) { return __fmaf_rn(a, b, c); }
+__device__ inline unsigned int bits_of(float value) { return __float_as_uint(value); }
 
 __device__ inline void atomic_add(unsigned int* to, unsigned int value) { atomicAdd(to, value); }
 __device__ inline void atomic_add(Word* to, Word value) { atomicAdd(to, value); }
@@ -154,6 +163,11 @@ __device__ inline void fence_sequential() { __builtin_amdgcn_fence(__ATOMIC_SEQ_
 // In steps of 64 clocks.
 __device__ inline void pause() { __builtin_amdgcn_s_sleep(1); }
 __device__ inline void pause_long() { __builtin_amdgcn_s_sleep(127); }
+// The constant clock of 100 MHz (ISA documents of CDNA 2 and 3: S_MEMREALTIME).
+__device__ inline Word clock_nanoseconds() { return __builtin_amdgcn_s_memrealtime() * 10; }
+
+__device__ inline float fused_multiply_add(float a, float b, float c) { return __builtin_fmaf(a, b, c); }
+__device__ inline unsigned int bits_of(float value) { return __builtin_bit_cast(unsigned int, value); }
 
 // Words that others count or compare may be in host memory, where PCIe knows addition, exchange and compare
 // and swap and nothing else ("How ROCm uses PCIe atomics"): a minimum is made of the last.

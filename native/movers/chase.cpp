@@ -40,6 +40,7 @@ class Chase final : public Mover {
   }
 
   std::uint64_t bytes_per_operation() const override { return 0; }
+  bool walks() const override { return true; }
   std::uint64_t queue_entries(std::uint64_t) const override { return 1; }
   std::uint64_t rotation() const override { return lines_; }
   std::uint64_t least_batch() const override { return kLeastSteps; }

@@ -61,6 +61,8 @@ class Mover {
 
   // Bytes one operation moves in its direction; 0 where its time is the figure: the step of a chase, a call.
   virtual std::uint64_t bytes_per_operation() const = 0;
+  // Whether an operation is a step of a walk: as many as are enqueued together are one launch.
+  virtual bool walks() const { return false; }
   // Operations the queue holds for one enqueue() of `count` (device copies: count; a chase or the host: 1).
   virtual std::uint64_t queue_entries(std::uint64_t count) const = 0;
   // Enqueues `count` back-to-back operations, numbered from first_operation.
@@ -169,6 +171,7 @@ std::unique_ptr<Mover> make_chase(Session& session, const Flow& flow);
 std::unique_ptr<Mover> make_call(Session& session, const Flow& flow);      // launch, synchronize, event
 std::unique_ptr<Mover> make_stream(Session& session, const Flow& flow);    // the four loops of STREAM
 std::unique_ptr<Mover> make_prefetch(Session& session, const Flow& flow);  // pages of one allocation
+std::unique_ptr<Mover> make_compute(Session& session, const Flow& flow);   // arithmetic, no transfer
 std::unique_ptr<Mover> make_ping_pong(Session& session, const Flow& flow);
 
 // A queue of the agent; of a CPU on the core of that number, -1: on any. Throws Unsupported.

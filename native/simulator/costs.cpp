@@ -219,6 +219,12 @@ double Costs::launch_ns(Place executor, unsigned blocks) const {
   return fixed_ns / clocks_[at(executor.index)];
 }
 
+double Costs::arithmetic_ns(Place executor, double each, double items, double blocks) const {
+  if (executor.kind == cpu) return each / model_->cpu.core_multiply_adds_per_s * 1e9;
+  const double busy = std::min(1.0, blocks / model_->gpu.multiprocessors);
+  return each * items / (model_->gpu.multiply_adds_per_s * busy * clocks_[at(executor.index)]) * 1e9;
+}
+
 double Costs::migration_ns(Place from, Place to, double bytes, bool prefetch) const {
   const ManagedModel& managed = model_->managed;
   double fixed = prefetch ? managed.prefetch_ns : managed.fault_ns;

@@ -53,6 +53,8 @@ class Costs {
   double hand_over_ns(Place writer, Place poller, Place owner);
   // Time of a kernel that does nothing, behind another; of a CPU with a team of so many threads.
   double launch_ns(Place executor, unsigned blocks) const;
+  // Time of `items` that do `each` multiply-adds one after another, in so many blocks or on so many cores.
+  double arithmetic_ns(Place executor, double each, double items, double blocks) const;
   // Time to move managed pages, beyond any flow.
   double migration_ns(Place from, Place to, double bytes, bool prefetch) const;
   int processors(int gpu) const { return processors_.at(static_cast<std::size_t>(gpu)); }

@@ -145,6 +145,10 @@ std::unique_ptr<Operation> Kernels::launch(std::string_view kernel, const Shape&
     ping_pong(*operation, read_arguments<PingPongArguments>(arguments, bytes), executor);
   else if (kernel == "nothing")
     nothing(*operation, read_arguments<NothingArguments>(arguments, bytes), shape, executor);
+  else if (kernel == "idle")
+    idle(*operation, read_arguments<IdleArguments>(arguments, bytes), executor);
+  else if (kernel == "compute")
+    compute(*operation, read_arguments<ComputeArguments>(arguments, bytes), shape, executor);
   else
     throw Failure(Code::invalid, "the simulator plays no kernel '" + std::string(kernel) + "'");
   return operation;
@@ -205,6 +209,30 @@ void Kernels::occupy(Operation& operation, const OccupyArguments& arguments, Pla
   operation.all_processors = true;
   operation.on_start = [running = arguments.running, blocks] {
     std::atomic_ref<unsigned int>(*running).fetch_add(blocks);
+  };
+}
+
+void Kernels::idle(Operation& operation, const IdleArguments& arguments, Place executor) const {
+  operation.fixed += picoseconds(static_cast<double>(arguments.nanoseconds));
+  if (executor.kind == Place::Kind::gpu) operation.processors = costs_->processors(executor.index);
+}
+
+void Kernels::compute(Operation& operation, const ComputeArguments& arguments, const Shape& shape,
+                      Place executor) {
+  const Reach reached = reach(executor, arguments.words, arguments.count * kWordBytes);
+  const bool on_gpu = executor.kind == Place::Kind::gpu;
+  const Word items = on_gpu ? Word{shape.blocks} * shape.threads : shape.blocks;
+  constexpr double kInstructionsPerStep = 2;
+  const double steps = kInstructionsPerStep * kComputeChains * arguments.steps;
+  operation.fixed +=
+      picoseconds(reached.fixed_ns + costs_->arithmetic_ns(executor, steps, static_cast<double>(items),
+                                                           static_cast<double>(shape.blocks)));
+  if (on_gpu) operation.processors = costs_->processors(executor.index);
+  const bool lost = lies(executor, reached.place);
+  Range written = reached.range;
+  written.end = written.begin + std::min(arguments.count, items);
+  operation.on_end = [this, written, key = arguments.key, lost] {
+    if (!lost) memory_->fill(written, key, 0, 1);
   };
 }
 

@@ -59,6 +59,8 @@ class Kernels {
                       const Shape& shape, Place executor);
   void build_chase(Operation& operation, const ChaseArguments& arguments, const Shape& shape, Place executor);
   void chase(Operation& operation, const ChaseArguments& arguments, Place executor);
+  void idle(Operation& operation, const IdleArguments& arguments, Place executor) const;
+  void compute(Operation& operation, const ComputeArguments& arguments, const Shape& shape, Place executor);
   bool lies(Place executor, Place owner) const;  // granted access that is none
 
   // A side of a ping-pong that waits, by the word that it polls.

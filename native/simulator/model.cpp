@@ -36,6 +36,7 @@ void read_gpu(Sheet& sheet, GpuModel& gpu) {
   gpu.name = sheet.text("gpu.name");
   gpu.architecture = sheet.text("gpu.architecture");
   gpu.multiprocessors = sheet.integer("gpu.multiprocessors");
+  gpu.multiply_adds_per_s = sheet.number("gpu.multiply_adds_per_s");
   gpu.memory_bytes = sheet.whole("gpu.memory_bytes");
   gpu.cache_bytes = sheet.whole("gpu.cache_bytes");
   gpu.memory_bytes_per_s = sheet.number("gpu.memory_bytes_per_s");
@@ -68,6 +69,7 @@ void read_cpu(Sheet& sheet, CpuModel& cpu) {
   cpu.core_copy_bytes_per_s = sheet.number("cpu.core_copy_bytes_per_s");
   cpu.core_stream_bytes_per_s = sheet.number("cpu.core_stream_bytes_per_s");
   cpu.team_ns = sheet.number("cpu.team_ns");
+  cpu.core_multiply_adds_per_s = sheet.number("cpu.core_multiply_adds_per_s");
   cpu.core_remote_bytes_per_s = sheet.number("cpu.core_remote_bytes_per_s");
   for (int level = 0; level < sheet.count("cpu.caches"); ++level) {
     const std::string key = at("cpu.caches", level);

@@ -46,6 +46,7 @@ struct GpuModel {
   int count = 0;
   std::string name, architecture;  // "AMD Instinct MI250X", "gfx90a:sramecc+:xnack-", "sm_90"
   int multiprocessors = 0;
+  double multiply_adds_per_s = 0;                   // in single precision, by all multiprocessors together
   std::uint64_t memory_bytes = 0, cache_bytes = 0;  // of one GPU; last-level cache
   double memory_bytes_per_s = 0;                    // nominal, read and write shared
   int copy_engines = 0;                             // operations of copy engines that run at once
@@ -70,6 +71,7 @@ struct CpuModel {
   double read_bytes_per_s = 0, write_bytes_per_s = 0;  // that one domain's memory gives to all together
   double core_copy_bytes_per_s = 0;                    // memcpy of one core between buffers in memory
   double core_stream_bytes_per_s = 0;                  // with non-temporal stores, which pass the caches
+  double core_multiply_adds_per_s = 0;                 // in single precision, one after another
   double team_ns = 0;                                  // several cores: to begin and to end one copy together
   double core_remote_bytes_per_s = 0;      // memcpy of one core when either side is another domain's
   std::vector<std::uint64_t> cache_bytes;  // cpu.caches.N.bytes, ascending levels as one core sees them

@@ -4,6 +4,7 @@
 #include <algorithm>
 #include <cmath>
 
+#include "kernels/arguments.hpp"
 #include "timing/measure.hpp"
 #include "timing/statistics.hpp"
 
@@ -21,12 +22,65 @@ constexpr double kWarmUpShare = 0.2;  // of the time budget
 constexpr double kLearnTimeoutNs = 1e8;
 constexpr double kUnseenGrowth = 16;  // never grow a batch further than this on one measurement
 
+// Of a walk one step is mostly launch: its time is the slope between two walks.
+void learn_pace(Lane& lane) {
+  const std::uint64_t steps = lane.mover->least_batch();
+  double before = 0, after = 0;
+  for (double* time : {&before, &after}) {
+    lane.runtime().record(*lane.begin, *lane.stream);
+    lane.enqueue(time == &before ? steps : 2 * steps);
+    lane.runtime().record(*lane.end, *lane.stream);
+    lane.runtime().synchronize(*lane.end);
+    *time = lane.runtime().elapsed_ns(*lane.begin, *lane.end);
+  }
+  lane.operation_ns = std::max(after - before, 0.5 * before) / static_cast<double>(steps);
+}
+
 }  // namespace
+
+void Lane::enqueue(std::uint64_t count) {
+  const std::uint64_t first = next_operation;
+  next_operation += count;
+  if (pause_ns == 0) {
+    mover->enqueue(*stream, first, count);
+    return;
+  }
+  const IdleArguments arguments{pause_ns};
+  for (std::uint64_t k = 0; k < count; ++k) {
+    mover->enqueue(*stream, first + k, 1);
+    runtime().launch(agent().device, "idle", {1, 1, 0}, &arguments, sizeof arguments, *stream);
+  }
+}
+
+std::uint64_t Lane::queue_entries(std::uint64_t count) const {
+  return pause_ns == 0 ? mover->queue_entries(count) : count * (mover->queue_entries(1) + 1);
+}
+
+Lane make_lane(Session& session, const Flow& flow, std::shared_ptr<Stream> stream) {
+  Runtime& runtime = *flow.executor->runtime;
+  const int device = flow.executor->device;
+  Lane lane;
+  lane.mover = make_mover(session, flow);
+  lane.stream =
+      stream ? std::move(stream) : create_stream_for(session, *flow.executor, flow.number("core", -1));
+  lane.begin = runtime.create_event(device);
+  lane.end = runtime.create_event(device);
+  lane.pause_ns = static_cast<std::uint64_t>(flow.number("pause_ns"));
+  lane.one_at_a_time = flow.word("pace") == "one-at-a-time";
+  if (lane.pause_ns == 0) return lane;
+  if (lane.mover->synchronous())
+    throw Unsupported(flow.interface, "pause_ns", "its operations are in no queue that could idle",
+                      flow.executor->name());
+  const Availability offered = runtime.offers_kernel(device, "idle");
+  if (!offered.available)
+    throw Unsupported(flow.interface, "pause_ns", offered.reason, flow.executor->name());
+  return lane;
+}
 
 void learn_lane(Session& session, Lane& lane, Gate* gate, const MeasureOptions& options) {
   const auto run_one = [&] {
     lane.runtime().record(*lane.begin, *lane.stream);
-    lane.mover->enqueue(*lane.stream, lane.take(1), 1);
+    lane.enqueue(1);
     lane.runtime().record(*lane.end, *lane.stream);
   };
   lane.blocking = lane.mover->synchronous();
@@ -53,6 +107,7 @@ void learn_lane(Session& session, Lane& lane, Gate* gate, const MeasureOptions& 
   const Nanoseconds after = session.clock().now();
   lane.operation_ns = lane.blocking ? static_cast<double>(after - before)
                                     : std::max(1.0, lane.runtime().elapsed_ns(*lane.begin, *lane.end));
+  if (lane.mover->walks()) learn_pace(lane);
 }
 
 SingleSampler::SingleSampler(Session& session, Lane& lane, Gate* gate, const MeasureOptions& options)
@@ -65,7 +120,7 @@ double SingleSampler::time_batch(std::uint64_t count) {
   lane_->mover->restore();
   if (lane_->blocking) {  // the call does the work: the caller's clock is the one that sees it
     const Nanoseconds before = session_->clock().now();
-    lane_->mover->enqueue(*lane_->stream, lane_->take(count), count);
+    lane_->enqueue(count);
     runtime.synchronize(*lane_->stream);
     return static_cast<double>(session_->clock().now() - before);
   }
@@ -77,7 +132,7 @@ double SingleSampler::time_batch(std::uint64_t count) {
   }
   runtime.record(*lane_->begin, *lane_->stream);
   const Nanoseconds before = session_->clock().now();
-  lane_->mover->enqueue(*lane_->stream, lane_->take(count), count);
+  lane_->enqueue(count);
   submit_ns_ = static_cast<double>(session_->clock().now() - before) / static_cast<double>(count);
   runtime.record(*lane_->end, *lane_->stream);
   if (hold && !gate_->open()) gated_ = false;
@@ -90,7 +145,7 @@ double SingleSampler::time_round_trips(std::uint64_t count) {
   Runtime& runtime = lane_->runtime();
   const Nanoseconds before = session_->clock().now();
   for (std::uint64_t k = 0; k < count; ++k) {
-    lane_->mover->enqueue(*lane_->stream, lane_->take(1), 1);
+    lane_->enqueue(1);
     runtime.synchronize(*lane_->stream);
   }
   return static_cast<double>(session_->clock().now() - before);
@@ -100,7 +155,7 @@ std::uint64_t SingleSampler::most_operations() const {
   if (!options_->cap_depth) return UINT64_MAX / 4;
   if (lane_->mover->changes_residency())
     return std::max<std::uint64_t>(1, lane_->mover->rotation() / (slope_ ? 2 : 1));
-  const std::uint64_t entries = lane_->mover->queue_entries(2) - lane_->mover->queue_entries(1);
+  const std::uint64_t entries = lane_->queue_entries(2) - lane_->queue_entries(1);
   if (entries == 0 || lane_->one_at_a_time) return UINT64_MAX / 4;
   constexpr std::uint64_t kTaken = 3;  // the gate and two events take places too
   const std::uint64_t depth =

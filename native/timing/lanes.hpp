@@ -20,16 +20,20 @@ struct Lane {
   bool one_at_a_time = false;        // each operation is waited for before the next
   std::string unobservable;          // why its engine must not be looked for; empty when it may be
   std::uint64_t next_operation = 0;  // operations are numbered on, so that cold buffers rotate
-  double operation_ns = 0;           // alone, back to back
+  double operation_ns = 0;           // alone, back to back, with the pause after it
+  std::uint64_t pause_ns = 0;        // the queue idles so long after each operation
 
   Agent& agent() const { return mover->executor(); }
   Runtime& runtime() const { return *mover->executor().runtime; }
   bool by_host_clock() const { return blocking || one_at_a_time; }
-  std::uint64_t take(std::uint64_t count) {
-    next_operation += count;
-    return next_operation - count;
-  }
+  // Enqueues the next `count` operations, each with its pause.
+  void enqueue(std::uint64_t count);
+  // Places that takes in the queue.
+  std::uint64_t queue_entries(std::uint64_t count) const;
 };
+
+// A mover for the flow, with a queue and events of its own. Throws Unsupported when it cannot run.
+Lane make_lane(Session& session, const Flow& flow, std::shared_ptr<Stream> stream = nullptr);
 
 // One sample at a time of whatever a case runs; warm-up first.
 class Sampler {

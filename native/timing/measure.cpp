@@ -28,9 +28,10 @@ class CaseRun {
       : session_(session), flows_(flows), options_(options) {
     if (flows.empty()) throw Error("measure", "flows", "a case needs at least one flow");
     for (const Flow& flow : flows) add_lane(flow);
-    for (const Lane& lane : lanes_)
-      if (flows.size() > 1 && lane.mover->bytes_per_operation() == 0)
-        throw Unsupported("chase", "pattern", "a chase is measured alone: its steps move no bytes");
+    for (std::size_t k = 0; k < flows.size() && flows.size() > 1; ++k)
+      if (lanes_[k].mover->bytes_per_operation() == 0 && !(options.interference && k == 0))
+        throw Unsupported(flows[k].interface, "pattern",
+                          "it moves no bytes, so it is measured alone, or beside others that do");
     if (options.gate) {
       Agent* owner = &lanes_.front().agent();
       for (const Lane& lane : lanes_)
@@ -67,22 +68,13 @@ class CaseRun {
 
  private:
   void add_lane(const Flow& flow) {
-    Lane lane;
-    lane.mover = make_mover(session_, flow);
-    Runtime& runtime = *flow.executor->runtime;
-    if (const std::int64_t number = flow.number("stream", -1); number >= 0) {
-      auto& shared = shared_streams_[{flow.executor, number}];
-      if (shared == nullptr) shared = runtime.create_stream(flow.executor->device);
-      lane.stream = shared;
-    } else {
-      lane.stream = create_stream_for(session_, *flow.executor, flow.number("core", -1));
-    }
-    lane.one_at_a_time = flow.word("pace") == "one-at-a-time";
-    if (lane.one_at_a_time && flows_.size() > 1)
+    std::shared_ptr<Stream> stream;
+    const std::int64_t number = flow.number("stream", -1);
+    if (number >= 0) stream = shared_streams_[{flow.executor, number}];
+    lanes_.push_back(make_lane(session_, flow, std::move(stream)));
+    if (number >= 0) shared_streams_[{flow.executor, number}] = lanes_.back().stream;
+    if (lanes_.back().one_at_a_time && flows_.size() > 1)
       throw Unsupported(flow.interface, "pace", "flows that are waited for one by one never run together");
-    lane.begin = runtime.create_event(flow.executor->device);
-    lane.end = runtime.create_event(flow.executor->device);
-    lanes_.push_back(std::move(lane));
     spans_.emplace_back();
   }
 
@@ -148,12 +140,13 @@ class CaseRun {
   void decide_verification() {
     const Nanoseconds before = session_.clock().now();
     warm_up_good_ = verify();
-    const bool chase = lanes_.front().mover->bytes_per_operation() == 0;
-    if (chase) {  // the end of each walk proves it, at no cost worth mentioning
+    const bool bytes = lanes_.front().mover->bytes_per_operation() != 0;
+    if (!bytes && lanes_.size() == 1) {  // the end of each walk proves it, at no cost worth mentioning
       measurement_.verified_every_sample = true;
       return;
     }
     prepare();
+    if (!bytes) return;  // made anew for each sample, its lines would be in the caches again
     const auto cost = static_cast<double>(session_.clock().now() - before);
     measurement_.verified_every_sample =
         cost * kExpectedSamples <= kVerificationShare * options_.budget_s * 1e9;
@@ -260,9 +253,10 @@ class CaseRun {
     double together = 0, alone = 0;
     for (std::size_t k = 0; k < lanes_.size(); ++k) {
       FlowResult& flow = m.flows[k];
+      flow.start_skew_ns = over_samples([k](const WindowSample& s) { return s.skews[k]; });
+      if (lanes_[k].mover->bytes_per_operation() == 0) continue;  // its rates are of operations
       flow.bytes_per_s = over_samples([k](const WindowSample& s) { return s.rates[k]; });
       flow.whole_bytes_per_s = over_samples([k](const WindowSample& s) { return s.whole_rates[k]; });
-      flow.start_skew_ns = over_samples([k](const WindowSample& s) { return s.skews[k]; });
       together += flow.whole_bytes_per_s;
       alone += over_samples([k](const WindowSample& s) { return s.own_rates[k]; });
     }

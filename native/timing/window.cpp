@@ -19,6 +19,12 @@ constexpr double kAlignmentsPerWindow = 200;
 constexpr int kAnchorTries = 3;
 constexpr int kWarmUpRuns = 2;
 constexpr double kDisturberStretch = 1.5;  // disturbers go on until the measured flow has ended
+constexpr int kMostOutlastingRuns = 6;  // until disturbers have been given enough to outlast what they slow
+constexpr double kMostReach = 64;
+// What is disturbed is marked at this distance at least: a mark costs a device 1 to 2 µs, starting another
+// part of a walk about 3 µs, which must not be taken for what the disturbers cost.
+constexpr double kLeastPartNs = 1e6;
+constexpr double kParts = 8;          // in a window; the first one only begins it
 constexpr double kLeastWindow = 0.5;  // of the shortest lane, between marks; below, rates are of the whole
 
 }  // namespace
@@ -45,7 +51,7 @@ double Trace::running_from() const {
   return std::max(released, marks[0] - (end() - marks[0]) / later * begun);
 }
 
-WindowSample evaluate(const std::vector<Trace>& traces, const std::vector<std::uint64_t>& bytes) {
+WindowSample evaluate(const std::vector<Trace>& traces, const std::vector<std::uint64_t>& units, int cut_at) {
   WindowSample sample;
   // With one mark a lane cannot tell waiting from being slow: then the rates are those of the whole run.
   const bool paced =
@@ -63,13 +69,22 @@ WindowSample evaluate(const std::vector<Trace>& traces, const std::vector<std::u
     all_run = std::max(all_run, trace.running_from());
     shortest_run = std::min(shortest_run, trace.end() - trace.running_from());
   }
+  if (cut_at >= 0) {
+    const std::vector<double>& marks = traces[static_cast<std::size_t>(cut_at)].marks;
+    const auto from = std::lower_bound(marks.begin(), marks.end(), opens);
+    const auto to = std::upper_bound(marks.begin(), marks.end(), closes);
+    if (from + 1 < to) {  // else nothing of the walk lies within, and the window is as good as can be had
+      opens = *from;
+      closes = *(to - 1);
+    }
+  }
   sample.window_ns = std::max(0.0, closes - opens);
   sample.whole_ns = last - first;
   sample.overlap = shortest_run > 0 ? std::max(0.0, closes - all_run) / shortest_run : 0;
   const bool together = paced && shortest > 0 && sample.window_ns >= kLeastWindow * shortest;
   for (std::size_t k = 0; k < traces.size(); ++k) {
     const Trace& trace = traces[k];
-    const auto size = static_cast<double>(bytes[k]);
+    const auto size = static_cast<double>(units[k]);
     const auto total = static_cast<double>(trace.operations.back());
     const double own = (total - trace.progress(begin(trace))) / (trace.end() - begin(trace));
     const double in_window = trace.progress(closes) - trace.progress(opens);
@@ -87,26 +102,41 @@ WindowSampler::WindowSampler(Session& session, std::vector<Lane>& lanes, Gate* g
       lanes_(&lanes),
       gate_(gate),
       options_(&options),
-      counts_(lanes.size(), kLeastOperations) {
+      counts_(lanes.size(), kLeastOperations),
+      reach_(lanes.size(), 1) {
   gated_ = gate != nullptr;
 }
 
 std::uint64_t WindowSampler::most_operations(const Lane& lane) const {
   if (!options_->cap_depth) return UINT64_MAX / 4;
   if (lane.mover->changes_residency()) return lane.mover->rotation();
-  if (lane.mover->queue_entries(2) == lane.mover->queue_entries(1)) return UINT64_MAX / 4;
+  const std::uint64_t each = lane.queue_entries(2) - lane.queue_entries(1);
+  if (each == 0) return UINT64_MAX / 4;
   std::uint64_t sharing = 0;  // lanes of one stream share its depth
   for (const Lane& other : *lanes_) sharing += other.stream == lane.stream;
   const std::uint64_t depth = lane.runtime().queue_depth(lane.agent().device) / sharing;
   constexpr std::uint64_t kTaken = kMostMarks + 3;  // marks, the gate, the begin event and one to spare
-  const std::uint64_t each = lane.mover->queue_entries(1);
   return depth > kTaken ? std::max(kLeastOperations, (depth - kTaken) / each) : kLeastOperations;
 }
 
 double WindowSampler::window_wanted() const {
   double wanted = std::max(kLeastWindowNs, kAlignmentsPerWindow * alignment_ns_);
-  for (const Lane& lane : *lanes_) wanted = std::max(wanted, kLeastOperations * lane.operation_ns);
+  for (const Lane& lane : *lanes_)
+    if (!lane.mover->walks())
+      wanted = std::max(wanted, static_cast<double>(kLeastOperations) * lane.operation_ns);
+  if (options_->interference) wanted = std::max(wanted, kParts * kLeastPartNs);
   return wanted * stretch_;
+}
+
+double WindowSampler::stretch_of(std::size_t index) const {
+  return options_->interference && index > 0 ? kDisturberStretch * reach_[index] : 1;
+}
+
+std::uint64_t WindowSampler::marks_of(std::size_t index) const {
+  const std::uint64_t marks = std::min(counts_[index], kMostMarks);
+  if (!options_->interference || index > 0) return marks;
+  const double parts = static_cast<double>(counts_[index]) * (*lanes_)[index].operation_ns / kLeastPartNs;
+  return std::min(marks, std::max<std::uint64_t>(2, static_cast<std::uint64_t>(std::llround(parts))));
 }
 
 void WindowSampler::anchor() {
@@ -134,7 +164,7 @@ void WindowSampler::anchor() {
 
 void WindowSampler::enqueue_lane(std::size_t index, std::vector<double>& host_marks) {
   Lane& lane = (*lanes_)[index];
-  const std::uint64_t count = counts_[index], marks = std::min(count, kMostMarks);
+  const std::uint64_t count = counts_[index], marks = marks_of(index);
   while (lane.marks.size() < marks) lane.marks.push_back(lane.runtime().create_event(lane.agent().device));
   if (lane.blocking)
     host_marks.push_back(static_cast<double>(session_->clock().now()));
@@ -142,7 +172,7 @@ void WindowSampler::enqueue_lane(std::size_t index, std::vector<double>& host_ma
     lane.runtime().record(*lane.begin, *lane.stream);
   for (std::uint64_t mark = 0, done = 0; mark < marks; ++mark) {
     const std::uint64_t upto = count * (mark + 1) / marks;
-    lane.mover->enqueue(*lane.stream, lane.take(upto - done), upto - done);
+    lane.enqueue(upto - done);
     done = upto;
     if (lane.blocking) {
       lane.runtime().synchronize(*lane.stream);
@@ -215,7 +245,7 @@ std::vector<Trace> WindowSampler::run() {
     runtime.synchronize(*lane.stream);
     const Anchor& anchor = anchors_.at({&runtime, lane.agent().device});
     const auto when = [&](Event& event) { return anchor.host_ns + runtime.elapsed_ns(*anchor.event, event); };
-    const std::uint64_t marks = std::min(counts_[k], kMostMarks);
+    const std::uint64_t marks = marks_of(k);
     traces[k].released = lane.blocking ? host_marks[k][0] : when(*lane.begin);
     for (std::uint64_t mark = 0; mark < marks; ++mark) {
       traces[k].marks.push_back(lane.blocking ? host_marks[k][mark + 1] : when(*lane.marks[mark]));
@@ -225,45 +255,58 @@ std::vector<Trace> WindowSampler::run() {
   return traces;
 }
 
-void WindowSampler::balance(double window_ns, const std::vector<double>& operations_per_ns) {
+void WindowSampler::balance(double window_ns) {
   for (std::size_t k = 0; k < lanes_->size(); ++k) {
-    const double stretch = options_->interference && k > 0 ? kDisturberStretch : 1;
-    const double wanted = options_->batch != 0 ? static_cast<double>(options_->batch)
-                                               : std::round(stretch * window_ns * operations_per_ns[k]);
+    const double wanted = options_->batch != 0
+                              ? static_cast<double>(options_->batch)
+                              : std::round(stretch_of(k) * window_ns / (*lanes_)[k].operation_ns);
     const std::uint64_t most = most_operations((*lanes_)[k]);
     counts_[k] =
         std::min(most, std::max(kLeastOperations, static_cast<std::uint64_t>(std::max(wanted, 1.0))));
   }
 }
 
-void WindowSampler::warm_up() {
-  std::vector<double> speeds;
-  for (Lane& lane : *lanes_) {
-    learn_lane(*session_, lane, gate_, *options_);
-    speeds.push_back(1 / lane.operation_ns);
+// What disturbs has to go on until the measured flow has ended, however much that was slowed down.
+void WindowSampler::outlast(const std::vector<Trace>& traces) {
+  const double lasted = traces[0].end() - traces[0].released;
+  for (std::size_t k = 1; k < traces.size(); ++k) {
+    if (traces[k].end() >= traces[0].end()) continue;
+    const double missing = lasted / (traces[k].end() - traces[k].released);
+    reach_[k] = std::min(kMostReach, reach_[k] * std::clamp(kDisturberStretch * missing, 1.0, 4.0));
   }
+}
+
+void WindowSampler::warm_up() {
+  for (Lane& lane : *lanes_) learn_lane(*session_, lane, gate_, *options_);
   anchor();
   // Balanced by what each lane does alone, not by what it gets in company: one that is starved would be given
   // less to do, and the unfairness would hide itself.
-  for (int run_number = 0; run_number < kWarmUpRuns; ++run_number) {
+  bool outlasted = true;
+  for (int run_number = 0; run_number < kWarmUpRuns || (!outlasted && run_number < kMostOutlastingRuns);
+       ++run_number) {
     double window = window_wanted();
     for (std::size_t k = 0; k < lanes_->size(); ++k)  // a lane whose queue is full cannot last longer
-      window = std::min(window, static_cast<double>(most_operations((*lanes_)[k])) / speeds[k]);
-    balance(window, speeds);
-    run();
+      window = std::min(window, static_cast<double>(most_operations((*lanes_)[k])) *
+                                    (*lanes_)[k].operation_ns / stretch_of(k));
+    balance(window);
+    const std::vector<double> before = reach_;
+    if (const std::vector<Trace> traces = run(); options_->interference) outlast(traces);
+    outlasted = before == reach_;
   }
   batch_ = *std::min_element(counts_.begin(), counts_.end());
 }
 
 double WindowSampler::sample() {
-  std::vector<std::uint64_t> bytes;
-  for (const Lane& lane : *lanes_) bytes.push_back(lane.mover->bytes_per_operation());
-  samples_.push_back(evaluate(run(), bytes));
+  std::vector<std::uint64_t> units;
+  for (const Lane& lane : *lanes_)
+    units.push_back(std::max<std::uint64_t>(1, lane.mover->bytes_per_operation()));
+  const int cut_at = options_->interference && lanes_->front().mover->walks() ? 0 : -1;
+  samples_.push_back(evaluate(run(), units, cut_at));
   const WindowSample& sample = samples_.back();
   double moved = 0, rate = 0;
   const std::size_t measured = options_->interference ? 1 : lanes_->size();
   for (std::size_t k = 0; k < measured; ++k) {
-    moved += static_cast<double>(bytes[k]);
+    moved += static_cast<double>(units[k]);
     rate += sample.rates[k];
   }
   return moved / rate * 1e9;

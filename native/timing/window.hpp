@@ -29,9 +29,10 @@ struct Trace {
 };
 
 struct WindowSample {
-  std::vector<double> rates;        // bytes/s of each lane in the common window
-  std::vector<double> whole_rates;  // bytes/s of each lane from the first start to the last end
-  std::vector<double> own_rates;    // bytes/s of each lane from its first mark to its end
+  // In bytes/s, or in operations/s of lanes that move none.
+  std::vector<double> rates;        // of each lane in the common window
+  std::vector<double> whole_rates;  // of each lane from the first start to the last end
+  std::vector<double> own_rates;    // of each lane from its first mark to its end
   std::vector<double> skews;        // ns from the first lane's start
   double window_ns = 0;             // 0 when there was none
   double whole_ns = 0;
@@ -42,8 +43,10 @@ struct WindowSample {
 // as running from its first mark, not from its release: its queue may have stood behind another's operations.
 // Both edges then are marks of some lane, so that lanes which take turns are cut at the same point of their
 // turn at both ends, and what interpolation credits too much at one edge it takes back at the other.
-WindowSample evaluate(const std::vector<Trace>& traces,
-                      const std::vector<std::uint64_t>& bytes_per_operation);
+// `units` is what an operation of each lane counts: its bytes, or 1. The window is cut back to marks of the
+// lane `cut_at` (-1: none), so that no step of a walk is counted that went on when the others had ended.
+WindowSample evaluate(const std::vector<Trace>& traces, const std::vector<std::uint64_t>& units,
+                      int cut_at = -1);
 
 class WindowSampler final : public Sampler {
  public:
@@ -69,7 +72,10 @@ class WindowSampler final : public Sampler {
   void run_gated();
   std::vector<std::vector<double>> run_threads();
   void anchor();
-  void balance(double window_ns, const std::vector<double>& operations_per_ns);
+  void balance(double window_ns);
+  void outlast(const std::vector<Trace>& traces);
+  double stretch_of(std::size_t index) const;
+  std::uint64_t marks_of(std::size_t index) const;
   std::uint64_t most_operations(const Lane& lane) const;
   double window_wanted() const;
 
@@ -79,6 +85,7 @@ class WindowSampler final : public Sampler {
   const MeasureOptions* options_;
   std::map<Place, Anchor> anchors_;
   std::vector<std::uint64_t> counts_;
+  std::vector<double> reach_;  // of disturbers: how much longer than planned they have to go on
   std::vector<WindowSample> samples_;
   double alignment_ns_ = 0;
   double stretch_ = 1;

@@ -13,4 +13,6 @@ ENTRIES = {
     "stream.cu": ["stream_copy", "stream_scale", "stream_add", "stream_triad"],
     "stream_pattern.cu": ["stream_fill", "stream_check"],
     "ping_pong.cu": ["ping_pong"],
+    "idle.cu": ["idle"],
+    "compute.cu": ["compute"],
 }

@@ -40,6 +40,7 @@ LIMIT_S = 30
 _GPU = {
     "count": 2,
     "multiprocessors": 64,
+    "multiply_adds_per_s": 10e12,
     "memory_bytes": 8 * GIB,
     "cache_bytes": 4 * MIB,
     "memory_bytes_per_s": 1000 * GB,
@@ -71,6 +72,7 @@ _CPU = {
     "core_copy_bytes_per_s": CORE_COPY,
     "core_stream_bytes_per_s": 10 * GB,
     "team_ns": 5000.0,
+    "core_multiply_adds_per_s": 2e9,
     "core_remote_bytes_per_s": 5 * GB,
     "memory_latency_ns": 90.0,
     "remote_latency_ns": 150.0,

@@ -206,7 +206,8 @@ def test_interference_measures_the_first_flow_only(session: _core.Session) -> No
     flows = [copy(session, MIB), copy(session, 4 * MIB)]
     measured = session.measure(flows, options(interference=True, budget_s=0.2))
     assert measured.verified
-    assert MIB / measured.time_ns.median * 1e9 == pytest.approx(measured.flows[0].bytes_per_s, rel=1e-3)
+    # Of an even number of samples the median of times is not quite that of rates.
+    assert MIB / measured.time_ns.median * 1e9 == pytest.approx(measured.flows[0].bytes_per_s, rel=0.1)
     assert measured.flows[1].bytes_per_s > 0  # shown, not counted
 
 

@@ -33,6 +33,8 @@ inline constexpr CatalogueEntry kCatalogue[] = {
     {"stream_check", "stream_pattern.cu", sizeof(StreamPatternArguments)},
     {"nothing", "nothing.cu", sizeof(NothingArguments)},
     {"ping_pong", "ping_pong.cu", sizeof(PingPongArguments)},
+    {"idle", "idle.cu", sizeof(IdleArguments)},
+    {"compute", "compute.cu", sizeof(ComputeArguments)},
 };
 inline constexpr std::size_t kKernels = sizeof kCatalogue / sizeof kCatalogue[0];
 

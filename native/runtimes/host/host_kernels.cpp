@@ -30,6 +30,8 @@ const HostKernel kKernels[] = {
     {"stream_fill", stream_fill_kernel, sizeof(StreamPatternArguments)},
     {"stream_check", stream_check_kernel, sizeof(StreamPatternArguments)},
     {"ping_pong", ping_pong_kernel, sizeof(PingPongArguments)},
+    {"idle", idle_kernel, sizeof(IdleArguments)},
+    {"compute", compute_kernel, sizeof(ComputeArguments)},
 };
 
 template <typename Copy>

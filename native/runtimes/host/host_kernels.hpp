@@ -34,6 +34,11 @@ void stream_triad_kernel(const void* arguments, const TeamMember& member);
 void stream_fill_kernel(const void* arguments, const TeamMember& member);
 void stream_check_kernel(const void* arguments, const TeamMember& member);
 void ping_pong_kernel(const void* arguments, const TeamMember& member);
+void idle_kernel(const void* arguments, const TeamMember& member);
+void compute_kernel(const void* arguments, const TeamMember& member);
+
+// compute_mix() of the ends of all chains of an even or odd item of "compute".
+unsigned long long compute_ends(float seed, unsigned int steps, unsigned int odd);
 
 // The part of [0, items) that is this member's; all but the last end at a multiple of `grain`.
 struct Share {

@@ -349,11 +349,17 @@ def one_way(found: Iterable[Cell]) -> list[Cell]:
 
 
 def chases(found: Iterable[Cell]) -> list[Cell]:
-    return [cell for cell in found if cell.record.interface == "chase"]
+    """Walks through memory that nothing else loads."""
+    return [cell for cell in found if cell.record.interface == "chase" and cell.record.pattern == "one-way"]
 
 
 def concurrent(found: Iterable[Cell]) -> list[Cell]:
-    return [cell for cell in found if cell.record.pattern != "one-way"]
+    """Bandwidth of several flows at once, or of one that others disturb."""
+    return [
+        cell
+        for cell in found
+        if cell.record.pattern != "one-way" and figure_of(cell.record.interface) == "bandwidth"
+    ]
 
 
 #: A size stands for the largest when it is at most so many times smaller: transfers are long enough there.

@@ -78,6 +78,10 @@ LEAST_SAMPLES = 3
 WARM_UP_OPERATIONS = 8
 #: Part of a case's budget below which every sample is verified (the native core's rule).
 VERIFICATION_SHARE = 0.4
+#: One `compute` of all cores or multiprocessors, by the kind of executor (native/movers/compute.cpp).
+COMPUTE_S = {"cpu": 1e-4, "gpu": 4e-4}
+#: A window with a chase in it (native/timing/window.cpp), and how much longer a load may make it.
+CHASE_WINDOW_S = 20e-3
 #: Starting a worker and probing; with GPUs, contexts and kernels.
 START_S = {"cpu": 0.5, "gpu": 3.0}
 
@@ -99,8 +103,9 @@ class Estimator:
         operation_s, preparation_s = self._operation_s(case), self._preparation_s(case)
         sample_s = max(operation_s, LEAST_SAMPLE_S[kind])
         if len(case.flows) > 1:
-            sample_s = max(LEAST_OPERATIONS * operation_s, LEAST_WINDOW_S)
-        if case.interface == "chase":
+            window_s = CHASE_WINDOW_S if case.interface == "chase" else LEAST_WINDOW_S
+            sample_s = max(LEAST_OPERATIONS * operation_s, window_s)
+        elif case.interface == "chase":
             sample_s = max(operation_s * CHASE_STEPS[kind] / SAMPLES[kind], LEAST_SAMPLE_S[kind])
         if case.flows[0].partner is not None:
             sample_s = max(LEAST_ROUND_TRIPS * operation_s, LEAST_SAMPLE_S[kind])
@@ -136,6 +141,8 @@ class Estimator:
         flow = case.flows[0]
         if flow.partner is not None:
             return ROUND_TRIP_S["gpu" if "gpu" in map(kind_of, (flow.executor, flow.partner)) else "cpu"]
+        if case.interface == "compute":
+            return COMPUTE_S[kind_of(flow.executor)]
         if figure_of(case.interface) == "time":
             return CALL_S
         if case.interface == "chase":
@@ -147,9 +154,10 @@ class Estimator:
             return sum(case.size_of(each) / MOVED_BYTES_PER_S + MOVED_FIXED_S for each in case.flows)
         busy: defaultdict[tuple[str, str], float] = defaultdict(float)
         for flow in case.flows:
+            size = case.size_of(flow)
             alone_s = self._alone_s(case, flow)
             for agent, side in ((flow.source.agent, "out"), (flow.destination.agent, "in")):
-                shared = case.size_bytes / HOST_TOTAL_BYTES_PER_S
+                shared = size / HOST_TOTAL_BYTES_PER_S
                 far = kind_of(flow.executor) == "gpu" and kind_of(agent) == "cpu"
                 before = busy[agent, side]
                 busy[agent, side] = max(before + shared, alone_s) if far else before + alone_s

@@ -21,7 +21,7 @@ WORDS: Mapping[str, tuple[str, ...]] = {
     "migration": ("on-demand", "off"),
 }
 #: Options that count from 0; other numbers are of things.
-FROM_ZERO = ("stream", "copy_engine", "relays", "core", "partner_core")
+FROM_ZERO = ("stream", "copy_engine", "relays", "core", "partner_core", "pause_ns")
 #: Options that name GPUs, one or several: "gpu1,gpu2".
 NAMES = ("via",)
 
@@ -52,7 +52,7 @@ class Interface:
     counts: str = "one-direction"
     granularity_bytes: int = 8  # sizes are multiples of it; 8: verified word by word
     by_call: bool = False  # the runtime reaches for it what the executor's own loads and stores cannot
-    alone: bool = False  # cannot run beside other flows
+    alone: bool = False  # moves no bytes: runs alone, or as what others disturb
     sources: int = 1  # arrays that are read; 2: the flow may name a second source
     counted: int = 1  # how often an operation's bandwidth counts its size: of "read+write", every array
     partner: bool = False  # a second agent takes part, written `partner` in a suite
@@ -86,20 +86,24 @@ def _stream(loop: str, kernel: str, sources: int = 1) -> Interface:
 
 
 INTERFACES: Mapping[str, Interface] = {
-    "memcpy": Interface("explicit", "one CPU core copies", {"cpu": ("memcpy",)}),
+    "memcpy": Interface("explicit", "one CPU core copies", {"cpu": ("memcpy",)}, ("pause_ns",)),
     "memcpy-mt": Interface(
-        "explicit", "all cores of a NUMA domain copy together", {"cpu": ("memcpy",)}, ("threads",)
+        "explicit",
+        "all cores of a NUMA domain copy together",
+        {"cpu": ("memcpy",)},
+        ("threads", "pause_ns"),
     ),
     "memcpy-stream": Interface(
         "explicit",
         "one CPU core copies with non-temporal stores, past the caches",
         {"cpu": ("memcpy_stream",)},
+        ("pause_ns",),
     ),
     "copy": Interface(
         "explicit",
         "the vendor's asynchronous copy call, in a GPU's queue",
         {"gpu": ()},
-        ("stream", "copy_engine", "pace"),
+        ("stream", "copy_engine", "pace", "pause_ns"),
         by_call=True,
     ),
     "route": Interface(
@@ -128,14 +132,14 @@ INTERFACES: Mapping[str, Interface] = {
         "direct access",
         "loads and stores of a GPU kernel",
         {"gpu": ("copy",)},
-        ("blocks", "threads", "stream", "pace", "migration"),
+        ("blocks", "threads", "stream", "pace", "migration", "pause_ns"),
         granularity_bytes=16,
     ),
     "kernel-bulk": Interface(
         "direct access",
         "bulk-copy instructions of a GPU kernel, which fill a link from a few multiprocessors",
         {"gpu": ("copy_bulk",)},
-        ("blocks", "threads", "chunk_bytes", "stages", "stream", "pace", "migration"),
+        ("blocks", "threads", "chunk_bytes", "stages", "stream", "pace", "migration", "pause_ns"),
         granularity_bytes=16,
     ),
     "chase": Interface(
@@ -190,6 +194,16 @@ INTERFACES: Mapping[str, Interface] = {
     "stream-scale": _stream("b = 3 c of STREAM", "stream_scale"),
     "stream-add": _stream("c = a + b of STREAM", "stream_add", 2),
     "stream-triad": _stream("a = b + 3 c of STREAM", "stream_triad", 2),
+    "compute": Interface(
+        "no transfer",
+        "arithmetic in registers of all multiprocessors or cores: what transfers beside it slow down",
+        {"cpu": ("compute",), "gpu": ("compute",)},
+        ("blocks", "threads"),
+        buffers="one",
+        figure="time",
+        counts="kernel-time",
+        alone=True,
+    ),
 }
 
 #: What the one word of an interface that moves none but is timed takes: its size in bytes.

@@ -117,7 +117,7 @@ def refusal(case: Case, topology: Topology, capabilities: Capabilities) -> str |
 
     Agents must exist in the topology (the expansion of sweeps sees to that).
     """
-    if reason := _size_refusal(case) or _environment_refusal(case, capabilities):
+    if reason := (_size_refusal(case) or _company_refusal(case) or _environment_refusal(case, capabilities)):
         return reason
     there = _in_environment(case.environment, capabilities)
     for flow in case.flows:
@@ -138,20 +138,37 @@ def refusal(case: Case, topology: Topology, capabilities: Capabilities) -> str |
 
 
 def _size_refusal(case: Case) -> str | None:
-    size = case.size_bytes
-    if size <= 0:
-        return f"a size of {size} bytes moves nothing"
-    if case.interface == "chase":
-        if size & (size - 1) or size < CHASE_LEAST_BYTES:
-            return f"a chase walks a power of two of bytes, at least {CHASE_LEAST_BYTES}; {size} is none"
-        return None
-    if INTERFACES[case.interface].figure == "time" and size != WORD_BYTES:
-        return f"{case.interface} moves nothing: its buffer holds one word of {WORD_BYTES} bytes, not {size}"
-    if INTERFACES[case.interface].partner and size != WORD_BYTES:
-        return f"{case.interface} sends one word of {WORD_BYTES} bytes, not {size}"
-    granularity = INTERFACES[case.interface].granularity_bytes
-    if size % granularity:
-        return f"{case.interface} moves multiples of {granularity} bytes; {size} is none"
+    for flow in case.flows:
+        interface, size = case.interface_of(flow), case.size_of(flow)
+        if size <= 0:
+            return f"a size of {size} bytes moves nothing"
+        if interface == "chase":
+            if size & (size - 1) or size < CHASE_LEAST_BYTES:
+                return f"a chase walks a power of two of bytes, at least {CHASE_LEAST_BYTES}; {size} is none"
+            continue
+        if INTERFACES[interface].figure == "time" and interface != "compute" and size != WORD_BYTES:
+            return f"{interface} moves nothing: its buffer holds one word of {WORD_BYTES} bytes, not {size}"
+        if INTERFACES[interface].partner and size != WORD_BYTES:
+            return f"{interface} sends one word of {WORD_BYTES} bytes, not {size}"
+        granularity = INTERFACES[interface].granularity_bytes
+        if size % granularity:
+            return f"{interface} moves multiples of {granularity} bytes; {size} is none"
+    return None
+
+
+def _company_refusal(case: Case) -> str | None:
+    """What moves no bytes is measured alone or is what others disturb."""
+    flow = case.flows[0]
+    if case.interface == "compute" and flow.source.agent != flow.executor:
+        return f"compute keeps its result in memory of {flow.executor}, and {flow.source} is another's"
+    first, *others = (case.interface_of(flow) for flow in case.flows)
+    if others and INTERFACES[first].alone and case.pattern != "interference":
+        return f"{first} moves no bytes: it runs alone, or is what others disturb"
+    if others and INTERFACES[first].partner:
+        return f"{first} keeps two agents waiting for each other: it runs alone"
+    for interface in others:
+        if INTERFACES[interface].alone:
+            return f"{interface} moves no bytes, so it is no load on what it would disturb"
     return None
 
 
@@ -370,7 +387,7 @@ def _team_refusal(case: Case, topology: Topology) -> str | None:
         interface = case.interface_of(flow)
         if kind_of(executor) != "cpu" or "threads" not in INTERFACES[interface].options:
             continue
-        if "blocks" in options and counts_as_stream(interface):
+        if "blocks" in options and (counts_as_stream(interface) or interface == "compute"):
             return f"{executor} has no blocks: {interface} on a CPU has the option threads alone"
         threads = int(options.get("threads", 1))
         cores = len(topology.agent(executor).cores) or MOST_THREADS

@@ -230,6 +230,9 @@ def _read_beside(table: _Table, interfaces: tuple[str, ...], patterns: tuple[str
         table.fail(key, "interference, and nothing else, needs both beside_source and beside_destination")
     named = "beside_interface" in table.data
     others = table.words("beside_interface", "interface", INTERFACES) if named else ()
+    for other in others:
+        if INTERFACES[other].alone:
+            table.fail("beside_interface", f"{other} moves no bytes, so it is no load", "such as copy")
     for key in ("beside_executor", "beside_size", "beside_options"):
         if key in table.data and not named:
             table.fail(key, "it is about what beside_interface names, which is missing")

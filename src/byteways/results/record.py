@@ -76,6 +76,7 @@ class Record:
     bandwidth_bytes_per_s: float | None = None  # one-way: per direction; concurrent: the sum
     directions: dict[str, float] | None = None  # bytes/s by path
     whole_bytes_per_s: dict[str, float] | None = None  # the same, timed from gate to last end
+    load_bytes_per_s: float | None = None  # interference: what those that disturb moved in the same window
     latency_ns: float | None = None  # of a step, a round trip or a call
     one_way_ns: float | None = None  # half of a round trip
     # "one-direction", "sum-of-directions", "read+write", "dependent-load", "round-trip", "call"

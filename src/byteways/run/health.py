@@ -194,7 +194,7 @@ def _link_bytes(
     for flow in case.flows:
         for source, destination in _sendings(case, flow):
             if source != destination and source in after and destination in after:
-                sent[source] = sent.get(source, 0) + case.size_bytes * least_operations
+                sent[source] = sent.get(source, 0) + case.size_of(flow) * least_operations
     counted = {}
     for agent, expected in sent.items():
         old, new = before.get(agent), after[agent]

@@ -9,7 +9,7 @@ from typing import TYPE_CHECKING, Any
 
 from byteways.plan.case import Buffer as PlannedBuffer
 from byteways.plan.case import Case, Flow
-from byteways.plan.interfaces import INTERFACES, counts_as_stream
+from byteways.plan.interfaces import INTERFACES, counts_as_stream, figure_of
 from byteways.results import warnings
 from byteways.results.record import Times, Warning
 from byteways.run.residency import about_pages
@@ -90,10 +90,14 @@ def _figures(case: Case, measurement: Measurement) -> dict[str, Any]:
     )
     fields: dict[str, Any] = {"time_ns": asdict(times)}
     interface = INTERFACES[case.interface]
+    if case.pattern == "interference":
+        disturbing = [flow.bytes_per_s for flow in measurement.flows[1:]]
+        fields["load_bytes_per_s"] = rounded(sum(disturbing))
     if interface.figure != "bandwidth":
         halved = interface.counts == "round-trip" and case.options.get("pace") != "one-at-a-time"
         one_way = {"one_way_ns": rounded(times.median / 2)} if halved else {}
-        return {**fields, "latency_ns": times.median, **one_way, "counts": interface.counts}
+        fields |= {"latency_ns": times.median, **one_way, "counts": interface.counts}
+        return {**fields, **_window(case, measurement)} if len(case.flows) > 1 else fields
     if len(case.flows) == 1:
         bandwidth = interface.counted * case.size_bytes / summary.median * 1e9
         directions = {case.flows[0].path: rounded(bandwidth)}
@@ -109,15 +113,22 @@ def _figures(case: Case, measurement: Measurement) -> dict[str, Any]:
     return {
         **fields,
         "bandwidth_bytes_per_s": rounded(bandwidth),
+        "counts": interface.counts
+        if measured == 1 or counts_as_stream(case.interface)
+        else "sum-of-directions",
+        **_window(case, measurement),
+    }
+
+
+def _window(case: Case, measurement: Measurement) -> dict[str, Any]:
+    """What each flow that moves bytes got in the common window, and how good that window was."""
+    return {
         "directions": _by_path(case, [flow.bytes_per_s for flow in measurement.flows]),
         "whole_bytes_per_s": _by_path(case, [flow.whole_bytes_per_s for flow in measurement.flows]),
         "start_skew_ns": {
             flow.path: rounded(result.start_skew_ns)
             for flow, result in zip(case.flows, measurement.flows, strict=True)
         },
-        "counts": interface.counts
-        if measured == 1 or counts_as_stream(case.interface)
-        else "sum-of-directions",
         "window_ns": rounded(measurement.window_ns),
         "whole_ns": rounded(measurement.whole_ns),
         "clock_alignment_ns": rounded(measurement.clock_alignment_ns),
@@ -148,10 +159,13 @@ def _other_count(case: Case, median_ns: float) -> dict[str, Any] | None:
 
 
 def _by_path(case: Case, rates: list[float]) -> dict[str, float]:
-    """Rates by path; flows of one path (disturbers may share it) count together."""
+    """Rates by path; flows of one path (disturbers may share it) count together. Those that move no bytes
+    have none.
+    """
     total: dict[str, float] = defaultdict(float)
     for flow, rate in zip(case.flows, rates, strict=True):
-        total[flow.path] += rate
+        if figure_of(case.interface_of(flow)) == "bandwidth":
+            total[flow.path] += rate
     return {path: rounded(rate) for path, rate in total.items()}
 
 

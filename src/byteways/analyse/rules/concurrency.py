@@ -254,10 +254,11 @@ def all_pairs(facts: Facts) -> Iterator[Finding]:
 
 
 def interference(facts: Facts) -> Iterator[Finding]:
-    """The flow that keeps least of its speed beside others."""
+    """The flow that keeps least of its speed beside others of its own kind."""
     worst: tuple[float, Cell, Cell] | None = None
     for cell in facts.cells:
-        alone = facts.alone(cell)[0] if cell.record.pattern == "interference" else None
+        alike = cell.record.pattern == "interference" and not cell.record.flows[1].get("interface")
+        alone = facts.alone(cell)[0] if alike else None
         # Flows that took turns did not disturb each other: their rates are shares of the time.
         if alone is None or not above(alone, cell) or "serialised" in cell.warning_ids:
             continue
