@@ -195,7 +195,7 @@ INTERFACES: Mapping[str, Interface] = {
     "stream-add": _stream("c = a + b of STREAM", "stream_add", 2),
     "stream-triad": _stream("a = b + 3 c of STREAM", "stream_triad", 2),
     "compute": Interface(
-        "no transfer",
+        "direct access",
         "arithmetic in registers of all multiprocessors or cores: what transfers beside it slow down",
         {"cpu": ("compute",), "gpu": ("compute",)},
         ("blocks", "threads"),
