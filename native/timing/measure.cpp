@@ -201,7 +201,7 @@ class CaseRun {
       if (lane.mover->residency(one).empty()) continue;
       lane.mover->restore();
       measurement_.flows[k].before = lane.mover->residency(one);
-      lane.mover->enqueue(*lane.stream, lane.take(1), 1);
+      lane.enqueue(1);
       lane.runtime().synchronize(*lane.stream);
       measurement_.flows[k].after = lane.mover->residency(one);
     }
