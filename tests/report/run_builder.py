@@ -7,6 +7,7 @@ from __future__ import annotations
 
 import json
 from collections.abc import Iterable, Mapping, Sequence
+from dataclasses import replace
 from pathlib import Path
 from typing import Any
 
@@ -131,10 +132,12 @@ class Builder:
         cache: str = "cold",
         options: Mapping[str, Any] | None = None,
         warnings: Iterable[Warning] = (),
+        partner: str | None = None,
         **fields: Any,
     ) -> None:
         """A measured case; `flows` are (source, destination, executor), rates in GB/s (by path if many)."""
         case = self._case(interface, flows, pattern, size, cache, options)
+        case = replace(case, flows=tuple(replace(flow, partner=partner) for flow in case.flows))
         directions = (
             {path: rate * GB for path, rate in gb_per_s.items()}
             if isinstance(gb_per_s, Mapping)

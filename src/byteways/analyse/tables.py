@@ -108,9 +108,17 @@ def describe(record: Record) -> str:
     """One case in words: `copy one-way gpu0:device > gpu1:device, read`."""
     if INTERFACES[record.interface].buffers == "one":
         return f"{record.interface} by {record.executor} through {record.source}"
+    if INTERFACES[record.interface].partner:
+        cores = [f"core {record.options[key]}" for key in ("core", "partner_core") if key in record.options]
+        return f"{record.interface} {' and '.join([record.path, *cores])} over {_words(record)}"
     if record.pattern == "one-way":
         return f"{record.interface} {record.source} > {record.destination}, {record.access}"
     return f"{record.interface} {record.pattern} {record.path}, {record.access}"
+
+
+def _words(record: Record) -> str:
+    """The buffers of both sides, once where they are of one kind."""
+    return " and ".join(dict.fromkeys((record.source, record.destination)))
 
 
 def _grid(

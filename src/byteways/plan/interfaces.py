@@ -20,6 +20,8 @@ WORDS: Mapping[str, tuple[str, ...]] = {
     # Of managed pages that an operation touches: they move, or are reached where they are.
     "migration": ("on-demand", "off"),
 }
+#: Of these, the word that changes nothing: written or left out, the case is the same.
+DEFAULTS: Mapping[str, str] = {"pace": "back-to-back"}
 #: Options that count from 0; other numbers are of things.
 FROM_ZERO = ("stream", "copy_engine", "relays", "core", "partner_core", "pause_ns")
 #: Options that name GPUs, one or several: "gpu1,gpu2".

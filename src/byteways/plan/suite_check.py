@@ -20,6 +20,7 @@ from byteways.plan.words import closest
 
 PAIRS = ("all", "near", "per-link-class")
 SAME_AGENT = ("only", "never", "also")
+CORES = ("any", "pairs")
 #: `with-RUNTIME` for sweeps about what one runtime alone has.
 WHEN = ("always", "with-gpu", "without-gpu", *(f"with-{reader.runtime}" for reader in readers()))
 EXECUTOR_WORDS = ("source", "destination", "both")
@@ -27,7 +28,8 @@ EXECUTOR_WORDS = ("source", "destination", "both")
 _SUITE_KEYS = ("name", "title", "replicates", "precision", "case_budget_s", "budget_s", "sweep")
 _SWEEP_KEYS = (
     *("name", "interface", "pattern", "source", "destination", "buffer", "executor", "size", "cache"),
-    *("options", "environment", "pairs", "gpus", "halves", "same_agent", "second_source", "partner", "when"),
+    *("options", "environment", "pairs", "gpus", "halves", "same_agent", "second_source", "partner", "cores"),
+    "when",
     *(
         "beside_source",
         "beside_destination",
@@ -191,6 +193,7 @@ def _read_sweep(table: _Table, precision: float, case_budget_s: float) -> Sweep:
         **_read_beside(table, interfaces, patterns),
         second_sources=_second_sources(table, interfaces),
         partners=_partners(table, interfaces),
+        cores=_cores(table, interfaces),
         when=table.word("when", WHEN, "always"),
         precision=table.number("precision", precision, 1e-4, 0.5),
         case_budget_s=table.number("case_budget_s", case_budget_s, 0.001, 3600),
@@ -286,6 +289,16 @@ def _partners(table: _Table, interfaces: tuple[str, ...]) -> tuple[str, ...]:
         if partner not in _END_WORDS:
             _check_agent_glob(table, "partner", partner)
     return partners
+
+
+def _cores(table: _Table, interfaces: tuple[str, ...]) -> str:
+    """`pairs`: every pair of cores is a case of its own."""
+    cores = table.word("cores", CORES, "any")
+    if cores == "pairs" and not all("partner_core" in INTERFACES[name].options for name in interfaces):
+        table.fail("cores", f"{interfaces[0]} is not between two cores", "leave the key out")
+    if cores == "pairs" and {"core", "partner_core"} & set(table.data.get("options", {})):
+        table.fail("cores", "the options choose cores already", "leave the key out")
+    return cores
 
 
 def _buffers(table: _Table, key: str) -> tuple[BufferGlob, ...]:

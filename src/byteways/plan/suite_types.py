@@ -63,6 +63,7 @@ class Sweep:
     beside_sizes: tuple[int, ...]
     beside_options: Mapping[str, tuple[int | str | bool, ...]]
     second_sources: tuple[BufferGlob, ...]
+    cores: str  # "any", or "pairs" of cores, each
     partners: tuple[str, ...]  # "source", "destination" or globs of agents
     when: str
     precision: float

@@ -9,10 +9,10 @@ from fnmatch import fnmatchcase
 from typing import TypeVar
 
 from byteways.errors import BytewaysError
-from byteways.plan import flow_sets
+from byteways.plan import core_pairs, flow_sets
 from byteways.plan.case import MEMORIES, Buffer, Case, Flow
 from byteways.plan.flow_sets import Ends, Group
-from byteways.plan.interfaces import INTERFACES
+from byteways.plan.interfaces import DEFAULTS, INTERFACES
 from byteways.plan.legality import OWNERS, executes, kind_of
 from byteways.plan.suite_types import BufferGlob, Sweep
 from byteways.plan.words import closest
@@ -67,8 +67,10 @@ def expand(
                 )
             for group, executors in assigned:
                 for flows in _flows(sweep, interface, group, executors, topology, notes):
-                    for case in _cases(sweep, pattern, interface, flows):
+                    for case in _cases(sweep, pattern, interface, flows, topology):
                         cases.setdefault(case.case_id, case)
+    if sweep.cores == "pairs" and (left_out := core_pairs.note(topology)):
+        notes.append(left_out)
     if not cases and not notes:
         notes.append("no pair of buffers is left by its 'pattern', 'same_agent' and 'pairs' on this machine")
     named = tuple(dict.fromkeys(f"sweep '{sweep.name}': {note}" for note in notes))
@@ -348,7 +350,25 @@ def _products(axes: Mapping[str, Sequence[Value]]) -> Iterator[dict[str, Value]]
         yield dict(chosen)
 
 
-def _cases(sweep: Sweep, pattern: str, interface: str, flows: tuple[Flow, ...]) -> Iterator[Case]:
-    axes = (sweep.sizes, sweep.caches, _products(sweep.options), _products(sweep.environment))
+def _cases(
+    sweep: Sweep, pattern: str, interface: str, flows: tuple[Flow, ...], topology: Topology
+) -> Iterator[Case]:
+    options = [
+        {name: value for name, value in chosen.items() if DEFAULTS.get(name) != value}
+        for chosen in _products(sweep.options)
+    ]
+    if sweep.cores == "pairs":
+        options = [
+            {**chosen, "core": core, "partner_core": other}
+            for chosen in options
+            for core, other in _core_pairs(flows[0], topology)
+        ]
+    axes = (sweep.sizes, sweep.caches, options, _products(sweep.environment))
     for size, cache, chosen, environment in itertools.product(*axes):
         yield Case(interface, pattern, flows, size, cache, chosen, environment)
+
+
+def _core_pairs(flow: Flow, topology: Topology) -> Iterator[tuple[int, int]]:
+    """Of a flow between CPUs; others have no cores to choose from."""
+    if flow.partner is not None and {kind_of(flow.executor), kind_of(flow.partner)} == {"cpu"}:
+        yield from core_pairs.core_pairs(flow.executor, flow.partner, topology)

@@ -7,6 +7,8 @@ from collections.abc import Sequence
 from byteways.analyse.summary import Cell, Run
 from byteways.analyse.topic import Builder, Topic
 from byteways.analyse.topics import (
+    calls,
+    ping_pong,
     series,
     study,
     together,
@@ -15,6 +17,8 @@ from byteways.analyse.topics import (
 BUILDERS: tuple[Builder, ...] = (
     study.topic,
     together.topic,
+    ping_pong.topic,
+    calls.topic,
     series.topic,
 )
 

@@ -1,0 +1,125 @@
+"""What the report says of words there and back, of calls and of small copies."""
+
+from __future__ import annotations
+
+import sys
+from pathlib import Path
+
+import pytest
+
+sys.path.insert(0, str(Path(__file__).parents[1] / "report"))
+
+import sample_run
+
+from byteways.analyse.summary import cells
+from byteways.analyse.topic import Table, Topic
+from byteways.analyse.topics import topics
+from byteways.results.run_folder import RunFolder
+
+KIB = sample_run.KIB
+
+
+def told(build: sample_run.Builder, folder: Path, anchor: str) -> Topic | None:
+    run = RunFolder(build.write(folder))
+    return next((topic for topic in topics(run, cells(run.records)) if topic.anchor == anchor), None)
+
+
+def ping_pong(
+    build: sample_run.Builder,
+    executor: str,
+    partner: str,
+    source: str,
+    destination: str,
+    round_ns: float,
+    **cores: int,
+) -> None:
+    build.measure(
+        "ping-pong",
+        [(source, destination, executor)],
+        0.0,
+        size=8,
+        cache="warm",
+        latency_ns=round_ns,
+        partner=partner,
+        options=cores,
+    )
+
+
+def by_row(table: Table) -> dict[str, dict[str, str]]:
+    return {row[0]: dict(zip(table.headings, row, strict=True)) for row in table.rows}
+
+
+def test_a_store_to_the_other_is_no_poll_of_it(tmp_path: Path) -> None:
+    """Catches the two ways across a link under each other's name, and round trips called one way."""
+    build = sample_run.Builder(sample_run.topology(2))
+    for a, b in (("gpu0", "gpu1"), ("gpu1", "gpu0")):
+        ping_pong(build, a, b, f"{b}:device", f"{a}:device", 1200.0)
+        ping_pong(build, a, b, f"{a}:device", f"{b}:device", 2000.0)
+    ping_pong(build, "gpu0", "gpu0", "gpu0:device", "gpu0:device", 400.0)
+    ping_pong(build, "cpu0", "gpu1", "cpu0:pinned", "cpu0:pinned", 1900.0)
+    topic = told(build, tmp_path / "run", "ping-pong")
+    assert topic is not None
+    by_store, by_poll, mixed = topic.tables
+    assert "by store" in by_store.title and "by poll" in by_poll.title
+    assert by_row(by_store)["gpu0"] == {"begins \\ answers": "gpu0", "gpu0": "200", "gpu1": "600"}
+    assert by_row(by_poll)["gpu1"] == {"begins \\ answers": "gpu1", "gpu0": "1e+03", "gpu1": ""}
+    assert by_store.heat[0] == (None, pytest.approx(200 / 600), 1.0)
+    assert mixed.rows == (("cpu0", "gpu1", "cpu0:pinned", "950 ns", "1.9 µs"),)
+
+
+def test_cores_are_a_matrix_and_classes(tmp_path: Path) -> None:
+    """Catches a matrix with one triangle, and cores of two domains under one class."""
+    build = sample_run.Builder(sample_run.topology(0, 2))
+    for first, second, round_ns in ((0, 1, 80.0), (0, 2, 100.0), (1, 2, 120.0)):
+        ends = "cpu0:pageable", "cpu0:pageable"
+        ping_pong(build, "cpu0", "cpu0", *ends, round_ns, core=first, partner_core=second)
+    across = "cpu0:pageable", "cpu1:pageable"
+    ping_pong(build, "cpu0", "cpu1", *across, 300.0, core=0, partner_core=0)
+    topic = told(build, tmp_path / "run", "ping-pong")
+    assert topic is not None
+    classes, matrix = topic.tables
+    rows = by_row(classes)
+    assert rows["cpu0 and cpu1"]["median"] == "150 ns"
+    within = [row for name, row in rows.items() if name != "cpu0 and cpu1"]
+    assert sum(int(row["pairs"]) for row in within) == 3
+    assert {within[0]["fastest"], within[-1]["slowest"]} == {"40 ns", "60 ns"}
+    assert matrix.headings == ("agent.core", "0.0", "0.1", "0.2", "1.0")
+    assert by_row(matrix)["0.2"] == {"agent.core": "0.2", "0.0": "50", "0.1": "60", "0.2": "", "1.0": ""}
+    assert by_row(matrix)["1.0"]["0.0"] == "150"
+
+
+def test_calls_have_both_paces_in_one_row(tmp_path: Path) -> None:
+    """Catches the host's time in the device's column, and paces that are not of one case."""
+    build = sample_run.Builder(sample_run.topology(2))
+    for gpu in ("gpu0", "gpu1"):
+        word = [(f"{gpu}:device", f"{gpu}:device", gpu)]
+        small = {"size": 8, "cache": "warm"}
+        build.measure("launch", word, 0.0, latency_ns=2100.0, submit_ns=1800.0, **small)
+        waited = {"pace": "one-at-a-time"}
+        build.measure("launch", word, 0.0, latency_ns=7000.0, options=waited, **small)
+        build.measure("synchronize", word, 0.0, latency_ns=900.0, **small)
+    topic = told(build, tmp_path / "run", "calls")
+    assert topic is not None
+    (table,) = topic.tables
+    assert table.rows == (
+        ("GPU: launch", "2.1 µs", "1.8 µs", "7 µs"),
+        ("GPU: synchronize", "", "", "900 ns"),
+    )
+
+
+def test_small_copies_are_those_that_were_also_waited_for(tmp_path: Path) -> None:
+    """Catches every small copy of a run being called a cost of calls, and large ones in a table of small."""
+    build = sample_run.Builder(sample_run.topology(2))
+    ends = [("gpu0:device", "gpu1:device", "gpu0")]
+    for size in (KIB, 4 * KIB, 1024 * KIB):
+        build.measure("copy", ends, 0.5, size=size, submit_ns=1500.0)
+        if size != 4 * KIB:
+            build.measure("copy", ends, 0.1, size=size, options={"pace": "one-at-a-time"})
+    topic = told(build, tmp_path / "run", "calls")
+    assert topic is not None
+    (table,) = topic.tables
+    assert [row[1:] for row in table.rows] == [("1 KiB", "2.048 µs", "1.5 µs", "10.24 µs")]
+    alone = sample_run.Builder(sample_run.topology(2))
+    alone.measure("copy", ends, 0.5, size=KIB)
+    assert told(alone, tmp_path / "alone", "calls") is None
+    assert told(alone, tmp_path / "again", "ping-pong") is None
