@@ -110,8 +110,10 @@ void Costs::add_gpu(Operation& operation, const Transfer& transfer) {
     touch(flow, transfer.from, transfer.to);
   }
   double cap = rate.cap_bytes_per_s;
-  const double most = transfer.interface == "bulk" ? transfer.threads * model_->gpu.bulk_block_bytes_per_s
-                                                   : transfer.threads * model_->gpu.thread_bytes_per_s;
+  const double each = transfer.interface == "bulk" ? model_->gpu.bulk_block_bytes_per_s
+                      : by_kernel                  ? thread_rate(here, transfer.from, kBytesPerThread)
+                                                   : 0;
+  const double most = transfer.threads * each;
   // A launch that has all of its bytes in flight at once waits for them once, however few its threads are.
   if (most > 0 && (transfer.interface == "bulk" || transfer.bytes > transfer.threads * kBytesPerThread))
     cap = cap > 0 ? std::min(cap, most) : most;
@@ -121,6 +123,12 @@ void Costs::add_gpu(Operation& operation, const Transfer& transfer) {
   } else {
     take_engine(operation, here.index, !host, transfer.engine);
   }
+}
+
+double Costs::thread_rate(Place executor, Place from, double in_flight) {
+  if (model_->gpu.thread_bytes_per_s > 0) return model_->gpu.thread_bytes_per_s;
+  constexpr double kBeyondCaches = 1e18;  // bytes of a walk that no cache holds
+  return in_flight / latency_ns(executor, from, kBeyondCaches) * 1e9;
 }
 
 void Costs::take_engine(Operation& operation, int gpu, bool for_peer, int chosen) {

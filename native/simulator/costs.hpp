@@ -66,6 +66,8 @@ class Costs {
   double word_latency_ns(Place executor, Place owner, Place other);
   void add_gpu(Operation& operation, const Transfer& transfer);
   void add_cores(Operation& operation, const Transfer& transfer);
+  // Bytes/s that one thread of a copying kernel reads at most with so many bytes in flight.
+  double thread_rate(Place executor, Place from, double in_flight);
   void add_pass_of_gpu(Operation& operation, const Pass& pass);
   void add_pass_of_cores(Operation& operation, const Pass& pass);
   const RateModel& rate_of(const Transfer& transfer, bool local, bool host) const;

@@ -33,6 +33,7 @@ void Costs::add_pass_of_gpu(Operation& operation, const Pass& pass) {
   const auto index = static_cast<std::size_t>(here.index);
   const double clocks = clocks_[index];
   double fixed_ns = 0, local_cap = 0, local_arrays = 0, read_cap = 0, reads = 0, write_cap = 0;
+  double thread_cap = 0;
   Flow& flow = operation.flow;
   const auto add_array = [&](Place owner, bool written) {
     const Place there = memory_of(owner);
@@ -41,6 +42,7 @@ void Costs::add_pass_of_gpu(Operation& operation, const Pass& pass) {
     const RateModel& rate = rate_of(transfer, local, there.kind == cpu);
     const double efficiency = rate.efficiency * clocks * pass.part;
     fixed_ns = std::max(fixed_ns, rate.fixed_ns / clocks);
+    if (!written) thread_cap = smaller(thread_cap, pass.threads * thread_rate(here, there, kBytesPerThread));
     if (local) {
       flow.demands.push_back({gpu_memory_[index], 1 / efficiency});
       local_cap = rate.cap_bytes_per_s;
@@ -61,9 +63,8 @@ void Costs::add_pass_of_gpu(Operation& operation, const Pass& pass) {
   double cap = write_cap;
   if (reads > 0) cap = smaller(cap, read_cap / reads);
   if (local_arrays > 0) cap = smaller(cap, 2 * local_cap / local_arrays);  // the model's is of a copy
-  if (pass.bytes > pass.threads * kBytesPerThread)
-    cap =
-        smaller(cap, pass.threads * model_->gpu.thread_bytes_per_s / static_cast<double>(pass.reads.size()));
+  // A launch that has all of its bytes in flight at once waits for them once, however few its threads are.
+  if (pass.bytes > pass.threads * kBytesPerThread) cap = smaller(cap, thread_cap);
   flow.cap = cap;
   operation.processors = processors(here.index);
 }

@@ -53,7 +53,8 @@ struct GpuModel {
   int peer_copy_engines = 0;  // of them, copies to or from peers that one GPU issues at once
   int hardware_queues = 0;    // streams beyond it wait for each other
   unsigned queue_depth = 0;   // operations a stream takes before an enqueueing call blocks
-  // What one thread of a copying kernel, and one block of the bulk-copy kernel, moves at most; 0: no limit.
+  // What one thread of a copying kernel, and one block of the bulk-copy kernel, moves at most. 0: the
+  // thread's bytes in flight over the latency of what it reads (Little's law); of a block, no limit.
   double thread_bytes_per_s = 0, bulk_block_bytes_per_s = 0;
   std::vector<int> domains;                            // NUMA domain of each GPU: gpu.domains.N
   std::vector<std::string> pci_addresses;              // gpu.pci_addresses.N

@@ -342,6 +342,7 @@ def test_full_of_an_h200_node_leaves_room_in_eight_minutes() -> None:
     assert not [entry.reason for entry in made.cases if "budget" in (entry.reason or "")]
     have = {entry.case.interface for entry in made.cases}
     assert have >= {"copy", "kernel", "kernel-bulk", "chase", "memcpy", "memcpy-mt", "memcpy-stream"}
+    assert have >= {"stream-copy", "stream-triad"}
     assert {entry.case.pattern for entry in made.cases} == set(PATTERNS)
     memories = {
         end.memory for entry in made.cases for end in (entry.case.flows[0].source,) if not entry.reason

@@ -112,7 +112,10 @@ def describe(record: Record) -> str:
         cores = [f"core {record.options[key]}" for key in ("core", "partner_core") if key in record.options]
         return f"{record.interface} {' and '.join([record.path, *cores])} over {_words(record)}"
     if record.pattern == "one-way":
-        return f"{record.interface} {record.source} > {record.destination}, {record.access}"
+        second = record.flows[0].get("second_source") if record.flows else None
+        sources = f"{record.source} and {second}" if second else record.source
+        by = f" by {record.executor}" * (record.access == "remote")
+        return f"{record.interface} {sources} > {record.destination}, {record.access}{by}"
     return f"{record.interface} {record.pattern} {record.path}, {record.access}"
 
 

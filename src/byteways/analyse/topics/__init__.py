@@ -9,7 +9,9 @@ from byteways.analyse.topic import Builder, Topic
 from byteways.analyse.topics import (
     calls,
     ping_pong,
+    saturation,
     series,
+    stream,
     study,
     together,
 )
@@ -20,6 +22,8 @@ BUILDERS: tuple[Builder, ...] = (
     ping_pong.topic,
     calls.topic,
     series.topic,
+    stream.topic,
+    saturation.topic,
 )
 
 

@@ -1,0 +1,94 @@
+"""How many blocks of a kernel it takes to fill a link or a memory.
+
+A sweep over the option `blocks` is one curve: equal in everything else. It counts as full from the least
+number of blocks whose figure lies within 5 % of the curve's best.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Iterable
+from dataclasses import dataclass, replace
+
+from byteways.analyse.summary import Cell, Variant, group_by, variant
+from byteways.plan.interfaces import counts_as_stream, figure_of
+from byteways.topology.model import Topology
+
+#: A figure within this part of the best counts as full.
+WITHIN = 0.05
+#: A curve has at least so many counts of blocks.
+LEAST_COUNTS = 3
+
+
+@dataclass(frozen=True)
+class Saturation:
+    """One curve over blocks, on one path.
+
+    Attributes:
+        interface: What moves the bytes.
+        path: From where to where.
+        executor: Whose blocks they are.
+        points: Blocks and the figure with them (bytes/s in the interface's own count), by blocks.
+        multiprocessors: SMs or CUs of the executor; None when the machine does not tell.
+    """
+
+    variant: Variant  # with the options but `blocks`
+    path: str
+    executor: str
+    size_bytes: int
+    points: tuple[tuple[int, Cell], ...]
+    multiprocessors: int | None
+
+    @property
+    def interface(self) -> str:
+        return self.variant.interface
+
+    @property
+    def best(self) -> tuple[int, Cell]:
+        """The greatest figure and the blocks that gave it."""
+        return max(self.points, key=lambda point: point[1].value)
+
+    @property
+    def enough(self) -> tuple[int, Cell]:
+        """The least number of blocks within 5 % of the best, and the figure there."""
+        least = (1 - WITHIN) * self.best[1].value
+        return next(point for point in self.points if point[1].value >= least)
+
+    @property
+    def full(self) -> bool:
+        """Whether more blocks than are enough were tried: else the curve may go on rising."""
+        return self.enough[0] < self.points[-1][0]
+
+    @property
+    def read_write(self) -> bool:
+        """Whether the figures count every array, as STREAM does."""
+        return counts_as_stream(self.interface)
+
+
+def saturations(found: Iterable[Cell], topology: Topology) -> list[Saturation]:
+    """Every curve over blocks that has enough points, in order of first appearance."""
+    swept = [
+        cell
+        for cell in found
+        if "blocks" in cell.record.options
+        and cell.record.pattern == "one-way"
+        and figure_of(cell.record.interface) == "bandwidth"
+    ]
+    curves = []
+    for (same, path, executor, size, _), members in group_by(swept, _curve).items():
+        points = sorted(
+            ((int(cell.record.options["blocks"]), cell) for cell in members), key=lambda point: point[0]
+        )
+        if len(points) < LEAST_COUNTS:
+            continue
+        known = executor in topology.names()
+        processors = topology.agent(executor).multiprocessors if known else None
+        curves.append(Saturation(same, path, executor, size, tuple(points), processors))
+    return curves
+
+
+def _curve(cell: Cell) -> tuple[Variant, str, str, int, str]:
+    record = cell.record
+    others = {name: value for name, value in record.options.items() if name != "blocks"}
+    options = " ".join(f"{name}={value}" for name, value in sorted(others.items()))
+    same = replace(variant(cell), options=options)
+    return same, record.path, record.executor, record.size_bytes, str(record.flows[0].get("second_source"))

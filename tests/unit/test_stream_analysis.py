@@ -1,0 +1,120 @@
+"""STREAM in report and findings: where arrays lie, both counts, maxima, threads per block."""
+
+from __future__ import annotations
+
+import sys
+from dataclasses import replace
+from pathlib import Path
+from typing import Any
+
+import pytest
+
+sys.path.insert(0, str(Path(__file__).parents[1] / "report"))
+
+from run_builder import GB, GIB, MIB, Builder, topology
+
+from byteways.analyse.findings import findings
+from byteways.analyse.stream import place, scans, thread_maps
+from byteways.analyse.summary import cells, one_way
+from byteways.analyse.tables import tables
+from byteways.analyse.topics import stream as topic_of
+from byteways.results.run_folder import RunFolder
+
+LOCAL = [("gpu0:device", "gpu0:device", "gpu0")]
+REMOTE = [("gpu1:device", "gpu1:device", "gpu0")]
+KERNELS = ("stream-triad", "stream-copy")  # not in STREAM's order
+
+
+def local_count(rate: float) -> dict[str, Any]:
+    return {"counts": "one-direction", "bytes_per_s": rate * GB}
+
+
+@pytest.fixture
+def folder(tmp_path: Path) -> RunFolder:
+    """A scan in own memory, one size in a peer's, a map over threads, and a copy to be kept apart from."""
+    builder = Builder(topology())
+    for interface in KERNELS:
+        for size, rate in ((64 * MIB, 3500.0), (GIB, 4000.0), (8 * GIB, 3990.0)):
+            builder.measure(interface, LOCAL, rate, size=size, peak=4800, other_count=local_count(rate / 2))
+        away = {"counts": "between-agents", "bytes_per_s": 740 * GB}
+        away |= {"read_bytes_per_s": 370 * GB, "written_bytes_per_s": 370 * GB}
+        builder.measure(interface, REMOTE, 740.0, size=GIB, peak=900, other_count=away)
+    for threads, rate in ((128, 3600.0), (1024, 4000.0)):
+        builder.measure("stream-add", LOCAL, rate, size=2 * GIB, options={"threads": threads})
+    builder.measure("copy", LOCAL, 2100.0, size=GIB, peak=2400)
+    return RunFolder(builder.write(tmp_path / "run"))
+
+
+def test_scans_are_by_place_and_in_stream_s_order(folder: RunFolder) -> None:
+    """Catches scans that mix own memory with a peer's, or options with none."""
+    found = scans(cells(folder.records))
+    assert [(scan.place, scan.interface, len(scan.cells)) for scan in found] == [
+        ("gpu0, own device memory", "stream-copy", 3),
+        ("gpu0, own device memory", "stream-triad", 3),
+        ("gpu0, all in gpu1:device", "stream-copy", 1),
+        ("gpu0, all in gpu1:device", "stream-triad", 1),
+    ]
+    assert found[0].best.record.size_bytes == GIB and found[0].largest.record.size_bytes == 8 * GIB
+
+
+def test_places_name_every_array(folder: RunFolder) -> None:
+    """Catches a second source that is not told: its figure would be taken for that of another placement."""
+    [cell] = [cell for cell in cells(folder.records) if cell.record.options.get("threads") == 128]
+    flow = {**cell.record.flows[0], "second_source": "cpu0:pinned"}
+    mixed = replace(cell, record=replace(cell.record, flows=[flow]))
+    assert place(mixed) == "gpu0, reads gpu0:device and cpu0:pinned, writes gpu0:device"
+
+
+def test_both_counts_stand_side_by_side(folder: RunFolder) -> None:
+    """Catches one count in the column of the other."""
+    built = topic_of.topic(folder, cells(folder.records))
+    assert built is not None
+    rows = {row[:2]: row[2:] for row in built.tables[0].rows}
+    own = rows["gpu0, own device memory", "stream-copy"]
+    assert own == ("8 GiB", "3990.0", "83 %", "1995.0", "", "", "4000.0", "1 GiB")
+    assert rows["gpu0, all in gpu1:device", "stream-copy"][:6] == (
+        "1 GiB",
+        "740.0",
+        "82 %",
+        "",
+        "370.0",
+        "370.0",
+    )
+    assert [plot.y_log for plot in built.plots] == [False, True]  # a place with one size has no curve
+    assert built.plots[0].levels[0].at == 4000.0 and built.plots[0].places[0].at == GIB
+
+
+def test_threads_against_size_absolute_and_relative(folder: RunFolder) -> None:
+    """Catches a map whose percentages are not of its own greatest figure."""
+    [each] = thread_maps(cells(folder.records))
+    assert (each.interface, each.threads, each.sizes) == ("stream-add", (128, 1024), (2 * GIB,))
+    built = topic_of.topic(folder, cells(folder.records))
+    assert built is not None
+    absolute, relative = built.tables[1:]
+    assert absolute.rows == (("128", "3600.0"), ("1024", "4000.0"))
+    assert relative.rows == (("128", "90.0"), ("1024", "100.0"))
+    assert relative.heat == ((None, 0.0), (None, 1.0))
+
+
+def test_no_comparison_mixes_the_counts(folder: RunFolder) -> None:
+    """Catches a best interface that wins because it counts every byte twice."""
+    found = cells(folder.records)
+    assert {cell.record.interface for cell in one_way(found)} == {"copy"}
+    every = tables(folder.records)
+    grids = [*every.matrices, *([every.inside] if every.inside else []), *every.host]
+    assert {cell.record.interface for grid in grids for cell in grid.members()} == {"copy"}
+    assert every.best is None
+    said = [finding.title for finding in findings(folder)]
+    assert not any("stream" in title and "copy is fastest" in title for title in said)
+
+
+def test_findings_name_the_count(folder: RunFolder) -> None:
+    """Catches a STREAM figure that reads like a copy's."""
+    said = {finding.title: finding.detail for finding in findings(folder) if "STREAM" in finding.title}
+    [own, away] = said
+    assert own == (
+        "STREAM on gpu0, own device memory: stream-copy 3990 (83 % of 4800) and stream-triad "
+        "3990 (83 % of 4800) GB/s, read and write counted"
+    )
+    assert "one direction" in said[own]
+    assert "370 GB/s come in from others and 370 go out" in said[away]
