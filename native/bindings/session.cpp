@@ -133,10 +133,12 @@ void bind_session(nb::module_& m) {
           "source"_a, "destination"_a, nb::call_guard<nb::gil_scoped_release>())
       .def(
           "prove_peer",
-          [](Session& session, const std::string& executor, const std::string& owner) {
-            return session.prove_peer(session.agent(executor), session.agent(owner));
+          [](Session& session, const std::string& executor, const std::string& owner,
+             const std::string& memory) {
+            return session.prove_peer(session.agent(executor), session.agent(owner),
+                                      memory_from_name(memory));
           },
-          "executor"_a, "owner"_a, nb::call_guard<nb::gil_scoped_release>())
+          "executor"_a, "owner"_a, "memory"_a = "device", nb::call_guard<nb::gil_scoped_release>())
       .def(
           "allocate",
           [](Session& session, const std::string& agent, const std::string& memory, std::uint64_t bytes,

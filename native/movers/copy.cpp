@@ -9,8 +9,7 @@ class Copy final : public CopyingMover {
  public:
   Copy(Session& session, const Flow& flow) : CopyingMover(session, flow) {
     // Without peer access the driver stages the copy through the host: allowed, and observed as such.
-    for (Buffer* buffer : {flow.source, flow.destination})
-      if (!buffer->agent().is_host()) session.prove_peer(*flow.executor, buffer->agent());
+    for (Buffer* buffer : {flow.source, flow.destination}) session.open_to(*flow.executor, *buffer);
   }
 
   std::uint64_t queue_entries(std::uint64_t count) const override { return count; }

@@ -211,7 +211,7 @@ void require_access(Session& session, const Flow& flow) {
         throw Unsupported("access", flow.interface,
                           "a CPU thread cannot reach the memory of " + owner.name());
     } else if (!owner.is_host() && &owner != flow.executor) {
-      const Availability proved = session.prove_peer(*flow.executor, owner);
+      const Availability proved = session.open_to(*flow.executor, *buffer);
       if (!proved.available)
         throw Unsupported("access", flow.interface, proved.reason, flow.executor->name());
     } else if (owner.is_host() && !flow.executor->info.pageable_access &&

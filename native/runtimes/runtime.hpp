@@ -29,17 +29,30 @@ enum class Memory {
   hugepage,
   pinned,              // cached by the GPU in no way that hides the host's stores (coherent)
   pinned_noncoherent,  // the GPU may cache it while a kernel runs
+  write_combined,      // pinned; cores write it past their caches, and read it word by word
   registered,
   managed,
   managed_coarse,  // managed, and advised to be coherent at kernel boundaries only
   device,
   device_fine,      // coherent with other agents while a kernel runs
   device_uncached,  // passes the GPU's caches by
+  pool,             // from a memory pool, in the order of a stream
+  vmm,              // physical memory, mapped to addresses that were reserved for it
 };
 inline constexpr Memory kMemories[] = {
-    Memory::pageable,    Memory::hugepage,        Memory::pinned,         Memory::pinned_noncoherent,
-    Memory::registered,  Memory::managed,         Memory::managed_coarse, Memory::device,
-    Memory::device_fine, Memory::device_uncached,
+    Memory::pageable,
+    Memory::hugepage,
+    Memory::pinned,
+    Memory::pinned_noncoherent,
+    Memory::write_combined,
+    Memory::registered,
+    Memory::managed,
+    Memory::managed_coarse,
+    Memory::device,
+    Memory::device_fine,
+    Memory::device_uncached,
+    Memory::pool,
+    Memory::vmm,
 };
 
 std::string_view memory_name(Memory memory);
@@ -51,8 +64,11 @@ constexpr bool is_managed(Memory memory) {
 }
 // A GPU's own memory.
 constexpr bool is_device(Memory memory) {
-  return memory == Memory::device || memory == Memory::device_fine || memory == Memory::device_uncached;
+  return memory == Memory::device || memory == Memory::device_fine || memory == Memory::device_uncached ||
+         memory == Memory::pool || memory == Memory::vmm;
 }
+// A GPU's own memory that peer access does not cover: it is opened to each other device apart.
+constexpr bool needs_grant(Memory memory) { return memory == Memory::pool || memory == Memory::vmm; }
 // The operating system's ordinary pages, which no GPU runtime knows of.
 constexpr bool is_plain(Memory memory) { return memory == Memory::pageable || memory == Memory::hugepage; }
 
@@ -155,9 +171,18 @@ class Runtime {
   virtual Availability offers(Memory memory, int device) = 0;
   virtual std::unique_ptr<Allocation> allocate(Memory memory, int device, std::uint64_t bytes,
                                                int numa_domain) = 0;
+  // Locks plain pages and maps them: `registered` memory, which keeps them.
+  virtual std::unique_ptr<Allocation> lock(std::unique_ptr<Allocation>, int) {
+    throw Unsupported("lock", "registered", "no GPU's runtime is there to lock pages for");
+  }
   // Lets kernels and copies of `device` use memory of `peer` (same runtime). Believed only after a verified
   // write.
   virtual Availability enable_peer(int device, int peer) = 0;
+  // Opens memory of a kind that needs_grant() to another device: the whole pool that it is from, or its own
+  // mapping. After enable_peer(), and believed as little.
+  virtual Availability grant(Allocation&, int) {
+    return {false, "this runtime has no memory that is opened to single devices"};
+  }
   // Where managed memory is wanted before a timed operation; waits until it is there.
   virtual void make_resident(void* data, std::uint64_t bytes, int device) = 0;
   // The same as an operation of a stream: the vendor's prefetch call. `device` -1: the host.

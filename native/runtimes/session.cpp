@@ -25,6 +25,8 @@ std::string_view memory_name(Memory memory) {
       return "pinned";
     case Memory::pinned_noncoherent:
       return "pinned-noncoherent";
+    case Memory::write_combined:
+      return "write-combined";
     case Memory::registered:
       return "registered";
     case Memory::managed:
@@ -37,6 +39,10 @@ std::string_view memory_name(Memory memory) {
       return "device-fine";
     case Memory::device_uncached:
       return "device-uncached";
+    case Memory::pool:
+      return "pool";
+    case Memory::vmm:
+      return "vmm";
   }
   return "unknown";
 }
@@ -108,13 +114,26 @@ std::unique_ptr<Buffer> Session::allocate(Agent& agent, Memory memory, std::uint
     throw Unsupported("allocate", std::string(memory_name(memory)), offers(agent, memory).reason,
                       agent.name());
   if (bytes == 0) throw Error("allocate", "size", "a buffer of 0 bytes was asked for", agent.name());
-  const bool own_touch = &agent == &first_touch;
-  const int domain = agent.is_host() && own_touch ? agent.info.numa_domain : -1;
+  // Pages are touched before they are locked, so what is registered is asked for where it is to be.
+  const bool registered = memory == Memory::registered && agent.is_host();
+  const Agent& near = registered && first_touch.is_host() ? first_touch : agent;
+  const bool placed = near.is_host() && (registered || &agent == &first_touch);
+  const int domain = placed ? near.info.numa_domain : -1;
   const int device = runtime == agent.runtime ? agent.device : 0;
-  auto buffer =
-      std::make_unique<Buffer>(*this, agent, first_touch, runtime->allocate(memory, device, bytes, domain));
-  fill(*this, first_touch, buffer->data(), bytes / sizeof(std::uint64_t), 0);
-  first_touch.runtime->synchronize(service_stream(first_touch));
+  const auto touch = [&](Allocation& pages) {
+    fill(*this, first_touch, pages.data(), bytes / sizeof(std::uint64_t), 0);
+    first_touch.runtime->synchronize(service_stream(first_touch));
+  };
+  std::unique_ptr<Allocation> made;
+  if (registered && !first_touch.is_host()) {
+    made = host_->allocate(Memory::pageable, agent.device, bytes, -1);
+    touch(*made);
+    made = runtime->lock(std::move(made), device);
+  } else {
+    made = runtime->allocate(memory, device, bytes, domain);
+  }
+  auto buffer = std::make_unique<Buffer>(*this, agent, first_touch, std::move(made));
+  touch(buffer->allocation());
   return buffer;
 }
 
@@ -162,16 +181,21 @@ PageResidency Session::residency(const Buffer& buffer, std::uint64_t first, std:
   return found;
 }
 
-Availability Session::prove_peer(Agent& executor, Agent& owner) {
+Availability Session::prove_peer(Agent& executor, Agent& owner, Memory memory) {
   if (&executor == &owner) return {true, {}};
-  const auto known = peers_.find({&executor, &owner});
+  const auto key = std::make_tuple(&executor, &owner, memory);
+  const auto known = peers_.find(key);
   if (known != peers_.end()) return known->second;
   const auto prove = [&]() -> Availability {
     if (executor.runtime != owner.runtime)
       return {false, executor.name() + " and " + owner.name() + " belong to different runtimes"};
     const Availability enabled = executor.runtime->enable_peer(executor.device, owner.device);
     if (!enabled.available) return enabled;
-    const auto buffer = allocate(owner, Memory::device, kProofWords * sizeof(std::uint64_t), owner);
+    const auto buffer = allocate(owner, memory, kProofWords * sizeof(std::uint64_t), owner);
+    if (needs_grant(memory)) {
+      const Availability granted = owner.runtime->grant(buffer->allocation(), executor.device);
+      if (!granted.available) return granted;
+    }
     poison(*this, owner, buffer->data(), kProofWords, 1);
     owner.runtime->synchronize(service_stream(owner));
     fill(*this, executor, buffer->data(), kProofWords, kProofKey);
@@ -188,7 +212,16 @@ Availability Session::prove_peer(Agent& executor, Agent& owner) {
                          std::to_string(kProofWords) + ")"};
     return {true, {}};
   };
-  return peers_[{&executor, &owner}] = prove();
+  return peers_[key] = prove();
+}
+
+Availability Session::open_to(Agent& executor, Buffer& buffer) {
+  Agent& owner = buffer.agent();
+  if (owner.is_host() || &owner == &executor) return {true, {}};
+  const Memory memory = buffer.allocation().memory();
+  if (!needs_grant(memory)) return prove_peer(executor, owner);
+  const Availability proved = prove_peer(executor, owner, memory);
+  return proved.available ? owner.runtime->grant(buffer.allocation(), executor.device) : proved;
 }
 
 Session::Service& Session::service(Agent& agent) {

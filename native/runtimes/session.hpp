@@ -4,6 +4,7 @@
 #include <map>
 #include <memory>
 #include <string>
+#include <tuple>
 #include <vector>
 
 #include "runtimes/library.hpp"
@@ -97,8 +98,11 @@ class Session {
   // What of the agent's memory nobody uses; 0 when unknown.
   std::uint64_t free_bytes(const Agent& agent) const { return agent.runtime->free_bytes(agent.device); }
   // Enables peer access and proves it: `executor` writes a pattern into `owner`'s memory, the owner checks
-  // it.
-  Availability prove_peer(Agent& executor, Agent& owner);
+  // it. Memory that needs_grant() is proved by its kind.
+  Availability prove_peer(Agent& executor, Agent& owner, Memory memory = Memory::device);
+  // Lets kernels and copies of `executor` reach the buffer, which may be another GPU's: proved by kind, and
+  // granted for this buffer where its memory asks for that.
+  Availability open_to(Agent& executor, Buffer& buffer);
 
   // What measurements need besides buffers, made once per agent and kept.
   Stream& service_stream(Agent& agent);     // fills, checks, anything that is not timed
@@ -120,7 +124,7 @@ class Session {
   std::vector<std::unique_ptr<Runtime>> runtimes_;
   std::vector<std::unique_ptr<Agent>> agents_;
   std::map<const Agent*, Service> services_;  // before the runtimes are gone: declared after them
-  std::map<std::pair<const Agent*, const Agent*>, Availability> peers_;
+  std::map<std::tuple<const Agent*, const Agent*, Memory>, Availability> peers_;
   std::map<std::string, std::pair<std::string, std::string>> engines_;
   Host* host_ = nullptr;
 };

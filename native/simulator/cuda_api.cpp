@@ -2,6 +2,8 @@
 //
 // A device is its ordinal among the visible ones; a context is a pointer that the caller cannot look into.
 // Streams, events, modules and kernels: api_queue.hpp.
+#include "simulator/cuda_api.hpp"
+
 #include <algorithm>
 #include <atomic>
 #include <cctype>
@@ -11,7 +13,6 @@
 #include <numeric>
 #include <optional>
 
-#include "runtimes/cuda/driver.hpp"
 #include "simulator/api.hpp"
 #include "simulator/api_queue.hpp"
 
@@ -24,14 +25,15 @@ using Stream = CudaTable::Stream;
 using Event = CudaTable::Event;
 using Module = CudaTable::Module;
 using Kernel = CudaTable::Kernel;
+using Pool = CudaTable::Pool;
+using Physical = CudaTable::Physical;
+using Access = CudaTable::Access;
+using PhysicalProperties = CudaTable::PhysicalProperties;
 using Uuid = CudaTable::Uuid;
 using Location = CudaTable::Location;
 
 namespace {
 
-// Dynamic shared memory that a block may opt in to (CUDA C++ programming guide, compute capability 9.0; 8.0
-// has 163 KiB). Nothing that is simulated depends on it.
-constexpr int kSharedBytes = 227 << 10;
 // The rate is the product of clock and width; the model has the rate only. With 100 bytes a transfer every
 // rate that is a multiple of 200 kB/s makes a whole number of kHz.
 constexpr int kMemoryBusBytes = 100;
@@ -74,12 +76,6 @@ int gpu_of(Context context) {
   return gpu;
 }
 
-struct Cuda {
-  using Table = CudaTable;
-  static World& world() { return cuda_api::world(); }
-  static int current_gpu() { return cuda_api::current_gpu(); }
-  static constexpr int kSharedBytes = cuda_api::kSharedBytes;
-};
 using Queue = QueueCalls<Cuda>;
 
 Place gpu_place(int gpu) { return {Place::Kind::gpu, gpu}; }
@@ -113,9 +109,11 @@ int attribute_of(const Model& model, int attribute) {
     case CudaTable::kDevicePageableAccess:
       return model.pageable_access ? 1 : 0;
     case CudaTable::kDeviceHostPointerForRegistered:
+    case CudaTable::kDeviceMapsMemory:
+    case CudaTable::kDeviceHasPools:
       return 1;
     case CudaTable::kDeviceSharedBytesOptIn:
-      return kSharedBytes;
+      return Cuda::kSharedBytes;
     default:
       throw Refusal{code::kInvalidValue};
   }
@@ -150,6 +148,13 @@ void prefetch(void* data, std::size_t bytes, Place to, Stream stream) {
 }
 
 }  // namespace
+
+World& Cuda::world() { return cuda_api::world(); }
+int Cuda::current_gpu() { return cuda_api::current_gpu(); }
+int Cuda::gpu_of(int device) {
+  world();
+  return cuda_api::gpu_of(device);
+}
 
 extern "C" {
 
@@ -295,10 +300,11 @@ int cuMemAllocManaged(void** data, std::size_t bytes, unsigned flags) {
   });
 }
 
-int cuMemHostAlloc(void** data, std::size_t bytes, unsigned) {
+int cuMemHostAlloc(void** data, std::size_t bytes, unsigned flags) {
   return answer([&] {
     require(data != nullptr && bytes != 0, code::kInvalidValue);
-    *data = world().allocate(host_place(), Kind::pinned, bytes);
+    const bool combined = (flags & CudaTable::kHostWriteCombined) != 0;
+    *data = world().allocate(host_place(), combined ? Kind::write_combined : Kind::pinned, bytes);
   });
 }
 
@@ -407,7 +413,7 @@ int cuFuncGetAttribute(int* value, int attribute, Kernel kernel) {
 int cuFuncSetAttribute(Kernel kernel, int attribute, int value) {
   return answer([&] {
     Queue::kernel_of(kernel);
-    require(attribute == CudaTable::kKernelMaxDynamicSharedBytes && value >= 0 && value <= kSharedBytes,
+    require(attribute == CudaTable::kKernelMaxDynamicSharedBytes && value >= 0 && value <= Cuda::kSharedBytes,
             code::kInvalidValue);
   });
 }

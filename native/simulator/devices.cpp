@@ -8,11 +8,12 @@ std::size_t at(int index) { return static_cast<std::size_t>(index); }
 
 }  // namespace
 
-Devices::Devices(const Model& model, const Faults& faults, Costs& costs)
+Devices::Devices(const Model& model, const Faults& faults, Costs& costs, const Holdings& holdings)
     : pageable_access(model.pageable_access),
       model_(&model),
       faults_(&faults),
       costs_(&costs),
+      holdings_(&holdings),
       devices_(at(model.gpu.count)) {}
 
 void Devices::check(Place place) const {
@@ -53,6 +54,12 @@ std::string Devices::barrier(Place who, const Block& block) const {
                                                          : "";
   if (is_plain(block.kind) && !pageable_access)
     return "kernels of this machine do not reach plain host memory";
+  if (block.kind == Kind::vmm && block.physical == 0) return "nothing is mapped at these addresses";
+  if (block.kind == Kind::vmm || block.kind == Kind::pool) {
+    const bool open = block.kind == Kind::vmm ? block.open_to.contains(who.index)
+                                              : holdings_->pool_is_open(block.owner.index, who.index);
+    return open ? "" : name_of(who) + " was not given access to this memory of " + name_of(block.owner);
+  }
   if (is_device(block.kind) && block.owner.index != who.index &&
       !peers_.contains({who.index, block.owner.index}))
     return name_of(who) + " has no access to the memory of " + name_of(block.owner);

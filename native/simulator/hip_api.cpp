@@ -2,6 +2,8 @@
 //
 // As the real runtime, it needs no initialisation, and reads the environment at its first call, never again.
 // Streams, events, modules and kernels: api_queue.hpp.
+#include "simulator/hip_api.hpp"
+
 #include <algorithm>
 #include <cstdlib>
 #include <cstring>
@@ -9,7 +11,6 @@
 #include <numeric>
 #include <optional>
 
-#include "runtimes/hip/driver.hpp"
 #include "simulator/api.hpp"
 #include "simulator/api_queue.hpp"
 
@@ -21,12 +22,15 @@ using Stream = HipTable::Stream;
 using Event = HipTable::Event;
 using Module = HipTable::Module;
 using Kernel = HipTable::Kernel;
+using Pool = HipTable::Pool;
+using Physical = HipTable::Physical;
+using Access = HipTable::Access;
+using PhysicalProperties = HipTable::PhysicalProperties;
 using Uuid = HipTable::Uuid;
 using Properties = HipTable::Properties;
 
 namespace {
 
-constexpr int kSharedBytes = 64 << 10;    // local data share of a CDNA compute unit (CDNA 2 and 3 ISA guides)
 constexpr int kCopyWithoutKernel = 1024;  // hipMemcpyDeviceToDeviceNoCU
 constexpr int kUnsetCoarseGrain = 101;    // hipMemAdviseUnsetCoarseGrain
 // hipDeviceProp_t before and since HIP 6: size, and where gcnArchName, 256 characters, stands in it.
@@ -99,12 +103,6 @@ int gpu_of(Device device) {
 }
 int current_gpu() { return gpu_of(current); }
 
-struct Hip {
-  using Table = HipTable;
-  static World& world() { return hip_api::world(); }
-  static int current_gpu() { return hip_api::current_gpu(); }
-  static constexpr int kSharedBytes = hip_api::kSharedBytes;
-};
 using Queue = QueueCalls<Hip>;
 
 Place gpu_place(int gpu) { return {Place::Kind::gpu, gpu}; }
@@ -142,7 +140,7 @@ int attribute_of(const Model& model, int attribute) {
     case HipTable::kDevicePageableAccess:
       return model.pageable_access && environment().settings.retry_faults ? 1 : 0;
     case HipTable::kDeviceSharedBytes:
-      return kSharedBytes;
+      return Hip::kSharedBytes;
     default:
       throw Refusal{code::kInvalidValue};
   }
@@ -179,6 +177,13 @@ int release(void* data) {
 }
 
 }  // namespace
+
+World& Hip::world() { return hip_api::world(); }
+int Hip::current_gpu() { return hip_api::current_gpu(); }
+int Hip::gpu_of(int device) {
+  world();
+  return hip_api::gpu_of(device);
+}
 
 extern "C" {
 
@@ -313,7 +318,12 @@ int hipHostMalloc(void** data, std::size_t bytes, unsigned flags) {
                             ? Place{Place::Kind::cpu, host_domain(world().model(), current_gpu())}
                             : near_place();
     const bool cached = (flags & HipTable::kHostNonCoherent) != 0;
-    give(data, allocate(place, cached ? Kind::pinned_noncoherent : Kind::pinned, bytes));
+    const bool combined = (flags & HipTable::kHostWriteCombined) != 0;
+    give(data, allocate(place,
+                        cached     ? Kind::pinned_noncoherent
+                        : combined ? Kind::write_combined
+                                   : Kind::pinned,
+                        bytes));
   });
 }
 

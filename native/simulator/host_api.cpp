@@ -133,6 +133,9 @@ int bwsim_allocate(int domain, int kind, std::uint64_t bytes, void** data) {
     *data = world.allocate(domain_place(world.model(), domain), static_cast<Kind>(kind), bytes);
   });
 }
+int bwsim_leave_to_first_touch(void* data) {
+  return attempt([&] { World::get().leave_to_first_touch(data); });
+}
 int bwsim_release(void* data) {
   return attempt([&] { World::get().release(data); });
 }

@@ -86,6 +86,7 @@ Kernels::Reach Kernels::reach(Place executor, const void* data, std::uint64_t by
   if (const std::string reason = devices_->barrier(executor, block); !reason.empty())
     throw Failure(Code::illegal_address, reason);
   const bool managed = is_managed(block.kind);
+  if (!block.touched) touch(block, executor);
   // A core cannot reach a GPU's memory over the bus: what it touches there always comes to it.
   const bool moves = executor.kind == Place::Kind::cpu || (migrates && !block.held);
   if (managed && moves) reached.fixed_ns = bring(reached.range, executor, false);
@@ -96,7 +97,19 @@ Kernels::Reach Kernels::reach(Place executor, const void* data, std::uint64_t by
   return reached;
 }
 
+// Pages come to be beside the core that writes them, or beside the GPU; managed ones move to it afterwards,
+// where they move at all.
+void Kernels::touch(Block& block, Place executor) {
+  block.touched = true;
+  if (executor.kind == Place::Kind::gpu) {
+    if (is_managed(block.kind)) return;
+    executor = {Place::Kind::cpu, model_->gpu.domains.at(static_cast<std::size_t>(executor.index))};
+  }
+  block.pages = {{0, executor}};
+}
+
 double Kernels::bring(const Range& range, Place to, bool prefetch) {
+  range.block->touched = true;
   // Pages move as a whole.
   const std::uint64_t begin = range.begin * kWordBytes / kPageBytes * kPageBytes;
   const std::uint64_t end = std::min<std::uint64_t>(

@@ -40,6 +40,7 @@ class Kernels {
     double fixed_ns = 0;  // to bring it there
     double part = 1;      // of what kernels reach in other memory there
   };
+  void touch(Block& block, Place executor);
   Reach reach(Place executor, const void* data, std::uint64_t bytes);
   // A word that the host and a kernel share must be there: larger blocks are addresses only. Throws Failure.
   void must_be_real(const void* word) const;

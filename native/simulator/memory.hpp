@@ -4,6 +4,7 @@
 #include <map>
 #include <memory>
 #include <optional>
+#include <set>
 #include <utility>
 #include <vector>
 
@@ -19,7 +20,8 @@ inline constexpr std::uint64_t kRealBelowBytes = 1 << 20;
 
 inline bool is_plain(Kind kind) { return kind == Kind::pageable || kind == Kind::hugepage; }
 inline bool is_device(Kind kind) {
-  return kind == Kind::device || kind == Kind::device_fine || kind == Kind::device_uncached;
+  return kind == Kind::device || kind == Kind::device_fine || kind == Kind::device_uncached ||
+         kind == Kind::pool || kind == Kind::vmm;
 }
 inline bool is_managed(Kind kind) { return kind == Kind::managed || kind == Kind::managed_coarse; }
 
@@ -36,6 +38,9 @@ struct Block {
   std::map<std::uint64_t, Place> pages;  // managed: where the pages from this offset on are
   std::map<std::uint64_t, std::optional<Place>> prefetched;  // the same: where they were last prefetched to
   bool held = false;                 // managed: kernels leave the pages where they are
+  bool touched = true;               // false: whoever writes first decides where they are
+  std::uint64_t physical = 0;        // vmm: the number of what is mapped there, 0: nothing is
+  std::set<int> open_to;             // vmm: GPUs
   std::unique_ptr<Content> content;  // null: the memory is real
   std::unique_ptr<Cycle> cycle;
 

@@ -8,6 +8,7 @@
 #include "simulator/devices.hpp"
 #include "simulator/engine.hpp"
 #include "simulator/faults.hpp"
+#include "simulator/holdings.hpp"
 #include "simulator/kernels.hpp"
 #include "simulator/memory.hpp"
 #include "simulator/streams.hpp"
@@ -26,7 +27,8 @@ class SimulatedWorld final : public World {
         faults_(model_),
         time_(engine_),
         costs_(model_, faults_, engine_),
-        devices_(model_, faults_, costs_),
+        holdings_(model_, faults_, costs_),
+        devices_(model_, faults_, costs_, holdings_),
         streams_(model_, faults_, engine_, time_, devices_),
         kernels_(model_, faults_, memory_, costs_, devices_) {}
 
@@ -63,25 +65,29 @@ class SimulatedWorld final : public World {
     const Lock lock = enter(model_.calls.enqueue_ns);
     if (bytes == 0) throw Failure(Code::invalid, "a block of 0 bytes was asked for");
     devices_.check(owner);
-    const Place memory = costs_.memory_of(owner);
-    const Fault* fault = faults_.find(Fault::Kind::no_memory, name_of(owner));
-    if (bytes > free_in(memory) || (fault != nullptr && used_[index_of(memory)] + bytes > fault->number))
-      throw Failure(Code::out_of_memory, name_of(owner) + " has no " + std::to_string(bytes) + " bytes left");
+    if (kind == Kind::pool)
+      holdings_.take_from_pool(owner.index, bytes);
+    else
+      holdings_.take(owner, bytes);
     Block& block = memory_.allocate(owner, kind, bytes);
-    used_[index_of(memory)] += bytes;
+    block.touched = !is_managed(kind);
     return block.data;
   }
 
   void release(void* data) override {
     Lock lock(mutex_);
     devices_.check(known(data).owner);
-    // As freeing memory does with vendors, and so that no operation ends on memory that is gone.
-    if (!engine_.idle()) time_.wait_until(lock, [this] { return engine_.idle(); });
+    wait_for_all(lock);
     const Block& block = known(data);
-    const Place memory = costs_.memory_of(block.owner);
+    if (block.physical != 0) throw Failure(Code::invalid, "something is still mapped there");
+    const Place owner = block.owner;
+    const Kind kind = block.kind;
     const std::uint64_t bytes = block.bytes;
     memory_.release(data);
-    used_[index_of(memory)] -= bytes;
+    if (kind == Kind::pool)
+      holdings_.give_to_pool(owner.index, bytes);
+    else if (kind != Kind::vmm)
+      holdings_.give_back(owner, bytes);
   }
 
   void set_kind(void* data, Kind kind) override {
@@ -101,6 +107,7 @@ class SimulatedWorld final : public World {
   std::map<int, std::uint64_t> placement(const void* data, std::uint64_t bytes) override {
     const std::lock_guard lock(mutex_);
     const Block& block = known(data);
+    if (!block.touched) return {};
     const auto first = static_cast<std::uint64_t>(static_cast<const std::byte*>(data) - block.data);
     std::map<int, std::uint64_t> pages;
     for (const auto& [place, held] : bytes_by_place(block, first, first + bytes))
@@ -125,7 +132,12 @@ class SimulatedWorld final : public World {
   std::uint64_t free_bytes(Place place) override {
     const std::lock_guard lock(mutex_);
     devices_.check(place);
-    return free_in(costs_.memory_of(place));
+    return holdings_.free_at(place);
+  }
+
+  void leave_to_first_touch(void* data) override {
+    const std::lock_guard lock(mutex_);
+    known(data).touched = false;
   }
 
   bool can_access_peer(int gpu, int peer) override {
@@ -138,6 +150,69 @@ class SimulatedWorld final : public World {
     const Lock lock = enter(model_.calls.enqueue_ns);
     devices_.check(gpu_place(gpu));
     devices_.enable_peer(gpu, peer);
+  }
+
+  // --- memory that is opened to each GPU apart
+
+  void open_pool(int owner, int gpu, bool open) override {
+    const Lock lock = enter(model_.calls.enqueue_ns);
+    require_link(owner, gpu);
+    holdings_.open_pool(owner, gpu, open);
+  }
+  void set_pool_threshold(int owner, std::uint64_t bytes) override {
+    const std::lock_guard lock(mutex_);
+    holdings_.set_pool_threshold(owner, bytes);
+  }
+  void trim_pool(int owner, std::uint64_t keep) override {
+    const std::lock_guard lock(mutex_);
+    holdings_.trim_pool(owner, keep);
+  }
+
+  std::uint64_t create_physical(int gpu, std::uint64_t bytes) override {
+    const Lock lock = enter(model_.calls.enqueue_ns);
+    devices_.check(gpu_place(gpu));
+    return holdings_.create_physical(gpu_place(gpu), bytes);
+  }
+  void release_physical(std::uint64_t number) override {
+    const std::lock_guard lock(mutex_);
+    holdings_.drop_physical(number);
+  }
+  void* reserve(std::uint64_t bytes) override {
+    const Lock lock = enter(model_.calls.enqueue_ns);
+    return memory_.allocate(gpu_place(0), Kind::vmm, bytes).data;
+  }
+  void map(void* data, std::uint64_t bytes, std::uint64_t number) override {
+    const Lock lock = enter(model_.calls.enqueue_ns);
+    Block& block = known(data);
+    if (block.kind != Kind::vmm || block.data != data || block.bytes != bytes || block.physical != 0)
+      throw Failure(Code::invalid, "memory is mapped to the whole of addresses that were reserved for it");
+    const Holdings::Physical& physical = holdings_.use_physical(number);
+    block.physical = number;
+    block.owner = physical.owner;
+    block.pages = {{0, physical.owner}};
+  }
+  void unmap(void* data) override {
+    Lock lock = enter(model_.calls.enqueue_ns);
+    wait_for_all(lock);
+    Block& block = known(data);
+    holdings_.drop_physical(block.physical);
+    block.physical = 0;
+    block.open_to.clear();
+  }
+  void open_mapping(void* data, int gpu, bool open) override {
+    const Lock lock = enter(model_.calls.enqueue_ns);
+    Block& block = known(data);
+    if (block.physical == 0) throw Failure(Code::invalid, "nothing is mapped there");
+    require_link(block.owner.index, gpu);
+    if (open)
+      block.open_to.insert(gpu);
+    else
+      block.open_to.erase(gpu);
+  }
+  void synchronize_device(int gpu) override {
+    Lock lock = enter(model_.calls.synchronize_ns);
+    devices_.check(gpu_place(gpu));
+    wait_for_all(lock);
   }
 
   // --- queues
@@ -304,11 +379,15 @@ class SimulatedWorld final : public World {
     }
   }
 
-  static std::pair<int, int> index_of(Place place) { return {static_cast<int>(place.kind), place.index}; }
-  std::uint64_t free_in(Place memory) {
-    const std::uint64_t all =
-        memory.kind == Place::Kind::gpu ? model_.gpu.memory_bytes : model_.cpu.memory_bytes;
-    return all - std::min(all, used_[index_of(memory)]);
+  // As freeing memory does with vendors, and so that no operation ends on memory that is gone.
+  void wait_for_all(Lock& lock) {
+    if (!engine_.idle()) time_.wait_until(lock, [this] { return engine_.idle(); });
+  }
+
+  void require_link(int owner, int gpu) {
+    if (owner != gpu && !devices_.linked(gpu, owner))
+      throw Failure(Code::no_peer_access,
+                    "no link leads from " + name_of(gpu_place(gpu)) + " to " + name_of(gpu_place(owner)));
   }
 
   const std::string sheet_;
@@ -319,10 +398,10 @@ class SimulatedWorld final : public World {
   Timeline time_;
   Memory memory_;
   Costs costs_;
+  Holdings holdings_;
   Devices devices_;
   Streams streams_;
   Kernels kernels_;
-  std::map<std::pair<int, int>, std::uint64_t> used_;  // bytes, by memory
 };
 
 std::mutex load_mutex;

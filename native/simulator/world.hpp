@@ -50,11 +50,14 @@ enum class Kind {
   registered,
   pinned,
   pinned_noncoherent,
+  write_combined,
   managed,
   managed_coarse,
   device,
   device_fine,
   device_uncached,
+  pool,
+  vmm,
 };
 
 // Opaque to the entry points; they hand the pointer out as the vendor's handle.
@@ -117,8 +120,24 @@ class World {
   virtual void hold(const void* data,
                     bool hold) = 0;  // advice: kernels reach the block's pages where they are
   virtual std::uint64_t free_bytes(Place place) = 0;
+  // Host memory whose pages whoever touches them first decides about.
+  virtual void leave_to_first_touch(void* data) = 0;
   virtual void enable_peer(int gpu, int peer) = 0;  // throws no_peer_access, already_enabled
   virtual bool can_access_peer(int gpu, int peer) = 0;
+
+  // --- memory that peer access does not cover: it is opened to each GPU apart
+
+  virtual void open_pool(int owner, int gpu, bool open) = 0;  // throws no_peer_access
+  virtual void set_pool_threshold(int owner, std::uint64_t bytes) = 0;
+  virtual void trim_pool(int owner, std::uint64_t keep) = 0;
+  // Physical memory by number, and addresses to map it to; release() gives them back.
+  virtual std::uint64_t create_physical(int gpu, std::uint64_t bytes) = 0;
+  virtual void release_physical(std::uint64_t number) = 0;
+  virtual void* reserve(std::uint64_t bytes) = 0;
+  virtual void map(void* data, std::uint64_t bytes, std::uint64_t number) = 0;
+  virtual void unmap(void* data) = 0;                             // waits for all that is queued
+  virtual void open_mapping(void* data, int gpu, bool open) = 0;  // throws no_peer_access
+  virtual void synchronize_device(int gpu) = 0;
 
   // --- queues
 

@@ -31,6 +31,10 @@ using Stream = HipTable::Stream;
 using Event = HipTable::Event;
 using Module = HipTable::Module;
 using Kernel = HipTable::Kernel;
+using Pool = HipTable::Pool;
+using Physical = HipTable::Physical;
+using Access = HipTable::Access;
+using PhysicalProperties = HipTable::PhysicalProperties;
 using Uuid = HipTable::Uuid;
 using Properties = HipTable::Properties;
 using Program = HiprtcTable::Program;
@@ -276,6 +280,55 @@ int hipHostMalloc(void** data, std::size_t bytes, unsigned flags) {
   constexpr unsigned kCoherence = HipTable::kHostCoherent | HipTable::kHostNonCoherent;
   if ((flags & kCoherence) == kCoherence) return kInvalidValue;
   return cuda().allocate_pinned(data, bytes, flags & ~(kCoherence | HipTable::kHostNumaUser));
+}
+
+int hipDeviceSynchronize() { return cuda().synchronize_device(); }
+
+int hipDeviceGetDefaultMemPool(Pool* pool, Device device) {
+  return cuda().default_pool(as<CudaTable::Pool*>(pool), handle(device));
+}
+int hipMemPoolSetAttribute(Pool pool, int attribute, void* value) {
+  return cuda().set_pool_attribute(as<CudaTable::Pool>(pool), attribute, value);
+}
+int hipMemPoolSetAccess(Pool pool, const Access* access, std::size_t count) {
+  return cuda().set_pool_access(as<CudaTable::Pool>(pool), access, count);
+}
+int hipMemPoolTrimTo(Pool pool, std::size_t keep) {
+  return cuda().trim_pool(as<CudaTable::Pool>(pool), keep);
+}
+int hipMallocFromPoolAsync(void** data, std::size_t bytes, Pool pool, Stream stream) {
+  return cuda().allocate_from_pool(data, bytes, as<CudaTable::Pool>(pool), as<CudaTable::Stream>(stream));
+}
+int hipFreeAsync(void* data, Stream stream) {
+  return cuda().free_to_pool(data, as<CudaTable::Stream>(stream));
+}
+
+// Ordinals are handles: CUDA's devices are numbered as they are got.
+int hipMemGetAllocationGranularity(std::size_t* bytes, const PhysicalProperties* properties, int option) {
+  return cuda().granularity(bytes, properties, option);
+}
+int hipMemCreate(Physical* physical, std::size_t bytes, const PhysicalProperties* properties,
+                 unsigned long long flags) {
+  CudaTable::Physical made = 0;
+  const int code = cuda().create_physical(&made, bytes, properties, flags);
+  *physical = reinterpret_cast<Physical>(made);
+  return code;
+}
+int hipMemRelease(Physical physical) {
+  return cuda().release_physical(reinterpret_cast<CudaTable::Physical>(physical));
+}
+int hipMemAddressReserve(void** data, std::size_t bytes, std::size_t alignment, void* at,
+                         unsigned long long flags) {
+  return cuda().reserve_addresses(data, bytes, alignment, at, flags);
+}
+int hipMemAddressFree(void* data, std::size_t bytes) { return cuda().free_addresses(data, bytes); }
+int hipMemMap(void* data, std::size_t bytes, std::size_t offset, Physical physical,
+              unsigned long long flags) {
+  return cuda().map_physical(data, bytes, offset, reinterpret_cast<CudaTable::Physical>(physical), flags);
+}
+int hipMemUnmap(void* data, std::size_t bytes) { return cuda().unmap_physical(data, bytes); }
+int hipMemSetAccess(void* data, std::size_t bytes, const Access* access, std::size_t count) {
+  return cuda().set_access(data, bytes, access, count);
 }
 
 int hipHostFree(void* data) { return cuda().free_pinned(data); }

@@ -13,9 +13,9 @@ from byteways.topology.model import Agent, Capabilities, Link, Offer, Topology
 MIB = 2**20
 GIB = 2**30
 
-HOST_MEMORY = ("pageable", "hugepage", "pinned", "registered", "managed")
+HOST_MEMORY = ("pageable", "hugepage", "pinned", "write-combined", "registered", "managed")
 AMD_HOST_MEMORY = (*HOST_MEMORY, "pinned-noncoherent", "managed-coarse")
-AMD_GPU_MEMORY = ("device", "device-fine", "device-uncached", "managed", "managed-coarse")
+AMD_GPU_MEMORY = ("device", "device-fine", "device-uncached", "pool", "vmm", "managed", "managed-coarse")
 CPU_INTERFACES = ("memcpy", "memcpy-mt", "memcpy-stream", "chase")
 GPU_INTERFACES = ("copy", "kernel", "kernel-bulk", "chase")
 YES = Offer(True)
@@ -23,6 +23,12 @@ YES = Offer(True)
 
 def no(reason: str) -> Offer:
     return Offer(False, reason)
+
+
+def granted(names: Sequence[str]) -> dict[str, dict[str, dict[str, Offer]]]:
+    """Pools and mappings of every GPU, opened to every other."""
+    kinds = {"pool": YES, "vmm": YES}
+    return {a: {b: kinds for b in names if b != a} for a in names}
 
 
 def cpu_agent(index: int = 0, cores: int = 2, memory_bytes: int = 24 * GIB) -> Agent:
@@ -138,7 +144,7 @@ def gpus(
                 name: {**dict.fromkeys(HOST_MEMORY, YES), "device": no("a CPU has no device memory")}
                 for name in topology.names("cpu")
             },
-            **{name: {"device": YES, "managed": YES} for name in names},
+            **{name: dict.fromkeys(("device", "pool", "vmm", "managed"), YES) for name in names},
         },
         interface={
             **{name: dict.fromkeys(CPU_INTERFACES, YES) for name in topology.names("cpu")},
@@ -148,6 +154,7 @@ def gpus(
             a: {b: no("the driver refused it") if (a, b) in without_peer else YES for b in names if b != a}
             for a in names
         },
+        granted=granted(names),
         pageable_access=dict.fromkeys(names, pageable_access),
         host_memory_bytes=512 * GIB * domains,
     )
@@ -216,6 +223,7 @@ def frontier(**changes: bool) -> tuple[Topology, Capabilities]:
             **{name: {**dict.fromkeys(GPU_INTERFACES, YES), "kernel-bulk": bulk} for name in names},
         },
         peer={a: {b: YES for b in names if b != a} for a in names},
+        granted=granted(names),
         pageable_access=dict.fromkeys(names, changes.get("pageable_access", False)),
         host_access=dict.fromkeys(names, changes.get("host_access", False)),
         host_memory_bytes=512 * GIB,

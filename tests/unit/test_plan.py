@@ -347,7 +347,7 @@ def test_full_of_an_h200_node_leaves_room_in_eight_minutes() -> None:
     memories = {
         end.memory for entry in made.cases for end in (entry.case.flows[0].source,) if not entry.reason
     }
-    assert memories == {*MACHINES["HOST_MEMORY"], "device"}
+    assert memories == {*MACHINES["HOST_MEMORY"], "device", "pool", "vmm"}
     assert max(entry.replicate for entry in made.cases) == 2
 
 

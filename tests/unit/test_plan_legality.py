@@ -77,6 +77,9 @@ def reason(what: Case, machine: Machine = H200X4) -> str | None:
         (H200X4, case("chase", "gpu1:device", "gpu1:device", "gpu0", GIB)),
         (H200X4, case("chase", "cpu0:pinned", "cpu0:pinned", "gpu3")),
         (H200X4, case("chase", "cpu0:pinned", "cpu0:pinned", "cpu0")),
+        (H200X4, case("kernel", "gpu0:vmm", "gpu1:pool", "gpu2")),
+        (H200X4, case("copy", "cpu0:write-combined", "gpu1:pool", "gpu1")),
+        (COHERENT, case("kernel", "cpu0:registered@gpu0", "gpu1:device", "gpu1")),
     ],
 )
 def test_what_is_legal(machine: Machine, what: Case) -> None:
@@ -85,6 +88,19 @@ def test_what_is_legal(machine: Machine, what: Case) -> None:
 
 
 REFUSED = [
+    (
+        (H200X4[0], replace(H200X4[1], granted={})),
+        case("kernel", "gpu0:pool", "gpu1:device", "gpu1"),
+        "gpu1 has no proved access to pool memory of gpu0",
+    ),
+    (NO_PEER, case("kernel", "gpu1:vmm", "gpu0:device", "gpu0"), "no peer access"),
+    (H200X4, case("memcpy", "cpu0:pageable", "gpu0:vmm", "cpu0"), "no address for vmm memory of gpu0"),
+    (H200X4, case("copy", "gpu0:pool@gpu1", "gpu0:device", "gpu0"), "is placed when allocated"),
+    (
+        H200X4,
+        case("copy", "cpu0:registered@gpu0", "gpu0:device", "gpu0"),
+        "gpu0 cannot touch cpu0:registered@gpu0 first: kernels of gpu0 cannot touch registered memory",
+    ),
     (
         H200X4,
         case("memcpy", "cpu0:pageable", "cpu0:pageable", "gpu0"),

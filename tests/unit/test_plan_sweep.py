@@ -233,6 +233,8 @@ def test_memory_globs_keep_to_what_an_agent_can_own() -> None:
         "gpu1:device-uncached",
         "gpu1:managed",
         "gpu1:managed-coarse",
+        "gpu1:pool",
+        "gpu1:vmm",
     }
     assert "cpu0:device" not in {str(case.flows[0].source) for case in found}
     assert [str(case.flows[0].source) for case in cases(ends("cpu0:device", "gpu0:device"))] == [

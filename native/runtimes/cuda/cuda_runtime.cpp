@@ -92,7 +92,17 @@ class CudaRuntime final : public gpu::GpuRuntime<CudaDriver> {
     switch (memory) {
       case Memory::device:
       case Memory::pinned:
+      case Memory::write_combined:
         return {true, {}};
+      case Memory::pool:
+        if (const std::string lacks = gpu::lacking_of_pools(*driver_); !lacks.empty()) return {false, lacks};
+        if (driver_->attribute_or(device, CudaTable::kDeviceHasPools, 0) != 0) return {true, {}};
+        return {false, "the driver offers no memory pools on this GPU"};
+      case Memory::vmm:
+        if (const std::string lacks = gpu::lacking_of_mappings(*driver_); !lacks.empty())
+          return {false, lacks};
+        if (driver_->attribute_or(device, CudaTable::kDeviceMapsMemory, 0) != 0) return {true, {}};
+        return {false, "the driver does not let a program map memory of this GPU"};
       case Memory::registered:
         if (driver_->attribute(device, CudaTable::kDeviceHostPointerForRegistered) != 0) return {true, {}};
         return {false, "the GPU sees registered host memory at another address than the host"};

@@ -35,6 +35,11 @@ int CudaDriver::attribute(int device, int attribute) const {
   return value;
 }
 
+int CudaDriver::attribute_or(int device, int attribute, int otherwise) const {
+  int value = 0;
+  return device_attribute(&value, attribute, handle(device)) == 0 ? value : otherwise;
+}
+
 void* CudaDriver::new_device_memory(int device, Memory, std::size_t bytes) const {
   void* data = nullptr;
   call(device, allocate_device, &data, bytes);

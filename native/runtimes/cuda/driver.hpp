@@ -10,6 +10,7 @@
 
 #include "runtimes/gpu/driver.hpp"
 #include "runtimes/gpu/function_table.hpp"
+#include "runtimes/gpu/memory_types.hpp"
 #include "runtimes/runtime.hpp"
 
 namespace byteways::cuda {
@@ -23,6 +24,10 @@ struct CudaTable {
   using Event = struct OpaqueEvent*;
   using Module = struct OpaqueModule*;
   using Kernel = struct OpaqueKernel*;
+  using Pool = struct OpaquePool*;
+  using Physical = unsigned long long;
+  using Access = gpu::AccessDescription;
+  using PhysicalProperties = gpu::PhysicalProperties;
   struct Uuid {
     unsigned char bytes[16];
   };
@@ -36,6 +41,7 @@ struct CudaTable {
   static constexpr int kPeerAccessAlreadyEnabled = 704;  // CUDA_ERROR_PEER_ACCESS_ALREADY_ENABLED
   static constexpr unsigned kHostPortable = 1,
                             kHostMapped = 2;         // CU_MEMHOSTALLOC_*, equal for CU_MEMHOSTREGISTER_*
+  static constexpr unsigned kHostWriteCombined = 4;  // CU_MEMHOSTALLOC_WRITECOMBINED
   static constexpr unsigned kAttachGlobal = 1;       // CU_MEM_ATTACH_GLOBAL
   static constexpr unsigned kStreamNonBlocking = 1;  // CU_STREAM_NON_BLOCKING
   static constexpr unsigned kEventTiming = 0;        // CU_EVENT_DEFAULT
@@ -51,7 +57,7 @@ struct CudaTable {
                        kDeviceL2Bytes = 38, kDeviceCopyEngines = 40, kDeviceCapabilityMajor = 75,
                        kDeviceCapabilityMinor = 76, kDeviceManagedMemory = 83, kDevicePageableAccess = 88,
                        kDeviceConcurrentManaged = 89, kDeviceHostPointerForRegistered = 91,
-                       kDeviceSharedBytesOptIn = 97;
+                       kDeviceSharedBytesOptIn = 97, kDeviceMapsMemory = 102, kDeviceHasPools = 115;
 
 #define BYTEWAYS_FUNCTION BYTEWAYS_MEMBER
 #include "runtimes/cuda/cuda.def"
@@ -71,6 +77,8 @@ class CudaDriver : public gpu::Driver<CudaTable> {
   Context context(int device) const;
   Device handle(int device) const { return handles_.at(static_cast<std::size_t>(device)); }
   int attribute(int device, int attribute) const;
+  // For attributes that not every driver knows.
+  int attribute_or(int device, int attribute, int otherwise) const;
   // Looks the devices up; to be called once, after cuInit.
   void find_devices();
   int devices() const { return static_cast<int>(handles_.size()); }
@@ -79,7 +87,9 @@ class CudaDriver : public gpu::Driver<CudaTable> {
   // memory.
   void* new_device_memory(int device, Memory memory, std::size_t bytes) const;
   void* new_managed_memory(int device, Memory memory, std::size_t bytes) const;
-  static unsigned pinned_flags(Memory) { return kHostPortable | kHostMapped; }
+  static unsigned pinned_flags(Memory memory) {
+    return kHostPortable | kHostMapped | (memory == Memory::write_combined ? kHostWriteCombined : 0u);
+  }
   int prepare_kernel(int device, Kernel kernel, int own_shared_bytes) const;
 
  private:

@@ -7,6 +7,7 @@
 
 #include "memory/mapping.hpp"
 #include "runtimes/gpu/driver.hpp"
+#include "runtimes/gpu/memory_types.hpp"
 #include "runtimes/runtime.hpp"
 
 namespace byteways::gpu {
@@ -46,6 +47,133 @@ class DeviceMemory final : public VendorMemory<Vendor> {
   ~DeviceMemory() override { this->release(this->driver_->free_device); }
 };
 
+// A GPU's memory that is opened to each device apart.
+template <class Vendor>
+class GrantedMemory : public VendorMemory<Vendor> {
+ public:
+  int device() const { return this->device_; }
+  // The vendor's code.
+  virtual int open_to(int device, int flags) const = 0;
+
+ protected:
+  using VendorMemory<Vendor>::VendorMemory;
+  typename Vendor::Access access(int device, int flags) const {
+    return {{kLocationIsDevice, this->driver_->handle(device)}, flags};
+  }
+};
+
+// From the device's default pool. The call and what gives it back stand in the order of a stream; other
+// streams may use the memory once that has been waited for, which is done here.
+template <class Vendor>
+class PoolMemory final : public GrantedMemory<Vendor> {
+ public:
+  PoolMemory(std::shared_ptr<Vendor> driver, int device, std::uint64_t bytes)
+      : GrantedMemory<Vendor>(std::move(driver), device, Memory::pool, bytes) {
+    const Vendor& vendor = *this->driver_;
+    vendor.call(device, vendor.default_pool, &pool_, vendor.handle(device));
+    void* data = nullptr;
+    vendor.call(device, vendor.allocate_from_pool, &data, std::size_t{bytes}, pool_, Queue{});
+    this->data_ = static_cast<std::byte*>(data);
+    this->page_bytes_ = bytes >= kDevicePageBytes ? kDevicePageBytes : 0;
+    vendor.call(device, vendor.synchronize_stream, Queue{});
+  }
+  ~PoolMemory() override {
+    const Vendor& vendor = *this->driver_;
+    this->release([&vendor](void* data) {
+      vendor.synchronize_device();  // freeing waits for no stream but its own
+      vendor.free_to_pool(data, Queue{});
+      vendor.synchronize_stream(Queue{});
+    });
+  }
+  int open_to(int device, int flags) const override {
+    const typename Vendor::Access access = this->access(device, flags);
+    return this->driver_->set_pool_access(pool_, &access, 1);
+  }
+
+ private:
+  using Queue = typename Vendor::Stream;
+  typename Vendor::Pool pool_{};
+};
+
+// Physical memory of whole granules, mapped to addresses that were reserved for it.
+template <class Vendor>
+class MappedMemory final : public GrantedMemory<Vendor> {
+ public:
+  MappedMemory(std::shared_ptr<Vendor> driver, int device, std::uint64_t bytes)
+      : GrantedMemory<Vendor>(std::move(driver), device, Memory::vmm, bytes) {
+    const Vendor& vendor = *this->driver_;
+    typename Vendor::PhysicalProperties properties{};
+    properties.type = kAllocationPinned;
+    properties.location = {kLocationIsDevice, vendor.handle(device)};
+    std::size_t granule = 0;
+    vendor.call(device, vendor.granularity, &granule, &properties, kGranularityRecommended);
+    if (granule == 0)
+      throw Error(vendor.granularity.symbol(), "0", "a granule of 0 bytes", agent_name(device));
+    mapped_bytes_ = (std::size_t{bytes} + granule - 1) / granule * granule;
+    this->page_bytes_ = granule;
+    vendor.call(device, vendor.create_physical, &physical_, mapped_bytes_, &properties, 0ull);
+    try {
+      map(vendor, granule);
+    } catch (const Error&) {
+      undo();
+      throw;
+    }
+  }
+  ~MappedMemory() override {
+    this->release([this](void*) { undo(); });
+  }
+  int open_to(int device, int flags) const override {
+    const typename Vendor::Access access = this->access(device, flags);
+    return this->driver_->set_access(this->data_, mapped_bytes_, &access, 1);
+  }
+
+ private:
+  void map(const Vendor& vendor, std::size_t granule) {
+    void* data = nullptr;
+    vendor.call(this->device_, vendor.reserve_addresses, &data, mapped_bytes_, granule,
+                static_cast<void*>(nullptr), 0ull);
+    this->data_ = static_cast<std::byte*>(data);
+    vendor.call(this->device_, vendor.map_physical, data, mapped_bytes_, std::size_t{0}, physical_, 0ull);
+    is_mapped_ = true;
+    const int code = open_to(this->device_, kAccessReadWrite);
+    if (code != 0) vendor.fail(vendor.set_access.symbol(), code, this->device_);
+  }
+  // What has been done so far, backwards.
+  void undo() const {
+    const Vendor& vendor = *this->driver_;
+    if (is_mapped_) {
+      vendor.synchronize_device();  // unmapping waits for nothing
+      vendor.unmap_physical(this->data_, mapped_bytes_);
+    }
+    if (this->data_ != nullptr) vendor.free_addresses(this->data_, mapped_bytes_);
+    vendor.release_physical(physical_);
+  }
+  std::size_t mapped_bytes_ = 0;
+  bool is_mapped_ = false;
+  typename Vendor::Physical physical_{};
+};
+
+// Why a library cannot give memory that takes these functions; empty when it has them all.
+template <class... Functions>
+std::string lacking(const Functions&... functions) {
+  std::string names;
+  const auto look = [&names](const auto& function) {
+    if (!function) names += (names.empty() ? "" : ", ") + std::string(function.symbol());
+  };
+  (look(functions), ...);
+  return names.empty() ? std::string() : "the library that was found lacks " + names;
+}
+template <class Vendor>
+std::string lacking_of_pools(const Vendor& vendor) {
+  return lacking(vendor.default_pool, vendor.set_pool_access, vendor.allocate_from_pool, vendor.free_to_pool);
+}
+template <class Vendor>
+std::string lacking_of_mappings(const Vendor& vendor) {
+  return lacking(vendor.granularity, vendor.create_physical, vendor.release_physical,
+                 vendor.reserve_addresses, vendor.free_addresses, vendor.map_physical, vendor.unmap_physical,
+                 vendor.set_access);
+}
+
 template <class Vendor>
 class ManagedMemory final : public VendorMemory<Vendor> {
  public:
@@ -78,12 +206,11 @@ class PinnedMemory final : public VendorMemory<Vendor> {
 template <class Vendor>
 class RegisteredMemory final : public VendorMemory<Vendor> {
  public:
-  RegisteredMemory(std::shared_ptr<Vendor> driver, int device, std::uint64_t bytes, Host& host,
-                   int numa_domain)
-      : VendorMemory<Vendor>(std::move(driver), device, Memory::registered, bytes),
-        pages_(host.populated_pages(bytes, numa_domain)) {
+  RegisteredMemory(std::shared_ptr<Vendor> driver, int device, std::unique_ptr<Allocation> pages)
+      : VendorMemory<Vendor>(std::move(driver), device, Memory::registered, pages->bytes()),
+        pages_(std::move(pages)) {
     this->driver_->call(device, this->driver_->register_host, static_cast<void*>(pages_->data()),
-                        std::size_t{bytes}, Vendor::kHostPortable | Vendor::kHostMapped);
+                        std::size_t{this->bytes_}, Vendor::kHostPortable | Vendor::kHostMapped);
     this->data_ = pages_->data();
     this->page_bytes_ = pages_->page_bytes();
   }

@@ -28,11 +28,23 @@ class GpuRuntime : public Runtime {
     const Availability offered = offers(memory, device);
     if (!offered.available)
       throw Unsupported("allocate", std::string(memory_name(memory)), offered.reason, agent_name(device));
+    if (memory == Memory::pool) return std::make_unique<PoolMemory<Vendor>>(driver_, device, bytes);
+    if (memory == Memory::vmm) return std::make_unique<MappedMemory<Vendor>>(driver_, device, bytes);
     if (is_device(memory)) return std::make_unique<DeviceMemory<Vendor>>(driver_, device, memory, bytes);
     if (is_managed(memory)) return std::make_unique<ManagedMemory<Vendor>>(driver_, device, memory, bytes);
-    if (memory == Memory::registered)
-      return std::make_unique<RegisteredMemory<Vendor>>(driver_, device, bytes, *host_, numa_domain);
+    if (memory == Memory::registered) return lock(host_->populated_pages(bytes, numa_domain), device);
     return std::make_unique<PinnedMemory<Vendor>>(driver_, device, memory, bytes, *host_, numa_domain);
+  }
+
+  std::unique_ptr<Allocation> lock(std::unique_ptr<Allocation> pages, int device) override {
+    return std::make_unique<RegisteredMemory<Vendor>>(driver_, device, std::move(pages));
+  }
+  Availability grant(Allocation& allocation, int device) override {
+    auto& memory = static_cast<GrantedMemory<Vendor>&>(allocation);
+    const int code = memory.open_to(device, gpu::kAccessReadWrite);
+    if (code == 0) return {true, {}};
+    return {false, agent_name(device) + " is refused access to " + std::string(memory_name(memory.memory())) +
+                       " memory of " + agent_name(memory.device()) + ": " + driver_->words(code)};
   }
 
   std::unique_ptr<Stream> create_stream(int device) override {

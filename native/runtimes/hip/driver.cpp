@@ -64,6 +64,7 @@ unsigned HipDriver::pinned_flags(Memory memory) {
   constexpr unsigned kBoth = kHostPortable | kHostNumaUser;
   // Mapped, which all pinned memory is, makes it coherent in older versions whatever else is asked for (clr,
   // hip_memory.cpp, hipHostMalloc).
+  if (memory == Memory::write_combined) return kBoth | kHostMapped | kHostWriteCombined;
   return memory == Memory::pinned_noncoherent ? kBoth | kHostNonCoherent
                                               : kBoth | kHostMapped | kHostCoherent;
 }

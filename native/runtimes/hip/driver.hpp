@@ -7,6 +7,7 @@
 
 #include "runtimes/gpu/driver.hpp"
 #include "runtimes/gpu/function_table.hpp"
+#include "runtimes/gpu/memory_types.hpp"
 #include "runtimes/runtime.hpp"
 
 namespace byteways::hip {
@@ -19,6 +20,10 @@ struct HipTable {
   using Event = struct OpaqueEvent*;
   using Module = struct OpaqueModule*;
   using Kernel = struct OpaqueKernel*;
+  using Pool = struct OpaquePool*;
+  using Physical = struct OpaquePhysical*;
+  using Access = gpu::AccessDescription;
+  using PhysicalProperties = gpu::PhysicalProperties;
   struct Uuid {
     char bytes[16];  // the hexadecimal digits as text, not binary as CUDA's
   };
@@ -32,7 +37,8 @@ struct HipTable {
   static constexpr int kNotReady = 600;                  // hipErrorNotReady
   static constexpr int kPeerAccessAlreadyEnabled = 704;  // hipErrorPeerAccessAlreadyEnabled
   static constexpr unsigned kHostPortable = 1,
-                            kHostMapped = 2;  // hipHostMalloc*, equal for hipHostRegister*
+                            kHostMapped = 2;         // hipHostMalloc*, equal for hipHostRegister*
+  static constexpr unsigned kHostWriteCombined = 4;  // hipHostMalloc*
   static constexpr unsigned kHostNumaUser = 0x20000000, kHostCoherent = 0x40000000,
                             kHostNonCoherent = 0x80000000;                // hipHostMalloc*
   static constexpr unsigned kDeviceFineGrained = 1, kDeviceUncached = 3;  // hipDeviceMalloc*
@@ -78,6 +84,7 @@ class HipDriver : public gpu::Driver<HipTable> {
  public:
   // Makes calls of this thread concern the device: HIP has no contexts to keep.
   void make_current(int device) const { call(device, set_device, device); }
+  static Device handle(int device) { return device; }
   int attribute(int device, int attribute) const;
   // For attributes that not every version knows.
   int attribute_or(int device, int attribute, int otherwise) const;

@@ -109,7 +109,15 @@ class HipRuntime final : public gpu::GpuRuntime<HipDriver> {
       case Memory::device:
       case Memory::pinned:
       case Memory::pinned_noncoherent:
+      case Memory::write_combined:
         return {true, {}};
+      case Memory::pool:
+        if (const std::string lacks = gpu::lacking_of_pools(*driver_); !lacks.empty()) return {false, lacks};
+        return tried(memory, device);
+      case Memory::vmm:
+        if (const std::string lacks = gpu::lacking_of_mappings(*driver_); !lacks.empty())
+          return {false, lacks};
+        return tried(memory, device);
       case Memory::device_fine:
       case Memory::device_uncached:
       case Memory::registered:
@@ -232,13 +240,18 @@ class HipRuntime final : public gpu::GpuRuntime<HipDriver> {
     try {
       driver_->make_current(device);
       if (memory == Memory::registered) {
-        const gpu::RegisteredMemory<HipDriver> page(driver_, device, kPageBytes, *host_, -1);
+        const gpu::RegisteredMemory<HipDriver> page(driver_, device, host_->populated_pages(kPageBytes, -1));
         void* seen = nullptr;
         driver_->call(device, driver_->device_pointer, &seen, static_cast<void*>(page.data()), 0u);
         if (seen == page.data()) return {true, {}};
         return {false, "the GPU sees registered host memory at another address than the host"};
       }
-      driver_->free_device(driver_->new_device_memory(device, memory, kPageBytes));
+      if (memory == Memory::pool)
+        const gpu::PoolMemory<HipDriver> page(driver_, device, kPageBytes);
+      else if (memory == Memory::vmm)
+        const gpu::MappedMemory<HipDriver> page(driver_, device, kPageBytes);
+      else
+        driver_->free_device(driver_->new_device_memory(device, memory, kPageBytes));
       return {true, {}};
     } catch (const Error& error) {
       return {false, std::string("the runtime does not give it: ") + error.what()};

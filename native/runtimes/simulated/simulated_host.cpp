@@ -22,7 +22,9 @@ std::string agent_name(int device) { return "cpu" + std::to_string(device); }
 
 class SimulatedMemory final : public Allocation {
  public:
-  SimulatedMemory(std::shared_ptr<const HostTable> machine, Memory memory, int domain, std::uint64_t bytes)
+  // `placed`: its pages are there from the beginning, not from the first touch on.
+  SimulatedMemory(std::shared_ptr<const HostTable> machine, Memory memory, int domain, std::uint64_t bytes,
+                  bool placed)
       : machine_(std::move(machine)) {
     void* data = nullptr;
     machine_->check(machine_->allocate.symbol(),
@@ -31,6 +33,7 @@ class SimulatedMemory final : public Allocation {
     bytes_ = bytes;
     page_bytes_ = memory == Memory::hugepage ? kHugePageBytes : kPageBytes;
     data_ = static_cast<std::byte*>(data);
+    if (!placed) machine_->leave_to_first_touch(data_);
   }
   ~SimulatedMemory() override { machine_->release(data_); }
 
@@ -185,10 +188,12 @@ Availability SimulatedHost::offers(Memory memory, int device) {
   return {false, name + " memory comes from a GPU runtime, and none is usable here"};
 }
 
-// Without a domain, first touch decides on a real host; here the thread that asks is taken to touch first.
-std::unique_ptr<Allocation> SimulatedHost::allocate_at(Memory memory, std::uint64_t bytes, int numa_domain) {
+// Without a domain, first touch decides where pages are; `populated` ones are touched by the thread that
+// asks.
+std::unique_ptr<Allocation> SimulatedHost::allocate_at(Memory memory, std::uint64_t bytes, int numa_domain,
+                                                       bool populated) {
   const int domain = numa_domain >= 0 ? numa_domain : std::max(0, bound_domain);
-  return std::make_unique<SimulatedMemory>(machine_, memory, domain, bytes);
+  return std::make_unique<SimulatedMemory>(machine_, memory, domain, bytes, populated || numa_domain >= 0);
 }
 
 std::unique_ptr<Allocation> SimulatedHost::allocate(Memory memory, int device, std::uint64_t bytes,
@@ -196,7 +201,7 @@ std::unique_ptr<Allocation> SimulatedHost::allocate(Memory memory, int device, s
   if (bytes == 0) throw Error("allocate", "size", "a buffer of 0 bytes was asked for");
   const Availability offered = offers(memory, device);
   if (!offered.available) throw Unsupported("allocate", std::string(memory_name(memory)), offered.reason);
-  return allocate_at(memory, bytes, numa_domain);
+  return allocate_at(memory, bytes, numa_domain, false);
 }
 
 Availability SimulatedHost::enable_peer(int device, int peer) {
@@ -326,7 +331,7 @@ std::map<int, std::uint64_t> SimulatedHost::placement(const void* data, std::uin
 }
 
 std::unique_ptr<Allocation> SimulatedHost::populated_pages(std::uint64_t bytes, int numa_domain) {
-  return allocate_at(Memory::pageable, bytes, numa_domain);
+  return allocate_at(Memory::pageable, bytes, numa_domain, true);
 }
 
 std::shared_ptr<void> SimulatedHost::place_thread(int numa_domain) {

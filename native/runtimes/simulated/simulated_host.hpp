@@ -82,7 +82,8 @@ class SimulatedHost final : public Host {
 
  private:
   void require_device(int device) const;
-  std::unique_ptr<Allocation> allocate_at(Memory memory, std::uint64_t bytes, int numa_domain);
+  std::unique_ptr<Allocation> allocate_at(Memory memory, std::uint64_t bytes, int numa_domain,
+                                          bool populated);
 
   std::shared_ptr<const HostTable> machine_;
   SimulatedClock clock_;

@@ -20,8 +20,8 @@ PATTERNS = (
 )
 #: How a buffer is allocated (native/runtimes/runtime.hpp has the same names).
 MEMORIES = (
-    *("pageable", "hugepage", "pinned", "pinned-noncoherent", "registered", "managed", "managed-coarse"),
-    *("device", "device-fine", "device-uncached"),
+    *("pageable", "hugepage", "pinned", "pinned-noncoherent", "write-combined", "registered"),
+    *("managed", "managed-coarse", "device", "device-fine", "device-uncached", "pool", "vmm"),
 )
 CACHES = ("cold", "warm")
 
@@ -30,7 +30,12 @@ _BUFFER = re.compile(r"^(?P<agent>[a-z]+\d+):(?P<memory>[a-z-]+)(?:@(?P<first_to
 
 def is_device(memory: str) -> bool:
     """Whether it is a GPU's own memory."""
-    return memory in ("device", "device-fine", "device-uncached")
+    return memory in ("device", "device-fine", "device-uncached", "pool", "vmm")
+
+
+def needs_grant(memory: str) -> bool:
+    """Whether peer access does not cover it: it is opened to each other GPU apart."""
+    return memory in ("pool", "vmm")
 
 
 def is_managed(memory: str) -> bool:

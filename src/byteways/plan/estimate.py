@@ -40,6 +40,8 @@ LINK_EFFICIENCY = 0.8
 #: Filling, poisoning and checking of buffers: by one core of the CPU that owns them, by all of them, or by
 #: the GPU.
 PATTERN_BYTES_PER_S = {"core": 10e9, "cpu": 48e9, "gpu": 1000e9}
+#: What one core reads of write-combined memory: every load waits for the memory.
+WRITE_COMBINED_BYTES_PER_S = 0.2e9
 #: Allocation and first touch, by memory; a virtual machine takes four times as long over pages that its host
 #: has yet to find as over others.
 ALLOCATION_BYTES_PER_S = {
@@ -47,12 +49,15 @@ ALLOCATION_BYTES_PER_S = {
     "hugepage": 1e9,
     "pinned": 2e9,
     "pinned-noncoherent": 2e9,
+    "write-combined": 2e9,
     "registered": 0.3e9,
     "managed": 1e9,
     "managed-coarse": 1e9,
     "device": 1000e9,
     "device-fine": 1000e9,
     "device-uncached": 1000e9,
+    "pool": 1000e9,
+    "vmm": 1000e9,
 }
 #: One dependent load: of a CPU in its own caches, one that misses every cache, and one that crosses a link.
 STEP_S = {"cached": 5e-9, "own": 0.3e-6, "far": 1.2e-6}
@@ -128,7 +133,9 @@ class Estimator:
             passes = 1.5 if figure_of(case.interface) == "bandwidth" else 1.0
             rate = PATTERN_BYTES_PER_S[kind_of(buffer.agent)]
             if kind_of(buffer.agent) == "cpu":
-                rate = min(rate, PATTERN_BYTES_PER_S["core"] * self._cores(buffer.agent))
+                combined = buffer.memory == "write-combined"
+                core = WRITE_COMBINED_BYTES_PER_S if combined else PATTERN_BYTES_PER_S["core"]
+                rate = min(rate, core * self._cores(buffer.agent))
             total += passes * size / rate
         return total
 
@@ -177,6 +184,8 @@ class Estimator:
         if kind_of(executor) == "cpu":
             in_team = interface == "memcpy-mt" or counts_as_stream(interface)
             team = self._cores(executor) if in_team else 1
+            if source.memory == "write-combined":
+                return WRITE_COMBINED_BYTES_PER_S * team
             return CPU_COPY_BYTES_PER_S[interface] * team
         if is_plain(source.memory) or is_plain(destination.memory):
             return STAGED_BYTES_PER_S

@@ -10,7 +10,7 @@ from collections.abc import Mapping
 from dataclasses import replace
 from enum import Enum
 
-from byteways.plan.case import Buffer, Case, Flow, is_managed, is_plain
+from byteways.plan.case import Buffer, Case, Flow, is_managed, is_plain, needs_grant
 from byteways.plan.footprint import footprint, managed_bytes
 from byteways.plan.interfaces import INTERFACES, WORD_BYTES, counts_as_stream
 from byteways.plan.moving import moving_refusal
@@ -40,27 +40,35 @@ _BY_CPU = {
     "hugepage": Reach.ALWAYS,
     "pinned": Reach.ALWAYS,
     "pinned-noncoherent": Reach.ALWAYS,
+    "write-combined": Reach.ALWAYS,
     "registered": Reach.ALWAYS,
     "managed": Reach.ON_HOST,
     "managed-coarse": Reach.ON_HOST,
     "device": Reach.SHARED,
     "device-fine": Reach.SHARED,
     "device-uncached": Reach.SHARED,
+    "pool": Reach.SHARED,
+    "vmm": Reach.SHARED,
 }
 _BY_GPU = {
     "pageable": Reach.PAGEABLE_ACCESS,
     "hugepage": Reach.PAGEABLE_ACCESS,
     "pinned": Reach.ALWAYS,
     "pinned-noncoherent": Reach.ALWAYS,
+    "write-combined": Reach.ALWAYS,
     "registered": Reach.ALWAYS,
     "managed": Reach.OWN_OR_PEER,
     "managed-coarse": Reach.OWN_OR_PEER,
     "device": Reach.OWN_OR_PEER,
     "device-fine": Reach.OWN_OR_PEER,
     "device-uncached": Reach.OWN_OR_PEER,
+    "pool": Reach.OWN_OR_PEER,
+    "vmm": Reach.OWN_OR_PEER,
 }
 #: Copies: pages that are kept on a GPU come to the core that touches them, on demand.
 _BY_COPYING_CPU = {**_BY_CPU, "managed": Reach.ALWAYS, "managed-coarse": Reach.ALWAYS}
+#: By whom pages may be touched first: those that are registered are touched before they are locked.
+_TOUCHED_BY = {"cpu": _BY_CPU, "gpu": {**_BY_GPU, "registered": Reach.PAGEABLE_ACCESS}}
 _BY_CALL = dict.fromkeys(_BY_GPU, Reach.ALWAYS)  # the runtime stages what its engines cannot reach
 _BY_KIND = {"cpu": _BY_CPU, "gpu": _BY_GPU}
 
@@ -81,12 +89,15 @@ OWNERS: Mapping[str, tuple[str, ...]] = {
     "hugepage": ("cpu",),
     "pinned": ("cpu",),
     "pinned-noncoherent": ("cpu",),
+    "write-combined": ("cpu",),
     "registered": ("cpu",),
     "managed": ("cpu", "gpu"),
     "managed-coarse": ("cpu", "gpu"),
     "device": ("gpu",),
     "device-fine": ("gpu",),
     "device-uncached": ("gpu",),
+    "pool": ("gpu",),
+    "vmm": ("gpu",),
 }
 
 #: Memory whose pages are placed when they are first written; the rest is placed by its allocation.
@@ -272,8 +283,8 @@ def _buffer_refusal(buffer: Buffer, capabilities: Capabilities) -> str | None:
         return None
     if buffer.memory not in PLACED_BY_TOUCH:
         return f"{buffer.memory} memory is placed when allocated: first touch by {toucher} changes nothing"
-    table = _BY_CPU if kind_of(toucher) == "cpu" else _BY_GPU
-    reason = _reach_refusal(table[buffer.memory], toucher, buffer, capabilities)
+    reach = _TOUCHED_BY[kind_of(toucher)][buffer.memory]
+    reason = _reach_refusal(reach, toucher, buffer, capabilities)
     return f"{toucher} cannot touch {buffer} first: {reason}" if reason else None
 
 
@@ -292,6 +303,8 @@ def _reach_refusal(reach: Reach, executor: str, buffer: Buffer, capabilities: Ca
             return f"{executor} and {owner} have no proved peer access"
         if not offer.available:
             return _because(f"{executor} and {owner} have no peer access", offer)
+        if needs_grant(buffer.memory):
+            return _grant_refusal(executor, buffer, capabilities)
     return None
 
 
@@ -303,6 +316,14 @@ def _torch_refusal(case: Case) -> str | None:
     memories = [end.memory for end in (case.flows[0].source, case.flows[0].destination)]
     unknown = next((memory for memory in memories if memory not in TORCH_MEMORIES), None)
     return f"PyTorch has no {unknown} memory, only {', '.join(TORCH_MEMORIES)}" if unknown else None
+
+
+def _grant_refusal(executor: str, buffer: Buffer, capabilities: Capabilities) -> str | None:
+    offer = capabilities.granted.get(executor, {}).get(buffer.agent, {}).get(buffer.memory)
+    what = f"{buffer.memory} memory of {buffer.agent}"
+    if offer is None:
+        return f"{executor} has no proved access to {what}"
+    return None if offer.available else _because(f"{executor} has no access to {what}", offer)
 
 
 def _engine_refusal(case: Case, capabilities: Capabilities) -> str | None:

@@ -12,12 +12,15 @@ MEMORIES: Mapping[str, str] = {
     "hugepage": "plain host memory on huge pages",
     "pinned": "page-locked host memory from the GPU runtime, coherent with the host at any time",
     "pinned-noncoherent": "the same, which the GPU may cache while a kernel runs",
+    "write-combined": "page-locked host memory that cores write past their caches, and read very slowly",
     "registered": "plain host memory, page-locked afterwards",
     "managed": "one address on host and GPUs; pages are kept on the agent that owns the buffer",
     "managed-coarse": "the same, coherent only between kernels",
     "device": "memory of a GPU",
     "device-fine": "memory of a GPU, coherent with other agents while a kernel runs",
     "device-uncached": "memory of a GPU that passes its caches by",
+    "pool": "memory of a GPU from its default pool, allocated in the order of a stream",
+    "vmm": "physical memory of a GPU, mapped to addresses that were reserved for it",
 }
 
 PATTERNS: Mapping[str, str] = {

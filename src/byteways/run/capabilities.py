@@ -6,7 +6,7 @@ import importlib.util
 from types import ModuleType
 from typing import TYPE_CHECKING, Any
 
-from byteways.plan.case import MEMORIES
+from byteways.plan.case import MEMORIES, needs_grant
 from byteways.plan.interfaces import INTERFACES
 from byteways.run.compile_kernels import compile_in_child, risky_architectures
 from byteways.settings import kernel_cache
@@ -44,6 +44,7 @@ def describe(core: ModuleType, session: Session, host_bytes: int) -> dict[str, A
         host_bytes: Host memory that may be used.
     """
     agents = session.agents
+    gpus = [agent.agent for agent in agents if agent.runtime != "host"]
     lost = {
         architecture: compile_in_child(architecture, kernel_cache())
         for architecture in risky_architectures(agents, session.libraries)
@@ -58,7 +59,8 @@ def describe(core: ModuleType, session: Session, host_bytes: int) -> dict[str, A
             "interface": {
                 agent.agent: _interfaces(session, agent, lost.get(agent.architecture, "")) for agent in agents
             },
-            "peer": _peers(core, session, [agent.agent for agent in agents if agent.runtime != "host"]),
+            "peer": _peers(core, session, gpus),
+            "granted": _granted(core, session, gpus),
             "pageable_access": {agent.agent: agent.pageable_access for agent in agents},
             "host_access": {agent.agent: agent.host_access for agent in agents if agent.runtime != "host"},
             "copy_engines": _copy_engines(session),
@@ -117,21 +119,41 @@ def _library_offer(name: str, simulated: bool) -> dict[str, Any]:
 
 
 def _peers(core: ModuleType, session: Session, gpus: list[str]) -> dict[str, dict[str, Any]]:
-    """Peer access of every ordered pair, proved by a verified write.
-
-    A GPU that cannot do that, for want of memory or because it is lost, must not keep the others from being
-    measured: what went wrong is the reason of its pairs.
-    """
-
-    def proved(executor: str, owner: str) -> dict[str, Any]:
-        try:
-            return _offer(session.prove_peer(executor, owner))
-        except core.Error as error:
-            return {"available": False, "reason": str(error)}
-
+    """Peer access of every ordered pair, proved by a verified write."""
     return {
-        executor: {owner: proved(executor, owner) for owner in gpus if owner != executor} for executor in gpus
+        executor: {
+            owner: _proved(core, session, executor, owner, "device") for owner in gpus if owner != executor
+        }
+        for executor in gpus
     }
+
+
+def _granted(core: ModuleType, session: Session, gpus: list[str]) -> dict[str, dict[str, dict[str, Any]]]:
+    """The same of memory that is opened to each GPU apart, where its owner has it."""
+    kinds = {
+        owner: [
+            memory for memory in MEMORIES if needs_grant(memory) and session.offers(owner, memory).available
+        ]
+        for owner in gpus
+    }
+    return {
+        executor: {
+            owner: {memory: _proved(core, session, executor, owner, memory) for memory in kinds[owner]}
+            for owner in gpus
+            if owner != executor
+        }
+        for executor in gpus
+    }
+
+
+def _proved(core: ModuleType, session: Session, executor: str, owner: str, memory: str) -> dict[str, Any]:
+    """A GPU that cannot do that, for want of memory or because it is lost, must not keep the others from
+    being measured: what went wrong is the reason of its pairs.
+    """
+    try:
+        return _offer(session.prove_peer(executor, owner, memory))
+    except core.Error as error:
+        return {"available": False, "reason": str(error)}
 
 
 def _copy_engines(session: Session) -> dict[str, dict[str, Any]]:

@@ -20,7 +20,7 @@ if TYPE_CHECKING:
 #: Digits kept of a sample: a millionth is far below any timer's step over any batch.
 SIGNIFICANT = 7
 #: Host memory whose pages stay where they were put.
-PLACED = ("pageable", "hugepage", "pinned", "pinned-noncoherent", "registered")
+PLACED = ("pageable", "hugepage", "pinned", "pinned-noncoherent", "write-combined", "registered")
 #: Part of the sampled pages that must lie where they were asked for; the kernel may put a few elsewhere.
 LEAST_PLACED = 0.99
 

@@ -130,7 +130,8 @@ class Capabilities:
     """What the runtimes of this machine offer, as a probing worker found by trying. Keys are agent names.
 
     `memory["gpu0"]["managed"]`; `interface["gpu0"]["kernel-bulk"]` by executor; `peer["gpu0"]["gpu1"]`: gpu0
-    may read and write gpu1's memory, proved by a verified write; `copy_engines["gpu0"]["host"]` by source and
+    may read and write gpu1's memory, proved by a verified write; `granted["gpu0"]["gpu1"]["pool"]`: the
+    same of memory that is opened to each GPU apart; `copy_engines["gpu0"]["host"]` by source and
     destination, the host one of them for all of its memory.
     """
 
@@ -138,6 +139,7 @@ class Capabilities:
     memory: Mapping[str, Mapping[str, Offer]] = field(default_factory=dict)
     interface: Mapping[str, Mapping[str, Offer]] = field(default_factory=dict)
     peer: Mapping[str, Mapping[str, Offer]] = field(default_factory=dict)
+    granted: Mapping[str, Mapping[str, Mapping[str, Offer]]] = field(default_factory=dict)
     pageable_access: Mapping[str, bool] = field(default_factory=dict)
     host_access: Mapping[str, bool] = field(default_factory=dict)  # of GPUs: CPUs may touch its memory
     copy_engines: Mapping[str, Mapping[str, CopyEngines]] = field(default_factory=dict)
@@ -162,6 +164,7 @@ class Capabilities:
             offers(data["memory"]),
             offers(data["interface"]),
             offers(data["peer"]),
+            {name: offers(row) for name, row in data.get("granted", {}).items()},  # as host_access
             data["pageable_access"],
             data.get("host_access", {}),  # runs recorded before this was asked
             engines,

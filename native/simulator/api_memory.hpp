@@ -1,0 +1,110 @@
+// What the entry points for pools and for mapped physical memory do, which is the same for both vendors.
+#pragma once
+#include <cstddef>
+#include <cstdint>
+
+#include "runtimes/gpu/memory_types.hpp"
+#include "simulator/api.hpp"
+
+namespace byteways::sim {
+
+inline constexpr std::size_t kGranuleBytes = 2 << 20;  // what vendors map a GPU's memory with
+
+// `Vendor` as in api_queue.hpp, with gpu_of(device) too. A pool is the number of its GPU, counted from 1.
+template <class Vendor>
+class MemoryCalls {
+  using Table = typename Vendor::Table;
+  using Pool = typename Table::Pool;
+  using Physical = typename Table::Physical;
+
+ public:
+  static int default_pool(Pool* pool, int device) {
+    return answer(
+        [&] { give(pool, reinterpret_cast<Pool>(static_cast<std::uintptr_t>(Vendor::gpu_of(device)) + 1)); });
+  }
+  static int set_pool_attribute(Pool pool, int attribute, void* value) {
+    return answer([&] {
+      require(attribute == gpu::kPoolReleaseThreshold && value != nullptr, code::kInvalidValue);
+      Vendor::world().set_pool_threshold(gpu_of(pool), *static_cast<std::uint64_t*>(value));
+    });
+  }
+  static int set_pool_access(Pool pool, const gpu::AccessDescription* access, std::size_t count) {
+    return answer([&] {
+      for (std::size_t k = 0; k < count; ++k)
+        Vendor::world().open_pool(gpu_of(pool), device_of(access[k]), is_open(access[k]));
+    });
+  }
+  static int trim_pool(Pool pool, std::size_t keep) {
+    return answer([&] { Vendor::world().trim_pool(gpu_of(pool), keep); });
+  }
+  static int allocate_from_pool(void** data, std::size_t bytes, Pool pool) {
+    return answer([&] {
+      require(data != nullptr && bytes != 0, code::kInvalidValue);
+      *data = Vendor::world().allocate({Place::Kind::gpu, gpu_of(pool)}, Kind::pool, bytes);
+    });
+  }
+
+  static int granularity(std::size_t* bytes, const gpu::PhysicalProperties* properties) {
+    return answer([&] {
+      gpu_of(properties);
+      give(bytes, kGranuleBytes);
+    });
+  }
+  static int create(Physical* physical, std::size_t bytes, const gpu::PhysicalProperties* properties) {
+    return answer([&] {
+      require(physical != nullptr && bytes != 0 && bytes % kGranuleBytes == 0, code::kInvalidValue);
+      // A number with CUDA, a pointer with HIP.
+      *physical = (Physical)(Vendor::world().create_physical(gpu_of(properties), bytes));
+    });
+  }
+  static int release(Physical physical) {
+    return answer([&] { Vendor::world().release_physical((std::uint64_t)physical); });
+  }
+  static int reserve(void** data, std::size_t bytes) {
+    return answer([&] {
+      require(data != nullptr && bytes != 0 && bytes % kGranuleBytes == 0, code::kInvalidValue);
+      *data = Vendor::world().reserve(bytes);
+    });
+  }
+  static int free_addresses(void* data) {
+    return answer([&] { Vendor::world().release(data); });
+  }
+  static int map(void* data, std::size_t bytes, std::size_t offset, Physical physical) {
+    return answer([&] {
+      require(offset == 0, code::kInvalidValue);
+      Vendor::world().map(data, bytes, (std::uint64_t)physical);
+    });
+  }
+  static int unmap(void* data) {
+    return answer([&] { Vendor::world().unmap(data); });
+  }
+  static int set_access(void* data, const gpu::AccessDescription* access, std::size_t count) {
+    return answer([&] {
+      for (std::size_t k = 0; k < count; ++k)
+        Vendor::world().open_mapping(data, device_of(access[k]), is_open(access[k]));
+    });
+  }
+
+ private:
+  static int gpu_of(Pool pool) {
+    const auto number = reinterpret_cast<std::uintptr_t>(pool);
+    require(number >= 1, code::kInvalidHandle);
+    return static_cast<int>(number) - 1;
+  }
+  static int gpu_of(const gpu::PhysicalProperties* properties) {
+    require(properties != nullptr && properties->type == gpu::kAllocationPinned &&
+                properties->location.type == gpu::kLocationIsDevice,
+            code::kInvalidValue);
+    return Vendor::gpu_of(properties->location.id);
+  }
+  static int device_of(const gpu::AccessDescription& access) {
+    require(access.location.type == gpu::kLocationIsDevice, code::kInvalidValue);
+    return Vendor::gpu_of(access.location.id);
+  }
+  static bool is_open(const gpu::AccessDescription& access) {
+    require(access.flags == gpu::kAccessReadWrite || access.flags == gpu::kAccessNone, code::kInvalidValue);
+    return access.flags == gpu::kAccessReadWrite;
+  }
+};
+
+}  // namespace byteways::sim

@@ -1,0 +1,85 @@
+// See holdings.hpp.
+#include "simulator/holdings.hpp"
+
+#include <algorithm>
+
+namespace byteways::sim {
+
+std::uint64_t Holdings::free_at(Place owner) const {
+  const Place memory = costs_->memory_of(owner);
+  const std::uint64_t all =
+      memory.kind == Place::Kind::gpu ? model_->gpu.memory_bytes : model_->cpu.memory_bytes;
+  const auto used = used_.find(index_of(memory));
+  return used == used_.end() ? all : all - std::min(all, used->second);
+}
+
+void Holdings::take(Place owner, std::uint64_t bytes) {
+  std::uint64_t& used = used_[index_of(costs_->memory_of(owner))];
+  const Fault* fault = faults_->find(Fault::Kind::no_memory, name_of(owner));
+  if (bytes > free_at(owner) || (fault != nullptr && used + bytes > fault->number))
+    throw Failure(Code::out_of_memory, name_of(owner) + " has no " + std::to_string(bytes) + " bytes left");
+  used += bytes;
+}
+
+void Holdings::give_back(Place owner, std::uint64_t bytes) {
+  used_[index_of(costs_->memory_of(owner))] -= bytes;
+}
+
+void Holdings::take_from_pool(int gpu, std::uint64_t bytes) {
+  Pool& pool = pools_[gpu];
+  const std::uint64_t kept = std::min(bytes, pool.kept);
+  take({Place::Kind::gpu, gpu}, bytes - kept);
+  pool.kept -= kept;
+}
+
+void Holdings::give_to_pool(int gpu, std::uint64_t bytes) {
+  Pool& pool = pools_[gpu];
+  pool.kept += bytes;
+  if (pool.kept > pool.threshold) trim_pool(gpu, pool.threshold);
+}
+
+void Holdings::trim_pool(int gpu, std::uint64_t keep) {
+  Pool& pool = pools_[gpu];
+  if (pool.kept <= keep) return;
+  give_back({Place::Kind::gpu, gpu}, pool.kept - keep);
+  pool.kept = keep;
+}
+
+void Holdings::open_pool(int gpu, int to, bool open) {
+  if (open)
+    pools_[gpu].open_to.insert(to);
+  else
+    pools_[gpu].open_to.erase(to);
+}
+
+bool Holdings::pool_is_open(int gpu, int to) const {
+  const auto pool = pools_.find(gpu);
+  return gpu == to || (pool != pools_.end() && pool->second.open_to.contains(to));
+}
+
+std::uint64_t Holdings::create_physical(Place owner, std::uint64_t bytes) {
+  take(owner, bytes);
+  physical_[next_physical_] = {owner, bytes, 1};
+  return next_physical_++;
+}
+
+Holdings::Physical& Holdings::physical(std::uint64_t number) {
+  const auto found = physical_.find(number);
+  if (found == physical_.end()) throw Failure(Code::invalid, "there is no such physical memory");
+  return found->second;
+}
+
+const Holdings::Physical& Holdings::use_physical(std::uint64_t number) {
+  Physical& found = physical(number);
+  ++found.uses;
+  return found;
+}
+
+void Holdings::drop_physical(std::uint64_t number) {
+  Physical& found = physical(number);
+  if (--found.uses > 0) return;
+  give_back(found.owner, found.bytes);
+  physical_.erase(number);
+}
+
+}  // namespace byteways::sim

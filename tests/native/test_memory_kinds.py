@@ -1,0 +1,133 @@
+"""Write-combined, pool and mapped memory through the whole stack: on simulated machines, and with libraries
+that lack functions.
+"""
+
+from __future__ import annotations
+
+import sys
+from pathlib import Path
+from typing import Any
+
+import pytest
+
+from byteways import _core
+
+sys.path.insert(0, str(Path(__file__).parent))
+import fake_libraries as fake
+import simulated as toy
+
+SHEETS = pytest.mark.parametrize("sheet", [toy.nvidia(), toy.amd()], ids=["nvidia", "amd"])
+GRANULE = 2 * toy.MIB
+
+
+def moved(session: _core.Session, source: _core.Buffer, executor: str, interface: str) -> bool:
+    to = session.allocate("gpu0", "device", toy.MIB, "gpu0")
+    found = session.measure(
+        [_core.Flow(source, to, executor, interface, 64 * toy.KIB)], toy.options(max_samples=3)
+    )
+    return found.verified
+
+
+@SHEETS
+@pytest.mark.parametrize("end", ["cpu1:write-combined", "gpu1:pool", "gpu1:vmm"])
+def test_kinds_are_read_from_another_agent(sheet: str, end: str) -> None:
+    """Catches a kind that cannot be had, or that another GPU was not let into: its kernel would break it."""
+    agent, memory = end.split(":")
+
+    def scene(session: _core.Session) -> dict[str, Any]:
+        buffer = session.allocate(agent, memory, toy.MIB + 4096, agent)
+        return {
+            "bytes": buffer.bytes,
+            "page": buffer.page_bytes,
+            "placement": buffer.placement(),
+            "verified": [moved(session, buffer, "gpu0", way) for way in ("kernel", "copy")],
+        }
+
+    got = toy.play(sheet, scene)
+    assert got["verified"] == [True, True] and got["bytes"] == toy.MIB + 4096
+    assert list(got["placement"]) == (["1"] if agent == "cpu1" else [])
+    assert got["page"] == {"write-combined": 4096, "pool": 0, "vmm": GRANULE}[memory]
+
+
+@SHEETS
+def test_access_is_proved_by_kind(sheet: str) -> None:
+    """Catches peer access that is taken to cover pools and mappings, and a refusal without its reason."""
+
+    def scene(session: _core.Session) -> list[bool]:
+        kinds = ("device", "pool", "vmm")
+        return [session.prove_peer("gpu0", "gpu1", memory).available for memory in kinds]
+
+    assert toy.play(sheet, scene) == [True, True, True]
+    apart = sheet.replace("gpu0-gpu1", "gpu0-cpu1")  # no link between the two
+
+    def alone(session: _core.Session) -> list[Any]:
+        offer = session.prove_peer("gpu0", "gpu1", "vmm")
+        return [offer.available, "no peer access" in offer.reason]
+
+    assert toy.play(apart, alone) == [False, True]
+
+
+@SHEETS
+def test_memory_is_given_back(sheet: str) -> None:
+    """Catches a mapping, or what a pool keeps, that outlives its buffer: the third would not fit."""
+
+    def scene(session: _core.Session) -> int:
+        for memory in ("pool", "vmm", "device") * 3:
+            session.allocate("gpu0", memory, 5 * toy.GIB, "gpu0")
+        return 1
+
+    assert toy.play(sheet, scene) == 1
+
+
+def test_a_mapping_that_does_not_fit_is_out_of_memory() -> None:
+    """Catches a failure in the middle of mapping that is taken for a bug, or leaves addresses behind."""
+
+    def scene(session: _core.Session) -> list[str]:
+        found = []
+        for memory in ("pool", "vmm"):
+            try:
+                session.allocate("gpu0", memory, 9 * toy.GIB, "gpu0")
+            except _core.OutOfMemoryError as error:
+                found.append(str(error))
+        return found
+
+    pool, mapped = toy.play(toy.nvidia(), scene)
+    assert "gpu0" in pool and "cuMemAllocFromPoolAsync" in pool
+    assert "gpu0" in mapped and "cuMemCreate" in mapped
+
+
+@SHEETS
+def test_pages_are_where_they_were_first_touched(sheet: str) -> None:
+    """Catches pages that lie beside the thread which allocates, whoever touched them first."""
+
+    def scene(session: _core.Session) -> dict[str, Any]:
+        found = {}
+        for owner, toucher in (("cpu0", "cpu1"), ("cpu1", "cpu0")):
+            for memory in ("pageable", "hugepage", "registered", "managed"):
+                buffer = session.allocate(owner, memory, 4 * toy.MIB, toucher)
+                found[f"{owner}:{memory}@{toucher}"] = list(buffer.placement())
+        return found
+
+    for buffer, domains in toy.play(sheet, scene).items():
+        assert domains == [int(buffer[-1])] or domains == [buffer[-1]], buffer
+
+
+@pytest.mark.parametrize(
+    "table, variable, lacks",
+    [
+        ("cuda.def", "BYTEWAYS_LIBCUDA", ("cuMemFreeAsync", "cuMemSetAccess")),
+        ("hip.def", "BYTEWAYS_LIBHIP", ("hipFreeAsync", "hipMemSetAccess")),
+    ],
+)
+def test_missing_functions_are_the_reason(
+    table: str, variable: str, lacks: tuple[str, str], tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    """Catches an old library whose memory kinds are offered and fail, or that is refused as a whole."""
+    also = ["hiprtc.def"] if table == "hip.def" else []
+    monkeypatch.setenv("BYTEWAYS_LIBCUDA", "/nosuch/libcuda.so")
+    monkeypatch.setenv(variable, str(fake.build(tmp_path, table, lacks, also)))
+    session = _core.Session()
+    for memory, function in zip(("pool", "vmm"), lacks, strict=True):
+        offer = session.offers("gpu0", memory)
+        assert not offer.available and function in offer.reason
+    assert session.offers("gpu0", "device").available
