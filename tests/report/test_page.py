@@ -55,6 +55,7 @@ def test_sections_without_data_are_left_out(tmp_path: Path) -> None:
     outline = Outline(html(sample_run.cpu_only(), tmp_path))
     sections = outline.ids("section")
     assert sections == [
+        "first",
         "findings",
         "machine",
         "host",
@@ -73,6 +74,7 @@ def test_sections_without_data_are_left_out(tmp_path: Path) -> None:
 def test_all_sections_of_a_gpu_run(tmp_path: Path) -> None:
     """Would catch a section that lost its data on the way."""
     assert Outline(html(sample_run.h200x4(), tmp_path)).ids("section") == [
+        "first",
         "findings",
         "machine",
         "matrices",

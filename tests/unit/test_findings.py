@@ -270,7 +270,8 @@ def test_overlap_is_never_called_equal(tmp_path: Path) -> None:
     pair(build, "gpu0", "gpu1", 394.0)
     pair(build, "gpu0", "gpu1", 392.0, "kernel")
     assert sentences(build, tmp_path)[0] == (
-        "Between GPUs, copy and kernel cannot be told apart at 1 GiB: 394 (386–402) and 392 (384–400) GB/s"
+        "Between GPUs, copy and kernel cannot be told apart at 1 GiB: 394 (386–402) and 392 (384–400) GB/s "
+        "(88 % of 450)"
     )
 
 

@@ -224,8 +224,11 @@ def _for_s(execution: Execution) -> float | None:
 
 def _print_outcome(folder: RunFolder, counts: Counter[str], report: Path | None, as_json: bool) -> None:
     from byteways.analyse.findings import findings
+    from byteways.analyse.headline import best_first, headline, rows_of_text
+    from byteways.cli.layout import Table, show
 
     found = sorted(findings(folder), key=lambda finding: -finding.importance)[:FINDINGS_SHOWN]
+    first = headline(folder)
     if as_json:
         outcome = {
             "folder": str(folder.path),
@@ -235,6 +238,7 @@ def _print_outcome(folder: RunFolder, counts: Counter[str], report: Path | None,
             "counts": dict(counts),
             "wall_s": folder.manifest["wall_s"],
             "report": str(report) if report else None,
+            "best": best_first(first),
             "findings": [
                 {"title": finding.title, "detail": finding.detail, "importance": finding.importance}
                 for finding in found
@@ -242,8 +246,13 @@ def _print_outcome(folder: RunFolder, counts: Counter[str], report: Path | None,
         }
         typer.echo(json.dumps(outcome, indent=1))
         return
-    if mark := mark_of(folder.manifest):
+    mark = mark_of(folder.manifest)
+    if mark:
         typer.echo(mark)
+    if first:
+        rows = tuple(tuple(worded(text, bool(mark)) for text in row) for row in rows_of_text(first))
+        show([Table("which interface is best", ("between", *first.size_names), rows)])
+        typer.echo()
     for number, finding in enumerate(found, start=1):
         typer.echo(f"{number}. {finding.title}\n   {finding.detail}")
     typer.echo(f"report: {report}" if report else f"run: {folder.path}")

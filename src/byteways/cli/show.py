@@ -81,6 +81,7 @@ def _kept(records: Sequence[Record], only: Sequence[str], size: str | None) -> l
 
 def _as_data(view: View) -> dict[str, Any]:
     from byteways.analyse.findings import findings
+    from byteways.analyse.headline import best_first, headline
     from byteways.analyse.summary import Cell, cells
     from byteways.analyse.tables import not_measured, warning_groups
     from byteways.analyse.topics import topics
@@ -113,6 +114,7 @@ def _as_data(view: View) -> dict[str, Any]:
         "machine_model": model_of(view.manifest) or None,
         "state": view.manifest.get("state"),
         "damaged_lines": view.damaged_lines,
+        "best": best_first(headline(view)),
         "findings": [vars(finding) for finding in findings(view)],
         "cells": [figures(cell) for cell in found],
         "warnings": [vars(group) for group in warning_groups(view.records)],
@@ -137,6 +139,7 @@ def _print(view: View, progress: str) -> None:
     console = Console(width=width, color_system=system, highlight=False, markup=False, emoji=False)
     with console.capture() as captured:
         _print_head(console, view, progress, mark)
+        _print_headline(console, view, mark)
         _print_findings(console, findings(view))
         _print_topics(console, view, mark)
         _print_tables(console, tables(view.records), mark)
@@ -160,6 +163,19 @@ def _print_head(console: Console, view: View, progress: str, mark: str) -> None:
     suite = manifest.get("suite", {})
     started = moment(str(manifest.get("started_at") or ""))
     console.print(f"{suite.get('name')} on {subject(manifest)}, {started}, {progress}")
+
+
+def _print_headline(console: Console, view: View, mark: str) -> None:
+    """Which interface is best between each kind of pair, at three sizes."""
+    from byteways.analyse.headline import headline, rows_of_text
+
+    first = headline(view)
+    if first is None:
+        return
+    table = _table(console, mark, "Which interface is best", ["between", *first.size_names])
+    for row in rows_of_text(first):
+        _row(table, *row)
+    console.print(table)
 
 
 def _print_findings(console: Console, found: Sequence[Finding]) -> None:

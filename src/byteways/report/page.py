@@ -10,6 +10,7 @@ from typing import Any
 from byteways.analyse import curves
 from byteways.analyse.best import BestEntry
 from byteways.analyse.findings import Finding, findings
+from byteways.analyse.headline import Lead, headline
 from byteways.analyse.progress import damage, progress, shortfall
 from byteways.analyse.relays import route_tables
 from byteways.analyse.summary import Cell, Run, cells, shown
@@ -81,6 +82,17 @@ class PageBest:
 
 
 @dataclass(frozen=True)
+class PageLead:
+    """A cell of the first table: the best interface, its figure, by how much it leads."""
+
+    interface: str
+    figure: str  # with the size, where that is not the column's
+    margin: str
+    told: bool  # whether the next best can be told from it
+    details: str
+
+
+@dataclass(frozen=True)
 class PageTopic:
     """A topic with its plots drawn; `first_chart` is the index of the first among those of the page."""
 
@@ -100,6 +112,8 @@ class Page:
     mark: str  # above every section of a simulated run; '' when it was measured
     notices: tuple[str, ...]  # what is missing: the run is not complete, lines are damaged
     facts: tuple[tuple[str, str], ...]
+    lead_sizes: tuple[str, ...]
+    leads: tuple[tuple[str, tuple[PageLead | None, ...]], ...]  # kind of pair, an entry a size
     findings: tuple[Finding, ...]
     drawing: Drawing | None
     agents: tuple[tuple[str, ...], ...]
@@ -167,7 +181,7 @@ def _page(run: Run) -> Page:
     walked = curves.over_working_set(found, run.topology)
     over_size = tuple(charts.over_size(family) for family in curves.over_size(found, run.topology))
     over_flows = tuple(charts.over_flows(*entry) for entry in curves.over_flows(found).items())
-    best = all_tables.best
+    best, first = all_tables.best, headline(run)
     suite = manifest.get("suite") or {}
     matrices = [*all_tables.matrices, *([all_tables.inside] if all_tables.inside else [])]
     return Page(
@@ -175,6 +189,10 @@ def _page(run: Run) -> Page:
         mark=mark_of(manifest),
         notices=tuple(notice for notice in (shortfall(run), damage(run)) if notice),
         facts=_facts(run),
+        lead_sizes=first.size_names if first else (),
+        leads=tuple((label, tuple(map(_lead, leads, first.sizes))) for label, leads in first.rows)
+        if first
+        else (),
         findings=tuple(findings(run)),
         drawing=draw(run.topology) if run.topology.agents else None,
         agents=_agents(run),
@@ -308,6 +326,23 @@ def _best(entry: BestEntry | None) -> PageBest | None:
         bandwidth_number(entry.group.value),
         ", ".join(ties),
         details,
+    )
+
+
+def _lead(lead: Lead | None, wanted: int) -> PageLead | None:
+    if lead is None:
+        return None
+    cells_ = lead.group.cells
+    low, high = bandwidth_number(lead.group.low), bandwidth_number(lead.group.high)
+    over = f"median of {len(cells_)} paths" if len(cells_) > 1 else cells_[0].record.path
+    rounds = " and of all replicates" if len(cells_[0].records) > 1 else ""
+    return PageLead(
+        lead.variant.interface,
+        f"{lead.figure} {lead.size_said(wanted)}".strip(),
+        lead.margin,
+        not lead.ties,
+        f"{lead.variant.label()}\n{over}, {format_size(lead.size_bytes)}\n"
+        f"interval{rounds} {low} to {high} GB/s",
     )
 
 

@@ -86,6 +86,7 @@ def _fastest(facts: Facts, members: list[Cell], where: str, importance: float) -
         both = listed([entry.variant.interface, *near])
         figures = listed([with_span(group) for group in (first, *near.values())])
         title = f"{where}, {both} cannot be told apart at {format_size(size)}: {figures} GB/s"
+        title += of_peak(first)
     else:
         title = f"{where}, {way(entry.variant)} is fastest at {format_size(size)}: {speed}"
     slower = [(same, group) for same, group in rivals.items() if same.interface not in near]

@@ -1,0 +1,96 @@
+"""The first table: the best interface between each kind of pair at three sizes, and by how much it leads."""
+
+from __future__ import annotations
+
+import sys
+from pathlib import Path
+
+import pytest
+
+sys.path.insert(0, str(Path(__file__).parents[1] / "report"))
+
+import sample_run
+
+from byteways.analyse.headline import Headline, best_first, headline, rows_of_text
+from byteways.results.run_folder import RunFolder
+
+GIB, MIB, KIB = sample_run.GIB, sample_run.MIB, sample_run.KIB
+PAIR = [("gpu0:device", "gpu1:device", "gpu0")]
+
+
+def of(build: sample_run.Builder, folder: Path) -> Headline:
+    found = headline(RunFolder(build.write(folder)))
+    assert found is not None
+    return found
+
+
+def cell(build: sample_run.Builder, folder: Path, column: int = -1) -> str:
+    (row,) = rows_of_text(of(build, folder))
+    return row[column]
+
+
+def test_a_machine_with_gpus(tmp_path: Path) -> None:
+    """Would catch a kind of pair or a size that is lost, and a lead of another interface or size."""
+    found = of(sample_run.h200x4(), tmp_path)
+    assert found.size_names == ("4 KiB", "1 MiB", "1 GiB")
+    rows = rows_of_text(found)
+    assert [row[0] for row in rows] == ["host > GPU", "GPU > host", "GPU > GPU, NVLink4 ×18", "inside a GPU"]
+    assert rows[2][3] == "copy 396 GB/s, 5.7 % over kernel"
+    assert rows[0][3] == "copy 55.4 GB/s, nothing else measured"
+    data = best_first(found)
+    assert len(data) == 12
+    (entry,) = [one for one in data if (one["between"], one["size_bytes"]) == ("host > GPU", GIB)]
+    assert (entry["interface"], entry["how"], entry["next"]) == ("copy", "read, pinned", None)
+
+
+@pytest.mark.parametrize(
+    ("rate", "spread", "text"),
+    [
+        (390.0, 0.0, "copy 396 GB/s, 1.5 % over kernel"),
+        (395.0, 0.0, "copy 396 GB/s, cannot be told from kernel"),
+        (390.0, 0.02, "copy 388 GB/s, cannot be told from kernel"),
+        (100.0, 0.02, "copy 388 GB/s, 4 × kernel"),
+    ],
+)
+def test_a_lead_within_the_spread_is_none(rate: float, spread: float, text: str, tmp_path: Path) -> None:
+    """Would catch a lead that the next run may turn round: replicates spread further than intervals."""
+    build = sample_run.Builder(sample_run.topology(2), replicates=3, spread=spread)
+    build.measure("copy", PAIR, 396.0, peak=450)
+    build.measure("kernel", PAIR, rate, peak=450)
+    assert cell(build, tmp_path) == text
+
+
+def test_the_nearest_size_is_said(tmp_path: Path) -> None:
+    """Would catch a figure of another size that passes for that of the column, and one from too far away."""
+    build = sample_run.Builder(sample_run.topology(2))
+    build.measure("copy", PAIR, 390.0, size=512 * MIB, peak=450)
+    build.measure("kernel", PAIR, 300.0, size=512 * MIB, peak=450)
+    build.measure("copy", PAIR, 396.0, size=GIB, peak=450)
+    found = of(build, tmp_path)
+    assert found.size_names == ("1 GiB",)
+    assert rows_of_text(found)[0][1] == "copy 390 GB/s at 512 MiB, 30 % over kernel"
+
+
+def test_only_the_same_job_is_compared(tmp_path: Path) -> None:
+    """Would catch figures that count bytes twice, come from caches, or are of pages that lie elsewhere."""
+    build = sample_run.Builder(sample_run.topology(2))
+    build.measure("copy", PAIR, 390.0, peak=450)
+    build.measure("stream-copy", PAIR, 790.0, peak=900)
+    build.measure("kernel", PAIR, 800.0, cache="warm")
+    build.measure("kernel", [("gpu0:managed", "gpu1:device", "gpu0")], 800.0)
+    assert cell(build, tmp_path) == "copy 390 GB/s, nothing else measured"
+
+
+def test_the_host_is_the_near_domain(tmp_path: Path) -> None:
+    """Would catch a far NUMA domain that decides what is best for GPUs with one next to them."""
+    build = sample_run.Builder(sample_run.topology(2, 2))
+    for domain, rate in (("cpu0", 50.0), ("cpu1", 60.0)):
+        build.measure("copy", [(f"{domain}:pinned", "gpu0:device", "gpu0")], rate)
+    assert cell(build, tmp_path) == "copy 50 GB/s, nothing else measured"
+
+
+def test_a_run_without_transfers_has_none(tmp_path: Path) -> None:
+    """Would catch an empty table at the head of the report."""
+    build = sample_run.Builder(sample_run.topology(0))
+    sample_run.cpu_chase(build, MIB)
+    assert headline(RunFolder(build.write(tmp_path))) is None
