@@ -10,7 +10,7 @@ from pathlib import Path
 from byteways import _core
 from byteways.run.library_paths import library_directories
 
-KERNELS = ("fill", "poison", "check", "copy", "copy_bulk", "chase_build", "chase")
+KERNELS = ("fill", "poison", "check", "copy", "copy_bulk", "chase_build", "chase", "stream_copy")
 MAX_DYNAMIC_SHARED = 8  # CU_FUNC_ATTRIBUTE_MAX_DYNAMIC_SHARED_SIZE_BYTES
 
 
