@@ -113,19 +113,21 @@ def main() -> int:
     parser = argparse.ArgumentParser(description=__doc__.splitlines()[0])
     parser.add_argument("--rounds", type=int, default=10)
     parser.add_argument("--threads", type=int, nargs="*", default=[1, len(os.sched_getaffinity(0))])
+    parser.add_argument("--size", type=int, nargs="*", default=SIZES, help="bytes of one array")
+    parser.add_argument("--working-set", type=int, nargs="*", default=WORKING_SETS, help="bytes")
     arguments = parser.parse_args()
     session = _core.Session(gpus=False)
     with tempfile.TemporaryDirectory() as folder:
         program = compiled(Path(folder))
         for threads in dict.fromkeys(arguments.threads):
-            for size in SIZES:
+            for size in arguments.size:
                 ours: Times = {}
                 theirs: Times = {}
                 for _ in range(arguments.rounds):
                     gathered(ours, our_stream(session, size, threads))
                     gathered(theirs, their_stream(program, size, threads))
                 report(f"{threads} threads, {size >> 10} KiB", ours, theirs)
-        for size in WORKING_SETS:
+        for size in arguments.working_set:
             ours, theirs = {}, {}
             for _ in range(arguments.rounds):
                 gathered(ours, our_chase(session, size))

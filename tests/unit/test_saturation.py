@@ -69,6 +69,7 @@ def test_the_finding_names_both_and_the_device(tmp_path: Path) -> None:
 @pytest.mark.parametrize(
     ("bulk", "title"),
     [
+        ({}, "kernel fills gpu0>gpu1 from 528 blocks"),
         (
             {1: 47.0, 528: 371.0, 1056: 371.0},
             "kernel and kernel-bulk fill gpu0>gpu1 from 528 blocks alike",

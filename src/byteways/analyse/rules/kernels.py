@@ -26,7 +26,7 @@ def saturation(facts: Facts) -> Iterator[Finding]:
         by_path = group_by(of_kind, lambda curve: (curve.path, curve.executor, curve.size_bytes))
         # Most interfaces side by side tell most; the most different of those.
         chosen = max(by_path.values(), key=_worth, default=None)
-        if chosen and len({curve.interface for curve in chosen}) > 1:
+        if chosen:
             yield _saturation(chosen)
 
 
