@@ -108,6 +108,31 @@ struct PingPongArguments {
   unsigned long long* rounds_done;
 };
 
+// "copy_rows" (device) and "memcpy_rows" (host): `rows` rows of `width_bytes`, a pitch apart on either side;
+// a pitch as wide as a row packs them. `operations` in turn, each on its slot of both buffers.
+struct RowsArguments {
+  const void* source;
+  void* destination;
+  unsigned long long width_bytes, rows;
+  unsigned long long source_pitch, destination_pitch;  // bytes
+  unsigned long long slots, stride;
+  unsigned long long first_operation;
+  unsigned long long operations;
+};
+
+// "check_rows": `count` words that begin with a slot, one slot in `slot_words`. In slot s, word `column` of
+// row r is pattern_word(key, s * slot_words + r * source_pitch_words + column); what lies between the rows
+// and behind the last one is `gap`.
+struct RowsCheckArguments {
+  unsigned long long* words;
+  unsigned long long count, slot_words;
+  unsigned long long rows, row_words, pitch_words;
+  unsigned long long key;
+  unsigned long long source_pitch_words;
+  unsigned long long gap;
+  struct CheckResult* result;
+};
+
 // "occupy": every block spins until *word >= target; grid and shared memory are chosen to leave no room for
 // another block, so that whatever completes meanwhile was not done by the multiprocessors.
 struct OccupyArguments {

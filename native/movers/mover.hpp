@@ -166,6 +166,7 @@ class CopyingMover : public Mover {
 // One factory per interface family; make_mover() picks.
 std::unique_ptr<Mover> make_copy(Session& session, const Flow& flow);         // the vendor's copy call
 std::unique_ptr<Mover> make_kernel_copy(Session& session, const Flow& flow);  // kernels and the host's memcpy
+std::unique_ptr<Mover> make_rows(Session& session, const Flow& flow);         // rows that lie a pitch apart
 std::unique_ptr<Mover> make_route(Session& session, const Flow& flow);        // a copy over several paths
 std::unique_ptr<Mover> make_chase(Session& session, const Flow& flow);
 std::unique_ptr<Mover> make_call(Session& session, const Flow& flow);      // launch, synchronize, event

@@ -138,6 +138,17 @@ struct CopyEnds {
   bool plain = false;  // either end is plain host memory
 };
 
+// Rows of `width_bytes` that lie a pitch (in bytes) apart on either side.
+struct RowsCopy {
+  void* destination;
+  std::uint64_t destination_pitch;
+  bool destination_on_host;
+  const void* source;
+  std::uint64_t source_pitch;
+  bool source_on_host;
+  std::uint64_t width_bytes, rows;
+};
+
 // What the vendor says carries a copy out: "copy-engine", "kernel", "staged", and the rule in a sentence.
 // Empty when it says nothing.
 struct CopyRule {
@@ -206,6 +217,11 @@ class Runtime {
   virtual void record(Event& event, Stream& stream) = 0;
   virtual void wait(Stream& stream, Event& event) = 0;
   virtual void copy(void* destination, const void* source, std::uint64_t bytes, Stream& stream) = 0;
+  // The vendor's copy of rows, where it has one.
+  virtual Availability offers_copy_rows() { return {false, "this runtime has no copy of rows"}; }
+  virtual void copy_rows(const RowsCopy&, Stream&) {
+    throw Unsupported("copy", "rows", offers_copy_rows().reason);
+  }
   // The rule of this runtime's version and settings for a copy issued by `device`.
   virtual CopyRule copy_rule(int device, const CopyEnds& ends, std::uint64_t bytes) = 0;
   // Asked while nothing is being copied: engines at work may be left out.

@@ -38,6 +38,13 @@ Word Rule::at(Word index) const {
       return pattern_word(value, index);
     case Kind::words:
       return (*words)[index - value];
+    case Kind::rows: {
+      const RowsShape& shape = rows->shape;
+      const Word row = (index - rows->begin) / shape.pitch_words;
+      const Word column = (index - rows->begin) % shape.pitch_words;
+      return column < shape.row_words ? pattern_word(value, row * shape.source_pitch_words + column)
+                                      : rows->gap;
+    }
     case Kind::doubles:
       return stream_expected(operation, value, second, index);
     default:
@@ -50,6 +57,8 @@ Rule Rule::moved(Word from, Word to) const {
   // pattern_word depends on the sum of base and index alone
   if (kind == Kind::pattern || kind == Kind::doubles) rule.value = value + from - to;
   if (kind == Kind::doubles) rule.second = second + from - to;
+  if (kind == Kind::rows)
+    rule.rows = std::make_shared<const Rows>(Rows{rows->shape, rows->begin + to - from, rows->gap});
   if (kind == Kind::words) rule.value = value + to - from;
   if (stride != 0) rule.phase = (phase + to % stride + stride - from % stride) % stride;
   return rule;
@@ -57,7 +66,8 @@ Rule Rule::moved(Word from, Word to) const {
 
 bool Rule::continues(const Rule& other) const {
   return kind == other.kind && value == other.value && words == other.words && second == other.second &&
-         operation == other.operation && stride == other.stride &&
+         operation == other.operation &&
+         (rows == other.rows || (rows && other.rows && *rows == *other.rows)) && stride == other.stride &&
          (stride == 0 || (phase == other.phase && spot == other.spot));
 }
 
@@ -136,7 +146,7 @@ CheckResult Content::check(Word begin, Word count, Word key, Word first, Word st
     const auto is_spot = [&](Word i) { return rule.stride != 0 && i % rule.stride == rule.phase; };
     // Words of a constant that happen to be right: at most one, since no two words of a pattern are equal.
     const auto lucky = [&](Word value) { return pattern_index(value) - base; };
-    if (rule.kind == Rule::Kind::words) {
+    if (rule.kind == Rule::Kind::words || rule.kind == Rule::Kind::rows) {
       for (Word i = run.begin; i < run.end; ++i)
         if (rule.at(i) != pattern_word(base, i)) finding.bad(i, 1);
       continue;

@@ -12,10 +12,29 @@ namespace byteways::sim {
 
 using Word = unsigned long long;
 
+// Rows that lie a pitch apart, in words. Row r of the destination is row r of the source.
+struct RowsShape {
+  Word rows = 0, row_words = 0, pitch_words = 0, source_pitch_words = 0;
+  bool operator==(const RowsShape&) const = default;
+};
+
+// Where such rows begin in a block, and the word that is between them.
+struct Rows {
+  RowsShape shape;
+  Word begin = 0, gap = 0;
+  bool operator==(const Rows&) const = default;
+  // Whether rows of `other` from `at` on leave the same gaps.
+  bool same_gaps(Word at, const RowsShape& other) const {
+    return begin == at && shape.rows == other.rows && shape.row_words == other.row_words &&
+           shape.pitch_words == other.pitch_words;
+  }
+};
+
 // The rule of a run: word i of the block is one of these.
 struct Rule {
-  enum class Kind { constant, pattern, words, doubles } kind = Kind::constant;
-  // constant: the word; pattern: base, word i is pattern_word(base, i); doubles: base of the first source
+  enum class Kind { constant, pattern, words, doubles, rows } kind = Kind::constant;
+  // constant: the word; pattern: base, word i is pattern_word(base, i); doubles: base of the first source;
+  // rows: base of the pattern that the source holds from its first row on
   Word value = 0;
   std::shared_ptr<const std::vector<Word>> words;  // words: word i is (*words)[i - value]
   // Every stride-th word, those i with i % stride == phase, is `spot` instead; stride 0: none.
@@ -23,6 +42,7 @@ struct Rule {
   // doubles: word i is stream_expected(operation, value, second, i).
   Word second = 0;
   unsigned operation = kStreamCopy;
+  std::shared_ptr<const Rows> rows;  // rows: where they are
 
   Word at(Word index) const;
   Rule moved(Word from, Word to) const;     // the rule of the same words when word `from` becomes word `to`

@@ -31,6 +31,7 @@ using Access = CudaTable::Access;
 using PhysicalProperties = CudaTable::PhysicalProperties;
 using Uuid = CudaTable::Uuid;
 using Location = CudaTable::Location;
+using RowsCopy = CudaTable::RowsCopy;
 
 namespace {
 
@@ -371,6 +372,23 @@ int cuMemcpyAsync(void* destination, const void* source, std::size_t bytes, Stre
   return answer([&] {
     require(destination != nullptr && source != nullptr, code::kInvalidValue);
     if (bytes != 0) world().copy(destination, source, bytes, Queue::stream_of(stream), CopyPolicy{});
+  });
+}
+
+int cuMemcpy2DAsync_v2(const CudaTable::RowsCopy* rows, Stream stream) {
+  return answer([&] {
+    require(rows != nullptr, code::kInvalidValue);
+    const auto address = [](const CudaTable::RowsSide& side) {
+      require(side.x == 0 && side.y == 0 && side.array == nullptr, code::kNotSupported);
+      require(side.kind == CudaTable::kMemoryHost || side.kind == CudaTable::kMemoryUnified,
+              code::kInvalidValue);
+      const void* data = side.kind == CudaTable::kMemoryHost ? side.host : side.device;
+      require(data != nullptr, code::kInvalidValue);
+      return data;
+    };
+    world().copy_rows(const_cast<void*>(address(rows->destination)), rows->destination.pitch,
+                      address(rows->source), rows->source.pitch, rows->width_bytes, rows->rows,
+                      Queue::stream_of(stream), CopyPolicy{});
   });
 }
 

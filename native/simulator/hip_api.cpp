@@ -373,6 +373,16 @@ int hipMemGetInfo(std::size_t* available, std::size_t* all) {
   });
 }
 
+int hipMemcpy2DAsync(void* destination, std::size_t destination_pitch, const void* source,
+                     std::size_t source_pitch, std::size_t width, std::size_t rows, int kind, Stream stream) {
+  return answer([&] {
+    require(destination != nullptr && source != nullptr && kind == HipTable::kCopyDefault,
+            code::kInvalidValue);
+    world().copy_rows(destination, destination_pitch, source, source_pitch, width, rows,
+                      Queue::stream_of(stream), environment().copies);
+  });
+}
+
 int hipMemcpyAsync(void* destination, const void* source, std::size_t bytes, int kind, Stream stream) {
   return answer([&] {
     require(destination != nullptr && source != nullptr, code::kInvalidValue);

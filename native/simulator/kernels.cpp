@@ -150,6 +150,10 @@ std::unique_ptr<Operation> Kernels::launch(std::string_view kernel, const Shape&
                    read_arguments<StreamPatternArguments>(arguments, bytes), shape, executor);
   else if (kernel.starts_with(kStreamPrefix))
     stream(*operation, kernel, read_arguments<StreamArguments>(arguments, bytes), shape, executor);
+  else if (kernel == "copy_rows" || kernel == "memcpy_rows")
+    rows(*operation, read_arguments<RowsArguments>(arguments, bytes), shape, executor);
+  else if (kernel == "check_rows")
+    check_rows(*operation, read_arguments<RowsCheckArguments>(arguments, bytes), shape, executor);
   else if (kernel == "chase_build")
     build_chase(*operation, read_arguments<ChaseArguments>(arguments, bytes), shape, executor);
   else if (kernel == "chase")

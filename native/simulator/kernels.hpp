@@ -25,6 +25,8 @@ class Kernels {
                                     std::size_t bytes, Place executor);
   // The effect of a copy: faults may change it, counters see it.
   void move(const Range& to, const Range& from, Place executor);
+  // The same of rows that lie a pitch apart; the ranges span them and the gaps.
+  void move_rows(const Range& to, const Range& from, const RowsShape& shape, Place executor);
   // Moves managed pages, at once: what is enqueued later finds them there, on whichever stream. Answers the
   // nanoseconds that it takes, with the fixed time of each place they leave.
   double bring(const Range& range, Place to, bool prefetch);
@@ -58,6 +60,9 @@ class Kernels {
               const Shape& shape, Place executor);
   void stream_pattern(Operation& operation, bool checks, const StreamPatternArguments& arguments,
                       const Shape& shape, Place executor);
+  void rows(Operation& operation, const RowsArguments& arguments, const Shape& shape, Place executor);
+  void check_rows(Operation& operation, const RowsCheckArguments& arguments, const Shape& shape,
+                  Place executor);
   void build_chase(Operation& operation, const ChaseArguments& arguments, const Shape& shape, Place executor);
   void chase(Operation& operation, const ChaseArguments& arguments, Place executor);
   void idle(Operation& operation, const IdleArguments& arguments, Place executor) const;
@@ -76,6 +81,9 @@ class Kernels {
   Costs* costs_;
   Devices* devices_;
 };
+
+// What copying rows costs in bytes: whole lines.
+double bytes_of_rows(const RowsShape& shape);
 
 // Position in the cycle of chase_line(): its inverse.
 Word chase_position(Word line, Word lines, Word key);

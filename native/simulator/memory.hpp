@@ -76,6 +76,11 @@ class Memory {
   void fill_doubles(const Range& to, Word key, Word first_index);
   void stream(unsigned operation, const Range& to, const Range& first, const Range& second);
   CheckResult check_doubles(const Range& of, unsigned operation, Word key, Word second_key, Word first_index);
+  // Ranges span rows and gaps; what is between the rows of `to` stays.
+  void copy_rows(const Range& to, const Range& from, const RowsShape& shape);
+  // Slots of `slot_words`, as the kernel `check_rows` looks at them.
+  CheckResult check_rows(const Range& of, Word slot_words, const RowsShape& shape, Word key, Word gap);
+  CheckResult check_rule(const Range& of, const Rule& expected) const;
   Word at(const Block& block, Word index) const;
   void set(Block& block, Word index, Word value);
 

@@ -263,26 +263,29 @@ class SimulatedWorld final : public World {
   void copy(void* destination, const void* source, std::uint64_t bytes, Stream* stream,
             const CopyPolicy& policy) override {
     Lock lock = enter(model_.calls.enqueue_ns);
-    const Place executor = stream->place;
     const Range to = range_of_call(destination, bytes), from = range_of_call(source, bytes);
-    const Place there = place_of(*to.block, to.begin * kWordBytes);
-    const Place here = place_of(*from.block, from.begin * kWordBytes);
-    auto operation = std::make_unique<Operation>();
-    const bool both_host = here.kind == Place::Kind::cpu && there.kind == Place::Kind::cpu;
-    const bool staged = both_host || is_plain(from.block->kind) || is_plain(to.block->kind);
-    if (staged) {
-      const bool to_gpu = here.kind == Place::Kind::cpu;
-      costs_.add_staged(*operation, executor, to_gpu, to_gpu ? here : there, static_cast<double>(bytes));
-    } else {
-      const bool engine = by_engine(here, there, bytes, policy);
-      Transfer transfer{engine ? "engine" : "blit", executor, here, there, static_cast<double>(bytes)};
-      transfer.engine = policy.engine;
-      costs_.add(*operation, transfer);
-    }
-    operation->never_ends = kernels_.hangs(here, there);
-    operation->on_end = [=, this] { kernels_.move(to, from, executor); };
-    streams_.submit(lock, *stream, std::move(operation), true);
-    if (staged) time_.wait_until(lock, [stream] { return stream->idle(); });
+    const Place executor = stream->place;
+    submit_copy(lock, to, from, static_cast<double>(bytes), stream, policy,
+                [=, this] { kernels_.move(to, from, executor); });
+  }
+
+  void copy_rows(void* destination, std::uint64_t destination_pitch, const void* source,
+                 std::uint64_t source_pitch, std::uint64_t width_bytes, std::uint64_t rows, Stream* stream,
+                 const CopyPolicy& policy) override {
+    Lock lock = enter(model_.calls.enqueue_ns);
+    if (width_bytes == 0 || rows == 0 || destination_pitch < width_bytes || source_pitch < width_bytes ||
+        (width_bytes | source_pitch | destination_pitch) % kWordBytes != 0)
+      throw Failure(Code::invalid, "rows that overlap, are empty, or are not made of whole words");
+    const Range to = range_of_call(destination, rows * destination_pitch);
+    const Range from = range_of_call(source, rows * source_pitch);
+    const RowsShape shape{rows, width_bytes / kWordBytes, destination_pitch / kWordBytes,
+                          source_pitch / kWordBytes};
+    const Place executor = stream->place;
+    submit_copy(lock, to, from, bytes_of_rows(shape), stream, policy, [=, this] {
+      devices_.count_moved(place_of(*from.block, from.begin * kWordBytes),
+                           place_of(*to.block, to.begin * kWordBytes), rows * width_bytes);
+      kernels_.move_rows(to, from, shape, executor);
+    });
   }
 
   void prefetch(void* data, std::uint64_t bytes, Place to, Stream* stream) override {
@@ -352,6 +355,30 @@ class SimulatedWorld final : public World {
     Lock lock(mutex_);
     time_.enter(lock, cost_ns);
     return lock;
+  }
+
+  // A copy call of `bytes` from place to place; `effect` is what it leaves in memory.
+  void submit_copy(Lock& lock, const Range& to, const Range& from, double bytes, Stream* stream,
+                   const CopyPolicy& policy, std::function<void()> effect) {
+    const Place executor = stream->place;
+    const Place there = place_of(*to.block, to.begin * kWordBytes);
+    const Place here = place_of(*from.block, from.begin * kWordBytes);
+    auto operation = std::make_unique<Operation>();
+    const bool both_host = here.kind == Place::Kind::cpu && there.kind == Place::Kind::cpu;
+    const bool staged = both_host || is_plain(from.block->kind) || is_plain(to.block->kind);
+    if (staged) {
+      const bool to_gpu = here.kind == Place::Kind::cpu;
+      costs_.add_staged(*operation, executor, to_gpu, to_gpu ? here : there, bytes);
+    } else {
+      const bool engine = by_engine(here, there, static_cast<std::uint64_t>(bytes), policy);
+      Transfer transfer{engine ? "engine" : "blit", executor, here, there, bytes};
+      transfer.engine = policy.engine;
+      costs_.add(*operation, transfer);
+    }
+    operation->never_ends = kernels_.hangs(here, there);
+    operation->on_end = std::move(effect);
+    streams_.submit(lock, *stream, std::move(operation), true);
+    if (staged) time_.wait_until(lock, [stream] { return stream->idle(); });
   }
 
   // What an engine does, and what the runtime's own kernels do: the rules of ROCm's clr.

@@ -150,6 +150,10 @@ class World {
   virtual void wait(Stream* stream, Event* event) = 0;
   virtual void copy(void* destination, const void* source, std::uint64_t bytes, Stream* stream,
                     const CopyPolicy& policy) = 0;  // pageable ends: returns when the copy is done
+  // Rows of `width_bytes`, a pitch in bytes apart on either side.
+  virtual void copy_rows(void* destination, std::uint64_t destination_pitch, const void* source,
+                         std::uint64_t source_pitch, std::uint64_t width_bytes, std::uint64_t rows,
+                         Stream* stream, const CopyPolicy& policy) = 0;
   virtual void prefetch(void* data, std::uint64_t bytes, Place to, Stream* stream) = 0;
   // `kernel` and `arguments` as in kernels/arguments.hpp and the host's kernels of the same names.
   virtual void launch(std::string_view kernel, const Shape& shape, const void* arguments, std::size_t bytes,

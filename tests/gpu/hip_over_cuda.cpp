@@ -365,6 +365,21 @@ int hipMemcpyAsync(void* destination, const void* source, std::size_t bytes, int
   return cuda().copy_async(destination, source, bytes, as<CudaTable::Stream>(stream));
 }
 
+int hipMemcpy2DAsync(void* destination, std::size_t destination_pitch, const void* source,
+                     std::size_t source_pitch, std::size_t width, std::size_t rows, int kind, Stream stream) {
+  if (kind != HipTable::kCopyDefault) return kInvalidValue;
+  const auto side = [](const void* data, std::size_t pitch) {
+    CudaTable::RowsSide made;
+    made.kind = CudaTable::kMemoryUnified;
+    made.device = data;
+    made.pitch = pitch;
+    return made;
+  };
+  const CudaTable::RowsCopy wanted{side(source, source_pitch), side(destination, destination_pitch), width,
+                                   rows};
+  return cuda().copy_rows_async(&wanted, as<CudaTable::Stream>(stream));
+}
+
 int hipStreamCreateWithFlags(Stream* stream, unsigned flags) {
   return cuda().create_stream(as<CudaTable::Stream*>(stream), flags);
 }

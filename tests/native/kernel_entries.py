@@ -11,6 +11,7 @@ ENTRIES = {
     "occupy.cu": ["occupy"],
     "nothing.cu": ["nothing"],
     "stream.cu": ["stream_copy", "stream_scale", "stream_add", "stream_triad"],
+    "rows.cu": ["copy_rows", "check_rows"],
     "stream_pattern.cu": ["stream_fill", "stream_check"],
     "ping_pong.cu": ["ping_pong"],
     "idle.cu": ["idle"],

@@ -197,6 +197,28 @@ class CudaRuntime final : public gpu::GpuRuntime<CudaDriver> {
                   queue.handle());
   }
 
+  Availability offers_copy_rows() override {
+    if (driver_->copy_rows_async) return {true, {}};
+    return {false, "this driver has no cuMemcpy2DAsync"};
+  }
+
+  void copy_rows(const RowsCopy& rows, Stream& stream) override {
+    // Host memory that the driver does not know has no unified address: it is named as the host's.
+    const auto side = [](const void* data, std::uint64_t pitch, bool on_host) {
+      CudaTable::RowsSide made;
+      made.kind = on_host ? CudaTable::kMemoryHost : CudaTable::kMemoryUnified;
+      (on_host ? made.host : made.device) = data;
+      made.pitch = pitch;
+      return made;
+    };
+    const CudaTable::RowsCopy wanted{side(rows.source, rows.source_pitch, rows.source_on_host),
+                                     side(rows.destination, rows.destination_pitch, rows.destination_on_host),
+                                     rows.width_bytes, rows.rows};
+    const auto& queue = of(stream);
+    driver_->make_current(queue.device());
+    driver_->call(queue.device(), driver_->copy_rows_async, &wanted, queue.handle());
+  }
+
   // The driver's documentation promises no engine.
   CopyRule copy_rule(int, const CopyEnds&, std::uint64_t) override { return {}; }
 

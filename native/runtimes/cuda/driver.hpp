@@ -31,7 +31,20 @@ struct CudaTable {
   struct Uuid {
     unsigned char bytes[16];
   };
-  struct Location {  // CUmemLocation
+  struct RowsSide {  // one side of a CUDA_MEMCPY2D: x in bytes and y, kind of memory, its address by kind
+    std::size_t x = 0, y = 0;
+    int kind = 0;
+    const void* host = nullptr;
+    const void* device = nullptr;
+    void* array = nullptr;
+    std::size_t pitch = 0;
+  };
+  struct RowsCopy {  // CUDA_MEMCPY2D_v2
+    RowsSide source, destination;
+    std::size_t width_bytes = 0, rows = 0;
+  };
+  static constexpr int kMemoryHost = 1, kMemoryUnified = 4;  // CU_MEMORYTYPE_*
+  struct Location {                                          // CUmemLocation
     int type;
     int id;
   };

@@ -31,6 +31,8 @@ inline constexpr CatalogueEntry kCatalogue[] = {
     {"stream_triad", "stream.cu", sizeof(StreamArguments)},
     {"stream_fill", "stream_pattern.cu", sizeof(StreamPatternArguments)},
     {"stream_check", "stream_pattern.cu", sizeof(StreamPatternArguments)},
+    {"copy_rows", "rows.cu", sizeof(RowsArguments)},
+    {"check_rows", "rows.cu", sizeof(RowsCheckArguments)},
     {"nothing", "nothing.cu", sizeof(NothingArguments)},
     {"ping_pong", "ping_pong.cu", sizeof(PingPongArguments)},
     {"idle", "idle.cu", sizeof(IdleArguments)},

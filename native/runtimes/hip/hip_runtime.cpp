@@ -190,6 +190,20 @@ class HipRuntime final : public gpu::GpuRuntime<HipDriver> {
                   HipTable::kCopyDefault, queue.handle());
   }
 
+  Availability offers_copy_rows() override {
+    if (driver_->copy_rows_async) return {true, {}};
+    return {false, "this runtime has no hipMemcpy2DAsync"};
+  }
+
+  void copy_rows(const RowsCopy& rows, Stream& stream) override {
+    const auto& queue = of(stream);
+    driver_->make_current(queue.device());
+    driver_->call(queue.device(), driver_->copy_rows_async, rows.destination,
+                  std::size_t{rows.destination_pitch}, rows.source, std::size_t{rows.source_pitch},
+                  std::size_t{rows.width_bytes}, std::size_t{rows.rows}, HipTable::kCopyDefault,
+                  queue.handle());
+  }
+
   CopyRule copy_rule(int, const CopyEnds& ends, std::uint64_t bytes) override {
     return rules_.rule(ends, bytes);
   }

@@ -22,6 +22,8 @@ const HostKernel kKernels[] = {
     {"memcpy_stream", can_stream() ? memcpy_stream_kernel : nullptr, sizeof(CopyArguments)},
     {"chase_build", chase_build_kernel, sizeof(ChaseArguments)},
     {"chase", chase_kernel, sizeof(ChaseArguments)},
+    {"memcpy_rows", memcpy_rows_kernel, sizeof(RowsArguments)},
+    {"check_rows", check_rows_kernel, sizeof(RowsCheckArguments)},
     {"nothing", nothing_kernel, sizeof(NothingArguments)},
     {"stream_copy", stream_copy_kernel, sizeof(StreamArguments)},
     {"stream_scale", stream_scale_kernel, sizeof(StreamArguments)},

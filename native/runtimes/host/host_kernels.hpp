@@ -24,6 +24,8 @@ void poison_kernel(const void* arguments, const TeamMember& member);
 void check_kernel(const void* arguments, const TeamMember& member);
 void memcpy_kernel(const void* arguments, const TeamMember& member);
 void memcpy_stream_kernel(const void* arguments, const TeamMember& member);
+void memcpy_rows_kernel(const void* arguments, const TeamMember& member);
+void check_rows_kernel(const void* arguments, const TeamMember& member);
 void chase_build_kernel(const void* arguments, const TeamMember& member);
 void chase_kernel(const void* arguments, const TeamMember& member);
 void nothing_kernel(const void* arguments, const TeamMember& member);

@@ -14,6 +14,7 @@ from typing import Any, Protocol, TypeVar
 
 from byteways.plan.case import Buffer, is_managed
 from byteways.plan.interfaces import counts_as_stream, figure_of
+from byteways.plan.rows import moves_rows
 from byteways.results.record import Record
 from byteways.topology import routes
 from byteways.topology.model import Topology
@@ -337,7 +338,7 @@ def one_way(found: Iterable[Cell]) -> list[Cell]:
     """Bandwidth of single flows: what curves, matrices and the best-interface map are made of.
 
     All of them count what arrives: the STREAM kernels, which count what is read and written, stand in tables
-    of their own.
+    of their own, and so do rows that lie a pitch apart, which are other work.
     """
     return [
         cell
@@ -345,6 +346,7 @@ def one_way(found: Iterable[Cell]) -> list[Cell]:
         if cell.record.pattern == "one-way"
         and figure_of(cell.record.interface) == "bandwidth"
         and not counts_as_stream(cell.record.interface)
+        and not moves_rows(cell.record.interface)
     ]
 
 

@@ -21,6 +21,7 @@ CPU_COPY_BYTES_PER_S = {
     "memcpy": 7e9,
     "memcpy-stream": 7e9,
     "memcpy-mt": 6e9,
+    "memcpy-2d": 4e9,
     **dict.fromkeys((name for name in INTERFACES if counts_as_stream(name)), 5e9),
 }
 #: Cores beyond this add little to what all of a NUMA domain's do together.

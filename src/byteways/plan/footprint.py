@@ -7,6 +7,7 @@ from collections.abc import Callable
 from byteways.plan.case import Buffer, Case, Flow, is_managed
 from byteways.plan.interfaces import figure_of, moves_pages, one_buffer
 from byteways.plan.relays import paths_of
+from byteways.plan.rows import moves_rows, rows_of
 from byteways.topology.model import Capabilities
 
 #: Rotations are rounded up to this much, so that cases of most sizes ask for equal buffers and share them.
@@ -15,6 +16,9 @@ ROTATION_UNIT_BYTES = 64 * 2**20
 #: (native/movers/prefetch.cpp has the same number), and regions are enough for a batch that a timer can tell.
 REGION_BYTES = 2 * 2**20
 MOVED_BYTES = 128 * 2**20
+
+#: Slots of a rotation begin on it (native/movers/mover.cpp).
+_SLOT_ALIGNMENT_BYTES = 256
 
 
 def last_level_cache_bytes(agent: str, capabilities: Capabilities) -> int:
@@ -53,6 +57,12 @@ def flow_buffer_bytes(case: Case, flow: Flow, cache_bytes: Callable[[str], int])
     cache = max(cache_bytes(flow.source.agent), cache_bytes(flow.destination.agent))
     size = case.size_of(flow)
     rotated = buffer_bytes(size, "cold", cache)
+    if moves_rows(case.interface_of(flow)):
+        # As many operations as would rotate without the gaps, of which only what shares a row's cache lines
+        # is touched.
+        rows = rows_of(case, flow)
+        span = -(-rows.span_bytes // _SLOT_ALIGNMENT_BYTES) * _SLOT_ALIGNMENT_BYTES
+        return max(1, -(-rotated // max(size, rows.lines_bytes))) * span
     return rotated if rotated == size else 1 << (rotated - 1).bit_length()
 
 

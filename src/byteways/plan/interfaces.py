@@ -19,11 +19,13 @@ WORDS: Mapping[str, tuple[str, ...]] = {
     "pace": ("back-to-back", "one-at-a-time"),
     # Of managed pages that an operation touches: they move, or are reached where they are.
     "migration": ("on-demand", "off"),
+    # Which side's rows lie a pitch apart.
+    "strided": ("source", "destination", "both"),
 }
 #: Of these, the word that changes nothing: written or left out, the case is the same.
 DEFAULTS: Mapping[str, str] = {"pace": "back-to-back"}
 #: Options that count from 0; other numbers are of things.
-FROM_ZERO = ("stream", "copy_engine", "relays", "core", "partner_core", "pause_ns")
+FROM_ZERO = ("stream", "copy_engine", "relays", "pitch_bytes", "core", "partner_core", "pause_ns")
 #: Options that name GPUs, one or several: "gpu1,gpu2".
 NAMES = ("via",)
 
@@ -87,6 +89,8 @@ def _stream(loop: str, kernel: str, sources: int = 1) -> Interface:
     )
 
 
+_ROWS = ("width_bytes", "pitch_bytes", "strided")
+
 INTERFACES: Mapping[str, Interface] = {
     "memcpy": Interface("explicit", "one CPU core copies", {"cpu": ("memcpy",)}, ("pause_ns",)),
     "memcpy-mt": Interface(
@@ -107,6 +111,22 @@ INTERFACES: Mapping[str, Interface] = {
         {"gpu": ()},
         ("stream", "copy_engine", "pace", "pause_ns"),
         by_call=True,
+    ),
+    "copy-2d": Interface(
+        "explicit",
+        "the vendor's asynchronous copy call for rows that lie a pitch apart",
+        {"gpu": ()},
+        (*_ROWS, "stream"),
+        by_call=True,
+    ),
+    "memcpy-2d": Interface(
+        "explicit", "one CPU core copies rows that lie a pitch apart", {"cpu": ("memcpy_rows",)}, _ROWS
+    ),
+    "kernel-2d": Interface(
+        "direct access",
+        "a packing kernel: loads and stores of rows that lie a pitch apart",
+        {"gpu": ("copy_rows",)},
+        (*_ROWS, "blocks", "threads", "stream"),
     ),
     "route": Interface(
         "explicit",

@@ -20,6 +20,7 @@ from byteways.plan.relays import (
     paths_of,
     pieces_in_a_stream,
 )
+from byteways.plan.rows import moves_rows, rows_of
 from byteways.plan.variables import gives_pageable_access, reader_of, runtime_of
 from byteways.topology.model import HOST, Capabilities, Offer, Topology
 from byteways.units import format_size
@@ -129,6 +130,8 @@ def refusal(case: Case, topology: Topology, capabilities: Capabilities) -> str |
     Agents must exist in the topology (the expansion of sweeps sees to that).
     """
     if reason := (_size_refusal(case) or _company_refusal(case) or _environment_refusal(case, capabilities)):
+        return reason
+    if reason := _rows_refusal(case):
         return reason
     there = _in_environment(case.environment, capabilities)
     for flow in case.flows:
@@ -451,6 +454,13 @@ def _route_refusal(case: Case, topology: Topology, capabilities: Capabilities) -
             reason = _reach_refusal(Reach.OWN_OR_PEER, relay, end, capabilities)
             if reason and kind_of(end.agent) == "gpu":
                 return f"the relay {relay} cannot pass on: {reason}"
+    return None
+
+
+def _rows_refusal(case: Case) -> str | None:
+    for flow in case.flows:
+        if moves_rows(case.interface_of(flow)) and (reason := rows_of(case, flow).refusal()):
+            return reason
     return None
 
 

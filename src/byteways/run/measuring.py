@@ -12,6 +12,7 @@ from byteways.plan.case import Flow as PlannedFlow
 from byteways.plan.footprint import flow_buffer_bytes
 from byteways.plan.interfaces import INTERFACES, moves_pages
 from byteways.plan.relays import paths_of
+from byteways.plan.rows import moves_rows, rows_of
 from byteways.run.arena import Arena
 from byteways.run.health import FRESH_S, HealthMonitor, agents_of
 from byteways.run.health_sysfs import SysfsHealth
@@ -228,6 +229,9 @@ def _flow_options(case: Case, flow: PlannedFlow, gpus: Sequence[str]) -> dict[st
     }
     if case.interface_of(flow) == "memcpy-mt" and "threads" in options:
         options["blocks"] = options.pop("threads")  # the native core calls the team's threads blocks
+    if moves_rows(case.interface_of(flow)):
+        rows = rows_of(case, flow)
+        options |= {"width_bytes": rows.width_bytes, "pitch_bytes": rows.pitch_bytes, "strided": rows.strided}
     if case.interface_of(flow) == "route":
         options.pop("relays", None)
         options["via"] = ",".join(paths_of(case, flow, gpus).relays)

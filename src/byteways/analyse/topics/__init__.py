@@ -9,6 +9,7 @@ from byteways.analyse.topic import Builder, Topic
 from byteways.analyse.topics import (
     calls,
     ping_pong,
+    rows,
     saturation,
     series,
     stream,
@@ -24,6 +25,7 @@ BUILDERS: tuple[Builder, ...] = (
     series.topic,
     stream.topic,
     saturation.topic,
+    rows.topic,
 )
 
 

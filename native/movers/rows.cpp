@@ -1,0 +1,191 @@
+// Interfaces `copy-2d`, `kernel-2d` and `memcpy-2d`: rows of width_bytes that lie pitch_bytes apart on one
+// side or both, and side by side on the other. The size is that of the rows alone, and the gaps between them
+// must stay as they were.
+#include <algorithm>
+#include <cstring>
+
+#include "kernels/arguments.hpp"
+#include "movers/mover.hpp"
+#include "movers/pattern.hpp"
+
+namespace byteways {
+namespace {
+
+constexpr std::uint64_t kWord = sizeof(std::uint64_t);
+constexpr unsigned kThreads = 512;
+constexpr unsigned kBlocksPerMultiprocessor = 4;
+constexpr unsigned kBytesInFlightPerThread = 128;
+constexpr std::uint64_t kResultOffset = 1024;  // of the CheckResult in both scratch pages
+
+struct Geometry {
+  std::uint64_t width_bytes = 0, rows = 0, source_pitch = 0, destination_pitch = 0;
+  std::uint64_t span_bytes() const { return rows * std::max(source_pitch, destination_pitch); }
+};
+
+[[noreturn]] void refuse(const Flow& flow, const std::string& why) {
+  throw Unsupported(flow.interface, "rows", why, flow.executor->name());
+}
+
+Geometry geometry_of(const Flow& flow) {
+  const auto width = static_cast<std::uint64_t>(std::max<std::int64_t>(0, flow.number("width_bytes")));
+  const auto pitch = static_cast<std::uint64_t>(std::max<std::int64_t>(0, flow.number("pitch_bytes")));
+  const std::string strided = flow.word("strided", "source");
+  if (width == 0 || width % kWord != 0 || pitch % kWord != 0)
+    refuse(flow, "width_bytes and pitch_bytes are multiples of 8 bytes, and there is no row without width");
+  if (pitch < width)
+    refuse(flow,
+           "rows of " + std::to_string(width) + " bytes overlap at a pitch of " + std::to_string(pitch));
+  if (flow.size_bytes == 0 || flow.size_bytes % width != 0)
+    refuse(flow, std::to_string(flow.size_bytes) + " bytes are no whole number of rows");
+  return {width, flow.size_bytes / width, strided == "destination" ? width : pitch,
+          strided == "source" ? width : pitch};
+}
+
+// The flow as its buffers see it: a slot spans rows and gaps.
+Flow spanning(Flow flow) {
+  flow.size_bytes = geometry_of(flow).span_bytes();
+  return flow;
+}
+
+class RowsMover : public CopyingMover {
+ public:
+  std::uint64_t bytes_per_operation() const override { return payload(); }
+  std::uint64_t distinct_source_bytes() const override { return slots_.count * payload(); }
+  std::uint64_t distinct_destination_bytes() const override { return slots_.count * payload(); }
+
+ protected:
+  RowsMover(Session& session, const Flow& flow)
+      : CopyingMover(session, spanning(flow)), rows_(geometry_of(flow)) {
+    Agent& owner = flow.destination->agent();
+    const Availability offered = owner.runtime->offers_kernel(owner.device, "check_rows");
+    if (!offered.available) throw Unsupported(flow.interface, "unavailable", offered.reason, owner.name());
+  }
+
+  std::uint64_t payload() const { return rows_.width_bytes * rows_.rows; }
+
+  // Every word of the rows, and that what is between and behind them still holds what the destination was
+  // poisoned with.
+  CheckResult check_words(std::byte* data, std::uint64_t words, std::uint64_t first_index) override {
+    Agent& by = flow_.destination->agent();
+    Stream& stream = session_->service_stream(by);
+    std::byte* shared = session_->shared_scratch(by) + kResultOffset;
+    std::byte* own = session_->own_scratch(by) + kResultOffset;
+    CheckResult result{0, ~0ull, 0, 0};
+    std::memcpy(shared, &result, sizeof result);
+    by.runtime->copy(own, shared, sizeof result, stream);
+    const RowsCheckArguments arguments{reinterpret_cast<unsigned long long*>(data),
+                                       words,
+                                       flow_.size_bytes / kWord,
+                                       rows_.rows,
+                                       rows_.width_bytes / kWord,
+                                       rows_.destination_pitch / kWord,
+                                       key_ + first_index,
+                                       rows_.source_pitch / kWord,
+                                       kPoison,
+                                       reinterpret_cast<CheckResult*>(own)};
+    by.runtime->launch(by.device, "check_rows", full_shape(by, "check_rows", words), &arguments,
+                       sizeof arguments, stream);
+    by.runtime->copy(shared, own, sizeof result, stream);
+    by.runtime->synchronize(stream);
+    std::memcpy(&result, shared, sizeof result);
+    return result;
+  }
+
+  Geometry rows_;
+};
+
+// The vendor's two-dimensional copy.
+class CopyRows final : public RowsMover {
+ public:
+  CopyRows(Session& session, const Flow& flow) : RowsMover(session, flow) {
+    if (executor().is_host()) refuse(flow, "the vendor's copy call needs a GPU's queue");
+    const Availability offered = executor().runtime->offers_copy_rows();
+    if (!offered.available) throw Unsupported(flow.interface, "unavailable", offered.reason);
+    for (Buffer* buffer : {flow.source, flow.destination})
+      if (!buffer->agent().is_host()) session.prove_peer(executor(), buffer->agent());
+  }
+
+  std::uint64_t queue_entries(std::uint64_t count) const override { return count; }
+
+  void enqueue(Stream& stream, std::uint64_t first_operation, std::uint64_t count) override {
+    moves(first_operation, count);
+    for (std::uint64_t k = first_operation; k < first_operation + count; ++k)
+      executor().runtime->copy_rows(
+          {destination_slot(k), rows_.destination_pitch, flow_.destination->agent().is_host(), source_slot(k),
+           rows_.source_pitch, flow_.source->agent().is_host(), rows_.width_bytes, rows_.rows},
+          stream);
+  }
+};
+
+// Our packing kernel, or memcpy row by row.
+class KernelRows final : public RowsMover {
+ public:
+  KernelRows(Session& session, const Flow& flow)
+      : RowsMover(session, flow), kernel_(flow.interface == "memcpy-2d" ? "memcpy_rows" : "copy_rows") {
+    require_access(session, flow);
+    const Availability offered = executor().runtime->offers_kernel(executor().device, kernel_);
+    if (!offered.available)
+      throw Unsupported(flow.interface, "unavailable", offered.reason, executor().name());
+    arguments_ = {flow.source->data(),
+                  flow.destination->data(),
+                  rows_.width_bytes,
+                  rows_.rows,
+                  rows_.source_pitch,
+                  rows_.destination_pitch,
+                  slots_.count,
+                  slots_.stride_bytes,
+                  0,
+                  1};
+    shape_ = choose_shape();
+  }
+
+  std::uint64_t queue_entries(std::uint64_t count) const override { return executor().is_host() ? 1 : count; }
+
+  void enqueue(Stream& stream, std::uint64_t first_operation, std::uint64_t count) override {
+    moves(first_operation, count);
+    RowsArguments arguments = arguments_;
+    arguments.operations = executor().is_host() ? count : 1;
+    for (std::uint64_t k = 0; k < queue_entries(count); ++k) {
+      arguments.first_operation = first_operation + k;
+      executor().runtime->launch(executor().device, kernel_, shape_, &arguments, sizeof arguments, stream);
+    }
+  }
+
+  LaunchShape shape() const override { return shape_; }
+  std::string engine() const override { return executor().is_host() ? "cpu" : "kernel"; }
+  std::string engine_evidence() const override {
+    return executor().is_host() ? "loads and stores of this process's own thread"
+                                : "loads and stores of a kernel that this process launched";
+  }
+
+ private:
+  LaunchShape choose_shape() const {
+    if (executor().is_host()) return {1, 1, 0};
+    const KernelInfo info = executor().runtime->kernel_info(executor().device, kernel_);
+    const auto asked = [&](const char* option, std::uint64_t otherwise) {
+      return static_cast<unsigned>(flow_.number(option, static_cast<std::int64_t>(otherwise)));
+    };
+    const unsigned threads = std::min(asked("threads", kThreads), info.max_threads);
+    const std::uint64_t per_block = std::uint64_t{threads} * kBytesInFlightPerThread;
+    const auto processors = static_cast<std::uint64_t>(std::max(1, executor().info.multiprocessors));
+    const std::uint64_t useful = std::max<std::uint64_t>(1, (payload() + per_block - 1) / per_block);
+    return {asked("blocks", std::min(useful, processors * kBlocksPerMultiprocessor)), threads, 0};
+  }
+
+  const char* kernel_;
+  RowsArguments arguments_{};
+  LaunchShape shape_;
+};
+
+}  // namespace
+
+std::unique_ptr<Mover> make_rows(Session& session, const Flow& flow) {
+  if (flow.interface == "copy-2d") return std::make_unique<CopyRows>(session, flow);
+  if (flow.interface == "kernel-2d" && flow.executor->is_host())
+    refuse(flow, "kernel-2d runs on a GPU; a CPU executes memcpy-2d");
+  if (flow.interface == "memcpy-2d" && !flow.executor->is_host())
+    refuse(flow, "memcpy-2d runs on CPU cores; a GPU executes copy-2d or kernel-2d");
+  return std::make_unique<KernelRows>(session, flow);
+}
+
+}  // namespace byteways

@@ -1,0 +1,76 @@
+"""The shape of what `copy-2d`, `kernel-2d` and `memcpy-2d` move: rows that lie a pitch apart. Pure."""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+
+from byteways.plan.case import Case, Flow
+from byteways.plan.interfaces import INTERFACES
+from byteways.units import format_size
+
+#: Where the case does not say: a page of every second.
+WIDTH_BYTES = 4096
+PITCH_BYTES = 8192
+STRIDED = "source"
+#: Every word is checked, so rows begin and end on words.
+WORD_BYTES = 8
+#: The shortest line of any cache here; AMD's and NVIDIA's L2 have lines of 128 bytes.
+LINE_BYTES = 64
+#: The largest pitch that drivers take (CU_DEVICE_ATTRIBUTE_MAX_PITCH, hipDeviceAttributeMaxPitch).
+MOST_PITCH_BYTES = 2**31 - 1
+
+
+@dataclass(frozen=True)
+class Rows:
+    """`strided` is the side with the pitch: `source` packs, `destination` unpacks, `both` moves a part of a
+    matrix. The other side has its rows side by side.
+    """
+
+    width_bytes: int
+    pitch_bytes: int
+    strided: str
+    size_bytes: int  # of the rows, without the gaps
+
+    @property
+    def count(self) -> int:
+        return self.size_bytes // self.width_bytes
+
+    @property
+    def span_bytes(self) -> int:
+        """From the first row to the end of the last one's gap, on the strided side."""
+        return self.count * self.pitch_bytes
+
+    @property
+    def lines_bytes(self) -> int:
+        """Of the cache lines that the rows touch."""
+        return self.count * min(self.pitch_bytes, -(-self.width_bytes // LINE_BYTES) * LINE_BYTES)
+
+    def refusal(self) -> str | None:
+        """Why there can be no such rows, in a sentence."""
+        width, pitch = self.width_bytes, self.pitch_bytes
+        if pitch == 0:
+            return "a pitch of 0 bytes puts all rows in one place"
+        if width % WORD_BYTES or pitch % WORD_BYTES:
+            return f"width and pitch are multiples of {WORD_BYTES} bytes; {width} and {pitch} are not"
+        if pitch < width:
+            return f"rows of {width} bytes overlap at a pitch of {pitch}"
+        if pitch > MOST_PITCH_BYTES:
+            return f"no driver takes a pitch of {pitch} bytes"
+        if self.size_bytes % width:
+            return f"{format_size(self.size_bytes)} is no whole number of rows of {width} bytes"
+        return None
+
+
+def moves_rows(interface: str) -> bool:
+    return "pitch_bytes" in INTERFACES[interface].options
+
+
+def rows_of(case: Case, flow: Flow) -> Rows:
+    """Of a flow whose interface moves rows."""
+    options = case.options_of(flow)
+    return Rows(
+        int(options.get("width_bytes", WIDTH_BYTES)),
+        int(options.get("pitch_bytes", PITCH_BYTES)),
+        str(options.get("strided", STRIDED)),
+        case.size_of(flow),
+    )
