@@ -165,7 +165,9 @@ std::uint64_t SingleSampler::most_operations() const {
 
 void SingleSampler::choose_batch() {
   const bool chase = lane_->mover->bytes_per_operation() == 0;
-  slope_ = chase || lane_->mover->bytes_per_operation() < kSlopeBelowBytes;
+  // One operation asked for is one with its fixed cost, as programs that time single operations see it.
+  const bool single = options_->batch == 1;
+  slope_ = chase || (lane_->mover->bytes_per_operation() < kSlopeBelowBytes && !single);
   if (lane_->mover->changes_residency() && lane_->mover->rotation() < 2) slope_ = false;
   const std::uint64_t most = most_operations();
   if (options_->batch != 0) {

@@ -194,6 +194,13 @@ def test_a_batch_that_is_asked_for_is_kept(session: _core.Session, size: int) ->
     assert session.measure([copy(session, size)], options(batch=7)).batch == 7
 
 
+def test_one_operation_that_is_asked_for_keeps_its_fixed_cost(session: _core.Session) -> None:
+    """Catches a slope that takes away what a program pays that times single operations."""
+    flow = copy(session, 4 * KIB)
+    assert session.measure([flow], options()).slope
+    assert not session.measure([flow], options(batch=1)).slope
+
+
 def test_concurrent_flows_keep_a_batch_that_is_asked_for(session: _core.Session) -> None:
     """Catches an option that is read for one flow and ignored for two; a window takes four at least."""
     flows = [copy(session, MIB) for _ in range(2)]

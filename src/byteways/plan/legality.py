@@ -188,7 +188,8 @@ def _company_refusal(case: Case) -> str | None:
 
 def _environment_refusal(case: Case, capabilities: Capabilities) -> str | None:
     """Variables that nothing reads here would give figures that look like those of a setting."""
-    agents = [name for name in case.agents if kind_of(name) == "gpu"] or list(case.executors)
+    touchers = [buffer.first_touch for flow in case.flows for buffer in flow.buffers if buffer.first_touch]
+    agents = [name for name in (*case.agents, *touchers) if kind_of(name) == "gpu"] or list(case.executors)
     runtimes = {agent: runtime_of(agent, capabilities) for agent in agents}
     for variable in sorted(case.environment):
         reader = reader_of(variable)

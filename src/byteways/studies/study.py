@@ -45,6 +45,7 @@ class Place:
     agents: tuple[str, ...]
     meaning: str
     rank: int | None = None
+    model: str = ""  # of the system, where it is not the study's first
 
 
 @dataclass(frozen=True)
@@ -81,9 +82,11 @@ class Line:
     interface: str
     ends: tuple[Ends, ...]
     pattern: str = "one-way"
+    cache: str = "cold"
     environment: Mapping[str, str] = field(default_factory=dict)
     options: Mapping[str, Any] = field(default_factory=dict)
-    published: Mapping[str, str] = field(default_factory=dict)  # where its values are told apart otherwise
+    count: str = ""  # `one-direction`: of a figure that counts what is read and written, one of the two
+    published: tuple[Mapping[str, str], ...] = ({},)  # how its values are told, where not by `ends`
     note: str = ""  # what is done otherwise here
 
 
@@ -185,7 +188,7 @@ def load(key: str) -> Study:
 def _places(data: Mapping[str, Any]) -> dict[str, Place]:
     """Those of [places], one for every pair of `grid`, `gpu0>gpu1`, and of `grid` and `hosts`, both ways."""
     places = {
-        name: Place(name, tuple(entry["agents"]), entry["meaning"], entry.get("rank"))
+        name: Place(name, tuple(entry["agents"]), entry["meaning"], entry.get("rank"), entry.get("model", ""))
         for name, entry in data["places"].items()
     }
     grid, hosts = data.get("grid", []), data.get("hosts", [])
@@ -205,7 +208,11 @@ def _line(name: str, entry: Mapping[str, Any]) -> Line:
     if "buffer" in entry:
         pairs = [(buffer, buffer) for buffer in each("buffer")]
     else:
-        pairs = [(source, destination) for source in each("source") for destination in each("destination")]
+        sources, destinations = each("source"), each("destination")
+        if len(sources) == len(destinations):  # one by one; else every one with the only other
+            pairs = list(zip(sources, destinations, strict=True))
+        else:
+            pairs = [(source, destination) for source in sources for destination in destinations]
     ends = tuple(Ends(*pair, entry["executor"], entry.get("second_source")) for pair in pairs)
     return Line(
         name,
@@ -213,9 +220,11 @@ def _line(name: str, entry: Mapping[str, Any]) -> Line:
         entry["interface"],
         ends,
         entry.get("pattern", "one-way"),
+        entry.get("cache", "cold"),
         entry.get("environment", {}),
         entry.get("options", {}),
-        entry.get("published", {}),
+        entry.get("count", ""),
+        tuple(entry.get("published", ({},))),
         entry.get("note", ""),
     )
 

@@ -3,10 +3,9 @@
 from __future__ import annotations
 
 import statistics
-from collections.abc import Mapping, Sequence
+from collections.abc import Sequence
 from dataclasses import dataclass
 from functools import cached_property
-from typing import Any
 
 from byteways.analyse.studies.places import Located, locate
 from byteways.analyse.summary import Run
@@ -19,7 +18,9 @@ from byteways.studies.values import Value
 from byteways.units import format_size
 
 #: Options that say how a case is timed and not what it does, so that figures with and without compare.
-TIMING_OPTIONS = (*OF_ALL, "pace")
+TIMING_OPTIONS = OF_ALL
+#: `count` of a line whose bandwidth is what one direction carries of a figure that counts every array.
+ONE_DIRECTION = "one-direction"
 #: A size of the source that no case of ours has is compared with the nearest one, if it is as near as that.
 NEAR_SIZE = 0.15
 
@@ -84,11 +85,12 @@ class Sheet:
         return {str(agent.get("runtime")) for agent in agents.values()}
 
     def environment(self, line: Line) -> dict[str, str]:
-        """The line's variables that some runtime here reads."""
+        """The line's variables, without those of every process of the source that no runtime here reads."""
         kept = {}
         for name, text in line.environment.items():
             reader = reader_of(name)
-            if reader is None or reader.runtime in self._runtimes:
+            read = reader is None or reader.runtime in self._runtimes
+            if read or name not in self.study.ambient:
                 kept[name] = text
         return kept
 
@@ -110,7 +112,7 @@ class Sheet:
             record
             for ends in line.ends
             for record in self._by_flow.get(_flow_key(line.interface, line.pattern, ends.flow(agents)), ())
-            if record.environment == environment and _same_options(record, line) and _same_cache(record)
+            if record.environment == environment and _same_options(record, line) and _same_cache(record, line)
         ]
         return sorted(found, key=lambda record: record.sweep not in self._sweeps)
 
@@ -125,25 +127,30 @@ class Sheet:
             if record.status == "measured" and record.time_ns is not None:
                 cases.setdefault(record.size_bytes, {}).setdefault(record.case_id, []).append(record)
         first = {size: next(iter(by_case.values())) for size, by_case in cases.items()}
-        return {size: self._figure(first[size]) for size in sorted(first)}
+        return {size: self._figure(first[size], line) for size in sorted(first)}
 
-    def _figure(self, records: Sequence[Record]) -> Ours:
+    def _figure(self, records: Sequence[Record], line: Line) -> Ours:
         statistic = self.study.statistic
         times = [_by_statistic(record.time_ns, statistic) for record in records if record.time_ns]
         record, time_ns = records[0], _over_replicates(times, statistic)
         assert record.time_ns is not None
         rate = record.bandwidth_bytes_per_s
+        if rate is not None and line.count == ONE_DIRECTION:
+            rate = _one_direction(record, rate)
         if rate is None:
             scale = time_ns / record.time_ns.median if record.time_ns.median else 1.0
             return Ours(None, (record.latency_ns or 0.0) * scale, None, record)
         median = record.time_ns.median
-        return Ours(rate * median / time_ns, time_ns, record.peak_bytes_per_s, record, _other(record))
+        other = "" if line.count else _other(record)
+        return Ours(rate * median / time_ns, time_ns, record.peak_bytes_per_s, record, other)
 
     def published(self, line: Line, place: Place) -> list[Published]:
         """Values of the source at the line and place, in the order of its file, second prints too."""
         found = []
+        elsewhere = {other.model for other in self.study.places.values() if other.model}
         for value in self.study.values:
-            if _is_at(value, line, place, self.study.ambient):
+            there = value.machine == place.model if place.model else value.machine not in elsewhere
+            if there and _is_at(value, line, place, self.study.ambient):
                 found.append(Published(value, value.size_bytes))
         return found
 
@@ -184,9 +191,9 @@ def _same_options(record: Record, line: Line) -> bool:
     return asked == wanted
 
 
-def _same_cache(record: Record) -> bool:
-    """Cold, but for walks: their working set decides."""
-    return record.cache == "cold" or INTERFACES[record.interface].buffers == "one"
+def _same_cache(record: Record, line: Line) -> bool:
+    """Of walks the working set decides."""
+    return record.cache == line.cache or INTERFACES[record.interface].buffers == "one"
 
 
 def _by_statistic(times: Times, statistic: str) -> float:
@@ -201,38 +208,47 @@ def _over_replicates(times: Sequence[float], statistic: str) -> float:
 
 
 def _other(record: Record) -> str:
-    """'103.4 GB/s one-direction' where a record has its bytes counted in another way too."""
-    other: Mapping[str, Any] | None = getattr(record, "other_count", None)
-    if not other:
+    """'one direction 90.0 GB/s' where a record counts what is read and what is written."""
+    if not record.other_count:
         return ""
-    return f"{other['bytes_per_s'] / 1e9:.1f} GB/s {other['counts']}"
+    return f"one direction {_one_direction(record, 0.0) / 1e9:.1f} GB/s"
+
+
+def _one_direction(record: Record, rate: float) -> float:
+    """bytes/s that go one way: of arrays on other agents the busier way, locally what arrives."""
+    other = record.other_count
+    if not other:
+        return rate
+    if "read_bytes_per_s" in other:
+        return float(max(other["read_bytes_per_s"], other["written_bytes_per_s"]))
+    return float(other["bytes_per_s"])
 
 
 def _is_at(value: Value, line: Line, place: Place, ambient: Sequence[str]) -> bool:
     """Whether the source's value is of the line at the place, by the source's own agents and memory."""
-    told = line.published
-    own = line.ends[0]
-    ends = Ends(
-        told.get("source", own.source),
-        told.get("destination", own.destination),
-        told.get("executor", own.executor),
-    )
-    if any(agent.startswith("near ") for agent in place.agents):
-        agents = tuple(_told_agent(agent, place) for agent in place.agents)
-    else:
-        agents = place.agents
-    flow = ends.flow(agents)
     extra = {name: text for name, text in value.environment.items() if line.environment.get(name) != text}
     missing = [name for name in line.environment if name not in value.environment]
-    return (
-        value.method == told.get("method", line.interface)
-        and value.pattern == line.pattern
-        and (value.source, value.destination, value.executor)
-        == (flow.source, flow.destination, flow.executor)
-        and not value.options
-        and not missing
-        and not set(extra) - set(ambient)
-    )
+    if value.options or value.pattern != line.pattern or missing or set(extra) - set(ambient):
+        return False
+    agents = tuple(_told_agent(agent, place) for agent in place.agents)
+    ends = (value.source, value.destination, value.executor)
+    own = line.ends[0]
+    for told in line.published:
+        as_told = Ends(
+            told.get("source", own.source),
+            told.get("destination", own.destination),
+            told.get("executor", own.executor),
+        )
+        flow = as_told.flow(agents)
+        if told.get("metric", value.metric) != value.metric:
+            continue
+        if value.method == told.get("method", line.interface) and ends == (
+            flow.source,
+            flow.destination,
+            flow.executor,
+        ):
+            return True
+    return False
 
 
 def _told_agent(agent: str, place: Place) -> str:

@@ -16,7 +16,7 @@ from byteways.results.simulated import is_simulated, mark_of, model_of, subject
 from byteways.studies.study import Figure, Line, Place, Study, load
 
 #: How a machine model names the source that a number was fitted to; by text, as older models are other files.
-_FITTED_TO = re.compile(r'"fitted:\s*([^:"]+?)\s*:')
+_FITTED_TO = re.compile(r'"fitted:\s*([\w-]+)')
 
 
 @dataclass(frozen=True)

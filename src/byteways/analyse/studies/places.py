@@ -30,8 +30,11 @@ class Located:
 
 def locate(study: Study, topology: Topology) -> dict[str, Located]:
     """Every place of the study on this machine, by name."""
-    there = _source_topology(study.models[0])
-    return {place.name: _locate(place, there, topology) for place in study.places.values()}
+    first = study.models[0]
+    return {
+        place.name: _locate(place, _source_topology(place.model or first), topology)
+        for place in study.places.values()
+    }
 
 
 @cache
@@ -40,7 +43,7 @@ def _source_topology(model: str) -> Topology:
 
 
 def _locate(place: Place, there: Topology, here: Topology) -> Located:
-    gpus = [name for name in place.agents if kind_of(name) == "gpu"]
+    gpus = list(dict.fromkeys(name for name in place.agents if kind_of(name) == "gpu"))
     if len(gpus) == 2:
         return _locate_pair(place, (gpus[0], gpus[1]), there, here)
     return _named(place, {}, there, here)
@@ -48,44 +51,62 @@ def _locate(place: Place, there: Topology, here: Topology) -> Located:
 
 def _locate_pair(place: Place, pair: tuple[str, str], there: Topology, here: Topology) -> Located:
     """The same pair if its links are of the same class; else the first of that class; else by width."""
-    wanted = link_class(there, *pair)
+    wanted = _class(there, *pair)
     found = {
-        (first, second): link_class(here, first, second)
+        (first, second): _class(here, first, second)
         for first in here.names("gpu")
         for second in here.names("gpu")
         if first != second
     }
-    if found.get(pair) == wanted:
+    if _same(found.get(pair), wanted):
         return _named(place, {}, there, here)
-    same = next((ends for ends, name in found.items() if name == wanted), None)
+    same = next((ends for ends, known in found.items() if _same(known, wanted)), None)
     if same:
-        note = f"{'>'.join(same)} for {'>'.join(pair)}, both {wanted}"
+        note = f"{'>'.join(same)} for {'>'.join(pair)}, both {wanted.name}"
         return _named(place, dict(zip(pair, same, strict=True)), there, here, note)
-    direct = _by_width(found, here)
+    direct = _by_width(found)
     if not found:
         return Located(place, None, f"it takes two GPUs, and this machine has {len(here.names('gpu'))}")
     if place.rank is None or not direct:
-        return Located(place, None, f"{place.meaning} ({wanted}) has no counterpart on this machine")
+        return Located(place, None, f"{place.meaning} ({wanted.name}) has no counterpart on this machine")
     if place.rank > len(direct):
         classes = f"{len(direct)} class{'es' if len(direct) > 1 else ''} of links between GPUs"
-        reason = f"{place.meaning} ({wanted}) has no counterpart: this machine has {classes}"
-        return Located(place, None, f"{reason}, {', '.join(name for name, _ in direct)}")
-    name, ends = direct[place.rank - 1]
-    note = f"{'>'.join(ends)} ({name}) for {'>'.join(pair)} ({wanted})"
+        reason = f"{place.meaning} ({wanted.name}) has no counterpart: this machine has {classes}"
+        return Located(place, None, f"{reason}, {', '.join(known.name for known, _ in direct)}")
+    known, ends = direct[place.rank - 1]
+    ends = pair if found.get(pair) == known else ends
+    note = f"{'>'.join(ends)} ({known.name}) for {'>'.join(pair)} ({wanted.name})"
     return _named(place, dict(zip(pair, ends, strict=True)), there, here, note)
 
 
-def _by_width(found: dict[tuple[str, str], str], here: Topology) -> list[tuple[str, tuple[str, str]]]:
+@dataclass(frozen=True)
+class _Class:
+    """A class of ways between two GPUs, with the nominal peak of the narrowest link per direction."""
+
+    name: str
+    peak_bytes_per_s: float | None
+
+
+def _class(topology: Topology, first: str, second: str) -> _Class:
+    known = [link.peak_bytes_per_s for link in route(topology, first, second) if link.peak_bytes_per_s]
+    return _Class(link_class(topology, first, second), min(known, default=None))
+
+
+def _same(one: _Class | None, other: _Class) -> bool:
+    """Equal links: two of MI300A are not two of MI250X. A peak that is not known differs from none."""
+    if one is None or one.name != other.name:
+        return False
+    peaks = one.peak_bytes_per_s, other.peak_bytes_per_s
+    return None in peaks or peaks[0] == peaks[1]
+
+
+def _by_width(found: dict[tuple[str, str], _Class]) -> list[tuple[_Class, tuple[str, str]]]:
     """Classes of direct links, each with its first pair, the widest first."""
-    first: dict[str, tuple[str, str]] = {}
-    for ends, name in found.items():
-        if name not in INDIRECT:
-            first.setdefault(name, ends)
-
-    def width(entry: tuple[str, tuple[str, str]]) -> float:
-        return min((link.peak_bytes_per_s or 0.0 for link in route(here, *entry[1])), default=0.0)
-
-    return sorted(first.items(), key=width, reverse=True)
+    first: dict[_Class, tuple[str, str]] = {}
+    for ends, known in found.items():
+        if known.name not in INDIRECT:
+            first.setdefault(known, ends)
+    return sorted(first.items(), key=lambda entry: -(entry[0].peak_bytes_per_s or 0.0))
 
 
 def _named(

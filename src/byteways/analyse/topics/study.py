@@ -38,11 +38,18 @@ def statistic_of(study: Study) -> str:
 
 
 def _claims(outcome: StudyOutcome) -> Table:
-    rows = tuple((one.verdict, one.claim.says, one.claim.locator, one.detail) for one in outcome.verdicts)
+    rows = tuple(
+        (one.verdict, _with_note(one.claim.says, one.claim.note), one.claim.locator, one.detail)
+        for one in outcome.verdicts
+    )
     note = ""
     if any(one.verdict == "built in" for one in outcome.verdicts):
         note = f"Built in: {outcome.fitted}, so that a claim that holds there tests nothing."
     return Table("Claims", ("verdict", "the source says", "where", "measured"), rows, note=note)
+
+
+def _with_note(says: str, note: str) -> str:
+    return f"“{says}” ({note})" if note else f"“{says}”"
 
 
 def _figure(one: FigureOutcome) -> Table | None:
