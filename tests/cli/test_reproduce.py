@@ -41,7 +41,7 @@ def test_tables_and_claims_are_printed(pearson: tuple[Path, str]) -> None:
     assert "measured" not in text.replace("(not measured)", "")
     assert re.search(r"quad +explicit +1 GiB +0\.250 +0\.25\d +1\.0\d\d +OLCF Crusher", text)
     assert re.search(r"explicit +1 GiB +51 +5[01]\.\d\d? +\d\.\d{3}", text)
-    assert re.search(r"built in +Explicit transfers seem to have a ceiling of 51 GB/s", text)
+    assert re.search(r"built in +“Explicit transfers seem to have a ceiling of 51 GB/s", text)
     assert "72+72" in text  # a known defect of the source, beside its figures
     assert re.search(r"^  holds ", text, re.MULTILINE) is None  # never, on a model that was fitted to it
 
@@ -90,6 +90,66 @@ def test_a_machine_without_a_class_of_links_says_so(tmp_path: Path) -> None:
     assert "1 class of links" in verdicts["methods-equal-single"]["detail"]
     assert verdicts["explicit-ceiling"]["verdict"] == "does not hold"
     assert "built in" not in {one["verdict"] for one in verdicts.values()}  # fitted to a run of our own
+
+
+@pytest.mark.parametrize(
+    ("key", "machine", "expected", "verdicts"),
+    [
+        (
+            "schieffer2025",
+            "elcap-mi300a",
+            (
+                r"own, by CPU +chase +8 GiB +240 +2[34]\d",
+                r"neighbour, by CPU +chase +8 GiB +500 +5\d\d",
+                r"own, by GPU +chase +8 GiB +346 +34\d",
+                r"neighbour, by GPU +chase +8 GiB +690 +69\d",
+                r"APU1 +STREAM copy +8 GiB +about 103\.5 +1[78]\d.* one direction (89|90)\.\d GB/s",
+                r"hipMemcpy, hipMalloc +8 GiB +90 +(89|90)",
+                r"hipMemcpy, hipMalloc, SDMA off +8 GiB +– +(89|90)",
+            ),
+            {
+                "memcpy-below-20": "built in",
+                "sdma-no-difference": "built in",
+                "latency-neighbour-cpu": "does not hold",  # held out: the model has 584 ns
+                "mi250x-dual": "cannot be tested here",
+            },
+        ),
+        (
+            "schieffer2024",
+            "frontier-mi250x",
+            (
+                r"gpu0 +– +1 +1 +2 +2 +2 +1 +2",  # hops
+                r"gpu1 +50\.25 +648\.8",  # the published matrix, its diagonal halved
+                r"managed, zero-copy +1 GiB +– +2\d",
+                r"two links +STREAM triad +",
+            ),
+            {"bandwidth-matrix": "holds", "latency-detour": "does not hold"},
+        ),
+        (
+            "herten2022",
+            "jureca-mi250",
+            (r"STREAM copy +2 GiB +1420 +14\d\d", r"triad, 256 threads +14\d\d +14\d\d +14\d\d"),
+            {"copy": "built in", "triad": "does not hold"},
+        ),
+        (
+            "memcpy-peer",
+            "mi300x-8",
+            (r"runtime copy +7\.629 MiB +about 40 +4\d", r"PyTorch copy_ .*torch cannot see a simulated"),
+            {"torch-40": "cannot be tested here", "runtime-40": "holds"},
+        ),
+    ],
+)
+def test_every_study_on_its_model(
+    tmp_path: Path, key: str, machine: str, expected: tuple[str, ...], verdicts: dict[str, str]
+) -> None:
+    """Would catch cases and figures that no longer meet, and a verdict that changes with the models."""
+    done = byteways(tmp_path, "reproduce", key, "--machine", machine, "--out", "R", "--no-report")
+    assert done.returncode == 0, done.stderr
+    for pattern in expected:
+        assert re.search(pattern, done.stdout), pattern
+    again = byteways(tmp_path, "reproduce", key, "--from", "R", "--json")
+    found = {one["id"]: one["verdict"] for one in json.loads(again.stdout)["claims"]}
+    assert {name: found[name] for name in verdicts} == verdicts
 
 
 def refused(capsys: pytest.CaptureFixture[str], *words: str) -> str:

@@ -72,6 +72,7 @@ def reason(what: Case, machine: Machine = H200X4) -> str | None:
         (FRONTIER, case("copy", "gpu0:device-fine", "gpu1:managed-coarse@gpu0", "gpu0")),
         (FRONTIER, within(case("copy", "gpu0:device", "gpu1:device", "gpu0"), HSA_ENABLE_SDMA="0")),
         (FRONTIER, within(case("kernel", "cpu0:pageable", "gpu1:device", "gpu1"), HSA_XNACK="1")),
+        (FRONTIER, within(case("memcpy", "cpu0:pageable@gpu1", "cpu0:pageable", "cpu0"), HSA_XNACK="1")),
         (FRONTIER, within(case("memcpy", "cpu0:pageable", "cpu0:pageable", "cpu0"), GLIBC_TUNABLES="")),
         (H200X4, within(case("copy", "gpu0:device", "gpu1:device", "gpu0"), HSA_XNACK="1")),  # nobody says
         (H200X4, case("chase", "gpu1:device", "gpu1:device", "gpu0", GIB)),

@@ -107,11 +107,13 @@ def test_figures_have_the_published_values_that_are_theirs(key: str) -> None:
     study = load(key)
     sheet = Sheet(study, run(study.models[0]))
     for figure in study.figures:
-        seen: list[str] = []
+        seen: list[tuple[str, str]] = []
         for line in figure.lines:
+            if study.lines[line].count:  # the same figure, counted otherwise
+                continue
             for place in figure.places:
                 found = sheet.published(study.lines[line], study.places[place])
-                seen += [one.value.key for one in found]
+                seen += [(one.value.machine, one.value.key) for one in found]
         assert len(seen) == len(set(seen)), figure.id
 
 
@@ -147,6 +149,25 @@ def test_a_package_that_shares_its_memory_is_no_host_link() -> None:
     assert "one memory" in found["cpu0>gpu0"].reason
 
 
+def test_equal_names_of_unequal_links_are_not_the_same() -> None:
+    """Two links of MI300A carry more than two of MI250X, and have the same name."""
+    found = locate(load("schieffer2025"), topology("elcap-mi300a"))
+    assert found["APU3"].agents == ("gpu3", "gpu0") and found["own, by GPU"].agents == ("gpu0", "gpu0")
+    assert found["GCD6"].agents is None and "MI250X" in found["GCD6"].reason
+    assert locate(load("schieffer2025"), topology("frontier-mi250x"))["GCD6"].agents == ("gpu6", "gpu0")
+
+
+def test_the_pair_of_the_source_is_kept_where_its_links_are_of_the_class_that_stands_in() -> None:
+    """Three placements that are claimed to be equal would else be one, and trivially so."""
+    found = locate(load("schieffer2025"), topology("h200-x4"))
+    assert [found[name].agents for name in ("APU1", "APU2", "APU3")] == [
+        ("gpu1", "gpu0"),
+        ("gpu2", "gpu0"),
+        ("gpu3", "gpu0"),
+    ]
+    assert "share one memory" in found["own, by CPU"].reason
+
+
 def test_a_machine_without_gpus_has_reasons() -> None:
     bare, _ = MACHINES["two_cores"]()
     found = locate(load("pearson2023"), bare)
@@ -178,6 +199,26 @@ def test_a_case_in_another_environment_or_with_other_options_is_another_figure()
     for fields in ({"environment": {"HSA_ENABLE_SDMA": "0"}}, {"options": {"stream": 1}}, {"cache": "warm"}):
         case = flow_case("copy", "gpu0:device", "gpu1:device", "gpu0", **fields)
         assert not Sheet(study, run("crusher-mi250x", record(case, 51.0))).ours(line, place)
+
+
+def test_both_counts_of_a_figure_that_counts_read_and_write() -> None:
+    """Would catch a figure in one count beside a published one in the other."""
+    study = load("schieffer2025")
+    case = flow_case("stream-copy", "gpu1:device", "gpu1:device", "gpu0")
+    other = {"counts": "between-agents", "bytes_per_s": 180e9, "read_bytes_per_s": 90e9}
+    measured = record(case, 180.0, mean=1.0, other_count={**other, "written_bytes_per_s": 90e9})
+    of = run("elcap-mi300a", measured)
+    both = cell(study, of, "STREAM copy", "APU1")
+    assert (both.quantity("GB/s"), both.other_count) == (180.0, "one direction 90.0 GB/s")
+    assert cell(study, of, "STREAM copy, one direction", "APU1").quantity("GB/s") == 90.0
+
+
+def test_a_published_figure_in_the_other_count_is_halved() -> None:
+    """The diagonal of the source's matrix counts what is read and written, a copy one direction."""
+    study = load("schieffer2024")
+    sheet = Sheet(study, run("frontier-mi250x"))
+    (own,) = sheet.published(study.lines["hipMemcpyPeer"], study.places["gpu0>gpu0"])[:1]
+    assert own.value.value == 1.25628e12 and own.quantity("GB/s") == pytest.approx(628.14)
 
 
 def test_rows_have_published_ours_and_ratio() -> None:

@@ -129,6 +129,8 @@ CHECKS = [
     ({"kind": "spread", "of": "kernel@*/1GiB", "over": "place", "at_most": 0.05}, FAILS),
     ({"kind": "spread", "of": ["copy@quad/1GiB", "kernel@quad/1GiB"], "over": "line", "at_most": 0.5}, FAILS),
     ({"kind": "spread", "of": "copy@quad/*", "over": "place", "at_most": 0.5}, UNTESTED),
+    ({"kind": "spread", "of": "copy@quad/*", "over": "size", "at_most": 0.75}, HOLDS),
+    ({"kind": "spread", "of": "copy@quad/*", "over": "size", "at_most": 0.5}, FAILS),
     ({"kind": "order", "of": ["kernel@quad/1GiB", "copy@quad/1GiB", "slow copy@quad/1GiB"]}, HOLDS),
     ({"kind": "order", "of": ["kernel@dual/1GiB", "copy@dual/1GiB"], "margin": 0.6}, FAILS),
     ({"kind": "order", "of": ["copy@quad/1GiB", "kernel@quad/1GiB"]}, FAILS),

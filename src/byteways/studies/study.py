@@ -26,8 +26,9 @@ from byteways.units import parse_size
 
 #: Letters of a place's agents, in their order.
 LETTERS = "abcd"
-#: How a figure is drawn: over size; a table at one size, lines by places; a table of every pair of agents.
-KINDS = ("curve", "table", "matrix")
+#: How a figure is shown: over size; lines by places at one size; lines by sizes; every pair of agents; and
+#: how many links the way between every pair has, which nothing measures.
+KINDS = ("curve", "table", "map", "matrix", "hops")
 #: What figures are shown in.
 UNITS = ("GB/s", "of peak", "ns", "µs")
 CHECKS = ("value", "ratio", "spread", "order", "reaches")
@@ -159,7 +160,7 @@ def load(key: str) -> Study:
     data = read_toml(texts["study"], file=f"{key}/study.toml")
     claims = read_toml(texts["claims"], file=f"{key}/claims.toml").get("claim", [])
     places = _places(data)
-    lines = {name: _line(name, entry) for name, entry in data["lines"].items()}
+    lines = {line.name: line for name, entry in data["lines"].items() for line in _lines(name, entry)}
     study = Study(
         key=key,
         title=data["title"],
@@ -198,6 +199,18 @@ def _places(data: Mapping[str, Any]) -> dict[str, Place]:
         name = f"{first}>{second}"
         places[name] = Place(name, (first, second), f"{first} to {second}")
     return places
+
+
+def _lines(name: str, entry: Mapping[str, Any]) -> list[Line]:
+    """A line, or one for every value of the option of `each`: `copy, 128 threads`."""
+    if "each" not in entry:
+        return [_line(name, entry)]
+    ((option, values),) = entry["each"].items()
+    options = entry.get("options", {})
+    return [
+        _line(f"{name}, {value} {option}", {**entry, "options": {**options, option: value}, "published": ()})
+        for value in values
+    ]
 
 
 def _line(name: str, entry: Mapping[str, Any]) -> Line:

@@ -10,7 +10,7 @@ from functools import cached_property
 from byteways.analyse.studies.places import Located, locate
 from byteways.analyse.summary import Run
 from byteways.plan.case import Flow
-from byteways.plan.interfaces import INTERFACES, OF_ALL
+from byteways.plan.interfaces import INTERFACES, OF_ALL, READ_WRITE
 from byteways.plan.variables import reader_of
 from byteways.results.record import Record, Times
 from byteways.studies.study import Ends, Line, Place, Study
@@ -48,15 +48,19 @@ class Ours:
 
 @dataclass(frozen=True)
 class Published:
-    """A published value at a line, a place and a size (None: the source states none)."""
+    """A published value at a line, a place and a size (None: the source states none).
+
+    `part` of its bandwidth is what the line counts: a half where the source counts what is read and written.
+    """
 
     value: Value
     size_bytes: int | None
+    part: float = 1.0
 
     def quantity(self, unit: str) -> float | None:
         """As of Ours; a fraction is of the peak that the source names."""
-        number, size = self.value.value, self.size_bytes
-        is_rate = self.value.metric == "bandwidth"
+        size, is_rate = self.size_bytes, self.value.metric == "bandwidth"
+        number = self.value.value * (self.part if is_rate else 1.0)
         if unit in ("ns", "µs"):
             if is_rate:
                 return None
@@ -151,7 +155,9 @@ class Sheet:
         for value in self.study.values:
             there = value.machine == place.model if place.model else value.machine not in elsewhere
             if there and _is_at(value, line, place, self.study.ambient):
-                found.append(Published(value, value.size_bytes))
+                one_way = INTERFACES[line.interface].counts != READ_WRITE
+                halved = value.counts == READ_WRITE and one_way
+                found.append(Published(value, value.size_bytes, 0.5 if halved else 1.0))
         return found
 
     def missing(self, line: Line, place: Place, size_bytes: int | None) -> str:

@@ -298,13 +298,13 @@ def _ratio(check: Mapping[str, Any], sheet: Sheet) -> tuple[bool, str]:
 
 
 def _spread(check: Mapping[str, Any], sheet: Sheet) -> tuple[bool, str]:
-    """Figures that differ in `over` (`place` or `line`) alone are within `at_most` of each other."""
+    """Figures that differ in `over` (`place`, `line` or `size`) alone are within `at_most` of each other."""
     over = check["over"]
     found = cells(check["of"], sheet, _unit({key: check[key] for key in check if key == "unit"}))
-    groups: dict[tuple[str, int], list[Cell]] = {}
+    groups: dict[tuple[str | int, ...], list[Cell]] = {}
     for cell in found:
-        kept = cell.line if over == "place" else cell.place
-        groups.setdefault((kept, cell.size_bytes), []).append(cell)
+        parts: dict[str, str | int] = {"line": cell.line, "place": cell.place, "size": cell.size_bytes}
+        groups.setdefault(tuple(parts[name] for name in parts if name != over), []).append(cell)
     compared = {key: group for key, group in groups.items() if len(group) > 1}
     if not compared:
         raise UntestableError(f"it takes two {over}s, and this run has one")

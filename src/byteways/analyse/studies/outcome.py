@@ -14,6 +14,8 @@ from byteways.analyse.summary import Run
 from byteways.errors import BytewaysError
 from byteways.results.simulated import is_simulated, mark_of, model_of, subject
 from byteways.studies.study import Figure, Line, Place, Study, load
+from byteways.topology.model import Topology
+from byteways.topology.routes import route
 
 #: How a machine model names the source that a number was fitted to; by text, as older models are other files.
 _FITTED_TO = re.compile(r'"fitted:\s*([\w-]+)')
@@ -49,6 +51,7 @@ class FigureOutcome:
     figure: Figure
     rows: tuple[Row, ...]
     series: tuple[Series, ...]  # of curves
+    hops: Mapping[str, Mapping[str, int]]  # of a matrix of hops: links by source and destination
     notes: tuple[str, ...]  # what stands for what, and what has no counterpart
 
 
@@ -125,6 +128,8 @@ def fitted_to(study: Study, manifest: Mapping[str, Any]) -> str:
 
 
 def _figure(figure: Figure, sheet: Sheet) -> FigureOutcome:
+    if figure.kind == "hops":
+        return FigureOutcome(figure, (), (), _hops(sheet.run.topology), ())
     lines = [sheet.study.lines[name] for name in figure.lines]
     places = [sheet.study.places[name] for name in figure.places]
     rows: list[Row] = []
@@ -137,7 +142,15 @@ def _figure(figure: Figure, sheet: Sheet) -> FigureOutcome:
             if figure.kind == "curve":
                 label = line.name if len(places) == 1 else f"{line.name}, {place.name}"
                 series.append(_series(label, figure.unit, published, ours))
-    return FigureOutcome(figure, tuple(rows), tuple(series), _notes(figure, sheet))
+    return FigureOutcome(figure, tuple(rows), tuple(series), {}, _notes(figure, sheet))
+
+
+def _hops(topology: Topology) -> dict[str, dict[str, int]]:
+    """Links between every two GPUs that a way joins."""
+    gpus = topology.names("gpu")
+    return {
+        source: {end: len(route(topology, source, end)) for end in gpus if end != source} for source in gpus
+    }
 
 
 def _chosen(published: Sequence[Published], figure: Figure, sheet: Sheet) -> list[Published]:
@@ -167,6 +180,8 @@ def _rows(
     """Every size with a published value, beside ours there; without any, our figure at the table's size."""
     sizes = list(ours)
     by_size: dict[int | None, Published] = {}
+    if figure.kind == "map":
+        return [_row(figure, line, place, None, size, ours, sheet) for size in sizes]
     for one in published:
         size = nearest_size(one.size_bytes, sizes) or one.size_bytes
         if figure.kind == "curve" or figure.size_bytes in (None, size):

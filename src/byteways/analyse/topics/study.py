@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Sequence
+from collections.abc import Callable, Sequence
 
 from byteways.analyse.studies.outcome import FigureOutcome, Row, StudyOutcome, outcome_of
 from byteways.analyse.summary import Cell, Run
@@ -25,7 +25,7 @@ def topic_of(outcome: StudyOutcome) -> Topic:
         "Published beside measured",
         f"{outcome.summary()}. {study.authors}, “{study.title}” ({study.year}), {study.address}. Figures of "
         f"ours are {statistic_of(study)}, as the source's are. {study.timing}.",
-        (_claims(outcome), *(table for one in outcome.figures if (table := _figure(one))), *_about(study)),
+        (_claims(outcome), *(table for one in outcome.figures for table in _figure(one)), *_about(study)),
         tuple(plot for one in outcome.figures if (plot := _plot(one))),
     )
 
@@ -52,9 +52,80 @@ def _with_note(says: str, note: str) -> str:
     return f"“{says}” ({note})" if note else f"“{says}”"
 
 
-def _figure(one: FigureOutcome) -> Table | None:
+def _figure(one: FigureOutcome) -> list[Table]:
+    """The tables of a figure, by its kind."""
+    if one.figure.kind == "hops":
+        return [_hops(one)] if one.hops else []
     if not one.rows:
-        return None
+        return []
+    if one.figure.kind == "matrix":
+        return _matrices(one)
+    return [_map(one) if one.figure.kind == "map" else _list(one)]
+
+
+def _title(one: FigureOutcome) -> str:
+    return f"{one.figure.title} ({one.figure.locator})"
+
+
+def _hops(one: FigureOutcome) -> Table:
+    """Links on the way between every two GPUs."""
+    gpus = list(one.hops)
+    rows = tuple((row, *(str(one.hops[row].get(column, "–")) for column in gpus)) for row in gpus)
+    return Table(_title(one), ("from \\ to", *gpus), rows, tuple(range(1, len(gpus) + 1)))
+
+
+def _matrices(one: FigureOutcome) -> list[Table]:
+    """Every pair of agents: published, ours, and ours over published, those of them that there are."""
+    ends = [row.place.split(">") for row in one.rows]
+    sources, targets = (list(dict.fromkeys(pair[side] for pair in ends)) for side in (0, 1))
+    by_place = {row.place: row for row in one.rows}
+    tables = []
+    kinds: tuple[tuple[str, Callable[[Row], float | None], str], ...] = (
+        ("published", lambda row: row.published, one.figure.unit),
+        ("measured", lambda row: row.ours, one.figure.unit),
+        ("measured over published", lambda row: row.ratio, ""),
+    )
+    for what, pick, unit in kinds:
+        numbers = [[pick(by_place[f"{source}>{target}"]) for target in targets] for source in sources]
+        known = [value for row in numbers for value in row if value is not None]
+        if not known:
+            continue
+        rows = tuple(
+            (source, *("–" if value is None else _in_matrix(value, unit) for value in row))
+            for source, row in zip(sources, numbers, strict=True)
+        )
+        heat = tuple((None, *(value and value / max(known) for value in row)) for row in numbers)
+        title = f"{_title(one)}, {what}{', ' + unit if unit else ''}"
+        note = "; ".join(one.notes) if what == "measured" else ""
+        columns = tuple(range(1, len(targets) + 1))
+        tables.append(Table(title, ("from \\ to", *targets), rows, columns, note, heat))
+    return tables
+
+
+def _in_matrix(value: float, unit: str) -> str:
+    return number(value, unit) if unit else f"{value:.2f}"
+
+
+def _map(one: FigureOutcome) -> Table:
+    """Lines by sizes, which no number was printed of: ours."""
+    sizes = sorted({row.size_bytes for row in one.rows if row.size_bytes})
+    lines = list(dict.fromkeys(row.line for row in one.rows))
+    found = {(row.line, row.size_bytes): row.ours for row in one.rows}
+    greatest = max((value for value in found.values() if value), default=1.0)
+    rows, heat = [], []
+    for line in lines:
+        values = [found.get((line, size)) for size in sizes]
+        texts = ("–" if value is None else number(value, one.figure.unit) for value in values)
+        rows.append((line, *texts))
+        heat.append((None, *(value and value / greatest for value in values)))
+    title = f"{_title(one)}, measured, {one.figure.unit}"
+    columns = tuple(range(1, len(sizes) + 1))
+    headings = ("method", *map(format_size, sizes))
+    return Table(title, headings, tuple(rows), columns, "; ".join(one.notes), tuple(heat))
+
+
+def _list(one: FigureOutcome) -> Table:
+    """A row a figure: published, ours, and ours over published."""
     unit = one.figure.unit
     with_place = len({row.place for row in one.rows}) > 1
     with_other = any(row.other_count for row in one.rows)
@@ -67,8 +138,8 @@ def _figure(one: FigureOutcome) -> Table | None:
     ]
     rows = tuple(_cells(row, unit, with_place, with_other) for row in one.rows)
     first = int(with_place) + 1
-    title = f"{one.figure.title} ({one.figure.locator})"
-    return Table(title, tuple(headings), rows, tuple(range(first, first + 4)), note="; ".join(one.notes))
+    notes = "; ".join(one.notes)
+    return Table(_title(one), tuple(headings), rows, tuple(range(first, first + 4)), note=notes)
 
 
 def _cells(row: Row, unit: str, with_place: bool, with_other: bool) -> tuple[str, ...]:
@@ -111,9 +182,8 @@ def _plot(one: FigureOutcome) -> Plot | None:
     if not lines:
         return None
     caption = "Marks without a line are published figures; what has none was published as a plot only."
-    title = f"{one.figure.title} ({one.figure.locator})"
     return Plot(
-        title, caption, "size of the transfer", unit, tuple(lines), x_sizes=True, y_log=_wide(one, unit)
+        _title(one), caption, "size of the transfer", unit, tuple(lines), x_sizes=True, y_log=_wide(one, unit)
     )
 
 
