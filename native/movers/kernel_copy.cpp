@@ -94,8 +94,8 @@ class KernelCopy final : public CopyingMover {
     const unsigned threads = std::min(asked("threads", kThreads), info.max_threads);
     const std::uint64_t per_block = std::uint64_t{threads} * kBytesInFlightPerThread;
     const std::uint64_t useful = std::max<std::uint64_t>(1, (flow.size_bytes + per_block - 1) / per_block);
-    const auto blocks = static_cast<unsigned>(
-        std::min<std::uint64_t>(useful, std::uint64_t{processors} * kBlocksPerMultiprocessor));
+    const std::uint64_t room = std::uint64_t{processors} * kBlocksPerMultiprocessor / flow.sharing;
+    const auto blocks = static_cast<unsigned>(std::min(useful, std::max<std::uint64_t>(1, room)));
     return {asked("blocks", blocks), threads, 0};
   }
 

@@ -25,6 +25,7 @@ struct Flow {
   bool destination_cold = true;     // and slot agree; neither: both stay on their first size_bytes
   Buffer* second_source = nullptr;  // of interfaces that read two arrays
   Agent* partner = nullptr;         // the agent that answers, of interfaces that have one; where pages go to
+  unsigned sharing = 1;  // flows of this executor that run at once: the kernel of each leaves room for all
   std::map<std::string, std::variant<std::int64_t, std::string>, std::less<>> options;
 
   // Of an option; `otherwise` where the case does not have it. `stream`: flows of one device with equal

@@ -151,7 +151,8 @@ class StreamMover final : public CopyingMover {
     const auto processors = static_cast<std::uint64_t>(std::max(1, executor().info.multiprocessors));
     const std::uint64_t tiles = flow_.size_bytes / (std::uint64_t{threads} * kBytesPerThread);
     const std::uint64_t spread = (flow_.size_bytes / kAccessBytes + threads - 1) / threads;
-    const std::uint64_t room = processors * kBlocksPerMultiprocessor;
+    const std::uint64_t room =
+        std::max<std::uint64_t>(1, processors * kBlocksPerMultiprocessor / flow_.sharing);
     std::uint64_t blocks = tiles > room ? tiles : std::min(std::max<std::uint64_t>(1, spread), room);
     if (away) blocks = std::min(blocks, room);
     return {static_cast<unsigned>(flow_.number("blocks", static_cast<std::int64_t>(blocks))), threads, 0};

@@ -264,3 +264,25 @@ def test_blocking_copies_beside_each_other_are_refused() -> None:
         return ""
 
     assert toy.play(toy.nvidia(), scene) == "virtual time"
+
+
+def test_kernels_that_run_at_once_leave_each_other_room() -> None:
+    """Catches the first of two kernels taking every multiprocessor, so that they run one after the other."""
+
+    def scene(session: _core.Session) -> Any:
+        ends = ("cpu0", "pinned"), ("gpu0", "device")
+        there, back = (toy.flow(session, *way, "gpu0", "kernel", SIZE) for way in (ends, ends[::-1]))
+        few = toy.flow(session, *ends, "gpu0", "kernel", SIZE, blocks=3)
+        shapes = {
+            "alone": session.measure([there], toy.options()),
+            "both": session.measure([there, back], toy.options()),
+            "disturbed": session.measure([there, back], toy.options(interference=True)),
+            "asked": session.measure([few, back], toy.options()),
+        }
+        return {name: [flow.blocks for flow in measured.flows] for name, measured in shapes.items()}
+
+    told = toy.play(toy.nvidia(), scene)
+    (alone,) = told["alone"]
+    assert told["both"] == [alone // 2, alone // 2]
+    assert told["disturbed"] == [alone, alone]
+    assert told["asked"][0] == 3
