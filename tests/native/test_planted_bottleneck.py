@@ -10,7 +10,10 @@ from typing import Any
 
 import pytest
 
+from byteways.analyse.prediction import predictions
+from byteways.analyse.rules.facts import Facts
 from byteways.machines import load
+from byteways.results.run_folder import RunFolder
 
 SWEEPS = ("from-host", "to-host", "host-out", "host-in", "host-out-two", "host-in-two", "host-two-way")
 
@@ -61,3 +64,33 @@ def test_without_a_switch_there_is_none(tmp_path: Path) -> None:
         "cpu0's memory when read",
         "cpu0's memory when written",
     }
+
+
+def test_every_pattern_runs_and_kernels_are_as_predicted(tmp_path: Path) -> None:
+    """Would catch a pattern that plans and does not run, and routes that model and analysis see differently.
+
+    Kernels are not held back by engines, so on this model the links alone decide.
+    """
+    arguments = ["run", "concurrency", "--machine", "crusher-mi250x", "--replicates", "1", "--no-report"]
+    sweeps = "pairs|to-host|from-host|all|two-pairs|ring-from-host|ring-to-host"
+    arguments += ["--only", f"sweep={sweeps},interface=kernel", "--out", "R"]
+    done = subprocess.run(
+        [sys.executable, "-m", "byteways", *arguments],
+        cwd=tmp_path,
+        capture_output=True,
+        text=True,
+        timeout=180,
+    )
+    assert done.returncode == 0, done.stderr
+    run = RunFolder(tmp_path / "R")
+    assert {record.status for record in run.records} == {"measured"}
+    found = predictions(Facts(run))
+    assert {case.cell.record.pattern for case in found.cases} >= {
+        "two-pairs",
+        "ring",
+        "host-and-ring",
+        "bisection",
+    }
+    assert found.lacking == 0
+    for case in found.cases:
+        assert case.kept == pytest.approx(1, abs=0.05), case.cell.record.path
