@@ -21,6 +21,7 @@ from byteways.analyse.prediction import Predictions, even_shares, predictions
 from byteways.analyse.rules.facts import Facts
 from byteways.analyse.summary import cells
 from byteways.analyse.topics import together
+from byteways.analyse.topics.together_plots import plots
 from byteways.results.run_folder import RunFolder
 
 GPUS = [f"gpu{index}" for index in range(4)]
@@ -121,6 +122,17 @@ def test_nothing_explains_loads_that_differ(tmp_path: Path) -> None:
     assert topic is not None
     assert together.NOTHING in {row[-1] for row in topic.tables[-1].rows}
     assert any("no shared resource explains it" in finding.title for finding in findings(run))
+
+
+def test_sums_are_drawn_over_the_number_of_gpus(tmp_path: Path) -> None:
+    """Would catch a fan of other GPUs than the order has, and orders that are alike drawn twice."""
+    run, found = predicted(host_machine(memory=150.0), tmp_path)
+    (plot,) = plots(run.topology, found.cases)
+    assert plot.title == "From the host to 2 … n GPUs at once"
+    measured, foreseen = plot.lines
+    assert [(point.x, round(point.y)) for point in measured.points] == [(2, 110), (3, 150), (4, 150)]
+    assert [(point.x, round(point.y)) for point in foreseen.points] == [(2, 110), (3, 165), (4, 220)]
+    assert (measured.label, foreseen.label) == ("copy, 1 GiB", "copy, 1 GiB, predicted")
 
 
 def test_a_link_that_is_shared_is_foreseen(tmp_path: Path) -> None:

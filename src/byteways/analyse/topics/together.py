@@ -10,6 +10,7 @@ from byteways.analyse.prediction import HELD_BACK, Predictions, Together, predic
 from byteways.analyse.rules.facts import Facts, count, gb, listed, percent
 from byteways.analyse.summary import Cell, Run, group_by
 from byteways.analyse.topic import Table, Topic
+from byteways.analyse.topics.together_plots import plots
 from byteways.plan.case import PATTERNS
 from byteways.units import format_size
 
@@ -36,7 +37,8 @@ def topic(run: Run, found: Sequence[Cell]) -> Topic | None:
         return None
     explained = explanations(run.topology, predicted.cases)
     tables = [table for table in (_bottlenecks(explained), _cases(predicted, explained)) if table.rows]
-    return Topic("together", "Flows together", LEAD, tuple(tables))
+    drawn = plots(run.topology, predicted.cases)
+    return Topic("together", "Flows together", LEAD, tuple(tables), drawn)
 
 
 def named(names: Sequence[str]) -> str:
