@@ -126,6 +126,7 @@ void bind_results(nb::module_& m) {
       .def_ro("before", &FlowResult::before)
       .def_ro("after", &FlowResult::after)
       .def_ro("timed", &FlowResult::timed)
+      .def_ro("bytes_per_touch", &FlowResult::bytes_per_touch)
       .def_prop_ro("blocks", [](const FlowResult& f) { return f.shape.blocks; })
       .def_prop_ro("threads", [](const FlowResult& f) { return f.shape.threads; });
   nb::class_<Measurement>(m, "Measurement")

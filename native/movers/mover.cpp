@@ -9,7 +9,9 @@ namespace byteways {
 namespace {
 
 constexpr std::uint64_t kWord = sizeof(std::uint64_t);
-constexpr std::uint64_t kSlotAlignment = 256;      // GPU memory transactions start aligned
+constexpr std::uint64_t kSlotAlignment = 256;  // GPU memory transactions start aligned
+// Four of what drivers move at most, and few enough that every page is looked at.
+constexpr std::uint64_t kTouchedBytes = 8 << 20;
 constexpr std::uint64_t kSpoilStrideWords = 8192;  // one word in 64 KiB: cheap; whole words are warm-up's
 
 std::uint64_t round_up(std::uint64_t value, std::uint64_t multiple) {
@@ -54,6 +56,8 @@ CopyingMover::CopyingMover(Session& session, const Flow& flow)
   const bool cold = flow.source_cold || flow.destination_cold;
   slots_.count = cold ? std::max<std::uint64_t>(1, smaller / slots_.stride_bytes) : 1;
   if (flow.word("migration", "on-demand") == "off") hold_pages();
+  // Who touches pages first need not have them: kernels of some machines fill them where they are.
+  for (const auto& [side, buffer] : managed()) session_->make_resident(*buffer, 0, buffer->bytes());
 }
 
 CopyingMover::~CopyingMover() {
@@ -85,7 +89,6 @@ void CopyingMover::hold_pages() {
       throw Unsupported(flow_.interface, "migration", kept.reason, executor().name());
     }
     held_ = true;
-    session_->make_resident(*buffer, 0, buffer->bytes());
   }
 }
 
@@ -112,6 +115,21 @@ std::byte* CopyingMover::destination_slot(std::uint64_t operation) const {
 std::vector<Buffer*> CopyingMover::buffers() const {
   if (flow_.second_source == nullptr) return {flow_.source, flow_.destination};
   return {flow_.source, flow_.second_source, flow_.destination};
+}
+
+std::uint64_t CopyingMover::bytes_per_touch() {
+  if (held_ || !is_managed(flow_.source->allocation().memory())) return 0;
+  Buffer& pages = *flow_.source;
+  // Only what comes to the host, or leaves it, can be seen.
+  if (pages.agent().is_host() == executor().is_host()) return 0;
+  const std::uint64_t end = std::min(pages.bytes(), kTouchedBytes);
+  session_->make_resident(pages, 0, end);
+  const PageResidency before = session_->residency(pages, 0, end);
+  check(*session_, executor(), pages.data(), 1, key_);
+  const PageResidency after = session_->residency(pages, 0, end);
+  session_->make_resident(pages, 0, end);
+  const std::uint64_t from = before.pages_on_host(), to = after.pages_on_host();
+  return (from > to ? from - to : to - from) * pages.allocation().page_bytes();
 }
 
 bool CopyingMover::changes_residency() const { return !held_ && !managed().empty(); }

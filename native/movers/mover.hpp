@@ -83,6 +83,9 @@ class Mover {
   // touches no page; empty where no page can move.
   virtual Operations since_restore() const { return {}; }
   virtual std::vector<SideResidency> residency(const Operations&) const { return {}; }
+  // Bytes of pages that moved when the executor touched one word of them, as seen: what a driver moves at
+  // once. 0 where none moves or nobody can tell.
+  virtual std::uint64_t bytes_per_touch() { return 0; }
 
   // New data keyed by `key`: fills the source, poisons the destination, waits until both are done.
   virtual void prepare(std::uint64_t key) = 0;
@@ -128,6 +131,7 @@ class CopyingMover : public Mover {
   bool changes_residency() const override;
   void restore() override;
   std::vector<SideResidency> residency(const Operations& of) const override;
+  std::uint64_t bytes_per_touch() override;
   void prepare(std::uint64_t key) override;
   void spoil(std::uint64_t first_operation, std::uint64_t count) override;
   Verification verify(std::uint64_t first_operation, std::uint64_t count) override;

@@ -209,6 +209,8 @@ class CaseRun {
       lane.enqueue(1);
       lane.runtime().synchronize(*lane.stream);
       measurement_.flows[k].after = lane.mover->residency(one);
+      lane.mover->restore();
+      measurement_.flows[k].bytes_per_touch = lane.mover->bytes_per_touch();
     }
   }
 

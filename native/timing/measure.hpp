@@ -41,6 +41,7 @@ struct FlowResult {
   // Of managed pages: before and after one untimed operation, and what the timed batches left of those that
   // had to move.
   std::vector<SideResidency> before, after, timed;
+  std::uint64_t bytes_per_touch = 0;
 };
 
 struct Measurement {

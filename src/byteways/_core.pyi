@@ -134,6 +134,7 @@ class FlowResult:
     before: list[SideResidency]
     after: list[SideResidency]
     timed: list[SideResidency]
+    bytes_per_touch: int
     blocks: int
     threads: int
 

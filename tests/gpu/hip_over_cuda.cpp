@@ -359,6 +359,21 @@ int hipMemPrefetchAsync(const void* data, std::size_t bytes, Device device, Stre
   return cuda().prefetch(pages, bytes, to_device ? handle(device) : CudaTable::kHostDevice, queue);
 }
 
+// What CUDA is asked for has the same number; its devices are handles.
+int hipMemRangeGetAttribute(void* to, std::size_t room, int attribute, const void* data, std::size_t bytes) {
+  CudaTable::Device where = 0;
+  if (attribute != HipTable::kLastPrefetchLocation || room != sizeof where) return kInvalidValue;
+  const int asked = CudaTable::kLastPrefetchLocation;
+  if (const int code = cuda().range_attribute(&where, sizeof where, asked, data, bytes)) return code;
+  Device found = where < 0 ? where : -2;  // hipInvalidDeviceId
+  for (Device device = 0; is_device(device); ++device)
+    if (where == handle(device)) found = device;
+  *static_cast<Device*>(to) = found;
+  return 0;
+}
+
+int hipMemGetInfo(std::size_t* available, std::size_t* all) { return cuda().memory_info(available, all); }
+
 // The driver finds the direction out by itself, as hipMemcpyDefault asks for.
 int hipMemcpyAsync(void* destination, const void* source, std::size_t bytes, int kind, Stream stream) {
   if (kind != HipTable::kCopyDefault) return kInvalidValue;

@@ -137,14 +137,27 @@ def test_a_core_that_touches_moves_pages(sheet: str) -> None:
             measured.verified,
             seen(found.before),
             seen(found.after),
+            found.bytes_per_touch,
             measured.time_ns.min,
             measured.batch,
         ]
 
-    verified, before, after, least_ns, batch = toy.play(sheet, scene)
-    assert (verified, batch) == (True, 8)
+    verified, before, after, per_touch, least_ns, batch = toy.play(sheet, scene)
+    assert (verified, batch, per_touch) == (True, 8, PAGE)  # a page is what the simulator moves at once
     assert before == [["source", 256, {}, "gpu0"]] and after[0][2] == {"cpu0": 256}
     assert least_ns > 20_000  # the model's fault, paid by each of the eight
+
+
+def test_pages_are_with_their_owner_from_the_first_batch() -> None:
+    """Catches a GPU's pages that its own kernel filled on the host, where it found them."""
+
+    def scene(session: _core.Session) -> list[Any]:
+        source = session.allocate("gpu0", "managed", 64 * toy.MIB, "gpu0")
+        destination = session.allocate("gpu0", "device", 64 * toy.MIB, "gpu0")
+        flow = _core.Flow(source, destination, "gpu0", "kernel", 64 * 1024)  # far more slots than batches
+        return seen(session.measure([flow], toy.options(batch=1)).flows[0].before)
+
+    assert toy.play(toy.amd(), scene) == [["source", 16, {}, "gpu0"]]
 
 
 def test_what_is_free_is_told() -> None:

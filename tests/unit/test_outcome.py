@@ -19,7 +19,8 @@ def measurement(flows: int = 1, **fields: Any) -> Any:
     each = [
         SimpleNamespace(
             bytes_per_s=1e9 * (index + 1), whole_bytes_per_s=9e8, start_skew_ns=10.0 * index,
-            verification=good, blocks=0, threads=0, parts={}, before=[], after=[], timed=[],
+            verification=good, blocks=0, threads=0, parts={},
+            before=[], after=[], timed=[], bytes_per_touch=0,
         )
         for index in range(flows)
     ]  # fmt: skip

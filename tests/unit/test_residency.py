@@ -18,7 +18,7 @@ def side(name: str, sampled: int, on_host: dict[str, int], told: str = "") -> An
 
 
 def about(case: Case, before: Any, after: Any, *timed: Any) -> Any:
-    result = SimpleNamespace(before=[before], after=[after], timed=list(timed))
+    result = SimpleNamespace(before=[before], after=[after], timed=list(timed), bytes_per_touch=0)
     buffers: Any = [(SimpleNamespace(page_bytes=4096), SimpleNamespace(page_bytes=4096))]
     measurement: Any = SimpleNamespace(flows=[result])
     fields, found, refuted = about_pages(case, measurement, buffers)

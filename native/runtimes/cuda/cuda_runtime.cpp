@@ -159,8 +159,9 @@ class CudaRuntime final : public gpu::GpuRuntime<CudaDriver> {
     if (!driver_->range_attribute) return std::nullopt;
     driver_->make_current(0);
     CudaTable::Device where = 0;
-    driver_->call(0, driver_->range_attribute, static_cast<void*>(&where), sizeof where,
-                  CudaTable::kLastPrefetchLocation, data, std::size_t{bytes});
+    if (driver_->range_attribute(static_cast<void*>(&where), sizeof where, CudaTable::kLastPrefetchLocation,
+                                 data, std::size_t{bytes}) != 0)
+      return std::nullopt;  // a driver that does not know the question has not told
     if (where == CudaTable::kHostDevice) return -1;
     for (int device = 0; device < driver_->devices(); ++device)
       if (driver_->handle(device) == where) return device;

@@ -163,8 +163,9 @@ class HipRuntime final : public gpu::GpuRuntime<HipDriver> {
     if (!driver_->range_attribute) return std::nullopt;
     driver_->make_current(0);
     HipTable::Device where = 0;
-    driver_->call(0, driver_->range_attribute, static_cast<void*>(&where), sizeof where,
-                  HipTable::kLastPrefetchLocation, data, std::size_t{bytes});
+    if (driver_->range_attribute(static_cast<void*>(&where), sizeof where, HipTable::kLastPrefetchLocation,
+                                 data, std::size_t{bytes}) != 0)
+      return std::nullopt;  // a driver that does not know the question has not told
     if (where < HipTable::kHostDevice)
       return std::nullopt;  // hipInvalidDeviceId: to several places, or never
     return where;

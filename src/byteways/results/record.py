@@ -98,6 +98,7 @@ class Record:
     placement: dict[str, dict[str, int]] | None = None  # buffer -> NUMA domain -> sampled pages
     residency: dict[str, Any] | None = None  # managed pages by place, before and after an operation
     migrated_bytes: int | None = None  # that one operation moved, as whole pages
+    migrated_bytes_per_touch: int | None = None  # of pages, when the executor touched one word of them
     window_ns: float | None = None
     whole_ns: float | None = None
     clock_alignment_ns: float | None = None

@@ -91,6 +91,8 @@ def about_pages(
     data: dict[str, Any] = {"residency": fields}
     if moved is not None:
         data["migrated_bytes"] = moved
+    if measurement.flows[0].bytes_per_touch:
+        data["migrated_bytes_per_touch"] = measurement.flows[0].bytes_per_touch
     return data, found, refuted
 
 

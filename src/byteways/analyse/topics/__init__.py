@@ -8,6 +8,7 @@ from byteways.analyse.summary import Cell, Run
 from byteways.analyse.topic import Builder, Topic
 from byteways.analyse.topics import (
     calls,
+    pages,
     ping_pong,
     rows,
     saturation,
@@ -26,6 +27,7 @@ BUILDERS: tuple[Builder, ...] = (
     stream.topic,
     saturation.topic,
     rows.topic,
+    pages.topic,
 )
 
 

@@ -1,0 +1,118 @@
+"""Pages that move, in findings and in the report: exact sentences and tables from known records."""
+
+from __future__ import annotations
+
+import sys
+from pathlib import Path
+
+import pytest
+
+sys.path.insert(0, str(Path(__file__).parents[1] / "report"))
+
+import sample_run
+
+from byteways.analyse.findings import findings
+from byteways.analyse.pages import ON_DEMAND, PREFETCH, ZERO_COPY, way_of
+from byteways.analyse.summary import cells
+from byteways.analyse.topic import Topic
+from byteways.analyse.topics import topics
+from byteways.results.run_folder import RunFolder
+
+KIB, MIB, GIB = sample_run.KIB, sample_run.MIB, sample_run.GIB
+PAIR = [("gpu0:managed", "gpu1:managed", "gpu0")]
+TOUCHED = [("cpu0:managed", "gpu0:device", "gpu0")]
+KEPT = {"migration": "off"}
+
+
+def about_pages(build: sample_run.Builder, folder: Path) -> tuple[list[str], Topic | None]:
+    """Titles of all findings, and the topic."""
+    run = RunFolder(build.write(folder))
+    shown = [topic for topic in topics(run, cells(run.records)) if topic.anchor == "pages"]
+    return [finding.title for finding in findings(run)], shown[0] if shown else None
+
+
+@pytest.fixture
+def build() -> sample_run.Builder:
+    return sample_run.Builder(sample_run.topology(2))
+
+
+def test_a_prefetch_beside_the_fastest_interface(build: sample_run.Builder, tmp_path: Path) -> None:
+    """Catches a factor of the wrong pair, size or interface, and a worst size that is not named."""
+    device = [("gpu0:device", "gpu1:device", "gpu0")]
+    for size, pages, kernel in ((64 * KIB, 0.1, 10.0), (GIB, 3.2, 150.4)):
+        build.measure("prefetch", PAIR, pages, size=size)
+        build.measure("kernel", device, kernel, size=size)
+        build.measure("copy", device, 0.3 * kernel, size=size)
+    said, topic = about_pages(build, tmp_path)
+    assert (
+        "Prefetching gpu0>gpu1 takes 47 times as long as kernel as a write: 3.2 against 150 GB/s at 1 GiB, "
+        "and 100 times at 64 KiB"
+    ) in said
+    assert topic is not None
+    (table,) = topic.tables
+    assert table.title == "Between GPUs, NVLink4 ×18"
+    assert [row[-3:] for row in table.rows] == [("kernel", "100 ×", "–"), ("kernel", "47 ×", "–")]
+
+
+def test_no_slow_down_within_the_intervals(build: sample_run.Builder, tmp_path: Path) -> None:
+    """Catches a sentence about a difference that the figures do not allow."""
+    build.measure("prefetch", PAIR, 100.0)
+    build.measure("copy", [("gpu0:device", "gpu1:device", "gpu0")], 100.1)
+    assert not [title for title in about_pages(build, tmp_path)[0] if title.startswith("Prefetching")]
+
+
+def test_which_way_is_fastest_at_which_size(build: sample_run.Builder, tmp_path: Path) -> None:
+    """Catches spans that run over a size at which another way, or none, is fastest."""
+    rates = {
+        64 * KIB: (1.0, 2.0, 9.0),
+        MIB: (20.0, 5.0, 30.0),
+        16 * MIB: (39.9, 14.0, 40.0),
+        GIB: (55, 15, 40),
+    }
+    for size, (sent, touched, kept) in rates.items():
+        build.measure("prefetch", [("cpu0:managed", "gpu0:managed", "gpu0")], sent, size=size)
+        build.measure("kernel", TOUCHED, touched, size=size, migrated_bytes=size)
+        build.measure("kernel", TOUCHED, kept, size=size, options=KEPT, migrated_bytes=0)
+    said, topic = about_pages(build, tmp_path)
+    assert (
+        "From host to GPU, of what managed pages can do, fastest is reaching the pages where they are "
+        "(zero-copy) from 64 KiB to 1 MiB and prefetching at 1 GiB"
+    ) in said
+    assert topic is not None
+    assert [row[:4] for row in topic.tables[0].rows][-1] == (
+        "1 GiB",
+        "55.00 GB/s",
+        "15.00 GB/s",
+        "40.00 GB/s",
+    )
+    assert topic.tables[0].rows[0][-1] == "64 KiB"
+    (plot,) = topic.plots
+    assert [line.label for line in plot.lines] == [PREFETCH, ON_DEMAND, ZERO_COPY]
+
+
+def test_what_was_seen_counts(build: sample_run.Builder) -> None:
+    """Catches zero-copy that is believed of the option although pages moved, and migration that did not."""
+    build.measure("kernel", TOUCHED, 10.0, options=KEPT, migrated_bytes=GIB)
+    build.measure("kernel", TOUCHED, 10.0, size=MIB, migrated_bytes=0)
+    build.measure("kernel", [("gpu1:managed", "gpu0:device", "gpu0")], 10.0, options=KEPT)
+    build.measure("kernel", [("gpu1:managed", "gpu0:device", "gpu0")], 10.0, size=MIB)
+    build.measure("kernel", [("gpu0:managed", "gpu0:device", "gpu0")], 10.0)
+    build.measure("copy", TOUCHED, 10.0)
+    build.measure(
+        "kernel", [("gpu1:managed", "gpu0:device", "gpu0")], 10.0, options={"migration": "on-demand"}
+    )
+    assert [way_of(cell) for cell in cells(build.records)] == [
+        ON_DEMAND,
+        ZERO_COPY,
+        ZERO_COPY,
+        None,
+        None,
+        None,
+        ON_DEMAND,
+    ]
+
+
+def test_a_run_without_such_pages_shows_nothing(build: sample_run.Builder, tmp_path: Path) -> None:
+    """Catches an empty section."""
+    build.measure("copy", [("gpu0:device", "gpu1:device", "gpu0")], 100.0)
+    assert about_pages(build, tmp_path)[1] is None
