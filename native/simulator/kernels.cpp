@@ -120,8 +120,10 @@ double Kernels::bring(const Range& range, Place to, bool prefetch) {
   if (!prefetch && to.kind == Place::Kind::cpu && std::all_of(parts.begin(), parts.end(), on_host)) return 0;
   double time_ns = 0;
   for (const auto& [place, bytes] : parts)
-    if (!(costs_->memory_of(place) == costs_->memory_of(to)))
+    if (!(costs_->memory_of(place) == costs_->memory_of(to))) {
       time_ns += costs_->migration_ns(place, to, static_cast<double>(bytes), prefetch);
+      devices_->count_moved(place, to, bytes);
+    }
   move_pages_to(*range.block, begin, end, to);
   return time_ns;
 }

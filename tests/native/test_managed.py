@@ -9,6 +9,8 @@ from typing import Any
 import pytest
 
 from byteways import _core
+from byteways.plan.case import Buffer, Case, Flow
+from byteways.run.measuring import Measurer
 
 sys.path.insert(0, str(Path(__file__).parent))
 import simulated as toy
@@ -171,3 +173,42 @@ def test_what_is_free_is_told() -> None:
     for sheet in (toy.nvidia(), toy.amd()):
         used, bytes, on_host = toy.play(sheet, scene)
         assert bytes <= used <= bytes + toy.MIB and on_host == 0
+
+
+def test_no_case_asks_for_more_than_is_free() -> None:
+    """Catches managed memory beyond what other programs leave of a GPU, with which drivers may hang it."""
+    sheet = toy.nvidia()
+
+    def scene() -> list[dict[str, Any]]:
+        measurer = Measurer.open(sheet)
+        flow = Flow(Buffer("cpu0", "managed"), Buffer("gpu0", "managed"), "gpu0")
+        case = Case("prefetch", "one-way", (flow,), 64 * toy.MIB)
+        request = {"case": case.identity(), "budget_s": 0.01, "precision": 0.1, "key": 1}
+        answers = [measurer.measure(request)[0]]
+        free = measurer.session.free_bytes("gpu0")
+        held = measurer.session.allocate("gpu0", "device", free - 100 * toy.MIB, "gpu0")
+        answers += [measurer.measure(request)[0]]
+        assert held.bytes
+        return [{name: answer.get(name) for name in ("status", "reason")} for answer in answers]
+
+    before, after = toy.apart(scene)
+    assert before == {"status": "measured", "reason": None}
+    assert after["status"] == "skipped"
+    assert "needs 128 MiB of managed memory, and gpu0 has 100 MiB free" in after["reason"]
+
+
+def test_pages_between_gpus_pass_the_link() -> None:
+    """Catches counters of links that pages do not move, which then speak against what the case claims."""
+
+    def scene() -> dict[str, Any]:
+        measurer = Measurer.open(toy.nvidia())
+        flow = Flow(Buffer("gpu0", "managed"), Buffer("gpu1", "managed"), "gpu0")
+        case = Case("prefetch", "one-way", (flow,), 64 * toy.MIB)
+        answer = measurer.measure({"case": case.identity(), "budget_s": 0.01, "precision": 0.1, "key": 1})[0]
+        return {name: answer.get(name) for name in ("status", "link_bytes", "warnings")}
+
+    answer = toy.apart(scene)
+    assert answer["status"] == "measured"
+    sent = answer["link_bytes"]["gpu0"]
+    assert sent["counted"] >= sent["expected_at_least"] > 0
+    assert "unexpected-path" not in [warning["id"] for warning in answer["warnings"]]

@@ -112,6 +112,17 @@ def test_what_was_seen_counts(build: sample_run.Builder) -> None:
     ]
 
 
+def test_what_nobody_can_tell_is_said(build: sample_run.Builder, tmp_path: Path) -> None:
+    """Catches migration between GPUs that passes for seen."""
+    build.measure(
+        "kernel", [("gpu1:managed", "gpu0:device", "gpu0")], 10.0, options={"migration": "on-demand"}
+    )
+    _, topic = about_pages(build, tmp_path)
+    assert topic is not None
+    (table,) = topic.tables
+    assert table.rows[0][-1] == "nobody can tell" and "nobody can tell" in table.note
+
+
 def test_a_run_without_such_pages_shows_nothing(build: sample_run.Builder, tmp_path: Path) -> None:
     """Catches an empty section."""
     build.measure("copy", [("gpu0:device", "gpu1:device", "gpu0")], 100.0)

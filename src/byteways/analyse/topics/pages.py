@@ -10,6 +10,7 @@ from byteways.analyse.topic import Line, Plot, PlotPoint, Table, Topic
 from byteways.units import format_bandwidth, format_size
 
 EXPLICIT = "pages that stay"
+UNKNOWN = "nobody can tell"
 
 
 def topic(run: Run, found: Sequence[Cell]) -> Topic | None:
@@ -53,13 +54,10 @@ def _table(sizes: Sequence[Compared]) -> Table:
         for one in sizes
     )
     headings = ("size", *WAYS, EXPLICIT, "by", "prefetch takes", "moved on demand")
-    return Table(
-        _title(sizes[0]),
-        headings,
-        rows,
-        (0, 1, 2, 3, 4, 6, 7),
-        "Median over " + ", ".join(dict.fromkeys(path for one in sizes for path in one.paths)) + ".",
-    )
+    note = "Median over " + ", ".join(dict.fromkeys(path for one in sizes for path in one.paths)) + "."
+    if any(row[-1] == UNKNOWN for row in rows):
+        note += " Whether pages moved that were touched nobody can tell: 'on demand' is what was asked for."
+    return Table(_title(sizes[0]), headings, rows, (0, 1, 2, 3, 4, 6, 7), note)
 
 
 def _moved(one: Compared) -> str:
@@ -68,7 +66,7 @@ def _moved(one: Compared) -> str:
     told = {cell.record.migrated_bytes for cell in group.cells} if group is not None else set()
     if not told:
         return "–"
-    return "nobody can tell" if None in told else format_size(max(value or 0 for value in told))
+    return UNKNOWN if None in told else format_size(max(value or 0 for value in told))
 
 
 def _plot(sizes: Sequence[Compared]) -> Plot:
