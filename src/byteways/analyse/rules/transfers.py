@@ -14,6 +14,7 @@ from byteways.analyse.rules.facts import (
     agents_of,
     count,
     cpu_threads,
+    faster,
     gb,
     listed,
     marked,
@@ -166,14 +167,18 @@ def read_against_write(facts: Facts) -> Iterator[Finding]:
     if not differences:
         return
     differences.sort(key=lambda item: -item[0])
-    gap, (where, interface), (faster, slower), fast, slow, size = differences[0]
+    gap, (where, interface), (better, worse), fast, slow, size = differences[0]
     title = (
-        f"{KINDS[where]}, {interface} is {percent(gap)} faster as a {faster} than as a {slower}: "
+        f"{KINDS[where]}, {interface} as a {better} is {faster(1 + gap)} as a {worse}: "
         f"{gb(fast.value)} against {gb(slow.value)} GB/s at {format_size(size)}"
     )
-    owner = "destination" if faster == "read" else "source"
+    owner = "destination" if better == "read" else "source"
     detail = f"Let the owner of the {owner} issue it."
-    rest = [f"{item[1][1]} is {percent(item[0])} faster as a {item[2][0]}" for item in differences[1:]]
+    others: dict[str, float] = {}  # the largest difference of each interface: its options differ alike
+    for item in differences[1:]:
+        said = f"{item[1][1]} as a {item[2][0]}"
+        others[said] = max(item[0], others.get(said, 0.0))
+    rest = [f"{said} is {faster(1 + most)} as the other" for said, most in others.items()]
     yield Finding(marked(title, fast, slow), detail + (f" And {listed(rest)}." if rest else ""), ASYMMETRY)
 
 

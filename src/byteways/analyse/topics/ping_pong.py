@@ -79,7 +79,7 @@ def _matrix(
 ) -> Table:
     greatest = max(at.values())
     rows = tuple(
-        (row, *(f"{at[row, column]:.3g}" if (row, column) in at else "" for column in names)) for row in names
+        (row, *(_number(at[row, column]) if (row, column) in at else "" for column in names)) for row in names
     )
     heat = tuple(
         (None, *(at[row, column] / greatest if (row, column) in at else None for column in names))
@@ -140,3 +140,8 @@ def _core_matrix(members: Sequence[Cell]) -> Table:
 
 def _named(core: Core) -> str:
     return f"{core[0].removeprefix('cpu')}.{core[1]}"
+
+
+def _number(time_ns: float) -> str:
+    """'1250', '878', '25.9'."""
+    return f"{time_ns:.0f}" if time_ns >= 100 else f"{time_ns:.3g}"
