@@ -130,3 +130,22 @@ def test_arrays_that_are_missing_or_too_many_are_refused() -> None:
         flow = stream(session, "stream-copy", ("cpu0:pageable",) * 2, "cpu0", MIB, **options)
         with pytest.raises(_core.UnsupportedError, match=words):
             session.measure([flow], _core.MeasureOptions())
+
+
+@pytest.mark.parametrize(
+    ("interface", "arrays", "shape", "rate"),
+    [
+        ("kernel", (G0, G0), {"blocks": 1, "threads": 512}, 512 * 128 / 300e-9),
+        ("kernel", (G1, G0), {"blocks": 1, "threads": 128}, 128 * 128 / 800e-9),
+        ("kernel", (G1, G0), {"blocks": 64, "threads": 128}, RATES["kernel-peer-read"]),
+        ("stream-copy", (G0, G0), {"blocks": 1, "threads": 512}, 512 * 64 / 300e-9),
+        ("stream-add", (G1, G0, G0), {"blocks": 1, "threads": 128}, 128 * 64 / 800e-9),
+    ],
+)
+def test_few_threads_wait_for_their_bytes_in_flight(
+    interface: str, arrays: tuple[str, ...], shape: dict[str, int], rate: float
+) -> None:
+    """Catches a model in which one block fills a link: a thread has so many bytes on the way, no more."""
+    time_ns, right = rates(interface, arrays, "gpu0", **shape)
+    assert right
+    assert time_ns == pytest.approx(FIXED_NS["kernel"] + SIZE / rate * 1e9, rel=1e-3)
