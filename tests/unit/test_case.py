@@ -22,8 +22,13 @@ from byteways.plan.interfaces import INTERFACES
 agents = st.builds(lambda kind, index: f"{kind}{index}", st.sampled_from(["cpu", "gpu"]), st.integers(0, 15))
 buffers = st.builds(Buffer, agents, st.sampled_from(MEMORIES), st.none() | agents)
 flows = st.builds(Flow, buffers, buffers, agents)
-options = st.dictionaries(
-    st.sampled_from(["blocks", "threads", "stages"]), st.integers(1, 2048) | st.booleans() | st.text()
+# A truth value where a number may stand would equal 1 here, but not in the canonical text that is hashed.
+options = st.fixed_dictionaries(
+    {},
+    optional={
+        "gate": st.booleans(),
+        **dict.fromkeys(("blocks", "threads", "stages"), st.integers(1, 2048) | st.text()),
+    },
 )
 cases = st.builds(
     Case,
