@@ -221,6 +221,33 @@ def test_a_published_figure_in_the_other_count_is_halved() -> None:
     assert own.value.value == 1.25628e12 and own.quantity("GB/s") == pytest.approx(628.14)
 
 
+def test_gpus_at_once_are_told_by_which_they_are() -> None:
+    """Would catch the sum of eight GPUs in the row of four."""
+    study = load("schieffer2024")
+    line = study.lines["CPU-GPU, both ways"]
+
+    def together(*gpus: str, pattern: str = "fan-both") -> Record:
+        ends = [(f"{gpu}:device", "cpu0:pinned", gpu) for gpu in gpus]
+        flows = [pair for a, b, gpu in ends for pair in ((a, b, gpu), (b, a, gpu))]
+        named = ({"source": a, "destination": b, "executor": gpu} for a, b, gpu in flows)
+        case = Case("kernel", pattern, tuple(map(Flow.from_json, named)), GIB)
+        return record(case, 50.0 * len(gpus), mean=1.0)
+
+    of = run(
+        "frontier-mi250x",
+        together("gpu0", pattern="two-way"),
+        together("gpu0", "gpu1"),
+        together("gpu0", "gpu2", "gpu4", "gpu6"),
+        together("gpu0", "gpu1", "gpu2", "gpu3"),
+    )
+    sums = {
+        name: [one.quantity("GB/s") for one in Sheet(study, of).ours(line, study.places[name]).values()]
+        for name in ("1 GCD", "2, same GPU", "2, spread", "4 GCDs", "8 GCDs")
+    }
+    expected = {"1 GCD": [50.0], "2, same GPU": [100.0], "2, spread": [], "4 GCDs": [200.0], "8 GCDs": []}
+    assert sums == expected
+
+
 def test_rows_have_published_ours_and_ratio() -> None:
     study = load("pearson2023")
     outcome = compare(study, explicit(study, mean=1.0))

@@ -86,6 +86,7 @@ class Line:
     cache: str = "cold"
     environment: Mapping[str, str] = field(default_factory=dict)
     options: Mapping[str, Any] = field(default_factory=dict)
+    together: bool = False  # the place's GPUs at once, each with the host next to it and in both directions
     count: str = ""  # `one-direction`: of a figure that counts what is read and written, one of the two
     published: tuple[Mapping[str, str], ...] = ({},)  # how its values are told, where not by `ends`
     note: str = ""  # what is done otherwise here
@@ -236,6 +237,7 @@ def _line(name: str, entry: Mapping[str, Any]) -> Line:
         entry.get("cache", "cold"),
         entry.get("environment", {}),
         entry.get("options", {}),
+        entry.get("together", False),
         entry.get("count", ""),
         tuple(entry.get("published", ({},))),
         entry.get("note", ""),

@@ -3,13 +3,14 @@
 from __future__ import annotations
 
 import statistics
-from collections.abc import Sequence
+from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
 from functools import cached_property
+from typing import Any
 
 from byteways.analyse.studies.places import Located, locate
 from byteways.analyse.summary import Run
-from byteways.plan.case import Flow
+from byteways.plan.case import Buffer, Flow
 from byteways.plan.interfaces import INTERFACES, OF_ALL, READ_WRITE
 from byteways.plan.variables import reader_of
 from byteways.results.record import Record, Times
@@ -112,6 +113,8 @@ class Sheet:
         if agents is None:
             return []
         environment = self.environment(line)
+        if line.together:
+            return self._all_at_once(line, frozenset(agents))
         found = [
             record
             for ends in line.ends
@@ -119,6 +122,20 @@ class Sheet:
             if record.environment == environment and _same_options(record, line) and _same_cache(record, line)
         ]
         return sorted(found, key=lambda record: record.sweep not in self._sweeps)
+
+    def _all_at_once(self, line: Line, gpus: frozenset[str]) -> list[Record]:
+        """Cases of exactly these GPUs together with the host; of one, its two directions."""
+        pattern = "two-way" if len(gpus) == 1 else line.pattern
+        memory = line.ends[0].source.partition(":")[2]
+        return [
+            record
+            for record in self.run.records
+            if (record.interface, record.pattern) == (line.interface, pattern)
+            and _gpus(record) == gpus
+            and all(memory in _memories(flow) for flow in record.flows)
+            and _same_options(record, line)
+            and not record.environment
+        ]
 
     @cached_property
     def _sweeps(self) -> set[str]:
@@ -189,6 +206,15 @@ def nearest_size(size: int | None, sizes: Sequence[int]) -> int | None:
 def _flow_key(interface: str, pattern: str, flow: Flow) -> tuple[str, str, str, str, str, str]:
     ends = f"{flow.source}>{flow.destination}"
     return interface, pattern, ends, str(flow.second_source), flow.executor, str(flow.partner)
+
+
+def _memories(flow: Mapping[str, Any]) -> list[str]:
+    return [Buffer.parse(flow[end]).memory for end in ("source", "destination")]
+
+
+def _gpus(record: Record) -> frozenset[str]:
+    ends = (Buffer.parse(flow[end]).agent for flow in record.flows for end in ("source", "destination"))
+    return frozenset(agent for agent in ends if agent.startswith("gpu"))
 
 
 def _same_options(record: Record, line: Line) -> bool:
