@@ -53,7 +53,8 @@ void bind_nvidia(nb::module_& m) {
       .def(nb::init<const std::string&>(), "simulator"_a = "")
       .def_prop_ro("report", [](const Nvml& nvml) { return nvml.report(); })
       .def("devices", &Nvml::devices)
-      .def("health", &Nvml::health, "uuid"_a);
+      .def("health", &Nvml::health, "uuid"_a)
+      .def("energy_mj", &Nvml::energy_mj, "uuid"_a);
   m.def("compile_kernels", &cuda::compile_kernels, "architecture"_a,
         "library_directories"_a = std::vector<std::string>{}, nb::call_guard<nb::gil_scoped_release>());
 }

@@ -9,6 +9,7 @@
 
 #include "bindings/bindings.hpp"
 #include "timing/measure.hpp"
+#include "timing/sustain.hpp"
 
 namespace nb = nanobind;
 using namespace nb::literals;
@@ -154,7 +155,14 @@ void bind_session(nb::module_& m) {
             return session.free_bytes(session.agent(agent));
           },
           "agent"_a, nb::call_guard<nb::gil_scoped_release>())
-      .def("measure", &measure_flows, "flows"_a, "options"_a);
+      .def("measure", &measure_flows, "flows"_a, "options"_a)
+      .def(
+          "sustain",
+          [](Session& session, const std::vector<Flow>& flows, double slice_s) {
+            nb::gil_scoped_release unlocked;
+            return std::make_unique<Sustainer>(session, flows, slice_s);
+          },
+          "flows"_a, "slice_s"_a, nb::keep_alive<0, 1>(), nb::keep_alive<0, 2>());
   m.def("load_machine", &load_machine, "simulator"_a, "machine"_a, nb::call_guard<nb::gil_scoped_release>());
 }
 

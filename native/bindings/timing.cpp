@@ -8,6 +8,7 @@
 
 #include "bindings/bindings.hpp"
 #include "timing/measure.hpp"
+#include "timing/sustain.hpp"
 #include "timing/window.hpp"
 
 namespace nb = nanobind;
@@ -151,12 +152,21 @@ void bind_results(nb::module_& m) {
       .def_ro("distinct_destination_bytes", &Measurement::distinct_destination_bytes);
 }
 
+void bind_sustainer(nb::module_& m) {
+  nb::class_<Sustainer>(m, "Sustainer")
+      .def("step", &Sustainer::step, nb::call_guard<nb::gil_scoped_release>())
+      .def("finish", &Sustainer::finish, nb::call_guard<nb::gil_scoped_release>())
+      .def_prop_ro("operations", &Sustainer::operations)
+      .def_prop_ro("moved_bytes", &Sustainer::moved_bytes);
+}
+
 }  // namespace
 
 void bind_timing(nb::module_& m) {
   bind_options(m);
   bind_flow(m);
   bind_results(m);
+  bind_sustainer(m);
   m.def("summarize", &summarize, "samples"_a);
   m.def("series_warnings", &warnings_of, "samples"_a);
   m.def("window", &window, "lanes"_a, "cut_at"_a = -1);

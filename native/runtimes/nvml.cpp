@@ -212,11 +212,21 @@ std::vector<NvmlDevice> Nvml::devices() const {
   return found;
 }
 
-NvmlHealth Nvml::health(const std::string& uuid) const {
+void* Nvml::device_of(const std::string& uuid) const {
   if (!report_.usable) throw Unsupported("health", "NVML", report_.reason);
   Table::Device device = nullptr;
   const int code = table_->device_by_uuid(uuid.c_str(), &device);
   if (code != 0) throw Error("nvmlDeviceGetHandleByUUID", uuid, table_->error_string(code));
+  return device;
+}
+
+std::int64_t Nvml::energy_mj(const std::string& uuid) const {
+  const auto device = static_cast<Table::Device>(device_of(uuid));
+  return or_unknown(Table::ask<unsigned long long>(table_->energy, device));
+}
+
+NvmlHealth Nvml::health(const std::string& uuid) const {
+  const auto device = static_cast<Table::Device>(device_of(uuid));
   NvmlHealth health;
   health.sm_clock_mhz = or_unknown(Table::ask<unsigned>(table_->clock, device, Table::kClockSm));
   health.memory_clock_mhz = or_unknown(Table::ask<unsigned>(table_->clock, device, Table::kClockMemory));

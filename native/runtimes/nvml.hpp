@@ -61,9 +61,12 @@ class Nvml {
   std::vector<NvmlDevice> devices() const;
   // Throws Unsupported when unusable, Error when no GPU has the UUID.
   NvmlHealth health(const std::string& uuid) const;
+  // Since the driver was loaded, in mJ; -1 when the GPU has no such counter. Throws as health() does.
+  std::int64_t energy_mj(const std::string& uuid) const;
 
  private:
   struct Table;
+  void* device_of(const std::string& uuid) const;
   LibraryReport report_;
   std::unique_ptr<Table> table_;
 };

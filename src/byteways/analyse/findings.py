@@ -11,6 +11,7 @@ from dataclasses import replace
 
 from byteways.analyse.rules import (
     bottlenecks,
+    company,
     concurrency,
     faults,
     host,
@@ -51,6 +52,9 @@ RULES: tuple[Callable[[Facts], Iterable[Finding]], ...] = (
     concurrency.all_pairs,
     concurrency.interference,
     rows.rows,
+    company.loaded_latency,
+    company.transfer_costs,
+    company.energy,
     host.memory_kinds,
     host.first_touch,
     host.threads,

@@ -88,6 +88,8 @@ VERIFICATION_SHARE = 0.4
 COMPUTE_S = {"cpu": 1e-4, "gpu": 4e-4}
 #: A window with a chase in it (native/timing/window.cpp), and how much longer a load may make it.
 CHASE_WINDOW_S = 20e-3
+#: Sustaining a case's operations for its energy (run/energy.py).
+ENERGY_S = 3.0
 #: Starting a worker and probing; with GPUs, contexts and kernels.
 START_S = {"cpu": 0.5, "gpu": 3.0}
 
@@ -120,7 +122,8 @@ class Estimator:
         round_s = sample_s + (preparation_s if prepared_each else 0.0)
         sampling_s = max(min(SAMPLES[kind] * round_s, budget_s), LEAST_SAMPLES * round_s)
         warm_up_s = WARM_UP_OPERATIONS * operation_s
-        return FIXED_S[kind] + 2 * preparation_s + warm_up_s + sampling_s
+        energy_s = ENERGY_S if case.options.get("energy") else 0.0
+        return FIXED_S[kind] + 2 * preparation_s + warm_up_s + sampling_s + energy_s
 
     def allocation_s(self, buffer: Buffer, size_bytes: int) -> float:
         """Seconds to allocate and touch a buffer."""

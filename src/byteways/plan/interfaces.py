@@ -10,8 +10,10 @@ from collections.abc import Mapping
 from dataclasses import dataclass
 
 #: Options of every interface: `gate` false starts operations as they are enqueued, launch cost included;
-#: `batch` fixes the operations a sample.
-OF_ALL = ("gate", "batch")
+#: `batch` fixes the operations a sample; `energy` true sustains them afterwards, to count what they take.
+OF_ALL = ("gate", "batch", "energy")
+#: Options that are true or false.
+TRUTHS = ("gate", "energy")
 #: Options that are a word, with their words; all others but `gate` are whole numbers.
 WORDS: Mapping[str, tuple[str, ...]] = {
     # Whether operations are enqueued behind one another, or each is waited for before the next: then the

@@ -11,7 +11,7 @@ from typing import Any, NoReturn, TypeVar
 from byteways.errors import BytewaysError
 from byteways.plan.case import CACHES, MEMORIES, PATTERNS
 from byteways.plan.flow_sets import GPUS, HALVES
-from byteways.plan.interfaces import FROM_ZERO, INTERFACES, NAMES, WORDS
+from byteways.plan.interfaces import FROM_ZERO, INTERFACES, NAMES, TRUTHS, WORDS
 from byteways.plan.sizes import expand_sizes
 from byteways.plan.suite_types import BufferGlob, Origin, Suite, Sweep
 from byteways.plan.toml_lines import key_lines
@@ -380,7 +380,7 @@ def _options(
 
 
 def _check_option(table: _Table, key: str, value: Any) -> None:
-    if key == "gate":
+    if key in TRUTHS:
         if not isinstance(value, bool):
             table.fail(key, f"{_kind(value)} where true or false belongs")
     elif key in WORDS:

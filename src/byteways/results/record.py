@@ -105,6 +105,7 @@ class Record:
     start_skew_ns: dict[str, float] | None = None
     health: dict[str, Any] | None = None  # clocks, temperature, power before and after
     link_bytes: dict[str, Any] | None = None  # link counters' difference against the case's bytes
+    energy: dict[str, Any] | None = None  # of the operations sustained (run/energy.py), or why there is none
     warnings: list[Warning] = field(default_factory=list)
 
     def to_json(self) -> dict[str, Any]:

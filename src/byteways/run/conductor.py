@@ -45,6 +45,10 @@ class Observer(Protocol):
         """Called about four times a second while a case runs. Raises Interrupted to end the run."""
 
 
+#: Beyond what watching idle devices and sustaining a case may take for its energy (run/energy.py).
+ENERGY_S = 30.0
+
+
 def deadline_s(planned: PlannedCase, first: bool) -> float:
     """Seconds after which a worker is taken to hang: generous, because a false alarm costs a good
     measurement.
@@ -53,7 +57,8 @@ def deadline_s(planned: PlannedCase, first: bool) -> float:
     case opens the runtimes and compiles kernels.
     """
     moved = 2 * sum(planned.case.size_bytes for _ in planned.case.flows)
-    return 20.0 + 10.0 * planned.budget_s + moved / 100e6 + (60.0 if first else 0.0)
+    sustained = ENERGY_S if planned.case.options.get("energy") else 0.0
+    return 20.0 + 10.0 * planned.budget_s + moved / 100e6 + sustained + (60.0 if first else 0.0)
 
 
 class Conductor:

@@ -107,6 +107,20 @@ class HealthMonitor:
                 return self._management.health(self._uuids[agent])
         return None
 
+    def energy_mj(self, agents: Sequence[str]) -> dict[str, float]:
+        """Energy counters by agent, in mJ; without those that have none."""
+        shown: dict[str, float] = {}
+        for agent in agents:
+            told: float | None = None
+            if self._driver is not None and self._driver.tells(agent):
+                told = self._driver.energy_mj(agent)
+            elif self._management is not None and agent in self._uuids:
+                with contextlib.suppress(self._core.Error):
+                    told = self._management.energy_mj(self._uuids[agent])
+            if told is not None and told >= 0:
+                shown[agent] = told
+        return shown
+
     @staticmethod
     def compare(
         case: Case, before: Mapping[str, Reading], after: Mapping[str, Reading], least_operations: int

@@ -52,10 +52,15 @@ class SysfsHealth:
     def tells(self, agent: str) -> bool:
         return agent in self._places
 
+    def energy_mj(self, agent: str) -> float | None:
+        """Of the counter since the driver was loaded; None where the device has none."""
+        microjoules = _number(_hwmon(self._places[agent]) / "energy1_input")
+        return None if microjoules is None else microjoules / 1000
+
     def read(self, agent: str) -> SysfsReading:
         """Raises KeyError for an agent of which tells() is false."""
         place = self._places[agent]
-        hwmon = next(iter(sorted((place / "hwmon").glob("hwmon*"))), place / "hwmon")
+        hwmon = _hwmon(place)
         microwatts = _number(hwmon / "power1_average") or _number(hwmon / "power1_input")
         return SysfsReading(
             _clock(place / "pp_dpm_sclk"),
@@ -65,6 +70,10 @@ class SysfsHealth:
             _throttle_reasons(place / "gpu_metrics"),
             _number(place / "pcie_replay_count"),
         )
+
+
+def _hwmon(place: Path) -> Path:
+    return next(iter(sorted((place / "hwmon").glob("hwmon*"))), place / "hwmon")
 
 
 def _place(sysfs: Path, address: str) -> Path | None:

@@ -10,10 +10,11 @@ from typing import TYPE_CHECKING, Any
 from byteways.plan.case import Case, is_managed
 from byteways.plan.case import Flow as PlannedFlow
 from byteways.plan.footprint import flow_buffer_bytes
-from byteways.plan.interfaces import INTERFACES, moves_pages
+from byteways.plan.interfaces import INTERFACES, figure_of, moves_pages
 from byteways.plan.relays import paths_of
 from byteways.plan.rows import moves_rows, rows_of
 from byteways.run.arena import Arena
+from byteways.run.energy import EnergyMeter
 from byteways.run.health import FRESH_S, HealthMonitor, agents_of
 from byteways.run.health_sysfs import SysfsHealth
 from byteways.run.host_memory import host_memory_bytes
@@ -26,8 +27,8 @@ from byteways.units import format_size
 if TYPE_CHECKING:
     from byteways._core import Buffer, Flow, Measurement, MeasureOptions, Session
 
-#: Options of a case that are fields of MeasureOptions; the others are the flow's.
-_MEASURE_OPTIONS = ("gate", "batch")
+#: Options of a case that are about how it is measured; the others are the flow's.
+_MEASURE_OPTIONS = ("gate", "batch", "energy")
 
 #: Bytes that show whether an agent still works after an error.
 _TRIAL_BYTES = 4096
@@ -61,12 +62,14 @@ class Measurer:
         }
         self._arena = Arena(core, session, memory)
         addresses = {agent.agent: agent.pci_address for agent in agents if not self._on_host[agent.agent]}
+        self._simulated = bool(simulator)
         self._health = HealthMonitor(
             core,
             {agent.agent: agent.uuid for agent in agents if agent.uuid},
             simulator,
             None if simulator else SysfsHealth(addresses),
         )
+        self._meter = EnergyMeter(self._health.energy_mj)
 
     @classmethod
     def open(cls, machine: str = "") -> Measurer:
@@ -122,7 +125,23 @@ class Measurer:
             outcome["health"] = changes.health
         if changes.link_bytes:
             outcome["link_bytes"] = changes.link_bytes
+        if case.options.get("energy") and outcome["status"] == "measured":
+            outcome["energy"] = self._energy(case, agents, buffers)
         return outcome
+
+    def _energy(self, case: Case, agents: list[str], buffers: list[tuple[Buffer, ...]]) -> dict[str, Any]:
+        """The field `energy`: figures, or the reason why there are none."""
+        if self._simulated:
+            return {
+                "reason": "machine models have no energy counter: what moving bytes takes is not simulated"
+            }
+        if figure_of(case.interface) != "bandwidth":
+            return {"reason": f"{case.interface} moves no bytes that its energy could be shared by"}
+        flows = self._flows(case, buffers)
+        try:
+            return self._meter.measure(agents, lambda slice_s: self.session.sustain(flows, slice_s))
+        except self.core.UnsupportedError as error:
+            return {"reason": str(error)}
 
     def _measured(self, case: Case, options: MeasureOptions) -> tuple[Measurement, list[tuple[Buffer, ...]]]:
         """Measures; when memory runs out in the middle, once more with nothing else kept."""

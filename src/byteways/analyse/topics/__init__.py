@@ -8,6 +8,9 @@ from byteways.analyse.summary import Cell, Run
 from byteways.analyse.topic import Builder, Topic
 from byteways.analyse.topics import (
     calls,
+    energy,
+    interference,
+    loaded,
     pages,
     ping_pong,
     rows,
@@ -23,6 +26,9 @@ BUILDERS: tuple[Builder, ...] = (
     together.topic,
     ping_pong.topic,
     calls.topic,
+    loaded.topic,
+    interference.topic,
+    energy.topic,
     series.topic,
     stream.topic,
     saturation.topic,

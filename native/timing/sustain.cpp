@@ -1,0 +1,72 @@
+// See sustain.hpp.
+#include "timing/sustain.hpp"
+
+#include <algorithm>
+
+#include "timing/measure.hpp"
+
+namespace byteways {
+namespace {
+
+constexpr std::uint64_t kPatternKey = 0x50ull << 32;  // of data that nobody checks: what was timed was
+
+}  // namespace
+
+Sustainer::Sustainer(Session& session, const std::vector<Flow>& flows, double slice_s) {
+  const MeasureOptions options;
+  for (const Flow& flow : flows) {
+    Going going;
+    going.lane = make_lane(session, flow);
+    Lane& lane = going.lane;
+    if (lane.mover->changes_residency())
+      throw Unsupported(flow.interface, "sustain", "its pages have to be moved back between operations");
+    lane.mover->prepare(kPatternKey + flows_.size());
+    learn_lane(session, lane, nullptr, options);
+    for (auto& end : going.ends) end = lane.runtime().create_event(lane.agent().device);
+    const std::uint64_t each = lane.queue_entries(2) - lane.queue_entries(1);
+    const std::uint64_t depth = lane.runtime().queue_depth(lane.agent().device);
+    // Two slices and their events have to fit the queue.
+    const std::uint64_t most = each == 0 ? UINT64_MAX / 4 : std::max<std::uint64_t>(1, depth / each / 2 - 2);
+    const double wanted = slice_s * 1e9 / std::max(1.0, lane.operation_ns);
+    going.slice = std::clamp<std::uint64_t>(static_cast<std::uint64_t>(wanted), 1, most);
+    flows_.push_back(std::move(going));
+  }
+}
+
+void Sustainer::wait_for(Going& going, std::uint64_t slice_number) {
+  going.lane.runtime().synchronize(*going.ends[slice_number % 2]);
+  going.done = going.slice * (slice_number + 1);
+}
+
+void Sustainer::step() {
+  for (Going& going : flows_) {
+    going.lane.enqueue(going.slice);
+    going.lane.runtime().record(*going.ends[slices_ % 2], *going.lane.stream);
+    going.enqueued += going.slice;
+  }
+  if (slices_ > 0)
+    for (Going& going : flows_) wait_for(going, slices_ - 1);
+  ++slices_;
+}
+
+void Sustainer::finish() {
+  for (Going& going : flows_) {
+    going.lane.runtime().synchronize(*going.lane.stream);
+    going.done = going.enqueued;
+  }
+}
+
+std::vector<std::uint64_t> Sustainer::operations() const {
+  std::vector<std::uint64_t> counts;
+  for (const Going& going : flows_) counts.push_back(going.done);
+  return counts;
+}
+
+double Sustainer::moved_bytes() const {
+  double bytes = 0;
+  for (const Going& going : flows_)
+    bytes += static_cast<double>(going.done) * static_cast<double>(going.lane.mover->bytes_per_operation());
+  return bytes;
+}
+
+}  // namespace byteways

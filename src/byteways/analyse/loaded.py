@@ -1,0 +1,90 @@
+"""Latency under load: chases beside flows that only load the machine, as curves over the achieved rate."""
+
+from __future__ import annotations
+
+from collections.abc import Mapping, Sequence
+from dataclasses import dataclass
+from statistics import median
+from typing import Any
+
+from byteways.analyse.summary import Cell, chases, group_by
+from byteways.plan.interfaces import one_buffer
+
+
+@dataclass(frozen=True)
+class LoadPoint:
+    """`load_bytes_per_s` was achieved in the very window that the latency is from."""
+
+    load_bytes_per_s: float
+    cell: Cell
+
+
+@dataclass(frozen=True)
+class LoadCurve:
+    """One walk beside one way to load the machine. `idle`: the same walk with nothing beside it."""
+
+    walker: str
+    memory: str  # `gpu1:device`
+    size_bytes: int
+    load: str
+    idle: Cell | None
+    points: tuple[LoadPoint, ...]  # by load, ascending
+
+
+def disturber(record_flows: Sequence[Mapping[str, Any]], interface: str, *, leave_out: str = "") -> str:
+    """`copy gpu0>gpu1 by gpu0`, `kernel gpu0>gpu0 (blocks=264)`: what loads the machine, in words.
+
+    Args:
+        record_flows: `flows` of a record.
+        interface: Of the record; that of flows that name none.
+        leave_out: Option that is not named.
+    """
+    words = []
+    for flow in record_flows[1:]:
+        source, destination = (str(flow[end]) for end in ("source", "destination"))
+        ends = [source.partition(":")[0], destination.partition(":")[0]]
+        by = "" if ends[0] == ends[1] == flow["executor"] else f" by {flow['executor']}"
+        memories = [end.partition(":")[2] for end in (source, destination)]
+        options = [
+            f"{name}={value}" for name, value in (flow.get("options") or {}).items() if name != leave_out
+        ]
+        plain = [memory for memory in dict.fromkeys(memories) if memory != "device"]
+        rest = ", ".join([*plain, *options])
+        words.append(
+            f"{flow.get('interface') or interface} {'>'.join(ends)}{by}" + (f" ({rest})" if rest else "")
+        )
+    return " and ".join(dict.fromkeys(words))
+
+
+def load_curves(found: Sequence[Cell]) -> list[LoadCurve]:
+    """Every walk beside every way to load the machine, in order of first appearance."""
+    idle = {_walk(cell): cell for cell in chases(found)}
+    loaded = [
+        cell
+        for cell in found
+        if cell.record.pattern == "interference"
+        and cell.record.interface == "chase"
+        and not any(one_buffer(str(flow.get("interface"))) for flow in cell.record.flows[1:])
+    ]
+    curves = []
+    groups = group_by(
+        loaded,
+        lambda cell: (
+            _walk(cell),
+            disturber(cell.record.flows, "chase", leave_out="pause_ns"),
+            tuple(flow.get("size_bytes") for flow in cell.record.flows[1:]),
+        ),
+    )
+    for (walk, load, _), cells in groups.items():
+        points = [LoadPoint(_load(cell), cell) for cell in cells]
+        points.sort(key=lambda point: point.load_bytes_per_s)
+        curves.append(LoadCurve(walk[0], walk[1], walk[2], load, idle.get(walk), tuple(points)))
+    return curves
+
+
+def _walk(cell: Cell) -> tuple[str, str, int]:
+    return str(cell.record.flows[0]["executor"]), cell.record.source, cell.record.size_bytes
+
+
+def _load(cell: Cell) -> float:
+    return median(record.load_bytes_per_s or 0.0 for record in cell.records)

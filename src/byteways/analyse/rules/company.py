@@ -1,0 +1,101 @@
+"""What flows of different kinds do to each other: latency under load, and what a transfer costs others."""
+
+from __future__ import annotations
+
+from collections.abc import Iterator, Sequence
+
+from byteways.analyse.energy import energies
+from byteways.analyse.interference import Slowdown, slowdowns
+from byteways.analyse.loaded import LoadCurve, load_curves
+from byteways.analyse.rules.facts import Facts, Finding, gb, listed, marked, times, way
+from byteways.analyse.summary import Cell, above, group_by, variant
+from byteways.analyse.topics.interference import slower_by
+from byteways.units import format_size
+
+LOADED, COSTS, ENERGY = 690.0, 700.0, 560.0
+#: A slowdown that anybody would act on, however sure a smaller one is.
+NOTEWORTHY = 0.01
+
+
+def loaded_latency(facts: Facts) -> Iterator[Finding]:
+    """For each walk, the load under which it waits longest."""
+    curves = [curve for curve in load_curves(facts.cells) if curve.idle is not None]
+    for walk, some in group_by(curves, lambda curve: (curve.walker, curve.memory, curve.size_bytes)).items():
+        if finding := _worst(walk[0], walk[1], some):
+            yield finding
+
+
+def _worst(walker: str, memory: str, curves: Sequence[LoadCurve]) -> Finding | None:
+    found: list[tuple[float, LoadCurve, Cell, Cell, float]] = []
+    for curve in curves:
+        assert curve.idle is not None
+        slowest = max(curve.points, key=lambda point: point.cell.value)
+        factor = slowest.cell.value / curve.idle.value
+        found.append((factor, curve, curve.idle, slowest.cell, slowest.load_bytes_per_s))
+    factor, curve, idle, cell, load = max(found, key=lambda one: one[0])
+    if not above(cell, idle) or factor < 1 + NOTEWORTHY:
+        return None
+    title = (
+        f"{walker} waits {idle.value:.3g} ns for {memory} alone, {cell.value:.3g} ns ({times(factor)}) "
+        f"beside {curve.load} at {gb(load)} GB/s"
+    )
+    detail = (
+        f"One dependent load, random cycle over {format_size(curve.size_bytes)}; latency and load are of the "
+        f"same window. Of {len(curves)} kinds of load this costs most."
+    )
+    return Finding(marked(title, idle, cell), detail, LOADED)
+
+
+def transfer_costs(facts: Facts) -> Iterator[Finding]:
+    """For each thing that was measured, what every transfer beside it costs."""
+    pairs = slowdowns(facts.cells)
+    for same in group_by(pairs, lambda pair: pair.alone.record.case_id).values():
+        yield _cost(same)
+
+
+def _cost(pairs: Sequence[Slowdown]) -> Finding:
+    what = _named(pairs[0].alone)
+    ranked = sorted(pairs, key=lambda pair: -pair.own)
+    costly = [pair for pair in ranked if pair.sure and pair.own >= 1 + NOTEWORTHY]
+    free = [pair.beside for pair in ranked if pair not in costly]
+    if costly:
+        parts = [f"{pair.beside} {slower_by(pair.own)}" for pair in costly]
+        title = f"{what} is slowed down by {listed(parts[:4])}"
+    else:
+        title = f"{what} keeps its speed beside {listed(free[:4])}"
+        free = []
+    detail = f"Next to nothing: {listed(free)}. " if free else ""
+    own = [(pair, pair.others) for pair in ranked if pair.others is not None]
+    paid = [f"{pair.beside} {slower_by(factor)}" for pair, factor in own if factor >= 1 + NOTEWORTHY]
+    if own:
+        detail += f"The transfers themselves lose: {listed(paid)}." if paid else "The transfers lose nothing."
+    return Finding(marked(title, pairs[0].alone, *(pair.cell for pair in costly)), detail, COSTS)
+
+
+def _named(cell: Cell) -> str:
+    """'Arithmetic on gpu0', 'A memory-bound kernel on gpu0'."""
+    record = cell.record
+    if record.interface == "compute":
+        return f"Arithmetic on {record.executor}"
+    if record.access == "local":
+        return f"Memory-bound {record.interface} on {record.executor}"
+    return f"{record.interface} {record.path} by {record.executor}"
+
+
+def energy(facts: Facts) -> Iterator[Finding]:
+    """For each path and size, which interface moves a gigabyte for the least energy."""
+    by_path = group_by(
+        energies(facts.cells),
+        lambda one: (one.cell.record.source, one.cell.record.destination, one.cell.record.size_bytes),
+    )
+    for (source, destination, size), same in by_path.items():
+        if len({one.cell.record.interface for one in same}) < 2:
+            continue
+        ranked = sorted(same, key=lambda one: one.joules_per_gb)
+        words = [f"{way(variant(one.cell))} {one.joules_per_gb:.2g}" for one in ranked]
+        title = f"A gigabyte from {source} to {destination} takes {listed(words)} J"
+        detail = (
+            f"{format_size(size)}; counters of {listed(ranked[0].counted)}, what they take when idle "
+            f"subtracted, {ranked[0].duration_s:.1f} s and {ranked[0].updates} steps or more each."
+        )
+        yield Finding(title, detail, ENERGY)

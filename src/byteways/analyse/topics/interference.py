@@ -1,0 +1,65 @@
+"""What a transfer costs others: slowdown of what is measured, and of the transfer."""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+
+from byteways.analyse.interference import Slowdown, slowdowns
+from byteways.analyse.summary import Cell, Run
+from byteways.analyse.tables import describe
+from byteways.analyse.topic import Table, Topic
+from byteways.plan.interfaces import figure_of
+from byteways.units import format_size, format_time
+
+
+def topic(run: Run, found: Sequence[Cell]) -> Topic | None:
+    """Of a run with flows beside transfers of another kind; None of any other."""
+    pairs = slowdowns(found)
+    if not pairs:
+        return None
+    headings = (
+        "measured",
+        "size",
+        "beside",
+        "alone",
+        "beside it",
+        "slower by",
+        "transfer alone, GB/s",
+        "beside, GB/s",
+        "slower by",
+    )
+    note = (
+        "Both rates are from the window in which both ran. ‘slower by’ is the time beside the other over the "
+        "time alone, less one; in brackets where the intervals do not tell both apart."
+    )
+    rows = tuple(_row(pair) for pair in pairs)
+    lead = "Arithmetic and memory-bound work alone, then beside a transfer: what each costs the other."
+    table = Table("", headings, rows, (1, 3, 4, 5, 6, 7, 8), note)
+    return Topic("slowdown", "What a transfer costs others", lead, (table,))
+
+
+def _row(pair: Slowdown) -> tuple[str, ...]:
+    own = slower_by(pair.own)
+    others = "" if pair.others is None else slower_by(pair.others)
+    return (
+        describe(pair.alone.record),
+        format_size(pair.alone.record.size_bytes),
+        pair.beside,
+        _figure(pair.alone),
+        _figure(pair.cell),
+        own if pair.sure else f"({own})",
+        f"{pair.load_alone.value / 1e9:.3g}" if pair.load_alone else "not measured",
+        f"{pair.load_bytes_per_s / 1e9:.3g}",
+        others,
+    )
+
+
+def slower_by(factor: float) -> str:
+    """'9.1 %', '0.2 %', '3.4 times': how much longer something takes."""
+    return f"{factor:.2g} times" if factor >= 2 else f"{100 * (factor - 1):.2g} %"
+
+
+def _figure(cell: Cell) -> str:
+    if figure_of(cell.record.interface) == "bandwidth":
+        return f"{cell.value / 1e9:.4g} GB/s"
+    return format_time(cell.value)

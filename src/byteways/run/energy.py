@@ -1,0 +1,176 @@
+"""Energy of a case's operations, from the devices' own counters: sustained, with the idle device subtracted.
+
+The counters of GPUs move in steps, ten to fifty a second, so a sample of milliseconds says nothing. After its
+samples a case goes on for LEAST_S and LEAST_UPDATES steps of every counter. Between two steps, what a counter
+rose by less what the same device takes when idle is what the operations cost.
+"""
+
+from __future__ import annotations
+
+import time
+from collections.abc import Callable, Mapping, Sequence
+from dataclasses import dataclass
+from typing import Any, Protocol
+
+#: A case is sustained, and idle devices are watched, for at least so long …
+LEAST_S = 2.0
+#: … and until every counter has moved so often, or MOST_S have passed.
+LEAST_UPDATES = 20
+MOST_S = 10.0
+#: Work that is enqueued ahead while counters are read, and so the doubt about the time of a counter's step:
+#: at both ends together 0.5 % of LEAST_S at most.
+SLICE_S = 0.005
+#: Between two readings of an idle device.
+POLL_S = 0.005
+#: After the last operation of a case until a device counts as idle: clocks and regulators settle.
+SETTLE_S = 0.5
+
+#: Millijoules by device; without those that have no counter.
+Counters = Callable[[Sequence[str]], Mapping[str, float]]
+
+
+class Load(Protocol):
+    """Operations that go on (`_core.Sustainer`)."""
+
+    def step(self) -> None: ...
+    def finish(self) -> None: ...
+    @property
+    def moved_bytes(self) -> float: ...
+
+
+@dataclass(frozen=True)
+class Span:
+    """What a counter did between its first and its last step within the time it was watched."""
+
+    joules: float
+    seconds: float
+    updates: int
+
+    @property
+    def watts(self) -> float:
+        return self.joules / self.seconds
+
+
+class Watch:
+    """Follows counters from step to step.
+
+    Args:
+        begun: When watching began, in seconds.
+        first: What the counters showed then.
+    """
+
+    def __init__(self, first: Mapping[str, float]) -> None:
+        self._shown = dict(first)
+        self._edges: dict[str, list[tuple[float, float]]] = {name: [] for name in first}
+
+    def see(self, now_s: float, shown: Mapping[str, float]) -> None:
+        """Notes the counters that moved since they were last seen."""
+        for name, value in shown.items():
+            if name in self._shown and value != self._shown[name]:
+                self._shown[name] = value
+                self._edges[name].append((now_s, value))
+
+    @property
+    def updates(self) -> int:
+        """Steps of the counter that moved least often."""
+        return min((len(edges) for edges in self._edges.values()), default=0)
+
+    def spans(self) -> dict[str, Span]:
+        """By device; without those whose counter did not step twice."""
+        found = {}
+        for name, edges in self._edges.items():
+            if len(edges) < 2 or edges[-1][0] <= edges[0][0]:
+                continue
+            (begin, first), (end, last) = edges[0], edges[-1]
+            found[name] = Span((last - first) / 1000, end - begin, len(edges))
+        return found
+
+
+class EnergyMeter:
+    """Measures energy; an idle device is watched once and remembered.
+
+    Args:
+        counters: Reads the counters.
+        clock: Seconds, monotonic.
+        sleep: Waits for seconds.
+    """
+
+    def __init__(
+        self,
+        counters: Counters,
+        clock: Callable[[], float] = time.monotonic,
+        sleep: Callable[[float], None] = time.sleep,
+    ) -> None:
+        self._counters = counters
+        self._clock = clock
+        self._sleep = sleep
+        self._idle: dict[str, Span] = {}
+
+    def measure(self, agents: Sequence[str], start: Callable[[float], Load]) -> dict[str, Any]:
+        """The field `energy` of a record, which has a `reason` in place of figures when there are none.
+
+        Args:
+            agents: All that take part.
+            start: Makes the load, whose slices take about so many seconds.
+        """
+        first = self._counters(agents)
+        if not first:
+            return {"reason": f"no energy counter answers for {', '.join(agents)}"}
+        devices = list(first)
+        self._watch_idle([name for name in devices if name not in self._idle])
+        watch, moved, seconds = self._sustain(devices, start)
+        spans = watch.spans()
+        lost = [name for name in devices if name not in spans or name not in self._idle]
+        if lost:
+            return {"reason": f"the energy counter of {', '.join(lost)} stood still"}
+        if moved <= 0:
+            return {"reason": "no bytes were moved while the counters were watched"}
+        rate = moved / seconds
+        active = sum(spans[name].watts for name in devices)
+        idle = sum(self._idle[name].watts for name in devices)
+        return {
+            "joules_per_GB": _digits((active - idle) / (rate / 1e9)),
+            "watts": _digits(active),
+            "idle_watts": _digits(idle),
+            "duration_s": _digits(min(span.seconds for span in spans.values())),
+            "counter_updates": min(span.updates for span in spans.values()),
+            "bytes_per_s": _digits(rate),
+            "counted": devices,
+            "not_counted": [name for name in agents if name not in devices],
+        }
+
+    def _watch_idle(self, devices: Sequence[str]) -> None:
+        """Contexts are open and nothing runs: what a GPU takes that is ready to work."""
+        if not devices:
+            return
+        self._sleep(SETTLE_S)
+        watch = Watch(self._counters(devices))
+        begun = self._clock()
+        while not self._enough(watch, self._clock() - begun):
+            self._sleep(POLL_S)
+            watch.see(self._clock(), self._counters(devices))
+        self._idle |= watch.spans()
+
+    def _sustain(self, devices: Sequence[str], start: Callable[[float], Load]) -> tuple[Watch, float, float]:
+        """The counters under load, and the bytes that moved in so many seconds."""
+        load = start(SLICE_S)
+        load.step()
+        load.step()  # now one slice runs and the other waits
+        watch = Watch(self._counters(devices))
+        begun, before = self._clock(), load.moved_bytes
+        while not self._enough(watch, self._clock() - begun):
+            load.step()
+            watch.see(self._clock(), self._counters(devices))
+        seconds, moved = self._clock() - begun, load.moved_bytes - before
+        load.finish()
+        return watch, moved, seconds
+
+    @staticmethod
+    def _enough(watch: Watch, passed_s: float) -> bool:
+        spans = watch.spans().values()
+        long_enough = bool(spans) and min(span.seconds for span in spans) >= LEAST_S
+        return passed_s >= MOST_S or (long_enough and watch.updates >= LEAST_UPDATES)
+
+
+def _digits(value: float) -> float:
+    return float(f"{value:.5g}")

@@ -1,0 +1,76 @@
+"""Latency under load, slowdowns and energy through the whole program, on simulated machines."""
+
+from __future__ import annotations
+
+import json
+import subprocess
+import sys
+from pathlib import Path
+from typing import Any
+
+import pytest
+
+RUN = [sys.executable, "-m", "byteways"]
+
+
+def ran(folder: Path, suite: str, machine: str, *filters: str) -> list[dict[str, Any]]:
+    """The records of a suite that was simulated."""
+    only = [word for each in filters for word in ("--only", each)]
+    command = [*RUN, "run", suite, "--machine", machine, "--out", str(folder), *only]
+    subprocess.run(command, check=True, capture_output=True, text=True, timeout=240)
+    return [json.loads(line) for line in (folder / "measurements.jsonl").read_text().splitlines()]
+
+
+def shown(folder: Path) -> dict[str, Any]:
+    command = [*RUN, "show", str(folder), "--json"]
+    done = subprocess.run(command, check=True, capture_output=True, text=True, timeout=120)
+    found: dict[str, Any] = json.loads(done.stdout)
+    return found
+
+
+@pytest.mark.parametrize("machine", ["h200-x4", "crusher-mi250x"])
+def test_latency_under_load(machine: str, tmp_path: Path) -> None:
+    """Catches fewer than ten loads, loads that do not fall with the pause, and a walk that its own watching
+    slows down: on a machine without queues it must stay what it is alone, within 2 %.
+    """
+    filters = ("sweep=gpu-idle", "sweep=own-beside-kernels", "sweep=peer-beside-copies")
+    records = ran(tmp_path / "run", "loaded-latency", machine, *filters)
+    idle = {record["source"]: record["latency_ns"] for record in records if record["pattern"] == "one-way"}
+    curves: dict[str, list[dict[str, Any]]] = {}
+    for record in records:
+        if record["pattern"] == "interference":
+            curves.setdefault(str(record["path"]) + record["flows"][1]["executor"], []).append(record)
+    assert len(curves) >= 4
+    for points in curves.values():
+        points.sort(key=lambda record: record["flows"][1]["options"]["pause_ns"])
+        loads = [record["load_bytes_per_s"] for record in points]
+        assert len(loads) >= 10 and loads == sorted(loads, reverse=True)
+        assert loads[0] > 10 * loads[-1] > 0
+        for record in points:
+            assert record["status"] == "measured" and record["verified"]
+            assert record["latency_ns"] == pytest.approx(idle[record["source"]], rel=0.02)
+    [topic] = [topic for topic in shown(tmp_path / "run")["topics"] if topic["anchor"] == "loaded-latency"]
+    assert "do not rise" in topic["lead"]
+    assert [line["points"][0]["x"] for plot in topic["plots"] for line in plot["lines"]] == [0] * len(curves)
+
+
+def test_what_a_transfer_costs(tmp_path: Path) -> None:
+    """Catches a pair whose parts alone are not found, and memory that two share without being slowed."""
+    records = ran(tmp_path / "run", "interference", "h200-x4")
+    assert {record["status"] for record in records} == {"measured"}
+    data = shown(tmp_path / "run")
+    [topic] = [topic for topic in data["topics"] if topic["anchor"] == "slowdown"]
+    [table] = topic["tables"]
+    pairs = [record for record in records if record["pattern"] == "interference"]
+    assert len(table["rows"]) == len(pairs)
+    assert not any("not measured" in row for row in table["rows"])
+    said = [finding["title"] for finding in data["findings"]]
+    assert any("Memory-bound kernel on gpu0 is slowed down by copy gpu0>gpu0" in title for title in said)
+    assert any("Arithmetic on gpu0 keeps its speed" in title for title in said)
+
+
+def test_a_machine_model_has_no_energy(tmp_path: Path) -> None:
+    """Catches energy that is invented for a machine that was only simulated."""
+    records = ran(tmp_path / "run", "energy", "crusher-mi250x", "interface=copy")
+    assert records and all("joules_per_GB" not in record["energy"] for record in records)
+    assert all("not simulated" in record["energy"]["reason"] for record in records)

@@ -1,0 +1,227 @@
+"""Latency under load, and what a transfer costs others: from records to curves, pairs and sentences."""
+
+from __future__ import annotations
+
+from dataclasses import dataclass, field
+from typing import Any
+
+import pytest
+
+from byteways.analyse.interference import slowdowns
+from byteways.analyse.loaded import load_curves
+from byteways.analyse.rules import company
+from byteways.analyse.rules.facts import Facts
+from byteways.analyse.summary import cells, chases, concurrent
+from byteways.analyse.tables import tables
+from byteways.analyse.topics import energy, interference, loaded
+from byteways.results.record import Record
+from byteways.topology.model import Topology
+
+GB = 1e9
+MIB = 2**20
+
+
+@dataclass
+class Fixture:
+    """A run of these records."""
+
+    records: list[Record]
+    manifest: dict[str, Any] = field(default_factory=dict)
+    topology: Topology = field(default_factory=lambda: Topology("host", (), ()))
+    damaged_lines: int = 0
+
+
+def flow(source: str, destination: str, executor: str, **more: Any) -> dict[str, Any]:
+    return {"source": source, "destination": destination, "executor": executor, **more}
+
+
+def record(interface: str, flows: list[dict[str, Any]], value: float, size: int = MIB, **more: Any) -> Record:
+    """A measured record with a figure of `value` (bytes/s, or ns) and an interval of 1 % of it."""
+    by_time = interface in ("chase", "compute")
+    time_ns = value if by_time else size / value * 1e9
+    figure = {"latency_ns": value} if by_time else {"bandwidth_bytes_per_s": value}
+    paths = [f"{one['source'].split(':')[0]}>{one['destination'].split(':')[0]}" for one in flows]
+    beside = f" beside {','.join(paths[1:])}" if len(paths) > 1 else ""
+    data = {
+        "case_id": repr((interface, flows, size)),
+        "replicate": 0,
+        "sweep": "s",
+        "category": "direct access",
+        "interface": interface,
+        "executor": ",".join(dict.fromkeys(one["executor"] for one in flows)),
+        "access": "local",
+        "pattern": "interference" if beside else "one-way",
+        "path": paths[0] + beside,
+        "source": flows[0]["source"],
+        "destination": flows[0]["destination"],
+        "flows": flows,
+        "size_bytes": size,
+        "cache": "warm" if by_time else "cold",
+        "options": {},
+        "environment": {},
+        "status": "measured",
+        "reason": None,
+        "method_version": 3,
+        "time_ns": {
+            "median": time_ns,
+            "ci95": (time_ns * 0.995, time_ns * 1.005),
+            "min": time_ns,
+            "max": time_ns,
+            "mean": time_ns,
+            "sd": 0.0,
+            "n": 30,
+        },
+        **figure,
+        **more,
+    }
+    return Record.from_json(data)
+
+
+WALK = flow("gpu0:device", "gpu0:device", "gpu0")
+
+
+def load(pause_ns: int, interface: str = "copy") -> dict[str, Any]:
+    options = {"pause_ns": pause_ns}
+    return flow("gpu0:device", "gpu1:device", "gpu0", interface=interface, options=options, size_bytes=MIB)
+
+
+@pytest.fixture
+def walked() -> Fixture:
+    """A walk alone, and beside copies at three loads that arrive in no order."""
+    points = [(0, 390, 700.0), (100_000, 30, 350.0), (10_000, 200, 400.0)]
+    beside = [
+        record("chase", [WALK, load(pause)], ns, load_bytes_per_s=rate * GB) for pause, rate, ns in points
+    ]
+    return Fixture([record("chase", [WALK], 340.0), *beside])
+
+
+def test_points_of_one_load_are_one_curve(walked: Fixture) -> None:
+    """Catches a curve for every pause, points in another order than the load's, or a walk without its idle
+    figure.
+    """
+    [curve] = load_curves(cells(walked.records))
+    assert (curve.walker, curve.memory, curve.load) == ("gpu0", "gpu0:device", "copy gpu0>gpu1 by gpu0")
+    assert [point.load_bytes_per_s / GB for point in curve.points] == [30, 200, 390]
+    assert [point.cell.value for point in curve.points] == [350.0, 400.0, 700.0]
+    assert curve.idle is not None and curve.idle.value == 340.0
+
+
+def test_a_loaded_walk_is_no_latency_of_the_machine(walked: Fixture) -> None:
+    """Catches loaded figures in the latency tables, or nanoseconds among rates of concurrent flows."""
+    found = cells(walked.records)
+    assert [cell.value for cell in chases(found)] == [340.0]
+    assert concurrent(found) == []
+    assert not tables(walked.records).patterns
+
+
+def test_what_a_load_does_to_a_walk_is_said(walked: Fixture) -> None:
+    """Catches a finding that names another load than the worst, or one that the intervals do not bear out."""
+    [finding] = company.loaded_latency(Facts(walked))
+    assert finding.title == (
+        "gpu0 waits 340 ns for gpu0:device alone, 700 ns (2.1 times) beside copy gpu0>gpu1 by gpu0 "
+        "at 390 GB/s"
+    )
+    steady = Fixture([walked.records[0], record("chase", [WALK, load(0)], 341.0, load_bytes_per_s=390 * GB)])
+    assert list(company.loaded_latency(Facts(steady))) == []
+
+
+def test_the_topic_draws_the_idle_walk_first(walked: Fixture) -> None:
+    """Catches a curve that begins at its least load, and a simulated one that passes for a prediction."""
+    topic = loaded.topic(walked, cells(walked.records))
+    assert topic is not None
+    [plot] = topic.plots
+    assert [(point.x, point.y) for point in plot.lines[0].points] == [
+        (0, 340),
+        (30, 350),
+        (200, 400),
+        (390, 700),
+    ]
+    assert "do not rise" not in topic.lead
+    played = Fixture(walked.records, {"simulated": True})
+    simulated = loaded.topic(played, cells(played.records))
+    assert simulated is not None and "do not rise" in simulated.lead
+
+
+BOUND = flow("gpu0:device", "gpu0:device", "gpu0")
+COPY = flow("gpu0:device", "gpu1:device", "gpu0")
+
+
+@pytest.fixture
+def disturbed() -> Fixture:
+    """A memory-bound kernel and arithmetic beside a copy and a kernel's copy, all of them alone too."""
+    beside = {name: {**COPY, "interface": name, "size_bytes": 4 * MIB} for name in ("copy", "kernel")}
+    return Fixture(
+        [
+            record("kernel", [BOUND], 1900 * GB),
+            record("compute", [BOUND], 260_000.0),
+            record("copy", [COPY], 394 * GB, 4 * MIB),
+            record("kernel", [BOUND, beside["copy"]], 1740 * GB, load_bytes_per_s=390 * GB),
+            record("kernel", [BOUND, beside["kernel"]], 1350 * GB, load_bytes_per_s=300 * GB),
+            record("compute", [BOUND, beside["copy"]], 261_000.0, load_bytes_per_s=394 * GB),
+        ]
+    )
+
+
+def test_both_sides_of_a_pair_are_judged(disturbed: Fixture) -> None:
+    """Catches a slowdown by the ratio of rates for one side and of times for the other, and a transfer that
+    is compared with one of another size.
+    """
+    by_copy, by_kernel, arithmetic = slowdowns(cells(disturbed.records))
+    assert by_copy.own == pytest.approx(1900 / 1740) and by_copy.sure
+    assert by_copy.others == pytest.approx(394 / 390)
+    assert by_kernel.own == pytest.approx(1900 / 1350)
+    assert by_kernel.others is None  # its transfer was not measured alone
+    assert arithmetic.own == pytest.approx(261 / 260) and not arithmetic.sure
+
+
+def test_what_a_transfer_costs_is_said(disturbed: Fixture) -> None:
+    """Catches a difference claimed within the intervals, or the costs of two works in one sentence."""
+    bound, arithmetic = company.transfer_costs(Facts(disturbed))
+    assert bound.title == (
+        "Memory-bound kernel on gpu0 is slowed down by kernel gpu0>gpu1 by gpu0 41 % and "
+        "copy gpu0>gpu1 by gpu0 9.2 %"
+    )
+    assert "copy gpu0>gpu1 by gpu0 1 %" in bound.detail
+    assert arithmetic.title == "Arithmetic on gpu0 keeps its speed beside copy gpu0>gpu1 by gpu0"
+
+
+def test_the_table_says_what_was_not_measured(disturbed: Fixture) -> None:
+    """Catches a missing figure that is shown as another one, and a doubtful one without its brackets."""
+    topic = interference.topic(disturbed, cells(disturbed.records))
+    assert topic is not None
+    [table] = topic.tables
+    assert [row[5] for row in table.rows] == ["9.2 %", "41 %", "(0.38 %)"]
+    assert [row[6] for row in table.rows] == ["394", "not measured", "394"]
+
+
+def test_a_run_without_company_has_neither_topic() -> None:
+    """Catches an empty part of the report."""
+    run = Fixture([record("copy", [COPY], 394 * GB)])
+    assert loaded.topic(run, cells(run.records)) is None
+    assert interference.topic(run, cells(run.records)) is None
+
+
+SPENT = {
+    "watts": 250.0,
+    "idle_watts": 120.0,
+    "duration_s": 2.1,
+    "counter_updates": 21,
+    "bytes_per_s": 390 * GB,
+    "counted": ["gpu0", "gpu1"],
+    "not_counted": [],
+}
+
+
+def test_energy_of_interfaces_is_compared() -> None:
+    """Catches the dearest way named first, paths thrown together, or a reason that is taken for a figure."""
+    kernel = record("kernel", [COPY], 370 * GB, energy={**SPENT, "joules_per_GB": 0.71})
+    copy = record("copy", [COPY], 390 * GB, energy={**SPENT, "joules_per_GB": 0.33})
+    other = record("copy", [BOUND], 390 * GB, energy={"reason": "no energy counter answers for gpu0"})
+    run = Fixture([kernel, copy, other])
+    [finding] = company.energy(Facts(run))
+    assert finding.title == "A gigabyte from gpu0:device to gpu1:device takes copy 0.33 and kernel 0.71 J"
+    topic = energy.topic(run, cells(run.records))
+    assert topic is not None
+    figures, reasons = topic.tables
+    assert [row[2] for row in figures.rows] == ["0.71", "0.33"]
+    assert reasons.rows == (("no energy counter answers for gpu0", "1"),)

@@ -1,0 +1,144 @@
+"""Energy from counters that move in steps, under a clock and a load of the test's own."""
+
+from __future__ import annotations
+
+from collections.abc import Mapping, Sequence
+
+import pytest
+
+from byteways import _core
+from byteways.run.energy import LEAST_S, LEAST_UPDATES, MOST_S, EnergyMeter
+
+GB = 1e9
+
+
+class Machine:
+    """Devices whose counters step every `step_s`; a load adds watts while it runs.
+
+    Args:
+        idle_w: Watts by device.
+        load_w: Watts that a running load adds on each device.
+        step_s: Time between two steps of the counters.
+    """
+
+    def __init__(self, idle_w: Mapping[str, float], load_w: float, step_s: float = 0.05) -> None:
+        self.now_s = 100.0
+        self.idle_w, self.load_w, self.step_s = idle_w, load_w, step_s
+        self.busy = False
+        self.millijoules = dict.fromkeys(idle_w, 0.0)
+        self.shown = dict(self.millijoules)
+        self.next_step_s = self.now_s
+        self.idle_watches = 0
+
+    def clock(self) -> float:
+        return self.now_s
+
+    def pass_time(self, seconds: float) -> None:
+        end = self.now_s + seconds
+        while self.now_s < end:
+            until = min(end, self.next_step_s)
+            for name, watts in self.idle_w.items():
+                power = watts + (self.load_w if self.busy else 0.0)
+                self.millijoules[name] += 1000 * power * (until - self.now_s)
+            self.now_s = until
+            if self.now_s >= self.next_step_s:
+                self.shown = dict(self.millijoules)
+                self.next_step_s += self.step_s
+
+    def sleep(self, seconds: float) -> None:
+        self.idle_watches += seconds >= 0.5
+        self.pass_time(seconds)
+
+    def counters(self, agents: Sequence[str]) -> dict[str, float]:
+        self.pass_time(0.001)
+        return {name: self.shown[name] for name in agents if name in self.shown}
+
+
+class Copying:
+    """A load of so many bytes/s that always has a slice enqueued ahead."""
+
+    def __init__(self, machine: Machine, bytes_per_s: float, slice_s: float) -> None:
+        self.machine, self.rate, self.slice_s = machine, bytes_per_s, slice_s
+        self.moved_bytes = 0.0
+        machine.busy = True
+
+    def step(self) -> None:
+        self.machine.pass_time(self.slice_s)
+        self.moved_bytes += self.rate * self.slice_s
+
+    def finish(self) -> None:
+        self.machine.busy = False
+
+
+def meter(machine: Machine) -> EnergyMeter:
+    return EnergyMeter(machine.counters, machine.clock, machine.sleep)
+
+
+def test_energy_is_what_the_load_adds() -> None:
+    """Catches idle power that is left in, bytes and joules over different times, and a device that is left
+    out.
+    """
+    machine = Machine({"gpu0": 110.0, "gpu1": 120.0}, 90.0)
+    found = meter(machine).measure(["gpu0", "gpu1", "cpu0"], lambda s: Copying(machine, 400 * GB, s))
+    # A reading takes a millisecond here, in which nothing moves, after every slice of five.
+    assert found["joules_per_GB"] == pytest.approx(2 * 90 / (400 * 5 / 6), rel=0.01)
+    assert found["idle_watts"] == pytest.approx(230, rel=0.01)
+    assert found["watts"] == pytest.approx(410, rel=0.01)
+    assert found["counted"] == ["gpu0", "gpu1"] and found["not_counted"] == ["cpu0"]
+
+
+@pytest.mark.parametrize(("step_s", "updates"), [(0.02, 90), (0.1, 20), (0.3, 20)])
+def test_it_goes_on_until_both_conditions_hold(step_s: float, updates: int) -> None:
+    """Catches a figure from a few steps of a slow counter, or from a moment of a quick one."""
+    machine = Machine({"gpu0": 100.0}, 50.0, step_s)
+    found = meter(machine).measure(["gpu0"], lambda s: Copying(machine, GB, s))
+    assert found["counter_updates"] >= max(updates, LEAST_UPDATES)
+    assert found["duration_s"] >= 0.99 * LEAST_S
+
+
+def test_an_idle_device_is_watched_once() -> None:
+    """Catches two seconds that every case pays for what does not change."""
+    machine = Machine({"gpu0": 100.0, "gpu1": 100.0}, 50.0)
+    shared = meter(machine)
+    for agents in (["gpu0"], ["gpu0"], ["gpu0", "gpu1"]):
+        shared.measure(agents, lambda s: Copying(machine, GB, s))
+    assert machine.idle_watches == 2  # gpu0, later gpu1
+
+
+def test_no_counter_is_a_reason() -> None:
+    """Catches a figure for agents that nobody measures, such as a CPU."""
+    machine = Machine({}, 0.0)
+    found = meter(machine).measure(["cpu0"], lambda s: Copying(machine, GB, s))
+    assert found == {"reason": "no energy counter answers for cpu0"}
+
+
+def test_a_counter_that_stands_still_is_a_reason() -> None:
+    """Catches energy of zero where the counter is frozen, and a wait without end."""
+    machine = Machine({"gpu0": 100.0}, 50.0, step_s=1e9)
+    machine.next_step_s = 1e12
+    begun = machine.now_s
+    found = meter(machine).measure(["gpu0"], lambda s: Copying(machine, GB, s))
+    assert found == {"reason": "the energy counter of gpu0 stood still"}
+    assert machine.now_s - begun < 3 * MOST_S
+
+
+@pytest.fixture(scope="module")
+def session() -> _core.Session:
+    return _core.Session(gpus=False)
+
+
+def test_operations_go_on_and_are_counted(session: _core.Session) -> None:
+    """Catches operations that are counted before they are done, or bytes that are not theirs."""
+    size = 1 << 20
+    ends = [session.allocate("cpu0", "pageable", size, "cpu0") for _ in range(2)]
+    load = session.sustain([_core.Flow(*ends, "cpu0", "memcpy", size)], 0.002)
+    load.step()
+    assert load.operations == [0]
+    load.step()
+    first = load.operations[0]
+    assert first > 0 and load.moved_bytes == first * size
+    for _ in range(5):
+        load.step()
+    assert load.operations[0] == 6 * first
+    load.finish()
+    assert load.operations[0] == 7 * first
