@@ -53,7 +53,7 @@ def test_gpu_machine(tmp_path: Path) -> None:
         "From host to GPU, copy with pinned memory moves 55.4 GB/s (88 % of 63) at 1 GiB",
         "From GPU to host, copy with pinned memory moves 55.2 GB/s (88 % of 63) at 1 GiB",
         "Shared bottleneck: cpu0's memory when written carries 139 GB/s in sum; "
-        "copy gpu0,gpu1,gpu2,gpu3>cpu0 moves 144 where its flows alone allow 221",
+        "copy 4 GPUs>cpu0 moves 144 where its flows alone allow 221",
         "Shared bottleneck: each PCIe 5.0 ×16 link, both directions together carries 85 GB/s in sum; "
         "copy cpu0<>gpu0 moves 85 where its flows alone allow 111",
         "cpu0 to 4 GPUs at once: copy moves 170 GB/s in sum, 77 % of the 4 alone (222)",

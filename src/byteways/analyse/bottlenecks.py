@@ -107,6 +107,12 @@ def _explain(topology: Topology, setting: tuple[object, ...], cases: Sequence[To
         rest = [other for other in chosen if other is not one]
         if all(_explained(rest, cases[index], index) for index in explained):
             chosen = rest
+    chosen = [
+        one
+        for one in chosen
+        if sum(bool(one.holds(index) & set(cases[index].slow)) for index in explained) >= LEAST_CASES
+    ]
+    explained = [index for index in held if _explained(chosen, cases[index], index)]
     holding = {
         index: [one for one in chosen if one.holds(index) & set(cases[index].slow)] for index in explained
     }

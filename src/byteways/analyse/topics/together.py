@@ -7,7 +7,7 @@ from collections.abc import Sequence
 
 from byteways.analyse.bottlenecks import Explanation, explanations
 from byteways.analyse.prediction import HELD_BACK, Predictions, Together, predictions
-from byteways.analyse.rules.facts import Facts, count, gb, listed, percent
+from byteways.analyse.rules.facts import Facts, count, gb, percent
 from byteways.analyse.summary import Cell, Run, group_by
 from byteways.analyse.topic import Table, Topic
 from byteways.analyse.topics.together_plots import plots
@@ -26,7 +26,7 @@ ONCE = "one case alone does not tell"
 #: Names of a bottleneck that the cases cannot tell apart, as far as a table has room for them.
 MOST_NAMES = 3
 #: Agents side by side that a path has room for.
-MOST_AGENTS = 4
+MOST_AGENTS = 3
 
 
 def topic(run: Run, found: Sequence[Cell]) -> Topic | None:
@@ -92,35 +92,39 @@ def _cases(predicted: Predictions, explained: Sequence[Explanation]) -> Table:
             tuple(sorted(flow.path[:3] + flow.path.rpartition(">")[2][:3] for flow in case.flows)),
         ),
     )
+    sizes = sorted({case.cell.record.size_bytes for case in predicted.cases})
     rows = []
     for _, same in sorted(groups.items(), key=lambda item: _order(item[1][0])):
         worst = min(same, key=lambda case: case.kept)
         record = worst.cell.record
-        others = f"; {count(len(same) - 1, 'case')} like it" if len(same) > 1 else ""
+        size = f", {format_size(record.size_bytes)}" * (len(sizes) > 1)
         rows.append(
             (
                 record.pattern,
-                f"{record.interface}, {record.access}",
-                shortened(record.path) + others,
-                format_size(record.size_bytes),
+                f"{record.interface}, {record.access}{size}",
+                shortened(record.path),
+                str(len(same)),
                 gb(sum(worst.alone)),
                 gb(worst.most),
-                gb(worst.even) if worst.even < HELD_BACK * worst.most else "",
-                gb(worst.cell.value) + (f" ({listed(worst.cell.doubts)})" if worst.cell.doubts else ""),
+                gb(worst.cell.value),
                 percent(worst.cell.value / worst.most),
-                _reason(worst, explained),
+                "; ".join([*_reasons(worst, explained), *worst.cell.doubts]),
             )
         )
     headings = (
-        *("pattern", "interface", "path", "size", "alone, sum", "predicted", "even share", "measured"),
-        *("of predicted", "held back by"),
+        *("pattern", "interface", "path", "cases", "alone", "predicted", "measured", "part"),
+        "held back by",
     )
-    note = f"GB/s in sum. Held back is what stays below the even share by {percent(1 - HELD_BACK)} and more"
+    note = (
+        "GB/s in sum, of equal cases the one farthest below prediction. Held back is what stays below the "
+        f"even share by {percent(1 - HELD_BACK)} and more"
+    )
     if predicted.lacking:
         note += (
             f"; {count(predicted.lacking, 'case')} could not be predicted, as a flow was not measured alone"
         )
-    return Table("Predicted and measured", headings, tuple(rows), (3, 4, 5, 6, 7, 8), note)
+    one = f", {format_size(sizes[0])}" if len(sizes) == 1 else ""
+    return Table(f"Predicted and measured{one}", headings, tuple(rows), (3, 4, 5, 6, 7), note)
 
 
 def _order(case: Together) -> tuple[object, ...]:
@@ -128,13 +132,15 @@ def _order(case: Together) -> tuple[object, ...]:
     return PATTERNS.index(record.pattern), record.interface, -record.size_bytes, len(case.flows), record.path
 
 
-def _reason(case: Together, explained: Sequence[Explanation]) -> str:
+def _reasons(case: Together, explained: Sequence[Explanation]) -> list[str]:
     """What keeps a case from moving as much as its flows alone, foreseen or not."""
     if case.held_back:
-        names = [named(one.names) for each in explained for one in each.of(case)]
+        names = [one.names[0] for each in explained for one in each.of(case)]
         alone = any(each.unexplained == (case,) and not each.bottlenecks for each in explained)
-        return "; ".join(names) if names else ONCE if alone else NOTHING
+        return names or [ONCE if alone else NOTHING]
+    if case.even < HELD_BACK * case.most:
+        return [f"as predicted: links shared evenly give {gb(case.even)}"]
     if case.limits and case.most < HELD_BACK * sum(case.alone):
         kept = ", ".join(case.limits[:MOST_NAMES])
-        return f"as predicted: {kept}" + (", …" if len(case.limits) > MOST_NAMES else "")
-    return "" if case.even >= HELD_BACK * case.most else "as predicted: links shared evenly"
+        return [f"as predicted: {kept}" + (", …" if len(case.limits) > MOST_NAMES else "")]
+    return []
