@@ -20,6 +20,8 @@ struct PatternArguments {
   unsigned long long first_index;  // index of words[0] in the pattern
   unsigned long long stride;       // 1: every word; n: every n-th word (spot poisoning)
   struct CheckResult* result;      // check only, in memory the executing agent can write
+  // check with a stride: the bits of each word that are the pattern's, and what the others must be.
+  unsigned long long mask = ~0ull, rest = 0;
 };
 
 // What "check" found. The launcher zeroes it (first_bad = all ones) before the launch.

@@ -57,6 +57,10 @@ BYTEWAYS_KERNEL(512) poison(PatternArguments arguments) {
   write_words(arguments, ConstantValue{arguments.key});
 }
 
+__device__ inline Word expected_at(const PatternArguments& arguments, Word i) {
+  return (pattern_word(arguments.key, arguments.first_index + i) & arguments.mask) | arguments.rest;
+}
+
 struct Finding {
   Word bad_count = 0;
   Word first_bad = ~Word{0};
@@ -79,7 +83,7 @@ __device__ void report(const PatternArguments& arguments, const Finding& finding
   do {
     written = index;
     fence_sequential();
-    atomic_store(&result->expected, pattern_word(arguments.key, arguments.first_index + written));
+    atomic_store(&result->expected, expected_at(arguments, written));
     atomic_store(&result->got, arguments.words[written]);
     fence_sequential();
     index = atomic_minimum(&result->first_bad, ~Word{0});  // changes nothing: an atomic look
@@ -92,7 +96,7 @@ BYTEWAYS_KERNEL(512) check(PatternArguments arguments) {
   Finding finding;
   if (arguments.stride != 1) {
     for (Word i = thread * arguments.stride; i < arguments.count; i += threads * arguments.stride)
-      finding.compare(i, arguments.words[i], value(i));
+      finding.compare(i, arguments.words[i], expected_at(arguments, i));
   } else {
     const Word head = head_of(arguments), pairs = (arguments.count - head) / 2;
     const auto* from = reinterpret_cast<const Bytes16*>(arguments.words + head);

@@ -14,6 +14,11 @@ constexpr std::uint64_t kSlotAlignment = 256;  // GPU memory transactions start 
 constexpr std::uint64_t kTouchedBytes = 8 << 20;
 constexpr std::uint64_t kSpoilStrideWords = 8192;  // one word in 64 KiB: cheap; whole words are warm-up's
 
+// Whether any number of bytes may be moved: a part of a word is then checked by its bytes.
+bool moves_bytes(const Flow& flow) { return flow.interface == "copy" || flow.interface == "memcpy"; }
+
+std::uint64_t words_in(std::uint64_t bytes) { return (bytes + kWord - 1) / kWord; }
+
 std::uint64_t round_up(std::uint64_t value, std::uint64_t multiple) {
   return (value + multiple - 1) / multiple * multiple;
 }
@@ -36,7 +41,7 @@ std::string Flow::word(std::string_view option, std::string_view otherwise) cons
 
 CopyingMover::CopyingMover(Session& session, const Flow& flow)
     : Mover(*flow.executor), session_(&session), flow_(flow) {
-  if (flow.size_bytes == 0 || flow.size_bytes % kWord != 0)
+  if (flow.size_bytes == 0 || (flow.size_bytes % kWord != 0 && !moves_bytes(flow)))
     throw Unsupported("size", std::to_string(flow.size_bytes),
                       "sizes are multiples of 8 bytes, so that every word can be checked");
   std::uint64_t smaller = flow.destination->bytes();
@@ -46,7 +51,8 @@ CopyingMover::CopyingMover(Session& session, const Flow& flow)
       throw Unsupported("buffers", "overlap", "source and destination are one buffer");
     smaller = std::min(smaller, source->bytes());
   }
-  if (flow.size_bytes > smaller)
+  // A last word that is moved in part is checked as a whole.
+  if (flow.size_bytes > smaller || round_up(flow.size_bytes, kWord) > smaller)
     throw Error("size", std::to_string(flow.size_bytes),
                 "larger than a buffer of " + std::to_string(smaller) + " bytes");
   // Powers of two up to the alignment keep the slots contiguous, and a whole rotation is checked in one
@@ -158,7 +164,7 @@ void CopyingMover::restore() {
 void CopyingMover::prepare(std::uint64_t key) {
   key_ = key;
   Agent& destination = flow_.destination->agent();
-  const std::uint64_t words = ((slots_.count - 1) * slots_.stride_bytes + flow_.size_bytes) / kWord;
+  const std::uint64_t words = words_in((slots_.count - 1) * slots_.stride_bytes + flow_.size_bytes);
   fill_sources(words);
   poison(*session_, destination, flow_.destination->data(), words, 1);
   for (Buffer* buffer : buffers()) {
@@ -184,7 +190,7 @@ void CopyingMover::spoil(std::uint64_t first_operation, std::uint64_t count) {
     if (slots == 0) return;
     // Slots smaller than the stride are spoiled at their first word, one launch for all of them.
     const std::uint64_t stride = std::min(kSpoilStrideWords, slots_.stride_bytes / kWord);
-    const std::uint64_t words = ((slots - 1) * slots_.stride_bytes + flow_.size_bytes) / kWord;
+    const std::uint64_t words = words_in((slots - 1) * slots_.stride_bytes + flow_.size_bytes);
     poison(*session_, owner, destination_slot(slot), words, stride);
   };
   const std::uint64_t before_wrap = std::min(written, slots_.count - first);
@@ -193,21 +199,39 @@ void CopyingMover::spoil(std::uint64_t first_operation, std::uint64_t count) {
   owner.runtime->synchronize(session_->service_stream(owner));
 }
 
-void CopyingMover::check_range(std::uint64_t first_slot, std::uint64_t count, Verification& verification) {
-  const std::uint64_t per_check = contiguous() ? count : 1;
-  for (std::uint64_t slot = first_slot; slot < first_slot + count; slot += per_check) {
-    const std::uint64_t words = per_check * flow_.size_bytes / kWord;
-    const std::uint64_t first_index = slot * slots_.stride_bytes / kWord;
-    const CheckResult result = check_words(destination_slot(slot), words, first_index);
-    verification.checked_bytes += words * kWord;
-    if (result.bad_count != 0 && verification.ok) {
-      verification.ok = false;
-      verification.first_offset_bytes = slot * slots_.stride_bytes + result.first_bad * kWord;
-      verification.expected = result.expected;
-      verification.got = result.got;
-    }
-    verification.bad_count += result.bad_count;
+void CopyingMover::note(const CheckResult& result, std::uint64_t offset_bytes, Verification& verification) {
+  if (result.bad_count != 0 && verification.ok) {
+    verification.ok = false;
+    verification.first_offset_bytes = offset_bytes + result.first_bad * kWord;
+    verification.expected = result.expected;
+    verification.got = result.got;
   }
+  verification.bad_count += result.bad_count;
+}
+
+// Word `word` of every slot at once; of the last one only the bytes that are the slot's.
+void CopyingMover::check_word(std::uint64_t word, std::uint64_t first_slot, std::uint64_t count,
+                              Verification& verification) {
+  const std::uint64_t stride = slots_.stride_bytes / kWord, first = first_slot * stride + word;
+  const std::uint64_t bytes = std::min(kWord, flow_.size_bytes - word * kWord);
+  const std::uint64_t mask = bytes == kWord ? ~std::uint64_t{0} : (std::uint64_t{1} << (8 * bytes)) - 1;
+  const CheckResult result =
+      check(*session_, flow_.destination->agent(), flow_.destination->data() + first * kWord,
+            (count - 1) * stride + 1, key_ + first, {stride, mask});
+  note(result, first * kWord, verification);
+  verification.checked_bytes += count * bytes;
+}
+
+void CopyingMover::check_range(std::uint64_t first_slot, std::uint64_t count, Verification& verification) {
+  if (flow_.size_bytes <= kWord && moves_bytes(flow_)) return check_word(0, first_slot, count, verification);
+  const std::uint64_t per_check = contiguous() ? count : 1, rest = flow_.size_bytes % kWord;
+  for (std::uint64_t slot = first_slot; slot < first_slot + count; slot += per_check) {
+    const std::uint64_t words = per_check * (flow_.size_bytes - rest) / kWord;
+    const std::uint64_t first_index = slot * slots_.stride_bytes / kWord;
+    note(check_words(destination_slot(slot), words, first_index), slot * slots_.stride_bytes, verification);
+    verification.checked_bytes += words * kWord;
+  }
+  if (rest != 0) check_word(flow_.size_bytes / kWord, first_slot, count, verification);
 }
 
 Verification CopyingMover::verify(std::uint64_t first_operation, std::uint64_t count) {

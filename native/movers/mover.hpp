@@ -157,6 +157,9 @@ class CopyingMover : public Mover {
 
  private:
   bool contiguous() const { return slots_.stride_bytes == flow_.size_bytes; }
+  static void note(const CheckResult& result, std::uint64_t offset_bytes, Verification& verification);
+  void check_word(std::uint64_t word, std::uint64_t first_slot, std::uint64_t count,
+                  Verification& verification);
   void check_range(std::uint64_t first_slot, std::uint64_t count, Verification& verification);
   void restore_slots(std::uint64_t first_slot, std::uint64_t count);
   // The arrays of the flow, the destination last.

@@ -39,7 +39,8 @@ void poison(Session& session, Agent& by, void* data, std::uint64_t words, std::u
   launch(session, by, "poison", {static_cast<unsigned long long*>(data), words, kPoison, 0, stride, nullptr});
 }
 
-CheckResult check(Session& session, Agent& by, void* data, std::uint64_t words, std::uint64_t key) {
+CheckResult check(Session& session, Agent& by, void* data, std::uint64_t words, std::uint64_t key,
+                  const Strided& strided) {
   Stream& stream = session.service_stream(by);
   std::byte* shared = session.shared_scratch(by) + kResultOffset;
   std::byte* own = session.own_scratch(by) + kResultOffset;
@@ -47,7 +48,8 @@ CheckResult check(Session& session, Agent& by, void* data, std::uint64_t words, 
   std::memcpy(shared, &result, sizeof result);
   by.runtime->copy(own, shared, sizeof result, stream);
   launch(session, by, "check",
-         {static_cast<unsigned long long*>(data), words, key, 0, 1, reinterpret_cast<CheckResult*>(own)});
+         {static_cast<unsigned long long*>(data), words, key, 0, strided.stride,
+          reinterpret_cast<CheckResult*>(own), strided.mask, kPoison & ~strided.mask});
   by.runtime->copy(shared, own, sizeof result, stream);
   by.runtime->synchronize(stream);
   std::memcpy(&result, shared, sizeof result);

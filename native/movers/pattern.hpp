@@ -14,8 +14,15 @@ inline constexpr std::uint64_t kPoison = 0xBADC0FFEE0DDF00Dull;
 void fill(Session& session, Agent& by, void* data, std::uint64_t words, std::uint64_t key);
 // Overwrites every `stride`-th word.
 void poison(Session& session, Agent& by, void* data, std::uint64_t words, std::uint64_t stride);
+// Every `stride`-th word is looked at. With a stride, the bits outside of `mask` must still be the poison's:
+// nothing but what was to be moved was written.
+struct Strided {
+  std::uint64_t stride = 1;
+  std::uint64_t mask = ~std::uint64_t{0};
+};
 // Compares with what fill(key) wrote; waits for the answer.
-CheckResult check(Session& session, Agent& by, void* data, std::uint64_t words, std::uint64_t key);
+CheckResult check(Session& session, Agent& by, void* data, std::uint64_t words, std::uint64_t key,
+                  const Strided& strided = {});
 
 // A grid that fills the agent without leaving work items idle.
 LaunchShape full_shape(Agent& agent, const char* kernel, std::uint64_t items);

@@ -37,7 +37,7 @@ struct Slots {
   Word count, stride_words;
   Range at(Word operation) const {
     const Word by = operation % count * stride_words;
-    return {first.block, first.begin + by, first.end + by};
+    return {first.block, first.begin + by, first.end + by, first.rest_bytes};
   }
 };
 
@@ -113,7 +113,7 @@ double Kernels::bring(const Range& range, Place to, bool prefetch) {
   // Pages move as a whole.
   const std::uint64_t begin = range.begin * kWordBytes / kPageBytes * kPageBytes;
   const std::uint64_t end = std::min<std::uint64_t>(
-      range.block->bytes, (range.end * kWordBytes + kPageBytes - 1) / kPageBytes * kPageBytes);
+      range.block->bytes, (range.end_byte() + kPageBytes - 1) / kPageBytes * kPageBytes);
   const auto parts = bytes_by_place(*range.block, begin, end);
   const auto on_host = [](const auto& part) { return part.first.kind == Place::Kind::cpu; };
   // Cores reach the pages of any domain: only those of a GPU move by being touched.
@@ -270,7 +270,10 @@ void Kernels::fill(Operation& operation, std::string_view kernel, const PatternA
   const bool lost = lies(executor, reached.place);
   operation.on_end = [this, range = reached.range, arguments, checks, lost, writes = kernel == "fill"] {
     if (checks) {
-      CheckResult found = memory_->check(range, arguments.key, arguments.first_index, arguments.stride);
+      CheckResult found = arguments.mask != ~Word{0}
+                              ? memory_->check_bits(range, arguments.key, arguments.first_index,
+                                                    arguments.stride, arguments.mask, arguments.rest)
+                              : memory_->check(range, arguments.key, arguments.first_index, arguments.stride);
       if (lost) found = {arguments.count, 0, pattern_word(arguments.key, arguments.first_index), 0};
       *arguments.result = found;
     } else if (lost) {
@@ -286,7 +289,7 @@ void Kernels::fill(Operation& operation, std::string_view kernel, const PatternA
 void Kernels::move(const Range& to, const Range& from, Place executor) {
   const Place there = place_of(*to.block, to.begin * kWordBytes);
   const Place here = place_of(*from.block, from.begin * kWordBytes);
-  devices_->count_moved(here, there, (to.end - to.begin) * kWordBytes);
+  devices_->count_moved(here, there, to.bytes());
   deliver(to, from, executor, [&] { memory_->copy(to, from); });
 }
 
@@ -301,8 +304,8 @@ void Kernels::deliver(const Range& to, const Range& from, Place executor,
   else
     write();
   if (const Fault* fault = faults_->find(Fault::Kind::corrupt, a, b)) {
-    if (to.begin == to.end) return;
-    const Word index = to.begin + fault->number % (to.end - to.begin);
+    if (to.bytes() == 0) return;
+    const Word index = to.begin + fault->number % std::max<Word>(1, to.end - to.begin);
     memory_->set(*to.block, index, memory_->at(*to.block, index) ^ 1);
   }
 }
@@ -317,7 +320,8 @@ void Kernels::copy(Operation& operation, std::string_view kernel, const CopyArgu
   const auto slots_of = [this, &arguments](const void* base, Word count, Word stride) {
     const Range all = memory_->range(base, (count - 1) * stride + arguments.bytes);
     const Word end = all.begin + arguments.bytes / kWordBytes;
-    return Slots{{all.block, all.begin, end}, count, stride / kWordBytes};
+    const auto rest = static_cast<unsigned>(arguments.bytes % kWordBytes);
+    return Slots{{all.block, all.begin, end, rest}, count, stride / kWordBytes};
   };
   const Slots sources = slots_of(arguments.source, source_slots, arguments.source_stride);
   const Slots destinations = slots_of(arguments.destination, destination_slots, arguments.destination_stride);

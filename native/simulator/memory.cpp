@@ -82,9 +82,10 @@ Range Memory::range(const void* data, std::uint64_t bytes) const {
   if (block == nullptr || bytes > block->bytes - static_cast<std::uint64_t>(address - block->data))
     throw Failure(Code::illegal_address, "an operation reached outside of any block of memory");
   const auto offset = static_cast<std::uint64_t>(address - block->data);
-  if (offset % kWordBytes != 0 || bytes % kWordBytes != 0)
-    throw Failure(Code::not_supported, "the simulator moves whole words of 8 bytes");
-  return {block, offset / kWordBytes, (offset + bytes) / kWordBytes};
+  if (offset % kWordBytes != 0)
+    throw Failure(Code::not_supported, "the simulator moves memory that begins at whole words of 8 bytes");
+  return {block, offset / kWordBytes, (offset + bytes) / kWordBytes,
+          static_cast<unsigned>(bytes % kWordBytes)};
 }
 
 Word Memory::at(const Block& block, Word index) const {
@@ -101,6 +102,10 @@ void Memory::set(Block& block, Word index, Word value) {
 void Memory::copy(const Range& to, const Range& from) {
   const Word count = from.end - from.begin;
   tear(to);
+  if (to.rest_bytes != 0) {
+    const Word mask = (Word{1} << (8 * to.rest_bytes)) - 1;
+    set(*to.block, to.end, (at(*to.block, to.end) & ~mask) | (at(*from.block, from.end) & mask));
+  }
   if (to.block->real() && from.block->real()) {
     std::memmove(words_of(*to.block) + to.begin, words_of(*from.block) + from.begin, count * kWordBytes);
   } else if (to.block->real()) {
@@ -144,6 +149,18 @@ CheckResult Memory::check(const Range& of, Word key, Word first_index, Word stri
   auto held = std::make_shared<const std::vector<Word>>(real, real + count);
   words.assign(0, count, {Rule::Kind::words, 0, std::move(held), 0, 0, 0});
   return words.check(0, count, key, first_index, stride);
+}
+
+CheckResult Memory::check_bits(const Range& of, Word key, Word first_index, Word stride, Word mask,
+                               Word rest) {
+  CheckResult found{0, ~Word{0}, 0, 0};
+  for (Word j = 0; of.begin + j < of.end; j += stride) {
+    const Word got = at(*of.block, of.begin + j);
+    const Word wanted = (pattern_word(key, first_index + j) & mask) | rest;
+    if (got == wanted) continue;
+    if (found.bad_count++ == 0) found = {1, j, wanted, got};
+  }
+  return found;
 }
 
 void Memory::fill_doubles(const Range& to, Word key, Word first_index) {

@@ -48,10 +48,14 @@ struct Block {
   Word words() const { return bytes / kWordBytes; }
 };
 
-// A range of words of one block.
+// A range of words of one block, and bytes of the word after them: fewer than a word has.
 struct Range {
   Block* block = nullptr;
   Word begin = 0, end = 0;
+  unsigned rest_bytes = 0;
+
+  std::uint64_t bytes() const { return (end - begin) * kWordBytes + rest_bytes; }
+  std::uint64_t end_byte() const { return end * kWordBytes + rest_bytes; }
 };
 
 class Memory {
@@ -63,7 +67,7 @@ class Memory {
   // nullptr when the address is in no block.
   Block* find(const void* data) const;
   // Throws Failure: illegal_address when [data, data + bytes) is not inside one block, not_supported when it
-  // is not made of whole words.
+  // does not begin with a word.
   Range range(const void* data, std::uint64_t bytes) const;
 
   // Whatever the ends are made of. Ranges are equally long.
@@ -71,6 +75,8 @@ class Memory {
   void fill(const Range& to, Word key, Word first_index, Word stride);
   void poison(const Range& to, Word value, Word stride);
   CheckResult check(const Range& of, Word key, Word first_index, Word stride);
+  // Every stride-th word, of which the bits in `mask` are the pattern's and the others `rest`.
+  CheckResult check_bits(const Range& of, Word key, Word first_index, Word stride, Word mask, Word rest);
   // As the STREAM kernels and what proves them do it; `second` has no block where an operation reads one
   // array.
   void fill_doubles(const Range& to, Word key, Word first_index);

@@ -119,7 +119,7 @@ class SimulatedWorld final : public World {
     const std::lock_guard lock(mutex_);
     const Range range = range_of_call(data, bytes);
     if (!is_managed(range.block->kind)) throw Failure(Code::invalid, "only managed memory is prefetched");
-    return sim::last_prefetch(*range.block, range.begin * kWordBytes, range.end * kWordBytes);
+    return sim::last_prefetch(*range.block, range.begin * kWordBytes, range.end_byte());
   }
 
   void hold(const void* data, bool hold) override {
@@ -298,7 +298,7 @@ class SimulatedWorld final : public World {
       operation->fixed = picoseconds(model_.managed.prefetch_ns);
     } else {
       operation->fixed = picoseconds(kernels_.bring(range, to, true));
-      note_prefetch(*range.block, range.begin * kWordBytes, range.end * kWordBytes, to);
+      note_prefetch(*range.block, range.begin * kWordBytes, range.end_byte(), to);
     }
     operation->never_ends = kernels_.hangs(from, to);
     streams_.submit(lock, *stream, std::move(operation), true);

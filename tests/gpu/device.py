@@ -16,8 +16,12 @@ MAX_DYNAMIC_SHARED = 8  # CU_FUNC_ATTRIBUTE_MAX_DYNAMIC_SHARED_SIZE_BYTES
 
 class PatternArguments(ctypes.Structure):
     _fields_ = [
-        (name, ctypes.c_uint64) for name in ("words", "count", "key", "first_index", "stride", "result")
+        (name, ctypes.c_uint64)
+        for name in ("words", "count", "key", "first_index", "stride", "result", "mask", "rest")
     ]
+
+    def __init__(self, *fields: int, mask: int = 2**64 - 1, rest: int = 0) -> None:
+        super().__init__(*fields, mask=mask, rest=rest)
 
 
 class CopyArguments(ctypes.Structure):

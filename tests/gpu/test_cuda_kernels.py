@@ -112,6 +112,31 @@ def copy_case(
 SIZES = [1, 8, 15, 16, 17, 4096, 65_528, 1_000_001, 3 * 2**20, 9 * 2**20 + 24]
 
 
+def test_a_part_of_a_word_is_checked_by_its_bytes(device: Device) -> None:
+    """Catches a byte beside what was copied that passes, and one of it that is not looked at."""
+    stride, slots, poison = 32, 100, 0xBADC0FFEE0DDF00D
+    mask = 0xFFFFFF
+    rest = poison & ~mask
+    words = np.zeros(stride * slots, dtype=np.uint64)
+    count = (slots - 1) * stride + 1
+    words[::stride] = (pattern(9, 3, stride * slots)[::stride] & np.uint64(mask)) | np.uint64(rest)
+
+    start = np.array([0, NONE, 0, 0], dtype=np.uint64).tobytes()
+
+    def checked(spoiled: np.ndarray) -> list[int]:
+        with device.memory(spoiled.tobytes()) as base, device.memory(start) as result:
+            arguments = PatternArguments(base, count, 9, 3, stride, result, mask=mask, rest=rest)
+            device.launch("pattern.cu", "check", (7, 256), arguments)
+            return [int(word) for word in np.frombuffer(device.read(result, 32), dtype=np.uint64)]
+
+    assert checked(words)[0] == 0
+    for bit in (1 << 23, 1 << 24):
+        spoiled = words.copy()
+        spoiled[5 * stride] ^= np.uint64(bit)
+        found = checked(spoiled)
+        assert found == [1, 5 * stride, int(words[5 * stride]), int(spoiled[5 * stride])]
+
+
 @pytest.mark.parametrize("size", SIZES)
 @pytest.mark.parametrize("shape", [(1, 32), (5, 96), (264, 512), (132, 1024)])
 def test_copy_is_exact(device: Device, size: int, shape: tuple[int, int]) -> None:

@@ -269,7 +269,7 @@ def test_sizes_that_cannot_be_copied_are_refused(session: _core.Session, size: i
     """Catches sizes that would be rounded, or wrap around."""
     source, destination = (session.allocate("cpu0", "pageable", MIB, "cpu0") for _ in range(2))
     with pytest.raises(_core.Error, match=match):
-        session.measure([_core.Flow(source, destination, "cpu0", "memcpy", size)], options())
+        session.measure([_core.Flow(source, destination, "cpu0", "memcpy-mt", size)], options())
 
 
 def test_one_buffer_is_no_copy(session: _core.Session) -> None:

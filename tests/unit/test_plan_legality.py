@@ -201,8 +201,8 @@ REFUSED = [
     ),
     (
         H200X4,
-        case("copy", "gpu0:device", "gpu1:device", "gpu0", 4),
-        "copy moves multiples of 8 bytes; 4 is none",
+        case("memcpy-stream", "cpu0:pageable", "cpu0:pageable", "cpu0", 4),
+        "memcpy-stream moves multiples of 8 bytes; 4 is none",
     ),
     (H200X4, case("copy", "gpu0:device", "gpu1:device", "gpu0", 0), "a size of 0 bytes moves nothing"),
     (H200X4, case("chase", "gpu0:device", "gpu0:device", "gpu0", 3 * MIB), "a chase walks a power of two"),

@@ -113,7 +113,8 @@ void note(CheckResult& found, Word j, Word expected, Word got) {
 
 void examine(const PatternArguments& arguments, Word begin, Word end, Word stride, CheckResult& found) {
   for (Word j = begin; j < end; j += stride) {
-    const Word expected = pattern_word(arguments.key, arguments.first_index + j);
+    const Word expected =
+        (pattern_word(arguments.key, arguments.first_index + j) & arguments.mask) | arguments.rest;
     if (arguments.words[j] != expected) note(found, j, expected, arguments.words[j]);
   }
 }

@@ -5,7 +5,7 @@ from __future__ import annotations
 from collections.abc import Callable
 
 from byteways.plan.case import Buffer, Case, Flow, is_managed
-from byteways.plan.interfaces import figure_of, moves_pages, one_buffer
+from byteways.plan.interfaces import WORD_BYTES, figure_of, moves_pages, one_buffer
 from byteways.plan.relays import paths_of
 from byteways.plan.rows import moves_rows, rows_of
 from byteways.topology.model import Capabilities
@@ -63,7 +63,8 @@ def flow_buffer_bytes(case: Case, flow: Flow, cache_bytes: Callable[[str], int])
         rows = rows_of(case, flow)
         span = -(-rows.span_bytes // _SLOT_ALIGNMENT_BYTES) * _SLOT_ALIGNMENT_BYTES
         return max(1, -(-rotated // max(size, rows.lines_bytes))) * span
-    return rotated if rotated == size else 1 << (rotated - 1).bit_length()
+    whole_words = -(-size // WORD_BYTES) * WORD_BYTES
+    return whole_words if rotated == size else max(whole_words, 1 << (rotated - 1).bit_length())
 
 
 def buffers(case: Case, capabilities: Capabilities) -> list[tuple[Buffer, int]]:

@@ -56,7 +56,7 @@ class Interface:
     buffers: str = "pair"
     figure: str = "bandwidth"
     counts: str = "one-direction"
-    granularity_bytes: int = 8  # sizes are multiples of it; 8: verified word by word
+    granularity_bytes: int = 8  # sizes are multiples of it
     by_call: bool = False  # the runtime reaches for it what the executor's own loads and stores cannot
     alone: bool = False  # moves no bytes: runs alone, or as what others disturb
     sources: int = 1  # arrays that are read; 2: the flow may name a second source
@@ -94,7 +94,9 @@ def _stream(loop: str, kernel: str, sources: int = 1) -> Interface:
 _ROWS = ("width_bytes", "pitch_bytes", "strided")
 
 INTERFACES: Mapping[str, Interface] = {
-    "memcpy": Interface("explicit", "one CPU core copies", {"cpu": ("memcpy",)}, ("pause_ns",)),
+    "memcpy": Interface(
+        "explicit", "one CPU core copies", {"cpu": ("memcpy",)}, ("pause_ns",), granularity_bytes=1
+    ),
     "memcpy-mt": Interface(
         "explicit",
         "all cores of a NUMA domain copy together",
@@ -112,6 +114,7 @@ INTERFACES: Mapping[str, Interface] = {
         "the vendor's asynchronous copy call, in a GPU's queue",
         {"gpu": ()},
         ("stream", "copy_engine", "pace", "pause_ns"),
+        granularity_bytes=1,
         by_call=True,
     ),
     "copy-2d": Interface(

@@ -146,7 +146,7 @@ void refused() {
   attempt("kernel", [&] { launch(pair.stream, "dance", GateArguments{}); });
   attempt("block", [&] { launch(pair.stream, "fill", GateArguments{}); });
   attempt("outside", [&] { world().copy(pair.far, pair.near, kSize + 8, pair.stream, {}); });
-  attempt("odd", [&] { world().copy(pair.far, pair.near, 4, pair.stream, {}); });
+  attempt("odd", [&] { world().copy(static_cast<std::byte*>(pair.far) + 4, pair.near, 8, pair.stream, {}); });
   attempt("result", [&] {
     auto* inside = static_cast<CheckResult*>(pair.near);
     launch(pair.stream, "check", PatternArguments{static_cast<Word*>(pair.near), 8, kKey, 0, 1, inside});

@@ -1,0 +1,65 @@
+"""Copies of any number of bytes: each is checked by its bytes, and nothing beside them may change."""
+
+from __future__ import annotations
+
+import sys
+from pathlib import Path
+from typing import Any
+
+import pytest
+
+from byteways import _core
+
+sys.path.insert(0, str(Path(__file__).parent))
+import simulated as toy
+from simulated import FIXED_NS, RATES
+
+SIZES = (1, 2, 3, 7, 8, 9, 12, 100, 255, 257, 4097)
+
+
+def measured(session: _core.Session, ends: tuple[Any, ...], size: int, cold: bool) -> _core.Measurement:
+    """A copy between buffers with room for two hundred of it."""
+    room = 200 * 512 + 8192
+    source, destination = (session.allocate(*end, room, end[0]) for end in ends[:2])
+    flow = _core.Flow(source, destination, *ends[2:], size, source_cold=cold, destination_cold=cold)
+    return session.measure([flow], toy.options(budget_s=0.02))
+
+
+@pytest.mark.parametrize("cold", [True, False])
+@pytest.mark.parametrize("size", SIZES)
+def test_on_this_machine(size: int, cold: bool) -> None:
+    """Catches sizes that are rounded to words, and slots that are checked by what lies beside them."""
+    session = _core.Session(gpus=False)
+    ends = ("cpu0", "pageable"), ("cpu0", "pageable"), "cpu0", "memcpy"
+    found = measured(session, ends, size, cold)
+    assert found.verified
+    assert found.flows[0].verification.checked_bytes % size == 0
+
+
+@pytest.mark.parametrize("size", SIZES)
+def test_by_a_simulated_engine(size: int) -> None:
+    """Catches a vendor's copy of a part of a word that is refused, or moved as a whole word."""
+
+    def scene(session: _core.Session) -> Any:
+        ends = ("cpu0", "pinned"), ("gpu0", "device"), "gpu0", "copy"
+        found = measured(session, ends, size, True)
+        return found.verified, found.time_ns.median
+
+    verified, time_ns = toy.play(toy.nvidia(), scene)
+    assert verified
+    assert time_ns == pytest.approx(FIXED_NS["engine"] + size / RATES["engine-host-read"] * 1e9, rel=1e-3)
+
+
+@pytest.mark.parametrize("size", [1, 3, 8, 12])
+@pytest.mark.parametrize("fault", ["skip:cpu0>gpu0", "corrupt:cpu0>gpu0:word=0"])
+def test_what_did_not_arrive_is_found(size: int, fault: str) -> None:
+    """Catches a last byte that nobody looks at."""
+    sheet = toy.nvidia(faults__0=fault)
+
+    def scene(session: _core.Session) -> Any:
+        ends = ("cpu0", "pinned"), ("gpu0", "device"), "gpu0", "copy"
+        found = measured(session, ends, size, False)
+        told = found.flows[0].verification
+        return found.verified, told.first_offset_bytes, told.expected != told.got
+
+    assert toy.play(sheet, scene) == [False, 0, True]
