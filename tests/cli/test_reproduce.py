@@ -53,6 +53,8 @@ def test_manifest_and_report_know_the_study(pearson: tuple[Path, str]) -> None:
     assert manifest["study"] == {"key": "pearson2023", "title": load("pearson2023").title}
     page = (folder / "R" / "report.html").read_text()
     assert 'id="study"' in page and "Published beside simulated" in page
+    head = page[page.index("<header>") : page.index("</header>")]
+    assert "Repeats Carl Pearson" in head and "17 claims" in head
     findings = page[page.index('id="findings"') : page.index('id="machine"')]
     assert "Carl Pearson 2023" in findings and "are built into the model" in findings
     charts = json.loads(re.search(r'id="charts">(.*?)</script>', page, re.DOTALL)[1])  # type: ignore[index]

@@ -17,6 +17,7 @@ from byteways.analyse.summary import Cell, Run, cells, shown
 from byteways.analyse.tables import Grid, Reason, WarningGroup, describe, tables
 from byteways.analyse.topic import Table
 from byteways.analyse.topics import topics
+from byteways.analyse.topics.study import repeated
 from byteways.report import charts
 from byteways.report.charts import Chart
 from byteways.report.drawing import Drawing, draw
@@ -110,6 +111,7 @@ class Page:
 
     title: str
     mark: str  # above every section of a simulated run; '' when it was measured
+    study: str  # of a run that repeats a published work, what became of its claims; else ''
     notices: tuple[str, ...]  # what is missing: the run is not complete, lines are damaged
     facts: tuple[tuple[str, str], ...]
     lead_sizes: tuple[str, ...]
@@ -187,6 +189,7 @@ def _page(run: Run) -> Page:
     return Page(
         title=f"{suite.get('name', 'run')} on {subject(manifest)}",
         mark=mark_of(manifest),
+        study=repeated(run),
         notices=tuple(notice for notice in (shortfall(run), damage(run)) if notice),
         facts=_facts(run),
         lead_sizes=first.size_names if first else (),

@@ -17,6 +17,15 @@ def topic(run: Run, found: Sequence[Cell]) -> Topic | None:
     return None if outcome is None else topic_of(outcome)
 
 
+def repeated(run: Run) -> str:
+    """For the first screen: the work and what became of its claims; '' of other runs."""
+    outcome = outcome_of(run)
+    if outcome is None:
+        return ""
+    study = outcome.study
+    return f"Repeats {study.authors}, “{study.title}” ({study.year}). {outcome.summary()}."
+
+
 def topic_of(outcome: StudyOutcome) -> Topic:
     """Claims first, then the figures, then what is to be known of the source."""
     study = outcome.study
