@@ -19,6 +19,8 @@ from byteways.results.record import Warning
 
 pytestmark = pytest.mark.skipif(find_chromium() is None, reason="Chromium is not installed")
 
+#: Of the sample run's report.
+CHARTS = 9
 FIRST_CELL = "document.querySelector('#matrices .grid tbody tr td:nth-child(3) span').textContent"
 
 
@@ -75,7 +77,7 @@ def test_toggle_changes_the_numbers(browser: Browser) -> None:
 def test_charts_are_drawn_when_scrolled_to(browser: Browser) -> None:
     """Would catch charts that are all drawn at once, or never."""
     places = browser.evaluate("byteways.places.length")
-    assert places == 7
+    assert places == CHARTS
     assert browser.evaluate("byteways.drawn.size") < places
     last = "byteways.places[byteways.places.length - 1]"
     browser.evaluate(f"{last}.scrollIntoView()")
@@ -90,7 +92,7 @@ def test_all_charts_are_drawn_before_printing(browser: Browser, tmp_path: Path) 
     """Would catch paper with empty frames."""
     browser.pdf(tmp_path / "report.pdf")
     drawn = "byteways.places.filter(p => p.querySelector('svg .scatterlayer .trace')).length"
-    assert browser.evaluate(drawn) == 7
+    assert browser.evaluate(drawn) == CHARTS
     assert (tmp_path / "report.pdf").read_bytes().startswith(b"%PDF")
     assert browser.console == []
 
@@ -152,7 +154,7 @@ def test_downloads(browser: Browser) -> None:
     build = sample_run.h200x4()
     text = browser.evaluate("byteways.download('csv')")
     out = io.StringIO()
-    FORMATS["csv"](build.manifest(), build.records, out)
+    FORMATS["csv"].write(build.manifest(), build.records, out)
     here, there = text.splitlines(), out.getvalue().splitlines()
     assert len(here) == len(there)
     assert here[0] == there[0]
