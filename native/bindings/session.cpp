@@ -127,6 +127,13 @@ void bind_session(nb::module_& m) {
           },
           "agent"_a, "kernel"_a, nb::call_guard<nb::gil_scoped_release>())
       .def(
+          "offers_call",
+          [](const Session& session, const std::string& agent, const std::string& call) {
+            Runtime& runtime = *session.agent(agent).runtime;
+            return call == "copy-2d" ? runtime.offers_copy_rows() : runtime.offers_submission(call);
+          },
+          "agent"_a, "call"_a)
+      .def(
           "copy_engines",
           [](const Session& session, const std::string& source, const std::string& destination) {
             return copy_engines(session.agent(source), session.agent(destination));

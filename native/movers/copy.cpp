@@ -1,24 +1,53 @@
 // Interface `copy`: the vendor's asynchronous copy call. What engine carries it out is the vendor's secret
 // and has to be observed (timing/engine.hpp).
-#include "movers/mover.hpp"
+#include "movers/submission.hpp"
 
 namespace byteways {
 namespace {
 
 class Copy final : public CopyingMover {
  public:
-  Copy(Session& session, const Flow& flow) : CopyingMover(session, flow) {
+  Copy(Session& session, const Flow& flow) : CopyingMover(session, flow), submission_(flow) {
     // Without peer access the driver stages the copy through the host: allowed, and observed as such.
     for (Buffer* buffer : {flow.source, flow.destination}) session.open_to(*flow.executor, *buffer);
   }
 
   std::uint64_t queue_entries(std::uint64_t count) const override { return count; }
 
+  void make_ready(std::uint64_t first_operation, std::uint64_t count) override {
+    if (submission_.graph()) submission_.record(executor(), first_operation, count, slots_.count, calls());
+  }
+
   void enqueue(Stream& stream, std::uint64_t first_operation, std::uint64_t count) override {
     moves(first_operation, count);
-    for (std::uint64_t k = first_operation; k < first_operation + count; ++k)
-      executor().runtime->copy(destination_slot(k), source_slot(k), flow_.size_bytes, stream);
+    if (submission_.graph())
+      submission_.launch(executor(), stream, first_operation, count, slots_.count, calls());
+    else if (submission_.batch())
+      enqueue_batches(stream, first_operation, count);
+    else
+      calls()(stream, first_operation, count);
   }
+
+ private:
+  Submission::Calls calls() {
+    return [this](Stream& stream, std::uint64_t first, std::uint64_t count) {
+      for (std::uint64_t k = first; k < first + count; ++k)
+        executor().runtime->copy(destination_slot(k), source_slot(k), flow_.size_bytes, stream);
+    };
+  }
+
+  // Copies of one batch have no order among themselves, so that no slot may be twice in it.
+  void enqueue_batches(Stream& stream, std::uint64_t first, std::uint64_t count) {
+    std::vector<CopyPiece> pieces;
+    for (std::uint64_t k = first; k < first + count; ++k) {
+      pieces.push_back({destination_slot(k), source_slot(k), flow_.size_bytes});
+      if (pieces.size() < slots_.count && k + 1 < first + count) continue;
+      executor().runtime->copy_batch(pieces, stream);
+      pieces.clear();
+    }
+  }
+
+  Submission submission_;
 };
 
 // The same on an engine that the flow names. The call that takes one works in no stream, so it is waited for,
@@ -26,6 +55,7 @@ class Copy final : public CopyingMover {
 class EngineCopy final : public CopyingMover {
  public:
   EngineCopy(Session& session, const Flow& flow) : CopyingMover(session, flow) {
+    if (flow.word("submit", "calls") != "calls") refuse("a copy on a chosen engine is a call of its own");
     const auto device = [&](const Buffer& buffer) {
       return buffer.agent().is_host() ? -1 : buffer.agent().device;
     };

@@ -3,7 +3,7 @@
 #include <algorithm>
 
 #include "kernels/arguments.hpp"
-#include "movers/mover.hpp"
+#include "movers/submission.hpp"
 
 namespace byteways {
 namespace {
@@ -35,7 +35,10 @@ constexpr Interface kInterfaces[] = {
 class KernelCopy final : public CopyingMover {
  public:
   KernelCopy(Session& session, const Flow& flow, const Interface& interface)
-      : CopyingMover(session, flow), interface_(interface) {
+      : CopyingMover(session, flow), interface_(interface), submission_(flow) {
+    if (submission_.batch())
+      throw Unsupported(flow.interface, "submit", "a batched call is of copies, not of kernels",
+                        executor().name());
     require_access(session, flow);
     const Availability offered = executor().runtime->offers_kernel(executor().device, interface.kernel);
     if (!offered.available)
@@ -56,16 +59,16 @@ class KernelCopy final : public CopyingMover {
 
   std::uint64_t queue_entries(std::uint64_t count) const override { return interface_.host ? 1 : count; }
 
+  void make_ready(std::uint64_t first_operation, std::uint64_t count) override {
+    if (submission_.graph()) submission_.record(executor(), first_operation, count, slots_.count, calls());
+  }
+
   void enqueue(Stream& stream, std::uint64_t first_operation, std::uint64_t count) override {
     moves(first_operation, count);
-    CopyArguments arguments = arguments_;
-    arguments.operations = interface_.host ? count : 1;
-    const std::uint64_t launches = interface_.host ? 1 : count;
-    for (std::uint64_t k = 0; k < launches; ++k) {
-      arguments.first_operation = first_operation + k;
-      executor().runtime->launch(executor().device, interface_.kernel, shape_, &arguments, sizeof arguments,
-                                 stream);
-    }
+    if (submission_.graph())
+      submission_.launch(executor(), stream, first_operation, count, slots_.count, calls());
+    else
+      launches(stream, first_operation, count);
   }
 
   LaunchShape shape() const override { return shape_; }
@@ -76,6 +79,22 @@ class KernelCopy final : public CopyingMover {
   }
 
  private:
+  Submission::Calls calls() {
+    return
+        [this](Stream& stream, std::uint64_t first, std::uint64_t count) { launches(stream, first, count); };
+  }
+
+  void launches(Stream& stream, std::uint64_t first_operation, std::uint64_t count) {
+    CopyArguments arguments = arguments_;
+    arguments.operations = interface_.host ? count : 1;
+    const std::uint64_t each = interface_.host ? 1 : count;
+    for (std::uint64_t k = 0; k < each; ++k) {
+      arguments.first_operation = first_operation + k;
+      executor().runtime->launch(executor().device, interface_.kernel, shape_, &arguments, sizeof arguments,
+                                 stream);
+    }
+  }
+
   LaunchShape choose_shape(const Flow& flow) const {
     const std::string name = interface_.name;
     const auto processors = static_cast<unsigned>(std::max(1, executor().info.multiprocessors));
@@ -128,6 +147,7 @@ class KernelCopy final : public CopyingMover {
   }
 
   Interface interface_;
+  Submission submission_;
   CopyArguments arguments_{};
   LaunchShape shape_;
 };

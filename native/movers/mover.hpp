@@ -68,6 +68,8 @@ class Mover {
   virtual std::uint64_t queue_entries(std::uint64_t count) const = 0;
   // Enqueues `count` back-to-back operations, numbered from first_operation.
   virtual void enqueue(Stream& stream, std::uint64_t first_operation, std::uint64_t count) = 0;
+  // Before the gate is shut: whatever of enqueue(first_operation, count) may be done beforehand, untimed.
+  virtual void make_ready(std::uint64_t, std::uint64_t) {}
   // The fewest operations of a batch.
   virtual std::uint64_t least_batch() const { return 1; }
   // Whether enqueue() carries its operations out itself, in no stream, and returns when they are done.

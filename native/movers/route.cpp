@@ -47,8 +47,7 @@ class Route final : public CopyingMover {
     if (piece_bytes_ == 0 || piece_bytes_ % kGrainBytes != 0)
       refuse("pieces are multiples of " + std::to_string(kGrainBytes) + " bytes");
     // Straight copies without peer access are staged by the driver: allowed, as for the interface copy.
-    for (Buffer* end : {flow.source, flow.destination})
-      if (!end->agent().is_host()) session.prove_peer(executor(), end->agent());
+    for (Buffer* end : {flow.source, flow.destination}) session.open_to(executor(), *end);
     std::istringstream names(flow.word("via"));
     for (std::string name; std::getline(names, name, ',');) add_relay(name);
     const std::uint64_t words = flow.size_bytes / kWord, paths = relays_.size() + 1;
@@ -106,7 +105,7 @@ class Route final : public CopyingMover {
       refuse(name + " is an end of the transfer, so it is no way round");
     for (Buffer* end : {flow_.source, flow_.destination}) {
       if (end->agent().is_host()) continue;
-      const Availability proved = session_->prove_peer(agent, end->agent());
+      const Availability proved = session_->open_to(agent, *end);
       if (!proved.available) refuse("the relay " + name + " cannot pass on: " + proved.reason);
     }
     Relay relay{&agent, {}};

@@ -101,8 +101,7 @@ class CopyRows final : public RowsMover {
     if (executor().is_host()) refuse(flow, "the vendor's copy call needs a GPU's queue");
     const Availability offered = executor().runtime->offers_copy_rows();
     if (!offered.available) throw Unsupported(flow.interface, "unavailable", offered.reason);
-    for (Buffer* buffer : {flow.source, flow.destination})
-      if (!buffer->agent().is_host()) session.prove_peer(executor(), buffer->agent());
+    for (Buffer* buffer : {flow.source, flow.destination}) session.open_to(executor(), *buffer);
   }
 
   std::uint64_t queue_entries(std::uint64_t count) const override { return count; }

@@ -119,6 +119,19 @@ class Event {
   virtual ~Event() = default;
 };
 
+// Operations recorded once, to be launched together.
+class Recording {
+ public:
+  virtual ~Recording() = default;
+};
+
+// One copy of a batch.
+struct CopyPiece {
+  void* destination;
+  const void* source;
+  std::uint64_t bytes;
+};
+
 struct LaunchShape {
   unsigned blocks = 1;   // host: threads of the team
   unsigned threads = 1;  // per block; host: 1
@@ -217,6 +230,21 @@ class Runtime {
   virtual void record(Event& event, Stream& stream) = 0;
   virtual void wait(Stream& stream, Event& event) = 0;
   virtual void copy(void* destination, const void* source, std::uint64_t bytes, Stream& stream) = 0;
+  // Other ways to submit operations than a call each: "graph", "batch".
+  virtual Availability offers_submission(std::string_view how) {
+    return {false, "this runtime submits nothing as a " + std::string(how)};
+  }
+  // What `work` enqueues on the stream it is given, not carried out but recorded.
+  virtual std::unique_ptr<Recording> record_work(int, const std::function<void(Stream&)>&) {
+    throw Unsupported("submit", "graph", offers_submission("graph").reason);
+  }
+  virtual void launch(Recording&, Stream&) {
+    throw Unsupported("submit", "graph", offers_submission("graph").reason);
+  }
+  // All of them by one call, in no order among themselves.
+  virtual void copy_batch(const std::vector<CopyPiece>&, Stream&) {
+    throw Unsupported("submit", "batch", offers_submission("batch").reason);
+  }
   // The vendor's copy of rows, where it has one.
   virtual Availability offers_copy_rows() { return {false, "this runtime has no copy of rows"}; }
   virtual void copy_rows(const RowsCopy&, Stream&) {

@@ -16,6 +16,8 @@ class QueueCalls {
   using EventHandle = typename Table::Event;
   using ModuleHandle = typename Table::Module;
   using KernelHandle = typename Table::Kernel;
+  using GraphHandle = typename Table::Graph;
+  using LaunchableHandle = typename Table::Launchable;
 
  public:
   static Stream* stream_of(StreamHandle stream) {
@@ -65,6 +67,37 @@ class QueueCalls {
     return answer([&] {
       const double elapsed_ns = Vendor::world().elapsed_ns(event_of(begin), event_of(end));
       give(milliseconds, static_cast<float>(1e-6 * elapsed_ns));
+    });
+  }
+
+  static int begin_capture(StreamHandle stream) {
+    return answer([&] { Vendor::world().begin_recording(stream_of(stream)); });
+  }
+  static int end_capture(StreamHandle stream, GraphHandle* graph) {
+    return answer([&] {
+      give(graph, reinterpret_cast<GraphHandle>(Vendor::world().end_recording(stream_of(stream))));
+    });
+  }
+  static int instantiate(LaunchableHandle* made, GraphHandle graph) {
+    return answer([&] {
+      give(made,
+           reinterpret_cast<LaunchableHandle>(Vendor::world().copy_of(reinterpret_cast<Graph*>(graph))));
+    });
+  }
+  static int launch(LaunchableHandle graph, StreamHandle stream) {
+    return answer([&] { Vendor::world().launch(reinterpret_cast<Graph*>(graph), stream_of(stream)); });
+  }
+  template <class Handle>
+  static int forget(Handle graph) {
+    return answer([&] { Vendor::world().destroy(reinterpret_cast<Graph*>(graph)); });
+  }
+  static int copy_batch(void** to, const void** from, const std::size_t* sizes, std::size_t count,
+                        StreamHandle stream, const CopyPolicy& policy) {
+    return answer([&] {
+      require(to != nullptr && from != nullptr && sizes != nullptr && count != 0, code::kInvalidValue);
+      std::vector<World::Piece> pieces;
+      for (std::size_t k = 0; k < count; ++k) pieces.push_back({to[k], from[k], sizes[k]});
+      Vendor::world().copy_batch(pieces, stream_of(stream), policy);
     });
   }
 

@@ -25,6 +25,9 @@ using Stream = CudaTable::Stream;
 using Event = CudaTable::Event;
 using Module = CudaTable::Module;
 using Kernel = CudaTable::Kernel;
+using Graph = CudaTable::Graph;
+using Launchable = CudaTable::Launchable;
+using BatchAttributes = CudaTable::BatchAttributes;
 using Pool = CudaTable::Pool;
 using Physical = CudaTable::Physical;
 using Access = CudaTable::Access;
@@ -412,6 +415,32 @@ int cuEventSynchronize(Event event) { return Queue::synchronize(event); }
 
 int cuEventElapsedTime(float* milliseconds, Event begin, Event end) {
   return Queue::elapsed(milliseconds, begin, end);
+}
+
+int cuStreamBeginCapture_v2(Stream stream, int) { return Queue::begin_capture(stream); }
+
+int cuStreamEndCapture(Stream stream, Graph* graph) { return Queue::end_capture(stream, graph); }
+
+int cuGraphInstantiateWithFlags(Launchable* made, Graph graph, unsigned long long) {
+  return Queue::instantiate(made, graph);
+}
+
+int cuGraphUpload(Launchable, Stream) { return 0; }
+
+int cuGraphLaunch(Launchable graph, Stream stream) { return Queue::launch(graph, stream); }
+
+int cuGraphDestroy(Graph graph) { return Queue::forget(graph); }
+
+int cuGraphExecDestroy(Launchable graph) { return Queue::forget(graph); }
+
+int cuMemcpyBatchAsync_v2(void** to, const void** from, const std::size_t* sizes, std::size_t count,
+                          BatchAttributes*, std::size_t*, std::size_t, Stream stream) {
+  return Queue::copy_batch(to, from, sizes, count, stream, CopyPolicy{});
+}
+
+int cuMemcpyBatchAsync(void** to, const void** from, const std::size_t* sizes, std::size_t count,
+                       BatchAttributes*, std::size_t*, std::size_t, std::size_t*, Stream stream) {
+  return Queue::copy_batch(to, from, sizes, count, stream, CopyPolicy{});
 }
 
 int cuModuleLoadData(Module* module, const void* image) { return Queue::load(module, image); }

@@ -22,6 +22,8 @@ using Stream = HipTable::Stream;
 using Event = HipTable::Event;
 using Module = HipTable::Module;
 using Kernel = HipTable::Kernel;
+using Graph = HipTable::Graph;
+using Launchable = HipTable::Launchable;
 using Pool = HipTable::Pool;
 using Physical = HipTable::Physical;
 using Access = HipTable::Access;
@@ -408,6 +410,27 @@ int hipEventQuery(Event event) { return Queue::query(event); }
 int hipEventSynchronize(Event event) { return Queue::synchronize(event); }
 int hipEventElapsedTime(float* milliseconds, Event begin, Event end) {
   return Queue::elapsed(milliseconds, begin, end);
+}
+
+int hipStreamBeginCapture(Stream stream, int) { return Queue::begin_capture(stream); }
+
+int hipStreamEndCapture(Stream stream, Graph* graph) { return Queue::end_capture(stream, graph); }
+
+int hipGraphInstantiateWithFlags(Launchable* made, Graph graph, unsigned long long) {
+  return Queue::instantiate(made, graph);
+}
+
+int hipGraphUpload(Launchable, Stream) { return 0; }
+
+int hipGraphLaunch(Launchable graph, Stream stream) { return Queue::launch(graph, stream); }
+
+int hipGraphDestroy(Graph graph) { return Queue::forget(graph); }
+
+int hipGraphExecDestroy(Launchable graph) { return Queue::forget(graph); }
+
+int hipMemcpyBatchAsync(void** to, const void** from, std::size_t* sizes, std::size_t count, void*,
+                        std::size_t*, std::size_t, std::size_t*, Stream stream) {
+  return Queue::copy_batch(to, from, sizes, count, stream, environment().copies);
 }
 
 int hipModuleLoadData(Module* module, const void* image) { return Queue::load(module, image); }

@@ -3,6 +3,7 @@
 #pragma once
 #include <cstddef>
 #include <cstdint>
+#include <functional>
 #include <memory>
 #include <unordered_map>
 #include <vector>
@@ -16,10 +17,16 @@
 
 namespace byteways::sim {
 
+// Calls that were recorded; each is made anew when the graph is launched.
+struct Graph {
+  std::vector<std::function<void(Lock&, Stream*)>> calls;
+};
+
 struct Stream {
   Place place;
   Engine::Queue* queue = nullptr;  // a GPU's streams may share one; a CPU's stream has its own
   std::uint64_t submitted = 0, completed = 0;
+  std::unique_ptr<Graph> recording = nullptr;  // set between begin and end of a recording
   bool idle() const { return completed == submitted; }
 };
 

@@ -263,10 +263,51 @@ class SimulatedWorld final : public World {
   void copy(void* destination, const void* source, std::uint64_t bytes, Stream* stream,
             const CopyPolicy& policy) override {
     Lock lock = enter(model_.calls.enqueue_ns);
-    const Range to = range_of_call(destination, bytes), from = range_of_call(source, bytes);
+    perform(lock, stream, [=, this](Lock& held, Stream* on) {
+      const Range to = range_of_call(destination, bytes), from = range_of_call(source, bytes);
+      const Place executor = on->place;
+      submit_copy(held, to, from, static_cast<double>(bytes), on, policy,
+                  [=, this] { kernels_.move(to, from, executor); });
+    });
+  }
+
+  void copy_batch(const std::vector<Piece>& pieces, Stream* stream, const CopyPolicy& policy) override {
+    Lock lock = enter(model_.calls.enqueue_ns);
     const Place executor = stream->place;
-    submit_copy(lock, to, from, static_cast<double>(bytes), stream, policy,
-                [=, this] { kernels_.move(to, from, executor); });
+    for (const Piece& piece : pieces) {
+      const Range to = range_of_call(piece.destination, piece.bytes);
+      const Range from = range_of_call(piece.source, piece.bytes);
+      submit_copy(lock, to, from, static_cast<double>(piece.bytes), stream, policy,
+                  [=, this] { kernels_.move(to, from, executor); });
+    }
+  }
+
+  void begin_recording(Stream* stream) override {
+    const Lock lock = enter(model_.calls.enqueue_ns);
+    if (stream->recording != nullptr) throw Failure(Code::invalid, "the stream is being recorded already");
+    stream->recording = std::make_unique<Graph>();
+  }
+
+  Graph* end_recording(Stream* stream) override {
+    const Lock lock = enter(model_.calls.enqueue_ns);
+    if (stream->recording == nullptr) throw Failure(Code::invalid, "the stream is not being recorded");
+    return keep(std::move(stream->recording));
+  }
+
+  Graph* copy_of(Graph* graph) override {
+    const Lock lock = enter(model_.calls.enqueue_ns);
+    return keep(std::make_unique<Graph>(known(graph)));
+  }
+
+  void launch(Graph* graph, Stream* stream) override {
+    Lock lock = enter(model_.calls.enqueue_ns);
+    devices_.check(stream->place);
+    for (const auto& call : known(graph).calls) call(lock, stream);
+  }
+
+  void destroy(Graph* graph) override {
+    const std::lock_guard lock(mutex_);
+    if (graphs_.erase(graph) == 0) throw Failure(Code::invalid, "no such graph");
   }
 
   void copy_rows(void* destination, std::uint64_t destination_pitch, const void* source,
@@ -308,12 +349,12 @@ class SimulatedWorld final : public World {
               Stream* stream) override {
     Lock lock = enter(model_.calls.enqueue_ns);
     devices_.check(stream->place);
-    try {
-      streams_.submit(lock, *stream, kernels_.launch(kernel, shape, arguments, bytes, stream->place), true);
-    } catch (const Failure& failure) {
-      if (failure.code() == Code::illegal_address) devices_.fail(stream->place, failure);
-      throw;
-    }
+    const auto* first = static_cast<const std::byte*>(arguments);
+    if (stream->recording == nullptr) return launch_now(lock, kernel, shape, first, bytes, stream);
+    const std::vector<std::byte> kept(first, first + bytes);
+    perform(lock, stream, [=, name = std::string(kernel), this](Lock& held, Stream* on) {
+      launch_now(held, name, shape, kept.data(), bytes, on);
+    });
   }
 
   bool finished(Event* event) override {
@@ -355,6 +396,36 @@ class SimulatedWorld final : public World {
     Lock lock(mutex_);
     time_.enter(lock, cost_ns);
     return lock;
+  }
+
+  // Makes a call, or notes it where the stream is being recorded.
+  static void perform(Lock& lock, Stream* stream, std::function<void(Lock&, Stream*)> call) {
+    if (stream->recording != nullptr)
+      stream->recording->calls.push_back(std::move(call));
+    else
+      call(lock, stream);
+  }
+
+  void launch_now(Lock& lock, std::string_view kernel, const Shape& shape, const std::byte* arguments,
+                  std::size_t bytes, Stream* stream) {
+    try {
+      streams_.submit(lock, *stream, kernels_.launch(kernel, shape, arguments, bytes, stream->place), true);
+    } catch (const Failure& failure) {
+      if (failure.code() == Code::illegal_address) devices_.fail(stream->place, failure);
+      throw;
+    }
+  }
+
+  Graph* keep(std::unique_ptr<Graph> graph) {
+    Graph* const made = graph.get();
+    graphs_[made] = std::move(graph);
+    return made;
+  }
+
+  const Graph& known(Graph* graph) const {
+    const auto found = graphs_.find(graph);
+    if (found == graphs_.end()) throw Failure(Code::invalid, "no such graph");
+    return *found->second;
   }
 
   // A copy call of `bytes` from place to place; `effect` is what it leaves in memory.
@@ -429,6 +500,7 @@ class SimulatedWorld final : public World {
   Devices devices_;
   Streams streams_;
   Kernels kernels_;
+  std::map<const Graph*, std::unique_ptr<Graph>> graphs_;
 };
 
 std::mutex load_mutex;

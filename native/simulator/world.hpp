@@ -14,6 +14,7 @@
 #include <optional>
 #include <string>
 #include <string_view>
+#include <vector>
 
 #include "simulator/model.hpp"
 
@@ -63,6 +64,7 @@ enum class Kind {
 // Opaque to the entry points; they hand the pointer out as the vendor's handle.
 struct Stream;
 struct Event;
+struct Graph;
 
 struct Shape {
   unsigned blocks = 1, threads = 1, shared_bytes = 0;
@@ -158,6 +160,20 @@ class World {
   // `kernel` and `arguments` as in kernels/arguments.hpp and the host's kernels of the same names.
   virtual void launch(std::string_view kernel, const Shape& shape, const void* arguments, std::size_t bytes,
                       Stream* stream) = 0;
+  // What is enqueued between the two is recorded and not done. A graph plays it, in order, at the cost of one
+  // call.
+  virtual void begin_recording(Stream* stream) = 0;
+  virtual Graph* end_recording(Stream* stream) = 0;
+  virtual Graph* copy_of(Graph* graph) = 0;
+  virtual void launch(Graph* graph, Stream* stream) = 0;
+  virtual void destroy(Graph* graph) = 0;
+  // Several copies by one call.
+  struct Piece {
+    void* destination;
+    const void* source;
+    std::uint64_t bytes;
+  };
+  virtual void copy_batch(const std::vector<Piece>& pieces, Stream* stream, const CopyPolicy& policy) = 0;
   virtual bool finished(Event* event) = 0;  // never recorded counts as finished
   virtual void synchronize(Event* event) = 0;
   virtual void synchronize(Stream* stream) = 0;

@@ -76,6 +76,7 @@ EngineFinding probe(Session& session, Lane& lane, const Flow& flow) {
     smaller.size_bytes = std::max(width, smaller.size_bytes / width * width);
   const auto mover = make_mover(session, smaller);
   mover->restore();
+  mover->make_ready(0, 1);
   std::vector<Agent*> involved{&agent};
   for (Agent* helper : mover->helpers()) involved.push_back(helper);
   std::vector<std::unique_ptr<Occupation>> occupations;
@@ -131,10 +132,10 @@ EngineFinding observe(Session& session, Lane& lane, const Flow& flow) {
   const auto end = [](const Buffer& buffer) {
     return buffer.agent().name() + ":" + std::string(memory_name(buffer.allocation().memory()));
   };
-  const std::string question = flow.interface + " " + flow.word("via") + " " + flow.executor->name() + " " +
-                               (flow.partner == nullptr ? "" : flow.partner->name() + " ") +
-                               end(*flow.source) + " " + end(*flow.destination) + " " +
-                               std::to_string(std::min(flow.size_bytes, kMostProbedBytes));
+  const std::string question =
+      flow.interface + " " + flow.word("submit") + " " + flow.word("via") + " " + flow.executor->name() +
+      " " + (flow.partner == nullptr ? "" : flow.partner->name() + " ") + end(*flow.source) + " " +
+      end(*flow.destination) + " " + std::to_string(std::min(flow.size_bytes, kMostProbedBytes));
   auto& known = session.engines()[question];
   if (known.first.empty()) {
     const EngineFinding finding = probe(session, lane, flow);

@@ -92,6 +92,7 @@ void learn_lane(Session& session, Lane& lane, Gate* gate, const MeasureOptions& 
     const double timeout = std::min(kLearnTimeoutNs, options.gate_timeout_s * 1e9);
     // Before the gate is shut: moving gigabytes back would look like a call that blocks.
     lane.mover->restore();
+    lane.mover->make_ready(lane.next_operation, 1);
     gate->shut(static_cast<Nanoseconds>(timeout));
     gate->hold(lane.agent(), *lane.stream);
     const bool launches_return = gate->is_shut();
@@ -118,6 +119,7 @@ SingleSampler::SingleSampler(Session& session, Lane& lane, Gate* gate, const Mea
 double SingleSampler::time_batch(std::uint64_t count) {
   Runtime& runtime = lane_->runtime();
   lane_->mover->restore();
+  lane_->mover->make_ready(lane_->next_operation, count);
   if (lane_->blocking) {  // the call does the work: the caller's clock is the one that sees it
     const Nanoseconds before = session_->clock().now();
     lane_->enqueue(count);

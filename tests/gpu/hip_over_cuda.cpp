@@ -31,6 +31,8 @@ using Stream = HipTable::Stream;
 using Event = HipTable::Event;
 using Module = HipTable::Module;
 using Kernel = HipTable::Kernel;
+using Graph = HipTable::Graph;
+using Launchable = HipTable::Launchable;
 using Pool = HipTable::Pool;
 using Physical = HipTable::Physical;
 using Access = HipTable::Access;
@@ -393,6 +395,35 @@ int hipMemcpy2DAsync(void* destination, std::size_t destination_pitch, const voi
   const CudaTable::RowsCopy wanted{side(source, source_pitch), side(destination, destination_pitch), width,
                                    rows};
   return cuda().copy_rows_async(&wanted, as<CudaTable::Stream>(stream));
+}
+
+int hipStreamBeginCapture(Stream stream, int mode) {
+  return cuda().begin_capture(as<CudaTable::Stream>(stream), mode);
+}
+int hipStreamEndCapture(Stream stream, Graph* graph) {
+  return cuda().end_capture(as<CudaTable::Stream>(stream), as<CudaTable::Graph*>(graph));
+}
+int hipGraphInstantiateWithFlags(Launchable* made, Graph graph, unsigned long long flags) {
+  return cuda().instantiate_graph(as<CudaTable::Launchable*>(made), as<CudaTable::Graph>(graph), flags);
+}
+int hipGraphUpload(Launchable graph, Stream stream) {
+  return cuda().upload_graph(as<CudaTable::Launchable>(graph), as<CudaTable::Stream>(stream));
+}
+int hipGraphLaunch(Launchable graph, Stream stream) {
+  return cuda().launch_graph(as<CudaTable::Launchable>(graph), as<CudaTable::Stream>(stream));
+}
+int hipGraphDestroy(Graph graph) { return cuda().destroy_graph(as<CudaTable::Graph>(graph)); }
+int hipGraphExecDestroy(Launchable graph) {
+  return cuda().destroy_launchable(as<CudaTable::Launchable>(graph));
+}
+int hipMemcpyBatchAsync(void** to, const void** from, std::size_t* sizes, std::size_t count, void*,
+                        std::size_t*, std::size_t, std::size_t* failed, Stream stream) {
+  CudaTable::BatchAttributes attributes{CudaTable::kOrderOfStream, {0, 0}, {0, 0}, 0};
+  std::size_t first = 0;
+  if (cuda().copy_batch)
+    return cuda().copy_batch(to, from, sizes, count, &attributes, &first, 1, as<CudaTable::Stream>(stream));
+  return cuda().copy_batch_before_13(to, from, sizes, count, &attributes, &first, 1, failed,
+                                     as<CudaTable::Stream>(stream));
 }
 
 int hipStreamCreateWithFlags(Stream* stream, unsigned flags) {

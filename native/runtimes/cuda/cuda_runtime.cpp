@@ -220,12 +220,38 @@ class CudaRuntime final : public gpu::GpuRuntime<CudaDriver> {
     driver_->call(queue.device(), driver_->copy_rows_async, &wanted, queue.handle());
   }
 
+  void copy_batch(const std::vector<CopyPiece>& pieces, Stream& stream) override {
+    std::vector<void*> to;
+    std::vector<const void*> from;
+    std::vector<std::size_t> sizes;
+    for (const CopyPiece& piece : pieces) {
+      to.push_back(piece.destination);
+      from.push_back(piece.source);
+      sizes.push_back(piece.bytes);
+    }
+    CudaTable::BatchAttributes attributes{CudaTable::kOrderOfStream, {0, 0}, {0, 0}, 0};
+    std::size_t first = 0, failed = 0;
+    const auto& queue = of(stream);
+    driver_->make_current(queue.device());
+    if (driver_->copy_batch)
+      driver_->call(queue.device(), driver_->copy_batch, to.data(), from.data(), sizes.data(), sizes.size(),
+                    &attributes, &first, std::size_t{1}, queue.handle());
+    else
+      driver_->call(queue.device(), driver_->copy_batch_before_13, to.data(), from.data(), sizes.data(),
+                    sizes.size(), &attributes, &first, std::size_t{1}, &failed, queue.handle());
+  }
+
   // The driver's documentation promises no engine.
   CopyRule copy_rule(int, const CopyEnds&, std::uint64_t) override { return {}; }
 
   unsigned queue_depth(int) override { return kQueueDepth; }
 
  protected:
+  Availability offers_batch() const override {
+    if (driver_->copy_batch || driver_->copy_batch_before_13) return {true, {}};
+    return {false, "this driver copies no batch by one call (cuMemcpyBatchAsync, since CUDA 12.8)"};
+  }
+
   std::string kernel_obstacle(int device, std::string_view kernel) const override {
     const std::string& architecture = info(device).architecture;
     if (kernel != "copy_bulk" || std::stoi(architecture.substr(3)) >= kBulkCopyCapability) return {};

@@ -24,12 +24,18 @@ struct CudaTable {
   using Event = struct OpaqueEvent*;
   using Module = struct OpaqueModule*;
   using Kernel = struct OpaqueKernel*;
+  using Graph = struct OpaqueGraph*;
+  using Launchable = struct OpaqueLaunchable*;  // CUgraphExec
   using Pool = struct OpaquePool*;
   using Physical = unsigned long long;
   using Access = gpu::AccessDescription;
   using PhysicalProperties = gpu::PhysicalProperties;
   struct Uuid {
     unsigned char bytes[16];
+  };
+  struct Location {  // CUmemLocation
+    int type;
+    int id;
   };
   struct RowsSide {  // one side of a CUDA_MEMCPY2D: x in bytes and y, kind of memory, its address by kind
     std::size_t x = 0, y = 0;
@@ -43,11 +49,14 @@ struct CudaTable {
     RowsSide source, destination;
     std::size_t width_bytes = 0, rows = 0;
   };
-  static constexpr int kMemoryHost = 1, kMemoryUnified = 4;  // CU_MEMORYTYPE_*
-  struct Location {                                          // CUmemLocation
-    int type;
-    int id;
+  struct BatchAttributes {  // CUmemcpyAttributes: order of reads, hints for managed memory, flags
+    int source_order;
+    Location source, destination;
+    unsigned flags;
   };
+  static constexpr int kOrderOfStream = 1;                   // CU_MEMCPY_SRC_ACCESS_ORDER_STREAM
+  static constexpr int kCaptureThreadLocal = 1;              // CU_STREAM_CAPTURE_MODE_THREAD_LOCAL
+  static constexpr int kMemoryHost = 1, kMemoryUnified = 4;  // CU_MEMORYTYPE_*
 
   static constexpr int kOutOfMemory = 2;                 // CUDA_ERROR_OUT_OF_MEMORY
   static constexpr int kNotReady = 600;                  // CUDA_ERROR_NOT_READY

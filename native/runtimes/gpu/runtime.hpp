@@ -9,6 +9,7 @@
 #include <utility>
 #include <vector>
 
+#include "runtimes/gpu/graph.hpp"
 #include "runtimes/gpu/kernel_store.hpp"
 #include "runtimes/gpu/memory.hpp"
 #include "runtimes/gpu/queue.hpp"
@@ -88,6 +89,45 @@ class GpuRuntime : public Runtime {
                   shape.shared_bytes, of(stream).handle(), parameters, nullptr);
   }
 
+  Availability offers_submission(std::string_view how) override {
+    if (how == "batch") return offers_batch();
+    if (how != "graph") return Runtime::offers_submission(how);
+    if (driver_->begin_capture && driver_->end_capture && driver_->instantiate_graph &&
+        driver_->launch_graph && driver_->destroy_graph && driver_->destroy_launchable)
+      return {true, {}};
+    return {false, std::string("this runtime cannot record a queue (") + driver_->begin_capture.symbol() +
+                       " and what belongs to it)"};
+  }
+
+  std::unique_ptr<Recording> record_work(int device, const std::function<void(Stream&)>& work) override {
+    const auto stream = create_stream(device);
+    const auto queue = of(*stream).handle();
+    driver_->make_current(device);
+    driver_->call(device, driver_->begin_capture, queue, Vendor::kCaptureThreadLocal);
+    typename Vendor::Graph graph = nullptr;
+    try {
+      work(*stream);
+    } catch (...) {
+      driver_->make_current(device);
+      if (driver_->end_capture(queue, &graph) == 0 && graph != nullptr) driver_->destroy_graph(graph);
+      throw;
+    }
+    driver_->make_current(device);
+    driver_->call(device, driver_->end_capture, queue, &graph);
+    auto recording = std::make_unique<VendorGraph<Vendor>>(driver_, device, graph);
+    // Else the first launch would do it, and be slower than the others.
+    if (driver_->upload_graph) driver_->call(device, driver_->upload_graph, recording->handle(), queue);
+    driver_->call(device, driver_->synchronize_stream, queue);
+    return recording;
+  }
+
+  void launch(Recording& recording, Stream& stream) override {
+    const auto& queue = of(stream);
+    driver_->make_current(queue.device());
+    driver_->call(queue.device(), driver_->launch_graph,
+                  static_cast<VendorGraph<Vendor>&>(recording).handle(), queue.handle());
+  }
+
   bool finished(Event& event) override {
     const auto& marker = of(event);
     driver_->make_current(marker.device());
@@ -136,6 +176,8 @@ class GpuRuntime : public Runtime {
   static VendorStream<Vendor>& of(Stream& stream) { return static_cast<VendorStream<Vendor>&>(stream); }
   static VendorEvent<Vendor>& of(Event& event) { return static_cast<VendorEvent<Vendor>&>(event); }
 
+  // Whether several copies can be made by one call.
+  virtual Availability offers_batch() const = 0;
   // Why the device cannot have the kernel whatever the compiler does; empty when nothing is in the way.
   virtual std::string kernel_obstacle(int device, std::string_view kernel) const = 0;
 

@@ -20,6 +20,9 @@ struct HipTable {
   using Event = struct OpaqueEvent*;
   using Module = struct OpaqueModule*;
   using Kernel = struct OpaqueKernel*;
+  using Graph = struct OpaqueGraph*;
+  using Launchable = struct OpaqueLaunchable*;   // hipGraphExec_t
+  static constexpr int kCaptureThreadLocal = 1;  // hipStreamCaptureModeThreadLocal
   using Pool = struct OpaquePool*;
   using Physical = struct OpaquePhysical*;
   using Access = gpu::AccessDescription;

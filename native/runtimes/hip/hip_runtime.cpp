@@ -205,6 +205,23 @@ class HipRuntime final : public gpu::GpuRuntime<HipDriver> {
                   queue.handle());
   }
 
+  void copy_batch(const std::vector<CopyPiece>& pieces, Stream& stream) override {
+    std::vector<void*> to;
+    std::vector<const void*> from;
+    std::vector<std::size_t> sizes;
+    for (const CopyPiece& piece : pieces) {
+      to.push_back(piece.destination);
+      from.push_back(piece.source);
+      sizes.push_back(piece.bytes);
+    }
+    std::size_t failed = 0;
+    const auto& queue = of(stream);
+    driver_->make_current(queue.device());
+    // Attributes are refused by the versions that were read about.
+    driver_->call(queue.device(), driver_->copy_batch, to.data(), from.data(), sizes.data(), sizes.size(),
+                  nullptr, nullptr, std::size_t{0}, &failed, queue.handle());
+  }
+
   CopyRule copy_rule(int, const CopyEnds& ends, std::uint64_t bytes) override {
     return rules_.rule(ends, bytes);
   }
@@ -229,6 +246,11 @@ class HipRuntime final : public gpu::GpuRuntime<HipDriver> {
   unsigned queue_depth(int) override { return kQueueDepth; }
 
  protected:
+  Availability offers_batch() const override {
+    if (driver_->copy_batch) return {true, {}};
+    return {false, "this runtime copies no batch by one call (hipMemcpyBatchAsync)"};
+  }
+
   std::string kernel_obstacle(int device, std::string_view kernel) const override {
     if (kernel != "copy_bulk") return {};
     return "this GPU (" + info(device).architecture + ") has no bulk-copy instructions";

@@ -21,6 +21,9 @@ WORDS: Mapping[str, tuple[str, ...]] = {
     "pace": ("back-to-back", "one-at-a-time"),
     # Of managed pages that an operation touches: they move, or are reached where they are.
     "migration": ("on-demand", "off"),
+    # How operations reach the device: a call each, recorded before and launched as one graph, or by the
+    # vendor's batched copy call.
+    "submit": ("calls", "graph", "batch"),
     # Which side's rows lie a pitch apart.
     "strided": ("source", "destination", "both"),
 }
@@ -113,7 +116,7 @@ INTERFACES: Mapping[str, Interface] = {
         "explicit",
         "the vendor's asynchronous copy call, in a GPU's queue",
         {"gpu": ()},
-        ("stream", "copy_engine", "pace", "pause_ns"),
+        ("stream", "copy_engine", "pace", "pause_ns", "submit"),
         granularity_bytes=1,
         by_call=True,
     ),
@@ -159,7 +162,7 @@ INTERFACES: Mapping[str, Interface] = {
         "direct access",
         "loads and stores of a GPU kernel",
         {"gpu": ("copy",)},
-        ("blocks", "threads", "stream", "pace", "migration", "pause_ns"),
+        ("blocks", "threads", "stream", "pace", "migration", "pause_ns", "submit"),
         granularity_bytes=16,
     ),
     "kernel-bulk": Interface(

@@ -143,6 +143,7 @@ def refusal(case: Case, topology: Topology, capabilities: Capabilities) -> str |
         _torch_refusal(case)
         or _engine_refusal(case, there)
         or _pace_refusal(case)
+        or _submit_refusal(case, there)
         or _core_refusal(case, topology)
         or _team_refusal(case, topology)
         or _route_refusal(case, topology, there)
@@ -455,6 +456,38 @@ def _route_refusal(case: Case, topology: Topology, capabilities: Capabilities) -
             reason = _reach_refusal(Reach.OWN_OR_PEER, relay, end, capabilities)
             if reason and kind_of(end.agent) == "gpu":
                 return f"the relay {relay} cannot pass on: {reason}"
+    return None
+
+
+def _submit_refusal(case: Case, capabilities: Capabilities) -> str | None:
+    """Graphs and batches are made ready for one flow alone, and only of memory that stays where it is."""
+    for flow in case.flows:
+        if case.interface_of(flow) == "copy-2d":
+            offer = capabilities.calls.get(flow.executor, {}).get("copy-2d")
+            if offer is not None and not offer.available:
+                return _because(f"{flow.executor} has no copy of rows", offer)
+        options = case.options_of(flow)
+        how = options.get("submit", "calls")
+        if how == "calls":
+            continue
+        if case.pattern != "one-way":
+            return f"a {how} is made ready for one flow: {case.pattern} flows are enqueued mark by mark"
+        for name in ("copy_engine", "pause_ns"):
+            if name in options:
+                return f"what is submitted as a {how} has no {name}"
+        if options.get("pace") == "one-at-a-time":
+            return f"a {how} of one operation at a time is a call each"
+        for buffer in flow.buffers:
+            if is_plain(buffer.memory) or is_managed(buffer.memory):
+                return f"a {how} needs memory that stays where it is, and {buffer.memory} does not"
+        if how == "batch" and case.interface_of(flow) != "copy":
+            return "a batched call is of copies, not of kernels"
+        if how == "batch" and case.cache_of(flow) == "warm":
+            return "copies of a batch have no order, and warm ones would write the same bytes at once"
+        offer = capabilities.calls.get(flow.executor, {}).get(str(how))
+        if offer is None or not offer.available:
+            why = f"{flow.executor} submits nothing as a {how}"
+            return why if offer is None else _because(why, offer)
     return None
 
 

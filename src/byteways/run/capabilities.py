@@ -10,7 +10,7 @@ from byteways.plan.case import MEMORIES, needs_grant
 from byteways.plan.interfaces import INTERFACES
 from byteways.run.compile_kernels import compile_in_child, risky_architectures
 from byteways.settings import kernel_cache
-from byteways.topology.model import HOST
+from byteways.topology.model import CALLS, HOST
 
 if TYPE_CHECKING:
     from byteways._core import Agent, Session
@@ -64,6 +64,11 @@ def describe(core: ModuleType, session: Session, host_bytes: int) -> dict[str, A
             "pageable_access": {agent.agent: agent.pageable_access for agent in agents},
             "host_access": {agent.agent: agent.host_access for agent in agents if agent.runtime != "host"},
             "copy_engines": _copy_engines(session),
+            "calls": {
+                agent.agent: {call: _offer(session.offers_call(agent.agent, call)) for call in CALLS}
+                for agent in agents
+                if agent.runtime != "host"
+            },
             "host_memory_bytes": host_bytes,
         },
         "libraries": [_library(report) for report in session.libraries],

@@ -124,6 +124,9 @@ class CopyEngines:
 #: Stands for host memory of any domain where copy engines are told by their two ends.
 HOST = "host"
 
+#: What a runtime may have beside single copies and launches: recorded queues, batched copies, copies of rows.
+CALLS = ("graph", "batch", "copy-2d")
+
 
 @dataclass(frozen=True)
 class Capabilities:
@@ -143,6 +146,7 @@ class Capabilities:
     pageable_access: Mapping[str, bool] = field(default_factory=dict)
     host_access: Mapping[str, bool] = field(default_factory=dict)  # of GPUs: CPUs may touch its memory
     copy_engines: Mapping[str, Mapping[str, CopyEngines]] = field(default_factory=dict)
+    calls: Mapping[str, Mapping[str, Offer]] = field(default_factory=dict)  # of GPUs: CALLS
     host_memory_bytes: int = 0  # cgroup limit or physical memory, whichever is less
 
     def to_json(self) -> dict[str, Any]:
@@ -168,5 +172,6 @@ class Capabilities:
             data["pageable_access"],
             data.get("host_access", {}),  # runs recorded before this was asked
             engines,
+            offers(data.get("calls", {})),  # as host_access
             data["host_memory_bytes"],
         )

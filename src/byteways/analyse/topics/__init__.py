@@ -18,6 +18,7 @@ from byteways.analyse.topics import (
     series,
     stream,
     study,
+    submission,
     together,
 )
 
@@ -34,6 +35,7 @@ BUILDERS: tuple[Builder, ...] = (
     saturation.topic,
     rows.topic,
     pages.topic,
+    submission.topic,
 )
 
 

@@ -1,0 +1,35 @@
+// See submission.hpp.
+#include "movers/submission.hpp"
+
+namespace byteways {
+
+Submission::Submission(const Flow& flow) : word_(flow.word("submit", "calls")) {
+  if (word_ == "calls") return;
+  const Availability offered = flow.executor->runtime->offers_submission(word_);
+  if (!offered.available) throw Unsupported(flow.interface, "submit", offered.reason, flow.executor->name());
+  for (const Buffer* buffer : {flow.source, flow.destination})
+    if (is_plain(buffer->allocation().memory()))
+      throw Unsupported(flow.interface, "submit",
+                        "what is recorded or batched needs memory that stays locked, and " +
+                            std::string(memory_name(buffer->allocation().memory())) + " is not",
+                        flow.executor->name());
+}
+
+void Submission::record(Agent& executor, std::uint64_t first, std::uint64_t count, std::uint64_t rotation,
+                        const Calls& calls) {
+  first %= rotation;
+  if (recording_ != nullptr && first == first_ && count == count_) return;
+  recording_.reset();  // before the next one is made: both may be large
+  recording_ =
+      executor.runtime->record_work(executor.device, [&](Stream& stream) { calls(stream, first, count); });
+  first_ = first;
+  count_ = count;
+}
+
+void Submission::launch(Agent& executor, Stream& stream, std::uint64_t first, std::uint64_t count,
+                        std::uint64_t rotation, const Calls& calls) {
+  record(executor, first, count, rotation, calls);
+  executor.runtime->launch(*recording_, stream);
+}
+
+}  // namespace byteways

@@ -1,0 +1,33 @@
+// How the operations of a batch are handed to the device: a call each, one graph that was recorded before, or
+// one batched call. What is recorded or listed is made ready before the gate is shut.
+#pragma once
+#include <functional>
+#include <memory>
+
+#include "movers/mover.hpp"
+
+namespace byteways {
+
+class Submission {
+ public:
+  // Enqueues operations [first, first + count) with a call each.
+  using Calls = std::function<void(Stream&, std::uint64_t first, std::uint64_t count)>;
+
+  // Throws Unsupported when the flow asks for what its runtime does not have.
+  explicit Submission(const Flow& flow);
+  bool graph() const { return word_ == "graph"; }
+  bool batch() const { return word_ == "batch"; }
+  // Records the calls, unless the same were recorded last.
+  void record(Agent& executor, std::uint64_t first, std::uint64_t count, std::uint64_t rotation,
+              const Calls& calls);
+  // Launches what record() recorded of these operations, recording it first if need be.
+  void launch(Agent& executor, Stream& stream, std::uint64_t first, std::uint64_t count,
+              std::uint64_t rotation, const Calls& calls);
+
+ private:
+  std::string word_;
+  std::unique_ptr<Recording> recording_;
+  std::uint64_t first_ = 0, count_ = 0;  // of the recording; operations repeat after a rotation
+};
+
+}  // namespace byteways

@@ -1,0 +1,50 @@
+"""Graphs and batched copies on real GPUs: verified, gated, and cheaper for the host than single calls."""
+
+from __future__ import annotations
+
+import sys
+from pathlib import Path
+
+import pytest
+
+from byteways import _core
+
+sys.path.insert(0, str(Path(__file__).parent))
+import sides
+from sides import Side
+
+pytestmark = pytest.mark.gpu
+
+KIB, MIB = 2**10, 2**20
+
+
+@pytest.fixture(scope="module", params=sides.RUNTIMES)
+def side(request: pytest.FixtureRequest, tmp_path_factory: pytest.TempPathFactory) -> Side:
+    return sides.make(request.param, tmp_path_factory.mktemp("facade"))
+
+
+@pytest.fixture(scope="module")
+def session(side: Side, tmp_path_factory: pytest.TempPathFactory) -> _core.Session:
+    return side.open(tmp_path_factory.mktemp(f"kernels-{side.runtime}"))
+
+
+@pytest.mark.parametrize("size", [4 * KIB, 4 * MIB])
+@pytest.mark.parametrize(("interface", "how"), [("copy", "graph"), ("copy", "batch"), ("kernel", "graph")])
+def test_same_work_submitted_otherwise(session: _core.Session, interface: str, how: str, size: int) -> None:
+    """Catches a recording that blocks behind the gate, lasts too short, or moves something else."""
+    if not session.offers_call("gpu0", how).available:
+        assert session.offers_call("gpu0", how).reason
+        return
+    host, device = (
+        session.allocate(agent, memory, 64 * MIB, agent)
+        for agent, memory in (("cpu0", "pinned"), ("gpu0", "device"))
+    )
+    options = _core.MeasureOptions()
+    options.budget_s = 0.2
+    submit_ns = {}
+    for way in ("calls", how):
+        flow = _core.Flow(host, device, "gpu0", interface, size, submit=way)
+        measured = session.measure([flow], options)
+        assert measured.verified and measured.gated and measured.timed_by == "device-events"
+        submit_ns[way] = measured.submit_ns
+    assert submit_ns[how] < submit_ns["calls"]

@@ -1,0 +1,81 @@
+"""Graphs and batches on paper: what is refused while planning, and the table of the three ways."""
+
+from __future__ import annotations
+
+import runpy
+import sys
+from dataclasses import replace
+from pathlib import Path
+
+import pytest
+
+sys.path.insert(0, str(Path(__file__).parents[1] / "report"))
+
+import sample_run
+
+from byteways.analyse.summary import cells
+from byteways.analyse.topics.submission import topic
+from byteways.plan.case import Case, Flow
+from byteways.plan.legality import refusal
+from byteways.results.run_folder import RunFolder
+from byteways.topology.model import Capabilities, Offer
+
+MACHINES = runpy.run_path(str(Path(__file__).with_name("machines.py")))
+TOPOLOGY, BARE = MACHINES["h200x4"]()
+WITH = replace(
+    BARE,
+    calls={"gpu0": {"graph": Offer(True), "batch": Offer(False, "the driver is of CUDA 12.4")}},
+)
+BOTH = replace(BARE, calls={"gpu0": {"graph": Offer(True), "batch": Offer(True)}})
+
+
+def case(
+    interface: str = "copy",
+    source: str = "gpu0:device",
+    pattern: str = "one-way",
+    cache: str = "cold",
+    **options: int | str,
+) -> Case:
+    flow = Flow.from_json({"source": source, "destination": "gpu1:device", "executor": "gpu0"})
+    flows = (flow, replace(flow, source=flow.destination, destination=flow.source))
+    return Case(interface, pattern, flows if pattern == "two-way" else flows[:1], 2**20, cache, options)
+
+
+@pytest.mark.parametrize(
+    ("what", "capabilities", "why"),
+    [
+        (case(submit="graph"), BARE, "gpu0 submits nothing as a graph"),
+        (case(submit="batch"), WITH, "gpu0 submits nothing as a batch: the driver is of CUDA 12.4"),
+        (case("kernel", submit="batch"), BOTH, "of copies, not of kernels"),
+        (case(submit="batch", cache="warm"), BOTH, "would write the same bytes at once"),
+        (case(submit="graph", pattern="two-way"), BOTH, "made ready for one flow"),
+        (case(submit="graph", source="cpu0:pageable"), BOTH, "memory that stays where it is, and pageable"),
+        (case(submit="graph", pace="one-at-a-time"), BOTH, "a call each"),
+    ],
+)
+def test_refused_while_planning(what: Case, capabilities: Capabilities, why: str) -> None:
+    """Catches a missing function, or a combination without a meaning, that a worker only finds out."""
+    assert why in (refusal(what, TOPOLOGY, capabilities) or "")
+
+
+def test_allowed() -> None:
+    """Catches a refusal of what works."""
+    kernel = case("kernel", submit="graph")
+    for what in (case(submit="graph"), case(submit="batch"), case(submit="calls"), kernel):
+        assert refusal(what, TOPOLOGY, BOTH) is None
+
+
+def test_table(tmp_path: Path) -> None:
+    """Catches ways that are mixed up, and a table where nothing is compared."""
+    build = sample_run.Builder(sample_run.topology(2))
+    ends = [("gpu0:device", "gpu1:device", "gpu0")]
+    build.measure("copy", ends, 1.0, size=1024, options={"submit": "calls"}, submit_ns=2000.0)
+    lone = RunFolder(build.write(tmp_path / "lone"))
+    assert topic(lone, cells(lone.records)) is None
+    build.measure("copy", ends, 2.0, size=1024, options={"submit": "graph"}, submit_ns=20.0)
+    run = RunFolder(build.write(tmp_path / "two"))
+    shown = topic(run, cells(run.records))
+    assert shown is not None
+    (table,) = shown.tables
+    assert table.headings == ("size", "calls, GB/s", "graph, GB/s", "calls, host ns", "graph, host ns")
+    assert table.rows == (("1 KiB", "1.00", "2.00", "2000", "20"),)
