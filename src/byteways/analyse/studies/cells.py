@@ -78,6 +78,8 @@ class Sheet:
     def __init__(self, study: Study, run: Run) -> None:
         self.study = study
         self.run = run
+        self._ours: dict[tuple[str, str], dict[int, Ours]] = {}
+        self._published: dict[tuple[str, str], list[Published]] = {}
 
     @cached_property
     def located(self) -> dict[str, Located]:
@@ -143,6 +145,12 @@ class Sheet:
 
     def ours(self, line: Line, place: Place) -> dict[int, Ours]:
         """The run's figures by size, smallest first."""
+        key = line.name, place.name
+        if key not in self._ours:
+            self._ours[key] = self._all_ours(line, place)
+        return self._ours[key]
+
+    def _all_ours(self, line: Line, place: Place) -> dict[int, Ours]:
         cases: dict[int, dict[str, list[Record]]] = {}
         for record in self.records(line, place):
             if record.status == "measured" and record.time_ns is not None:
@@ -167,6 +175,12 @@ class Sheet:
 
     def published(self, line: Line, place: Place) -> list[Published]:
         """Values of the source at the line and place, in the order of its file, second prints too."""
+        key = line.name, place.name
+        if key not in self._published:
+            self._published[key] = self._all_published(line, place)
+        return self._published[key]
+
+    def _all_published(self, line: Line, place: Place) -> list[Published]:
         found = []
         elsewhere = {other.model for other in self.study.places.values() if other.model}
         for value in self.study.values:

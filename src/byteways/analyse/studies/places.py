@@ -13,6 +13,8 @@ from byteways.studies.study import Place, Study
 from byteways.topology.model import Topology
 from byteways.topology.routes import link_class, route
 
+#: Classes of the ways between every two GPUs of this machine.
+_Classes = dict[tuple[str, str], "_Class"]
 #: Classes of a way that is no direct link.
 INDIRECT = ("routed", "local", "no link")
 NEAR = "near "
@@ -31,8 +33,11 @@ class Located:
 def locate(study: Study, topology: Topology) -> dict[str, Located]:
     """Every place of the study on this machine, by name."""
     first = study.models[0]
+    gpus = topology.names("gpu")
+    pairs = [(one, other) for one in gpus for other in gpus if one != other]
+    found = {pair: _class(topology, *pair) for pair in pairs}
     return {
-        place.name: _locate(place, _source_topology(place.model or first), topology)
+        place.name: _locate(place, _source_topology(place.model or first), topology, found)
         for place in study.places.values()
     }
 
@@ -42,22 +47,18 @@ def _source_topology(model: str) -> Topology:
     return topology_of(load_model(model))
 
 
-def _locate(place: Place, there: Topology, here: Topology) -> Located:
+def _locate(place: Place, there: Topology, here: Topology, found: _Classes) -> Located:
     gpus = list(dict.fromkeys(name for name in place.agents if kind_of(name) == "gpu"))
     if len(gpus) == 2:
-        return _locate_pair(place, (gpus[0], gpus[1]), there, here)
+        return _locate_pair(place, (gpus[0], gpus[1]), there, here, found)
     return _named(place, {}, there, here)
 
 
-def _locate_pair(place: Place, pair: tuple[str, str], there: Topology, here: Topology) -> Located:
+def _locate_pair(
+    place: Place, pair: tuple[str, str], there: Topology, here: Topology, found: _Classes
+) -> Located:
     """The same pair if its links are of the same class; else the first of that class; else by width."""
     wanted = _class(there, *pair)
-    found = {
-        (first, second): _class(here, first, second)
-        for first in here.names("gpu")
-        for second in here.names("gpu")
-        if first != second
-    }
     if _same(found.get(pair), wanted):
         return _named(place, {}, there, here)
     same = next((ends for ends, known in found.items() if _same(known, wanted)), None)
@@ -100,7 +101,7 @@ def _same(one: _Class | None, other: _Class) -> bool:
     return None in peaks or peaks[0] == peaks[1]
 
 
-def _by_width(found: dict[tuple[str, str], _Class]) -> list[tuple[_Class, tuple[str, str]]]:
+def _by_width(found: _Classes) -> list[tuple[_Class, tuple[str, str]]]:
     """Classes of direct links, each with its first pair, the widest first."""
     first: dict[_Class, tuple[str, str]] = {}
     for ends, known in found.items():
