@@ -84,7 +84,9 @@ void bind_agents(nb::module_& m) {
       .def_prop_ro("first_touch", [](const Buffer& b) { return b.first_touch().name(); })
       .def_prop_ro("bytes", &Buffer::bytes)
       .def_prop_ro("page_bytes", [](const Buffer& b) { return b.allocation().page_bytes(); })
-      .def("placement", &Buffer::placement);
+      .def("placement", &Buffer::placement)
+      // How another process names this memory; throws Unsupported where there are no such names.
+      .def("handle", [](const Buffer& b) { return b.agent().runtime->handle_of(b.allocation()); });
 }
 
 }  // namespace
@@ -133,6 +135,14 @@ void bind_session(nb::module_& m) {
             return call == "copy-2d" ? runtime.offers_copy_rows() : runtime.offers_submission(call);
           },
           "agent"_a, "call"_a)
+      .def(
+          "handle_obstacle",
+          [](const Session& session, const std::string& agent) -> std::string {
+            if (!session.clock().runs_by_itself())
+              return "a simulated machine is played by one process, and there is no other's memory to open";
+            return session.agent(agent).runtime->handle_obstacle();
+          },
+          "agent"_a)
       .def(
           "copy_engines",
           [](const Session& session, const std::string& source, const std::string& destination) {

@@ -17,6 +17,12 @@ std::unique_ptr<Allocation> allocate_pageable(std::uint64_t bytes, int numa_doma
 std::unique_ptr<Allocation> allocate_hugepage(std::uint64_t bytes, int numa_domain);
 Availability offers_hugepage();
 
+// Either kind as one mapping with nothing around it, and without a question whether there is so much memory:
+// for callers who asked. Throws OutOfMemory.
+std::unique_ptr<Allocation> map_plain_pages(Memory memory, std::uint64_t bytes);
+// Writes a byte of every base page from the calling thread.
+void touch_pages(void* data, std::uint64_t bytes);
+
 // Bytes of base pages that may still be used on `numa_domain` (-1: anywhere) without waking the out-of-memory
 // killer: what the kernel calls available, capped by what the control groups of this process leave.
 std::uint64_t memory_headroom(int numa_domain);

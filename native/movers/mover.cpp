@@ -286,6 +286,7 @@ std::unique_ptr<Mover> make_mover(Session& session, const Flow& flow) {
   if (flow.interface.starts_with("stream-")) return make_stream(session, flow);
   if (flow.interface == "prefetch") return make_prefetch(session, flow);
   if (flow.interface == "compute") return make_compute(session, flow);
+  if (auto step = make_memory_step(session, flow)) return step;
   return make_kernel_copy(session, flow);
 }
 

@@ -188,6 +188,9 @@ std::unique_ptr<Mover> make_ping_pong(Session& session, const Flow& flow);
 // A queue of the agent; of a CPU on the core of that number, -1: on any. Throws Unsupported.
 std::unique_ptr<Stream> create_stream_for(Session& session, Agent& agent, std::int64_t core);
 
+// Steps that have memory, give it back or open it; nullptr when the interface is none of them.
+std::unique_ptr<Mover> make_memory_step(Session& session, const Flow& flow);
+
 // Peer access between the executor and the owners of all buffers, proved; throws Unsupported with the
 // reason.
 void require_access(Session& session, const Flow& flow);

@@ -199,6 +199,23 @@ class Runtime {
   virtual std::unique_ptr<Allocation> lock(std::unique_ptr<Allocation>, int) {
     throw Unsupported("lock", "registered", "no GPU's runtime is there to lock pages for");
   }
+  // The pages again, no longer locked.
+  virtual std::unique_ptr<Allocation> unlock(std::unique_ptr<Allocation>) {
+    throw Unsupported("unlock", "registered", "no GPU's runtime is there that locked pages");
+  }
+  // What the device's pool may keep of what is given back to it, from now on; the rest it gives up.
+  virtual void keep_in_pool(int, std::uint64_t) {
+    throw Unsupported("pool", "unavailable", "this runtime has no memory pools");
+  }
+  // Of another process: how it names an allocation of its own, and memory here that is that allocation.
+  virtual std::string handle_of(Allocation&) {
+    throw Unsupported("handle", "unavailable", "this runtime has no handles for other processes");
+  }
+  virtual std::unique_ptr<Allocation> open_handle(const std::string&, int, std::uint64_t) {
+    throw Unsupported("handle", "unavailable", "this runtime opens no handles of other processes");
+  }
+  // Why handles cannot be had here; empty when they can.
+  virtual std::string handle_obstacle() const { return "this runtime has no handles for other processes"; }
   // Lets kernels and copies of `device` use memory of `peer` (same runtime). Believed only after a verified
   // write.
   virtual Availability enable_peer(int device, int peer) = 0;
@@ -207,6 +224,9 @@ class Runtime {
   virtual Availability grant(Allocation&, int) {
     return {false, "this runtime has no memory that is opened to single devices"};
   }
+  // Takes back what enable_peer() and grant() gave.
+  virtual void disable_peer(int, int) {}
+  virtual void revoke(Allocation&, int) {}
   // Where managed memory is wanted before a timed operation; waits until it is there.
   virtual void make_resident(void* data, std::uint64_t bytes, int device) = 0;
   // The same as an operation of a stream: the vendor's prefetch call. `device` -1: the host.
@@ -310,6 +330,10 @@ class Host : public Runtime {
   // A queue whose thread stays on one core: number `core` of those that this process may use of the domain,
   // the first of every physical core before their siblings. Throws Unsupported when there is none.
   virtual std::unique_ptr<Stream> create_stream_on(int device, int core) = 0;
+  // Plain pages as a program would map them, for callers that know there is room: nothing is asked, guarded
+  // or touched. And a write to every page of such memory from the calling thread.
+  virtual std::unique_ptr<Allocation> map_pages(Memory memory, std::uint64_t bytes, int numa_domain) = 0;
+  virtual void touch(void* data, std::uint64_t bytes) = 0;
   // While the result lives, pages that the calling thread makes the kernel allocate come from `numa_domain`.
   virtual std::shared_ptr<void> place_thread(int numa_domain) = 0;
   // Of a PCI device ("0000:3b:00.0"): its NUMA domain, -1 when unknown; and the calling thread onto the cores

@@ -104,6 +104,9 @@ Runtime* Session::runtime_for(const Agent& agent, Memory memory) const {
 
 Availability Session::offers(const Agent& agent, Memory memory) const {
   if (runtime_for(agent, memory) != nullptr) return {true, {}};
+  if (agent.is_host() && !is_device(memory) && !is_plain(memory))  // the one that would give it says why not
+    for (const auto& runtime : runtimes_)
+      if (runtime.get() != host_) return runtime->offers(memory, 0);
   return agent.runtime->offers(memory, agent.device);
 }
 
@@ -135,6 +138,16 @@ std::unique_ptr<Buffer> Session::allocate(Agent& agent, Memory memory, std::uint
   auto buffer = std::make_unique<Buffer>(*this, agent, first_touch, std::move(made));
   touch(buffer->allocation());
   return buffer;
+}
+
+std::unique_ptr<Allocation> Session::bare_block(Agent& agent, Memory memory, std::uint64_t bytes) {
+  const int domain = agent.is_host() ? agent.info.numa_domain : -1;
+  if (is_plain(memory)) return host_->map_pages(memory, bytes, domain);
+  Runtime* runtime = runtime_for(agent, memory);
+  if (runtime == nullptr)
+    throw Unsupported("allocate", std::string(memory_name(memory)), offers(agent, memory).reason,
+                      agent.name());
+  return runtime->allocate(memory, runtime == agent.runtime ? agent.device : 0, bytes, domain);
 }
 
 void Session::make_resident(Buffer& buffer, std::uint64_t first, std::uint64_t end) {

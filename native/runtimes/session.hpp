@@ -88,6 +88,8 @@ class Session {
   Availability offers(const Agent& agent, Memory memory) const;
   // Allocates, then writes every page once from `first_touch`.
   std::unique_ptr<Buffer> allocate(Agent& agent, Memory memory, std::uint64_t bytes, Agent& first_touch);
+  // A block that nobody has touched, with as little done for it as a program would do.
+  std::unique_ptr<Allocation> bare_block(Agent& agent, Memory memory, std::uint64_t bytes);
   // Brings the managed pages of bytes [first, end) to the buffer's agent, with what the driver may have moved
   // along with them, and waits until they are there.
   void make_resident(Buffer& buffer, std::uint64_t first, std::uint64_t end);

@@ -31,6 +31,7 @@ using BatchAttributes = CudaTable::BatchAttributes;
 using Pool = CudaTable::Pool;
 using Physical = CudaTable::Physical;
 using Access = CudaTable::Access;
+using Handle = CudaTable::Handle;
 using PhysicalProperties = CudaTable::PhysicalProperties;
 using Uuid = CudaTable::Uuid;
 using Location = CudaTable::Location;
@@ -281,6 +282,10 @@ int cuCtxEnablePeerAccess(Context peer, unsigned flags) {
     require(flags == 0, code::kInvalidValue);
     world().enable_peer(current_gpu(), gpu_of(peer));
   });
+}
+
+int cuCtxDisablePeerAccess(Context peer) {
+  return answer([&] { world().disable_peer(current_gpu(), gpu_of(peer)); });
 }
 
 int cuMemAlloc_v2(void** data, std::size_t bytes) {

@@ -9,6 +9,7 @@ using Device = Cuda::Table::Device;
 using Stream = Cuda::Table::Stream;
 using Pool = Cuda::Table::Pool;
 using Physical = Cuda::Table::Physical;
+using Handle = Cuda::Table::Handle;
 using Access = Cuda::Table::Access;
 using PhysicalProperties = Cuda::Table::PhysicalProperties;
 using Context = Cuda::Table::Context;
@@ -30,6 +31,11 @@ extern "C" {
 #define BYTEWAYS_FUNCTION BYTEWAYS_ENTRY_POINT
 #include "runtimes/cuda/cuda.def"
 #undef BYTEWAYS_FUNCTION
+
+// Another process plays a machine of its own: there is nobody to give a handle to.
+int cuIpcGetMemHandle(Handle*, void*) { return code::kNotSupported; }
+int cuIpcOpenMemHandle_v2(void**, Handle, unsigned) { return code::kNotSupported; }
+int cuIpcCloseMemHandle(void*) { return code::kNotSupported; }
 
 int cuCtxSynchronize() {
   return answer([&] { Cuda::world().synchronize_device(Cuda::current_gpu()); });

@@ -48,6 +48,10 @@ void Devices::enable_peer(int gpu, int peer) {
   if (!peers_.insert({gpu, peer}).second) throw Failure(Code::already_enabled, "it is enabled already");
 }
 
+void Devices::disable_peer(int gpu, int peer) {
+  if (peers_.erase({gpu, peer}) == 0) throw Failure(Code::invalid, "it is not enabled");
+}
+
 std::string Devices::barrier(Place who, const Block& block) const {
   if (who.kind == Place::Kind::cpu)
     return is_device(block.kind) && !model_->host_access ? "a CPU core has no address for a GPU's memory"

@@ -28,6 +28,7 @@ class Devices {
 
   bool linked(int gpu, int peer);  // GPUs reach each other without the CPUs
   void enable_peer(int gpu, int peer);
+  void disable_peer(int gpu, int peer);
   // Why `who` cannot touch the block; empty when it can.
   std::string barrier(Place who, const Block& block) const;
 

@@ -27,6 +27,7 @@ using Launchable = HipTable::Launchable;
 using Pool = HipTable::Pool;
 using Physical = HipTable::Physical;
 using Access = HipTable::Access;
+using Handle = HipTable::Handle;
 using PhysicalProperties = HipTable::PhysicalProperties;
 using Uuid = HipTable::Uuid;
 using Properties = HipTable::Properties;
@@ -276,6 +277,10 @@ int hipDeviceEnablePeerAccess(Device peer, unsigned flags) {
     require(flags == 0, code::kInvalidValue);
     world().enable_peer(current_gpu(), gpu_of(peer));
   });
+}
+
+int hipDeviceDisablePeerAccess(Device peer) {
+  return answer([&] { world().disable_peer(current_gpu(), gpu_of(peer)); });
 }
 
 int hipMalloc(void** data, std::size_t bytes) {

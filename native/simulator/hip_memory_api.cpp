@@ -9,6 +9,7 @@ using Device = Hip::Table::Device;
 using Stream = Hip::Table::Stream;
 using Pool = Hip::Table::Pool;
 using Physical = Hip::Table::Physical;
+using Handle = Hip::Table::Handle;
 using Access = Hip::Table::Access;
 using PhysicalProperties = Hip::Table::PhysicalProperties;
 using Event = Hip::Table::Event;
@@ -27,6 +28,11 @@ extern "C" {
 #define BYTEWAYS_FUNCTION BYTEWAYS_ENTRY_POINT
 #include "runtimes/hip/hip.def"
 #undef BYTEWAYS_FUNCTION
+
+// Another process plays a machine of its own: there is nobody to give a handle to.
+int hipIpcGetMemHandle(Handle*, void*) { return code::kNotSupported; }
+int hipIpcOpenMemHandle(void**, Handle, unsigned) { return code::kNotSupported; }
+int hipIpcCloseMemHandle(void*) { return code::kNotSupported; }
 
 int hipDeviceSynchronize() {
   return answer([&] { Hip::world().synchronize_device(Hip::current_gpu()); });

@@ -5,12 +5,15 @@
 
 namespace byteways::sim {
 
+std::uint64_t Holdings::used_at(Place owner) const {
+  const auto used = used_.find(index_of(costs_->memory_of(owner)));
+  return used == used_.end() ? 0 : used->second;
+}
+
 std::uint64_t Holdings::free_at(Place owner) const {
-  const Place memory = costs_->memory_of(owner);
-  const std::uint64_t all =
-      memory.kind == Place::Kind::gpu ? model_->gpu.memory_bytes : model_->cpu.memory_bytes;
-  const auto used = used_.find(index_of(memory));
-  return used == used_.end() ? all : all - std::min(all, used->second);
+  const bool device = costs_->memory_of(owner).kind == Place::Kind::gpu;
+  const std::uint64_t all = device ? model_->gpu.memory_bytes : model_->cpu.memory_bytes;
+  return all - std::min(all, used_at(owner));
 }
 
 void Holdings::take(Place owner, std::uint64_t bytes) {
@@ -25,24 +28,26 @@ void Holdings::give_back(Place owner, std::uint64_t bytes) {
   used_[index_of(costs_->memory_of(owner))] -= bytes;
 }
 
-void Holdings::take_from_pool(int gpu, std::uint64_t bytes) {
+std::uint64_t Holdings::take_from_pool(int gpu, std::uint64_t bytes) {
   Pool& pool = pools_[gpu];
   const std::uint64_t kept = std::min(bytes, pool.kept);
   take({Place::Kind::gpu, gpu}, bytes - kept);
   pool.kept -= kept;
+  return bytes - kept;
 }
 
-void Holdings::give_to_pool(int gpu, std::uint64_t bytes) {
-  Pool& pool = pools_[gpu];
-  pool.kept += bytes;
-  if (pool.kept > pool.threshold) trim_pool(gpu, pool.threshold);
+std::uint64_t Holdings::give_to_pool(int gpu, std::uint64_t bytes) {
+  pools_[gpu].kept += bytes;
+  return trim_pool(gpu, pools_[gpu].threshold);
 }
 
-void Holdings::trim_pool(int gpu, std::uint64_t keep) {
+std::uint64_t Holdings::trim_pool(int gpu, std::uint64_t keep) {
   Pool& pool = pools_[gpu];
-  if (pool.kept <= keep) return;
-  give_back({Place::Kind::gpu, gpu}, pool.kept - keep);
+  if (pool.kept <= keep) return 0;
+  const std::uint64_t given = pool.kept - keep;
+  give_back({Place::Kind::gpu, gpu}, given);
   pool.kept = keep;
+  return given;
 }
 
 void Holdings::open_pool(int gpu, int to, bool open) {

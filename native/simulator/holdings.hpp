@@ -20,15 +20,17 @@ class Holdings {
 
   // Bytes that are left where the owner's memory is.
   std::uint64_t free_at(Place owner) const;
+  std::uint64_t used_at(Place owner) const;
   // Throws Failure (out_of_memory).
   void take(Place owner, std::uint64_t bytes);
   void give_back(Place owner, std::uint64_t bytes);
 
   // Of a GPU's pool: what is given back to it stays there up to its threshold.
-  void take_from_pool(int gpu, std::uint64_t bytes);
-  void give_to_pool(int gpu, std::uint64_t bytes);
+  // Answer what the pool did not have, and what it did not keep.
+  std::uint64_t take_from_pool(int gpu, std::uint64_t bytes);
+  std::uint64_t give_to_pool(int gpu, std::uint64_t bytes);
   void set_pool_threshold(int gpu, std::uint64_t bytes) { pools_[gpu].threshold = bytes; }
-  void trim_pool(int gpu, std::uint64_t keep);
+  std::uint64_t trim_pool(int gpu, std::uint64_t keep);  // answers what it gave up
   void open_pool(int gpu, int to, bool open);
   bool pool_is_open(int gpu, int to) const;
 

@@ -136,6 +136,13 @@ int bwsim_allocate(int domain, int kind, std::uint64_t bytes, void** data) {
 int bwsim_leave_to_first_touch(void* data) {
   return attempt([&] { World::get().leave_to_first_touch(data); });
 }
+int bwsim_touch(int domain, void* data, std::uint64_t bytes) {
+  return attempt([&] {
+    World& world = World::get();
+    const int wanted = thread_domain();  // a policy of the thread goes before where it runs
+    world.touch(data, bytes, domain_place(world.model(), wanted >= 0 ? wanted : domain));
+  });
+}
 int bwsim_release(void* data) {
   return attempt([&] { World::get().release(data); });
 }

@@ -118,6 +118,14 @@ void read_calls(Sheet& sheet, CallModel& calls) {
   calls.launch_ns = sheet.number("calls.launch_ns");
 }
 
+void read_memory(Sheet& sheet, MemoryModel& memory) {
+  memory.call_ns = sheet.number("memory.call_ns");
+  memory.page_ns = sheet.number("memory.page_ns");
+  memory.lock_page_ns = sheet.number("memory.lock_page_ns");
+  memory.granule_ns = sheet.number("memory.granule_ns");
+  memory.release_part = sheet.number("memory.release_part");
+}
+
 }  // namespace
 
 const LinkModel* Model::link_between(const std::string& a, const std::string& b) const {
@@ -144,6 +152,7 @@ Model Model::from_sheet(std::string_view text) {
   model.staging_to = read_staging(sheet, "staging.to");
   model.staging_from = read_staging(sheet, "staging.from");
   read_calls(sheet, model.calls);
+  read_memory(sheet, model.memory);
   for (const std::string& name : sheet.names("rates")) {
     const std::string key = "rates." + name;
     model.rates[name] = {sheet.number(key + ".fixed_ns"), sheet.number(key + ".efficiency"),

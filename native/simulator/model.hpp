@@ -111,6 +111,15 @@ struct CallModel {
   double launch_ns = 0;  // from the call to the start of the first operation of an idle queue
 };
 
+// [memory]: what it costs the host to have memory.
+struct MemoryModel {
+  double call_ns = 0;       // a call of a GPU's runtime that changes what is mapped, beyond any page
+  double page_ns = 0;       // a page of 4 KiB of host memory comes to be, zeroed
+  double lock_page_ns = 0;  // it is locked and mapped for the GPUs
+  double granule_ns = 0;    // 2 MiB of a GPU's memory are taken, or mapped for another GPU
+  double release_part = 0;  // giving back takes this part of what having took
+};
+
 struct Model {
   std::string name, vendor;  // "amd", "nvidia"
   int runtime_version = 0;   // as the vendor's call answers: 50422801, 13000
@@ -122,6 +131,7 @@ struct Model {
   ManagedModel managed;
   std::vector<StagingStep> staging_to, staging_from;
   CallModel calls;
+  MemoryModel memory;
   bool pageable_access = false;  // features.*: kernels reach plain host memory
   bool host_access = false;      // CPU cores reach device memory (an APU): cpuN and gpuN share one memory
   bool managed_memory = true;

@@ -8,6 +8,7 @@
 #include "simulator/devices.hpp"
 #include "simulator/engine.hpp"
 #include "simulator/faults.hpp"
+#include "simulator/having.hpp"
 #include "simulator/holdings.hpp"
 #include "simulator/kernels.hpp"
 #include "simulator/memory.hpp"
@@ -28,6 +29,7 @@ class SimulatedWorld final : public World {
         time_(engine_),
         costs_(model_, faults_, engine_),
         holdings_(model_, faults_, costs_),
+        having_(model_),
         devices_(model_, faults_, costs_, holdings_),
         streams_(model_, faults_, engine_, time_, devices_),
         kernels_(model_, faults_, memory_, costs_, devices_) {}
@@ -62,13 +64,16 @@ class SimulatedWorld final : public World {
   // --- memory
 
   void* allocate(Place owner, Kind kind, std::uint64_t bytes) override {
-    const Lock lock = enter(model_.calls.enqueue_ns);
+    Lock lock = enter(model_.calls.enqueue_ns);
     if (bytes == 0) throw Failure(Code::invalid, "a block of 0 bytes was asked for");
     devices_.check(owner);
-    if (kind == Kind::pool)
-      holdings_.take_from_pool(owner.index, bytes);
-    else
+    if (kind == Kind::pool) {
+      const std::uint64_t fresh = holdings_.take_from_pool(owner.index, bytes);
+      if (fresh > 0) time_.enter(lock, having_.allocate_ns(kind, fresh));
+    } else {
       holdings_.take(owner, bytes);
+      time_.enter(lock, having_.allocate_ns(kind, bytes));
+    }
     Block& block = memory_.allocate(owner, kind, bytes);
     block.touched = !is_managed(kind);
     return block.data;
@@ -83,15 +88,25 @@ class SimulatedWorld final : public World {
     const Place owner = block.owner;
     const Kind kind = block.kind;
     const std::uint64_t bytes = block.bytes;
+    const bool touched = block.touched;
     memory_.release(data);
+    std::uint64_t given = bytes;
     if (kind == Kind::pool)
-      holdings_.give_to_pool(owner.index, bytes);
+      given = holdings_.give_to_pool(owner.index, bytes);
     else if (kind != Kind::vmm)
       holdings_.give_back(owner, bytes);
+    if (kind != Kind::vmm && given > 0) time_.enter(lock, having_.free_ns(kind, given, touched));
   }
 
   void set_kind(void* data, Kind kind) override {
-    const std::lock_guard lock(mutex_);
+    Lock lock(mutex_);
+    Block& block = known(data);
+    if (kind == Kind::registered && block.kind != Kind::registered) {
+      time_.enter(lock, having_.lock_ns(block.bytes, block.kind, block.touched));
+      block.touched = true;
+    } else if (block.kind == Kind::registered) {
+      time_.enter(lock, having_.unlock_ns(block.bytes));
+    }
     known(data).kind = kind;
   }
   Kind kind_of(const void* data) override {
@@ -140,6 +155,15 @@ class SimulatedWorld final : public World {
     known(data).touched = false;
   }
 
+  void touch(void* data, std::uint64_t bytes, Place by) override {
+    Lock lock(mutex_);
+    Block& block = known(data);
+    if (block.touched) return;
+    block.touched = true;
+    if (!is_device(block.kind)) block.pages = {{0, by}};
+    time_.enter(lock, having_.touch_ns(block.kind, bytes));
+  }
+
   bool can_access_peer(int gpu, int peer) override {
     const std::lock_guard lock(mutex_);
     devices_.check(gpu_place(gpu));
@@ -147,17 +171,23 @@ class SimulatedWorld final : public World {
   }
 
   void enable_peer(int gpu, int peer) override {
-    const Lock lock = enter(model_.calls.enqueue_ns);
+    Lock lock = enter(model_.calls.enqueue_ns);
     devices_.check(gpu_place(gpu));
     devices_.enable_peer(gpu, peer);
+    time_.enter(lock, having_.open_ns(holdings_.used_at(gpu_place(peer))));
+  }
+  void disable_peer(int gpu, int peer) override {
+    const Lock lock = enter(model_.calls.enqueue_ns);
+    devices_.disable_peer(gpu, peer);
   }
 
   // --- memory that is opened to each GPU apart
 
   void open_pool(int owner, int gpu, bool open) override {
-    const Lock lock = enter(model_.calls.enqueue_ns);
+    Lock lock = enter(model_.calls.enqueue_ns);
     require_link(owner, gpu);
     holdings_.open_pool(owner, gpu, open);
+    if (open) time_.enter(lock, having_.open_ns(holdings_.used_at(gpu_place(owner))));
   }
   void set_pool_threshold(int owner, std::uint64_t bytes) override {
     const std::lock_guard lock(mutex_);
@@ -169,8 +199,9 @@ class SimulatedWorld final : public World {
   }
 
   std::uint64_t create_physical(int gpu, std::uint64_t bytes) override {
-    const Lock lock = enter(model_.calls.enqueue_ns);
+    Lock lock = enter(model_.calls.enqueue_ns);
     devices_.check(gpu_place(gpu));
+    time_.enter(lock, having_.allocate_ns(Kind::vmm, bytes));
     return holdings_.create_physical(gpu_place(gpu), bytes);
   }
   void release_physical(std::uint64_t number) override {
@@ -195,14 +226,16 @@ class SimulatedWorld final : public World {
     Lock lock = enter(model_.calls.enqueue_ns);
     wait_for_all(lock);
     Block& block = known(data);
+    time_.enter(lock, having_.free_ns(Kind::vmm, block.bytes, true));
     holdings_.drop_physical(block.physical);
     block.physical = 0;
     block.open_to.clear();
   }
   void open_mapping(void* data, int gpu, bool open) override {
-    const Lock lock = enter(model_.calls.enqueue_ns);
+    Lock lock = enter(model_.calls.enqueue_ns);
     Block& block = known(data);
     if (block.physical == 0) throw Failure(Code::invalid, "nothing is mapped there");
+    if (open) time_.enter(lock, having_.open_ns(block.bytes));
     require_link(block.owner.index, gpu);
     if (open)
       block.open_to.insert(gpu);
@@ -497,6 +530,7 @@ class SimulatedWorld final : public World {
   Memory memory_;
   Costs costs_;
   Holdings holdings_;
+  const Having having_;
   Devices devices_;
   Streams streams_;
   Kernels kernels_;

@@ -124,7 +124,9 @@ class World {
   virtual std::uint64_t free_bytes(Place place) = 0;
   // Host memory whose pages whoever touches them first decides about.
   virtual void leave_to_first_touch(void* data) = 0;
-  virtual void enable_peer(int gpu, int peer) = 0;  // throws no_peer_access, already_enabled
+  virtual void touch(void* data, std::uint64_t bytes, Place by) = 0;  // a core writes every page
+  virtual void enable_peer(int gpu, int peer) = 0;   // throws no_peer_access, already_enabled
+  virtual void disable_peer(int gpu, int peer) = 0;  // throws invalid when it is not enabled
   virtual bool can_access_peer(int gpu, int peer) = 0;
 
   // --- memory that peer access does not cover: it is opened to each GPU apart

@@ -123,7 +123,7 @@ double SingleSampler::time_batch(std::uint64_t count) {
   if (lane_->blocking) {  // the call does the work: the caller's clock is the one that sees it
     const Nanoseconds before = session_->clock().now();
     lane_->enqueue(count);
-    runtime.synchronize(*lane_->stream);
+    if (!lane_->mover->synchronous()) runtime.synchronize(*lane_->stream);
     return static_cast<double>(session_->clock().now() - before);
   }
   if (lane_->one_at_a_time) return time_round_trips(count);
@@ -171,6 +171,8 @@ void SingleSampler::choose_batch() {
   const bool single = options_->batch == 1;
   slope_ = chase || (lane_->mover->bytes_per_operation() < kSlopeBelowBytes && !single);
   if (lane_->mover->changes_residency() && lane_->mover->rotation() < 2) slope_ = false;
+  // A step that moves nothing and is done once has no fixed cost around it that a slope could take away.
+  if (chase && lane_->mover->changes_residency()) slope_ = false;
   const std::uint64_t most = most_operations();
   if (options_->batch != 0) {
     batch_ = std::min(options_->batch, most);

@@ -36,6 +36,7 @@ using Launchable = HipTable::Launchable;
 using Pool = HipTable::Pool;
 using Physical = HipTable::Physical;
 using Access = HipTable::Access;
+using Handle = HipTable::Handle;
 using PhysicalProperties = HipTable::PhysicalProperties;
 using Uuid = HipTable::Uuid;
 using Properties = HipTable::Properties;
@@ -283,6 +284,17 @@ int hipHostMalloc(void** data, std::size_t bytes, unsigned flags) {
   if ((flags & kCoherence) == kCoherence) return kInvalidValue;
   return cuda().allocate_pinned(data, bytes, flags & ~(kCoherence | HipTable::kHostNumaUser));
 }
+
+int hipDeviceDisablePeerAccess(Device peer) {
+  CudaTable::Context context = nullptr;
+  if (const int code = context_of(peer, context)) return code;
+  return cuda().disable_peer_access(context);
+}
+int hipIpcGetMemHandle(Handle* memory, void* data) { return cuda().get_handle(memory, data); }
+int hipIpcOpenMemHandle(void** data, Handle memory, unsigned flags) {
+  return cuda().open_handle(data, memory, flags);
+}
+int hipIpcCloseMemHandle(void* data) { return cuda().close_handle(data); }
 
 int hipDeviceSynchronize() { return cuda().synchronize_device(); }
 

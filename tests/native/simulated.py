@@ -102,6 +102,7 @@ _CALLS = {
     "event_ns": 0.0,
     "launch_ns": 0.0,
 }
+_MEMORY = {"call_ns": 0.0, "page_ns": 0.0, "lock_page_ns": 0.0, "granule_ns": 0.0, "release_part": 0.0}
 
 
 def _efficiency(way: str) -> float:
@@ -120,7 +121,13 @@ def _rates() -> dict[str, float]:
 
 def _sheet(facts: Mapping[str, Any], **overrides: Any) -> str:
     values: dict[str, Any] = {"noise": 0.0, "seed": 1, **facts}
-    for table, entries in (("gpu", _GPU), ("cpu", _CPU), ("managed", _MANAGED), ("calls", _CALLS)):
+    for table, entries in (
+        ("gpu", _GPU),
+        ("cpu", _CPU),
+        ("managed", _MANAGED),
+        ("calls", _CALLS),
+        ("memory", _MEMORY),
+    ):
         values.update({f"{table}.{key}": value for key, value in entries.items()})
     for way, fixed, rate in (("to", 2000.0, 4 * GB), ("from", 6000.0, 5 * GB)):
         values |= {f"staging.{way}.0.up_to_bytes": 0, f"staging.{way}.0.fixed_ns": fixed}

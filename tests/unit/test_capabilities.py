@@ -15,7 +15,7 @@ class Error(RuntimeError):
 def test_a_gpu_that_fails_while_peers_are_proved_costs_its_own_pairs_only() -> None:
     """Would catch one sick GPU that keeps a whole machine from being probed."""
 
-    def prove_peer(executor: str, owner: str) -> SimpleNamespace:
+    def prove_peer(executor: str, owner: str, memory: str = "device") -> SimpleNamespace:
         if "gpu1" in (executor, owner):
             raise Error("hipMalloc: hipErrorOutOfMemory (out of memory) on gpu1")
         return SimpleNamespace(available=True, reason="")

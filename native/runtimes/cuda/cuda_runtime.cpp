@@ -141,6 +141,12 @@ class CudaRuntime final : public gpu::GpuRuntime<CudaDriver> {
     return {false, "the driver refuses peer access between " + pair + ": " + driver_->words(code)};
   }
 
+  void disable_peer(int device, int peer) override {
+    const auto context = driver_->context(peer);
+    driver_->make_current(device);
+    driver_->call(device, driver_->disable_peer_access, context);
+  }
+
   void make_resident(void* data, std::uint64_t bytes, int device) override {
     const int issuer = std::max(device, 0);
     const CudaTable::Stream stream = nullptr;

@@ -29,6 +29,7 @@ struct CudaTable {
   using Pool = struct OpaquePool*;
   using Physical = unsigned long long;
   using Access = gpu::AccessDescription;
+  using Handle = gpu::MemoryHandle;
   using PhysicalProperties = gpu::PhysicalProperties;
   struct Uuid {
     unsigned char bytes[16];

@@ -17,6 +17,9 @@ inline constexpr std::uint64_t kDevicePageBytes = 2 << 20;
 
 template <class Vendor>
 class VendorMemory : public Allocation {
+ public:
+  int device() const { return device_; }
+
  protected:
   VendorMemory(std::shared_ptr<Vendor> driver, int device, Memory memory, std::uint64_t bytes)
       : driver_(std::move(driver)), device_(device) {
@@ -51,7 +54,6 @@ class DeviceMemory final : public VendorMemory<Vendor> {
 template <class Vendor>
 class GrantedMemory : public VendorMemory<Vendor> {
  public:
-  int device() const { return this->device_; }
   // The vendor's code.
   virtual int open_to(int device, int flags) const = 0;
 
@@ -174,6 +176,19 @@ std::string lacking_of_mappings(const Vendor& vendor) {
                  vendor.set_access);
 }
 
+// Another process's memory, by the handle that it gave.
+template <class Vendor>
+class OpenedMemory final : public VendorMemory<Vendor> {
+ public:
+  OpenedMemory(std::shared_ptr<Vendor> driver, int device, std::uint64_t bytes, const MemoryHandle& handle)
+      : VendorMemory<Vendor>(std::move(driver), device, Memory::device, bytes) {
+    void* data = nullptr;
+    this->driver_->call(device, this->driver_->open_handle, &data, handle, kOpenWithPeerAccess);
+    this->data_ = static_cast<std::byte*>(data);
+  }
+  ~OpenedMemory() override { this->release(this->driver_->close_handle); }
+};
+
 template <class Vendor>
 class ManagedMemory final : public VendorMemory<Vendor> {
  public:
@@ -214,7 +229,15 @@ class RegisteredMemory final : public VendorMemory<Vendor> {
     this->data_ = pages_->data();
     this->page_bytes_ = pages_->page_bytes();
   }
-  ~RegisteredMemory() override { this->release(this->driver_->unregister_host); }
+  ~RegisteredMemory() override {
+    if (pages_ != nullptr) this->release(this->driver_->unregister_host);
+  }
+  // No longer locked; what is left of this holds nothing.
+  std::unique_ptr<Allocation> take_pages() {
+    this->driver_->make_current(this->device_);
+    this->driver_->call(this->device_, this->driver_->unregister_host, static_cast<void*>(pages_->data()));
+    return std::move(pages_);
+  }
 
  private:
   std::unique_ptr<Allocation> pages_;

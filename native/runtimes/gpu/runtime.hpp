@@ -40,9 +40,41 @@ class GpuRuntime : public Runtime {
   std::unique_ptr<Allocation> lock(std::unique_ptr<Allocation> pages, int device) override {
     return std::make_unique<RegisteredMemory<Vendor>>(driver_, device, std::move(pages));
   }
+  std::unique_ptr<Allocation> unlock(std::unique_ptr<Allocation> locked) override {
+    return static_cast<RegisteredMemory<Vendor>&>(*locked).take_pages();
+  }
+  void keep_in_pool(int device, std::uint64_t bytes) override {
+    driver_->make_current(device);
+    typename Vendor::Pool pool{};
+    driver_->call(device, driver_->default_pool, &pool, driver_->handle(device));
+    driver_->call(device, driver_->set_pool_attribute, pool, kPoolReleaseThreshold,
+                  static_cast<void*>(&bytes));
+    driver_->call(device, driver_->trim_pool, pool, std::size_t{bytes});
+  }
+  std::string handle_obstacle() const override {
+    return lacking(driver_->get_handle, driver_->open_handle, driver_->close_handle);
+  }
+  std::string handle_of(Allocation& allocation) override {
+    const auto& memory = static_cast<VendorMemory<Vendor>&>(allocation);
+    driver_->make_current(memory.device());
+    MemoryHandle handle{};
+    driver_->call(memory.device(), driver_->get_handle, &handle, static_cast<void*>(allocation.data()));
+    return to_digits(handle);
+  }
+  std::unique_ptr<Allocation> open_handle(const std::string& digits, int device,
+                                          std::uint64_t bytes) override {
+    return std::make_unique<OpenedMemory<Vendor>>(driver_, device, bytes, handle_from(digits));
+  }
+  void revoke(Allocation& allocation, int device) override {
+    auto& memory = static_cast<GrantedMemory<Vendor>&>(allocation);
+    driver_->make_current(memory.device());
+    const int code = memory.open_to(device, kAccessNone);
+    if (code != 0) driver_->fail("revoke access", code, memory.device());
+  }
   Availability grant(Allocation& allocation, int device) override {
     auto& memory = static_cast<GrantedMemory<Vendor>&>(allocation);
-    const int code = memory.open_to(device, gpu::kAccessReadWrite);
+    driver_->make_current(memory.device());
+    const int code = memory.open_to(device, kAccessReadWrite);
     if (code == 0) return {true, {}};
     return {false, agent_name(device) + " is refused access to " + std::string(memory_name(memory.memory())) +
                        " memory of " + agent_name(memory.device()) + ": " + driver_->words(code)};

@@ -26,6 +26,7 @@ struct HipTable {
   using Pool = struct OpaquePool*;
   using Physical = struct OpaquePhysical*;
   using Access = gpu::AccessDescription;
+  using Handle = gpu::MemoryHandle;
   using PhysicalProperties = gpu::PhysicalProperties;
   struct Uuid {
     char bytes[16];  // the hexadecimal digits as text, not binary as CUDA's

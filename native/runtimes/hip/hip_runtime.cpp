@@ -145,6 +145,11 @@ class HipRuntime final : public gpu::GpuRuntime<HipDriver> {
     return {false, "the runtime refuses peer access between " + pair + ": " + driver_->words(code)};
   }
 
+  void disable_peer(int device, int peer) override {
+    driver_->make_current(device);
+    driver_->call(device, driver_->disable_peer_access, peer);
+  }
+
   void make_resident(void* data, std::uint64_t bytes, int device) override {
     const int issuer = std::max(device, 0);
     const HipTable::Stream stream = nullptr;

@@ -225,6 +225,13 @@ std::unique_ptr<Allocation> HostRuntime::populated_pages(std::uint64_t bytes, in
   return pages;
 }
 
+// Where the pages come to be is up to the thread that touches them.
+std::unique_ptr<Allocation> HostRuntime::map_pages(Memory memory, std::uint64_t bytes, int) {
+  return map_plain_pages(memory, bytes);
+}
+
+void HostRuntime::touch(void* data, std::uint64_t bytes) { touch_pages(data, bytes); }
+
 std::shared_ptr<void> HostRuntime::place_thread(int numa_domain) {
   return std::make_shared<ThreadPlacement>(numa_domain);
 }

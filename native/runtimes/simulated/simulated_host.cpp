@@ -334,6 +334,14 @@ std::unique_ptr<Allocation> SimulatedHost::populated_pages(std::uint64_t bytes, 
   return allocate_at(Memory::pageable, bytes, numa_domain, true);
 }
 
+std::unique_ptr<Allocation> SimulatedHost::map_pages(Memory memory, std::uint64_t bytes, int) {
+  return allocate_at(memory, bytes, -1, false);
+}
+
+void SimulatedHost::touch(void* data, std::uint64_t bytes) {
+  machine_->check(machine_->touch.symbol(), machine_->touch(std::max(0, bound_domain), data, bytes));
+}
+
 std::shared_ptr<void> SimulatedHost::place_thread(int numa_domain) {
   return std::make_shared<SimulatedPlacement>(machine_, numa_domain);
 }

@@ -140,6 +140,13 @@ TABLES: Mapping[str, Mapping[str, Key]] = {
         "event_ns": _NUMBER,
         "launch_ns": _NUMBER,
     },
+    "memory": {
+        "call_ns": _NUMBER,
+        "page_ns": _NUMBER,
+        "lock_page_ns": _NUMBER,
+        "granule_ns": _NUMBER,
+        "release_part": _NUMBER,
+    },
     **{f"rates.{name}": _RATE for name in KNOWN_RATES},
     "topology": {
         "memory_clock_mhz": Key("whole", least=1),

@@ -12,8 +12,15 @@ from dataclasses import dataclass
 
 from byteways.plan.case import Buffer, Case, Flow, is_plain
 from byteways.plan.footprint import buffers
-from byteways.plan.interfaces import INTERFACES, counts_as_stream, figure_of, moves_pages
+from byteways.plan.interfaces import (
+    INTERFACES,
+    counts_as_stream,
+    figure_of,
+    is_memory_step,
+    moves_pages,
+)
 from byteways.plan.legality import kind_of
+from byteways.plan.memory_steps import held_bytes
 from byteways.topology.model import Capabilities, Topology
 
 #: Bytes per second that planning assumes of one CPU thread, by interface; memcpy-mt and STREAM: per core.
@@ -120,6 +127,8 @@ class Estimator:
         verified_each = preparation_s * SAMPLES[kind] <= VERIFICATION_SHARE * budget_s
         prepared_each = verified_each and figure_of(case.interface) == "bandwidth"
         round_s = sample_s + (preparation_s if prepared_each else 0.0)
+        if is_memory_step(case.interface):  # what a batch held is undone, and had again, untimed
+            round_s += 2 * self.allocation_s(case.flows[0].source, held_bytes(case.size_bytes))
         sampling_s = max(min(SAMPLES[kind] * round_s, budget_s), LEAST_SAMPLES * round_s)
         warm_up_s = WARM_UP_OPERATIONS * operation_s
         energy_s = ENERGY_S if case.options.get("energy") else 0.0
@@ -154,6 +163,8 @@ class Estimator:
             return ROUND_TRIP_S["gpu" if "gpu" in map(kind_of, (flow.executor, flow.partner)) else "cpu"]
         if case.interface == "compute":
             return COMPUTE_S[kind_of(flow.executor)]
+        if is_memory_step(case.interface):
+            return CALL_S + self.allocation_s(flow.source, case.size_bytes)
         if figure_of(case.interface) == "time":
             return CALL_S
         if case.interface == "chase":

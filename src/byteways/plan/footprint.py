@@ -5,7 +5,8 @@ from __future__ import annotations
 from collections.abc import Callable
 
 from byteways.plan.case import Buffer, Case, Flow, is_managed
-from byteways.plan.interfaces import WORD_BYTES, figure_of, moves_pages, one_buffer
+from byteways.plan.interfaces import WORD_BYTES, figure_of, is_memory_step, moves_pages, one_buffer
+from byteways.plan.memory_steps import PAGE_BYTES, held_bytes
 from byteways.plan.relays import paths_of
 from byteways.plan.rows import moves_rows, rows_of
 from byteways.topology.model import Capabilities
@@ -52,7 +53,10 @@ def flow_buffer_bytes(case: Case, flow: Flow, cache_bytes: Callable[[str], int])
     if moves_pages(case.interface_of(flow)):
         region = -(-case.size_of(flow) // REGION_BYTES) * REGION_BYTES
         return region * max(1, MOVED_BYTES // region)
-    if figure_of(case.interface_of(flow)) != "bandwidth":  # nothing is rotated where no bytes are rated
+    interface = case.interface_of(flow)
+    if is_memory_step(interface) and interface != "map-peer":  # the step has memory of its own
+        return PAGE_BYTES
+    if figure_of(interface) != "bandwidth":  # nothing is rotated where no bytes are rated
         return case.size_of(flow)
     cache = max(cache_bytes(flow.source.agent), cache_bytes(flow.destination.agent))
     size = case.size_of(flow)
@@ -72,6 +76,8 @@ def buffers(case: Case, capabilities: Capabilities) -> list[tuple[Buffer, int]]:
     needed = []
     for flow in case.flows:
         size = flow_buffer_bytes(case, flow, lambda agent: last_level_cache_bytes(agent, capabilities))
+        if is_memory_step(case.interface_of(flow)):
+            size = held_bytes(case.size_of(flow))
         ends = (flow.source,) if one_buffer(case.interface_of(flow)) else case.buffers_of(flow)
         needed += [(end, size) for end in ends]
     return needed

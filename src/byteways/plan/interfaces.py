@@ -19,6 +19,10 @@ WORDS: Mapping[str, tuple[str, ...]] = {
     # Whether operations are enqueued behind one another, or each is waited for before the next: then the
     # host's clock times the whole round trip.
     "pace": ("back-to-back", "one-at-a-time"),
+    # Whether each page is written in the timed step, or was before it.
+    "touched": ("no", "yes"),
+    # Whether the pool has given back what was freed to it, or keeps that for the next.
+    "pool": ("empty", "kept"),
     # Of managed pages that an operation touches: they move, or are reached where they are.
     "migration": ("on-demand", "off"),
     # How operations reach the device: a call each, recorded before and launched as one graph, or by the
@@ -40,6 +44,8 @@ NAMES = ("via",)
 BUFFERS = ("pair", "one", "moved")
 #: What a bandwidth counts that counts every array that is read or written, as STREAM does.
 READ_WRITE = "read+write"
+#: The category of steps that have memory, give it back or open it; the others are those of schieffer2025.
+MEMORY = "memory"
 #: What is reported: bytes per second, nanoseconds per dependent step, or nanoseconds per call.
 FIGURES = ("bandwidth", "latency", "time")
 
@@ -95,6 +101,23 @@ def _stream(loop: str, kernel: str, sources: int = 1) -> Interface:
 
 
 _ROWS = ("width_bytes", "pitch_bytes", "strided")
+
+
+def _step(meaning: str, kinds: tuple[str, ...], *options: str) -> Interface:
+    """What it costs to have memory of `size_bytes`, before anything is moved."""
+    return Interface(
+        MEMORY,
+        meaning,
+        dict.fromkeys(kinds, ()),
+        options,
+        buffers="one",
+        figure="time",
+        counts="call",
+        granularity_bytes=4096,
+        by_call=True,
+        alone=True,
+    )
+
 
 INTERFACES: Mapping[str, Interface] = {
     "memcpy": Interface(
@@ -220,6 +243,12 @@ INTERFACES: Mapping[str, Interface] = {
         counts="round-trip",
         alone=True,
     ),
+    "allocate": _step("memory is had by the agent that owns it", ("cpu", "gpu"), "touched", "pool"),
+    "free": _step("memory is given back", ("cpu", "gpu"), "touched", "pool"),
+    "register": _step("plain host pages are locked and mapped for a GPU", ("gpu",), "touched"),
+    "unregister": _step("locked pages become plain ones again", ("gpu",), "touched"),
+    "map-peer": _step("a GPU is given access to another's memory", ("gpu",)),
+    "open-ipc": _step("a GPU opens another process's memory by its handle", ("gpu",)),
     "stream-copy": _stream("c = a of STREAM", "stream_copy"),
     "stream-scale": _stream("b = 3 c of STREAM", "stream_scale"),
     "stream-add": _stream("c = a + b of STREAM", "stream_add", 2),
@@ -243,6 +272,11 @@ WORD_BYTES = 8
 def counts_as_stream(interface: str) -> bool:
     """Whether its bandwidth counts every array read or written, not what one direction carries."""
     return INTERFACES[interface].counts == READ_WRITE
+
+
+def is_memory_step(interface: str) -> bool:
+    """Whether it is about having memory, not about moving bytes."""
+    return INTERFACES[interface].category == MEMORY
 
 
 def figure_of(interface: str) -> str:

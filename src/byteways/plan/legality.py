@@ -10,9 +10,10 @@ from collections.abc import Mapping
 from dataclasses import replace
 from enum import Enum
 
+from byteways.plan import memory_steps
 from byteways.plan.case import Buffer, Case, Flow, is_managed, is_plain, needs_grant
 from byteways.plan.footprint import footprint, managed_bytes
-from byteways.plan.interfaces import INTERFACES, WORD_BYTES, counts_as_stream
+from byteways.plan.interfaces import INTERFACES, WORD_BYTES, counts_as_stream, is_memory_step
 from byteways.plan.moving import moving_refusal
 from byteways.plan.relays import (
     MOST_PIECES_IN_A_STREAM,
@@ -141,6 +142,7 @@ def refusal(case: Case, topology: Topology, capabilities: Capabilities) -> str |
             return reason
     return (
         _torch_refusal(case)
+        or _step_refusal(case, there)
         or _engine_refusal(case, there)
         or _pace_refusal(case)
         or _submit_refusal(case, there)
@@ -160,6 +162,12 @@ def _size_refusal(case: Case) -> str | None:
         if interface == "chase":
             if size & (size - 1) or size < CHASE_LEAST_BYTES:
                 return f"a chase walks a power of two of bytes, at least {CHASE_LEAST_BYTES}; {size} is none"
+            continue
+        if is_memory_step(interface):
+            if size % memory_steps.PAGE_BYTES:
+                return (
+                    f"memory is had in pages of {memory_steps.PAGE_BYTES} bytes; {size} is no number of them"
+                )
             continue
         if INTERFACES[interface].figure == "time" and interface != "compute" and size != WORD_BYTES:
             return f"{interface} moves nothing: its buffer holds one word of {WORD_BYTES} bytes, not {size}"
@@ -272,6 +280,8 @@ def _partner_refusal(interface: str, flow: Flow, partner: str, capabilities: Cap
 def _executor_refusal(interface: str, executor: str) -> str:
     if interface == "copy":
         return f"copy is queued on a GPU, and {executor} is a CPU (a CPU executes memcpy)"
+    if is_memory_step(interface):
+        return f"{interface} is asked of a GPU's runtime, and {executor} is a CPU"
     if interface in ("synchronize", "event"):
         return f"{interface} is about the queues of a GPU, and {executor} is a CPU"
     if interface.startswith("memcpy"):
@@ -329,6 +339,19 @@ def _grant_refusal(executor: str, buffer: Buffer, capabilities: Capabilities) ->
     if offer is None:
         return f"{executor} has no proved access to {what}"
     return None if offer.available else _because(f"{executor} has no access to {what}", offer)
+
+
+def _step_refusal(case: Case, capabilities: Capabilities) -> str | None:
+    if not is_memory_step(case.interface):
+        return None
+    flow = case.flows[0]
+    if case.pattern != "one-way":
+        return f"{case.interface} moves no bytes: it runs alone"
+    if reason := memory_steps.refusal(case.interface, flow, case.options):
+        return reason
+    if case.interface == "map-peer":
+        return _reach_refusal(Reach.OWN_OR_PEER, flow.executor, flow.source, capabilities)
+    return None
 
 
 def _engine_refusal(case: Case, capabilities: Capabilities) -> str | None:

@@ -104,6 +104,9 @@ def _interfaces(session: Session, agent: Agent, lost: str = "") -> dict[str, Any
         if interface.worker != "native":
             offers[name] = _library_offer(interface.worker, session.virtual_time)
             continue
+        if name == "open-ipc" and (obstacle := session.handle_obstacle(agent.agent)):
+            offers[name] = {"available": False, "reason": obstacle}
+            continue
         answers = [_offer(session.offers_kernel(agent.agent, kernel)) for kernel in kernels]
         refused = [answer for answer in answers if not answer["available"]]
         if refused and lost:

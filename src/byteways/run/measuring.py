@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import contextlib
 from collections.abc import Mapping, Sequence
 from dataclasses import asdict
 from types import ModuleType
@@ -10,11 +11,12 @@ from typing import TYPE_CHECKING, Any
 from byteways.plan.case import Case, is_managed
 from byteways.plan.case import Flow as PlannedFlow
 from byteways.plan.footprint import flow_buffer_bytes
-from byteways.plan.interfaces import INTERFACES, figure_of, moves_pages
+from byteways.plan.interfaces import INTERFACES, figure_of, is_memory_step, moves_pages
 from byteways.plan.relays import paths_of
 from byteways.plan.rows import moves_rows, rows_of
 from byteways.run.arena import Arena
 from byteways.run.energy import EnergyMeter
+from byteways.run.exporter import Exporter, ExporterLost
 from byteways.run.health import FRESH_S, HealthMonitor, agents_of
 from byteways.run.health_sysfs import SysfsHealth
 from byteways.run.host_memory import host_memory_bytes
@@ -91,12 +93,15 @@ class Measurer:
     def measure(self, request: Mapping[str, Any]) -> tuple[dict[str, Any], bool]:
         """The outcome of a `measure` request, and whether a runtime is broken for good."""
         case = Case.from_json(request["case"])
-        if request.get("fresh"):
+        # What others left would be opened along with what a step is about, and take its room.
+        if request.get("fresh") or is_memory_step(case.interface):
             self._arena.clear()
         try:
             return self._outcome(case, request), False
         except self.core.UnsupportedError as error:
             return _unsupported(case, str(error)), False
+        except ExporterLost as error:
+            return {"status": "failed", "reason": str(error)}, False
         except self.core.OutOfMemoryError as error:
             return {"status": "failed", "reason": str(error)}, False
         except self.core.Error as error:
@@ -145,15 +150,20 @@ class Measurer:
 
     def _measured(self, case: Case, options: MeasureOptions) -> tuple[Measurement, list[tuple[Buffer, ...]]]:
         """Measures; when memory runs out in the middle, once more with nothing else kept."""
-        buffers: list[tuple[Buffer, ...]] = []
-        try:
+        with contextlib.ExitStack() as stack:
+            handle = ""
+            if case.interface == "open-ipc":
+                owned = case.flows[0].source
+                handle = stack.enter_context(Exporter(owned.agent, owned.memory, case.size_bytes))
+            buffers: list[tuple[Buffer, ...]] = []
+            try:
+                buffers = self._arena.take(case, self._cache)
+                return self.session.measure(self._flows(case, buffers, handle), options), buffers
+            except self.core.OutOfMemoryError:
+                buffers.clear()  # or they would still be held while they are allocated again
+                self._arena.clear()
             buffers = self._arena.take(case, self._cache)
-            return self.session.measure(self._flows(case, buffers), options), buffers
-        except self.core.OutOfMemoryError:
-            buffers.clear()  # or they would still be held while they are allocated again
-            self._arena.clear()
-        buffers = self._arena.take(case, self._cache)
-        return self.session.measure(self._flows(case, buffers), options), buffers
+            return self.session.measure(self._flows(case, buffers, handle), options), buffers
 
     def _crowded(self, case: Case) -> str | None:
         """Why a GPU has too little memory free for the case's managed memory, kept buffers given up; None: it
@@ -180,7 +190,7 @@ class Measurer:
     def _cache(self, agent: str) -> int:
         return self._cache_bytes.get(agent, 0)
 
-    def _flows(self, case: Case, buffers: list[tuple[Buffer, ...]]) -> list[Flow]:
+    def _flows(self, case: Case, buffers: list[tuple[Buffer, ...]], handle: str = "") -> list[Flow]:
         return [
             self.core.Flow(
                 held[0],
@@ -193,6 +203,7 @@ class Measurer:
                 second_source=held[1] if len(held) > 2 else None,
                 partner=_partner(case, flow),
                 **_flow_options(case, flow, self._gpus),
+                **({"handle": handle} if handle else {}),
             )
             for flow, held in zip(case.flows, buffers, strict=True)
         ]

@@ -9,7 +9,7 @@ from typing import TYPE_CHECKING, Any
 
 from byteways.plan.case import Buffer as PlannedBuffer
 from byteways.plan.case import Case, Flow
-from byteways.plan.interfaces import INTERFACES, counts_as_stream, figure_of
+from byteways.plan.interfaces import INTERFACES, counts_as_stream, figure_of, is_memory_step
 from byteways.results import warnings
 from byteways.results.record import Times, Warning
 from byteways.run.residency import about_pages
@@ -193,7 +193,12 @@ def _corruption(case: Case, measurement: Measurement) -> dict[str, Any]:
 
 
 def _about_buffers(case: Case, buffers: list[tuple[Buffer, ...]]) -> dict[str, Any]:
-    """Page sizes of the first flow's buffers, and where the pages of every host buffer lie."""
+    """Page sizes of the first flow's buffers, and where the pages of every host buffer lie.
+
+    Of a step that has memory of its own there is nothing to say: its buffer only names the memory.
+    """
+    if is_memory_step(case.interface):
+        return {}
     pages = {"source": buffers[0][0].page_bytes, "destination": buffers[0][-1].page_bytes}
     placement: dict[str, dict[str, int]] = {}
     for flow, held in zip(case.flows, buffers, strict=True):

@@ -1,0 +1,65 @@
+"""Steps that have memory, give it back or open it: what exists for which kind, and how much is held.
+
+Pure. The steps themselves are in native/movers/memory_step.cpp.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Mapping
+
+from byteways.plan.case import Flow, is_device, is_managed, is_plain
+
+#: Sizes are whole pages of every machine that byteways knows.
+PAGE_BYTES = 4096
+#: What one batch holds at most (native/movers/memory_step.cpp has the same): so many blocks and bytes, or one
+#: block that is larger.
+MOST_BLOCKS = 64
+MOST_BYTES = 256 * 2**20
+
+
+def held_bytes(size_bytes: int) -> int:
+    """Bytes that a case holds of the owner's memory at once."""
+    return size_bytes * min(max(MOST_BYTES // size_bytes, 1), MOST_BLOCKS)
+
+
+def refusal(interface: str, flow: Flow, options: Mapping[str, int | str | bool]) -> str | None:
+    """Why there is no such step for this memory, in a sentence; None when there is."""
+    memory, owner = flow.source.memory, flow.source.agent
+    if flow.source.first_touch not in (None, owner):
+        return f"{interface} is timed before anybody but {owner} touches the pages"
+    if interface in ("allocate", "free"):
+        return _own_refusal(interface, flow, memory, options)
+    if interface in ("register", "unregister"):
+        return _register_refusal(interface, memory)
+    if not is_device(memory):
+        return f"{memory} memory of {owner} is open to every GPU: there is nothing to {interface}"
+    if interface == "map-peer" and flow.executor == owner:
+        return f"{owner} reaches its own memory: map-peer is for another GPU"
+    if interface == "open-ipc" and memory != "device":
+        return f"{memory} memory has no handle of this kind: other processes get its file descriptor"
+    return None
+
+
+def _own_refusal(
+    interface: str, flow: Flow, memory: str, options: Mapping[str, int | str | bool]
+) -> str | None:
+    owner = flow.source.agent
+    if flow.executor != owner:
+        return f"{interface} is executed by the agent that owns the memory: {owner}, not {flow.executor}"
+    if memory == "registered":
+        return "registered memory is pageable memory that was registered: allocate pageable, then register"
+    if options.get("touched") == "yes" and not (is_plain(memory) or is_managed(memory)):
+        return f"{memory} memory is there once it is allocated: no first touch makes its pages"
+    if "pool" in options and memory != "pool":
+        return f"{memory} memory comes from no pool that could keep any"
+    return None
+
+
+def _register_refusal(interface: str, memory: str) -> str | None:
+    if is_plain(memory):
+        return None
+    if is_device(memory):
+        return f"{memory} memory is a GPU's own: there is nothing to {interface}"
+    if is_managed(memory):
+        return f"{memory} memory moves between agents and is never locked: there is nothing to {interface}"
+    return f"{memory} memory is locked from the beginning: {interface} is for pageable and hugepage memory"

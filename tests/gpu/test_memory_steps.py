@@ -1,0 +1,144 @@
+"""Memory that is opened to each GPU apart, and the cost of memory, on real GPUs: everything is verified.
+
+Every test but the last runs on the CUDA side and, over the façade, on the HIP side of the same GPUs.
+"""
+
+from __future__ import annotations
+
+import sys
+from pathlib import Path
+
+import pytest
+
+from byteways import _core
+
+sys.path.insert(0, str(Path(__file__).parent))
+import sides
+from sides import Side, gpus
+
+pytestmark = pytest.mark.gpu
+
+MIB = 2**20
+
+
+@pytest.fixture(scope="module", params=sides.RUNTIMES)
+def session(request: pytest.FixtureRequest, tmp_path_factory: pytest.TempPathFactory) -> _core.Session:
+    side: Side = sides.make(request.param, tmp_path_factory.mktemp("facade"))
+    return side.open(tmp_path_factory.mktemp(f"kernels-{request.param}"))
+
+
+@pytest.fixture
+def pair(session: _core.Session) -> tuple[str, str]:
+    names = [agent.agent for agent in gpus(session)]
+    for first in names:
+        for second in names:
+            if first != second and session.prove_peer(first, second).available:
+                return first, second
+    pytest.skip("two GPUs with peer access are needed")
+
+
+def quick() -> _core.MeasureOptions:
+    options = _core.MeasureOptions()
+    options.budget_s = 0.3
+    options.max_samples = 20
+    return options
+
+
+def step(
+    session: _core.Session, interface: str, buffer: str, executor: str, size: int, **words: str
+) -> float:
+    """Nanoseconds of a verified step."""
+    agent, memory = buffer.split(":")
+    held = session.allocate(agent, memory, size, agent)
+    found = session.measure([_core.Flow(held, held, executor, interface, size, **words)], quick())
+    assert found.verified and found.timed_by == "host-clock"
+    return found.time_ns.median
+
+
+@pytest.mark.parametrize("memory", ["pool", "vmm"])
+def test_granted_memory_moves_bytes(session: _core.Session, memory: str) -> None:
+    """Catches an allocation that another stream, or a copy, cannot use."""
+    assert session.offers("gpu0", memory).available, session.offers("gpu0", memory).reason
+    source = session.allocate("gpu0", memory, 5 * MIB, "gpu0")
+    for interface in ("kernel", "copy"):
+        to = session.allocate("gpu0", "device", 4 * MIB, "gpu0")
+        assert session.measure([_core.Flow(source, to, "gpu0", interface, 4 * MIB)], quick()).verified
+    assert memory == "pool" or source.page_bytes >= 2 * MIB
+
+
+@pytest.mark.parametrize("memory", ["pool", "vmm"])
+def test_granted_memory_is_opened_to_a_peer(
+    session: _core.Session, pair: tuple[str, str], memory: str
+) -> None:
+    """Catches memory of the owner's alone: the peer's kernel would end in an illegal access."""
+    executor, owner = pair
+    offer = session.prove_peer(executor, owner, memory)
+    assert offer.available, offer.reason
+    for interface in ("kernel", "copy"):
+        source = session.allocate(owner, memory, 4 * MIB, owner)
+        to = session.allocate(executor, "device", 4 * MIB, executor)
+        assert session.measure([_core.Flow(source, to, executor, interface, 4 * MIB)], quick()).verified
+
+
+def test_write_combined_memory_is_read_by_a_gpu(session: _core.Session) -> None:
+    """Catches stores that stay in the cores' write buffers."""
+    source = session.allocate("cpu0", "write-combined", 4 * MIB, "cpu0")
+    for interface in ("kernel", "copy"):
+        to = session.allocate("gpu0", "device", 4 * MIB, "gpu0")
+        assert session.measure([_core.Flow(source, to, "gpu0", interface, 4 * MIB)], quick()).verified
+
+
+@pytest.mark.parametrize("buffer", ["cpu0:pinned", "gpu0:device", "gpu0:pool", "gpu0:vmm", "cpu0:pageable"])
+def test_having_memory_costs_more_with_size(session: _core.Session, buffer: str) -> None:
+    """Catches a figure that is the clock's, or one in which what undoes the step is seen."""
+    executor = buffer.split(":")[0]
+    words = {"touched": "yes"} if buffer == "cpu0:pageable" else {}
+    small, large = (step(session, "allocate", buffer, executor, size, **words) for size in (4096, 256 * MIB))
+    assert 0 < small < large
+    assert step(session, "free", buffer, executor, 64 * MIB) > 0
+
+
+def test_a_pool_that_keeps_is_faster(session: _core.Session) -> None:
+    """Catches a pool whose threshold has no effect."""
+    empty, kept = (
+        step(session, "allocate", "gpu0:pool", "gpu0", 64 * MIB, pool=word) for word in ("empty", "kept")
+    )
+    assert kept < empty
+
+
+def test_registering(session: _core.Session) -> None:
+    """Catches pages that are locked twice, or never again plain."""
+    small, large = (step(session, "register", "cpu0:pageable", "gpu0", size) for size in (4096, 64 * MIB))
+    assert 0 < small < large
+    assert step(session, "unregister", "cpu0:pageable", "gpu0", 64 * MIB) > 0
+
+
+@pytest.mark.parametrize("memory", ["device", "pool", "vmm"])
+def test_mapping_to_a_peer_and_what_comes_after(
+    session: _core.Session, pair: tuple[str, str], memory: str
+) -> None:
+    """Catches access that is off after the case that measured switching it on."""
+    executor, owner = pair
+    assert step(session, "map-peer", f"{owner}:{memory}", executor, 64 * MIB) > 0
+    source = session.allocate(owner, memory, 4 * MIB, owner)
+    to = session.allocate(executor, "device", 4 * MIB, executor)
+    assert session.measure([_core.Flow(source, to, executor, "kernel", 4 * MIB)], quick()).verified
+
+
+def test_another_process_exports(monkeypatch: pytest.MonkeyPatch) -> None:
+    """Catches a handle that is not opened, or memory that is not the other process's."""
+    from byteways.plan.case import Buffer, Case, Flow
+    from byteways.run.exporter import Exporter
+    from byteways.run.measuring import Measurer
+
+    measurer = Measurer.open()
+    obstacle = measurer.session.handle_obstacle("gpu0")
+    if obstacle:
+        pytest.skip(obstacle)
+    with Exporter("gpu0", "device", 4 * MIB) as handle:
+        assert len(handle) == 128
+    end = Buffer("gpu0", "device")
+    case = Case("open-ipc", "one-way", (Flow(end, end, "gpu0"),), 4 * MIB, "warm")
+    request = {"case": case.identity(), "budget_s": 0.3, "precision": 0.05, "key": 1}
+    outcome, broken = measurer.measure(request)
+    assert not broken and outcome["status"] == "measured" and outcome["verified"], outcome

@@ -1,0 +1,155 @@
+"""What it costs to have memory, step by step: on simulated machines whose costs are known, and on this
+host.
+"""
+
+from __future__ import annotations
+
+import sys
+from pathlib import Path
+from typing import Any
+
+import pytest
+
+from byteways import _core
+
+sys.path.insert(0, str(Path(__file__).parent))
+import simulated as toy
+
+CALL, PAGE, LOCK, GRANULE = 10_000.0, 250.0, 100.0, 3000.0
+COSTS = {
+    "memory__call_ns": CALL,
+    "memory__page_ns": PAGE,
+    "memory__lock_page_ns": LOCK,
+    "memory__granule_ns": GRANULE,
+    "memory__release_part": 0.5,
+    "calls__enqueue_ns": 0.0,
+    "calls__synchronize_ns": 0.0,
+    "calls__clock_ns": 0.0,
+}
+SHEETS = pytest.mark.parametrize("sheet", [toy.nvidia(**COSTS), toy.amd(**COSTS)], ids=["nvidia", "amd"])
+SIZE = 8 * toy.MIB
+PAGES = SIZE / 4096
+
+
+def step(
+    session: _core.Session, interface: str, buffer: str, executor: str, size: int = SIZE, **options: str
+) -> list[Any]:
+    """Median nanoseconds, whether it was verified, batch and clock."""
+    agent, memory = buffer.split(":")
+    held = session.allocate(agent, memory, size, agent)
+    flow = _core.Flow(held, held, executor, interface, size, **options)
+    found = session.measure([flow], toy.options(max_samples=3))
+    return [found.time_ns.median, found.verified, found.batch, found.timed_by]
+
+
+@SHEETS
+@pytest.mark.parametrize(
+    "interface, buffer, executor, options, expected",
+    [
+        ("allocate", "cpu0:pageable", "cpu0", {"touched": "no"}, 0.0),
+        ("allocate", "cpu0:pageable", "cpu0", {"touched": "yes"}, PAGES * PAGE),
+        ("allocate", "cpu1:pinned", "cpu1", {}, CALL + PAGES * (PAGE + LOCK)),
+        ("allocate", "gpu1:device", "gpu1", {}, CALL + 4 * GRANULE),
+        ("allocate", "gpu0:pool", "gpu0", {"pool": "empty"}, CALL + 4 * GRANULE),
+        ("allocate", "gpu0:pool", "gpu0", {"pool": "kept"}, 0.0),
+        ("free", "cpu0:pageable", "cpu0", {"touched": "yes"}, 0.5 * PAGES * PAGE),
+        ("free", "gpu1:device", "gpu1", {}, 0.5 * (CALL + 4 * GRANULE)),
+        ("register", "cpu0:pageable", "gpu1", {}, CALL + PAGES * LOCK),
+        ("register", "cpu1:hugepage", "gpu1", {"touched": "no"}, CALL + PAGES * (PAGE + LOCK)),
+        ("unregister", "cpu0:pageable", "gpu0", {}, 0.5 * (CALL + PAGES * LOCK)),
+        ("map-peer", "gpu1:device", "gpu0", {}, CALL + 4 * GRANULE),
+        ("map-peer", "gpu1:vmm", "gpu0", {}, CALL + 4 * GRANULE),
+    ],
+)
+def test_only_the_step_is_timed(
+    sheet: str, interface: str, buffer: str, executor: str, options: dict[str, str], expected: float
+) -> None:
+    """Catches a figure with what makes or undoes the step in it, or one that does not see the step."""
+    time_ns, verified, _, clock = toy.play(sheet, lambda s: step(s, interface, buffer, executor, **options))
+    assert verified and clock == "host-clock"
+    # What else the owner holds, a page of the session's, is opened along.
+    assert time_ns == pytest.approx(expected, abs=2 * GRANULE if interface == "map-peer" else 1.0)
+
+
+@SHEETS
+def test_what_is_held_at_once_is_bounded(sheet: str) -> None:
+    """Catches a batch that takes all of the memory: 16 GiB of a toy's domain, 8 of a GPU."""
+
+    def scene(session: _core.Session) -> list[int]:
+        small = step(session, "allocate", "gpu0:device", "gpu0", 4096)
+        large = step(session, "allocate", "gpu0:device", "gpu0", 5 * toy.GIB // 2)
+        locked = step(session, "register", "cpu0:pageable", "gpu0", 4 * toy.GIB)
+        assert step(session, "unregister", "cpu0:pageable", "gpu0", 4 * toy.GIB)[1]
+        return [small[2], large[2], locked[2]]
+
+    small, large, locked = toy.play(sheet, scene)
+    assert 1 < small <= 64 and large == 1 and locked == 1
+
+
+@SHEETS
+def test_access_stays_on_after_mapping(sheet: str) -> None:
+    """Catches a case after which the next one's kernel breaks its GPU: access is proved once only."""
+
+    def scene(session: _core.Session) -> list[bool]:
+        good = []
+        for memory in ("device", "pool", "vmm"):
+            step(session, "map-peer", f"gpu1:{memory}", "gpu0")
+            flow = toy.flow(session, ("gpu1", memory), ("gpu0", "device"), "gpu0", "kernel", toy.MIB)
+            good.append(session.measure([flow], toy.options(max_samples=3)).verified)
+        return good
+
+    assert toy.play(sheet, scene) == [True, True, True]
+
+
+@SHEETS
+@pytest.mark.parametrize(
+    "interface, buffer, executor, options, reason",
+    [
+        ("allocate", "cpu0:pageable", "cpu1", {}, "owns memory"),
+        ("register", "gpu0:device", "gpu0", {}, "only plain pages"),
+        ("map-peer", "gpu0:device", "gpu0", {}, "one GPU is given access to another's"),
+        ("open-ipc", "gpu0:device", "gpu1", {}, "no other process"),
+        ("open-ipc", "gpu0:device", "gpu1", {"handle": "zz"}, "no handle of another process"),
+    ],
+)
+def test_what_there_is_not(
+    sheet: str, interface: str, buffer: str, executor: str, options: dict[str, str], reason: str
+) -> None:
+    """Catches a step that makes no sense and is measured, or that ends the worker."""
+
+    def scene(session: _core.Session) -> str:
+        try:
+            step(session, interface, buffer, executor, **options)
+        except _core.Error as error:
+            return str(error)
+        return ""
+
+    assert reason in toy.play(sheet, scene)
+
+
+def test_sizes_are_pages() -> None:
+    """Catches half a page that is timed as one."""
+
+    def scene(session: _core.Session) -> str:
+        try:
+            step(session, "allocate", "cpu0:pageable", "cpu0", 5000)
+        except _core.UnsupportedError as error:
+            return str(error)
+        return ""
+
+    assert "pages of 4096 bytes" in toy.play(toy.nvidia(), scene)
+
+
+def test_on_this_host() -> None:
+    """Catches an untouched allocation that makes pages, or a touched one that does not."""
+    session = _core.Session(gpus=False)
+    small = 4096
+    times = {
+        (size, touched): step(session, "allocate", "cpu0:pageable", "cpu0", size, touched=touched)
+        for size in (small, 16 * toy.MIB)
+        for touched in ("no", "yes")
+    }
+    assert all(found[1] for found in times.values())
+    untouched, touched = (times[16 * toy.MIB, word][0] for word in ("no", "yes"))
+    assert touched > 3 * untouched  # 4096 page faults
+    assert times[small, "no"][0] < touched

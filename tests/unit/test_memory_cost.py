@@ -1,0 +1,184 @@
+"""The cost of memory in plan and analysis: refusals with their sentences, and when registering pays."""
+
+from __future__ import annotations
+
+import runpy
+from dataclasses import replace
+from pathlib import Path
+from types import SimpleNamespace
+
+import pytest
+
+from byteways.analyse.memory_cost import costs, pay_offs
+from byteways.analyse.summary import cells
+from byteways.analyse.topics.memory_cost import topic
+from byteways.analyse.topics.memory_kinds import topic as kinds_topic
+from byteways.plan.case import Buffer, Case, Flow
+from byteways.plan.legality import refusal
+from byteways.plan.memory_steps import held_bytes
+from byteways.plan.planner import make_plan
+from byteways.plan.suite import load
+from byteways.results.record import Record, Times
+
+MACHINES = runpy.run_path(str(Path(__file__).with_name("machines.py")))
+H200X4 = MACHINES["h200x4"]()
+MIB, GIB = 2**20, 2**30
+
+
+def case(interface: str, buffer: str, executor: str, size: int = MIB, **options: str) -> Case:
+    end = Buffer.parse(buffer)
+    return Case(interface, "one-way", (Flow(end, end, executor),), size, "warm", options)
+
+
+@pytest.mark.parametrize(
+    "what, reason",
+    [
+        (case("allocate", "cpu0:pageable", "cpu0", touched="yes"), None),
+        (case("allocate", "gpu0:pool", "gpu0", pool="kept"), None),
+        (case("register", "cpu0:hugepage", "gpu1"), None),
+        (case("map-peer", "gpu1:vmm", "gpu0"), None),
+        (
+            case("allocate", "gpu0:device", "gpu1"),
+            "allocate is executed by the agent that owns the memory: gpu0",
+        ),
+        (case("allocate", "cpu0:registered", "cpu0"), "allocate pageable, then register"),
+        (case("allocate", "gpu0:device", "gpu0", touched="yes"), "no first touch makes its pages"),
+        (case("free", "gpu0:device", "gpu0", pool="kept"), "comes from no pool"),
+        (case("allocate", "cpu0:pageable@gpu0", "cpu0"), "touch"),
+        (
+            case("register", "gpu0:device", "gpu0"),
+            "device memory is a GPU's own: there is nothing to register",
+        ),
+        (case("register", "cpu0:pinned", "gpu0"), "locked from the beginning"),
+        (case("register", "cpu0:managed", "gpu0"), "never locked"),
+        (
+            case("register", "cpu0:pageable", "cpu0"),
+            "register is asked of a GPU's runtime, and cpu0 is a CPU",
+        ),
+        (case("map-peer", "gpu0:device", "gpu0"), "gpu0 reaches its own memory"),
+        (case("map-peer", "cpu0:pinned", "gpu0"), "open to every GPU: there is nothing to map-peer"),
+        (case("open-ipc", "gpu0:vmm", "gpu1"), "has no handle of this kind"),
+        (case("allocate", "cpu0:pageable", "cpu0", 5000), "pages of 4096 bytes; 5000 is no number of them"),
+        (case("allocate", "cpu0:pageable", "cpu0", 0), "a size of 0 bytes moves nothing"),
+        (case("allocate", "gpu0:device", "gpu0", 128 * GIB), "its buffers need 128 GiB of gpu0"),
+    ],
+)
+def test_what_exists_for_which_memory(what: Case, reason: str | None) -> None:
+    """Catches a step that cannot be and is planned, one that can and is refused, and a wrong reason."""
+    found = refusal(what, *H200X4)
+    assert found is None if reason is None else reason in (found or "")
+
+
+def test_peers_that_are_not_open_are_refused() -> None:
+    """Catches a pool that no access was proved to: opening it would fail on the machine."""
+    closed = replace(H200X4[1], granted={})
+    assert "no proved access to pool memory" in (
+        refusal(case("map-peer", "gpu1:pool", "gpu0"), H200X4[0], closed) or ""
+    )
+
+
+@pytest.mark.parametrize("size, held", [(4096, 64 * 4096), (64 * MIB, 256 * MIB), (4 * GIB, 4 * GIB)])
+def test_what_a_case_holds_is_bounded(size: int, held: int) -> None:
+    """Catches a plan that counts less than the native core takes."""
+    assert held_bytes(size) == held
+
+
+@pytest.mark.parametrize("suite", ["memory", "memory-cost"])
+@pytest.mark.parametrize("machine", ["two_cores", "h200x4", "frontier"])
+def test_suites_plan_on_every_machine(suite: str, machine: str) -> None:
+    """Catches a suite that asks for nothing, or runs into a refusal that has no sentence."""
+    plan = make_plan(load(suite), *MACHINES[machine]())
+    assert any(entry.reason is None for entry in plan.cases)
+    assert all(entry.reason is None or len(entry.reason) > 20 for entry in plan.cases)
+
+
+def record(
+    interface: str,
+    source: str,
+    destination: str,
+    executor: str,
+    size: int,
+    time_ns: float,
+    spread: float = 0.0,
+) -> Record:
+    step = interface != "copy"
+    ends = source.split(":")[0], destination.split(":")[0]
+    return Record(
+        case_id=f"{interface} {source} {destination} {size}",
+        replicate=0,
+        sweep="s",
+        category="memory" if step else "explicit",
+        interface=interface,
+        executor=executor,
+        access="read",
+        pattern="one-way",
+        path=f"{ends[0]}>{ends[1]}",
+        source=source,
+        destination=destination,
+        flows=[],
+        size_bytes=size,
+        cache="warm" if step else "cold",
+        options={},
+        environment={},
+        status="measured",
+        reason=None,
+        method_version=2,
+        time_ns=Times(
+            time_ns, (time_ns * (1 - spread), time_ns * (1 + spread)), time_ns, time_ns, time_ns, 0.0, 20
+        ),
+        latency_ns=time_ns if step else None,
+        bandwidth_bytes_per_s=None if step else size / time_ns * 1e9,
+    )
+
+
+def scene(plain_ns: float, locked_ns: float, spread: float = 0.0) -> list[Record]:
+    return [
+        record("register", "cpu0:pageable", "cpu0:pageable", "gpu0", MIB, 100e3),
+        record("unregister", "cpu0:pageable", "cpu0:pageable", "gpu0", MIB, 50e3),
+        record("copy", "cpu0:pageable", "gpu0:device", "gpu0", MIB, plain_ns, spread),
+        record("copy", "cpu0:registered", "gpu0:device", "gpu0", MIB, locked_ns, spread),
+        record("copy", "cpu0:pinned", "gpu0:device", "gpu0", MIB, 1e3),
+    ]
+
+
+def test_registering_pays_after_so_many_copies() -> None:
+    """Catches unregistering left out, pinned memory taken for registered, or rounding down."""
+    (paid,) = pay_offs(cells(scene(plain_ns=100e3, locked_ns=20e3)))
+    assert (paid.path, paid.step_ns, paid.copies) == ("cpu0>gpu0", 150e3, 2)  # 150 / 80 = 1.875
+
+
+def test_registering_never_pays_within_the_intervals() -> None:
+    """Catches a number of copies from a difference that nobody measured."""
+    (paid,) = pay_offs(cells(scene(plain_ns=100e3, locked_ns=99e3, spread=0.05)))
+    assert paid.copies is None
+    (slower,) = pay_offs(cells(scene(plain_ns=100e3, locked_ns=120e3)))
+    assert slower.copies is None
+
+
+def test_costs_per_call_and_per_gib() -> None:
+    """Catches a slope through the origin: the call's own cost would be counted a thousand times a GiB."""
+    made = [
+        record("allocate", "gpu0:device", "gpu0:device", "gpu0", size, 10e3 + size / GIB * 1e6)
+        for size in (4096, MIB, GIB)
+    ]
+    (cost,) = costs(cells(made))
+    assert cost.per_call_ns == pytest.approx(10e3, rel=0.01)
+    assert cost.per_gib_ns == pytest.approx(1e6)
+    part = topic(None, cells(made))  # type: ignore[arg-type]
+    assert part is not None and part.tables[0].rows[0][:3] == ("allocate", "device", "gpu0")
+    assert "1 ms" in part.tables[0].rows[0]
+
+
+def test_memory_by_first_touch_is_one_table() -> None:
+    """Catches pages that a GPU touched first among those of their owner, and a median over both."""
+    made = []
+    for memory, rate in (("pageable", 10e9), ("pinned", 50e9), ("managed", 20e9), ("managed@gpu0", 40e9)):
+        copy = record("copy", f"cpu0:{memory}", "gpu0:device", "gpu0", MIB, MIB / rate * 1e9)
+        made.append(copy)
+    run = SimpleNamespace(topology=H200X4[0])
+    part = kinds_topic(run, cells(made))  # type: ignore[arg-type]
+    assert part is not None
+    (table,) = part.tables
+    assert table.headings == ("source memory", "first touch", "copy as read, GB/s")
+    assert ("managed", "its owner", "20.00") in table.rows and ("managed", "a GPU", "40.00") in table.rows
+    assert kinds_topic(run, cells(made[:3])) is None  # type: ignore[arg-type]
