@@ -131,3 +131,30 @@ def test_missing_functions_are_the_reason(
         offer = session.offers("gpu0", memory)
         assert not offer.available and function in offer.reason
     assert session.offers("gpu0", "device").available
+
+
+@pytest.mark.parametrize(
+    "size, ends, reason",
+    [
+        (4096, "one", "source and destination are one buffer"),
+        (8192, "two", "larger than a buffer of 4096 bytes"),
+        (12, "two", "multiples of 8 bytes"),
+        (0, "two", "multiples of 8 bytes"),
+    ],
+)
+def test_bad_buffers_are_refused_in_a_sentence(size: int, ends: str, reason: str) -> None:
+    """Catches a copy onto itself, past its end or of half a word, which would be timed or end the worker."""
+    session = _core.Session(gpus=False)
+    first, second = (session.allocate("cpu0", "pageable", 4096, "cpu0") for _ in range(2))
+    flow = _core.Flow(first, first if ends == "one" else second, "cpu0", "memcpy", size)
+    with pytest.raises(_core.Error, match=reason):
+        session.measure([flow], toy.options(max_samples=3))
+
+
+def test_no_bytes_and_too_many_are_no_memory() -> None:
+    """Catches an allocation of nothing, and one that the kernel would answer by killing the process."""
+    session = _core.Session(gpus=False)
+    with pytest.raises(_core.Error, match="0 bytes"):
+        session.allocate("cpu0", "pageable", 0, "cpu0")
+    with pytest.raises(_core.OutOfMemoryError, match="available"):
+        session.allocate("cpu0", "pageable", 2**45, "cpu0")
