@@ -10,7 +10,7 @@ from collections import defaultdict
 from collections.abc import Sequence
 from dataclasses import dataclass
 
-from byteways.plan.case import Buffer, Case, Flow, is_plain
+from byteways.plan.case import Buffer, Case, Flow, is_device, is_managed, is_plain
 from byteways.plan.footprint import buffers
 from byteways.plan.interfaces import (
     INTERFACES,
@@ -72,6 +72,8 @@ STEP_S = {"cached": 5e-9, "own": 0.3e-6, "far": 1.2e-6}
 #: One round trip of a word between two that poll for it, by the kinds of both; and how many a sample has.
 ROUND_TRIP_S = {"cpu": 0.5e-6, "gpu": 4e-6}
 LEAST_ROUND_TRIPS = 1000
+#: Pages of the host that come to be, or are locked, again: after the first time the system has them at hand.
+PAGES_BYTES_PER_S = 2e9
 #: One call that moves nothing, or one small operation that is waited for.
 CALL_S = 10e-6
 #: Working set that stays in the caches of one CPU core.
@@ -128,7 +130,7 @@ class Estimator:
         prepared_each = verified_each and figure_of(case.interface) == "bandwidth"
         round_s = sample_s + (preparation_s if prepared_each else 0.0)
         if is_memory_step(case.interface):  # what a batch held is undone, and had again, untimed
-            round_s += 2 * self.allocation_s(case.flows[0].source, held_bytes(case.size_bytes))
+            round_s += _pages_s(case, held_bytes(case.size_bytes))
         sampling_s = max(min(SAMPLES[kind] * round_s, budget_s), LEAST_SAMPLES * round_s)
         warm_up_s = WARM_UP_OPERATIONS * operation_s
         energy_s = ENERGY_S if case.options.get("energy") else 0.0
@@ -164,7 +166,7 @@ class Estimator:
         if case.interface == "compute":
             return COMPUTE_S[kind_of(flow.executor)]
         if is_memory_step(case.interface):
-            return CALL_S + self.allocation_s(flow.source, case.size_bytes)
+            return CALL_S + _pages_s(case, case.size_bytes)
         if figure_of(case.interface) == "time":
             return CALL_S
         if case.interface == "chase":
@@ -225,3 +227,14 @@ class Estimator:
             if peaks:
                 return max(peaks)
         return None
+
+
+def _pages_s(case: Case, size_bytes: int) -> float:
+    """Seconds that the pages of a step take; none where the step is about addresses alone."""
+    memory = case.flows[0].source.memory
+    if is_device(memory):
+        return size_bytes / ALLOCATION_BYTES_PER_S[memory]
+    own = case.interface in ("allocate", "free")
+    if own and (is_plain(memory) or is_managed(memory)) and case.options.get("touched") != "yes":
+        return 0.0
+    return size_bytes / PAGES_BYTES_PER_S
