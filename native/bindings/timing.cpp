@@ -154,6 +154,7 @@ void bind_results(nb::module_& m) {
 
 void bind_sustainer(nb::module_& m) {
   nb::class_<Sustainer>(m, "Sustainer")
+      .def("start", &Sustainer::start)
       .def("step", &Sustainer::step, nb::call_guard<nb::gil_scoped_release>())
       .def("finish", &Sustainer::finish, nb::call_guard<nb::gil_scoped_release>())
       .def_prop_ro("operations", &Sustainer::operations)

@@ -88,7 +88,8 @@ class Compute final : public Mover {
                           executor().name());
       return value > 0 ? static_cast<unsigned>(value) : otherwise;
     };
-    if (executor().is_host()) return {asked("threads", processors), 1, 0};
+    // Half of the cores: beside a team that has them all, a transfer costs what the scheduler makes of it.
+    if (executor().is_host()) return {asked("threads", std::max(1u, processors / 2)), 1, 0};
     const KernelInfo info = executor().runtime->kernel_info(executor().device, "compute");
     return {asked("blocks", kBlocksPerMultiprocessor * processors),
             std::min(asked("threads", kThreads), info.max_threads), 0};

@@ -35,7 +35,7 @@ Sustainer::Sustainer(Session& session, const std::vector<Flow>& flows, double sl
 
 void Sustainer::wait_for(Going& going, std::uint64_t slice_number) {
   going.lane.runtime().synchronize(*going.ends[slice_number % 2]);
-  going.done = going.slice * (slice_number + 1);
+  going.done->store(going.slice * (slice_number + 1));
 }
 
 void Sustainer::step() {
@@ -49,23 +49,44 @@ void Sustainer::step() {
   ++slices_;
 }
 
+Sustainer::~Sustainer() {
+  stop_ = true;
+  if (thread_.joinable()) thread_.join();
+}
+
+void Sustainer::start() {
+  thread_ = std::thread([this] {
+    try {
+      const Agent& agent = flows_.front().lane.agent();
+      agent.runtime->bind_thread_near(agent.device);
+      while (!stop_) step();
+    } catch (...) {
+      failure_ = std::current_exception();
+    }
+  });
+}
+
 void Sustainer::finish() {
+  stop_ = true;
+  if (thread_.joinable()) thread_.join();
+  if (failure_) std::rethrow_exception(failure_);
   for (Going& going : flows_) {
     going.lane.runtime().synchronize(*going.lane.stream);
-    going.done = going.enqueued;
+    going.done->store(going.enqueued);
   }
 }
 
 std::vector<std::uint64_t> Sustainer::operations() const {
   std::vector<std::uint64_t> counts;
-  for (const Going& going : flows_) counts.push_back(going.done);
+  for (const Going& going : flows_) counts.push_back(going.done->load());
   return counts;
 }
 
 double Sustainer::moved_bytes() const {
   double bytes = 0;
   for (const Going& going : flows_)
-    bytes += static_cast<double>(going.done) * static_cast<double>(going.lane.mover->bytes_per_operation());
+    bytes += static_cast<double>(going.done->load()) *
+             static_cast<double>(going.lane.mover->bytes_per_operation());
   return bytes;
 }
 

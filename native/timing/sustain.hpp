@@ -1,8 +1,11 @@
 // Keeps flows going for as long as somebody wants to watch the machine at it: nothing is timed here,
 // operations are only counted.
 #pragma once
+#include <atomic>
 #include <cstdint>
+#include <exception>
 #include <memory>
+#include <thread>
 #include <vector>
 
 #include "timing/lanes.hpp"
@@ -11,17 +14,20 @@ namespace byteways {
 
 class Sustainer {
  public:
-  // A slice of work takes about `slice_s`; the caller has that long between two calls of step() until queues
-  // run dry. Throws Unsupported for flows that cannot go on by themselves.
+  // A slice of work takes about `slice_s`. Throws Unsupported for flows that cannot go on by themselves.
   Sustainer(Session& session, const std::vector<Flow>& flows, double slice_s);
   Sustainer(const Sustainer&) = delete;
   Sustainer& operator=(const Sustainer&) = delete;
+  ~Sustainer();
 
-  // Enqueues another slice on every flow, then waits until the one before is done.
+  // Goes on slice after slice in a thread of its own until finish(): whoever looks at the machine meanwhile
+  // may take as long as it likes. No other call may use the flows' devices until then.
+  void start();
+  // Enqueues another slice on every flow, then waits until the one before is done; not after start().
   void step();
-  // Waits for all that is enqueued.
+  // Stops, waits for all that is enqueued, and throws what went wrong in the thread.
   void finish();
-  // Operations of each flow that are done for certain.
+  // Operations of each flow that are done for certain; may be asked at any time.
   std::vector<std::uint64_t> operations() const;
   // Bytes that those moved, of all flows.
   double moved_bytes() const;
@@ -31,12 +37,16 @@ class Sustainer {
     Lane lane;
     std::unique_ptr<Event> ends[2];  // of the slice in hand and of the one before
     std::uint64_t slice = 1;         // operations
-    std::uint64_t enqueued = 0, done = 0;
+    std::uint64_t enqueued = 0;
+    std::unique_ptr<std::atomic<std::uint64_t>> done = std::make_unique<std::atomic<std::uint64_t>>(0);
   };
   void wait_for(Going& going, std::uint64_t slice_number);
 
   std::vector<Going> flows_;
   std::uint64_t slices_ = 0;
+  std::atomic<bool> stop_{false};
+  std::exception_ptr failure_;
+  std::thread thread_;
 };
 
 }  // namespace byteways

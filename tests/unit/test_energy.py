@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import time
 from collections.abc import Mapping, Sequence
 
 import pytest
@@ -55,16 +56,20 @@ class Machine:
 
 
 class Copying:
-    """A load of so many bytes/s that always has a slice enqueued ahead."""
+    """A load of so many bytes/s that goes on whatever others do."""
 
     def __init__(self, machine: Machine, bytes_per_s: float, slice_s: float) -> None:
         self.machine, self.rate, self.slice_s = machine, bytes_per_s, slice_s
-        self.moved_bytes = 0.0
-        machine.busy = True
+        self.begun_s = machine.now_s
 
-    def step(self) -> None:
-        self.machine.pass_time(self.slice_s)
-        self.moved_bytes += self.rate * self.slice_s
+    @property
+    def moved_bytes(self) -> float:
+        slices = int((self.machine.now_s - self.begun_s) / self.slice_s)
+        return self.rate * self.slice_s * slices
+
+    def start(self) -> None:
+        self.begun_s = self.machine.now_s
+        self.machine.busy = True
 
     def finish(self) -> None:
         self.machine.busy = False
@@ -80,8 +85,8 @@ def test_energy_is_what_the_load_adds() -> None:
     """
     machine = Machine({"gpu0": 110.0, "gpu1": 120.0}, 90.0)
     found = meter(machine).measure(["gpu0", "gpu1", "cpu0"], lambda s: Copying(machine, 400 * GB, s))
-    # A reading takes a millisecond here, in which nothing moves, after every slice of five.
-    assert found["joules_per_GB"] == pytest.approx(2 * 90 / (400 * 5 / 6), rel=0.01)
+    assert found["joules_per_GB"] == pytest.approx(2 * 90 / 400, rel=0.01)
+    assert found["bytes_per_s"] == pytest.approx(400 * GB, rel=0.01)
     assert found["idle_watts"] == pytest.approx(230, rel=0.01)
     assert found["watts"] == pytest.approx(410, rel=0.01)
     assert found["counted"] == ["gpu0", "gpu1"] and found["not_counted"] == ["cpu0"]
@@ -142,3 +147,19 @@ def test_operations_go_on_and_are_counted(session: _core.Session) -> None:
     assert load.operations[0] == 6 * first
     load.finish()
     assert load.operations[0] == 7 * first
+
+
+def test_operations_go_on_by_themselves(session: _core.Session) -> None:
+    """Catches a load that stands still while somebody reads a counter, which then reads idle power."""
+    size = 1 << 20
+    ends = [session.allocate("cpu0", "pageable", size, "cpu0") for _ in range(2)]
+    load = session.sustain([_core.Flow(*ends, "cpu0", "memcpy", size)], 0.001)
+    load.start()
+    until = time.monotonic() + 20
+    while load.operations[0] < 100:
+        assert time.monotonic() < until
+        time.sleep(0.01)
+    load.finish()
+    done = load.operations[0]
+    time.sleep(0.01)
+    assert load.operations[0] == done

@@ -17,11 +17,13 @@ LEAST_S = 2.0
 #: … and until every counter has moved so often, or MOST_S have passed.
 LEAST_UPDATES = 20
 MOST_S = 10.0
-#: Work that is enqueued ahead while counters are read, and so the doubt about the time of a counter's step:
-#: at both ends together 0.5 % of LEAST_S at most.
+#: Work that is enqueued at once, and so the doubt about the bytes that were done at a time: at both ends
+#: together 0.5 % of LEAST_S at most.
 SLICE_S = 0.005
-#: Between two readings of an idle device.
+#: Between two readings of the counters.
 POLL_S = 0.005
+#: Until the load is under way.
+BEGIN_S = 0.05
 #: After the last operation of a case until a device counts as idle: clocks and regulators settle.
 SETTLE_S = 0.5
 
@@ -32,7 +34,7 @@ Counters = Callable[[Sequence[str]], Mapping[str, float]]
 class Load(Protocol):
     """Operations that go on (`_core.Sustainer`)."""
 
-    def step(self) -> None: ...
+    def start(self) -> None: ...
     def finish(self) -> None: ...
     @property
     def moved_bytes(self) -> float: ...
@@ -154,12 +156,12 @@ class EnergyMeter:
     def _sustain(self, devices: Sequence[str], start: Callable[[float], Load]) -> tuple[Watch, float, float]:
         """The counters under load, and the bytes that moved in so many seconds."""
         load = start(SLICE_S)
-        load.step()
-        load.step()  # now one slice runs and the other waits
+        load.start()
+        self._sleep(BEGIN_S)
         watch = Watch(self._counters(devices))
         begun, before = self._clock(), load.moved_bytes
         while not self._enough(watch, self._clock() - begun):
-            load.step()
+            self._sleep(POLL_S)
             watch.see(self._clock(), self._counters(devices))
         seconds, moved = self._clock() - begun, load.moved_bytes - before
         load.finish()

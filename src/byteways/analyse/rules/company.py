@@ -83,12 +83,13 @@ def _named(cell: Cell) -> str:
 
 
 def energy(facts: Facts) -> Iterator[Finding]:
-    """For each path and size, which interface moves a gigabyte for the least energy."""
+    """For each path, at its largest size, which interface moves a gigabyte for the least energy."""
     by_path = group_by(
-        energies(facts.cells),
-        lambda one: (one.cell.record.source, one.cell.record.destination, one.cell.record.size_bytes),
+        energies(facts.cells), lambda one: (one.cell.record.source, one.cell.record.destination)
     )
-    for (source, destination, size), same in by_path.items():
+    for (source, destination), of_path in by_path.items():
+        size = max(one.cell.record.size_bytes for one in of_path)
+        same = [one for one in of_path if one.cell.record.size_bytes == size]
         if len({one.cell.record.interface for one in same}) < 2:
             continue
         ranked = sorted(same, key=lambda one: one.joules_per_gb)
