@@ -73,6 +73,11 @@ def format_bandwidth(bytes_per_s: float) -> str:
     return f"{value:.{digits}f} GB/s"
 
 
+def three_digits(value: float) -> str:
+    """'1518', '772', '7.54': no more than three digits behind the first, and never an exponent above 1."""
+    return f"{value:.0f}" if value >= 100 else f"{value:.3g}"
+
+
 def format_time(time_ns: float) -> str:
     """'824 ns', '6.10 µs', '1.36 ms', '2.4 s'."""
     for limit, scale, unit in ((1e3, 1.0, "ns"), (1e6, 1e3, "µs"), (1e9, 1e6, "ms")):

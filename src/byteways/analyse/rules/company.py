@@ -10,7 +10,7 @@ from byteways.analyse.loaded import LoadCurve, load_curves
 from byteways.analyse.rules.facts import Facts, Finding, gb, listed, marked, times, way
 from byteways.analyse.summary import Cell, above, group_by, variant
 from byteways.analyse.topics.interference import slower_by
-from byteways.units import format_size
+from byteways.units import format_size, three_digits
 
 LOADED, COSTS, ENERGY = 690.0, 700.0, 560.0
 #: A slowdown that anybody would act on, however sure a smaller one is.
@@ -36,8 +36,8 @@ def _worst(walker: str, memory: str, curves: Sequence[LoadCurve]) -> Finding | N
     if not above(cell, idle) or factor < 1 + NOTEWORTHY:
         return None
     title = (
-        f"{walker} waits {idle.value:.3g} ns for {memory} alone, {cell.value:.3g} ns ({times(factor)}) "
-        f"beside {curve.load} at {gb(load)} GB/s"
+        f"{walker} waits {three_digits(idle.value)} ns for {memory} alone, "
+        f"{three_digits(cell.value)} ns ({times(factor)}) beside {curve.load} at {gb(load)} GB/s"
     )
     detail = (
         f"One dependent load, random cycle over {format_size(curve.size_bytes)}; latency and load are of the "

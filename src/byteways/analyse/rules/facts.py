@@ -15,6 +15,7 @@ from byteways.analyse.summary import Cell, Group, Run, Variant
 from byteways.plan.case import is_device
 from byteways.results.record import Record
 from byteways.topology.model import Topology
+from byteways.units import three_digits
 
 #: Relative difference below which a sentence would tell the reader nothing to act on, however sure it is.
 WORTH_SAYING = 0.005
@@ -82,8 +83,7 @@ def _frozen(options: dict[str, object] | dict[str, str]) -> tuple[tuple[str, str
 
 def gb(bytes_per_s: float) -> str:
     """'394', '55.4', '2094': GB/s to three digits, as a sentence wants it."""
-    value = bytes_per_s / 1e9
-    return f"{value:.0f}" if value >= 100 else f"{value:.3g}"
+    return three_digits(bytes_per_s / 1e9)
 
 
 def percent(fraction: float) -> str:

@@ -9,7 +9,7 @@ from byteways.analyse.summary import Cell, Run
 from byteways.analyse.tables import describe
 from byteways.analyse.topic import Table, Topic
 from byteways.plan.interfaces import figure_of
-from byteways.units import format_size, format_time
+from byteways.units import format_size, format_time, three_digits
 
 
 def topic(run: Run, found: Sequence[Cell]) -> Topic | None:
@@ -48,8 +48,8 @@ def _row(pair: Slowdown) -> tuple[str, ...]:
         _figure(pair.alone),
         _figure(pair.cell),
         own if pair.sure else f"({own})",
-        f"{pair.load_alone.value / 1e9:.3g}" if pair.load_alone else "not measured",
-        f"{pair.load_bytes_per_s / 1e9:.3g}",
+        three_digits(pair.load_alone.value / 1e9) if pair.load_alone else "not measured",
+        three_digits(pair.load_bytes_per_s / 1e9),
         others,
     )
 

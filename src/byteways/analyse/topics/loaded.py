@@ -8,7 +8,7 @@ from byteways.analyse.loaded import LoadCurve, load_curves
 from byteways.analyse.summary import Cell, Run, group_by
 from byteways.analyse.topic import Line, Plot, PlotPoint, Table, Topic
 from byteways.results.simulated import is_simulated
-from byteways.units import format_size
+from byteways.units import format_size, three_digits
 
 LEAD = (
     "Time of one dependent load while other flows run, over what those achieved in the same window. Where "
@@ -53,9 +53,9 @@ def _table(curves: Sequence[LoadCurve]) -> Table:
                 curve.load,
                 str(len(curve.points)),
                 f"{idle.value:.4g}" if idle else "not measured",
-                f"{first.load_bytes_per_s / 1e9:.3g}",
+                three_digits(first.load_bytes_per_s / 1e9),
                 f"{first.cell.value:.4g}",
-                f"{last.load_bytes_per_s / 1e9:.3g}",
+                three_digits(last.load_bytes_per_s / 1e9),
                 f"{last.cell.value:.4g}",
                 f"{last.cell.value / idle.value:.2f}" if idle else "",
             )
@@ -81,5 +81,5 @@ def _plot(walker: str, memory: str, size_bytes: int, curves: Sequence[LoadCurve]
 
 def _point(load_bytes_per_s: float, cell: Cell) -> PlotPoint:
     load = load_bytes_per_s / 1e9
-    said = f"{cell.value:.4g} ns at {load:.3g} GB/s"
+    said = f"{cell.value:.4g} ns at {three_digits(load)} GB/s"
     return PlotPoint(load, cell.value, cell.low, cell.high, said)

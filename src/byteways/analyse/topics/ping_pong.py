@@ -9,7 +9,7 @@ from byteways.analyse.summary import Cell, Run, agent_order, group_by
 from byteways.analyse.topic import Table, Topic
 from byteways.plan.core_pairs import shared_cache
 from byteways.topology.model import Topology
-from byteways.units import format_time
+from byteways.units import format_time, three_digits
 
 #: A core: its agent, and its number there.
 Core = tuple[str, int]
@@ -79,7 +79,8 @@ def _matrix(
 ) -> Table:
     greatest = max(at.values())
     rows = tuple(
-        (row, *(_number(at[row, column]) if (row, column) in at else "" for column in names)) for row in names
+        (row, *(three_digits(at[row, column]) if (row, column) in at else "" for column in names))
+        for row in names
     )
     heat = tuple(
         (None, *(at[row, column] / greatest if (row, column) in at else None for column in names))
@@ -140,8 +141,3 @@ def _core_matrix(members: Sequence[Cell]) -> Table:
 
 def _named(core: Core) -> str:
     return f"{core[0].removeprefix('cpu')}.{core[1]}"
-
-
-def _number(time_ns: float) -> str:
-    """'1250', '878', '25.9'."""
-    return f"{time_ns:.0f}" if time_ns >= 100 else f"{time_ns:.3g}"
