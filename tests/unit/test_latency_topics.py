@@ -62,7 +62,7 @@ def test_a_store_to_the_other_is_no_poll_of_it(tmp_path: Path) -> None:
     by_store, by_poll, mixed = topic.tables
     assert "by store" in by_store.title and "by poll" in by_poll.title
     assert by_row(by_store)["gpu0"] == {"begins \\ answers": "gpu0", "gpu0": "200", "gpu1": "600"}
-    assert by_row(by_poll)["gpu1"] == {"begins \\ answers": "gpu1", "gpu0": "1e+03", "gpu1": ""}
+    assert by_row(by_poll)["gpu1"] == {"begins \\ answers": "gpu1", "gpu0": "1000", "gpu1": ""}
     assert by_store.heat[0] == (None, pytest.approx(200 / 600), 1.0)
     assert mixed.rows == (("cpu0", "gpu1", "cpu0:pinned", "950 ns", "1.9 µs"),)
 
