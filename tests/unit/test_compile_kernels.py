@@ -71,7 +71,11 @@ def test_the_child_says_why_it_compiled_nothing(tmp_path: Path, monkeypatch: pyt
 def test_a_lost_child_is_the_reason_for_its_kernels(monkeypatch: pytest.MonkeyPatch) -> None:
     """Would catch interfaces that are refused for another reason than the compiler's end."""
     refused = SimpleNamespace(available=False, reason="no other process has compiled it")
-    session = SimpleNamespace(offers_kernel=lambda agent, kernel: refused, virtual_time=True)
+    session = SimpleNamespace(
+        offers_kernel=lambda agent, kernel: refused,
+        handle_obstacle=lambda agent: "nobody opens it",
+        virtual_time=True,
+    )
     offers = capabilities._interfaces(session, DIES[0], "ended by SIGABRT")  # type: ignore[arg-type]
     assert offers["kernel"] == {"available": False, "reason": "ended by SIGABRT"}
     assert offers["copy"] == {"available": True, "reason": ""}

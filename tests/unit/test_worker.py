@@ -96,7 +96,7 @@ def test_measures_on_the_host(worker: WorkerProcess, what: Case) -> None:
     ("what", "said"),
     [
         (case("kernel"), "kernel"),
-        (case(size=12), "8 bytes"),
+        (case("stream-copy", size=12), "8 bytes"),
         (case(options={"colour": 1}), "unknown option colour"),
         (Case("memcpy", "one-way", (Flow(Buffer("cpu7", "pageable"), CPU, "cpu0"),), 64), "cpu7"),
         (Case("memcpy", "one-way", (Flow(Buffer("cpu0", "device"), CPU, "cpu0"),), 64), "cpu0"),
