@@ -17,18 +17,12 @@ import pytest
 from byteways import _core
 
 sys.path.insert(0, str(Path(__file__).parent))
-import sides
 from sides import Side, gpus, has_bulk_copies
 
 pytestmark = pytest.mark.gpu
 
 MIB = 2**20
 HANG_S = 60.0  # far above what any of these cases takes, far below a test timeout
-
-
-@pytest.fixture(scope="module", params=sides.RUNTIMES)
-def side(request: pytest.FixtureRequest, tmp_path_factory: pytest.TempPathFactory) -> Side:
-    return sides.make(request.param, tmp_path_factory.mktemp("facade"))
 
 
 @pytest.fixture(scope="module")

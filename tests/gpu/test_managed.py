@@ -16,22 +16,11 @@ from byteways.plan.case import Buffer, Case, Flow
 from byteways.run.residency import about_pages
 
 sys.path.insert(0, str(Path(__file__).parent))
-import sides
 from sides import Side, gpus
 
 pytestmark = pytest.mark.gpu
 
 MIB = 2**20
-
-
-@pytest.fixture(scope="module", params=sides.RUNTIMES)
-def side(request: pytest.FixtureRequest, tmp_path_factory: pytest.TempPathFactory) -> Side:
-    return sides.make(request.param, tmp_path_factory.mktemp("facade"))
-
-
-@pytest.fixture(scope="module")
-def session(side: Side, tmp_path_factory: pytest.TempPathFactory) -> _core.Session:
-    return side.open(tmp_path_factory.mktemp(f"kernels-{side.runtime}"))
 
 
 @pytest.fixture

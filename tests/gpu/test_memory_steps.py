@@ -13,18 +13,11 @@ import pytest
 from byteways import _core
 
 sys.path.insert(0, str(Path(__file__).parent))
-import sides
-from sides import Side, gpus
+from sides import gpus
 
 pytestmark = pytest.mark.gpu
 
 MIB = 2**20
-
-
-@pytest.fixture(scope="module", params=sides.RUNTIMES)
-def session(request: pytest.FixtureRequest, tmp_path_factory: pytest.TempPathFactory) -> _core.Session:
-    side: Side = sides.make(request.param, tmp_path_factory.mktemp("facade"))
-    return side.open(tmp_path_factory.mktemp(f"kernels-{request.param}"))
 
 
 @pytest.fixture

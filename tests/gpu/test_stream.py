@@ -12,9 +12,8 @@ import pytest
 from byteways import _core
 
 sys.path.insert(0, str(Path(__file__).parent))
-import sides
 from device import Device
-from sides import Side, gpus
+from sides import gpus
 
 pytestmark = pytest.mark.gpu
 
@@ -36,16 +35,6 @@ class StreamArguments(ctypes.Structure):
 @pytest.fixture(scope="module")
 def device(tmp_path_factory: pytest.TempPathFactory) -> Device:
     return Device(tmp_path_factory.mktemp("kernels"))
-
-
-@pytest.fixture(scope="module", params=sides.RUNTIMES)
-def side(request: pytest.FixtureRequest, tmp_path_factory: pytest.TempPathFactory) -> Side:
-    return sides.make(request.param, tmp_path_factory.mktemp("facade"))
-
-
-@pytest.fixture(scope="module")
-def session(side: Side, tmp_path_factory: pytest.TempPathFactory) -> _core.Session:
-    return side.open(tmp_path_factory.mktemp(f"kernels-{side.runtime}"))
 
 
 def quick(**settings: object) -> _core.MeasureOptions:

@@ -10,22 +10,10 @@ import pytest
 from byteways import _core
 
 sys.path.insert(0, str(Path(__file__).parent))
-import sides
-from sides import Side
 
 pytestmark = pytest.mark.gpu
 
 KIB, MIB = 2**10, 2**20
-
-
-@pytest.fixture(scope="module", params=sides.RUNTIMES)
-def side(request: pytest.FixtureRequest, tmp_path_factory: pytest.TempPathFactory) -> Side:
-    return sides.make(request.param, tmp_path_factory.mktemp("facade"))
-
-
-@pytest.fixture(scope="module")
-def session(side: Side, tmp_path_factory: pytest.TempPathFactory) -> _core.Session:
-    return side.open(tmp_path_factory.mktemp(f"kernels-{side.runtime}"))
 
 
 @pytest.mark.parametrize("size", [4 * KIB, 4 * MIB])

@@ -1,0 +1,34 @@
+"""What the tests on real GPUs share: both sides of a GPU, and a session of either."""
+
+from __future__ import annotations
+
+import sys
+from pathlib import Path
+
+import pytest
+
+from byteways import _core
+
+sys.path.insert(0, str(Path(__file__).parent))
+import sides
+from sides import Side
+
+
+@pytest.fixture(scope="session")
+def made() -> dict[str, Side]:
+    """The sides that were made so far: the façade takes seconds to build."""
+    return {}
+
+
+@pytest.fixture(scope="module", params=sides.RUNTIMES)
+def side(
+    request: pytest.FixtureRequest, made: dict[str, Side], tmp_path_factory: pytest.TempPathFactory
+) -> Side:
+    if request.param not in made:
+        made[request.param] = sides.make(request.param, tmp_path_factory.mktemp("facade"))
+    return made[request.param]
+
+
+@pytest.fixture(scope="module")
+def session(side: Side, tmp_path_factory: pytest.TempPathFactory) -> _core.Session:
+    return side.open(tmp_path_factory.mktemp(f"kernels-{side.runtime}"))
