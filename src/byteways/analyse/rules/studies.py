@@ -19,8 +19,8 @@ def repeated(facts: Facts) -> Iterator[Finding]:
     if outcome is None or not outcome.verdicts:
         return
     failed = [one for one in outcome.verdicts if one.verdict == FAILS]
-    told = [f"“{one.claim.says}”: {one.detail}" for one in failed[:NAMED]]
+    told = [f"“{one.claim.says}”" for one in failed[:NAMED]]  # the table has the figures
     more = f" (and {len(failed) - NAMED} more)" if len(failed) > NAMED else ""
-    detail = f"Does not hold: {'. '.join(told)}{more}." if told else "None of its claims is contradicted."
+    detail = f"Does not hold: {'; '.join(told)}{more}." if told else "None of its claims is contradicted."
     study = outcome.study
     yield Finding(f"{study.authors} {study.year}, {outcome.summary()}", detail, REPEATED)
