@@ -41,7 +41,8 @@ __device__ void copy_elements(const RowsArguments& arguments, const char* source
 
 template <class Element>
 __device__ void copy_rows_of(const RowsArguments& arguments, const char* source, char* destination) {
-  if (arguments.rows * (arguments.width_bytes / sizeof(Element)) < kNarrowBelow)
+  if (arguments.rows * (arguments.width_bytes / sizeof(Element)) < kNarrowBelow &&
+      kInFlight * grid_threads() < kNarrowBelow)
     copy_elements<Element, unsigned int>(arguments, source, destination);
   else
     copy_elements<Element, Word>(arguments, source, destination);

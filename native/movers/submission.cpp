@@ -1,6 +1,8 @@
 // See submission.hpp.
 #include "movers/submission.hpp"
 
+#include <utility>
+
 namespace byteways {
 
 Submission::Submission(const Flow& flow) : word_(flow.word("submit", "calls")) {
@@ -19,7 +21,7 @@ void Submission::record(Agent& executor, std::uint64_t first, std::uint64_t coun
                         const Calls& calls) {
   first %= rotation;
   if (recording_ != nullptr && first == first_ && count == count_) return;
-  recording_.reset();  // before the next one is made: both may be large
+  before_ = std::move(recording_);  // may still run; what was before it is over
   recording_ =
       executor.runtime->record_work(executor.device, [&](Stream& stream) { calls(stream, first, count); });
   first_ = first;

@@ -95,6 +95,7 @@ EngineFinding probe(Session& session, Lane& lane, const Flow& flow) {
   const bool done = wait_until(session, kPatienceNs, [&] { return lane.runtime().finished(*lane.end); });
   for (const auto& occupation : occupations) occupation->release();
   lane.runtime().synchronize(*lane.stream);
+  mover->restore();  // the case's own mover knows nothing of what this one moved
   const std::string copy = (flow.interface == "prefetch" ? "a prefetch of " : "a copy of ") +
                            std::to_string(smaller.size_bytes) + " bytes ";
   const std::string meanwhile = " while a spinning kernel held every multiprocessor of " + names;

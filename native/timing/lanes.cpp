@@ -77,6 +77,12 @@ Lane make_lane(Session& session, const Flow& flow, std::shared_ptr<Stream> strea
   return lane;
 }
 
+void share_executors(std::vector<Flow>& flows) {
+  for (Flow& flow : flows)
+    flow.sharing = static_cast<unsigned>(std::count_if(
+        flows.begin(), flows.end(), [&](const Flow& other) { return other.executor == flow.executor; }));
+}
+
 void learn_lane(Session& session, Lane& lane, Gate* gate, const MeasureOptions& options) {
   const auto run_one = [&] {
     lane.runtime().record(*lane.begin, *lane.stream);

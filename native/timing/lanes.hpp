@@ -35,6 +35,9 @@ struct Lane {
 // A mover for the flow, with a queue and events of its own. Throws Unsupported when it cannot run.
 Lane make_lane(Session& session, const Flow& flow, std::shared_ptr<Stream> stream = nullptr);
 
+// Of flows that run at once each is told how many share its executor.
+void share_executors(std::vector<Flow>& flows);
+
 // One sample at a time of whatever a case runs; warm-up first.
 class Sampler {
  public:

@@ -28,10 +28,7 @@ class CaseRun {
       : session_(session), flows_(flows), options_(options) {
     if (flows.empty()) throw Error("measure", "flows", "a case needs at least one flow");
     // What disturbs takes all it can get, and so did the measured flow when it was alone.
-    if (!options.interference)
-      for (Flow& flow : flows_)
-        flow.sharing = static_cast<unsigned>(std::count_if(
-            flows.begin(), flows.end(), [&](const Flow& other) { return other.executor == flow.executor; }));
+    if (!options.interference) share_executors(flows_);
     for (const Flow& flow : flows_) add_lane(flow);
     for (std::size_t k = 0; k < flows.size() && flows.size() > 1; ++k)
       if (lanes_[k].mover->bytes_per_operation() == 0 && !(options.interference && k == 0))

@@ -40,7 +40,8 @@ class Sustainer {
     std::uint64_t enqueued = 0;
     std::unique_ptr<std::atomic<std::uint64_t>> done = std::make_unique<std::atomic<std::uint64_t>>(0);
   };
-  void wait_for(Going& going, std::uint64_t slice_number);
+  static void enqueue_slice(Going& going);
+  static void wait_for(Going& going, std::uint64_t slice_number);
 
   std::vector<Going> flows_;
   std::uint64_t slices_ = 0;

@@ -163,3 +163,34 @@ def test_operations_go_on_by_themselves(session: _core.Session) -> None:
     done = load.operations[0]
     time.sleep(0.01)
     assert load.operations[0] == done
+
+
+def test_a_load_that_nobody_ends_is_over_before_its_memory_goes(session: _core.Session) -> None:
+    """Catches buffers that are freed while queued operations still write them, and flows that ran apart where
+    they were measured in one stream."""
+    size = 1 << 20
+    flows = []
+    for _ in range(2):
+        ends = [session.allocate("cpu0", "pageable", size, "cpu0") for _ in range(2)]
+        flows.append(_core.Flow(*ends, "cpu0", "memcpy", size, stream=0))
+    load = session.sustain(flows, 0.02)
+    load.start()
+    with pytest.raises(_core.Error, match="going on already"):
+        load.start()
+    del ends, flows, load
+
+
+def test_operations_that_are_waited_for_are_sustained_one_by_one(session: _core.Session) -> None:
+    """Catches a queue that is kept full for a case whose device has pauses."""
+    word = session.allocate("cpu0", "pageable", 8, "cpu0")
+    load = session.sustain([_core.Flow(word, word, "cpu0", "launch", 8, pace="one-at-a-time")], 0.001)
+    for _ in range(3):
+        load.step()
+    load.finish()
+    assert load.operations[0] >= 3
+
+
+def test_nothing_is_not_sustained(session: _core.Session) -> None:
+    """Catches a thread that looks at the first of no flows."""
+    with pytest.raises(_core.Error, match="nothing would go on"):
+        session.sustain([], 0.001)
