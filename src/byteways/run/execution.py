@@ -151,21 +151,20 @@ class Execution:
         """Round after round until the time is over; what was not begun then was never planned."""
         until = repetition.until(self.started)
         cases, number = self.remaining, repetition.next_round
-        try:
-            while True:
-                conductor.run(cases, until=until, keep_worker=True)
-                if repetition.over(number) or (until is not None and time.monotonic() >= until):
-                    break
-                cases = repetition.round(number)
-                self.manifest = {**self.manifest, "planned": self.manifest["planned"] + len(cases)}
-                manifests.write(self.folder, self.manifest)
-                on_round(number, len(cases))
-                number += 1
-            conductor.run([])
-        finally:
-            recorded = read_journal(self.folder / JOURNAL).records
-            planned = len({(record.case_id, record.replicate) for record in recorded})
-            self.manifest = {**self.manifest, "planned": planned}
+        while True:
+            conductor.run(cases, until=until, keep_worker=True)
+            if repetition.over(number) or (until is not None and time.monotonic() >= until):
+                break
+            cases = repetition.round(number)
+            self.manifest = {**self.manifest, "planned": self.manifest["planned"] + len(cases)}
+            manifests.write(self.folder, self.manifest)
+            on_round(number, len(cases))
+            number += 1
+        conductor.run([])
+        # Not of an interrupted run: what its round lacks was planned, and --resume measures it.
+        recorded = read_journal(self.folder / JOURNAL).records
+        planned = len({(record.case_id, record.replicate) for record in recorded})
+        self.manifest = {**self.manifest, "planned": planned}
 
     def close(self) -> None:
         """Lets go of worker and folder, if they are still held."""

@@ -14,6 +14,7 @@ from itertools import pairwise
 from typing import Any
 
 from byteways.analyse.studies.cells import Sheet, nearest_size
+from byteways.plan.legality import kind_of
 from byteways.studies.study import Claim
 from byteways.units import format_size, parse_size
 
@@ -48,6 +49,7 @@ class Cell:
     size_bytes: int
     number: float
     published: float | None
+    peak: float | None  # bytes/s, nominal, of the path here
 
     @property
     def name(self) -> str:
@@ -100,12 +102,13 @@ def cells(reference: str | Sequence[str], sheet: Sheet, unit: str) -> list[Cell]
         raise UntestableError(_why_not(reference.removeprefix(FASTEST), sheet))
     if not fastest:
         return found
-    best: dict[tuple[str, int], Cell] = {}
+    rivals: dict[tuple[str, int], list[Cell]] = {}
     for cell in found:
-        key = (cell.place, cell.size_bytes)
-        if key not in best or cell.number > best[key].number:
-            best[key] = cell
-    return list(best.values())
+        rivals.setdefault((cell.place, cell.size_bytes), []).append(cell)
+    best = [max(some, key=lambda cell: cell.number) for some in rivals.values() if len(some) > 1]
+    if not best:  # what is alone is no fastest: an interrupted run may have no more
+        raise UntestableError("it takes two methods at one place and size, and this run has one")
+    return best
 
 
 def _cells(reference: str, sheet: Sheet, unit: str) -> Iterable[Cell]:
@@ -116,7 +119,8 @@ def _cells(reference: str, sheet: Sheet, unit: str) -> Iterable[Cell]:
             for size in sorted(_sizes(wanted, ours)):
                 number = ours[size].quantity(unit)
                 if number is not None:
-                    yield Cell(line, place, size, number, _published(sheet, line, place, size, unit))
+                    published = _published(sheet, line, place, size, unit)
+                    yield Cell(line, place, size, number, published, ours[size].peak)
 
 
 def _published(sheet: Sheet, line: str, place: str, size: int, unit: str) -> float | None:
@@ -254,6 +258,10 @@ def _value(check: Mapping[str, Any], sheet: Sheet) -> tuple[bool, str]:
             abs(ratio - 1) <= within for _, ratio in ratios
         ), f"{said}, wanted ± {100 * within:g} %{note}"
     aim = wanted(check)
+    if unit == "GB/s" and aim.least == float("-inf"):
+        peaks = [cell.peak / 1e9 for cell in found if cell.peak]
+        if len(peaks) == len(found) and max(peaks) <= aim.most:
+            raise UntestableError(f"the links here carry no more in any case: {_text(max(peaks), unit)}")
     said = _summary([(cell.name, cell.number) for cell in found], lambda number: _text(number, unit))
     return all(cell.number in aim for cell in found), f"{said}; wanted {aim.words}{note}"
 
@@ -285,6 +293,8 @@ def _ratio(check: Mapping[str, Any], sheet: Sheet) -> tuple[bool, str]:
         for one, other in _pairs(check, sheet, unit)
         if other.number
     ]
+    if not ratios:
+        raise UntestableError("what it is compared with is zero here")
     aim = wanted(check)
     over = check.get("over", "all")
     ordered = sorted(ratios, key=lambda entry: entry[1])
@@ -298,16 +308,28 @@ def _ratio(check: Mapping[str, Any], sheet: Sheet) -> tuple[bool, str]:
 
 
 def _spread(check: Mapping[str, Any], sheet: Sheet) -> tuple[bool, str]:
-    """Figures that differ in `over` (`place`, `line` or `size`) alone are within `at_most` of each other."""
+    """Figures that differ in `over` (`place`, `line` or `size`) alone are within `at_most` of each other.
+
+    With `across` (`cpu` or `gpu`) it takes places of two such agents: else nothing could differ by them.
+    """
     over = check["over"]
     found = cells(check["of"], sheet, _unit({key: check[key] for key in check if key == "unit"}))
     groups: dict[tuple[str | int, ...], list[Cell]] = {}
+    ends = {cell.place: sheet.located[cell.place].agents or () for cell in found}
+    first: dict[tuple[str, ...], str] = {}
     for cell in found:
+        # Places of the source that one pair of this machine stands for are one place here.
+        if over == "place" and first.setdefault(ends[cell.place], cell.place) != cell.place:
+            continue
         parts: dict[str, str | int] = {"line": cell.line, "place": cell.place, "size": cell.size_bytes}
         groups.setdefault(tuple(parts[name] for name in parts if name != over), []).append(cell)
     compared = {key: group for key, group in groups.items() if len(group) > 1}
     if not compared:
         raise UntestableError(f"it takes two {over}s, and this run has one")
+    across = check.get("across")
+    if across and all(len(_agents(group, ends, across)) < 2 for group in compared.values()):
+        what = {"cpu": "NUMA domains", "gpu": "GPUs"}[across]
+        raise UntestableError(f"it takes two {what}, and the figures of this run are of one")
     worst, least, most = 0.0, found[0], found[0]
     for group in compared.values():
         low, high = (pick(group, key=lambda cell: cell.number) for pick in (min, max))
@@ -317,6 +339,11 @@ def _spread(check: Mapping[str, Any], sheet: Sheet) -> tuple[bool, str]:
     said = f"{count} figures differ by at most {100 * worst:.1f} % ({most.name} over {least.name})"
     limit = float(check["at_most"])
     return worst <= limit, f"{said}; wanted {100 * limit:g} % at most{_left_out(check['of'], sheet, found)}"
+
+
+def _agents(group: Iterable[Cell], ends: Mapping[str, tuple[str, ...]], kind: str) -> set[str]:
+    """Agents of a kind at the places of some figures."""
+    return {name for cell in group for name in ends[cell.place] if kind_of(name) == kind}
 
 
 def _order(check: Mapping[str, Any], sheet: Sheet) -> tuple[bool, str]:
@@ -345,6 +372,10 @@ def _reaches(check: Mapping[str, Any], sheet: Sheet) -> tuple[bool, str]:
     if not above:
         return False, f"{goal:.4g} GB/s is never reached: {best:.4g} GB/s at most"
     size, about = above[0], parse_size(str(check["size"]))
+    if size == found[0].size_bytes and size >= about / factor:
+        raise UntestableError(f"no size below {format_size(size)} was measured, where it is reached already")
+    if "of_best" in check and size == found[-1].size_bytes and size <= about * factor:
+        raise UntestableError(f"no size above {format_size(size)} was measured, where it may still rise")
     said = f"{goal:.4g} GB/s is reached from {format_size(size)}"
     wanted_size = f"{format_size(about)}, within a factor of {factor:g}"
     return about / factor <= size <= about * factor, f"{said}; wanted {wanted_size}"
