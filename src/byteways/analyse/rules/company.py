@@ -57,14 +57,19 @@ def _cost(pairs: Sequence[Slowdown]) -> Finding:
     what = _named(pairs[0].alone)
     ranked = sorted(pairs, key=lambda pair: -pair.own)
     costly = [pair for pair in ranked if pair.sure and pair.own >= 1 + NOTEWORTHY]
-    free = [pair.beside for pair in ranked if pair not in costly]
+    free = [pair.beside for pair in ranked if pair.own < 1 + NOTEWORTHY]
+    unsure = [pair.beside for pair in ranked if not pair.sure and pair.own >= 1 + NOTEWORTHY]
     if costly:
         parts = [f"{pair.beside} {slower_by(pair.own)}" for pair in costly]
         title = f"{what} is slowed down by {listed(parts[:4])}"
-    else:
+    elif free:
         title = f"{what} keeps its speed beside {listed(free[:4])}"
         free = []
+    else:
+        title = f"Whether transfers slow {what} down cannot be told"
     detail = f"Next to nothing: {listed(free)}. " if free else ""
+    if unsure:
+        detail += f"Slower by no more than the intervals are wide: {listed(unsure)}. "
     own = [(pair, pair.others) for pair in ranked if pair.others is not None]
     paid = [f"{pair.beside} {slower_by(factor)}" for pair, factor in own if factor >= 1 + NOTEWORTHY]
     if own:
@@ -85,9 +90,11 @@ def _named(cell: Cell) -> str:
 def energy(facts: Facts) -> Iterator[Finding]:
     """For each path, at its largest size, which interface moves a gigabyte for the least energy."""
     by_path = group_by(
-        energies(facts.cells), lambda one: (one.cell.record.source, one.cell.record.destination)
+        energies(facts.cells),
+        # A gigabyte that is read or written, as STREAM counts, is not one that arrives.
+        lambda one: (one.cell.record.source, one.cell.record.destination, one.cell.record.counts),
     )
-    for (source, destination), of_path in by_path.items():
+    for (source, destination, _), of_path in by_path.items():
         size = max(one.cell.record.size_bytes for one in of_path)
         same = [one for one in of_path if one.cell.record.size_bytes == size]
         if len({one.cell.record.interface for one in same}) < 2:

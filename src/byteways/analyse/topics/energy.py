@@ -13,7 +13,8 @@ from byteways.units import format_size
 LEAD = (
     "What moving a gigabyte takes, from the energy counters of the devices at its ends: the operations went "
     "on for two seconds and twenty steps of every counter, and what the same devices take when idle is "
-    "subtracted. Devices without a counter are not in it: those are named."
+    "subtracted. Of STREAM kernels a gigabyte is one that is read or written, of others one that arrives. "
+    "Devices without a counter are not in it: those are named."
 )
 
 
