@@ -80,7 +80,7 @@ def test_scatter_is_no_change(tmp_path: Path) -> None:
     """Catches noise that is called a change."""
     run = opened(soak([400, 380, 401, 399, 382, 400, 379]), tmp_path / "run")
     assert not changes(run, cells(run.records))[0].settled
-    assert any("held steady" in finding.title for finding in findings(run))
+    assert any("No settled change in 1 figure" in finding.title for finding in findings(run))
 
 
 def test_counters_are_told_by_what_they_rose(tmp_path: Path) -> None:

@@ -26,7 +26,7 @@ from byteways.analyse.summary import (
 )
 from byteways.plan.case import PATTERNS, is_device
 from byteways.plan.interfaces import INTERFACES
-from byteways.results.record import Record
+from byteways.results.record import Record, Warning
 from byteways.units import format_bandwidth, format_size
 
 #: How the figures of a warning are written; those of others are plain numbers.
@@ -350,12 +350,21 @@ def not_measured(records: Iterable[Record]) -> list[Reason]:
     return sorted(reasons, key=lambda reason: (order.index(reason.status), -reason.count))
 
 
+def _excess(warning: Warning) -> float:
+    """How far off a warning is, as a factor; 0 where it has no two numbers."""
+    observed, required = warning.observed, warning.required
+    if not isinstance(observed, (int, float)) or not isinstance(required, (int, float)):
+        return 0.0
+    low, high = sorted((abs(observed), abs(required)))
+    return high / low if low else 0.0
+
+
 def warning_groups(records: Iterable[Record]) -> list[WarningGroup]:
-    """Warnings by id, the most frequent first, each with one example."""
+    """Warnings by id, the most frequent first, each with the example that is farthest off."""
     given = [(warning, record) for record in records for warning in record.warnings]
     groups = []
     for name, same in group_by(given, lambda pair: pair[0].id).items():
-        warning, record = same[0]
+        warning, record = max(same, key=lambda pair: _excess(pair[0]))
         count = len({record.case_id for _, record in same})
         groups.append(
             WarningGroup(

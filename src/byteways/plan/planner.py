@@ -144,9 +144,9 @@ def _wanted(
     if not wanted:
         if asked:
             raise nothing_matches(asked, only, sizes)
-        cause = "; ".join(notes) or None
+        cause = "; ".join(notes) or "what its sweeps are for ('when' in the suite) is not here"
         raise BytewaysError(
-            f"suite '{suite.name}' has no case on this machine", cause=cause, hint="byteways list suites"
+            f"suite '{suite.name}' has no case on this machine", cause=cause, hint="byteways doctor"
         )
     return list(wanted.values()), notes
 

@@ -130,6 +130,10 @@ class EnergyMeter:
         rate = moved / seconds
         active = sum(spans[name].watts for name in devices)
         idle = sum(self._idle[name].watts for name in devices)
+        if active <= idle:
+            return {
+                "reason": f"{', '.join(devices)} took no more than when idle: {active:.1f} of {idle:.1f} W"
+            }
         return {
             "joules_per_GB": _digits((active - idle) / (rate / 1e9)),
             "watts": _digits(active),
@@ -157,15 +161,16 @@ class EnergyMeter:
         """The counters under load, and the bytes that moved in so many seconds."""
         load = start(SLICE_S)
         load.start()
-        self._sleep(BEGIN_S)
-        watch = Watch(self._counters(devices))
-        begun, before = self._clock(), load.moved_bytes
-        while not self._enough(watch, self._clock() - begun):
-            self._sleep(POLL_S)
-            watch.see(self._clock(), self._counters(devices))
-        seconds, moved = self._clock() - begun, load.moved_bytes - before
-        load.finish()
-        return watch, moved, seconds
+        try:
+            self._sleep(BEGIN_S)
+            watch = Watch(self._counters(devices))
+            begun, before = self._clock(), load.moved_bytes
+            while not self._enough(watch, self._clock() - begun):
+                self._sleep(POLL_S)
+                watch.see(self._clock(), self._counters(devices))
+            return watch, load.moved_bytes - before, self._clock() - begun
+        finally:
+            load.finish()
 
     @staticmethod
     def _enough(watch: Watch, passed_s: float) -> bool:

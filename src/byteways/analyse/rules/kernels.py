@@ -7,7 +7,7 @@ from collections.abc import Iterator
 from byteways.analyse.rules.facts import Facts, Finding, gb, listed, marked, of_peak, percent
 from byteways.analyse.saturation import WITHIN, Saturation, saturations
 from byteways.analyse.stream import Scan, is_local, scans
-from byteways.analyse.summary import KINDS, group_by, kind
+from byteways.analyse.summary import KINDS, Cell, group_by, kind
 from byteways.units import format_size
 
 SATURATION = 430.0
@@ -91,16 +91,28 @@ def _class(scan: Scan) -> str:
     return "remote"
 
 
+def _of_one_size(some: list[Scan]) -> list[Cell]:
+    """The largest size that all of the kernels have, or the largest one and the kernels that have it: a small
+    array is in a cache, and stands beside none that is not.
+    """
+    by_size = [{cell.record.size_bytes: cell for cell in scan.cells} for scan in some]
+    common = set.intersection(*({*sizes} for sizes in by_size))
+    size = max(common or {size for sizes in by_size for size in sizes})
+    return [sizes[size] for sizes in by_size if size in sizes]
+
+
 def _stream(some: list[Scan], importance: float) -> Finding:
-    cells = [scan.largest for scan in some]
+    cells = _of_one_size(some)
     speeds = [f"{cell.record.interface} {gb(cell.value)}{of_peak(cell)}" for cell in cells]
     title = f"STREAM on {some[0].place}: {listed(speeds)} GB/s, read and write counted"
     other = cells[0].record.other_count or {}
     sizes = listed(list(dict.fromkeys(format_size(cell.record.size_bytes) for cell in cells)))
     detail = f"Arrays of {sizes}."
     if other.get("counts") == "one-direction":
-        detail += f" {some[0].interface} moves {gb(other['bytes_per_s'])} GB/s in one direction."
+        detail += f" {cells[0].record.interface} moves {gb(other['bytes_per_s'])} GB/s in one direction."
     elif other:
         read, written = other["read_bytes_per_s"], other["written_bytes_per_s"]
-        detail += f" Of {some[0].interface}, {gb(read)} GB/s come in from others and {gb(written)} go out."
+        detail += (
+            f" Of {cells[0].record.interface}, {gb(read)} GB/s come in from others and {gb(written)} go out."
+        )
     return Finding(marked(title, *cells), detail, importance)

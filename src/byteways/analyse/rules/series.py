@@ -27,8 +27,10 @@ def over_time(facts: Facts) -> Iterator[Finding]:
     moved = [change for change in series if change.settled and abs(change.relative) >= NOTEWORTHY]
     if not moved:
         widest = series[0]
-        title = f"{count(len(series), 'figure')} held steady {over}"
-        detail = f"The largest difference between the last and the first third: {_said(widest)}."
+        title = f"No settled change in {count(len(series), 'figure')} {over}"
+        detail = (
+            f"The largest difference between the last and the first third of the rounds: {_said(widest)}."
+        )
         yield Finding(title, detail, STEADY)
         return
     title = f"{len(moved)} of {count(len(series), 'figure')} moved {over}"
@@ -39,7 +41,8 @@ def over_time(facts: Facts) -> Iterator[Finding]:
 def _said(change: Change) -> str:
     record = change.cell.record
     formatted = format_bandwidth if record.latency_ns is None else format_time
+    warm = ", warm" if record.cache == "warm" else ""
     return (
-        f"{describe(record)} at {format_size(record.size_bytes)}, {100 * change.relative:+.1f} % "
+        f"{describe(record)}{warm} at {format_size(record.size_bytes)}, {100 * change.relative:+.1f} % "
         f"({formatted(change.first)} to {formatted(change.last)})"
     )

@@ -97,6 +97,10 @@ def _moment(record: Record) -> float:
     return datetime.fromisoformat(str(record.started_at).replace("Z", "+00:00")).timestamp()
 
 
+def _named(record: Record) -> str:
+    return f"{describe(record)}, warm" if record.cache == "warm" else describe(record)
+
+
 def _unit(cell: Cell) -> str:
     return "bandwidth" if figure_of(cell.record.interface) == "bandwidth" else "latency"
 
@@ -113,7 +117,7 @@ def _table(series: Sequence[Change]) -> Table | None:
         values = [figure(record) or 0.0 for record in change.records]
         rows.append(
             (
-                describe(change.cell.record),
+                _named(change.cell.record),
                 format_size(change.cell.record.size_bytes),
                 str(len(values)),
                 _said(change.cell, change.first),
@@ -135,7 +139,7 @@ def _plot(series: Sequence[Change], unit: str) -> Plot | None:
     scale, label = (1e9, "GB/s") if unit == "bandwidth" else (1.0, "ns")
     lines = tuple(
         Line(
-            f"{describe(change.cell.record)}, {format_size(change.cell.record.size_bytes)}",
+            f"{_named(change.cell.record)}, {format_size(change.cell.record.size_bytes)}",
             tuple(
                 _point(time_s / 60, record, scale, change.cell)
                 for time_s, record in zip(change.times_s, change.records, strict=True)

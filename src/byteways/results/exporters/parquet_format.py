@@ -41,7 +41,7 @@ def write(manifest: dict[str, Any], records: Sequence[Record], out: IO[bytes]) -
         raise BytewaysError(
             "Parquet needs the package polars, which is not installed",
             cause=str(error),
-            hint="pip install 'byteways[parquet]', or --format csv",
+            hint="pip install polars, or --format csv",
         ) from error
     simulated = is_simulated(manifest)
     lines = [{**record.to_json(), "simulated": simulated} for record in records]
