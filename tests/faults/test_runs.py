@@ -129,7 +129,7 @@ def test_dropped_cases_of_a_killed_run(command: Command) -> None:
 def test_two_runs_into_one_folder(command: Command) -> None:
     """Would catch two writers of one journal, as a new run and as --resume."""
     first = command.start(
-        str(command.suite), "--out", str(command.folder), "--no-report", BYTEWAYS_FAKE_SLEEP="0.5"
+        str(command.suite), "--out", str(command.folder), "--no-report", BYTEWAYS_FAKE_SLEEP="2"
     )
     wait_for(lambda: lines(command.folder))
     new, again = command.new(), command.resume()
