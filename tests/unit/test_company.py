@@ -178,10 +178,10 @@ def test_what_a_transfer_costs_is_said(disturbed: Fixture) -> None:
     """Catches a difference claimed within the intervals, or the costs of two works in one sentence."""
     bound, arithmetic = company.transfer_costs(Facts(disturbed))
     assert bound.title == (
-        "Memory-bound kernel on gpu0 is slowed down by kernel gpu0>gpu1 by gpu0 41 % and "
-        "copy gpu0>gpu1 by gpu0 9.2 %"
+        "Memory-bound kernel on gpu0 takes longer beside kernel gpu0>gpu1 by gpu0: 41 % and "
+        "copy gpu0>gpu1 by gpu0: 9.2 %"
     )
-    assert "copy gpu0>gpu1 by gpu0 1 %" in bound.detail
+    assert "copy gpu0>gpu1 by gpu0: 1 %" in bound.detail
     assert arithmetic.title == "Arithmetic on gpu0 keeps its speed beside copy gpu0>gpu1 by gpu0"
 
 

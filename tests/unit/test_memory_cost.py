@@ -151,8 +151,10 @@ def test_registering_never_pays_within_the_intervals() -> None:
     """Catches a number of copies from a difference that nobody measured."""
     (paid,) = pay_offs(cells(scene(plain_ns=100e3, locked_ns=99e3, spread=0.05)))
     assert paid.copies is None
+    assert paid.said == "cannot be told"
     (slower,) = pay_offs(cells(scene(plain_ns=100e3, locked_ns=120e3)))
     assert slower.copies is None
+    assert slower.said == "never"
 
 
 def test_costs_per_call_and_per_gib() -> None:

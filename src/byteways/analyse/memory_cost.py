@@ -43,8 +43,9 @@ class Cost:
 class PayOff:
     """Registering memory of one size, and copies of it that are shorter for it.
 
-    `copies` is how many it takes until registering and unregistering have paid; None: they never do, because
-    copies of registered memory are no shorter beyond both intervals.
+    `copies` is how many it takes until registering and unregistering have paid; None: copies of registered
+    memory are no shorter beyond both intervals. `longer` says that they are longer beyond both, so that it
+    never pays; with neither it cannot be told.
     """
 
     path: str
@@ -53,6 +54,14 @@ class PayOff:
     plain_ns: float  # a copy
     registered_ns: float
     copies: int | None
+    longer: bool = False
+
+    @property
+    def said(self) -> str:
+        """'3', 'never', 'cannot be told'."""
+        if self.copies is not None:
+            return str(self.copies)
+        return "never" if self.longer else "cannot be told"
 
 
 def step_of(cell: Cell) -> Step:
@@ -108,7 +117,7 @@ def _pay_off(path: str, size: int, step_ns: float, without: Cell, locked: Cell) 
     plain_ns, registered_ns = size / without.value * 1e9, size / locked.value * 1e9
     shorter = locked.low > without.high
     copies = math.ceil(step_ns / (plain_ns - registered_ns)) if shorter else None
-    return PayOff(path, size, step_ns, plain_ns, registered_ns, copies)
+    return PayOff(path, size, step_ns, plain_ns, registered_ns, copies, locked.high < without.low)
 
 
 def _between(cell: Cell) -> bool:

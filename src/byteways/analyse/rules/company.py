@@ -9,7 +9,7 @@ from byteways.analyse.interference import Slowdown, slowdowns
 from byteways.analyse.loaded import LoadCurve, load_curves
 from byteways.analyse.rules.facts import Facts, Finding, gb, listed, marked, times, way
 from byteways.analyse.summary import Cell, above, group_by, variant
-from byteways.analyse.topics.interference import slower_by
+from byteways.analyse.topics.interference import longer_by
 from byteways.units import format_size, three_digits
 
 LOADED, COSTS, ENERGY = 690.0, 700.0, 560.0
@@ -60,8 +60,8 @@ def _cost(pairs: Sequence[Slowdown]) -> Finding:
     free = [pair.beside for pair in ranked if pair.own < 1 + NOTEWORTHY]
     unsure = [pair.beside for pair in ranked if not pair.sure and pair.own >= 1 + NOTEWORTHY]
     if costly:
-        parts = [f"{pair.beside} {slower_by(pair.own)}" for pair in costly]
-        title = f"{what} is slowed down by {listed(parts[:4])}"
+        parts = [f"{pair.beside}: {longer_by(pair.own)}" for pair in costly]
+        title = f"{what} takes longer beside {listed(parts[:4])}"
     elif free:
         title = f"{what} keeps its speed beside {listed(free[:4])}"
         free = []
@@ -69,11 +69,12 @@ def _cost(pairs: Sequence[Slowdown]) -> Finding:
         title = f"Whether transfers slow {what} down cannot be told"
     detail = f"Next to nothing: {listed(free)}. " if free else ""
     if unsure:
-        detail += f"Slower by no more than the intervals are wide: {listed(unsure)}. "
+        detail += f"Longer by no more than the intervals are wide: {listed(unsure)}. "
     own = [(pair, pair.others) for pair in ranked if pair.others is not None]
-    paid = [f"{pair.beside} {slower_by(factor)}" for pair, factor in own if factor >= 1 + NOTEWORTHY]
+    paid = [f"{pair.beside}: {longer_by(factor)}" for pair, factor in own if factor >= 1 + NOTEWORTHY]
     if own:
-        detail += f"The transfers themselves lose: {listed(paid)}." if paid else "The transfers lose nothing."
+        lost = f"take longer: {listed(paid)}" if paid else "lose nothing"
+        detail += f"The transfers themselves {lost}."
     return Finding(marked(title, pairs[0].alone, *(pair.cell for pair in costly)), detail, COSTS)
 
 

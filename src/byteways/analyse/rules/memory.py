@@ -29,13 +29,15 @@ def _sentence(where: str, worst: PayOff, some: list[PayOff]) -> Finding:
         f"{worst.path}: register and unregister take {format_time(worst.step_ns)}, a copy of pageable memory "
         f"{format_time(worst.plain_ns)}, one of registered memory {format_time(worst.registered_ns)}"
     )
-    never = sorted({each.size_bytes for each in some if each.copies is None})
+    never = sorted({each.size_bytes for each in some if each.longer})
     if never:
-        detail += f"; copies of {format_size(never[-1])}" + (
-            " are no shorter" if len(never) == 1 else " and less are no shorter"
-        )
-    if worst.copies is None:
+        sizes = " and ".join(format_size(each) for each in never)
+        detail += f"; copies of {sizes} are longer for it"
+    if worst.longer:
         return Finding(f"Registering {size} for copies {where} never pays", detail, IMPORTANCE)
+    if worst.copies is None:
+        title = f"Whether registering {size} for copies {where} pays cannot be told"
+        return Finding(title, detail, IMPORTANCE)
     title = f"Registering {size} pays after {count(worst.copies, 'copy', 'copies')} {where}"
     return Finding(title, detail, IMPORTANCE)
 

@@ -23,13 +23,13 @@ def topic(run: Run, found: Sequence[Cell]) -> Topic | None:
         "beside",
         "alone",
         "beside it",
-        "slower by",
+        "longer by",
         "transfer alone, GB/s",
         "beside, GB/s",
-        "slower by",
+        "longer by",
     )
     note = (
-        "Both rates are from the window in which both ran. ‘slower by’ is the time beside the other over the "
+        "Both rates are from the window in which both ran. ‘longer by’ is the time beside the other over the "
         "time alone, less one; in brackets where the intervals do not tell both apart."
     )
     rows = tuple(_row(pair) for pair in pairs)
@@ -39,8 +39,8 @@ def topic(run: Run, found: Sequence[Cell]) -> Topic | None:
 
 
 def _row(pair: Slowdown) -> tuple[str, ...]:
-    own = slower_by(pair.own)
-    others = "" if pair.others is None else slower_by(pair.others)
+    own = longer_by(pair.own)
+    others = "" if pair.others is None else longer_by(pair.others)
     return (
         describe(pair.alone.record),
         format_size(pair.alone.record.size_bytes),
@@ -54,9 +54,9 @@ def _row(pair: Slowdown) -> tuple[str, ...]:
     )
 
 
-def slower_by(factor: float) -> str:
+def longer_by(factor: float) -> str:
     """'9.1 %', '0.2 %', '3.4 times': how much longer something takes."""
-    return f"{factor:.2g} times" if factor >= 2 else f"{100 * (factor - 1):.2g} %"
+    return f"{factor:.2g} times as long" if factor >= 2 else f"{100 * (factor - 1):.2g} %"
 
 
 def _figure(cell: Cell) -> str:

@@ -55,7 +55,7 @@ def _payoff_table(paid: Sequence[PayOff]) -> Table:
             format_time(each.step_ns),
             format_time(each.plain_ns),
             format_time(each.registered_ns),
-            "never" if each.copies is None else str(each.copies),
+            each.said,
         )
         for each in paid
     )
