@@ -11,7 +11,8 @@ from byteways.analyse.interference import slowdowns
 from byteways.analyse.loaded import load_curves
 from byteways.analyse.rules import company
 from byteways.analyse.rules.facts import Facts
-from byteways.analyse.summary import cells, chases, concurrent
+from byteways.analyse.selection import chases, concurrent
+from byteways.analyse.summary import cells
 from byteways.analyse.tables import tables
 from byteways.analyse.topics import energy, interference, loaded
 from byteways.results.record import Record

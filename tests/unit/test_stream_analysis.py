@@ -14,8 +14,9 @@ sys.path.insert(0, str(Path(__file__).parents[1] / "report"))
 from run_builder import GB, GIB, MIB, Builder, topology
 
 from byteways.analyse.findings import findings
+from byteways.analyse.selection import one_way
 from byteways.analyse.stream import place, scans, thread_maps
-from byteways.analyse.summary import cells, one_way
+from byteways.analyse.summary import cells
 from byteways.analyse.tables import tables
 from byteways.analyse.topics import stream as topic_of
 from byteways.results.run_folder import RunFolder

@@ -13,8 +13,10 @@ import sample_run
 
 from byteways.analyse.best import best_map
 from byteways.analyse.curves import over_size
-from byteways.analyse.summary import broadest_size, cells
-from byteways.analyse.tables import inside_gpu, latency_tables, matrices, patterns, warning_groups
+from byteways.analyse.grids import inside_gpu, latency_tables, matrices
+from byteways.analyse.selection import broadest_size
+from byteways.analyse.summary import cells
+from byteways.analyse.tables import patterns, warning_groups
 from byteways.results.record import Warning
 
 GIB, MIB = sample_run.GIB, sample_run.MIB

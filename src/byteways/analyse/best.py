@@ -5,18 +5,8 @@ from __future__ import annotations
 from collections.abc import Sequence
 from dataclasses import dataclass
 
-from byteways.analyse.summary import (
-    KINDS,
-    Cell,
-    Group,
-    Variant,
-    above,
-    group_by,
-    kind,
-    one_way,
-    pool,
-    variant,
-)
+from byteways.analyse.selection import KINDS, kind, one_way, variant
+from byteways.analyse.summary import Cell, Group, Variant, above, group_by, pool
 
 
 @dataclass(frozen=True)

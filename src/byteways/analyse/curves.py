@@ -5,18 +5,8 @@ from __future__ import annotations
 from collections.abc import Sequence
 from dataclasses import dataclass
 
-from byteways.analyse.summary import (
-    KINDS,
-    Cell,
-    Variant,
-    chases,
-    group_by,
-    kind,
-    link_class,
-    one_way,
-    pool,
-    variant,
-)
+from byteways.analyse.selection import KINDS, chases, kind, link_class, one_way, variant
+from byteways.analyse.summary import Cell, Variant, group_by, pool
 from byteways.topology.model import Topology
 
 

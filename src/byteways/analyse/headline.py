@@ -14,19 +14,8 @@ from typing import Any
 
 from byteways.analyse.best import best
 from byteways.analyse.rules.facts import gb, percent
-from byteways.analyse.summary import (
-    Cell,
-    Group,
-    Run,
-    Variant,
-    above,
-    cells,
-    group_by,
-    kind,
-    link_class,
-    one_way,
-    pool,
-)
+from byteways.analyse.selection import kind, link_class, one_way
+from byteways.analyse.summary import Cell, Group, Run, Variant, above, cells, group_by, pool
 from byteways.plan.interfaces import INTERFACES
 from byteways.plan.sweep import nearest_cpu
 from byteways.topology.model import Topology
@@ -36,7 +25,7 @@ from byteways.units import format_size
 SIZES = (4 * 2**10, 2**20, 2**30)
 #: A size stands for another when it is at most so many times larger or smaller.
 NEAR = 16
-#: Kinds of pair (summary.KINDS) in the order of the table.
+#: Kinds of pair (selection.KINDS) in the order of the table.
 ORDER = ("cpu-gpu", "gpu-cpu", "gpu-gpu", "gpu", "cpu", "cpu-cpu")
 LABELS = {
     "cpu-gpu": "host > GPU",

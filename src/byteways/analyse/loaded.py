@@ -7,7 +7,8 @@ from dataclasses import dataclass
 from statistics import median
 from typing import Any
 
-from byteways.analyse.summary import Cell, chases, group_by
+from byteways.analyse.selection import chases
+from byteways.analyse.summary import Cell, group_by
 from byteways.plan.interfaces import one_buffer
 
 

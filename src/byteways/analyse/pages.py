@@ -9,7 +9,8 @@ from __future__ import annotations
 from collections.abc import Sequence
 from dataclasses import dataclass
 
-from byteways.analyse.summary import Cell, Group, above, group_by, kind, link_class, one_way, pool
+from byteways.analyse.selection import kind, link_class, one_way
+from byteways.analyse.summary import Cell, Group, above, group_by, pool
 from byteways.plan.case import is_managed
 from byteways.plan.interfaces import INTERFACES, moves_pages
 from byteways.topology.model import Topology
@@ -26,7 +27,7 @@ class Compared:
     `explicit` is the fastest interface between memories whose pages stay, on the same paths.
     """
 
-    kind: str  # a key of summary.KINDS
+    kind: str  # a key of selection.KINDS
     wires: str
     size_bytes: int
     ways: dict[str, Group]

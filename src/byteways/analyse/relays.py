@@ -7,8 +7,9 @@ from __future__ import annotations
 from collections.abc import Iterable, Sequence
 from dataclasses import dataclass
 
-from byteways.analyse.summary import Cell, above, group_by, one_way
-from byteways.analyse.tables import Grid, GridRow
+from byteways.analyse.grids import Grid, GridRow
+from byteways.analyse.selection import one_way
+from byteways.analyse.summary import Cell, above, group_by
 from byteways.units import format_size
 
 STRAIGHT = "straight"

@@ -9,7 +9,8 @@ from __future__ import annotations
 from collections.abc import Iterable
 from dataclasses import dataclass, replace
 
-from byteways.analyse.summary import Cell, Variant, group_by, variant
+from byteways.analyse.selection import variant
+from byteways.analyse.summary import Cell, Variant, group_by
 from byteways.plan.interfaces import counts_as_stream, figure_of
 from byteways.topology.model import Topology
 

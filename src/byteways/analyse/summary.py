@@ -1,4 +1,4 @@
-"""One figure per case over its replicates, and the words and selections that all analysis shares.
+"""One figure per case over its replicates: what all analysis is made of.
 
 Pure: records in, plain data out. Base units inside (bytes/s, nanoseconds, bytes).
 """
@@ -13,10 +13,8 @@ from statistics import median
 from typing import Any, Protocol, TypeVar
 
 from byteways.plan.case import Buffer, is_managed
-from byteways.plan.interfaces import counts_as_stream, figure_of
-from byteways.plan.rows import moves_rows
+from byteways.plan.interfaces import figure_of
 from byteways.results.record import Record
-from byteways.topology import routes
 from byteways.topology.model import Topology
 
 #: Warnings that say a figure may be another next time, and the word for each beside a sentence.
@@ -36,16 +34,6 @@ MISJUDGED_FACTOR = 1.1
 
 Item = TypeVar("Item")
 Key = TypeVar("Key", bound=Hashable)
-
-#: Kinds of pair in the order of interest, and how a sentence names them.
-KINDS = {
-    "gpu-gpu": "Between GPUs",
-    "cpu-gpu": "From host to GPU",
-    "gpu-cpu": "From GPU to host",
-    "gpu": "Inside a GPU",
-    "cpu-cpu": "Between NUMA domains",
-    "cpu": "In host memory",
-}
 
 
 class Run(Protocol):
@@ -102,7 +90,16 @@ class Cell:
 
     @cached_property
     def variant(self) -> Variant:
-        return _variant(self)
+        record = self.record
+        return Variant(
+            record.interface,
+            record.access,
+            _memory(self.source),
+            _memory(self.destination),
+            record.cache,
+            " ".join(f"{name}={json.dumps(value)}" for name, value in sorted(record.options.items())),
+            " ".join(f"{name}={value}" for name, value in sorted(record.environment.items())),
+        )
 
     @property
     def stays(self) -> bool:
@@ -284,129 +281,9 @@ def above(first: Cell | Group, second: Cell | Group) -> bool:
     return first.low > second.high and first.value > clearly * second.value
 
 
-def kind_of_pair(source: str, destination: str) -> str:
-    """A key of KINDS; agents are known by their names (`cpu0`, `gpu3`)."""
-    ends = source.rstrip("0123456789"), destination.rstrip("0123456789")
-    return ends[0] if source == destination else "-".join(ends)
-
-
-def kind(cell: Cell) -> str:
-    return kind_of_pair(cell.source.agent, cell.destination.agent)
-
-
-def link_class(topology: Topology, cell: Cell) -> str:
-    """Class of the links that the cell's first path crosses; empty inside one agent.
-
-    Ways over other GPUs are alike where their narrowest links are: `routed, 50 GB/s`.
-    """
-    source, destination = cell.source.agent, cell.destination.agent
-    if source == destination:
-        return ""
-    wires = routes.link_class(topology, source, destination)
-    if wires != "routed":
-        return wires
-    narrowest = min(link.peak_bytes_per_s or 0 for link in routes.route(topology, source, destination))
-    return f"{wires}, {narrowest / 1e9:g} GB/s" if narrowest else wires
-
-
-def variant(cell: Cell) -> Variant:
-    return cell.variant
-
-
-def _variant(cell: Cell) -> Variant:
-    record = cell.record
-    return Variant(
-        record.interface,
-        record.access,
-        _memory(cell.source),
-        _memory(cell.destination),
-        record.cache,
-        " ".join(f"{name}={json.dumps(value)}" for name, value in sorted(record.options.items())),
-        " ".join(f"{name}={value}" for name, value in sorted(record.environment.items())),
-    )
-
-
 def _memory(buffer: Buffer) -> str:
     touch = buffer.first_touch
     if touch in (None, buffer.agent):
         return buffer.memory
     # Named without its number, so that the same thing done by the neighbouring agent is the same variant.
     return f"{buffer.memory}@{str(touch).rstrip('0123456789')}"
-
-
-def one_way(found: Iterable[Cell]) -> list[Cell]:
-    """Bandwidth of single flows: what curves, matrices and the best-interface map are made of.
-
-    All of them count what arrives: the STREAM kernels, which count what is read and written, stand in tables
-    of their own, and so do rows that lie a pitch apart, which are other work.
-    """
-    return [
-        cell
-        for cell in found
-        if cell.record.pattern == "one-way"
-        and figure_of(cell.record.interface) == "bandwidth"
-        and not counts_as_stream(cell.record.interface)
-        and not moves_rows(cell.record.interface)
-    ]
-
-
-def chases(found: Iterable[Cell]) -> list[Cell]:
-    """Walks through memory that nothing else loads."""
-    return [cell for cell in found if cell.record.interface == "chase" and cell.record.pattern == "one-way"]
-
-
-def concurrent(found: Iterable[Cell]) -> list[Cell]:
-    """Bandwidth of several flows at once, or of one that others disturb."""
-    return [
-        cell
-        for cell in found
-        if cell.record.pattern != "one-way" and figure_of(cell.record.interface) == "bandwidth"
-    ]
-
-
-#: A size stands for the largest when it is at most so many times smaller: transfers are long enough there.
-NEAR = 8
-
-
-def broadest_size(found: Sequence[Cell]) -> int:
-    """Of the sizes near the largest, the one that most paths have, the larger of equals.
-
-    Raises:
-        ValueError: There are no cells.
-    """
-    sizes = group_by(found, lambda cell: cell.record.size_bytes)
-    least = max(sizes) / NEAR
-    return max((size for size in sizes if size >= least), key=lambda size: (_paths(sizes[size]), size))
-
-
-def _paths(found: Iterable[Cell]) -> int:
-    return len({cell.record.path for cell in found})
-
-
-def at_largest(found: Iterable[Cell], size_bytes: int | None = None) -> list[Cell]:
-    """The cells of each variant and pattern at their `broadest_size`.
-
-    Args:
-        size_bytes: This size instead.
-    """
-    chosen = []
-    for same in group_by(found, lambda cell: (variant(cell), cell.record.pattern, kind(cell))).values():
-        wanted = size_bytes if size_bytes is not None else broadest_size(same)
-        chosen += [cell for cell in same if cell.record.size_bytes == wanted]
-    return chosen
-
-
-def largest_common_size(found: Iterable[Cell]) -> int | None:
-    """Of the sizes that most interfaces of these cells have, the broadest, so that all compare at one."""
-    sizes = group_by(found, lambda cell: cell.record.size_bytes)
-    if not sizes:
-        return None
-    interfaces = {size: len({cell.record.interface for cell in some}) for size, some in sizes.items()}
-    most = max(interfaces.values())
-    return broadest_size([cell for size, some in sizes.items() if interfaces[size] == most for cell in some])
-
-
-def agent_order(name: str) -> tuple[str, int]:
-    """Sorts cpu0, cpu1, gpu0 … gpu10 as people count."""
-    stem = name.rstrip("0123456789")
-    return stem, int(name[len(stem) :] or 0)

@@ -21,7 +21,8 @@ if TYPE_CHECKING:
     from rich.console import Console
 
     from byteways.analyse.findings import Finding
-    from byteways.analyse.tables import Grid, PatternRow, Tables
+    from byteways.analyse.grids import Grid
+    from byteways.analyse.tables import PatternRow, Tables
 
 #: Columns of a pipe: no line is ever wrapped there, so that `grep` and `awk` see whole rows.
 PIPE_WIDTH = 10_000

@@ -4,8 +4,8 @@ from __future__ import annotations
 
 from datetime import datetime, timezone
 
+from byteways.analyse.grids import Grid
 from byteways.analyse.summary import Cell
-from byteways.analyse.tables import Grid
 from byteways.units import format_bandwidth
 
 UNITS = {"bandwidth": "GB/s", "latency": "ns"}

@@ -8,7 +8,8 @@ from byteways.analyse.energy import energies
 from byteways.analyse.interference import Slowdown, slowdowns
 from byteways.analyse.loaded import LoadCurve, load_curves
 from byteways.analyse.rules.facts import Facts, Finding, gb, listed, marked, times, way
-from byteways.analyse.summary import Cell, above, group_by, variant
+from byteways.analyse.selection import variant
+from byteways.analyse.summary import Cell, above, group_by
 from byteways.analyse.topics.interference import longer_by
 from byteways.units import format_size, three_digits
 

@@ -18,19 +18,9 @@ from byteways.analyse.rules.facts import (
     percent,
     way,
 )
-from byteways.analyse.summary import (
-    PARTIAL,
-    Cell,
-    Group,
-    Variant,
-    above,
-    broadest_size,
-    group_by,
-    kind_of_pair,
-    pool,
-    variant,
-)
-from byteways.analyse.tables import describe
+from byteways.analyse.selection import broadest_size, kind_of_pair, variant
+from byteways.analyse.summary import PARTIAL, Cell, Group, Variant, above, group_by, pool
+from byteways.analyse.words import describe
 from byteways.results.record import Warning
 from byteways.units import format_size
 

@@ -10,7 +10,7 @@ from collections.abc import Iterable, Sequence
 from dataclasses import dataclass
 from functools import cached_property
 
-from byteways.analyse import summary
+from byteways.analyse import selection, summary
 from byteways.analyse.summary import Cell, Group, Run, Variant
 from byteways.plan.case import is_device
 from byteways.results.record import Record
@@ -45,10 +45,10 @@ class Facts:
     @cached_property
     def singles(self) -> list[Cell]:
         """One-way bandwidth with cold caches."""
-        return [cell for cell in summary.one_way(self.cells) if cell.record.cache == "cold"]
+        return [cell for cell in selection.one_way(self.cells) if cell.record.cache == "cold"]
 
     def of_kind(self, name: str) -> list[Cell]:
-        return [cell for cell in self.singles if summary.kind(cell) == name]
+        return [cell for cell in self.singles if selection.kind(cell) == name]
 
     def alone(self, cell: Cell) -> list[Cell | None]:
         """For each flow of a concurrent case, the same flow measured alone (None: it was not)."""
@@ -68,7 +68,7 @@ class Facts:
     @cached_property
     def _alone(self) -> dict[tuple[object, ...], Cell]:
         table: dict[tuple[object, ...], Cell] = {}
-        for cell in summary.one_way(self.cells):
+        for cell in selection.one_way(self.cells):
             record, flow = cell.record, cell.record.flows[0]
             what = record.interface, record.size_bytes, record.cache
             options = _frozen(record.options), _frozen(record.environment)
@@ -177,4 +177,4 @@ def cpu_threads(record: Record) -> int | None:
 def agents_of(cells: Iterable[Cell]) -> list[str]:
     """Agents on either end, as people count them."""
     ends = {agent for cell in cells for agent in (cell.source.agent, cell.destination.agent)}
-    return sorted(ends, key=summary.agent_order)
+    return sorted(ends, key=selection.agent_order)

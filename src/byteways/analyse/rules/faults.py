@@ -8,7 +8,8 @@ from collections.abc import Iterator
 
 from byteways.analyse.rules.facts import Facts, Finding, count, gb, listed, percent
 from byteways.analyse.summary import group_by
-from byteways.analyse.tables import Reason, describe, not_measured, warning_groups
+from byteways.analyse.tables import Reason, not_measured, warning_groups
+from byteways.analyse.words import describe
 from byteways.results.record import Record
 from byteways.results.warnings import CLOCK_DROP, THROTTLE_REASONS
 

@@ -5,6 +5,7 @@ from __future__ import annotations
 from collections.abc import Iterator
 from dataclasses import replace
 
+from byteways.analyse.grids import first_touch_tables
 from byteways.analyse.rules.facts import (
     Facts,
     Finding,
@@ -18,18 +19,8 @@ from byteways.analyse.rules.facts import (
     way,
     with_span,
 )
-from byteways.analyse.summary import (
-    KINDS,
-    Cell,
-    Group,
-    above,
-    group_by,
-    kind,
-    largest_common_size,
-    pool,
-    variant,
-)
-from byteways.analyse.tables import first_touch_tables
+from byteways.analyse.selection import KINDS, kind, largest_common_size, variant
+from byteways.analyse.summary import Cell, Group, above, group_by, pool
 from byteways.units import format_size
 
 MEMORY, FIRST_TOUCH, THREADS, STREAMING, FAR, INSIDE = 430.0, 425.0, 394.0, 393.0, 392.0, 391.0

@@ -6,8 +6,9 @@ from collections.abc import Iterator
 
 from byteways.analyse.rules.facts import Facts, Finding, gb, listed, marked, of_peak, percent
 from byteways.analyse.saturation import WITHIN, Saturation, saturations
+from byteways.analyse.selection import KINDS, kind
 from byteways.analyse.stream import Scan, is_local, scans
-from byteways.analyse.summary import KINDS, Cell, group_by, kind
+from byteways.analyse.summary import Cell, group_by
 from byteways.units import format_size
 
 SATURATION = 430.0

@@ -5,7 +5,8 @@ from __future__ import annotations
 from collections.abc import Iterator
 
 from byteways.analyse.rules.facts import Facts, Finding, listed, marked, times
-from byteways.analyse.summary import Cell, Group, above, agent_order, broadest_size, chases, group_by, pool
+from byteways.analyse.selection import agent_order, broadest_size, chases
+from byteways.analyse.summary import Cell, Group, above, group_by, pool
 from byteways.topology.model import Agent
 from byteways.units import format_size, format_time
 

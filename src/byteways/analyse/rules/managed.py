@@ -6,7 +6,8 @@ from collections.abc import Iterator, Sequence
 
 from byteways.analyse.pages import ON_DEMAND, PREFETCH, WAYS, ZERO_COPY, Compared, compared
 from byteways.analyse.rules.facts import Facts, Finding, gb, listed, marked, times, way
-from byteways.analyse.summary import KINDS, above, group_by, variant
+from byteways.analyse.selection import KINDS, variant
+from byteways.analyse.summary import above, group_by
 from byteways.units import format_size
 
 PREFETCHING, CROSSOVER = 565.0, 455.0

@@ -6,7 +6,8 @@ from collections.abc import Iterator
 
 from byteways.analyse.relays import Gain, gains
 from byteways.analyse.rules.facts import Facts, Finding, faster, gb, marked, of_peak, percent, span
-from byteways.analyse.summary import above, group_by, kind
+from byteways.analyse.selection import kind
+from byteways.analyse.summary import above, group_by
 from byteways.units import format_size
 
 #: Above the fastest interface of a kind of pair: nobody expects that a transfer may be split.

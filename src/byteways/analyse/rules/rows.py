@@ -5,8 +5,9 @@ from __future__ import annotations
 from collections.abc import Iterator
 
 from byteways.analyse.rules.facts import Facts, Finding, count, faster, gb, marked, span
+from byteways.analyse.selection import KINDS, kind
 from byteways.analyse.strided import Rivals, rivals
-from byteways.analyse.summary import KINDS, group_by, kind
+from byteways.analyse.summary import group_by
 from byteways.units import format_size
 
 ROWS = 380.0

@@ -5,8 +5,8 @@ from __future__ import annotations
 from collections.abc import Iterator
 
 from byteways.analyse.rules.facts import Facts, Finding, count
-from byteways.analyse.tables import describe
 from byteways.analyse.topics.series import Change, changes
+from byteways.analyse.words import describe
 from byteways.units import format_bandwidth, format_duration, format_size, format_time
 
 MOVED, STEADY = 640.0, 300.0

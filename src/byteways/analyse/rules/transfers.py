@@ -25,20 +25,8 @@ from byteways.analyse.rules.facts import (
     way,
     with_span,
 )
-from byteways.analyse.summary import (
-    KINDS,
-    Cell,
-    Group,
-    Variant,
-    above,
-    broadest_size,
-    group_by,
-    kind,
-    largest_common_size,
-    link_class,
-    pool,
-    variant,
-)
+from byteways.analyse.selection import KINDS, broadest_size, kind, largest_common_size, link_class, variant
+from byteways.analyse.summary import Cell, Group, Variant, above, group_by, pool
 from byteways.topology.routes import route
 from byteways.units import format_size
 

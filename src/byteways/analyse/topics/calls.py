@@ -9,7 +9,8 @@ from collections.abc import Iterable, Sequence
 from dataclasses import dataclass
 from statistics import median
 
-from byteways.analyse.summary import KINDS, Cell, Run, group_by, kind, link_class
+from byteways.analyse.selection import KINDS, kind, link_class
+from byteways.analyse.summary import Cell, Run, group_by
 from byteways.analyse.topic import Line, Plot, PlotPoint, Table, Topic
 from byteways.plan.interfaces import figure_of
 from byteways.units import format_size, format_time

@@ -6,8 +6,8 @@ from collections.abc import Sequence
 
 from byteways.analyse.interference import Slowdown, slowdowns
 from byteways.analyse.summary import Cell, Run
-from byteways.analyse.tables import describe
 from byteways.analyse.topic import Table, Topic
+from byteways.analyse.words import describe
 from byteways.plan.interfaces import figure_of
 from byteways.units import format_size, format_time, three_digits
 

@@ -7,7 +7,8 @@ from __future__ import annotations
 from collections.abc import Sequence
 from statistics import median
 
-from byteways.analyse.summary import KINDS, Cell, Run, group_by, kind, link_class, one_way
+from byteways.analyse.selection import KINDS, kind, link_class, one_way
+from byteways.analyse.summary import Cell, Run, group_by
 from byteways.analyse.topic import Table, Topic
 from byteways.plan.case import Buffer
 from byteways.units import format_bandwidth, format_size

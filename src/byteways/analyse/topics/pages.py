@@ -5,7 +5,8 @@ from __future__ import annotations
 from collections.abc import Sequence
 
 from byteways.analyse.pages import WAYS, Compared, compared
-from byteways.analyse.summary import KINDS, Cell, Group, Run, group_by
+from byteways.analyse.selection import KINDS
+from byteways.analyse.summary import Cell, Group, Run, group_by
 from byteways.analyse.topic import Line, Plot, PlotPoint, Table, Topic
 from byteways.units import format_bandwidth, format_size
 

@@ -5,7 +5,8 @@ from __future__ import annotations
 from collections.abc import Sequence
 from statistics import median
 
-from byteways.analyse.summary import Cell, Run, agent_order, group_by
+from byteways.analyse.selection import agent_order
+from byteways.analyse.summary import Cell, Run, group_by
 from byteways.analyse.topic import Table, Topic
 from byteways.plan.core_pairs import shared_cache
 from byteways.topology.model import Topology

@@ -11,8 +11,8 @@ from statistics import median
 from typing import Any
 
 from byteways.analyse.summary import Cell, Run, figure, interval
-from byteways.analyse.tables import describe
 from byteways.analyse.topic import Line, Plot, PlotPoint, Table, Topic
+from byteways.analyse.words import describe
 from byteways.plan.interfaces import figure_of
 from byteways.results.record import Record
 from byteways.units import format_bandwidth, format_size, format_time

@@ -1,0 +1,236 @@
+"""Two-dimensional tables with one figure per crossing, as plain data: matrices between GPUs, host memory,
+first touch, latency. No formatting here.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Collection, Hashable, Iterable, Sequence
+from dataclasses import dataclass, replace
+
+from byteways.analyse.selection import (
+    NEAR,
+    at_largest,
+    chases,
+    kind,
+    label_order,
+    one_way,
+    variant,
+)
+from byteways.analyse.summary import Cell, Variant, group_by
+from byteways.plan.case import is_device
+from byteways.units import format_size
+
+#: From so many matrices of a single pair on, they are one list.
+LISTED_FROM = 3
+
+
+@dataclass(frozen=True)
+class GridRow:
+    label: str
+    cells: tuple[Cell | None, ...]
+
+
+@dataclass(frozen=True)
+class Grid:
+    """`rows` × `columns`; `quantity` is "bandwidth" (bytes/s) or "latency" (ns)."""
+
+    title: str
+    corner: str  # what rows and columns are
+    columns: tuple[str, ...]
+    rows: tuple[GridRow, ...]
+    quantity: str
+    size_bytes: int | None
+    note: str = ""
+
+    def heading(self) -> str:
+        """The title with the size of all figures, where they share one."""
+        if self.size_bytes is None:
+            return self.title
+        between = " " if self.quantity == "latency" else " at "
+        return f"{self.title}{between}{format_size(self.size_bytes)}"
+
+    def members(self) -> list[Cell]:
+        return [cell for row in self.rows for cell in row.cells if cell is not None]
+
+
+def grid_of(
+    title: str,
+    corner: str,
+    members: Iterable[tuple[Hashable, Hashable, Cell]],
+    *,
+    quantity: str = "bandwidth",
+    note: str = "",
+) -> Grid:
+    """A grid of (row, column, cell); rows and columns are sorted by agent name where they are one."""
+    at = {(row, column): cell for row, column, cell in members}
+    rows = sorted(dict.fromkeys(str(row) for row, _ in at), key=label_order)
+    columns = sorted(dict.fromkeys(str(column) for _, column in at), key=label_order)
+    sizes = {cell.record.size_bytes for cell in at.values()}
+    return Grid(
+        title,
+        corner,
+        tuple(columns),
+        tuple(GridRow(row, tuple(at.get((row, column)) for column in columns)) for row in rows),
+        quantity,
+        sizes.pop() if len(sizes) == 1 else None,
+        note,
+    )
+
+
+def matrices(found: Sequence[Cell], size_bytes: int | None = None) -> list[Grid]:
+    """One matrix per interface, access and options: source GPUs down, destination GPUs across.
+
+    A copy inside one GPU stands on the diagonal of the matrices of its interface. What was measured on a
+    single pair, such as options, is listed by pair and size when it is much.
+    """
+    between = at_largest(_of_kind(one_way(found), "gpu-gpu"), size_bytes)
+    inside = _of_kind(one_way(found), "gpu")
+    groups = dict(sorted(group_by(between, variant).items()))
+    single = {same for same, members in groups.items() if len(members) == 1}
+    listed = single if len(single) >= LISTED_FROM else set()
+    grids = [_matrix(same, members, inside) for same, members in groups.items() if same not in listed]
+    alone = [members[0] for same, members in groups.items() if same in listed]
+    for _, members in sorted(group_by(alone, lambda cell: -cell.record.size_bytes).items()):
+        rows = ((cell.variant.label(), cell.record.path, cell) for cell in members)
+        grids.append(
+            grid_of("Between GPUs, measured on one pair", "interface, access, options \\ path", rows)
+        )
+    return grids + two_way_matrices(found, size_bytes)
+
+
+def _matrix(same: Variant, members: Sequence[Cell], inside: Iterable[Cell]) -> Grid:
+    """The matrix of one variant, with what the same does inside one GPU on the diagonal."""
+    size = members[0].record.size_bytes
+    diagonal = [
+        cell
+        for cell in inside
+        if cell.record.size_bytes == size and replace(cell.variant, access=same.access) == same
+    ]
+    return grid_of(
+        f"{same.label()}, one-way",
+        "from \\ to",
+        ((cell.source.agent, cell.destination.agent, cell) for cell in [*members, *diagonal]),
+        note="The diagonal is a copy inside one GPU, counted once" if diagonal else "",
+    )
+
+
+def two_way_matrices(found: Sequence[Cell], size_bytes: int | None = None) -> list[Grid]:
+    """The sum of both directions between each pair of GPUs."""
+    both = [cell for cell in _of_kind(found, "gpu-gpu") if cell.record.pattern == "two-way"]
+    return [
+        grid_of(
+            f"{same.label()}, two-way, sum of both directions",
+            "between \\ and",
+            ((cell.source.agent, cell.destination.agent, cell) for cell in members),
+        )
+        for same, members in sorted(group_by(at_largest(both, size_bytes), variant).items())
+    ]
+
+
+def _labelled(members: Sequence[Cell]) -> list[tuple[str, Cell]]:
+    """Each cell with the label of its row, which names the size where the table has several."""
+    mixed = len({cell.record.size_bytes for cell in members}) > 1
+    size = [f", {format_size(cell.record.size_bytes)}" * mixed for cell in members]
+    return [(cell.variant.label() + after, cell) for cell, after in zip(members, size, strict=True)]
+
+
+def inside_gpu(found: Sequence[Cell], size_bytes: int | None, shown: Collection[str] = ()) -> Grid | None:
+    """Copies inside one GPU that no matrix has `shown` (case ids), a row per interface; None without any."""
+    local = at_largest(_of_kind(one_way(found), "gpu"), size_bytes)
+    members = [cell for cell in local if cell.record.case_id not in shown]
+    rows = [(label, cell.source.agent, cell) for label, cell in _labelled(members)]
+    note = "Each byte is read and written; it counts once"
+    return grid_of("Inside a GPU", "interface \\ GPU", rows, note=note) if rows else None
+
+
+def host_tables(found: Sequence[Cell], size_bytes: int | None = None) -> list[Grid]:
+    """Between host memory and GPUs, one row per interface and memory; and within host memory."""
+    titles = {
+        "cpu-gpu": "Host to GPU",
+        "gpu-cpu": "GPU to host",
+        "cpu-cpu": "Between NUMA domains",
+        "cpu": "In host memory",
+    }
+    # What another agent touched first lies elsewhere, and has a table of its own.
+    touched = [
+        cell
+        for cell in one_way(found)
+        if all(end.first_touch in (None, end.agent) for end in (cell.source, cell.destination))
+    ]
+    grids = []
+    for name, title in titles.items():
+        members = at_largest(_of_kind(touched, name), size_bytes)
+        if not members:
+            continue
+        rows = ((label, cell.record.path, cell) for label, cell in _labelled(members))
+        grids.append(grid_of(title, "interface, access, memory \\ path", rows))
+    return grids
+
+
+def latency_tables(found: Sequence[Cell], size_bytes: int | None = None) -> list[Grid]:
+    """Nanoseconds per dependent load: who walks, through whose memory.
+
+    A table per working set, the largest first, as latencies over different ones are of different caches.
+    """
+    by_size = group_by(_walks(chases(found), size_bytes), lambda cell: cell.record.size_bytes)
+    return [
+        grid_of(
+            "Latency of a dependent load, working set",
+            "executor \\ memory",
+            ((cell.record.executor, f"{cell.source}{_warm(cell)}", cell) for cell in by_size[size]),
+            quantity="latency",
+        )
+        for size in sorted(by_size, reverse=True)
+    ]
+
+
+def _walks(found: Sequence[Cell], size_bytes: int | None) -> list[Cell]:
+    """What a kind of agent walks, all at one working set to compare; what was not, at its largest."""
+    chosen = []
+    for walks in group_by(found, lambda cell: cell.record.executor.rstrip("0123456789")).values():
+        places = group_by(walks, lambda cell: (variant(cell), cell.source.agent)).values()
+        walked = [size for place in places for size in {cell.record.size_bytes for cell in place}]
+        near = [size for size in walked if size * NEAR >= max(walked)]
+        common = max(near, key=lambda size: (near.count(size), size))
+        for place in places:
+            sizes = {cell.record.size_bytes for cell in place}
+            wanted = size_bytes or (common if common in sizes else max(sizes))
+            chosen += [cell for cell in place if cell.record.size_bytes == wanted]
+    return chosen
+
+
+def _warm(cell: Cell) -> str:
+    return " (warm)" if cell.record.cache == "warm" else ""
+
+
+def first_touch_tables(found: Sequence[Cell]) -> list[Grid]:
+    """Memory × first touch, where more than one agent touched first and all else is equal."""
+
+    def touched(cell: Cell) -> tuple[str, str]:
+        ends = cell.source, cell.destination
+        buffer = next((end for end in ends if end.first_touch), None) or next(
+            (end for end in ends if not is_device(end.memory)), cell.source
+        )
+        return f"{buffer.agent}:{buffer.memory}", buffer.first_touch or buffer.agent
+
+    def alike(cell: Cell) -> tuple[object, ...]:
+        record, same = cell.record, variant(cell)
+        return record.path, record.interface, record.executor, record.size_bytes, same.cache, same.options
+
+    grids = []
+    for members in group_by(one_way(found), alike).values():
+        if not any(end.first_touch for cell in members for end in (cell.source, cell.destination)):
+            continue
+        grid = grid_of(
+            f"{members[0].variant.label(memory=False)}, {members[0].record.path}",
+            "memory \\ first touch",
+            ((*touched(cell), cell) for cell in members),
+        )
+        if len(grid.columns) > 1:
+            grids.append(grid)
+    largest = group_by(grids, lambda grid: (grid.title, grid.columns))
+    return [max(same, key=lambda grid: grid.size_bytes or 0) for same in largest.values()]
+
+
+def _of_kind(found: Iterable[Cell], name: str) -> list[Cell]:
+    return [cell for cell in found if kind(cell) == name]

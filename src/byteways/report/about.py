@@ -1,0 +1,104 @@
+"""What a page says about its run: the facts at its head, the agents, how the figures came about."""
+
+from __future__ import annotations
+
+from collections import Counter
+from collections.abc import Mapping, Sequence
+from typing import Any
+
+from byteways.analyse.progress import progress
+from byteways.analyse.summary import Cell, Run
+from byteways.report.numbers import moment
+from byteways.results.simulated import is_simulated
+from byteways.units import format_size
+
+
+def facts(run: Run) -> tuple[tuple[str, str], ...]:
+    """What was run, when, on what: names and values for the head of the page."""
+    manifest = run.manifest
+    suite, host = manifest.get("suite") or {}, manifest.get("host") or {}
+    print_of = manifest.get("fingerprint") or {}
+    models = Counter(agent.model for agent in run.topology.agents if agent.kind == "gpu")
+    domains = Counter(agent.model for agent in run.topology.agents if agent.kind == "cpu")
+    wall = manifest.get("wall_s")
+    found = {
+        "GPUs": ", ".join(f"{count} × {model}" for model, count in models.items()) or "none",
+        "CPUs": ", ".join(f"{_domains(count)}{model}" for model, count in domains.items()),
+        **_model_facts(manifest),
+        "Suite": f"{suite.get('name')}: {suite.get('title')}",
+        "When": moment(str(manifest.get("started_at") or "")),
+        "Took": f"{wall:.1f} s" if isinstance(wall, (int, float)) else "",
+        "Records": progress(run),
+        "Driver": str(print_of.get("driver") or ""),
+        "Simulated on"
+        if is_simulated(manifest)
+        else "System": f"{host.get('os')}, kernel {host.get('kernel')}",
+        "byteways": f"{manifest.get('byteways_version')}, method {manifest.get('method_version')}",
+    }
+    return tuple((name, value) for name, value in found.items() if value)
+
+
+def _model_facts(manifest: Mapping[str, Any]) -> dict[str, str]:
+    """What was played, where its numbers come from and how good they are; nothing of a measured run."""
+    model = manifest.get("machine_model") or {}
+    if not is_simulated(manifest) or not model:
+        return {}
+    fit = model.get("fit") or {}
+    good = "not yet checked against published values"
+    if fit.get("median_error") is not None:
+        good = (
+            f"median error {100 * fit['median_error']:.1f} % on {fit['held_out_values']} published values "
+            f"that it was not fitted to ({fit['fitted_values']} others it was)"
+        )
+    sources = "; ".join(source["title"] for source in (model.get("sources") or {}).values())
+    return {
+        "Model": f"{model.get('name')}: {model.get('title')}",
+        "How good": good,
+        "Sources": sources,
+        "Faults": ", ".join(model.get("faults") or ()),
+    }
+
+
+def _domains(count: int) -> str:
+    return f"{count} NUMA domain{'s' if count > 1 else ''}, "
+
+
+def agents(run: Run) -> tuple[tuple[str, ...], ...]:
+    """Rows of the table of agents: name, model, memory, compute, identity."""
+    rows = []
+    for agent in run.topology.agents:
+        if agent.kind == "cpu":
+            compute = f"{len(agent.cores)} cores" if agent.cores else ""
+            caches = [cache for cache in agent.caches if cache.kind != "instruction"]
+            identity = ", ".join(f"L{cache.level} {format_size(cache.size_bytes)}" for cache in caches)
+        else:
+            compute = f"{agent.multiprocessors} multiprocessors" if agent.multiprocessors else ""
+            identity = ", ".join(part for part in (agent.pci_address, agent.uuid) if part)
+        memory = format_size(agent.memory_bytes) if agent.memory_bytes else ""
+        rows.append((agent.name, agent.model, memory, compute, agent.architecture or "", identity))
+    return tuple(rows)
+
+
+def method(run: Run, found: Sequence[Cell]) -> tuple[tuple[str, str], ...]:
+    """How the figures on this page came about, counted over its records."""
+    measured = [record for cell in found for record in cell.records]
+
+    def tally(name: str) -> str:
+        counts = Counter(
+            str(getattr(record, name)) for record in measured if getattr(record, name) is not None
+        )
+        return ", ".join(f"{value} ({count})" for value, count in counts.most_common())
+
+    def yes(name: str) -> str:
+        return f"{sum(bool(getattr(record, name)) for record in measured)} of {len(measured)}"
+
+    samples = sum(record.time_ns.n for record in measured if record.time_ns)
+    rows = {
+        "Timed by": tally("timed_by"),
+        "Behind the gate": yes("gated") if measured else "",
+        "Fixed cost removed by slope": yes("slope") if measured else "",
+        "Verified": f"{yes('verified')}; checked: {tally('verification')}" if measured else "",
+        "Engines": tally("engine"),
+        "Samples": f"{samples} over {len(measured)} measurements of {len(found)} cases" if measured else "",
+    }
+    return tuple((name, value) for name, value in rows.items() if value)

@@ -1,0 +1,109 @@
+"""A figure on the page, and tables of figures: written out, shaded, with what stands behind each."""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+
+from byteways.analyse.grids import Grid
+from byteways.analyse.summary import Cell
+from byteways.analyse.words import describe
+from byteways.report.numbers import UNITS, number, peaks_of, percent_number
+from byteways.units import format_size
+
+#: Share of the largest figure of a table below which a cell is not shaded at all.
+FAINTEST = 8
+#: In place of a percentage where the peak is unknown.
+NO_PEAK = "–"
+
+
+@dataclass(frozen=True)
+class PageCell:
+    """A figure in a table: both numbers, its shade in percent, and what the tooltip says."""
+
+    absolute: str
+    percent: str
+    shade: int
+    details: str
+    warned: bool
+
+
+@dataclass(frozen=True)
+class PageGrid:
+    title: str
+    corner: str
+    columns: tuple[str, ...]
+    rows: tuple[tuple[str, tuple[PageCell | None, ...]], ...]
+    unit: str
+    note: str
+
+    @property
+    def has_peaks(self) -> bool:
+        """Whether there is anything to show in percent of a peak."""
+        return any(cell is not None and cell.percent != NO_PEAK for _, row in self.rows for cell in row)
+
+
+def page_grid(grid: Grid) -> PageGrid:
+    """A grid with its figures written out; a cell inside one agent is not shaded beside those over links."""
+    over_links = [cell for cell in grid.members() if cell.source.agent != cell.destination.agent]
+    shaded = over_links if over_links and grid.quantity == "bandwidth" else grid.members()
+    greatest = max((cell.value for cell in shaded), default=1.0)
+    chosen = {cell.record.case_id for cell in shaded}
+    notes = [note for note in (peaks_of(grid) if grid.quantity == "bandwidth" else "", grid.note) if note]
+    return PageGrid(
+        grid.heading(),
+        grid.corner,
+        grid.columns,
+        tuple(
+            (
+                row.label,
+                tuple(
+                    page_cell(cell, grid.quantity, greatest if cell.record.case_id in chosen else None)
+                    if cell
+                    else None
+                    for cell in row.cells
+                ),
+            )
+            for row in grid.rows
+        ),
+        UNITS[grid.quantity],
+        ". ".join(notes),
+    )
+
+
+def page_cell(cell: Cell, quantity: str, greatest: float | None) -> PageCell:
+    """A figure with its shade relative to `greatest` (None: unshaded)."""
+    shade = 0
+    if greatest:
+        shade = round(100 * min(cell.value / greatest, 1.0))
+    fraction = cell.fraction if quantity == "bandwidth" else None
+    return PageCell(
+        number(cell.value, quantity),
+        percent_number(fraction) if fraction is not None else NO_PEAK,
+        shade if shade >= FAINTEST else 0,
+        _details(cell, quantity),
+        bool(cell.warning_ids),
+    )
+
+
+def _details(cell: Cell, quantity: str) -> str:
+    """What stands behind a figure, one fact a line."""
+    record, unit = cell.record, UNITS[quantity]
+    lines = [describe(record)]
+    low, high = number(cell.low, quantity), number(cell.high, quantity)
+    many = len(cell.records)
+    spread = "span of" if many > 1 else "95 % interval,"
+    rounds = f"{many} replicates, " if many > 1 else ""
+    lines.append(f"{spread} {rounds}{low} to {high} {unit}, n = {cell.samples}")
+    lines.append(f"executor {record.executor}, {format_size(record.size_bytes)}, cache {record.cache}")
+    if record.engine:
+        lines.append(f"engine {record.engine}: {record.engine_evidence or 'no evidence recorded'}")
+    if record.timed_by:
+        lines.append(f"timed by {record.timed_by}{', gated' if record.gated else ''}, batch {record.batch}")
+    if record.peak_source:
+        lines.append(f"peak: {record.peak_source}")
+    if record.parts:
+        parts = (f"{path} {percent_number(part)}" for path, part in record.parts.items())
+        lines.append(f"parts: {', '.join(parts)}")
+    if cell.warning_ids:
+        lines.append(f"warnings: {', '.join(cell.warning_ids)}")
+    return "\n".join(lines)
