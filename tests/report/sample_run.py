@@ -10,9 +10,24 @@ sys.path.insert(0, str(Path(__file__).parent))
 
 from run_builder import GIB, HOSTILE, KIB, MIB, Builder, topology
 
+from byteways.analyse.findings import findings
 from byteways.results.record import Warning
+from byteways.results.run_folder import RunFolder
 
-__all__ = ["GIB", "HOSTILE", "KIB", "MIB", "Builder", "cpu_only", "h200x4", "topology"]
+__all__ = [
+    "GIB",
+    "HOSTILE",
+    "KIB",
+    "MIB",
+    "Builder",
+    "cpu_only",
+    "details",
+    "four_pairs",
+    "h200x4",
+    "pair",
+    "sentences",
+    "topology",
+]
 
 SIZES = (4 * KIB, 64 * KIB, MIB, 16 * MIB, 256 * MIB, GIB)
 
@@ -151,4 +166,30 @@ def cpu_only(*, cpus: int = 1) -> Builder:
         cpu_chase(build, 2**exponent)
     for memory in ("pinned", "device"):
         build.lose("skipped", "there is no GPU", "copy", [(f"cpu0:{memory}", "cpu0:pageable", "cpu0")])
+    return build
+
+
+def sentences(build: Builder, folder: Path) -> list[str]:
+    """Titles of the findings of this run, in their order."""
+    return [finding.title for finding in findings(RunFolder(build.write(folder)))]
+
+
+def details(build: Builder, folder: Path, start: str) -> str:
+    """The detail of the finding whose title starts so."""
+    found = findings(RunFolder(build.write(folder)))
+    return next(finding.detail for finding in found if finding.title.startswith(start))
+
+
+def pair(build: Builder, a: str, b: str, rate: float, interface: str = "copy") -> None:
+    """A read by `b` over NVLink."""
+    build.measure(interface, [(f"{a}:device", f"{b}:device", b)], rate, peak=450)
+
+
+def four_pairs(*, slow: float = 394.0, **options: float) -> Builder:
+    """copy reads between three GPUs; gpu1>gpu2 gets `slow`."""
+    build = Builder(topology(3), **options)  # type: ignore[arg-type]
+    for a in range(3):
+        for b in range(3):
+            if a != b:
+                pair(build, f"gpu{a}", f"gpu{b}", slow if (a, b) == (1, 2) else 394.0 + 0.1 * (a + b))
     return build

@@ -2,12 +2,9 @@
 
 from __future__ import annotations
 
-import runpy
 import sys
 from dataclasses import replace
 from pathlib import Path
-
-import pytest
 
 sys.path.insert(0, str(Path(__file__).parents[1] / "report"))
 
@@ -16,38 +13,13 @@ import sample_run
 from byteways.analyse.findings import findings
 from byteways.results.record import Warning
 from byteways.results.run_folder import RunFolder
-from byteways.topology.routes import route
 
-MACHINES = runpy.run_path(str(Path(__file__).with_name("machines.py")))
 GIB, MIB, KIB = sample_run.GIB, sample_run.MIB, sample_run.KIB
-
-
-def sentences(build: sample_run.Builder, folder: Path) -> list[str]:
-    return [finding.title for finding in findings(RunFolder(build.write(folder)))]
-
-
-def details(build: sample_run.Builder, folder: Path, start: str) -> str:
-    found = findings(RunFolder(build.write(folder)))
-    return next(finding.detail for finding in found if finding.title.startswith(start))
-
-
-def pair(build: sample_run.Builder, a: str, b: str, rate: float, interface: str = "copy") -> None:
-    build.measure(interface, [(f"{a}:device", f"{b}:device", b)], rate, peak=450)
-
-
-def four_pairs(*, slow: float = 394.0, **options: float) -> sample_run.Builder:
-    """copy reads between three GPUs; gpu1>gpu2 gets `slow`."""
-    build = sample_run.Builder(sample_run.topology(3), **options)  # type: ignore[arg-type]
-    for a in range(3):
-        for b in range(3):
-            if a != b:
-                pair(build, f"gpu{a}", f"gpu{b}", slow if (a, b) == (1, 2) else 394.0 + 0.1 * (a + b))
-    return build
 
 
 def test_gpu_machine(tmp_path: Path) -> None:
     """Would catch any change of a sentence, of its number, or of the order on a whole machine."""
-    assert sentences(sample_run.h200x4(), tmp_path) == [
+    assert sample_run.sentences(sample_run.h200x4(), tmp_path) == [
         "Between GPUs, copy as a write is fastest at 1 GiB: 396 GB/s (88 % of 450); "
         "kernel reaches 375 with all 132 SMs",
         "From host to GPU, copy with pinned memory moves 55.4 GB/s (88 % of 63) at 1 GiB",
@@ -83,7 +55,7 @@ def test_gpu_machine(tmp_path: Path) -> None:
 
 def test_cpu_machine(tmp_path: Path) -> None:
     """Would catch a machine without a GPU that has nothing to say."""
-    assert sentences(sample_run.cpu_only(), tmp_path) == [
+    assert sample_run.sentences(sample_run.cpu_only(), tmp_path) == [
         "In host memory, memcpy-mt with pageable memory is fastest at 256 MiB: 17.5 GB/s; "
         "memcpy-stream reaches 11.6",
         "2 threads copy 1.8 times as fast as one: 17.5 against 9.8 GB/s",
@@ -99,18 +71,18 @@ def test_two_numa_domains(tmp_path: Path) -> None:
     """Would catch copies between domains that are compared with those of another interface or domain."""
     assert (
         "Copies to another NUMA domain are 40 % slower: memcpy moves 5.88 GB/s on cpu0>cpu1, 9.8 within cpu0"
-        in sentences(sample_run.cpu_only(cpus=2), tmp_path)
+        in sample_run.sentences(sample_run.cpu_only(cpus=2), tmp_path)
     )
 
 
 def test_details_give_the_reason(tmp_path: Path) -> None:
     """Would catch a claim without its interval, its number of pairs, or what limits it."""
     build = sample_run.h200x4()
-    assert details(build, tmp_path, "Between GPUs, copy as a write") == (
+    assert sample_run.details(build, tmp_path, "Between GPUs, copy as a write") == (
         "Median of 12 paths, interval 395–397 GB/s. kernel as a read is 5.4 % slower and "
         "kernel-bulk as a read (8 of 132 SMs) is 7.5 % slower; no intervals overlap."
     )
-    assert details(build, tmp_path, "4 GPUs to cpu0") == (
+    assert sample_run.details(build, tmp_path, "4 GPUs to cpu0") == (
         "1 GiB, copy with pinned memory (57 % of 252). By number of flows: 2: 110, 3: 135, 4: 144 GB/s. "
         "Up to 2 run at full speed; beyond that they share a bottleneck."
     )
@@ -118,7 +90,7 @@ def test_details_give_the_reason(tmp_path: Path) -> None:
 
 def test_nothing_measured(tmp_path: Path) -> None:
     """Would catch a rule that needs at least one record."""
-    assert sentences(sample_run.Builder(sample_run.topology(4)), tmp_path) == []
+    assert sample_run.sentences(sample_run.Builder(sample_run.topology(4)), tmp_path) == []
 
 
 def test_corruption_and_failures_come_first(tmp_path: Path) -> None:
@@ -145,7 +117,7 @@ def test_corruption_and_failures_come_first(tmp_path: Path) -> None:
 
 def test_damaged_lines_that_were_measured_again(tmp_path: Path) -> None:
     """Would catch advice to resume a run that has a record of every case."""
-    build = four_pairs()
+    build = sample_run.four_pairs()
     build.extra_lines.append('{"case_id": "torn')
     run = RunFolder(build.write(tmp_path))
     said = []
@@ -158,91 +130,9 @@ def test_damaged_lines_that_were_measured_again(tmp_path: Path) -> None:
     ]
 
 
-def test_odd_pair(tmp_path: Path) -> None:
-    """Would catch a slow link that hides in a matrix of good ones."""
-    first = findings(RunFolder(four_pairs(slow=310.0).write(tmp_path)))[0]
-    assert first.title == (
-        "gpu1>gpu2 is odd: copy as a read gets 310 GB/s where 5 pairs of NVLink4 ×18 get 394 (21 % less)"
-    )
-    assert first.detail == "1 GiB, interval 309–311 GB/s."
-
-
-def test_odd_pairs_name_the_gpu_they_share(tmp_path: Path) -> None:
-    """Would catch a bad GPU being reported as several unrelated bad links."""
-    build = sample_run.Builder(sample_run.topology(8))
-    for a in range(8):
-        for b in range(8):
-            if a != b:
-                pair(build, f"gpu{a}", f"gpu{b}", 300.0 if 5 in (a, b) else 394.0)
-    first = findings(RunFolder(build.write(tmp_path)))[0]
-    assert first.title.startswith("gpu0>gpu5 is odd: copy as a read gets 300 GB/s")
-    assert first.detail.endswith("All of them meet gpu5: look at its links and its clocks first.")
-
-
-@pytest.mark.parametrize("slow", [394.0, 390.0])
-def test_equal_pairs_are_not_odd(tmp_path: Path, slow: float) -> None:
-    """Would catch scatter of a healthy machine being called odd (390 is 1 % below, beyond the intervals)."""
-    assert not any("odd" in title for title in sentences(four_pairs(slow=slow), tmp_path))
-
-
-def frontier_pairs(slow: frozenset[int], slow_to: float = 0.5, **options: float) -> sample_run.Builder:
-    """Kernel reads between all dies of a Frontier node, one link of which gives `slow_to` of its rate."""
-    topology = MACHINES["frontier"]()[0]
-    build = sample_run.Builder(topology, **options)  # type: ignore[arg-type]
-    for a in range(8):
-        for b in range(8):
-            if a != b:
-                links = route(topology, f"gpu{a}", f"gpu{b}")
-                rates = [
-                    (link.peak_bytes_per_s or 0)
-                    * (slow_to if {link.a, link.b} == {f"gpu{die}" for die in slow} else 1.0)
-                    for link in links
-                ]
-                pair(build, f"gpu{a}", f"gpu{b}", 0.77 * min(rates) / 1e9, "kernel")
-    return build
-
-
-@pytest.mark.parametrize("link", [(0, 1), (0, 6), (1, 5)])
-def test_a_link_at_half_its_rate_is_named(tmp_path: Path, link: tuple[int, int]) -> None:
-    """Would catch a bad link of a class with two links only, or one that hides behind the routes over it."""
-    first = findings(RunFolder(frontier_pairs(frozenset(link)).write(tmp_path)))[0]
-    paths = {f"gpu{a}>gpu{b}" for a, b in (link, link[::-1])}
-    assert first.title.split(" is odd: ")[0] in paths
-    assert "kernel as a read" in first.title
-    assert "(50 % less)" in first.title
-
-
-def test_a_sound_node_has_no_odd_pair(tmp_path: Path) -> None:
-    """Would catch links of several widths, or routed pairs, that are held against each other."""
-    said = sentences(frontier_pairs(frozenset((0, 1)), slow_to=1.0), tmp_path)
-    assert not [title for title in said if "odd" in title]
-
-
-def test_ways_over_other_gpus_are_held_against_equal_ones(tmp_path: Path) -> None:
-    """Would catch a median between ways of 50 and of 100 GB/s, beside which most of them are odd."""
-    build = frontier_pairs(frozenset((0, 1)), slow_to=1.0)
-    build.records = [record for record in build.records if "gpu2" not in record.path]
-    said = sentences(build, tmp_path)
-    assert not [title for title in said if "odd" in title]
-    assert any(title.startswith("Between GPUs (routed, 50 GB/s), kernel") for title in said)
-    assert any(title.startswith("Between GPUs (routed, 100 GB/s), kernel") for title in said)
-
-
-def test_half_a_class_that_is_slow_is_the_gpu_it_shares(tmp_path: Path) -> None:
-    """Would catch a GPU's only link that is at half its rate, and so half the pairs of four GPUs."""
-    build = sample_run.Builder(sample_run.topology(4))
-    for a in range(4):
-        for b in range(4):
-            if a != b:
-                pair(build, f"gpu{a}", f"gpu{b}", 197.0 if 2 in (a, b) else 394.0)
-    first = findings(RunFolder(build.write(tmp_path)))[0]
-    assert "(50 % less)" in first.title
-    assert first.detail.endswith("All of them meet gpu2: look at its links and its clocks first.")
-
-
 def test_clocks_that_are_held_back_name_the_gpu(tmp_path: Path) -> None:
     """Would catch throttling that is one word in a list of warnings."""
-    build = four_pairs()
+    build = sample_run.four_pairs()
     warning = Warning("throttled", "power cap", "none", "look at power")
     idle = {"memory_clock_mhz": 1600, "throttle_reasons": 0}
     health = {
@@ -258,8 +148,12 @@ def test_clocks_that_are_held_back_name_the_gpu(tmp_path: Path) -> None:
 
 def test_replicates_that_scatter_forbid_the_claim(tmp_path: Path) -> None:
     """Would catch judging by one round's interval when rounds differ by more."""
-    tight = sentences(four_pairs(slow=370.0, replicates=3, spread=0.002), tmp_path / "tight")
-    wide = sentences(four_pairs(slow=370.0, replicates=3, spread=0.05), tmp_path / "wide")
+    tight = sample_run.sentences(
+        sample_run.four_pairs(slow=370.0, replicates=3, spread=0.002), tmp_path / "tight"
+    )
+    wide = sample_run.sentences(
+        sample_run.four_pairs(slow=370.0, replicates=3, spread=0.05), tmp_path / "wide"
+    )
     assert any("odd" in title for title in tight)
     assert not any("odd" in title for title in wide)
 
@@ -267,9 +161,9 @@ def test_replicates_that_scatter_forbid_the_claim(tmp_path: Path) -> None:
 def test_overlap_is_never_called_equal(tmp_path: Path) -> None:
     """Would catch naming a winner within the error bars."""
     build = sample_run.Builder(sample_run.topology(2), half_width=0.02)
-    pair(build, "gpu0", "gpu1", 394.0)
-    pair(build, "gpu0", "gpu1", 392.0, "kernel")
-    assert sentences(build, tmp_path)[0] == (
+    sample_run.pair(build, "gpu0", "gpu1", 394.0)
+    sample_run.pair(build, "gpu0", "gpu1", 392.0, "kernel")
+    assert sample_run.sentences(build, tmp_path)[0] == (
         "Between GPUs, copy and kernel cannot be told apart at 1 GiB: 394 (386–402) and 392 (384–400) GB/s "
         "(88 % of 450)"
     )
@@ -278,9 +172,9 @@ def test_overlap_is_never_called_equal(tmp_path: Path) -> None:
 def test_read_against_write_within_intervals_is_silent(tmp_path: Path) -> None:
     """Would catch an asymmetry that is only noise."""
     build = sample_run.Builder(sample_run.topology(2), half_width=0.02)
-    pair(build, "gpu0", "gpu1", 394.0)
+    sample_run.pair(build, "gpu0", "gpu1", 394.0)
     build.measure("copy", [("gpu0:device", "gpu1:device", "gpu0")], 398.0)
-    assert not any("faster than as a" in title for title in sentences(build, tmp_path))
+    assert not any("faster than as a" in title for title in sample_run.sentences(build, tmp_path))
 
 
 def test_two_way_at_full_speed(tmp_path: Path) -> None:
@@ -290,8 +184,9 @@ def test_two_way_at_full_speed(tmp_path: Path) -> None:
     for flow in flows:
         build.measure("copy", [flow], 396.0)
     build.measure("copy", flows, {"gpu0>gpu1": 396.0, "gpu1>gpu0": 395.5}, pattern="two-way")
-    assert "Between GPUs, both directions run at full speed: two-way copy moves 792 GB/s in sum" in sentences(
-        build, tmp_path
+    assert (
+        "Between GPUs, both directions run at full speed: two-way copy moves 792 GB/s in sum"
+        in sample_run.sentences(build, tmp_path)
     )
 
 
@@ -306,15 +201,18 @@ def test_interference(tmp_path: Path) -> None:
         {"gpu0>gpu1": 200.0},
         pattern="interference",
     )
-    assert "gpu0>gpu1 keeps 51 % of its speed beside gpu2>gpu1: 200 of 396 GB/s" in sentences(build, tmp_path)
+    assert "gpu0>gpu1 keeps 51 % of its speed beside gpu2>gpu1: 200 of 396 GB/s" in sample_run.sentences(
+        build, tmp_path
+    )
 
 
 def test_above_peak_is_a_finding(tmp_path: Path) -> None:
     """Would catch a figure above the peak passing unseen."""
     build = sample_run.Builder(sample_run.topology(2))
     build.measure("copy", [("gpu0:device", "gpu1:device", "gpu0")], 500.0, peak=450)
-    assert "1 figure above the nominal peak: copy gpu0:device > gpu1:device, write reaches 500" in sentences(
-        build, tmp_path
+    assert (
+        "1 figure above the nominal peak: copy gpu0:device > gpu1:device, write reaches 500"
+        in sample_run.sentences(build, tmp_path)
     )
 
 
@@ -366,7 +264,7 @@ def test_turns_are_no_interference(tmp_path: Path) -> None:
     warning = Warning("serialised", 393e9, 786e9, "Compare window_ns with whole_ns.")
     flows = [measured, ("gpu0:device", "gpu2:device", "gpu0")]
     build.measure("copy", flows, {"gpu0>gpu1": 157.0}, pattern="interference", warnings=[warning])
-    assert not any("keeps" in title for title in sentences(build, tmp_path))
+    assert not any("keeps" in title for title in sample_run.sentences(build, tmp_path))
 
 
 def test_ways_of_one_pattern_share_a_finding(tmp_path: Path) -> None:
@@ -379,12 +277,12 @@ def test_ways_of_one_pattern_share_a_finding(tmp_path: Path) -> None:
         build.measure(interface, both, rates, pattern="two-way", peak=900)
         build.measure(interface, both, rates, pattern="all-pairs", peak=900)
         build.measure(interface, down, {"cpu0>gpu0": 50.0, "cpu0>gpu1": 50.0}, pattern="fan-out", peak=126)
-    assert sentences(build, tmp_path) == [
+    assert sample_run.sentences(build, tmp_path) == [
         "cpu0 to 2 GPUs at once: kernel moves 100 GB/s in sum (79 % of 126)",
         "Between GPUs, two-way copy as a write moves most, 780 GB/s in sum (87 % of 900)",
         "All pairs at once: copy moves most, 780 GB/s in sum (87 % of 900)",
     ]
-    assert details(build, tmp_path / "again", "All pairs") == (
+    assert sample_run.details(build, tmp_path / "again", "All pairs") == (
         "1 GiB, copy as a write, 2 flows. The slowest gets 390, the fastest 390 GB/s. "
         "Others: kernel as a write 720 GB/s."
     )
@@ -392,9 +290,9 @@ def test_ways_of_one_pattern_share_a_finding(tmp_path: Path) -> None:
 
 def test_the_size_of_most_pairs_stands_for_all(tmp_path: Path) -> None:
     """Would catch one pair's curve hiding the matrix that was measured at half its largest size."""
-    build = four_pairs()
+    build = sample_run.four_pairs()
     build.measure("copy", [("gpu0:device", "gpu1:device", "gpu1")], 420.0, size=2 * GIB, peak=450)
-    assert sentences(build, tmp_path)[0] == (
+    assert sample_run.sentences(build, tmp_path)[0] == (
         "Between GPUs, copy as a read moves 394 GB/s (88 % of 450) at 1 GiB"
     )
 
@@ -409,7 +307,7 @@ def test_threads_that_do_not_help(tmp_path: Path) -> None:
         build = sample_run.Builder(sample_run.topology(0))
         build.measure("memcpy", flow, 9.8)
         build.measure("memcpy-mt", flow, rate, launch={"blocks": 2, "threads": 1})
-        assert expected in sentences(build, tmp_path / str(rate))
+        assert expected in sample_run.sentences(build, tmp_path / str(rate))
 
 
 def test_shares_in_warnings_are_percent(tmp_path: Path) -> None:
@@ -417,14 +315,14 @@ def test_shares_in_warnings_are_percent(tmp_path: Path) -> None:
     build = sample_run.Builder(sample_run.topology(2))
     warning = Warning("noisy", 0.0316, 0.01, "Give it more time.")
     build.measure("copy", [("gpu0:device", "gpu1:device", "gpu0")], 394.0, warnings=[warning])
-    assert details(build, tmp_path, "1 of 1 figure carries") == (
+    assert sample_run.details(build, tmp_path, "1 of 1 figure carries") == (
         "For example copy gpu0:device > gpu1:device, write (observed 3.2 %, required 1 %). Give it more time."
     )
 
 
 def test_skips_that_differ_in_the_gpu_only_are_one_reason(tmp_path: Path) -> None:
     """Would catch one missing ability filling the finding, once for each GPU, and hiding other reasons."""
-    build = four_pairs()
+    build = sample_run.four_pairs()
     for number, record in enumerate(build.records[:3]):
         reason = f"kernel-bulk is not available on gpu{number}: no such instructions"
         build.records[number] = replace(record, status="skipped", reason=reason)

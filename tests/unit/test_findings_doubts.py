@@ -20,10 +20,6 @@ MIB = sample_run.MIB
 COPY = [("cpu0:hugepage", "cpu0:hugepage", "cpu0")]
 
 
-def sentences(build: sample_run.Builder, folder: Path) -> list[str]:
-    return [finding.title for finding in findings(RunFolder(build.write(folder)))]
-
-
 def warning(name: str) -> Warning:
     return Warning(name, 0.48, 0.02, "")
 
@@ -44,7 +40,7 @@ def with_a_noisy_round(rates: tuple[float, float, float] = (13.7, 13.9, 5.4)) ->
 
 def test_one_noisy_round_is_told_with_its_spread(tmp_path: Path) -> None:
     """Would catch two speeds a factor apart being called equal because one round was noisy."""
-    said = sentences(with_a_noisy_round(), tmp_path)
+    said = sample_run.sentences(with_a_noisy_round(), tmp_path)
     assert said[:2] == [
         "In host memory, memcpy-mt and memcpy cannot be told apart at 64 MiB: "
         "13.7 (5.4–13.9) and 7.19 (7.17–7.21) GB/s (noisy)",
@@ -55,7 +51,7 @@ def test_one_noisy_round_is_told_with_its_spread(tmp_path: Path) -> None:
 
 def test_a_noisy_round_does_not_stretch_the_span_beyond_its_median(tmp_path: Path) -> None:
     """Would catch a clear difference being hidden by the wide interval of a noisy round that agrees."""
-    said = sentences(with_a_noisy_round((13.7, 13.9, 13.0)), tmp_path)
+    said = sample_run.sentences(with_a_noisy_round((13.7, 13.9, 13.0)), tmp_path)
     assert "2 threads copy 1.9 times as fast as one: 13.7 against 7.19 GB/s (noisy)" in said
 
 
@@ -73,7 +69,7 @@ def test_a_sentence_carries_the_warnings_of_its_figures(tmp_path: Path, name: st
     build = sample_run.Builder(sample_run.topology(0))
     build.measure("memcpy", COPY, 9.8)
     build.measure("memcpy-stream", COPY, 13.0, warnings=[warning(name)])
-    said = sentences(build, tmp_path)
+    said = sample_run.sentences(build, tmp_path)
     assert said[0].endswith(f"13 GB/s; memcpy reaches 9.8 ({word})")
     assert any(title.startswith("Non-temporal") and title.endswith(f"({word})") for title in said)
 
@@ -84,7 +80,7 @@ def test_few_unsure_figures_of_many_are_counted(tmp_path: Path) -> None:
     for a, b in ((0, 1), (0, 2), (1, 0), (1, 2), (2, 0), (2, 1)):
         build.measure("copy", [(f"gpu{a}:device", f"gpu{b}:device", f"gpu{b}")], 394.0, peak=450)
     build.records[0] = replace(build.records[0], warnings=[warning("noisy")])
-    assert sentences(build, tmp_path)[0] == (
+    assert sample_run.sentences(build, tmp_path)[0] == (
         "Between GPUs, copy as a read moves 394 GB/s (88 % of 450) at 1 GiB (noisy: 1 of 6 figures)"
     )
 
@@ -95,7 +91,7 @@ def test_a_small_difference_needs_steady_samples(tmp_path: Path, name: str, clai
     build = sample_run.Builder(sample_run.topology(0))
     build.measure("memcpy", COPY, 9.8)
     build.measure("memcpy-stream", COPY, 10.3, warnings=[warning(name)])
-    assert any(title.startswith("Non-temporal") for title in sentences(build, tmp_path)) == claimed
+    assert any(title.startswith("Non-temporal") for title in sample_run.sentences(build, tmp_path)) == claimed
 
 
 def test_full_speed_is_not_claimed_of_noisy_sums(tmp_path: Path) -> None:
@@ -106,7 +102,7 @@ def test_full_speed_is_not_claimed_of_noisy_sums(tmp_path: Path) -> None:
         build.measure("copy", [flow], 396.0)
     rates = {"gpu0>gpu1": 340.0, "gpu1>gpu0": 340.0}
     build.measure("copy", flows, rates, pattern="two-way", warnings=[warning("noisy")])
-    assert not any("full speed" in title for title in sentences(build, tmp_path))
+    assert not any("full speed" in title for title in sample_run.sentences(build, tmp_path))
 
 
 def test_a_noisy_fan_is_not_the_sum_of_its_flows(tmp_path: Path) -> None:
@@ -119,7 +115,7 @@ def test_a_noisy_fan_is_not_the_sum_of_its_flows(tmp_path: Path) -> None:
     build.measure("copy", flows, rates, pattern="fan-out", warnings=[warning("noisy")])
     assert (
         "cpu0 to 2 GPUs at once: copy moves 90 GB/s in sum, "
-        "which cannot be told from the 2 alone (110) (noisy)" in sentences(build, tmp_path)
+        "which cannot be told from the 2 alone (110) (noisy)" in sample_run.sentences(build, tmp_path)
     )
 
 

@@ -1,0 +1,103 @@
+"""Pairs that are slower than their like: the link or the GPU at fault is named, a sound node has none."""
+
+from __future__ import annotations
+
+import runpy
+import sys
+from pathlib import Path
+
+import pytest
+
+sys.path.insert(0, str(Path(__file__).parents[1] / "report"))
+
+import sample_run
+
+from byteways.analyse.findings import findings
+from byteways.results.run_folder import RunFolder
+from byteways.topology.routes import route
+
+MACHINES = runpy.run_path(str(Path(__file__).with_name("machines.py")))
+
+
+def test_odd_pair(tmp_path: Path) -> None:
+    """Would catch a slow link that hides in a matrix of good ones."""
+    first = findings(RunFolder(sample_run.four_pairs(slow=310.0).write(tmp_path)))[0]
+    assert first.title == (
+        "gpu1>gpu2 is odd: copy as a read gets 310 GB/s where 5 pairs of NVLink4 ×18 get 394 (21 % less)"
+    )
+    assert first.detail == "1 GiB, interval 309–311 GB/s."
+
+
+def test_odd_pairs_name_the_gpu_they_share(tmp_path: Path) -> None:
+    """Would catch a bad GPU being reported as several unrelated bad links."""
+    build = sample_run.Builder(sample_run.topology(8))
+    for a in range(8):
+        for b in range(8):
+            if a != b:
+                sample_run.pair(build, f"gpu{a}", f"gpu{b}", 300.0 if 5 in (a, b) else 394.0)
+    first = findings(RunFolder(build.write(tmp_path)))[0]
+    assert first.title.startswith("gpu0>gpu5 is odd: copy as a read gets 300 GB/s")
+    assert first.detail.endswith("All of them meet gpu5: look at its links and its clocks first.")
+
+
+@pytest.mark.parametrize("slow", [394.0, 390.0])
+def test_equal_pairs_are_not_odd(tmp_path: Path, slow: float) -> None:
+    """Would catch scatter of a healthy machine being called odd (390 is 1 % below, beyond the intervals)."""
+    assert not any(
+        "odd" in title for title in sample_run.sentences(sample_run.four_pairs(slow=slow), tmp_path)
+    )
+
+
+def frontier_pairs(slow: frozenset[int], slow_to: float = 0.5, **options: float) -> sample_run.Builder:
+    """Kernel reads between all dies of a Frontier node, one link of which gives `slow_to` of its rate."""
+    topology = MACHINES["frontier"]()[0]
+    build = sample_run.Builder(topology, **options)  # type: ignore[arg-type]
+    for a in range(8):
+        for b in range(8):
+            if a != b:
+                links = route(topology, f"gpu{a}", f"gpu{b}")
+                rates = [
+                    (link.peak_bytes_per_s or 0)
+                    * (slow_to if {link.a, link.b} == {f"gpu{die}" for die in slow} else 1.0)
+                    for link in links
+                ]
+                sample_run.pair(build, f"gpu{a}", f"gpu{b}", 0.77 * min(rates) / 1e9, "kernel")
+    return build
+
+
+@pytest.mark.parametrize("link", [(0, 1), (0, 6), (1, 5)])
+def test_a_link_at_half_its_rate_is_named(tmp_path: Path, link: tuple[int, int]) -> None:
+    """Would catch a bad link of a class with two links only, or one that hides behind the routes over it."""
+    first = findings(RunFolder(frontier_pairs(frozenset(link)).write(tmp_path)))[0]
+    paths = {f"gpu{a}>gpu{b}" for a, b in (link, link[::-1])}
+    assert first.title.split(" is odd: ")[0] in paths
+    assert "kernel as a read" in first.title
+    assert "(50 % less)" in first.title
+
+
+def test_a_sound_node_has_no_odd_pair(tmp_path: Path) -> None:
+    """Would catch links of several widths, or routed pairs, that are held against each other."""
+    said = sample_run.sentences(frontier_pairs(frozenset((0, 1)), slow_to=1.0), tmp_path)
+    assert not [title for title in said if "odd" in title]
+
+
+def test_ways_over_other_gpus_are_held_against_equal_ones(tmp_path: Path) -> None:
+    """Would catch a median between ways of 50 and of 100 GB/s, beside which most of them are odd."""
+    build = frontier_pairs(frozenset((0, 1)), slow_to=1.0)
+    build.records = [record for record in build.records if "gpu2" not in record.path]
+    said = sample_run.sentences(build, tmp_path)
+    assert not [title for title in said if "odd" in title]
+    assert any(title.startswith("Between GPUs (routed, 50 GB/s), kernel") for title in said)
+    assert any(title.startswith("Between GPUs (routed, 100 GB/s), kernel") for title in said)
+
+
+def test_half_a_class_that_is_slow_is_the_gpu_it_shares(tmp_path: Path) -> None:
+    """Would catch a GPU's only link that is at half its rate, and so half the pairs of four GPUs."""
+    build = sample_run.Builder(sample_run.topology(4))
+    for a in range(4):
+        for b in range(4):
+            if a != b:
+                sample_run.pair(build, f"gpu{a}", f"gpu{b}", 197.0 if 2 in (a, b) else 394.0)
+    first = findings(RunFolder(build.write(tmp_path)))[0]
+    assert "(50 % less)" in first.title
+    assert first.detail.endswith("All of them meet gpu2: look at its links and its clocks first.")
