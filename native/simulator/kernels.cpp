@@ -335,8 +335,8 @@ void Kernels::copy(Operation& operation, std::string_view kernel, const CopyArgu
   for (Word k = first + 1; k < first + different; ++k)
     for (const Slots* slots : {&sources, &destinations})
       operation.fixed += picoseconds(reach(executor, address_of(slots->at(k)), arguments.bytes).fixed_ns);
-  if (cores && shape.blocks > 1)
-    operation.fixed += picoseconds(model_->cpu.team_ns * static_cast<double>(operations));
+  if (cores)
+    operation.fixed += picoseconds(model_->cpu.begin_ns(shape.blocks) * static_cast<double>(operations));
   costs_->add(operation,
               {interface_of(kernel, executor), executor, from.place, to.place,
                static_cast<double>(arguments.bytes) * static_cast<double>(operations), 2,

@@ -44,6 +44,8 @@ void Kernels::rows(Operation& operation, const RowsArguments& arguments, const S
   const Reach from = reached(sources(first), arguments.source_pitch);
   const Reach to = reached(destinations(first), arguments.destination_pitch);
   operation.fixed += picoseconds(from.fixed_ns + to.fixed_ns);
+  if (cores)
+    operation.fixed += picoseconds(model_->cpu.begin_ns(shape.blocks) * static_cast<double>(operations));
   const double threads = cores ? shape.blocks : static_cast<double>(shape.blocks) * shape.threads;
   const double bytes = bytes_of_rows(rows) * static_cast<double>(operations);
   costs_->add(operation,

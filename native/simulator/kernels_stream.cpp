@@ -51,8 +51,8 @@ void Kernels::stream(Operation& operation, std::string_view kernel, const Stream
   const Range to = array(arguments.destination, written);
   pass.write = written.front();
   if (cores && slots == 1) pass.cached_bytes = (two ? 3.0 : 2.0) * static_cast<double>(arguments.bytes);
-  if (cores && shape.blocks > 1)
-    operation.fixed += picoseconds(model_->cpu.team_ns * static_cast<double>(operations));
+  if (cores)
+    operation.fixed += picoseconds(model_->cpu.begin_ns(shape.blocks) * static_cast<double>(operations));
   costs_->add(operation, pass);
   for (const Place& place : pass.reads)
     operation.never_ends = operation.never_ends || hangs(place, pass.write);

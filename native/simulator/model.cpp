@@ -68,6 +68,7 @@ void read_cpu(Sheet& sheet, CpuModel& cpu) {
   cpu.write_bytes_per_s = sheet.number("cpu.write_bytes_per_s");
   cpu.core_copy_bytes_per_s = sheet.number("cpu.core_copy_bytes_per_s");
   cpu.core_stream_bytes_per_s = sheet.number("cpu.core_stream_bytes_per_s");
+  cpu.call_ns = sheet.number("cpu.call_ns");
   cpu.team_ns = sheet.number("cpu.team_ns");
   cpu.core_multiply_adds_per_s = sheet.number("cpu.core_multiply_adds_per_s");
   cpu.core_remote_bytes_per_s = sheet.number("cpu.core_remote_bytes_per_s");

@@ -73,6 +73,7 @@ struct CpuModel {
   double core_copy_bytes_per_s = 0;                    // memcpy of one core between buffers in memory
   double core_stream_bytes_per_s = 0;                  // with non-temporal stores, which pass the caches
   double core_multiply_adds_per_s = 0;                 // in single precision, one after another
+  double call_ns = 0;                                  // a copy of one core, before its first byte moves
   double team_ns = 0;                                  // several cores: to begin and to end one copy together
   double core_remote_bytes_per_s = 0;      // memcpy of one core when either side is another domain's
   std::vector<std::uint64_t> cache_bytes;  // cpu.caches.N.bytes, ascending levels as one core sees them
@@ -80,6 +81,8 @@ struct CpuModel {
   std::vector<double>
       cache_copy_bytes_per_s;  // cpu.caches.N.copy_bytes_per_s: warm memcpy that fits this level
   double memory_latency_ns = 0, remote_latency_ns = 0;
+
+  double begin_ns(unsigned cores_used) const { return cores_used > 1 ? team_ns : call_ns; }
 };
 
 // [managed]: pages that move. "remote": kernels reach them where they are; "migrate": touching moves them

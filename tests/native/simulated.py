@@ -71,6 +71,7 @@ _CPU = {
     "write_bytes_per_s": 100 * GB,
     "core_copy_bytes_per_s": CORE_COPY,
     "core_stream_bytes_per_s": 10 * GB,
+    "call_ns": 0.0,
     "team_ns": 5000.0,
     "core_multiply_adds_per_s": 2e9,
     "core_remote_bytes_per_s": 5 * GB,

@@ -102,6 +102,7 @@ TABLES: Mapping[str, Mapping[str, Key]] = {
         "write_bytes_per_s": _SPEED,
         "core_copy_bytes_per_s": _SPEED,
         "core_stream_bytes_per_s": _SPEED,
+        "call_ns": _NUMBER,
         "team_ns": _NUMBER,
         "core_multiply_adds_per_s": _SPEED,
         "core_remote_bytes_per_s": _SPEED,

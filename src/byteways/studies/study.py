@@ -88,6 +88,7 @@ class Line:
     options: Mapping[str, Any] = field(default_factory=dict)
     together: bool = False  # the place's GPUs at once, each with the host next to it and in both directions
     count: str = ""  # `one-direction`: of a figure that counts what is read and written, one of the two
+    submits: bool = False  # the time is what the host takes to enqueue one, not until one has ended
     published: tuple[Mapping[str, str], ...] = ({},)  # how its values are told, where not by `ends`
     note: str = ""  # what is done otherwise here
 
@@ -239,6 +240,7 @@ def _line(name: str, entry: Mapping[str, Any]) -> Line:
         entry.get("options", {}),
         entry.get("together", False),
         entry.get("count", ""),
+        entry.get("submits", False),
         tuple(entry.get("published", ({},))),
         entry.get("note", ""),
     )

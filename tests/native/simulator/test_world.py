@@ -194,6 +194,16 @@ def test_cores(play: Play) -> None:
     assert number(told, "warm") == pytest.approx(100 * 64 * sim.KIB / 40 + call)  # 40 GB/s
 
 
+def test_a_copy_of_one_core_has_a_fixed_cost(play: Play) -> None:
+    """Would catch a small copy that takes no time, and a team that pays for one core's call as well."""
+    each = 300.0
+    plain, told = (
+        play("cores", sim.nvidia(cpu__team_ns=0.0, cpu__call_ns=call_ns)) for call_ns in (0.0, each)
+    )
+    more = {key: number(told, key) - number(plain, key) for key in ("one", "four", "warm")}
+    assert more == pytest.approx({"one": each, "four": 0, "warm": 100 * each}, abs=0.1)
+
+
 def test_chase(play: Play) -> None:
     """Would catch a walk that takes no time, ends elsewhere, or goes on through a cycle that is gone."""
     told = play("chase", sim.nvidia())

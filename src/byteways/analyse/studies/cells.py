@@ -153,13 +153,17 @@ class Sheet:
     def _all_ours(self, line: Line, place: Place) -> dict[int, Ours]:
         cases: dict[int, dict[str, list[Record]]] = {}
         for record in self.records(line, place):
-            if record.status == "measured" and record.time_ns is not None:
+            told = record.submit_ns if line.submits else record.time_ns
+            if record.status == "measured" and told is not None:
                 cases.setdefault(record.size_bytes, {}).setdefault(record.case_id, []).append(record)
         first = {size: next(iter(by_case.values())) for size, by_case in cases.items()}
         return {size: self._figure(first[size], line) for size in sorted(first)}
 
     def _figure(self, records: Sequence[Record], line: Line) -> Ours:
         statistic = self.study.statistic
+        if line.submits:
+            submits = [record.submit_ns for record in records if record.submit_ns is not None]
+            return Ours(None, _over_replicates(submits, statistic), None, records[0])
         times = [_by_statistic(record.time_ns, statistic) for record in records if record.time_ns]
         record, time_ns = records[0], _over_replicates(times, statistic)
         assert record.time_ns is not None
