@@ -2,10 +2,15 @@
 
 from __future__ import annotations
 
-from dataclasses import dataclass, field
+import sys
+from pathlib import Path
 from typing import Any
 
 import pytest
+
+sys.path.insert(0, str(Path(__file__).parents[1] / "report"))
+
+from few_records import GB, MIB, Fixture, flow, record
 
 from byteways.analyse.interference import slowdowns
 from byteways.analyse.loaded import load_curves
@@ -14,69 +19,7 @@ from byteways.analyse.rules.facts import Facts
 from byteways.analyse.selection import chases, concurrent
 from byteways.analyse.summary import cells
 from byteways.analyse.tables import tables
-from byteways.analyse.topics import energy, interference, loaded
-from byteways.results.record import Record
-from byteways.topology.model import Topology
-
-GB = 1e9
-MIB = 2**20
-
-
-@dataclass
-class Fixture:
-    """A run of these records."""
-
-    records: list[Record]
-    manifest: dict[str, Any] = field(default_factory=dict)
-    topology: Topology = field(default_factory=lambda: Topology("host", (), ()))
-    damaged_lines: int = 0
-
-
-def flow(source: str, destination: str, executor: str, **more: Any) -> dict[str, Any]:
-    return {"source": source, "destination": destination, "executor": executor, **more}
-
-
-def record(interface: str, flows: list[dict[str, Any]], value: float, size: int = MIB, **more: Any) -> Record:
-    """A measured record with a figure of `value` (bytes/s, or ns) and an interval of 1 % of it."""
-    by_time = interface in ("chase", "compute")
-    time_ns = value if by_time else size / value * 1e9
-    figure = {"latency_ns": value} if by_time else {"bandwidth_bytes_per_s": value}
-    paths = [f"{one['source'].split(':')[0]}>{one['destination'].split(':')[0]}" for one in flows]
-    beside = f" beside {','.join(paths[1:])}" if len(paths) > 1 else ""
-    data = {
-        "case_id": repr((interface, flows, size)),
-        "replicate": 0,
-        "sweep": "s",
-        "category": "direct access",
-        "interface": interface,
-        "executor": ",".join(dict.fromkeys(one["executor"] for one in flows)),
-        "access": "local",
-        "pattern": "interference" if beside else "one-way",
-        "path": paths[0] + beside,
-        "source": flows[0]["source"],
-        "destination": flows[0]["destination"],
-        "flows": flows,
-        "size_bytes": size,
-        "cache": "warm" if by_time else "cold",
-        "options": {},
-        "environment": {},
-        "status": "measured",
-        "reason": None,
-        "method_version": 3,
-        "time_ns": {
-            "median": time_ns,
-            "ci95": (time_ns * 0.995, time_ns * 1.005),
-            "min": time_ns,
-            "max": time_ns,
-            "mean": time_ns,
-            "sd": 0.0,
-            "n": 30,
-        },
-        **figure,
-        **more,
-    }
-    return Record.from_json(data)
-
+from byteways.analyse.topics import interference, loaded
 
 WALK = flow("gpu0:device", "gpu0:device", "gpu0")
 
@@ -200,29 +143,3 @@ def test_a_run_without_company_has_neither_topic() -> None:
     run = Fixture([record("copy", [COPY], 394 * GB)])
     assert loaded.topic(run, cells(run.records)) is None
     assert interference.topic(run, cells(run.records)) is None
-
-
-SPENT = {
-    "watts": 250.0,
-    "idle_watts": 120.0,
-    "duration_s": 2.1,
-    "counter_updates": 21,
-    "bytes_per_s": 390 * GB,
-    "counted": ["gpu0", "gpu1"],
-    "not_counted": [],
-}
-
-
-def test_energy_of_interfaces_is_compared() -> None:
-    """Catches the dearest way named first, paths thrown together, or a reason that is taken for a figure."""
-    kernel = record("kernel", [COPY], 370 * GB, energy={**SPENT, "joules_per_GB": 0.71})
-    copy = record("copy", [COPY], 390 * GB, energy={**SPENT, "joules_per_GB": 0.33})
-    other = record("copy", [BOUND], 390 * GB, energy={"reason": "no energy counter answers for gpu0"})
-    run = Fixture([kernel, copy, other])
-    [finding] = company.energy(Facts(run))
-    assert finding.title == "A gigabyte from gpu0:device to gpu1:device takes copy 0.33 and kernel 0.71 J"
-    topic = energy.topic(run, cells(run.records))
-    assert topic is not None
-    figures, reasons = topic.tables
-    assert [row[2] for row in figures.rows] == ["0.71", "0.33"]
-    assert reasons.rows == (("no energy counter answers for gpu0", "1"),)

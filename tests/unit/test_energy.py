@@ -20,10 +20,18 @@ class Machine:
         idle_w: Watts by device.
         load_w: Watts that a running load adds on each device.
         step_s: Time between two steps of the counters.
+        drift_w_per_s: What a device takes more each second.
     """
 
-    def __init__(self, idle_w: Mapping[str, float], load_w: float, step_s: float = 0.05) -> None:
+    def __init__(
+        self,
+        idle_w: Mapping[str, float],
+        load_w: float,
+        step_s: float = 0.05,
+        drift_w_per_s: float = 0.0,
+    ) -> None:
         self.now_s = 100.0
+        self.drift_w_per_s = drift_w_per_s
         self.idle_w, self.load_w, self.step_s = idle_w, load_w, step_s
         self.busy = False
         self.millijoules = dict.fromkeys(idle_w, 0.0)
@@ -39,7 +47,7 @@ class Machine:
         while self.now_s < end:
             until = min(end, self.next_step_s)
             for name, watts in self.idle_w.items():
-                power = watts + (self.load_w if self.busy else 0.0)
+                power = watts + (self.load_w if self.busy else 0.0) + self.drift_w_per_s * (self.now_s - 100)
                 self.millijoules[name] += 1000 * power * (until - self.now_s)
             self.now_s = until
             if self.now_s >= self.next_step_s:
@@ -90,6 +98,27 @@ def test_energy_is_what_the_load_adds() -> None:
     assert found["idle_watts"] == pytest.approx(230, rel=0.01)
     assert found["watts"] == pytest.approx(410, rel=0.01)
     assert found["counted"] == ["gpu0", "gpu1"] and found["not_counted"] == ["cpu0"]
+    low, high = found["joules_per_GB_ci95"]
+    assert low < 2 * 90 / 400 < high and high - low < 0.1 * found["joules_per_GB"]
+
+
+def test_power_that_drifts_widens_the_interval() -> None:
+    """Catches an interval of the counter's resolution alone, however the power changes."""
+    widths = []
+    for drift in (0.0, 5.0):
+        machine = Machine({"gpu0": 100.0}, 50.0, drift_w_per_s=drift)
+        low, high = meter(machine).measure(["gpu0"], lambda s, on=machine: Copying(on, 100 * GB, s))[
+            "joules_per_GB_ci95"
+        ]
+        widths.append(high - low)
+    assert widths[1] > 3 * widths[0] > 0
+
+
+def test_a_counter_of_two_steps_has_no_interval() -> None:
+    """Catches an interval of nothing, which would rank a figure that a single stretch is behind."""
+    machine = Machine({"gpu0": 100.0}, 50.0, step_s=4.4)
+    found = meter(machine).measure(["gpu0"], lambda s: Copying(machine, GB, s))
+    assert found["counter_updates"] == 2 and "joules_per_GB_ci95" not in found
 
 
 @pytest.mark.parametrize(("step_s", "updates"), [(0.02, 90), (0.1, 20), (0.3, 20)])

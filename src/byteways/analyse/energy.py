@@ -2,16 +2,18 @@
 
 from __future__ import annotations
 
-from collections.abc import Sequence
+from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
+from math import hypot
 from statistics import median
+from typing import Any
 
-from byteways.analyse.summary import Cell
+from byteways.analyse.summary import Cell, group_by
 
 
 @dataclass(frozen=True)
 class Energy:
-    """Medians over the replicates of a case; `low`..`high` is their span."""
+    """Medians over the replicates of a case; `low`..`high` spans their 95 % intervals."""
 
     cell: Cell
     joules_per_gb: float
@@ -33,13 +35,14 @@ def energies(found: Sequence[Cell]) -> list[Energy]:
         fields = [record.energy for record in cell.records if record.energy and "reason" not in record.energy]
         if not fields:
             continue
+        intervals = [_interval(field) for field in fields]
         costs = [float(field["joules_per_GB"]) for field in fields]
         measured.append(
             Energy(
                 cell,
                 median(costs),
-                min(costs),
-                max(costs),
+                min(low for low, _ in intervals),
+                max(high for _, high in intervals),
                 median(float(field["watts"]) for field in fields),
                 median(float(field["idle_watts"]) for field in fields),
                 median(float(field["bytes_per_s"]) for field in fields),
@@ -50,3 +53,40 @@ def energies(found: Sequence[Cell]) -> list[Energy]:
             )
         )
     return measured
+
+
+def _interval(field: Mapping[str, Any]) -> tuple[float, float]:
+    """Joules per GB; of older records, which have none, what it would be were the first and the last step of
+    the counters each known to one step.
+    """
+    if "joules_per_GB_ci95" in field:
+        low, high = field["joules_per_GB_ci95"]
+        return float(low), float(high)
+    cost, steps = float(field["joules_per_GB"]), max(int(field["counter_updates"]) - 1, 1)
+    # The idle device was watched for as many steps at least.
+    watts = hypot(float(field["watts"]), float(field["idle_watts"])) / steps
+    half = watts / (float(field["bytes_per_s"]) / 1e9)
+    return cost - half, cost + half
+
+
+@dataclass(frozen=True)
+class Unmeasured:
+    """Why cases have no figure of energy."""
+
+    reason: str
+    cells: tuple[Cell, ...]
+
+
+def unmeasured(found: Sequence[Cell]) -> list[Unmeasured]:
+    """Reasons for energy that was asked for, the most frequent first."""
+    told = [
+        (str(record.energy["reason"]), cell)
+        for cell in found
+        for record in cell.records[:1]
+        if record.energy and "reason" in record.energy
+    ]
+    reasons = group_by(told, lambda each: each[0])
+    return sorted(
+        (Unmeasured(reason, tuple(cell for _, cell in some)) for reason, some in reasons.items()),
+        key=lambda each: -len(each.cells),
+    )

@@ -13,7 +13,7 @@ from statistics import median
 from typing import Any, Protocol, TypeVar
 
 from byteways.plan.case import Buffer, is_managed
-from byteways.plan.interfaces import figure_of
+from byteways.plan.interfaces import OF_ALL, figure_of
 from byteways.results.record import Record
 from byteways.topology.model import Topology
 
@@ -65,6 +65,7 @@ class Cell:
     value: float
     low: float
     high: float
+    common: frozenset[str] = frozenset()  # options of timing that all cells of the run have alike
 
     @property
     def peak(self) -> float | None:
@@ -97,7 +98,11 @@ class Cell:
             _memory(self.source),
             _memory(self.destination),
             record.cache,
-            " ".join(f"{name}={json.dumps(value)}" for name, value in sorted(record.options.items())),
+            " ".join(
+                f"{name}={json.dumps(value)}"
+                for name, value in sorted(record.options.items())
+                if name not in self.common
+            ),
             " ".join(f"{name}={value}" for name, value in sorted(record.environment.items())),
         )
 
@@ -236,7 +241,16 @@ def group_by(items: Iterable[Item], key: Callable[[Item], Key]) -> dict[Key, lis
 
 
 def cells(records: Iterable[Record]) -> list[Cell]:
-    """One cell per case that was measured at least once, in order of first appearance."""
+    """One cell per case that was measured at least once, in order of first appearance.
+
+    What all cases of a run have alike of `gate`, `batch` and `energy` tells none of them from another, so no
+    variant names it.
+    """
+    records = list(records)
+    told = [record for record in records if figure(record) is not None]
+    common = frozenset(
+        name for name in OF_ALL if len({json.dumps(record.options.get(name)) for record in told}) == 1
+    )
     found = []
     for same in group_by(records, lambda record: record.case_id).values():
         measured = [(record, value) for record in same if (value := figure(record)) is not None]
@@ -250,6 +264,7 @@ def cells(records: Iterable[Record]) -> list[Cell]:
                 median(value for _, value in measured),
                 low,
                 high,
+                common,
             )
         )
     return found

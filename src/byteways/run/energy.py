@@ -7,9 +7,12 @@ rose by less what the same device takes when idle is what the operations cost.
 
 from __future__ import annotations
 
+import math
 import time
 from collections.abc import Callable, Mapping, Sequence
 from dataclasses import dataclass
+from itertools import pairwise
+from statistics import stdev
 from typing import Any, Protocol
 
 #: A case is sustained, and idle devices are watched, for at least so long …
@@ -26,6 +29,11 @@ POLL_S = 0.005
 BEGIN_S = 0.05
 #: After the last operation of a case until a device counts as idle: clocks and regulators settle.
 SETTLE_S = 0.5
+
+#: Quantile of Student's t for a 95 % interval, by degrees of freedom: one less than the stretches that a
+#: watch is cut into, each with a power of its own. Few and long ones: neighbouring steps share the error of
+#: when the step between them was seen, which long stretches hardly feel.
+STUDENT = {1: 12.706, 2: 4.303, 3: 3.182, 4: 2.776}
 
 #: Millijoules by device; without those that have no counter.
 Counters = Callable[[Sequence[str]], Mapping[str, float]]
@@ -47,10 +55,23 @@ class Span:
     joules: float
     seconds: float
     updates: int
+    parts_watts: tuple[float, ...]  # of stretches of equally many steps
 
     @property
     def watts(self) -> float:
         return self.joules / self.seconds
+
+    @property
+    def half_width_watts(self) -> float | None:
+        """Of the 95 % interval: what the stretches scatter, and that either end may be seen a poll late; None
+        where there is but one stretch.
+        """
+        if len(self.parts_watts) < 2:
+            return None
+        scatter = (
+            STUDENT[len(self.parts_watts) - 1] * stdev(self.parts_watts) / math.sqrt(len(self.parts_watts))
+        )
+        return math.hypot(scatter, self.watts * POLL_S / self.seconds)
 
 
 class Watch:
@@ -84,8 +105,17 @@ class Watch:
             if len(edges) < 2 or edges[-1][0] <= edges[0][0]:
                 continue
             (begin, first), (end, last) = edges[0], edges[-1]
-            found[name] = Span((last - first) / 1000, end - begin, len(edges))
+            found[name] = Span((last - first) / 1000, end - begin, len(edges), _parts_watts(edges))
         return found
+
+
+def _parts_watts(edges: Sequence[tuple[float, float]]) -> tuple[float, ...]:
+    """Power of each of a few stretches of (seconds, millijoules), as many as STUDENT has quantiles for."""
+    count = min(len(STUDENT) + 1, len(edges) - 1)
+    cuts = [edges[round(index * (len(edges) - 1) / count)] for index in range(count + 1)]
+    return tuple(
+        (energy - before) / 1000 / (now_s - then_s) for (then_s, before), (now_s, energy) in pairwise(cuts)
+    )
 
 
 class EnergyMeter:
@@ -134,8 +164,19 @@ class EnergyMeter:
             return {
                 "reason": f"{', '.join(devices)} took no more than when idle: {active:.1f} of {idle:.1f} W"
             }
+        joules_per_gb = (active - idle) / (rate / 1e9)
+        widths = [kept[name].half_width_watts for kept in (spans, self._idle) for name in devices]
+        known = [width for width in widths if width is not None]
+        half = math.hypot(*known) / (rate / 1e9)
+        # Slices in hand at both ends are bytes that may or may not have moved.
+        half = math.hypot(half, joules_per_gb * SLICE_S / seconds)
         return {
-            "joules_per_GB": _digits((active - idle) / (rate / 1e9)),
+            "joules_per_GB": _digits(joules_per_gb),
+            **(
+                {"joules_per_GB_ci95": [_digits(joules_per_gb - half), _digits(joules_per_gb + half)]}
+                if len(known) == len(widths)
+                else {}
+            ),
             "watts": _digits(active),
             "idle_watts": _digits(idle),
             "duration_s": _digits(min(span.seconds for span in spans.values())),

@@ -4,16 +4,14 @@ from __future__ import annotations
 
 from collections.abc import Iterator, Sequence
 
-from byteways.analyse.energy import energies
 from byteways.analyse.interference import Slowdown, slowdowns
 from byteways.analyse.loaded import LoadCurve, load_curves
-from byteways.analyse.rules.facts import Facts, Finding, gb, listed, marked, times, way
-from byteways.analyse.selection import variant
+from byteways.analyse.rules.facts import Facts, Finding, gb, listed, marked, times
 from byteways.analyse.summary import Cell, above, group_by
 from byteways.analyse.topics.interference import longer_by
 from byteways.units import format_size, three_digits
 
-LOADED, COSTS, ENERGY = 690.0, 700.0, 560.0
+LOADED, COSTS = 690.0, 700.0
 #: A slowdown that anybody would act on, however sure a smaller one is.
 NOTEWORTHY = 0.01
 
@@ -87,25 +85,3 @@ def _named(cell: Cell) -> str:
     if record.access == "local":
         return f"Memory-bound {record.interface} on {record.executor}"
     return f"{record.interface} {record.path} by {record.executor}"
-
-
-def energy(facts: Facts) -> Iterator[Finding]:
-    """For each path, at its largest size, which interface moves a gigabyte for the least energy."""
-    by_path = group_by(
-        energies(facts.cells),
-        # A gigabyte that is read or written, as STREAM counts, is not one that arrives.
-        lambda one: (one.cell.record.source, one.cell.record.destination, one.cell.record.counts),
-    )
-    for (source, destination, _), of_path in by_path.items():
-        size = max(one.cell.record.size_bytes for one in of_path)
-        same = [one for one in of_path if one.cell.record.size_bytes == size]
-        if len({one.cell.record.interface for one in same}) < 2:
-            continue
-        ranked = sorted(same, key=lambda one: one.joules_per_gb)
-        words = [f"{way(variant(one.cell))} {one.joules_per_gb:.2g}" for one in ranked]
-        title = f"A gigabyte from {source} to {destination} takes {listed(words)} J"
-        detail = (
-            f"{format_size(size)}; counters of {listed(ranked[0].counted)}, what they take when idle "
-            f"subtracted, {ranked[0].duration_s:.1f} s and {ranked[0].updates} steps or more each."
-        )
-        yield Finding(title, detail, ENERGY)

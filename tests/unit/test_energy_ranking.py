@@ -1,0 +1,114 @@
+"""Energy of interfaces: ranked as far as intervals tell, and reasons where there is none."""
+
+from __future__ import annotations
+
+import sys
+from pathlib import Path
+
+import pytest
+
+sys.path.insert(0, str(Path(__file__).parents[1] / "report"))
+
+from few_records import GB, Fixture, flow, record
+
+from byteways.analyse.rules import energy as rules
+from byteways.analyse.rules.facts import Facts
+from byteways.analyse.summary import cells
+from byteways.analyse.topics import energy
+
+COPY = flow("gpu0:device", "gpu1:device", "gpu0")
+HOST = flow("cpu0:pageable", "cpu0:pageable", "cpu0")
+SPENT = {
+    "watts": 250.0,
+    "idle_watts": 120.0,
+    "duration_s": 2.1,
+    "counter_updates": 21,
+    "bytes_per_s": 390 * GB,
+    "counted": ["gpu0", "gpu1"],
+    "not_counted": [],
+}
+REASON = {"reason": "no energy counter answers for cpu0"}
+
+
+def spent(interface: str, joules: float, half: float | None = None) -> dict[str, object]:
+    told = {"joules_per_GB": joules, **SPENT}
+    if half is not None:
+        told["joules_per_GB_ci95"] = [joules - half, joules + half]
+    return told
+
+
+def run_of(**figures: tuple[float, float | None]) -> Fixture:
+    """Copies between two GPUs by these interfaces, each with joules and the half width of their interval."""
+    return Fixture(
+        [
+            record(name.replace("_", "-"), [COPY], 370 * GB, energy=spent(name, *figure))
+            for name, figure in figures.items()
+        ]
+    )
+
+
+def test_the_least_leads_and_what_overlaps_is_no_rank() -> None:
+    """Catches energies ranked by their medians alone, the dearest way named first, a tie called a lead."""
+    run = run_of(kernel=(0.71, 0.02), copy=(0.33, 0.02), kernel_bulk=(0.36, 0.02))
+    [finding] = rules.energy(Facts(run))
+    assert finding.title == (
+        "A gigabyte from gpu0:device to gpu1:device takes least energy by copy, 0.33 J; "
+        "kernel takes 2.2 times as much (0.71)"
+    )
+    assert finding.detail.startswith(
+        "copy 0.33 J (0.31 to 0.35). kernel-bulk 0.36 J (0.34 to 0.38) cannot be told from it. "
+    )
+
+
+def test_energies_that_overlap_have_no_least() -> None:
+    """Catches a winner within both intervals."""
+    [finding] = rules.energy(Facts(run_of(kernel=(0.35, 0.03), copy=(0.33, 0.02))))
+    assert finding.title == (
+        "Which interface moves a gigabyte from gpu0:device to gpu1:device for the least energy cannot be told"
+    )
+
+
+@pytest.mark.parametrize(("joules", "told"), [(0.36, False), (0.50, True)])
+def test_a_record_without_interval_is_known_to_a_step_of_its_counter(joules: float, told: bool) -> None:
+    """Catches figures of older runs that are ranked as if they were exact, or never."""
+    # 250 and 120 W in 20 steps between the first and the last: 14 W, at 390 GB/s 0.036 J/GB either way.
+    [finding] = rules.energy(Facts(run_of(kernel=(joules, None), copy=(0.33, None))))
+    assert ("takes least energy by copy" in finding.title) is told
+
+
+def test_replicates_span_all_their_intervals() -> None:
+    """Catches the interval of one round where rounds differ by more."""
+    both = [record("copy", [COPY], 390 * GB, energy=spent("copy", joules, 0.01)) for joules in (0.3, 0.5)]
+    kernel = record("kernel", [COPY], 370 * GB, energy=spent("kernel", 0.45, 0.01))
+    [finding] = rules.energy(Facts(Fixture([*both, kernel])))
+    assert finding.title.endswith("cannot be told")
+
+
+def test_no_energy_is_one_finding_with_its_reason() -> None:
+    """Catches a run that asked for energy, has none, and says nothing; or one that says it for every case."""
+    cpu = [record(name, [HOST], 10 * GB, energy=REASON) for name in ("memcpy", "memcpy-mt")]
+    [alone] = rules.no_energy(Facts(Fixture(cpu)))
+    assert alone.title == "No energy of 2 cases: no energy counter answers for cpu0"
+    assert alone.importance == rules.ENERGY
+    [beside] = rules.no_energy(Facts(Fixture([*cpu, *run_of(copy=(0.33, 0.02)).records])))
+    assert beside.importance < 100
+    assert not list(rules.no_energy(Facts(run_of(copy=(0.33, 0.02)))))
+
+
+def test_the_table_has_interval_and_reasons() -> None:
+    """Catches a reason that is taken for a figure, and a figure without what it is known to."""
+    run = run_of(copy=(0.33, 0.02))
+    run.records.append(record("memcpy", [HOST], 10 * GB, energy=REASON))
+    topic = energy.topic(run, cells(run.records))
+    assert topic is not None
+    figures, reasons = topic.tables
+    assert [row[2:4] for row in figures.rows] == [("0.33", "0.31 to 0.35")]
+    assert reasons.rows == (("no energy counter answers for cpu0", "1"),)
+
+
+def test_asking_for_energy_is_no_way_to_move_bytes() -> None:
+    """Catches `copy (energy=true)` where every case of the run has it, and it left out where one has not."""
+    asked = [record("copy", [COPY], 390 * GB, options={"energy": True}, size=size) for size in (4096, 8192)]
+    assert {cell.variant.options for cell in cells(asked)} == {""}
+    plain = record("kernel", [COPY], 370 * GB)
+    assert {cell.variant.options for cell in cells([*asked, plain])} == {"energy=true", ""}
