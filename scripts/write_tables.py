@@ -21,6 +21,8 @@ from byteways import settings
 from byteways.cli.frame import VERBS
 from byteways.plan import suite
 from byteways.plan.filters import KEYS
+from byteways.plan.interfaces import INTERFACES, OF_ALL
+from byteways.plan.numbers import SPANS
 from byteways.results.warnings import ADVICE
 
 DOCS = Path(__file__).parents[1] / "docs"
@@ -69,6 +71,26 @@ def suites_table() -> str:
     return table(("suite", "what it measures"), ((f"`{name}`", title) for name, title in suite.names()))
 
 
+def options_table() -> str:
+    """Options by interface; interfaces with the same ones share a row."""
+    rows: dict[tuple[str, ...], list[str]] = {(): [], OF_ALL: ["all"]}
+    for name, row in INTERFACES.items():
+        rows.setdefault(row.options, []).append(f"`{name}`")
+    rows.pop(())
+    cells = (
+        (", ".join(names), ", ".join(f"`{name}`" for name in options)) for options, names in rows.items()
+    )
+    return table(("interface", "options"), cells)
+
+
+def numbers_table() -> str:
+    rows = (
+        (f"`{name}`", str(span.least), str(span.most), "" if span.step == 1 else str(span.step), span.why)
+        for name, span in SPANS.items()
+    )
+    return table(("option", "from", "to", "multiple of", "no more"), rows)
+
+
 def filters_list() -> str:
     return ", ".join(f"`{key}`" for key in KEYS) + ".\n"
 
@@ -114,6 +136,8 @@ TABLES: dict[str, Callable[[], str]] = {
     "warnings": warnings_table,
     "errors": errors_table,
     "suites": suites_table,
+    "options": options_table,
+    "numbers": numbers_table,
     "filters": filters_list,
     "commands": commands,
 }

@@ -72,7 +72,9 @@ def toml(value: Any) -> str:
 def sweeps(draw: st.DrawFn) -> str:
     """Any sweep that is no mistake."""
     lines = {
-        "size": draw(st.sampled_from([["64KiB"], ["4KiB..64KiB x4"], [24, "1GiB"], ["4TiB"], [12, 4096]]))
+        "size": draw(
+            st.sampled_from([["64KiB"], ["4KiB..64KiB x4"], ["32KiB", "1GiB"], ["4TiB"], [16384, 4096]])
+        )
     }
     if draw(st.integers(0, 4)) == 0:
         lines |= {"interface": ["chase"], "buffer": draw(lists_of_globs)}

@@ -340,7 +340,7 @@ def test_a_team_has_no_more_threads_than_cores() -> None:
     topology, capabilities = TWO_CORES
     unknown = replace(topology, agents=(replace(topology.agents[0], cores=()),)), capabilities
     assert reason(team(4096), unknown) is None
-    assert "more than" in (reason(team(99999), unknown) or "")
+    assert "threads is from 1 to 4096" in (reason(team(99999), unknown) or "")
     kernel = replace(case("kernel", "gpu0:device", "gpu0:device", "gpu0"), options={"threads": 1024})
     assert reason(kernel) is None
 
@@ -360,8 +360,12 @@ def call(interface: str, buffer: str, executor: str, size: int = 8, **options: i
         ),  # of a block: a GPU has no cores to share
         (call("launch", "gpu0:device", "gpu0", 16), "launch moves nothing: its buffer holds one word"),
         (
-            call("launch", "cpu0:pageable", "cpu0", threads=5000),
-            "5000 threads of launch are more than cpu0 has",
+            call("launch", "cpu0:pageable", "cpu0", threads=4000),
+            "4000 threads of launch are more than cpu0 has",
+        ),
+        (
+            call("launch", "gpu0:device", "gpu0", threads=2048),
+            "2048 threads are more than a block of any GPU has: 1024",
         ),
         (call("event", "cpu0:pageable", "cpu0"), "event is about the queues of a GPU, and cpu0 is a CPU"),
     ],

@@ -63,7 +63,7 @@ def test_relays_follow_the_end(what: Case, relays: tuple[str, ...]) -> None:
         (to_gpu(0, via="gpu0"), "gpu0 is an end of the transfer"),
         (to_gpu(0, via="gpu9"), "there is no gpu9 here"),
         (to_gpu(0, via="gpu1,gpu1"), "names a relay twice"),
-        (to_gpu(0, piece_bytes=5000), "pieces are multiples of 4096 bytes; 5000 is none"),
+        (to_gpu(0, piece_bytes=5000), "piece_bytes is a multiple of 4096; 5000 is none"),
         (to_gpu(0, size=16), "16 bytes cannot be split over 4 paths"),
         (to_gpu(0, size=GIB, piece_bytes=65536), "2048 pieces would wait in each stream of a relay"),
         (to_gpu(0, piece_bytes=2**37), "its buffers need"),

@@ -149,7 +149,7 @@ MISTAKES = [
     ('when = "with-gpu"', 'beside_source = "gpu*:device"', 28, "beside_source", "interference", None),
     ('when = "with-gpu"', 'wen = "with-gpu"', 28, "wen", "no such key", "did you mean 'when'?"),
     ("blocks = [8, 16]", "blocks = []", 31, "blocks", "empty", None),
-    ("blocks = [8, 16]", "blocks = 0", 31, "blocks", "positive", None),
+    ("blocks = [8, 16]", "blocks = 0", 31, "blocks", "blocks is from 1 to 2147483647", None),
     ("blocks = [8, 16]", 'blocks = "8"', 31, "blocks", "the text '8'", None),
     ("blocks = [8, 16]", "blocs = 8", 31, "blocs", "no such option", "blocks"),
     ("blocks = [8, 16]", "chunk_bytes = 8", 31, "chunk_bytes", "kernel has no such option", "blocks"),

@@ -66,7 +66,7 @@ def check_memory(usable_bytes: int, physical_bytes: int, cache_bytes: int) -> Ch
     text = f"the whole host has {format_size(physical_bytes)}"
     if usable_bytes < physical_bytes:
         text += f", the control group's limit is {format_size(usable_bytes)}"
-    text += f"; a case may use four fifths, {format_size(usable_bytes * 4 // 5)}"  # plan/legality.py
+    text += f"; a case may use four fifths, {format_size(usable_bytes * 4 // 5)}"  # plan/legality/rooms.py
     needed = CACHES_NEEDED * cache_bytes
     if usable_bytes >= needed:
         return Check("host", "memory", "ok", text)

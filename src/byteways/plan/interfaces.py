@@ -1,7 +1,7 @@
 """The interfaces: one row for each, with all that the plan, the worker and the tables have to know of it.
 
 A new interface is a row here, a mover in native/movers and, where it has kernels of its own, those. What may
-be combined with what is legality.py's business, the time to plan with estimate.py's.
+be combined with what is the business of legality/, the time to plan with estimate.py's.
 """
 
 from __future__ import annotations
@@ -33,8 +33,6 @@ WORDS: Mapping[str, tuple[str, ...]] = {
 }
 #: Of these, the word that changes nothing: written or left out, the case is the same.
 DEFAULTS: Mapping[str, str] = {"pace": "back-to-back"}
-#: Options that count from 0; other numbers are of things.
-FROM_ZERO = ("stream", "copy_engine", "relays", "pitch_bytes", "core", "partner_core", "pause_ns")
 #: Options that name GPUs, one or several: "gpu1,gpu2".
 NAMES = ("via",)
 
@@ -192,7 +190,7 @@ INTERFACES: Mapping[str, Interface] = {
         "direct access",
         "bulk-copy instructions of a GPU kernel, which fill a link from a few multiprocessors",
         {"gpu": ("copy_bulk",)},
-        ("blocks", "threads", "chunk_bytes", "stages", "stream", "pace", "migration", "pause_ns"),
+        ("blocks", "chunk_bytes", "stages", "stream", "pace", "migration", "pause_ns"),
         granularity_bytes=16,
     ),
     "chase": Interface(

@@ -5,7 +5,7 @@ Pure, and the one place that decides: the plan, the peak and the worker ask here
 
 from __future__ import annotations
 
-from collections.abc import Sequence
+from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
 
 from byteways.plan.case import Case, Flow
@@ -14,8 +14,6 @@ from byteways.plan.case import Case, Flow
 #: of an H200 machine (docs/reference/peers.md).
 PIECE_BYTES = 4 * 2**20
 DEPTH = 2
-#: Pieces are whole pages.
-PIECE_GRANULARITY_BYTES = 4096
 #: Copies that one stream is given before any may start: the gate holds them all, and a queue takes so many
 #: (native/runtimes, queue_depth), two to a piece.
 MOST_PIECES_IN_A_STREAM = 240
@@ -49,8 +47,8 @@ def paths_of(case: Case, flow: Flow, gpus: Sequence[str]) -> Paths:
     others = _after(ends[0], gpus, ends) if ends else []
     relays = tuple(others)
     via, number = options.get("via"), options.get("relays")
-    if via is not None and number is not None:
-        raise ValueError("via names the relays, so there is nothing left for relays to count")
+    if wrong := via_mistake(options):
+        raise ValueError(wrong)
     if via is not None:
         relays = _named(str(via), gpus, ends)
     elif number is not None:
@@ -73,9 +71,18 @@ def _named(via: str, gpus: Sequence[str], ends: Sequence[str]) -> tuple[str, ...
             raise ValueError(f"{relay} is an end of the transfer, so it is no way round")
         if relay not in gpus:
             raise ValueError(f"there is no {relay} here that could pass anything on")
-    if len(set(relays)) != len(relays):
-        raise ValueError(f"via = '{via}' names a relay twice")
     return relays
+
+
+def via_mistake(options: Mapping[str, int | str | bool]) -> str | None:
+    """Why no route has these relays, on any machine."""
+    via = options.get("via")
+    if via is None:
+        return None
+    if "relays" in options:
+        return "via names the relays, so there is nothing left for relays to count"
+    relays = str(via).split(",")
+    return f"via = '{via}' names a relay twice" if len(set(relays)) != len(relays) else None
 
 
 def pieces_in_a_stream(paths: Paths, size_bytes: int) -> int:

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from collections.abc import Mapping
 from dataclasses import dataclass
 
 from byteways.plan.case import Case, Flow
@@ -16,8 +17,6 @@ STRIDED = "source"
 WORD_BYTES = 8
 #: The shortest line of any cache here; AMD's and NVIDIA's L2 have lines of 128 bytes.
 LINE_BYTES = 64
-#: The largest pitch that drivers take (CU_DEVICE_ATTRIBUTE_MAX_PITCH, hipDeviceAttributeMaxPitch).
-MOST_PITCH_BYTES = 2**31 - 1
 
 
 @dataclass(frozen=True)
@@ -45,19 +44,22 @@ class Rows:
         """Of the cache lines that the rows touch."""
         return self.count * min(self.pitch_bytes, -(-self.width_bytes // LINE_BYTES) * LINE_BYTES)
 
-    def refusal(self) -> str | None:
-        """Why there can be no such rows, in a sentence."""
+    def wrong(self) -> tuple[str, str, str] | None:
+        """Why there can be no such rows: the key that is at fault, a sentence, and what to write instead."""
         width, pitch = self.width_bytes, self.pitch_bytes
         if pitch == 0:
-            return "a pitch of 0 bytes puts all rows in one place"
-        if width % WORD_BYTES or pitch % WORD_BYTES:
-            return f"width and pitch are multiples of {WORD_BYTES} bytes; {width} and {pitch} are not"
+            return "pitch_bytes", "a pitch of 0 bytes puts all rows in one place", f"at least {width}"
+        if width <= 0:
+            return "width_bytes", f"there are no rows of {width} bytes", f"at least {WORD_BYTES}"
+        for key, value in (("width_bytes", width), ("pitch_bytes", pitch)):
+            if value % WORD_BYTES:
+                whole = f"width and pitch are multiples of {WORD_BYTES} bytes; {width} and {pitch} are not"
+                return key, whole, f"such as {value // WORD_BYTES * WORD_BYTES + WORD_BYTES}"
         if pitch < width:
-            return f"rows of {width} bytes overlap at a pitch of {pitch}"
-        if pitch > MOST_PITCH_BYTES:
-            return f"no driver takes a pitch of {pitch} bytes"
+            return "pitch_bytes", f"rows of {width} bytes overlap at a pitch of {pitch}", f"at least {width}"
         if self.size_bytes % width:
-            return f"{format_size(self.size_bytes)} is no whole number of rows of {width} bytes"
+            sentence = f"{format_size(self.size_bytes)} is no whole number of rows of {width} bytes"
+            return "size", sentence, f"a multiple of {width}"
         return None
 
 
@@ -67,10 +69,14 @@ def moves_rows(interface: str) -> bool:
 
 def rows_of(case: Case, flow: Flow) -> Rows:
     """Of a flow whose interface moves rows."""
-    options = case.options_of(flow)
+    return rows_of_options(case.options_of(flow), case.size_of(flow))
+
+
+def rows_of_options(options: Mapping[str, int | str | bool], size_bytes: int) -> Rows:
+    """What the options of such an interface say of a transfer of so many bytes."""
     return Rows(
         int(options.get("width_bytes", WIDTH_BYTES)),
         int(options.get("pitch_bytes", PITCH_BYTES)),
         str(options.get("strided", STRIDED)),
-        case.size_of(flow),
+        size_bytes,
     )

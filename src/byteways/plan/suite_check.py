@@ -3,16 +3,16 @@
 from __future__ import annotations
 
 import re
-from collections.abc import Callable, Iterable, Mapping
-from dataclasses import dataclass
+from collections.abc import Mapping
 from fnmatch import fnmatchcase
-from typing import Any, NoReturn, TypeVar
+from typing import Any
 
-from byteways.errors import BytewaysError
 from byteways.plan.case import CACHES, MEMORIES, PATTERNS
 from byteways.plan.flow_sets import GPUS, HALVES
-from byteways.plan.interfaces import FROM_ZERO, INTERFACES, NAMES, TRUTHS, WORDS
+from byteways.plan.interfaces import INTERFACES
 from byteways.plan.sizes import expand_sizes
+from byteways.plan.suite_options import check_products, environment_of, options_of
+from byteways.plan.suite_table import Table, kind_of_value
 from byteways.plan.suite_types import BufferGlob, Origin, Suite, Sweep
 from byteways.plan.toml_lines import key_lines
 from byteways.plan.variables import readers
@@ -47,97 +47,12 @@ _END_WORDS = ("source", "destination")
 _NAME = re.compile(r"^[a-z0-9][a-z0-9-]*$")
 _BUFFER_GLOB = re.compile(r"^(?P<agent>[^:@]+):(?P<memory>[^:@]+)(?:@(?P<first_touch>[^:@]+))?$")
 _AGENT_GLOB = re.compile(r"^(?:[a-z]+\d+|[a-z]*[*?\[][a-z0-9*?\[\]!-]*)$")
-_GPU_NAMES = re.compile(r"^gpu\d+(,gpu\d+)*$")
-_VARIABLE = re.compile(r"^[A-Za-z_][A-Za-z0-9_]*$")
-
-T = TypeVar("T")
-
-
-@dataclass(frozen=True)
-class _Table:
-    """One table of the file, with what messages need: where it is and what it is called."""
-
-    data: Mapping[str, Any]
-    origin: Origin
-    label: str
-
-    def fail(self, key: str, problem: str, hint: str | None = None) -> NoReturn:
-        what = f"{self.origin.at(key)}: {self.label}, key '{key}': {problem}"
-        raise BytewaysError(what, hint=hint)
-
-    def know_only(self, keys: Iterable[str]) -> None:
-        keys = tuple(keys)
-        for key in self.data:
-            if key not in keys:
-                self.fail(key, "there is no such key", closest(key, keys))
-
-    def number(self, key: str, default: float, low: float, high: float) -> float:
-        value = self.data.get(key, default)
-        if isinstance(value, bool) or not isinstance(value, (int, float)):
-            self.fail(key, f"{_kind(value)} where a number belongs")
-        if not low <= value <= high:
-            self.fail(key, f"{value} is out of range", f"write a number from {low:g} to {high:g}")
-        return float(value)
-
-    def whole(self, key: str, default: int, low: int, high: int) -> int:
-        value = self.number(key, default, low, high)
-        if value != int(value):
-            self.fail(key, f"{value:g} is no whole number")
-        return int(value)
-
-    def text(self, key: str, default: str | None = None) -> str:
-        value = self.data.get(key, default)
-        if value is None:
-            self.fail(key, "it is missing")
-        if not isinstance(value, str) or not value.strip():
-            self.fail(key, f"{_kind(value)} where a text belongs")
-        return value
-
-    def word(self, key: str, valid: Iterable[str], default: str) -> str:
-        value = self.text(key, default)
-        if value not in tuple(valid):
-            self.fail(key, f"'{value}' is none of its values", closest(value, valid))
-        return value
-
-    def texts(self, key: str, default: str | None = None) -> tuple[str, ...]:
-        """A text or a list of texts, each once."""
-        value = self.data.get(key, default)
-        if value is None:
-            self.fail(key, "it is missing")
-        items = value if isinstance(value, list) else [value]
-        if not items:
-            self.fail(key, "the list is empty, so the sweep is too")
-        for item in items:
-            if not isinstance(item, str) or not item.strip():
-                self.fail(key, f"{_kind(item)} where a text belongs")
-        return tuple(dict.fromkeys(items))
-
-    def words(self, key: str, kind: str, valid: Iterable[str], default: str | None = None) -> tuple[str, ...]:
-        values = self.texts(key, default)
-        for value in values:
-            if value not in tuple(valid):
-                self.fail(key, f"unknown {kind} '{value}'", closest(value, valid))
-        return values
-
-    def converted(self, key: str, convert: Callable[[Any], T], value: Any) -> T:
-        """`convert(value)`, its ValueError as a message with the line."""
-        try:
-            return convert(value)
-        except ValueError as error:
-            self.fail(key, str(error))
-
-
-def _kind(value: object) -> str:
-    if isinstance(value, str):
-        return "an empty text" if not value.strip() else f"the text '{value}'"
-    kinds = {bool: "a truth value", int: "a number", float: "a number", list: "a list", dict: "a table"}
-    return kinds.get(type(value), f"a {type(value).__name__}")
 
 
 def read_suite(data: Mapping[str, Any], *, text: str, file: str) -> Suite:
     """Raises BytewaysError at the first thing that is wrong."""
     lines = key_lines(text)
-    table = _Table(data, Origin(file, lines), "suite")
+    table = Table(data, Origin(file, lines), "suite")
     table.know_only(_SUITE_KEYS)
     name = table.text("name")
     if not _NAME.match(name):
@@ -153,7 +68,7 @@ def read_suite(data: Mapping[str, Any], *, text: str, file: str) -> Suite:
         label = (
             f"sweep '{sweep['name']}'" if isinstance(sweep.get("name"), str) else f"sweep number {index + 1}"
         )
-        reader = _Table(sweep, Origin(file, lines, ("sweep", index)), label)
+        reader = Table(sweep, Origin(file, lines, ("sweep", index)), label)
         sweeps.append(_read_sweep(reader, precision, case_budget_s))
         if sweeps[-1].name in [earlier.name for earlier in sweeps[:-1]]:
             reader.fail("name", "another sweep has this name already")
@@ -164,7 +79,7 @@ def read_suite(data: Mapping[str, Any], *, text: str, file: str) -> Suite:
     )
 
 
-def _read_sweep(table: _Table, precision: float, case_budget_s: float) -> Sweep:
+def _read_sweep(table: Table, precision: float, case_budget_s: float) -> Sweep:
     table.know_only(_SWEEP_KEYS)
     name = table.text("name")
     if not _NAME.match(name):
@@ -175,7 +90,7 @@ def _read_sweep(table: _Table, precision: float, case_budget_s: float) -> Sweep:
     sources, destinations = _read_ends(table, interfaces, patterns)
     if "size" not in table.data:
         table.fail("size", "it is missing")
-    return Sweep(
+    sweep = Sweep(
         name=name,
         interfaces=interfaces,
         patterns=patterns,
@@ -184,8 +99,8 @@ def _read_sweep(table: _Table, precision: float, case_budget_s: float) -> Sweep:
         executors=_executors(table, chase),
         sizes=table.converted("size", _sizes, table.data["size"]),
         caches=_caches(table, interfaces),
-        options=_options(table, "options", interfaces),
-        environment=_environment(table),
+        options=options_of(table, "options", interfaces),
+        environment=environment_of(table),
         pairs=table.word("pairs", PAIRS, "all"),
         gpus=_gpus(table, patterns),
         halves=_halves(table, patterns),
@@ -200,10 +115,12 @@ def _read_sweep(table: _Table, precision: float, case_budget_s: float) -> Sweep:
         priority=table.whole("priority", 5, 0, 9),
         origin=table.origin,
     )
+    check_products(table, sweep)
+    return sweep
 
 
 def _read_ends(
-    table: _Table, interfaces: tuple[str, ...], patterns: tuple[str, ...]
+    table: Table, interfaces: tuple[str, ...], patterns: tuple[str, ...]
 ) -> tuple[tuple[BufferGlob, ...], tuple[BufferGlob, ...]]:
     """Globs of sources and of destinations; a chase has its one buffer as the source."""
     walkers = [name for name in interfaces if INTERFACES[name].buffers == "one"]
@@ -223,7 +140,7 @@ def _read_ends(
     return _buffers(table, "buffer"), ()
 
 
-def _read_beside(table: _Table, interfaces: tuple[str, ...], patterns: tuple[str, ...]) -> dict[str, Any]:
+def _read_beside(table: Table, interfaces: tuple[str, ...], patterns: tuple[str, ...]) -> dict[str, Any]:
     """The fields of a sweep about what disturbs."""
     present = [key for key in table.data if key.startswith("beside_")]
     ends = [_buffers(table, key) for key in ("beside_source", "beside_destination") if key in table.data]
@@ -252,11 +169,11 @@ def _read_beside(table: _Table, interfaces: tuple[str, ...], patterns: tuple[str
         "beside_sizes": table.converted("beside_size", _sizes, table.data["beside_size"])
         if "beside_size" in table.data
         else (),
-        "beside_options": _options(table, "beside_options", others) if others else {},
+        "beside_options": options_of(table, "beside_options", others) if others else {},
     }
 
 
-def _gpus(table: _Table, patterns: tuple[str, ...]) -> tuple[str, ...]:
+def _gpus(table: Table, patterns: tuple[str, ...]) -> tuple[str, ...]:
     if "gpus" not in table.data:
         return ()
     others = [pattern for pattern in patterns if pattern not in _FANS]
@@ -265,13 +182,13 @@ def _gpus(table: _Table, patterns: tuple[str, ...]) -> tuple[str, ...]:
     return table.words("gpus", "choice of GPUs", GPUS)
 
 
-def _halves(table: _Table, patterns: tuple[str, ...]) -> str:
+def _halves(table: Table, patterns: tuple[str, ...]) -> str:
     if "halves" in table.data and "bisection" not in patterns:
         table.fail("halves", f"{patterns[0]} has none", 'write pattern = "bisection"')
     return table.word("halves", HALVES, "worst")
 
 
-def _second_sources(table: _Table, interfaces: tuple[str, ...]) -> tuple[BufferGlob, ...]:
+def _second_sources(table: Table, interfaces: tuple[str, ...]) -> tuple[BufferGlob, ...]:
     if "second_source" not in table.data:
         return ()
     if not any(INTERFACES[name].sources > 1 for name in interfaces):
@@ -279,7 +196,7 @@ def _second_sources(table: _Table, interfaces: tuple[str, ...]) -> tuple[BufferG
     return _buffers(table, "second_source")
 
 
-def _partners(table: _Table, interfaces: tuple[str, ...]) -> tuple[str, ...]:
+def _partners(table: Table, interfaces: tuple[str, ...]) -> tuple[str, ...]:
     if not any(INTERFACES[name].partner for name in interfaces):
         if "partner" in table.data:
             table.fail("partner", f"{interfaces[0]} has no partner", "leave the key out")
@@ -291,7 +208,7 @@ def _partners(table: _Table, interfaces: tuple[str, ...]) -> tuple[str, ...]:
     return partners
 
 
-def _cores(table: _Table, interfaces: tuple[str, ...]) -> str:
+def _cores(table: Table, interfaces: tuple[str, ...]) -> str:
     """`pairs`: every pair of cores is a case of its own."""
     cores = table.word("cores", CORES, "any")
     if cores == "pairs" and not all("partner_core" in INTERFACES[name].options for name in interfaces):
@@ -301,7 +218,7 @@ def _cores(table: _Table, interfaces: tuple[str, ...]) -> str:
     return cores
 
 
-def _buffers(table: _Table, key: str) -> tuple[BufferGlob, ...]:
+def _buffers(table: Table, key: str) -> tuple[BufferGlob, ...]:
     globs = []
     for text in table.texts(key):
         match = _BUFFER_GLOB.match(text)
@@ -316,12 +233,12 @@ def _buffers(table: _Table, key: str) -> tuple[BufferGlob, ...]:
     return tuple(globs)
 
 
-def _check_agent_glob(table: _Table, key: str, text: str) -> None:
+def _check_agent_glob(table: Table, key: str, text: str) -> None:
     if not _AGENT_GLOB.match(text):
         table.fail(key, f"'{text}' names no agent", "write cpu0, gpu3, gpu* or *")
 
 
-def _executors(table: _Table, chase: bool) -> tuple[str, ...]:
+def _executors(table: Table, chase: bool) -> tuple[str, ...]:
     executors = table.texts("executor", None if chase else "both")
     for executor in executors:
         if chase and executor in EXECUTOR_WORDS:
@@ -343,63 +260,14 @@ def _sizes(value: Any) -> tuple[int, ...]:
     items = value if isinstance(value, list) else [value]
     for item in items:
         if isinstance(item, bool) or not isinstance(item, (str, int)):
-            raise ValueError(f"{_kind(item)} where a size such as '64KiB' or '4KiB..1GiB x4' belongs")
+            raise ValueError(f"{kind_of_value(item)} where a size such as '64KiB' or '4KiB..1GiB x4' belongs")
     return expand_sizes(items)
 
 
-def _caches(table: _Table, interfaces: tuple[str, ...]) -> tuple[str, ...]:
+def _caches(table: Table, interfaces: tuple[str, ...]) -> tuple[str, ...]:
     """A chase stays on its working set, which is what `warm` means; its size alone decides what caches it."""
     stays = INTERFACES[interfaces[0]].figure != "bandwidth"
     if stays and "cache" in table.data:
         problem = f"{interfaces[0]} has no cache axis: what it works on stays the same"
         table.fail("cache", problem, "leave the key out")
     return table.words("cache", "cache state", CACHES, "warm" if stays else "cold")
-
-
-def _options(
-    table: _Table, name: str, interfaces: tuple[str, ...]
-) -> dict[str, tuple[int | str | bool, ...]]:
-    data = table.data.get(name, {})
-    if not isinstance(data, dict):
-        table.fail(name, f"{_kind(data)} where a table such as {{ blocks = [8, 16] }} belongs")
-    origin = Origin(table.origin.file, table.origin.lines, (*table.origin.place, name))
-    reader = _Table(data, origin, f"{table.label}, {name}")
-    options: dict[str, tuple[int | str | bool, ...]] = {}
-    for key, value in data.items():
-        for interface in interfaces:
-            if key not in INTERFACES[interface].takes:
-                known = ", ".join(INTERFACES[interface].takes)
-                reader.fail(key, f"{interface} has no such option", f"options of {interface}: {known}")
-        items = value if isinstance(value, list) else [value]
-        if not items:
-            reader.fail(key, "the list is empty, so the sweep is too")
-        for item in items:
-            _check_option(reader, key, item)
-        options[key] = tuple(dict.fromkeys(items))
-    return options
-
-
-def _check_option(table: _Table, key: str, value: Any) -> None:
-    if key in TRUTHS:
-        if not isinstance(value, bool):
-            table.fail(key, f"{_kind(value)} where true or false belongs")
-    elif key in WORDS:
-        if value not in WORDS[key]:
-            table.fail(key, f"{_kind(value)} where one of its words belongs", closest(str(value), WORDS[key]))
-    elif key in NAMES:
-        if not isinstance(value, str) or not _GPU_NAMES.match(value):
-            table.fail(key, f"{_kind(value)} where GPUs belong", 'write "gpu1,gpu2"')
-    elif isinstance(value, bool) or not isinstance(value, int) or value < (0 if key in FROM_ZERO else 1):
-        table.fail(key, f"{_kind(value)} where a whole, positive number belongs")
-
-
-def _environment(table: _Table) -> dict[str, tuple[str, ...]]:
-    data = table.data.get("environment", {})
-    if not isinstance(data, dict):
-        table.fail("environment", f'{_kind(data)} where a table such as {{ HSA_ENABLE_SDMA = "0" }} belongs')
-    origin = Origin(table.origin.file, table.origin.lines, (*table.origin.place, "environment"))
-    reader = _Table(data, origin, f"{table.label}, environment")
-    for key in data:
-        if not _VARIABLE.match(key):
-            reader.fail(key, "this is no name of an environment variable")
-    return {key: reader.texts(key) for key in data}

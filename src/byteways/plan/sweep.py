@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import itertools
 from collections.abc import Callable, Collection, Iterator, Mapping, Sequence
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from fnmatch import fnmatchcase
 from typing import TypeVar
 
@@ -12,7 +12,7 @@ from byteways.errors import BytewaysError
 from byteways.plan import core_pairs, flow_sets
 from byteways.plan.case import MEMORIES, Buffer, Case, Flow
 from byteways.plan.flow_sets import Ends, Group
-from byteways.plan.interfaces import DEFAULTS, INTERFACES
+from byteways.plan.interfaces import DEFAULTS, INTERFACES, NAMES
 from byteways.plan.legality import OWNERS, executes, kind_of
 from byteways.plan.suite_types import BufferGlob, Sweep
 from byteways.plan.words import closest
@@ -52,6 +52,7 @@ def expand(
     true_here = {"always", "with-gpu" if has_gpu else "without-gpu", *(f"with-{name}" for name in runtimes)}
     if sweep.when not in true_here:
         return Expansion((), ())  # said by the suite itself, so no note
+    _check_relays(sweep, topology)
     notes: list[str] = []
     cases: dict[str, Case] = {}
     for pattern in sweep.patterns:
@@ -80,11 +81,25 @@ def expand(
 def _agents(sweep: Sweep, key: str, glob: str, topology: Topology) -> list[str]:
     names = topology.names()
     if not any(mark in glob for mark in "*?[") and glob not in names:
-        raise BytewaysError(
-            f"{sweep.origin.at(key)}: sweep '{sweep.name}', key '{key}': this machine has no agent '{glob}'",
-            hint=closest(glob, names),
-        )
+        raise _missing(sweep.origin.at(key), sweep, key, glob, names)
     return [name for name in names if fnmatchcase(name, glob)]
+
+
+def _missing(at: str, sweep: Sweep, key: str, agent: str, names: Sequence[str]) -> BytewaysError:
+    """What is named outright and not by a glob is meant to be here; `at` is where in the file."""
+    return BytewaysError(
+        f"{at}: sweep '{sweep.name}', key '{key}': this machine has no agent '{agent}'",
+        hint=closest(agent, names),
+    )
+
+
+def _check_relays(sweep: Sweep, topology: Topology) -> None:
+    options = replace(sweep.origin, place=(*sweep.origin.place, "options"))
+    for name in NAMES:
+        for value in sweep.options.get(name, ()):
+            for agent in str(value).split(","):
+                if agent not in topology.names("gpu"):
+                    raise _missing(options.at(name), sweep, name, agent, topology.names("gpu"))
 
 
 def _buffers(

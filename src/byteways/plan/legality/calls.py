@@ -1,0 +1,123 @@
+"""What the runtimes' own calls ask for: engines, graphs, batches, rows, routes, PyTorch, memory steps."""
+
+from __future__ import annotations
+
+import itertools
+
+from byteways.plan import memory_steps
+from byteways.plan.case import is_managed, is_plain
+from byteways.plan.legality.question import Question
+from byteways.plan.legality.reach import Reach, because, kind_of, reach_refusal
+from byteways.plan.moving import moving_refusal
+from byteways.plan.relays import MOST_PIECES_IN_A_STREAM, paths_of, pieces_in_a_stream
+from byteways.topology.model import HOST
+
+#: What PyTorch allocates tensors in.
+TORCH_MEMORIES = ("device", "pinned", "pageable")
+
+
+def pages_refusal(question: Question) -> str | None:
+    return moving_refusal(question.case, question.flow, question.topology, question.found)
+
+
+def torch_refusal(question: Question) -> str | None:
+    case, flow = question.case, question.flow
+    if case.pattern != "one-way":
+        return f"{case.interface} is measured one flow at a time"
+    memories = [end.memory for end in (flow.source, flow.destination)]
+    unknown = next((memory for memory in memories if memory not in TORCH_MEMORIES), None)
+    return f"PyTorch has no {unknown} memory, only {', '.join(TORCH_MEMORIES)}" if unknown else None
+
+
+def step_refusal(question: Question) -> str | None:
+    interface, flow = question.interface, question.flow
+    if question.case.pattern != "one-way":
+        return f"{interface} moves no bytes: it runs alone"
+    if reason := memory_steps.refusal(interface, flow, question.options):
+        return reason
+    if interface == "map-peer":
+        return reach_refusal(Reach.OWN_OR_PEER, flow.executor, flow.source, question.there)
+    return None
+
+
+def engine_refusal(question: Question) -> str | None:
+    """Engines are of a GPU, for a peer or the host, and the GPU that issues the copy has them."""
+    flow, capabilities = question.flow, question.there
+    engine = question.options["copy_engine"]
+    for buffer in (flow.source, flow.destination):
+        if is_plain(buffer.memory) or is_managed(buffer.memory):
+            return f"a copy engine that is chosen needs memory that stays locked, and {buffer.memory} is not"
+    ends = [HOST if kind_of(end.agent) == "cpu" else end.agent for end in (flow.source, flow.destination)]
+    if ends[0] == ends[1]:
+        return "an engine can be chosen for copies between two GPUs, or between one and the host"
+    issuer = flow.source.agent if ends[0] != HOST else flow.destination.agent
+    if flow.executor != issuer:
+        return f"the engines of {issuer} are the ones to choose from, and the executor is {flow.executor}"
+    offer = capabilities.copy_engines.get(ends[0], {}).get(ends[1])
+    if offer is None:
+        return f"no runtime says which copy engines serve {ends[0]}>{ends[1]}"
+    if not offer.engines:
+        return f"no copy engine can be chosen for {ends[0]}>{ends[1]}: {offer.reason}"
+    if engine not in offer.engines:
+        known = ", ".join(str(number) for number in offer.engines)
+        return f"copy engine {engine} does not serve {ends[0]}>{ends[1]}, which may choose of {known}"
+    if HOST not in ends:
+        return reach_refusal(Reach.OWN_OR_PEER, issuer, flow.destination, capabilities)
+    return None
+
+
+def rows_refusal(question: Question) -> str | None:
+    executor = question.flow.executor
+    offer = question.there.calls.get(executor, {}).get("copy-2d")
+    if offer is None or offer.available:
+        return None
+    return because(f"{executor} has no copy of rows", offer)
+
+
+def submit_refusal(question: Question) -> str | None:
+    """Graphs and batches are of memory that stays where it is, and not every runtime has them."""
+    how = question.options["submit"]
+    if how == "calls":
+        return None
+    for buffer in question.flow.buffers:
+        if is_plain(buffer.memory) or is_managed(buffer.memory):
+            return f"a {how} needs memory that stays where it is, and {buffer.memory} does not"
+    executor = question.flow.executor
+    offer = question.there.calls.get(executor, {}).get(str(how))
+    if offer is None or not offer.available:
+        why = f"{executor} submits nothing as a {how}"
+        return why if offer is None else because(why, offer)
+    return None
+
+
+def route_refusal(question: Question) -> str | None:
+    """A route needs locked memory, relays that are here, and their access to the GPUs at its ends."""
+    case, flow = question.case, question.flow
+    ends = (flow.source, flow.destination)
+    if ends[0].agent == ends[1].agent:
+        return f"source and destination are both of {ends[0].agent}: there is no second path"
+    for buffer in ends:
+        if is_plain(buffer.memory) or is_managed(buffer.memory):
+            return (
+                f"the pieces of a route are queued, which takes memory that stays locked, "
+                f"and {buffer.memory} is not"
+            )
+    if flow.executor not in (ends[0].agent, ends[1].agent):
+        return f"a route is issued by an end of it, and {flow.executor} is none of {flow.path}"
+    try:
+        paths = paths_of(case, flow, question.topology.names("gpu"))
+    except ValueError as error:
+        return str(error)
+    if case.size_of(flow) < 8 * (len(paths.relays) + 1):
+        return f"{case.size_of(flow)} bytes cannot be split over {len(paths.relays) + 1} paths"
+    pieces = pieces_in_a_stream(paths, case.size_of(flow))
+    if pieces > MOST_PIECES_IN_A_STREAM:
+        return (
+            f"{pieces} pieces would wait in each stream of a relay, and a queue takes about "
+            f"{MOST_PIECES_IN_A_STREAM}: ask for larger pieces"
+        )
+    for relay, end in itertools.product(paths.relays, ends):
+        reason = reach_refusal(Reach.OWN_OR_PEER, relay, end, question.there)
+        if reason and kind_of(end.agent) == "gpu":
+            return f"the relay {relay} cannot pass on: {reason}"
+    return None

@@ -1,0 +1,141 @@
+"""Which agent executes what, and with how many threads, on which cores, under which variables."""
+
+from __future__ import annotations
+
+from dataclasses import replace
+
+from byteways.plan.case import Case, Flow, is_managed
+from byteways.plan.interfaces import INTERFACES, counts_as_stream, is_memory_step
+from byteways.plan.legality.question import Question
+from byteways.plan.legality.reach import TABLE, because, buffer_refusal, kind_of, reach_refusal
+from byteways.plan.legality.request import too_many_threads
+from byteways.plan.numbers import MOST_BLOCK_THREADS, MOST_TEAM_THREADS
+from byteways.plan.variables import gives_pageable_access, reader_of, runtime_of
+from byteways.topology.model import Capabilities, Offer
+
+
+def executes(interface: str, kind: str) -> bool:
+    """Whether agents of this kind can execute the interface at all."""
+    return INTERFACES[interface].executed_by(kind)
+
+
+def interface_offer(interface: str, agent: str, capabilities: Capabilities) -> Offer:
+    """Whether the agent can execute the interface here, whatever the memory."""
+    if not executes(interface, kind_of(agent)):
+        return Offer(False, _wrong_kind(interface, agent))
+    offer = capabilities.interface.get(agent, {}).get(interface)
+    if offer is None and interface == "kernel-bulk":
+        return Offer(False, f"the runtime does not say that {agent} has bulk-copy instructions")
+    if offer is None or offer.available:
+        return Offer(True)
+    return Offer(False, because(f"{interface} is not available on {agent}", offer))
+
+
+def _wrong_kind(interface: str, executor: str) -> str:
+    if interface == "copy":
+        return f"copy is queued on a GPU, and {executor} is a CPU (a CPU executes memcpy)"
+    if is_memory_step(interface):
+        return f"{interface} is asked of a GPU's runtime, and {executor} is a CPU"
+    if interface in ("synchronize", "event"):
+        return f"{interface} is about the queues of a GPU, and {executor} is a CPU"
+    if interface.startswith("memcpy"):
+        return f"{interface} runs on CPU cores, and {executor} is a GPU (a GPU executes copy or kernel)"
+    return f"{interface} runs on a GPU, and {executor} is a CPU (a CPU executes memcpy)"
+
+
+def flow_refusal(question: Question) -> str | None:
+    """The executor, then every buffer, then the partner."""
+    interface, flow, capabilities = question.interface, question.flow, question.there
+    offer = interface_offer(interface, flow.executor, capabilities)
+    if not offer.available:
+        return offer.reason
+    reaches = TABLE[interface, kind_of(flow.executor)]
+    for buffer in dict.fromkeys(flow.buffers):
+        if reason := buffer_refusal(buffer, capabilities):
+            return reason
+        if reason := reach_refusal(reaches[buffer.memory], flow.executor, buffer, capabilities):
+            return reason
+    return None if flow.partner is None else _partner_refusal(interface, flow, flow.partner, capabilities)
+
+
+def _partner_refusal(interface: str, flow: Flow, partner: str, capabilities: Capabilities) -> str | None:
+    """Both sides reach both words, and see each other's stores while they run."""
+    offer = interface_offer(interface, partner, capabilities)
+    if not offer.available:
+        return offer.reason
+    reaches = TABLE[interface, kind_of(partner)]
+    for buffer in dict.fromkeys(flow.buffers):
+        if reason := reach_refusal(reaches[buffer.memory], partner, buffer, capabilities):
+            return reason
+        if is_managed(buffer.memory):
+            return f"a word in {buffer.memory} memory would move to whoever looks at it"
+        if buffer.memory == "pinned-noncoherent":
+            return "a GPU that looks at pinned-noncoherent memory may go on seeing what it saw first"
+    return None
+
+
+def result_refusal(question: Question) -> str | None:
+    flow = question.flow
+    if flow.source.agent == flow.executor:
+        return None
+    return f"compute keeps its result in memory of {flow.executor}, and {flow.source} is another's"
+
+
+def threads_refusal(question: Question) -> str | None:
+    """Threads that share a core wait for each other, so the figure would be the scheduler's."""
+    executor, options, interface = question.flow.executor, question.options, question.interface
+    threads = int(options.get("threads", 1))
+    if kind_of(executor) != "cpu":
+        return too_many_threads(threads) if threads > MOST_BLOCK_THREADS else None
+    if "blocks" in options and (counts_as_stream(interface) or interface == "compute"):
+        return f"{executor} has no blocks: {interface} on a CPU has the option threads alone"
+    cores = len(question.topology.agent(executor).cores) or MOST_TEAM_THREADS
+    if threads > cores:
+        return f"{threads} threads of {interface} are more than {executor} has cores: {cores}"
+    return None
+
+
+def cores_refusal(question: Question) -> str | None:
+    """Cores are counted within what this process may use of the agent's domain."""
+    flow, options = question.flow, question.options
+    for option, agent in (("core", flow.executor), ("partner_core", flow.partner)):
+        if option not in options or agent is None:
+            continue
+        if kind_of(agent) != "cpu":
+            return f"'{option}' chooses a core of a CPU, and {agent} is a GPU"
+        core, cores = int(options[option]), len(question.topology.agent(agent).cores)
+        if cores and core >= cores:
+            return (
+                f"{agent} has {cores} cores that may be used, counted from 0, and core {core} is none of them"
+            )
+    if flow.partner == flow.executor and options.get("core", -1) == options.get("partner_core", -2):
+        return f"core {options['core']} of {flow.executor} would wait for itself"
+    return None
+
+
+def environment_refusal(question: Question) -> str | None:
+    """Variables that nothing reads here would give figures that look like those of a setting."""
+    case, capabilities = question.case, question.found
+    touchers = [buffer.first_touch for flow in case.flows for buffer in flow.buffers if buffer.first_touch]
+    agents = [name for name in (*case.agents, *touchers) if kind_of(name) == "gpu"] or list(case.executors)
+    runtimes = {agent: runtime_of(agent, capabilities) for agent in agents}
+    for variable in sorted(case.environment):
+        reader = reader_of(variable)
+        if reader is None or reader.runtime in runtimes.values() or None in runtimes.values():
+            continue
+        agent, runtime = next(iter(runtimes.items()))
+        return f"{variable} is read by {reader.name}, and {agent} is driven by {runtime}"
+    return None
+
+
+def in_environment(case: Case, capabilities: Capabilities) -> Capabilities:
+    """With what workers of this environment may have on top; whether they have it they find themselves."""
+    runtimes = {
+        reader.runtime
+        for name, value in case.environment.items()
+        if gives_pageable_access(name, value) and (reader := reader_of(name))
+    }
+    gained = {agent: True for agent in capabilities.agents if runtime_of(agent, capabilities) in runtimes}
+    if not gained:
+        return capabilities
+    return replace(capabilities, pageable_access={**capabilities.pageable_access, **gained})

@@ -1,0 +1,37 @@
+"""What a rule is asked about: one flow of a case, on a machine."""
+
+from __future__ import annotations
+
+from collections.abc import Mapping
+from dataclasses import dataclass
+
+from byteways.plan.case import Case, Flow
+from byteways.plan.legality.request import Request
+from byteways.topology.model import Capabilities, Topology
+
+
+@dataclass(frozen=True)
+class Question:
+    """`found` is what the probe found, `there` what workers with the case's variables have on top of it."""
+
+    case: Case
+    flow: Flow
+    topology: Topology
+    found: Capabilities
+    there: Capabilities
+
+    @property
+    def interface(self) -> str:
+        return self.case.interface_of(self.flow)
+
+    @property
+    def options(self) -> Mapping[str, int | str | bool]:
+        return self.case.options_of(self.flow)
+
+    @property
+    def request(self) -> Request:
+        """What of the flow has nothing to do with a machine."""
+        case, flow = self.case, self.flow
+        return Request(
+            self.interface, case.pattern, case.cache_of(flow), case.size_of(flow), case.options_of(flow)
+        )

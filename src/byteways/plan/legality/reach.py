@@ -1,0 +1,155 @@
+"""Which executor gets at which memory, on what condition; who owns it, and who may touch it first."""
+
+from __future__ import annotations
+
+from collections.abc import Mapping
+from enum import Enum
+
+from byteways.plan.case import Buffer, needs_grant
+from byteways.plan.interfaces import INTERFACES
+from byteways.topology.model import Capabilities, Offer
+
+
+class Reach(Enum):
+    """On what condition an executor gets at a kind of memory."""
+
+    ALWAYS = "always"
+    SHARED = "only where the GPU's memory is shared with the host"
+    ON_HOST = "only where the pages are kept on the host: touching them elsewhere would move them"
+    OWN_OR_PEER = "its own, or another GPU's with proved peer access"
+    PAGEABLE_ACCESS = "only where kernels may touch plain host memory"
+
+
+_BY_CPU = {
+    "pageable": Reach.ALWAYS,
+    "hugepage": Reach.ALWAYS,
+    "pinned": Reach.ALWAYS,
+    "pinned-noncoherent": Reach.ALWAYS,
+    "write-combined": Reach.ALWAYS,
+    "registered": Reach.ALWAYS,
+    "managed": Reach.ON_HOST,
+    "managed-coarse": Reach.ON_HOST,
+    "device": Reach.SHARED,
+    "device-fine": Reach.SHARED,
+    "device-uncached": Reach.SHARED,
+    "pool": Reach.SHARED,
+    "vmm": Reach.SHARED,
+}
+_BY_GPU = {
+    "pageable": Reach.PAGEABLE_ACCESS,
+    "hugepage": Reach.PAGEABLE_ACCESS,
+    "pinned": Reach.ALWAYS,
+    "pinned-noncoherent": Reach.ALWAYS,
+    "write-combined": Reach.ALWAYS,
+    "registered": Reach.ALWAYS,
+    "managed": Reach.OWN_OR_PEER,
+    "managed-coarse": Reach.OWN_OR_PEER,
+    "device": Reach.OWN_OR_PEER,
+    "device-fine": Reach.OWN_OR_PEER,
+    "device-uncached": Reach.OWN_OR_PEER,
+    "pool": Reach.OWN_OR_PEER,
+    "vmm": Reach.OWN_OR_PEER,
+}
+#: Copies: pages that are kept on a GPU come to the core that touches them, on demand.
+_BY_COPYING_CPU = {**_BY_CPU, "managed": Reach.ALWAYS, "managed-coarse": Reach.ALWAYS}
+#: By whom pages may be touched first: those that are registered are touched before they are locked.
+_TOUCHED_BY = {"cpu": _BY_CPU, "gpu": {**_BY_GPU, "registered": Reach.PAGEABLE_ACCESS}}
+_BY_CALL = dict.fromkeys(_BY_GPU, Reach.ALWAYS)  # the runtime stages what its engines cannot reach
+_BY_KIND = {"cpu": _BY_CPU, "gpu": _BY_GPU}
+
+#: The table: (interface, kind of executor) -> memory -> condition. A pair that is missing is refused.
+TABLE: Mapping[tuple[str, str], Mapping[str, Reach]] = {
+    (name, kind): _BY_CALL
+    if interface.by_call
+    else _BY_COPYING_CPU
+    if name.startswith("memcpy")
+    else _BY_KIND[kind]
+    for name, interface in INTERFACES.items()
+    for kind in interface.kernels
+}
+
+#: Kinds of agent that own each memory.
+OWNERS: Mapping[str, tuple[str, ...]] = {
+    "pageable": ("cpu",),
+    "hugepage": ("cpu",),
+    "pinned": ("cpu",),
+    "pinned-noncoherent": ("cpu",),
+    "write-combined": ("cpu",),
+    "registered": ("cpu",),
+    "managed": ("cpu", "gpu"),
+    "managed-coarse": ("cpu", "gpu"),
+    "device": ("gpu",),
+    "device-fine": ("gpu",),
+    "device-uncached": ("gpu",),
+    "pool": ("gpu",),
+    "vmm": ("gpu",),
+}
+
+#: Memory whose pages are placed when they are first written; the rest is placed by its allocation.
+PLACED_BY_TOUCH = ("pageable", "hugepage", "registered", "managed", "managed-coarse")
+
+
+def kind_of(agent: str) -> str:
+    """'cpu' of 'cpu0': names say what kind of agent it is."""
+    return agent.rstrip("0123456789")
+
+
+def because(what: str, offer: Offer) -> str:
+    return f"{what}: {offer.reason}" if offer.reason else what
+
+
+def memory_offer(memory: str, agent: str, capabilities: Capabilities) -> Offer:
+    """Whether the agent can own memory of this kind here."""
+    if kind_of(agent) not in OWNERS[memory]:
+        of = "a GPU" if OWNERS[memory] == ("gpu",) else "a CPU"
+        return Offer(False, f"{memory} memory belongs to {of}, and {agent} is none")
+    offer = capabilities.memory.get(agent, {}).get(memory)
+    if offer is None:
+        return Offer(False, f"no runtime says that it offers {memory} memory for {agent}")
+    if offer.available:
+        return Offer(True)
+    return Offer(False, because(f"{agent} has no {memory} memory", offer))
+
+
+def buffer_refusal(buffer: Buffer, capabilities: Capabilities) -> str | None:
+    """Why there can be no such buffer here: its memory, or who touches it first."""
+    offer = memory_offer(buffer.memory, buffer.agent, capabilities)
+    if not offer.available:
+        return offer.reason
+    toucher = buffer.first_touch
+    if toucher is None or toucher == buffer.agent:
+        return None
+    if buffer.memory not in PLACED_BY_TOUCH:
+        return f"{buffer.memory} memory is placed when allocated: first touch by {toucher} changes nothing"
+    reach = _TOUCHED_BY[kind_of(toucher)][buffer.memory]
+    reason = reach_refusal(reach, toucher, buffer, capabilities)
+    return f"{toucher} cannot touch {buffer} first: {reason}" if reason else None
+
+
+def reach_refusal(reach: Reach, executor: str, buffer: Buffer, capabilities: Capabilities) -> str | None:
+    """Why the condition does not hold for this executor and buffer."""
+    owner = buffer.agent
+    if reach is Reach.SHARED and not capabilities.host_access.get(owner, False):
+        what = f"{buffer.memory} memory of {owner}"
+        return f"{executor} has no address for {what}, which is not shared with the host"
+    if reach is Reach.ON_HOST and kind_of(owner) != "cpu":
+        return f"{buffer.memory} pages that are kept on {owner} would move when {executor} touches them"
+    if reach is Reach.PAGEABLE_ACCESS and not capabilities.pageable_access.get(executor, False):
+        return f"kernels of {executor} cannot touch {buffer.memory} memory: it has no pageable memory access"
+    if reach is Reach.OWN_OR_PEER and owner != executor and kind_of(owner) == "gpu":
+        offer = capabilities.peer.get(executor, {}).get(owner)
+        if offer is None:
+            return f"{executor} and {owner} have no proved peer access"
+        if not offer.available:
+            return because(f"{executor} and {owner} have no peer access", offer)
+        if needs_grant(buffer.memory):
+            return _grant_refusal(executor, buffer, capabilities)
+    return None
+
+
+def _grant_refusal(executor: str, buffer: Buffer, capabilities: Capabilities) -> str | None:
+    offer = capabilities.granted.get(executor, {}).get(buffer.agent, {}).get(buffer.memory)
+    what = f"{buffer.memory} memory of {buffer.agent}"
+    if offer is None:
+        return f"{executor} has no proved access to {what}"
+    return None if offer.available else because(f"{executor} has no access to {what}", offer)

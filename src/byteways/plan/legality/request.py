@@ -1,0 +1,154 @@
+"""What is wrong with a request on every machine: sizes, pitches, pieces and options that never go together.
+
+A suite whose sweep has a value that goes with none of the others is mistaken and not run at all; of a product
+in which some go together, the combinations that cannot be are skipped, with the same sentence.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Mapping
+from dataclasses import dataclass
+
+from byteways.plan.interfaces import INTERFACES, WORD_BYTES, is_memory_step
+from byteways.plan.memory_steps import PAGE_BYTES
+from byteways.plan.numbers import MOST_BLOCK_THREADS, SPANS
+from byteways.plan.relays import via_mistake
+from byteways.plan.rows import moves_rows, rows_of_options
+
+#: The least working set of a chase: a few lines of any agent, all in the first-level cache.
+CHASE_LEAST_BYTES = 1024
+
+
+@dataclass(frozen=True)
+class Request:
+    """One flow as far as it is the same on every machine."""
+
+    interface: str
+    pattern: str
+    cache: str
+    size_bytes: int
+    options: Mapping[str, int | str | bool]
+
+
+@dataclass(frozen=True)
+class Mistake:
+    """`key` of the suite that is at fault (an option or `size`), why, and what to write instead."""
+
+    key: str
+    reason: str
+    hint: str | None = None
+
+
+def mistake(request: Request) -> Mistake | None:
+    """Why no machine can do it; None where one might."""
+    return (
+        _rows_mistake(request)
+        or _number_mistake(request)
+        or _size_mistake(request)
+        or _threads_mistake(request)
+        or _via_mistake(request)
+        or _engine_mistake(request)
+        or _pace_mistake(request)
+        or _submit_mistake(request)
+    )
+
+
+def _number_mistake(request: Request) -> Mistake | None:
+    for name, span in SPANS.items():
+        if name in request.options and (reason := span.wrong(name, int(request.options[name]))):
+            return Mistake(name, reason)
+    return None
+
+
+def _size_mistake(request: Request) -> Mistake | None:
+    interface, size = request.interface, request.size_bytes
+    row = INTERFACES[interface]
+    if size <= 0:
+        return Mistake("size", f"a size of {size} bytes moves nothing")
+    if interface == "chase":
+        if size & (size - 1) or size < CHASE_LEAST_BYTES:
+            reason = f"a chase walks a power of two of bytes, at least {CHASE_LEAST_BYTES}; {size} is none"
+            return Mistake("size", reason, 'such as "64KiB..1GiB x4"')
+        return None
+    if is_memory_step(interface) and size % PAGE_BYTES:
+        reason = f"memory is had in pages of {PAGE_BYTES} bytes; {size} is no number of them"
+        return Mistake("size", reason, 'such as "4KiB..1GiB x16"')
+    calls = row.figure == "time" and interface != "compute" and not is_memory_step(interface)
+    if calls and size != WORD_BYTES:
+        reason = f"{interface} moves nothing: its buffer holds one word of {WORD_BYTES} bytes, not {size}"
+        return Mistake("size", reason, f"size = {WORD_BYTES}")
+    if row.partner and size != WORD_BYTES:
+        reason = f"{interface} sends one word of {WORD_BYTES} bytes, not {size}"
+        return Mistake("size", reason, f"size = {WORD_BYTES}")
+    if size % row.granularity_bytes:
+        return Mistake(
+            "size", f"{interface} moves multiples of {row.granularity_bytes} bytes; {size} is none"
+        )
+    return None
+
+
+def _rows_mistake(request: Request) -> Mistake | None:
+    if not moves_rows(request.interface):
+        return None
+    return Mistake(*told) if (told := rows_of_options(request.options, request.size_bytes).wrong()) else None
+
+
+def _threads_mistake(request: Request) -> Mistake | None:
+    """Of interfaces that GPUs alone execute; elsewhere it is the executor that decides (executors.py)."""
+    threads = int(request.options.get("threads", 1))
+    if threads <= MOST_BLOCK_THREADS or INTERFACES[request.interface].executed_by("cpu"):
+        return None
+    return Mistake("threads", too_many_threads(threads), f"from 1 to {MOST_BLOCK_THREADS}")
+
+
+def too_many_threads(threads: int) -> str:
+    return f"{threads} threads are more than a block of any GPU has: {MOST_BLOCK_THREADS}"
+
+
+def _via_mistake(request: Request) -> Mistake | None:
+    if request.interface != "route":
+        return None
+    reason = via_mistake(request.options)
+    return Mistake("via", reason, 'such as via = "gpu1,gpu2"') if reason else None
+
+
+def _engine_mistake(request: Request) -> Mistake | None:
+    """The call that takes an engine works below the runtime's streams: each copy is waited for."""
+    if "copy_engine" not in request.options or request.pattern == "one-way":
+        return None
+    pattern = request.pattern
+    reason = f"a copy on a chosen engine is waited for: {pattern} flows would run one after the other"
+    return Mistake("copy_engine", reason, 'pattern = "one-way"')
+
+
+def _pace_mistake(request: Request) -> Mistake | None:
+    """Operations that are waited for one by one have nothing beside them."""
+    if request.options.get("pace") != "one-at-a-time":
+        return None
+    if request.pattern != "one-way":
+        reason = f"what is waited for one at a time runs alone: {request.pattern} flows would take turns"
+        return Mistake("pace", reason, 'pattern = "one-way"')
+    if "copy_engine" in request.options:
+        return Mistake("pace", "a copy on a chosen engine is waited for anyhow: leave 'pace' out")
+    return None
+
+
+def _submit_mistake(request: Request) -> Mistake | None:
+    """Graphs and batches are made ready for one flow alone."""
+    options, how = request.options, request.options.get("submit", "calls")
+    if how == "calls":
+        return None
+    if request.pattern != "one-way":
+        reason = f"a {how} is made ready for one flow: {request.pattern} flows are enqueued mark by mark"
+        return Mistake("submit", reason, 'pattern = "one-way"')
+    for name in ("copy_engine", "pause_ns"):
+        if name in options:
+            return Mistake(name, f"what is submitted as a {how} has no {name}", "leave one of them out")
+    if options.get("pace") == "one-at-a-time":
+        return Mistake("pace", f"a {how} of one operation at a time is a call each", "leave one of them out")
+    if how == "batch" and request.interface != "copy":
+        return Mistake("submit", "a batched call is of copies, not of kernels", 'submit = "graph"')
+    if how == "batch" and request.cache == "warm":
+        reason = "copies of a batch have no order, and warm ones would write the same bytes at once"
+        return Mistake("submit", reason, 'cache = "cold"')
+    return None

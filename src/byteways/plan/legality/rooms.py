@@ -1,0 +1,73 @@
+"""Whether a case's buffers fit the memory of their owners, all at once."""
+
+from __future__ import annotations
+
+from collections.abc import Mapping
+
+from byteways.plan.footprint import footprint, managed_bytes
+from byteways.plan.legality.question import Question
+from byteways.plan.legality.reach import kind_of
+from byteways.topology.model import Capabilities, Topology
+from byteways.units import format_size
+
+
+def managed_refusal(question: Question) -> str | None:
+    """Managed memory beyond what a GPU has free makes it move pages to and fro, and can hang it."""
+    case, capabilities = question.case, question.found
+    needed = managed_bytes(case, capabilities)
+    if needed == 0:
+        return None
+    for agent in case.agents:
+        told = capabilities.agents.get(agent, {})
+        free = int(told.get("free_bytes") or told.get("memory_bytes") or 0)
+        if kind_of(agent) == "gpu" and free and needed > usable(free):
+            return (
+                f"it needs {format_size(needed)} of managed memory, and of what {agent} has free "
+                f"{format_size(usable(free))} may be used"
+            )
+    return None
+
+
+def room_refusal(question: Question) -> str | None:
+    topology, capabilities = question.topology, question.found
+    needed = footprint(question.case, capabilities)
+    limits = {agent: _room(agent, topology, capabilities) for agent in needed}
+    for agent, size in needed.items():
+        limit = limits[agent]
+        if limit is not None and size > limit:
+            return _too_large(size, agent, limit)
+    on_host = 0
+    for owner, size in _on_hosts(needed, topology).items():
+        limit = _room(owner, topology, capabilities)
+        if limit is not None and size > limit:
+            return _too_large(size, f"{owner}, shared with its GPUs", limit)
+        on_host += size
+    host_limit = usable(capabilities.host_memory_bytes)
+    if host_limit and on_host > host_limit:
+        return _too_large(on_host, "host memory", host_limit)
+    return None
+
+
+def _on_hosts(needed: Mapping[str, int], topology: Topology) -> dict[str, int]:
+    """Bytes by CPU agent: its own buffers, and those of GPUs whose memory is the same."""
+    total: dict[str, int] = {}
+    for agent, size in needed.items():
+        owner = agent if kind_of(agent) == "cpu" else topology.agent(agent).shares_memory_with
+        if owner is not None:
+            total[owner] = total.get(owner, 0) + size
+    return total
+
+
+def _too_large(needed: int, where: str, limit: int) -> str:
+    return f"its buffers need {format_size(needed)} of {where}, where {format_size(limit)} may be used"
+
+
+def _room(agent: str, topology: Topology, capabilities: Capabilities) -> int | None:
+    """Bytes of an agent's memory that a case may use; None when its size is not known."""
+    told = capabilities.agents.get(agent, {}).get("memory_bytes") or topology.agent(agent).memory_bytes
+    return usable(int(told)) if told else None
+
+
+def usable(memory_bytes: int) -> int:
+    """The rest is for the program, its runtimes, and whoever else lives here."""
+    return memory_bytes * 4 // 5

@@ -1,0 +1,92 @@
+"""The rules that every case has to keep, in one table: what has to be so, and which flows each is about."""
+
+from __future__ import annotations
+
+from collections.abc import Callable
+from dataclasses import dataclass
+
+from byteways.plan.case import Case, Flow
+from byteways.plan.interfaces import INTERFACES, is_memory_step
+from byteways.plan.legality import calls, executors, rooms
+from byteways.plan.legality.question import Question
+from byteways.plan.legality.request import mistake
+from byteways.topology.model import Capabilities, Topology
+
+
+@dataclass(frozen=True)
+class Rule:
+    """`holds` says what has to be so; `broken` says of one flow how it is not.
+
+    It is about flows of certain interfaces, or those that have one of certain options; a rule about the whole
+    case is asked of its first flow only.
+    """
+
+    holds: str
+    broken: Callable[[Question], str | None]
+    interfaces: tuple[str, ...] = tuple(INTERFACES)
+    options: tuple[str, ...] = ()  # none: whatever the options
+    whole_case: bool = False
+
+    def concerns(self, case: Case, flow: Flow) -> bool:
+        if self.whole_case and flow is not case.flows[0]:
+            return False
+        asked = not self.options or any(name in case.options_of(flow) for name in self.options)
+        return asked and case.interface_of(flow) in self.interfaces
+
+
+def _possible(question: Question) -> str | None:
+    wrong = mistake(question.request)
+    return wrong.reason if wrong else None
+
+
+def _company(question: Question) -> str | None:
+    case = question.case
+    first, *others = (case.interface_of(flow) for flow in case.flows)
+    if others and INTERFACES[first].alone and case.pattern != "interference":
+        return f"{first} moves no bytes: it runs alone, or is what others disturb"
+    if others and INTERFACES[first].partner:
+        return f"{first} keeps two agents waiting for each other: it runs alone"
+    for interface in others:
+        if INTERFACES[interface].alone:
+            return f"{interface} moves no bytes, so it is no load on what it would disturb"
+    return None
+
+
+_STEPS = tuple(name for name in INTERFACES if is_memory_step(name))
+_OF_TORCH = tuple(name for name, interface in INTERFACES.items() if interface.worker == "torch")
+_OF_THREADS = tuple(name for name, interface in INTERFACES.items() if "threads" in interface.options)
+
+#: In this order: the first that is broken gives the reason.
+RULES: tuple[Rule, ...] = (
+    Rule("size, options and pattern go together on some machine", _possible),
+    Rule("what moves no bytes runs alone, or is what others disturb", _company, whole_case=True),
+    Rule("compute has its result at hand", executors.result_refusal, ("compute",)),
+    Rule("somebody reads the variables that are set", executors.environment_refusal, whole_case=True),
+    Rule("executor and partner can do it, and reach every buffer", executors.flow_refusal),
+    Rule("managed pages can move, or stay, as is asked", calls.pages_refusal),
+    Rule("PyTorch has tensors in such memory", calls.torch_refusal, _OF_TORCH),
+    Rule("there is such a step for such memory", calls.step_refusal, _STEPS),
+    Rule("the engine that is chosen serves the pair", calls.engine_refusal, options=("copy_engine",)),
+    Rule("the runtime copies rows", calls.rows_refusal, ("copy-2d",)),
+    Rule("the runtime takes graphs, or batches, of such memory", calls.submit_refusal, options=("submit",)),
+    Rule("cores that are named are there", executors.cores_refusal, options=("core", "partner_core")),
+    Rule("every thread of a team has a core", executors.threads_refusal, _OF_THREADS, ("threads", "blocks")),
+    Rule("the relays of a route are here, and reach its ends", calls.route_refusal, ("route",)),
+    Rule("managed memory fits what each GPU has free", rooms.managed_refusal, whole_case=True),
+    Rule("all buffers together fit their owners' memory", rooms.room_refusal, whole_case=True),
+)
+
+
+def refusal(case: Case, topology: Topology, capabilities: Capabilities) -> str | None:
+    """Why the case cannot run on this machine, in a sentence; None when it can.
+
+    Agents must exist in the topology (the expansion of sweeps sees to that).
+    """
+    there = executors.in_environment(case, capabilities)
+    for rule in RULES:
+        for flow in case.flows:
+            if not rule.concerns(case, flow):
+                continue
+            if reason := rule.broken(Question(case, flow, topology, capabilities, there)):
+                return reason
+    return None

@@ -1,0 +1,131 @@
+"""The options and variables of a sweep, and whether every value of it goes with some of the others."""
+
+from __future__ import annotations
+
+import itertools
+import re
+from collections.abc import Iterator, Mapping, Sequence
+from typing import Any
+
+from byteways.plan.interfaces import INTERFACES, NAMES, TRUTHS, WORDS
+from byteways.plan.legality.request import Mistake, Request, mistake
+from byteways.plan.suite_table import Table, kind_of_value
+from byteways.plan.suite_types import Sweep
+from byteways.plan.words import closest
+
+_GPU_NAMES = re.compile(r"^gpu\d+(,gpu\d+)*$")
+_VARIABLE = re.compile(r"^[A-Za-z_][A-Za-z0-9_]*$")
+
+#: Option values by name, as a sweep has them.
+Options = Mapping[str, tuple[int | str | bool, ...]]
+
+
+def options_of(
+    table: Table, name: str, interfaces: tuple[str, ...]
+) -> dict[str, tuple[int | str | bool, ...]]:
+    data = table.data.get(name, {})
+    if not isinstance(data, dict):
+        table.fail(name, f"{kind_of_value(data)} where a table such as {{ blocks = [8, 16] }} belongs")
+    reader = table.below(name, data)
+    options: dict[str, tuple[int | str | bool, ...]] = {}
+    for key, value in data.items():
+        for interface in interfaces:
+            if key not in INTERFACES[interface].takes:
+                known = ", ".join(INTERFACES[interface].takes)
+                reader.fail(key, f"{interface} has no such option", f"options of {interface}: {known}")
+        items = value if isinstance(value, list) else [value]
+        if not items:
+            reader.fail(key, "the list is empty, so the sweep is too")
+        for item in items:
+            _check_option(reader, key, item)
+        options[key] = tuple(dict.fromkeys(items))
+    return options
+
+
+def _check_option(table: Table, key: str, value: Any) -> None:
+    if key in TRUTHS:
+        if not isinstance(value, bool):
+            table.fail(key, f"{kind_of_value(value)} where true or false belongs")
+    elif key in WORDS:
+        if value not in WORDS[key]:
+            table.fail(
+                key, f"{kind_of_value(value)} where one of its words belongs", closest(str(value), WORDS[key])
+            )
+    elif key in NAMES:
+        if not isinstance(value, str) or not _GPU_NAMES.match(value):
+            table.fail(key, f"{kind_of_value(value)} where GPUs belong", 'write "gpu1,gpu2"')
+    elif isinstance(value, bool) or not isinstance(value, int):
+        table.fail(key, f"{kind_of_value(value)} where a whole, positive number belongs")
+
+
+def environment_of(table: Table) -> dict[str, tuple[str, ...]]:
+    data = table.data.get("environment", {})
+    if not isinstance(data, dict):
+        table.fail(
+            "environment", f'{kind_of_value(data)} where a table such as {{ HSA_ENABLE_SDMA = "0" }} belongs'
+        )
+    reader = table.below("environment", data)
+    for key in data:
+        if not _VARIABLE.match(key):
+            reader.fail(key, "this is no name of an environment variable")
+    return {key: reader.texts(key) for key in data}
+
+
+def check_products(table: Table, sweep: Sweep) -> None:
+    """Refuses a value that makes every case it is in impossible on any machine: a slip of the pen.
+
+    Combinations that cannot be, of values that go with others, are part of what a product is, and skipped.
+    """
+    _check_product(table, "", sweep.interfaces, sweep.patterns, sweep.caches, sweep.sizes, sweep.options)
+    if sweep.beside_interfaces:
+        sizes = sweep.beside_sizes or sweep.sizes
+        patterns = ("interference",)
+        _check_product(
+            table, "beside_", sweep.beside_interfaces, patterns, ("cold",), sizes, sweep.beside_options
+        )
+
+
+def _check_product(
+    table: Table,
+    prefix: str,
+    interfaces: Sequence[str],
+    patterns: Sequence[str],
+    caches: Sequence[str],
+    sizes: Sequence[int],
+    options: Options,
+) -> None:
+    """`prefix` is what the keys of these axes begin with."""
+    good: set[tuple[str, object]] = set()
+    bad: dict[tuple[str, object], Mistake] = {}
+    for request in _requests(interfaces, patterns, caches, sizes, options):
+        values = {
+            ("interface", request.interface),
+            ("pattern", request.pattern),
+            ("cache", request.cache),
+            ("size", request.size_bytes),
+            *request.options.items(),
+        }
+        if wrong := mistake(request):
+            for value in values:
+                bad.setdefault(value, wrong)
+        else:
+            good |= values
+    for value, wrong in bad.items():
+        if value in good:
+            continue
+        where = table if wrong.key == "size" else table.below(f"{prefix}options", options)
+        key = f"{prefix}size" if wrong.key == "size" and f"{prefix}size" in table.data else wrong.key
+        where.fail(key, wrong.reason, wrong.hint)
+
+
+def _requests(
+    interfaces: Sequence[str],
+    patterns: Sequence[str],
+    caches: Sequence[str],
+    sizes: Sequence[int],
+    options: Options,
+) -> Iterator[Request]:
+    named = [[(name, value) for value in values] for name, values in options.items()]
+    for interface, pattern, cache, size in itertools.product(interfaces, patterns, caches, sizes):
+        for chosen in itertools.product(*named):
+            yield Request(interface, pattern, cache, size, dict(chosen))

@@ -1,0 +1,99 @@
+"""One table of a suite file being read: values by kind, and messages with file, line and key."""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Iterable, Mapping
+from dataclasses import dataclass
+from typing import Any, NoReturn, TypeVar
+
+from byteways.errors import BytewaysError
+from byteways.plan.suite_types import Origin
+from byteways.plan.words import closest
+
+T = TypeVar("T")
+
+
+@dataclass(frozen=True)
+class Table:
+    """One table of the file, with what messages need: where it is and what it is called."""
+
+    data: Mapping[str, Any]
+    origin: Origin
+    label: str
+
+    def fail(self, key: str, problem: str, hint: str | None = None) -> NoReturn:
+        what = f"{self.origin.at(key)}: {self.label}, key '{key}': {problem}"
+        raise BytewaysError(what, hint=hint)
+
+    def know_only(self, keys: Iterable[str]) -> None:
+        keys = tuple(keys)
+        for key in self.data:
+            if key not in keys:
+                self.fail(key, "there is no such key", closest(key, keys))
+
+    def number(self, key: str, default: float, low: float, high: float) -> float:
+        value = self.data.get(key, default)
+        if isinstance(value, bool) or not isinstance(value, (int, float)):
+            self.fail(key, f"{kind_of_value(value)} where a number belongs")
+        if not low <= value <= high:
+            self.fail(key, f"{value} is out of range", f"write a number from {low:g} to {high:g}")
+        return float(value)
+
+    def whole(self, key: str, default: int, low: int, high: int) -> int:
+        value = self.number(key, default, low, high)
+        if value != int(value):
+            self.fail(key, f"{value:g} is no whole number")
+        return int(value)
+
+    def text(self, key: str, default: str | None = None) -> str:
+        value = self.data.get(key, default)
+        if value is None:
+            self.fail(key, "it is missing")
+        if not isinstance(value, str) or not value.strip():
+            self.fail(key, f"{kind_of_value(value)} where a text belongs")
+        return value
+
+    def word(self, key: str, valid: Iterable[str], default: str) -> str:
+        value = self.text(key, default)
+        if value not in tuple(valid):
+            self.fail(key, f"'{value}' is none of its values", closest(value, valid))
+        return value
+
+    def texts(self, key: str, default: str | None = None) -> tuple[str, ...]:
+        """A text or a list of texts, each once."""
+        value = self.data.get(key, default)
+        if value is None:
+            self.fail(key, "it is missing")
+        items = value if isinstance(value, list) else [value]
+        if not items:
+            self.fail(key, "the list is empty, so the sweep is too")
+        for item in items:
+            if not isinstance(item, str) or not item.strip():
+                self.fail(key, f"{kind_of_value(item)} where a text belongs")
+        return tuple(dict.fromkeys(items))
+
+    def words(self, key: str, kind: str, valid: Iterable[str], default: str | None = None) -> tuple[str, ...]:
+        values = self.texts(key, default)
+        for value in values:
+            if value not in tuple(valid):
+                self.fail(key, f"unknown {kind} '{value}'", closest(value, valid))
+        return values
+
+    def below(self, key: str, data: Mapping[str, Any]) -> Table:
+        """The table under a key of this one."""
+        origin = Origin(self.origin.file, self.origin.lines, (*self.origin.place, key))
+        return Table(data, origin, f"{self.label}, {key}")
+
+    def converted(self, key: str, convert: Callable[[Any], T], value: Any) -> T:
+        """`convert(value)`, its ValueError as a message with the line."""
+        try:
+            return convert(value)
+        except ValueError as error:
+            self.fail(key, str(error))
+
+
+def kind_of_value(value: object) -> str:
+    if isinstance(value, str):
+        return "an empty text" if not value.strip() else f"the text '{value}'"
+    kinds = {bool: "a truth value", int: "a number", float: "a number", list: "a list", dict: "a table"}
+    return kinds.get(type(value), f"a {type(value).__name__}")
