@@ -17,9 +17,42 @@ using namespace nb::literals;
 namespace byteways {
 namespace {
 
-Measurement measure_flows(Session& session, const std::vector<Flow>& flows, const MeasureOptions& options) {
+// Flows and the objects that keep their buffers, whatever becomes of the caller's list of them.
+struct KeptFlows {
+  explicit KeptFlows(const nb::sequence& flows) : objects(flows) {
+    if (!nb::try_cast(objects, made)) throw nb::type_error("a sequence of flows is needed");
+  }
+  nb::tuple objects;
+  std::vector<Flow> made;
+};
+
+Measurement measure_flows(Session& session, const nb::sequence& flows, const MeasureOptions& options) {
+  const KeptFlows kept(flows);
   nb::gil_scoped_release unlocked;
-  return measure(session, flows, options);
+  return measure(session, kept.made, options);
+}
+
+struct Sustained {
+  KeptFlows flows;
+  std::unique_ptr<Sustainer> sustainer;  // is over before they go
+};
+
+std::unique_ptr<Sustained> sustain_flows(Session& session, const nb::sequence& flows, double slice_s,
+                                         bool interference) {
+  auto made = std::make_unique<Sustained>(Sustained{KeptFlows(flows), nullptr});
+  nb::gil_scoped_release unlocked;
+  made->sustainer = std::make_unique<Sustainer>(session, made->flows.made, slice_s, interference);
+  return made;
+}
+
+void bind_sustainer(nb::module_& m) {
+  nb::class_<Sustained>(m, "Sustainer")
+      .def("start", [](Sustained& load) { load.sustainer->start(); })
+      .def(
+          "finish", [](Sustained& load) { load.sustainer->finish(); },
+          nb::call_guard<nb::gil_scoped_release>())
+      .def_prop_ro("operations", [](const Sustained& load) { return load.sustainer->operations(); })
+      .def_prop_ro("moved_bytes", [](const Sustained& load) { return load.sustainer->moved_bytes(); });
 }
 
 // What a copy from one agent to another may choose; host memory is taken to be locked.
@@ -94,6 +127,7 @@ void bind_agents(nb::module_& m) {
 void bind_session(nb::module_& m) {
   bind_libraries(m);
   bind_agents(m);
+  bind_sustainer(m);
   nb::class_<Session>(m, "Session")
       .def(
           "__init__",
@@ -173,13 +207,8 @@ void bind_session(nb::module_& m) {
           },
           "agent"_a, nb::call_guard<nb::gil_scoped_release>())
       .def("measure", &measure_flows, "flows"_a, "options"_a)
-      .def(
-          "sustain",
-          [](Session& session, const std::vector<Flow>& flows, double slice_s) {
-            nb::gil_scoped_release unlocked;
-            return std::make_unique<Sustainer>(session, flows, slice_s);
-          },
-          "flows"_a, "slice_s"_a, nb::keep_alive<0, 1>(), nb::keep_alive<0, 2>());
+      .def("sustain", &sustain_flows, "flows"_a, "slice_s"_a, nb::kw_only(), "interference"_a = false,
+           nb::keep_alive<0, 1>());
   m.def("load_machine", &load_machine, "simulator"_a, "machine"_a, nb::call_guard<nb::gil_scoped_release>());
 }
 

@@ -8,7 +8,6 @@
 
 #include "bindings/bindings.hpp"
 #include "timing/measure.hpp"
-#include "timing/sustain.hpp"
 #include "timing/window.hpp"
 
 namespace nb = nanobind;
@@ -40,6 +39,11 @@ using RecordedLane = std::tuple<double, std::vector<double>, std::vector<std::ui
 // Rates in operations per ns and overlap of lanes that ran together.
 std::pair<std::vector<double>, double> window(const std::vector<RecordedLane>& lanes, int cut_at) {
   std::vector<Trace> traces;
+  if (lanes.empty() || cut_at >= static_cast<int>(lanes.size()))
+    throw Error("window", "lanes", "there is no such lane");
+  for (const auto& [released, marks, operations] : lanes)
+    if (marks.empty() || marks.size() != operations.size())
+      throw Error("window", "marks", "a lane has as many marks as counts of operations, and one at least");
   for (const auto& [released, marks, operations] : lanes) traces.push_back({released, marks, operations});
   constexpr std::uint64_t kPerSecond = 1'000'000'000;
   WindowSample sample = evaluate(traces, std::vector<std::uint64_t>(traces.size(), 1), cut_at);
@@ -152,22 +156,12 @@ void bind_results(nb::module_& m) {
       .def_ro("distinct_destination_bytes", &Measurement::distinct_destination_bytes);
 }
 
-void bind_sustainer(nb::module_& m) {
-  nb::class_<Sustainer>(m, "Sustainer")
-      .def("start", &Sustainer::start)
-      .def("step", &Sustainer::step, nb::call_guard<nb::gil_scoped_release>())
-      .def("finish", &Sustainer::finish, nb::call_guard<nb::gil_scoped_release>())
-      .def_prop_ro("operations", &Sustainer::operations)
-      .def_prop_ro("moved_bytes", &Sustainer::moved_bytes);
-}
-
 }  // namespace
 
 void bind_timing(nb::module_& m) {
   bind_options(m);
   bind_flow(m);
   bind_results(m);
-  bind_sustainer(m);
   m.def("summarize", &summarize, "samples"_a);
   m.def("series_warnings", &warnings_of, "samples"_a);
   m.def("window", &window, "lanes"_a, "cut_at"_a = -1);

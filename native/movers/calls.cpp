@@ -77,15 +77,9 @@ class Call : public Mover {
 class Launch final : public Call {
  public:
   Launch(Session& session, const Flow& flow) : Call(session, flow) {
-    const auto asked = [&](std::string_view option) {
-      return static_cast<unsigned>(std::max<std::int64_t>(1, flow.number(option)));
-    };
-    shape_ = executor().is_host() ? LaunchShape{asked("threads"), 1, 0}
-                                  : LaunchShape{asked("blocks"), asked("threads"), 0};
     const unsigned most = executor().runtime->kernel_info(executor().device, "nothing").max_threads;
-    if (!executor().is_host() && shape_.threads > most)
-      throw Unsupported("launch", "threads", "a block has at most " + std::to_string(most) + " threads",
-                        executor().name());
+    shape_ = executor().is_host() ? LaunchShape{flow.count("threads", 1, kMostTeam), 1, 0}
+                                  : LaunchShape{flow.count("blocks", 1), flow.count("threads", 1, most), 0};
   }
 
   std::uint64_t queue_entries(std::uint64_t count) const override { return count; }

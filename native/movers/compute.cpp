@@ -16,7 +16,6 @@ namespace {
 constexpr unsigned kThreads = 512;
 constexpr unsigned kBlocksPerMultiprocessor = 2;
 constexpr unsigned kSteps = 8192;  // 0.2 to 0.4 ms on GPUs since 2020, 30 µs on a core
-constexpr unsigned kMostBlocks = 1u << 20;
 
 class Compute final : public Mover {
  public:
@@ -81,18 +80,11 @@ class Compute final : public Mover {
  private:
   LaunchShape choose_shape() const {
     const auto processors = static_cast<unsigned>(std::max(1, executor().info.multiprocessors));
-    const auto asked = [&](std::string_view option, unsigned otherwise) {
-      const std::int64_t value = flow_.number(option);
-      if (value > kMostBlocks)
-        throw Unsupported("compute", std::string(option), std::to_string(value) + " are too many",
-                          executor().name());
-      return value > 0 ? static_cast<unsigned>(value) : otherwise;
-    };
     // Half of the cores: beside a team that has them all, a transfer costs what the scheduler makes of it.
-    if (executor().is_host()) return {asked("threads", std::max(1u, processors / 2)), 1, 0};
+    if (executor().is_host()) return {flow_.count("threads", std::max(1u, processors / 2), kMostTeam), 1, 0};
     const KernelInfo info = executor().runtime->kernel_info(executor().device, "compute");
-    return {asked("blocks", kBlocksPerMultiprocessor * processors),
-            std::min(asked("threads", kThreads), info.max_threads), 0};
+    return {flow_.count("blocks", kBlocksPerMultiprocessor * processors),
+            std::min(flow_.count("threads", kThreads), info.max_threads), 0};
   }
 
   Session* session_;

@@ -13,6 +13,7 @@ class Copy final : public CopyingMover {
   }
 
   std::uint64_t queue_entries(std::uint64_t count) const override { return count; }
+  std::string alone() const override { return submission_.alone(); }
 
   void make_ready(std::uint64_t first_operation, std::uint64_t count) override {
     if (submission_.graph()) submission_.record(executor(), first_operation, count, slots_.count, calls());
@@ -80,6 +81,7 @@ class EngineCopy final : public CopyingMover {
 
   std::uint64_t queue_entries(std::uint64_t) const override { return 1; }
   bool synchronous() const override { return true; }
+  std::string alone() const override { return "a copy on a chosen engine is waited for"; }
 
   void enqueue(Stream&, std::uint64_t first_operation, std::uint64_t count) override {
     moves(first_operation, count);

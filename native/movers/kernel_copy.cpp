@@ -20,7 +20,6 @@ constexpr unsigned kBulkThreads = 32;
 constexpr unsigned kBulkBarrierBytes = 256;  // head of the dynamic shared memory
 constexpr unsigned kBulkMostStages = 32;     // barriers of 8 bytes in that head
 constexpr unsigned kBulkGrainBytes = 16;     // of one bulk instruction
-constexpr unsigned kMostTeam = 4096;         // threads of one memcpy-mt: beyond any machine's cores
 
 struct Interface {
   const char* name;
@@ -52,12 +51,13 @@ class KernelCopy final : public CopyingMover {
                   slots_.stride_bytes,
                   0,
                   1,
-                  asked("chunk_bytes", kBulkChunkBytes),
-                  asked("stages", kBulkStages)};
+                  flow.count("chunk_bytes", kBulkChunkBytes),
+                  flow.count("stages", kBulkStages, kBulkMostStages)};
     shape_ = choose_shape(flow);
   }
 
   std::uint64_t queue_entries(std::uint64_t count) const override { return interface_.host ? 1 : count; }
+  std::string alone() const override { return submission_.alone(); }
 
   void make_ready(std::uint64_t first_operation, std::uint64_t count) override {
     if (submission_.graph()) submission_.record(executor(), first_operation, count, slots_.count, calls());
@@ -100,28 +100,16 @@ class KernelCopy final : public CopyingMover {
     const auto processors = static_cast<unsigned>(std::max(1, executor().info.multiprocessors));
     if (interface_.host) {
       if (name != "memcpy-mt") return {1, 1, 0};
-      const unsigned team = asked("blocks", processors);
-      if (team > kMostTeam)
-        throw Unsupported(
-            "memcpy-mt", "threads",
-            std::to_string(team) + " threads are more than the most, " + std::to_string(kMostTeam),
-            executor().name());
-      return {team, 1, 0};
+      return {flow.count("threads", processors, kMostTeam), 1, 0};
     }
-    if (name == "kernel-bulk") return {asked("blocks", kBulkBlocks), kBulkThreads, bulk_shared_bytes()};
+    if (name == "kernel-bulk") return {flow.count("blocks", kBulkBlocks), kBulkThreads, bulk_shared_bytes()};
     const KernelInfo info = executor().runtime->kernel_info(executor().device, interface_.kernel);
-    const unsigned threads = std::min(asked("threads", kThreads), info.max_threads);
+    const unsigned threads = std::min(flow.count("threads", kThreads), info.max_threads);
     const std::uint64_t per_block = std::uint64_t{threads} * kBytesInFlightPerThread;
     const std::uint64_t useful = std::max<std::uint64_t>(1, (flow.size_bytes + per_block - 1) / per_block);
     const std::uint64_t room = std::uint64_t{processors} * kBlocksPerMultiprocessor / flow.sharing;
     const auto blocks = static_cast<unsigned>(std::min(useful, std::max<std::uint64_t>(1, room)));
-    return {asked("blocks", blocks), threads, 0};
-  }
-
-  // 0 stands for the default too.
-  unsigned asked(std::string_view option, unsigned otherwise) const {
-    const auto value = static_cast<unsigned>(flow_.number(option));
-    return value ? value : otherwise;
+    return {flow.count("blocks", blocks), threads, 0};
   }
 
   unsigned bulk_shared_bytes() const {
@@ -130,11 +118,6 @@ class KernelCopy final : public CopyingMover {
       throw Unsupported("kernel-bulk", "chunk_bytes",
                         std::to_string(chunk) + " is not a multiple of " + std::to_string(kBulkGrainBytes),
                         executor().name());
-    if (stages > kBulkMostStages)
-      throw Unsupported(
-          "kernel-bulk", "stages",
-          std::to_string(stages) + " are more than the most, " + std::to_string(kBulkMostStages),
-          executor().name());
     const std::uint64_t shared = kBulkBarrierBytes + chunk * stages;
     const KernelInfo info = executor().runtime->kernel_info(executor().device, interface_.kernel);
     if (shared > info.max_shared_bytes)

@@ -28,6 +28,7 @@ class MemoryStep : public Mover {
   std::uint64_t rotation() const override { return 1; }
   std::uint64_t distinct_source_bytes() const override { return flow_.size_bytes; }
   std::uint64_t distinct_destination_bytes() const override { return flow_.size_bytes; }
+  std::string alone() const override { return "what it has is given back before it is had again"; }
   void prepare(std::uint64_t key) override { key_ = key; }
   void spoil(std::uint64_t, std::uint64_t) override {}
   std::string engine() const override { return "cpu"; }
@@ -238,6 +239,8 @@ class MapPeer final : public MemoryStep {
   MapPeer(Session& session, const Flow& flow) : MemoryStep(session, flow) {
     if (!is_device(memory_) || executor().is_host() || &owner() == flow.executor)
       refuse("one GPU is given access to another's memory");
+    if (flow.size_bytes > flow.source->bytes())
+      throw Error(flow.interface, "size", "larger than its buffer", executor().name());
     require_access(session, flow);  // a way that is not there is found untimed
   }
   ~MapPeer() override {

@@ -25,11 +25,53 @@ std::uint64_t round_up(std::uint64_t value, std::uint64_t multiple) {
 
 }  // namespace
 
+class HeldPages {
+ public:
+  // Throws Unsupported where they cannot be kept.
+  HeldPages(Session& session, const Buffer& buffer, const Agent& reader)
+      : session_(&session), buffer_(&buffer), reader_(&reader) {
+    Availability kept;
+    try {
+      kept = session.hold(buffer, reader, true);
+    } catch (const Error&) {
+      release();  // the driver may have taken a part of the advice
+      throw;
+    }
+    if (!kept.available) throw Unsupported("hold", "migration", kept.reason, reader.name());
+  }
+  ~HeldPages() { release(); }
+  HeldPages(const HeldPages&) = delete;
+  HeldPages& operator=(const HeldPages&) = delete;
+
+ private:
+  void release() noexcept {
+    try {
+      session_->hold(*buffer_, *reader_, false);
+    } catch (const std::exception&) {  // destructors never throw; the next call on this device reports it
+    }
+  }
+  Session* session_;
+  const Buffer* buffer_;
+  const Agent* reader_;
+};
+
 std::int64_t Flow::number(std::string_view option, std::int64_t otherwise) const {
   const auto found = options.find(option);
   if (found == options.end()) return otherwise;
   if (const auto* value = std::get_if<std::int64_t>(&found->second)) return *value;
   throw Unsupported(interface, std::string(option), "a word where a number belongs");
+}
+
+unsigned Flow::count(std::string_view option, unsigned otherwise, unsigned most) const {
+  const std::int64_t asked = number(option, otherwise);
+  if (asked < 1)
+    throw Unsupported(interface, std::string(option), std::to_string(asked) + " is less than one",
+                      executor->name());
+  if (asked > most)
+    throw Unsupported(interface, std::string(option),
+                      std::to_string(asked) + " are more than the most, " + std::to_string(most),
+                      executor->name());
+  return static_cast<unsigned>(asked);
 }
 
 std::string Flow::word(std::string_view option, std::string_view otherwise) const {
@@ -66,15 +108,7 @@ CopyingMover::CopyingMover(Session& session, const Flow& flow)
   for (const auto& [side, buffer] : managed()) session_->make_resident(*buffer, 0, buffer->bytes());
 }
 
-CopyingMover::~CopyingMover() {
-  if (!held_) return;
-  for (const auto& [side, buffer] : managed()) {
-    try {
-      session_->hold(*buffer, executor(), false);
-    } catch (const Error&) {  // destructors never throw; the next call on this device reports it
-    }
-  }
-}
+CopyingMover::~CopyingMover() = default;
 
 std::vector<std::pair<const char*, Buffer*>> CopyingMover::managed() const {
   std::vector<std::pair<const char*, Buffer*>> found;
@@ -87,15 +121,8 @@ std::vector<std::pair<const char*, Buffer*>> CopyingMover::managed() const {
 }
 
 void CopyingMover::hold_pages() {
-  for (const auto& [side, buffer] : managed()) {
-    const Availability kept = session_->hold(*buffer, executor(), true);
-    if (!kept.available) {
-      if (held_)
-        for (const auto& [other, earlier] : managed()) session_->hold(*earlier, executor(), false);
-      throw Unsupported(flow_.interface, "migration", kept.reason, executor().name());
-    }
-    held_ = true;
-  }
+  for (const auto& [side, buffer] : managed())
+    held_.push_back(std::make_unique<HeldPages>(*session_, *buffer, executor()));
 }
 
 std::vector<SideResidency> CopyingMover::residency(const Operations& of) const {
@@ -124,7 +151,7 @@ std::vector<Buffer*> CopyingMover::buffers() const {
 }
 
 std::uint64_t CopyingMover::bytes_per_touch() {
-  if (held_ || !is_managed(flow_.source->allocation().memory())) return 0;
+  if (!held_.empty() || !is_managed(flow_.source->allocation().memory())) return 0;
   Buffer& pages = *flow_.source;
   // Only what comes to the host, or leaves it, can be seen.
   if (pages.agent().is_host() == executor().is_host()) return 0;
@@ -138,7 +165,7 @@ std::uint64_t CopyingMover::bytes_per_touch() {
   return (from > to ? from - to : to - from) * pages.allocation().page_bytes();
 }
 
-bool CopyingMover::changes_residency() const { return !held_ && !managed().empty(); }
+bool CopyingMover::changes_residency() const { return held_.empty() && !managed().empty(); }
 
 void CopyingMover::moves(std::uint64_t first_operation, std::uint64_t count) {
   if (moved_count_ == 0) moved_first_ = first_operation;
@@ -269,7 +296,7 @@ std::unique_ptr<Stream> create_stream_for(Session& session, Agent& agent, std::i
   if (core < 0) return agent.runtime->create_stream(agent.device);
   if (!agent.is_host())
     throw Unsupported("stream", "core", "only a CPU has cores to choose from", agent.name());
-  return session.host().create_stream_on(agent.device, static_cast<int>(core));
+  return session.host().create_stream_on(agent.device, core);
 }
 
 std::unique_ptr<Mover> make_mover(Session& session, const Flow& flow) {

@@ -14,6 +14,9 @@
 
 namespace byteways {
 
+// Of a grid, as both vendors take them; and of a CPU's team, beyond any machine's cores.
+inline constexpr unsigned kMostBlocks = 0x7fffffff, kMostTeam = 4096;
+
 // What a flow is, as the plan asked for it.
 struct Flow {
   Buffer* source = nullptr;
@@ -29,8 +32,10 @@ struct Flow {
   std::map<std::string, std::variant<std::int64_t, std::string>, std::less<>> options;
 
   // Of an option; `otherwise` where the case does not have it. `stream`: flows of one device with equal
-  // numbers >= 0 share one. memcpy-mt: `blocks` is the number of threads.
+  // numbers >= 0 share one.
   std::int64_t number(std::string_view option, std::int64_t otherwise = 0) const;
+  // Of an option that counts things. Throws Unsupported when it is not from 1 to `most`.
+  unsigned count(std::string_view option, unsigned otherwise, unsigned most = kMostBlocks) const;
   std::string word(std::string_view option, std::string_view otherwise = {}) const;
 };
 
@@ -74,6 +79,11 @@ class Mover {
   virtual std::uint64_t least_batch() const { return 1; }
   // Whether enqueue() carries its operations out itself, in no stream, and returns when they are done.
   virtual bool synchronous() const { return false; }
+
+  // Why it does not run beside other flows; empty where it does.
+  virtual std::string alone() const { return {}; }
+  // Whether a batch may be enqueued while the one before still runs.
+  virtual bool goes_on() const { return true; }
 
   // Whether an operation leaves its buffers elsewhere than it found them (managed pages move): then it runs
   // once on each slot, and restore() brings the pages back before a batch, untimed.
@@ -125,6 +135,9 @@ struct Slots {
   std::uint64_t stride_bytes = 0;
 };
 
+// Managed pages that are kept where they are for as long as it lives.
+class HeldPages;
+
 // What all movers that copy share: the slots, and data that proves the copy.
 class CopyingMover : public Mover {
  public:
@@ -169,7 +182,8 @@ class CopyingMover : public Mover {
   // The managed ones of them, with the side that they are.
   std::vector<std::pair<const char*, Buffer*>> managed() const;
   void hold_pages();
-  bool held_ = false;  // option `migration` is off: pages stay where they are while the executor reaches them
+  // Of option `migration` off: pages stay where they are while the executor reaches them.
+  std::vector<std::unique_ptr<HeldPages>> held_;
   std::uint64_t moved_first_ = 0, moved_count_ = 0;  // operations since the last restore()
 };
 

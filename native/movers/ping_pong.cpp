@@ -1,6 +1,7 @@
 // Interface `ping-pong`: a number goes from the executor to the partner and back, each side writing a word of
 // its own and polling the other's: the source is what the executor writes, the destination what the partner
 // writes. An operation is one round trip; all of a batch are one launch on either side.
+#include <algorithm>
 #include <atomic>
 #include <cstring>
 
@@ -15,9 +16,9 @@ namespace {
 constexpr std::uint64_t kExecutorDone = 3200, kPartnerDone = 3264, kFlag = 3328;
 constexpr std::uint64_t kNotDone = ~0ull;
 constexpr std::uint64_t kLeastRounds = 500;
-// Looks in vain before a side gives up, each of 0.3 to 2 µs: one to a few seconds, far longer than the gate
-// holds anything back, far shorter than what ends a worker that hangs.
-constexpr std::uint64_t kMostPolls = 1 << 21;
+// How long a side looks in vain: far longer than the gate holds anything back or a busy machine keeps a
+// thread from its core, shorter than what ends a worker that hangs (run/conductor.py: 20 s at least).
+constexpr std::uint64_t kPatienceNs = 10'000'000'000;
 
 std::uint64_t* word_at(std::byte* page, std::uint64_t offset) {
   return reinterpret_cast<std::uint64_t*>(page + offset);
@@ -31,6 +32,8 @@ class PingPong final : public Mover {
       throw Unsupported("ping-pong", "buffers", "each side writes a buffer of its own");
     if (flow.size_bytes != sizeof(std::uint64_t))
       throw Unsupported("ping-pong", "size", "one word of 8 bytes goes back and forth");
+    if (std::min(flow.source->bytes(), flow.destination->bytes()) < sizeof(std::uint64_t))
+      throw Error("ping-pong", "size", "a word does not fit its buffer");
     const std::int64_t core = flow.number("core", -1), other = flow.number("partner_core", -1);
     if (flow.partner == flow.executor && core >= 0 && core == other)
       throw Unsupported("ping-pong", "core", "a core does not wait for itself", executor().name());
@@ -57,6 +60,8 @@ class PingPong final : public Mover {
   std::uint64_t bytes_per_operation() const override { return 0; }
   std::uint64_t queue_entries(std::uint64_t) const override { return 1; }
   std::uint64_t least_batch() const override { return kLeastRounds; }
+  std::string alone() const override { return "it keeps two agents waiting for each other"; }
+  bool goes_on() const override { return false; }
   std::uint64_t rotation() const override { return 1; }
   std::uint64_t distinct_source_bytes() const override { return flow_.size_bytes; }
   std::uint64_t distinct_destination_bytes() const override { return flow_.size_bytes; }
@@ -69,11 +74,11 @@ class PingPong final : public Mover {
     auto* ours = reinterpret_cast<unsigned long long*>(flow_.source->data());
     auto* theirs = reinterpret_cast<unsigned long long*>(flow_.destination->data());
     launch(*flow_.partner, *partner_stream_,
-           {theirs, ours, first_operation, count, kMostPolls, 0,
+           {theirs, ours, first_operation, count, kPatienceNs, 0,
             reinterpret_cast<unsigned long long*>(partner_done_)});
     launch(
         executor(), stream,
-        {ours, theirs, first_operation, count, kMostPolls, 1, reinterpret_cast<unsigned long long*>(done_)});
+        {ours, theirs, first_operation, count, kPatienceNs, 1, reinterpret_cast<unsigned long long*>(done_)});
   }
 
   void prepare(std::uint64_t) override { spoil(0, 0); }
@@ -128,8 +133,9 @@ class PingPong final : public Mover {
     const bool ran = done != kNotDone;
     throw Error("ping-pong", "no answer",
                 ran ? "round " + std::to_string(done + 1) + " of " + std::to_string(rounds_) +
-                          " was not answered by " + flow_.partner->name() +
-                          ": stores of one side do not reach the other while both run"
+                          " was not answered by " + flow_.partner->name() + " in " +
+                          std::to_string(kPatienceNs / 1'000'000'000) +
+                          " s: stores of one side do not reach the other while both run"
                     : "the kernel of " + executor().name() + " did not end",
                 executor().name());
   }

@@ -13,8 +13,8 @@ namespace {
 
 constexpr std::uint64_t kWord = sizeof(std::uint64_t);
 constexpr std::uint64_t kGrainBytes = 4096;  // parts end on pages where they are large enough
-constexpr std::uint64_t kPieceBytes = 4 << 20;
-constexpr std::int64_t kDepth = 2;
+constexpr std::int64_t kPieceBytes = 4 << 20;
+constexpr unsigned kDepth = 2, kMostDepth = 256;  // pieces in flight of one relay
 constexpr int kTrials = 6;  // of how the parts are to be split; the first one only wakes the paths up
 
 // Pieces that follow each other through one buffer: a stream keeps them in order.
@@ -42,10 +42,10 @@ class Route final : public CopyingMover {
         refuse("its pieces are queued, which takes memory that stays locked, and " +
                std::string(memory_name(memory)) + " is not");
     }
-    piece_bytes_ =
-        static_cast<std::uint64_t>(flow.number("piece_bytes", static_cast<std::int64_t>(kPieceBytes)));
-    if (piece_bytes_ == 0 || piece_bytes_ % kGrainBytes != 0)
+    const std::int64_t piece = flow.number("piece_bytes", kPieceBytes);
+    if (piece <= 0 || static_cast<std::uint64_t>(piece) % kGrainBytes != 0)
       refuse("pieces are multiples of " + std::to_string(kGrainBytes) + " bytes");
+    piece_bytes_ = static_cast<std::uint64_t>(piece);
     // Straight copies without peer access are staged by the driver: allowed, as for the interface copy.
     for (Buffer* end : {flow.source, flow.destination}) session.open_to(executor(), *end);
     std::istringstream names(flow.word("via"));
@@ -109,9 +109,9 @@ class Route final : public CopyingMover {
       if (!proved.available) refuse("the relay " + name + " cannot pass on: " + proved.reason);
     }
     Relay relay{&agent, {}};
-    const std::int64_t depth = std::max<std::int64_t>(1, flow_.number("depth", kDepth));
+    const unsigned depth = flow_.count("depth", kDepth, kMostDepth);
     const std::uint64_t staging = std::min(piece_bytes_, (flow_.size_bytes + kGrainBytes - 1));
-    for (std::int64_t k = 0; k < depth; ++k)
+    for (unsigned k = 0; k < depth; ++k)
       relay.chains.push_back({agent.runtime->create_stream(agent.device),
                               session_->allocate(agent, Memory::device, staging, agent),
                               agent.runtime->create_event(agent.device),

@@ -37,8 +37,11 @@ Geometry geometry_of(const Flow& flow) {
            "rows of " + std::to_string(width) + " bytes overlap at a pitch of " + std::to_string(pitch));
   if (flow.size_bytes == 0 || flow.size_bytes % width != 0)
     refuse(flow, std::to_string(flow.size_bytes) + " bytes are no whole number of rows");
-  return {width, flow.size_bytes / width, strided == "destination" ? width : pitch,
-          strided == "source" ? width : pitch};
+  const std::uint64_t rows = flow.size_bytes / width;
+  if (std::uint64_t span = 0; __builtin_mul_overflow(rows, pitch, &span))
+    refuse(flow, std::to_string(rows) + " rows at a pitch of " + std::to_string(pitch) +
+                     " bytes span more than there are addresses");
+  return {width, rows, strided == "destination" ? width : pitch, strided == "source" ? width : pitch};
 }
 
 // The flow as its buffers see it: a slot spans rows and gaps.
@@ -161,14 +164,12 @@ class KernelRows final : public RowsMover {
   LaunchShape choose_shape() const {
     if (executor().is_host()) return {1, 1, 0};
     const KernelInfo info = executor().runtime->kernel_info(executor().device, kernel_);
-    const auto asked = [&](const char* option, std::uint64_t otherwise) {
-      return static_cast<unsigned>(flow_.number(option, static_cast<std::int64_t>(otherwise)));
-    };
-    const unsigned threads = std::min(asked("threads", kThreads), info.max_threads);
+    const unsigned threads = std::min(flow_.count("threads", kThreads), info.max_threads);
     const std::uint64_t per_block = std::uint64_t{threads} * kBytesInFlightPerThread;
     const auto processors = static_cast<std::uint64_t>(std::max(1, executor().info.multiprocessors));
     const std::uint64_t useful = std::max<std::uint64_t>(1, (payload() + per_block - 1) / per_block);
-    return {asked("blocks", std::min(useful, processors * kBlocksPerMultiprocessor)), threads, 0};
+    const std::uint64_t blocks = std::min(useful, processors * kBlocksPerMultiprocessor);
+    return {flow_.count("blocks", static_cast<unsigned>(blocks)), threads, 0};
   }
 
   const char* kernel_;

@@ -18,7 +18,6 @@ constexpr unsigned kAccessBytes = 16;
 // Of a destination that is not the executor's own: stores have to arrive before a block ends, so blocks stay
 // and go on, as those of the interface `kernel` do.
 constexpr unsigned kBlocksPerMultiprocessor = 4;
-constexpr unsigned kMostTeam = 4096;  // beyond any machine's cores
 constexpr std::uint64_t kSecondKey = std::uint64_t{1}
                                      << 61;    // from the first source's pattern to the second's
 constexpr std::uint64_t kResultOffset = 1024;  // of the CheckResult in both scratch pages
@@ -133,21 +132,14 @@ class StreamMover final : public CopyingMover {
     if (flow_.number("blocks") != 0)
       throw Unsupported(flow_.interface, "blocks", "a CPU has no blocks; its threads are the option threads",
                         executor().name());
-    const std::int64_t cores = std::max(1, executor().info.multiprocessors);
-    const std::int64_t threads = flow_.number("threads", cores);
-    if (threads < 1 || threads > kMostTeam)
-      throw Unsupported(
-          flow_.interface, "threads",
-          std::to_string(threads) + " threads are more than the most, " + std::to_string(kMostTeam),
-          executor().name());
-    return {static_cast<unsigned>(threads), 1, 0};
+    const auto cores = static_cast<unsigned>(std::max(1, executor().info.multiprocessors));
+    return {flow_.count("threads", cores, kMostTeam), 1, 0};
   }
 
   // Own memory: a block for every tile, gone when it is done. Small arrays are spread over the whole device.
   LaunchShape grid(bool away) const {
     const KernelInfo info = executor().runtime->kernel_info(executor().device, interface_.kernel);
-    const unsigned threads =
-        std::min(static_cast<unsigned>(flow_.number("threads", kThreads)), info.max_threads);
+    const unsigned threads = std::min(flow_.count("threads", kThreads), info.max_threads);
     const auto processors = static_cast<std::uint64_t>(std::max(1, executor().info.multiprocessors));
     const std::uint64_t tiles = flow_.size_bytes / (std::uint64_t{threads} * kBytesPerThread);
     const std::uint64_t spread = (flow_.size_bytes / kAccessBytes + threads - 1) / threads;
@@ -155,7 +147,8 @@ class StreamMover final : public CopyingMover {
         std::max<std::uint64_t>(1, processors * kBlocksPerMultiprocessor / flow_.sharing);
     std::uint64_t blocks = tiles > room ? tiles : std::min(std::max<std::uint64_t>(1, spread), room);
     if (away) blocks = std::min(blocks, room);
-    return {static_cast<unsigned>(flow_.number("blocks", static_cast<std::int64_t>(blocks))), threads, 0};
+    return {flow_.count("blocks", static_cast<unsigned>(std::min<std::uint64_t>(blocks, kMostBlocks))),
+            threads, 0};
   }
 
   Interface interface_;

@@ -17,6 +17,10 @@ Submission::Submission(const Flow& flow) : word_(flow.word("submit", "calls")) {
                         flow.executor->name());
 }
 
+std::string Submission::alone() const {
+  return word_ == "calls" ? std::string() : "a " + word_ + " is made ready for one flow";
+}
+
 void Submission::record(Agent& executor, std::uint64_t first, std::uint64_t count, std::uint64_t rotation,
                         const Calls& calls) {
   first %= rotation;

@@ -17,6 +17,9 @@ class Submission {
   explicit Submission(const Flow& flow);
   bool graph() const { return word_ == "graph"; }
   bool batch() const { return word_ == "batch"; }
+  // Why what is submitted so does not run beside other flows, whose marks would each be a batch of their own,
+  // made ready while the queues are held; empty where each operation is a call.
+  std::string alone() const;
   // Records the calls, unless the same were recorded last.
   void record(Agent& executor, std::uint64_t first, std::uint64_t count, std::uint64_t rotation,
               const Calls& calls);

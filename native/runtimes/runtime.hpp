@@ -329,7 +329,7 @@ class Host : public Runtime {
   virtual std::unique_ptr<Allocation> populated_pages(std::uint64_t bytes, int numa_domain) = 0;
   // A queue whose thread stays on one core: number `core` of those that this process may use of the domain,
   // the first of every physical core before their siblings. Throws Unsupported when there is none.
-  virtual std::unique_ptr<Stream> create_stream_on(int device, int core) = 0;
+  virtual std::unique_ptr<Stream> create_stream_on(int device, std::int64_t core) = 0;
   // Plain pages as a program would map them, for callers that know there is room: nothing is asked, guarded
   // or touched. And a write to every page of such memory from the calling thread.
   virtual std::unique_ptr<Allocation> map_pages(Memory memory, std::uint64_t bytes, int numa_domain) = 0;

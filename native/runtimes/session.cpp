@@ -12,6 +12,15 @@ namespace {
 
 constexpr std::uint64_t kProofWords = 8192;
 constexpr std::uint64_t kProofKey = 0x5EED;
+// What addresses there are on today's machines: rounded up to any page, it is still a number of 64 bits.
+constexpr std::uint64_t kMostBytes = std::uint64_t{1} << 48;
+
+void require_possible(const Agent& agent, std::uint64_t bytes) {
+  if (bytes == 0) throw Error("allocate", "size", "a buffer of 0 bytes was asked for", agent.name());
+  if (bytes > kMostBytes)
+    throw OutOfMemory("allocate", "size", std::to_string(bytes) + " bytes are more than there are addresses",
+                      agent.name());
+}
 
 }  // namespace
 
@@ -116,7 +125,7 @@ std::unique_ptr<Buffer> Session::allocate(Agent& agent, Memory memory, std::uint
   if (runtime == nullptr)
     throw Unsupported("allocate", std::string(memory_name(memory)), offers(agent, memory).reason,
                       agent.name());
-  if (bytes == 0) throw Error("allocate", "size", "a buffer of 0 bytes was asked for", agent.name());
+  require_possible(agent, bytes);
   // Pages are touched before they are locked, so what is registered is asked for where it is to be.
   const bool registered = memory == Memory::registered && agent.is_host();
   const Agent& near = registered && first_touch.is_host() ? first_touch : agent;
@@ -141,6 +150,7 @@ std::unique_ptr<Buffer> Session::allocate(Agent& agent, Memory memory, std::uint
 }
 
 std::unique_ptr<Allocation> Session::bare_block(Agent& agent, Memory memory, std::uint64_t bytes) {
+  require_possible(agent, bytes);
   const int domain = agent.is_host() ? agent.info.numa_domain : -1;
   if (is_plain(memory)) return host_->map_pages(memory, bytes, domain);
   Runtime* runtime = runtime_for(agent, memory);

@@ -3,6 +3,8 @@
 
 #include <algorithm>
 #include <cmath>
+#include <map>
+#include <utility>
 
 #include "kernels/arguments.hpp"
 #include "timing/measure.hpp"
@@ -20,6 +22,7 @@ constexpr double kSteadyWithin = 0.02;
 constexpr int kSteadyRuns = 3, kMostWarmUpRuns = 24;
 constexpr double kWarmUpShare = 0.2;  // of the time budget
 constexpr double kLearnTimeoutNs = 1e8;
+constexpr std::int64_t kMostPauseNs = 1'000'000'000;  // longer ones would be nearly all of any budget
 constexpr double kUnseenGrowth = 16;  // never grow a batch further than this on one measurement
 
 // Of a walk one step is mostly launch: its time is the slope between two walks.
@@ -34,6 +37,40 @@ void learn_pace(Lane& lane) {
     *time = lane.runtime().elapsed_ns(*lane.begin, *lane.end);
   }
   lane.operation_ns = std::max(after - before, 0.5 * before) / static_cast<double>(steps);
+}
+
+Lane make_lane(Session& session, const Flow& flow, std::shared_ptr<Stream> stream) {
+  Runtime& runtime = *flow.executor->runtime;
+  const int device = flow.executor->device;
+  Lane lane;
+  lane.mover = make_mover(session, flow);
+  lane.stream =
+      stream ? std::move(stream) : create_stream_for(session, *flow.executor, flow.number("core", -1));
+  lane.begin = runtime.create_event(device);
+  lane.end = runtime.create_event(device);
+  lane.one_at_a_time = flow.word("pace") == "one-at-a-time";
+  const std::int64_t pause_ns = flow.number("pause_ns");
+  if (pause_ns == 0) return lane;
+  if (pause_ns < 0 || pause_ns > kMostPauseNs)
+    throw Unsupported(
+        flow.interface, "pause_ns",
+        std::to_string(pause_ns) + " ns are no pause: it lasts from 0 to " + std::to_string(kMostPauseNs),
+        flow.executor->name());
+  lane.pause_ns = static_cast<std::uint64_t>(pause_ns);
+  if (lane.mover->synchronous())
+    throw Unsupported(flow.interface, "pause_ns", "its operations are in no queue that could idle",
+                      flow.executor->name());
+  const Availability offered = runtime.offers_kernel(device, "idle");
+  if (!offered.available)
+    throw Unsupported(flow.interface, "pause_ns", offered.reason, flow.executor->name());
+  return lane;
+}
+
+void require_company(const Lane& lane, const Flow& flow) {
+  const std::string why =
+      lane.one_at_a_time ? "its operations are waited for one by one" : lane.mover->alone();
+  if (!why.empty())
+    throw Unsupported(flow.interface, "pattern", why + ": it runs alone", flow.executor->name());
 }
 
 }  // namespace
@@ -56,25 +93,16 @@ std::uint64_t Lane::queue_entries(std::uint64_t count) const {
   return pause_ns == 0 ? mover->queue_entries(count) : count * (mover->queue_entries(1) + 1);
 }
 
-Lane make_lane(Session& session, const Flow& flow, std::shared_ptr<Stream> stream) {
-  Runtime& runtime = *flow.executor->runtime;
-  const int device = flow.executor->device;
-  Lane lane;
-  lane.mover = make_mover(session, flow);
-  lane.stream =
-      stream ? std::move(stream) : create_stream_for(session, *flow.executor, flow.number("core", -1));
-  lane.begin = runtime.create_event(device);
-  lane.end = runtime.create_event(device);
-  lane.pause_ns = static_cast<std::uint64_t>(flow.number("pause_ns"));
-  lane.one_at_a_time = flow.word("pace") == "one-at-a-time";
-  if (lane.pause_ns == 0) return lane;
-  if (lane.mover->synchronous())
-    throw Unsupported(flow.interface, "pause_ns", "its operations are in no queue that could idle",
-                      flow.executor->name());
-  const Availability offered = runtime.offers_kernel(device, "idle");
-  if (!offered.available)
-    throw Unsupported(flow.interface, "pause_ns", offered.reason, flow.executor->name());
-  return lane;
+std::vector<Lane> make_lanes(Session& session, const std::vector<Flow>& flows) {
+  std::map<std::pair<Agent*, std::int64_t>, std::shared_ptr<Stream>> shared;
+  std::vector<Lane> lanes;
+  for (const Flow& flow : flows) {
+    const std::int64_t number = flow.number("stream", -1);
+    lanes.push_back(make_lane(session, flow, number < 0 ? nullptr : shared[{flow.executor, number}]));
+    if (number >= 0) shared[{flow.executor, number}] = lanes.back().stream;
+    if (flows.size() > 1) require_company(lanes.back(), flow);
+  }
+  return lanes;
 }
 
 void share_executors(std::vector<Flow>& flows) {

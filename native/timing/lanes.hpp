@@ -32,8 +32,9 @@ struct Lane {
   std::uint64_t queue_entries(std::uint64_t count) const;
 };
 
-// A mover for the flow, with a queue and events of its own. Throws Unsupported when it cannot run.
-Lane make_lane(Session& session, const Flow& flow, std::shared_ptr<Stream> stream = nullptr);
+// A mover for each flow, with a queue of its own or the one that the flow shares. Throws Unsupported when one
+// cannot run, or not together with others.
+std::vector<Lane> make_lanes(Session& session, const std::vector<Flow>& flows);
 
 // Of flows that run at once each is told how many share its executor.
 void share_executors(std::vector<Flow>& flows);

@@ -2,7 +2,6 @@
 #include "timing/measure.hpp"
 
 #include <algorithm>
-#include <map>
 #include <set>
 
 #include "timing/engine.hpp"
@@ -29,7 +28,8 @@ class CaseRun {
     if (flows.empty()) throw Error("measure", "flows", "a case needs at least one flow");
     // What disturbs takes all it can get, and so did the measured flow when it was alone.
     if (!options.interference) share_executors(flows_);
-    for (const Flow& flow : flows_) add_lane(flow);
+    lanes_ = make_lanes(session, flows_);
+    spans_.resize(lanes_.size());
     for (std::size_t k = 0; k < flows.size() && flows.size() > 1; ++k)
       if (lanes_[k].mover->bytes_per_operation() == 0 && !(options.interference && k == 0))
         throw Unsupported(flows[k].interface, "pattern",
@@ -69,17 +69,6 @@ class CaseRun {
   }
 
  private:
-  void add_lane(const Flow& flow) {
-    std::shared_ptr<Stream> stream;
-    const std::int64_t number = flow.number("stream", -1);
-    if (number >= 0) stream = shared_streams_[{flow.executor, number}];
-    lanes_.push_back(make_lane(session_, flow, std::move(stream)));
-    if (number >= 0) shared_streams_[{flow.executor, number}] = lanes_.back().stream;
-    if (lanes_.back().one_at_a_time && flows_.size() > 1)
-      throw Unsupported(flow.interface, "pace", "flows that are waited for one by one never run together");
-    spans_.emplace_back();
-  }
-
   // New data everywhere; rotation starts at slot 0, which filling has long driven out of the caches.
   void prepare() {
     ++preparations_;
@@ -289,7 +278,6 @@ class CaseRun {
   MeasureOptions options_;
   std::vector<Lane> lanes_;
   std::vector<Span> spans_;
-  std::map<std::pair<Agent*, std::int64_t>, std::shared_ptr<Stream>> shared_streams_;
   std::unique_ptr<Gate> gate_;
   std::unique_ptr<Sampler> sampler_;
   WindowSampler* window_ = nullptr;  // the sampler, when flows are concurrent
@@ -300,9 +288,24 @@ class CaseRun {
   Measurement measurement_;
 };
 
+void require_sensible(const MeasureOptions& options) {
+  const auto within = [](const char* option, double value, double most) {
+    if (!(value >= 0 && value <= most))  // not a number is neither
+      throw Error("measure", option, std::to_string(value) + " is not from 0 to " + std::to_string(most));
+  };
+  constexpr double kMostSeconds = 1e9;  // of which nanoseconds still fit 64 bits
+  constexpr double kMostOperations = 1e9;
+  within("precision", options.precision, 1);
+  within("budget_s", options.budget_s, kMostSeconds);
+  within("gate_timeout_s", options.gate_timeout_s, kMostSeconds);
+  within("batch", static_cast<double>(options.batch), kMostOperations);
+  if (options.max_samples == 0) throw Error("measure", "max_samples", "no sample would be taken");
+}
+
 }  // namespace
 
 Measurement measure(Session& session, const std::vector<Flow>& flows, const MeasureOptions& options) {
+  require_sensible(options);
   return CaseRun(session, flows, options).run();
 }
 

@@ -14,18 +14,18 @@ namespace byteways {
 
 class Sustainer {
  public:
-  // A slice of work takes about `slice_s`. Throws Unsupported for flows that cannot go on by themselves.
-  Sustainer(Session& session, const std::vector<Flow>& flows, double slice_s);
+  // A slice of work takes about `slice_s`. `interference`: the flows were measured so (MeasureOptions).
+  // Throws Unsupported for flows that cannot go on by themselves.
+  Sustainer(Session& session, const std::vector<Flow>& flows, double slice_s, bool interference);
   Sustainer(const Sustainer&) = delete;
   Sustainer& operator=(const Sustainer&) = delete;
   ~Sustainer();
 
-  // Goes on slice after slice in a thread of its own until finish(): whoever looks at the machine meanwhile
-  // may take as long as it likes. No other call may use the flows' devices until then.
+  // Every queue goes on, slice after slice, in a thread of its own until finish(): none waits for a slower
+  // one, and whoever looks at the machine meanwhile may take as long as it likes. No other call may use the
+  // flows' devices until then.
   void start();
-  // Enqueues another slice on every flow, then waits until the one before is done; not after start().
-  void step();
-  // Stops, waits for all that is enqueued, and throws what went wrong in the thread.
+  // Stops, waits for all that is enqueued, and throws what went wrong in a thread.
   void finish();
   // Operations of each flow that are done for certain; may be asked at any time.
   std::vector<std::uint64_t> operations() const;
@@ -40,14 +40,22 @@ class Sustainer {
     std::uint64_t enqueued = 0;
     std::unique_ptr<std::atomic<std::uint64_t>> done = std::make_unique<std::atomic<std::uint64_t>>(0);
   };
+  // A stream and the flows that take turns in it.
+  struct Queue {
+    std::vector<Going*> flows;
+    std::uint64_t slices = 0;
+    std::exception_ptr failure;
+    std::thread thread;
+  };
   static void enqueue_slice(Going& going);
-  static void wait_for(Going& going, std::uint64_t slice_number);
+  static void advance(Queue& queue);
+  void run(Queue& queue) noexcept;
+  void stop();
 
   std::vector<Going> flows_;
-  std::uint64_t slices_ = 0;
+  std::vector<Queue> queues_;  // point into flows_
+  bool by_itself_;             // threads that wait for each other make time pass
   std::atomic<bool> stop_{false};
-  std::exception_ptr failure_;
-  std::thread thread_;
 };
 
 }  // namespace byteways

@@ -10,7 +10,7 @@ from pathlib import Path
 from byteways import _core
 from byteways.run.library_paths import library_directories
 
-KERNELS = ("fill", "poison", "check", "copy", "copy_bulk", "chase_build", "chase", "stream_copy")
+KERNELS = ("fill", "poison", "check", "copy", "copy_bulk", "chase_build", "chase", "stream_copy", "ping_pong")
 MAX_DYNAMIC_SHARED = 8  # CU_FUNC_ATTRIBUTE_MAX_DYNAMIC_SHARED_SIZE_BYTES
 
 
@@ -42,6 +42,13 @@ class CopyArguments(ctypes.Structure):
         ],
         ("chunk_bytes", ctypes.c_uint32),
         ("stages", ctypes.c_uint32),
+    ]
+
+
+class PingPongArguments(ctypes.Structure):
+    _fields_ = [
+        (name, ctypes.c_uint64)
+        for name in ("writes", "polls", "first", "rounds", "patience_ns", "leads", "rounds_done")
     ]
 
 

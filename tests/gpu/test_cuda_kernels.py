@@ -4,13 +4,14 @@ from __future__ import annotations
 
 import random
 import sys
+import time
 from pathlib import Path
 
 import numpy as np
 import pytest
 
 sys.path.insert(0, str(Path(__file__).parent))
-from device import ChaseArguments, CopyArguments, Device, PatternArguments
+from device import ChaseArguments, CopyArguments, Device, PatternArguments, PingPongArguments
 
 pytestmark = pytest.mark.gpu
 
@@ -196,3 +197,17 @@ def test_chase_visits_every_line_once(device: Device, lines: int) -> None:
                 "chase.cu", "chase", (1, 1), ChaseArguments(base, lines, line_bytes, 42, 0, steps, end)
             )
             assert int.from_bytes(device.read(end, 8), "little") == visited[steps % lines]
+
+
+@pytest.mark.parametrize("patience_s", [0.02, 0.5])
+def test_a_side_that_nobody_answers_gives_up_in_time(device: Device, patience_s: float) -> None:
+    """Catches a device that hangs where a partner is gone, and patience that is counted in looks."""
+    with device.memory(bytes(24)) as words:
+        arguments = PingPongArguments(words, words + 8, 0, 5, int(patience_s * 1e9), 1, words + 16)
+        device.launch("ping_pong.cu", "ping_pong", (1, 1), arguments)  # loads the kernel
+        begin = time.monotonic()
+        device.launch("ping_pong.cu", "ping_pong", (1, 1), arguments)
+        waited_s = time.monotonic() - begin
+        written, polled, done = np.frombuffer(device.read(words, 24), dtype=np.uint64).tolist()
+    assert (written, polled, done) == (1, 0, 0)
+    assert patience_s <= waited_s < patience_s + 0.1

@@ -257,7 +257,7 @@ def test_too_little_time_is_confessed(session: _core.Session) -> None:
 def test_a_team_beyond_any_machine_is_refused(session: _core.Session) -> None:
     """Catches threads created until the system gives in."""
     buffers = [session.allocate("cpu0", "pageable", MIB, "cpu0") for _ in range(2)]
-    flow = _core.Flow(*buffers, "cpu0", "memcpy-mt", MIB, blocks=2**32 - 1)
+    flow = _core.Flow(*buffers, "cpu0", "memcpy-mt", MIB, threads=2**32 - 1)
     with pytest.raises(_core.UnsupportedError, match="threads"):
         session.measure([flow], options())
 

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import sys
 import time
 from collections.abc import Mapping, Sequence
 
@@ -168,62 +169,94 @@ def session() -> _core.Session:
     return _core.Session(gpus=False)
 
 
-def test_operations_go_on_and_are_counted(session: _core.Session) -> None:
-    """Catches operations that are counted before they are done, or bytes that are not theirs."""
-    size = 1 << 20
-    ends = [session.allocate("cpu0", "pageable", size, "cpu0") for _ in range(2)]
-    load = session.sustain([_core.Flow(*ends, "cpu0", "memcpy", size)], 0.002)
-    load.step()
-    assert load.operations == [0]
-    load.step()
-    first = load.operations[0]
-    assert first > 0 and load.moved_bytes == first * size
-    for _ in range(5):
-        load.step()
-    assert load.operations[0] == 6 * first
+def under_way(load: _core.Sustainer, least: int = 1) -> list[int]:
+    """Starts the load; operations of each flow once every flow has done so many."""
+    load.start()
+    until = time.monotonic() + 30
+    while min(load.operations) < least:
+        assert time.monotonic() < until
+        time.sleep(0.005)
+    return load.operations
+
+
+def sustained(session: _core.Session, flows: list[_core.Flow], slice_s: float, least: int) -> list[int]:
+    """Operations of each flow after every flow has done so many."""
+    load = session.sustain(flows, slice_s)
+    assert load.operations == [0] * len(flows)
+    seen = under_way(load, least)
     load.finish()
-    assert load.operations[0] == 7 * first
+    done = load.operations
+    assert all(now >= before for now, before in zip(done, seen, strict=True))
+    time.sleep(0.01)
+    assert load.operations == done
+    return seen
+
+
+def copying(session: _core.Session, size: int, **options: int) -> _core.Flow:
+    ends = [session.allocate("cpu0", "pageable", size, "cpu0") for _ in range(2)]
+    return _core.Flow(*ends, "cpu0", "memcpy", size, **options)
 
 
 def test_operations_go_on_by_themselves(session: _core.Session) -> None:
-    """Catches a load that stands still while somebody reads a counter, which then reads idle power."""
+    """Catches a load that stands still while somebody reads a counter, which then reads idle power; and
+    operations that go on after the end.
+    """
+    sustained(session, [copying(session, 1 << 20)], 0.001, 100)
+
+
+def test_bytes_are_those_of_the_operations(session: _core.Session) -> None:
+    """Catches bytes of the last slice, not of all that was done."""
     size = 1 << 20
-    ends = [session.allocate("cpu0", "pageable", size, "cpu0") for _ in range(2)]
-    load = session.sustain([_core.Flow(*ends, "cpu0", "memcpy", size)], 0.001)
-    load.start()
-    until = time.monotonic() + 20
-    while load.operations[0] < 100:
-        assert time.monotonic() < until
-        time.sleep(0.01)
+    load = session.sustain([copying(session, size)], 0.002)
+    under_way(load)
     load.finish()
-    done = load.operations[0]
-    time.sleep(0.01)
-    assert load.operations[0] == done
+    (done,) = load.operations
+    assert done > 0 and load.moved_bytes == done * size
+
+
+def test_no_flow_waits_for_a_slower_one(session: _core.Session) -> None:
+    """Catches flows that go on in step: the faster one, and its devices, would idle most of the time."""
+    slow, fast = (copying(session, 4096, pause_ns=pause_ns) for pause_ns in (50_000_000, 1_000_000))
+    seen = sustained(session, [slow, fast], 0.001, 4)  # every operation is a slice of its own
+    assert seen[1] > 5 * seen[0]
+
+
+def test_flows_of_one_stream_take_turns(session: _core.Session) -> None:
+    """Catches flows that ran apart where they were measured in one stream."""
+    flows = [copying(session, 4096, pause_ns=5_000_000, stream=0) for _ in range(2)]
+    first, second = sustained(session, flows, 0.001, 4)
+    assert abs(first - second) <= 1
+
+
+def test_a_list_that_changes_is_not_what_goes_on(session: _core.Session) -> None:
+    """Catches flows whose buffers are freed under a load, once its caller has emptied the list of them."""
+    flows = [copying(session, 1 << 20)]
+    flow = flows[0]
+    held = sys.getrefcount(flow)
+    load = session.sustain(flows, 0.001)
+    flows.clear()
+    assert sys.getrefcount(flow) == held  # the load's, in place of the list's
+    with pytest.raises(TypeError, match="flows"):
+        session.sustain([flow, "flow"], 0.001)  # type: ignore[list-item]
+    del flow
+    under_way(load)
+    load.finish()
 
 
 def test_a_load_that_nobody_ends_is_over_before_its_memory_goes(session: _core.Session) -> None:
-    """Catches buffers that are freed while queued operations still write them, and flows that ran apart where
-    they were measured in one stream."""
-    size = 1 << 20
-    flows = []
-    for _ in range(2):
-        ends = [session.allocate("cpu0", "pageable", size, "cpu0") for _ in range(2)]
-        flows.append(_core.Flow(*ends, "cpu0", "memcpy", size, stream=0))
+    """Catches buffers that are freed while queued operations still write them."""
+    flows = [copying(session, 1 << 20, stream=stream) for stream in (0, 0, 1)]
     load = session.sustain(flows, 0.02)
     load.start()
     with pytest.raises(_core.Error, match="going on already"):
         load.start()
-    del ends, flows, load
+    del flows, load
 
 
 def test_operations_that_are_waited_for_are_sustained_one_by_one(session: _core.Session) -> None:
     """Catches a queue that is kept full for a case whose device has pauses."""
     word = session.allocate("cpu0", "pageable", 8, "cpu0")
-    load = session.sustain([_core.Flow(word, word, "cpu0", "launch", 8, pace="one-at-a-time")], 0.001)
-    for _ in range(3):
-        load.step()
-    load.finish()
-    assert load.operations[0] >= 3
+    sustained(session, [_core.Flow(word, word, "cpu0", "launch", 8, pace="one-at-a-time")], 0.001, 3)
 
 
 def test_nothing_is_not_sustained(session: _core.Session) -> None:

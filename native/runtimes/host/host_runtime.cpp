@@ -124,9 +124,9 @@ std::unique_ptr<Stream> HostRuntime::create_stream(int device) {
   return std::make_unique<HostStream>(*cores_[static_cast<std::size_t>(device)]);
 }
 
-std::unique_ptr<Stream> HostRuntime::create_stream_on(int device, int core) {
+std::unique_ptr<Stream> HostRuntime::create_stream_on(int device, std::int64_t core) {
   const std::vector<int>& cpus = domain(device).cpus;
-  if (core < 0 || core >= static_cast<int>(cpus.size()))
+  if (core < 0 || core >= static_cast<std::int64_t>(cpus.size()))
     throw Unsupported("stream", "core",
                       "core " + std::to_string(core) + " is none of the " + std::to_string(cpus.size()) +
                           " that this process may use there");

@@ -52,7 +52,7 @@ class HostRuntime final : public Host {
   std::unique_ptr<Allocation> populated_pages(std::uint64_t bytes, int numa_domain) override;
   std::unique_ptr<Allocation> map_pages(Memory memory, std::uint64_t bytes, int numa_domain) override;
   void touch(void* data, std::uint64_t bytes) override;
-  std::unique_ptr<Stream> create_stream_on(int device, int core) override;
+  std::unique_ptr<Stream> create_stream_on(int device, std::int64_t core) override;
   std::shared_ptr<void> place_thread(int numa_domain) override;
   int numa_domain_of(const std::string& pci_address) override;
   bool bind_thread_near_pci(const std::string& pci_address) override;

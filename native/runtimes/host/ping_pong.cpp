@@ -2,6 +2,7 @@
 #include "kernels/arguments.hpp"
 #include "runtimes/host/host_kernels.hpp"
 #include "runtimes/host/spin.hpp"
+#include "runtimes/session.hpp"
 
 namespace byteways {
 namespace {
@@ -13,11 +14,15 @@ using Word = unsigned long long;
 constexpr Word kLooksBeforeYield = 1 << 14;
 
 bool awaited(const PingPongArguments& arguments, Word number) {
-  for (Word poll = 0; poll < arguments.most_polls; ++poll) {
+  for (Word look = 0; look < kLooksBeforeYield; ++look)
     if (__atomic_load_n(arguments.polls, __ATOMIC_ACQUIRE) == number) return true;
-    if (poll >= kLooksBeforeYield) sched_yield();
+  Clock& clock = host_clock();
+  const Nanoseconds until = clock.now() + static_cast<Nanoseconds>(arguments.patience_ns);
+  while (__atomic_load_n(arguments.polls, __ATOMIC_ACQUIRE) != number) {
+    if (clock.now() > until) return false;
+    sched_yield();
   }
-  return false;
+  return true;
 }
 
 }  // namespace

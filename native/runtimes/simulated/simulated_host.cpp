@@ -219,7 +219,7 @@ std::unique_ptr<Stream> SimulatedHost::create_stream(int device) {
   return std::make_unique<SimulatedStream>(machine_, device);
 }
 
-std::unique_ptr<Stream> SimulatedHost::create_stream_on(int device, int core) {
+std::unique_ptr<Stream> SimulatedHost::create_stream_on(int device, std::int64_t core) {
   if (core < 0 || core >= machine_->cores())
     throw Unsupported("stream", "core",
                       "core " + std::to_string(core) + " is none of the " +

@@ -144,7 +144,12 @@ class Measurer:
             return {"reason": f"{case.interface} moves no bytes that its energy could be shared by"}
         flows = self._flows(case, buffers)
         try:
-            return self._meter.measure(agents, lambda slice_s: self.session.sustain(flows, slice_s))
+            return self._meter.measure(
+                agents,
+                lambda slice_s: self.session.sustain(
+                    flows, slice_s, interference=case.pattern == "interference"
+                ),
+            )
         except self.core.UnsupportedError as error:
             return {"reason": str(error)}
 
@@ -257,8 +262,6 @@ def _flow_options(case: Case, flow: PlannedFlow, gpus: Sequence[str]) -> dict[st
         for name, value in case.options_of(flow).items()
         if name not in _MEASURE_OPTIONS
     }
-    if case.interface_of(flow) == "memcpy-mt" and "threads" in options:
-        options["blocks"] = options.pop("threads")  # the native core calls the team's threads blocks
     if moves_rows(case.interface_of(flow)):
         rows = rows_of(case, flow)
         options |= {"width_bytes": rows.width_bytes, "pitch_bytes": rows.pitch_bytes, "strided": rows.strided}
