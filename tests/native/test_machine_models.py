@@ -6,12 +6,15 @@ import os
 import subprocess
 import sys
 from pathlib import Path
+from statistics import median
 from typing import Any
 
 import pytest
 
 from byteways import _core
 from byteways.analyse.findings import findings
+from byteways.analyse.saturation import saturations
+from byteways.analyse.summary import cells
 from byteways.cli import main
 from byteways.machines import load, names, sheet
 from byteways.machines.topology import topology_of
@@ -126,6 +129,55 @@ def test_a_walk_that_fits_the_caches_is_not_called_memory(tmp_path: Path) -> Non
     assert main(["run", "quick", "--machine", "mi300x-8", *only, "--no-report", "--out", str(out)]) == 0
     waits = [one.title for one in findings(RunFolder(out)) if "waits" in one.title and "GPU" in one.title]
     assert waits and "from its own caches" in waits[0]
+
+
+def recorded(name: str) -> RunFolder:
+    return RunFolder(Path(__file__).parents[2] / "examples" / "h200x2" / name)
+
+
+def simulated(tmp_path: Path, suite_name: str, *only: str) -> RunFolder:
+    out = tmp_path / "R"
+    command = ["run", suite_name, "--machine", "h200-x4", *only, "--no-report", "--out", str(out)]
+    assert main(command) == 0
+    return RunFolder(out)
+
+
+def test_as_many_blocks_fill_a_link_of_h200_as_were_measured(tmp_path: Path) -> None:
+    """Would catch a block that moves more or less than one of the recorded run, for a link or for all."""
+
+    def enough(folder: RunFolder) -> dict[str, int]:
+        curves = saturations(cells(folder.records), folder.topology)
+        links = [curve for curve in curves if len(set(curve.path.split(">"))) > 1]
+        return {f"{curve.path} {curve.interface} by {curve.executor}": curve.enough[0] for curve in links}
+
+    found = enough(simulated(tmp_path, "saturation"))
+    assert len(found) == 8
+    assert found == enough(recorded("saturation"))
+
+
+@pytest.mark.parametrize(
+    ("name", "only", "most"),
+    [
+        ("managed", "interface=prefetch", 1.3),
+        ("managed", "interface=kernel,source=*:managed", 1.3),
+        ("memory-cost", "interface=allocate|free|register|unregister|map-peer", 2.0),
+    ],
+)
+def test_what_memory_costs_on_h200_is_near_what_was_measured(
+    tmp_path: Path, name: str, only: str, most: float
+) -> None:
+    """Would catch a cost of pages that is off by more than the fit: `most` is the median of the factors."""
+    measured = {one.case_id: one.time_ns.median for one in recorded(name).records if one.time_ns}
+    found = {
+        one.case_id: one.time_ns.median
+        for one in simulated(tmp_path, name, "--only", only).records
+        if one.time_ns
+    }
+    factors = [
+        max(time / measured[case], measured[case] / time) for case, time in found.items() if case in measured
+    ]
+    assert len(factors) >= 10
+    assert median(factors) <= most
 
 
 def test_a_missing_simulator_is_no_fault_of_the_model() -> None:
