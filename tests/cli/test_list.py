@@ -69,7 +69,7 @@ def test_what_is_not_here_says_why(bare: None, capsys: pytest.CaptureFixture[str
     assert row(text, "kernel").endswith("  no [1]")
     assert row(text, "[1]") == "  [1] there is no GPU here that can be used; byteways doctor says why"
     assert row(text, "pinned").endswith("  no [2]")
-    assert row(text, "[2]") == "  [2] cpu0 has no pinned memory: no GPU runtime was found"
+    assert row(text, "[2]") == "  [2] cpu0 has no such memory: no GPU runtime was found"
     assert max(len(line) for line in text.splitlines()) <= 120
 
 

@@ -96,7 +96,8 @@ def test_dry_run_writes_nothing(suite: Path, tmp_path: Path) -> None:
     done = run(tmp_path, str(suite), "--dry-run", "--size", "64KiB")
     assert done.returncode == 0, done.stderr
     assert "1 case to measure in 2 rounds, 0 skipped" in done.stdout
-    assert "chase cpu0>cpu0 64 KiB  cpu0:pageable > cpu0:pageable by cpu0  warm  0.05 s" in done.stdout
+    assert "latency: one-way; warm; at most 0.05 s\n" in done.stdout
+    assert "  chase      cpu0:pageable  cpu0  64 KiB\n" in done.stdout
     as_json = json.loads(run(tmp_path, str(suite), "--dry-run", "--json").stdout)
     assert [entry["replicate"] for entry in as_json] == [0, 0, 1, 1]
     assert as_json[0]["case"]["interface"] == "chase"

@@ -14,7 +14,8 @@ from hypothesis import strategies as st
 
 from byteways.errors import BytewaysError
 from byteways.plan.case import MEMORIES, PATTERNS, PlannedCase
-from byteways.plan.describe import describe, text
+from byteways.plan.describe import describe
+from byteways.plan.folding import folded, names_text
 from byteways.plan.footprint import buffer_bytes, buffers, flow_buffer_bytes
 from byteways.plan.planner import make_plan, plan
 from byteways.plan.suite import Suite, load, parse
@@ -391,8 +392,37 @@ def test_a_plan_describes_itself() -> None:
         ("s0", 12, 0),
         ("s1", 0, 1),
     ]
-    shown = text(summary)
-    assert "12 cases to measure in 3 rounds, 1 skipped" in shown
-    assert "copy is queued on a GPU, and cpu0 is a CPU" in shown
-    assert f"about {made.estimated_s:.0f} s" in shown
-    assert "64 MiB" in shown
+    assert summary.left_out == 0
+    assert [*summary.reason_of.values()] == [reason for reason, _ in summary.reasons]
+    assert "copy is queued on a GPU, and cpu0 is a CPU" in summary.reasons[0][0]
+
+
+@pytest.mark.parametrize(
+    ("agents", "text"),
+    [
+        ("gpu0", "gpu0"),
+        ("gpu0 gpu1", "gpu0, gpu1"),
+        ("cpu0 gpu0 gpu1 gpu2 gpu3", "cpu0, gpu0 to gpu3"),
+        ("gpu0 gpu1 gpu2 gpu5 gpu7 gpu8 gpu9", "gpu0 to gpu2, gpu5, gpu7 to gpu9"),
+    ],
+)
+def test_names_as_ranges(agents: str, text: str) -> None:
+    """Catches a range over an agent that is not meant."""
+    assert names_text(agents.split()) == text
+
+
+def test_sentences_that_differ_in_agents_are_one() -> None:
+    """Catches a reason that speaks for an agent it is not of, and one that is lost."""
+    told = [
+        "gpu0 has no vmm memory: no",
+        "gpu1 has no vmm memory: no",
+        "gpu2 has no vmm memory: no",
+        "gpu0 has no pool memory: no",
+        "gpu0 cannot touch cpu0:pageable@gpu0 first",
+        "gpu1 cannot touch cpu1:pageable@gpu1 first",
+    ]
+    stands = folded([*told, told[0]])
+    assert [*stands] == told
+    assert {stands[sentence] for sentence in told[:3]} == {"gpu0 has no vmm memory: no (gpu1, gpu2 too)"}
+    assert stands[told[3]] == told[3]
+    assert stands[told[5]] == "gpu0 cannot touch cpu0:pageable@gpu0 first (and 1 like it)"

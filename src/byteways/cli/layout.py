@@ -10,6 +10,8 @@ from typing import TYPE_CHECKING
 
 import typer
 
+from byteways.results.simulated import worded
+
 if TYPE_CHECKING:
     from rich.console import Console
 
@@ -23,6 +25,13 @@ class Table:
     rows: tuple[tuple[str, ...], ...]
     right: frozenset[str] = field(default_factory=frozenset)
 
+    def worded(self, simulated: bool) -> Table:
+        """The same, of a simulated run in its words."""
+        heads = tuple(worded(head, simulated) for head in self.columns)
+        rows = tuple(tuple(worded(cell, simulated) for cell in row) for row in self.rows)
+        right = frozenset(worded(head, simulated) for head in self.right)
+        return Table(worded(self.title, simulated), heads, rows, right)
+
 
 @dataclass(frozen=True)
 class Lines:
@@ -30,6 +39,10 @@ class Lines:
 
     title: str
     lines: tuple[str, ...]
+
+    def worded(self, simulated: bool) -> Lines:
+        """The same, of a simulated run in its words."""
+        return Lines(worded(self.title, simulated), tuple(worded(line, simulated) for line in self.lines))
 
 
 @dataclass
@@ -93,7 +106,7 @@ def _show_rich(console: Console, block: Table | Lines) -> None:
         return
     table = RichTable(box=box.SIMPLE_HEAD, pad_edge=False, show_edge=False, header_style="dim")
     for column in block.columns:
-        table.add_column(Text(column), justify="right" if column in block.right else "left")
+        table.add_column(Text(column), justify="right" if column in block.right else "left", overflow="fold")
     for row in block.rows:
         table.add_row(*(Text(cell) for cell in row))
     console.print(Padding(table, (0, 0, 0, 2)))

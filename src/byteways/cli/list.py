@@ -14,7 +14,10 @@ from byteways.errors import BytewaysError
 from byteways.machines import load as load_machine
 from byteways.machines import names as machine_names
 from byteways.plan import vocabulary
+from byteways.plan.case import Case
+from byteways.plan.describe import options_text
 from byteways.plan.flow_sets import lacking
+from byteways.plan.folding import folded, names_text
 from byteways.plan.interfaces import INTERFACES
 from byteways.plan.legality import OWNERS, executes, interface_offer, kind_of, memory_offer
 from byteways.plan.suite import load, names
@@ -317,18 +320,15 @@ def _size(size_bytes: int | None) -> str:
 
 
 def _availability(row: Mapping[str, Any], notes: Notes) -> str:
-    """`gpu0, gpu1`, `no [1]`, or both where agents differ."""
+    """`gpu0 to gpu3`, `no [1]`, or both where agents differ; a reason that several have is one."""
     if row["here"] is None:
         return "not known"
     having = [agent for agent, offer in row["here"].items() if offer["available"]]
     reasons = [offer["reason"] for offer in row["here"].values() if not offer["available"]]
     reasons += [row["reason"]] if row["reason"] else []
-    return "; ".join(
-        [
-            *([", ".join(having)] if having else []),
-            *(f"no {notes.mark(reason)}" for reason in dict.fromkeys(reasons)),
-        ]
-    )
+    such = [reason.replace(f"{row['name']} memory", "such memory") for reason in reasons]
+    marks = [notes.mark(reason) for reason in dict.fromkeys(folded(such).values())]
+    return "; ".join([*([names_text(having)] if having else []), *(f"no {mark}" for mark in marks)])
 
 
 def _case_cells(row: Mapping[str, Any], notes: Notes) -> tuple[str, ...]:
@@ -345,7 +345,7 @@ def _case_cells(row: Mapping[str, Any], notes: Notes) -> tuple[str, ...]:
         f"{ends} by {flow['executor']}",
         format_size(row["size_bytes"]),
         row["cache"],
-        ", ".join(f"{key}={value}" for key, value in row["options"].items()),
+        options_text(Case.from_json(row)),
         notes.mark(row["skipped"]) if row["skipped"] else "",
     )
 

@@ -259,10 +259,9 @@ def _print_outcome(folder: RunFolder, counts: Counter[str], report: Path | None,
 
 
 def print_plan(plan: Plan, as_json: bool, mark: str) -> int:
-    """The plan on stdout: a line a case, then what it amounts to. `mark` stands above a simulated one."""
-    from byteways.cli.progress import describe
-    from byteways.plan.describe import describe as sum_up
-    from byteways.plan.describe import text
+    """The plan on stdout: a table a sweep, then what it amounts to. `mark` stands above a simulated one."""
+    from byteways.cli.layout import show
+    from byteways.cli.plan_text import plan_blocks
 
     planned = plan.cases
     if as_json:
@@ -283,12 +282,7 @@ def print_plan(plan: Plan, as_json: bool, mark: str) -> int:
         return ExitStatus.GOOD
     if mark:
         typer.echo(mark)
-    for entry in planned:
-        flow = entry.case.flows[0]
-        where = f"{flow.source} > {flow.destination} by {flow.executor}"
-        outcome = f"skipped: {entry.reason}" if entry.reason else f"{entry.budget_s:.2f} s"
-        typer.echo(f"{describe(entry.case)}  {where}  {entry.case.cache}  {outcome}")
-    typer.echo("\n" + worded(text(sum_up(planned, plan.notes, plan.estimated_s)), bool(mark)))
+    show([block.worded(bool(mark)) for block in plan_blocks(plan)])
     return ExitStatus.GOOD
 
 

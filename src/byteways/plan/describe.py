@@ -1,38 +1,43 @@
-"""What a plan amounts to: counts, sizes and reasons as plain data, and as the text of `--dry-run`."""
+"""What a plan amounts to, as plain data: counts, sizes and reasons, and the words for one case's options."""
 
 from __future__ import annotations
 
 from collections import Counter
-from collections.abc import Iterable, Sequence
+from collections.abc import Iterable, Mapping, Sequence
 from dataclasses import dataclass
 
-from byteways.plan.case import PlannedCase
+from byteways.plan.case import Case, PlannedCase
+from byteways.plan.folding import folded
 from byteways.units import format_size
 
 
 @dataclass(frozen=True)
 class SweepSummary:
-    """One sweep: what it measures, and how many of its cases will run and will not (rounds counted once)."""
+    """One sweep: how many of its cases will run and will not (rounds counted once)."""
 
     name: str
-    interfaces: tuple[str, ...]
-    patterns: tuple[str, ...]
-    sizes: tuple[int, ...]  # bytes, ascending
     to_measure: int
-    skipped: int
+    left_out: int  # for want of time alone
+    skipped: int  # what cannot be measured here
 
 
 @dataclass(frozen=True)
 class PlanSummary:
-    """A plan in numbers. `reasons` counts the skipped cases that share each, most frequent first."""
+    """A plan in numbers.
+
+    `reasons` counts the skipped cases that share each, most frequent first; sentences that differ in an agent
+    alone are one. `reason_of` gives the one that stands for a planned case's.
+    """
 
     sweeps: tuple[SweepSummary, ...]
     to_measure: int  # cases
     rounds: int
+    left_out: int
     skipped: int
     sampling_s: float  # all rounds, at most
     estimated_s: float | None  # wall time, start-up and verification included
     reasons: tuple[tuple[str, int], ...]
+    reason_of: Mapping[str, str]
     notes: tuple[str, ...]
 
 
@@ -41,76 +46,46 @@ def describe(
 ) -> PlanSummary:
     """Sums up a plan; `notes` and `estimated_s` as planner.Plan has them."""
     running = [entry for entry in planned if entry.reason is None]
-    skipped = {entry.case.case_id: entry.reason or "" for entry in planned if entry.reason is not None}
+    skipped = {entry.case.case_id: entry for entry in planned if entry.reason is not None}
+    reasons = [entry.reason or "" for entry in skipped.values()]
+    stands = folded(reasons)
     by_sweep: dict[str, list[PlannedCase]] = {}
     for entry in planned:
         by_sweep.setdefault(entry.sweep, []).append(entry)
+    left_out = sum(1 for entry in skipped.values() if entry.spare)
     return PlanSummary(
-        sweeps=tuple(_sweep(name, entries) for name, entries in sorted(by_sweep.items())),
+        sweeps=tuple(_sweep(name, entries) for name, entries in by_sweep.items()),
         to_measure=len({entry.case.case_id for entry in running}),
         rounds=1 + max((entry.replicate for entry in running), default=0),
-        skipped=len(skipped),
+        left_out=left_out,
+        skipped=len(skipped) - left_out,
         sampling_s=sum(entry.budget_s for entry in running),
         estimated_s=estimated_s,
-        reasons=tuple(Counter(skipped.values()).most_common()),
+        reasons=tuple(Counter(stands[reason] for reason in reasons).most_common()),
+        reason_of=stands,
         notes=tuple(notes),
     )
 
 
 def _sweep(name: str, entries: Sequence[PlannedCase]) -> SweepSummary:
-    cases = [entry.case for entry in entries]
+    cases = {entry.case.case_id for entry in entries}
     running = {entry.case.case_id for entry in entries if entry.reason is None}
-    return SweepSummary(
-        name,
-        tuple(dict.fromkeys(case.interface for case in cases)),
-        tuple(dict.fromkeys(case.pattern for case in cases)),
-        tuple(sorted({case.size_bytes for case in cases})),
-        len(running),
-        len({case.case_id for case in cases} - running),
-    )
+    left_out = {entry.case.case_id for entry in entries if entry.spare}
+    return SweepSummary(name, len(running), len(left_out), len(cases - running - left_out))
 
 
-def text(summary: PlanSummary) -> str:
-    """The summary as lines of text, without colour."""
-    heads = ("sweep", "interfaces", "patterns", "sizes", "measured", "skipped")
-    rows = [
-        (
-            sweep.name,
-            ", ".join(sweep.interfaces),
-            ", ".join(sweep.patterns),
-            _sizes(sweep.sizes),
-            str(sweep.to_measure),
-            str(sweep.skipped),
-        )
-        for sweep in summary.sweeps
-    ]
-    lines = columns([heads, *rows], right=(4, 5))
-    rounds = f" in {summary.rounds} rounds" if summary.rounds > 1 else ""
-    cases = "1 case" if summary.to_measure == 1 else f"{summary.to_measure} cases"
-    lines += ["", f"{cases} to measure{rounds}, {summary.skipped} skipped"]
-    if summary.estimated_s is not None:
-        lines.append(f"about {summary.estimated_s:.0f} s (an estimate to plan by, from assumed rates)")
-    if summary.reasons:
-        lines += ["", "skipped because"]
-        lines += [f"  {count:4} × {reason}" for reason, count in summary.reasons]
-    if summary.notes:
-        lines += ["", "notes", *(f"  {note}" for note in summary.notes)]
-    return "\n".join(lines)
+def options_text(case: Case) -> str:
+    """`blocks=8, submit=graph`, and what disturbs."""
+    parts = [f"{name}={value}" for name, value in sorted(case.options.items())]
+    beside = [f"{name}={value}" for flow in case.flows for name, value in sorted(flow.options.items())]
+    return ", ".join([*parts, *([f"beside {told}"] if (told := beside_text(case)) else []), *beside])
 
 
-def _sizes(sizes: Sequence[int]) -> str:
-    if len(sizes) > 2:
-        return f"{format_size(sizes[0])} to {format_size(sizes[-1])} ({len(sizes)})"
-    return ", ".join(format_size(size) for size in sizes)
-
-
-def columns(rows: Sequence[Sequence[str]], *, right: Sequence[int] = ()) -> list[str]:
-    """Rows of texts in aligned columns, two blanks apart; columns of numbers to the right."""
-    widths = [max(map(len, column)) for column in zip(*rows, strict=True)]
-    return [
-        "  ".join(
-            cell.rjust(width) if index in right else cell.ljust(width)
-            for index, (cell, width) in enumerate(zip(row, widths, strict=True))
-        ).rstrip()
-        for row in rows
-    ]
+def beside_text(case: Case) -> str:
+    """`copy of 256 MiB`: a flow that disturbs in a way of its own, without its options; else nothing."""
+    texts = []
+    for flow in case.flows:
+        if flow.interface is not None:
+            size = "" if flow.size_bytes is None else f" of {format_size(flow.size_bytes)}"
+            texts.append(flow.interface + size)
+    return ", ".join(texts)

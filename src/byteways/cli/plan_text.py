@@ -1,0 +1,174 @@
+"""A plan on the terminal: what each sweep would run, what it would not and why, and what it amounts to.
+
+Cases that differ in size, an option, interface or executor alone share a line, and what all of a sweep have
+in common is in its title: a plan of thousands of cases is to be read on 80 columns.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from dataclasses import replace
+
+from byteways.cli.layout import Lines, Table
+from byteways.plan.case import Case, PlannedCase
+from byteways.plan.describe import PlanSummary, beside_text, describe
+from byteways.plan.interfaces import INTERFACES
+from byteways.plan.planner import Plan
+from byteways.units import format_size
+
+#: Columns of a sweep around those of its options; with the same text in every line they go into its title.
+_FIRST = ("interface", "between", "by", "size")
+_LAST = ("pattern", "cache", "beside", "variables", "at most", "skipped")
+#: So many values are listed one by one before they become a range.
+_LISTED = 4
+
+_INTERFACES = tuple(INTERFACES)
+
+#: One line: by column, the values that the cases on it have.
+_Row = dict[str, tuple[str, ...]]
+
+
+def plan_blocks(plan: Plan) -> list[Table | Lines]:
+    """A table a sweep, then what the plan amounts to."""
+    summary = describe(plan.cases, plan.notes, plan.estimated_s)
+    numbers = {reason: number for number, (reason, _) in enumerate(summary.reasons, 1)}
+    by_sweep: dict[str, list[PlannedCase]] = {sweep.name: [] for sweep in plan.suite.sweeps}
+    for entry in sorted(plan.cases, key=_place):
+        if entry.replicate == 0:
+            by_sweep[entry.sweep].append(entry)
+    marks = {told: f"[{numbers[stands]}]" for told, stands in summary.reason_of.items()}
+    tables = [_table(name, entries, marks) for name, entries in by_sweep.items() if entries]
+    place = [*by_sweep].index
+    in_order = tuple(sorted(summary.sweeps, key=lambda sweep: place(sweep.name)))
+    return [*tables, *_amount(replace(summary, sweeps=in_order))]
+
+
+def _place(entry: PlannedCase) -> tuple[object, ...]:
+    """Where a case stands in its table: running order is shuffled, and of no use to a reader."""
+    case = entry.case
+    values = [(name, *_order(value)) for name, value in _options(case).items()]
+    return (
+        _INTERFACES.index(case.interface),
+        case.path,
+        _between(case),
+        case.executors,
+        values,
+        case.size_bytes,
+    )
+
+
+def _order(value: int | str | bool) -> tuple[int, str]:
+    """Numbers by size, then words by the alphabet."""
+    return (-1, value) if isinstance(value, str) else (int(value), "")
+
+
+def _options(case: Case) -> dict[str, int | str | bool]:
+    """By column, also those of what disturbs."""
+    beside = {
+        f"beside {name}": value
+        for flow in case.flows
+        if flow.interface is not None
+        for name, value in flow.options.items()
+    }
+    return {**dict(sorted(case.options.items())), **dict(sorted(beside.items()))}
+
+
+def _table(name: str, entries: Sequence[PlannedCase], marks: dict[str, str]) -> Table:
+    options = tuple(dict.fromkeys(option for entry in entries for option in _options(entry.case)))
+    rows = [_row(entry, options, marks) for entry in entries]
+    for column in ("size", *options, "interface", "by"):
+        rows = _fold(rows, column)
+    heads = (*_FIRST, *options, *_LAST)
+    cells = {head: [_text(row[head], head) for row in rows] for head in heads}
+    cells["at most"] = _throughout(cells["at most"])
+    shown = [head for head in heads if head in _FIRST or len({*cells[head]}) > 1]
+    same = [_said(head, cells[head][0]) for head in heads if head not in shown and cells[head][0]]
+    table = tuple(zip(*(cells[head] for head in shown), strict=True))
+    return Table(": ".join([name, *(["; ".join(same)] if same else [])]), tuple(shown), table)
+
+
+def _throughout(cells: list[str]) -> list[str]:
+    """What is the same of all that run is no less so where some are skipped."""
+    filled = {cell for cell in cells if cell}
+    return [*filled] * len(cells) if len(filled) == 1 else cells
+
+
+def _said(head: str, text: str) -> str:
+    """A cell in the words of a title."""
+    return text if head in ("pattern", "cache", "variables") else f"{head} {text}"
+
+
+def _row(entry: PlannedCase, options: Sequence[str], marks: dict[str, str]) -> _Row:
+    case, given = entry.case, _options(entry.case)
+    cells = {
+        "interface": case.interface,
+        "between": _between(case),
+        "by": " and ".join(case.executors),
+        "size": format_size(case.size_bytes),
+        **{option: str(given.get(option, "")) for option in options},
+        "pattern": case.pattern,
+        "cache": case.cache,
+        "beside": beside_text(case),
+        "variables": " ".join(f"{name}={value}" for name, value in sorted(case.environment.items())),
+        "at most": "" if entry.reason else f"{entry.budget_s:.2f} s",
+        "skipped": marks[entry.reason] if entry.reason else "",
+    }
+    return {head: (text,) for head, text in cells.items()}
+
+
+def _fold(rows: Sequence[_Row], column: str) -> list[_Row]:
+    """Rows that are equal in all other columns as one, with their values of this one as they appear."""
+    folded: dict[tuple[tuple[str, ...], ...], _Row] = {}
+    for row in rows:
+        others = tuple(values for head, values in row.items() if head != column)
+        kept = folded.setdefault(others, {**row, column: ()})
+        kept[column] = tuple(dict.fromkeys((*kept[column], *row[column])))
+    return list(folded.values())
+
+
+def _text(values: Sequence[str], head: str) -> str:
+    """`1, 2, 4`, or `4 KiB to 1 GiB (10)`; executors, who may be several at once, `gpu0 or gpu1`."""
+    if head == "by":
+        return " or ".join(values)
+    if len(values) <= _LISTED:
+        return ", ".join(values)
+    return f"{values[0]} to {values[-1]} ({len(values)})"
+
+
+def _between(case: Case) -> str:
+    """Buffers of a flow; of several flows the agents and the memories."""
+    flow = case.flows[0]
+    if INTERFACES[case.interface].buffers == "one" and len(case.flows) == 1:
+        return str(flow.source)
+    if len(case.flows) > 1:
+        memories = (end.memory for each in case.flows for end in each.buffers)
+        return f"{case.path} ({', '.join(dict.fromkeys(memories))})"
+    partner = f" with {flow.partner}" if flow.partner else ""
+    return f"{' and '.join(map(str, flow.sources))} > {flow.destination}{partner}"
+
+
+def _amount(summary: PlanSummary) -> list[Table | Lines]:
+    heads = ("sweep", "measured", "left out", "skipped")
+    rows = tuple(
+        (sweep.name, str(sweep.to_measure), str(sweep.left_out), str(sweep.skipped))
+        for sweep in summary.sweeps
+    )
+    blocks: list[Table | Lines] = [Table("the plan", heads, rows, frozenset(heads[1:]))]
+    if summary.reasons:
+        reasons = (
+            f"[{number}] {count} × {reason}" for number, (reason, count) in enumerate(summary.reasons, 1)
+        )
+        blocks.append(Lines("skipped because", tuple(reasons)))
+    if summary.notes:
+        blocks.append(Lines("notes", summary.notes))
+    return [*blocks, Lines(_total(summary), ())]
+
+
+def _total(summary: PlanSummary) -> str:
+    rounds = f" in {summary.rounds} rounds" if summary.rounds > 1 else ""
+    cases = "1 case" if summary.to_measure == 1 else f"{summary.to_measure} cases"
+    left_out = f", {summary.left_out} left out for want of time" if summary.left_out else ""
+    total = f"{cases} to measure{rounds}{left_out}, {summary.skipped} skipped"
+    if summary.estimated_s is None:
+        return total
+    return f"{total}; about {summary.estimated_s:.0f} s (an estimate to plan by, from assumed rates)"

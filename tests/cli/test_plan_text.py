@@ -1,0 +1,115 @@
+"""What `--dry-run` prints: every case with its options, on few lines, and why some will not run."""
+
+from __future__ import annotations
+
+import os
+import pty
+import re
+import runpy
+import subprocess
+import sys
+from pathlib import Path
+
+from byteways.cli.layout import Lines, Table, plain
+from byteways.cli.plan_text import plan_blocks
+from byteways.plan.planner import make_plan
+from byteways.plan.suite import load, parse
+
+MACHINES = runpy.run_path(str(Path(__file__).parents[1] / "unit" / "machines.py"))
+ENDS = 'source = "gpu*:device"\ndestination = "gpu*:device"\nsame_agent = "never"\n'
+
+
+def blocks(*sweeps: str, head: str = "", **plan: float) -> list[Table | Lines]:
+    text = f'name = "mine"\ntitle = "Mine"\n{head}\n'
+    text += "\n".join(f'[[sweep]]\nname = "s{number}"\n{sweep}' for number, sweep in enumerate(sweeps))
+    return plan_blocks(make_plan(parse(text, file="mine.toml"), *MACHINES["gpus"](2), **plan))
+
+
+def lines(found: list[Table | Lines]) -> list[str]:
+    return [line for block in found for line in plain(block)]
+
+
+def test_options_are_there_and_what_differs_in_one_axis_is_a_line() -> None:
+    """Catches cases that look alike because their options are not shown, and a line for each of hundreds."""
+    said = lines(
+        blocks(
+            f'interface = ["copy", "kernel"]\n{ENDS}size = "4KiB..1MiB x4"\n'
+            'options = { pace = "one-at-a-time" }',
+            f'interface = "kernel"\n{ENDS}size = "1MiB"\noptions = {{ blocks = [16, 8, 2, 4, 1] }}',
+            head="case_budget_s = 0.5\nreplicates = 3",
+        )
+    )
+    assert said[:3] == [
+        "s0: pace one-at-a-time; one-way; cold; at most 0.50 s",
+        "  interface     between                    by            size",
+        "  copy, kernel  gpu0:device > gpu1:device  gpu0 or gpu1  4 KiB to 1 MiB (5)",
+    ]
+    assert "s1: blocks 1 to 16 (5); one-way; cold; at most 0.50 s" in said
+    assert any(line.startswith("60 cases to measure in 3 rounds, 0 skipped; about ") for line in said)
+
+
+def test_what_disturbs_is_told_apart() -> None:
+    """Catches a scan of loads that is printed as the same case ten times."""
+    beside = 'beside_source = "gpu0:device"\nbeside_destination = "gpu1:device"\nbeside_interface = "copy"\n'
+    said = lines(
+        blocks(
+            'interface = "chase"\npattern = "interference"\nbuffer = "gpu0:device"\nexecutor = "gpu0"\n'
+            f'size = "1MiB"\n{beside}beside_size = "64MiB"\nbeside_options = {{ pause_ns = [0, 1000] }}'
+        )
+    )
+    title = next(line for line in said if line.startswith("s0:"))
+    assert "beside pause_ns 0, 1000" in title
+    assert "beside copy of 64 MiB" in title
+
+
+def test_a_reason_is_said_once_for_all_agents() -> None:
+    """Catches as many reasons as the machine has GPUs, and a count that is not that of the cases."""
+    ends = ENDS.replace("gpu*:device", "gpu*:device-fine", 1)
+    copy = 'interface = "copy"\nsize = "1MiB"\n'
+    said = lines(blocks(copy + ends, copy + ENDS))
+    start = said.index("skipped because")
+    assert len(said[start + 1 : -1]) == 1
+    assert re.fullmatch(r"  \[1\] 4 × .*gpu0.* \(gpu1 too\)", said[start + 1])
+    assert "s0: one-way; cold; skipped [1]" in said
+    assert "4 cases to measure, 4 skipped" in said[-1]
+
+
+def test_what_is_left_out_for_time_is_counted_by_sweep() -> None:
+    """Catches a budget that costs whole sweeps without a word of it."""
+    found = blocks(f'interface = "copy"\n{ENDS}size = "4KiB..1GiB"', budget_s=5.5)
+    table = next(block for block in found if block.title == "the plan")
+    assert isinstance(table, Table)
+    ((name, measured, left_out, skipped),) = table.rows
+    assert (name, skipped) == ("s0", "0")
+    assert int(measured) > 0 < int(left_out)
+    assert int(measured) + int(left_out) == 76
+    assert f"{left_out} left out for want of time" in found[-1].title
+
+
+def test_the_full_suite_can_be_read() -> None:
+    """Catches a plan of a thousand cases that nobody reads."""
+    plan = make_plan(load("full"), *MACHINES["h200x4"](), budget_s=100000)
+    assert len(plan.cases) > 2000
+    assert len(lines(plan_blocks(plan))) < 450
+
+
+def test_a_narrow_terminal_cuts_nothing_off() -> None:
+    """Catches buffers that end in an ellipsis on 80 columns."""
+    ours, theirs = pty.openpty()
+    with subprocess.Popen(
+        [sys.executable, "-m", "byteways", "run", "memory", "--machine", "h200-x4", "--dry-run"],
+        stdout=theirs,
+        stderr=subprocess.DEVNULL,
+        env={**os.environ, "COLUMNS": "80", "TERM": "dumb"},
+    ) as process:
+        os.close(theirs)
+        shown = b""
+        try:
+            while part := os.read(ours, 65536):
+                shown += part
+        except OSError:  # how Linux ends a terminal's output
+            pass
+    assert process.returncode == 0
+    text = shown.decode()
+    assert "…" not in text
+    assert max(len(line) for line in text.splitlines() if "SIMULATED" not in line) <= 80
