@@ -14,7 +14,10 @@ namespace byteways {
 namespace {
 
 constexpr double kLeastDeviceBatchNs = 2e6;  // starting a batch costs a device about 4 µs: 0.2 % of it
-constexpr double kTicksPerSample = 500;      // resolution then adds at most 0.2 % to a sample
+// The first operations of a team of threads are slower than those that follow: of 20 µs ones, alone in their
+// batch, by half (16 cores, 2026-11-22).
+constexpr double kLeastHostBatchNs = 2e6;
+constexpr double kTicksPerSample = 500;  // resolution then adds at most 0.2 % to a sample
 constexpr std::uint64_t kSlopeBelowBytes = 64
                                            << 10;  // below it the fixed cost of a batch shows in the figure
 constexpr double kChaseSlopeBelowNs = 2e6;         // a launch of about 3 µs is 0.15 % of longer walks
@@ -215,7 +218,9 @@ void SingleSampler::choose_batch() {
   double wanted = kTicksPerSample * lane_->runtime().timer_resolution_ns(lane_->agent().device);
   // Migration by faults varies from page to page and has to be averaged over, slope or not.
   const bool steady_cost = slope_ && !lane_->mover->changes_residency();
-  if (!steady_cost && !lane_->by_host_clock() && !lane_->agent().is_host())
+  if (lane_->agent().is_host())
+    wanted = std::max(wanted, steady_cost ? 0 : kLeastHostBatchNs);
+  else if (!steady_cost && !lane_->by_host_clock())
     wanted = std::max(wanted, kLeastDeviceBatchNs);
   batch_ = lane_->mover->least_batch();
   // What the resolution is held against: with a slope only the difference of the two batches carries the
