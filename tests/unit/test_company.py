@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import sys
+from dataclasses import replace
 from pathlib import Path
 from typing import Any
 
@@ -44,10 +45,45 @@ def test_points_of_one_load_are_one_curve(walked: Fixture) -> None:
     figure.
     """
     [curve] = load_curves(cells(walked.records))
-    assert (curve.walker, curve.memory, curve.load) == ("gpu0", "gpu0:device", "copy gpu0>gpu1 by gpu0")
+    assert (curve.walk.walker, curve.walk.memory) == ("gpu0", "gpu0:device")
+    assert curve.load == "copy gpu0>gpu1 by gpu0"
     assert [point.load_bytes_per_s / GB for point in curve.points] == [30, 200, 390]
     assert [point.cell.value for point in curve.points] == [350.0, 400.0, 700.0]
     assert curve.idle is not None and curve.idle.value == 340.0
+
+
+@pytest.mark.parametrize(
+    "other",
+    [{"options": {"steps": 4}}, {"environment": {"HSA_XNACK": "1"}}, {"cache": "cold"}],
+    ids=["options", "environment", "cache"],
+)
+def test_a_walk_is_held_against_the_same_one_alone(other: dict[str, Any]) -> None:
+    """Catches an idle figure of another process environment, cache or option beside a curve."""
+    run = Fixture([record("chase", [WALK], 340.0, **other), record("chase", [WALK, load(0)], 700.0)])
+    [curve] = load_curves(cells(run.records))
+    assert curve.idle is None
+    assert list(company.loaded_latency(Facts(run))) == []
+    same = Fixture([run.records[0], record("chase", [WALK, load(0)], 700.0, **other)])
+    [curve] = load_curves(cells(same.records))
+    assert curve.idle is not None and curve.idle.value == 340.0
+
+
+def test_flows_without_a_window_give_no_figure(walked: Fixture, disturbed: Fixture) -> None:
+    """Catches rates of whole runs, where walk and load took turns, drawn as latency under load or named as
+    the price of a transfer.
+    """
+    rates = {"gpu0>gpu1": 500 * GB}
+    turns = {"directions": rates, "whole_bytes_per_s": rates, "load_bytes_per_s": 500 * GB}
+    walked.records.append(record("chase", [WALK, load(77)], 900.0, **turns))
+    [curve] = load_curves(cells(walked.records))
+    assert len(curve.points) == 3 and curve.apart == 1
+    topic = loaded.topic(walked, cells(walked.records))
+    assert topic is not None and topic.tables[0].note.startswith("Without 1 case in which")
+    apart = [
+        replace(one, directions=rates, whole_bytes_per_s=rates) if len(one.flows) > 1 else one
+        for one in disturbed.records
+    ]
+    assert slowdowns(cells(apart)) == []
 
 
 def test_a_loaded_walk_is_no_latency_of_the_machine(walked: Fixture) -> None:

@@ -71,6 +71,20 @@ def test_the_nearest_size_is_said(tmp_path: Path) -> None:
     assert rows_of_text(found)[0][1] == "copy 390 GB/s at 512 MiB, 30 % over kernel"
 
 
+def test_a_size_far_off_stands_for_none(tmp_path: Path) -> None:
+    """Would catch the column of 4 KiB filled from 64 KiB, where another interface may be best."""
+    build = sample_run.Builder(sample_run.topology(2))
+    for size in (64 * KIB, 512 * KIB, 256 * MIB):
+        build.measure("copy", PAIR, 24.0, size=size, peak=450)
+    build.measure("copy", [("cpu0:pinned", "gpu0:device", "gpu0")], 2.0, size=4 * KIB)
+    found = of(build, tmp_path)
+    assert found.size_names == ("4 KiB", "1 MiB")
+    assert rows_of_text(found) == [
+        ("host > GPU", "copy 2 GB/s, nothing else measured", "not measured"),
+        ("GPU > GPU, NVLink4 ×18", "not measured", "copy 24 GB/s at 512 KiB, nothing else measured"),
+    ]
+
+
 def test_only_the_same_job_is_compared(tmp_path: Path) -> None:
     """Would catch figures that count bytes twice, come from caches, or are of pages that lie elsewhere."""
     build = sample_run.Builder(sample_run.topology(2))

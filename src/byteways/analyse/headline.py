@@ -23,8 +23,11 @@ from byteways.units import format_size
 
 #: Latency decides, both do, bandwidth does.
 SIZES = (4 * 2**10, 2**20, 2**30)
-#: A size stands for another when it is at most so many times larger or smaller.
-NEAR = 16
+#: A size stands for another when it is at most so many times larger or smaller: farther off, another interface
+#: may be best.
+NEAR = 2
+#: In place of a figure at a size that nothing measured is near.
+NOT_MEASURED = "not measured"
 #: Kinds of pair (selection.KINDS) in the order of the table.
 ORDER = ("cpu-gpu", "gpu-cpu", "gpu-gpu", "gpu", "cpu", "cpu-cpu")
 LABELS = {
@@ -191,6 +194,6 @@ def rows_of_text(found: Headline) -> list[tuple[str, ...]]:
 
 def _text(lead: Lead | None, wanted: int) -> str:
     if lead is None:
-        return ""
+        return NOT_MEASURED
     at = lead.size_said(wanted)
     return f"{lead.variant.interface} {lead.figure}{' ' + at if at else ''}, {lead.margin}"

@@ -8,7 +8,7 @@ from dataclasses import dataclass
 from statistics import median
 from typing import Any
 
-from byteways.analyse.loaded import disturber
+from byteways.analyse.loaded import disturber, in_window
 from byteways.analyse.summary import Cell, above
 from byteways.plan.interfaces import figure_of
 
@@ -60,7 +60,7 @@ def slowdowns(found: Sequence[Cell]) -> list[Slowdown]:
             continue
         measured, other = record.flows
         same = alone.get(_key(record, measured))
-        if same is None or other.get("interface") is None:
+        if same is None or other.get("interface") is None or not in_window(cell):
             continue
         load = median(one.load_bytes_per_s or 0.0 for one in cell.records)
         beside = disturber(record.flows, record.interface)

@@ -10,6 +10,7 @@ from typing import Any
 from byteways.analyse.selection import chases
 from byteways.analyse.summary import Cell, group_by
 from byteways.plan.interfaces import one_buffer
+from byteways.units import format_size
 
 
 @dataclass(frozen=True)
@@ -21,15 +22,32 @@ class LoadPoint:
 
 
 @dataclass(frozen=True)
-class LoadCurve:
-    """One walk beside one way to load the machine. `idle`: the same walk with nothing beside it."""
+class Walk:
+    """All that must be alike for two walks to be one."""
 
     walker: str
     memory: str  # `gpu1:device`
     size_bytes: int
+    cache: str
+    options: str
+    environment: str
+
+    @property
+    def label(self) -> str:
+        """'gpu0: gpu1:device, 512 MiB', with what else sets it."""
+        rest = [part for part in (self.options, self.environment) if part]
+        return ", ".join([f"{self.walker}: {self.memory}", format_size(self.size_bytes), *rest])
+
+
+@dataclass(frozen=True)
+class LoadCurve:
+    """One walk beside one way to load the machine. `idle`: the same walk with nothing beside it."""
+
+    walk: Walk
     load: str
     idle: Cell | None
     points: tuple[LoadPoint, ...]  # by load, ascending
+    apart: int = 0  # cases whose flows had no window in common, and so no figure
 
 
 def disturber(record_flows: Sequence[Mapping[str, Any]], interface: str, *, leave_out: str = "") -> str:
@@ -57,6 +75,17 @@ def disturber(record_flows: Sequence[Mapping[str, Any]], interface: str, *, leav
     return " and ".join(dict.fromkeys(words))
 
 
+def in_window(cell: Cell) -> bool:
+    """Whether the rates of disturbed flows are from a window that all of them share.
+
+    Where there was none (flows took turns, or one left a single mark) they are those of the whole run, in
+    which what is measured had ended long before what disturbs: that is no figure of the one beside the other.
+    """
+    return not any(
+        record.directions and record.directions == record.whole_bytes_per_s for record in cell.records
+    )
+
+
 def load_curves(found: Sequence[Cell]) -> list[LoadCurve]:
     """Every walk beside every way to load the machine, in order of first appearance."""
     idle = {_walk(cell): cell for cell in chases(found)}
@@ -77,14 +106,24 @@ def load_curves(found: Sequence[Cell]) -> list[LoadCurve]:
         ),
     )
     for (walk, load, _), cells in groups.items():
-        points = [LoadPoint(_load(cell), cell) for cell in cells]
+        points = [LoadPoint(_load(cell), cell) for cell in cells if in_window(cell)]
         points.sort(key=lambda point: point.load_bytes_per_s)
-        curves.append(LoadCurve(walk[0], walk[1], walk[2], load, idle.get(walk), tuple(points)))
+        if points:
+            apart = len(cells) - len(points)
+            curves.append(LoadCurve(walk, load, idle.get(walk), tuple(points), apart))
     return curves
 
 
-def _walk(cell: Cell) -> tuple[str, str, int]:
-    return str(cell.record.flows[0]["executor"]), cell.record.source, cell.record.size_bytes
+def _walk(cell: Cell) -> Walk:
+    record = cell.record
+    return Walk(
+        str(record.flows[0]["executor"]),
+        record.source,
+        record.size_bytes,
+        record.cache,
+        cell.variant.options,
+        cell.variant.environment,
+    )
 
 
 def _load(cell: Cell) -> float:

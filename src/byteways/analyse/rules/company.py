@@ -5,7 +5,7 @@ from __future__ import annotations
 from collections.abc import Iterator, Sequence
 
 from byteways.analyse.interference import Slowdown, slowdowns
-from byteways.analyse.loaded import LoadCurve, load_curves
+from byteways.analyse.loaded import LoadCurve, Walk, load_curves
 from byteways.analyse.rules.facts import Facts, Finding, gb, listed, marked, times
 from byteways.analyse.summary import Cell, above, group_by
 from byteways.analyse.topics.interference import longer_by
@@ -19,12 +19,12 @@ NOTEWORTHY = 0.01
 def loaded_latency(facts: Facts) -> Iterator[Finding]:
     """For each walk, the load under which it waits longest."""
     curves = [curve for curve in load_curves(facts.cells) if curve.idle is not None]
-    for walk, some in group_by(curves, lambda curve: (curve.walker, curve.memory, curve.size_bytes)).items():
-        if finding := _worst(walk[0], walk[1], some):
+    for walk, some in group_by(curves, lambda curve: curve.walk).items():
+        if finding := _worst(walk, some):
             yield finding
 
 
-def _worst(walker: str, memory: str, curves: Sequence[LoadCurve]) -> Finding | None:
+def _worst(walk: Walk, curves: Sequence[LoadCurve]) -> Finding | None:
     found: list[tuple[float, LoadCurve, Cell, Cell, float]] = []
     for curve in curves:
         assert curve.idle is not None
@@ -35,13 +35,15 @@ def _worst(walker: str, memory: str, curves: Sequence[LoadCurve]) -> Finding | N
     if not above(cell, idle) or factor < 1 + NOTEWORTHY:
         return None
     title = (
-        f"{walker} waits {three_digits(idle.value)} ns for {memory} alone, "
+        f"{walk.walker} waits {three_digits(idle.value)} ns for {walk.memory} alone, "
         f"{three_digits(cell.value)} ns ({times(factor)}) beside {curve.load} at {gb(load)} GB/s"
     )
     detail = (
-        f"One dependent load, random cycle over {format_size(curve.size_bytes)}; latency and load are of the "
-        f"same window. Of {len(curves)} kinds of load this costs most."
+        f"One dependent load, random cycle over {format_size(walk.size_bytes)}; latency and load are of the "
+        "same window."
     )
+    if len(curves) > 1:
+        detail += f" Of {len(curves)} kinds of load this costs most."
     return Finding(marked(title, idle, cell), detail, LOADED)
 
 

@@ -4,11 +4,12 @@ from __future__ import annotations
 
 from collections.abc import Sequence
 
-from byteways.analyse.loaded import LoadCurve, load_curves
+from byteways.analyse.loaded import LoadCurve, Walk, load_curves
+from byteways.analyse.rules.facts import count
 from byteways.analyse.summary import Cell, Run, group_by
 from byteways.analyse.topic import Line, Plot, PlotPoint, Table, Topic
 from byteways.results.simulated import is_simulated
-from byteways.units import format_size, three_digits
+from byteways.units import three_digits
 
 LEAD = (
     "Time of one dependent load while other flows run, over what those achieved in the same window. Where "
@@ -25,8 +26,8 @@ def topic(run: Run, found: Sequence[Cell]) -> Topic | None:
     curves = load_curves(found)
     if not curves:
         return None
-    walks = group_by(curves, lambda curve: (curve.walker, curve.memory, curve.size_bytes))
-    plots = tuple(_plot(walker, memory, size, some) for (walker, memory, size), some in walks.items())
+    walks = group_by(curves, lambda curve: curve.walk)
+    plots = tuple(_plot(walk, some) for walk, some in walks.items())
     lead = LEAD + (NO_QUEUES if is_simulated(run.manifest) else "")
     return Topic("loaded-latency", "Latency under load", lead, (_table(curves),), plots)
 
@@ -49,21 +50,26 @@ def _table(curves: Sequence[LoadCurve]) -> Table:
         idle = curve.idle
         rows.append(
             (
-                f"{curve.walker}: {curve.memory}, {format_size(curve.size_bytes)}",
+                curve.walk.label,
                 curve.load,
                 str(len(curve.points)),
-                f"{idle.value:.4g}" if idle else "not measured",
+                three_digits(idle.value) if idle else "not measured",
                 three_digits(first.load_bytes_per_s / 1e9),
-                f"{first.cell.value:.4g}",
+                three_digits(first.cell.value),
                 three_digits(last.load_bytes_per_s / 1e9),
-                f"{last.cell.value:.4g}",
-                f"{last.cell.value / idle.value:.2f}" if idle else "",
+                three_digits(last.cell.value),
+                f"{last.cell.value / idle.value:.2f}" if idle else "–",
             )
         )
-    return Table("", headings, tuple(rows), tuple(range(2, len(headings))))
+    apart = sum(curve.apart for curve in curves)
+    note = (
+        f"Without {count(apart, 'case')} in which walk and load had no window in common: there the one was "
+        "not measured beside the other."
+    )
+    return Table("", headings, tuple(rows), tuple(range(2, len(headings))), note if apart else "")
 
 
-def _plot(walker: str, memory: str, size_bytes: int, curves: Sequence[LoadCurve]) -> Plot:
+def _plot(walk: Walk, curves: Sequence[LoadCurve]) -> Plot:
     lines = []
     for curve in curves:
         points = [_point(point.load_bytes_per_s, point.cell) for point in curve.points]
@@ -71,7 +77,7 @@ def _plot(walker: str, memory: str, size_bytes: int, curves: Sequence[LoadCurve]
             points.insert(0, _point(0.0, curve.idle))
         lines.append(Line(curve.load, tuple(points)))
     return Plot(
-        f"{walker} walks {memory}, {format_size(size_bytes)}",
+        walk.label.replace(": ", " walks ", 1),
         "The point at 0 is the walk alone. Interval: 95 % of the median.",
         "achieved beside it, GB/s",
         "ns a load",
