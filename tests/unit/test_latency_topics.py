@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import sys
+from collections.abc import Callable, Iterable
 from pathlib import Path
 
 import pytest
@@ -11,6 +12,9 @@ sys.path.insert(0, str(Path(__file__).parents[1] / "report"))
 
 import sample_run
 
+from byteways.analyse.rules.calls import launches
+from byteways.analyse.rules.facts import Facts, Finding
+from byteways.analyse.rules.ping_pong import cores, places
 from byteways.analyse.summary import cells
 from byteways.analyse.topic import Table, Topic
 from byteways.analyse.topics import topics
@@ -123,3 +127,51 @@ def test_small_copies_are_those_that_were_also_waited_for(tmp_path: Path) -> Non
     alone.measure("copy", ends, 0.5, size=KIB)
     assert told(alone, tmp_path / "alone", "calls") is None
     assert told(alone, tmp_path / "again", "ping-pong") is None
+
+
+def titles(rule: Callable[[Facts], Iterable[Finding]], build: sample_run.Builder, folder: Path) -> list[str]:
+    return [finding.title for finding in rule(Facts(RunFolder(build.write(folder))))]
+
+
+@pytest.mark.parametrize(
+    ("by_poll", "says"),
+    [
+        (2000.0, "Between GPUs, a word takes 600 ns one way by store, 67 % longer by poll (1 µs)"),
+        (1202.0, "Between GPUs, a word takes 600 ns one way; by store and by poll cannot be told apart"),
+    ],
+)
+def test_the_best_place_of_the_flags_is_said(tmp_path: Path, by_poll: float, says: str) -> None:
+    """Catches the slower way named first, round trips called one way, and a winner within the intervals."""
+    build = sample_run.Builder(sample_run.topology(2))
+    for a, b in (("gpu0", "gpu1"), ("gpu1", "gpu0")):
+        ping_pong(build, a, b, f"{b}:device", f"{a}:device", 1200.0)
+        ping_pong(build, a, b, f"{a}:device", f"{b}:device", by_poll)
+    ping_pong(build, "gpu0", "gpu0", "gpu0:device", "gpu0:device", 400.0)
+    ping_pong(build, "cpu0", "gpu1", "cpu0:pinned", "cpu0:pinned", 1900.0)
+    assert titles(places, build, tmp_path) == [
+        says,
+        "Between CPU and GPU, a word takes 950 ns one way with both words in host memory (pinned)",
+    ]
+
+
+def test_near_cores_are_counted(tmp_path: Path) -> None:
+    """Catches a median that hides the pairs which share a core."""
+    build = sample_run.Builder(sample_run.topology(0))
+    for first, second, round_ns in ((0, 1, 50.0), (0, 2, 280.0), (0, 3, 300.0), (1, 2, 290.0), (1, 3, 310.0)):
+        pair = {"core": first, "partner_core": second}
+        ping_pong(build, "cpu0", "cpu0", "cpu0:pageable", "cpu0:pageable", round_ns, **pair)
+    assert titles(cores, build, tmp_path) == [
+        "A word from core to core takes 145 ns (25 to 155 ns); 1 pair of 5 answer in less than half of that"
+    ]
+
+
+def test_a_launch_is_said_in_both_paces(tmp_path: Path) -> None:
+    """Catches the cost of a call that is waited for under that of one in a full queue."""
+    build = sample_run.Builder(sample_run.topology(1))
+    at = [("gpu0:device", "gpu0:device", "gpu0")]
+    build.measure("launch", at, 0.0, size=8, cache="warm", latency_ns=1450.0, submit_ns=3000.0)
+    waited = {"pace": "one-at-a-time"}
+    build.measure("launch", at, 0.0, size=8, cache="warm", latency_ns=10100.0, options=waited)
+    assert titles(launches, build, tmp_path) == [
+        "A kernel launch on a GPU takes 1.45 µs back to back, 10.1 µs (7 times) when each is waited for"
+    ]

@@ -10,6 +10,8 @@ from types import SimpleNamespace
 import pytest
 
 from byteways.analyse.memory_cost import costs, pay_offs
+from byteways.analyse.rules.facts import Facts
+from byteways.analyse.rules.memory import dearest, pools
 from byteways.analyse.summary import cells
 from byteways.analyse.topics.memory_cost import topic
 from byteways.analyse.topics.memory_kinds import topic as kinds_topic
@@ -184,3 +186,58 @@ def test_memory_by_first_touch_is_one_table() -> None:
     assert table.headings == ("source memory", "first touch", "copy as read, GB/s")
     assert ("managed", "its owner", "20.00") in table.rows and ("managed", "a GPU", "40.00") in table.rows
     assert kinds_topic(run, cells(made[:3])) is None  # type: ignore[arg-type]
+
+
+def facts(records: list[Record]) -> Facts:
+    run = SimpleNamespace(records=records, topology=None, manifest={}, damaged_lines=0)
+    return Facts(run)  # type: ignore[arg-type]
+
+
+def test_the_dearest_memory_is_said() -> None:
+    """Catches addresses alone among what was made, the dearest by a small piece, a lead within intervals."""
+    made = []
+    for memory, per_gib in (("pinned", 600e6), ("pageable", 500e6), ("hugepage", 60e6)):
+        for size in (4096, GIB // 4):
+            end = f"cpu0:{memory}"
+            made.append(record("allocate", end, end, "cpu0", size, 5e3 + size / GIB * per_gib))
+    untouched = [
+        replace(one, case_id=f"{one.case_id} no", options={"touched": "no"}, latency_ns=2e3) for one in made
+    ]
+    [finding] = dearest(facts([*made, *untouched]))
+    assert finding.title == "A GiB of pinned memory takes 600 ms to allocate, one of hugepage 60 ms"
+    assert "pageable 500 ms" in finding.detail
+    assert not list(dearest(facts(made[:2])))
+
+
+def test_what_a_kept_pool_saves_is_said() -> None:
+    """Catches freeing left out, sizes that only one of them has, and a pool that is emptied each time."""
+    steps = []
+    for memory, options, took in (("device", {}, 500e3), ("pool", {"pool": "kept"}, 40e3)):
+        for interface in ("allocate", "free"):
+            end = f"gpu0:{memory}"
+            steps.append(replace(record(interface, end, end, "gpu0", MIB, took), options=options))
+    steps.append(record("allocate", "gpu0:device", "gpu0:device", "gpu0", GIB, 9e9))
+    steps.append(
+        replace(
+            record("allocate", "gpu0:pool", "gpu0:pool", "gpu0", MIB, 1.0),
+            case_id="empty",
+            options={"pool": "empty"},
+        )
+    )
+    [finding] = pools(facts(steps))
+    assert finding.title == (
+        "A pool that keeps its memory saves 920 µs for each 1 MiB allocated and freed: 80 µs instead of 1 ms"
+    )
+
+
+def test_a_gib_is_not_told_from_small_pieces() -> None:
+    """Catches what a GiB costs made up from the first page of 4 and of 64 KiB, and less than nothing."""
+    small = [
+        record("register", "cpu0:hugepage", "cpu0:hugepage", "gpu0", size, took)
+        for size, took in ((4096, 133e3), (65536, 148e3))
+    ]
+    large = [
+        record("free", "cpu0:pageable", "cpu0:pageable", "cpu0", size, took, 0.1)
+        for size, took in ((4096, 2e3), (GIB, 1.9e3))
+    ]
+    assert [cost.per_gib_ns for cost in costs(cells([*small, *large]))] == [None, 0.0]

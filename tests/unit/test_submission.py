@@ -13,6 +13,8 @@ sys.path.insert(0, str(Path(__file__).parents[1] / "report"))
 
 import sample_run
 
+from byteways.analyse.rules.facts import Facts
+from byteways.analyse.rules.submission import submitting
 from byteways.analyse.summary import cells
 from byteways.analyse.topics.submission import topic
 from byteways.plan.case import Case, Flow
@@ -79,3 +81,33 @@ def test_table(tmp_path: Path) -> None:
     (table,) = shown.tables
     assert table.headings == ("size", "calls, GB/s", "graph, GB/s", "calls, host ns", "graph, host ns")
     assert table.rows == (("1 KiB", "1.00", "2.00", "2000", "20"),)
+
+
+def rule_on(build: sample_run.Builder, folder: Path) -> list[str]:
+    return [one.title for one in submitting(Facts(RunFolder(build.write(folder))))]
+
+
+@pytest.mark.parametrize(
+    ("graph", "says"),
+    [
+        (
+            (3.0, 8.0, 40.0),
+            "Between GPUs, copy by one graph is 3 times as fast as by calls at 1 KiB (3 against 1 GB/s), no "
+            "longer from 16 KiB on",
+        ),
+        (
+            (1.0, 6.0, 30.0),
+            "Between GPUs, copy is fastest by calls: by one graph it is 25 % slower at 16 KiB",
+        ),
+        ((1.0, 8.0, 40.0), "Operations run as fast by calls as by one graph: copy gpu0>gpu1"),
+    ],
+    ids=["gains", "loses", "alike"],
+)
+def test_what_a_graph_gains_is_said(tmp_path: Path, graph: tuple[float, ...], says: str) -> None:
+    """Catches a gain without its size, one within the intervals, and silence where nothing is gained."""
+    build = sample_run.Builder(sample_run.topology(2))
+    ends = [("gpu0:device", "gpu1:device", "gpu0")]
+    for size, calls, other in zip((1024, 16384, 65536), (1.0, 8.0, 40.0), graph, strict=True):
+        build.measure("copy", ends, calls, size=size, options={"submit": "calls"}, submit_ns=2000.0)
+        build.measure("copy", ends, other, size=size, options={"submit": "graph"}, submit_ns=20.0)
+    assert rule_on(build, tmp_path) == [says]

@@ -23,8 +23,8 @@ from byteways.units import format_size
 
 #: Latency decides, both do, bandwidth does.
 SIZES = (4 * 2**10, 2**20, 2**30)
-#: A size stands for another when it is at most so many times larger or smaller: farther off, another interface
-#: may be best.
+#: A size stands for another when it is at most so many times larger or smaller: farther off, another
+#: interface may be best.
 NEAR = 2
 #: In place of a figure at a size that nothing measured is near.
 NOT_MEASURED = "not measured"

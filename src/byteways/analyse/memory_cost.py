@@ -15,6 +15,8 @@ from byteways.plan.case import is_plain
 from byteways.plan.interfaces import is_memory_step
 
 GIB = 2**30
+#: What a GiB costs is told from sizes up to this one at least: below, the first page decides.
+LEAST_FOR_GIB = GIB // 16
 
 
 @dataclass(frozen=True, order=True)
@@ -30,7 +32,8 @@ class Step:
 @dataclass(frozen=True)
 class Cost:
     """A step over the sizes, ascending. `per_call_ns` is that of the smallest; `per_gib_ns` what a GiB more
-    costs, between the smallest size and the largest; None with one size only.
+    costs, between the smallest size and the largest, 0 where these cannot be told apart; None when the
+    largest is too small to say so.
     """
 
     step: Step
@@ -81,7 +84,9 @@ def costs(found: Sequence[Cell]) -> list[Cost]:
         ordered = sorted(cells, key=lambda cell: cell.record.size_bytes)
         first, last = ordered[0], ordered[-1]
         more = last.record.size_bytes - first.record.size_bytes
-        per_gib = (last.value - first.value) / more * GIB if more else None
+        per_gib = None
+        if last.record.size_bytes >= LEAST_FOR_GIB and more:
+            per_gib = (last.value - first.value) / more * GIB if last.low > first.high else 0.0
         result.append(Cost(step, tuple(ordered), first.value, per_gib))
     return result
 

@@ -99,7 +99,7 @@ class Cell:
             _memory(self.destination),
             record.cache,
             " ".join(
-                f"{name}={json.dumps(value)}"
+                f"{name}={json.dumps(value)}".replace('"', "")
                 for name, value in sorted(record.options.items())
                 if name not in self.common
             ),

@@ -4,13 +4,13 @@ from __future__ import annotations
 
 from collections.abc import Iterator
 
-from byteways.analyse.memory_cost import GIB, Cost, PayOff, costs, pay_offs
-from byteways.analyse.rules.facts import Facts, Finding, count, times
-from byteways.analyse.summary import group_by
+from byteways.analyse.memory_cost import Cost, PayOff, costs, pay_offs
+from byteways.analyse.rules.facts import Facts, Finding, count, listed, marked
+from byteways.analyse.summary import Cell, above, group_by
 from byteways.units import format_size, format_time
 
-#: Between findings about a whole link and those about single settings.
-IMPORTANCE = 42.0
+#: After the fastest interface between GPUs: only runs that ask for the cost of memory have it.
+IMPORTANCE = 595.0
 
 
 def registering(facts: Facts) -> Iterator[Finding]:
@@ -26,13 +26,14 @@ def registering(facts: Facts) -> Iterator[Finding]:
 def _sentence(where: str, worst: PayOff, some: list[PayOff]) -> Finding:
     size = format_size(worst.size_bytes)
     detail = (
-        f"{worst.path}: register and unregister take {format_time(worst.step_ns)}, a copy of pageable memory "
-        f"{format_time(worst.plain_ns)}, one of registered memory {format_time(worst.registered_ns)}"
+        f"{worst.path}: register and unregister take {_time(worst.step_ns)}, a copy of pageable memory "
+        f"{_time(worst.plain_ns)}, one of registered memory {_time(worst.registered_ns)}"
     )
     never = sorted({each.size_bytes for each in some if each.longer})
     if never:
         sizes = " and ".join(format_size(each) for each in never)
-        detail += f"; copies of {sizes} are longer for it"
+        detail += f"; copies of {sizes} take longer from registered memory"
+    detail += "."
     if worst.longer:
         return Finding(f"Registering {size} for copies {where} never pays", detail, IMPORTANCE)
     if worst.copies is None:
@@ -42,34 +43,100 @@ def _sentence(where: str, worst: PayOff, some: list[PayOff]) -> Finding:
     return Finding(title, detail, IMPORTANCE)
 
 
-def allocating(facts: Facts) -> Iterator[Finding]:
-    """The dearest and the cheapest way to have a GiB of a GPU's own, and of host memory that is locked."""
-    for name, kinds in (
-        ("a GPU's memory", ("device", "device-fine", "device-uncached", "pool", "vmm")),
-        ("locked host memory", ("pinned", "pinned-noncoherent", "write-combined")),
-    ):
-        some = [
-            cost
-            for cost in costs(facts.cells)
-            if cost.step.interface == "allocate" and cost.step.memory in kinds and cost.per_gib_ns is not None
-        ]
-        full = [cost for cost in some if cost.cells[-1].record.size_bytes >= GIB]
-        if len(full) < 2:
-            continue
-        low = min(full, key=lambda cost: cost.cells[-1].value)
-        high = max(full, key=lambda cost: cost.cells[-1].value)
-        first, last = low.cells[-1], high.cells[-1]
-        if first.record.size_bytes != last.record.size_bytes or last.low <= first.high:
-            continue
-        size = format_size(first.record.size_bytes)
-        yield Finding(
-            f"Allocating {size} of {name} takes {times(last.value / first.value)} as long as "
-            f"{_named(high)} than as {_named(low)}",
-            f"{format_time(last.value)} and {format_time(first.value)}",
-            IMPORTANCE - 1,
+def dearest(facts: Facts) -> Iterator[Finding]:
+    """Where nothing is copied: of all memory that was made, what a GiB of the dearest and the cheapest takes.
+
+    Addresses alone (`touched=no`) and what a pool has kept are not made.
+    """
+    made = [cost for cost in costs(facts.cells) if _has_pages(cost)]
+    ranked = sorted(made, key=lambda cost: -(cost.per_gib_ns or 0))
+    if len(ranked) < 2 or not _apart(ranked[0], ranked[-1]):
+        return
+    first, last = ranked[0], ranked[-1]
+    cheap = f"{_time(last.per_gib_ns)}" if last.per_gib_ns else "no more than a small piece"
+    title = (
+        f"A GiB of {_named(first)} memory takes {_time(first.per_gib_ns)} to allocate, "
+        f"one of {_named(last)} {cheap}"
+    )
+    rest = [f"{_named(cost)} {_time(cost.per_gib_ns)}" for cost in ranked[1:-1] if cost.per_gib_ns]
+    detail = f"In between: {listed(rest)}. " if rest else ""
+    detail += "What a GiB more takes, from the smallest size to the largest."
+    yield Finding(marked(title, first.cells[-1], last.cells[-1]), detail, IMPORTANCE - 1)
+
+
+def _has_pages(cost: Cost) -> bool:
+    """Whether the step makes memory that can be used: not addresses alone, nor what a pool has kept."""
+    kept = "touched=no" in cost.step.options or "pool=kept" in cost.step.options
+    return cost.step.interface == "allocate" and not kept and cost.per_gib_ns is not None
+
+
+def _apart(first: Cost, last: Cost) -> bool:
+    """Whether the largest size that both have is dearer in the first beyond both intervals."""
+    pair = _at_common_size(first, last)
+    return pair is not None and above(*pair)
+
+
+def _at_common_size(first: Cost, second: Cost) -> tuple[Cell, Cell] | None:
+    by_size = {cell.record.size_bytes: cell for cell in first.cells}
+    common = [cell for cell in second.cells if cell.record.size_bytes in by_size]
+    if not common:
+        return None
+    last = max(common, key=lambda cell: cell.record.size_bytes)
+    return by_size[last.record.size_bytes], last
+
+
+def pools(facts: Facts) -> Iterator[Finding]:
+    """What a pool that keeps its memory saves, against plain memory of the same GPU: allocate and free."""
+    steps = costs(facts.cells)
+    for agent in dict.fromkeys(cost.step.agents for cost in steps if cost.step.memory == "pool"):
+        plain, kept = (
+            {cost.step.interface: cost for cost in steps if cost.step.agents == agent and wanted(cost)}
+            for wanted in (_is_plain, _is_kept)
         )
+        pairs = [
+            _at_common_size(plain[name], kept[name])
+            for name in ("allocate", "free")
+            if name in plain and name in kept
+        ]
+        if len(pairs) == 2 and pairs[0] and pairs[1]:
+            yield _pool(agent, pairs[0], pairs[1])
+            return
+
+
+def _is_plain(cost: Cost) -> bool:
+    return cost.step.memory == "device"
+
+
+def _is_kept(cost: Cost) -> bool:
+    return cost.step.memory == "pool" and "pool=kept" in cost.step.options
+
+
+def _pool(agent: str, allocate: tuple[Cell, Cell], free: tuple[Cell, Cell]) -> Finding:
+    size = format_size(allocate[0].record.size_bytes)
+    plain, kept = (allocate[side].value + free[side].value for side in (0, 1))
+    sure = above(*allocate) and above(*free)
+    figures = (*allocate, *free)
+    detail = (
+        f"{agent}. Allocate and free: device {_time(allocate[0].value)} and {_time(free[0].value)}, "
+        f"kept pool {_time(allocate[1].value)} and {_time(free[1].value)}."
+    )
+    if sure:
+        title = (
+            f"A pool that keeps its memory saves {_time(plain - kept)} for each {size} allocated and freed: "
+            f"{_time(kept)} instead of {_time(plain)}"
+        )
+    else:
+        title = f"Whether a pool that keeps its memory saves anything at {size} cannot be told"
+    return Finding(marked(title, *figures), detail, IMPORTANCE - 2)
+
+
+def _time(time_ns: float | None) -> str:
+    return format_time(float(f"{time_ns or 0.0:.3g}"))
 
 
 def _named(cost: Cost) -> str:
-    options = f" ({cost.step.options})" if cost.step.options else ""
+    words = [
+        word.partition("=")[2] for word in cost.step.options.split(" ") if word and word != "touched=yes"
+    ]
+    options = f" ({', '.join(words)})" if words else ""
     return f"{cost.step.memory}{options}"

@@ -33,7 +33,15 @@ from byteways.units import format_size
 ODD_PAIR = 800.0
 #: Importance of the fastest interface, by kind of pair.
 FASTEST = {"gpu-gpu": 600.0, "cpu-gpu": 590.0, "gpu-cpu": 580.0, "gpu": 400.0, "cpu": 395.0, "cpu-cpu": 390.0}
-ASYMMETRY = 450.0
+ASYMMETRY, SMALL_ASYMMETRY = 450.0, 405.0
+
+#: Directions are compared of settings that reach this part of the best: a kernel of few blocks says nothing
+#: about a link.
+ABLE = 0.9
+#: Below this size the cost of the call decides, so that bandwidth is not what a reader looks for first …
+SMALL_BYTES = 2**20
+#: … and what is said of it stands so much lower.
+OF_SMALL = 250.0
 
 #: A pair is odd when it is this much slower than its class, beyond the intervals; less is what equal links of
 #: a machine differ by.
@@ -68,21 +76,27 @@ def _fastest(facts: Facts, members: list[Cell], where: str, importance: float) -
     first = entry.group
     tied = {tie.interface for tie in entry.ties}
     near = {same.interface: group for same, group in rivals.items() if same.interface in tied}
-    speed = f"{gb(first.value)} GB/s{of_peak(first)}"
+    peak = of_peak(first) if size >= SMALL_BYTES else ""
+    speed = f"{gb(first.value)} GB/s{peak}"
+    best_way = entry.variant
+    if any(tie.interface == best_way.interface for tie in entry.ties):
+        best_way = replace(best_way, options="")  # others of its options cannot be told from it
     if not rivals:
-        title = f"{where}, {way(entry.variant)} moves {speed} at {format_size(size)}"
+        title = f"{where}, {way(best_way)} moves {speed} at {format_size(size)}"
     elif near:
         both = listed([entry.variant.interface, *near])
         figures = listed([with_span(group) for group in (first, *near.values())])
         title = f"{where}, {both} cannot be told apart at {format_size(size)}: {figures} GB/s"
-        title += of_peak(first)
+        title += peak
     else:
-        title = f"{where}, {way(entry.variant)} is fastest at {format_size(size)}: {speed}"
+        title = f"{where}, {way(best_way)} is fastest at {format_size(size)}: {speed}"
     slower = [(same, group) for same, group in rivals.items() if same.interface not in near]
     if slower:
         same, group = slower[0]
         title += f"; {same.interface} reaches {gb(group.value)}{_launched(facts, group)}"
     title = marked(title, first, *near.values(), *(group for _, group in slower[:1]))
+    if size < SMALL_BYTES:
+        importance -= OF_SMALL
     return Finding(title, _fastest_detail(facts, first, slower), importance)
 
 
@@ -144,35 +158,41 @@ def read_against_write(facts: Facts) -> Iterator[Finding]:
             same: pool(some)
             for same, some in group_by([c for c in members if c.record.size_bytes == size], variant).items()
         }
+        top = max(group.value for group in groups.values())
         for same, read in groups.items():
             other = groups.get(replace(same, access="write"))
             if same.access == "read" and other and told_apart(read, other):
                 fast, slow = (read, other) if read.value > other.value else (other, read)
                 gap = fast.value / slow.value - 1
-                if gap >= WORTH_SAYING:
+                if gap >= WORTH_SAYING and fast.value >= ABLE * top:
                     words = ("read", "write") if fast is read else ("write", "read")
                     differences.append((gap, name, words, fast, slow, size))
     if not differences:
         return
     differences.sort(key=lambda item: -item[0])
-    gap, (where, interface), (better, worse), fast, slow, size = differences[0]
+    gap, (where, interface), (better, worst), fast, slow, size = differences[0]
+    worse = f"as a {worst}" if gap < 1 else f"a {worst}"  # '5 times as fast as a read'
     title = (
-        f"{KINDS[where]}, {interface} as a {better} is {faster(1 + gap)} as a {worse}: "
+        f"{KINDS[where]}, {interface} as a {better} is {faster(1 + gap)} {worse}: "
         f"{gb(fast.value)} against {gb(slow.value)} GB/s at {format_size(size)}"
     )
     owner = "destination" if better == "read" else "source"
     detail = f"Let the owner of the {owner} issue it."
-    others: dict[str, float] = {}  # the largest difference of each interface: its options differ alike
+    others: dict[str, float] = {}  # the largest difference of each other interface: its options differ alike
     for item in differences[1:]:
-        said = f"{item[1][1]} as a {item[2][0]}"
-        others[said] = max(item[0], others.get(said, 0.0))
-    rest = [f"{said} is {faster(1 + most)} as the other" for said, most in others.items()]
-    yield Finding(marked(title, fast, slow), detail + (f" And {listed(rest)}." if rest else ""), ASYMMETRY)
+        if item[1][1] != interface:
+            said = f"{item[1][1]} as a {item[2][0]}"
+            others[said] = max(item[0], others.get(said, 0.0))
+    rest = [f"{said} by {percent(most)}" for said, most in others.items()]
+    yield Finding(
+        marked(title, fast, slow), detail + (f" Also faster: {listed(rest)}." if rest else ""), ASYMMETRY
+    )
 
 
 def to_and_from_host(facts: Facts) -> Iterator[Finding]:
     """The two directions between host and GPU, same interface, memory and size."""
     differences = []
+    tops: dict[tuple[str, str], float] = {}  # the best of each interface and memory
     back = {
         (way(_turned(cell)), cell.record.size_bytes, cell.destination.agent, cell.source.agent): cell
         for cell in facts.of_kind("gpu-cpu")
@@ -189,8 +209,15 @@ def to_and_from_host(facts: Facts) -> Iterator[Finding]:
         size = max(cell.record.size_bytes for cell, _ in some)
         there = pool([cell for cell, _ in some if cell.record.size_bytes == size])
         home = pool([cell for _, cell in some if cell.record.size_bytes == size])
+        best = max(there.value, home.value)
+        tops[same.interface, same.source] = max(best, tops.get((same.interface, same.source), 0.0))
         if told_apart(there, home):
             differences.append((abs(there.value / home.value - 1), same, there, home, size))
+    differences = [
+        one
+        for one in differences
+        if max(one[2].value, one[3].value) >= ABLE * tops[one[1].interface, one[1].source]
+    ]
     if not differences:
         return
     gap, same, there, home, size = max(differences, key=lambda item: item[0])
@@ -200,9 +227,15 @@ def to_and_from_host(facts: Facts) -> Iterator[Finding]:
         f"Host to GPU and GPU to host differ with {same.source} memory: {same.interface} moves "
         f"{gb(there.value)} there and {gb(home.value)} GB/s back at {format_size(size)}"
     )
-    pairings = count(len(differences), "pairing")
-    detail = f"Of {pairings} that differ beyond their intervals this differs most, by {percent(gap)}."
-    yield Finding(marked(title, there, home), detail, ASYMMETRY - 10)
+    detail = f"They differ by {percent(gap)}, beyond their intervals."
+    if len(differences) > 1:
+        detail += f" Of {len(differences)} pairings that do so, it is the most."
+    yield Finding(marked(title, there, home), detail, _asymmetry(size) - 10)
+
+
+def _asymmetry(size_bytes: int) -> float:
+    """Of small transfers what latencies say comes first."""
+    return ASYMMETRY if size_bytes >= SMALL_BYTES else SMALL_ASYMMETRY
 
 
 def _turned(cell: Cell) -> Variant:

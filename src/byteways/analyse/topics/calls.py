@@ -40,15 +40,12 @@ class Cost:
 
 def topic(run: Run, found: Sequence[Cell]) -> Topic | None:
     """Of a run with calls, or with copies that were waited for one at a time; None of any other."""
-    calls = [cell for cell in found if figure_of(cell.record.interface) == "time" and _is_call(cell)]
-    copies = _paired(found)
-    if not calls and not copies:
+    told, small = call_costs(found, run), copy_costs(found, run)
+    if not told and not small:
         return None
-    told = costs(calls, run)
     tables = (
         [Table("Calls", ("call", *_HEADINGS), tuple(_row(cost) for cost in told), (1, 2, 3))] if told else []
     )
-    small = costs(copies, run)
     if small:
         rows = tuple((cost.label, format_size(cost.size_bytes), *cost.texts()) for cost in small)
         tables.append(Table("Small copies", ("copy", "size", *_HEADINGS), rows, (1, 2, 3, 4)))
@@ -61,6 +58,16 @@ def topic(run: Run, found: Sequence[Cell]) -> Topic | None:
         tuple(tables),
         _plots(small),
     )
+
+
+def call_costs(found: Sequence[Cell], run: Run) -> list[Cost]:
+    """Of calls that move nothing."""
+    return costs((cell for cell in found if _is_call(cell)), run)
+
+
+def copy_costs(found: Sequence[Cell], run: Run) -> list[Cost]:
+    """Of small transfers that were also waited for one at a time."""
+    return costs(_paired(found), run)
 
 
 def costs(members: Iterable[Cell], run: Run) -> list[Cost]:

@@ -12,7 +12,7 @@ from byteways.units import format_size, format_time
 _LEAD = (
     "What the calls cost that have memory, give it back or open it, timed by the host's clock; what undoes "
     "them between samples is not in the figures. Per GiB is what a GiB more costs, from the smallest size to "
-    "the largest."
+    "the largest; “none” where these two cannot be told apart."
 )
 
 
@@ -32,15 +32,19 @@ def _table(steps: Sequence[Cost]) -> Table:
     for cost in steps:
         by_size = {cell.record.size_bytes: cell for cell in cost.cells}
         figures = [
-            format_time(by_size[size].value) + _mark(by_size[size]) if size in by_size else ""
-            for size in sizes
+            _short(by_size[size].value) + _mark(by_size[size]) if size in by_size else "" for size in sizes
         ]
-        per_gib = "" if cost.per_gib_ns is None else format_time(max(cost.per_gib_ns, 0.0))
+        per_gib = "" if cost.per_gib_ns is None else _short(cost.per_gib_ns) if cost.per_gib_ns else "none"
         step = cost.step
         rows.append((step.interface, step.memory, step.agents, step.options, *figures, per_gib))
     headings = ("step", "memory", "agents", "options", *(format_size(size) for size in sizes), "per GiB")
     note = "* has a warning" if any("*" in text for row in rows for text in row) else ""
     return Table("Time of a call, by size", headings, tuple(rows), tuple(range(4, len(headings))), note)
+
+
+def _short(time_ns: float) -> str:
+    """Three digits, as the columns are many."""
+    return format_time(float(f"{time_ns:.3g}"))
 
 
 def _mark(cell: Cell) -> str:
@@ -52,9 +56,9 @@ def _payoff_table(paid: Sequence[PayOff]) -> Table:
         (
             each.path,
             format_size(each.size_bytes),
-            format_time(each.step_ns),
-            format_time(each.plain_ns),
-            format_time(each.registered_ns),
+            _short(each.step_ns),
+            _short(each.plain_ns),
+            _short(each.registered_ns),
             each.said,
         )
         for each in paid
@@ -67,7 +71,10 @@ def _payoff_table(paid: Sequence[PayOff]) -> Table:
         "copy of registered",
         "pays after copies",
     )
-    note = "Never: copies of registered memory are not shorter beyond both intervals."
+    note = (
+        "Never: copies of registered memory take longer, beyond both intervals. Cannot be told: the "
+        "intervals overlap."
+    )
     return Table("When registering pays", headings, rows, (1, 2, 3, 4, 5), note)
 
 

@@ -5,6 +5,7 @@ from __future__ import annotations
 from collections.abc import Sequence
 from statistics import median
 
+from byteways.analyse.ping_pong import between_cores, between_gpus, sides, way, with_cpus
 from byteways.analyse.selection import agent_order
 from byteways.analyse.summary import Cell, Run, group_by
 from byteways.analyse.topic import Table, Topic
@@ -18,13 +19,9 @@ Core = tuple[str, int]
 
 def topic(run: Run, found: Sequence[Cell]) -> Topic | None:
     """Of a run that has ping-pongs; None of any other."""
-    told = [cell for cell in found if cell.record.interface == "ping-pong"]
-    if not told:
+    cores, gpus, mixed = between_cores(found), between_gpus(found), with_cpus(found)
+    if not (cores or gpus or mixed):
         return None
-    cores = [cell for cell in told if "partner_core" in cell.record.options]
-    others = [cell for cell in told if "partner_core" not in cell.record.options]
-    gpus = [cell for cell in others if all(agent.startswith("gpu") for agent in _sides(cell))]
-    mixed = [cell for cell in others if cell not in gpus]
     tables = [
         *_gpu_matrices(gpus),
         *([_pairs(mixed)] if mixed else []),
@@ -40,19 +37,6 @@ def topic(run: Run, found: Sequence[Cell]) -> Topic | None:
     )
 
 
-def _sides(cell: Cell) -> tuple[str, str]:
-    """Executor and partner."""
-    return cell.record.executor, cell.record.flows[0]["partner"]
-
-
-def _way(cell: Cell) -> str:
-    """How the word crosses, by where the executor's is."""
-    executor, partner = _sides(cell)
-    if executor == partner:
-        return "within"
-    return {partner: "by store", executor: "by poll"}.get(cell.source.agent, "in memory of another")
-
-
 def _half(cell: Cell) -> float:
     """Nanoseconds one way."""
     return cell.value / 2
@@ -60,17 +44,17 @@ def _half(cell: Cell) -> float:
 
 def _gpu_matrices(members: Sequence[Cell]) -> list[Table]:
     """One matrix a way and kind of memory; what stays within a GPU is on the diagonal of each."""
-    within = [cell for cell in members if _way(cell) == "within"]
+    within = [cell for cell in members if way(cell) == "within"]
     tables = []
     ways = group_by(
-        [cell for cell in members if _way(cell) != "within"], lambda cell: (_way(cell), cell.source.memory)
+        [cell for cell in members if way(cell) != "within"], lambda cell: (way(cell), cell.source.memory)
     )
-    for (way, memory), some in sorted(ways.items(), reverse=True):
+    for (by, memory), some in sorted(ways.items(), reverse=True):
         diagonal = [cell for cell in within if cell.source.memory == memory]
-        at = {_sides(cell): _half(cell) for cell in (*some, *diagonal)}
+        at = {sides(cell): _half(cell) for cell in (*some, *diagonal)}
         names = sorted({name for pair in at for name in pair}, key=agent_order)
         tables.append(
-            _matrix(f"Between GPUs {way}, {memory} memory, one way, ns", "begins \\ answers", names, at)
+            _matrix(f"Between GPUs {by}, {memory} memory, one way, ns", "begins \\ answers", names, at)
         )
     return tables or ([_pairs(within)] if within else [])
 
@@ -93,7 +77,7 @@ def _matrix(
 def _pairs(members: Sequence[Cell]) -> Table:
     rows = []
     for cell in members:
-        executor, partner = _sides(cell)
+        executor, partner = sides(cell)
         words = dict.fromkeys(map(str, (cell.source, cell.destination)))
         rows.append(
             (executor, partner, " and ".join(words), format_time(_half(cell)), format_time(cell.value))
@@ -103,7 +87,7 @@ def _pairs(members: Sequence[Cell]) -> Table:
 
 
 def _cores(cell: Cell) -> tuple[Core, Core]:
-    (executor, partner), options = _sides(cell), cell.record.options
+    (executor, partner), options = sides(cell), cell.record.options
     return (executor, int(options["core"])), (partner, int(options["partner_core"]))
 
 
