@@ -2,12 +2,12 @@
 
 from __future__ import annotations
 
-from collections.abc import Sequence
+from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
 
 from byteways.analyse.selection import KINDS, chases, kind, link_class, one_way, variant
 from byteways.analyse.summary import Cell, Variant, group_by, pool
-from byteways.topology.model import Topology
+from byteways.topology.model import Agent, Topology
 
 
 @dataclass(frozen=True)
@@ -143,8 +143,16 @@ def _one_of(cell: Cell, pattern: str, hub: str, other: str) -> bool:
     return near == hub and far != hub and far.startswith(other)
 
 
-def over_working_set(found: Sequence[Cell], topology: Topology) -> tuple[Family, tuple[Mark, ...]] | None:
-    """Latency of a dependent load, a series per executor and kind of place; None without two sizes of one."""
+def over_working_set(
+    found: Sequence[Cell], topology: Topology, gpu_caches: Mapping[str, int]
+) -> tuple[Family, tuple[Mark, ...]] | None:
+    """Latency of a dependent load, a series per executor and kind of place; None without two sizes of one.
+
+    Args:
+        found: All cells.
+        topology: The machine, with the caches of its CPUs.
+        gpu_caches: Bytes of the last-level cache of each GPU that told.
+    """
     by_place = group_by(chases(found), _place)
     series = tuple(
         Series(label, points) for label, some in by_place.items() if len(points := _points(some)) > 1
@@ -152,15 +160,27 @@ def over_working_set(found: Sequence[Cell], topology: Topology) -> tuple[Family,
     if not series:
         return None
     walked = {cell.record.executor for cell in chases(found)}
-    marks: list[Mark] = []
-    for agent in topology.agents:
-        if agent.kind == "cpu" and agent.name in walked and not marks:
-            marks = [
-                Mark(f"{agent.name} L{cache.level}", cache.size_bytes)
-                for cache in agent.caches
-                if cache.kind != "instruction"
-            ]
-    return Family("Latency of a dependent load over the working set", series), tuple(marks)
+    return Family("Latency of a dependent load over the working set", series), _marks(
+        [agent for agent in topology.agents if agent.name in walked], gpu_caches
+    )
+
+
+def _marks(walkers: Sequence[Agent], gpu_caches: Mapping[str, int]) -> tuple[Mark, ...]:
+    """The caches of all that walk, by size; equal ones of several agents once."""
+    owners: dict[tuple[str, int], list[str]] = {}
+    for agent in walkers:
+        if agent.kind == "gpu":
+            caches = [("last-level cache", gpu_caches.get(agent.name, 0))]
+        else:
+            caches = [(f"L{one.level}", one.size_bytes) for one in agent.caches if one.kind != "instruction"]
+        for name, size_bytes in caches:
+            if size_bytes:
+                owners.setdefault((name, size_bytes), []).append(agent.name)
+    marks = []
+    for (name, size_bytes), names in owners.items():
+        stem = names[0].rstrip("0123456789").upper()
+        marks.append(Mark(f"{names[0] if len(names) == 1 else stem} {name}", size_bytes))
+    return tuple(sorted(marks, key=lambda mark: mark.size_bytes))
 
 
 def _place(cell: Cell) -> str:

@@ -227,6 +227,16 @@ def interval(record: Record) -> tuple[float, float]:
     return value * times.median / high, value * times.median / low
 
 
+def gpu_caches(run: Run) -> dict[str, int]:
+    """Bytes of the last-level cache of each GPU that told."""
+    agents = (run.manifest.get("capabilities") or {}).get("agents") or {}
+    return {
+        name: int(told["last_level_cache_bytes"])
+        for name, told in agents.items()
+        if name.startswith("gpu") and told.get("last_level_cache_bytes")
+    }
+
+
 def shown(record: Record) -> Record:
     """The record without a negative window: flows that took turns have none in common."""
     return replace(record, window_ns=None) if (record.window_ns or 0.0) < 0 else record

@@ -9,13 +9,16 @@ from typing import Any
 
 from byteways.analyse.curves import Family, Mark, Point, Scaling, Series
 from byteways.analyse.topic import Plot
+from byteways.report.axes import count_axis, log_axis, size_axis
 from byteways.units import format_bandwidth, format_size
 
 #: Told apart without colour too.
 DASHES = ("solid", "dash", "dot", "dashdot", "longdash", "longdashdot")
 SYMBOLS = ("circle", "square", "diamond", "cross", "triangle-up", "x", "star", "triangle-down")
-#: Labels that an axis of sizes has room for.
-MOST_LABELS = 12
+#: A peak so many times the greatest figure would press all curves to the ground.
+FAR_PEAK = 4.0
+#: Figures that differ by more than this want a logarithmic axis.
+WIDE = 100.0
 
 
 @dataclass(frozen=True)
@@ -75,43 +78,32 @@ def _traces(
     return [band, line]
 
 
-def _size_axis(sizes: Sequence[int], title: str) -> dict[str, Any]:
-    """Logarithmic, labelled in KiB, MiB, GiB; labels that would touch the next one are left out."""
-    distinct = sorted(set(sizes), reverse=True)
-    apart = (distinct[0] / distinct[-1]) ** (1 / MOST_LABELS)
-    shown = distinct[:1]
-    for size in distinct[1:]:
-        if size * apart <= shown[-1]:
-            shown.append(size)
-    shown.reverse()
-    return {
-        "type": "log",
-        "title": {"text": title},
-        "tickvals": shown,
-        "ticktext": [format_size(size) for size in shown],
-    }
-
-
 def over_size(family: Family) -> Chart:
     """Bandwidth over size with the nominal peak as a line."""
     sizes = [round(point.x) for series in family.series for point in series.points]
     data: list[dict[str, Any]] = []
     for index, series in enumerate(family.series):
         data += _traces(series, index, 1e9, [format_size(round(point.x)) for point in series.points], "GB/s")
+    values = [point.value / 1e9 for series in family.series for point in series.points]
+    peak = family.peak / 1e9 if family.peak else None
+    shown = peak is not None and peak <= FAR_PEAK * max(values)
+    wide = family.wide or (not shown and max(values) > WIDE * min(values) > 0)
     layout: dict[str, Any] = {
-        "xaxis": _size_axis(sizes, "size of the transfer"),
+        "xaxis": size_axis(sizes, "size of the transfer"),
         "yaxis": {"title": {"text": "GB/s"}, "rangemode": "tozero"},
     }
     caption = "Median over equal pairs; the band is the 95 % interval."
-    if family.wide:
-        layout["yaxis"] = {"title": {"text": "GB/s, logarithmic"}, "type": "log", "dtick": "D2"}
-    if family.peak:
-        peak = family.peak / 1e9
+    if wide:
+        layout["yaxis"] = log_axis(values, "GB/s, logarithmic")
+    nominal = format_bandwidth(family.peak or 0)
+    if peak and shown:
         layout["shapes"] = [_level(peak)]
         # On a logarithmic axis an annotation is placed by the logarithm.
-        at = log10(peak) if family.wide else peak
-        layout["annotations"] = [_level_label(at, f"peak {format_bandwidth(family.peak)}")]
-        caption += f" The dotted line is the nominal peak, {format_bandwidth(family.peak)} per direction."
+        at = log10(peak) if wide else peak
+        layout["annotations"] = [_level_label(at, f"peak {nominal}")]
+        caption += f" The dotted line is the nominal peak, {nominal} per direction."
+    elif peak:
+        caption += f" The nominal peak, {nominal} per direction, is far above."
     return Chart(family.title, caption, {"data": data, "layout": layout})
 
 
@@ -175,8 +167,10 @@ def over_working_set(family: Family, marks: Sequence[Mark]) -> Chart:
         data += _traces(series, index, 1.0, [format_size(round(point.x)) for point in series.points], "ns")
     inside = [mark for mark in marks if min(sizes) < mark.size_bytes < max(sizes)]
     layout: dict[str, Any] = {
-        "xaxis": _size_axis(sizes, "working set"),
-        "yaxis": {"type": "log", "title": {"text": "ns per load"}, "dtick": "D2"},
+        "xaxis": size_axis(sizes, "working set"),
+        "yaxis": log_axis(
+            [point.value for series in family.series for point in series.points], "ns per load, logarithmic"
+        ),
         "shapes": [
             {"type": "line", "yref": "paper", "y0": 0, "y1": 1, "x0": mark.size_bytes, "x1": mark.size_bytes}
             | {"line": {"dash": "dot", "width": 1}}
@@ -185,13 +179,13 @@ def over_working_set(family: Family, marks: Sequence[Mark]) -> Chart:
         "annotations": [
             # On a logarithmic axis an annotation is placed by the logarithm.
             {"x": _log10(mark.size_bytes), "y": 1, "yref": "paper", "yanchor": "bottom", "showarrow": False}
-            | {"text": _plain(f"{mark.label} {format_size(mark.size_bytes)}")}
-            for mark in inside
+            | {"text": _plain(f"{mark.label} {format_size(mark.size_bytes)}"), "yshift": 14 * (index % 2)}
+            for index, mark in enumerate(inside)
         ],
     }
     caption = "One dependent load along a random cycle; the band is the 95 % interval."
     if inside:
-        caption += " Dotted lines are the sizes of the caches."
+        caption += " Dotted lines are the sizes of the caches of those that walk."
     return Chart(family.title, caption, {"data": data, "layout": layout})
 
 
@@ -211,12 +205,13 @@ def of_plot(plot: Plot) -> Chart:
     xs = [point.x for line in plot.lines for point in line.points]
     x_axis: dict[str, Any] = {"title": {"text": plot.x_label}}
     if plot.x_sizes and xs:
-        x_axis = _size_axis([round(x) for x in xs], plot.x_label)
-    elif plot.x_log:
-        x_axis["type"] = "log"
+        x_axis = size_axis([round(x) for x in xs], plot.x_label)
+    elif plot.x_log and xs:
+        x_axis = count_axis(xs, plot.x_label)
     y_axis: dict[str, Any] = {"title": {"text": plot.y_label}, "rangemode": "tozero"}
     if plot.y_log:
-        y_axis = {"title": {"text": f"{plot.y_label}, logarithmic"}, "type": "log", "dtick": "D2"}
+        ys = [point.y for line in plot.lines for point in line.points]
+        y_axis = log_axis(ys, f"{plot.y_label}, logarithmic")
     across = [mark for mark in plot.places if xs and min(xs) < mark.at < max(xs)]
     annotations = [_level_label(_placed(mark.at, plot.y_log), _plain(mark.label)) for mark in plot.levels] + [
         _place_label(_placed(mark.at, plot.x_log or plot.x_sizes), mark.label) for mark in across

@@ -12,7 +12,7 @@ from byteways.analyse.findings import Finding, findings
 from byteways.analyse.headline import Lead, headline
 from byteways.analyse.progress import damage, shortfall
 from byteways.analyse.relays import route_tables
-from byteways.analyse.summary import Cell, Run, cells, shown
+from byteways.analyse.summary import Cell, Run, cells, gpu_caches, shown
 from byteways.analyse.tables import Reason, WarningGroup, tables
 from byteways.analyse.topic import Table
 from byteways.analyse.topics import topics
@@ -150,7 +150,7 @@ def _worded(value: Any) -> Any:
 def _page(run: Run) -> Page:
     manifest, found = run.manifest, cells(run.records)
     all_tables = tables(run.records)
-    walked = curves.over_working_set(found, run.topology)
+    walked = curves.over_working_set(found, run.topology, gpu_caches(run))
     over_size = tuple(charts.over_size(family) for family in curves.over_size(found, run.topology))
     over_flows = tuple(charts.over_flows(*entry) for entry in curves.over_flows(found).items())
     best, first = all_tables.best, headline(run)

@@ -6,7 +6,7 @@ from collections.abc import Iterator
 
 from byteways.analyse.rules.facts import Facts, Finding, listed, marked, times
 from byteways.analyse.selection import agent_order, broadest_size, chases
-from byteways.analyse.summary import Cell, Group, above, group_by, pool
+from byteways.analyse.summary import Cell, Group, above, gpu_caches, group_by, pool
 from byteways.topology.model import Agent
 from byteways.units import format_size, format_time
 
@@ -23,8 +23,7 @@ def gpu_hierarchy(facts: Facts) -> Iterator[Finding]:
     if not walks:
         return
     size = broadest_size(walks)
-    told = facts.run.manifest.get("capabilities", {}).get("agents", {})
-    caches = {name: int(fields.get("last_level_cache_bytes") or 0) for name, fields in told.items()}
+    caches = gpu_caches(facts.run)
     by_place = group_by(
         [cell for cell in walks if cell.record.size_bytes == size],
         lambda cell: _place(cell, caches.get(cell.record.executor, 0)),

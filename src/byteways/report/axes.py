@@ -1,0 +1,59 @@
+"""Axes of charts with ticks that people read: sizes at powers of two, logarithms at 1, 2 and 5."""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from math import ceil, floor, log2, log10
+from typing import Any
+
+from byteways.units import format_size
+
+#: Labels that an axis of sizes has room for.
+MOST_LABELS = 12
+#: Ticks are so many doublings apart: all divide the ten from one unit to the next, so that each unit has one.
+DOUBLINGS = (1, 2, 5, 10)
+#: Digits at which a logarithmic axis is labelled, by the decades that it spans at most.
+DIGITS = ((2, (1, 2, 5)), (4, (1, 3)))
+
+
+def size_axis(sizes: Sequence[int], title: str) -> dict[str, Any]:
+    """Logarithmic, labelled in B, KiB, MiB, GiB at even steps, whatever sizes were measured."""
+    low, high = log2(min(sizes)), log2(max(sizes))
+    step = next((step for step in DOUBLINGS if (high - low) / step < MOST_LABELS), DOUBLINGS[-1])
+    first = ceil(round(low / step, 6))
+    ticks = [2 ** (step * index) for index in range(first, floor(round(high / step, 6)) + 1)]
+    ticks = ticks if len(ticks) > 1 else sorted(set(sizes))
+    return {
+        "type": "log",
+        "title": {"text": title},
+        "tickvals": ticks,
+        "ticktext": [format_size(tick) for tick in ticks],
+    }
+
+
+def log_axis(values: Sequence[float], title: str) -> dict[str, Any]:
+    """Logarithmic, with whole numbers as labels: Plotly's own are a lone 2 or 5 between decades."""
+    positive = [value for value in values if value > 0]
+    axis: dict[str, Any] = {"type": "log", "title": {"text": title}}
+    if not positive:
+        return axis
+    low, high = floor(log10(min(positive))), ceil(log10(max(positive)))
+    digits = next((digits for decades, digits in DIGITS if high - low <= decades), (1,))
+    ticks = [digit * 10.0**decade for decade in range(low, high + 1) for digit in digits]
+    return {**axis, "tickvals": ticks, "ticktext": [f"{tick:,.12g}".replace(",", " ") for tick in ticks]}
+
+
+def count_axis(counts: Sequence[float], title: str) -> dict[str, Any]:
+    """Logarithmic over numbers that were swept, such as blocks: those are the ticks, as far as they fit."""
+    distinct = sorted(set(counts))
+    apart = (distinct[-1] / distinct[0]) ** (1 / MOST_LABELS)
+    shown = distinct[-1:]
+    for count in reversed(distinct[:-1]):
+        if count * apart <= shown[0]:
+            shown.insert(0, count)
+    return {
+        "type": "log",
+        "title": {"text": title},
+        "tickvals": shown,
+        "ticktext": [f"{count:g}" for count in shown],
+    }
