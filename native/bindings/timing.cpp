@@ -37,7 +37,8 @@ std::vector<Warning> warnings_of(const std::vector<double>& samples) {
 using RecordedLane = std::tuple<double, std::vector<double>, std::vector<std::uint64_t>>;
 
 // Rates in operations per ns and overlap of lanes that ran together.
-std::pair<std::vector<double>, double> window(const std::vector<RecordedLane>& lanes, int cut_at) {
+std::pair<std::vector<double>, double> window(const std::vector<RecordedLane>& lanes, bool interference,
+                                              int cut_at) {
   std::vector<Trace> traces;
   if (lanes.empty() || cut_at >= static_cast<int>(lanes.size()))
     throw Error("window", "lanes", "there is no such lane");
@@ -46,7 +47,7 @@ std::pair<std::vector<double>, double> window(const std::vector<RecordedLane>& l
       throw Error("window", "marks", "a lane has as many marks as counts of operations, and one at least");
   for (const auto& [released, marks, operations] : lanes) traces.push_back({released, marks, operations});
   constexpr std::uint64_t kPerSecond = 1'000'000'000;
-  WindowSample sample = evaluate(traces, std::vector<std::uint64_t>(traces.size(), 1), cut_at);
+  WindowSample sample = evaluate(traces, std::vector<std::uint64_t>(traces.size(), 1), interference, cut_at);
   for (double& rate : sample.rates) rate /= kPerSecond;
   return {sample.rates, sample.overlap};
 }
@@ -164,7 +165,7 @@ void bind_timing(nb::module_& m) {
   bind_results(m);
   m.def("summarize", &summarize, "samples"_a);
   m.def("series_warnings", &warnings_of, "samples"_a);
-  m.def("window", &window, "lanes"_a, "cut_at"_a = -1);
+  m.def("window", &window, "lanes"_a, nb::kw_only(), "interference"_a = false, "cut_at"_a = -1);
   m.def("stop", &stop, "series"_a, "precision"_a, "first_look"_a = 20);
 }
 

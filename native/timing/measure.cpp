@@ -255,6 +255,8 @@ class CaseRun {
       together += flow.whole_bytes_per_s;
       alone += over_samples([k](const WindowSample& s) { return s.own_rates[k]; });
     }
+    const bool marked = over_samples([](const WindowSample& s) { return s.marked ? 1.0 : 0.0; }) == 1;
+    if (options_.interference && !marked) m.warnings.push_back({"few-operations", 1, 2, "operations"});
     if (over_samples([](const WindowSample& s) { return s.overlap; }) < kSerialisedBelow)
       m.warnings.push_back({"serialised", together, alone, "bytes/s"});
   }

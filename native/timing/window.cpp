@@ -51,10 +51,11 @@ double Trace::running_from() const {
   return std::max(released, marks[0] - (end() - marks[0]) / later * begun);
 }
 
-WindowSample evaluate(const std::vector<Trace>& traces, const std::vector<std::uint64_t>& units, int cut_at) {
+WindowSample evaluate(const std::vector<Trace>& traces, const std::vector<std::uint64_t>& units,
+                      bool interference, int cut_at) {
   WindowSample sample;
-  // With one mark a lane cannot tell waiting from being slow: then the rates are those of the whole run.
-  const bool paced =
+  // With one mark a lane cannot tell waiting from being slow.
+  const bool paced = sample.marked =
       std::all_of(traces.begin(), traces.end(), [](const Trace& trace) { return trace.marks.size() > 1; });
   const auto begin = [&](const Trace& trace) { return paced ? trace.marks[0] : trace.released; };
   double first = traces[0].released, last = traces[0].end();
@@ -91,7 +92,9 @@ WindowSample evaluate(const std::vector<Trace>& traces, const std::vector<std::u
     sample.whole_rates.push_back(size * total / sample.whole_ns * 1e9);
     sample.own_rates.push_back(size * own * 1e9);
     sample.skews.push_back(trace.released - first);
-    sample.rates.push_back(together ? size * in_window / sample.window_ns * 1e9 : sample.whole_rates.back());
+    sample.rates.push_back(together       ? size * in_window / sample.window_ns * 1e9
+                           : interference ? sample.own_rates.back()
+                                          : sample.whole_rates.back());
   }
   return sample;
 }
@@ -301,7 +304,7 @@ double WindowSampler::sample() {
   for (const Lane& lane : *lanes_)
     units.push_back(std::max<std::uint64_t>(1, lane.mover->bytes_per_operation()));
   const int cut_at = options_->interference && lanes_->front().mover->walks() ? 0 : -1;
-  samples_.push_back(evaluate(run(), units, cut_at));
+  samples_.push_back(evaluate(run(), units, options_->interference, cut_at));
   const WindowSample& sample = samples_.back();
   double moved = 0, rate = 0;
   const std::size_t measured = options_->interference ? 1 : lanes_->size();

@@ -35,6 +35,7 @@ struct WindowSample {
   std::vector<double> own_rates;    // of each lane from its first mark to its end
   std::vector<double> skews;        // ns from the first lane's start
   double window_ns = 0;             // 0 when there was none
+  bool marked = true;               // every lane left two marks, without which there is no window
   double whole_ns = 0;
   double overlap = 0;  // share of the shortest lane in which all lanes were running
 };
@@ -43,10 +44,12 @@ struct WindowSample {
 // as running from its first mark, not from its release: its queue may have stood behind another's operations.
 // Both edges then are marks of some lane, so that lanes which take turns are cut at the same point of their
 // turn at both ends, and what interpolation credits too much at one edge it takes back at the other.
+// Where that is too short the rates are those of the whole run; with `interference`, where what disturbs is
+// meant to go on longer, of each lane's own time.
 // `units` is what an operation of each lane counts: its bytes, or 1. The window is cut back to marks of the
 // lane `cut_at` (-1: none), so that no step of a walk is counted that went on when the others had ended.
 WindowSample evaluate(const std::vector<Trace>& traces, const std::vector<std::uint64_t>& units,
-                      int cut_at = -1);
+                      bool interference, int cut_at = -1);
 
 class WindowSampler final : public Sampler {
  public:

@@ -204,6 +204,9 @@ def series_warnings(samples: Sequence[float]) -> list[Warning]:
 
 def window(
     lanes: Sequence[tuple[float, Sequence[float], Sequence[int]]],
+    *,
+    interference: bool = False,
+    cut_at: int = -1,
 ) -> tuple[list[float], float]:
     """Rates (operations per ns) and overlap of lanes that ran together, each as (ns released, ns of its
     marks, operations done at each mark)."""

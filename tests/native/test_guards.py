@@ -198,4 +198,4 @@ def test_lanes_without_marks() -> None:
         ([(0.0, [1.0], [1])], 1),
     ):
         with pytest.raises(_core.Error, match="window"):
-            _core.window(lanes, cut_at)
+            _core.window(lanes, cut_at=cut_at)

@@ -96,6 +96,29 @@ def test_the_window_is_cut_to_whole_parts_of_a_walk() -> None:
     assert uncut[0] > 1.1
 
 
+def test_one_operation_is_not_timed_by_what_goes_on_after_it() -> None:
+    """Catches the end of the load, which comes later by design, taken for that of the one operation."""
+    one, load = (0.0, [200.0], [1]), (0.0, [100.0, 400.0], [1, 2])
+    assert _core.window([one, load], interference=True)[0][0] == pytest.approx(1 / 200)
+    assert _core.window([one, load])[0][0] == pytest.approx(1 / 400)  # flows of one rank: of the whole run
+
+
+def test_pages_that_move_once_beside_a_load() -> None:
+    """Catches a figure of one operation at a time that is diluted by the load, or does not say what it is."""
+
+    def scene(session: _core.Session) -> Any:
+        session.prove_peer("gpu0", "gpu1")
+        pages = toy.flow(session, ("cpu0", "managed"), ("gpu0", "device"), "gpu0", "kernel", LOAD)
+        load = toy.flow(session, ("gpu1", "device"), ("gpu1", "device"), "gpu1", "copy", LOAD)
+        alone = session.measure([pages], toy.options())
+        beside = session.measure([pages, load], toy.options(interference=True))
+        return [(one.time_ns.median, [warning.id for warning in one.warnings]) for one in (alone, beside)]
+
+    (alone_ns, _), (beside_ns, said) = toy.play(toy.nvidia(), scene)
+    assert beside_ns == pytest.approx(alone_ns, rel=0.02)
+    assert said == ["few-operations"]
+
+
 @pytest.mark.parametrize("sheet", [toy.nvidia, toy.amd])
 @pytest.mark.parametrize(("executor", "memory"), [("gpu0", "device"), ("cpu0", "pageable")])
 def test_compute_takes_the_time_of_its_arithmetic(sheet: Any, executor: str, memory: str) -> None:

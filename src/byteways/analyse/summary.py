@@ -21,6 +21,7 @@ from byteways.topology.model import Topology
 UNSETTLED = {
     "noisy": "noisy",
     "few-samples": "few samples",
+    "few-operations": "few operations",
     "drift": "drifting",
     "bimodal": "two groups of samples",
     "serialised": "in turns",
@@ -28,7 +29,7 @@ UNSETTLED = {
 #: The same for flows that ran together for a part of the time.
 PARTIAL = "overlapped in part only"
 #: Of these the interval itself says too little, as it takes the samples for many of one steady quantity …
-MISJUDGED = {"few-samples", "drift", "bimodal", "serialised"}
+MISJUDGED = {"few-samples", "few-operations", "drift", "bimodal", "serialised"}
 #: … so that a difference is claimed only from this factor on.
 MISJUDGED_FACTOR = 1.1
 

@@ -25,6 +25,8 @@ ADVICE = {
     "give it more time (--budget) or quieten the machine.",
     "few-samples": "The time was spent before there were samples enough for an interval of 95 %; "
     "what is given is their range: give it more time (--budget).",
+    "few-operations": "There was room for one operation at a time, so no two marks beside the others': "
+    "the figure is of its whole time, with its start; larger buffers or a smaller size help.",
     "drift": "The first and the last third of the samples differ: "
     "look for clocks settling or other work on the machine.",
     "bimodal": "The samples fall into two groups, so the median stands for neither: look at samples_ns.",
