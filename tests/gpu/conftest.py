@@ -11,7 +11,7 @@ from byteways import _core
 
 sys.path.insert(0, str(Path(__file__).parent))
 import sides
-from sides import Side
+from sides import Side, gpus
 
 
 @pytest.fixture(scope="session")
@@ -32,3 +32,14 @@ def side(
 @pytest.fixture(scope="module")
 def session(side: Side, tmp_path_factory: pytest.TempPathFactory) -> _core.Session:
     return side.open(tmp_path_factory.mktemp(f"kernels-{side.runtime}"))
+
+
+@pytest.fixture
+def pair(session: _core.Session) -> tuple[str, str]:
+    """Two GPUs with peer access."""
+    names = [agent.agent for agent in gpus(session)]
+    for first in names:
+        for second in names:
+            if first != second and session.prove_peer(first, second).available:
+                return first, second
+    pytest.skip("two GPUs with peer access are needed")

@@ -1,30 +1,29 @@
-// HIP over a CUDA driver: every function of hip.def and hiprtc.def, carried out by libcuda and libnvrtc. With
-// it the HIP side of byteways runs end to end on an NVIDIA GPU, and the two sides can be compared there.
+// HIP over a CUDA driver: every function of hip.def, carried out by libcuda. With it, and with
+// hiprtc_over_nvrtc.cpp, the HIP side of byteways runs end to end on an NVIDIA GPU, and the two sides can be
+// compared there.
 //
 // What differs between the two is translated here and nowhere else: device numbers and current devices
 // instead of contexts, attributes by number, kinds of memory, prefetching. BYTEWAYS_LIBCUDA is left to the
-// session, which must not find CUDA; this file reads FACADE_LIBCUDA and FACADE_LIBNVRTC.
+// session, which must not find CUDA; the façade reads FACADE_LIBCUDA and FACADE_LIBNVRTC.
 #include <cstdio>
 #include <cstring>
 #include <string>
 #include <type_traits>
 #include <vector>
 
-#include "runtimes/cuda/driver.hpp"
-#include "runtimes/cuda/nvrtc.hpp"
+#include "facade.hpp"
 #include "runtimes/hip/driver.hpp"
-#include "runtimes/hip/hiprtc.hpp"
 
 #pragma GCC visibility push(default)
 
 namespace {
 
-using byteways::Library;
-using byteways::LibraryReport;
 using byteways::cuda::CudaTable;
-using byteways::cuda::NvrtcTable;
-using byteways::hip::HiprtcTable;
 using byteways::hip::HipTable;
+using facade::as;
+using facade::cuda;
+using facade::handle;
+using facade::kArchitecture;
 
 using Device = HipTable::Device;
 using Stream = HipTable::Stream;
@@ -40,7 +39,6 @@ using Handle = HipTable::Handle;
 using PhysicalProperties = HipTable::PhysicalProperties;
 using Uuid = HipTable::Uuid;
 using Properties = HipTable::Properties;
-using Program = HiprtcTable::Program;
 
 }  // namespace
 
@@ -49,7 +47,6 @@ extern "C" {
 #define BYTEWAYS_FUNCTION(member, symbol, introduced_in, requirement, signature) \
   std::type_identity_t<signature> symbol;
 #include "runtimes/hip/hip.def"
-#include "runtimes/hip/hiprtc.def"
 #undef BYTEWAYS_FUNCTION
 }
 
@@ -59,53 +56,15 @@ const void* const facade_functions[] = {
 #define BYTEWAYS_FUNCTION(member, symbol, introduced_in, requirement, signature) \
   reinterpret_cast<const void*>(&symbol),
 #include "runtimes/hip/hip.def"
-#include "runtimes/hip/hiprtc.def"
 #undef BYTEWAYS_FUNCTION
 };
-
-// nvrtc.cpp is not part of this library: it needs the embedded sources.
-void byteways::cuda::NvrtcTable::bind(const Library& library, LibraryReport& report) {
-#define BYTEWAYS_FUNCTION BYTEWAYS_BIND
-#include "runtimes/cuda/nvrtc.def"
-#undef BYTEWAYS_FUNCTION
-}
 
 namespace {
 
-constexpr int kVersion = 60200000;  // HIP 6.2: rules for copies exist, hipRTC may be asked for anything
-constexpr const char* kArchitecture = "gfx90a:sramecc+:xnack-";
+constexpr int kVersion = 60200000;        // HIP 6.2: rules for copies exist, hipRTC may be asked for anything
 constexpr int kInvalidValue = 1;          // hipErrorInvalidValue
 constexpr int kNotInitialized = 3;        // hipErrorNotInitialized
 constexpr int kMemoryNotSupported = 801;  // hipErrorNotSupported
-
-struct Cuda : CudaTable {
-  Cuda() {
-    LibraryReport report;
-    const Library library = Library::open({"libcuda.so.1"}, {}, "FACADE_LIBCUDA", {}, report);
-    bind(library, report);
-  }
-  std::vector<CudaTable::Device> devices;
-  std::vector<CudaTable::Context> contexts;  // primary, made at first use
-};
-
-struct Nvrtc : NvrtcTable {
-  Nvrtc() {
-    LibraryReport report;
-    bind(
-        Library::open({"libnvrtc.so.13", "libnvrtc.so.12", "libnvrtc.so"}, {}, "FACADE_LIBNVRTC", {}, report),
-        report);
-  }
-};
-
-Cuda& cuda() {
-  static Cuda driver;
-  return driver;
-}
-
-Nvrtc& nvrtc() {
-  static Nvrtc compiler;
-  return compiler;
-}
 
 bool is_device(int device) { return device >= 0 && device < static_cast<int>(cuda().devices.size()); }
 
@@ -116,13 +75,6 @@ int context_of(int device, CudaTable::Context& context) {
       return code;
   context = kept;
   return 0;
-}
-
-CudaTable::Device handle(int device) { return cuda().devices.at(static_cast<std::size_t>(device)); }
-
-template <class To, class From>
-To as(From handle) {
-  return reinterpret_cast<To>(handle);
 }
 
 // CU_DEVICE_ATTRIBUTE_* of a hipDeviceAttribute*, -1 when byteways asks for no such attribute.
@@ -260,7 +212,7 @@ int hipDeviceEnablePeerAccess(Device peer, unsigned flags) {
   return cuda().enable_peer_access(context, flags);
 }
 
-int hipMalloc(void** data, std::size_t bytes) { return cuda().allocate_device(data, bytes); }
+PASS_ON(hipMalloc, cuda(), allocate_device, (void** data, std::size_t bytes), data, bytes)
 
 // CUDA has one kind of device memory: both of AMD's others are that one.
 int hipExtMallocWithFlags(void** data, std::size_t bytes, unsigned flags) {
@@ -268,11 +220,10 @@ int hipExtMallocWithFlags(void** data, std::size_t bytes, unsigned flags) {
   return cuda().allocate_device(data, bytes);
 }
 
-int hipFree(void* data) { return cuda().free_device(data); }
+PASS_ON(hipFree, cuda(), free_device, (void* data), data)
 
-int hipMallocManaged(void** data, std::size_t bytes, unsigned flags) {
-  return cuda().allocate_managed(data, bytes, flags);
-}
+PASS_ON(hipMallocManaged, cuda(), allocate_managed, (void** data, std::size_t bytes, unsigned flags), data,
+        bytes, flags)
 
 // CUDA's managed memory has no grain to choose.
 int hipMemAdvise(const void*, std::size_t, int advice, Device device) {
@@ -290,66 +241,48 @@ int hipDeviceDisablePeerAccess(Device peer) {
   if (const int code = context_of(peer, context)) return code;
   return cuda().disable_peer_access(context);
 }
-int hipIpcGetMemHandle(Handle* memory, void* data) { return cuda().get_handle(memory, data); }
-int hipIpcOpenMemHandle(void** data, Handle memory, unsigned flags) {
-  return cuda().open_handle(data, memory, flags);
-}
-int hipIpcCloseMemHandle(void* data) { return cuda().close_handle(data); }
+PASS_ON(hipIpcGetMemHandle, cuda(), get_handle, (Handle * memory, void* data), memory, data)
+PASS_ON(hipIpcOpenMemHandle, cuda(), open_handle, (void** data, Handle memory, unsigned flags), data, memory,
+        flags)
+PASS_ON(hipIpcCloseMemHandle, cuda(), close_handle, (void* data), data)
 
-int hipDeviceSynchronize() { return cuda().synchronize_device(); }
+PASS_ON(hipDeviceSynchronize, cuda(), synchronize_device, ())
 
 int hipDeviceGetDefaultMemPool(Pool* pool, Device device) {
   return cuda().default_pool(as<CudaTable::Pool*>(pool), handle(device));
 }
-int hipMemPoolSetAttribute(Pool pool, int attribute, void* value) {
-  return cuda().set_pool_attribute(as<CudaTable::Pool>(pool), attribute, value);
-}
-int hipMemPoolSetAccess(Pool pool, const Access* access, std::size_t count) {
-  return cuda().set_pool_access(as<CudaTable::Pool>(pool), access, count);
-}
-int hipMemPoolTrimTo(Pool pool, std::size_t keep) {
-  return cuda().trim_pool(as<CudaTable::Pool>(pool), keep);
-}
-int hipMallocFromPoolAsync(void** data, std::size_t bytes, Pool pool, Stream stream) {
-  return cuda().allocate_from_pool(data, bytes, as<CudaTable::Pool>(pool), as<CudaTable::Stream>(stream));
-}
-int hipFreeAsync(void* data, Stream stream) {
-  return cuda().free_to_pool(data, as<CudaTable::Stream>(stream));
-}
+PASS_ON(hipMemPoolSetAttribute, cuda(), set_pool_attribute, (Pool pool, int attribute, void* value), pool,
+        attribute, value)
+PASS_ON(hipMemPoolSetAccess, cuda(), set_pool_access, (Pool pool, const Access* access, std::size_t count),
+        pool, access, count)
+PASS_ON(hipMemPoolTrimTo, cuda(), trim_pool, (Pool pool, std::size_t keep), pool, keep)
+PASS_ON(hipMallocFromPoolAsync, cuda(), allocate_from_pool,
+        (void** data, std::size_t bytes, Pool pool, Stream stream), data, bytes, pool, stream)
+PASS_ON(hipFreeAsync, cuda(), free_to_pool, (void* data, Stream stream), data, stream)
 
 // Ordinals are handles: CUDA's devices are numbered as they are got.
-int hipMemGetAllocationGranularity(std::size_t* bytes, const PhysicalProperties* properties, int option) {
-  return cuda().granularity(bytes, properties, option);
-}
-int hipMemCreate(Physical* physical, std::size_t bytes, const PhysicalProperties* properties,
-                 unsigned long long flags) {
-  CudaTable::Physical made = 0;
-  const int code = cuda().create_physical(&made, bytes, properties, flags);
-  *physical = reinterpret_cast<Physical>(made);
-  return code;
-}
-int hipMemRelease(Physical physical) {
-  return cuda().release_physical(reinterpret_cast<CudaTable::Physical>(physical));
-}
-int hipMemAddressReserve(void** data, std::size_t bytes, std::size_t alignment, void* at,
-                         unsigned long long flags) {
-  return cuda().reserve_addresses(data, bytes, alignment, at, flags);
-}
-int hipMemAddressFree(void* data, std::size_t bytes) { return cuda().free_addresses(data, bytes); }
-int hipMemMap(void* data, std::size_t bytes, std::size_t offset, Physical physical,
-              unsigned long long flags) {
-  return cuda().map_physical(data, bytes, offset, reinterpret_cast<CudaTable::Physical>(physical), flags);
-}
-int hipMemUnmap(void* data, std::size_t bytes) { return cuda().unmap_physical(data, bytes); }
-int hipMemSetAccess(void* data, std::size_t bytes, const Access* access, std::size_t count) {
-  return cuda().set_access(data, bytes, access, count);
-}
+PASS_ON(hipMemGetAllocationGranularity, cuda(), granularity,
+        (std::size_t* bytes, const PhysicalProperties* properties, int option), bytes, properties, option)
+PASS_ON(hipMemCreate, cuda(), create_physical,
+        (Physical * physical, std::size_t bytes, const PhysicalProperties* properties,
+         unsigned long long flags),
+        physical, bytes, properties, flags)
+PASS_ON(hipMemRelease, cuda(), release_physical, (Physical physical), physical)
+PASS_ON(hipMemAddressReserve, cuda(), reserve_addresses,
+        (void** data, std::size_t bytes, std::size_t alignment, void* at, unsigned long long flags), data,
+        bytes, alignment, at, flags)
+PASS_ON(hipMemAddressFree, cuda(), free_addresses, (void* data, std::size_t bytes), data, bytes)
+PASS_ON(hipMemMap, cuda(), map_physical,
+        (void* data, std::size_t bytes, std::size_t offset, Physical physical, unsigned long long flags),
+        data, bytes, offset, physical, flags)
+PASS_ON(hipMemUnmap, cuda(), unmap_physical, (void* data, std::size_t bytes), data, bytes)
+PASS_ON(hipMemSetAccess, cuda(), set_access,
+        (void* data, std::size_t bytes, const Access* access, std::size_t count), data, bytes, access, count)
 
-int hipHostFree(void* data) { return cuda().free_pinned(data); }
-int hipHostRegister(void* data, std::size_t bytes, unsigned flags) {
-  return cuda().register_host(data, bytes, flags);
-}
-int hipHostUnregister(void* data) { return cuda().unregister_host(data); }
+PASS_ON(hipHostFree, cuda(), free_pinned, (void* data), data)
+PASS_ON(hipHostRegister, cuda(), register_host, (void* data, std::size_t bytes, unsigned flags), data, bytes,
+        flags)
+PASS_ON(hipHostUnregister, cuda(), unregister_host, (void* data), data)
 
 int hipHostGetDevicePointer(void** device_pointer, void* data, unsigned) {
   int same = 0;
@@ -386,7 +319,7 @@ int hipMemRangeGetAttribute(void* to, std::size_t room, int attribute, const voi
   return 0;
 }
 
-int hipMemGetInfo(std::size_t* available, std::size_t* all) { return cuda().memory_info(available, all); }
+PASS_ON(hipMemGetInfo, cuda(), memory_info, (std::size_t* available, std::size_t* all), available, all)
 
 // The driver finds the direction out by itself, as hipMemcpyDefault asks for.
 int hipMemcpyAsync(void* destination, const void* source, std::size_t bytes, int kind, Stream stream) {
@@ -409,25 +342,14 @@ int hipMemcpy2DAsync(void* destination, std::size_t destination_pitch, const voi
   return cuda().copy_rows_async(&wanted, as<CudaTable::Stream>(stream));
 }
 
-int hipStreamBeginCapture(Stream stream, int mode) {
-  return cuda().begin_capture(as<CudaTable::Stream>(stream), mode);
-}
-int hipStreamEndCapture(Stream stream, Graph* graph) {
-  return cuda().end_capture(as<CudaTable::Stream>(stream), as<CudaTable::Graph*>(graph));
-}
-int hipGraphInstantiateWithFlags(Launchable* made, Graph graph, unsigned long long flags) {
-  return cuda().instantiate_graph(as<CudaTable::Launchable*>(made), as<CudaTable::Graph>(graph), flags);
-}
-int hipGraphUpload(Launchable graph, Stream stream) {
-  return cuda().upload_graph(as<CudaTable::Launchable>(graph), as<CudaTable::Stream>(stream));
-}
-int hipGraphLaunch(Launchable graph, Stream stream) {
-  return cuda().launch_graph(as<CudaTable::Launchable>(graph), as<CudaTable::Stream>(stream));
-}
-int hipGraphDestroy(Graph graph) { return cuda().destroy_graph(as<CudaTable::Graph>(graph)); }
-int hipGraphExecDestroy(Launchable graph) {
-  return cuda().destroy_launchable(as<CudaTable::Launchable>(graph));
-}
+PASS_ON(hipStreamBeginCapture, cuda(), begin_capture, (Stream stream, int mode), stream, mode)
+PASS_ON(hipStreamEndCapture, cuda(), end_capture, (Stream stream, Graph* graph), stream, graph)
+PASS_ON(hipGraphInstantiateWithFlags, cuda(), instantiate_graph,
+        (Launchable * made, Graph graph, unsigned long long flags), made, graph, flags)
+PASS_ON(hipGraphUpload, cuda(), upload_graph, (Launchable graph, Stream stream), graph, stream)
+PASS_ON(hipGraphLaunch, cuda(), launch_graph, (Launchable graph, Stream stream), graph, stream)
+PASS_ON(hipGraphDestroy, cuda(), destroy_graph, (Graph graph), graph)
+PASS_ON(hipGraphExecDestroy, cuda(), destroy_launchable, (Launchable graph), graph)
 int hipMemcpyBatchAsync(void** to, const void** from, std::size_t* sizes, std::size_t count, void*,
                         std::size_t*, std::size_t, std::size_t* failed, Stream stream) {
   CudaTable::BatchAttributes attributes{CudaTable::kOrderOfStream, {0, 0}, {0, 0}, 0};
@@ -438,30 +360,20 @@ int hipMemcpyBatchAsync(void** to, const void** from, std::size_t* sizes, std::s
                                      as<CudaTable::Stream>(stream));
 }
 
-int hipStreamCreateWithFlags(Stream* stream, unsigned flags) {
-  return cuda().create_stream(as<CudaTable::Stream*>(stream), flags);
-}
-int hipStreamDestroy(Stream stream) { return cuda().destroy_stream(as<CudaTable::Stream>(stream)); }
-int hipStreamSynchronize(Stream stream) { return cuda().synchronize_stream(as<CudaTable::Stream>(stream)); }
-int hipStreamWaitEvent(Stream stream, Event event, unsigned flags) {
-  return cuda().wait_event(as<CudaTable::Stream>(stream), as<CudaTable::Event>(event), flags);
-}
-int hipEventCreateWithFlags(Event* event, unsigned flags) {
-  return cuda().create_event(as<CudaTable::Event*>(event), flags);
-}
-int hipEventDestroy(Event event) { return cuda().destroy_event(as<CudaTable::Event>(event)); }
-int hipEventRecord(Event event, Stream stream) {
-  return cuda().record_event(as<CudaTable::Event>(event), as<CudaTable::Stream>(stream));
-}
-int hipEventQuery(Event event) { return cuda().query_event(as<CudaTable::Event>(event)); }
-int hipEventSynchronize(Event event) { return cuda().synchronize_event(as<CudaTable::Event>(event)); }
-int hipEventElapsedTime(float* milliseconds, Event begin, Event end) {
-  return cuda().elapsed_time(milliseconds, as<CudaTable::Event>(begin), as<CudaTable::Event>(end));
-}
+PASS_ON(hipStreamCreateWithFlags, cuda(), create_stream, (Stream * stream, unsigned flags), stream, flags)
+PASS_ON(hipStreamDestroy, cuda(), destroy_stream, (Stream stream), stream)
+PASS_ON(hipStreamSynchronize, cuda(), synchronize_stream, (Stream stream), stream)
+PASS_ON(hipStreamWaitEvent, cuda(), wait_event, (Stream stream, Event event, unsigned flags), stream, event,
+        flags)
+PASS_ON(hipEventCreateWithFlags, cuda(), create_event, (Event * event, unsigned flags), event, flags)
+PASS_ON(hipEventDestroy, cuda(), destroy_event, (Event event), event)
+PASS_ON(hipEventRecord, cuda(), record_event, (Event event, Stream stream), event, stream)
+PASS_ON(hipEventQuery, cuda(), query_event, (Event event), event)
+PASS_ON(hipEventSynchronize, cuda(), synchronize_event, (Event event), event)
+PASS_ON(hipEventElapsedTime, cuda(), elapsed_time, (float* milliseconds, Event begin, Event end),
+        milliseconds, begin, end)
 
-int hipModuleLoadData(Module* module, const void* image) {
-  return cuda().load_module(as<CudaTable::Module*>(module), image);
-}
+PASS_ON(hipModuleLoadData, cuda(), load_module, (Module * module, const void* image), module, image)
 
 // A kernel of HIP is loaded with its module; CUDA's would be at its first launch, behind a shut gate.
 int hipModuleGetFunction(Kernel* kernel, Module module, const char* name) {
@@ -470,60 +382,15 @@ int hipModuleGetFunction(Kernel* kernel, Module module, const char* name) {
   return cuda().load_kernel ? cuda().load_kernel(as<CudaTable::Kernel>(*kernel)) : 0;
 }
 
-int hipFuncGetAttribute(int* value, int attribute, Kernel kernel) {
-  return cuda().kernel_attribute(value, attribute, as<CudaTable::Kernel>(kernel));
-}
-int hipModuleOccupancyMaxActiveBlocksPerMultiprocessor(int* blocks, Kernel kernel, int threads,
-                                                       std::size_t shared_bytes) {
-  return cuda().resident_blocks(blocks, as<CudaTable::Kernel>(kernel), threads, shared_bytes);
-}
-int hipModuleLaunchKernel(Kernel kernel, unsigned x, unsigned y, unsigned z, unsigned threads_x,
-                          unsigned threads_y, unsigned threads_z, unsigned shared_bytes, Stream stream,
-                          void** arguments, void** extra) {
-  return cuda().launch_kernel(as<CudaTable::Kernel>(kernel), x, y, z, threads_x, threads_y, threads_z,
-                              shared_bytes, as<CudaTable::Stream>(stream), arguments, extra);
-}
-
-int hiprtcVersion(int* major, int* minor) {  // what every hipRTC answers
-  *major = 9;
-  *minor = 0;
-  return 0;
-}
-const char* hiprtcGetErrorString(int code) { return nvrtc().get_error_string(code); }
-int hiprtcCreateProgram(Program* program, const char* source, const char* name, int headers,
-                        const char* const* texts, const char* const* names) {
-  return nvrtc().create_program(as<NvrtcTable::Program*>(program), source, name, headers, texts, names);
-}
-int hiprtcDestroyProgram(Program* program) {
-  return nvrtc().destroy_program(as<NvrtcTable::Program*>(program));
-}
-
-// For the GPU that is there, whatever architecture was asked for.
-int hiprtcCompileProgram(Program program, int count, const char* const* options) {
-  constexpr int kInvalidOption = 5;  // HIPRTC_ERROR_INVALID_OPTION
-  if (count != 3 || std::string(options[0]) != std::string("--offload-arch=") + kArchitecture)
-    return kInvalidOption;
-  int major = 0, minor = 0;
-  if (cuda().device_attribute(&major, CudaTable::kDeviceCapabilityMajor, handle(0)) != 0 ||
-      cuda().device_attribute(&minor, CudaTable::kDeviceCapabilityMinor, handle(0)) != 0)
-    return kInvalidOption;
-  const std::string target = "--gpu-architecture=sm_" + std::to_string(10 * major + minor);
-  const char* const translated[] = {target.c_str(), "--std=c++17"};
-  return nvrtc().compile_program(as<NvrtcTable::Program>(program), 2, translated);
-}
-
-int hiprtcGetCodeSize(Program program, std::size_t* bytes) {
-  return nvrtc().get_cubin_size(as<NvrtcTable::Program>(program), bytes);
-}
-int hiprtcGetCode(Program program, char* code) {
-  return nvrtc().get_cubin(as<NvrtcTable::Program>(program), code);
-}
-int hiprtcGetProgramLogSize(Program program, std::size_t* bytes) {
-  return nvrtc().get_log_size(as<NvrtcTable::Program>(program), bytes);
-}
-int hiprtcGetProgramLog(Program program, char* log) {
-  return nvrtc().get_log(as<NvrtcTable::Program>(program), log);
-}
+PASS_ON(hipFuncGetAttribute, cuda(), kernel_attribute, (int* value, int attribute, Kernel kernel), value,
+        attribute, kernel)
+PASS_ON(hipModuleOccupancyMaxActiveBlocksPerMultiprocessor, cuda(), resident_blocks,
+        (int* blocks, Kernel kernel, int threads, std::size_t shared_bytes), blocks, kernel, threads,
+        shared_bytes)
+PASS_ON(hipModuleLaunchKernel, cuda(), launch_kernel,
+        (Kernel kernel, unsigned x, unsigned y, unsigned z, unsigned threads_x, unsigned threads_y,
+         unsigned threads_z, unsigned shared_bytes, Stream stream, void** arguments, void** extra),
+        kernel, x, y, z, threads_x, threads_y, threads_z, shared_bytes, stream, arguments, extra)
 
 }  // extern "C"
 

@@ -16,6 +16,8 @@ sys.path.insert(0, str(Path(__file__).parents[1] / "native"))
 import fake_libraries
 
 RUNTIMES = ("cuda", "hip")
+MIB = 2**20
+HANG_S = 60.0  # far above what any case of a test takes, far below a test timeout
 
 
 @dataclass(frozen=True)
@@ -56,3 +58,21 @@ def gpus(session: _core.Session) -> list[_core.Agent]:
 def has_bulk_copies(session: _core.Session) -> bool:
     """Whether kernel-bulk runs: never on the HIP side, whatever carries it out."""
     return session.offers_kernel("gpu0", "copy_bulk").available
+
+
+def quick(**settings: object) -> _core.MeasureOptions:
+    """Options of a case that is there to be right."""
+    options = _core.MeasureOptions()
+    options.budget_s = 0.05
+    options.max_samples = 20
+    for name, value in settings.items():
+        setattr(options, name, value)
+    return options
+
+
+def buffer(session: _core.Session, agent: str, memory: str, size: int = 4 * MIB) -> _core.Buffer:
+    return session.allocate(agent, memory, size, agent)
+
+
+def warnings(measured: _core.Measurement) -> set[str]:
+    return {warning.id for warning in measured.warnings}

@@ -13,28 +13,9 @@ import pytest
 from byteways import _core
 
 sys.path.insert(0, str(Path(__file__).parent))
-from sides import gpus
+from sides import MIB, quick
 
 pytestmark = pytest.mark.gpu
-
-MIB = 2**20
-
-
-@pytest.fixture
-def pair(session: _core.Session) -> tuple[str, str]:
-    names = [agent.agent for agent in gpus(session)]
-    for first in names:
-        for second in names:
-            if first != second and session.prove_peer(first, second).available:
-                return first, second
-    pytest.skip("two GPUs with peer access are needed")
-
-
-def quick() -> _core.MeasureOptions:
-    options = _core.MeasureOptions()
-    options.budget_s = 0.3
-    options.max_samples = 20
-    return options
 
 
 def step(
@@ -43,7 +24,7 @@ def step(
     """Nanoseconds of a verified step."""
     agent, memory = buffer.split(":")
     held = session.allocate(agent, memory, size, agent)
-    found = session.measure([_core.Flow(held, held, executor, interface, size, **words)], quick())
+    found = session.measure([_core.Flow(held, held, executor, interface, size, **words)], quick(budget_s=0.3))
     assert found.verified and found.timed_by == "host-clock"
     return found.time_ns.median
 
@@ -55,7 +36,9 @@ def test_granted_memory_moves_bytes(session: _core.Session, memory: str) -> None
     source = session.allocate("gpu0", memory, 5 * MIB, "gpu0")
     for interface in ("kernel", "copy"):
         to = session.allocate("gpu0", "device", 4 * MIB, "gpu0")
-        assert session.measure([_core.Flow(source, to, "gpu0", interface, 4 * MIB)], quick()).verified
+        assert session.measure(
+            [_core.Flow(source, to, "gpu0", interface, 4 * MIB)], quick(budget_s=0.3)
+        ).verified
     assert memory == "pool" or source.page_bytes >= 2 * MIB
 
 
@@ -70,7 +53,9 @@ def test_granted_memory_is_opened_to_a_peer(
     for interface in ("kernel", "copy"):
         source = session.allocate(owner, memory, 4 * MIB, owner)
         to = session.allocate(executor, "device", 4 * MIB, executor)
-        assert session.measure([_core.Flow(source, to, executor, interface, 4 * MIB)], quick()).verified
+        assert session.measure(
+            [_core.Flow(source, to, executor, interface, 4 * MIB)], quick(budget_s=0.3)
+        ).verified
 
 
 def test_write_combined_memory_is_read_by_a_gpu(session: _core.Session) -> None:
@@ -78,7 +63,9 @@ def test_write_combined_memory_is_read_by_a_gpu(session: _core.Session) -> None:
     source = session.allocate("cpu0", "write-combined", 4 * MIB, "cpu0")
     for interface in ("kernel", "copy"):
         to = session.allocate("gpu0", "device", 4 * MIB, "gpu0")
-        assert session.measure([_core.Flow(source, to, "gpu0", interface, 4 * MIB)], quick()).verified
+        assert session.measure(
+            [_core.Flow(source, to, "gpu0", interface, 4 * MIB)], quick(budget_s=0.3)
+        ).verified
 
 
 @pytest.mark.parametrize("buffer", ["cpu0:pinned", "gpu0:device", "gpu0:pool", "gpu0:vmm", "cpu0:pageable"])
@@ -115,7 +102,9 @@ def test_mapping_to_a_peer_and_what_comes_after(
     assert step(session, "map-peer", f"{owner}:{memory}", executor, 64 * MIB) > 0
     source = session.allocate(owner, memory, 4 * MIB, owner)
     to = session.allocate(executor, "device", 4 * MIB, executor)
-    assert session.measure([_core.Flow(source, to, executor, "kernel", 4 * MIB)], quick()).verified
+    assert session.measure(
+        [_core.Flow(source, to, executor, "kernel", 4 * MIB)], quick(budget_s=0.3)
+    ).verified
 
 
 def test_another_process_exports(monkeypatch: pytest.MonkeyPatch) -> None:

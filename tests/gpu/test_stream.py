@@ -13,7 +13,7 @@ from byteways import _core
 
 sys.path.insert(0, str(Path(__file__).parent))
 from device import Device
-from sides import gpus
+from sides import gpus, quick
 
 pytestmark = pytest.mark.gpu
 
@@ -35,15 +35,6 @@ class StreamArguments(ctypes.Structure):
 @pytest.fixture(scope="module")
 def device(tmp_path_factory: pytest.TempPathFactory) -> Device:
     return Device(tmp_path_factory.mktemp("kernels"))
-
-
-def quick(**settings: object) -> _core.MeasureOptions:
-    options = _core.MeasureOptions()
-    options.budget_s = 0.05
-    options.max_samples = 20
-    for name, value in settings.items():
-        setattr(options, name, value)
-    return options
 
 
 def flow(

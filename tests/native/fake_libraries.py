@@ -11,6 +11,20 @@ ROOT = Path(__file__).parents[2]
 NATIVE = ROOT / "native"
 TABLES = {path.name: path for path in (NATIVE / "runtimes").glob("*/*.def")}
 SOURCES = Path(__file__).parent / "fakes"
+STUB = """
+#include <cstdio>
+#include <cstdlib>
+#include <cstring>
+static int stub(const char* symbol) {
+  if (const char* path = getenv("FAKE_CALLS"))
+    if (FILE* file = fopen(path, "a")) {
+      fprintf(file, "%s\\n", symbol);
+      fclose(file);
+    }
+  const char* failing = getenv("FAKE_FAIL");
+  return failing && strcmp(failing, symbol) == 0 ? 999 : 0;
+}
+"""
 
 
 def symbols(table: str) -> list[str]:
@@ -22,8 +36,8 @@ def symbols(table: str) -> list[str]:
 def build(folder: Path, table: str, without: Iterable[str] = (), also: Iterable[str] = ()) -> Path:
     """A shared library with every function of `table` ("cuda.def") but those in `without`.
 
-    What its source in fakes/ does not define answers 0 and does nothing. `also` names tables whose functions
-    the same file exports.
+    What its source in fakes/ does not define does nothing: it leaves its name in the file $FAKE_CALLS, and
+    answers 0, or 999 where $FAKE_FAIL is its name. `also` names tables whose functions the same file exports.
     """
     left_out, tables = set(without), [table, *also]
     source = "\n".join((SOURCES / each).with_suffix(".cpp").read_text(encoding="utf-8") for each in tables)
@@ -33,8 +47,8 @@ def build(folder: Path, table: str, without: Iterable[str] = (), also: Iterable[
     stubs = [symbol for symbol in everything if symbol not in defined | left_out]
     name = "-".join(["lib" + table.removesuffix(".def"), *also, *sorted(left_out)])
     text, library = folder / f"{name}.cpp", folder / f"{name}.so"
-    declared = "".join(f'extern "C" int {symbol}() {{ return 0; }}\n' for symbol in stubs)
-    text.write_text(hidden(source, left_out & defined) + declared, encoding="utf-8")
+    declared = "".join(f'extern "C" int {symbol}() {{ return stub("{symbol}"); }}\n' for symbol in stubs)
+    text.write_text(hidden(source, left_out & defined) + STUB + declared, encoding="utf-8")
     subprocess.run(["g++", "-O0", "-w", "-shared", "-fPIC", "-o", library, text], check=True)
     return library
 
@@ -47,10 +61,11 @@ def hidden(source: str, functions: Iterable[str]) -> str:
 
 
 def build_facade(folder: Path) -> Path:
-    """HIP over a CUDA driver (tests/gpu/hip_over_cuda.cpp), with hipRTC over NVRTC inside."""
+    """HIP over a CUDA driver and hipRTC over NVRTC, as one library (tests/gpu)."""
     library = folder / "libhip_over_cuda.so"
     sources = [
         ROOT / "tests" / "gpu" / "hip_over_cuda.cpp",
+        ROOT / "tests" / "gpu" / "hiprtc_over_nvrtc.cpp",
         NATIVE / "runtimes" / "cuda" / "driver.cpp",
         NATIVE / "runtimes" / "library.cpp",
     ]

@@ -77,15 +77,13 @@ class PoolMemory final : public GrantedMemory<Vendor> {
     vendor.call(device, vendor.allocate_from_pool, &data, std::size_t{bytes}, pool_, Queue{});
     this->data_ = static_cast<std::byte*>(data);
     this->page_bytes_ = bytes >= kDevicePageBytes ? kDevicePageBytes : 0;
-    vendor.call(device, vendor.synchronize_stream, Queue{});
+    if (const int code = vendor.synchronize_stream(Queue{}); code != 0) {
+      give_back();
+      vendor.fail(vendor.synchronize_stream.symbol(), code, device);
+    }
   }
   ~PoolMemory() override {
-    const Vendor& vendor = *this->driver_;
-    this->release([&vendor](void* data) {
-      vendor.synchronize_device();  // freeing waits for no stream but its own
-      vendor.free_to_pool(data, Queue{});
-      vendor.synchronize_stream(Queue{});
-    });
+    this->release([this](void*) { give_back(); });
   }
   int open_to(int device, int flags) const override {
     const typename Vendor::Access access = this->access(device, flags);
@@ -94,6 +92,12 @@ class PoolMemory final : public GrantedMemory<Vendor> {
 
  private:
   using Queue = typename Vendor::Stream;
+  void give_back() const {
+    const Vendor& vendor = *this->driver_;
+    vendor.synchronize_device();  // freeing waits for no stream but its own
+    vendor.free_to_pool(this->data_, Queue{});
+    vendor.synchronize_stream(Queue{});
+  }
   typename Vendor::Pool pool_{};
 };
 

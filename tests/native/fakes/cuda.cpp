@@ -91,6 +91,10 @@ int cuDeviceGetAttribute(int* value, int attribute, int) {
     case 89:
       *value = setting("FAKE_CONCURRENT_MANAGED", 1);
       break;
+    case 102:
+    case 115:
+      *value = setting("FAKE_POOLS", 0);
+      break;
     case 97:
       *value = 227 << 10;
       break;
@@ -117,12 +121,21 @@ int cuOccupancyMaxActiveBlocksPerMultiprocessor(int* blocks, void*, int, unsigne
   return 0;
 }
 int cuMemAlloc_v2(void** data, unsigned long) {
-  *data = nullptr;
-  return 2;
+  const int memory = setting("FAKE_MEMORY", 0);
+  *data = memory ? (void*)(4 << 20) : nullptr;
+  return memory ? 0 : 2;
 }
-int cuMemHostAlloc(void** data, unsigned long, unsigned flags) {
+int cuMemGetAllocationGranularity(unsigned long* bytes, const void*, int) {
+  *bytes = 2 << 20;
+  return 0;
+}
+int cuMemAddressReserve(void** data, unsigned long, unsigned long, void*, unsigned long long) {
+  *data = (void*)(2 << 20);
+  return 0;
+}
+int cuMemHostAlloc(void** data, unsigned long bytes, unsigned flags) {
   note("cuMemHostAlloc", flags, 0);
-  *data = nullptr;
+  *data = setting("FAKE_MEMORY", 0) ? calloc(1, bytes) : nullptr;
   return 0;
 }
 int cuMemPrefetchAsync_v2(void*, unsigned long, Location location, unsigned flags, void*) {
