@@ -1,6 +1,6 @@
 // The data that proves a transfer: a pattern that depends on key and index, a poison, and the check of every
 // word.
-#include "prelude.cuh"
+#include "finding.cuh"
 
 namespace byteways {
 
@@ -59,35 +59,6 @@ BYTEWAYS_KERNEL(512) poison(PatternArguments arguments) {
 
 __device__ inline Word expected_at(const PatternArguments& arguments, Word i) {
   return (pattern_word(arguments.key, arguments.first_index + i) & arguments.mask) | arguments.rest;
-}
-
-struct Finding {
-  Word bad_count = 0;
-  Word first_bad = ~Word{0};
-  __device__ void compare(Word i, Word got, Word expected) {
-    if (got == expected) return;
-    ++bad_count;
-    if (i < first_bad) first_bad = i;
-  }
-};
-
-// The thread that lowers first_bad writes what was expected and got there, then looks whether another thread
-// has lowered it further meanwhile, and if so writes that one's. With a sequentially consistent fence between
-// writing and looking, the last writer cannot have missed the smallest index.
-__device__ void report(const PatternArguments& arguments, const Finding& finding) {
-  if (finding.bad_count == 0) return;
-  CheckResult* result = arguments.result;
-  atomic_add(&result->bad_count, finding.bad_count);
-  if (atomic_minimum(&result->first_bad, finding.first_bad) <= finding.first_bad) return;
-  Word index = finding.first_bad, written;
-  do {
-    written = index;
-    fence_sequential();
-    atomic_store(&result->expected, expected_at(arguments, written));
-    atomic_store(&result->got, arguments.words[written]);
-    fence_sequential();
-    index = atomic_minimum(&result->first_bad, ~Word{0});  // changes nothing: an atomic look
-  } while (index != written);
 }
 
 BYTEWAYS_KERNEL(512) check(PatternArguments arguments) {

@@ -1,6 +1,6 @@
 // Interface `kernel-2d`: rows that lie a pitch apart are packed side by side, unpacked, or both; and the
 // check of such rows and of the gaps between them.
-#include "prelude.cuh"
+#include "finding.cuh"
 
 namespace byteways {
 
@@ -69,28 +69,6 @@ __device__ inline Word expected_at(const RowsCheckArguments& arguments, Word i) 
                       slot * arguments.slot_words + row * arguments.source_pitch_words + column);
 }
 
-// As the kernel `check` does it: whoever lowers first_bad writes what belongs to it, and looks again.
-BYTEWAYS_KERNEL(512) check_rows(RowsCheckArguments arguments) {
-  Word bad = 0, first_bad = ~Word{0};
-#pragma unroll 4
-  for (Word i = grid_thread(); i < arguments.count; i += grid_threads()) {
-    if (arguments.words[i] == expected_at(arguments, i)) continue;
-    ++bad;
-    if (i < first_bad) first_bad = i;
-  }
-  if (bad == 0) return;
-  CheckResult* result = arguments.result;
-  atomic_add(&result->bad_count, bad);
-  if (atomic_minimum(&result->first_bad, first_bad) <= first_bad) return;
-  Word index = first_bad, written;
-  do {
-    written = index;
-    fence_sequential();
-    atomic_store(&result->expected, expected_at(arguments, written));
-    atomic_store(&result->got, arguments.words[written]);
-    fence_sequential();
-    index = atomic_minimum(&result->first_bad, ~Word{0});
-  } while (index != written);
-}
+BYTEWAYS_KERNEL(512) check_rows(RowsCheckArguments arguments) { check_words(arguments); }
 
 }  // namespace byteways

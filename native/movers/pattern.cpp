@@ -39,21 +39,27 @@ void poison(Session& session, Agent& by, void* data, std::uint64_t words, std::u
   launch(session, by, "poison", {static_cast<unsigned long long*>(data), words, kPoison, 0, stride, nullptr});
 }
 
-CheckResult check(Session& session, Agent& by, void* data, std::uint64_t words, std::uint64_t key,
-                  const Strided& strided) {
+CheckResult found_by(Session& session, Agent& by, const std::function<void(CheckResult*)>& launch) {
   Stream& stream = session.service_stream(by);
   std::byte* shared = session.shared_scratch(by) + kResultOffset;
   std::byte* own = session.own_scratch(by) + kResultOffset;
   CheckResult result{0, ~0ull, 0, 0};
   std::memcpy(shared, &result, sizeof result);
   by.runtime->copy(own, shared, sizeof result, stream);
-  launch(session, by, "check",
-         {static_cast<unsigned long long*>(data), words, key, 0, strided.stride,
-          reinterpret_cast<CheckResult*>(own), strided.mask, kPoison & ~strided.mask});
+  launch(reinterpret_cast<CheckResult*>(own));
   by.runtime->copy(shared, own, sizeof result, stream);
   by.runtime->synchronize(stream);
   std::memcpy(&result, shared, sizeof result);
   return result;
+}
+
+CheckResult check(Session& session, Agent& by, void* data, std::uint64_t words, std::uint64_t key,
+                  const Strided& strided) {
+  return found_by(session, by, [&](CheckResult* result) {
+    launch(session, by, "check",
+           {static_cast<unsigned long long*>(data), words, key, 0, strided.stride, result, strided.mask,
+            kPoison & ~strided.mask});
+  });
 }
 
 }  // namespace byteways

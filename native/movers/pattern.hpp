@@ -2,6 +2,7 @@
 // that owns a buffer checks every word of it. Nothing here is timed.
 #pragma once
 #include <cstdint>
+#include <functional>
 
 #include "kernels/arguments.hpp"
 #include "runtimes/session.hpp"
@@ -23,6 +24,10 @@ struct Strided {
 // Compares with what fill(key) wrote; waits for the answer.
 CheckResult check(Session& session, Agent& by, void* data, std::uint64_t words, std::uint64_t key,
                   const Strided& strided = {});
+
+// What a kernel found that is given where to leave it: `launch` enqueues it on the agent's service stream.
+// Waits for the answer.
+CheckResult found_by(Session& session, Agent& by, const std::function<void(CheckResult*)>& launch);
 
 // A grid that fills the agent without leaving work items idle.
 LaunchShape full_shape(Agent& agent, const char* kernel, std::uint64_t items);

@@ -2,7 +2,6 @@
 // side or both, and side by side on the other. The size is that of the rows alone, and the gaps between them
 // must stay as they were.
 #include <algorithm>
-#include <cstring>
 
 #include "kernels/arguments.hpp"
 #include "movers/mover.hpp"
@@ -15,7 +14,6 @@ constexpr std::uint64_t kWord = sizeof(std::uint64_t);
 constexpr unsigned kThreads = 512;
 constexpr unsigned kBlocksPerMultiprocessor = 4;
 constexpr unsigned kBytesInFlightPerThread = 128;
-constexpr std::uint64_t kResultOffset = 1024;  // of the CheckResult in both scratch pages
 
 struct Geometry {
   std::uint64_t width_bytes = 0, rows = 0, source_pitch = 0, destination_pitch = 0;
@@ -70,28 +68,20 @@ class RowsMover : public CopyingMover {
   // poisoned with.
   CheckResult check_words(std::byte* data, std::uint64_t words, std::uint64_t first_index) override {
     Agent& by = flow_.destination->agent();
-    Stream& stream = session_->service_stream(by);
-    std::byte* shared = session_->shared_scratch(by) + kResultOffset;
-    std::byte* own = session_->own_scratch(by) + kResultOffset;
-    CheckResult result{0, ~0ull, 0, 0};
-    std::memcpy(shared, &result, sizeof result);
-    by.runtime->copy(own, shared, sizeof result, stream);
-    const RowsCheckArguments arguments{reinterpret_cast<unsigned long long*>(data),
-                                       words,
-                                       flow_.size_bytes / kWord,
-                                       rows_.rows,
-                                       rows_.width_bytes / kWord,
-                                       rows_.destination_pitch / kWord,
-                                       key_ + first_index,
-                                       rows_.source_pitch / kWord,
-                                       kPoison,
-                                       reinterpret_cast<CheckResult*>(own)};
-    by.runtime->launch(by.device, "check_rows", full_shape(by, "check_rows", words), &arguments,
-                       sizeof arguments, stream);
-    by.runtime->copy(shared, own, sizeof result, stream);
-    by.runtime->synchronize(stream);
-    std::memcpy(&result, shared, sizeof result);
-    return result;
+    return found_by(*session_, by, [&](CheckResult* result) {
+      const RowsCheckArguments arguments{reinterpret_cast<unsigned long long*>(data),
+                                         words,
+                                         flow_.size_bytes / kWord,
+                                         rows_.rows,
+                                         rows_.width_bytes / kWord,
+                                         rows_.destination_pitch / kWord,
+                                         key_ + first_index,
+                                         rows_.source_pitch / kWord,
+                                         kPoison,
+                                         result};
+      by.runtime->launch(by.device, "check_rows", full_shape(by, "check_rows", words), &arguments,
+                         sizeof arguments, session_->service_stream(by));
+    });
   }
 
   Geometry rows_;

@@ -2,7 +2,6 @@
 // team of threads or a GPU. Sources hold doubles whose sums and products are exact, so that every word of the
 // result is known, whatever the order of operations.
 #include <algorithm>
-#include <cstring>
 
 #include "kernels/arguments.hpp"
 #include "movers/mover.hpp"
@@ -19,8 +18,7 @@ constexpr unsigned kAccessBytes = 16;
 // and go on, as those of the interface `kernel` do.
 constexpr unsigned kBlocksPerMultiprocessor = 4;
 constexpr std::uint64_t kSecondKey = std::uint64_t{1}
-                                     << 61;    // from the first source's pattern to the second's
-constexpr std::uint64_t kResultOffset = 1024;  // of the CheckResult in both scratch pages
+                                     << 61;  // from the first source's pattern to the second's
 
 struct Interface {
   const char* name;
@@ -96,19 +94,11 @@ class StreamMover final : public CopyingMover {
 
   CheckResult check_words(std::byte* data, std::uint64_t words, std::uint64_t first_index) override {
     Agent& by = flow_.destination->agent();
-    Stream& stream = session_->service_stream(by);
-    std::byte* shared = session_->shared_scratch(by) + kResultOffset;
-    std::byte* own = session_->own_scratch(by) + kResultOffset;
-    CheckResult result{0, ~0ull, 0, 0};
-    std::memcpy(shared, &result, sizeof result);
-    by.runtime->copy(own, shared, sizeof result, stream);
-    launch_pattern(by, "stream_check",
-                   {reinterpret_cast<unsigned long long*>(data), words, key_, key_ + kSecondKey, first_index,
-                    interface_.operation, reinterpret_cast<CheckResult*>(own)});
-    by.runtime->copy(shared, own, sizeof result, stream);
-    by.runtime->synchronize(stream);
-    std::memcpy(&result, shared, sizeof result);
-    return result;
+    return found_by(*session_, by, [&](CheckResult* result) {
+      launch_pattern(by, "stream_check",
+                     {reinterpret_cast<unsigned long long*>(data), words, key_, key_ + kSecondKey,
+                      first_index, interface_.operation, result});
+    });
   }
 
  private:

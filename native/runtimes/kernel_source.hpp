@@ -2,7 +2,16 @@
 #pragma once
 #include <map>
 #include <string>
+#include <vector>
 
 namespace byteways {
+
 const std::map<std::string, std::string>& embedded_kernels();  // file name -> text
-}
+
+// Those that the others include, as compilers take them: names and texts side by side.
+struct KernelHeaders {
+  std::vector<const char*> names, texts;
+};
+const KernelHeaders& kernel_headers();
+
+}  // namespace byteways

@@ -15,7 +15,7 @@ from pathlib import Path
 
 KERNELS = Path(__file__).parents[2] / "native" / "kernels"
 SOURCES = sorted(path.name for path in KERNELS.glob("*.cu"))
-HEADERS = ("prelude.cuh", "arguments.hpp")
+HEADERS = ("prelude.cuh", "arguments.hpp", "finding.cuh")
 NO_LIBRARY = 3  # exit status of the script
 
 

@@ -5,7 +5,6 @@
 #include <cstdio>
 #include <cstring>
 #include <memory>
-#include <optional>
 #include <string>
 #include <vector>
 
@@ -125,76 +124,20 @@ class CudaRuntime final : public gpu::GpuRuntime<CudaDriver> {
     }
   }
 
-  Availability enable_peer(int device, int peer) override {
-    if (device == peer) return {true, {}};
-    int possible = 0;
-    driver_->call(device, driver_->can_access_peer, &possible, driver_->handle(device),
-                  driver_->handle(peer));
-    const std::string pair = gpu::agent_name(device) + " and " + gpu::agent_name(peer);
-    if (possible == 0)
-      return {false,
-              pair + " have no peer access: the driver reports no path between them (cuDeviceCanAccessPeer)"};
-    const auto context = driver_->context(peer);
-    driver_->make_current(device);
-    const int code = driver_->enable_peer_access(context, 0);
-    if (code == 0 || code == CudaTable::kPeerAccessAlreadyEnabled) return {true, {}};
-    return {false, "the driver refuses peer access between " + pair + ": " + driver_->words(code)};
-  }
-
-  void disable_peer(int device, int peer) override {
-    const auto context = driver_->context(peer);
-    driver_->make_current(device);
-    driver_->call(device, driver_->disable_peer_access, context);
-  }
-
-  void make_resident(void* data, std::uint64_t bytes, int device) override {
-    const int issuer = std::max(device, 0);
-    const CudaTable::Stream stream = nullptr;
-    driver_->make_current(issuer);
-    send(issuer, data, bytes, device, stream);
-    driver_->call(issuer, driver_->synchronize_stream, stream);
-  }
-
-  void prefetch(void* data, std::uint64_t bytes, int device, Stream& stream) override {
-    const auto& queue = of(stream);
-    driver_->make_current(queue.device());
-    send(queue.device(), data, bytes, device, queue.handle());
-  }
-
-  std::optional<int> last_prefetch(const void* data, std::uint64_t bytes) override {
-    if (!driver_->range_attribute) return std::nullopt;
-    driver_->make_current(0);
-    CudaTable::Device where = 0;
-    if (driver_->range_attribute(static_cast<void*>(&where), sizeof where, CudaTable::kLastPrefetchLocation,
-                                 data, std::size_t{bytes}) != 0)
-      return std::nullopt;  // a driver that does not know the question has not told
-    if (where == CudaTable::kHostDevice) return -1;
-    for (int device = 0; device < driver_->devices(); ++device)
-      if (driver_->handle(device) == where) return device;
-    return std::nullopt;  // CU_DEVICE_INVALID: to several places, or never
-  }
-
   Availability hold_pages(void* data, std::uint64_t bytes, int owner, int device, bool hold) override {
     if (!driver_->advise && !driver_->advise_location)
       return {false, "this driver takes no advice on managed memory (cuMemAdvise)"};
     driver_->make_current(device);
     const auto advise = [&](int advice, int about) {
       if (driver_->advise_location)
-        driver_->call(device, driver_->advise_location, data, std::size_t{bytes}, advice, location(about));
+        driver_->call(device, driver_->advise_location, data, std::size_t{bytes}, advice,
+                      driver_->location(about));
       else
-        driver_->call(device, driver_->advise, data, std::size_t{bytes}, advice, whereabouts(about));
+        driver_->call(device, driver_->advise, data, std::size_t{bytes}, advice, driver_->whereabouts(about));
     };
     advise(hold ? CudaTable::kPreferredLocation : CudaTable::kNoPreferredLocation, owner);
     advise(hold ? CudaTable::kAccessedBy : CudaTable::kNotAccessedBy, device);
     return {true, {}};
-  }
-
-  std::uint64_t free_bytes(int device) override {
-    if (!driver_->memory_info) return 0;
-    driver_->make_current(device);
-    std::size_t available = 0, all = 0;
-    driver_->call(device, driver_->memory_info, &available, &all);
-    return available;
   }
 
   void copy(void* destination, const void* source, std::uint64_t bytes, Stream& stream) override {
@@ -226,27 +169,6 @@ class CudaRuntime final : public gpu::GpuRuntime<CudaDriver> {
     driver_->call(queue.device(), driver_->copy_rows_async, &wanted, queue.handle());
   }
 
-  void copy_batch(const std::vector<CopyPiece>& pieces, Stream& stream) override {
-    std::vector<void*> to;
-    std::vector<const void*> from;
-    std::vector<std::size_t> sizes;
-    for (const CopyPiece& piece : pieces) {
-      to.push_back(piece.destination);
-      from.push_back(piece.source);
-      sizes.push_back(piece.bytes);
-    }
-    CudaTable::BatchAttributes attributes{CudaTable::kOrderOfStream, {0, 0}, {0, 0}, 0};
-    std::size_t first = 0, failed = 0;
-    const auto& queue = of(stream);
-    driver_->make_current(queue.device());
-    if (driver_->copy_batch)
-      driver_->call(queue.device(), driver_->copy_batch, to.data(), from.data(), sizes.data(), sizes.size(),
-                    &attributes, &first, std::size_t{1}, queue.handle());
-    else
-      driver_->call(queue.device(), driver_->copy_batch_before_13, to.data(), from.data(), sizes.data(),
-                    sizes.size(), &attributes, &first, std::size_t{1}, &failed, queue.handle());
-  }
-
   // The driver's documentation promises no engine.
   CopyRule copy_rule(int, const CopyEnds&, std::uint64_t) override { return {}; }
 
@@ -265,22 +187,6 @@ class CudaRuntime final : public gpu::GpuRuntime<CudaDriver> {
   }
 
  private:
-  // -1: the host.
-  CudaTable::Location location(int device) const {
-    if (device < 0) return {CudaTable::kLocationHost, 0};
-    return {CudaTable::kLocationDevice, driver_->handle(device)};
-  }
-  CudaTable::Device whereabouts(int device) const {
-    return device < 0 ? CudaTable::kHostDevice : driver_->handle(device);
-  }
-
-  void send(int issuer, void* data, std::size_t bytes, int device, CudaTable::Stream stream) {
-    if (driver_->prefetch_to_location)
-      driver_->call(issuer, driver_->prefetch_to_location, data, bytes, location(device), 0u, stream);
-    else
-      driver_->call(issuer, driver_->prefetch, data, bytes, whereabouts(device), stream);
-  }
-
   std::string version_;
 };
 

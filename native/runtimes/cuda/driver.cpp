@@ -1,6 +1,8 @@
 // See driver.hpp.
 #include "runtimes/cuda/driver.hpp"
 
+#include <algorithm>
+
 namespace byteways::cuda {
 
 void CudaTable::bind(const Library& library, LibraryReport& report){
@@ -58,6 +60,37 @@ int CudaDriver::prepare_kernel(int device, Kernel kernel, int own_shared_bytes) 
   const int dynamic = attribute(device, kDeviceSharedBytesOptIn) - own_shared_bytes;
   call(device, set_kernel_attribute, kernel, kKernelMaxDynamicSharedBytes, dynamic);
   return dynamic;
+}
+
+CudaTable::Location CudaDriver::location(int device) const {
+  if (device < 0) return {kLocationHost, 0};
+  return {kLocationDevice, handle(device)};
+}
+
+void CudaDriver::send_pages(int issuer, void* data, std::size_t bytes, int device, Stream stream) const {
+  if (prefetch_to_location)
+    call(issuer, prefetch_to_location, data, bytes, location(device), 0u, stream);
+  else
+    call(issuer, prefetch, data, bytes, whereabouts(device), stream);
+}
+
+std::optional<int> CudaDriver::device_of(Device handle) const {
+  if (handle == kHostDevice) return -1;
+  const auto found = std::find(handles_.begin(), handles_.end(), handle);
+  if (found == handles_.end()) return std::nullopt;  // CU_DEVICE_INVALID
+  return static_cast<int>(found - handles_.begin());
+}
+
+void CudaDriver::copy_all(int device, std::vector<void*>& to, std::vector<const void*>& from,
+                          std::vector<std::size_t>& sizes, Stream stream) const {
+  BatchAttributes attributes{kOrderOfStream, {0, 0}, {0, 0}, 0};
+  std::size_t first = 0, failed = 0;
+  if (copy_batch)
+    call(device, copy_batch, to.data(), from.data(), sizes.data(), sizes.size(), &attributes, &first,
+         std::size_t{1}, stream);
+  else
+    call(device, copy_batch_before_13, to.data(), from.data(), sizes.data(), sizes.size(), &attributes,
+         &first, std::size_t{1}, &failed, stream);
 }
 
 CudaDriver::Context CudaDriver::context(int device) const {

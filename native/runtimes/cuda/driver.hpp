@@ -5,6 +5,7 @@
 #include <future>
 #include <memory>
 #include <mutex>
+#include <optional>
 #include <string>
 #include <vector>
 
@@ -114,6 +115,15 @@ class CudaDriver : public gpu::Driver<CudaTable> {
     return kHostPortable | kHostMapped | (memory == Memory::write_combined ? kHostWriteCombined : 0u);
   }
   int prepare_kernel(int device, Kernel kernel, int own_shared_bytes) const;
+  Context peer(int device) const { return context(device); }
+  void send_pages(int issuer, void* data, std::size_t bytes, int device, Stream stream) const;
+  std::optional<int> device_of(Device handle) const;
+  void copy_all(int device, std::vector<void*>& to, std::vector<const void*>& from,
+                std::vector<std::size_t>& sizes, Stream stream) const;
+
+  // Where pages are, as older and newer calls name it; -1: the host.
+  Device whereabouts(int device) const { return device < 0 ? kHostDevice : handle(device); }
+  Location location(int device) const;
 
  private:
   std::vector<Device> handles_;

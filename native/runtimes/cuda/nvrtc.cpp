@@ -109,12 +109,11 @@ std::string Nvrtc::ptx(const std::string& file, const std::string& architecture)
 
 std::string Nvrtc::build(const std::string& file, const std::string& target, const Size& size,
                          const Get& get) const {
-  const auto& sources = embedded_kernels();
-  const char* const names[] = {"prelude.cuh", "arguments.hpp"};
-  const char* const headers[] = {sources.at(names[0]).c_str(), sources.at(names[1]).c_str()};
+  const KernelHeaders& headers = kernel_headers();
   ProgramOwner owner(table_);
-  check("nvrtcCreateProgram",
-        table_.create_program(&owner.program, sources.at(file).c_str(), file.c_str(), 2, headers, names));
+  check("nvrtcCreateProgram", table_.create_program(&owner.program, embedded_kernels().at(file).c_str(),
+                                                    file.c_str(), static_cast<int>(headers.names.size()),
+                                                    headers.texts.data(), headers.names.data()));
   const std::string architecture = "--gpu-architecture=" + target;
   const char* const options[] = {architecture.c_str(), "--std=c++17"};
   const int code = table_.compile_program(owner.program, 2, options);

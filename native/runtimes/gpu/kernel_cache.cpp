@@ -63,7 +63,7 @@ std::string KernelCache::path_of(const KernelCompiler& compiler, const std::stri
                                  const std::string& architecture) const {
   const auto& sources = embedded_kernels();
   std::uint64_t key = hash(sources.at(file));
-  for (const char* included : {"prelude.cuh", "arguments.hpp"}) key = hash(sources.at(included), key);
+  for (const char* included : kernel_headers().texts) key = hash(included, key);
   const std::string name = file.substr(0, file.rfind('.'));
   return folder_ + "/" + name + "-" + architecture + "-" + compiler.version() + "-" + hexadecimal(key) +
          ".bin";

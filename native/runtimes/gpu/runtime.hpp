@@ -5,6 +5,7 @@
 #include <algorithm>
 #include <memory>
 #include <mutex>
+#include <optional>
 #include <string>
 #include <utility>
 #include <vector>
@@ -47,9 +48,10 @@ class GpuRuntime : public Runtime {
     driver_->make_current(device);
     typename Vendor::Pool pool{};
     driver_->call(device, driver_->default_pool, &pool, driver_->handle(device));
+    driver_->call(device, driver_->trim_pool, pool, std::size_t{bytes});
+    // Last: who asked for it and is refused has nothing to take back.
     driver_->call(device, driver_->set_pool_attribute, pool, kPoolReleaseThreshold,
                   static_cast<void*>(&bytes));
-    driver_->call(device, driver_->trim_pool, pool, std::size_t{bytes});
   }
   std::string handle_obstacle() const override {
     return lacking(driver_->get_handle, driver_->open_handle, driver_->close_handle);
@@ -78,6 +80,71 @@ class GpuRuntime : public Runtime {
     if (code == 0) return {true, {}};
     return {false, agent_name(device) + " is refused access to " + std::string(memory_name(memory.memory())) +
                        " memory of " + agent_name(memory.device()) + ": " + driver_->words(code)};
+  }
+
+  Availability enable_peer(int device, int peer) override {
+    if (device == peer) return {true, {}};
+    int possible = 0;
+    driver_->call(device, driver_->can_access_peer, &possible, driver_->handle(device),
+                  driver_->handle(peer));
+    const std::string pair = agent_name(device) + " and " + agent_name(peer);
+    if (possible == 0)
+      return {false, pair + " have no peer access: the driver reports no path between them (" +
+                         driver_->can_access_peer.symbol() + ")"};
+    const auto other = driver_->peer(peer);
+    driver_->make_current(device);
+    const int code = driver_->enable_peer_access(other, 0);
+    if (code == 0 || code == Vendor::kPeerAccessAlreadyEnabled) return {true, {}};
+    return {false, "the driver refuses peer access between " + pair + ": " + driver_->words(code)};
+  }
+  void disable_peer(int device, int peer) override {
+    const auto other = driver_->peer(peer);
+    driver_->make_current(device);
+    driver_->call(device, driver_->disable_peer_access, other);
+  }
+
+  void make_resident(void* data, std::uint64_t bytes, int device) override {
+    const int issuer = std::max(device, 0);
+    const typename Vendor::Stream stream = nullptr;
+    driver_->make_current(issuer);
+    driver_->send_pages(issuer, data, bytes, device, stream);
+    driver_->call(issuer, driver_->synchronize_stream, stream);
+  }
+  void prefetch(void* data, std::uint64_t bytes, int device, Stream& stream) override {
+    const auto& queue = of(stream);
+    driver_->make_current(queue.device());
+    driver_->send_pages(queue.device(), data, bytes, device, queue.handle());
+  }
+  std::optional<int> last_prefetch(const void* data, std::uint64_t bytes) override {
+    if (!driver_->range_attribute) return std::nullopt;
+    driver_->make_current(0);
+    typename Vendor::Device where = 0;
+    if (driver_->range_attribute(static_cast<void*>(&where), sizeof where, Vendor::kLastPrefetchLocation,
+                                 data, std::size_t{bytes}) != 0)
+      return std::nullopt;  // a driver that does not know the question has not told
+    return driver_->device_of(where);
+  }
+
+  std::uint64_t free_bytes(int device) override {
+    if (!driver_->memory_info) return 0;
+    driver_->make_current(device);
+    std::size_t available = 0, all = 0;
+    driver_->call(device, driver_->memory_info, &available, &all);
+    return available;
+  }
+
+  void copy_batch(const std::vector<CopyPiece>& pieces, Stream& stream) override {
+    std::vector<void*> to;
+    std::vector<const void*> from;
+    std::vector<std::size_t> sizes;
+    for (const CopyPiece& piece : pieces) {
+      to.push_back(piece.destination);
+      from.push_back(piece.source);
+      sizes.push_back(piece.bytes);
+    }
+    const auto& queue = of(stream);
+    driver_->make_current(queue.device());
+    driver_->copy_all(queue.device(), to, from, sizes, queue.handle());
   }
 
   std::unique_ptr<Stream> create_stream(int device) override {

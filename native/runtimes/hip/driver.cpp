@@ -69,6 +69,14 @@ unsigned HipDriver::pinned_flags(Memory memory) {
                                               : kBoth | kHostMapped | kHostCoherent;
 }
 
+void HipDriver::copy_all(int device, std::vector<void*>& to, std::vector<const void*>& from,
+                         std::vector<std::size_t>& sizes, Stream stream) const {
+  std::size_t failed = 0;
+  // Attributes are refused by the versions that were read about.
+  call(device, copy_batch, to.data(), from.data(), sizes.data(), sizes.size(), nullptr, nullptr,
+       std::size_t{0}, &failed, stream);
+}
+
 int HipDriver::prepare_kernel(int device, Kernel, int own_shared_bytes) const {
   return attribute(device, kDeviceSharedBytes) - own_shared_bytes;
 }

@@ -2,8 +2,10 @@
 #pragma once
 #include <cstddef>
 #include <cstdint>
+#include <optional>
 #include <string>
 #include <string_view>
+#include <vector>
 
 #include "runtimes/gpu/driver.hpp"
 #include "runtimes/gpu/function_table.hpp"
@@ -100,6 +102,16 @@ class HipDriver : public gpu::Driver<HipTable> {
   static unsigned pinned_flags(Memory memory);
   // A code object is loaded as a whole and its kernels may use all of a compute unit's shared memory.
   int prepare_kernel(int device, Kernel kernel, int own_shared_bytes) const;
+  static Device peer(int device) { return device; }
+  void send_pages(int issuer, void* data, std::size_t bytes, int device, Stream stream) const {
+    call(issuer, prefetch, static_cast<const void*>(data), bytes, device >= 0 ? device : kHostDevice, stream);
+  }
+  static std::optional<int> device_of(Device handle) {
+    if (handle < kHostDevice) return std::nullopt;  // hipInvalidDeviceId
+    return handle;
+  }
+  void copy_all(int device, std::vector<void*>& to, std::vector<const void*>& from,
+                std::vector<std::size_t>& sizes, Stream stream) const;
 };
 
 }  // namespace byteways::hip

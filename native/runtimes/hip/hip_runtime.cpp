@@ -6,7 +6,6 @@
 #include <cstring>
 #include <map>
 #include <memory>
-#include <optional>
 #include <string>
 #include <string_view>
 #include <vector>
@@ -130,63 +129,9 @@ class HipRuntime final : public gpu::GpuRuntime<HipDriver> {
     }
   }
 
-  Availability enable_peer(int device, int peer) override {
-    if (device == peer) return {true, {}};
-    int possible = 0;
-    driver_->call(device, driver_->can_access_peer, &possible, device, peer);
-    const std::string pair = gpu::agent_name(device) + " and " + gpu::agent_name(peer);
-    if (possible == 0)
-      return {
-          false,
-          pair + " have no peer access: the runtime reports no path between them (hipDeviceCanAccessPeer)"};
-    driver_->make_current(device);
-    const int code = driver_->enable_peer_access(peer, 0);
-    if (code == 0 || code == HipTable::kPeerAccessAlreadyEnabled) return {true, {}};
-    return {false, "the runtime refuses peer access between " + pair + ": " + driver_->words(code)};
-  }
-
-  void disable_peer(int device, int peer) override {
-    driver_->make_current(device);
-    driver_->call(device, driver_->disable_peer_access, peer);
-  }
-
-  void make_resident(void* data, std::uint64_t bytes, int device) override {
-    const int issuer = std::max(device, 0);
-    const HipTable::Stream stream = nullptr;
-    driver_->make_current(issuer);
-    send(issuer, data, bytes, device, stream);
-    driver_->call(issuer, driver_->synchronize_stream, stream);
-  }
-
-  void prefetch(void* data, std::uint64_t bytes, int device, Stream& stream) override {
-    const auto& queue = of(stream);
-    driver_->make_current(queue.device());
-    send(queue.device(), data, bytes, device, queue.handle());
-  }
-
-  std::optional<int> last_prefetch(const void* data, std::uint64_t bytes) override {
-    if (!driver_->range_attribute) return std::nullopt;
-    driver_->make_current(0);
-    HipTable::Device where = 0;
-    if (driver_->range_attribute(static_cast<void*>(&where), sizeof where, HipTable::kLastPrefetchLocation,
-                                 data, std::size_t{bytes}) != 0)
-      return std::nullopt;  // a driver that does not know the question has not told
-    if (where < HipTable::kHostDevice)
-      return std::nullopt;  // hipInvalidDeviceId: to several places, or never
-    return where;
-  }
-
   Availability hold_pages(void*, std::uint64_t, int, int device, bool) override {
     if (info(device).architecture.find(":xnack+") == std::string::npos) return {true, {}};
     return {false, "this process has HSA_XNACK=1, with which kernels move the pages that they touch"};
-  }
-
-  std::uint64_t free_bytes(int device) override {
-    if (!driver_->memory_info) return 0;
-    driver_->make_current(device);
-    std::size_t available = 0, all = 0;
-    driver_->call(device, driver_->memory_info, &available, &all);
-    return available;
   }
 
   void copy(void* destination, const void* source, std::uint64_t bytes, Stream& stream) override {
@@ -208,23 +153,6 @@ class HipRuntime final : public gpu::GpuRuntime<HipDriver> {
                   std::size_t{rows.destination_pitch}, rows.source, std::size_t{rows.source_pitch},
                   std::size_t{rows.width_bytes}, std::size_t{rows.rows}, HipTable::kCopyDefault,
                   queue.handle());
-  }
-
-  void copy_batch(const std::vector<CopyPiece>& pieces, Stream& stream) override {
-    std::vector<void*> to;
-    std::vector<const void*> from;
-    std::vector<std::size_t> sizes;
-    for (const CopyPiece& piece : pieces) {
-      to.push_back(piece.destination);
-      from.push_back(piece.source);
-      sizes.push_back(piece.bytes);
-    }
-    std::size_t failed = 0;
-    const auto& queue = of(stream);
-    driver_->make_current(queue.device());
-    // Attributes are refused by the versions that were read about.
-    driver_->call(queue.device(), driver_->copy_batch, to.data(), from.data(), sizes.data(), sizes.size(),
-                  nullptr, nullptr, std::size_t{0}, &failed, queue.handle());
   }
 
   CopyRule copy_rule(int, const CopyEnds& ends, std::uint64_t bytes) override {
@@ -262,12 +190,6 @@ class HipRuntime final : public gpu::GpuRuntime<HipDriver> {
   }
 
  private:
-  // -1: the host.
-  void send(int issuer, void* data, std::size_t bytes, int device, HipTable::Stream stream) {
-    driver_->call(issuer, driver_->prefetch, static_cast<const void*>(data), bytes,
-                  device >= 0 ? device : HipTable::kHostDevice, stream);
-  }
-
   HsaPlace place(int device) const { return device < 0 ? HsaPlace() : info(device).pci_address; }
 
   // What depends on hardware, driver and version together is tried with a page, once for each device.

@@ -106,12 +106,11 @@ std::string Hiprtc::compile(const std::string& file, const std::string& architec
                           " may end the process that asks it for " + architecture +
                           ", and no other process has compiled " + file +
                           " into the cache; ROCm 6 or later helps");
-  const auto& sources = embedded_kernels();
-  const char* const names[] = {"prelude.cuh", "arguments.hpp"};
-  const char* const headers[] = {sources.at(names[0]).c_str(), sources.at(names[1]).c_str()};
+  const KernelHeaders& headers = kernel_headers();
   ProgramOwner owner(table_);
-  check("hiprtcCreateProgram",
-        table_.create_program(&owner.program, sources.at(file).c_str(), file.c_str(), 2, headers, names));
+  check("hiprtcCreateProgram", table_.create_program(&owner.program, embedded_kernels().at(file).c_str(),
+                                                     file.c_str(), static_cast<int>(headers.names.size()),
+                                                     headers.texts.data(), headers.names.data()));
   const std::string target = "--offload-arch=" + architecture;
   const char* const options[] = {target.c_str(), "-O3", "-std=c++17"};
   const int code = table_.compile_program(owner.program, 3, options);

@@ -1,12 +1,8 @@
 // The host's compute and idle: arithmetic in registers, and a wait by the host's clock.
 #include "kernels/arguments.hpp"
 #include "runtimes/host/host_kernels.hpp"
+#include "runtimes/host/targets.hpp"
 #include "runtimes/session.hpp"
-
-#if defined(__x86_64__)
-#define BYTEWAYS_TARGET(isa) __attribute__((target(isa)))
-#endif
-#define BYTEWAYS_INLINE inline __attribute__((always_inline))
 
 namespace byteways {
 namespace {

@@ -69,6 +69,15 @@ Share share_of(unsigned long long items, unsigned long long grain, const TeamMem
   return {std::min(begin, items), std::min(end, items)};
 }
 
+void report(CheckResult& result, const CheckResult& found, const TeamMember& member) {
+  if (found.bad_count == 0) return;
+  std::unique_lock<std::mutex> lock;
+  if (member.mutex != nullptr) lock = std::unique_lock(*member.mutex);
+  const unsigned long long total = result.bad_count + found.bad_count;
+  if (found.first_bad < result.first_bad) result = found;
+  result.bad_count = total;
+}
+
 void gate_kernel(const void* block, const TeamMember& member) {
   const auto& arguments = *static_cast<const GateArguments*>(block);
   if (member.rank != 0) return;

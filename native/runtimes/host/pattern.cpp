@@ -6,11 +6,7 @@
 #include "kernels/arguments.hpp"
 #include "runtimes/host/host_kernels.hpp"
 #include "runtimes/host/streaming_copy.hpp"
-
-#if defined(__x86_64__)
-#define BYTEWAYS_TARGET(isa) __attribute__((target(isa)))
-#endif
-#define BYTEWAYS_INLINE inline __attribute__((always_inline))
+#include "runtimes/host/targets.hpp"
 
 namespace byteways {
 namespace {
@@ -180,15 +176,7 @@ void check_kernel(const void* block, const TeamMember& member) {
   } else {
     examine(arguments, share.begin, share.end, arguments.stride, found);
   }
-  if (found.bad_count == 0) return;
-  std::unique_lock<std::mutex> lock;
-  if (member.mutex != nullptr) lock = std::unique_lock(*member.mutex);
-  CheckResult& result = *arguments.result;
-  result.bad_count += found.bad_count;
-  if (found.first_bad >= result.first_bad) return;
-  result.first_bad = found.first_bad;
-  result.expected = found.expected;
-  result.got = found.got;
+  report(*arguments.result, found, member);
 }
 
 }  // namespace byteways

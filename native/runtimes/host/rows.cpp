@@ -44,13 +44,7 @@ void check_rows_kernel(const void* block, const TeamMember& member) {
       if (found.bad_count++ == 0) found = {1, i, expected, arguments.words[i]};
     }
   }
-  if (found.bad_count == 0) return;
-  std::unique_lock<std::mutex> lock;
-  if (member.mutex != nullptr) lock = std::unique_lock(*member.mutex);
-  CheckResult& result = *arguments.result;
-  const unsigned long long total = result.bad_count + found.bad_count;
-  if (found.first_bad < result.first_bad) result = found;
-  result.bad_count = total;
+  report(*arguments.result, found, member);
 }
 
 }  // namespace byteways

@@ -5,11 +5,7 @@
 
 #include "kernels/arguments.hpp"
 #include "runtimes/host/host_kernels.hpp"
-
-#if defined(__x86_64__)
-#define BYTEWAYS_TARGET(isa) __attribute__((target(isa)))
-#endif
-#define BYTEWAYS_INLINE inline __attribute__((always_inline))
+#include "runtimes/host/targets.hpp"
 
 namespace byteways {
 namespace {
@@ -185,13 +181,7 @@ void stream_check_kernel(const void* block, const TeamMember& member) {
       if (found.bad_count++ == 0) found = {1, begin + j, expected, words[j]};
     }
   }
-  if (found.bad_count == 0) return;
-  std::unique_lock<std::mutex> lock;
-  if (member.mutex != nullptr) lock = std::unique_lock(*member.mutex);
-  CheckResult& result = *arguments.result;
-  const Word total = result.bad_count + found.bad_count;
-  if (found.first_bad < result.first_bad) result = found;
-  result.bad_count = total;
+  report(*arguments.result, found, member);
 }
 
 }  // namespace byteways
