@@ -77,6 +77,8 @@ void Streams::submit(Lock& lock, Stream& stream, std::unique_ptr<Operation> oper
   operation->ready = time_->now() + picoseconds(on_gpu ? model_->calls.launch_ns : 0);
   operation->completed = &stream.completed;
   ++stream.submitted;
+  if (operation->mark == nullptr) operation->mark = std::make_shared<Mark>();
+  stream.latest = operation->mark;
   engine_->enqueue(*stream.queue, std::move(operation));
 }
 

@@ -17,16 +17,24 @@
 
 namespace byteways::sim {
 
+// One launch of a graph: where, and when the last of it ends.
+struct Launch {
+  Place place;
+  std::shared_ptr<const Mark> end;
+};
+
 // Calls that were recorded; each is made anew when the graph is launched.
 struct Graph {
   std::vector<std::function<void(Lock&, Stream*)>> calls;
+  std::vector<Launch> runs;  // the latest, and those before it that had not ended then
 };
 
 struct Stream {
   Place place;
   Engine::Queue* queue = nullptr;  // a GPU's streams may share one; a CPU's stream has its own
   std::uint64_t submitted = 0, completed = 0;
-  std::unique_ptr<Graph> recording = nullptr;  // set between begin and end of a recording
+  std::shared_ptr<const Mark> latest = nullptr;  // of what was submitted last, null before
+  std::unique_ptr<Graph> recording = nullptr;    // set between begin and end of a recording
   bool idle() const { return completed == submitted; }
 };
 

@@ -52,6 +52,17 @@ def test_wait_captures_the_record(play: Play) -> None:
     assert number(told, "longer") == pytest.approx(101 * WALK_NS + ENQUEUE_NS)
 
 
+def test_a_graph_may_not_be_destroyed_while_it_runs(play: Play) -> None:
+    """Would catch a graph that goes too early and nobody notices, and one that may never go."""
+    told = play("graphs", sim.nvidia())
+    assert number(told, "ended-takes") == pytest.approx(2 * COPY_NS + ENQUEUE_NS, abs=0.02)
+    for key in ("ended-recorded", "ended", "ended-next", "running-recorded"):
+        assert codes(told, key) == [-1], key
+    assert codes(told, "running") == [ILLEGAL]
+    assert " ".join(told["running"][0][1:]) == "a graph was destroyed while it ran"
+    assert codes(told, "running-next") == [ILLEGAL]  # who drops the answer of the call meets it here
+
+
 def test_deadlock_is_an_error(play: Play) -> None:
     """Would catch a process that hangs where nothing can happen any more, and a cancelled timer that acts."""
     told = play("deadlock", sim.nvidia())

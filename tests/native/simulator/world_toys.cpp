@@ -175,6 +175,23 @@ void many() {
   say("moved", world().health(1).received_bytes / kSize);
 }
 
+// A graph of two copies, destroyed after it ran, then while it runs.
+void graphs() {
+  for (const char* when : {"ended", "running"}) {
+    Pair pair;
+    world().begin_recording(pair.stream);
+    pair.copy();
+    pair.copy();
+    Graph *recorded = world().end_recording(pair.stream), *graph = world().copy_of(recorded);
+    say(std::string(when) + "-takes", timed(pair.stream, [&] { world().launch(graph, pair.stream); }));
+    world().launch(graph, pair.stream);
+    if (std::string(when) == "ended") world().synchronize(pair.stream);
+    attempt(std::string(when) + "-recorded", [&] { world().destroy(recorded); });
+    attempt(when, [&] { world().destroy(graph); });
+    attempt(std::string(when) + "-next", [&] { world().synchronize(pair.stream); });
+  }
+}
+
 // Ten copies and ten pageable copies with whatever noise the sheet has.
 void times() {
   Pair pair;
@@ -201,6 +218,7 @@ void add_world_toys(Toys& toys) {
   toys["chosen-engines"] = chosen_engines;
   toys["many"] = many;
   toys["times"] = times;
+  toys["graphs"] = graphs;
 }
 
 }  // namespace toys

@@ -1,0 +1,135 @@
+// The front of the simulated machine: it takes the mutex, charges the call and puts the parts together.
+// world.cpp has time and health, world_memory.cpp memory, world_queues.cpp streams and what is enqueued.
+#pragma once
+#include <map>
+#include <mutex>
+#include <optional>
+#include <string>
+#include <string_view>
+#include <vector>
+
+#include "simulator/costs.hpp"
+#include "simulator/devices.hpp"
+#include "simulator/engine.hpp"
+#include "simulator/faults.hpp"
+#include "simulator/graphs.hpp"
+#include "simulator/having.hpp"
+#include "simulator/holdings.hpp"
+#include "simulator/kernels.hpp"
+#include "simulator/memory.hpp"
+#include "simulator/streams.hpp"
+#include "simulator/timeline.hpp"
+#include "simulator/world.hpp"
+
+namespace byteways::sim {
+
+inline Place gpu_place(int gpu) { return {Place::Kind::gpu, gpu}; }
+
+class SimulatedWorld final : public World {
+ public:
+  explicit SimulatedWorld(std::string_view sheet)
+      : sheet_(sheet),
+        model_(Model::from_sheet(sheet)),
+        faults_(model_),
+        time_(engine_),
+        costs_(model_, faults_, engine_),
+        holdings_(model_, faults_, costs_),
+        having_(model_),
+        devices_(model_, faults_, costs_, holdings_),
+        streams_(model_, faults_, engine_, time_, devices_),
+        graphs_(devices_),
+        kernels_(model_, faults_, memory_, costs_, devices_) {}
+
+  const std::string& sheet() const { return sheet_; }
+  const Model& model() const override { return model_; }
+
+  void configure(const Settings& settings) override;
+  std::int64_t now_ns() override;
+  std::uint64_t start_timer(std::int64_t delay_ns, std::function<void()> action) override;
+  void cancel_timer(std::uint64_t ticket) override;
+
+  void* allocate(Place owner, Kind kind, std::uint64_t bytes) override;
+  void release(void* data) override;
+  void set_kind(void* data, Kind kind) override;
+  Kind kind_of(const void* data) override;
+  Place owner_of(const void* data) override;
+  std::map<int, std::uint64_t> placement(const void* data, std::uint64_t bytes) override;
+  std::optional<Place> last_prefetch(const void* data, std::uint64_t bytes) override;
+  void hold(const void* data, bool hold) override;
+  std::uint64_t free_bytes(Place place) override;
+  void leave_to_first_touch(void* data) override;
+  void touch(void* data, std::uint64_t bytes, Place by) override;
+  void enable_peer(int gpu, int peer) override;
+  void disable_peer(int gpu, int peer) override;
+  bool can_access_peer(int gpu, int peer) override;
+
+  void open_pool(int owner, int gpu, bool open) override;
+  void set_pool_threshold(int owner, std::uint64_t bytes) override;
+  void trim_pool(int owner, std::uint64_t keep) override;
+  std::uint64_t create_physical(int gpu, std::uint64_t bytes) override;
+  void release_physical(std::uint64_t number) override;
+  void* reserve(std::uint64_t bytes) override;
+  void map(void* data, std::uint64_t bytes, std::uint64_t number) override;
+  void unmap(void* data) override;
+  void open_mapping(void* data, int gpu, bool open) override;
+  void synchronize_device(int gpu) override;
+
+  Stream* create_stream(Place place) override;
+  Stream* default_stream(int gpu) override;
+  void destroy(Stream* stream) override;
+  Event* create_event(Place place) override;
+  void destroy(Event* event) override;
+  void record(Event* event, Stream* stream) override;
+  void wait(Stream* stream, Event* event) override;
+  void copy(void* destination, const void* source, std::uint64_t bytes, Stream* stream,
+            const CopyPolicy& policy) override;
+  void copy_rows(void* destination, std::uint64_t destination_pitch, const void* source,
+                 std::uint64_t source_pitch, std::uint64_t width_bytes, std::uint64_t rows, Stream* stream,
+                 const CopyPolicy& policy) override;
+  void prefetch(void* data, std::uint64_t bytes, Place to, Stream* stream) override;
+  void launch(std::string_view kernel, const Shape& shape, const void* arguments, std::size_t bytes,
+              Stream* stream) override;
+  void begin_recording(Stream* stream) override;
+  Graph* end_recording(Stream* stream) override;
+  Graph* copy_of(Graph* graph) override;
+  void launch(Graph* graph, Stream* stream) override;
+  void destroy(Graph* graph) override;
+  void copy_batch(const std::vector<Piece>& pieces, Stream* stream, const CopyPolicy& policy) override;
+  bool finished(Event* event) override;
+  void synchronize(Event* event) override;
+  void synchronize(Stream* stream) override;
+  double elapsed_ns(Event* begin, Event* end) override;
+
+  Health health(int gpu) override;
+
+ private:
+  Lock enter(double cost_ns);
+  void launch_now(Lock& lock, std::string_view kernel, const Shape& shape, const std::byte* arguments,
+                  std::size_t bytes, Stream* stream);
+  // A copy call of `bytes` from place to place; `effect` is what it leaves in memory.
+  void submit_copy(Lock& lock, const Range& to, const Range& from, double bytes, Stream* stream,
+                   const CopyPolicy& policy, std::function<void()> effect);
+  Block& known(const void* data) const;
+  // A call is refused for an address with which a kernel would have broken its GPU.
+  Range range_of_call(const void* data, std::uint64_t bytes) const;
+  // As freeing memory does with vendors, and so that no operation ends on memory that is gone.
+  void wait_for_all(Lock& lock);
+  void require_link(int owner, int gpu);
+
+  const std::string sheet_;
+  const Model model_;
+  const Faults faults_;
+  std::mutex mutex_;
+  Engine engine_;
+  Timeline time_;
+  Memory memory_;
+  Costs costs_;
+  Holdings holdings_;
+  const Having having_;
+  Devices devices_;
+  Streams streams_;
+  Graphs graphs_;
+  Kernels kernels_;
+};
+
+}  // namespace byteways::sim

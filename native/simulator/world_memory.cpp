@@ -1,0 +1,201 @@
+// The simulated machine's memory: what it costs to have, where it is, and who may reach it. See
+// simulated_world.hpp.
+#include "simulator/simulated_world.hpp"
+
+namespace byteways::sim {
+
+void* SimulatedWorld::allocate(Place owner, Kind kind, std::uint64_t bytes) {
+  Lock lock = enter(model_.calls.enqueue_ns);
+  if (bytes == 0) throw Failure(Code::invalid, "a block of 0 bytes was asked for");
+  devices_.check(owner);
+  if (kind == Kind::pool) {
+    const std::uint64_t fresh = holdings_.take_from_pool(owner.index, bytes);
+    if (fresh > 0) time_.enter(lock, having_.allocate_ns(kind, fresh));
+  } else {
+    holdings_.take(owner, bytes);
+    time_.enter(lock, having_.allocate_ns(kind, bytes));
+  }
+  Block& block = memory_.allocate(owner, kind, bytes);
+  block.touched = !is_managed(kind);
+  return block.data;
+}
+
+void SimulatedWorld::release(void* data) {
+  Lock lock(mutex_);
+  devices_.check(known(data).owner);
+  wait_for_all(lock);
+  const Block& block = known(data);
+  if (block.physical != 0) throw Failure(Code::invalid, "something is still mapped there");
+  const Place owner = block.owner;
+  const Kind kind = block.kind;
+  const std::uint64_t bytes = block.bytes;
+  const bool touched = block.touched;
+  memory_.release(data);
+  std::uint64_t given = bytes;
+  if (kind == Kind::pool)
+    given = holdings_.give_to_pool(owner.index, bytes);
+  else if (kind != Kind::vmm)
+    holdings_.give_back(owner, bytes);
+  if (kind != Kind::vmm && given > 0) time_.enter(lock, having_.free_ns(kind, given, touched));
+}
+
+void SimulatedWorld::set_kind(void* data, Kind kind) {
+  Lock lock(mutex_);
+  Block& block = known(data);
+  if (kind == Kind::registered && block.kind != Kind::registered) {
+    time_.enter(lock, having_.lock_ns(block.bytes, block.kind, block.touched));
+    block.touched = true;
+  } else if (block.kind == Kind::registered) {
+    time_.enter(lock, having_.unlock_ns(block.bytes));
+  }
+  known(data).kind = kind;
+}
+
+Kind SimulatedWorld::kind_of(const void* data) {
+  const std::lock_guard lock(mutex_);
+  return known(data).kind;
+}
+
+Place SimulatedWorld::owner_of(const void* data) {
+  const std::lock_guard lock(mutex_);
+  Block& block = known(data);
+  return place_of(block, static_cast<std::uint64_t>(static_cast<const std::byte*>(data) - block.data));
+}
+
+std::map<int, std::uint64_t> SimulatedWorld::placement(const void* data, std::uint64_t bytes) {
+  const std::lock_guard lock(mutex_);
+  const Block& block = known(data);
+  if (!block.touched) return {};
+  const auto first = static_cast<std::uint64_t>(static_cast<const std::byte*>(data) - block.data);
+  std::map<int, std::uint64_t> pages;
+  for (const auto& [place, held] : bytes_by_place(block, first, first + bytes))
+    if (place.kind == Place::Kind::cpu) pages[place.index] = (held + kPageBytes - 1) / kPageBytes;
+  return pages;
+}
+
+std::optional<Place> SimulatedWorld::last_prefetch(const void* data, std::uint64_t bytes) {
+  const std::lock_guard lock(mutex_);
+  const Range range = range_of_call(data, bytes);
+  if (!is_managed(range.block->kind)) throw Failure(Code::invalid, "only managed memory is prefetched");
+  return sim::last_prefetch(*range.block, range.begin * kWordBytes, range.end_byte());
+}
+
+void SimulatedWorld::hold(const void* data, bool hold) {
+  const std::lock_guard lock(mutex_);
+  Block& block = known(data);
+  if (!is_managed(block.kind)) throw Failure(Code::invalid, "only managed memory takes advice");
+  block.held = hold;
+}
+
+std::uint64_t SimulatedWorld::free_bytes(Place place) {
+  const std::lock_guard lock(mutex_);
+  devices_.check(place);
+  return holdings_.free_at(place);
+}
+
+void SimulatedWorld::leave_to_first_touch(void* data) {
+  const std::lock_guard lock(mutex_);
+  known(data).touched = false;
+}
+
+void SimulatedWorld::touch(void* data, std::uint64_t bytes, Place by) {
+  Lock lock(mutex_);
+  Block& block = known(data);
+  if (block.touched) return;
+  block.touched = true;
+  if (!is_device(block.kind)) block.pages = {{0, by}};
+  time_.enter(lock, having_.touch_ns(block.kind, bytes));
+}
+
+bool SimulatedWorld::can_access_peer(int gpu, int peer) {
+  const std::lock_guard lock(mutex_);
+  devices_.check(gpu_place(gpu));
+  return devices_.linked(gpu, peer);
+}
+
+void SimulatedWorld::enable_peer(int gpu, int peer) {
+  Lock lock = enter(model_.calls.enqueue_ns);
+  devices_.check(gpu_place(gpu));
+  devices_.enable_peer(gpu, peer);
+  time_.enter(lock, having_.open_ns(holdings_.used_at(gpu_place(peer))));
+}
+
+void SimulatedWorld::disable_peer(int gpu, int peer) {
+  const Lock lock = enter(model_.calls.enqueue_ns);
+  devices_.disable_peer(gpu, peer);
+}
+
+void SimulatedWorld::open_pool(int owner, int gpu, bool open) {
+  Lock lock = enter(model_.calls.enqueue_ns);
+  require_link(owner, gpu);
+  holdings_.open_pool(owner, gpu, open);
+  if (open) time_.enter(lock, having_.open_ns(holdings_.used_at(gpu_place(owner))));
+}
+
+void SimulatedWorld::set_pool_threshold(int owner, std::uint64_t bytes) {
+  const std::lock_guard lock(mutex_);
+  holdings_.set_pool_threshold(owner, bytes);
+}
+
+void SimulatedWorld::trim_pool(int owner, std::uint64_t keep) {
+  const std::lock_guard lock(mutex_);
+  holdings_.trim_pool(owner, keep);
+}
+
+std::uint64_t SimulatedWorld::create_physical(int gpu, std::uint64_t bytes) {
+  Lock lock = enter(model_.calls.enqueue_ns);
+  devices_.check(gpu_place(gpu));
+  time_.enter(lock, having_.allocate_ns(Kind::vmm, bytes));
+  return holdings_.create_physical(gpu_place(gpu), bytes);
+}
+
+void SimulatedWorld::release_physical(std::uint64_t number) {
+  const std::lock_guard lock(mutex_);
+  holdings_.drop_physical(number);
+}
+
+void* SimulatedWorld::reserve(std::uint64_t bytes) {
+  const Lock lock = enter(model_.calls.enqueue_ns);
+  return memory_.allocate(gpu_place(0), Kind::vmm, bytes).data;
+}
+
+void SimulatedWorld::map(void* data, std::uint64_t bytes, std::uint64_t number) {
+  const Lock lock = enter(model_.calls.enqueue_ns);
+  Block& block = known(data);
+  if (block.kind != Kind::vmm || block.data != data || block.bytes != bytes || block.physical != 0)
+    throw Failure(Code::invalid, "memory is mapped to the whole of addresses that were reserved for it");
+  const Holdings::Physical& physical = holdings_.use_physical(number);
+  block.physical = number;
+  block.owner = physical.owner;
+  block.pages = {{0, physical.owner}};
+}
+
+void SimulatedWorld::unmap(void* data) {
+  Lock lock = enter(model_.calls.enqueue_ns);
+  wait_for_all(lock);
+  Block& block = known(data);
+  time_.enter(lock, having_.free_ns(Kind::vmm, block.bytes, true));
+  holdings_.drop_physical(block.physical);
+  block.physical = 0;
+  block.open_to.clear();
+}
+
+void SimulatedWorld::open_mapping(void* data, int gpu, bool open) {
+  Lock lock = enter(model_.calls.enqueue_ns);
+  Block& block = known(data);
+  if (block.physical == 0) throw Failure(Code::invalid, "nothing is mapped there");
+  if (open) time_.enter(lock, having_.open_ns(block.bytes));
+  require_link(block.owner.index, gpu);
+  if (open)
+    block.open_to.insert(gpu);
+  else
+    block.open_to.erase(gpu);
+}
+
+void SimulatedWorld::require_link(int owner, int gpu) {
+  if (owner != gpu && !devices_.linked(gpu, owner))
+    throw Failure(Code::no_peer_access,
+                  "no link leads from " + name_of(gpu_place(gpu)) + " to " + name_of(gpu_place(owner)));
+}
+
+}  // namespace byteways::sim
