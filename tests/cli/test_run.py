@@ -191,3 +191,15 @@ def test_plain_progress_tells_what_went_wrong(capsys: pytest.CaptureFixture[str]
         progress.ended(record)
     expected = "[1/2] memcpy cpu0>cpu0 4 KiB: lost: worker ended by SIGSEGV (1:01 left)\n"
     assert capsys.readouterr().err == expected
+
+
+def test_what_there_was_no_time_for_is_told_by_sweep(tmp_path: Path) -> None:
+    """Would catch a run that says how many cases are missing and not of what."""
+    large = SUITE.replace('"latency"', '"large"').replace('size = ["4KiB", "64KiB"]', 'size = "512MiB"')
+    (tmp_path / "tiny.toml").write_text(SUITE + large.partition("\n\n")[2])
+    done = run(tmp_path, "tiny.toml", "--out", "R", "--budget", "2", "--no-report")
+    assert done.returncode == 0, done.stderr
+    records = RunFolder(tmp_path / "R").records
+    dropped = [record for record in records if record.status == "skipped"]
+    told = [line for line in done.stderr.splitlines() if line.startswith("left out for want of time: ")]
+    assert [bool(dropped)] == [told == ["left out for want of time: 1 of 1 of large"]]

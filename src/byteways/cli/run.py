@@ -198,6 +198,8 @@ def measured(
         folder = RunFolder(execution.folder)
         counts = Counter(record.status for record in folder.records)
         _say(f"{worded(counts_text(counts), bool(mark))} in {folder.manifest['wall_s']:.1f} s")
+        if told := _left_out(execution, folder):
+            _say(told)
         written = None
         if report:
             from byteways.report import write_report
@@ -214,6 +216,18 @@ def measured(
         _say(f"{wrong}: byteways show {execution.folder}, and {execution.folder / LOG}")
         return ExitStatus.FAILED
     return ExitStatus.GOOD
+
+
+def _left_out(execution: Execution, folder: RunFolder) -> str:
+    """What there was no time for, by sweep, and what would have been enough; empty when there was."""
+    measured = {record.case_id for record in folder.records if record.status != "skipped"}
+    dropped = [planned for planned in execution.planned if planned.spare]
+    left = Counter(planned.sweep for planned in dropped if planned.case.case_id not in measured)
+    if not left:
+        return ""
+    asked = Counter(planned.sweep for planned in execution.planned if planned.replicate == 0)
+    parts = (f"{count} of {asked[sweep]} of {sweep}" for sweep, count in left.items())
+    return f"left out for want of time: {', '.join(parts)}"
 
 
 def _for_s(execution: Execution) -> float | None:
