@@ -4,22 +4,21 @@
 
 prints how many values of each machine are fitted, held out and excluded. The values are in
 `published/<machine>.csv` (columns: published/README.md) and, those of works that `byteways reproduce`
-repeats, in src/byteways/studies; the split is in `model_split.toml`. A whole group is on one side: values of
-one source that share method, executor, access, buffers, pattern, options and environment, whatever their
+repeats, in src/byteways/studies; the split is `model_split.toml` there. A whole group is on one side: values
+of one source that share method, executor, access, buffers, pattern, options and environment, whatever their
 size.
 """
 
 from __future__ import annotations
 
-import importlib
 import sys
 from collections.abc import Iterable, Sequence
 from fnmatch import fnmatchcase
 from functools import cache
 from pathlib import Path
-from typing import Any
 
 from byteways.studies import with_values
+from byteways.studies.split import EXCLUDED, FITTED, HELD_OUT, patterns
 from byteways.studies.values import (  # noqa: F401 - the words of the tables, for who imports this
     COUNTS,
     EXACTNESS,
@@ -31,12 +30,7 @@ from byteways.studies.values import (  # noqa: F401 - the words of the tables, f
     values_of_study,
 )
 
-#: Python 3.10 has no TOML parser of its own; tomli is the same one.
-tomllib: Any = importlib.import_module("tomllib" if sys.version_info >= (3, 11) else "tomli")
-
 FOLDER = Path(__file__).parent / "published"
-SPLIT = Path(__file__).parent / "model_split.toml"
-FITTED, HELD_OUT, EXCLUDED = "fitted", "held_out", "excluded"
 
 
 class SplitError(ValueError):
@@ -75,7 +69,7 @@ def split(machine: str) -> tuple[list[Value], list[Value], list[Value]]:
         SplitError: a group is on no side or on two, or a pattern of the split names no group.
     """
     values = load(machine)
-    side_of = assign({value.group for value in values if _usable(value)}, _patterns(machine))
+    side_of = assign({value.group for value in values if _usable(value)}, patterns(machine))
     sides: dict[str, list[Value]] = {FITTED: [], HELD_OUT: [], EXCLUDED: []}
     for value in values:
         sides[side_of[value.group] if _usable(value) else EXCLUDED].append(value)
@@ -99,12 +93,6 @@ def assign(groups: Iterable[str], patterns: Sequence[tuple[str, str]]) -> dict[s
         if entry not in used:
             raise SplitError(f"'{entry[1]}' ({entry[0]}) names no group")
     return {group: found[0][0] for group, found in matches.items()}
-
-
-def _patterns(machine: str) -> list[tuple[str, str]]:
-    table = tomllib.loads(SPLIT.read_text(encoding="utf-8"))[machine]
-    chosen = [(side, pattern) for side in (FITTED, HELD_OUT) for pattern in table[side]]
-    return chosen + [(EXCLUDED, name) for entry in table.get(EXCLUDED, []) for name in entry["groups"]]
 
 
 def _usable(value: Value) -> bool:

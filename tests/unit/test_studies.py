@@ -11,7 +11,8 @@ import pytest
 
 from byteways.analyse.studies.cells import Sheet
 from byteways.analyse.studies.claims import UNTESTED
-from byteways.analyse.studies.outcome import compare, fitted_to, outcome_of
+from byteways.analyse.studies.fitting import FITTED, HELD_OUT, NEITHER, Fitting, fitting_of
+from byteways.analyse.studies.outcome import compare, outcome_of
 from byteways.analyse.studies.places import locate
 from byteways.errors import BytewaysError
 from byteways.machines import load as load_machine
@@ -19,8 +20,9 @@ from byteways.machines import names as machine_names
 from byteways.machines.topology import topology_of
 from byteways.plan.case import Case, Flow
 from byteways.results.record import Record, Times
-from byteways.studies import names
-from byteways.studies.study import Study, load
+from byteways.studies import names, split
+from byteways.studies.reading import load
+from byteways.studies.study import Study
 from byteways.topology.model import Topology
 
 MACHINES = runpy.run_path(str(Path(__file__).with_name("machines.py")))
@@ -139,8 +141,9 @@ def test_classes_of_links_stand_for_each_other_by_width() -> None:
     found = locate(load("pearson2023"), topology("h200-x4"))
     assert found["quad"].agents == ("gpu0", "gpu1")
     assert "NVLink4" in found["quad"].note and "xGMI" in found["quad"].note
-    assert found["dual"].agents is None and "1 class of links" in found["dual"].reason
-    assert found["cpu3>gpu0"].agents is None and found["cpu3>gpu0"].reason == "this machine has no cpu3"
+    assert found["dual"].agents is None and "all pairs of GPUs are joined alike here" in found["dual"].reason
+    reason = "cpu3 is not here: this machine has 1 NUMA domain"
+    assert found["cpu3>gpu0"].agents is None and found["cpu3>gpu0"].reason == reason
     assert found["cpu0>gpu0"].agents == ("cpu0", "gpu0")
 
 
@@ -268,12 +271,50 @@ def test_the_reason_of_a_skipped_case_is_the_reason_of_the_claim() -> None:
     assert (claim.verdict, claim.detail) == (UNTESTED, "because gpu0 and gpu1 have no peer access")
 
 
+def fitting(study: Study, machine: str, *, simulated: bool = True) -> Fitting | None:
+    return fitting_of(study, run(machine, simulated=simulated).manifest)
+
+
 def test_a_model_that_was_fitted_to_the_source_is_told_from_one_that_was_not() -> None:
     study = load("pearson2023")
-    told = fitted_to(study, run("crusher-mi250x", simulated=True).manifest)
-    assert told == "4 numbers of the model crusher-mi250x are fitted to this work"
-    assert fitted_to(study, run("h200-x4", simulated=True).manifest) == ""
-    assert fitted_to(study, run("crusher-mi250x").manifest) == ""  # a real machine
+    told = fitting(study, "crusher-mi250x")
+    assert told and told.words == "4 numbers of the model crusher-mi250x are fitted to this work"
+    assert fitting(study, "h200-x4") is None
+    assert fitting(study, "crusher-mi250x", simulated=False) is None  # a real machine
+
+
+def test_a_model_with_numbers_of_a_fitted_one_is_fitted_too() -> None:
+    told = fitting(load("pearson2023"), "jureca-mi250")
+    assert told and told.words == (
+        "the model jureca-mi250 has numbers of frontier-mi250x, which is fitted to this work"
+    )
+
+
+def test_figures_are_on_the_side_of_the_values_beside_them() -> None:
+    """Would catch a held-out pair that is taken for the one that the model was fitted to."""
+    study = load("pearson2023")
+    crusher, frontier = (fitting(study, f"{name}-mi250x") for name in ("crusher", "frontier"))
+    assert crusher and frontier
+    sheet = Sheet(study, run("crusher-mi250x"))
+
+    def side(of: Fitting, line: str, place: str) -> str:
+        return of.side(sheet.published(study.lines[line], study.places[place]))
+
+    assert [side(crusher, "explicit", place) for place in ("quad", "dual", "single")] == [
+        *(FITTED, HELD_OUT, HELD_OUT)
+    ]
+    assert side(crusher, "pinned to GPU", "cpu0>gpu0") == FITTED  # by the model that it has the number of
+    assert side(crusher, "pinned from GPU", "gpu0>cpu0") == HELD_OUT
+    assert side(frontier, "implicit mapped", "dual") == HELD_OUT  # of the other system of the source
+    assert side(crusher, "managed from GPU", "gpu0>cpu0") == NEITHER  # excluded from the split
+
+
+@pytest.mark.parametrize("machine", machine_names())
+def test_claims_that_numbers_were_assumed_from_are_there(machine: str) -> None:
+    """Would catch a claim that was renamed, and would count as tested from then on."""
+    for told in split.assumed_from(machine):
+        key, _, claim = told.partition(" ")
+        assert claim in {one.id for one in load(key).claims}
 
 
 def test_a_run_of_no_study_has_no_outcome() -> None:

@@ -10,6 +10,7 @@ from typing import Any
 import pytest
 
 from byteways.analyse.studies.claims import BUILT_IN, FAILS, HOLDS, UNTESTED, Verdict, judge
+from byteways.analyse.studies.fitting import FITTED, HELD_OUT, NEITHER
 from byteways.studies.study import Claim
 
 KIB, MIB, GIB = 2**10, 2**20, 2**30
@@ -26,6 +27,19 @@ class Figure:
         return {"GB/s": self.gb_per_s, "of peak": self.gb_per_s / 200, "ns": 1000 / self.gb_per_s}.get(unit)
 
 
+@dataclass(frozen=True)
+class FakePlace:
+    name: str
+
+
+@dataclass(frozen=True)
+class FakeLine:
+    name: str
+
+    def fits(self, place: FakePlace) -> bool:
+        return True
+
+
 @dataclass
 class FakeSheet:
     """Figures by line, place and size; places without agents have no counterpart."""
@@ -37,38 +51,52 @@ class FakeSheet:
     places: tuple[str, ...] = ("quad", "dual", "single")
     agents: Mapping[str, tuple[str, str]] = field(default_factory=dict)  # of places; others have two GPUs
 
+    planned: Mapping[tuple[str, str], tuple[int, ...]] = field(default_factory=dict)  # beyond what is there
+
+    @property
+    def models(self) -> list[str]:
+        return ["m"]
+
     @property
     def study(self) -> Any:
-        named = {name: name for name in self.lines}, {name: name for name in self.places}
+        named = {name: FakeLine(name) for name in self.lines}, {name: FakePlace(name) for name in self.places}
         return SimpleNamespace(key="fixture", lines=named[0], places=named[1], models=("m",))
 
     @property
     def located(self) -> dict[str, Any]:
         return {
             name: SimpleNamespace(
-                agents=None if name in self.gone else self.agents.get(name, ("gpu0", f"gpu{number}"))
+                agents=None if name in self.gone else self.agents.get(name, ("gpu0", f"gpu{number}")),
+                note="",
+                why="",
+                reason=f"this machine has no {name} link",
             )
             for number, name in enumerate(self.places, 1)
         }
 
-    def ours(self, line: str, place: str) -> dict[int, Figure]:
+    def ours(self, line: FakeLine, place: FakePlace) -> dict[int, Figure]:
         return {
-            size: Figure(number) for (a, b, size), number in self.figures.items() if (a, b) == (line, place)
+            size: Figure(number)
+            for (a, b, size), number in self.figures.items()
+            if (a, b) == (line.name, place.name)
         }
 
-    def published(self, line: str, place: str) -> list[Any]:
+    def asked(self, line: FakeLine, place: FakePlace) -> list[int]:
+        return [*self.ours(line, place), *self.planned.get((line.name, place.name), ())]
+
+    def published(self, line: FakeLine, place: FakePlace) -> list[Any]:
         return [
             SimpleNamespace(
-                value=SimpleNamespace(machine="m", same_as=""),
+                value=SimpleNamespace(machine="m", same_as="", exactness="exact"),
                 size_bytes=size,
                 quantity=lambda _, n=number: n,
             )
             for (a, b, size), number in self.prints.items()
-            if (a, b) == (line, place)
+            if (a, b) == (line.name, place.name)
         ]
 
-    def missing(self, line: str, place: str, size: int | None) -> str:
-        return f"no {line} at {place}"
+    def missing(self, line: FakeLine, place: FakePlace, size: int | None) -> str:
+        return f"no {line.name} at {place.name}"
 
 
 SHEET = FakeSheet(
@@ -87,9 +115,9 @@ SHEET = FakeSheet(
 )
 
 
-def verdict(sheet: FakeSheet = SHEET, *, built_in: bool = False, **check: Any) -> Verdict:
+def verdict(sheet: FakeSheet = SHEET, **check: Any) -> Verdict:
     kind = check.pop("kind")
-    return judge(Claim("x", "says", "Sec. 1", kind, check), sheet, built_in=built_in)  # type: ignore[arg-type]
+    return judge(Claim("x", "says", "Sec. 1", kind, check), sheet)  # type: ignore[arg-type]
 
 
 CHECKS = [
@@ -153,12 +181,96 @@ def test_verdicts(check: dict[str, Any], wanted: str) -> None:
     assert verdict(**check).verdict == wanted
 
 
-def test_only_what_holds_is_built_in() -> None:
-    """A model that contradicts the source it was fitted to is news; one that agrees is none."""
-    check = {"kind": "value", "of": "copy@quad/1GiB"}
-    assert verdict(**check, at_most="52 GB/s", built_in=True).verdict == BUILT_IN
-    assert verdict(**check, at_most="50 GB/s", built_in=True).verdict == FAILS
-    assert verdict(kind="value", of="copy@single/1GiB", at_most="1 GB/s", built_in=True).verdict == UNTESTED
+@dataclass
+class FakeFitting:
+    """As fitting.Fitting, with one side for all figures of a place."""
+
+    sides: Mapping[str, str] = field(default_factory=dict)
+    known: bool = True
+    taken: tuple[str, ...] = ()
+
+    def assumed_from(self, claim: str) -> bool:
+        return claim in self.taken
+
+    def side(self, published: list[Any]) -> str:
+        return self.sides[published[0].place]
+
+
+class PlacedSheet(FakeSheet):
+    """Whose published values tell the place alone."""
+
+    def published(self, line: FakeLine, place: FakePlace) -> list[Any]:
+        return [SimpleNamespace(place=place.name, size_bytes=1)]  # of no size that there is
+
+
+PLACED = PlacedSheet(SHEET.figures)
+
+
+def on_model(of: str, fitting: FakeFitting, at_most: str = "52 GB/s") -> Verdict:
+    check = {"of": of, "at_most": at_most}
+    return judge(Claim("one", "", "", "value", check), PLACED, fitting)  # type: ignore[arg-type]
+
+
+def test_built_in_is_what_rests_on_fitted_values_alone() -> None:
+    """Would catch a prediction that passes for built in, and a fit that passes for a prediction."""
+    fitting = FakeFitting({"quad": FITTED, "dual": HELD_OUT})
+    assert on_model("copy@quad/1GiB", fitting).verdict == BUILT_IN
+    assert on_model("copy@dual/1GiB", fitting).verdict == HOLDS
+    both = on_model("copy@*/1GiB", fitting)
+    assert both.verdict == HOLDS
+    assert "; the model is fitted to copy at quad, and the rest was held out" in both.detail
+
+
+def test_what_no_value_stands_beside_is_not_tested_by_an_assumption() -> None:
+    """A model has numbers that nobody published: that they agree with a sentence is no evidence for it."""
+    found = on_model("copy@quad/1GiB", FakeFitting({"quad": NEITHER}))
+    assert found.verdict == UNTESTED and "numbers for copy at quad are assumed" in found.detail
+    taken = FakeFitting({"quad": NEITHER}, taken=("one",))
+    assert on_model("copy@quad/1GiB", taken).verdict == BUILT_IN
+
+
+def test_a_model_whose_fit_is_not_known_has_everything_built_in() -> None:
+    """A user's own file may be fitted to anything."""
+    assert on_model("copy@dual/1GiB", FakeFitting({"dual": HELD_OUT}, known=False)).verdict == BUILT_IN
+
+
+def test_a_model_that_contradicts_the_source_is_news_whatever_it_is_fitted_to() -> None:
+    for side in (FITTED, HELD_OUT, NEITHER):
+        assert on_model("copy@quad/1GiB", FakeFitting({"quad": side}), "50 GB/s").verdict == FAILS
+
+
+# --- runs that lack figures
+
+
+CUT_SHORT = FakeSheet(SHEET.figures, planned={("copy", "quad"): (16 * MIB,), ("slow copy", "dual"): (GIB,)})
+
+
+@pytest.mark.parametrize(
+    ("check", "wanted"),
+    [
+        ({"kind": "value", "of": "copy@quad/*", "at_most": "52 GB/s"}, UNTESTED),
+        ({"kind": "value", "of": "copy@quad/*", "at_most": "50 GB/s"}, FAILS),  # whatever 16 MiB has
+        ({"kind": "value", "of": "copy@quad/..1MiB", "at_most": "52 GB/s"}, HOLDS),  # not about 16 MiB
+        ({"kind": "spread", "of": "copy@quad/*", "over": "size", "at_most": 0.75}, UNTESTED),
+        ({"kind": "spread", "of": "copy@quad/*", "over": "size", "at_most": 0.5}, FAILS),
+        ({"kind": "reaches", "of": "copy@quad/*", "level": "40 GB/s", "size": "1GiB"}, UNTESTED),
+        ({"kind": "reaches", "of": "copy@quad/*", "level": "60 GB/s", "size": "1GiB"}, UNTESTED),
+        ({"kind": "order", "of": ["kernel@dual/1GiB", "slow copy@*/1GiB"]}, UNTESTED),
+        (
+            {"kind": "ratio", "of": "fastest:*@dual/*", "to": "copy@dual/*", "over": "most", "at_most": 9},
+            UNTESTED,
+        ),
+    ],
+    ids=str,
+)
+def test_a_run_that_was_cut_short_gives_no_half_answers(check: dict[str, Any], wanted: str) -> None:
+    """Would catch a claim on all sizes that holds for the first of them."""
+    assert verdict(CUT_SHORT, **check).verdict == wanted
+
+
+def test_why_a_figure_is_missing_is_said() -> None:
+    found = verdict(CUT_SHORT, kind="value", of="copy@quad/*", at_most="52 GB/s")
+    assert found.detail == "because a figure that it rests on is missing: no copy at quad"
 
 
 def test_details_say_figures_and_what_was_wanted() -> None:
@@ -168,7 +280,7 @@ def test_details_say_figures_and_what_was_wanted() -> None:
     found = verdict(kind="value", of="copy@*/1GiB", at_most="52 GB/s")
     assert found.detail == (
         "2 figures from 50.00 GB/s (copy, dual, 1 GiB) to 51.00 GB/s (copy, quad, 1 GiB); "
-        "wanted at most 52 GB/s; without single, which has no counterpart here"
+        "wanted at most 52 GB/s; without single: this machine has no single link"
     )
     assert (
         verdict(kind="value", of="copy@single/1GiB", at_most="1 GB/s").detail == "because no copy at single"

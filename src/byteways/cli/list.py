@@ -25,7 +25,7 @@ from byteways.plan.suite_types import Suite
 from byteways.plan.words import closest
 from byteways.run.simulation import Simulation, simulation_of
 from byteways.studies import names as study_names
-from byteways.studies.study import load as load_study
+from byteways.studies.reading import load as load_study
 from byteways.topology.model import Capabilities, Offer, Topology
 from byteways.units import format_size
 

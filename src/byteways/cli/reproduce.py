@@ -5,42 +5,49 @@ from __future__ import annotations
 import json
 import sys
 from collections import Counter
+from collections.abc import Sequence
+from dataclasses import dataclass
 from pathlib import Path
 from typing import TYPE_CHECKING, Annotated, Any
 
 import typer
 
 from byteways.cli.run import command_line, default_folder, measured, print_plan
+from byteways.cli.run_options import AsJson, DryRun, Machine, NoReport, Only, Resume, Size, given, options_of
 from byteways.errors import BytewaysError, ExitStatus
-from byteways.results.run_folder import RunFolder
-from byteways.results.simulated import model_of, worded
+from byteways.plan.planner import NoCaseError
+from byteways.results.run_folder import RunFolder, read_manifest
+from byteways.results.simulated import mark_of, model_of, subject, worded
 from byteways.run.conductor import Interrupted
-from byteways.run.execution import begin, check_new_folder, dry_plan
+from byteways.run.execution import Execution, begin, check_new_folder, dry_plan
 from byteways.run.interruption import Interruption
 from byteways.run.options import Options
-from byteways.run.simulation import simulation_of
+from byteways.run.simulation import Simulation, simulation_of
+from byteways.run.taking_up import missing_plan, take_up
 from byteways.settings import gpus_wanted
-from byteways.studies.study import Study, load
+from byteways.studies.reading import load
+from byteways.studies.study import Study
 
 if TYPE_CHECKING:
     from byteways.analyse.studies.outcome import StudyOutcome
     from byteways.cli.layout import Lines, Table
+    from byteways.topology.model import Topology
 
 
 def reproduce(
-    key: Annotated[str, typer.Argument(help="Which study: a name of `list studies`.")],
+    key: Annotated[
+        str, typer.Argument(help="Which study: a name of `list studies`, or the folder of one's own.")
+    ],
     out: Annotated[
         Path | None, typer.Option("--out", "-o", help="New folder. [default: byteways-<key>-<host>-<time>]")
     ] = None,
-    machine: Annotated[
-        str | None,
-        typer.Option(
-            "--machine", help="Simulate this machine instead: a name of `list machines` or a TOML file."
-        ),
-    ] = None,
+    machine: Machine = None,
     budget: Annotated[
         float | None, typer.Option("--budget", help="Seconds for the whole run. [default: the study's]")
     ] = None,
+    only: Only = None,
+    size: Size = None,
+    resume: Resume = None,
     finished: Annotated[
         Path | None,
         typer.Option(
@@ -49,60 +56,148 @@ def reproduce(
             metavar="RUN",
         ),
     ] = None,
-    dry_run: Annotated[bool, typer.Option("--dry-run", help="Print the plan and measure nothing.")] = False,
-    as_json: Annotated[bool, typer.Option("--json", help="Print the outcome (or the plan) as JSON.")] = False,
-    no_report: Annotated[bool, typer.Option("--no-report", help="Do not write report.html.")] = False,
+    dry_run: DryRun = False,
+    as_json: AsJson = False,
+    no_report: NoReport = False,
 ) -> int:
     """Repeat a published experiment: its figures beside ours, and whether what it claims holds here."""
     gpus_wanted()  # a mistyped setting is told here and not by a worker
     study = load(key)
+    options = options_of(only, size, budget)
+    asked = (("--out", out), *given(options))
     if finished is not None:
-        given = {"--out": out, "--machine": machine, "--budget": budget, "--dry-run": dry_run}
-        if changed := [name for name, value in given.items() if value]:
-            raise BytewaysError(
-                f"--from compares a run that is finished; {' '.join(changed)} cannot change it",
-                hint=f"byteways reproduce {key} --from {finished}",
-            )
+        unfit = (*asked, ("--machine", machine), ("--dry-run", dry_run), ("--resume", resume))
+        _refuse(
+            unfit,
+            "--from compares a run that is finished; {} cannot change it",
+            f"{key} --from {finished}",
+        )
         return _compared(study, finished, as_json)
-    if budget is not None and not 0 < budget < float("inf"):
-        raise BytewaysError(f"a budget of {budget:g} s is none", hint="--budget takes seconds: --budget 60")
-    options = Options(budget_s=budget)
-    simulation = simulation_of(machine, None)
-    if dry_run:
-        mark = simulation.mark if simulation else ""
-        return print_plan(dry_plan(study.suite, options, simulation=simulation), as_json, mark)
-    folder = out or default_folder(study.suite, simulation)
-    check_new_folder(folder)
-    with Interruption() as interruption:
-        print(f"repeating {study.authors} {study.year} into {folder}", file=sys.stderr)  # noqa: T201
-        try:
-            execution = begin(
-                study.suite,
-                options,
-                folder,
-                command_line(),
-                interruption.check,
-                simulation=simulation,
-                study={"key": study.key, "title": study.title},
-            )
-        except Interrupted:
-            print("interrupted before anything was measured", file=sys.stderr)  # noqa: T201
-            return ExitStatus.INTERRUPTED
+    if resume is not None:
+        _refuse(
+            asked,
+            "--resume takes its plan from the run folder; {} cannot change it",
+            f"{key} --resume {resume}",
+        )
+        _check_study(study, resume)
+    task = _Task(study, options, out, resume, simulation_of(machine, None))
+    try:
+        return task.plan(as_json) if dry_run else task.run(as_json, report=not no_report)
+    except NoCaseError as error:
+        raise _not_here(study, error) from error
 
-        def tell(run: RunFolder, counts: Counter[str], written: Path | None) -> None:
-            _print(study, run, as_json, counts, written)
 
-        return measured(execution, interruption, tell, report=not no_report)
+def _refuse(options: Sequence[tuple[str, Any]], what: str, instead: str) -> None:
+    """Raises BytewaysError when one of the options is given."""
+    if changed := [name for name, value in options if value]:
+        raise BytewaysError(what.format(" ".join(changed)), hint=f"byteways reproduce {instead}")
+
+
+def _check_study(study: Study, folder: Path) -> None:
+    """Raises BytewaysError when the run in the folder repeats another study, or none."""
+    manifest = read_manifest(folder)
+    own = (manifest.get("study") or {}).get("key")
+    if own != study.key:
+        repeats = f"it repeats {own}" if own else f"it is of suite {manifest['suite']['name']}"
+        raise BytewaysError(
+            f"{folder} is no run of {study.key}", cause=repeats, hint=f"byteways run --resume {folder}"
+        )
+
+
+def _not_here(study: Study, error: NoCaseError) -> BytewaysError:
+    """What to say where nothing of a study can be had."""
+    from byteways.analyse.studies.scope import scope
+
+    return BytewaysError(
+        f"nothing of {study.key} can be repeated on this machine",
+        cause=scope(study, error.topology).words or error.cause,
+        hint=f"byteways reproduce {study.key} --machine {study.models[0]} simulates the machine it is of",
+    )
+
+
+@dataclass(frozen=True)
+class _Task:
+    """A study that is to be run, or taken up where it was cut short."""
+
+    study: Study
+    options: Options
+    out: Path | None
+    resume: Path | None
+    simulation: Simulation | None
+
+    def plan(self, as_json: bool) -> int:
+        """Prints what would be measured."""
+        if self.resume is not None:
+            missing = missing_plan(self.resume, self.study.suite, asked=self.simulation)
+            return print_plan(missing, as_json, mark_of(read_manifest(self.resume)))
+        mark = self.simulation.mark if self.simulation else ""
+        return print_plan(dry_plan(self.study.suite, self.options, simulation=self.simulation), as_json, mark)
+
+    def run(self, as_json: bool, *, report: bool) -> int:
+        """Measures, and prints figures and claims."""
+        with Interruption() as interruption:
+            try:
+                execution = self._begun(interruption)
+            except Interrupted:
+                _say("interrupted before anything was measured")
+                return ExitStatus.INTERRUPTED
+            _tell_scope(self.study, execution.topology)
+
+            def tell(run: RunFolder, counts: Counter[str], written: Path | None) -> None:
+                _print(self.study, run, as_json, counts, written)
+
+            return measured(execution, interruption, tell, report=report)
+
+    def _begun(self, interruption: Interruption) -> Execution:
+        study = self.study
+        if self.resume is not None:
+            return take_up(self.resume, interruption.check, asked=self.simulation)
+        folder = self.out or default_folder(study.suite, self.simulation)
+        check_new_folder(folder)
+        _say(f"repeating {study.authors} {study.year} into {folder}")
+        return begin(
+            study.suite,
+            self.options,
+            folder,
+            command_line(),
+            interruption.check,
+            simulation=self.simulation,
+            study={
+                "key": study.key,
+                "title": study.title,
+                **({"folder": study.folder} if study.folder else {}),
+            },
+        )
+
+
+def _tell_scope(study: Study, topology: Topology) -> None:
+    """Says what of the study this machine can have, where that is not all."""
+    from byteways.analyse.studies.scope import scope
+
+    here = scope(study, topology)
+    if here.gone:
+        _say(f"possible here: {', '.join(here.possible) or 'nothing'}; {here.words}")
+
+
+def _say(text: str) -> None:
+    print(text, file=sys.stderr, flush=True)  # noqa: T201 - stderr is progress
 
 
 def _compared(study: Study, folder: Path, as_json: bool) -> int:
     """Prints a finished run beside the study."""
     from byteways.analyse.progress import damage, opened, shortfall
+    from byteways.analyse.studies.cells import Sheet
 
     run = opened(folder)
     for notice in (shortfall(run), damage(run)):
         if notice:
-            print(f"warning: {folder}: {notice}", file=sys.stderr)  # noqa: T201 - stderr is for what is no data
+            _say(f"warning: {folder}: {notice}")
+    if not Sheet(study, run).any():
+        raise BytewaysError(
+            f"{folder} has no figure that {study.key} is about",
+            cause=f"it is a run of suite {run.manifest['suite']['name']} on {subject(run.manifest)}",
+            hint=f"byteways reproduce {study.key} measures what it takes",
+        )
     _print(study, run, as_json, None, None)
     return ExitStatus.GOOD
 

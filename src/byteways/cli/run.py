@@ -7,14 +7,14 @@ import platform
 import sys
 import time
 from collections import Counter
-from collections.abc import Callable, Sequence
+from collections.abc import Callable
 from pathlib import Path
-from typing import Annotated, Any
+from typing import Annotated
 
 import typer
 
+from byteways.cli.run_options import AsJson, DryRun, Machine, NoReport, Only, Resume, Size, given, options_of
 from byteways.errors import BytewaysError, ExitStatus
-from byteways.plan.filters import only_filter, sizes_filter
 from byteways.plan.planner import Plan
 from byteways.plan.suite import load
 from byteways.plan.suite_types import Suite
@@ -27,7 +27,7 @@ from byteways.run.options import Options
 from byteways.run.simulation import Simulation, simulation_of
 from byteways.run.taking_up import missing_plan, take_up
 from byteways.settings import gpus_wanted
-from byteways.units import format_duration, parse_duration
+from byteways.units import format_duration
 
 FINDINGS_SHOWN = 3
 #: Any of these makes the exit status 1.
@@ -45,15 +45,8 @@ def run(
         float | None,
         typer.Option("--budget", help="Seconds for the whole run. [default: the suite's; quick: 60]"),
     ] = None,
-    only: Annotated[
-        list[str] | None,
-        typer.Option(
-            "--only", help="Keep matching cases: 'interface=copy,path=gpu0>gpu*'. Repeatable: any of them."
-        ),
-    ] = None,
-    size: Annotated[
-        str | None, typer.Option("--size", help="Keep these sizes: '64KiB..1GiB' or '1MiB'.")
-    ] = None,
+    only: Only = None,
+    size: Size = None,
     replicates: Annotated[int | None, typer.Option("--replicates", help="Rounds with fresh buffers.")] = None,
     precision: Annotated[
         float | None, typer.Option("--precision", help="Wanted half-width of the interval: 0.01 is 1 %.")
@@ -62,18 +55,11 @@ def run(
         str | None,
         typer.Option("--for", help="Repeat the suite for so long, as a time series: '90s', '30m', '2h'."),
     ] = None,
-    dry_run: Annotated[bool, typer.Option("--dry-run", help="Print the plan and measure nothing.")] = False,
-    resume: Annotated[
-        Path | None, typer.Option("--resume", help="Run folder to take up: only what is missing is measured.")
-    ] = None,
-    as_json: Annotated[bool, typer.Option("--json", help="Print the outcome (or the plan) as JSON.")] = False,
-    no_report: Annotated[bool, typer.Option("--no-report", help="Do not write report.html.")] = False,
-    machine: Annotated[
-        str | None,
-        typer.Option(
-            "--machine", help="Simulate this machine instead: a name of `list machines` or a TOML file."
-        ),
-    ] = None,
+    dry_run: DryRun = False,
+    resume: Resume = None,
+    as_json: AsJson = False,
+    no_report: NoReport = False,
+    machine: Machine = None,
     fault: Annotated[
         list[str] | None,
         typer.Option("--fault", help="What goes wrong on it: 'slow:gpu0-gpu1:0.5'. Repeatable."),
@@ -81,9 +67,9 @@ def run(
 ) -> int:
     """Measure this machine: run a suite, write a run folder with a report, print what matters most."""
     gpus_wanted()  # a mistyped setting is told here and not by a worker
-    options = _options(only, size, budget, replicates, precision, duration)
+    options = options_of(only, size, budget, replicates, precision, duration)
     if resume is not None:
-        changed = [name for name, value in (("--out", out), *_given(options)) if value]
+        changed = [name for name, value in (("--out", out), *given(options)) if value]
         if changed:
             named = " ".join(changed)
             raise BytewaysError(
@@ -109,39 +95,6 @@ def run(
             _print_outcome(folder, counts, written, as_json)
 
         return measured(execution, interruption, tell, report=not no_report)
-
-
-def _options(
-    only: Sequence[str] | None,
-    size: str | None,
-    budget: float | None,
-    replicates: int | None,
-    precision: float | None,
-    duration: str | None,
-) -> Options:
-    """Raises BytewaysError when a number is out of range or a filter is malformed."""
-    if budget is not None and not 0 < budget < float("inf"):
-        raise BytewaysError(f"a budget of {budget:g} s is none", hint="--budget takes seconds: --budget 60")
-    if replicates is not None and not 1 <= replicates <= 100:
-        raise BytewaysError(f"{replicates} replicates cannot be run", hint="--replicates takes 1 to 100")
-    if precision is not None and not 0.0001 <= precision <= 0.5:
-        raise BytewaysError(f"a precision of {precision:g} is out of range", hint="--precision 0.01 is 1 %")
-    only_filter(only or ())
-    sizes_filter(size)
-    try:
-        for_s = parse_duration(duration) if duration is not None else None
-    except ValueError as error:
-        raise BytewaysError(str(error), hint="byteways run --for 30m") from error
-    if for_s is not None and replicates is not None:
-        raise BytewaysError(
-            "--for repeats the suite for a time, --replicates a number of times", hint="leave one of them out"
-        )
-    return Options(tuple(only or ()), size, budget, replicates, precision, for_s)
-
-
-def _given(options: Options) -> list[tuple[str, Any]]:
-    names = {"only": "--only", "sizes": "--size", "budget_s": "--budget", "for_s": "--for"}
-    return [(names.get(name, f"--{name}"), value) for name, value in options.to_json().items()]
 
 
 def _ready(

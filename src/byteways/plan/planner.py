@@ -21,6 +21,16 @@ from byteways.plan.variables import runtime_of
 from byteways.topology.model import Capabilities, Topology
 
 
+class NoCaseError(BytewaysError):
+    """A suite is for other machines than this one."""
+
+    def __init__(self, suite: Suite, topology: Topology, notes: Sequence[str]) -> None:
+        cause = "; ".join(notes) or "what its sweeps are for ('when' in the suite) is not here"
+        what = f"suite '{suite.name}' has no case on this machine"
+        super().__init__(what, cause=cause, hint="byteways doctor")
+        self.topology = topology
+
+
 @dataclass(frozen=True)
 class Plan:
     """What will run, in running order, then what will not."""
@@ -78,6 +88,8 @@ def make_plan(
     runtimes = {runtime for name in topology.names("gpu") if (runtime := runtime_of(name, capabilities))}
     expansions = [expand(sweep, topology, link_class, runtimes) for sweep in suite.sweeps]
     wanted, notes = _wanted(suite, expansions, only, sizes)
+    if not wanted:
+        raise NoCaseError(suite, topology, notes)
     wanted = [replace(item, reason=refusal(item.case, topology, capabilities)) for item in wanted]
     estimator = Estimator(topology, capabilities)
     ordered = [item for group in _groups(wanted) for item in group]
@@ -118,13 +130,8 @@ def _wanted(
                 wanted[case.case_id] = Wanted(case, sweep, sweep.priority)
             elif sweep.priority > earlier.priority:
                 wanted[case.case_id] = replace(earlier, priority=sweep.priority)
-    if not wanted:
-        if asked:
-            raise nothing_matches(asked, only, sizes)
-        cause = "; ".join(notes) or "what its sweeps are for ('when' in the suite) is not here"
-        raise BytewaysError(
-            f"suite '{suite.name}' has no case on this machine", cause=cause, hint="byteways doctor"
-        )
+    if asked and not wanted:
+        raise nothing_matches(asked, only, sizes)
     return list(wanted.values()), notes
 
 

@@ -1,4 +1,4 @@
-"""What a study is, and how it is read from its folder. What a run makes of it is in analyse/studies.
+"""What a study is. reading.py reads it from its folder; what a run makes of it is in analyse/studies.
 
 A **line** is a method of the source as cases of ours: interface, memories, executor. A **place** is where the
 source measured: a pair of its agents, which another machine may have a counterpart of. A line at a place at a
@@ -9,28 +9,21 @@ from __future__ import annotations
 
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, field
-from functools import cache
-from importlib import resources
 from typing import Any
 
-from byteways.errors import BytewaysError
 from byteways.plan.case import Buffer, Flow
-from byteways.plan.interfaces import INTERFACES
-from byteways.plan.suite import parse
 from byteways.plan.suite_types import Suite
-from byteways.plan.toml_files import read_toml
-from byteways.plan.words import closest
-from byteways.studies import names
-from byteways.studies.values import STATISTICS, Value, values_of_study
-from byteways.units import parse_size
+from byteways.studies.values import Value
 
 #: Letters of a place's agents, in their order.
 LETTERS = "abcd"
-#: How a figure is shown: over size; lines by places at one size; lines by sizes; every pair of agents; and
-#: how many links the way between every pair has, which nothing measures.
-KINDS = ("curve", "table", "map", "matrix", "hops")
+#: How a figure is shown: over size; lines by places at one size; the highest of all sizes; lines by sizes;
+#: every pair of agents; and how many links the way between every pair has, which nothing measures.
+KINDS = ("curve", "table", "highest", "map", "matrix", "hops")
 #: What figures are shown in.
 UNITS = ("GB/s", "of peak", "ns", "µs")
+#: In which a place takes GPUs of any machine.
+ORDERS = ("packed", "spread")
 CHECKS = ("value", "ratio", "spread", "order", "reaches")
 
 
@@ -47,6 +40,8 @@ class Place:
     meaning: str
     rank: int | None = None
     model: str = ""  # of the system, where it is not the study's first
+    #: `packed` or `spread`: as many GPUs of any machine, in that order, each with the host; '': these agents.
+    order: str = ""
 
 
 @dataclass(frozen=True)
@@ -58,8 +53,16 @@ class Ends:
     executor: str
     second_source: str | None = None
 
+    @property
+    def letters(self) -> frozenset[str]:
+        """Of the agents that it takes."""
+        buffers = [text for text in (self.source, self.destination, self.second_source) if text]
+        named = {text.partition(":")[0] for text in buffers}
+        named |= {text.rpartition("@")[2] for text in buffers if "@" in text}
+        return frozenset({*named, self.executor})
+
     def flow(self, agents: Sequence[str]) -> Flow:
-        """The flow at a place with these agents."""
+        """The flow at a place with these agents, one for each letter at least."""
         named = dict(zip(LETTERS, agents, strict=False))
 
         def buffer(text: str) -> Buffer:
@@ -91,6 +94,10 @@ class Line:
     submits: bool = False  # the time is what the host takes to enqueue one, not until one has ended
     published: tuple[Mapping[str, str], ...] = ({},)  # how its values are told, where not by `ends`
     note: str = ""  # what is done otherwise here
+
+    def fits(self, place: Place) -> bool:
+        """Whether the place has an agent for every letter."""
+        return all(ends.letters <= set(LETTERS[: len(place.agents)]) for ends in self.ends)
 
 
 @dataclass(frozen=True)
@@ -143,149 +150,4 @@ class Study:
     claims: tuple[Claim, ...]
     values: tuple[Value, ...]
     suite: Suite
-
-
-@cache
-def load(key: str) -> Study:
-    """A study that comes with byteways.
-
-    Raises:
-        BytewaysError: There is none of this name.
-        ValueError: Its files are wrong, which tests find before users do.
-    """
-    if key not in names():
-        raise BytewaysError(f"unknown study '{key}'", hint=closest(key, names()))
-    folder = resources.files("byteways.studies") / key
-    texts = {
-        name: (folder / f"{name}.toml").read_text(encoding="utf-8") for name in ("study", "suite", "claims")
-    }
-    data = read_toml(texts["study"], file=f"{key}/study.toml")
-    claims = read_toml(texts["claims"], file=f"{key}/claims.toml").get("claim", [])
-    places = _places(data)
-    lines = {line.name: line for name, entry in data["lines"].items() for line in _lines(name, entry)}
-    study = Study(
-        key=key,
-        title=data["title"],
-        authors=data["authors"],
-        year=data["year"],
-        address=data["address"],
-        about=data["about"],
-        sources=tuple(data["sources"]),
-        models=tuple(data["models"]),
-        statistic=data["statistic"],
-        ambient=tuple(data.get("ambient", ())),
-        timing=data["timing"],
-        defects=tuple(data.get("defects", ())),
-        differences=tuple(data.get("differences", ())),
-        places=places,
-        lines=lines,
-        figures=tuple(_figure(entry, places) for entry in data["figures"]),
-        claims=tuple(_claim(entry) for entry in claims),
-        values=tuple(values_of_study(key)),
-        suite=parse(texts["suite"], file=f"{key}/suite.toml"),
-    )
-    _check(study)
-    return study
-
-
-def _places(data: Mapping[str, Any]) -> dict[str, Place]:
-    """Those of [places], one for every pair of `grid`, `gpu0>gpu1`, and of `grid` and `hosts`, both ways."""
-    places = {
-        name: Place(name, tuple(entry["agents"]), entry["meaning"], entry.get("rank"), entry.get("model", ""))
-        for name, entry in data["places"].items()
-    }
-    grid, hosts = data.get("grid", []), data.get("hosts", [])
-    pairs = [] if hosts else [(first, second) for first in grid for second in grid]
-    pairs += [pair for host in hosts for gpu in grid for pair in ((host, gpu), (gpu, host))]
-    for first, second in pairs:
-        name = f"{first}>{second}"
-        places[name] = Place(name, (first, second), f"{first} to {second}")
-    return places
-
-
-def _lines(name: str, entry: Mapping[str, Any]) -> list[Line]:
-    """A line, or one for every value of the option of `each`: `copy, 128 threads`."""
-    if "each" not in entry:
-        return [_line(name, entry)]
-    ((option, values),) = entry["each"].items()
-    options = entry.get("options", {})
-    return [
-        _line(f"{name}, {value} {option}", {**entry, "options": {**options, option: value}, "published": ()})
-        for value in values
-    ]
-
-
-def _line(name: str, entry: Mapping[str, Any]) -> Line:
-    def each(key: str) -> list[str]:
-        value = entry[key]
-        return [value] if isinstance(value, str) else list(value)
-
-    if "buffer" in entry:
-        pairs = [(buffer, buffer) for buffer in each("buffer")]
-    else:
-        sources, destinations = each("source"), each("destination")
-        if len(sources) == len(destinations):  # one by one; else every one with the only other
-            pairs = list(zip(sources, destinations, strict=True))
-        else:
-            pairs = [(source, destination) for source in sources for destination in destinations]
-    ends = tuple(Ends(*pair, entry["executor"], entry.get("second_source")) for pair in pairs)
-    return Line(
-        name,
-        entry["says"],
-        entry["interface"],
-        ends,
-        entry.get("pattern", "one-way"),
-        entry.get("cache", "cold"),
-        entry.get("environment", {}),
-        entry.get("options", {}),
-        entry.get("together", False),
-        entry.get("count", ""),
-        entry.get("submits", False),
-        tuple(entry.get("published", ({},))),
-        entry.get("note", ""),
-    )
-
-
-def _figure(entry: Mapping[str, Any], places: Mapping[str, Place]) -> Figure:
-    size = entry.get("size")
-    kind = entry["kind"]
-    chosen = entry.get("places") or [name for name in places if ">" in name]
-    return Figure(
-        entry["id"],
-        entry["title"],
-        entry["locator"],
-        kind,
-        entry.get("unit", "GB/s"),
-        tuple(entry["lines"]),
-        tuple(chosen),
-        parse_size(str(size)) if size else None,
-        entry.get("note", ""),
-    )
-
-
-def _claim(entry: Mapping[str, Any]) -> Claim:
-    check = dict(entry["check"])
-    return Claim(
-        entry["id"], entry["says"], entry["locator"], check.pop("kind"), check, entry.get("note", "")
-    )
-
-
-def _check(study: Study) -> None:
-    """Raises ValueError when a name stands for nothing: it would read 'not measured' for ever."""
-    wrong: list[str] = []
-    if study.statistic not in STATISTICS:
-        wrong.append(f"statistic {study.statistic}")
-    for line in study.lines.values():
-        if line.interface not in INTERFACES:
-            wrong.append(f"interface {line.interface} of line {line.name}")
-    for figure in study.figures:
-        wrong += [f"line {name} of figure {figure.id}" for name in figure.lines if name not in study.lines]
-        wrong += [f"place {name} of figure {figure.id}" for name in figure.places if name not in study.places]
-        if figure.kind not in KINDS or figure.unit not in UNITS:
-            wrong.append(f"kind {figure.kind} or unit {figure.unit} of figure {figure.id}")
-    wrong += [f"check {claim.kind} of claim {claim.id}" for claim in study.claims if claim.kind not in CHECKS]
-    wrong += [f"source {value.source_key}" for value in study.values if value.source_key not in study.sources]
-    if len({claim.id for claim in study.claims}) != len(study.claims):
-        wrong.append("two claims have one id")
-    if wrong:
-        raise ValueError(f"study {study.key}: {'; '.join(wrong)}")
+    folder: str = ""  # of a study that does not come with byteways

@@ -1,75 +1,78 @@
-"""The figures of a study's lines at its places: those of a run, and the published ones."""
+"""The figures of a study's lines at its places: those of a run, those that it was to have, the published."""
 
 from __future__ import annotations
 
-import statistics
-from collections.abc import Mapping, Sequence
+from collections.abc import Iterable, Sequence
 from dataclasses import dataclass
 from functools import cached_property
-from typing import Any
 
+from byteways.analyse.studies.figures import Ours, Published, figure_of, part_of
 from byteways.analyse.studies.places import Located, locate
 from byteways.analyse.summary import Run
-from byteways.plan.case import Buffer, Flow
-from byteways.plan.interfaces import INTERFACES, OF_ALL, READ_WRITE
+from byteways.errors import BytewaysError
+from byteways.plan.case import Case, Flow
+from byteways.plan.interfaces import INTERFACES, OF_ALL
+from byteways.plan.suite import parse
+from byteways.plan.suite_types import Suite
+from byteways.plan.sweep import expand
 from byteways.plan.variables import reader_of
-from byteways.results.record import Record, Times
+from byteways.results.record import Record
+from byteways.results.simulated import model_of
 from byteways.studies.study import Ends, Line, Place, Study
 from byteways.studies.values import Value
+from byteways.topology.routes import link_class
 from byteways.units import format_size
 
 #: Options that say how a case is timed and not what it does, so that figures with and without compare.
 TIMING_OPTIONS = OF_ALL
-#: `count` of a line whose bandwidth is what one direction carries of a figure that counts every array.
-ONE_DIRECTION = "one-direction"
 #: A size of the source that no case of ours has is compared with the nearest one, if it is as near as that.
 NEAR_SIZE = 0.15
 
 
 @dataclass(frozen=True)
-class Ours:
-    """A figure of the run. `bandwidth` in bytes/s and `time_ns` of one operation are by the source's
-    statistic; a latency has a time alone.
-    """
+class _Entry:
+    """A case, with its record where the run has one."""
 
-    bandwidth: float | None
-    time_ns: float
-    peak: float | None  # bytes/s, nominal, here
-    record: Record  # the first replicate
-    other_count: str = ""  # what the bandwidth is when bytes are counted in the other way, with its name
-
-    def quantity(self, unit: str) -> float | None:
-        """In GB/s, as a fraction of the peak here, in ns or in µs; None when there is no such figure."""
-        if unit == "GB/s":
-            return None if self.bandwidth is None else self.bandwidth / 1e9
-        if unit == "of peak":
-            return self.bandwidth / self.peak if self.bandwidth is not None and self.peak else None
-        return self.time_ns if unit == "ns" else self.time_ns / 1e3
+    case: Case
+    record: Record | None = None
 
 
-@dataclass(frozen=True)
-class Published:
-    """A published value at a line, a place and a size (None: the source states none).
+class _Entries:
+    """Cases by line and agents."""
 
-    `part` of its bandwidth is what the line counts: a half where the source counts what is read and written.
-    """
+    def __init__(self, entries: Iterable[_Entry]) -> None:
+        self._all = list(entries)
+        self._by_flow: dict[tuple[str, ...], list[_Entry]] = {}
+        for entry in self._all:
+            key = _flow_key(entry.case.interface, entry.case.pattern, entry.case.flows[0])
+            self._by_flow.setdefault(key, []).append(entry)
 
-    value: Value
-    size_bytes: int | None
-    part: float = 1.0
+    def of(self, line: Line, agents: tuple[str, ...], environment: dict[str, str]) -> list[_Entry]:
+        """Those of a line at these agents."""
+        if line.together:
+            return self._all_at_once(line, frozenset(agents))
+        return [
+            entry
+            for ends in line.ends
+            for entry in self._by_flow.get(_flow_key(line.interface, line.pattern, ends.flow(agents)), ())
+            if entry.case.environment == environment
+            and _same_options(entry.case, line)
+            and _same_cache(entry.case, line)
+        ]
 
-    def quantity(self, unit: str) -> float | None:
-        """As of Ours; a fraction is of the peak that the source names."""
-        size, is_rate = self.size_bytes, self.value.metric == "bandwidth"
-        number = self.value.value * (self.part if is_rate else 1.0)
-        if unit in ("ns", "µs"):
-            if is_rate:
-                return None
-            return number if unit == "ns" else number / 1e3
-        rate = number if is_rate else size / number * 1e9 if size else None
-        if rate is None or unit == "GB/s":
-            return None if rate is None else rate / 1e9
-        return rate / self.value.peak_bytes_per_s if self.value.peak_bytes_per_s else None
+    def _all_at_once(self, line: Line, gpus: frozenset[str]) -> list[_Entry]:
+        """Exactly these GPUs together with the host; of one, its two directions by itself."""
+        pattern = "two-way" if len(gpus) == 1 else line.pattern
+        memory = line.ends[0].source.partition(":")[2]
+        return [
+            entry
+            for entry in self._all
+            if (entry.case.interface, entry.case.pattern) == (line.interface, pattern)
+            and _gpus(entry.case) == gpus
+            and all(memory in (flow.source.memory, flow.destination.memory) for flow in entry.case.flows)
+            and _same_options(entry.case, line)
+            and not entry.case.environment
+        ]
 
 
 class Sheet:
@@ -78,7 +81,7 @@ class Sheet:
     def __init__(self, study: Study, run: Run) -> None:
         self.study = study
         self.run = run
-        self._ours: dict[tuple[str, str], dict[int, Ours]] = {}
+        self._ours: dict[tuple[str, tuple[str, ...]], dict[int, Ours]] = {}
         self._published: dict[tuple[str, str], list[Published]] = {}
 
     @cached_property
@@ -86,10 +89,49 @@ class Sheet:
         return locate(self.study, self.run.topology)
 
     @cached_property
+    def models(self) -> list[str]:
+        """Machine models of the study, that of this run first."""
+        own = model_of(self.run.manifest)
+        return sorted(self.study.models, key=lambda model: model != own)  # stable: the study's order
+
+    @cached_property
     def _runtimes(self) -> set[str]:
         """Names of the runtimes that this run had."""
         agents = (self.run.manifest.get("capabilities") or {}).get("agents") or {}
         return {str(agent.get("runtime")) for agent in agents.values()}
+
+    @cached_property
+    def _recorded(self) -> _Entries:
+        return _Entries(
+            _Entry(
+                Case.from_json({name: getattr(record, name) for name in _IDENTITY}),
+                record,
+            )
+            for record in self.run.records
+        )
+
+    @cached_property
+    def _asked(self) -> _Entries:
+        """The cases that the study asks for on this machine, whatever became of them: by the suite that was
+        run, where it was this study's, as later ones may ask for more.
+        """
+        told = self.run.manifest.get("study") or {}
+        suite = self.study.suite
+        if told.get("key") == self.study.key:
+            suite = _parsed((self.run.manifest.get("suite") or {}).get("text")) or suite
+        topology = self.run.topology
+        return _Entries(
+            _Entry(case)
+            for sweep in suite.sweeps
+            for case in expand(
+                sweep, topology, lambda a, b: link_class(topology, a, b), self._runtimes - {"host"}
+            ).cases
+        )
+
+    @cached_property
+    def cut_short(self) -> bool:
+        """Whether the run has not come to its end, so that more may follow."""
+        return str(self.run.manifest.get("state", "complete")) != "complete"
 
     def environment(self, line: Line) -> dict[str, str]:
         """The line's variables, without those of every process of the source that no runtime here reads."""
@@ -101,43 +143,13 @@ class Sheet:
                 kept[name] = text
         return kept
 
-    @cached_property
-    def _by_flow(self) -> dict[tuple[str, str, str, str, str, str], list[Record]]:
-        found: dict[tuple[str, str, str, str, str, str], list[Record]] = {}
-        for record in self.run.records:
-            for_flow = Flow.from_json(record.flows[0])
-            found.setdefault(_flow_key(record.interface, record.pattern, for_flow), []).append(record)
-        return found
-
-    def records(self, line: Line, place: Place) -> list[Record]:
-        """Whatever became of the cases of a line at a place, those of the study's own sweeps first."""
-        agents = self.located[place.name].agents
+    def _records(self, line: Line, agents: tuple[str, ...] | None) -> list[Record]:
+        """Whatever became of the cases of a line at these agents, those of the study's own sweeps first."""
         if agents is None:
             return []
-        environment = self.environment(line)
-        if line.together:
-            return self._all_at_once(line, frozenset(agents))
-        found = [
-            record
-            for ends in line.ends
-            for record in self._by_flow.get(_flow_key(line.interface, line.pattern, ends.flow(agents)), ())
-            if record.environment == environment and _same_options(record, line) and _same_cache(record, line)
-        ]
-        return sorted(found, key=lambda record: record.sweep not in self._sweeps)
-
-    def _all_at_once(self, line: Line, gpus: frozenset[str]) -> list[Record]:
-        """Cases of exactly these GPUs together with the host; of one, its two directions."""
-        pattern = "two-way" if len(gpus) == 1 else line.pattern
-        memory = line.ends[0].source.partition(":")[2]
-        return [
-            record
-            for record in self.run.records
-            if (record.interface, record.pattern) == (line.interface, pattern)
-            and _gpus(record) == gpus
-            and all(memory in _memories(flow) for flow in record.flows)
-            and _same_options(record, line)
-            and not record.environment
-        ]
+        found = self._recorded.of(line, agents, self.environment(line))
+        records = [entry.record for entry in found if entry.record is not None]
+        return sorted(records, key=lambda record: record.sweep not in self._sweeps)
 
     @cached_property
     def _sweeps(self) -> set[str]:
@@ -145,37 +157,43 @@ class Sheet:
 
     def ours(self, line: Line, place: Place) -> dict[int, Ours]:
         """The run's figures by size, smallest first."""
-        key = line.name, place.name
+        return self.at(line, self.located[place.name].agents)
+
+    def at(self, line: Line, agents: tuple[str, ...] | None) -> dict[int, Ours]:
+        """The same at agents of this machine; None: nowhere."""
+        if agents is None:
+            return {}
+        key = line.name, agents
         if key not in self._ours:
-            self._ours[key] = self._all_ours(line, place)
+            self._ours[key] = self._all_ours(line, agents)
         return self._ours[key]
 
-    def _all_ours(self, line: Line, place: Place) -> dict[int, Ours]:
+    def _all_ours(self, line: Line, agents: tuple[str, ...]) -> dict[int, Ours]:
         cases: dict[int, dict[str, list[Record]]] = {}
-        for record in self.records(line, place):
+        for record in self._records(line, agents):
             told = record.submit_ns if line.submits else record.time_ns
             if record.status == "measured" and told is not None:
                 cases.setdefault(record.size_bytes, {}).setdefault(record.case_id, []).append(record)
         first = {size: next(iter(by_case.values())) for size, by_case in cases.items()}
-        return {size: self._figure(first[size], line) for size in sorted(first)}
+        return {size: figure_of(first[size], line, self.study.statistic) for size in sorted(first)}
 
-    def _figure(self, records: Sequence[Record], line: Line) -> Ours:
-        statistic = self.study.statistic
-        if line.submits:
-            submits = [record.submit_ns for record in records if record.submit_ns is not None]
-            return Ours(None, _over_replicates(submits, statistic), None, records[0])
-        times = [_by_statistic(record.time_ns, statistic) for record in records if record.time_ns]
-        record, time_ns = records[0], _over_replicates(times, statistic)
-        assert record.time_ns is not None
-        rate = record.bandwidth_bytes_per_s
-        if rate is not None and line.count == ONE_DIRECTION:
-            rate = _one_direction(record, rate)
-        if rate is None:
-            scale = time_ns / record.time_ns.median if record.time_ns.median else 1.0
-            return Ours(None, (record.latency_ns or 0.0) * scale, None, record)
-        median = record.time_ns.median
-        other = "" if line.count else _other(record)
-        return Ours(rate * median / time_ns, time_ns, record.peak_bytes_per_s, record, other)
+    def any(self) -> bool:
+        """Whether the run has one figure of the study at all."""
+        return any(
+            self.ours(line, place)
+            for line in self.study.lines.values()
+            for place in self.study.places.values()
+            if line.fits(place)
+        )
+
+    def asked(self, line: Line, place: Place) -> list[int]:
+        """Sizes at which the study asks for a figure of the line at the place on this machine."""
+        agents = self.located[place.name].agents
+        if agents is None:
+            return []
+        return sorted(
+            {entry.case.size_bytes for entry in self._asked.of(line, agents, self.environment(line))}
+        )
 
     def published(self, line: Line, place: Place) -> list[Published]:
         """Values of the source at the line and place, in the order of its file, second prints too."""
@@ -185,14 +203,15 @@ class Sheet:
         return self._published[key]
 
     def _all_published(self, line: Line, place: Place) -> list[Published]:
-        found = []
+        """A place with a model has the values of that one, all others those of the systems without a place
+        of their own.
+        """
         elsewhere = {other.model for other in self.study.places.values() if other.model}
+        found = []
         for value in self.study.values:
             there = value.machine == place.model if place.model else value.machine not in elsewhere
             if there and _is_at(value, line, place, self.study.ambient):
-                one_way = INTERFACES[line.interface].counts != READ_WRITE
-                halved = value.counts == READ_WRITE and one_way
-                found.append(Published(value, value.size_bytes, 0.5 if halved else 1.0))
+                found.append(Published(value, value.size_bytes, part_of(value, line)))
         return found
 
     def missing(self, line: Line, place: Place, size_bytes: int | None) -> str:
@@ -200,7 +219,7 @@ class Sheet:
         located = self.located[place.name]
         if located.agents is None:
             return located.reason
-        records = self.records(line, place)
+        records = self._records(line, located.agents)
         there = [record for record in records if size_bytes in (None, record.size_bytes)] or records
         told = next(
             (record.reason for record in there if record.status != "measured" and record.reason), None
@@ -208,7 +227,16 @@ class Sheet:
         if told:
             return told
         at = f" at {format_size(size_bytes)}" if size_bytes else ""
+        sizes = self.asked(line, place)
+        if sizes and size_bytes in (None, *sizes) and self.cut_short:
+            return f"this run was cut short before {line.name}, {place.name}{at}"
+        if not sizes and (twice := _twice(line, located.agents)):
+            return f"it takes two NUMA domains, and here {twice} is next to both GPUs"
         return f"this run has no case of {line.name}, {place.name}{at}"
+
+
+#: What a case is, by the names that its record has.
+_IDENTITY = ("interface", "pattern", "flows", "size_bytes", "cache", "options", "environment")
 
 
 def nearest_size(size: int | None, sizes: Sequence[int]) -> int | None:
@@ -221,57 +249,41 @@ def nearest_size(size: int | None, sizes: Sequence[int]) -> int | None:
     return nearest if abs(nearest - size) <= NEAR_SIZE * size else None
 
 
-def _flow_key(interface: str, pattern: str, flow: Flow) -> tuple[str, str, str, str, str, str]:
+def _parsed(text: str | None) -> Suite | None:
+    """A suite of a manifest; None where there is none that this version reads."""
+    try:
+        return parse(text, file="run.json") if text else None
+    except BytewaysError:
+        return None
+
+
+def _flow_key(interface: str, pattern: str, flow: Flow) -> tuple[str, ...]:
     ends = f"{flow.source}>{flow.destination}"
     return interface, pattern, ends, str(flow.second_source), flow.executor, str(flow.partner)
 
 
-def _memories(flow: Mapping[str, Any]) -> list[str]:
-    return [Buffer.parse(flow[end]).memory for end in ("source", "destination")]
-
-
-def _gpus(record: Record) -> frozenset[str]:
-    ends = (Buffer.parse(flow[end]).agent for flow in record.flows for end in ("source", "destination"))
+def _gpus(case: Case) -> frozenset[str]:
+    ends = (end.agent for flow in case.flows for end in (flow.source, flow.destination))
     return frozenset(agent for agent in ends if agent.startswith("gpu"))
 
 
-def _same_options(record: Record, line: Line) -> bool:
-    asked = {name: value for name, value in record.options.items() if name not in TIMING_OPTIONS}
+def _same_options(case: Case, line: Line) -> bool:
+    asked = {name: value for name, value in case.options.items() if name not in TIMING_OPTIONS}
     wanted = {name: value for name, value in line.options.items() if name not in TIMING_OPTIONS}
     return asked == wanted
 
 
-def _same_cache(record: Record, line: Line) -> bool:
+def _same_cache(case: Case, line: Line) -> bool:
     """Of walks the working set decides."""
-    return record.cache == line.cache or INTERFACES[record.interface].buffers == "one"
+    return case.cache == line.cache or INTERFACES[case.interface].buffers == "one"
 
 
-def _by_statistic(times: Times, statistic: str) -> float:
-    """ns; the highest bandwidth is the shortest time. A source that does not say gets the median."""
-    return {"mean": times.mean, "max": times.min}.get(statistic, times.median)
-
-
-def _over_replicates(times: Sequence[float], statistic: str) -> float:
-    if statistic == "max":
-        return min(times)
-    return statistics.fmean(times) if statistic == "mean" else statistics.median(times)
-
-
-def _other(record: Record) -> str:
-    """'one direction 90.0 GB/s' where a record counts what is read and what is written."""
-    if not record.other_count:
-        return ""
-    return f"one direction {_one_direction(record, 0.0) / 1e9:.1f} GB/s"
-
-
-def _one_direction(record: Record, rate: float) -> float:
-    """bytes/s that go one way: of arrays on other agents the busier way, locally what arrives."""
-    other = record.other_count
-    if not other:
-        return rate
-    if "read_bytes_per_s" in other:
-        return float(max(other["read_bytes_per_s"], other["written_bytes_per_s"]))
-    return float(other["bytes_per_s"])
+def _twice(line: Line, agents: Sequence[str]) -> str:
+    """The agent that stands at both ends of a line that has two, by its letters; else ''."""
+    own = line.ends[0]
+    flow = own.flow(agents)
+    letters = own.source[0] != own.destination[0]
+    return flow.source.agent if letters and flow.source.agent == flow.destination.agent else ""
 
 
 def _is_at(value: Value, line: Line, place: Place, ambient: Sequence[str]) -> bool:

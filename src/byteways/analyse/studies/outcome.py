@@ -2,23 +2,25 @@
 
 from __future__ import annotations
 
-import re
 from collections import Counter
 from collections.abc import Mapping, Sequence
 from dataclasses import asdict, dataclass
 from typing import Any
 
-from byteways.analyse.studies.cells import Ours, Published, Sheet, nearest_size
+from byteways.analyse.studies.cells import Sheet, nearest_size
 from byteways.analyse.studies.claims import VERDICTS, Verdict, judge
+from byteways.analyse.studies.figures import Ours, Published
+from byteways.analyse.studies.fitting import fitting_of
+from byteways.analyse.studies.references import listed
 from byteways.analyse.summary import Run
 from byteways.errors import BytewaysError
-from byteways.results.simulated import is_simulated, mark_of, model_of, subject
-from byteways.studies.study import Figure, Line, Place, Study, load
+from byteways.machines import load as load_model
+from byteways.machines.topology import topology_of
+from byteways.results.simulated import mark_of, subject
+from byteways.studies.reading import load
+from byteways.studies.study import Figure, Line, Place, Study
 from byteways.topology.model import Topology
 from byteways.topology.routes import route
-
-#: How a machine model names the source that a number was fitted to; by text, as older models are other files.
-_FITTED_TO = re.compile(r'"fitted:\s*([\w-]+)')
 
 
 @dataclass(frozen=True)
@@ -52,6 +54,7 @@ class FigureOutcome:
     rows: tuple[Row, ...]
     series: tuple[Series, ...]  # of curves
     hops: Mapping[str, Mapping[str, int]]  # of a matrix of hops: links by source and destination
+    hops_there: Mapping[str, Mapping[str, int]]  # the same on the source's machine, where it is another one
     notes: tuple[str, ...]  # what stands for what, and what has no counterpart
 
 
@@ -84,52 +87,35 @@ class StudyOutcome:
         return f"{len(self.verdicts)} claims: {', '.join(parts)}"
 
 
-def study_of(manifest: Mapping[str, Any]) -> str | None:
-    """Key of the study that a run repeats; None for other runs."""
-    told = manifest.get("study")
-    return str(told["key"]) if isinstance(told, Mapping) and "key" in told else None
-
-
 def outcome_of(run: Run) -> StudyOutcome | None:
     """Of the study that the run's manifest names; None where it names none, or one that is gone."""
-    key = study_of(run.manifest)
-    if key is None:
+    told = run.manifest.get("study")
+    if not isinstance(told, Mapping) or "key" not in told:
         return None
     try:
-        return compare(load(key), run)
-    except BytewaysError:  # a study of another version of byteways
+        return compare(load(str(told.get("folder") or told["key"])), run)
+    except BytewaysError:  # a study of another version of byteways, or a folder that is gone
         return None
 
 
 def compare(study: Study, run: Run) -> StudyOutcome:
     """The run beside the study."""
     sheet = Sheet(study, run)
-    fitted = fitted_to(study, run.manifest)
+    fitting = fitting_of(study, run.manifest)
     return StudyOutcome(
         study,
         subject(run.manifest),
         mark_of(run.manifest),
         tuple(_figure(figure, sheet) for figure in study.figures),
-        tuple(judge(claim, sheet, built_in=bool(fitted)) for claim in study.claims),
-        fitted,
+        tuple(judge(claim, sheet, fitting) for claim in study.claims),
+        fitting.words if fitting else "",
     )
-
-
-def fitted_to(study: Study, manifest: Mapping[str, Any]) -> str:
-    """What to say when the run was simulated from a model with numbers fitted to the study; else ''."""
-    if not is_simulated(manifest):
-        return ""
-    text = (manifest.get("machine_model") or {}).get("text") or ""
-    count = sum(key in study.sources for key in _FITTED_TO.findall(text))
-    if not count:
-        return ""
-    numbers = "1 number" if count == 1 else f"{count} numbers"
-    return f"{numbers} of the model {model_of(manifest)} {'is' if count == 1 else 'are'} fitted to this work"
 
 
 def _figure(figure: Figure, sheet: Sheet) -> FigureOutcome:
     if figure.kind == "hops":
-        return FigureOutcome(figure, (), (), _hops(sheet.run.topology), ())
+        hops, there = _hops(sheet.run.topology), _hops(topology_of(load_model(sheet.study.models[0])))
+        return FigureOutcome(figure, (), (), hops, {} if hops == there else there, _notes(figure, sheet))
     lines = [sheet.study.lines[name] for name in figure.lines]
     places = [sheet.study.places[name] for name in figure.places]
     rows: list[Row] = []
@@ -137,12 +123,26 @@ def _figure(figure: Figure, sheet: Sheet) -> FigureOutcome:
     for place in places:
         for line in lines:
             published = _chosen(sheet.published(line, place), figure, sheet)
-            ours = sheet.ours(line, place)
+            ours = _ours(figure, line, place, sheet)
             rows += _rows(figure, line, place, published, ours, sheet)
             if figure.kind == "curve":
                 label = line.name if len(places) == 1 else f"{line.name}, {place.name}"
                 series.append(_series(label, figure.unit, published, ours))
-    return FigureOutcome(figure, tuple(rows), tuple(series), {}, _notes(figure, sheet))
+    return FigureOutcome(figure, tuple(rows), tuple(series), {}, {}, _notes(figure, sheet))
+
+
+def _ours(figure: Figure, line: Line, place: Place, sheet: Sheet) -> dict[int, Ours]:
+    """Figures of ours by size; in a matrix those of the agents of these names, whatever joins them here, and
+    of the highest that one alone.
+    """
+    located = sheet.located[place.name]
+    if figure.kind == "matrix":
+        return sheet.at(line, located.agents or located.named)
+    ours = sheet.ours(line, place)
+    if figure.kind != "highest":
+        return ours
+    known = {size: rate for size, one in ours.items() if (rate := one.quantity(figure.unit)) is not None}
+    return {size: ours[size] for size in known if known[size] == max(known.values())}
 
 
 def _hops(topology: Topology) -> dict[str, dict[str, int]]:
@@ -157,16 +157,15 @@ def _chosen(published: Sequence[Published], figure: Figure, sheet: Sheet) -> lis
     """One print of each value: that of this figure, else that with the most digits."""
     best: dict[tuple[str, int | None], Published] = {}
 
-    def rank(one: Published) -> tuple[bool, bool]:
-        return one.value.locator != figure.locator, bool(one.value.same_as)
+    def rank(one: Published) -> tuple[bool, bool, bool]:
+        value = one.value
+        return value.locator != figure.locator, bool(value.same_as), value.exactness == "approximate"
 
     for one in published:
         key = (one.value.machine, one.size_bytes)
         if one.quantity(figure.unit) is not None and (key not in best or rank(one) < rank(best[key])):
             best[key] = one
-    own = model_of(sheet.run.manifest)
-    models = sorted(sheet.study.models, key=lambda model: model != own)  # stable: the study's order
-    return sorted(best.values(), key=lambda one: models.index(one.value.machine))
+    return sorted(best.values(), key=lambda one: sheet.models.index(one.value.machine))
 
 
 def _rows(
@@ -177,20 +176,22 @@ def _rows(
     ours: Mapping[int, Ours],
     sheet: Sheet,
 ) -> list[Row]:
-    """Every size with a published value, beside ours there; without any, our figure at the table's size."""
+    """Every size and system with a published value, beside ours there; without any, our figure at the
+    table's size.
+    """
     sizes = list(ours)
-    by_size: dict[int | None, Published] = {}
     if figure.kind == "map":
         return [_row(figure, line, place, None, size, ours, sheet) for size in sizes]
+    found: dict[tuple[int | None, str], Published] = {}
     for one in published:
         size = nearest_size(one.size_bytes, sizes) or one.size_bytes
         if figure.kind == "curve" or figure.size_bytes in (None, size):
-            by_size.setdefault(size, one)
-    if not by_size:
+            found.setdefault((size, one.value.system), one)
+    if not found:
         size = nearest_size(figure.size_bytes, sizes)
         return [_row(figure, line, place, None, size or figure.size_bytes, ours, sheet)]
-    ordered = sorted(by_size, key=lambda size: size or 0)
-    return [_row(figure, line, place, by_size[size], size, ours, sheet) for size in ordered]
+    ordered = sorted(found, key=lambda key: key[0] or 0)  # stable: this machine's system first
+    return [_row(figure, line, place, found[key], key[0], ours, sheet) for key in ordered]
 
 
 def _row(
@@ -233,16 +234,17 @@ def _series(label: str, unit: str, published: Sequence[Published], ours: Mapping
 def _notes(figure: Figure, sheet: Sheet) -> tuple[str, ...]:
     """The figure's own note, then what stands for its places here and which have no counterpart."""
     notes = [figure.note] if figure.note else []
+    if figure.kind == "hops":  # of all GPUs, and at no place
+        return tuple(notes)
     gone: dict[str, list[str]] = {}
     for name in figure.places:
         located = sheet.located[name]
         if located.agents is None:
-            gone.setdefault(located.reason, []).append(name)
+            why = located.why if figure.kind == "matrix" and located.why else located.reason
+            gone.setdefault(why, []).append(name)
         elif located.note:
             notes.append(f"{name}: {located.note}")
-    for reason, places in gone.items():
-        some = ", ".join(places[:4]) + (f" and {len(places) - 4} more" if len(places) > 4 else "")
-        notes.append(f"{some}: {reason}")
+    notes += [f"{listed(places)}: {reason}" for reason, places in gone.items()]
     notes += [f"{name}: {note}" for name in figure.lines if (note := sheet.study.lines[name].note)]
     return tuple(dict.fromkeys(notes))
 

@@ -11,7 +11,8 @@ from byteways.plan.legality import kind_of
 from byteways.plan.sweep import nearest_cpu
 from byteways.studies.study import Place, Study
 from byteways.topology.model import Topology
-from byteways.topology.routes import link_class, route
+from byteways.topology.packages import package_of, packed, spread
+from byteways.topology.routes import link_class, nodes_of, route
 
 #: Classes of the ways between every two GPUs of this machine.
 _Classes = dict[tuple[str, str], "_Class"]
@@ -28,6 +29,8 @@ class Located:
     agents: tuple[str, ...] | None
     reason: str = ""  # in a sentence, where there are no agents
     note: str = ""  # what stands for what
+    why: str = ""  # of `reason`, what it is about this machine
+    named: tuple[str, ...] | None = None  # agents of the source's names, whatever joins them
 
 
 def locate(study: Study, topology: Topology) -> dict[str, Located]:
@@ -48,10 +51,29 @@ def _source_topology(model: str) -> Topology:
 
 
 def _locate(place: Place, there: Topology, here: Topology, found: _Classes) -> Located:
+    if place.order:
+        return _in_order(place, here)
     gpus = list(dict.fromkeys(name for name in place.agents if kind_of(name) == "gpu"))
     if len(gpus) == 2:
         return _locate_pair(place, (gpus[0], gpus[1]), there, here, found)
     return _named(place, {}, there, here)
+
+
+def _in_order(place: Place, here: Topology) -> Located:
+    """As many GPUs as the source took, in its order."""
+    count, order = len(place.agents), (packed if place.order == "packed" else spread)(here)
+    if len(order) < count:
+        return Located(place, None, f"it takes {_gpus(count)}, and this machine has {len(order) or 'none'}")
+    chosen = tuple(sorted(order[:count], key=here.names("gpu").index))
+    packages = package_of(here)
+    if place.order == "packed" and len({packages[gpu] for gpu in chosen}) == len(chosen) > 1:
+        return Located(place, None, "no two GPUs of this machine share a package")
+    note = "" if set(chosen) == set(place.agents) else f"{', '.join(chosen)} for {', '.join(place.agents)}"
+    return Located(place, chosen, note=note)
+
+
+def _gpus(count: int) -> str:
+    return f"{count} GPUs" if count > 1 else "one GPU"
 
 
 def _locate_pair(
@@ -65,19 +87,38 @@ def _locate_pair(
     if same:
         note = f"{'>'.join(same)} for {'>'.join(pair)}, both {wanted.name}"
         return _named(place, dict(zip(pair, same, strict=True)), there, here, note)
-    direct = _by_width(found)
     if not found:
-        return Located(place, None, f"it takes two GPUs, and this machine has {len(here.names('gpu'))}")
-    if place.rank is None or not direct:
-        return Located(place, None, f"{place.meaning} ({wanted.name}) has no counterpart on this machine")
-    if place.rank > len(direct):
-        classes = f"{len(direct)} class{'es' if len(direct) > 1 else ''} of links between GPUs"
-        reason = f"{place.meaning} ({wanted.name}) has no counterpart: this machine has {classes}"
-        return Located(place, None, f"{reason}, {', '.join(known.name for known, _ in direct)}")
+        return Located(
+            place, None, f"it takes two GPUs, and this machine has {len(here.names('gpu')) or 'none'}"
+        )
+    direct = _by_width(found)
+    if place.rank is None or place.rank > len(direct):
+        why = _links_here(found, direct, here)
+        reason = f"nothing here stands for {place.meaning} ({wanted.name}): {why}"
+        named = place.agents if set(place.agents) <= set(here.names()) else None
+        return Located(place, None, reason, why=why, named=named)
     known, ends = direct[place.rank - 1]
     ends = pair if found.get(pair) == known else ends
     note = f"{'>'.join(ends)} ({known.name}) for {'>'.join(pair)} ({wanted.name})"
+    if ends == pair:
+        note = f"{'>'.join(ends)}, joined by {known.name} for {wanted.name}"
     return _named(place, dict(zip(pair, ends, strict=True)), there, here, note)
+
+
+def _links_here(found: _Classes, direct: list[tuple[_Class, tuple[str, str]]], here: Topology) -> str:
+    """Which classes of links this machine has between GPUs."""
+    if not direct:
+        return "no two GPUs of this machine have a link of their own"
+    if len(direct) > 1:
+        return f"links between GPUs here are {', '.join(known.name for known, _ in direct)}"
+    known, ends = direct[0]
+    between = nodes_of(ends[0], route(here, *ends))[1:-1]
+    switch = " through a switch" if any(node not in here.names() for node in between) else ""
+    if len(found) == 2:
+        return f"the one pair of GPUs here is joined by {known.name}{switch}"
+    alike = all(other == known for other in found.values())
+    every = "all pairs of GPUs are joined alike" if alike else "all links between GPUs are alike"
+    return f"{every} here, by {known.name}{switch}"
 
 
 @dataclass(frozen=True)
@@ -122,7 +163,11 @@ def _named(
             continue
         agents.append(stands_for.get(name, name))
         if agents[-1] not in here.names():
-            return Located(place, None, f"this machine has no {agents[-1]}")
+            kind = kind_of(agents[-1])
+            count = len(here.names(kind))
+            words = {"gpu": ("GPU", "GPUs"), "cpu": ("NUMA domain", "NUMA domains")}[kind]
+            have = f"{count or 'no'} {words[count != 1]}"
+            return Located(place, None, f"{agents[-1]} is not here: this machine has {have}")
     kinds = {kind_of(name) for name in agents}
     if len(agents) == 2 and kinds == {"cpu", "gpu"} and _shares(agents, here) != _shares(agents, there):
         how = "share" if _shares(agents, here) else "do not share"

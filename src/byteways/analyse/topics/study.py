@@ -2,13 +2,18 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable, Sequence
+from collections.abc import Callable, Collection, Mapping, Sequence
 
 from byteways.analyse.studies.outcome import FigureOutcome, Row, StudyOutcome, outcome_of
 from byteways.analyse.summary import Cell, Run
 from byteways.analyse.topic import Line, Plot, PlotPoint, Table, Topic
 from byteways.studies.study import Study
 from byteways.units import format_size
+
+#: In place of a reason that the notes give.
+NOT_HERE = "no counterpart here"
+#: Names of the powers of 1000.
+DECIMAL = ("B", "kB", "MB", "GB")
 
 
 def topic(run: Run, found: Sequence[Cell]) -> Topic | None:
@@ -53,7 +58,10 @@ def _claims(outcome: StudyOutcome) -> Table:
     )
     note = ""
     if any(one.verdict == "built in" for one in outcome.verdicts):
-        note = f"Built in: {outcome.fitted}, so that a claim that holds there tests nothing."
+        note = (
+            f"Built in: {outcome.fitted}, those that the claim rests on among them, so that it tests "
+            "nothing. A claim that rests on values which were held out is tested."
+        )
     return Table("Claims", ("verdict", "the source says", "where", "measured"), rows, note=note)
 
 
@@ -64,7 +72,14 @@ def _with_note(says: str, note: str) -> str:
 def _figure(one: FigureOutcome) -> list[Table]:
     """The tables of a figure, by its kind."""
     if one.figure.kind == "hops":
-        return [_hops(one)] if one.hops else []
+        return [
+            _hops(hops, f"{_title(one)}{where}", notes)
+            for hops, where, notes in (
+                (one.hops, "", one.notes),
+                (one.hops_there, ", on the source's machine", ()),
+            )
+            if hops
+        ]
     if not one.rows:
         return []
     if one.figure.kind == "matrix":
@@ -76,18 +91,15 @@ def _title(one: FigureOutcome) -> str:
     return f"{one.figure.title} ({one.figure.locator})"
 
 
-def _hops(one: FigureOutcome) -> Table:
+def _hops(hops: Mapping[str, Mapping[str, int]], title: str, notes: Sequence[str]) -> Table:
     """Links on the way between every two GPUs."""
-    gpus = list(one.hops)
-    rows = tuple((row, *(str(one.hops[row].get(column, "–")) for column in gpus)) for row in gpus)
-    return Table(_title(one), ("from \\ to", *gpus), rows, tuple(range(1, len(gpus) + 1)))
+    gpus = list(hops)
+    rows = tuple((row, *(str(hops[row].get(column, "–")) for column in gpus)) for row in gpus)
+    return Table(title, ("from \\ to", *gpus), rows, tuple(range(1, len(gpus) + 1)), "; ".join(notes))
 
 
 def _matrices(one: FigureOutcome) -> list[Table]:
     """Every pair of agents: published, ours, and ours over published, those of them that there are."""
-    ends = [row.place.split(">") for row in one.rows]
-    sources, targets = (list(dict.fromkeys(pair[side] for pair in ends)) for side in (0, 1))
-    by_place = {row.place: row for row in one.rows}
     tables = []
     kinds: tuple[tuple[str, Callable[[Row], float | None], str], ...] = (
         ("published", lambda row: row.published, one.figure.unit),
@@ -95,15 +107,17 @@ def _matrices(one: FigureOutcome) -> list[Table]:
         ("measured over published", lambda row: row.ratio, ""),
     )
     for what, pick, unit in kinds:
-        numbers = [[pick(by_place[f"{source}>{target}"]) for target in targets] for source in sources]
-        known = [value for row in numbers for value in row if value is not None]
-        if not known:
+        found = {row.place: value for row in one.rows if (value := pick(row)) is not None}
+        if not found:
             continue
+        ends = [place.split(">") for place in found]
+        sources, targets = (list(dict.fromkeys(pair[side] for pair in ends)) for side in (0, 1))
+        numbers = [[found.get(f"{source}>{target}") for target in targets] for source in sources]
         rows = tuple(
             (source, *("–" if value is None else _in_matrix(value, unit) for value in row))
             for source, row in zip(sources, numbers, strict=True)
         )
-        heat = tuple((None, *(value and value / max(known) for value in row)) for row in numbers)
+        heat = tuple((None, *(value and value / max(found.values()) for value in row)) for row in numbers)
         title = f"{_title(one)}, {what}{', ' + unit if unit else ''}"
         note = "; ".join(one.notes) if what == "measured" else ""
         columns = tuple(range(1, len(targets) + 1))
@@ -145,24 +159,35 @@ def _list(one: FigureOutcome) -> Table:
         *(("the other count",) if with_other else ()),
         "source or reason",
     ]
-    rows = tuple(_cells(row, unit, with_place, with_other) for row in one.rows)
+    told = {note.partition(": ")[2] for note in one.notes}
+    rows = tuple(_cells(row, unit, with_place, with_other, told) for row in one.rows)
     first = int(with_place) + 1
     notes = "; ".join(one.notes)
     return Table(_title(one), tuple(headings), rows, tuple(range(first, first + 4)), note=notes)
 
 
-def _cells(row: Row, unit: str, with_place: bool, with_other: bool) -> tuple[str, ...]:
+def _cells(row: Row, unit: str, with_place: bool, with_other: bool, told: Collection[str]) -> tuple[str, ...]:
+    """`told` are reasons that the notes give once for many rows."""
     about = "about " if row.approximate else ""
+    reason = NOT_HERE if row.reason in told else row.reason
     return (
         *((row.place,) if with_place else ()),
         row.line,
-        format_size(row.size_bytes) if row.size_bytes else "not stated",
+        size_of(row.size_bytes) if row.size_bytes else "not stated",
         "–" if row.published is None else f"{about}{number(row.published, unit)}",
         "–" if row.ours is None else number(row.ours, unit),
         "–" if row.ratio is None else f"{row.ratio:.3f}",
         *((row.other_count,) if with_other else ()),
-        "; ".join(part for part in (row.system, row.reason) if part),
+        "; ".join(part for part in (row.system, reason) if part),
     )
+
+
+def size_of(size_bytes: int) -> str:
+    """As elsewhere; of a source that counts in powers of ten as it does: 100 kB, 8 MB."""
+    if size_bytes % 1000 or size_bytes % 1024 == 0:
+        return format_size(size_bytes)
+    power = max(power for power in range(1, len(DECIMAL)) if size_bytes >= 1000**power)
+    return f"{size_bytes / 1000**power:g} {DECIMAL[power]}"
 
 
 def number(value: float, unit: str) -> str:

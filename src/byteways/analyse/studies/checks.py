@@ -1,0 +1,271 @@
+"""The checks of claims: what a sentence of the source demands of figures, and the figures that decide it."""
+
+from __future__ import annotations
+
+import re
+from collections.abc import Callable, Iterable, Mapping, Sequence
+from dataclasses import dataclass
+from itertools import pairwise
+from typing import Any
+
+from byteways.analyse.studies.cells import Sheet
+from byteways.analyse.studies.references import FASTEST, Cell, UntestableError, cells, unlike
+from byteways.plan.legality import kind_of
+from byteways.units import format_size, parse_size
+
+_NUMBER = re.compile(r"^(?P<number>[\d.]+)\s*(?P<unit>GB/s|ns|µs|us|%)$")
+
+
+@dataclass(frozen=True)
+class Finding:
+    """Whether a claim holds for the figures there are.
+
+    `cells` decide it. `final`: figures that are missing could not change it.
+    """
+
+    holds: bool
+    detail: str
+    cells: tuple[Cell, ...]
+    final: bool = False
+
+
+@dataclass(frozen=True)
+class Wanted:
+    """What a number has to be, as a check's keys say: `about` and `within`, or `at_least` and `at_most`."""
+
+    least: float
+    most: float
+    words: str
+
+    def __contains__(self, number: float) -> bool:
+        return self.least <= number <= self.most
+
+
+def _unit(check: Mapping[str, Any]) -> str:
+    """`unit`, or that of the number that the check names."""
+    if "unit" in check:
+        return str(check["unit"])
+    for key in ("about", "at_least", "at_most", "level"):
+        match = _NUMBER.match(str(check.get(key, "")))
+        if match:
+            return {"us": "µs", "%": "of peak"}.get(match["unit"], match["unit"])
+    return "GB/s"
+
+
+def _number(value: object) -> float:
+    """A number, with or without a unit; per cent are hundredths."""
+    match = _NUMBER.match(str(value))
+    if match is None:
+        return float(str(value))
+    return float(match["number"]) / (100 if match["unit"] == "%" else 1)
+
+
+def wanted(check: Mapping[str, Any]) -> Wanted:
+    """From `about` and `within` (relative; 10 % without it), or `at_least` and `at_most`."""
+    of_peak = check.get("unit") == "of peak"
+
+    def said(value: object) -> str:
+        return f"{100 * value:g} %" if of_peak and isinstance(value, float | int) else str(value)
+
+    if "about" in check:
+        about, within = _number(check["about"]), float(check.get("within", 0.1))
+        words = f"{said(check['about'])} ± {100 * within:g} %"
+        return Wanted(about * (1 - within), about * (1 + within), words)
+    least = _number(check["at_least"]) if "at_least" in check else float("-inf")
+    most = _number(check["at_most"]) if "at_most" in check else float("inf")
+    words = " and ".join(
+        f"{name.replace('_', ' ')} {said(check[name])}" for name in ("at_least", "at_most") if name in check
+    )
+    return Wanted(least, most, words)
+
+
+def _text(number: float, unit: str) -> str:
+    if unit == "of peak":
+        return f"{100 * number:.1f} %"
+    digits = 0 if abs(number) >= 1000 else 1 if abs(number) >= 100 else 2
+    return f"{number:.{digits}f} {unit}"
+
+
+def _summary(found: Sequence[tuple[str, float]], text: Callable[[float], str]) -> str:
+    """One figure, or the lowest and the highest of several, each with its name."""
+    if len(found) == 1:
+        return f"{text(found[0][1])} ({found[0][0]})"
+    ordered = sorted(found, key=lambda one: one[1])
+    ends = (ordered[0], ordered[-1])
+    return f"{len(found)} figures from " + " to ".join(f"{text(number)} ({name})" for name, number in ends)
+
+
+def _value(check: Mapping[str, Any], sheet: Sheet) -> Finding:
+    """Every figure of `of` is what is wanted, or as published with `published = true`."""
+    unit = _unit(check)
+    found = cells(check["of"], sheet, unit)
+    note = unlike(check, sheet, found)
+    if check.get("published"):
+        return _as_published(check, found, unit, note)
+    aim = wanted(check)
+    if unit == "GB/s" and aim.least == float("-inf"):
+        peaks = [cell.peak / 1e9 for cell in found if cell.peak]
+        if len(peaks) == len(found) and max(peaks) <= aim.most:
+            raise UntestableError(f"the links here carry no more in any case: {_text(max(peaks), unit)}")
+    said = _summary([(cell.name, cell.number) for cell in found], lambda number: _text(number, unit))
+    holds = all(cell.number in aim for cell in found)
+    return Finding(holds, f"{said}; wanted {aim.words}{note}", tuple(found), final=not holds)
+
+
+def _as_published(check: Mapping[str, Any], found: Sequence[Cell], unit: str, note: str) -> Finding:
+    """Figures within a part of those that the source prints."""
+    known = [(cell, cell.published) for cell in found if cell.published]
+    if not known:
+        raise UntestableError("the source prints no figure for what this machine has")
+    within = float(check.get("within", 0.1))
+    ratios = [(cell, cell.number / published) for cell, published in known]
+    if len(known) == 1:
+        (cell, published) = known[0]
+        said = f"{_text(cell.number, unit)}, {ratios[0][1]:.3g} × the published {_text(published, unit)}"
+        said += f" ({cell.name})"
+    else:
+        named = [(cell.name, ratio) for cell, ratio in ratios]
+        said = _summary(named, lambda number: f"{number:.3g} × published")
+    holds = all(abs(ratio - 1) <= within for _, ratio in ratios)
+    detail = f"{said}; wanted ± {100 * within:g} %{note}"
+    return Finding(holds, detail, tuple(cell for cell, _ in known), final=not holds)
+
+
+def _pairs(check: Mapping[str, Any], sheet: Sheet, unit: str) -> list[tuple[Cell, Cell]]:
+    """Figures of `of` with those of `to`: one each, or else at equal places and sizes, or at equal sizes."""
+    left, right = cells(check["of"], sheet, unit), cells(check["to"], sheet, unit)
+    if len(left) == len(right) == 1:
+        return [(left[0], right[0])]
+    by_both = {(cell.place, cell.size_bytes): cell for cell in right}
+    found = [
+        (cell, by_both[cell.place, cell.size_bytes])
+        for cell in left
+        if (cell.place, cell.size_bytes) in by_both
+    ]
+    if not found and len({cell.place for cell in right}) == 1:
+        by_size = {cell.size_bytes: cell for cell in right}
+        found = [(cell, by_size[cell.size_bytes]) for cell in left if cell.size_bytes in by_size]
+    if not found:
+        raise UntestableError("this run has no two figures that may be compared")
+    return found
+
+
+def _ratio(check: Mapping[str, Any], sheet: Sheet) -> Finding:
+    """`of` over `to` is what is wanted: of every pair, or of that where it is `most` or `least`."""
+    unit = _unit({key: check[key] for key in check if key == "unit"})
+    pairs = [pair for pair in _pairs(check, sheet, unit) if pair[1].number]
+    if not pairs:
+        raise UntestableError("what it is compared with is zero here")
+    aim = wanted(check)
+    over = check.get("over", "all")
+    if over in ("most", "least"):
+        pick = max if over == "most" else min
+        pairs = [pick(pairs, key=lambda pair: pair[0].number / pair[1].number)]
+    ratios = [
+        (f"{one.name} to {other.line}, {other.place}", one.number / other.number) for one, other in pairs
+    ]
+    said = _summary(ratios, lambda number: f"{number:.3g}×")
+    lead = {"most": "at most ", "least": "at least "}.get(over, "")
+    holds = all(number in aim for _, number in ratios)
+    decided = tuple(cell for pair in pairs for cell in pair)
+    fastest = any(str(check[name]).find(FASTEST) >= 0 for name in ("of", "to"))
+    detail = f"{lead}{said}; wanted {aim.words}{unlike(check, sheet, decided)}"
+    return Finding(holds, detail, decided, final=not holds and over == "all" and not fastest)
+
+
+def _spread(check: Mapping[str, Any], sheet: Sheet) -> Finding:
+    """Figures that differ in `over` (`place`, `line` or `size`) alone are within `at_most` of each other.
+
+    With `across` (`cpu` or `gpu`) it takes places of two such agents: else nothing could differ by them.
+    """
+    over = check["over"]
+    found = cells(check["of"], sheet, _unit({key: check[key] for key in check if key == "unit"}))
+    compared = _groups(found, over, sheet)
+    if not compared:
+        why = unlike(check, sheet, found).removeprefix("; ")
+        raise UntestableError(f"it takes two {over}s, and this run has one{': ' + why if why else ''}")
+    across = check.get("across")
+    ends = {cell.place: sheet.located[cell.place].agents or () for cell in found}
+    if across and all(len(_agents(group, ends, across)) < 2 for group in compared):
+        what = {"cpu": "NUMA domains", "gpu": "GPUs"}[across]
+        raise UntestableError(f"it takes two {what}, and the figures of this run are of one")
+    worst, least, most = 0.0, found[0], found[0]
+    for group in compared:
+        low, high = (pick(group, key=lambda cell: cell.number) for pick in (min, max))
+        if high.number / low.number - 1 >= worst:
+            worst, least, most = high.number / low.number - 1, low, high
+    decided = tuple(cell for group in compared for cell in group)
+    said = f"{len(decided)} figures differ by at most {100 * worst:.1f} % ({most.name} over {least.name})"
+    limit = float(check["at_most"])
+    detail = f"{said}; wanted {100 * limit:g} % at most{unlike(check, sheet, found)}"
+    return Finding(worst <= limit, detail, decided, final=worst > limit)
+
+
+def _groups(found: Iterable[Cell], over: str, sheet: Sheet) -> list[list[Cell]]:
+    """Figures that differ in `over` alone, where there are two or more."""
+    groups: dict[tuple[str | int, ...], list[Cell]] = {}
+    first: dict[tuple[str, ...], str] = {}
+    for cell in found:
+        # Places of the source that one pair of this machine stands for are one place here.
+        ends = sheet.located[cell.place].agents or ()
+        if over == "place" and first.setdefault(ends, cell.place) != cell.place:
+            continue
+        parts: dict[str, str | int] = {"line": cell.line, "place": cell.place, "size": cell.size_bytes}
+        groups.setdefault(tuple(parts[name] for name in parts if name != over), []).append(cell)
+    return [group for group in groups.values() if len(group) > 1]
+
+
+def _agents(group: Iterable[Cell], ends: Mapping[str, tuple[str, ...]], kind: str) -> set[str]:
+    """Agents of a kind at the places of some figures."""
+    return {name for cell in group for name in ends[cell.place] if kind_of(name) == kind}
+
+
+def _order(check: Mapping[str, Any], sheet: Sheet) -> Finding:
+    """Each figure is higher than the next by `margin` at least (0 without it)."""
+    unit, margin = str(check.get("unit", "GB/s")), float(check.get("margin", 0.0))
+    found = [cells(reference, sheet, unit) for reference in check["of"]]
+    row = [min(some, key=lambda cell: cell.number) for some in found[:-1]]
+    row.append(max(found[-1], key=lambda cell: cell.number))
+    holds = all(one.number > other.number * (1 + margin) for one, other in pairwise(row))
+    said = " > ".join(f"{_text(cell.number, unit)} ({cell.line}, {cell.place})" for cell in row)
+    if not holds:
+        said = said.replace(" > ", ", ")
+    apart = f", each by {100 * margin:g} % at least" if margin else ""
+    note = unlike(check, sheet, [cell for some in found for cell in some])
+    detail = f"{said}; wanted in this order, falling{apart}{note}"
+    return Finding(holds, detail, tuple(row), final=not holds)
+
+
+def _reaches(check: Mapping[str, Any], sheet: Sheet) -> Finding:
+    """The least size at which `of` reaches `level`, or the part `of_best` of its highest figure, is `size`
+    within a `factor` (2 without it).
+    """
+    factor = float(check.get("factor", 2.0))
+    found = sorted(cells(check["of"], sheet, "GB/s"), key=lambda cell: cell.size_bytes)
+    note = unlike(check, sheet, found)
+    best = max(cell.number for cell in found)
+    goal = best * float(check["of_best"]) if "of_best" in check else _number(check["level"])
+    above = [cell.size_bytes for cell in found if cell.number >= goal]
+    if not above:
+        return Finding(
+            False, f"{goal:.4g} GB/s is never reached: {best:.4g} GB/s at most{note}", tuple(found)
+        )
+    size, about = above[0], parse_size(str(check["size"]))
+    if size == found[0].size_bytes and size >= about / factor:
+        raise UntestableError(f"no size below {format_size(size)} was measured, where it is reached already")
+    if "of_best" in check and size == found[-1].size_bytes and size <= about * factor:
+        raise UntestableError(f"no size above {format_size(size)} was measured, where it may still rise")
+    said = f"{goal:.4g} GB/s is reached from {format_size(size)}"
+    if "of_best" in check:
+        said = f"{100 * float(check['of_best']):g} % of the highest figure, {said}"
+    detail = f"{said}; wanted {format_size(about)}, within a factor of {factor:g}{note}"
+    return Finding(about / factor <= size <= about * factor, detail, tuple(found))
+
+
+CHECKS: Mapping[str, Callable[[Mapping[str, Any], Sheet], Finding]] = {
+    "value": _value,
+    "ratio": _ratio,
+    "spread": _spread,
+    "order": _order,
+    "reaches": _reaches,
+}

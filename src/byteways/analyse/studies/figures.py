@@ -1,0 +1,127 @@
+"""A figure of a study, ours or published, and what its bandwidth counts."""
+
+from __future__ import annotations
+
+import statistics
+from collections.abc import Sequence
+from dataclasses import dataclass
+
+from byteways.plan.interfaces import INTERFACES, READ_WRITE
+from byteways.results.record import Record, Times
+from byteways.studies.study import Line
+from byteways.studies.values import Value
+
+#: `count` of a line whose bandwidth is what one direction carries of a figure that counts every array; also
+#: what a published value may count.
+ONE_DIRECTION = "one-direction"
+_TOLD_ONE_DIRECTION = "one direction"
+
+
+@dataclass(frozen=True)
+class Ours:
+    """A figure of the run. `bandwidth` in bytes/s and `time_ns` of one operation are by the source's
+    statistic; a latency has a time alone.
+    """
+
+    bandwidth: float | None
+    time_ns: float
+    peak: float | None  # bytes/s, nominal, here
+    record: Record  # the first replicate
+    other_count: str = ""  # what the bandwidth is when bytes are counted in the other way, with its name
+
+    def quantity(self, unit: str) -> float | None:
+        """In GB/s, as a fraction of the peak here, in ns or in µs; None when there is no such figure."""
+        if unit == "GB/s":
+            return None if self.bandwidth is None else self.bandwidth / 1e9
+        if unit == "of peak":
+            return self.bandwidth / self.peak if self.bandwidth is not None and self.peak else None
+        return self.time_ns if unit == "ns" else self.time_ns / 1e3
+
+
+@dataclass(frozen=True)
+class Published:
+    """A published value at a line, a place and a size (None: the source states none).
+
+    `part` of its bandwidth is what the line counts: a half where the source counts what is read and written.
+    """
+
+    value: Value
+    size_bytes: int | None
+    part: float = 1.0
+
+    def quantity(self, unit: str) -> float | None:
+        """As of Ours; a fraction is of the peak that the source names."""
+        size, is_rate = self.size_bytes, self.value.metric == "bandwidth"
+        number = self.value.value * (self.part if is_rate else 1.0)
+        if unit in ("ns", "µs"):
+            if is_rate:
+                return None
+            return number if unit == "ns" else number / 1e3
+        rate = number if is_rate else size / number * 1e9 if size else None
+        if rate is None or unit == "GB/s":
+            return None if rate is None else rate / 1e9
+        return rate / self.value.peak_bytes_per_s if self.value.peak_bytes_per_s else None
+
+
+def figure_of(records: Sequence[Record], line: Line, statistic: str) -> Ours:
+    """The figure of a case from all its replicates, by the source's statistic.
+
+    Args:
+        records: Measured, at least one.
+        line: Whose count it is in.
+        statistic: One of STATISTICS.
+    """
+    record = records[0]
+    if line.submits:
+        submits = [one.submit_ns for one in records if one.submit_ns is not None]
+        return Ours(None, _over_replicates(submits, statistic), None, record)
+    assert record.time_ns is not None
+    times = [_by_statistic(one.time_ns, statistic) for one in records if one.time_ns]
+    time_ns = _over_replicates(times, statistic)
+    # The record's rates are those of its own median time.
+    faster = record.time_ns.median / time_ns if time_ns else 1.0
+    rate = record.bandwidth_bytes_per_s
+    if rate is None:
+        return Ours(None, (record.latency_ns or 0.0) / faster, None, record)
+    other = ""
+    if line.count == ONE_DIRECTION:
+        rate = _one_direction(record, rate)
+    elif record.other_count:
+        other = f"one direction {_one_direction(record, rate) * faster / 1e9:.1f} GB/s"
+    return Ours(rate * faster, time_ns, record.peak_bytes_per_s, record, other)
+
+
+def part_of(value: Value, line: Line) -> float:
+    """What a line counts of a published value's bytes: 1 where both count alike, or the source does not say.
+
+    STREAM counts every array. In one direction goes, in own memory, what arrives; of arrays on another agent
+    all that are read. A copy has one array each way.
+    """
+    told = INTERFACES.get(value.method, INTERFACES[line.interface])
+    local = value.source.agent == value.destination.agent == value.executor
+    one = (1 if local else told.sources) / (told.sources + 1)
+    both = INTERFACES[line.interface].counts == READ_WRITE and line.count != ONE_DIRECTION
+    if value.counts == READ_WRITE and not both:
+        return one
+    return 1 / one if value.counts == _TOLD_ONE_DIRECTION and both else 1.0
+
+
+def _by_statistic(times: Times, statistic: str) -> float:
+    """ns; the highest bandwidth is the shortest time. A source that does not say gets the median."""
+    return {"mean": times.mean, "max": times.min}.get(statistic, times.median)
+
+
+def _over_replicates(times: Sequence[float], statistic: str) -> float:
+    if statistic == "max":
+        return min(times)
+    return statistics.fmean(times) if statistic == "mean" else statistics.median(times)
+
+
+def _one_direction(record: Record, rate: float) -> float:
+    """bytes/s that go one way: of arrays on other agents the busier way, locally what arrives."""
+    other = record.other_count
+    if not other:
+        return rate
+    if "read_bytes_per_s" in other:
+        return float(max(other["read_bytes_per_s"], other["written_bytes_per_s"]))
+    return float(other["bytes_per_s"])

@@ -1,0 +1,109 @@
+"""What of a study a machine model was fitted to, so that a figure of it that agrees says nothing."""
+
+from __future__ import annotations
+
+import re
+from collections.abc import Mapping, Sequence
+from dataclasses import dataclass
+from functools import cached_property
+from typing import Any
+
+from byteways.analyse.studies.figures import Published
+from byteways.errors import BytewaysError
+from byteways.machines import load as load_model
+from byteways.results.simulated import is_simulated, model_of
+from byteways.studies import split
+from byteways.studies.study import Study
+from byteways.studies.values import Value
+
+#: How a machine model names the source that a number was fitted to, and the model that it has one from; by
+#: text, as older models are other files.
+_FITTED_TO = re.compile(r'"fitted:\s*([\w-]+)')
+_TAKEN_FROM = re.compile(r'"assumed: that of ([\w-]+)')
+
+FITTED, HELD_OUT = split.FITTED, split.HELD_OUT
+#: Of a figure that no published value is fitted to or held against.
+NEITHER = "neither"
+
+
+@dataclass(frozen=True)
+class Fitting:
+    """Of a run that was simulated, and a study."""
+
+    study: Study
+    model: str
+    text: str  # of the model, as the run has it
+
+    @cached_property
+    def _from(self) -> tuple[str, ...]:
+        """Models that this one has numbers from, by name."""
+        told = dict.fromkeys(_TAKEN_FROM.findall(self.text))
+        return tuple(name for name in told if name != self.model and name in split.tables())
+
+    @cached_property
+    def _texts(self) -> list[str]:
+        return [_text_of(name) for name in self._from]
+
+    def _count(self, text: str) -> int:
+        return sum(key in self.study.sources for key in _FITTED_TO.findall(text))
+
+    @property
+    def words(self) -> str:
+        """'4 numbers of the model crusher-mi250x are fitted to this work'; '' when none is."""
+        if count := self._count(self.text):
+            numbers = "1 number" if count == 1 else f"{count} numbers"
+            return f"{numbers} of the model {self.model} {'is' if count == 1 else 'are'} fitted to this work"
+        names = [name for name, text in zip(self._from, self._texts, strict=True) if self._count(text)]
+        if not names:
+            return ""
+        return f"the model {self.model} has numbers of {' and '.join(names)}, which is fitted to this work"
+
+    @property
+    def known(self) -> bool:
+        """Whether it is known which values the model is fitted to; not of a user's own."""
+        return self.model in split.tables()
+
+    def assumed_from(self, claim: str) -> bool:
+        """Whether a number of the model was taken from this very claim."""
+        return f"{self.study.key} {claim}" in split.assumed_from(self.model)
+
+    def side(self, published: Sequence[Published]) -> str:
+        """FITTED, HELD_OUT or NEITHER, of a figure beside these values.
+
+        Values of the machine itself decide, then those of machines that the model has numbers from, then
+        those of others, which no model of this machine was fitted to.
+        """
+        for names in ((self.model,), self._from):
+            sides = {_side(one.value) for one in published if one.value.machine in names}
+            for side in (FITTED, HELD_OUT):
+                if side in sides:
+                    return side
+        others = [one.value for one in published if one.value.machine not in (self.model, *self._from)]
+        return HELD_OUT if any(_exact(value) for value in others) else NEITHER
+
+
+def fitting_of(study: Study, manifest: Mapping[str, Any]) -> Fitting | None:
+    """Of a run of a machine model with numbers fitted to the study; None of any other."""
+    if not is_simulated(manifest):
+        return None
+    text = (manifest.get("machine_model") or {}).get("text") or ""
+    found = Fitting(study, model_of(manifest), text)
+    return found if found.words else None
+
+
+def _exact(value: Value) -> bool:
+    return value.exactness != "approximate"
+
+
+def _side(value: Value) -> str:
+    """The side of a value's group; an approximate one is on none."""
+    if not _exact(value):
+        return split.EXCLUDED
+    return split.side_of(value.group, split.patterns(value.machine))
+
+
+def _text_of(model: str) -> str:
+    try:
+        return load_model(model).text
+    except BytewaysError:
+        return ""

@@ -1,0 +1,190 @@
+"""The figures that a claim names, as `LINE@PLACE/SIZE`, and those of them that a run does not have.
+
+LINE and PLACE may be globs and SIZE a size, `*`, `largest` or a range `64KiB..1GiB` (either end may be left
+out). `fastest:` before it takes the highest of its lines.
+"""
+
+from __future__ import annotations
+
+import re
+from collections.abc import Iterable, Iterator, Mapping, Sequence
+from dataclasses import dataclass
+from fnmatch import fnmatchcase
+from typing import Any
+
+from byteways.analyse.studies.cells import Sheet, nearest_size
+from byteways.studies.study import Line, Place
+from byteways.units import format_size, parse_size
+
+FASTEST = "fastest:"
+_REFERENCE = re.compile(r"^(?P<line>[^@]+)@(?P<place>[^/]+)/(?P<size>.+)$")
+
+
+@dataclass(frozen=True)
+class Cell:
+    """A figure of ours that a claim names, in the claim's unit."""
+
+    line: str
+    place: str
+    size_bytes: int
+    number: float
+    published: float | None
+    peak: float | None  # bytes/s, nominal, of the path here
+
+    @property
+    def name(self) -> str:
+        return f"{self.line}, {self.place}, {format_size(self.size_bytes)}"
+
+
+class UntestableError(Exception):
+    """A claim cannot be tested; the text is the reason."""
+
+
+def cells(reference: str | Sequence[str], sheet: Sheet, unit: str) -> list[Cell]:
+    """The figures that a reference, or each of several, stands for.
+
+    Raises:
+        UntestableError: There is none.
+    """
+    if not isinstance(reference, str):
+        return [cell for one in reference for cell in cells(one, sheet, unit)]
+    fastest = reference.startswith(FASTEST)
+    found = list(_cells(reference.removeprefix(FASTEST), sheet, unit))
+    if not found:
+        raise UntestableError(_why_not(reference.removeprefix(FASTEST), sheet))
+    if not fastest:
+        return found
+    rivals: dict[tuple[str, int], list[Cell]] = {}
+    for cell in found:
+        rivals.setdefault((cell.place, cell.size_bytes), []).append(cell)
+    best = [max(some, key=lambda cell: cell.number) for some in rivals.values() if len(some) > 1]
+    if not best:  # what is alone is no fastest: an interrupted run may have no more
+        raise UntestableError("it takes two methods at one place and size, and this run has one")
+    return best
+
+
+def references(check: Mapping[str, Any]) -> Iterator[str]:
+    """All of a check, without `fastest:`."""
+    for name in ("of", "to"):
+        yield from _flat(check.get(name, ()))
+
+
+def _flat(told: str | Sequence[Any]) -> Iterator[str]:
+    if isinstance(told, str):
+        yield told.removeprefix(FASTEST)
+        return
+    for one in told:
+        yield from _flat(one)
+
+
+def gaps(check: Mapping[str, Any], sheet: Sheet) -> tuple[int, list[str]]:
+    """How many of the figures that a check names were to be had here and are not in the run, and why.
+
+    Each reason is there once.
+    """
+    gone = {
+        (line.name, place.name, size)
+        for reference in references(check)
+        for line, place, wanted in _pairs(reference, sheet)
+        for size in _sizes(wanted, sheet.asked(line, place))
+        if size not in sheet.ours(line, place)
+    }
+    reasons = dict.fromkeys(
+        sheet.missing(sheet.study.lines[line], sheet.study.places[place], size)
+        for line, place, size in sorted(gone)
+    )
+    return len(gone), list(reasons)
+
+
+def unlike(check: Mapping[str, Any], sheet: Sheet, found: Iterable[Cell]) -> str:
+    """What the figures here are of other than the source's: places that other links stand for, and those that
+    nothing here stands for; '' on a machine that has them all.
+    """
+    seen = dict.fromkeys(cell.place for cell in found)
+    asked = {name for one in references(check) for name in _parts(one, sheet)[1]}
+    gone: dict[str, list[str]] = {}
+    for name in sheet.study.places:
+        located = sheet.located[name]
+        if name in asked and name not in seen and located.agents is None:
+            gone.setdefault(located.why or located.reason, []).append(name)
+    text = ""
+    if notes := [f"{name} is {sheet.located[name].note}" for name in seen if sheet.located[name].note]:
+        text += f"; {listed(notes, 2)}"
+    for why, names in gone.items():
+        text += f"; without {listed(names)}: {why}"
+    return text
+
+
+def listed(names: Sequence[str], most: int = 4) -> str:
+    """The first of them, and how many more there are."""
+    return ", ".join(names[:most]) + (f" and {len(names) - most} more" if len(names) > most else "")
+
+
+def _pairs(reference: str, sheet: Sheet) -> Iterator[tuple[Line, Place, str]]:
+    """Lines and places of a reference that go together, with its size."""
+    lines, places, wanted = _parts(reference, sheet)
+    for line in lines:
+        for place in places:
+            pair = sheet.study.lines[line], sheet.study.places[place]
+            if pair[0].fits(pair[1]):
+                yield (*pair, wanted)
+
+
+def _cells(reference: str, sheet: Sheet, unit: str) -> Iterator[Cell]:
+    for line, place, wanted in _pairs(reference, sheet):
+        ours = sheet.ours(line, place)
+        for size in sorted(_sizes(wanted, ours)):
+            number = ours[size].quantity(unit)
+            if number is not None:
+                published = _published(sheet, line, place, size, unit)
+                yield Cell(line.name, place.name, size, number, published, ours[size].peak)
+
+
+def _published(sheet: Sheet, line: Line, place: Place, size: int, unit: str) -> float | None:
+    """The source's figure there; of several prints the one with the most digits."""
+    ours = list(sheet.ours(line, place))
+    found = [one for one in sheet.published(line, place) if nearest_size(one.size_bytes, ours) == size]
+    found.sort(
+        key=lambda one: (
+            sheet.models.index(one.value.machine),
+            bool(one.value.same_as),
+            one.value.exactness == "approximate",
+        )
+    )
+    numbers = [number for one in found if (number := one.quantity(unit)) is not None]
+    return numbers[0] if numbers else None
+
+
+def _parts(reference: str, sheet: Sheet) -> tuple[list[str], list[str], str]:
+    """Names of lines and of places, and the size as written. Raises ValueError when it names nothing."""
+    match = _REFERENCE.match(reference)
+    if match is None:
+        raise ValueError(f"study {sheet.study.key}: '{reference}' is no figure; write line@place/size")
+    lines = [name for name in sheet.study.lines if fnmatchcase(name, match["line"])]
+    places = [name for name in sheet.study.places if fnmatchcase(name, match["place"])]
+    if not lines or not places:
+        raise ValueError(f"study {sheet.study.key}: '{reference}' names no line or no place")
+    return lines, places, match["size"]
+
+
+def _sizes(wanted: str, known: Iterable[int]) -> list[int]:
+    sizes = list(known)
+    if wanted == "*":
+        return sizes
+    if wanted == "largest":
+        return sizes and [max(sizes)]
+    if ".." in wanted:
+        low, high = (text.strip() for text in wanted.split(".."))
+        least = parse_size(low) if low else 0
+        most = parse_size(high) if high else float("inf")
+        return [size for size in sizes if least <= size <= most]
+    return [size for size in sizes if size == parse_size(wanted)]
+
+
+def _why_not(reference: str, sheet: Sheet) -> str:
+    """Why a run has none of the figures of a reference."""
+    reasons = []
+    for line, place, wanted in _pairs(reference, sheet):
+        exact = None if wanted in ("*", "largest") or ".." in wanted else parse_size(wanted)
+        reasons.append(sheet.missing(line, place, exact))
+    return "; ".join(dict.fromkeys(reasons))

@@ -1,0 +1,50 @@
+"""Which figures of a study a machine can have at all, by its agents and links: known before measuring."""
+
+from __future__ import annotations
+
+from collections.abc import Mapping
+from dataclasses import dataclass
+
+from byteways.analyse.studies.places import locate
+from byteways.studies.study import Study
+from byteways.topology.model import Topology
+
+
+@dataclass(frozen=True)
+class Scope:
+    """Figures by the source's own name for them, `Fig. 2a`."""
+
+    possible: tuple[str, ...]
+    gone: Mapping[str, tuple[str, ...]]  # by the reason why there is none of them
+
+    @property
+    def words(self) -> str:
+        """'none of Fig. 2b, Fig. 2c: …', a part for every reason; '' where all are possible."""
+        return "; ".join(f"none of {', '.join(names)}: {reason}" for reason, names in self.gone.items())
+
+
+def scope(study: Study, topology: Topology) -> Scope:
+    """A figure is possible where one of its places is here. Of memory and libraries the plan tells."""
+    located = locate(study, topology)
+    possible: dict[str, None] = {}
+    gone: dict[str, dict[str, None]] = {}
+    for figure in study.figures:
+        if figure.kind == "hops":  # of links, not of places
+            here = len(topology.names("gpu")) > 1
+            reasons = [] if here else ["it takes two GPUs"]
+        else:
+            places = [located[name] for name in figure.places]
+            here = any(place.agents or (figure.kind == "matrix" and place.named) for place in places)
+            reasons = [place.why or place.reason for place in places if not place.agents]
+        if here:
+            possible[figure.locator] = None
+        else:
+            gone.setdefault(reasons[0], {})[figure.locator] = None
+    return Scope(
+        tuple(possible),
+        {
+            reason: tuple(name for name in names if name not in possible)
+            for reason, names in gone.items()
+            if any(name not in possible for name in names)
+        },
+    )

@@ -1,0 +1,68 @@
+"""Options that `run` and `reproduce` have in common, and what is made of them."""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from pathlib import Path
+from typing import Annotated, Any
+
+import typer
+
+from byteways.errors import BytewaysError
+from byteways.plan.filters import only_filter, sizes_filter
+from byteways.run.options import Options
+from byteways.units import parse_duration
+
+Only = Annotated[
+    list[str] | None,
+    typer.Option(
+        "--only", help="Keep matching cases: 'interface=copy,path=gpu0>gpu*'. Repeatable: any of them."
+    ),
+]
+Size = Annotated[str | None, typer.Option("--size", help="Keep these sizes: '64KiB..1GiB' or '1MiB'.")]
+Resume = Annotated[
+    Path | None, typer.Option("--resume", help="Run folder to take up: only what is missing is measured.")
+]
+Machine = Annotated[
+    str | None,
+    typer.Option(
+        "--machine", help="Simulate this machine instead: a name of `list machines` or a TOML file."
+    ),
+]
+DryRun = Annotated[bool, typer.Option("--dry-run", help="Print the plan and measure nothing.")]
+AsJson = Annotated[bool, typer.Option("--json", help="Print the outcome (or the plan) as JSON.")]
+NoReport = Annotated[bool, typer.Option("--no-report", help="Do not write report.html.")]
+
+
+def options_of(
+    only: Sequence[str] | None,
+    size: str | None,
+    budget: float | None,
+    replicates: int | None = None,
+    precision: float | None = None,
+    duration: str | None = None,
+) -> Options:
+    """Raises BytewaysError when a number is out of range or a filter is malformed."""
+    if budget is not None and not 0 < budget < float("inf"):
+        raise BytewaysError(f"a budget of {budget:g} s is none", hint="--budget takes seconds: --budget 60")
+    if replicates is not None and not 1 <= replicates <= 100:
+        raise BytewaysError(f"{replicates} replicates cannot be run", hint="--replicates takes 1 to 100")
+    if precision is not None and not 0.0001 <= precision <= 0.5:
+        raise BytewaysError(f"a precision of {precision:g} is out of range", hint="--precision 0.01 is 1 %")
+    only_filter(only or ())
+    sizes_filter(size)
+    try:
+        for_s = parse_duration(duration) if duration is not None else None
+    except ValueError as error:
+        raise BytewaysError(str(error), hint="byteways run --for 30m") from error
+    if for_s is not None and replicates is not None:
+        raise BytewaysError(
+            "--for repeats the suite for a time, --replicates a number of times", hint="leave one of them out"
+        )
+    return Options(tuple(only or ()), size, budget, replicates, precision, for_s)
+
+
+def given(options: Options) -> list[tuple[str, Any]]:
+    """Options by the name that they have on the command line; those that were not given are false."""
+    names = {"only": "--only", "sizes": "--size", "budget_s": "--budget", "for_s": "--for"}
+    return [(names.get(name, f"--{name}"), value) for name, value in options.to_json().items()]
