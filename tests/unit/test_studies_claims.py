@@ -224,7 +224,7 @@ def test_built_in_is_what_rests_on_fitted_values_alone() -> None:
 def test_what_no_value_stands_beside_is_not_tested_by_an_assumption() -> None:
     """A model has numbers that nobody published: that they agree with a sentence is no evidence for it."""
     found = on_model("copy@quad/1GiB", FakeFitting({"quad": NEITHER}))
-    assert found.verdict == UNTESTED and "numbers for copy at quad are assumed" in found.detail
+    assert found.verdict == UNTESTED and "the model has assumed copy at quad" in found.detail
     taken = FakeFitting({"quad": NEITHER}, taken=("one",))
     assert on_model("copy@quad/1GiB", taken).verdict == BUILT_IN
 

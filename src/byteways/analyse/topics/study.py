@@ -59,8 +59,8 @@ def _claims(outcome: StudyOutcome) -> Table:
     note = ""
     if any(one.verdict == "built in" for one in outcome.verdicts):
         note = (
-            f"Built in: {outcome.fitted}, those that the claim rests on among them, so that it tests "
-            "nothing. A claim that rests on values which were held out is tested."
+            f"Built in: {outcome.fitted}, and what a number of a model was taken from it cannot test. "
+            "A claim that rests on values which were held out is tested."
         )
     return Table("Claims", ("verdict", "the source says", "where", "measured"), rows, note=note)
 
