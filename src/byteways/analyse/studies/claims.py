@@ -68,9 +68,7 @@ def _fitted(claim: Claim, finding: Finding, sheet: Sheet, fitting: Fitting) -> V
         side = fitting.side(sheet.published(study.lines[cell.line], study.places[cell.place]))
         sides.setdefault(side, []).append(f"{cell.line} at {cell.place}")
     if unknown := list(dict.fromkeys(sides.get(NEITHER, ()))):
-        why = (
-            f"the model's numbers for {listed(unknown, REASONS)} are assumed, with no published value beside"
-        )
+        why = f"the model has assumed {listed(unknown, REASONS)}, and no published value of it was held out"
         return Verdict(claim, UNTESTED, f"because {why}: {finding.detail}")
     if HELD_OUT not in sides:
         return Verdict(claim, BUILT_IN, finding.detail)
