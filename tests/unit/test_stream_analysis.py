@@ -15,7 +15,7 @@ from run_builder import GB, GIB, MIB, Builder, topology
 
 from byteways.analyse.findings import findings
 from byteways.analyse.selection import one_way
-from byteways.analyse.stream import place, scans, thread_maps
+from byteways.analyse.stream import other_count, place, scans, thread_maps
 from byteways.analyse.summary import cells
 from byteways.analyse.tables import tables
 from byteways.analyse.topics import stream as topic_of
@@ -119,3 +119,15 @@ def test_findings_name_the_count(folder: RunFolder) -> None:
     )
     assert "one direction" in said[own]
     assert "370 GB/s come in from others and 370 go out" in said[away]
+
+
+def test_the_other_count_is_of_all_replicates(folder: RunFolder) -> None:
+    """Catches a sentence whose two counts of one figure are of two rounds."""
+    first = next(record for record in folder.records if record.interface == "stream-copy")
+    rounds = [
+        replace(first, replicate=number, bandwidth_bytes_per_s=rate * GB, other_count=local_count(rate / 2))
+        for number, rate in enumerate((3500.0, 3000.0, 2900.0))
+    ]
+    (cell,) = cells(rounds)
+    assert cell.value == 3000 * GB
+    assert other_count(cell) == ("one-direction", {"bytes_per_s": pytest.approx(1500 * GB)})

@@ -52,6 +52,18 @@ class ThreadMap:
         return max(cell.value for cell in self.cells.values())
 
 
+def other_count(cell: Cell) -> tuple[str, dict[str, float]]:
+    """What goes one way of a cell's figure: how that is counted, and its rates in bytes/s by name.
+
+    The count is `one-direction` or `between-agents`, '' where the record tells nothing. Rates are of the
+    cell, whose figure is the median over replicates; a record has those of its own.
+    """
+    told = dict(cell.record.other_count or {})
+    counts = str(told.pop("counts", ""))
+    scale = cell.value / (cell.record.bandwidth_bytes_per_s or cell.value)
+    return counts, {name: float(rate) * scale for name, rate in told.items()}
+
+
 def streams(found: Iterable[Cell]) -> list[Cell]:
     """The STREAM cells of single flows."""
     return [

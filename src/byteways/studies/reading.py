@@ -21,8 +21,8 @@ from byteways.plan.suite_types import Suite
 from byteways.plan.toml_files import read_toml
 from byteways.plan.words import closest
 from byteways.studies import names
+from byteways.studies.reference import parts, references
 from byteways.studies.study import (
-    CHECKS,
     KINDS,
     LETTERS,
     ORDERS,
@@ -40,6 +40,7 @@ from byteways.units import parse_size
 if TYPE_CHECKING:
     from importlib.abc import Traversable
 
+_Keys = tuple[tuple[str, ...], tuple[str, ...]]
 #: Keys of study.toml and of the tables in it, those that must be there first.
 _STUDY = (
     (
@@ -58,8 +59,14 @@ _LINE = (
 )
 _FIGURE = (("id", "title", "locator", "kind", "lines"), ("unit", "places", "size", "note"))
 _CLAIM = (("id", "says", "locator", "check"), ("note",))
-_Keys = tuple[tuple[str, ...], tuple[str, ...]]
-
+_BOUNDS = ("about", "within", "at_least", "at_most", "unit")
+_CHECK: Mapping[str, _Keys] = {
+    "value": (("of",), (*_BOUNDS, "published")),
+    "ratio": (("of", "to"), (*_BOUNDS, "over")),
+    "spread": (("of", "over", "at_most"), ("unit", "across")),
+    "order": (("of",), ("unit", "margin")),
+    "reaches": (("of", "size"), ("level", "of_best", "factor")),
+}
 GUIDE = "docs/guides/reproduce-a-study.md says what a study consists of"
 Made = TypeVar("Made")
 
@@ -239,9 +246,11 @@ def _named(glob: str, places: Mapping[str, Place]) -> list[str]:
 def _claim(entry: Mapping[str, Any]) -> Claim:
     _keys(f"claim '{entry.get('id', '?')}'", entry, _CLAIM)
     check = dict(entry["check"])
-    return Claim(
-        entry["id"], entry["says"], entry["locator"], check.pop("kind"), check, entry.get("note", "")
-    )
+    kind = check.pop("kind", "")
+    if kind not in _CHECK:
+        raise ValueError(f"claim '{entry['id']}' has the check '{kind}': {closest(kind, _CHECK)}")
+    _keys(f"the check of claim '{entry['id']}'", check, _CHECK[kind])
+    return Claim(entry["id"], entry["says"], entry["locator"], kind, check, entry.get("note", ""))
 
 
 def _wrong(study: Study) -> list[str]:
@@ -259,7 +268,12 @@ def _wrong(study: Study) -> list[str]:
             wrong.append(f"agent '{letter}' of line {line.name}, which is none of {', '.join(LETTERS)}")
     for figure in study.figures:
         wrong += _wrong_in(figure, study)
-    wrong += [f"check {claim.kind} of claim {claim.id}" for claim in study.claims if claim.kind not in CHECKS]
+    for claim in study.claims:
+        for reference in references(claim.check):
+            try:
+                parts(reference, study.lines, study.places)
+            except ValueError as error:
+                wrong.append(f"claim {claim.id}: {error}")
     wrong += [f"source {value.source_key}" for value in study.values if value.source_key not in study.sources]
     wrong += [f"machine {value.machine}" for value in study.values if value.machine not in study.models]
     if len({claim.id for claim in study.claims}) != len(study.claims):

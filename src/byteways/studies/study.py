@@ -24,7 +24,6 @@ KINDS = ("curve", "table", "highest", "map", "matrix", "hops")
 UNITS = ("GB/s", "of peak", "ns", "µs")
 #: In which a place takes GPUs of any machine.
 ORDERS = ("packed", "spread")
-CHECKS = ("value", "ratio", "spread", "order", "reaches")
 
 
 @dataclass(frozen=True)

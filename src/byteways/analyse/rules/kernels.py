@@ -7,7 +7,7 @@ from collections.abc import Iterator
 from byteways.analyse.rules.facts import Facts, Finding, gb, listed, marked, of_peak, percent
 from byteways.analyse.saturation import WITHIN, Saturation, saturations
 from byteways.analyse.selection import KINDS, kind
-from byteways.analyse.stream import Scan, is_local, scans
+from byteways.analyse.stream import Scan, is_local, other_count, scans
 from byteways.analyse.summary import Cell, group_by
 from byteways.units import format_size
 
@@ -106,13 +106,13 @@ def _stream(some: list[Scan], importance: float) -> Finding:
     cells = _of_one_size(some)
     speeds = [f"{cell.record.interface} {gb(cell.value)}{of_peak(cell)}" for cell in cells]
     title = f"STREAM on {some[0].place}: {listed(speeds)} GB/s, read and write counted"
-    other = cells[0].record.other_count or {}
+    counts, rates = other_count(cells[0])
     sizes = listed(list(dict.fromkeys(format_size(cell.record.size_bytes) for cell in cells)))
     detail = f"Arrays of {sizes}."
-    if other.get("counts") == "one-direction":
-        detail += f" {cells[0].record.interface} moves {gb(other['bytes_per_s'])} GB/s in one direction."
-    elif other:
-        read, written = other["read_bytes_per_s"], other["written_bytes_per_s"]
+    if counts == "one-direction":
+        detail += f" {cells[0].record.interface} moves {gb(rates['bytes_per_s'])} GB/s in one direction."
+    elif counts:
+        read, written = rates["read_bytes_per_s"], rates["written_bytes_per_s"]
         detail += (
             f" Of {cells[0].record.interface}, {gb(read)} GB/s come in from others and {gb(written)} go out."
         )

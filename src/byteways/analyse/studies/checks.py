@@ -9,8 +9,9 @@ from itertools import pairwise
 from typing import Any
 
 from byteways.analyse.studies.cells import Sheet
-from byteways.analyse.studies.references import FASTEST, Cell, UntestableError, cells, unlike
+from byteways.analyse.studies.references import Cell, UntestableError, cells, unlike
 from byteways.plan.legality import kind_of
+from byteways.studies.reference import FASTEST
 from byteways.units import format_size, parse_size
 
 _NUMBER = re.compile(r"^(?P<number>[\d.]+)\s*(?P<unit>GB/s|ns|µs|us|%)$")

@@ -1,23 +1,15 @@
-"""The figures that a claim names, as `LINE@PLACE/SIZE`, and those of them that a run does not have.
-
-LINE and PLACE may be globs and SIZE a size, `*`, `largest` or a range `64KiB..1GiB` (either end may be left
-out). `fastest:` before it takes the highest of its lines.
-"""
+"""The figures that a claim names (studies/reference.py says how), and those of them that a run lacks."""
 
 from __future__ import annotations
 
-import re
 from collections.abc import Iterable, Iterator, Mapping, Sequence
 from dataclasses import dataclass
-from fnmatch import fnmatchcase
 from typing import Any
 
 from byteways.analyse.studies.cells import Sheet, nearest_size
+from byteways.studies.reference import FASTEST, parts, references, sizes_of
 from byteways.studies.study import Line, Place
 from byteways.units import format_size, parse_size
-
-FASTEST = "fastest:"
-_REFERENCE = re.compile(r"^(?P<line>[^@]+)@(?P<place>[^/]+)/(?P<size>.+)$")
 
 
 @dataclass(frozen=True)
@@ -63,20 +55,6 @@ def cells(reference: str | Sequence[str], sheet: Sheet, unit: str) -> list[Cell]
     return best
 
 
-def references(check: Mapping[str, Any]) -> Iterator[str]:
-    """All of a check, without `fastest:`."""
-    for name in ("of", "to"):
-        yield from _flat(check.get(name, ()))
-
-
-def _flat(told: str | Sequence[Any]) -> Iterator[str]:
-    if isinstance(told, str):
-        yield told.removeprefix(FASTEST)
-        return
-    for one in told:
-        yield from _flat(one)
-
-
 def gaps(check: Mapping[str, Any], sheet: Sheet) -> tuple[int, list[str]]:
     """How many of the figures that a check names were to be had here and are not in the run, and why.
 
@@ -86,7 +64,7 @@ def gaps(check: Mapping[str, Any], sheet: Sheet) -> tuple[int, list[str]]:
         (line.name, place.name, size)
         for reference in references(check)
         for line, place, wanted in _pairs(reference, sheet)
-        for size in _sizes(wanted, sheet.asked(line, place))
+        for size in sizes_of(wanted, sheet.asked(line, place))
         if size not in sheet.ours(line, place)
     }
     reasons = dict.fromkeys(
@@ -133,7 +111,7 @@ def _pairs(reference: str, sheet: Sheet) -> Iterator[tuple[Line, Place, str]]:
 def _cells(reference: str, sheet: Sheet, unit: str) -> Iterator[Cell]:
     for line, place, wanted in _pairs(reference, sheet):
         ours = sheet.ours(line, place)
-        for size in sorted(_sizes(wanted, ours)):
+        for size in sorted(sizes_of(wanted, ours)):
             number = ours[size].quantity(unit)
             if number is not None:
                 published = _published(sheet, line, place, size, unit)
@@ -156,29 +134,7 @@ def _published(sheet: Sheet, line: Line, place: Place, size: int, unit: str) -> 
 
 
 def _parts(reference: str, sheet: Sheet) -> tuple[list[str], list[str], str]:
-    """Names of lines and of places, and the size as written. Raises ValueError when it names nothing."""
-    match = _REFERENCE.match(reference)
-    if match is None:
-        raise ValueError(f"study {sheet.study.key}: '{reference}' is no figure; write line@place/size")
-    lines = [name for name in sheet.study.lines if fnmatchcase(name, match["line"])]
-    places = [name for name in sheet.study.places if fnmatchcase(name, match["place"])]
-    if not lines or not places:
-        raise ValueError(f"study {sheet.study.key}: '{reference}' names no line or no place")
-    return lines, places, match["size"]
-
-
-def _sizes(wanted: str, known: Iterable[int]) -> list[int]:
-    sizes = list(known)
-    if wanted == "*":
-        return sizes
-    if wanted == "largest":
-        return sizes and [max(sizes)]
-    if ".." in wanted:
-        low, high = (text.strip() for text in wanted.split(".."))
-        least = parse_size(low) if low else 0
-        most = parse_size(high) if high else float("inf")
-        return [size for size in sizes if least <= size <= most]
-    return [size for size in sizes if size == parse_size(wanted)]
+    return parts(reference, sheet.study.lines, sheet.study.places)
 
 
 def _why_not(reference: str, sheet: Sheet) -> str:

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Sequence
 
-from byteways.analyse.stream import LEAST_SIZES, Scan, ThreadMap, scans, thread_maps
+from byteways.analyse.stream import LEAST_SIZES, Scan, ThreadMap, other_count, scans, thread_maps
 from byteways.analyse.summary import Cell, Run, group_by
 from byteways.analyse.topic import Line, Mark, Plot, PlotPoint, Table, Topic
 from byteways.units import format_bandwidth, format_size
@@ -52,12 +52,10 @@ def _both_counts(made: Sequence[Scan]) -> Table:
 
 def _row(scan: Scan) -> tuple[str, ...]:
     cell, best = scan.largest, scan.best
-    other = cell.record.other_count or {}
-    # Of the cell, whose figure is the median over replicates: the record has the first one's.
-    scale = cell.value / (cell.record.bandwidth_bytes_per_s or cell.value)
+    counts, rates = other_count(cell)
 
-    def beside(counts: str, name: str) -> str:
-        return _gb(other[name] * scale) if other.get("counts") == counts and name in other else ""
+    def beside(wanted: str, name: str) -> str:
+        return _gb(rates[name]) if counts == wanted and name in rates else ""
 
     return (
         scan.place,

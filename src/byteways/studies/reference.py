@@ -1,0 +1,64 @@
+"""How a claim names figures: `LINE@PLACE/SIZE`.
+
+LINE and PLACE may be globs and SIZE a size, `*`, `largest` or a range `64KiB..1GiB` (either end may be left
+out). `fastest:` before it takes the highest of its lines.
+"""
+
+from __future__ import annotations
+
+import re
+from collections.abc import Iterable, Iterator, Mapping, Sequence
+from fnmatch import fnmatchcase
+from typing import Any
+
+from byteways.units import parse_size
+
+FASTEST = "fastest:"
+_REFERENCE = re.compile(r"^(?P<line>[^@]+)@(?P<place>[^/]+)/(?P<size>.+)$")
+
+
+def references(check: Mapping[str, Any]) -> Iterator[str]:
+    """All of a check, without `fastest:`."""
+    for name in ("of", "to"):
+        yield from _flat(check.get(name, ()))
+
+
+def _flat(told: str | Sequence[Any]) -> Iterator[str]:
+    if isinstance(told, str):
+        yield told.removeprefix(FASTEST)
+        return
+    for one in told:
+        yield from _flat(one)
+
+
+def parts(reference: str, lines: Iterable[str], places: Iterable[str]) -> tuple[list[str], list[str], str]:
+    """Names of lines and of places, and the size as written.
+
+    Raises:
+        ValueError: It names nothing.
+    """
+    match = _REFERENCE.match(reference)
+    if match is None:
+        raise ValueError(f"'{reference}' is no figure; write line@place/size")
+    found_lines = [name for name in lines if fnmatchcase(name, match["line"])]
+    found_places = [name for name in places if fnmatchcase(name, match["place"])]
+    if not found_lines or not found_places:
+        raise ValueError(f"'{reference}' names no line or no place")
+    sizes_of(match["size"], ())
+    return found_lines, found_places, match["size"]
+
+
+def sizes_of(wanted: str, known: Iterable[int]) -> list[int]:
+    """Those of the known sizes, in bytes, that a reference's size stands for. Raises ValueError for none."""
+    sizes = list(known)
+    if wanted == "*":
+        return sizes
+    if wanted == "largest":
+        return sizes and [max(sizes)]
+    if ".." in wanted:
+        low, high = (text.strip() for text in wanted.split(".."))
+        least = parse_size(low) if low else 0
+        most = parse_size(high) if high else float("inf")
+        return [size for size in sizes if least <= size <= most]
+    exact = parse_size(wanted)
+    return [size for size in sizes if size == exact]

@@ -1,0 +1,136 @@
+"""Studies as their authors write them: what is wrong in a file is told by name and ends with status 2."""
+
+from __future__ import annotations
+
+import shutil
+from collections.abc import Callable
+from importlib import resources
+from pathlib import Path
+
+import pytest
+
+from byteways.analyse.studies.figures import part_of
+from byteways.cli import main
+from byteways.errors import BytewaysError
+from byteways.studies.reading import load
+from byteways.studies.study import Line
+from byteways.studies.values import read_values
+
+Edit = Callable[[str, str, str], Path]
+
+
+@pytest.fixture
+def edited(tmp_path: Path) -> Edit:
+    """Writes herten2022 as a study of one's own, with a text of one of its files replaced by another."""
+
+    def write(name: str, old: str, new: str) -> Path:
+        folder = tmp_path / "mine"
+        shutil.copytree(str(resources.files("byteways.studies") / "herten2022"), folder)
+        text = (folder / name).read_text(encoding="utf-8")
+        assert old in text
+        (folder / name).write_text(text.replace(old, new), encoding="utf-8")
+        return folder
+
+    return write
+
+
+MISTAKES = [
+    (
+        "study.toml",
+        "statistic =",
+        "statistics =",
+        "it has the unknown key 'statistics': did you mean 'statistic'",
+    ),
+    ("study.toml", 'title = "First', 'name = "First', "it has the unknown key 'name'"),
+    ("study.toml", 'kind = "map"\n', "", "has no 'kind'"),
+    ("study.toml", 'executor = "a"', 'executor = "b"', "takes more agents than place own of figure scan has"),
+    ("study.toml", 'executor = "a"', 'executor = "gpu"', "agent 'gpu' of line STREAM copy"),
+    ("study.toml", 'interface = "stream-add"', 'interface = "stream-ad"', "interface stream-ad of line"),
+    ("study.toml", 'lines = ["STREAM copy"', 'lines = ["STREAM kopy"', "line STREAM kopy of figure scan"),
+    ("study.toml", 'places = ["own"]', 'places = ["home"]', "place home of figure scan"),
+    ("study.toml", "[places]", "[places", "Expected"),
+    (
+        "claims.toml",
+        'kind = "reaches"',
+        'kind = "reached"',
+        "claim 'saturation' has the check 'reached': did you mean 'reaches'",
+    ),
+    ("claims.toml", 'locator = "Sec. Data', 'where = "Sec. Data', "claim 'copy' has the unknown key 'where'"),
+    ("claims.toml", "of_best", "of_bst", "the check of claim 'saturation' has the unknown key 'of_bst'"),
+    ("claims.toml", "STREAM copy@own", "STREAM kopy@own", "claim copy: 'STREAM kopy@own/2GiB' names no line"),
+    ("claims.toml", "@own/2GiB", "@own", "claim copy: 'STREAM copy@own' is no figure; write line@place/size"),
+    ("published.csv", "1.42e+12", "many", "could not convert string to float: 'many'"),
+    ("suite.toml", "stream-add", "stream-ad", "stream-ad"),
+]
+
+
+@pytest.mark.parametrize(("name", "old", "new", "cause"), MISTAKES, ids=[entry[3] for entry in MISTAKES])
+def test_mistakes_are_told_with_their_file(edited: Edit, name: str, old: str, new: str, cause: str) -> None:
+    """Would catch a traceback, and a name that reads 'not measured' for ever."""
+    folder = edited(name, old, new)
+    with pytest.raises(BytewaysError) as caught:
+        load(str(folder))
+    assert caught.value.status == 2
+    assert cause in "\n".join(caught.value.lines())
+
+
+def test_a_file_that_is_missing_is_named(edited: Edit, capsys: pytest.CaptureFixture[str]) -> None:
+    folder = edited("claims.toml", "copy", "copy")
+    (folder / "claims.toml").unlink()
+    assert main(["reproduce", str(folder)]) == 2
+    text = capsys.readouterr().err
+    assert text.startswith(
+        "error: cannot read mine/claims.toml\n  caused by: No such file or directory\nhint:"
+    )
+
+
+def test_a_study_of_one_s_own_is_read_from_its_folder(edited: Edit) -> None:
+    folder = edited("study.toml", "Andreas Herten", "Somebody")
+    study = load(str(folder))
+    assert (study.key, study.authors, study.folder) == ("mine", "Somebody", str(folder))
+    assert len(study.claims) == len(load("herten2022").claims)
+
+
+# --- what a published value counts
+
+HEAD = (
+    "machine,key,system,source_key,locator,method,options,environment,executor,access,pattern,source,"
+    "destination,size_bytes,metric,value,counts,exactness,half_unit,peak_bytes_per_s,statistic,timing,same_as,note"
+)
+
+
+@pytest.mark.parametrize(
+    ("method", "where", "counts", "line", "part"),
+    [
+        ("copy", "gpu0", "read+write", Line("", "", "copy", ()), 1 / 2),
+        ("copy", "gpu1", "one direction", Line("", "", "copy", ()), 1),
+        ("stream-copy", "gpu0", "read+write", Line("", "", "stream-copy", ()), 1),
+        ("stream-copy", "gpu1", "read+write", Line("", "", "stream-copy", (), count="one-direction"), 1 / 2),
+        (
+            "stream-triad",
+            "gpu0",
+            "read+write",
+            Line("", "", "stream-triad", (), count="one-direction"),
+            1 / 3,
+        ),
+        (
+            "stream-triad",
+            "gpu1",
+            "read+write",
+            Line("", "", "stream-triad", (), count="one-direction"),
+            2 / 3,
+        ),
+        ("stream-copy", "gpu1", "one direction", Line("", "", "stream-copy", ()), 2),
+        ("stream-copy", "gpu1", "not stated", Line("", "", "stream-copy", (), count="one-direction"), 1),
+    ],
+)
+def test_a_published_value_is_taken_in_the_count_of_the_line(
+    method: str, where: str, counts: str, line: Line, part: float
+) -> None:
+    """Would catch a ratio of two for figures that agree, and one of 1.5 for kernels of three arrays."""
+    buffer = f"{where}:device"
+    row = (
+        f"m,k,s,s,l,{method},,,gpu0,local,one-way,{buffer},{buffer},1,bandwidth,6e9,{counts},exact,1,,max,t,,"
+    )
+    (value,) = read_values([HEAD, row])
+    assert part_of(value, line) == pytest.approx(part)
