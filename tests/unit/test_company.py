@@ -170,8 +170,8 @@ def test_the_table_says_what_was_not_measured(disturbed: Fixture) -> None:
     topic = interference.topic(disturbed, cells(disturbed.records))
     assert topic is not None
     [table] = topic.tables
-    assert [row[5] for row in table.rows] == ["9.2 %", "41 %", "(0.38 %)"]
-    assert [row[6] for row in table.rows] == ["394", "not measured", "394"]
+    assert [row[4] for row in table.rows] == ["1.09", "1.41", "(1.00)"]
+    assert [row[5] for row in table.rows] == ["394", "not measured", "394"]
 
 
 def test_a_run_without_company_has_neither_topic() -> None:

@@ -25,8 +25,8 @@ class BestMap:
 
 
 def best_map(found: Sequence[Cell]) -> BestMap | None:
-    """Which interface is fastest, by size, kind of pair and whether the caches were cold; None without two
-    interfaces to compare.
+    """Which interface is fastest, by size, kind of pair and whether the caches were cold; of sizes at which
+    there is a choice, None without any.
     """
     compared = {}
     for name, words in KINDS.items():
@@ -36,13 +36,23 @@ def best_map(found: Sequence[Cell]) -> BestMap | None:
                 for cell in one_way(found)
                 if kind(cell) == name and cell.record.cache == cache and cell.stays
             ]
-            if len({variant(cell) for cell in members}) >= 2:
-                compared[f"{words}, {cache}"] = group_by(members, lambda cell: cell.record.size_bytes)
+            by_size = {
+                size: some
+                for size, some in group_by(members, lambda cell: cell.record.size_bytes).items()
+                if _compares(some)
+            }
+            if by_size:
+                compared[f"{words}, {cache}"] = by_size
     sizes = tuple(sorted({size for by_size in compared.values() for size in by_size}))
     rows = tuple(
         (label, tuple(best(by_size.get(size, [])) for size in sizes)) for label, by_size in compared.items()
     )
     return BestMap(sizes, rows) if rows else None
+
+
+def _compares(members: Sequence[Cell]) -> bool:
+    """Whether there is a choice: two interfaces, or two kinds of memory."""
+    return len({(cell.record.interface, cell.variant.host_memory) for cell in members}) > 1
 
 
 def best(members: Sequence[Cell]) -> BestEntry | None:

@@ -5,7 +5,7 @@ from __future__ import annotations
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
 
-from byteways.analyse.selection import KINDS, chases, kind, link_class, one_way, variant
+from byteways.analyse.selection import APART, KINDS, chases, kind, link_class, one_way, variant
 from byteways.analyse.summary import Cell, Variant, group_by, pool
 from byteways.topology.model import Agent, Topology
 
@@ -52,7 +52,7 @@ def over_size(found: Sequence[Cell], topology: Topology) -> list[Family]:
     """
     families = []
     grouped = group_by(
-        one_way(found),
+        [cell for cell in one_way(found) if cell.record.interface not in APART],
         lambda cell: (
             kind(cell),
             link_class(topology, cell),

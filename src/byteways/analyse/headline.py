@@ -58,7 +58,7 @@ class Lead:
         if self.ties:
             return f"cannot be told from {' and '.join(self.ties)}"
         if self.runner_up is None:
-            return "nothing else measured"
+            return "nothing else at this size"
         name, group = self.runner_up
         factor = self.group.value / group.value
         return f"{percent(factor - 1)} over {name}" if factor < 2 else f"{factor:.2g} × {name}"

@@ -46,6 +46,10 @@ def link_class(topology: Topology, cell: Cell) -> str:
     return f"{wires}, {narrowest / 1e9:g} GB/s" if narrowest else wires
 
 
+#: Interfaces whose one-way figures have tables, charts and sentences of their own.
+APART = ("route",)
+
+
 def variant(cell: Cell) -> Variant:
     """The key by which cells are grouped whatever their path and size."""
     return cell.variant

@@ -16,6 +16,7 @@ from byteways.plan.case import Buffer, is_managed
 from byteways.plan.interfaces import OF_ALL, figure_of
 from byteways.results.record import Record
 from byteways.topology.model import Topology
+from byteways.units import format_size
 
 #: Warnings that say a figure may be another next time, and the word for each beside a sentence.
 UNSETTLED = {
@@ -100,7 +101,7 @@ class Cell:
             _memory(self.destination),
             record.cache,
             " ".join(
-                f"{name}={json.dumps(value)}".replace('"', "")
+                f"{name}={_option(name, value)}"
                 for name, value in sorted(record.options.items())
                 if name not in self.common
             ),
@@ -305,6 +306,13 @@ def above(first: Cell | Group, second: Cell | Group) -> bool:
     """Whether `first` is greater beyond both intervals, and clearly so where these say too little."""
     clearly = MISJUDGED_FACTOR if first.misjudged or second.misjudged else 1.0
     return first.low > second.high and first.value > clearly * second.value
+
+
+def _option(name: str, value: object) -> str:
+    """As a suite may have it: `4MiB` of `piece_bytes`, words without their quotes."""
+    if name.endswith("_bytes") and isinstance(value, int) and value:
+        return format_size(value).replace(" ", "")
+    return json.dumps(value).replace('"', "")
 
 
 def _memory(buffer: Buffer) -> str:

@@ -16,7 +16,9 @@ from byteways.analyse.grids import (
     latency_tables,
     matrices,
 )
+from byteways.analyse.interference import slowdowns
 from byteways.analyse.selection import (
+    APART,
     KINDS,
     at_largest,
     concurrent,
@@ -39,8 +41,6 @@ FIGURES: Mapping[str, Callable[[float], str]] = {
     "ungated": lambda value: "gated" if value else "not gated",
     "clock-drop": lambda value: f"{value:.0f} MHz",
 }
-#: Interfaces whose one-way figures stand in tables of their own.
-APART = ("route",)
 
 
 @dataclass(frozen=True)
@@ -77,8 +77,10 @@ def patterns(found: Sequence[Cell], size_bytes: int | None = None) -> list[Patte
     """Concurrent cases at their largest size, in the order of patterns, interfaces and paths."""
     rows = []
     kinds = list(KINDS)
+    told = {pair.cell.record.case_id for pair in slowdowns(found)}  # in a table of their own
+    apart = [cell for cell in concurrent(found) if cell.record.case_id not in told]
     order = sorted(
-        at_largest(concurrent(found), size_bytes),
+        at_largest(apart, size_bytes),
         key=lambda cell: (
             PATTERNS.index(cell.record.pattern),
             kinds.index(kind(cell)),
@@ -177,7 +179,7 @@ def tables(records: Sequence[Record], size_bytes: int | None = None) -> Tables:
         first_touch_tables(found),
         latency_tables(found, size_bytes),
         patterns(found, size_bytes),
-        best_map(found),
+        best_map(common),
         warning_groups(records),
         not_measured(records),
     )

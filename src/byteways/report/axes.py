@@ -8,7 +8,7 @@ from typing import Any
 
 from byteways.units import format_size
 
-#: Labels that an axis of sizes has room for.
+#: Labels that a wide axis has room for; on a narrower one the page leaves some out.
 MOST_LABELS = 12
 #: Ticks are so many doublings apart: all divide the ten from one unit to the next, so that each unit has one.
 DOUBLINGS = (1, 2, 5, 10)
@@ -26,6 +26,7 @@ def size_axis(sizes: Sequence[int], title: str) -> dict[str, Any]:
     return {
         "type": "log",
         "title": {"text": title},
+        "tickangle": 0,
         "tickvals": ticks,
         "ticktext": [format_size(tick) for tick in ticks],
     }
@@ -54,6 +55,7 @@ def count_axis(counts: Sequence[float], title: str) -> dict[str, Any]:
     return {
         "type": "log",
         "title": {"text": title},
+        "tickangle": 0,
         "tickvals": shown,
         "ticktext": [f"{count:g}" for count in shown],
     }

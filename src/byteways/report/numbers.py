@@ -50,7 +50,7 @@ def peaks_of(grid: Grid) -> str:
         return ""
     fractions = sorted(100 * (cell.fraction or 0) for cell in known)
     peaks = sorted({cell.peak or 0 for cell in known})
-    low, high = f"{fractions[0]:.0f}", f"{fractions[-1]:.0f}"
+    low, high = (f"{each:.0f}" if each >= 1 else f"{each:.1g}" for each in (fractions[0], fractions[-1]))
     share = f"{low} %" if low == high else f"{low}–{high} %"
     if len(peaks) == 1:
         return f"{share} of {format_bandwidth(peaks[0])}"

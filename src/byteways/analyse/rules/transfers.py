@@ -25,7 +25,15 @@ from byteways.analyse.rules.facts import (
     way,
     with_span,
 )
-from byteways.analyse.selection import KINDS, broadest_size, kind, largest_common_size, link_class, variant
+from byteways.analyse.selection import (
+    APART,
+    KINDS,
+    broadest_size,
+    kind,
+    largest_common_size,
+    link_class,
+    variant,
+)
 from byteways.analyse.summary import Cell, Group, Variant, above, group_by, pool
 from byteways.topology.routes import route
 from byteways.units import format_size
@@ -56,7 +64,7 @@ GROSSLY_ODD = 0.25
 def fastest(facts: Facts) -> Iterator[Finding]:
     for name, lead in KINDS.items():
         classes = group_by(
-            [cell for cell in facts.of_kind(name) if cell.stays],
+            [cell for cell in facts.of_kind(name) if cell.stays and cell.record.interface not in APART],
             lambda cell: link_class(facts.topology, cell),
         )
         for wires, members in classes.items():
@@ -184,9 +192,8 @@ def read_against_write(facts: Facts) -> Iterator[Finding]:
             said = f"{item[1][1]} as a {item[2][0]}"
             others[said] = max(item[0], others.get(said, 0.0))
     rest = [f"{said} by {percent(most)}" for said, most in others.items()]
-    yield Finding(
-        marked(title, fast, slow), detail + (f" Also faster: {listed(rest)}." if rest else ""), ASYMMETRY
-    )
+    detail += f" Also faster: {listed(rest)}." if rest else ""
+    yield Finding(marked(title, fast, slow), detail, _asymmetry(size))
 
 
 def to_and_from_host(facts: Facts) -> Iterator[Finding]:

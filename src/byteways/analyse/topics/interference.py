@@ -18,39 +18,31 @@ def topic(run: Run, found: Sequence[Cell]) -> Topic | None:
     if not pairs:
         return None
     headings = (
-        "measured",
-        "size",
-        "beside",
-        "alone",
-        "beside it",
-        "longer by",
-        "transfer alone, GB/s",
-        "beside, GB/s",
-        "longer by",
+        *("measured", "beside", "alone", "beside it", "time, × alone"),
+        *("transfer alone, GB/s", "beside it, GB/s", "time, × alone"),
     )
     note = (
-        "Both rates are from the window in which both ran. ‘longer by’ is the time beside the other over the "
-        "time alone, less one; in brackets where the intervals do not tell both apart."
+        "Both rates are from the window in which both ran. “time, × alone” is the time beside the other over "
+        "the time alone; in brackets where the intervals do not tell both apart."
     )
     rows = tuple(_row(pair) for pair in pairs)
     lead = "Arithmetic and memory-bound work alone, then beside a transfer: what each costs the other."
-    table = Table("", headings, rows, (1, 3, 4, 5, 6, 7, 8), note)
+    table = Table("", headings, rows, (2, 3, 4, 5, 6, 7), note)
     return Topic("slowdown", "What a transfer costs others", lead, (table,))
 
 
 def _row(pair: Slowdown) -> tuple[str, ...]:
-    own = longer_by(pair.own)
-    others = "" if pair.others is None else longer_by(pair.others)
+    own = f"{pair.own:.2f}" if pair.own < 10 else f"{pair.own:.0f}"
+    record = pair.alone.record
     return (
-        describe(pair.alone.record),
-        format_size(pair.alone.record.size_bytes),
+        f"{describe(record)}, {format_size(record.size_bytes)}",
         pair.beside,
         _figure(pair.alone),
         _figure(pair.cell),
         own if pair.sure else f"({own})",
         three_digits(pair.load_alone.value / 1e9) if pair.load_alone else "not measured",
         three_digits(pair.load_bytes_per_s / 1e9),
-        others,
+        "–" if pair.others is None else f"{pair.others:.2f}",
     )
 
 
@@ -61,5 +53,5 @@ def longer_by(factor: float) -> str:
 
 def _figure(cell: Cell) -> str:
     if figure_of(cell.record.interface) == "bandwidth":
-        return f"{cell.value / 1e9:.4g} GB/s"
-    return format_time(cell.value)
+        return f"{three_digits(cell.value / 1e9)} GB/s"
+    return format_time(float(f"{cell.value:.3g}"))

@@ -18,7 +18,7 @@
   // Charts: drawn when scrolled to, and all of them before printing.
   const places = Array.from(document.querySelectorAll(".chart"));
   const figures = read("charts") || [];
-  const drawn = new Set(), NARROW = 620, PLOT = 230; // pixels: width of a narrow chart, height of its plot
+  const drawn = new Set(), NARROW = 620, PLOT = 230, LONG = 30, LABEL = 54; // pixels: a narrow chart, the height of its plot, a label of x; letters: a long label
   const colour = (name) => getComputedStyle(root).getPropertyValue(name).trim();
   function paint(trace) {
     const tone = colour(trace.colour < 0 ? "--soft" : "--c" + (trace.colour % 8));
@@ -28,12 +28,12 @@
     delete copy.colour; delete copy.band;
     return copy;
   }
-  // On a narrow chart only labels that are a fifth of the axis apart, the last one always.
-  function fewer(own) {
+  // As many labels as have room, at even steps, the last one always.
+  function fewer(own, width) {
     if (!own.tickvals) return own;
-    const all = own.tickvals, apart = Math.pow(all[all.length - 1] / all[0], 0.2);
-    const kept = all.reduceRight((list, value) => (list.length && value * apart > list[0] * 1.001 ? list : [value, ...list]), []);
-    return Object.assign({}, own, { tickvals: kept, ticktext: kept.map((value) => own.ticktext[all.indexOf(value)]) });
+    const count = own.tickvals.length, step = Math.ceil(count * LABEL / width);
+    const kept = (list) => list.filter((_, index) => (count - 1 - index) % step === 0);
+    return Object.assign({}, own, { tickvals: kept(own.tickvals), ticktext: kept(own.ticktext) });
   }
   function draw(place) {
     const figure = figures[Number(place.dataset.chart)];
@@ -43,16 +43,19 @@
       { title: Object.assign({ font: { size: 13, color: soft } }, own.title) });
     // Beside the plot a legend needs room; without it, it stands below, and the chart grows by its rows.
     const narrow = place.clientWidth < NARROW;
-    const named = figure.data.filter((trace) => trace.name && trace.showlegend !== false).length;
-    place.style.height = (narrow ? PLOT + 114 + 28 * named : Math.max(416, 90 + 21 * named)) + "px";
+    const names = figure.data.filter((trace) => trace.name && trace.showlegend !== false).map((trace) => trace.name.length);
+    const named = names.length, longest = Math.max(0, ...names), below = narrow || longest > LONG;
+    const rows = narrow ? named : Math.ceil(named / Math.max(1, Math.floor((place.clientWidth - 80) / (48 + 6.7 * longest))));
+    const plot = narrow ? PLOT : 2 * PLOT - 140, row = narrow ? 28 : 22;
+    place.style.height = (below ? plot + 114 + row * rows : Math.max(416, 90 + 21 * named)) + "px";
     const layout = Object.assign({}, figure.layout, {
       paper_bgcolor: "rgba(0,0,0,0)", plot_bgcolor: "rgba(0,0,0,0)",
       font: { family: getComputedStyle(document.body).fontFamily, size: 13, color: ink },
-      margin: { l: 64, r: 16, t: 22, b: narrow ? 92 + 28 * named : 52 }, hovermode: "closest",
+      margin: { l: 64, r: 16, t: 36, b: below ? 92 + row * rows : 52 }, hovermode: "closest",
       hoverlabel: { bgcolor: colour("--card"), bordercolor: colour("--line"), font: { color: ink } },
-      legend: narrow ? { orientation: "h", x: 0, y: -72 / PLOT, yanchor: "top", font: { size: 11 } }
+      legend: below ? { orientation: "h", x: 0, y: -72 / plot, yanchor: "top", font: { size: 11 } }
         : { orientation: "v", x: 1.01, y: 1, font: { size: 12 } },
-      xaxis: axis(narrow ? fewer(figure.layout.xaxis) : figure.layout.xaxis), yaxis: axis(figure.layout.yaxis),
+      xaxis: axis(fewer(figure.layout.xaxis, place.clientWidth - 80 - (below ? 0 : 48 + 6.7 * longest))), yaxis: axis(figure.layout.yaxis),
       shapes: (figure.layout.shapes || []).map((s) => Object.assign({}, s, { line: Object.assign({ color: soft }, s.line) })),
       annotations: (figure.layout.annotations || []).map((a) => Object.assign({ font: { size: 11, color: soft } }, a)),
     });
