@@ -5,40 +5,23 @@
 namespace byteways {
 namespace {
 
-class Copy final : public CopyingMover {
+class Copy final : public SubmittedMover {
  public:
-  Copy(Session& session, const Flow& flow) : CopyingMover(session, flow), submission_(flow) {
+  Copy(Session& session, const Flow& flow) : SubmittedMover(session, flow, true) {
     // Without peer access the driver stages the copy through the host: allowed, and observed as such.
     for (Buffer* buffer : {flow.source, flow.destination}) session.open_to(*flow.executor, *buffer);
   }
 
   std::uint64_t queue_entries(std::uint64_t count) const override { return count; }
-  std::string alone() const override { return submission_.alone(); }
-
-  void make_ready(std::uint64_t first_operation, std::uint64_t count) override {
-    if (submission_.graph()) submission_.record(executor(), first_operation, count, slots_.count, calls());
-  }
-
-  void enqueue(Stream& stream, std::uint64_t first_operation, std::uint64_t count) override {
-    moves(first_operation, count);
-    if (submission_.graph())
-      submission_.launch(executor(), stream, first_operation, count, slots_.count, calls());
-    else if (submission_.batch())
-      enqueue_batches(stream, first_operation, count);
-    else
-      calls()(stream, first_operation, count);
-  }
 
  private:
-  Submission::Calls calls() {
-    return [this](Stream& stream, std::uint64_t first, std::uint64_t count) {
-      for (std::uint64_t k = first; k < first + count; ++k)
-        executor().runtime->copy(destination_slot(k), source_slot(k), flow_.size_bytes, stream);
-    };
+  void enqueue_calls(Stream& stream, std::uint64_t first, std::uint64_t count) override {
+    for (std::uint64_t k = first; k < first + count; ++k)
+      executor().runtime->copy(destination_slot(k), source_slot(k), flow_.size_bytes, stream);
   }
 
   // Copies of one batch have no order among themselves, so that no slot may be twice in it.
-  void enqueue_batches(Stream& stream, std::uint64_t first, std::uint64_t count) {
+  void enqueue_batch(Stream& stream, std::uint64_t first, std::uint64_t count) override {
     std::vector<CopyPiece> pieces;
     for (std::uint64_t k = first; k < first + count; ++k) {
       pieces.push_back({destination_slot(k), source_slot(k), flow_.size_bytes});
@@ -47,8 +30,6 @@ class Copy final : public CopyingMover {
       pieces.clear();
     }
   }
-
-  Submission submission_;
 };
 
 // The same on an engine that the flow names. The call that takes one works in no stream, so it is waited for,

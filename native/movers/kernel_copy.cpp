@@ -31,13 +31,10 @@ constexpr Interface kInterfaces[] = {
     {"memcpy-mt", "memcpy", true}, {"memcpy-stream", "memcpy_stream", true},
 };
 
-class KernelCopy final : public CopyingMover {
+class KernelCopy final : public SubmittedMover {
  public:
   KernelCopy(Session& session, const Flow& flow, const Interface& interface)
-      : CopyingMover(session, flow), interface_(interface), submission_(flow) {
-    if (submission_.batch())
-      throw Unsupported(flow.interface, "submit", "a batched call is of copies, not of kernels",
-                        executor().name());
+      : SubmittedMover(session, flow, false), interface_(interface) {
     require_access(session, flow);
     const Availability offered = executor().runtime->offers_kernel(executor().device, interface.kernel);
     if (!offered.available)
@@ -57,19 +54,6 @@ class KernelCopy final : public CopyingMover {
   }
 
   std::uint64_t queue_entries(std::uint64_t count) const override { return interface_.host ? 1 : count; }
-  std::string alone() const override { return submission_.alone(); }
-
-  void make_ready(std::uint64_t first_operation, std::uint64_t count) override {
-    if (submission_.graph()) submission_.record(executor(), first_operation, count, slots_.count, calls());
-  }
-
-  void enqueue(Stream& stream, std::uint64_t first_operation, std::uint64_t count) override {
-    moves(first_operation, count);
-    if (submission_.graph())
-      submission_.launch(executor(), stream, first_operation, count, slots_.count, calls());
-    else
-      launches(stream, first_operation, count);
-  }
 
   LaunchShape shape() const override { return shape_; }
   std::string engine() const override { return interface_.host ? "cpu" : "kernel"; }
@@ -79,20 +63,8 @@ class KernelCopy final : public CopyingMover {
   }
 
  private:
-  Submission::Calls calls() {
-    return
-        [this](Stream& stream, std::uint64_t first, std::uint64_t count) { launches(stream, first, count); };
-  }
-
-  void launches(Stream& stream, std::uint64_t first_operation, std::uint64_t count) {
-    CopyArguments arguments = arguments_;
-    arguments.operations = interface_.host ? count : 1;
-    const std::uint64_t each = interface_.host ? 1 : count;
-    for (std::uint64_t k = 0; k < each; ++k) {
-      arguments.first_operation = first_operation + k;
-      executor().runtime->launch(executor().device, interface_.kernel, shape_, &arguments, sizeof arguments,
-                                 stream);
-    }
+  void enqueue_calls(Stream& stream, std::uint64_t first, std::uint64_t count) override {
+    launch_operations(executor(), interface_.kernel, shape_, arguments_, first, count, stream);
   }
 
   LaunchShape choose_shape(const Flow& flow) const {
@@ -130,7 +102,6 @@ class KernelCopy final : public CopyingMover {
   }
 
   Interface interface_;
-  Submission submission_;
   CopyArguments arguments_{};
   LaunchShape shape_;
 };

@@ -59,14 +59,8 @@ class MemoryStep : public Mover {
   void read(Agent& by, std::byte* data, std::uint64_t key, Verification& found) const {
     for (const std::uint64_t offset : {std::uint64_t{0}, flow_.size_bytes - kWord}) {
       const bool last = offset != 0 && key == 0;  // of what was filled as a whole
-      const CheckResult result = check(*session_, by, data + offset, 1, last ? offset / kWord : key);
+      found.note(check(*session_, by, data + offset, 1, last ? offset / kWord : key), offset);
       found.checked_bytes += kWord;
-      found.bad_count += result.bad_count;
-      if (result.bad_count == 0 || !found.ok) continue;
-      found.ok = false;
-      found.first_offset_bytes = offset;
-      found.expected = result.expected;
-      found.got = result.got;
     }
   }
 

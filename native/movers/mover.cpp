@@ -81,6 +81,16 @@ std::string Flow::word(std::string_view option, std::string_view otherwise) cons
   throw Unsupported(interface, std::string(option), "a number where a word belongs");
 }
 
+void Verification::note(const CheckResult& result, std::uint64_t offset_bytes) {
+  if (result.bad_count != 0 && ok) {
+    ok = false;
+    first_offset_bytes = offset_bytes + result.first_bad * kWord;
+    expected = result.expected;
+    got = result.got;
+  }
+  bad_count += result.bad_count;
+}
+
 CopyingMover::CopyingMover(Session& session, const Flow& flow)
     : Mover(*flow.executor), session_(&session), flow_(flow) {
   if (flow.size_bytes == 0 || (flow.size_bytes % kWord != 0 && !moves_bytes(flow)))
@@ -226,16 +236,6 @@ void CopyingMover::spoil(std::uint64_t first_operation, std::uint64_t count) {
   owner.runtime->synchronize(session_->service_stream(owner));
 }
 
-void CopyingMover::note(const CheckResult& result, std::uint64_t offset_bytes, Verification& verification) {
-  if (result.bad_count != 0 && verification.ok) {
-    verification.ok = false;
-    verification.first_offset_bytes = offset_bytes + result.first_bad * kWord;
-    verification.expected = result.expected;
-    verification.got = result.got;
-  }
-  verification.bad_count += result.bad_count;
-}
-
 // Word `word` of every slot at once; of the last one only the bytes that are the slot's.
 void CopyingMover::check_word(std::uint64_t word, std::uint64_t first_slot, std::uint64_t count,
                               Verification& verification) {
@@ -245,7 +245,7 @@ void CopyingMover::check_word(std::uint64_t word, std::uint64_t first_slot, std:
   const CheckResult result =
       check(*session_, flow_.destination->agent(), flow_.destination->data() + first * kWord,
             (count - 1) * stride + 1, key_ + first, {stride, mask});
-  note(result, first * kWord, verification);
+  verification.note(result, first * kWord);
   verification.checked_bytes += count * bytes;
 }
 
@@ -255,7 +255,7 @@ void CopyingMover::check_range(std::uint64_t first_slot, std::uint64_t count, Ve
   for (std::uint64_t slot = first_slot; slot < first_slot + count; slot += per_check) {
     const std::uint64_t words = per_check * (flow_.size_bytes - rest) / kWord;
     const std::uint64_t first_index = slot * slots_.stride_bytes / kWord;
-    note(check_words(destination_slot(slot), words, first_index), slot * slots_.stride_bytes, verification);
+    verification.note(check_words(destination_slot(slot), words, first_index), slot * slots_.stride_bytes);
     verification.checked_bytes += words * kWord;
   }
   if (rest != 0) check_word(flow_.size_bytes / kWord, first_slot, count, verification);

@@ -46,6 +46,9 @@ struct Verification {
   std::uint64_t first_offset_bytes = 0;
   std::uint64_t expected = 0;
   std::uint64_t got = 0;
+
+  // What a check found of words that begin at `offset_bytes`.
+  void note(const CheckResult& result, std::uint64_t offset_bytes);
 };
 
 // A range of a mover's operations.
@@ -172,7 +175,6 @@ class CopyingMover : public Mover {
 
  private:
   bool contiguous() const { return slots_.stride_bytes == flow_.size_bytes; }
-  static void note(const CheckResult& result, std::uint64_t offset_bytes, Verification& verification);
   void check_word(std::uint64_t word, std::uint64_t first_slot, std::uint64_t count,
                   Verification& verification);
   void check_range(std::uint64_t first_slot, std::uint64_t count, Verification& verification);
@@ -208,6 +210,18 @@ std::unique_ptr<Mover> make_memory_step(Session& session, const Flow& flow);
 // Peer access between the executor and the owners of all buffers, proved; throws Unsupported with the
 // reason.
 void require_access(Session& session, const Flow& flow);
+
+// Enqueues operations [first, first + count) by `kernel`: a GPU is launched once for each, a host's function
+// goes through them.
+template <class Arguments>
+void launch_operations(Agent& by, const char* kernel, const LaunchShape& shape, Arguments arguments,
+                       std::uint64_t first, std::uint64_t count, Stream& stream) {
+  arguments.operations = by.is_host() ? count : 1;
+  for (std::uint64_t k = 0; k < (by.is_host() ? 1 : count); ++k) {
+    arguments.first_operation = first + k;
+    by.runtime->launch(by.device, kernel, shape, &arguments, sizeof arguments, stream);
+  }
+}
 
 // Throws Unsupported when the interface cannot run with this executor and these buffers.
 std::unique_ptr<Mover> make_mover(Session& session, const Flow& flow);

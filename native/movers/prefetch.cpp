@@ -80,16 +80,10 @@ class Prefetch final : public Mover {
     Verification verification;
     for (std::uint64_t k = first_operation; k < first_operation + std::min(count, regions_); ++k) {
       const std::uint64_t offset = k % regions_ * stride_bytes_;
-      const CheckResult result =
-          check(*session_, *flow_.partner, region(k), flow_.size_bytes / kWord, key_ + offset / kWord);
+      verification.note(
+          check(*session_, *flow_.partner, region(k), flow_.size_bytes / kWord, key_ + offset / kWord),
+          offset);
       verification.checked_bytes += flow_.size_bytes;
-      if (result.bad_count != 0 && verification.ok) {
-        verification.ok = false;
-        verification.first_offset_bytes = offset + result.first_bad * kWord;
-        verification.expected = result.expected;
-        verification.got = result.got;
-      }
-      verification.bad_count += result.bad_count;
     }
     return verification;
   }

@@ -70,13 +70,7 @@ class StreamMover final : public CopyingMover {
 
   void enqueue(Stream& stream, std::uint64_t first_operation, std::uint64_t count) override {
     moves(first_operation, count);
-    StreamArguments arguments = arguments_;
-    arguments.operations = executor().is_host() ? count : 1;
-    for (std::uint64_t k = 0; k < queue_entries(count); ++k) {
-      arguments.first_operation = first_operation + k;
-      executor().runtime->launch(executor().device, interface_.kernel, shape_, &arguments, sizeof arguments,
-                                 stream);
-    }
+    launch_operations(executor(), interface_.kernel, shape_, arguments_, first_operation, count, stream);
   }
 
   LaunchShape shape() const override { return shape_; }

@@ -38,4 +38,31 @@ void Submission::launch(Agent& executor, Stream& stream, std::uint64_t first, st
   executor.runtime->launch(*recording_, stream);
 }
 
+SubmittedMover::SubmittedMover(Session& session, const Flow& flow, bool batches)
+    : CopyingMover(session, flow), submission_(flow) {
+  if (submission_.batch() && !batches)
+    throw Unsupported(flow.interface, "submit", "a batched call is of copies, not of kernels",
+                      executor().name());
+}
+
+Submission::Calls SubmittedMover::calls() {
+  return [this](Stream& stream, std::uint64_t first, std::uint64_t count) {
+    enqueue_calls(stream, first, count);
+  };
+}
+
+void SubmittedMover::make_ready(std::uint64_t first_operation, std::uint64_t count) {
+  if (submission_.graph()) submission_.record(executor(), first_operation, count, slots_.count, calls());
+}
+
+void SubmittedMover::enqueue(Stream& stream, std::uint64_t first_operation, std::uint64_t count) {
+  moves(first_operation, count);
+  if (submission_.graph())
+    submission_.launch(executor(), stream, first_operation, count, slots_.count, calls());
+  else if (submission_.batch())
+    enqueue_batch(stream, first_operation, count);
+  else
+    enqueue_calls(stream, first_operation, count);
+}
+
 }  // namespace byteways

@@ -35,4 +35,23 @@ class Submission {
   std::uint64_t first_ = 0, count_ = 0;  // of the recording; operations repeat after a rotation
 };
 
+// A copy whose operations a flow may ask to be submitted in any of these ways.
+class SubmittedMover : public CopyingMover {
+ public:
+  std::string alone() const override { return submission_.alone(); }
+  void make_ready(std::uint64_t first_operation, std::uint64_t count) override;
+  void enqueue(Stream& stream, std::uint64_t first_operation, std::uint64_t count) override;
+
+ protected:
+  // `batches`: whether there is a call for a batch of such operations.
+  SubmittedMover(Session& session, const Flow& flow, bool batches);
+  // Operations [first, first + count) with a call each; with one call.
+  virtual void enqueue_calls(Stream& stream, std::uint64_t first, std::uint64_t count) = 0;
+  virtual void enqueue_batch(Stream&, std::uint64_t, std::uint64_t) {}
+
+ private:
+  Submission::Calls calls();
+  Submission submission_;
+};
+
 }  // namespace byteways

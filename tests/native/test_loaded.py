@@ -173,21 +173,13 @@ def session() -> _core.Session:
     return _core.Session(gpus=False)
 
 
-def options(**values: object) -> _core.MeasureOptions:
-    made = _core.MeasureOptions()
-    made.budget_s = 0.05
-    for name, value in values.items():
-        setattr(made, name, value)
-    return made
-
-
 def test_compute_on_this_host(session: _core.Session) -> None:
     """Catches arithmetic that rounds otherwise in the kernel than in what it is checked against, and work
     that the compiler left out.
     """
     buffer = session.allocate("cpu0", "pageable", 64 << 10, "cpu0")
     measured = session.measure(
-        [_core.Flow(buffer, buffer, "cpu0", "compute", 64 << 10, threads=1)], options()
+        [_core.Flow(buffer, buffer, "cpu0", "compute", 64 << 10, threads=1)], toy.options(budget_s=0.05)
     )
     assert measured.verified and measured.engine == "cpu"
     assert measured.time_ns.median > 8192  # a step of all chains takes at least 1 ns on any processor
@@ -197,7 +189,7 @@ def test_idle_time_of_this_host(session: _core.Session) -> None:
     """Catches a pause that ends early, or that is counted into no operation."""
     ends = [session.allocate("cpu0", "pageable", MIB, "cpu0") for _ in range(2)]
     flow = _core.Flow(*ends, "cpu0", "memcpy", MIB, pause_ns=3_000_000)
-    measured = session.measure([flow], options())
+    measured = session.measure([flow], toy.options(budget_s=0.05))
     assert measured.verified and measured.time_ns.min >= 3e6
 
 
@@ -207,6 +199,6 @@ def test_loaded_latency_on_this_host(session: _core.Session) -> None:
     buffer = session.allocate("cpu0", "pageable", 4 * MIB, "cpu0")
     walk = _core.Flow(buffer, buffer, "cpu0", "chase", 4 * MIB, source_cold=False, destination_cold=False)
     flows = [walk, _core.Flow(*load, "cpu0", "memcpy", 4 * MIB, pause_ns=100_000)]
-    measured = session.measure(flows, options(interference=True, budget_s=0.3))
+    measured = session.measure(flows, toy.options(interference=True, budget_s=0.3))
     assert measured.verified and measured.time_ns.median > 0
     assert measured.flows[0].bytes_per_s == 0 and measured.flows[1].bytes_per_s > 0

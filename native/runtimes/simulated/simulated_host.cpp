@@ -41,13 +41,16 @@ class SimulatedMemory final : public Allocation {
   std::shared_ptr<const HostTable> machine_;
 };
 
-class SimulatedStream final : public Stream {
+// A stream or an event: what the machine made for a device, by its handle.
+template <class Base, auto create, auto destroy>
+class Simulated final : public Base {
  public:
-  SimulatedStream(std::shared_ptr<const HostTable> machine, int device)
+  Simulated(std::shared_ptr<const HostTable> machine, int device)
       : machine_(std::move(machine)), agent_(agent_name(device)) {
-    machine_->check(machine_->create_stream.symbol(), machine_->create_stream(device, &handle_), agent_);
+    const auto& made = *machine_.*create;
+    machine_->check(made.symbol(), made(device, &handle_), agent_);
   }
-  ~SimulatedStream() override { machine_->destroy_stream(handle_); }
+  ~Simulated() override { (*machine_.*destroy)(handle_); }
   void* handle() const { return handle_; }
   const std::string& agent() const { return agent_; }
 
@@ -56,22 +59,8 @@ class SimulatedStream final : public Stream {
   std::string agent_;
   void* handle_ = nullptr;
 };
-
-class SimulatedEvent final : public Event {
- public:
-  SimulatedEvent(std::shared_ptr<const HostTable> machine, int device)
-      : machine_(std::move(machine)), agent_(agent_name(device)) {
-    machine_->check(machine_->create_event.symbol(), machine_->create_event(device, &handle_), agent_);
-  }
-  ~SimulatedEvent() override { machine_->destroy_event(handle_); }
-  void* handle() const { return handle_; }
-  const std::string& agent() const { return agent_; }
-
- private:
-  std::shared_ptr<const HostTable> machine_;
-  std::string agent_;
-  void* handle_ = nullptr;
-};
+using SimulatedStream = Simulated<Stream, &HostTable::create_stream, &HostTable::destroy_stream>;
+using SimulatedEvent = Simulated<Event, &HostTable::create_event, &HostTable::destroy_event>;
 
 const SimulatedStream& of(Stream& stream) { return static_cast<const SimulatedStream&>(stream); }
 const SimulatedEvent& of(Event& event) { return static_cast<const SimulatedEvent&>(event); }
