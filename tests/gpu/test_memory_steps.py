@@ -107,6 +107,20 @@ def test_mapping_to_a_peer_and_what_comes_after(
     ).verified
 
 
+def test_what_has_no_handle_says_so(session: _core.Session) -> None:
+    """Catches a driver's bare error for memory whose handles are of another kind."""
+    for memory in ("pool", "vmm"):
+        with pytest.raises(_core.UnsupportedError, match="other kinds"):
+            session.allocate("gpu0", memory, 4 * MIB, "gpu0").handle()
+    kinds = [
+        kind
+        for kind in ("device", "device-fine", "device-uncached")
+        if session.offers("gpu0", kind).available
+    ]
+    for memory in kinds:
+        assert len(session.allocate("gpu0", memory, 4 * MIB, "gpu0").handle()) == 128
+
+
 def test_another_process_exports(monkeypatch: pytest.MonkeyPatch) -> None:
     """Catches a handle that is not opened, or memory that is not the other process's."""
     from byteways.plan.case import Buffer, Case, Flow

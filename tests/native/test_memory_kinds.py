@@ -157,3 +157,18 @@ def test_no_bytes_and_too_many_are_no_memory() -> None:
         session.allocate("cpu0", "pageable", 0, "cpu0")
     with pytest.raises(_core.OutOfMemoryError, match="available"):
         session.allocate("cpu0", "pageable", 2**45, "cpu0")
+
+
+@SHEETS
+def test_what_is_not_told_to_other_processes_says_so(sheet: str) -> None:
+    """Catches a vendor's bare error, or a handle of another allocation, for memory whose handles are sent."""
+
+    def scene(session: _core.Session) -> list[str]:
+        reasons = []
+        for memory in ("pool", "vmm"):
+            with pytest.raises(_core.UnsupportedError) as caught:
+                session.allocate("gpu0", memory, toy.MIB, "gpu0").handle()
+            reasons.append(caught.value.text)
+        return reasons
+
+    assert set(toy.play(sheet, scene)) == {"its handles are of other kinds, which are not told but sent"}

@@ -57,6 +57,11 @@ class GpuRuntime : public Runtime {
     return lacking(driver_->get_handle, driver_->open_handle, driver_->close_handle);
   }
   std::string handle_of(Allocation& allocation) override {
+    // A pool has handles where it was made for that, which the device's own was not; a mapping has a file
+    // descriptor, which is no text.
+    if (needs_grant(allocation.memory()))
+      throw Unsupported("handle", std::string(memory_name(allocation.memory())),
+                        "its handles are of other kinds, which are not told but sent");
     const auto& memory = static_cast<VendorMemory<Vendor>&>(allocation);
     driver_->make_current(memory.device());
     MemoryHandle handle{};

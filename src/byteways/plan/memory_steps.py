@@ -15,6 +15,11 @@ PAGE_BYTES = 4096
 #: block that is larger.
 MOST_BLOCKS = 64
 MOST_BYTES = 256 * 2**20
+#: Why other processes cannot be told a handle of a GPU's memory: of these kinds.
+NO_HANDLE: Mapping[str, str] = {
+    "pool": "is from the device's default pool, which was not made to be shared with other processes",
+    "vmm": "has no handle that can be told: other processes are sent its file descriptor",
+}
 
 
 def held_bytes(size_bytes: int) -> int:
@@ -35,8 +40,8 @@ def refusal(interface: str, flow: Flow, options: Mapping[str, int | str | bool])
         return f"{memory} memory of {owner} is open to every GPU: there is nothing to {interface}"
     if interface == "map-peer" and flow.executor == owner:
         return f"{owner} reaches its own memory: map-peer is for another GPU"
-    if interface == "open-ipc" and memory != "device":
-        return f"{memory} memory has no handle of this kind: other processes get its file descriptor"
+    if interface == "open-ipc" and memory in NO_HANDLE:
+        return f"{memory} memory {NO_HANDLE[memory]}"
     return None
 
 
