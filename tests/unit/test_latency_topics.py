@@ -122,7 +122,7 @@ def test_small_copies_are_those_that_were_also_waited_for(tmp_path: Path) -> Non
     topic = told(build, tmp_path / "run", "calls")
     assert topic is not None
     (table,) = topic.tables
-    assert [row[1:] for row in table.rows] == [("1 KiB", "2.048 µs", "1.5 µs", "10.24 µs")]
+    assert [row[1:] for row in table.rows] == [("1 KiB", "2.05 µs", "1.5 µs", "10.2 µs")]
     alone = sample_run.Builder(sample_run.topology(2))
     alone.measure("copy", ends, 0.5, size=KIB)
     assert told(alone, tmp_path / "alone", "calls") is None

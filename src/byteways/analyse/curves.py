@@ -153,7 +153,8 @@ def over_working_set(
         topology: The machine, with the caches of its CPUs.
         gpu_caches: Bytes of the last-level cache of each GPU that told.
     """
-    by_place = group_by(chases(found), _place)
+    both = len({cell.record.cache for cell in chases(found)}) > 1
+    by_place = group_by(chases(found), lambda cell: _place(cell, both))
     series = tuple(
         Series(label, points) for label, some in by_place.items() if len(points := _points(some)) > 1
     )
@@ -183,7 +184,8 @@ def _marks(walkers: Sequence[Agent], gpu_caches: Mapping[str, int]) -> tuple[Mar
     return tuple(sorted(marks, key=lambda mark: mark.size_bytes))
 
 
-def _place(cell: Cell) -> str:
+def _place(cell: Cell, named: bool) -> str:
+    """Who walks through whose memory; `named`: with the state of the caches."""
     owner, executor = cell.source.agent, cell.record.executor
     who = "GPU" if executor.startswith("gpu") else executor
     if owner == executor:
@@ -192,5 +194,5 @@ def _place(cell: Cell) -> str:
         where = "a peer's memory" if who == "GPU" else f"{owner} memory"
     else:
         where = f"{owner} {cell.source.memory}"
-    warm = ", warm" if cell.record.cache == "warm" else ""
+    warm = ", warm" if named and cell.record.cache == "warm" else ""
     return f"{who}, {where}{warm}"

@@ -172,12 +172,14 @@ def latency_tables(found: Sequence[Cell], size_bytes: int | None = None) -> list
 
     A table per working set, the largest first, as latencies over different ones are of different caches.
     """
-    by_size = group_by(_walks(chases(found), size_bytes), lambda cell: cell.record.size_bytes)
+    walks = _walks(chases(found), size_bytes)
+    by_size = group_by(walks, lambda cell: cell.record.size_bytes)
+    both = len({cell.record.cache for cell in walks}) > 1
     return [
         grid_of(
             "Latency of a dependent load, working set",
             "executor \\ memory",
-            ((cell.record.executor, f"{cell.source}{_warm(cell)}", cell) for cell in by_size[size]),
+            ((cell.record.executor, f"{cell.source}{_warm(cell) * both}", cell) for cell in by_size[size]),
             quantity="latency",
         )
         for size in sorted(by_size, reverse=True)

@@ -29,12 +29,12 @@ from byteways.analyse.summary import Cell, cells, group_by
 from byteways.analyse.words import describe
 from byteways.plan.case import PATTERNS
 from byteways.results.record import Record, Warning
-from byteways.units import format_bandwidth, format_size
+from byteways.units import format_bandwidth, format_size, three_digits
 
 #: How the figures of a warning are written; those of others are plain numbers.
 FIGURES: Mapping[str, Callable[[float], str]] = {
-    "noisy": lambda value: f"{100 * value:.2g} %",
-    "drift": lambda value: f"{100 * value:.2g} %",
+    "noisy": lambda value: f"{three_digits(100 * value)} %",
+    "drift": lambda value: f"{three_digits(100 * value)} %",
     "placement": lambda value: f"{100 * value:.3g} %",
     "serialised": format_bandwidth,
     "unexpected-path": lambda value: format_size(round(value)),

@@ -12,6 +12,7 @@ from typing import TYPE_CHECKING, Annotated, Any, Literal
 
 import typer
 
+from byteways.cli.show_tables import print_table
 from byteways.plan.interfaces import figure_of
 from byteways.results.record import Record
 from byteways.results.simulated import is_simulated, mark_of, model_of, subject, worded
@@ -173,10 +174,8 @@ def _print_headline(console: Console, view: View, mark: str) -> None:
     first = headline(view)
     if first is None:
         return
-    table = _table(console, mark, "Which interface is best", ["between", *first.size_names])
-    for row in rows_of_text(first):
-        _row(table, *row)
-    console.print(table)
+    title = "Which interface is best"
+    print_table(console, mark, title, ["between", *first.size_names], rows_of_text(first))
 
 
 def _print_findings(console: Console, found: Sequence[Finding]) -> None:
@@ -215,18 +214,21 @@ def _print_tables(console: Console, all_tables: Tables, mark: str) -> None:
     if all_tables.patterns:
         _print_patterns(console, all_tables.patterns, mark)
     if all_tables.warnings:
-        table = _table(console, mark, "Warnings", ["warning", "cases", "observed", "required", "example"])
-        for group in all_tables.warnings:
-            _row(table, group.id, str(group.count), group.observed, group.required, group.example)
-        console.print(table)
+        groups = [
+            (group.id, str(group.count), group.observed, group.required, group.example)
+            for group in all_tables.warnings
+        ]
+        headings = ["warning", "cases", "observed", "required", "example"]
+        print_table(console, mark, "Warnings", headings, groups, (1, 2, 3))
         console.print("\nWhat to do about them", style="bold")
         for group in all_tables.warnings:
             _hanging(console, f"{group.id}: ", group.advice)
     if all_tables.not_measured:
-        table = _table(console, mark, "Not measured", ["status", "cases", "reason", "example"])
-        for reason in all_tables.not_measured:
-            _row(table, reason.status, str(reason.count), reason.reason, reason.example)
-        console.print(table)
+        reasons = [
+            (reason.status, str(reason.count), reason.reason, reason.example)
+            for reason in all_tables.not_measured
+        ]
+        print_table(console, mark, "Not measured", ["status", "cases", "reason", "example"], reasons)
 
 
 def _print_topics(console: Console, view: View, mark: str) -> None:
@@ -236,12 +238,7 @@ def _print_topics(console: Console, view: View, mark: str) -> None:
     for topic in topics(view, cells(view.records)):
         for part in topic.tables:
             named = dict.fromkeys((topic.title, part.title) if part.title else (topic.title,))
-            table = _table(console, mark, ": ".join(named), part.headings)
-            for column in part.numeric:
-                table.columns[column].justify = "right"
-            for row in part.rows:
-                _row(table, *row)
-            console.print(table)
+            print_table(console, mark, ": ".join(named), part.headings, part.rows, part.numeric)
             if part.note:
                 console.print(part.note, style="dim")
 
@@ -250,13 +247,15 @@ def _print_grid(console: Console, grid: Grid, mark: str) -> None:
     from byteways.report.numbers import UNITS, number, peaks_of
 
     title = f"{grid.heading()}, {UNITS[grid.quantity]}"
-    table = _table(console, mark, title, [grid.corner, *grid.columns], right_from=1)
-    for row in grid.rows:
-        marks = [
-            "" if cell is None else number(cell.value, grid.quantity) + _mark(cell) for cell in row.cells
-        ]
-        _row(table, row.label, *marks)
-    console.print(table)
+    rows = [
+        (
+            row.label,
+            *("" if cell is None else number(cell.value, grid.quantity) + _mark(cell) for cell in row.cells),
+        )
+        for row in grid.rows
+    ]
+    figures = range(1, len(grid.columns) + 1)
+    print_table(console, mark, title, [grid.corner, *grid.columns], rows, figures)
     notes = [note for note in (peaks_of(grid) if grid.quantity == "bandwidth" else "", grid.note) if note]
     if any(_mark(cell) for cell in grid.members()):
         notes.append("* has a warning, see below")
@@ -273,48 +272,20 @@ def _print_patterns(console: Console, rows: Sequence[PatternRow], mark: str) -> 
     from byteways.units import format_size
 
     headings = ["pattern", "interface", "access", "path", "size", "sum", "of peak", "each direction"]
-    table = _table(console, mark, "Patterns, GB/s", headings)
-    for column in (4, 5, 6):
-        table.columns[column].justify = "right"
-    for row in rows:
-        record, fraction = row.cell.record, row.cell.fraction
-        _row(
-            table,
-            record.pattern,
-            record.interface,
-            record.access,
-            record.path,
-            format_size(record.size_bytes),
+    texts = [
+        (
+            row.cell.record.pattern,
+            row.cell.record.interface,
+            row.cell.record.access,
+            row.cell.record.path,
+            format_size(row.cell.record.size_bytes),
             bandwidth_number(row.cell.value) + _mark(row.cell),
-            percent_number(fraction) if fraction is not None else "",
+            "" if row.cell.fraction is None else percent_number(row.cell.fraction),
             "  ".join(f"{path} {bandwidth_number(rate)}" for path, rate in row.directions),
         )
-    console.print(table)
-
-
-def _table(
-    console: Console, mark: str, title: str, headings: Sequence[str], right_from: int | None = None
-) -> Any:
-    """An empty table: with lines on a terminal, with spaces only in a pipe. `mark` stands above it."""
-    from rich import box
-    from rich.table import Table
-    from rich.text import Text
-
-    console.print()
-    _print_mark(console, mark)
-    console.print(title, style="bold")
-    table = Table(box=box.SIMPLE_HEAD if console.is_terminal else None, pad_edge=False, header_style="bold")
-    for index, heading in enumerate(headings):
-        right = right_from is not None and index >= right_from
-        table.add_column(Text(heading), justify="right" if right else "left", no_wrap=right)
-    return table
-
-
-def _row(table: Any, *texts: str) -> None:
-    """A row of plain text: names from the machine are never read as markup."""
-    from rich.text import Text
-
-    table.add_row(*(Text(text) for text in texts))
+        for row in rows
+    ]
+    print_table(console, mark, "Patterns, GB/s", headings, texts, (4, 5, 6))
 
 
 def _say(text: str) -> None:

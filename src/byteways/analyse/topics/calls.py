@@ -34,7 +34,8 @@ class Cost:
 
     def texts(self) -> tuple[str, ...]:
         return tuple(
-            format_time(value) if value else "" for value in (self.behind_ns, self.submit_ns, self.waited_ns)
+            format_time(float(f"{value:.3g}")) if value else ""
+            for value in (self.behind_ns, self.submit_ns, self.waited_ns)
         )
 
 
