@@ -92,7 +92,10 @@ def test_a_machine_without_a_class_of_links_says_so(tmp_path: Path) -> None:
     assert verdicts["methods-equal-single"]["verdict"] == "cannot be tested here"
     alike = "all pairs of GPUs are joined alike here, by NVLink4 ×18 through a switch"
     assert alike in verdicts["methods-equal-single"]["detail"]
-    assert f"without dual, single: {alike}" in verdicts["table3-mapped"]["detail"]
+    assert verdicts["table3-mapped"]["notes"] == [
+        "quad is gpu0>gpu1, joined by NVLink4 ×18 for xGMI ×4",
+        f"without dual, single: {alike}",
+    ]
     assert (
         "possible here: Fig. 2a, Fig. 3a, Fig. 3b, Table III, Sec. III-D; none of Fig. 2b, Fig. 2c"
         in done.stderr

@@ -16,14 +16,22 @@ if TYPE_CHECKING:
     from rich.console import Console
 
 
+#: Columns of a terminal from which on several sentences stand beside each other.
+WIDE = 140
+
+
 @dataclass(frozen=True)
 class Table:
-    """Rows of text under a title. Columns named in `right` are aligned right."""
+    """Rows of text under a title. Columns named in `right` are aligned right.
+
+    With `sentences` the cells are long: where the terminal is narrow, a row is lines below its first cell.
+    """
 
     title: str
     columns: tuple[str, ...]
     rows: tuple[tuple[str, ...], ...]
     right: frozenset[str] = field(default_factory=frozenset)
+    sentences: bool = False
 
     def worded(self, simulated: bool) -> Table:
         """The same, of a simulated run in its words."""
@@ -103,6 +111,12 @@ def _show_rich(console: Console, block: Table | Lines) -> None:
     if isinstance(block, Lines):
         for line in block.lines:
             console.print(Padding(Text(line), (0, 0, 0, 2)))
+        return
+    if block.sentences and console.width < WIDE:
+        for first, *others in block.rows:
+            console.print(Padding(Text(first, style="bold"), (0, 0, 0, 2)))
+            for text in others:
+                console.print(Padding(Text(text), (0, 0, 0, 4)))
         return
     table = RichTable(box=box.SIMPLE_HEAD, pad_edge=False, show_edge=False, header_style="dim")
     for column in block.columns:

@@ -240,7 +240,7 @@ def _blocks(outcome: StudyOutcome) -> list[Table | Lines]:
         headings = tuple(map(said, table.headings))
         rows = tuple(tuple(map(said, row)) for row in table.rows)
         right = frozenset(headings[column] for column in table.numeric)
-        blocks.append(Table(said(table.title), headings, rows, right))
+        blocks.append(Table(said(table.title), headings, rows, right, sentences=not right))
         if table.note:
             blocks.append(Lines(f"{said(table.title)}: notes", tuple(said(table.note).split("; "))))
     return blocks

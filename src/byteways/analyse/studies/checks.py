@@ -28,6 +28,7 @@ class Finding:
     detail: str
     cells: tuple[Cell, ...]
     final: bool = False
+    notes: tuple[str, ...] = ()  # what they are of, other than the source's
 
 
 @dataclass(frozen=True)
@@ -100,9 +101,9 @@ def _value(check: Mapping[str, Any], sheet: Sheet) -> Finding:
     """Every figure of `of` is what is wanted, or as published with `published = true`."""
     unit = _unit(check)
     found = cells(check["of"], sheet, unit)
-    note = unlike(check, sheet, found)
+    notes = unlike(check, sheet, found)
     if check.get("published"):
-        return _as_published(check, found, unit, note)
+        return _as_published(check, found, unit, notes)
     aim = wanted(check)
     if unit == "GB/s" and aim.least == float("-inf"):
         peaks = [cell.peak / 1e9 for cell in found if cell.peak]
@@ -110,10 +111,12 @@ def _value(check: Mapping[str, Any], sheet: Sheet) -> Finding:
             raise UntestableError(f"the links here carry no more in any case: {_text(max(peaks), unit)}")
     said = _summary([(cell.name, cell.number) for cell in found], lambda number: _text(number, unit))
     holds = all(cell.number in aim for cell in found)
-    return Finding(holds, f"{said}; wanted {aim.words}{note}", tuple(found), final=not holds)
+    return Finding(holds, f"{said}; wanted {aim.words}", tuple(found), not holds, notes)
 
 
-def _as_published(check: Mapping[str, Any], found: Sequence[Cell], unit: str, note: str) -> Finding:
+def _as_published(
+    check: Mapping[str, Any], found: Sequence[Cell], unit: str, notes: tuple[str, ...]
+) -> Finding:
     """Figures within a part of those that the source prints."""
     known = [(cell, cell.published) for cell in found if cell.published]
     if not known:
@@ -128,8 +131,8 @@ def _as_published(check: Mapping[str, Any], found: Sequence[Cell], unit: str, no
         named = [(cell.name, ratio) for cell, ratio in ratios]
         said = _summary(named, lambda number: f"{number:.3g} × published")
     holds = all(abs(ratio - 1) <= within for _, ratio in ratios)
-    detail = f"{said}; wanted ± {100 * within:g} %{note}"
-    return Finding(holds, detail, tuple(cell for cell, _ in known), final=not holds)
+    decided = tuple(cell for cell, _ in known)
+    return Finding(holds, f"{said}; wanted ± {100 * within:g} %", decided, not holds, notes)
 
 
 def _pairs(check: Mapping[str, Any], sheet: Sheet, unit: str) -> list[tuple[Cell, Cell]]:
@@ -170,8 +173,9 @@ def _ratio(check: Mapping[str, Any], sheet: Sheet) -> Finding:
     holds = all(number in aim for _, number in ratios)
     decided = tuple(cell for pair in pairs for cell in pair)
     fastest = any(str(check[name]).find(FASTEST) >= 0 for name in ("of", "to"))
-    detail = f"{lead}{said}; wanted {aim.words}{unlike(check, sheet, decided)}"
-    return Finding(holds, detail, decided, final=not holds and over == "all" and not fastest)
+    final = not holds and over == "all" and not fastest
+    detail = f"{lead}{said}; wanted {aim.words}"
+    return Finding(holds, detail, decided, final, unlike(check, sheet, decided))
 
 
 def _spread(check: Mapping[str, Any], sheet: Sheet) -> Finding:
@@ -183,7 +187,7 @@ def _spread(check: Mapping[str, Any], sheet: Sheet) -> Finding:
     found = cells(check["of"], sheet, _unit({key: check[key] for key in check if key == "unit"}))
     compared = _groups(found, over, sheet)
     if not compared:
-        why = unlike(check, sheet, found).removeprefix("; ")
+        why = "; ".join(unlike(check, sheet, found))
         raise UntestableError(f"it takes two {over}s, and this run has one{': ' + why if why else ''}")
     across = check.get("across")
     ends = {cell.place: sheet.located[cell.place].agents or () for cell in found}
@@ -198,8 +202,8 @@ def _spread(check: Mapping[str, Any], sheet: Sheet) -> Finding:
     decided = tuple(cell for group in compared for cell in group)
     said = f"{len(decided)} figures differ by at most {100 * worst:.1f} % ({most.name} over {least.name})"
     limit = float(check["at_most"])
-    detail = f"{said}; wanted {100 * limit:g} % at most{unlike(check, sheet, found)}"
-    return Finding(worst <= limit, detail, decided, final=worst > limit)
+    detail = f"{said}; wanted {100 * limit:g} % at most"
+    return Finding(worst <= limit, detail, decided, worst > limit, unlike(check, sheet, found))
 
 
 def _groups(found: Iterable[Cell], over: str, sheet: Sheet) -> list[list[Cell]]:
@@ -232,9 +236,8 @@ def _order(check: Mapping[str, Any], sheet: Sheet) -> Finding:
     if not holds:
         said = said.replace(" > ", ", ")
     apart = f", each by {100 * margin:g} % at least" if margin else ""
-    note = unlike(check, sheet, [cell for some in found for cell in some])
-    detail = f"{said}; wanted in this order, falling{apart}{note}"
-    return Finding(holds, detail, tuple(row), final=not holds)
+    notes = unlike(check, sheet, [cell for some in found for cell in some])
+    return Finding(holds, f"{said}; wanted in this order, falling{apart}", tuple(row), not holds, notes)
 
 
 def _reaches(check: Mapping[str, Any], sheet: Sheet) -> Finding:
@@ -243,13 +246,13 @@ def _reaches(check: Mapping[str, Any], sheet: Sheet) -> Finding:
     """
     factor = float(check.get("factor", 2.0))
     found = sorted(cells(check["of"], sheet, "GB/s"), key=lambda cell: cell.size_bytes)
-    note = unlike(check, sheet, found)
+    notes = unlike(check, sheet, found)
     best = max(cell.number for cell in found)
     goal = best * float(check["of_best"]) if "of_best" in check else _number(check["level"])
     above = [cell.size_bytes for cell in found if cell.number >= goal]
     if not above:
         return Finding(
-            False, f"{goal:.4g} GB/s is never reached: {best:.4g} GB/s at most{note}", tuple(found)
+            False, f"{goal:.4g} GB/s is never reached: {best:.4g} GB/s at most", tuple(found), notes=notes
         )
     size, about = above[0], parse_size(str(check["size"]))
     if size == found[0].size_bytes and size >= about / factor:
@@ -259,8 +262,8 @@ def _reaches(check: Mapping[str, Any], sheet: Sheet) -> Finding:
     said = f"{goal:.4g} GB/s is reached from {format_size(size)}"
     if "of_best" in check:
         said = f"{100 * float(check['of_best']):g} % of the highest figure, {said}"
-    detail = f"{said}; wanted {format_size(about)}, within a factor of {factor:g}{note}"
-    return Finding(about / factor <= size <= about * factor, detail, tuple(found))
+    detail = f"{said}; wanted {format_size(about)}, within a factor of {factor:g}"
+    return Finding(about / factor <= size <= about * factor, detail, tuple(found), notes=notes)
 
 
 CHECKS: Mapping[str, Callable[[Mapping[str, Any], Sheet], Finding]] = {

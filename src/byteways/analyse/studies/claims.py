@@ -28,6 +28,7 @@ class Verdict:
     claim: Claim
     verdict: str  # one of VERDICTS
     detail: str
+    notes: tuple[str, ...] = ()  # what the figures are of, other than the source's
 
 
 def judge(claim: Claim, sheet: Sheet, fitting: Fitting | None = None) -> Verdict:
@@ -51,17 +52,15 @@ def judge(claim: Claim, sheet: Sheet, fitting: Fitting | None = None) -> Verdict
                 "a figure that it rests on is" if count == 1 else f"{count} figures that it rests on are"
             )
             return Verdict(claim, UNTESTED, f"because {figures} missing: {listed(reasons, REASONS)}")
-    if not finding.holds:
-        return Verdict(claim, FAILS, finding.detail)
-    return (
-        Verdict(claim, HOLDS, finding.detail) if fitting is None else _fitted(claim, finding, sheet, fitting)
-    )
+    if finding.holds and fitting is not None:
+        return _fitted(claim, finding, sheet, fitting)
+    return Verdict(claim, HOLDS if finding.holds else FAILS, finding.detail, finding.notes)
 
 
 def _fitted(claim: Claim, finding: Finding, sheet: Sheet, fitting: Fitting) -> Verdict:
     """On a model with numbers fitted to the source, of a claim that holds there."""
     if not fitting.known or fitting.assumed_from(claim.id):
-        return Verdict(claim, BUILT_IN, finding.detail)
+        return Verdict(claim, BUILT_IN, finding.detail, finding.notes)
     study = sheet.study
     sides: dict[str, list[str]] = {}
     for cell in finding.cells:
@@ -71,7 +70,7 @@ def _fitted(claim: Claim, finding: Finding, sheet: Sheet, fitting: Fitting) -> V
         why = f"the model has assumed {listed(unknown, REASONS)}, and no published value of it was held out"
         return Verdict(claim, UNTESTED, f"because {why}: {finding.detail}")
     if HELD_OUT not in sides:
-        return Verdict(claim, BUILT_IN, finding.detail)
+        return Verdict(claim, BUILT_IN, finding.detail, finding.notes)
     fitted = list(dict.fromkeys(sides.get(FITTED, ())))
     note = f"; the model is fitted to {listed(fitted, REASONS)}, and the rest was held out" if fitted else ""
-    return Verdict(claim, HOLDS, finding.detail + note)
+    return Verdict(claim, HOLDS, finding.detail + note, finding.notes)

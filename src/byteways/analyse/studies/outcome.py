@@ -277,6 +277,7 @@ def to_json(outcome: StudyOutcome) -> dict[str, Any]:
                 "locator": one.claim.locator,
                 "verdict": one.verdict,
                 "detail": one.detail,
+                "notes": list(one.notes),
             }
             for one in outcome.verdicts
         ],

@@ -167,7 +167,8 @@ def _named(
             count = len(here.names(kind))
             words = {"gpu": ("GPU", "GPUs"), "cpu": ("NUMA domain", "NUMA domains")}[kind]
             have = f"{count or 'no'} {words[count != 1]}"
-            return Located(place, None, f"{agents[-1]} is not here: this machine has {have}")
+            reason = f"{agents[-1]} is not here: this machine has {have}"
+            return Located(place, None, reason, why=f"this machine has {have}")
     kinds = {kind_of(name) for name in agents}
     if len(agents) == 2 and kinds == {"cpu", "gpu"} and _shares(agents, here) != _shares(agents, there):
         how = "share" if _shares(agents, here) else "do not share"

@@ -74,9 +74,9 @@ def gaps(check: Mapping[str, Any], sheet: Sheet) -> tuple[int, list[str]]:
     return len(gone), list(reasons)
 
 
-def unlike(check: Mapping[str, Any], sheet: Sheet, found: Iterable[Cell]) -> str:
-    """What the figures here are of other than the source's: places that other links stand for, and those that
-    nothing here stands for; '' on a machine that has them all.
+def unlike(check: Mapping[str, Any], sheet: Sheet, found: Iterable[Cell]) -> tuple[str, ...]:
+    """What the figures here are of other than the source's, a sentence each: places that other links stand
+    for, and those that nothing here stands for.
     """
     seen = dict.fromkeys(cell.place for cell in found)
     asked = {name for one in references(check) for name in _parts(one, sheet)[1]}
@@ -85,12 +85,8 @@ def unlike(check: Mapping[str, Any], sheet: Sheet, found: Iterable[Cell]) -> str
         located = sheet.located[name]
         if name in asked and name not in seen and located.agents is None:
             gone.setdefault(located.why or located.reason, []).append(name)
-    text = ""
-    if notes := [f"{name} is {sheet.located[name].note}" for name in seen if sheet.located[name].note]:
-        text += f"; {listed(notes, 2)}"
-    for why, names in gone.items():
-        text += f"; without {listed(names)}: {why}"
-    return text
+    stands = [f"{name} is {sheet.located[name].note}" for name in seen if sheet.located[name].note]
+    return (*stands, *(f"without {listed(names)}: {why}" for why, names in gone.items()))
 
 
 def listed(names: Sequence[str], most: int = 4) -> str:

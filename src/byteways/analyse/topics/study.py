@@ -4,6 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Callable, Collection, Mapping, Sequence
 
+from byteways.analyse.studies.claims import BUILT_IN
 from byteways.analyse.studies.outcome import FigureOutcome, Row, StudyOutcome, outcome_of
 from byteways.analyse.summary import Cell, Run
 from byteways.analyse.topic import Line, Plot, PlotPoint, Table, Topic
@@ -52,17 +53,21 @@ def statistic_of(study: Study) -> str:
 
 
 def _claims(outcome: StudyOutcome) -> Table:
-    rows = tuple(
-        (one.verdict, _with_note(one.claim.says, one.claim.note), one.claim.locator, one.detail)
-        for one in outcome.verdicts
-    )
-    note = ""
-    if any(one.verdict == "built in" for one in outcome.verdicts):
-        note = (
-            f"Built in: {outcome.fitted}, and what a number of a model was taken from it cannot test. "
-            "A claim that rests on values which were held out is tested."
+    """What several claims have in common stands once below them, numbered."""
+    numbers: dict[str, int] = {}
+    rows = []
+    for one in outcome.verdicts:
+        marks = "".join(f" [{numbers.setdefault(note, len(numbers) + 1)}]" for note in one.notes)
+        said = _with_note(one.claim.says, one.claim.note)
+        rows.append((one.verdict, said, one.claim.locator, f"{one.detail}{marks}"))
+    notes = [f"[{number}] {text}" for text, number in numbers.items()]
+    if any(one.verdict == BUILT_IN for one in outcome.verdicts):
+        notes.append(
+            f"built in: {outcome.fitted}, and what a number of a model was taken from it cannot test. A "
+            "claim that rests on values which were held out is tested"
         )
-    return Table("Claims", ("verdict", "the source says", "where", "measured"), rows, note=note)
+    headings = ("verdict", "the source says", "where", "measured")
+    return Table("Claims", headings, tuple(rows), note="; ".join(notes))
 
 
 def _with_note(says: str, note: str) -> str:
@@ -176,10 +181,15 @@ def _cells(row: Row, unit: str, with_place: bool, with_other: bool, told: Collec
         size_of(row.size_bytes) if row.size_bytes else "not stated",
         "–" if row.published is None else f"{about}{number(row.published, unit)}",
         "–" if row.ours is None else number(row.ours, unit),
-        "–" if row.ratio is None else f"{row.ratio:.3f}",
+        "–" if row.ratio is None else _ratio(row.ratio),
         *((row.other_count,) if with_other else ()),
         "; ".join(part for part in (row.system, reason) if part),
     )
+
+
+def _ratio(value: float) -> str:
+    """Four significant digits, and three decimals at most."""
+    return f"{value:.3f}" if value < 10 else number(value, "")
 
 
 def size_of(size_bytes: int) -> str:
