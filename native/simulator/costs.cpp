@@ -203,6 +203,19 @@ double Costs::latency_ns(Place executor, Place owner, double bytes) {
   return latency;
 }
 
+void Costs::add_walk(Operation& operation, Place executor, Place owner, double bytes, double steps) {
+  const double step_ns = latency_ns(executor, owner, bytes), wait_ns = model_->gpu.memory_wait_ns;
+  const Place memory = memory_of(owner);
+  if (memory.kind == cpu || wait_ns == 0 || bytes <= static_cast<double>(model_->gpu.cache_bytes)) {
+    operation.fixed += picoseconds(step_ns * steps);
+    return;
+  }
+  operation.bytes += steps;
+  operation.flow.cap = 1e9 / step_ns;
+  operation.flow.waits_at = gpu_memory_[at(memory.index)];
+  operation.flow.waits = wait_ns / step_ns;
+}
+
 // Of a load of a word that `other` works on as well. Cores find it in the last cache that they share, and not
 // in one of their own; across domains and from a GPU's memory it takes the way.
 double Costs::word_latency_ns(Place executor, Place owner, Place other) {

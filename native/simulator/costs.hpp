@@ -47,6 +47,9 @@ class Costs {
   void add(Operation& operation, const Pass& pass);
   // A copy of plain host memory by the runtime.
   void add_staged(Operation& operation, Place executor, bool to_gpu, Place host, double bytes);
+  // A walk of so many dependent loads over `bytes` that `owner` has. Where a GPU's memory answers them, and
+  // no cache, each waits longer the more of that memory others use.
+  void add_walk(Operation& operation, Place executor, Place owner, double bytes, double steps);
   // Time of one dependent load of a walk over `bytes` that `owner` has.
   double latency_ns(Place executor, Place owner, double bytes);
   // Time until `poller`, which looks again and again, sees what `writer` stores into memory of `owner`.

@@ -69,6 +69,12 @@ void Filling::fill(std::span<const double> capacities, std::span<Flow* const> fl
     std::erase_if(growing_, full);
     if (growing_.size() == before) break;  // rounding alone can leave nothing quite full
   }
+  for (Flow* flow : flows) {
+    if (flow->waits_at < 0) continue;
+    const auto resource = static_cast<std::size_t>(flow->waits_at);
+    const double used = capacities[resource] > 0 ? 1 - left_[resource] / capacities[resource] : 0;
+    flow->rate /= 1 + flow->waits * used * used * used;
+  }
 }
 
 }  // namespace

@@ -14,7 +14,11 @@ struct Demand {
 
 struct Flow {
   std::vector<Demand> demands;
-  double cap = 0;   // bytes/s of its own, 0: none
+  double cap = 0;  // bytes/s of its own, 0: none
+  // A resource of which it takes nothing, yet where it waits for others: the rate it would have is divided by
+  // 1 + `waits` x u^3 where they use the part u of it.
+  int waits_at = -1;
+  double waits = 0;
   double rate = 0;  // bytes/s, the answer; 0 when a resource it needs gives nothing
 };
 

@@ -374,8 +374,9 @@ void Kernels::chase(Operation& operation, const ChaseArguments& arguments, Place
   must_be_real(arguments.end);
   const std::uint64_t bytes = arguments.lines * arguments.line_bytes;
   const Reach reached = reach(executor, arguments.base, bytes);
-  const double step_ns = costs_->latency_ns(executor, reached.place, static_cast<double>(bytes));
-  operation.fixed += picoseconds(reached.fixed_ns + step_ns * static_cast<double>(arguments.steps));
+  operation.fixed += picoseconds(reached.fixed_ns);
+  costs_->add_walk(operation, executor, reached.place, static_cast<double>(bytes),
+                   static_cast<double>(arguments.steps));
   if (executor.kind == Place::Kind::gpu) operation.processors = costs_->processors(executor.index);
   const bool lost = lies(executor, reached.place);
   operation.never_ends = hangs(reached.place, executor);

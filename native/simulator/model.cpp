@@ -52,6 +52,7 @@ void read_gpu(Sheet& sheet, GpuModel& gpu) {
   }
   gpu.cache_latency_ns = sheet.number("gpu.cache_latency_ns");
   gpu.memory_latency_ns = sheet.number("gpu.memory_latency_ns");
+  gpu.memory_wait_ns = sheet.number("gpu.memory_wait_ns");
   gpu.peer_latency_ns = sheet.number("gpu.peer_latency_ns");
   gpu.hop_latency_ns = sheet.number("gpu.hop_latency_ns");
   gpu.host_latency_ns = sheet.number("gpu.host_latency_ns");

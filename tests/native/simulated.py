@@ -56,6 +56,7 @@ _GPU = {
     "pci_addresses.1": "0000:8b:00.0",
     "cache_latency_ns": 100.0,
     "memory_latency_ns": 300.0,
+    "memory_wait_ns": 0.0,
     "peer_latency_ns": 800.0,
     "hop_latency_ns": 200.0,
     "host_latency_ns": 1000.0,

@@ -116,10 +116,10 @@ def test_the_topic_draws_the_idle_walk_first(walked: Fixture) -> None:
         (200, 400),
         (390, 700),
     ]
-    assert "do not rise" not in topic.lead
+    assert "nowhere else" not in topic.lead
     played = Fixture(walked.records, {"simulated": True})
     simulated = loaded.topic(played, cells(played.records))
-    assert simulated is not None and "do not rise" in simulated.lead
+    assert simulated is not None and "nowhere else" in simulated.lead
 
 
 BOUND = flow("gpu0:device", "gpu0:device", "gpu0")

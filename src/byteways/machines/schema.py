@@ -87,6 +87,7 @@ TABLES: Mapping[str, Mapping[str, Key]] = {
         "pci_addresses": Key("texts"),
         "cache_latency_ns": _POSITIVE,
         "memory_latency_ns": _POSITIVE,
+        "memory_wait_ns": _NUMBER,
         "peer_latency_ns": _POSITIVE,
         "hop_latency_ns": _NUMBER,
         "host_latency_ns": _POSITIVE,

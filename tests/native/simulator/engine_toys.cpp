@@ -42,6 +42,15 @@ void tell_rates(const std::vector<double>& capacities, std::vector<Flow> flows) 
   std::cout << '\n';
 }
 
+// Takes nothing of the resource, and goes slower the more of it others use.
+Flow waiting(int resource, double cap, double waits) {
+  Flow flow;
+  flow.cap = cap;
+  flow.waits_at = resource;
+  flow.waits = waits;
+  return flow;
+}
+
 Flow over(std::vector<int> resources, double weight = 1, double cap = 0) {
   Flow flow;
   for (int resource : resources) flow.demands.push_back({resource, weight});
@@ -175,6 +184,10 @@ void add_engine_toys(Toys& toys) {
   toys["caps"] = [] { tell_rates({90 * kGiga}, {over({0}, 1, 10 * kGiga), over({0})}); };
   toys["both-directions"] = [] {
     tell_rates({50 * kGiga, 50 * kGiga, 80 * kGiga}, {over({0, 2}), over({1, 2})});
+  };
+  toys["waits"] = [] {
+    const double part = 40 * kGiga, own = 10 * kGiga;
+    tell_rates({80 * kGiga, kGiga}, {over({0}, 1, part), waiting(0, own, 8), waiting(1, own, 8)});
   };
   toys["nothing-left"] = [] { tell_rates({0, 50 * kGiga}, {over({0, 1}), over({1})}); };
   toys["fairness"] = check_fairness;

@@ -20,6 +20,7 @@ GIB_PS = GIB * 1e12 / 50e9
         ("caps", [10, 80]),
         ("both-directions", [40, 40]),  # 50 each way, 80 together
         ("nothing-left", [0, 50]),
+        ("waits", [40, 5, 10]),  # half of the resource is used: 10 / (1 + 8 x 0.5^3); of the other nothing
     ],
 )
 def test_shares(play: Play, toy: str, rates: list[float]) -> None:

@@ -15,9 +15,10 @@ LEAD = (
     "Time of one dependent load while other flows run, over what those achieved in the same window. Where "
     "the curve turns up, requests wait for each other."
 )
-#: A simulated walk does not wait for others' requests, and a flat curve must not be taken for a prediction.
+#: A flat simulated curve must not be taken for a prediction.
 NO_QUEUES = (
-    " Machine models have no queues in memory or links: simulated latencies do not rise with the load."
+    " On a machine model a load waits for others in the memory of GPUs and nowhere else: not in links, nor "
+    "in the host's memory."
 )
 
 
