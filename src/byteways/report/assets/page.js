@@ -19,6 +19,7 @@
   const places = Array.from(document.querySelectorAll(".chart"));
   const figures = read("charts") || [];
   const drawn = new Set(), NARROW = 620, PLOT = 230, LONG = 30, LABEL = 54; // pixels: a narrow chart, the height of its plot, a label of x; letters: a long label
+  let printing = false;
   const colour = (name) => getComputedStyle(root).getPropertyValue(name).trim();
   function paint(trace) {
     const tone = colour(trace.colour < 0 ? "--soft" : "--c" + (trace.colour % 8));
@@ -46,9 +47,10 @@
     const names = figure.data.filter((trace) => trace.name && trace.showlegend !== false).map((trace) => trace.name.length);
     const named = names.length, longest = Math.max(0, ...names), below = narrow || longest > LONG;
     const rows = narrow ? named : Math.ceil(named / Math.max(1, Math.floor((place.clientWidth - 80) / (48 + 6.7 * longest))));
-    const plot = narrow ? PLOT : 2 * PLOT - 140, row = narrow ? 28 : 22;
-    place.style.height = (below ? plot + 114 + row * rows : Math.max(416, 90 + 21 * named)) + "px";
+    const plot = narrow || printing ? PLOT - 40 * printing : 2 * PLOT - 140, row = narrow ? 28 : 22;
+    place.style.height = (below ? plot + 114 + row * rows : Math.max(printing ? 280 : 416, 90 + 21 * named)) + "px";
     const layout = Object.assign({}, figure.layout, {
+      height: Number.parseFloat(place.style.height),
       paper_bgcolor: "rgba(0,0,0,0)", plot_bgcolor: "rgba(0,0,0,0)",
       font: { family: getComputedStyle(document.body).fontFamily, size: 13, color: ink },
       margin: { l: 64, r: 16, t: 36, b: below ? 92 + row * rows : 52 }, hovermode: "closest",
@@ -71,10 +73,11 @@
   } else { drawAll(); }
   window.addEventListener("beforeprint", () => {
     root.dataset.theme = "light";
+    printing = true; // two charts a page
     document.querySelectorAll("details.more").forEach((part) => { part.open = true; });
     places.forEach(draw);
   });
-  window.addEventListener("afterprint", () => show(theme()));
+  window.addEventListener("afterprint", () => { printing = false; show(theme()); });
   let wide = root.clientWidth;
   window.addEventListener("resize", () => { if (root.clientWidth !== wide) { wide = root.clientWidth; drawn.forEach(draw); } });
   dark.addEventListener("change", () => show(theme()));
