@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import runpy
+from dataclasses import replace
 from pathlib import Path
 from types import SimpleNamespace
 from typing import Any
@@ -169,6 +170,68 @@ def test_the_pair_of_the_source_is_kept_where_its_links_are_of_the_class_that_st
         ("gpu3", "gpu0"),
     ]
     assert "share one memory" in found["own, by CPU"].reason
+
+
+def test_one_pair_does_not_stand_for_several_of_one_rank() -> None:
+    """Two GPUs have one pair: three placements that are claimed to be equal are one there."""
+    study, two = load("schieffer2025"), topology("h200-x4")
+    kept = tuple(agent for agent in two.agents if agent.name not in ("gpu2", "gpu3"))
+    links = tuple(link for link in two.links if not {"gpu2", "gpu3"} & {link.a, link.b})
+    found = locate(study, replace(two, agents=kept, links=links))
+    assert found["APU1"].agents == ("gpu1", "gpu0")
+    assert found["APU2"].agents is None
+    assert found["APU2"].reason == "gpu2 is not here: this machine has 2 GPUs"
+
+
+def test_as_many_gpus_as_the_source_took() -> None:
+    """Four of the source's eight GPUs are a GPU of each package: here they are any four, in that order."""
+    study = load("schieffer2024")
+    h200 = locate(study, topology("h200-x4"))
+    assert h200["4 GCDs"].agents == ("gpu0", "gpu1", "gpu2", "gpu3") and h200["4 GCDs"].note
+    assert h200["8 GCDs"].reason == "it takes 8 GPUs, and this machine has 4"
+    assert h200["2, same GPU"].reason == "no two GPUs of this machine share a package"
+    assert locate(study, topology("frontier-mi250x"))["4 GCDs"].note == ""
+
+
+def test_a_matrix_has_the_pairs_of_this_machine() -> None:
+    """Their links are none of the source's, so that no claim is about them, and yet they are measured."""
+    study = load("schieffer2024")
+    case = flow_case("copy", "gpu0:device", "gpu2:device", "gpu0", size_bytes=160_000_000)
+    outcome = compare(study, run("h200-x4", record(case, 390.0, mean=1.0)))
+    (matrix,) = [one for one in outcome.figures if one.figure.id == "bandwidth"]
+    found = {row.place: row.ours for row in matrix.rows if row.ours is not None}
+    assert found == {"gpu0>gpu2": pytest.approx(390.0)}
+    assert {one.verdict for one in outcome.verdicts} == {UNTESTED}
+
+
+def test_what_the_suite_asks_for_and_the_run_lacks_is_missing() -> None:
+    """Would catch a run that was cut short after its first size, and confirms a ceiling with that."""
+    study = load("pearson2023")
+    cut = explicit(study)
+    cut.manifest["state"] = "interrupted"
+    sheet = Sheet(study, cut)
+    line, place = study.lines["explicit"], study.places["quad"]
+    assert {256, 4096, GIB} < set(sheet.asked(line, place))
+    assert sheet.missing(line, place, 4096) == "this run was cut short before explicit, quad at 4 KiB"
+    (claim,) = [one for one in compare(study, cut).verdicts if one.claim.id == "explicit-ceiling"]
+    assert claim.verdict == UNTESTED and "figures that it rests on are missing" in claim.detail
+
+
+def test_a_run_of_an_older_suite_lacks_nothing_that_came_later() -> None:
+    """Would catch recorded runs whose claims cannot be tested since the study asks for more."""
+    study = load("pearson2023")
+    older = explicit(study)
+    text = study.suite.text.replace('size = ["256", "4KiB", "64KiB..1GiB x4"]', 'size = "1GiB"')
+    older.manifest |= {"study": {"key": study.key}, "suite": {"text": text}}
+    assert Sheet(study, older).asked(study.lines["explicit"], study.places["quad"]) == [GIB]
+
+
+@pytest.mark.parametrize("key", STUDIES)
+def test_no_note_of_a_figure_holds_what_notes_are_joined_with(key: str) -> None:
+    """Would catch a note that is told as two."""
+    study = load(key)
+    notes = [one.note for one in (*study.figures, *study.lines.values())]
+    assert not [note for note in notes if "; " in note]
 
 
 def test_a_machine_without_gpus_has_reasons() -> None:

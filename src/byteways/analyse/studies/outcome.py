@@ -37,6 +37,7 @@ class Row:
     ratio: float | None  # ours over published
     reason: str  # why there is none of ours
     other_count: str  # ours with its bytes counted in the other way
+    of_peak: float | None = None  # ours as a part of the nominal peak here
 
 
 @dataclass(frozen=True)
@@ -217,6 +218,7 @@ def _row(
         number / theirs if number is not None and theirs else None,
         "" if number is not None else sheet.missing(line, place, size),
         found.other_count if found else "",
+        found.quantity("of peak") if found else None,
     )
 
 

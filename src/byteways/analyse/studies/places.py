@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from collections.abc import Iterable
 from dataclasses import dataclass
 from functools import cache
 
@@ -39,10 +40,26 @@ def locate(study: Study, topology: Topology) -> dict[str, Located]:
     gpus = topology.names("gpu")
     pairs = [(one, other) for one in gpus for other in gpus if one != other]
     found = {pair: _class(topology, *pair) for pair in pairs}
-    return {
-        place.name: _locate(place, _source_topology(place.model or first), topology, found)
-        for place in study.places.values()
-    }
+    located: dict[str, Located] = {}
+    for place in study.places.values():
+        one = _locate(place, _source_topology(place.model or first), topology, found)
+        located[place.name] = _once(one, located.values(), topology)
+    return located
+
+
+def _once(one: Located, before: Iterable[Located], here: Topology) -> Located:
+    """One pair stands for one of those of equal rank: of a second it would tell nothing new."""
+    place = one.place
+    missing = [name for name in place.agents if kind_of(name) == "gpu" and name not in here.names()]
+    if one.agents is None or place.rank is None or place.order or not missing:
+        return one
+    for other in before:
+        same = other.place.rank == place.rank and other.place.model == place.model
+        if same and other.agents and set(other.agents) == set(one.agents):
+            count = len(here.names("gpu"))
+            why = f"this machine has {count} GPUs"
+            return Located(place, None, f"{missing[0]} is not here: {why}", why=why)
+    return one
 
 
 @cache

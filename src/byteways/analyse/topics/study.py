@@ -135,21 +135,29 @@ def _in_matrix(value: float, unit: str) -> str:
 
 
 def _map(one: FigureOutcome) -> Table:
-    """Lines by sizes, which no number was printed of: ours."""
+    """Lines by sizes, which no number was printed of: ours, and as a part of the peak."""
     sizes = sorted({row.size_bytes for row in one.rows if row.size_bytes})
     lines = list(dict.fromkeys(row.line for row in one.rows))
-    found = {(row.line, row.size_bytes): row.ours for row in one.rows}
-    greatest = max((value for value in found.values() if value), default=1.0)
+    found = {(row.line, row.size_bytes): row for row in one.rows if row.ours is not None}
+    values = [row.ours for row in found.values() if row.ours is not None]
+    low, high = (min(values), max(values)) if values else (0.0, 1.0)
     rows, heat = [], []
     for line in lines:
-        values = [found.get((line, size)) for size in sizes]
-        texts = ("–" if value is None else number(value, one.figure.unit) for value in values)
-        rows.append((line, *texts))
-        heat.append((None, *(value and value / greatest for value in values)))
-    title = f"{_title(one)}, measured, {one.figure.unit}"
+        cells = [found.get((line, size)) for size in sizes]
+        rows.append((line, *("–" if cell is None else _in_map(cell, one.figure.unit) for cell in cells)))
+        ours = [None if cell is None else cell.ours for cell in cells]
+        heat.append((None, *(value and (value - low) / ((high - low) or 1.0) for value in ours)))
+    peak = " and part of the peak" if any(row.of_peak for row in found.values()) else ""
+    title = f"{_title(one)}, measured, {one.figure.unit}{peak}"
     columns = tuple(range(1, len(sizes) + 1))
     headings = ("method", *map(format_size, sizes))
     return Table(title, headings, tuple(rows), columns, "; ".join(one.notes), tuple(heat))
+
+
+def _in_map(row: Row, unit: str) -> str:
+    assert row.ours is not None
+    part = f" ({100 * row.of_peak:.1f} %)" if row.of_peak else ""
+    return f"{number(row.ours, unit)}{part}"
 
 
 def _list(one: FigureOutcome) -> Table:
@@ -164,7 +172,7 @@ def _list(one: FigureOutcome) -> Table:
         *(("the other count",) if with_other else ()),
         "source or reason",
     ]
-    told = {note.partition(": ")[2] for note in one.notes}
+    told = {note.partition(": ")[2] for note in one.notes} - {""}
     rows = tuple(_cells(row, unit, with_place, with_other, told) for row in one.rows)
     first = int(with_place) + 1
     notes = "; ".join(one.notes)
@@ -194,8 +202,9 @@ def _ratio(value: float) -> str:
 
 def size_of(size_bytes: int) -> str:
     """As elsewhere; of a source that counts in powers of ten as it does: 100 kB, 8 MB."""
-    if size_bytes % 1000 or size_bytes % 1024 == 0:
-        return format_size(size_bytes)
+    text = format_size(size_bytes)
+    if "." not in text or size_bytes % 1000:
+        return text
     power = max(power for power in range(1, len(DECIMAL)) if size_bytes >= 1000**power)
     return f"{size_bytes / 1000**power:g} {DECIMAL[power]}"
 
