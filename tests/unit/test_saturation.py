@@ -14,6 +14,7 @@ from run_builder import MIB, Builder, topology
 from byteways.analyse.findings import findings
 from byteways.analyse.saturation import Saturation, saturations
 from byteways.analyse.summary import cells
+from byteways.analyse.tables import tables
 from byteways.analyse.topics import saturation as topic_of
 from byteways.results.run_folder import RunFolder
 
@@ -43,6 +44,15 @@ def test_the_least_number_within_five_percent_is_enough(tmp_path: Path) -> None:
     assert found["kernel"].enough[0] == 528
     assert found["kernel"].full and found["kernel-bulk"].full
     assert found["kernel"].multiprocessors == 132
+
+
+def test_tables_have_the_best_of_a_curve(tmp_path: Path) -> None:
+    """Catches a table of forty numbers of blocks, and a swept interface that is in no table at all."""
+    folder = run(tmp_path, kernel=PLAIN, kernel_bulk=BULK)
+    assert [grid.title for grid in tables(folder.records).matrices] == [
+        "kernel, write, blocks=1056, one-way",
+        "kernel-bulk, write, blocks=16, one-way",
+    ]
 
 
 def test_what_rises_to_its_end_is_not_called_full(tmp_path: Path) -> None:

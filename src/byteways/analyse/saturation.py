@@ -65,8 +65,32 @@ class Saturation:
         return counts_as_stream(self.interface)
 
 
+#: What the points of one curve share, and blocks with the figure they gave, ascending.
+Curves = dict[tuple[Variant, str, str, int, str], list[tuple[int, Cell]]]
+
+
 def saturations(found: Iterable[Cell], topology: Topology) -> list[Saturation]:
     """Every curve over blocks that has enough points, in order of first appearance."""
+    curves = []
+    for (same, path, executor, size, _), points in _curves(found).items():
+        known = executor in topology.names()
+        processors = topology.agent(executor).multiprocessors if known else None
+        curves.append(Saturation(same, path, executor, size, tuple(points), processors))
+    return curves
+
+
+def below_the_best(found: Iterable[Cell]) -> set[str]:
+    """Ids of the cases that stand in a curve over blocks and are not the best of it: curves show them, and in
+    a table beside other interfaces they would only be in the way.
+    """
+    below: set[str] = set()
+    for points in _curves(found).values():
+        best = max(points, key=lambda point: point[1].value)
+        below |= {cell.record.case_id for blocks, cell in points if blocks != best[0]}
+    return below
+
+
+def _curves(found: Iterable[Cell]) -> Curves:
     swept = [
         cell
         for cell in found
@@ -74,16 +98,11 @@ def saturations(found: Iterable[Cell], topology: Topology) -> list[Saturation]:
         and cell.record.pattern == "one-way"
         and figure_of(cell.record.interface) == "bandwidth"
     ]
-    curves = []
-    for (same, path, executor, size, _), members in group_by(swept, _curve).items():
-        points = sorted(
-            ((int(cell.record.options["blocks"]), cell) for cell in members), key=lambda point: point[0]
-        )
-        if len(points) < LEAST_COUNTS:
-            continue
-        known = executor in topology.names()
-        processors = topology.agent(executor).multiprocessors if known else None
-        curves.append(Saturation(same, path, executor, size, tuple(points), processors))
+    curves: Curves = {}
+    for same, members in group_by(swept, _curve).items():
+        if len(members) >= LEAST_COUNTS:
+            points = ((int(cell.record.options["blocks"]), cell) for cell in members)
+            curves[same] = sorted(points, key=lambda point: point[0])
     return curves
 
 

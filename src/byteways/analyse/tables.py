@@ -17,6 +17,7 @@ from byteways.analyse.grids import (
     matrices,
 )
 from byteways.analyse.interference import slowdowns
+from byteways.analyse.saturation import below_the_best
 from byteways.analyse.selection import (
     APART,
     KINDS,
@@ -169,7 +170,10 @@ class Tables:
 def tables(records: Sequence[Record], size_bytes: int | None = None) -> Tables:
     """All tables, at the largest size of each or at `size_bytes`."""
     found = cells(records)
-    common = [cell for cell in found if cell.record.interface not in APART]
+    below = below_the_best(found)
+    common = [
+        cell for cell in found if cell.record.interface not in APART and cell.record.case_id not in below
+    ]
     between = matrices(common, size_bytes)
     shown = {cell.record.case_id for grid in between for cell in grid.members()}
     return Tables(

@@ -14,6 +14,8 @@ from byteways.units import format_size, three_digits
 LOADED, COSTS = 690.0, 700.0
 #: A slowdown that anybody would act on, however sure a smaller one is.
 NOTEWORTHY = 0.01
+#: Transfers that a title names; the table has all.
+NAMED = 3
 
 
 def loaded_latency(facts: Facts) -> Iterator[Finding]:
@@ -62,9 +64,10 @@ def _cost(pairs: Sequence[Slowdown]) -> Finding:
     unsure = [pair.beside for pair in ranked if not pair.sure and pair.own >= 1 + NOTEWORTHY]
     if costly:
         parts = [f"{pair.beside}: {longer_by(pair.own)}" for pair in costly]
-        title = f"{what} takes longer beside {listed(parts[:4])}"
+        more = [f"{len(parts) - NAMED} more"] if len(parts) > NAMED else []
+        title = f"{what} takes longer beside {listed([*parts[:NAMED], *more])}"
     elif free:
-        title = f"{what} keeps its speed beside {listed(free[:4])}"
+        title = f"{what} keeps its speed beside {listed(free)}"
         free = []
     else:
         title = f"Whether transfers slow {what} down cannot be told"
