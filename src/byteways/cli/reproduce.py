@@ -93,6 +93,11 @@ def _refuse(options: Sequence[tuple[str, Any]], what: str, instead: str) -> None
         raise BytewaysError(what.format(" ".join(changed)), hint=f"byteways reproduce {instead}")
 
 
+def _named(study: Study) -> str:
+    """What is typed to name it."""
+    return study.folder or study.key
+
+
 def _check_study(study: Study, folder: Path) -> None:
     """Raises BytewaysError when the run in the folder repeats another study, or none."""
     manifest = read_manifest(folder)
@@ -111,7 +116,7 @@ def _not_here(study: Study, error: NoCaseError) -> BytewaysError:
     return BytewaysError(
         f"nothing of {study.key} can be repeated on this machine",
         cause=scope(study, error.topology).words or error.cause,
-        hint=f"byteways reproduce {study.key} --machine {study.models[0]} simulates the machine it is of",
+        hint=f"byteways reproduce {_named(study)} --machine {study.models[0]} simulates the machine it is of",
     )
 
 
@@ -196,7 +201,7 @@ def _compared(study: Study, folder: Path, as_json: bool) -> int:
         raise BytewaysError(
             f"{folder} has no figure that {study.key} is about",
             cause=f"it is a run of suite {run.manifest['suite']['name']} on {subject(run.manifest)}",
-            hint=f"byteways reproduce {study.key} measures what it takes",
+            hint=f"byteways reproduce {_named(study)} measures what it takes",
         )
     _print(study, run, as_json, None, None)
     return ExitStatus.GOOD
