@@ -12,6 +12,8 @@ from byteways.units import format_bandwidth, format_size
 
 EXPLICIT = "pages that stay"
 UNKNOWN = "nobody can tell"
+#: In place of a figure that was not measured; a column of nothing else is left out.
+NONE = "–"
 
 
 def topic(run: Run, found: Sequence[Cell]) -> Topic | None:
@@ -37,28 +39,51 @@ def _title(one: Compared) -> str:
 
 def _said(group: Group | None) -> str:
     if group is None:
-        return "–"
+        return NONE
     doubts = sorted({word for cell in group.cells for word in cell.doubts})
     return format_bandwidth(group.value) + (f" ({', '.join(doubts)})" if doubts else "")
 
 
+def _figure(group: Group | None) -> str:
+    """GB/s, with a star where there are doubts."""
+    if group is None:
+        return NONE
+    doubted = any(cell.doubts for cell in group.cells)
+    return format_bandwidth(group.value).removesuffix(" GB/s") + "*" * doubted
+
+
 def _table(sizes: Sequence[Compared]) -> Table:
-    rows = tuple(
+    rows = [
         (
             format_size(one.size_bytes),
-            *(_said(one.ways.get(name)) for name in WAYS),
-            _said(one.explicit),
-            one.explicit.cells[0].record.interface if one.explicit else "–",
-            f"{one.slow_down:.3g} ×" if one.slow_down else "–",
+            *(_figure(one.ways.get(name)) for name in WAYS),
+            _figure(one.explicit),
+            one.explicit.cells[0].record.interface if one.explicit else NONE,
+            f"{one.slow_down:.3g}" if one.slow_down else NONE,
             _moved(one),
         )
         for one in sizes
+    ]
+    headings = (
+        *("size", *(f"{name}, GB/s" for name in WAYS), f"{EXPLICIT}, GB/s", "by"),
+        *("prefetch takes, times", "moved on demand"),
     )
-    headings = ("size", *WAYS, EXPLICIT, "by", "prefetch takes", "moved on demand")
+    told = [index for index in range(len(headings)) if any(row[index] != NONE for row in rows)]
     note = "Median over " + ", ".join(dict.fromkeys(path for one in sizes for path in one.paths)) + "."
+    groups = [group for one in sizes for group in (*one.ways.values(), one.explicit) if group is not None]
+    doubts = sorted({word for group in groups for cell in group.cells for word in cell.doubts})
+    if doubts:
+        note += f" * {', '.join(doubts)}."
     if any(row[-1] == UNKNOWN for row in rows):
         note += " Whether pages moved that were touched nobody can tell: 'on demand' is what was asked for."
-    return Table(_title(sizes[0]), headings, rows, (0, 1, 2, 3, 4, 6, 7), note)
+    words = headings.index("by")
+    return Table(
+        _title(sizes[0]),
+        tuple(headings[index] for index in told),
+        tuple(tuple(row[index] for index in told) for row in rows),
+        tuple(place for place, index in enumerate(told) if index != words),
+        note,
+    )
 
 
 def _moved(one: Compared) -> str:
@@ -66,7 +91,7 @@ def _moved(one: Compared) -> str:
     group = one.ways.get("on demand")
     told = {cell.record.migrated_bytes for cell in group.cells} if group is not None else set()
     if not told:
-        return "–"
+        return NONE
     return UNKNOWN if None in told else format_size(max(value or 0 for value in told))
 
 
