@@ -72,8 +72,10 @@ EngineFinding probe(Session& session, Lane& lane, const Flow& flow) {
   // Operation 0 of the smaller copy writes what operation 0 of the case does: verification is not disturbed.
   Flow smaller = flow;
   smaller.size_bytes = std::min(flow.size_bytes, kMostProbedBytes);
-  if (const auto width = static_cast<std::uint64_t>(flow.number("width_bytes")); width > 0)
+  if (flow.interface.ends_with("-2d")) {  // whole rows
+    const auto width = static_cast<std::uint64_t>(flow.number("width_bytes"));
     smaller.size_bytes = std::max(width, smaller.size_bytes / width * width);
+  }
   const auto mover = make_mover(session, smaller);
   mover->restore();
   mover->make_ready(0, 1);

@@ -78,6 +78,14 @@ void require_company(const Lane& lane, const Flow& flow) {
 
 }  // namespace
 
+Lane::~Lane() {
+  if (mover == nullptr || stream == nullptr) return;
+  try {
+    runtime().synchronize(*stream);
+  } catch (const std::exception&) {  // destructors never throw; the next call on this device reports it
+  }
+}
+
 void Lane::enqueue(std::uint64_t count) {
   const std::uint64_t first = next_operation;
   next_operation += count;

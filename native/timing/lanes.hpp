@@ -12,6 +12,12 @@
 namespace byteways {
 
 struct Lane {
+  Lane() = default;
+  Lane(Lane&&) = default;
+  Lane& operator=(Lane&&) = delete;
+  // Waits for what is enqueued, which ends before what it works on may go: an error may come in the middle.
+  ~Lane();
+
   std::unique_ptr<Mover> mover;
   std::shared_ptr<Stream> stream;  // flows that were asked to share one do
   std::unique_ptr<Event> begin, end;

@@ -282,7 +282,7 @@ class CaseRun {
   MeasureOptions options_;
   std::vector<Lane> lanes_;
   std::vector<Span> spans_;
-  std::unique_ptr<Gate> gate_;
+  std::unique_ptr<Gate> gate_;  // opens before the lanes go, which wait for their streams
   std::unique_ptr<Sampler> sampler_;
   WindowSampler* window_ = nullptr;  // the sampler, when flows are concurrent
   std::uint64_t preparations_ = 0;

@@ -110,15 +110,7 @@ void Sustainer::stop() {
     if (queue.thread.joinable()) queue.thread.join();
 }
 
-Sustainer::~Sustainer() {
-  stop();
-  for (Going& going : flows_) {
-    try {
-      going.lane.runtime().synchronize(*going.lane.stream);  // before what it works on may go
-    } catch (const std::exception&) {                        // destructors never throw
-    }
-  }
-}
+Sustainer::~Sustainer() { stop(); }
 
 void Sustainer::finish() {
   stop();

@@ -75,3 +75,14 @@ def test_advice_ends_with_the_mover_that_could_not_be_made(failing: Failing) -> 
         failing.session.measure([flow], _core.MeasureOptions())
     # Of the source: kept and given free, each by its preferred location and by who reaches it.
     assert failing.calls()["cuMemAdvise_v2"] == 4
+
+
+def test_queues_are_waited_for_before_their_memory_goes(failing: Failing) -> None:
+    """Catches copies that are still under way, after an error, when their buffers are freed."""
+    ends = [failing.session.allocate("gpu0", "device", MIB, "gpu0") for _ in range(2)]
+    flow = _core.Flow(*ends, "gpu0", "copy", MIB)
+    failing.begin("cuStreamSynchronize")
+    with pytest.raises(_core.Error, match="cuStreamSynchronize"):
+        failing.session.measure([flow], _core.MeasureOptions())
+    # The one that failed, of the service stream, and the one of the flow's own queue.
+    assert failing.calls()["cuStreamSynchronize"] == 2

@@ -17,12 +17,14 @@ from simulated import FIXED_NS, RATES
 SIZES = (1, 2, 3, 7, 8, 9, 12, 100, 255, 257, 4097)
 
 
-def measured(session: _core.Session, ends: tuple[Any, ...], size: int, cold: bool) -> _core.Measurement:
+def measured(
+    session: _core.Session, ends: tuple[Any, ...], size: int, cold: bool, budget_s: float = 0.02, **more: int
+) -> _core.Measurement:
     """A copy between buffers with room for two hundred of it."""
     room = 200 * 512 + 8192
     source, destination = (session.allocate(*end, room, end[0]) for end in ends[:2])
-    flow = _core.Flow(source, destination, *ends[2:], size, source_cold=cold, destination_cold=cold)
-    return session.measure([flow], toy.options(budget_s=0.02))
+    flow = _core.Flow(source, destination, *ends[2:], size, source_cold=cold, destination_cold=cold, **more)
+    return session.measure([flow], toy.options(budget_s=budget_s))
 
 
 @pytest.mark.parametrize("cold", [True, False])
@@ -63,3 +65,25 @@ def test_what_did_not_arrive_is_found(size: int, fault: str) -> None:
         return found.verified, told.first_offset_bytes, told.expected != told.got
 
     assert toy.play(sheet, scene) == [False, 0, True]
+
+
+@pytest.mark.parametrize("size", [1, 7, 8])
+def test_what_warm_up_finds_wrong_is_not_looked_at_beyond_its_end(size: int) -> None:
+    """Catches a check of no operations that counts one less than none: on a GPU it would end the context."""
+
+    def scene(session: _core.Session) -> Any:
+        ends = ("cpu0", "pinned"), ("gpu0", "device"), "gpu0", "copy"
+        found = measured(session, ends, size, False, budget_s=1e-6)  # too little to check every sample
+        return found.verified, len(found.samples_ns)
+
+    assert toy.play(toy.nvidia(faults__0="corrupt:cpu0>gpu0:word=0"), scene) == [False, 0]
+
+
+def test_another_interfaces_option_changes_nothing() -> None:
+    """Catches an observed engine for which more bytes are moved than the case's."""
+
+    def scene(session: _core.Session) -> Any:
+        ends = ("gpu1", "device"), ("cpu0", "pinned"), "gpu0", "copy"
+        return measured(session, ends, 7, True, width_bytes=8).verified
+
+    assert toy.play(toy.nvidia(), scene)
