@@ -84,3 +84,8 @@ def format_time(time_ns: float) -> str:
         if time_ns < limit:
             return f"{time_ns / scale:.4g} {unit}"
     return f"{time_ns / 1e9:.4g} s"
+
+
+def short_time(time_ns: float) -> str:
+    """'824 ns', '1.45 µs', '13.3 µs': three digits, as sentences and full tables want it."""
+    return format_time(float(f"{time_ns:.3g}"))

@@ -10,7 +10,7 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 from byteways.plan.sizes import MAX_SIZE_BYTES, expand_sizes, size_filter
-from byteways.units import format_bandwidth, format_size, format_time, parse_size
+from byteways.units import format_bandwidth, format_size, format_time, parse_size, short_time
 
 powers = st.integers(min_value=0, max_value=43).map(lambda exponent: 2**exponent)
 
@@ -128,3 +128,9 @@ def test_bandwidth_is_decimal(bytes_per_s: float, text: str) -> None:
 def test_times_choose_their_unit(time_ns: float, text: str) -> None:
     """Catches a time in the wrong unit."""
     assert format_time(time_ns) == text
+
+
+@pytest.mark.parametrize(("time_ns", "text"), [(1453.7, "1.45 µs"), (999.6, "1 µs"), (13_260.0, "13.3 µs")])
+def test_short_times_have_three_digits(time_ns: float, text: str) -> None:
+    """Catches digits that nobody measured, and 1000 ns that is not called a microsecond."""
+    assert short_time(time_ns) == text

@@ -30,12 +30,19 @@ from byteways.analyse.summary import Cell, cells, group_by
 from byteways.analyse.words import describe
 from byteways.plan.case import PATTERNS
 from byteways.results.record import Record, Warning
-from byteways.units import format_bandwidth, format_size, three_digits
+from byteways.units import format_bandwidth, format_size
+
+
+def _percent(part: float) -> str:
+    """'3.2 %', '188 %', '-75 %'."""
+    value = 100 * part
+    return f"{value:.0f} %" if abs(value) >= 9.95 else f"{value:.2g} %"
+
 
 #: How the figures of a warning are written; those of others are plain numbers.
 FIGURES: Mapping[str, Callable[[float], str]] = {
-    "noisy": lambda value: f"{three_digits(100 * value)} %",
-    "drift": lambda value: f"{three_digits(100 * value)} %",
+    "noisy": _percent,
+    "drift": _percent,
     "placement": lambda value: f"{100 * value:.3g} %",
     "serialised": format_bandwidth,
     "unexpected-path": lambda value: format_size(round(value)),

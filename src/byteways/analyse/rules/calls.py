@@ -6,7 +6,7 @@ from collections.abc import Iterator
 
 from byteways.analyse.rules.facts import Facts, Finding, times
 from byteways.analyse.topics.calls import Cost, call_costs, copy_costs
-from byteways.units import format_size, format_time
+from byteways.units import format_size, short_time
 
 CALLS = 415.0
 
@@ -40,12 +40,9 @@ def _paces(cost: Cost) -> str:
     if not cost.behind_ns or not cost.waited_ns:
         return ""
     factor = f" ({times(cost.waited_ns / cost.behind_ns)})" if cost.waited_ns > cost.behind_ns else ""
-    return f"{_time(cost.behind_ns)} back to back, {_time(cost.waited_ns)}{factor} when each is waited for"
+    behind, waited = short_time(cost.behind_ns), short_time(cost.waited_ns)
+    return f"{behind} back to back, {waited}{factor} when each is waited for"
 
 
 def _submit(cost: Cost) -> str:
-    return f"The host enqueues one in {_time(cost.submit_ns)}." if cost.submit_ns else ""
-
-
-def _time(time_ns: float) -> str:
-    return format_time(float(f"{time_ns:.3g}"))
+    return f"The host enqueues one in {short_time(cost.submit_ns)}." if cost.submit_ns else ""

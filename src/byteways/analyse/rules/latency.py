@@ -8,7 +8,7 @@ from byteways.analyse.rules.facts import Facts, Finding, listed, marked, times
 from byteways.analyse.selection import agent_order, broadest_size, chases
 from byteways.analyse.summary import Cell, Group, above, gpu_caches, group_by, pool
 from byteways.topology.model import Agent
-from byteways.units import format_size, format_time
+from byteways.units import format_size, short_time
 
 GPU_LATENCY, CPU_LATENCY = 420.0, 393.5
 
@@ -35,7 +35,7 @@ def gpu_hierarchy(facts: Facts) -> Iterator[Finding]:
     parts = []
     for place, group in levels:
         factor = f" ({group.value / nearest.value:.1f} ×)" if above(group, nearest) else ""
-        parts.append(f"{format_time(_rounded(group.value))} from {place}{factor}")
+        parts.append(f"{short_time(group.value)} from {place}{factor}")
     title = f"A GPU waits {listed(parts)}"
     walkers = sorted({cell.record.executor for _, group in levels for cell in group.cells}, key=agent_order)
     who = f"median of {len(walkers)} GPUs" if len(walkers) > 1 else f"as {walkers[0]} sees it"
@@ -51,10 +51,6 @@ def _place(cell: Cell, cache_bytes: int) -> str:
     return "a peer's memory" if owner.startswith("gpu") else f"{cell.source.memory} host memory"
 
 
-def _rounded(time_ns: float) -> float:
-    return float(f"{time_ns:.3g}")
-
-
 def cpu_caches(facts: Facts) -> Iterator[Finding]:
     """What each cache of the CPU is worth to a dependent load."""
     walks = [
@@ -68,7 +64,7 @@ def cpu_caches(facts: Facts) -> Iterator[Finding]:
         steps = cache_steps(facts.topology.agent(executor), members)
         if len(steps) < 2:
             continue
-        parts = [f"{format_time(_rounded(group.value))} {_over(name, group)}" for name, group in steps]
+        parts = [f"{short_time(group.value)} {_over(name, group)}" for name, group in steps]
         first, last = steps[0][1], steps[-1][1]
         title = f"A load by {executor} waits {listed(parts)}"
         detail = "One dependent load, random cycle over the largest working set that each cache should hold; "

@@ -7,7 +7,7 @@ from collections.abc import Iterator
 from byteways.analyse.memory_cost import Cost, PayOff, costs, pay_offs
 from byteways.analyse.rules.facts import Facts, Finding, count, listed, marked
 from byteways.analyse.summary import Cell, above, group_by
-from byteways.units import format_size, format_time
+from byteways.units import format_size, short_time
 
 #: After the fastest interface between GPUs: only runs that ask for the cost of memory have it.
 IMPORTANCE = 595.0
@@ -26,8 +26,8 @@ def registering(facts: Facts) -> Iterator[Finding]:
 def _sentence(where: str, worst: PayOff, some: list[PayOff]) -> Finding:
     size = format_size(worst.size_bytes)
     detail = (
-        f"{worst.path}: register and unregister take {_time(worst.step_ns)}, a copy of pageable memory "
-        f"{_time(worst.plain_ns)}, one of registered memory {_time(worst.registered_ns)}"
+        f"{worst.path}: register and unregister take {short_time(worst.step_ns)}, a copy of pageable memory "
+        f"{short_time(worst.plain_ns)}, one of registered memory {short_time(worst.registered_ns)}"
     )
     never = sorted({each.size_bytes for each in some if each.longer})
     if never:
@@ -53,12 +53,12 @@ def dearest(facts: Facts) -> Iterator[Finding]:
     if len(ranked) < 2 or not _apart(ranked[0], ranked[-1]):
         return
     first, last = ranked[0], ranked[-1]
-    cheap = f"{_time(last.per_gib_ns)}" if last.per_gib_ns else "no more than a small piece"
+    cheap = f"{short_time(last.per_gib_ns)}" if last.per_gib_ns else "no more than a small piece"
     title = (
-        f"A GiB of {_named(first)} memory takes {_time(first.per_gib_ns)} to allocate, "
+        f"A GiB of {_named(first)} memory takes {short_time(first.per_gib_ns or 0.0)} to allocate, "
         f"one of {_named(last)} {cheap}"
     )
-    rest = [f"{_named(cost)} {_time(cost.per_gib_ns)}" for cost in ranked[1:-1] if cost.per_gib_ns]
+    rest = [f"{_named(cost)} {short_time(cost.per_gib_ns)}" for cost in ranked[1:-1] if cost.per_gib_ns]
     detail = f"In between: {listed(rest)}. " if rest else ""
     detail += "What a GiB more takes, from the smallest size to the largest."
     yield Finding(marked(title, first.cells[-1], last.cells[-1]), detail, IMPORTANCE - 1)
@@ -116,22 +116,16 @@ def _pool(agent: str, allocate: tuple[Cell, Cell], free: tuple[Cell, Cell]) -> F
     plain, kept = (allocate[side].value + free[side].value for side in (0, 1))
     sure = above(*allocate) and above(*free)
     figures = (*allocate, *free)
-    detail = (
-        f"{agent}. Allocate and free: device {_time(allocate[0].value)} and {_time(free[0].value)}, "
-        f"kept pool {_time(allocate[1].value)} and {_time(free[1].value)}."
-    )
+    each = [f"{short_time(allocate[side].value)} and {short_time(free[side].value)}" for side in (0, 1)]
+    detail = f"{agent}. Allocate and free: device {each[0]}, kept pool {each[1]}."
     if sure:
         title = (
-            f"A pool that keeps its memory saves {_time(plain - kept)} for each {size} allocated and freed: "
-            f"{_time(kept)} instead of {_time(plain)}"
+            f"A pool that keeps its memory saves {short_time(plain - kept)} for each {size} allocated and "
+            f"freed: {short_time(kept)} instead of {short_time(plain)}"
         )
     else:
         title = f"Whether a pool that keeps its memory saves anything at {size} cannot be told"
     return Finding(marked(title, *figures), detail, IMPORTANCE - 2)
-
-
-def _time(time_ns: float | None) -> str:
-    return format_time(float(f"{time_ns or 0.0:.3g}"))
 
 
 def _named(cost: Cost) -> str:

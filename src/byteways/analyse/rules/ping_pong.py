@@ -9,7 +9,7 @@ from byteways.analyse.ping_pong import between_cores, between_gpus, sides, way, 
 from byteways.analyse.rules.facts import Facts, Finding, count, listed, marked, percent, times
 from byteways.analyse.selection import link_class
 from byteways.analyse.summary import Cell, Group, above, group_by, pool
-from byteways.units import format_time, three_digits
+from byteways.units import short_time, three_digits
 
 PING_PONG = 425.0
 CORES = 393.0
@@ -68,16 +68,12 @@ def _longer(group: Group, first: Group) -> str:
     return f"{percent(factor - 1)} longer" if factor < 2 else f"{times(factor)} as long"
 
 
-def _short(time_ns: float) -> str:
-    return format_time(float(f"{time_ns:.3g}"))
-
-
 def _half(group: Group) -> str:
-    return _short(group.value / 2)
+    return short_time(group.value / 2)
 
 
 def _said(cell: Cell) -> str:
-    return f"{_short(cell.value / 2)} ({' and '.join(sides(cell))})"
+    return f"{short_time(cell.value / 2)} ({' and '.join(sides(cell))})"
 
 
 def cores(facts: Facts) -> Iterator[Finding]:
@@ -89,7 +85,7 @@ def cores(facts: Facts) -> Iterator[Finding]:
     middle = median(halves)
     near = [half for half in halves if half < NEAR * middle]
     title = (
-        f"A word from core to core takes {_short(middle)} "
+        f"A word from core to core takes {short_time(middle)} "
         f"({three_digits(halves[0])} to {three_digits(halves[-1])} ns)"
     )
     if near:

@@ -13,7 +13,7 @@ from byteways.analyse.selection import KINDS, kind, link_class
 from byteways.analyse.summary import Cell, Run, group_by
 from byteways.analyse.topic import Line, Plot, PlotPoint, Table, Topic
 from byteways.plan.interfaces import figure_of
-from byteways.units import format_size, format_time
+from byteways.units import format_size, format_time, short_time
 
 #: Copies up to this size are small: their time is that of the calls.
 SMALL_BYTES = 64 << 10
@@ -34,8 +34,7 @@ class Cost:
 
     def texts(self) -> tuple[str, ...]:
         return tuple(
-            format_time(float(f"{value:.3g}")) if value else ""
-            for value in (self.behind_ns, self.submit_ns, self.waited_ns)
+            short_time(value) if value else "" for value in (self.behind_ns, self.submit_ns, self.waited_ns)
         )
 
 

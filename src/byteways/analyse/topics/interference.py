@@ -9,7 +9,7 @@ from byteways.analyse.summary import Cell, Run
 from byteways.analyse.topic import Table, Topic
 from byteways.analyse.words import describe
 from byteways.plan.interfaces import figure_of
-from byteways.units import format_size, format_time, three_digits
+from byteways.units import format_size, short_time, three_digits
 
 
 def topic(run: Run, found: Sequence[Cell]) -> Topic | None:
@@ -54,4 +54,4 @@ def longer_by(factor: float) -> str:
 def _figure(cell: Cell) -> str:
     if figure_of(cell.record.interface) == "bandwidth":
         return f"{three_digits(cell.value / 1e9)} GB/s"
-    return format_time(float(f"{cell.value:.3g}"))
+    return short_time(cell.value)

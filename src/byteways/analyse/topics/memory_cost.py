@@ -7,7 +7,7 @@ from collections.abc import Sequence
 from byteways.analyse.memory_cost import Cost, PayOff, costs, pay_offs
 from byteways.analyse.summary import Cell, Run, group_by
 from byteways.analyse.topic import Line, Plot, PlotPoint, Table, Topic
-from byteways.units import format_size, format_time
+from byteways.units import format_size, format_time, short_time
 
 _LEAD = (
     "What the calls cost that have memory, give it back or open it, timed by the host's clock; what undoes "
@@ -32,19 +32,17 @@ def _table(steps: Sequence[Cost]) -> Table:
     for cost in steps:
         by_size = {cell.record.size_bytes: cell for cell in cost.cells}
         figures = [
-            _short(by_size[size].value) + _mark(by_size[size]) if size in by_size else "" for size in sizes
+            short_time(by_size[size].value) + _mark(by_size[size]) if size in by_size else ""
+            for size in sizes
         ]
-        per_gib = "" if cost.per_gib_ns is None else _short(cost.per_gib_ns) if cost.per_gib_ns else "none"
+        per_gib = (
+            "" if cost.per_gib_ns is None else short_time(cost.per_gib_ns) if cost.per_gib_ns else "none"
+        )
         step = cost.step
         rows.append((step.interface, step.memory, step.agents, step.options, *figures, per_gib))
     headings = ("step", "memory", "agents", "options", *(format_size(size) for size in sizes), "per GiB")
     note = "* has a warning" if any("*" in text for row in rows for text in row) else ""
     return Table("Time of a call, by size", headings, tuple(rows), tuple(range(4, len(headings))), note)
-
-
-def _short(time_ns: float) -> str:
-    """Three digits, as the columns are many."""
-    return format_time(float(f"{time_ns:.3g}"))
 
 
 def _mark(cell: Cell) -> str:
@@ -56,9 +54,9 @@ def _payoff_table(paid: Sequence[PayOff]) -> Table:
         (
             each.path,
             format_size(each.size_bytes),
-            _short(each.step_ns),
-            _short(each.plain_ns),
-            _short(each.registered_ns),
+            short_time(each.step_ns),
+            short_time(each.plain_ns),
+            short_time(each.registered_ns),
             each.said,
         )
         for each in paid
