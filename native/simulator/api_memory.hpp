@@ -1,16 +1,17 @@
-// What the entry points for pools and for mapped physical memory do, which is the same for both vendors.
+// What the entry points for memory do, which is the same for both vendors.
 #pragma once
 #include <cstddef>
 #include <cstdint>
 
 #include "runtimes/gpu/memory_types.hpp"
 #include "simulator/api.hpp"
+#include "simulator/api_devices.hpp"
 
 namespace byteways::sim {
 
 inline constexpr std::size_t kGranuleBytes = 2 << 20;  // what vendors map a GPU's memory with
 
-// `Vendor` as in api_queue.hpp, with gpu_of(device) too. A pool is the number of its GPU, counted from 1.
+// `Vendor` as in api_queue.hpp and api_devices.hpp. A pool is the number of its GPU, counted from 1.
 template <class Vendor>
 class MemoryCalls {
   using Table = typename Vendor::Table;
@@ -18,6 +19,67 @@ class MemoryCalls {
   using Physical = typename Table::Physical;
 
  public:
+  // Where host memory comes from that this thread allocates.
+  static Place host_place() {
+    return {Place::Kind::cpu, host_domain(Vendor::world().model(), Vendor::current_gpu())};
+  }
+
+  static int allocate(void** data, std::size_t bytes, Kind kind = Kind::device) {
+    return answer([&] {
+      require(data != nullptr && bytes != 0, code::kInvalidValue);
+      *data = Vendor::world().allocate(gpu_place(Vendor::current_gpu()), kind, bytes);
+    });
+  }
+  static int allocate_managed(void** data, std::size_t bytes, unsigned flags) {
+    return answer([&] {
+      require(data != nullptr && bytes != 0 && flags == Table::kAttachGlobal, code::kInvalidValue);
+      require(Vendor::world().model().managed_memory, code::kNotSupported);
+      *data = Vendor::world().allocate(host_place(), Kind::managed, bytes);
+    });
+  }
+  static int free(void* data) {
+    return answer([&] {
+      if (data != nullptr) Vendor::world().release(data);
+    });
+  }
+  static int free_not_null(void* data) {
+    return answer([&] {
+      require(data != nullptr, code::kInvalidValue);
+      Vendor::world().release(data);
+    });
+  }
+  static int register_host(void* data, std::size_t bytes) {
+    return answer([&] {
+      require(data != nullptr && bytes != 0, code::kInvalidValue);
+      Vendor::current_gpu();
+      Vendor::world().set_kind(data, Kind::registered);
+    });
+  }
+  static int unregister_host(void* data) {
+    return answer([&] {
+      require(data != nullptr, code::kInvalidValue);
+      Vendor::world().set_kind(data, Kind::pageable);
+    });
+  }
+  static int info(std::size_t* available, std::size_t* all) {
+    return answer([&] {
+      World& world = Vendor::world();
+      give(available, static_cast<std::size_t>(world.free_bytes(gpu_place(Vendor::current_gpu()))));
+      give(all, static_cast<std::size_t>(world.model().gpu.memory_bytes));
+    });
+  }
+  static int range_attribute(void* to, std::size_t room, int attribute, const void* data, std::size_t bytes) {
+    using Device = typename Table::Device;
+    return answer([&] {
+      require(attribute == Table::kLastPrefetchLocation && room == sizeof(Device), code::kInvalidValue);
+      const auto place = Vendor::world().last_prefetch(data, bytes);
+      give(static_cast<Device*>(to), DeviceCalls<Vendor>::device_of(place));
+    });
+  }
+  static int synchronize_device() {
+    return answer([&] { Vendor::world().synchronize_device(Vendor::current_gpu()); });
+  }
+
   static int default_pool(Pool* pool, int device) {
     return answer(
         [&] { give(pool, reinterpret_cast<Pool>(static_cast<std::uintptr_t>(Vendor::gpu_of(device)) + 1)); });

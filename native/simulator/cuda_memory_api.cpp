@@ -1,45 +1,93 @@
-// Pools and mapped memory of the simulated CUDA driver: what api_memory.hpp carries out.
+// Memory of the simulated CUDA driver: what api_memory.hpp carries out.
 #include "simulator/api_memory.hpp"
+#include "simulator/api_queue.hpp"
 #include "simulator/cuda_api.hpp"
 
 namespace byteways::sim::cuda_api {
 namespace {
 
-using Device = Cuda::Table::Device;
-using Stream = Cuda::Table::Stream;
-using Pool = Cuda::Table::Pool;
-using Physical = Cuda::Table::Physical;
-using Handle = Cuda::Table::Handle;
-using Access = Cuda::Table::Access;
-using PhysicalProperties = Cuda::Table::PhysicalProperties;
-using Context = Cuda::Table::Context;
-using Event = Cuda::Table::Event;
-using Module = Cuda::Table::Module;
-using Kernel = Cuda::Table::Kernel;
-using Graph = Cuda::Table::Graph;
-using Launchable = Cuda::Table::Launchable;
-using RowsCopy = Cuda::Table::RowsCopy;
-using BatchAttributes = Cuda::Table::BatchAttributes;
-using Uuid = Cuda::Table::Uuid;
-using Location = Cuda::Table::Location;
 using Memory = MemoryCalls<Cuda>;
+
+// Only where kernels reach pages matters here: with a preferred location and an accessor they stay.
+int advise(const void* data, int advice) {
+  using Table = Cuda::Table;
+  return answer([&] {
+    require(data != nullptr && advice >= Table::kPreferredLocation && advice <= Table::kNotAccessedBy,
+            code::kInvalidValue);
+    Cuda::world().hold(data, advice == Table::kPreferredLocation || advice == Table::kAccessedBy);
+  });
+}
+
+void prefetch(void* data, std::size_t bytes, Place to, Stream stream) {
+  Cuda::world().prefetch(data, bytes, to, QueueCalls<Cuda>::stream_of(stream));
+}
 
 }  // namespace
 
 extern "C" {
 
-#define BYTEWAYS_FUNCTION BYTEWAYS_ENTRY_POINT
-#include "runtimes/cuda/cuda.def"
-#undef BYTEWAYS_FUNCTION
+#include "simulator/entry_points_declared.inc"
+
+int cuMemAlloc_v2(void** data, std::size_t bytes) { return Memory::allocate(data, bytes); }
+
+int cuMemFree_v2(void* data) { return Memory::free(data); }
+
+int cuMemAllocManaged(void** data, std::size_t bytes, unsigned flags) {
+  return Memory::allocate_managed(data, bytes, flags);
+}
+
+int cuMemHostAlloc(void** data, std::size_t bytes, unsigned flags) {
+  return answer([&] {
+    require(data != nullptr && bytes != 0, code::kInvalidValue);
+    const bool combined = (flags & Cuda::Table::kHostWriteCombined) != 0;
+    *data =
+        Cuda::world().allocate(Memory::host_place(), combined ? Kind::write_combined : Kind::pinned, bytes);
+  });
+}
+
+int cuMemFreeHost(void* data) { return Memory::free_not_null(data); }
+
+int cuMemHostRegister_v2(void* data, std::size_t bytes, unsigned) {
+  return Memory::register_host(data, bytes);
+}
+
+int cuMemHostUnregister(void* data) { return Memory::unregister_host(data); }
+
+int cuMemPrefetchAsync(void* data, std::size_t bytes, Device device, Stream stream) {
+  return answer([&] {
+    prefetch(data, bytes,
+             device == Cuda::Table::kHostDevice ? Memory::host_place() : gpu_place(Cuda::gpu_of(device)),
+             stream);
+  });
+}
+
+int cuMemPrefetchAsync_v2(void* data, std::size_t bytes, Location to, unsigned flags, Stream stream) {
+  return answer([&] {
+    require(flags == 0 && (to.type == Cuda::Table::kLocationDevice || to.type == Cuda::Table::kLocationHost),
+            code::kInvalidValue);
+    prefetch(
+        data, bytes,
+        to.type == Cuda::Table::kLocationHost ? Memory::host_place() : gpu_place(Cuda::gpu_of(Device{to.id})),
+        stream);
+  });
+}
+
+int cuMemAdvise(void* data, std::size_t, int advice, Device) { return advise(data, advice); }
+
+int cuMemAdvise_v2(void* data, std::size_t, int advice, Location) { return advise(data, advice); }
+
+int cuMemRangeGetAttribute(void* to, std::size_t room, int attribute, const void* data, std::size_t bytes) {
+  return Memory::range_attribute(to, room, attribute, data, bytes);
+}
+
+int cuMemGetInfo_v2(std::size_t* available, std::size_t* all) { return Memory::info(available, all); }
 
 // Another process plays a machine of its own: there is nobody to give a handle to.
 int cuIpcGetMemHandle(Handle*, void*) { return code::kNotSupported; }
 int cuIpcOpenMemHandle_v2(void**, Handle, unsigned) { return code::kNotSupported; }
 int cuIpcCloseMemHandle(void*) { return code::kNotSupported; }
 
-int cuCtxSynchronize() {
-  return answer([&] { Cuda::world().synchronize_device(Cuda::current_gpu()); });
-}
+int cuCtxSynchronize() { return Memory::synchronize_device(); }
 
 int cuDeviceGetDefaultMemPool(Pool* pool, Device device) { return Memory::default_pool(pool, device); }
 int cuMemPoolSetAttribute(Pool pool, int attribute, void* value) {
@@ -52,12 +100,7 @@ int cuMemPoolTrimTo(Pool pool, std::size_t keep) { return Memory::trim_pool(pool
 int cuMemAllocFromPoolAsync(void** data, std::size_t bytes, Pool pool, Stream) {
   return Memory::allocate_from_pool(data, bytes, pool);
 }
-int cuMemFreeAsync(void* data, Stream) {
-  return answer([&] {
-    require(data != nullptr, code::kInvalidValue);
-    Cuda::world().release(data);
-  });
-}
+int cuMemFreeAsync(void* data, Stream) { return Memory::free_not_null(data); }
 
 int cuMemGetAllocationGranularity(std::size_t* bytes, const PhysicalProperties* properties, int) {
   return Memory::granularity(bytes, properties);

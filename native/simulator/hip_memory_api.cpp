@@ -1,42 +1,102 @@
-// Pools and mapped memory of the simulated HIP runtime: what api_memory.hpp carries out.
+// Memory of the simulated HIP runtime: what api_memory.hpp carries out.
 #include "simulator/api_memory.hpp"
+#include "simulator/api_queue.hpp"
 #include "simulator/hip_api.hpp"
 
 namespace byteways::sim::hip_api {
 namespace {
 
-using Device = Hip::Table::Device;
-using Stream = Hip::Table::Stream;
-using Pool = Hip::Table::Pool;
-using Physical = Hip::Table::Physical;
-using Handle = Hip::Table::Handle;
-using Access = Hip::Table::Access;
-using PhysicalProperties = Hip::Table::PhysicalProperties;
-using Event = Hip::Table::Event;
-using Module = Hip::Table::Module;
-using Kernel = Hip::Table::Kernel;
-using Graph = Hip::Table::Graph;
-using Launchable = Hip::Table::Launchable;
-using Uuid = Hip::Table::Uuid;
-using Properties = Hip::Table::Properties;
 using Memory = MemoryCalls<Hip>;
+
+constexpr int kUnsetCoarseGrain = 101;  // hipMemAdviseUnsetCoarseGrain
+
+Place near_place() { return {Place::Kind::cpu, domain_of(Hip::world().model(), Hip::current_gpu())}; }
 
 }  // namespace
 
 extern "C" {
 
-#define BYTEWAYS_FUNCTION BYTEWAYS_ENTRY_POINT
-#include "runtimes/hip/hip.def"
-#undef BYTEWAYS_FUNCTION
+#include "simulator/entry_points_declared.inc"
+
+int hipMalloc(void** data, std::size_t bytes) { return Memory::allocate(data, bytes); }
+
+int hipExtMallocWithFlags(void** data, std::size_t bytes, unsigned flags) {
+  switch (flags) {
+    case 0:
+      return Memory::allocate(data, bytes);
+    case Hip::Table::kDeviceFineGrained:
+      return Memory::allocate(data, bytes, Kind::device_fine);
+    case Hip::Table::kDeviceUncached:
+      return Memory::allocate(data, bytes, Kind::device_uncached);
+    default:
+      return forget_sentence(code::kInvalidValue);
+  }
+}
+
+int hipFree(void* data) { return Memory::free(data); }
+
+int hipMallocManaged(void** data, std::size_t bytes, unsigned flags) {
+  return Memory::allocate_managed(data, bytes, flags);
+}
+
+int hipMemAdvise(const void* data, std::size_t, int advice, Device) {
+  return answer([&] {
+    require(data != nullptr && (advice == Hip::Table::kAdviseCoarseGrain || advice == kUnsetCoarseGrain),
+            code::kInvalidValue);
+    Hip::world().set_kind(const_cast<void*>(data),
+                          advice == Hip::Table::kAdviseCoarseGrain ? Kind::managed_coarse : Kind::managed);
+  });
+}
+
+int hipHostMalloc(void** data, std::size_t bytes, unsigned flags) {
+  return answer([&] {
+    require(data != nullptr && bytes != 0, code::kInvalidValue);
+    // Beside the current device, unless the caller asks for its own placement.
+    const Place place = (flags & Hip::Table::kHostNumaUser) != 0 ? Memory::host_place() : near_place();
+    const bool cached = (flags & Hip::Table::kHostNonCoherent) != 0;
+    const bool combined = (flags & Hip::Table::kHostWriteCombined) != 0;
+    *data = Hip::world().allocate(place,
+                                  cached     ? Kind::pinned_noncoherent
+                                  : combined ? Kind::write_combined
+                                             : Kind::pinned,
+                                  bytes);
+  });
+}
+
+int hipHostFree(void* data) { return Memory::free(data); }
+
+int hipHostRegister(void* data, std::size_t bytes, unsigned) { return Memory::register_host(data, bytes); }
+
+int hipHostUnregister(void* data) { return Memory::unregister_host(data); }
+
+int hipHostGetDevicePointer(void** device_data, void* data, unsigned flags) {
+  return answer([&] {
+    require(data != nullptr && flags == 0, code::kInvalidValue);
+    Hip::world();
+    give(device_data, data);
+  });
+}
+
+int hipMemPrefetchAsync(const void* data, std::size_t bytes, Device device, Stream stream) {
+  return answer([&] {
+    Hip::world().prefetch(const_cast<void*>(data), bytes,
+                          device == Hip::Table::kHostDevice ? near_place() : gpu_place(Hip::gpu_of(device)),
+                          QueueCalls<Hip>::stream_of(stream));
+  });
+}
+
+int hipMemRangeGetAttribute(void* to, std::size_t room, int attribute, const void* data, std::size_t bytes) {
+  return Memory::range_attribute(to, room, attribute, data, bytes);
+}
+
+int hipMemGetInfo(std::size_t* available, std::size_t* all) { return Memory::info(available, all); }
 
 // Another process plays a machine of its own: there is nobody to give a handle to.
 int hipIpcGetMemHandle(Handle*, void*) { return code::kNotSupported; }
 int hipIpcOpenMemHandle(void**, Handle, unsigned) { return code::kNotSupported; }
 int hipIpcCloseMemHandle(void*) { return code::kNotSupported; }
 
-int hipDeviceSynchronize() {
-  return answer([&] { Hip::world().synchronize_device(Hip::current_gpu()); });
-}
+int hipDeviceSynchronize() { return Memory::synchronize_device(); }
 
 int hipDeviceGetDefaultMemPool(Pool* pool, Device device) { return Memory::default_pool(pool, device); }
 int hipMemPoolSetAttribute(Pool pool, int attribute, void* value) {
@@ -49,12 +109,7 @@ int hipMemPoolTrimTo(Pool pool, std::size_t keep) { return Memory::trim_pool(poo
 int hipMallocFromPoolAsync(void** data, std::size_t bytes, Pool pool, Stream) {
   return Memory::allocate_from_pool(data, bytes, pool);
 }
-int hipFreeAsync(void* data, Stream) {
-  return answer([&] {
-    require(data != nullptr, code::kInvalidValue);
-    Hip::world().release(data);
-  });
-}
+int hipFreeAsync(void* data, Stream) { return Memory::free_not_null(data); }
 
 int hipMemGetAllocationGranularity(std::size_t* bytes, const PhysicalProperties* properties, int) {
   return Memory::granularity(bytes, properties);

@@ -4,6 +4,8 @@
 #include "simulator/api.hpp"
 #include "simulator/api_compiler.hpp"
 
+#define BYTEWAYS_ENTRY_TABLE "runtimes/hip/hiprtc.def"
+
 namespace byteways::sim::hiprtc_api {
 
 using Program = hip::HiprtcTable::Program;
@@ -17,9 +19,7 @@ Source* source_of(Program program) { return reinterpret_cast<Source*>(program); 
 
 extern "C" {
 
-#define BYTEWAYS_FUNCTION BYTEWAYS_ENTRY_POINT
-#include "runtimes/hip/hiprtc.def"
-#undef BYTEWAYS_FUNCTION
+#include "simulator/entry_points_declared.inc"
 
 // The runtime's version, 50422801 of HIP 5.4: the two are released together.
 int hiprtcVersion(int* major, int* minor) {
@@ -72,12 +72,6 @@ int hiprtcGetProgramLog(Program program, char* to) {
 
 }  // extern "C"
 
-namespace {
-[[gnu::used]] void (*const entry_points[])() = {
-#define BYTEWAYS_FUNCTION BYTEWAYS_ENTRY_ADDRESS
-#include "runtimes/hip/hiprtc.def"
-#undef BYTEWAYS_FUNCTION
-};
-}  // namespace
+#include "simulator/entry_points_kept.inc"
 
 }  // namespace byteways::sim::hiprtc_api

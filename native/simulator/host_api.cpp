@@ -6,6 +6,8 @@
 
 #include "simulator/api.hpp"
 
+#define BYTEWAYS_ENTRY_TABLE "simulator/host.def"
+
 namespace byteways::sim::host_api {
 namespace {
 
@@ -66,9 +68,7 @@ Place domain_place(const Model& model, int domain) {
 
 extern "C" {
 
-#define BYTEWAYS_FUNCTION BYTEWAYS_ENTRY_POINT
-#include "simulator/host.def"
-#undef BYTEWAYS_FUNCTION
+#include "simulator/entry_points_declared.inc"
 
 int bwsim_load(const char* sheet) {
   return attempt([&] { World::load(sheet == nullptr ? "" : sheet); });
@@ -197,12 +197,6 @@ int bwsim_elapsed(void* begin, void* end, double* nanoseconds) {
 
 }  // extern "C"
 
-namespace {
-[[gnu::used]] void (*const entry_points[])() = {
-#define BYTEWAYS_FUNCTION BYTEWAYS_ENTRY_ADDRESS
-#include "simulator/host.def"
-#undef BYTEWAYS_FUNCTION
-};
-}  // namespace
+#include "simulator/entry_points_kept.inc"
 
 }  // namespace byteways::sim::host_api

@@ -12,6 +12,8 @@
 #include "runtimes/hip/hsa.hpp"
 #include "simulator/api.hpp"
 
+#define BYTEWAYS_ENTRY_TABLE "runtimes/hip/hsa.def"
+
 namespace byteways::sim::hsa_api {
 
 using hip::HsaTable;
@@ -129,9 +131,7 @@ Completion& completion(Signal signal) { return *reinterpret_cast<Completion*>(si
 
 extern "C" {
 
-#define BYTEWAYS_FUNCTION BYTEWAYS_ENTRY_POINT
-#include "runtimes/hip/hsa.def"
-#undef BYTEWAYS_FUNCTION
+#include "simulator/entry_points_declared.inc"
 
 int hsa_init() {
   return tell([] { environment(); });
@@ -230,12 +230,6 @@ int hsa_amd_memory_async_copy_on_engine(void* destination, Agent to_agent, const
 
 }  // extern "C"
 
-namespace {
-[[gnu::used]] void (*const entry_points[])() = {
-#define BYTEWAYS_FUNCTION BYTEWAYS_ENTRY_ADDRESS
-#include "runtimes/hip/hsa.def"
-#undef BYTEWAYS_FUNCTION
-};
-}  // namespace
+#include "simulator/entry_points_kept.inc"
 
 }  // namespace byteways::sim::hsa_api

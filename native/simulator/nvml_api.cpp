@@ -9,6 +9,8 @@
 #include "runtimes/cuda/nvml_types.hpp"
 #include "simulator/api.hpp"
 
+#define BYTEWAYS_ENTRY_TABLE "runtimes/cuda/nvml.def"
+
 namespace byteways::sim::nvml_api {
 
 using cuda::NvmlTypes;
@@ -195,9 +197,7 @@ int processes_of(Device device, unsigned* count) {
 
 extern "C" {
 
-#define BYTEWAYS_FUNCTION BYTEWAYS_ENTRY_POINT
-#include "runtimes/cuda/nvml.def"
-#undef BYTEWAYS_FUNCTION
+#include "simulator/entry_points_declared.inc"
 
 int nvmlInit_v2() {
   return tell([] { world(); });
@@ -383,12 +383,6 @@ int nvmlDeviceGetTotalEnergyConsumption(Device device, unsigned long long*) { re
 
 }  // extern "C"
 
-namespace {
-[[gnu::used]] void (*const entry_points[])() = {
-#define BYTEWAYS_FUNCTION BYTEWAYS_ENTRY_ADDRESS
-#include "runtimes/cuda/nvml.def"
-#undef BYTEWAYS_FUNCTION
-};
-}  // namespace
+#include "simulator/entry_points_kept.inc"
 
 }  // namespace byteways::sim::nvml_api

@@ -6,6 +6,8 @@
 #include "simulator/api.hpp"
 #include "simulator/api_compiler.hpp"
 
+#define BYTEWAYS_ENTRY_TABLE "runtimes/cuda/nvrtc.def"
+
 namespace byteways::sim::nvrtc_api {
 
 using Program = cuda::NvrtcTable::Program;
@@ -25,9 +27,7 @@ int architecture() {
 
 extern "C" {
 
-#define BYTEWAYS_FUNCTION BYTEWAYS_ENTRY_POINT
-#include "runtimes/cuda/nvrtc.def"
-#undef BYTEWAYS_FUNCTION
+#include "simulator/entry_points_declared.inc"
 
 int nvrtcVersion(int* major, int* minor) {
   const int code = answer([&] {
@@ -95,12 +95,6 @@ int nvrtcGetSupportedArchs(int* architectures) {
 
 }  // extern "C"
 
-namespace {
-[[gnu::used]] void (*const entry_points[])() = {
-#define BYTEWAYS_FUNCTION BYTEWAYS_ENTRY_ADDRESS
-#include "runtimes/cuda/nvrtc.def"
-#undef BYTEWAYS_FUNCTION
-};
-}  // namespace
+#include "simulator/entry_points_kept.inc"
 
 }  // namespace byteways::sim::nvrtc_api

@@ -23,8 +23,6 @@
 
 namespace byteways::sim {
 
-inline Place gpu_place(int gpu) { return {Place::Kind::gpu, gpu}; }
-
 class SimulatedWorld final : public World {
  public:
   explicit SimulatedWorld(std::string_view sheet)

@@ -20,6 +20,8 @@
 
 namespace byteways::sim {
 
+inline Place gpu_place(int gpu) { return {Place::Kind::gpu, gpu}; }
+
 // What goes wrong, in words that every vendor has a code for.
 enum class Code {
   invalid,  // a null or foreign handle, a size of 0, an unknown kernel
