@@ -55,7 +55,7 @@ $(VENV)/tools: scripts/check_tools.sh
 	"$$python" -m venv --clear $(VENV) && $(INSTALL) $(BUILD_TOOLS) && echo "$$compiler" > $@
 
 $(VENV)/installed: $(VENV)/tools pyproject.toml $(NATIVE)
-	@echo "Building the native core with $$(cat $<) (about a minute the first time)"
+	@echo "Building the native core with $$(cat $<) (three minutes on two cores the first time)"
 	@CXX=$$(cat $<) $(INSTALL) --no-build-isolation --editable .
 	@if sh scripts/find_driver.sh; then $(INSTALL) 'byteways[cuda]'; fi
 	@touch $@

@@ -19,6 +19,7 @@ from typer.models import ArgumentInfo
 
 from byteways import settings
 from byteways.cli.frame import VERBS
+from byteways.errors import BytewaysError
 from byteways.plan import suite
 from byteways.plan.filters import KEYS
 from byteways.plan.interfaces import INTERFACES, OF_ALL
@@ -91,6 +92,17 @@ def numbers_table() -> str:
     return table(("option", "from", "to", "multiple of", "no more"), rows)
 
 
+def mistake_example() -> str:
+    """What the guide's own suite, with a slip of the pen, is answered."""
+    guide = (DOCS / "guides" / "your-own-suite.md").read_text(encoding="utf-8")
+    text = guide.partition("```toml\n")[2].partition("```")[0]
+    try:
+        suite.parse(text.replace("kernel-bulk", "kernel-bulc"), file="bulk-blocks.toml")
+    except BytewaysError as error:
+        return "\n" + "".join(f"    {line}\n" for line in error.lines()) + "\n"
+    raise ValueError("the guide's suite has no kernel-bulk to mistype")
+
+
 def filters_list() -> str:
     return ", ".join(f"`{key}`" for key in KEYS) + ".\n"
 
@@ -138,6 +150,7 @@ TABLES: dict[str, Callable[[], str]] = {
     "suites": suites_table,
     "options": options_table,
     "numbers": numbers_table,
+    "mistake": mistake_example,
     "filters": filters_list,
     "commands": commands,
 }

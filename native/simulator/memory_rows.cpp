@@ -64,7 +64,8 @@ CheckResult Memory::check_rows(const Range& of, Word slot_words, const RowsShape
     Rule rows, behind;
     rows.kind = Rule::Kind::rows;
     rows.value = key + begin - of.begin;
-    rows.rows = std::make_shared<const Rows>(Rows{shape, begin, gap});
+    const bool packed = shape.row_words == shape.pitch_words;  // copy_rows() found no gap to name
+    rows.rows = std::make_shared<const Rows>(Rows{shape, begin, packed ? 0 : gap});
     behind.value = gap;
     for (const auto& [from, to, rule] :
          {std::tuple{begin, rows_end, rows}, std::tuple{rows_end, end, behind}}) {

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import runpy
 import sys
 from pathlib import Path
 from typing import Any
@@ -14,9 +15,12 @@ from fake_torch import BYTES_PER_NS, START_NS, FakeTorch
 
 from byteways import _core
 from byteways.plan.case import Buffer, Case, Flow
+from byteways.plan.planner import plan
+from byteways.plan.suite import load
 from byteways.run import capabilities
 from byteways.run.torch_measuring import TorchMeasurer
 
+MACHINES = runpy.run_path(str(Path(__file__).with_name("machines.py")))
 MIB = 2**20
 UUIDS = {"gpu0": "GPU-AAAA-0", "gpu1": "GPU-aaaa-1"}
 
@@ -82,3 +86,18 @@ def test_offers(monkeypatch: pytest.MonkeyPatch) -> None:
     }
     offer = capabilities._library_offer("torch", True)
     assert offer == {"available": False, "reason": "torch cannot see a simulated machine"}
+
+
+def test_the_suite_has_every_case_by_both() -> None:
+    """Catches a figure of PyTorch with no copy of the same buffers and size to be held against."""
+    suite = load("torch")
+    assert {sweep.interfaces for sweep in suite.sweeps} == {("copy", "torch-copy")}
+    assert {sweep.sizes for sweep in suite.sweeps} == {(2**16, 2**20, 2**26, 2**29)}
+    topology, capabilities = MACHINES["h200x4"]()
+    cases = [entry.case for entry in plan(suite, topology, capabilities)]
+    by = {
+        interface: {(case.path, case.flows, case.size_bytes) for case in cases if case.interface == interface}
+        for interface in ("copy", "torch-copy")
+    }
+    assert by["copy"] == by["torch-copy"]
+    assert {path for path, _, _ in by["copy"]} == {"gpu0>gpu0", "gpu0>gpu1", "cpu0>gpu0", "gpu0>cpu0"}
