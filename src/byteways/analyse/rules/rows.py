@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Iterator
 
-from byteways.analyse.rules.facts import Facts, Finding, count, faster, gb, marked, span
+from byteways.analyse.rules.facts import Facts, Finding, faster, gb, listed, marked, span
 from byteways.analyse.selection import KINDS, kind
 from byteways.analyse.strided import Rivals, rivals
 from byteways.analyse.summary import group_by
@@ -33,6 +33,7 @@ def _finding(name: str, most: Rivals, some: list[Rivals]) -> Finding:
         f"interval {span(first)} GB/s; the gaps are not counted."
     )
     if len(some) > 1:
-        each = (f"{interface} on {count(len(won), 'shape')}" for interface, won in wins.items())
-        detail += f" Of {len(some)} shapes that tell them apart, {' and '.join(each)} is the faster one."
+        each = [f"{interface} is faster on {len(won)}" for interface, won in wins.items()]
+        told = f"{len(some)} shapes that tell them apart"
+        detail += f" Of {told}, {listed(each)}." if len(wins) > 1 else f" It is the faster one on all {told}."
     return Finding(marked(title, first, second), detail, ROWS)
