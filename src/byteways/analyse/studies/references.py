@@ -107,7 +107,9 @@ def _pairs(reference: str, sheet: Sheet) -> Iterator[tuple[Line, Place, str]]:
 def _cells(reference: str, sheet: Sheet, unit: str) -> Iterator[Cell]:
     for line, place, wanted in _pairs(reference, sheet):
         ours = sheet.ours(line, place)
-        for size in sorted(sizes_of(wanted, ours)):
+        # The largest is that of the study, which a run that was cut short may not have come to.
+        known = {*ours, *sheet.asked(line, place)} if wanted == "largest" and ours else ours
+        for size in sorted(ours.keys() & sizes_of(wanted, known)):
             number = ours[size].quantity(unit)
             if number is not None:
                 published = _published(sheet, line, place, size, unit)
