@@ -146,7 +146,7 @@ class _Task:
             except Interrupted:
                 _say("interrupted before anything was measured")
                 return ExitStatus.INTERRUPTED
-            _tell_scope(self.study, execution.topology)
+            _tell_scope(self.study, execution.machine.topology)
 
             def tell(run: RunFolder, counts: Counter[str], written: Path | None) -> None:
                 _print(self.study, run, as_json, counts, written)

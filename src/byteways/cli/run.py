@@ -78,12 +78,8 @@ def run(
             )
     chosen = load(suite or "quick") if suite is not None or resume is None else None
     simulation = simulation_of(machine, fault)
-    if dry_run and resume is not None:
-        mark = mark_of(read_manifest(resume))
-        return print_plan(missing_plan(resume, chosen, asked=simulation), as_json, mark)
-    if dry_run and chosen is not None:
-        mark = simulation.mark if simulation else ""
-        return print_plan(dry_plan(chosen, options, simulation=simulation), as_json, mark)
+    if dry_run:
+        return _dry_run(chosen, options, resume, simulation, as_json)
     with Interruption() as interruption:
         try:
             execution = _ready(chosen, options, out, resume, interruption, simulation)
@@ -95,6 +91,18 @@ def run(
             _print_outcome(folder, counts, written, as_json)
 
         return measured(execution, interruption, tell, report=not no_report)
+
+
+def _dry_run(
+    suite: Suite | None, options: Options, resume: Path | None, simulation: Simulation | None, as_json: bool
+) -> int:
+    """Prints what a run would measure, or one that was cut short still lacks."""
+    if resume is not None:
+        mark = mark_of(read_manifest(resume))
+        return print_plan(missing_plan(resume, suite, asked=simulation), as_json, mark)
+    assert suite is not None
+    mark = simulation.mark if simulation else ""
+    return print_plan(dry_plan(suite, options, simulation=simulation), as_json, mark)
 
 
 def _ready(

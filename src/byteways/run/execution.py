@@ -19,11 +19,11 @@ from byteways.results import manifest as manifests
 from byteways.results.run_folder import JOURNAL, LOG, MANIFEST, read_journal
 from byteways.run.conductor import Conductor, Interrupted, Observer, deadline_s
 from byteways.run.journal import Journal
+from byteways.run.opening import Opened, open_machine, topology_of
 from byteways.run.options import Options
-from byteways.run.probe import Probe, lost_probe, probe, probe_with
-from byteways.run.process import WorkerLost, WorkerProcess
+from byteways.run.probe import Probe, probe
+from byteways.run.process import WorkerProcess
 from byteways.run.simulation import SHEET, Simulation, simulated_deadline_s
-from byteways.topology import discover
 from byteways.topology.model import Topology
 
 #: Of the run's budget, kept for the report and for closing the runtimes: at most so much, and such a part.
@@ -80,14 +80,12 @@ class Execution:
     folder: Path
     journal: Journal
     manifest: dict[str, Any]
-    topology: Topology
-    method_version: int
+    machine: Opened
     planned: list[PlannedCase]  # all of it
     remaining: list[PlannedCase]  # without a record
     budget_s: float | None
     started: float  # monotonic seconds
-    command: Sequence[str] | None = None
-    worker: WorkerProcess | None = None
+    worker: WorkerProcess | None  # who is not the conductor's yet
     spent_s: float = 0.0  # by the records that were there when the run was taken up
     state: str = field(default="running")
     repetition: Repetition | None = None  # of a run with a duration
@@ -119,13 +117,13 @@ class Execution:
             total_s = max(1.0, own_s - reserve_s(self.budget_s) - (time.monotonic() - self.started))
         conductor = Conductor(
             self.journal,
-            self.topology,
-            self.method_version,
+            self.machine.topology,
+            self.machine.probed.method_version,
             observer,
             total_s=total_s,
             # Asked for so much time, a run uses it; a suite's own budget is a limit, and sooner is better.
             lengthen=self.manifest["options"]["budget_s"] is not None,
-            command=self.command,
+            command=self.machine.command,
             deadline=simulated_deadline_s if simulated else deadline_s,
             worker=self.worker,
         )
@@ -219,12 +217,6 @@ def dry_plan(
     )
 
 
-def topology_of(probed: Probe, simulation: Simulation | None) -> Topology:
-    """Of this machine, or of the one that is played in its place."""
-    agents = probed.capabilities.agents
-    return simulation.topology(agents) if simulation else discover(agents)
-
-
 def begin(
     suite: Suite,
     options: Options,
@@ -249,12 +241,10 @@ def begin(
     started = time.monotonic()
     existed = folder.is_dir()
     journal = _claim(folder)
-    worker: WorkerProcess | None = None
+    machine: Opened | None = None
     try:
-        if simulation:
-            command = simulation.command(simulation.write_sheet(folder), command)
-        worker, probed = probed_worker(folder, tick, command, simulation)
-        topology = topology_of(probed, simulation)
+        machine = open_machine(folder, tick, command, simulation)
+        topology, probed = machine.topology, machine.probed
         tick()
         applied = options.applied(suite)
         plan = _some(plan_of(applied, topology, probed, options, simulation is not None))
@@ -273,8 +263,8 @@ def begin(
         )
         manifests.write(folder, manifest)
     except BaseException:
-        if worker is not None:
-            worker.kill()
+        if machine is not None:
+            machine.worker.kill()
         journal.close()
         _remove(folder, existed)
         raise
@@ -282,14 +272,12 @@ def begin(
         folder,
         journal,
         manifest,
-        topology,
-        probed.method_version,
+        machine,
         planned,
         planned,
         plan.budget_s if options.for_s is None else None,
         started,
-        command,
-        worker,
+        machine.worker,
         repetition=repetition_of(planned, options, simulation is not None),
     )
 
@@ -328,32 +316,6 @@ def _some(plan: Plan) -> Plan:
             "nothing to measure: no case matches", hint="byteways run --dry-run shows the plan"
         )
     return plan
-
-
-def probed_worker(
-    folder: Path,
-    tick: Callable[[], None],
-    command: Sequence[str] | None,
-    simulation: Simulation | None,
-) -> tuple[WorkerProcess, Probe]:
-    """A worker that has probed the machine and goes on to measure.
-
-    Raises:
-        BytewaysError: It did not survive that.
-        Interrupted: From `tick`.
-    """
-    worker: WorkerProcess | None = None
-    try:
-        worker = WorkerProcess(folder / LOG, command=command, tick=tick)
-        return worker, probe_with(worker)
-    except WorkerLost as loss:
-        if worker is not None:
-            worker.kill()
-        raise lost_probe(loss, simulation.model.name if simulation else "") from loss
-    except BaseException:
-        if worker is not None:
-            worker.kill()
-        raise
 
 
 def _suite_json(suite: Suite) -> dict[str, Any]:

@@ -20,14 +20,12 @@ from byteways.run.execution import (
     Execution,
     plan_of,
     planned_seconds,
-    probed_worker,
     repetition_of,
-    topology_of,
 )
 from byteways.run.journal import Journal
+from byteways.run.opening import Opened, open_machine, topology_of
 from byteways.run.options import Options
 from byteways.run.probe import Probe, probe
-from byteways.run.process import WorkerProcess
 from byteways.run.simulation import Simulation, recorded_simulation, simulation_changes
 from byteways.topology.model import Topology
 
@@ -53,35 +51,31 @@ def take_up(
     options = _asked(folder, manifest, suite)
     simulation = _recorded(folder, manifest, asked)
     journal = Journal(folder)
-    worker: WorkerProcess | None = None
+    machine: Opened | None = None
     try:
         recorded = journal.repair()
         spent_s = sum(record.wall_s or 0.0 for record in recorded.records)
-        if simulation:
-            command = simulation.command(simulation.write_sheet(folder), command)
-        worker, probed = probed_worker(folder, tick, command, simulation)
-        topology = topology_of(probed, simulation)
+        machine = open_machine(folder, tick, command, simulation)
+        topology, probed = machine.topology, machine.probed
         plan, remaining = _missing(folder, manifest, options, recorded.records, topology, probed)
         if remaining:
             manifest = {**manifest, "state": "running"}
             manifests.write(folder, manifest)
     except BaseException:
-        if worker is not None:
-            worker.kill()
+        if machine is not None:
+            machine.worker.kill()
         journal.close()
         raise
     return Execution(
         folder,
         journal,
         manifest,
-        topology,
-        probed.method_version,
+        machine,
         list(plan.cases),
         remaining,
         plan.budget_s if options.for_s is None else None,
         started,
-        command,
-        worker,
+        machine.worker,
         spent_s=spent_s,
         repetition=repetition_of(
             plan.cases,

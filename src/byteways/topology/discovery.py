@@ -63,16 +63,7 @@ def discover(
     if not gpus:
         notes.extend(_unopened(sysfs))
 
-    graph = Graph(notes=notes)
-    packaged = {gpu.home for gpu in gpus if gpu.home and xgmi.shares_memory(gpu, driver.cpu_nodes)}
-    add_numa_links(graph, domains, packaged)
-    attached = xgmi.add_cpu_links(graph, gpus, driver.cpu_nodes)
-    packages = xgmi.add_packages(graph, gpus)
-    wired = [gpu for gpu in gpus if gpu.name not in attached]
-    add_pcie_links(graph, xgmi.on_pcie(wired, packages), cpus.virtual_machine)
-    add_nvlinks(graph, gpus)
-    hidden = len(driver.gpus) - sum(gpu.node is not None for gpu in gpus)
-    xgmi.add_peer_links(graph, gpus, packages, hidden)
+    graph = _joined(gpus, domains, driver, notes, virtual_machine=cpus.virtual_machine)
     devices = [_gpu_agent(gpu, runtime.get(gpu.name, {}), driver) for gpu in gpus]
     owners = {gpu.shares_memory_with: gpu for gpu in reversed(devices)}
     agents = [
@@ -86,6 +77,28 @@ def discover(
         tuple(graph.links),
         _merged(graph.notes, [gpu.name for gpu in gpus]),
     )
+
+
+def _joined(
+    gpus: Sequence[Gpu],
+    domains: Mapping[str, NumaDomain],
+    driver: Kfd,
+    notes: list[str],
+    *,
+    virtual_machine: bool,
+) -> Graph:
+    """Switches and links, from the sockets outwards: NUMA, packages, PCI Express, NVLink, xGMI."""
+    graph = Graph(notes=notes)
+    packaged = {gpu.home for gpu in gpus if gpu.home and xgmi.shares_memory(gpu, driver.cpu_nodes)}
+    add_numa_links(graph, domains, packaged)
+    attached = xgmi.add_cpu_links(graph, gpus, driver.cpu_nodes)
+    packages = xgmi.add_packages(graph, gpus)
+    wired = [gpu for gpu in gpus if gpu.name not in attached]
+    add_pcie_links(graph, xgmi.on_pcie(wired, packages), virtual_machine)
+    add_nvlinks(graph, gpus)
+    hidden = len(driver.gpus) - sum(gpu.node is not None for gpu in gpus)
+    xgmi.add_peer_links(graph, gpus, packages, hidden)
+    return graph
 
 
 def _merged(notes: Sequence[str], gpus: Sequence[str]) -> tuple[str, ...]:
