@@ -180,13 +180,14 @@ def measured(
 
 
 def _left_out(execution: Execution, folder: RunFolder) -> str:
-    """What there was no time for, by sweep, and what would have been enough; empty when there was."""
+    """What there was no time for, by sweep; empty when there was."""
     measured = {record.case_id for record in folder.records if record.status != "skipped"}
     dropped = [planned for planned in execution.planned if planned.spare]
     left = Counter(planned.sweep for planned in dropped if planned.case.case_id not in measured)
     if not left:
         return ""
-    asked = Counter(planned.sweep for planned in execution.planned if planned.replicate == 0)
+    able = (planned for planned in execution.planned if planned.reason is None or planned.spare)
+    asked = Counter(planned.sweep for planned in able if planned.replicate == 0)
     parts = (f"{count} of {asked[sweep]} of {sweep}" for sweep, count in left.items())
     return f"left out for want of time: {', '.join(parts)}"
 
