@@ -72,4 +72,3 @@ def test_the_answer_names_what_holds_flows_back(run: RunFolder) -> None:
     (topic,) = [topic for topic in shown["topics"] if topic["anchor"] == "together"]
     rows = topic["tables"][-1]["rows"]
     assert rows
-    assert shown["best"]

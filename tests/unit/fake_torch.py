@@ -29,6 +29,8 @@ class Tensor:
         if non_blocking:
             self._torch.queued_ns += START_NS + source.data.nbytes / BYTES_PER_NS
             self._torch.copies += 1
+            if self._torch.blocking:
+                self._torch.host_ns = self._torch.queued_ns
             if self._torch.copies in self._torch.left_out:
                 return
         self.data[...] = source.data
@@ -56,13 +58,17 @@ class Tensor:
 
 
 class FakeTorch:
-    """`left_out`: numbers of the copies, counted from 1, that do not happen."""
+    """`left_out`: numbers of the copies, counted from 1, that do not happen.
+
+    `blocking`: a copy returns when it is done; `host_ns` is then what the host's clock tells.
+    """
 
     int64 = np.int64
     __version__ = "0.0+fake"
 
-    def __init__(self, gpus: int = 2) -> None:
+    def __init__(self, gpus: int = 2, blocking: bool = False) -> None:
         self.queued_ns, self.copies, self.left_out = 0.0, 0, set[int]()
+        self.blocking, self.host_ns, self.held_ns = blocking, 0.0, 0.0
         properties = [SimpleNamespace(uuid=f"aaaa-{index}", L2_cache_size=1 << 20) for index in range(gpus)]
         self.cuda = SimpleNamespace(
             device_count=lambda: gpus,
@@ -82,6 +88,7 @@ class FakeTorch:
 
     def _sleep(self, cycles: int) -> None:
         self.queued_ns += cycles / 2
+        self.held_ns += cycles / 2
 
     def empty(self, words: int, dtype: Any, device: str = "cpu", pin_memory: bool = False) -> Tensor:
         kind, _, index = device.partition(":")
@@ -100,7 +107,7 @@ class FakeEvent:
         self._at = self._torch.queued_ns
 
     def query(self) -> bool:
-        return False
+        return self._torch.host_ns > self._at
 
     def synchronize(self) -> None:
         pass

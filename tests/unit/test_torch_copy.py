@@ -18,7 +18,7 @@ from byteways.plan.case import Buffer, Case, Flow
 from byteways.plan.planner import plan
 from byteways.plan.suite import load
 from byteways.run import capabilities
-from byteways.run.torch_measuring import TorchMeasurer
+from byteways.run.torch_measuring import MOST_HOLD_NS, MOST_MISSES, TorchMeasurer
 
 MACHINES = runpy.run_path(str(Path(__file__).with_name("machines.py")))
 MIB = 2**20
@@ -57,6 +57,18 @@ def test_small_sizes_are_timed_by_their_slope() -> None:
     found = outcome(FakeTorch(), size=4096)
     assert found["slope"]
     assert found["time_ns"]["median"] == pytest.approx(START_NS + 4096 / BYTES_PER_NS, rel=1e-6)
+
+
+def test_copies_that_wait_are_not_held(monkeypatch: pytest.MonkeyPatch) -> None:
+    """Catches a queue that is held the longer, the longer calls wait for it: twice as long each time."""
+    torch = FakeTorch(blocking=True)
+    monkeypatch.setattr("time.perf_counter_ns", lambda: int(torch.host_ns))
+    found = outcome(torch, source="cpu0:pageable", destination="gpu0:device")
+    assert found["status"] == "measured"
+    assert found["time_ns"]["median"] == pytest.approx(START_NS + MIB / BYTES_PER_NS, rel=1e-6)
+    assert torch.held_ns <= MOST_MISSES * MOST_HOLD_NS
+    assert not found["gated"]
+    assert "ungated" in {warning["id"] for warning in found["warnings"]}
 
 
 @pytest.mark.parametrize("number", [1, 60])

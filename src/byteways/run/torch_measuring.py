@@ -41,6 +41,10 @@ LEAST_SAMPLES = 3
 #: The queue is held this many times as long as enqueueing is expected to take, and so long at least.
 HOLD_MARGIN = 2.0
 LEAST_HOLD_NS = 200e3
+#: And no longer: a copy that returns when it is done, as those of pageable memory, waits out any hold.
+MOST_HOLD_NS = 50e6
+#: Batches in a row that were not enqueued in time, after which the queue is held no more.
+MOST_MISSES = 3
 #: Spinning is asked for in cycles; GPUs run at about so many a nanosecond, and at no more than twice that.
 CYCLES_PER_NS = 2.0
 #: Words that are made and compared at once: what that takes on top of the buffers stays small.
@@ -182,6 +186,7 @@ class _Run:
         self._torch, self._case, self._slots = torch, case, slots
         self._next, self._done = 0, 0  # operations numbered so far; since the data were last filled
         self._batch, self._key, self._enqueue_ns = 1, 0, 0.0  # the last: of one operation, the longest seen
+        self._misses = 0
         self.slope = case.size_bytes < SLOPE_BELOW_BYTES
         self.gated = True
         self.difference = ""
@@ -246,12 +251,13 @@ class _Run:
 
     def warm_up(self) -> None:
         """Grows the batch until the timer's steps do not matter."""
-        self._time(1)
+        for _ in range(MOST_MISSES):  # calls that wait for their copy are known by then
+            self._time(1)
         wanted = max(TICKS_PER_SAMPLE * RESOLUTION_NS, 0.0 if self.slope else LEAST_BATCH_NS)
         while (taken := self._time_of_sample()) < wanted and self._batch < MOST_BATCH:
             growth = min(max(1.2 * wanted / max(taken, 1.0), 2.0), MOST_GROWTH)
             self._batch = min(MOST_BATCH, round(self._batch * growth + 0.5))
-        self.gated = True
+        self.gated = self._holds()
         for _ in range(WARM_UP_BATCHES):
             self._time(self._batch)
 
@@ -268,13 +274,17 @@ class _Run:
         twice = self._time(2 * self._batch)
         return (twice - once) / self._batch if twice > once else twice / (2 * self._batch)
 
+    def _holds(self) -> bool:
+        return self._misses < MOST_MISSES
+
     def _time(self, count: int) -> float:
         """Nanoseconds of so many operations, queued behind a kernel that spins until all of them are."""
         cuda = self._torch.cuda
         with cuda.device(self._device):
             begin, end = cuda.Event(enable_timing=True), cuda.Event(enable_timing=True)
-            hold_ns = max(LEAST_HOLD_NS, HOLD_MARGIN * count * self._enqueue_ns)
-            cuda._sleep(int(hold_ns * CYCLES_PER_NS))
+            if self._holds():
+                hold_ns = max(LEAST_HOLD_NS, HOLD_MARGIN * count * self._enqueue_ns)
+                cuda._sleep(int(min(hold_ns, MOST_HOLD_NS) * CYCLES_PER_NS))
             begin.record()
             before = time.perf_counter_ns()
             for operation in range(self._next, self._next + count):
@@ -287,6 +297,8 @@ class _Run:
         self._next += count
         self._done += count
         self._enqueue_ns = max(self._enqueue_ns, enqueueing_ns / count)
+        if self._holds():
+            self._misses = 0 if held else self._misses + 1
         self.gated = self.gated and held
         return 1e6 * float(begin.elapsed_time(end))
 
