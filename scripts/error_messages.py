@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import ast
-from collections.abc import Iterator
+from collections.abc import Iterable, Iterator
 from pathlib import Path
 
 PACKAGE = Path(__file__).parents[1] / "src" / "byteways"
@@ -12,29 +12,36 @@ ERROR = "BytewaysError"
 MADE_THERE = "The hint lists the valid words."
 
 
-def templates(node: ast.expr | None, scope: ast.AST) -> list[str]:
-    """The texts an expression may be, with … for what is filled in; names are looked up in their function."""
+def templates(node: ast.expr | None, scope: ast.AST, module: ast.Module) -> list[str]:
+    """The texts an expression may be, with … for what is filled in.
+
+    Names are looked up in their function, and then among the constants of the module.
+    """
     if isinstance(node, ast.Constant):
         return [node.value] if isinstance(node.value, str) else []
     if isinstance(node, ast.JoinedStr):
         parts = (part.value if isinstance(part, ast.Constant) else "…" for part in node.values)
         return ["".join(str(part) for part in parts)]
     if isinstance(node, ast.IfExp):
-        return templates(node.body, scope) + templates(node.orelse, scope)
+        return templates(node.body, scope, module) + templates(node.orelse, scope, module)
     if isinstance(node, ast.BoolOp):
-        return [text for value in node.values for text in templates(value, scope)]
+        return [text for value in node.values for text in templates(value, scope, module)]
     if isinstance(node, ast.Name):
-        assigned = (
-            statement.value
-            for statement in ast.walk(scope)
-            if isinstance(statement, ast.Assign)
-            and any(isinstance(target, ast.Name) and target.id == node.id for target in statement.targets)
-        )
-        return [text for value in assigned for text in templates(value, scope)]
+        assigned = _assigned(node.id, ast.walk(scope)) or _assigned(node.id, module.body)
+        return [text for value in assigned for text in templates(value, scope, module)]
     return []
 
 
-def errors_in(scope: ast.AST) -> Iterator[tuple[str, list[str]]]:
+def _assigned(name: str, statements: Iterable[ast.AST]) -> list[ast.expr]:
+    return [
+        statement.value
+        for statement in statements
+        if isinstance(statement, ast.Assign)
+        and any(isinstance(target, ast.Name) and target.id == name for target in statement.targets)
+    ]
+
+
+def errors_in(scope: ast.AST, module: ast.Module) -> Iterator[tuple[str, list[str]]]:
     """(message, hints) of every error that is made in a function."""
     for node in ast.walk(scope):
         if (
@@ -44,8 +51,8 @@ def errors_in(scope: ast.AST) -> Iterator[tuple[str, list[str]]]:
             and node.args
         ):
             hint = next((keyword.value for keyword in node.keywords if keyword.arg == "hint"), None)
-            hints = templates(hint, scope) or ([MADE_THERE] if hint is not None else [])
-            for message in templates(node.args[0], scope):
+            hints = templates(hint, scope, module) or ([MADE_THERE] if hint is not None else [])
+            for message in templates(node.args[0], scope, module):
                 yield message, hints
 
 
@@ -56,7 +63,7 @@ def error_messages() -> dict[str, list[str]]:
         tree = ast.parse(path.read_text(encoding="utf-8"))
         functions = (node for node in ast.walk(tree) if isinstance(node, ast.FunctionDef))
         for function in functions:
-            for message, hints in errors_in(function):
+            for message, hints in errors_in(function, tree):
                 known = found.setdefault(message, [])
                 known.extend(hint for hint in hints if hint not in known)
     worded = {message: hints for message, hints in found.items() if message.strip("… ,:'")}

@@ -48,6 +48,7 @@ MISTAKES = [
     ("study.toml", 'interface = "stream-add"', 'interface = "stream-ad"', "interface stream-ad of line"),
     ("study.toml", 'lines = ["STREAM copy"', 'lines = ["STREAM kopy"', "line STREAM kopy of figure scan"),
     ("study.toml", 'places = ["own"]', 'places = ["home"]', "place home of figure scan"),
+    ("study.toml", 'places = ["own"]', "places = []", "figure scan without places"),
     ("study.toml", "[places]", "[places", "Expected"),
     (
         "claims.toml",

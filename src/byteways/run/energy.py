@@ -78,8 +78,7 @@ class Watch:
     """Follows counters from step to step.
 
     Args:
-        begun: When watching began, in seconds.
-        first: What the counters showed then.
+        first: What the counters showed when watching began.
     """
 
     def __init__(self, first: Mapping[str, float]) -> None:

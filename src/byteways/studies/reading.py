@@ -286,6 +286,10 @@ def _wrong_in(figure: Figure, study: Study) -> list[str]:
     wrong += [f"place {name} of figure {figure.id}" for name in figure.places if name not in study.places]
     if figure.kind not in KINDS or figure.unit not in UNITS:
         wrong.append(f"kind {figure.kind} or unit {figure.unit} of figure {figure.id}")
+    if not figure.lines and figure.kind != "hops":
+        wrong.append(f"figure {figure.id} without lines")
+    if not figure.places and figure.kind != "hops":
+        wrong.append(f"figure {figure.id} without places")
     if not wrong:
         pairs = [(study.lines[line], study.places[place]) for line in figure.lines for place in figure.places]
         wrong += [
