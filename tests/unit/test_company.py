@@ -21,6 +21,7 @@ from byteways.analyse.selection import chases, concurrent
 from byteways.analyse.summary import cells
 from byteways.analyse.tables import tables
 from byteways.analyse.topics import interference, loaded
+from byteways.results.record import Warning
 
 WALK = flow("gpu0:device", "gpu0:device", "gpu0")
 
@@ -68,22 +69,84 @@ def test_a_walk_is_held_against_the_same_one_alone(other: dict[str, Any]) -> Non
     assert curve.idle is not None and curve.idle.value == 340.0
 
 
-def test_flows_without_a_window_give_no_figure(walked: Fixture, disturbed: Fixture) -> None:
-    """Catches rates of whole runs, where walk and load took turns, drawn as latency under load or named as
-    the price of a transfer.
+def own(rate: float, whole: float) -> dict[str, Any]:
+    """Rates as the core writes them of flows without a window: each of its own time, and of the whole."""
+    path = "gpu0>gpu1"
+    return {
+        "directions": {path: rate * GB},
+        "whole_bytes_per_s": {path: whole * GB},
+        "load_bytes_per_s": rate * GB,
+    }
+
+
+def warned(name: str) -> list[dict[str, Any]]:
+    return [{"id": name, "observed": 220.6 * GB, "required": 359.8 * GB, "advice": ""}]
+
+
+WINDOWLESS = {
+    "in turns": {**own(360, 221), "window_ns": 0.0, "warnings": warned("serialised")},
+    "in turns in part": {**own(360, 221), "window_ns": 5e6, "warnings": warned("serialised")},
+    "few operations": {**own(360, 221), "window_ns": 5e6, "warnings": warned("few-operations")},
+    "no overlap": {**own(360, 221), "window_ns": 0.0},
+    "older record": own(360, 360),
+}
+
+
+@pytest.mark.parametrize("turns", WINDOWLESS.values(), ids=list(WINDOWLESS))
+def test_flows_without_a_window_give_no_figure(
+    walked: Fixture, disturbed: Fixture, turns: dict[str, Any]
+) -> None:
+    """Catches rates of whole runs or of each flow's own time, where walk and load took turns, drawn as
+    latency under load or named as the price of a transfer.
     """
-    rates = {"gpu0>gpu1": 500 * GB}
-    turns = {"directions": rates, "whole_bytes_per_s": rates, "load_bytes_per_s": 500 * GB}
     walked.records.append(record("chase", [WALK, load(77)], 900.0, **turns))
     [curve] = load_curves(cells(walked.records))
     assert len(curve.points) == 3 and curve.apart == 1
     topic = loaded.topic(walked, cells(walked.records))
     assert topic is not None and topic.tables[0].note.startswith("Without 1 case in which")
-    apart = [
-        replace(one, directions=rates, whole_bytes_per_s=rates) if len(one.flows) > 1 else one
-        for one in disturbed.records
-    ]
-    assert slowdowns(cells(apart)) == []
+    none = Fixture([walked.records[0], walked.records[-1]])
+    topic = loaded.topic(none, cells(none.records))
+    assert topic is not None and topic.tables[0].rows[0][2:5] == ("0", "340", "–") and not topic.plots
+    assert list(company.loaded_latency(Facts(none))) == []
+    fields = {**turns, "warnings": [Warning(**one) for one in turns.get("warnings", [])]}
+    apart = [replace(one, **fields) if len(one.flows) > 1 else one for one in disturbed.records]
+    assert not any(pair.together for pair in slowdowns(cells(apart)))
+    for finding in company.transfer_costs(Facts(Fixture(apart))):
+        assert finding.title.startswith("Whether transfers slow ")
+        assert finding.detail.startswith("No window in which both ran beside ")
+
+
+def test_what_was_measured_without_a_window_stands_by_itself(disturbed: Fixture) -> None:
+    """Catches times in turns under "the window in which both ran", and a measured time that is lost."""
+    arithmetic = disturbed.records[-1]
+    turns = Warning("serialised", 220.6 * GB, 359.8 * GB, "")
+    disturbed.records[-1] = replace(arithmetic, **own(360, 221), window_ns=0.0, warnings=[turns])
+    topic = interference.topic(disturbed, cells(disturbed.records))
+    assert topic is not None
+    together, apart = topic.tables
+    assert [row[0][:7] for row in together.rows] == ["kernel ", "kernel "]
+    assert [row[2:] for row in apart.rows] == [("260 µs", "261 µs", "394", "360", "221", "in turns")]
+    [_, finding] = company.transfer_costs(Facts(disturbed))
+    assert "keeps its speed" not in finding.title
+
+
+@pytest.mark.parametrize(
+    ("half", "warnings", "free"), [(0.01, [], True), (0.08, [], False), (0.01, ["bimodal"], False)]
+)
+def test_a_wide_interval_keeps_no_speed(half: float, warnings: list[str], free: bool) -> None:
+    """Catches "keeps its speed" said of a median whose interval leaves room for a slowdown."""
+    beside = {**COPY, "interface": "copy", "size_bytes": 4 * MIB}
+    loaded_one = record("compute", [BOUND, beside], 261_000.0, load_bytes_per_s=394 * GB)
+    assert loaded_one.time_ns is not None
+    ends = (261_000.0 * (1 - half), 261_000.0 * (1 + half))
+    wide = replace(
+        loaded_one,
+        time_ns=replace(loaded_one.time_ns, ci95=ends),
+        warnings=[Warning(one, 1.0, 0.0, "") for one in warnings],
+    )
+    [finding] = company.transfer_costs(Facts(Fixture([record("compute", [BOUND], 260_000.0), wide])))
+    assert ("keeps its speed" in finding.title) is free
+    assert ("cannot be told" in finding.title) is not free
 
 
 def test_a_loaded_walk_is_no_latency_of_the_machine(walked: Fixture) -> None:

@@ -12,13 +12,19 @@ from byteways.analyse.loaded import disturber, in_window
 from byteways.analyse.summary import Cell, above
 from byteways.plan.interfaces import figure_of
 
+#: A slowdown that anybody would act on, however sure a smaller one is.
+NOTEWORTHY = 0.01
+#: Something keeps its speed where both intervals leave room for less than this part more time.
+FREE = 0.03
+
 
 @dataclass(frozen=True)
 class Slowdown:
     """One measured flow beside one transfer.
 
-    `own` is how many times as long the measured flow takes as alone, `others` the same of the transfer; None
-    where that was not measured alone.
+    `own` is how many times as long the measured flow takes as alone, `most` the same by the far ends of both
+    intervals, `others` the same of the transfer; None where that was not measured alone. All of them say what
+    the one costs the other only where both ran `together`, in one window.
     """
 
     cell: Cell
@@ -34,6 +40,16 @@ class Slowdown:
         return self.cell.value / self.alone.value
 
     @property
+    def together(self) -> bool:
+        return in_window(self.cell)
+
+    @property
+    def most(self) -> float:
+        if figure_of(self.cell.record.interface) == "bandwidth":
+            return self.alone.high / self.cell.low
+        return self.cell.high / self.alone.low
+
+    @property
     def others(self) -> float | None:
         if self.load_alone is None or self.load_bytes_per_s <= 0:
             return None
@@ -45,6 +61,12 @@ class Slowdown:
         if figure_of(self.cell.record.interface) == "bandwidth":
             return above(self.alone, self.cell)
         return above(self.cell, self.alone)
+
+    @property
+    def free(self) -> bool:
+        """Whether the measured flow is no slower than by next to nothing, by the intervals too."""
+        misjudged = self.alone.misjudged or self.cell.misjudged
+        return self.own < 1 + NOTEWORTHY and self.most < 1 + FREE and not misjudged
 
 
 def slowdowns(found: Sequence[Cell]) -> list[Slowdown]:
@@ -60,7 +82,7 @@ def slowdowns(found: Sequence[Cell]) -> list[Slowdown]:
             continue
         measured, other = record.flows
         same = alone.get(_key(record, measured))
-        if same is None or other.get("interface") is None or not in_window(cell):
+        if same is None or other.get("interface") is None:
             continue
         load = median(one.load_bytes_per_s or 0.0 for one in cell.records)
         beside = disturber(record.flows, record.interface)

@@ -10,7 +10,11 @@ from typing import Any
 from byteways.analyse.selection import chases
 from byteways.analyse.summary import Cell, group_by
 from byteways.plan.interfaces import one_buffer
+from byteways.results.record import Record
 from byteways.units import format_size
+
+#: Warnings that say that rates are not from a window of all flows.
+APART = {"serialised", "few-operations"}
 
 
 @dataclass(frozen=True)
@@ -41,7 +45,10 @@ class Walk:
 
 @dataclass(frozen=True)
 class LoadCurve:
-    """One walk beside one way to load the machine. `idle`: the same walk with nothing beside it."""
+    """One walk beside one way to load the machine. `idle`: the same walk with nothing beside it.
+
+    Without points where no case had a window in common.
+    """
 
     walk: Walk
     load: str
@@ -78,12 +85,19 @@ def disturber(record_flows: Sequence[Mapping[str, Any]], interface: str, *, leav
 def in_window(cell: Cell) -> bool:
     """Whether the rates of disturbed flows are from a window that all of them share.
 
-    Where there was none (flows took turns, or one left a single mark) they are those of the whole run, in
-    which what is measured had ended long before what disturbs: that is no figure of the one beside the other.
+    Where there was none (flows took turns, or one left a single mark) each has the rate of its own time, or,
+    in older records, of the whole run: that is no figure of the one beside the other.
     """
-    return not any(
-        record.directions and record.directions == record.whole_bytes_per_s for record in cell.records
-    )
+    return not any(_apart(record) for record in cell.records)
+
+
+def _apart(record: Record) -> bool:
+    if APART & {warning.id for warning in record.warnings}:
+        return True
+    if record.window_ns is not None and record.window_ns <= 0:
+        return True
+    # Older records: a rate in a window is never that of the whole run to the last digit.
+    return bool(record.directions) and record.directions == record.whole_bytes_per_s
 
 
 def load_curves(found: Sequence[Cell]) -> list[LoadCurve]:
@@ -108,9 +122,7 @@ def load_curves(found: Sequence[Cell]) -> list[LoadCurve]:
     for (walk, load, _), cells in groups.items():
         points = [LoadPoint(_load(cell), cell) for cell in cells if in_window(cell)]
         points.sort(key=lambda point: point.load_bytes_per_s)
-        if points:
-            apart = len(cells) - len(points)
-            curves.append(LoadCurve(walk, load, idle.get(walk), tuple(points), apart))
+        curves.append(LoadCurve(walk, load, idle.get(walk), tuple(points), len(cells) - len(points)))
     return curves
 
 

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Iterator, Sequence
 
-from byteways.analyse.interference import Slowdown, slowdowns
+from byteways.analyse.interference import NOTEWORTHY, Slowdown, slowdowns
 from byteways.analyse.loaded import LoadCurve, Walk, load_curves
 from byteways.analyse.rules.facts import Facts, Finding, gb, listed, marked, times
 from byteways.analyse.summary import Cell, above, group_by
@@ -12,15 +12,13 @@ from byteways.analyse.topics.interference import longer_by
 from byteways.units import format_size, three_digits
 
 LOADED, COSTS = 690.0, 700.0
-#: A slowdown that anybody would act on, however sure a smaller one is.
-NOTEWORTHY = 0.01
 #: Transfers that a title names; the table has all.
 NAMED = 3
 
 
 def loaded_latency(facts: Facts) -> Iterator[Finding]:
     """For each walk, the load under which it waits longest."""
-    curves = [curve for curve in load_curves(facts.cells) if curve.idle is not None]
+    curves = [curve for curve in load_curves(facts.cells) if curve.idle is not None and curve.points]
     for walk, some in group_by(curves, lambda curve: curve.walk).items():
         if finding := _worst(walk, some):
             yield finding
@@ -58,10 +56,12 @@ def transfer_costs(facts: Facts) -> Iterator[Finding]:
 
 def _cost(pairs: Sequence[Slowdown]) -> Finding:
     what = _named(pairs[0].alone)
-    ranked = sorted(pairs, key=lambda pair: -pair.own)
+    ranked = sorted((pair for pair in pairs if pair.together), key=lambda pair: -pair.own)
     costly = [pair for pair in ranked if pair.sure and pair.own >= 1 + NOTEWORTHY]
-    free = [pair.beside for pair in ranked if pair.own < 1 + NOTEWORTHY]
-    unsure = [pair.beside for pair in ranked if not pair.sure and pair.own >= 1 + NOTEWORTHY]
+    spared = [pair for pair in ranked if pair.free]
+    free = [pair.beside for pair in spared]
+    unsure = [pair.beside for pair in ranked if pair not in costly and pair not in spared]
+    named = costly or spared
     if costly:
         parts = [f"{pair.beside}: {longer_by(pair.own)}" for pair in costly]
         more = [f"{len(parts) - NAMED} more"] if len(parts) > NAMED else []
@@ -70,16 +70,19 @@ def _cost(pairs: Sequence[Slowdown]) -> Finding:
         title = f"{what} keeps its speed beside {listed(free)}"
         free = []
     else:
-        title = f"Whether transfers slow {what} down cannot be told"
+        title = f"Whether transfers slow {what[0].lower() + what[1:]} down cannot be told"
     detail = f"Next to nothing: {listed(free)}. " if free else ""
-    if unsure:
-        detail += f"Longer by no more than the intervals are wide: {listed(unsure)}. "
+    if unsure and named:
+        detail += f"Cannot be told, by the width of the intervals, beside {listed(unsure)}. "
+    if apart := [pair.beside for pair in pairs if not pair.together]:
+        detail += f"No window in which both ran beside {listed(apart)}, so no cost either. "
     own = [(pair, pair.others) for pair in ranked if pair.others is not None]
     paid = [f"{pair.beside}: {longer_by(factor)}" for pair, factor in own if factor >= 1 + NOTEWORTHY]
     if own:
         lost = f"take longer: {listed(paid)}" if paid else "lose nothing"
-        detail += f"The transfers themselves {lost}."
-    return Finding(marked(title, pairs[0].alone, *(pair.cell for pair in costly)), detail, COSTS)
+        detail += f"The transfers themselves, by their medians, {lost}."
+    figures = (pairs[0].alone, *(pair.cell for pair in named or ranked))
+    return Finding(marked(title, *figures), detail.strip(), COSTS)
 
 
 def _named(cell: Cell) -> str:

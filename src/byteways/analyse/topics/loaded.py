@@ -27,7 +27,7 @@ def topic(run: Run, found: Sequence[Cell]) -> Topic | None:
     curves = load_curves(found)
     if not curves:
         return None
-    walks = group_by(curves, lambda curve: curve.walk)
+    walks = group_by((curve for curve in curves if curve.points), lambda curve: curve.walk)
     plots = tuple(_plot(walk, some) for walk, some in walks.items())
     lead = LEAD + (NO_QUEUES if is_simulated(run.manifest) else "")
     return Topic("loaded-latency", "Latency under load", lead, (_table(curves),), plots)
@@ -47,14 +47,18 @@ def _table(curves: Sequence[LoadCurve]) -> Table:
     )
     rows = []
     for curve in curves:
-        first, last = curve.points[0], curve.points[-1]
         idle = curve.idle
+        alone = three_digits(idle.value) if idle else "not measured"
+        if not curve.points:
+            rows.append((curve.walk.label, curve.load, "0", alone, *["–"] * 5))
+            continue
+        first, last = curve.points[0], curve.points[-1]
         rows.append(
             (
                 curve.walk.label,
                 curve.load,
                 str(len(curve.points)),
-                three_digits(idle.value) if idle else "not measured",
+                alone,
                 three_digits(first.load_bytes_per_s / 1e9),
                 three_digits(first.cell.value),
                 three_digits(last.load_bytes_per_s / 1e9),
