@@ -1,7 +1,6 @@
 // Interfaces `launch`, `synchronize` and `event`: what the calls themselves cost, with nothing to move. The
 // buffer of a flow holds one word, in which a launch of each batch leaves a stamp: it shows that what was
 // enqueued ran, and in its order.
-#include <algorithm>
 #include <cstring>
 
 #include "kernels/arguments.hpp"

@@ -153,7 +153,8 @@ class KernelRows final : public RowsMover {
     const std::uint64_t per_block = std::uint64_t{threads} * kBytesInFlightPerThread;
     const auto processors = static_cast<std::uint64_t>(std::max(1, executor().info.multiprocessors));
     const std::uint64_t useful = std::max<std::uint64_t>(1, (payload() + per_block - 1) / per_block);
-    const std::uint64_t blocks = std::min(useful, processors * kBlocksPerMultiprocessor);
+    const std::uint64_t room = processors * kBlocksPerMultiprocessor / flow_.sharing;
+    const std::uint64_t blocks = std::min(useful, std::max<std::uint64_t>(1, room));
     return {flow_.count("blocks", static_cast<unsigned>(blocks)), threads, 0};
   }
 

@@ -4,7 +4,7 @@
 // is a host function of the same name. No code above this file names a vendor or reads another clock, so a
 // simulated machine only has to implement this interface (or the vendor functions below it).
 //
-// Threading: one thread at a time may use a runtime's streams, unless a comment says otherwise.
+// Threading: one thread at a time may use a stream; threads may use different streams of one runtime at once.
 // Errors: every call may throw Error, OutOfMemory or Unsupported.
 #pragma once
 #include <cstddef>

@@ -135,10 +135,13 @@ EngineFinding observe(Session& session, Lane& lane, const Flow& flow) {
   const auto end = [](const Buffer& buffer) {
     return buffer.agent().name() + ":" + std::string(memory_name(buffer.allocation().memory()));
   };
-  const std::string question =
-      flow.interface + " " + flow.word("submit") + " " + flow.word("via") + " " + flow.executor->name() +
-      " " + (flow.partner == nullptr ? "" : flow.partner->name() + " ") + end(*flow.source) + " " +
-      end(*flow.destination) + " " + std::to_string(std::min(flow.size_bytes, kMostProbedBytes));
+  const auto rows = std::to_string(flow.number("width_bytes")) + "/" +
+                    std::to_string(flow.number("pitch_bytes")) + "/" + flow.word("strided");
+  const std::string question = flow.interface + " " + flow.word("submit") + " " + flow.word("via") + " " +
+                               rows + " " + flow.executor->name() + " " +
+                               (flow.partner == nullptr ? "" : flow.partner->name() + " ") +
+                               end(*flow.source) + " " + end(*flow.destination) + " " +
+                               std::to_string(std::min(flow.size_bytes, kMostProbedBytes));
   auto& known = session.engines()[question];
   if (known.first.empty()) {
     const EngineFinding finding = probe(session, lane, flow);

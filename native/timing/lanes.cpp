@@ -14,8 +14,8 @@ namespace byteways {
 namespace {
 
 constexpr double kLeastDeviceBatchNs = 2e6;  // starting a batch costs a device about 4 µs: 0.2 % of it
-// The first operations of a team of threads are slower than those that follow: of 20 µs ones, alone in their
-// batch, by half (16 cores, 2026-11-22).
+// The first operations of a team of threads are slower than those that follow: those of 20 µs, alone in their
+// batch, took up to twice as long in the median (16 cores, 2026-11-22).
 constexpr double kLeastHostBatchNs = 2e6;
 constexpr double kTicksPerSample = 500;  // resolution then adds at most 0.2 % to a sample
 constexpr std::uint64_t kSlopeBelowBytes = 64
@@ -52,6 +52,11 @@ Lane make_lane(Session& session, const Flow& flow, std::shared_ptr<Stream> strea
   lane.begin = runtime.create_event(device);
   lane.end = runtime.create_event(device);
   lane.one_at_a_time = flow.word("pace") == "one-at-a-time";
+  const std::string submit = flow.word("submit", "calls");
+  for (const char* option : {"pace", "pause_ns"})
+    if (submit != "calls" && flow.options.contains(option))
+      throw Unsupported(flow.interface, option, "what is submitted as a " + submit + " has none",
+                        flow.executor->name());
   const std::int64_t pause_ns = flow.number("pause_ns");
   if (pause_ns == 0) return lane;
   if (pause_ns < 0 || pause_ns > kMostPauseNs)

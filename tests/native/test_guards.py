@@ -139,6 +139,13 @@ def test_what_waits_for_its_own_batches_is_not_sustained() -> None:
     assert "begins when the one before has ended" in toy.play(toy.nvidia(), scene)
 
 
+@pytest.mark.parametrize("option", [{"pace": "one-at-a-time"}, {"pause_ns": 1000}])
+def test_graphs_have_no_pace(option: dict[str, Any]) -> None:
+    """Catches graphs that are recorded anew within the time, and destroyed while they wait in a queue."""
+    assert "submitted as a graph" in refusal("copy", "gpu0", submit="graph", **option)
+    assert refusal("copy", "gpu0", submit="graph") == ""
+
+
 @pytest.fixture(scope="module")
 def here() -> _core.Session:
     return _core.Session(gpus=False)

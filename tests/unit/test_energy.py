@@ -103,6 +103,20 @@ def test_energy_is_what_the_load_adds() -> None:
     assert low < 2 * 90 / 400 < high and high - low < 0.1 * found["joules_per_GB"]
 
 
+def test_an_operation_that_is_long_is_a_doubt() -> None:
+    """Catches an interval that counts a slice of 5 ms where one operation takes a tenth of the time."""
+    widths = []
+    for operation_bytes in (0, 20 * GB):
+        machine = Machine({"gpu0": 110.0}, 90.0)
+        found = meter(machine).measure(
+            ["gpu0"], lambda s, on=machine: Copying(on, 100 * GB, s), operation_bytes
+        )
+        low, high = found["joules_per_GB_ci95"]
+        widths.append((high - low) / found["joules_per_GB"])
+    assert widths[1] > widths[0]
+    assert widths[1] > 0.1  # 0.2 s of the 2 s and more that were watched, on either side
+
+
 def test_power_that_drifts_widens_the_interval() -> None:
     """Catches an interval of the counter's resolution alone, however the power changes."""
     widths = []

@@ -1,6 +1,5 @@
 // The CUDA runtime over the driver API: what differs from other vendors' (gpu/runtime.hpp has the rest), and
 // how it is found and opened.
-#include <algorithm>
 #include <cctype>
 #include <cstdio>
 #include <cstring>

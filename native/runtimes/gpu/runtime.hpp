@@ -1,6 +1,6 @@
 // What the runtimes of all GPU vendors have in common, over the vendor's driver class: memory, queues,
-// kernels and timing. A vendor's runtime adds what really differs: device properties, copies, peers,
-// residency.
+// kernels, peers, prefetches, batches and timing. A vendor's runtime adds what really differs: device
+// properties, copies of bytes and of rows, advice on pages.
 #pragma once
 #include <algorithm>
 #include <memory>

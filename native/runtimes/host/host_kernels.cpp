@@ -63,7 +63,7 @@ const HostKernel* find_host_kernel(std::string_view name) {
 
 Share share_of(unsigned long long items, unsigned long long grain, const TeamMember& member) {
   const unsigned long long grains = (items + grain - 1) / grain;
-  // Products of grains and ranks stay far below 2^64: a buffer has at most 2^47 bytes, a team some hundreds.
+  // Products of grains and ranks stay far below 2^64: a buffer has at most 2^47 bytes, a team at most 4096.
   const unsigned long long begin = grains * member.rank / member.size * grain;
   const unsigned long long end = grains * (member.rank + 1) / member.size * grain;
   return {std::min(begin, items), std::min(end, items)};

@@ -48,8 +48,8 @@ struct Share {
 };
 Share share_of(unsigned long long items, unsigned long long grain, const TeamMember& member);
 
-// Adds what a member found to what the team did; the smallest first_bad stays.
 struct CheckResult;
+// Adds what a member found to what the team did; the smallest first_bad stays.
 void report(CheckResult& result, const CheckResult& found, const TeamMember& member);
 
 }  // namespace byteways

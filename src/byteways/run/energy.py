@@ -137,12 +137,15 @@ class EnergyMeter:
         self._sleep = sleep
         self._idle: dict[str, Span] = {}
 
-    def measure(self, agents: Sequence[str], start: Callable[[float], Load]) -> dict[str, Any]:
+    def measure(
+        self, agents: Sequence[str], start: Callable[[float], Load], operation_bytes: int = 0
+    ) -> dict[str, Any]:
         """The field `energy` of a record, which has a `reason` in place of figures when there are none.
 
         Args:
             agents: All that take part.
             start: Makes the load, whose slices take about so many seconds.
+            operation_bytes: What one operation of all flows moves.
         """
         first = self._counters(agents)
         if not first:
@@ -167,8 +170,8 @@ class EnergyMeter:
         widths = [kept[name].half_width_watts for kept in (spans, self._idle) for name in devices]
         known = [width for width in widths if width is not None]
         half = math.hypot(*known) / (rate / 1e9)
-        # Slices in hand at both ends are bytes that may or may not have moved.
-        half = math.hypot(half, joules_per_gb * SLICE_S / seconds)
+        # Slices in hand at both ends may or may not have moved; none is less than an operation.
+        half = math.hypot(half, joules_per_gb * max(SLICE_S, operation_bytes / rate) / seconds)
         return {
             "joules_per_GB": _digits(joules_per_gb),
             **(

@@ -149,6 +149,7 @@ class Measurer:
                 lambda slice_s: self.session.sustain(
                     flows, slice_s, interference=case.pattern == "interference"
                 ),
+                sum(case.size_of(flow) for flow in case.flows),
             )
         except self.core.UnsupportedError as error:
             return {"reason": str(error)}
