@@ -12,7 +12,7 @@ sys.path.insert(0, str(Path(__file__).parents[1] / "report"))
 
 import sample_run
 
-from byteways.analyse.rules.calls import launches
+from byteways.analyse.rules.calls import launches, small_copies
 from byteways.analyse.rules.facts import Facts, Finding
 from byteways.analyse.rules.ping_pong import cores, places
 from byteways.analyse.summary import cells
@@ -154,6 +154,17 @@ def test_the_best_place_of_the_flags_is_said(tmp_path: Path, by_poll: float, say
     ]
 
 
+def test_cpus_are_no_gpu(tmp_path: Path) -> None:
+    """Catches a word from CPU to CPU pooled with those from CPU to GPU, or lost."""
+    build = sample_run.Builder(sample_run.topology(1))
+    ping_pong(build, "cpu0", "gpu0", "cpu0:pinned", "cpu0:pinned", 1900.0)
+    ping_pong(build, "cpu0", "cpu1", "cpu0:pinned", "cpu0:pinned", 300.0)
+    assert titles(places, build, tmp_path) == [
+        "Between CPU and GPU, a word takes 950 ns one way with both words in host memory (pinned)",
+        "Between CPUs, a word takes 150 ns one way with both words in host memory (pinned)",
+    ]
+
+
 def test_near_cores_are_counted(tmp_path: Path) -> None:
     """Catches a median that hides the pairs which share a core."""
     build = sample_run.Builder(sample_run.topology(0))
@@ -163,6 +174,22 @@ def test_near_cores_are_counted(tmp_path: Path) -> None:
     assert titles(cores, build, tmp_path) == [
         "A word from core to core takes 145 ns (25 to 155 ns); 1 pair of 5 answer in less than half of that"
     ]
+    [finding] = cores(Facts(RunFolder(tmp_path)))
+    assert finding.detail.endswith("The near ones take 25 ns.")  # what they share, no record says
+
+
+def test_a_noisy_call_says_so(tmp_path: Path) -> None:
+    """Catches what a launch or a small copy costs said as sure where a figure behind it is noisy."""
+    build = sample_run.Builder(sample_run.topology(2))
+    at, ends = [("gpu0:device", "gpu0:device", "gpu0")], [("gpu0:device", "gpu1:device", "gpu0")]
+    noisy = [{"id": "noisy", "observed": 0.2, "required": 0.01, "advice": ""}]
+    for pace, carried in (({}, []), ({"pace": "one-at-a-time"}, noisy)):
+        told = {"latency_ns": 1450.0, "options": pace, "warnings": carried}
+        build.measure("launch", at, 0.0, size=8, cache="warm", **told)
+        build.measure("copy", ends, 0.5, size=KIB, options=pace, warnings=carried)
+    for rule in (launches, small_copies):
+        [title] = titles(rule, build, tmp_path / rule.__name__)
+        assert title.endswith(" (noisy)")
 
 
 def test_a_launch_is_said_in_both_paces(tmp_path: Path) -> None:

@@ -11,7 +11,7 @@ import pytest
 
 from byteways.analyse.memory_cost import costs, pay_offs
 from byteways.analyse.rules.facts import Facts
-from byteways.analyse.rules.memory import dearest, pools
+from byteways.analyse.rules.memory import dearest, pools, registering
 from byteways.analyse.summary import cells
 from byteways.analyse.topics.memory_cost import topic
 from byteways.analyse.topics.memory_kinds import topic as kinds_topic
@@ -20,7 +20,7 @@ from byteways.plan.legality import refusal
 from byteways.plan.memory_steps import held_bytes
 from byteways.plan.planner import make_plan
 from byteways.plan.suite import load
-from byteways.results.record import Record, Times
+from byteways.results.record import Record, Times, Warning
 
 MACHINES = runpy.run_path(str(Path(__file__).with_name("machines.py")))
 H200X4 = MACHINES["h200x4"]()
@@ -158,6 +158,29 @@ def test_registering_never_pays_within_the_intervals() -> None:
     (slower,) = pay_offs(cells(scene(plain_ns=100e3, locked_ns=120e3)))
     assert slower.copies is None
     assert slower.said == "never"
+
+
+def test_a_noisy_copy_makes_the_pay_off_unsure() -> None:
+    """Catches a number of copies said as sure where one of the four figures is noisy."""
+    quiet = scene(plain_ns=100e3, locked_ns=20e3)
+    [sure] = registering(facts(quiet))
+    assert sure.title == "Registering 1 MiB pays after 2 copies to a GPU"
+    noisy = [replace(quiet[0], warnings=[Warning("noisy", 0.2, 0.01, "")]), *quiet[1:]]
+    [finding] = registering(facts(noisy))
+    assert finding.title == f"{sure.title} (noisy: 1 of 4 figures)"
+
+
+def test_allocate_and_free_are_of_one_size() -> None:
+    """Catches a GiB allocated and a MiB freed in one sum, where the pool was freed at one size alone."""
+    steps = []
+    for memory, options, took in (("device", {}, 500e3), ("pool", {"pool": "kept"}, 40e3)):
+        for interface, sizes in (("allocate", (MIB, GIB)), ("free", (MIB, GIB)[: 2 - bool(options)])):
+            for size in sizes:
+                end = f"gpu0:{memory}"
+                step = record(interface, end, end, "gpu0", size, took * (1 if size == MIB else 100))
+                steps.append(replace(step, options=options))
+    [finding] = pools(facts(steps))
+    assert "saves 920 µs for each 1 MiB allocated and freed" in finding.title
 
 
 def test_costs_per_call_and_per_gib() -> None:

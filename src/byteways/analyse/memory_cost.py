@@ -57,7 +57,8 @@ class PayOff:
     plain_ns: float  # a copy
     registered_ns: float
     copies: int | None
-    longer: bool = False
+    longer: bool
+    cells: tuple[Cell, ...]  # all that these figures are from
 
     @property
     def said(self) -> str:
@@ -114,15 +115,19 @@ def pay_offs(found: Sequence[Cell]) -> list[PayOff]:
         register, unregister = (steps.get((name, cpu, gpu, size)) for name in ("register", "unregister"))
         if register is None or unregister is None:
             continue
-        result.append(_pay_off(path, size, register.value + unregister.value, without, locked))
+        result.append(_pay_off((register, unregister), without, locked))
     return sorted(result, key=lambda each: (each.path, each.size_bytes))
 
 
-def _pay_off(path: str, size: int, step_ns: float, without: Cell, locked: Cell) -> PayOff:
+def _pay_off(steps: tuple[Cell, Cell], without: Cell, locked: Cell) -> PayOff:
+    path, size = without.record.path, without.record.size_bytes
+    step_ns = sum(step.value for step in steps)
     plain_ns, registered_ns = size / without.value * 1e9, size / locked.value * 1e9
     shorter = locked.low > without.high
     copies = math.ceil(step_ns / (plain_ns - registered_ns)) if shorter else None
-    return PayOff(path, size, step_ns, plain_ns, registered_ns, copies, locked.high < without.low)
+    longer = locked.high < without.low
+    figures = (*steps, without, locked)
+    return PayOff(path, size, step_ns, plain_ns, registered_ns, copies, longer, figures)
 
 
 def _between(cell: Cell) -> bool:

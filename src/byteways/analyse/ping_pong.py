@@ -22,6 +22,17 @@ def with_cpus(found: Iterable[Cell]) -> list[Cell]:
     return [cell for cell in _others(found) if _gpus(cell) < 2]
 
 
+def between_kinds(found: Iterable[Cell]) -> list[Cell]:
+    """With a CPU on one side and a GPU on the other."""
+    return [cell for cell in _others(found) if _gpus(cell) == 1]
+
+
+def between_cpus(found: Iterable[Cell]) -> list[Cell]:
+    """With one CPU on one side and another on the other, but not from one named core to another."""
+    cpus = [cell for cell in _others(found) if _gpus(cell) == 0]
+    return [cell for cell in cpus if way(cell) != "within"]
+
+
 def _all(found: Iterable[Cell]) -> list[Cell]:
     return [cell for cell in found if cell.record.interface == "ping-pong"]
 

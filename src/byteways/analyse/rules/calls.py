@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Iterator
 
-from byteways.analyse.rules.facts import Facts, Finding, times
+from byteways.analyse.rules.facts import Facts, Finding, marked, times
 from byteways.analyse.topics.calls import Cost, call_costs, copy_costs
 from byteways.units import format_size, short_time
 
@@ -15,7 +15,8 @@ def launches(facts: Facts) -> Iterator[Finding]:
     """A kernel launch on a GPU that does nothing."""
     for cost in call_costs(facts.cells, facts.run):
         if cost.label == "GPU: launch" and (said := _paces(cost)):
-            yield Finding(f"A kernel launch on a GPU takes {said}", _submit(cost), CALLS)
+            title = marked(f"A kernel launch on a GPU takes {said}", *cost.cells)
+            yield Finding(title, _submit(cost), CALLS)
 
 
 def small_copies(facts: Facts) -> Iterator[Finding]:
@@ -31,7 +32,7 @@ def small_copies(facts: Facts) -> Iterator[Finding]:
     )
     said = _paces(most)
     if said:
-        title = f"{most.label}: {format_size(least)} take {said}"
+        title = marked(f"{most.label}: {format_size(least)} take {said}", *most.cells)
         yield Finding(title, f"Of small copies this loses most by waiting. {_submit(most)}", CALLS - 1)
 
 

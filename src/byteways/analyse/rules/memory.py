@@ -35,12 +35,12 @@ def _sentence(where: str, worst: PayOff, some: list[PayOff]) -> Finding:
         detail += f"; copies of {sizes} take longer from registered memory"
     detail += "."
     if worst.longer:
-        return Finding(f"Registering {size} for copies {where} never pays", detail, IMPORTANCE)
-    if worst.copies is None:
+        title = f"Registering {size} for copies {where} never pays"
+    elif worst.copies is None:
         title = f"Whether registering {size} for copies {where} pays cannot be told"
-        return Finding(title, detail, IMPORTANCE)
-    title = f"Registering {size} pays after {count(worst.copies, 'copy', 'copies')} {where}"
-    return Finding(title, detail, IMPORTANCE)
+    else:
+        title = f"Registering {size} pays after {count(worst.copies, 'copy', 'copies')} {where}"
+    return Finding(marked(title, *worst.cells), detail, IMPORTANCE)
 
 
 def dearest(facts: Facts) -> Iterator[Finding]:
@@ -76,13 +76,11 @@ def _apart(first: Cost, last: Cost) -> bool:
     return pair is not None and above(*pair)
 
 
-def _at_common_size(first: Cost, second: Cost) -> tuple[Cell, Cell] | None:
-    by_size = {cell.record.size_bytes: cell for cell in first.cells}
-    common = [cell for cell in second.cells if cell.record.size_bytes in by_size]
-    if not common:
-        return None
-    last = max(common, key=lambda cell: cell.record.size_bytes)
-    return by_size[last.record.size_bytes], last
+def _at_common_size(*steps: Cost) -> tuple[Cell, ...] | None:
+    """Each step at the largest size that all of them have."""
+    by_size = [{cell.record.size_bytes: cell for cell in cost.cells} for cost in steps]
+    common = set(by_size[0]).intersection(*by_size[1:])
+    return tuple(cells[max(common)] for cells in by_size) if common else None
 
 
 def pools(facts: Facts) -> Iterator[Finding]:
@@ -93,13 +91,9 @@ def pools(facts: Facts) -> Iterator[Finding]:
             {cost.step.interface: cost for cost in steps if cost.step.agents == agent and wanted(cost)}
             for wanted in (_is_plain, _is_kept)
         )
-        pairs = [
-            _at_common_size(plain[name], kept[name])
-            for name in ("allocate", "free")
-            if name in plain and name in kept
-        ]
-        if len(pairs) == 2 and pairs[0] and pairs[1]:
-            yield _pool(agent, pairs[0], pairs[1])
+        pair = [steps[name] for name in ("allocate", "free") for steps in (plain, kept) if name in steps]
+        if len(pair) == 4 and (alike := _at_common_size(*pair)):
+            yield _pool(agent, (alike[0], alike[1]), (alike[2], alike[3]))
             return
 
 

@@ -5,7 +5,7 @@ from __future__ import annotations
 from collections.abc import Iterator, Sequence
 from statistics import median
 
-from byteways.analyse.ping_pong import between_cores, between_gpus, sides, way, with_cpus
+from byteways.analyse.ping_pong import between_cores, between_cpus, between_gpus, between_kinds, sides, way
 from byteways.analyse.rules.facts import Facts, Finding, count, listed, marked, percent, times
 from byteways.analyse.selection import link_class
 from byteways.analyse.summary import Cell, Group, above, group_by, pool
@@ -18,7 +18,7 @@ NEAR = 0.5
 
 
 def places(facts: Facts) -> Iterator[Finding]:
-    """The best place of the flags, between GPUs (over the nearest links) and between CPUs and GPUs."""
+    """The best place of the flags, between GPUs (over the nearest links), CPUs and GPUs, CPUs."""
     across = [cell for cell in between_gpus(facts.cells) if way(cell) != "within"]
     classes = group_by(across, lambda cell: link_class(facts.topology, cell))
     ranked = sorted(classes.items(), key=lambda item: min(cell.value for cell in item[1]))
@@ -27,8 +27,10 @@ def places(facts: Facts) -> Iterator[Finding]:
         others = [f"{name}: {_half(_best(members)[0][1])}" for name, members in rest]
         where = f"Between GPUs ({wires})" if rest else "Between GPUs"
         yield _places(where, nearest, f" Best over {'; '.join(others)}." if others else "")
-    if mixed := with_cpus(facts.cells):
+    if mixed := between_kinds(facts.cells):
         yield _places("Between CPU and GPU", mixed)
+    if cpus := between_cpus(facts.cells):
+        yield _places("Between CPUs", cpus)
 
 
 def _best(members: Sequence[Cell]) -> list[tuple[str, Group]]:
@@ -93,5 +95,5 @@ def cores(facts: Facts) -> Iterator[Finding]:
     agents = listed(list(dict.fromkeys(cell.record.executor for cell in members)))
     detail = f"One way, median of {count(len(halves), 'pair')} of cores of {agents}."
     if near:
-        detail += f" The near ones take {three_digits(median(near))} ns, as two threads of one core do."
+        detail += f" The near ones take {three_digits(median(near))} ns."
     yield Finding(marked(title, pool(members)), detail, CORES)

@@ -31,6 +31,7 @@ class Cost:
     behind_ns: float | None
     submit_ns: float | None
     waited_ns: float | None
+    cells: tuple[Cell, ...]  # all that these are from
 
     def texts(self) -> tuple[str, ...]:
         return tuple(
@@ -85,6 +86,7 @@ def costs(members: Iterable[Cell], run: Run) -> list[Cost]:
                 _time_ns(behind),
                 median(submits) if submits else None,
                 _time_ns(waited),
+                (*behind, *waited),
             )
         )
     return found
