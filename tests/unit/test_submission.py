@@ -12,6 +12,7 @@ import pytest
 sys.path.insert(0, str(Path(__file__).parents[1] / "report"))
 
 import sample_run
+from few_records import Fixture
 
 from byteways.analyse.rules.facts import Facts
 from byteways.analyse.rules.submission import submitting
@@ -111,3 +112,23 @@ def test_what_a_graph_gains_is_said(tmp_path: Path, graph: tuple[float, ...], sa
         build.measure("copy", ends, calls, size=size, options={"submit": "calls"}, submit_ns=2000.0)
         build.measure("copy", ends, other, size=size, options={"submit": "graph"}, submit_ns=20.0)
     assert rule_on(build, tmp_path) == [says]
+
+
+def test_as_fast_is_said_of_what_was_compared(tmp_path: Path) -> None:
+    """Catches "as fast by calls" of ways that share no size, and of intervals that merely overlap."""
+    build = sample_run.Builder(sample_run.topology(2))
+    ends = [("gpu0:device", "gpu1:device", "gpu0")]
+    build.measure("copy", ends, 1.0, size=1024, options={"submit": "calls"})
+    build.measure("copy", ends, 8.0, size=16384, options={"submit": "graph"})
+    assert rule_on(build, tmp_path / "apart") == []
+    build.measure("copy", ends, 1.0, size=1024, options={"submit": "graph"})
+    run = RunFolder(build.write(tmp_path / "wide"))
+    wide = [
+        replace(one, time_ns=replace(one.time_ns, ci95=(one.time_ns.median * 0.9, one.time_ns.median * 1.1)))
+        for one in run.records
+        if one.time_ns is not None
+    ]
+    [finding] = submitting(Facts(Fixture(wide, topology=run.topology)))
+    assert finding.title == (
+        "Whether operations run faster by one graph than by calls cannot be told: copy gpu0>gpu1"
+    )

@@ -9,13 +9,11 @@ from statistics import median
 from typing import Any
 
 from byteways.analyse.loaded import disturber, in_window
-from byteways.analyse.summary import Cell, above
+from byteways.analyse.summary import ALIKE, Cell, above
 from byteways.plan.interfaces import figure_of
 
 #: A slowdown that anybody would act on, however sure a smaller one is.
 NOTEWORTHY = 0.01
-#: Something keeps its speed where both intervals leave room for less than this part more time.
-FREE = 0.03
 
 
 @dataclass(frozen=True)
@@ -66,7 +64,7 @@ class Slowdown:
     def free(self) -> bool:
         """Whether the measured flow is no slower than by next to nothing, by the intervals too."""
         misjudged = self.alone.misjudged or self.cell.misjudged
-        return self.own < 1 + NOTEWORTHY and self.most < 1 + FREE and not misjudged
+        return self.own < 1 + NOTEWORTHY and self.most < 1 + ALIKE and not misjudged
 
 
 def slowdowns(found: Sequence[Cell]) -> list[Slowdown]:

@@ -27,6 +27,10 @@ class Submission:
     def ways(self) -> list[str]:
         return [way for way in WAYS if any(way in at for _, at in self.sizes)]
 
+    def beside_calls(self, way: str) -> list[tuple[int, Cell, Cell]]:
+        """Sizes in bytes that were submitted both by calls and in this way, with both cells."""
+        return [(size, at["calls"], at[way]) for size, at in self.sizes if "calls" in at and way in at]
+
 
 def submissions(found: Sequence[Cell]) -> list[Submission]:
     """One-way transfers from cold memory that were submitted in more than one way."""

@@ -33,6 +33,8 @@ PARTIAL = "overlapped in part only"
 MISJUDGED = {"few-samples", "few-operations", "drift", "bimodal", "serialised"}
 #: … so that a difference is claimed only from this factor on.
 MISJUDGED_FACTOR = 1.1
+#: Two figures are as good as equal where both intervals leave room for less than this part between them.
+ALIKE = 0.03
 
 Item = TypeVar("Item")
 Key = TypeVar("Key", bound=Hashable)
@@ -306,6 +308,12 @@ def above(first: Cell | Group, second: Cell | Group) -> bool:
     """Whether `first` is greater beyond both intervals, and clearly so where these say too little."""
     clearly = MISJUDGED_FACTOR if first.misjudged or second.misjudged else 1.0
     return first.low > second.high and first.value > clearly * second.value
+
+
+def alike(first: Cell | Group, second: Cell | Group) -> bool:
+    """Whether the two are as good as equal by the far ends of both intervals; not: whether they overlap."""
+    apart = max(first.high / second.low, second.high / first.low)
+    return apart < 1 + ALIKE and not (first.misjudged or second.misjudged)
 
 
 def _option(name: str, value: object) -> str:

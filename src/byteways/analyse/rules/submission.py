@@ -2,15 +2,15 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterator
+from collections.abc import Iterator, Sequence
 
 from byteways.analyse.rules.facts import Facts, Finding, faster, gb, listed, marked, percent
 from byteways.analyse.selection import KINDS, kind
 from byteways.analyse.submission import Submission, host_ns, submissions
-from byteways.analyse.summary import Cell, above, group_by
+from byteways.analyse.summary import Cell, above, alike, group_by
 from byteways.units import format_size, format_time
 
-SUBMISSION, ALIKE = 480.0, 370.0
+SUBMISSION, EVEN = 480.0, 370.0
 #: A gain that anybody would act on, however sure a smaller one is.
 NOTEWORTHY = 0.01
 #: How a sentence calls each way.
@@ -19,20 +19,31 @@ NAMES = {"graph": "by one graph", "batch": "by one batched call"}
 
 def submitting(facts: Facts) -> Iterator[Finding]:
     """For each interface and kind of pair, the first pair: where it is worth not to make a call each."""
-    told = [one for one in submissions(facts.cells) if "calls" in one.ways]
-    alike = []
+    told = [one for one in submissions(facts.cells) if any(one.beside_calls(way) for way in NAMES)]
+    even = []
     for (name, _), some in group_by(told, lambda one: (kind(one.first), one.first.record.interface)).items():
         if finding := _finding(name, some[0]):
             yield finding
         else:
-            alike.append(some[0])
-    if alike:
-        ways = list(dict.fromkeys(NAMES[way] for one in alike for way in one.ways if way in NAMES))
-        named = [f"{one.first.record.interface} {one.first.record.path}" for one in alike]
-        title = f"Operations run as fast by calls as {' or '.join(ways)}: {listed(named)}"
-        yield Finding(
-            title, f"Rates behind the gate, where the host is ahead. {_host(alike[0])}".strip(), ALIKE
-        )
+            even.append(some[0])
+    if same := [one for one in even if _as_fast(one)]:
+        yield _no_gain("Operations run as fast by calls as {ways}", same)
+    if unsure := [one for one in even if one not in same]:
+        yield _no_gain("Whether operations run faster {ways} than by calls cannot be told", unsure)
+
+
+def _as_fast(one: Submission) -> bool:
+    pairs = [pair for way in NAMES for pair in one.beside_calls(way)]
+    return all(alike(calls, other) for _, calls, other in pairs)
+
+
+def _no_gain(title: str, some: Sequence[Submission]) -> Finding:
+    ways = [NAMES[way] for way in NAMES if any(one.beside_calls(way) for one in some)]
+    named = [f"{one.first.record.interface} {one.first.record.path}" for one in some]
+    figures = [cell for one in some for way in NAMES for _, *both in one.beside_calls(way) for cell in both]
+    title = f"{title.format(ways=' or '.join(ways))}: {listed(named)}"
+    detail = f"Rates behind the gate, where the host is ahead. {_host(some[0])}"
+    return Finding(marked(title, *figures), detail.strip(), EVEN)
 
 
 def _finding(name: str, one: Submission) -> Finding | None:
@@ -67,25 +78,22 @@ def _finding(name: str, one: Submission) -> Finding | None:
     detail = f"{one.first.record.path}, rates behind the gate, where the host is ahead. {_host(one)}"
     if slower:
         detail += f" But {listed(slower)}."
-    return Finding(marked(title, *figures), detail.strip(), SUBMISSION if said else ALIKE)
+    return Finding(marked(title, *figures), detail.strip(), SUBMISSION if said else EVEN)
 
 
 def _gains(one: Submission, way: str, *, lost: bool = False) -> list[tuple[int, Cell, Cell]]:
     """Sizes at which this way is faster than calls (or slower) beyond both intervals and worth saying."""
     found = []
-    for size, at in one.sizes:
-        if "calls" not in at or way not in at:
-            continue
-        high, low = (at["calls"], at[way]) if lost else (at[way], at["calls"])
+    for size, calls, other in one.beside_calls(way):
+        high, low = (calls, other) if lost else (other, calls)
         if above(high, low) and high.value >= (1 + NOTEWORTHY) * low.value:
-            found.append((size, at["calls"], at[way]))
+            found.append((size, calls, other))
     return found
 
 
 def _until(one: Submission, way: str, gains: list[tuple[int, Cell, Cell]]) -> str:
     """', no longer from 1 MiB on': the smallest size from which on nothing is gained any more."""
-    sizes = [size for size, at in one.sizes if "calls" in at and way in at]
-    rest = [size for size in sizes if size > max(size for size, _, _ in gains)]
+    rest = [size for size, *_ in one.beside_calls(way) if size > max(size for size, _, _ in gains)]
     return f", no longer from {format_size(rest[0])} on" if rest else ""
 
 
