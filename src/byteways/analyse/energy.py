@@ -78,13 +78,12 @@ class Unmeasured:
 
 
 def unmeasured(found: Sequence[Cell]) -> list[Unmeasured]:
-    """Reasons for energy that was asked for, the most frequent first."""
-    told = [
-        (str(record.energy["reason"]), cell)
-        for cell in found
-        for record in cell.records[:1]
-        if record.energy and "reason" in record.energy
-    ]
+    """Reasons for energy that was asked for and that no replicate has, the most frequent first."""
+    told = []
+    for cell in found:
+        asked = [record.energy for record in cell.records if record.energy]
+        if asked and all("reason" in field for field in asked):
+            told.append((str(asked[0]["reason"]), cell))
     reasons = group_by(told, lambda each: each[0])
     return sorted(
         (Unmeasured(reason, tuple(cell for _, cell in some)) for reason, some in reasons.items()),

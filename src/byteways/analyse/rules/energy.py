@@ -5,6 +5,7 @@ could be measured.
 from __future__ import annotations
 
 from collections.abc import Iterator, Sequence
+from dataclasses import dataclass, replace
 
 from byteways.analyse.energy import Energy, energies, unmeasured
 from byteways.analyse.rules.facts import Facts, Finding, count, listed, percent, times, way
@@ -31,51 +32,76 @@ def energy(facts: Facts) -> Iterator[Finding]:
         same = [one for one in of_path if one.cell.record.size_bytes == size]
         interfaces = group_by(same, lambda one: one.cell.record.interface)
         if len(interfaces) > 1:
-            best = [min(some, key=lambda one: one.joules_per_gb) for some in interfaces.values()]
-            yield _ranked(sorted(best, key=lambda one: one.joules_per_gb))
+            best = [_least(some) for some in interfaces.values()]
+            yield _ranked(sorted(best, key=lambda one: one.energy.joules_per_gb))
 
 
-def _ranked(best: Sequence[Energy]) -> Finding:
+@dataclass(frozen=True)
+class _Least:
+    """The way of an interface that takes least, named by what all of its ways have alike that tie with it."""
+
+    name: str
+    energy: Energy
+    low: float  # of the way whose interval reaches lowest
+
+    @property
+    def figure(self) -> str:
+        """'copy 0.453 J (0.39 to 0.51)'."""
+        one = self.energy
+        interval = f"{three_digits(one.low)} to {three_digits(one.high)}"
+        return f"{self.name} {three_digits(one.joules_per_gb)} J ({interval})"
+
+
+def _least(ways: Sequence[Energy]) -> _Least:
+    first = min(ways, key=lambda one: one.joules_per_gb)
+    variants = [one.cell.variant for one in ways if one.low <= first.high]
+
+    def common(part: str) -> str:
+        found = {getattr(variant, part) for variant in variants}
+        return str(found.pop()) if len(found) == 1 else ""
+
+    parts = ("access", "options", "environment", "cache")
+    name = way(replace(variants[0], **{part: common(part) for part in parts}))
+    return _Least(name, first, min(one.low for one in ways))
+
+
+def _ranked(best: Sequence[_Least]) -> Finding:
     """The best way of each interface, the least first; only what lies beyond both intervals is a lead."""
-    first, rest = best[0], best[1:]
+    first, rest = best[0].energy, best[1:]
     ties = [one for one in rest if one.low <= first.high]
     more = [one for one in rest if one.low > first.high]
+    leads = [best[0], *ties]
     record = first.cell.record
     between = f"from {record.source} to {record.destination}"
     if more:
         said = [
-            f"{_named(one)} takes {_more(one, first)} ({three_digits(one.joules_per_gb)})" for one in more
+            f"{one.name} takes {_more(one.energy, first, best[0].name if ties else '')} "
+            f"({three_digits(one.energy.joules_per_gb)})"
+            for one in more
         ]
-        title = (
-            f"A gigabyte {between} takes least energy by {_named(first)}, "
-            f"{three_digits(first.joules_per_gb)} J; {listed(said)}"
-        )
-        tied = f"{listed([_figure(one) for one in ties])} cannot be told from it. " if ties else ""
-        detail = f"{_figure(first)}. {tied}"
+        by = " or ".join(one.name for one in leads)
+        by += ", which cannot be told apart" if ties else ""
+        joules = listed([three_digits(one.energy.joules_per_gb) for one in leads])
+        title = f"A gigabyte {between} takes least energy by {by}, {joules} J; {listed(said)}"
+        detail = f"{listed([one.figure for one in leads])}. "
     else:
         title = f"Which interface moves a gigabyte {between} for the least energy cannot be told"
-        detail = f"{listed([_figure(one) for one in best])}. "
+        detail = f"{listed([one.figure for one in best])}. "
     missing = f"; not counted: {listed(first.not_counted)}" if first.not_counted else ""
     detail += (
         f"{format_size(record.size_bytes)}; counters of {listed(first.counted)}{missing}; idle subtracted; "
-        f"at least {min(one.duration_s for one in best):.1f} s and {min(one.updates for one in best)} steps."
+        f"at least {min(one.energy.duration_s for one in best):.1f} s and "
+        f"{min(one.energy.updates for one in best)} steps."
     )
     return Finding(title, detail, ENERGY if more else NOT_TOLD)
 
 
-def _named(one: Energy) -> str:
-    return way(one.cell.variant)
-
-
-def _figure(one: Energy) -> str:
-    """'copy 0.453 J (0.39 to 0.51)'."""
-    interval = f"{three_digits(one.low)} to {three_digits(one.high)}"
-    return f"{_named(one)} {three_digits(one.joules_per_gb)} J ({interval})"
-
-
-def _more(one: Energy, first: Energy) -> str:
+def _more(one: Energy, first: Energy, named: str) -> str:
+    """'12 % more', '2.2 times as much as copy': `named` where more than one leads."""
     factor = one.joules_per_gb / first.joules_per_gb
-    return f"{percent(factor - 1)} more" if factor < 2 else f"{times(factor)} as much"
+    if factor < 2:
+        return f"{percent(factor - 1)} more" + (f" than {named}" if named else "")
+    return f"{times(factor)} as much" + (f" as {named}" if named else "")
 
 
 def no_energy(facts: Facts) -> Iterator[Finding]:
