@@ -94,20 +94,20 @@ def test_conductor_killed_and_resumed(command: Command, worker_pids: Callable[[]
         assert_complete(command.folder)
 
 
-def test_dropped_cases_of_a_killed_run(command: Command) -> None:
-    """kill -9 while dropped cases are put back, then --resume; would catch one that is lost, done twice, or
+def test_left_out_cases_of_a_killed_run(command: Command) -> None:
+    """kill -9 while cases left out are put back, then --resume; would catch one that is lost, done twice, or
     recorded as skipped although there was time, and a dry run that touches the run or shows what is done.
     """
     command.suite.write_text(TIGHT)
     whole = command.run(str(command.suite), "--dry-run", "--json")
     plan = json.loads(whole.stdout)
-    dropped = [case["case_id"] for case in plan if case["skipped"]]
-    assert 1 < len(dropped) < 5
+    left_out = [case["case_id"] for case in plan if case["left_out"]]
+    assert 1 < len(left_out) < 5
     process = command.start(
         *(str(command.suite), "--out", str(command.folder), "--no-report"),
         BYTEWAYS_FAKE_SLEEP="0.2",
     )
-    wait_for(lambda: len(lines(command.folder)) == 6 - len(dropped))
+    wait_for(lambda: len(lines(command.folder)) == 6 - len(left_out))
     process.kill()
     process.communicate()
     before = lines(command.folder)
@@ -120,8 +120,8 @@ def test_dropped_cases_of_a_killed_run(command: Command) -> None:
     assert lines(command.folder)[: len(before)] == before
     assert_complete(command.folder)
     records = RunFolder(command.folder).records
-    assert len(done & set(dropped)) == 1
-    assert {record.status for record in records if record.case_id in dropped} == {"measured"}
+    assert len(done & set(left_out)) == 1
+    assert {record.status for record in records if record.case_id in left_out} == {"measured"}
     nothing = command.run("--resume", str(command.folder), "--dry-run")
     assert (nothing.returncode, "0 cases to measure, 0 skipped" in nothing.stdout) == (0, True)
 

@@ -1,4 +1,4 @@
-"""How a time budget is dealt: something for every sweep, first things whole, varied from the start."""
+"""How a time budget is dealt: something for every sweep, first things whole, varied and comparable."""
 
 from __future__ import annotations
 
@@ -34,15 +34,18 @@ def taken(plan: Plan) -> Counter[str]:
     return Counter(entry.sweep for entry in plan.cases if entry.reason is None)
 
 
-@pytest.mark.parametrize("name", ["memory", "stream", "memory-cost", "latency"])
-def test_thirty_seconds_hold_something_of_every_sweep(name: str) -> None:
+@pytest.mark.parametrize(
+    ("name", "budget_s"),
+    [("memory", 30), ("stream", 30), ("memory-cost", 30), ("latency", 30), ("full", 300)],
+)
+def test_a_short_run_holds_something_of_every_sweep(name: str, budget_s: float) -> None:
     """Catches a budget that is spent on the first sweeps, so that the last are empty."""
     for machine in (H200X4, TWO_CORES):
-        made = make_plan(load(name), *machine, budget_s=30)
+        made = make_plan(load(name), *machine, budget_s=budget_s)
         able = {entry.sweep for entry in made.cases if entry.reason is None or entry.spare}
         assert able
         assert set(taken(made)) == able
-        assert made.estimated_s <= 30
+        assert made.estimated_s <= budget_s
 
 
 def test_sweeps_of_one_priority_share_alike() -> None:
@@ -59,16 +62,50 @@ def test_what_comes_first_is_whole_and_importance_tells() -> None:
     assert 0 < counts["s0"] < counts["s2"]
 
 
+def test_of_what_comes_first_one_size_is_whole_before_the_next() -> None:
+    """Catches a matrix of copies at one size and of kernels at another, each with holes."""
+    sweep = SWEEP.replace('"copy"', '["copy", "kernel"]').replace("gpu0", "gpu*").replace("64KiB", "8MiB")
+    text = f'name = "mine"\ntitle = "Mine"\n[[sweep]]\nname = "s"\npriority = 9\n{sweep}\n'
+    made = make_plan(parse(text, file="mine.toml"), *H200X4, budget_s=11)
+    cases = [entry.case for entry in made.cases if entry.reason is None]
+    assert 24 < len(cases) < 72
+    sizes = Counter(case.size_bytes >> 20 for case in cases)
+    assert list(sizes.values()).count(24) >= len(sizes) - 1
+    assert sizes[32] == 24
+
+
+def test_what_a_sweep_has_can_be_compared() -> None:
+    """Catches cases that differ in everything at once, from which no curve or comparison follows."""
+    sweep = SWEEP.replace('"copy"', '["copy", "kernel"]')
+    text = f'name = "mine"\ntitle = "Mine"\n[[sweep]]\nname = "s"\n{sweep}\n'
+    made = make_plan(parse(text, file="mine.toml"), *H200X4, budget_s=8)
+    taken_cases = [entry.case for entry in made.cases if entry.reason is None]
+    places = Counter((case.path, case.size_bytes) for case in taken_cases)
+    assert 4 <= len(taken_cases) < 60
+    assert [*places.values()].count(2) >= len(places) - 1
+    assert len({path for path, _ in places}) == 3
+    assert {64 << 10, 32 << 20} <= {size for _, size in places}
+
+
+def test_every_sweep_of_full_has_a_comparison_in_five_minutes() -> None:
+    """Catches sweeps of which one case is taken of several."""
+    made = make_plan(load("full"), *H200X4, budget_s=300)
+    able = Counter(entry.sweep for entry in made.cases if entry.spare) + taken(made)
+    assert all(count >= 2 or able[sweep] == 1 for sweep, count in taken(made).items())
+
+
 def test_of_each_sweep_sizes_and_partners_are_spread() -> None:
     """Catches a short run that has all sizes of one pair and none of the others, or only small sizes."""
     made = planned(8, 5, 5)
     cases = [entry.case for entry in made.cases if entry.reason is None and entry.sweep == "s0"]
     assert 6 <= len(cases) <= 20
     assert len({case.path for case in cases}) == 3
-    assert len({case.size_bytes for case in cases}) >= min(len(cases), 10) - 1
+    sizes = {case.size_bytes for case in cases}
+    assert len(sizes) >= len(cases) // 3
+    assert {64 << 10, 32 << 20} <= sizes
 
 
-def test_what_was_dropped_comes_back_in_the_same_order() -> None:
+def test_what_was_left_out_comes_back_in_the_same_order() -> None:
     """Catches a run with time left that fills up the first sweep only."""
     spares = [entry.sweep for entry in planned(8, 5, 5, 5).cases if entry.spare]
     assert set(spares[:3]) == {"s0", "s1", "s2"}

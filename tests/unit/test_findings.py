@@ -8,9 +8,11 @@ from pathlib import Path
 
 sys.path.insert(0, str(Path(__file__).parents[1] / "report"))
 
+import pytest
 import sample_run
 
 from byteways.analyse.findings import findings
+from byteways.analyse.tables import not_measured
 from byteways.results.record import Warning
 from byteways.results.run_folder import RunFolder
 
@@ -332,3 +334,16 @@ def test_skips_that_differ_in_the_gpu_only_are_one_reason(tmp_path: Path) -> Non
         "3 cases: kernel-bulk is not available on gpu0: no such instructions (and 2 more reasons like it). "
         "1 case: gpu0 has too little memory."
     )
+
+
+@pytest.mark.parametrize("word", ["left out", "dropped"])
+def test_what_had_no_time_is_left_out_and_not_skipped(tmp_path: Path, word: str) -> None:
+    """Would catch two words for one thing, and a run of an earlier version that is told with its own."""
+    build = sample_run.four_pairs()
+    reasons = [f"{word} to fit the budget of 60 s; run with --budget 90", "gpu0 has too little memory"]
+    for number, reason in enumerate(reasons):
+        build.records[number] = replace(build.records[number], status="skipped", reason=reason)
+    titles = [finding.title for finding in findings(RunFolder(build.write(tmp_path)))]
+    assert {"1 case was skipped", "1 case was left out for want of time"} <= set(titles)
+    told = [(reason.status, reason.reason) for reason in not_measured(build.records)]
+    assert told == [("skipped", reasons[1]), ("left out", reasons[0])]

@@ -185,7 +185,7 @@ def test_a_budget_drops_the_least_important_first() -> None:
     assert 0 < len(dropped) < 24
     assert {entry.sweep for entry in dropped} == {"s0"}
     assert tight.estimated_s <= 0.8 * whole.estimated_s
-    assert all("dropped to fit the budget of" in (entry.reason or "") for entry in dropped)
+    assert all("left out to fit the budget of" in (entry.reason or "") for entry in dropped)
     assert "--only" in (dropped[0].reason or "")
     told = float((dropped[0].reason or "").split("--budget ")[1].split()[0])
     assert not [entry for entry in plan(asked, *h200x4, budget_s=told) if entry.reason]

@@ -81,6 +81,7 @@ RULES: tuple[Callable[[Facts], Iterable[Finding]], ...] = (
     faults.above_peak,
     faults.warned,
     faults.skipped,
+    faults.left_out,
 )
 
 

@@ -107,10 +107,10 @@ def patterns(found: Sequence[Cell], size_bytes: int | None = None) -> list[Patte
 
 
 def not_measured(records: Iterable[Record]) -> list[Reason]:
-    """Cases without a figure, grouped by status and reason, the gravest status first."""
-    order = ("corrupt", "failed", "lost", "timeout", "skipped")
+    """Cases without a figure, grouped by status, as it is told, and reason, the gravest status first."""
+    order = ("corrupt", "failed", "lost", "timeout", "skipped", "left out")
     rest = [record for record in records if record.status != "measured"]
-    grouped = group_by(rest, lambda record: (record.status, record.reason or "no reason was given"))
+    grouped = group_by(rest, lambda record: (record.told_status, record.reason or "no reason was given"))
     reasons = [
         Reason(
             status,

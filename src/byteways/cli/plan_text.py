@@ -18,7 +18,7 @@ from byteways.units import format_size
 
 #: Columns of a sweep around those of its options; with the same text in every line they go into its title.
 _FIRST = ("interface", "between", "by", "size")
-_LAST = ("pattern", "cache", "beside", "variables", "at most", "skipped")
+_LAST = ("pattern", "cache", "beside", "variables", "at most", "left out", "skipped")
 #: So many values are listed one by one before they become a range.
 _LISTED = 4
 
@@ -88,13 +88,15 @@ def _table(name: str, entries: Sequence[PlannedCase], marks: dict[str, str]) -> 
 
 
 def _throughout(cells: list[str]) -> list[str]:
-    """What is the same of all that run is no less so where some are skipped."""
+    """What is the same of all that run is no less so where some do not."""
     filled = {cell for cell in cells if cell}
     return [*filled] * len(cells) if len(filled) == 1 else cells
 
 
 def _said(head: str, text: str) -> str:
     """A cell in the words of a title."""
+    if head == "left out":
+        return "left out for want of time"
     return text if head in ("pattern", "cache", "variables") else f"{head} {text}"
 
 
@@ -111,7 +113,8 @@ def _row(entry: PlannedCase, options: Sequence[str], marks: dict[str, str]) -> _
         "beside": beside_text(case),
         "variables": " ".join(f"{name}={value}" for name, value in sorted(case.environment.items())),
         "at most": "" if entry.reason else f"{entry.budget_s:.2f} s",
-        "skipped": marks[entry.reason] if entry.reason else "",
+        "left out": "yes" if entry.spare else "",
+        "skipped": marks[entry.reason] if entry.reason and not entry.spare else "",
     }
     return {head: (text,) for head, text in cells.items()}
 
@@ -159,6 +162,10 @@ def _amount(summary: PlanSummary) -> list[Table | Lines]:
             f"[{number}] {count} × {reason}" for number, (reason, count) in enumerate(summary.reasons, 1)
         )
         blocks.append(Lines("skipped because", tuple(reasons)))
+    if summary.left_out:
+        cases = "case" if summary.left_out == 1 else "cases"
+        why = f"{summary.left_out} {cases} {summary.why_left_out}"
+        blocks.append(Lines("left out for want of time", (why,)))
     if summary.notes:
         blocks.append(Lines("notes", summary.notes))
     return [*blocks, Lines(_total(summary), ())]

@@ -28,6 +28,7 @@ WRONG = ("failed", "corrupt", "timeout", "lost")
 _STYLES = {
     "measured": "green",
     "skipped": "dim",
+    "left out": "dim",
     "corrupt": "bold red",
     "failed": "red",
     "timeout": "red",
@@ -52,7 +53,7 @@ def figure(record: Record) -> str:
 
 
 def counts_text(counts: Counter[str]) -> str:
-    """'120 measured, 23 skipped, 1 lost'."""
+    """'120 measured, 23 skipped, 40 left out, 1 lost', of statuses as they are told."""
     return ", ".join(f"{counts[status]} {status}" for status in _STYLES if counts[status]) or "nothing yet"
 
 
@@ -91,7 +92,7 @@ class Progress:
         self._draw()
 
     def ended(self, record: Record) -> None:
-        self.counts[record.status] += 1
+        self.counts[record.told_status] += 1
         self._done += 1
         self._current = None
         due = time.monotonic() - self._said_at >= PLAIN_EVERY_S

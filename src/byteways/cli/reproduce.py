@@ -133,7 +133,7 @@ class _Task:
     def plan(self, as_json: bool) -> int:
         """Prints what would be measured."""
         if self.resume is not None:
-            missing = missing_plan(self.resume, self.study.suite, asked=self.simulation)
+            missing = missing_plan(self.resume, asked=self.simulation)
             return print_plan(missing, as_json, mark_of(read_manifest(self.resume)))
         mark = self.simulation.mark if self.simulation else ""
         return print_plan(dry_plan(self.study.suite, self.options, simulation=self.simulation), as_json, mark)

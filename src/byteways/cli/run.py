@@ -138,18 +138,19 @@ def measured(
     from byteways.cli.progress import Progress, counts_text
 
     try:
-        skipped = sum(1 for case in execution.remaining if case.reason is not None)
         spare = sum(1 for case in execution.remaining if case.spare)
+        skipped = sum(1 for case in execution.remaining if case.reason is not None) - spare
         mark = mark_of(execution.manifest)
         if mark:
             _say(mark)
-        after_all = spare and not mark  # a simulated run keeps to its plan
-        spares = f" ({spare} of them measured after all if time is left)" if after_all else ""
+        # A simulated run keeps to its plan.
+        after_all = "" if mark else " (measured after all if time is left)"
+        left_out = f", {spare} left out for want of time{after_all}" if spare else ""
         recorded = len(execution.planned) - len(execution.remaining)
         already = f", {recorded} recorded before" if recorded else ""
-        cases = _cases(len(execution.remaining) - skipped)
+        cases = _cases(len(execution.remaining) - skipped - spare)
         again = f", again and again for {format_duration(for_s)}" if (for_s := _for_s(execution)) else ""
-        _say(worded(f"{cases} to measure, {skipped} skipped{spares}{already}{again}", bool(mark)))
+        _say(worded(f"{cases} to measure{left_out}, {skipped} skipped{already}{again}", bool(mark)))
 
         def on_start(conductor: Conductor) -> None:
             interruption.at_once = conductor.kill_at_once
@@ -158,9 +159,10 @@ def measured(
             execution.measure(progress, on_start, progress.begins_round)
         folder = RunFolder(execution.folder)
         counts = Counter(record.status for record in folder.records)
-        _say(f"{worded(counts_text(counts), bool(mark))} in {folder.manifest['wall_s']:.1f} s")
-        if told := _left_out(execution, folder):
-            _say(told)
+        told = counts_text(Counter(record.told_status for record in folder.records))
+        _say(f"{worded(told, bool(mark))} in {folder.manifest['wall_s']:.1f} s")
+        if left := _left_out(execution, folder):
+            _say(left)
         written = None
         if report:
             from byteways.report import write_report
@@ -181,9 +183,7 @@ def measured(
 
 def _left_out(execution: Execution, folder: RunFolder) -> str:
     """What there was no time for, by sweep; empty when there was."""
-    measured = {record.case_id for record in folder.records if record.status != "skipped"}
-    dropped = [planned for planned in execution.planned if planned.spare]
-    left = Counter(planned.sweep for planned in dropped if planned.case.case_id not in measured)
+    left = Counter(record.sweep for record in folder.records if record.told_status == "left out")
     if not left:
         return ""
     able = (planned for planned in execution.planned if planned.reason is None or planned.spare)
@@ -248,7 +248,8 @@ def print_plan(plan: Plan, as_json: bool, mark: str) -> int:
                 "sweep": entry.sweep,
                 "budget_s": entry.budget_s,
                 "precision": entry.precision,
-                "skipped": entry.reason,
+                "skipped": None if entry.spare else entry.reason,
+                "left_out": entry.reason if entry.spare else None,
                 "simulated": bool(mark),
                 "case": entry.case.identity(),
             }

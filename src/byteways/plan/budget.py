@@ -1,15 +1,16 @@
 """What of a plan fits a time budget: every sweep gets a part, the important ones the rest. Pure.
 
 A budget that is spent from the top leaves a suite's last sweeps empty, and of each sweep its last sizes and
-memories. So what has to be there is taken first, part of what is left is dealt evenly over the sweeps, each
-by cases that differ as much as they can, and the rest by priority.
+memories. So what has to be there is taken first, one size whole before the next; part of what is left is
+dealt evenly over the sweeps, each by small groups that can be compared within and differ as much as they can
+from each other; and the rest by priority.
 """
 
 from __future__ import annotations
 
 import math
 from collections import Counter, defaultdict
-from collections.abc import Iterable, Iterator, Sequence
+from collections.abc import Iterator, Sequence
 from dataclasses import dataclass, field, replace
 
 from byteways.errors import BytewaysError
@@ -28,6 +29,8 @@ FIRST_PART = 0.75
 EVEN_PART = 0.4
 #: A case that takes more than this part by itself waits until all others have been asked.
 MOST_OF_ONE = 0.2
+#: Groups of so many cases that differ in one axis are not divided; larger ones are, into pairs.
+SMALL_GROUP = 4
 
 
 @dataclass(frozen=True)
@@ -39,7 +42,7 @@ class Wanted:
     priority: int
     reason: str | None = None
     estimated_s: float = 0.0  # of one round, allocation included
-    spare: bool = False  # dropped for the budget alone
+    spare: bool = False  # left out for the budget alone
 
     @property
     def block(self) -> tuple[object, ...]:
@@ -106,6 +109,7 @@ class _Deal:
     load: Load
     waiting: dict[str, list[Wanted]]  # by sweep, in the order in which they are asked
     given_s: defaultdict[str, float] = field(default_factory=lambda: defaultdict(float))
+    taken: Counter[str] = field(default_factory=Counter)  # cases by sweep
     over: list[Wanted] = field(default_factory=list)
 
     def run(self) -> None:
@@ -128,17 +132,26 @@ class _Deal:
         return large
 
     def _even(self) -> None:
-        """Every sweep up to its share, and one case at least."""
+        """Every sweep one case, then one to compare it with, then up to its share, as far as there is time.
+
+        Those of the highest priority are served first, and of one priority in the order of the suite.
+        """
         share_s = EVEN_PART * (self.limit_s - self.load.started_s()) / max(1, len(self.waiting))
-        most_s = MOST_OF_ONE * self.limit_s
-        for name, items in self.waiting.items():
-            kept: list[Wanted] = []
-            for item in items:
-                cost_s = self._own_s(item)
-                room_s = max(share_s - self.given_s[name], 0 if self.given_s[name] else most_s)
-                if not (cost_s <= room_s and self._take(item)):
-                    kept.append(item)
-            self.waiting[name] = kept
+        names = sorted(self.waiting, key=lambda name: -max(item.priority for item in self.waiting[name]))
+        for least, until_s in ((1, 0.0), (2, 0.0), (2, share_s)):
+            for name in names:
+                self._serve(name, least, until_s)
+
+    def _serve(self, name: str, least: int, until_s: float) -> None:
+        """Takes cases of a sweep in their order up to a number, and on as long as they take no longer."""
+        kept: list[Wanted] = []
+        for item in self.waiting[name]:
+            cost_s = self._own_s(item)
+            lacking = self.taken[name] < least and cost_s <= MOST_OF_ONE * self.limit_s
+            fits = self.given_s[name] + cost_s <= until_s
+            if not ((lacking or fits) and self._take(item)):
+                kept.append(item)
+        self.waiting[name] = kept
 
     def _in_turn(self, tier: int) -> Iterator[Wanted]:
         """The cases that wait with a priority, and no longer do; always of the sweep given least so far."""
@@ -165,12 +178,13 @@ class _Deal:
         if self.load.total_s + self.load.cost(item)[1] > self.limit_s:
             return False
         self.given_s[item.sweep.name] += self._own_s(item)
+        self.taken[item.sweep.name] += 1
         self.load.add(item)
         return True
 
 
 def within(ordered: Sequence[Wanted], budget_s: float, load: Load) -> tuple[list[Wanted], list[Wanted]]:
-    """The same with cases dropped that the budget has no room for, and those apart: first to come back first.
+    """The same without what the budget has no room for, and that apart: first to come back first.
 
     Raises:
         BytewaysError: Not one case fits.
@@ -185,7 +199,7 @@ def within(ordered: Sequence[Wanted], budget_s: float, load: Load) -> tuple[list
     sweeps: dict[str, list[Wanted]] = {}
     for item in running:
         sweeps.setdefault(item.sweep.name, []).append(item)
-    deal = _Deal(limit_s, load.empty(), {name: list(_varied(items)) for name, items in sweeps.items()})
+    deal = _Deal(limit_s, load.empty(), {name: _in_order(items) for name, items in sweeps.items()})
     deal.run()
     enough_s = math.ceil(whole.total_s / PLANNED_PART)
     alone = {item.case.case_id: load.empty().cost(item)[1] for item in deal.over}
@@ -197,37 +211,104 @@ def within(ordered: Sequence[Wanted], budget_s: float, load: Load) -> tuple[list
             hint=f"byteways run --budget {least_s}",
         )
     reason = (
-        f"dropped to fit the budget of {budget_s:g} s; run with --budget {enough_s} or choose with --only"
+        f"left out to fit the budget of {budget_s:g} s; run with --budget {enough_s} or choose with --only"
     )
-    dropped = {
+    left_out = {
         item.case.case_id: replace(item, reason=reason, spare=True, estimated_s=alone[item.case.case_id])
         for item in deal.over
     }
-    return [dropped.get(item.case.case_id, item) for item in ordered], list(dropped.values())
+    return [left_out.get(item.case.case_id, item) for item in ordered], list(left_out.values())
+
+
+def _in_order(items: Sequence[Wanted]) -> list[Wanted]:
+    """The cases of a sweep in the order in which they are asked."""
+    first = [item for item in items if item.priority == FIRST]
+    return [*_by_size(first), *_varied([item for item in items if item.priority != FIRST])]
+
+
+def _by_size(items: Sequence[Wanted]) -> list[Wanted]:
+    """The largest size first and whole, in it one matrix after another."""
+    matrices: dict[object, int] = {}
+    place: dict[str, tuple[int, int]] = {}
+    for item in items:
+        matrix = _without(_axes(item.case), "between", "size")
+        place[item.case.case_id] = -item.case.size_bytes, matrices.setdefault(matrix, len(matrices))
+    return sorted(items, key=lambda item: place[item.case.case_id])
 
 
 def _varied(items: Sequence[Wanted]) -> Iterator[Wanted]:
-    """The cases of a sweep so that wherever one stops, every size, memory and agent has had its turn.
+    """The cases of a sweep so that wherever one stops, there are comparisons, and of as much as can be.
 
-    Next is always the case whose values have been seen least.
+    Cases that differ in one axis alone stay together. The next group is always the one whose values have been
+    seen least, of such groups that with sizes farthest apart.
     """
-    left = [(item, tuple(_values(item.case))) for item in items]
+    ranks = {size: rank for rank, size in enumerate(_spread({item.case.size_bytes for item in items}))}
+    groups = _groups(sorted(items, key=lambda item: ranks[item.case.size_bytes]))
+    left = [(group, [value for item in group for value in _axes(item.case).items()]) for group in groups]
     seen: Counter[tuple[str, object]] = Counter()
     while left:
-        index = min(range(len(left)), key=lambda index: sum(seen[value] for value in left[index][1]))
-        item, values = left.pop(index)
+        often = [sum(seen[value] for value in values) / len(values) for _, values in left]
+        index = often.index(min(often))
+        group, values = left.pop(index)
         seen.update(values)
-        yield item
+        yield from group
 
 
-def _values(case: Case) -> Iterable[tuple[str, object]]:
+def _spread(sizes: set[int]) -> Iterator[int]:
+    """The largest, the smallest, and then always the middle of what lies between two of them."""
+    order = sorted(sizes, reverse=True)
+    yield from dict.fromkeys((*order[:1], *order[-1:]))
+    between = [order[1:-1]]
+    while between:
+        part = between.pop(0)
+        if part:
+            middle = len(part) // 2
+            yield part[middle]
+            between += [part[:middle], part[middle + 1 :]]
+
+
+def _groups(items: Sequence[Wanted]) -> list[list[Wanted]]:
+    """Small groups of cases that differ in one axis: by which fewest stay alone, then the smallest."""
+    axes = [(item, _axes(item.case)) for item in items]
+    best = [[item] for item in items]
+    for axis in dict.fromkeys(name for _, values in axes for name in values):
+        groups: dict[object, list[Wanted]] = {}
+        for item, values in axes:
+            groups.setdefault(_without(values, axis), []).append(item)
+        best = min(best, list(groups.values()), key=_alone_and_most)
+    return [part for group in best for part in _divided(group)]
+
+
+def _alone_and_most(groups: Sequence[Sequence[Wanted]]) -> tuple[int, int]:
+    sizes = [len(group) for group in groups]
+    return sizes.count(1), max(sizes, default=0)
+
+
+def _divided(group: list[Wanted]) -> list[list[Wanted]]:
+    """A small group whole, a larger one in pairs, the last of which may be three."""
+    if len(group) <= SMALL_GROUP:
+        return [group]
+    starts = range(0, len(group) - 1, 2)
+    return [group[start : start + 2 if start + 3 < len(group) else None] for start in starts]
+
+
+def _axes(case: Case) -> dict[str, object]:
     """What tells a case from others of its sweep, by axis."""
     flow = case.flows[0]
-    yield from (("interface", case.interface), ("pattern", case.pattern), ("path", case.path))
-    yield from (("executors", case.executors), ("size", case.size_bytes), ("cache", case.cache))
-    for name, end in (("source", flow.source), ("destination", flow.destination)):
-        yield name, (end.memory, end.first_touch)
-    yield from case.options.items()
-    yield from case.environment.items()
-    for other in case.flows[1:]:
-        yield from other.options.items()
+    return {
+        "between": (case.path, case.executors),
+        "size": case.size_bytes,
+        "interface": case.interface,
+        "pattern": case.pattern,
+        "cache": case.cache,
+        "source": (flow.source.memory, flow.source.first_touch),
+        "destination": (flow.destination.memory, flow.destination.first_touch),
+        **{f"option {name}": value for name, value in case.options.items()},
+        **{f"variable {name}": value for name, value in case.environment.items()},
+        **{f"beside {name}": value for other in case.flows[1:] for name, value in other.options.items()},
+    }
+
+
+def _without(values: dict[str, object], *axes: str) -> frozenset[tuple[str, object]]:
+    """The values of all other axes."""
+    return frozenset((name, value) for name, value in values.items() if name not in axes)

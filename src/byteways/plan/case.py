@@ -289,9 +289,9 @@ class PlannedCase:
     replicate: int
     budget_s: float
     precision: float
-    reason: str | None = None  # why it is skipped; None: it will run
+    reason: str | None = None  # why it is skipped or left out; None: it will run
     estimated_s: float = 0.0  # wall time to plan by, allocation included
-    spare: bool = False  # skipped for want of time alone: runs after all when there turns out to be enough
+    spare: bool = False  # left out for want of time alone: runs after all when there turns out to be enough
 
     @property
     def key(self) -> tuple[str, int]:

@@ -26,7 +26,8 @@ class PlanSummary:
     """A plan in numbers.
 
     `reasons` counts the skipped cases that share each, most frequent first; sentences that differ in an agent
-    alone are one. `reason_of` gives the one that stands for a planned case's.
+    alone are one. `reason_of` gives the one that stands for a planned case's. `why_left_out` is the reason of
+    all that are left out.
     """
 
     sweeps: tuple[SweepSummary, ...]
@@ -38,6 +39,7 @@ class PlanSummary:
     estimated_s: float | None  # wall time, start-up and verification included
     reasons: tuple[tuple[str, int], ...]
     reason_of: Mapping[str, str]
+    why_left_out: str
     notes: tuple[str, ...]
 
 
@@ -46,23 +48,24 @@ def describe(
 ) -> PlanSummary:
     """Sums up a plan; `notes` and `estimated_s` as planner.Plan has them."""
     running = [entry for entry in planned if entry.reason is None]
-    skipped = {entry.case.case_id: entry for entry in planned if entry.reason is not None}
+    spares = {entry.case.case_id: entry.reason or "" for entry in planned if entry.spare}
+    skipped = {entry.case.case_id: entry for entry in planned if entry.reason is not None and not entry.spare}
     reasons = [entry.reason or "" for entry in skipped.values()]
     stands = folded(reasons)
     by_sweep: dict[str, list[PlannedCase]] = {}
     for entry in planned:
         by_sweep.setdefault(entry.sweep, []).append(entry)
-    left_out = sum(1 for entry in skipped.values() if entry.spare)
     return PlanSummary(
         sweeps=tuple(_sweep(name, entries) for name, entries in by_sweep.items()),
         to_measure=len({entry.case.case_id for entry in running}),
         rounds=1 + max((entry.replicate for entry in running), default=0),
-        left_out=left_out,
-        skipped=len(skipped) - left_out,
+        left_out=len(spares),
+        skipped=len(skipped),
         sampling_s=sum(entry.budget_s for entry in running),
         estimated_s=estimated_s,
         reasons=tuple(Counter(stands[reason] for reason in reasons).most_common()),
         reason_of=stands,
+        why_left_out=next(iter(spares.values()), ""),
         notes=tuple(notes),
     )
 

@@ -10,6 +10,8 @@ from dataclasses import asdict, dataclass, field
 from typing import Any
 
 STATUSES = ("measured", "skipped", "failed", "corrupt", "timeout", "lost")
+#: Beginnings of the reason of a case that was skipped for want of time alone, today's first.
+WANT_OF_TIME = ("left out to fit", "dropped to fit")
 
 
 @dataclass(frozen=True)
@@ -107,6 +109,12 @@ class Record:
     link_bytes: dict[str, Any] | None = None  # link counters' difference against the case's bytes
     energy: dict[str, Any] | None = None  # of the operations sustained (run/energy.py), or why there is none
     warnings: list[Warning] = field(default_factory=list)
+
+    @property
+    def told_status(self) -> str:
+        """The status in the words of people, for whom a case without time was `left out` and not skipped."""
+        without_time = self.status == "skipped" and (self.reason or "").startswith(WANT_OF_TIME)
+        return "left out" if without_time else self.status
 
     def to_json(self) -> dict[str, Any]:
         """The line, without fields that this case does not have (`reason` stays)."""

@@ -1,7 +1,7 @@
 """Keeps a run within the time it was given, and makes use of all of it.
 
 The plan was made from estimates. A run that is behind them gives every remaining case proportionally less
-time to sample; its record says so through `noisy`. A run that is ahead puts back what was dropped, and when
+time to sample; its record says so through `noisy`. A run that is ahead puts back what was left out, and when
 there is time for all of that, lets noisy cases go on.
 """
 
@@ -47,7 +47,7 @@ class Pace:
         return (self._wall_s + TRUSTED_S) / (self._estimated_s + TRUSTED_S)
 
     def has_room(self, spare: PlannedCase, elapsed_s: float) -> bool:
-        """Whether a case that the plan had dropped can be measured after all."""
+        """Whether a case that the plan had left out can be measured after all."""
         return self._total_s is not None and elapsed_s + spare.estimated_s * self._slowness <= self._total_s
 
     def budget_s(self, planned: PlannedCase, elapsed_s: float) -> float:
@@ -72,5 +72,5 @@ class Pace:
         self._wall_s += max(wall_s - longer_s, min(wall_s, planned.estimated_s))
 
     def left_out(self, spare: PlannedCase) -> None:
-        """A case that the plan had dropped does not wait for time any more."""
+        """A case that the plan had left out does not wait for time any more."""
         self._spare_s = max(0.0, self._spare_s - spare.estimated_s)

@@ -158,7 +158,15 @@ def warned(facts: Facts) -> Iterator[Finding]:
 
 
 def skipped(facts: Facts) -> Iterator[Finding]:
-    reasons = [reason for reason in not_measured(facts.records) if reason.status == "skipped"]
+    yield from _not_tried(facts, "skipped", "skipped")
+
+
+def left_out(facts: Facts) -> Iterator[Finding]:
+    yield from _not_tried(facts, "left out", "left out for want of time")
+
+
+def _not_tried(facts: Facts, status: str, words: str) -> Iterator[Finding]:
+    reasons = [reason for reason in not_measured(facts.records) if reason.status == status]
     if not reasons:
         return
     total = sum(reason.count for reason in reasons)
@@ -167,7 +175,7 @@ def skipped(facts: Facts) -> Iterator[Finding]:
     alike.sort(key=lambda same: -sum(reason.count for reason in same))
     detail = " ".join(_one_reason(same) for same in alike[:4])
     more = f" And {count(len(alike) - 4, 'more reason')}." if len(alike) > 4 else ""
-    yield Finding(f"{count(total, 'case was', 'cases were')} skipped", detail + more, SKIPPED)
+    yield Finding(f"{count(total, 'case was', 'cases were')} {words}", detail + more, SKIPPED)
 
 
 def _one_reason(same: list[Reason]) -> str:
