@@ -147,6 +147,7 @@ def test_a_wide_interval_keeps_no_speed(half: float, warnings: list[str], free: 
     [finding] = company.transfer_costs(Facts(Fixture([record("compute", [BOUND], 260_000.0), wide])))
     assert ("keeps its speed" in finding.title) is free
     assert ("cannot be told" in finding.title) is not free
+    assert (finding.importance == company.COSTS) is free  # what nobody can tell comes late
 
 
 def test_a_loaded_walk_is_no_latency_of_the_machine(walked: Fixture) -> None:

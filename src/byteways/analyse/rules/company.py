@@ -11,7 +11,7 @@ from byteways.analyse.summary import Cell, above, group_by
 from byteways.analyse.topics.interference import longer_by
 from byteways.units import format_size, three_digits
 
-LOADED, COSTS = 690.0, 700.0
+LOADED, COSTS, UNTOLD = 690.0, 700.0, 300.0
 #: Transfers that a title names; the table has all.
 NAMED = 3
 
@@ -82,7 +82,7 @@ def _cost(pairs: Sequence[Slowdown]) -> Finding:
         lost = f"take longer: {listed(paid)}" if paid else "lose nothing"
         detail += f"The transfers themselves, by their medians, {lost}."
     figures = (pairs[0].alone, *(pair.cell for pair in named or ranked))
-    return Finding(marked(title, *figures), detail.strip(), COSTS)
+    return Finding(marked(title, *figures), detail.strip(), COSTS if named else UNTOLD)
 
 
 def _named(cell: Cell) -> str:
