@@ -14,8 +14,9 @@ namespace byteways {
 namespace {
 
 constexpr double kLeastDeviceBatchNs = 2e6;  // starting a batch costs a device about 4 µs: 0.2 % of it
-// The first operations of a team of threads are slower than those that follow: those of 20 µs, alone in their
-// batch, took up to twice as long in the median (16 cores, 2026-11-22).
+// The first operations of a team of threads are slower than those that follow: STREAM of 8 threads over
+// arrays of 4 MiB, one loop a batch, took 38 and 75 µs (copy, triad) and among 16 loops 20 and 27
+// (2026-11-22).
 constexpr double kLeastHostBatchNs = 2e6;
 constexpr double kTicksPerSample = 500;  // resolution then adds at most 0.2 % to a sample
 constexpr std::uint64_t kSlopeBelowBytes = 64
