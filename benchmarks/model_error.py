@@ -104,7 +104,7 @@ def family_of(value: Value, model: MachineModel) -> str:
     settings = [f"{name}={text}" for name, text in [*value.options.items(), *value.environment.items()]]
     memories = f"{value.source.memory}>{value.destination.memory}"
     way = way_between(model, value.source.agent, value.destination.agent, value.executor)
-    pattern = [] if value.pattern == "one-way" else [value.pattern]
+    pattern = [] if value.pattern == "unidirectional" else [value.pattern]
     return " ".join([value.source_key, value.method, value.access, memories, way, *pattern, *settings])
 
 

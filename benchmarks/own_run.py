@@ -1,6 +1,6 @@
 """Values of a run of byteways itself, for the machine model that is fitted to one.
 
-A value is one case: the median over its replicates. Taken are copies, kernels and walks of one flow or of two
+A value is one case: the median over its rounds. Taken are copies, kernels and walks of one flow or of two
 opposite ones, with default options, in memory that stays where it is; what else the run has is for people.
 """
 
@@ -20,7 +20,7 @@ from byteways.results.run_folder import RunFolder
 RUNS = {"h200-x4": "examples/h200x4"}
 SOURCE = "own-run"
 TIMING = "own run: batches back to back behind a gate"
-_METHODS = ("copy", "kernel", "kernel-bulk", "chase")
+_METHODS = ("copy", "kernel", "kernel-bulk", "pointer-chase")
 _MEMORIES = ("device", "pinned", "pageable")
 _ROOT = Path(__file__).resolve().parents[1]
 
@@ -29,18 +29,18 @@ def values(machine: str) -> list[Value]:
     """What the model of this machine is fitted to beside published values; empty for most machines."""
     if machine not in RUNS:
         return []
-    replicates: dict[str, list[Record]] = defaultdict(list)
+    rounds: dict[str, list[Record]] = defaultdict(list)
     for record in RunFolder(_ROOT / RUNS[machine]).records:
         if record.status == "measured" and _is_taken(record):
-            replicates[record.case_id].append(record)
-    return [_value(machine, records) for records in replicates.values()]
+            rounds[record.case_id].append(record)
+    return [_value(machine, records) for records in rounds.values()]
 
 
 def _is_taken(record: Record) -> bool:
     buffers = [Buffer.parse(flow[end]) for flow in record.flows for end in ("source", "destination")]
     return (
         record.interface in _METHODS
-        and record.pattern in ("one-way", "two-way")
+        and record.pattern in ("unidirectional", "bidirectional")
         and not record.options
         and not record.environment
         and all(buffer.memory in _MEMORIES for buffer in buffers)
@@ -49,10 +49,10 @@ def _is_taken(record: Record) -> bool:
 
 def _value(machine: str, records: list[Record]) -> Value:
     record = records[0]
-    is_chase = record.interface == "chase"
+    is_chase = record.interface == "pointer-chase"
     flow = record.flows[0]
     figures = [_figure(one) for one in records]
-    two_way = record.pattern == "two-way"
+    bidirectional = record.pattern == "bidirectional"
     return Value(
         machine=machine,
         key=f"{SOURCE}/{record.interface}/{record.case_id}",
@@ -71,7 +71,7 @@ def _value(machine: str, records: list[Record]) -> Value:
         size_bytes=record.size_bytes,
         metric="latency" if is_chase else "bandwidth",
         value=statistics.median(figures),
-        counts="" if is_chase else "sum of both directions" if two_way else "one direction",
+        counts="" if is_chase else "sum of both directions" if bidirectional else "one direction",
         exactness="exact",
         half_unit=0.0,
         peak_bytes_per_s=None,
@@ -83,7 +83,7 @@ def _value(machine: str, records: list[Record]) -> Value:
 
 def _figure(record: Record) -> float:
     """Bytes/s, or ns of one load."""
-    if record.interface == "chase":
+    if record.interface == "pointer-chase":
         assert record.time_ns is not None
         return record.time_ns.median
     assert record.bandwidth_bytes_per_s is not None

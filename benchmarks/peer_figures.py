@@ -36,7 +36,7 @@ def between_gpus(record: Record) -> bool:
     return all(end.startswith("gpu") for end in ends) and ends[0] != ends[-1]
 
 
-def pair(interface: str, access: str, pattern: str = "one-way") -> Predicate:
+def pair(interface: str, access: str, pattern: str = "unidirectional") -> Predicate:
     return lambda r: (
         r.interface == interface and r.access == access and r.pattern == pattern and between_gpus(r)
     )
@@ -52,24 +52,24 @@ def host(pattern: str, to_gpu: bool) -> Predicate:
     return chosen
 
 
-def two_way(record: Record) -> bool:
-    return record.interface == "copy" and record.pattern == "two-way" and between_gpus(record)
+def bidirectional(record: Record) -> bool:
+    return record.interface == "copy" and record.pattern == "bidirectional" and between_gpus(record)
 
 
 ROWS = (
     Row("copy read", 393, pair("copy", "read")),
     Row("copy write", 395, pair("copy", "write")),
     Row(
-        "copy two-way, sum",
+        "copy bidirectional, sum",
         778,
-        lambda r: r.interface == "copy" and r.pattern == "two-way" and between_gpus(r),
+        lambda r: r.interface == "copy" and r.pattern == "bidirectional" and between_gpus(r),
     ),
     Row("kernel read", 373, pair("kernel", "read")),
     Row("kernel write", 369, pair("kernel", "write")),
     Row("kernel-bulk read, 8 blocks", 360, pair("kernel-bulk", "read")),
     Row("kernel-bulk write, 8 blocks", 360, pair("kernel-bulk", "write")),
-    Row("host to device", 55.2, host("one-way", True)),
-    Row("device to host", 55.0, host("one-way", False)),
+    Row("host to device", 55.2, host("unidirectional", True)),
+    Row("device to host", 55.0, host("unidirectional", False)),
     Row("host to all GPUs, sum", 165, host("fan-out", True)),
     Row("all GPUs to host, sum", 140, host("fan-in", False)),
     Row("local copy, read + write", 4150, lambda r: r.interface == "copy" and r.access == "local", 2.0),

@@ -67,11 +67,11 @@ class Operation:
     def flows(self) -> list[tuple[str, str, str]]:
         """(executor, source, destination) of everything that runs at once."""
         first = (self.executor, self.source, self.destination)
-        if self.pattern == "one-way":
+        if self.pattern == "unidirectional":
             return [first]
         source, memory = self.source.split(":")
         destination = self.destination.split(":")[0]
-        if self.pattern == "two-way":
+        if self.pattern == "bidirectional":
             other = destination if self.executor == source else source
             executor = other if other.startswith("gpu") else self.executor
             return [first, (executor, self.destination, self.source)]
@@ -82,7 +82,7 @@ class Operation:
 def operation_of(value: Value) -> Operation:
     """What the source of a published value timed."""
     timing, copies = value.timing, 1
-    if value.method == "chase":
+    if value.method == "pointer-chase":
         program = "chase"
     elif timing.startswith("wall clock"):
         program = "by_wall_clock"
@@ -94,14 +94,14 @@ def operation_of(value: Value) -> Operation:
         program, copies = "slope", NVBANDWIDTH_COPIES
         if "pageable" in (value.source.memory, value.destination.memory):
             program = "by_wall_clock"  # behind a gate such a copy would wait for itself
-    elif value.pattern != "one-way":
+    elif value.pattern != "unidirectional":
         program = "back_to_back"
     else:
         program = "one_at_a_time"
     environment = dict(value.environment)
     if value.pattern == "all-pairs":
         environment |= ALL_PAIRS_ENVIRONMENT
-    size = value.size_bytes or (CHASED_BYTES if value.method == "chase" else UNSTATED_BYTES)
+    size = value.size_bytes or (CHASED_BYTES if value.method == "pointer-chase" else UNSTATED_BYTES)
     if value.method == "stream-triad":
         size = size * 3 // 2  # three arrays: our kernel moves two
     return Operation(

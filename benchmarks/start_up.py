@@ -63,7 +63,7 @@ def conducting(folder: Path) -> tuple[float, float]:
 
     worker = WorkerProcess(folder / "log")
     probed = probe_with(worker)
-    topology = discover(probed.capabilities.agents)
+    topology = discover(probed.capabilities.devices)
     planned = plan(load("quick"), topology, probed.capabilities)
     with Journal(folder) as journal:
         began = time.perf_counter()

@@ -80,7 +80,7 @@ def their_stream(program: Path, size: int, threads: int) -> Times:
 
 def our_chase(session: _core.Session, size: int) -> Times:
     buffer = session.allocate("cpu0", MEMORY, size, "cpu0")
-    flow = _core.Flow(buffer, buffer, "cpu0", "chase", size)
+    flow = _core.Flow(buffer, buffer, "cpu0", "pointer-chase", size)
     measured = session.measure([flow], options())
     assert measured.verified
     return {"chase": list(measured.samples_ns)}

@@ -140,7 +140,7 @@ void bind_session(nb::module_& m) {
           nb::kw_only(), "library_directories"_a = std::vector<std::string>{}, "kernel_cache"_a = "",
           "gpus"_a = true, "simulator"_a = "", "machine"_a = "")
       .def_prop_ro(
-          "agents",
+          "devices",
           [](const Session& session) {
             std::vector<const Agent*> agents;
             for (const auto& agent : session.agents()) agents.push_back(agent.get());

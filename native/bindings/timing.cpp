@@ -125,7 +125,7 @@ void bind_results(nb::module_& m) {
       .def_prop_ro("prefetched_to", [](const SideResidency& s) { return s.where.prefetched_to; });
   nb::class_<FlowResult>(m, "FlowResult")
       .def_ro("bytes_per_s", &FlowResult::bytes_per_s)
-      .def_ro("whole_bytes_per_s", &FlowResult::whole_bytes_per_s)
+      .def_ro("end_to_end_bytes_per_s", &FlowResult::end_to_end_bytes_per_s)
       .def_ro("start_skew_ns", &FlowResult::start_skew_ns)
       .def_ro("verification", &FlowResult::verification)
       .def_ro("parts", &FlowResult::parts)
@@ -148,7 +148,7 @@ void bind_results(nb::module_& m) {
       .def_ro("submit_ns", &Measurement::submit_ns)
       .def_ro("clock_alignment_ns", &Measurement::clock_alignment_ns)
       .def_ro("window_ns", &Measurement::window_ns)
-      .def_ro("whole_ns", &Measurement::whole_ns)
+      .def_ro("end_to_end_ns", &Measurement::end_to_end_ns)
       .def_ro("engine", &Measurement::engine)
       .def_ro("engine_evidence", &Measurement::engine_evidence)
       .def_ro("flows", &Measurement::flows)

@@ -23,18 +23,19 @@ class Chase final : public Mover {
   Chase(Session& session, const Flow& flow) : Mover(*flow.executor), session_(&session), flow_(flow) {
     const std::uint64_t line_bytes = executor().is_host() ? kHostLineBytes : kDeviceLineBytes;
     lines_ = flow.size_bytes / line_bytes;
-    if (flow.source != flow.destination) throw Unsupported("chase", "buffers", "a chase walks one buffer");
+    if (flow.source != flow.destination)
+      throw Unsupported("pointer-chase", "buffers", "a chase walks one buffer");
     if (lines_ == 0 || (lines_ & (lines_ - 1)) != 0 || flow.size_bytes % line_bytes != 0)
-      throw Unsupported("chase", "size",
+      throw Unsupported("pointer-chase", "size",
                         "the working set of a chase is a power of two of at least " +
                             std::to_string(line_bytes) + " bytes");
     if (flow.size_bytes > flow.source->bytes())
-      throw Error("chase", "size", "the working set is larger than its buffer");
+      throw Error("pointer-chase", "size", "the working set is larger than its buffer");
     require_access(session, flow);
     for (const char* kernel : {"chase", "chase_build"}) {
       Agent& agent = kernel[5] == '\0' ? executor() : flow.source->agent();
       const Availability offered = agent.runtime->offers_kernel(agent.device, kernel);
-      if (!offered.available) throw Unsupported("chase", "unavailable", offered.reason, agent.name());
+      if (!offered.available) throw Unsupported("pointer-chase", "unavailable", offered.reason, agent.name());
     }
     arguments_ = {flow.source->data(), lines_, line_bytes, 0, 0, 0, nullptr};
   }

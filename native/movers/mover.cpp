@@ -308,7 +308,7 @@ std::unique_ptr<Mover> make_mover(Session& session, const Flow& flow) {
   if (flow.interface == "copy") return make_copy(session, flow);
   if (flow.interface == "route") return make_route(session, flow);
   if (flow.interface.ends_with("-2d")) return make_rows(session, flow);
-  if (flow.interface == "chase") return make_chase(session, flow);
+  if (flow.interface == "pointer-chase") return make_chase(session, flow);
   if (flow.interface == "ping-pong") return make_ping_pong(session, flow);
   if (flow.interface == "launch" || flow.interface == "synchronize" || flow.interface == "event")
     return make_call(session, flow);

@@ -230,7 +230,7 @@ class CaseRun {
     if (window_ != nullptr)
       conclude_window();
     else if (const std::uint64_t bytes = lanes_.front().mover->bytes_per_operation())
-      m.flows[0].bytes_per_s = m.flows[0].whole_bytes_per_s =
+      m.flows[0].bytes_per_s = m.flows[0].end_to_end_bytes_per_s =
           static_cast<double>(bytes) / m.time_ns.median * 1e9;
     add_warnings();
   }
@@ -244,15 +244,15 @@ class CaseRun {
     };
     m.clock_alignment_ns = window_->alignment_ns();
     m.window_ns = over_samples([](const WindowSample& s) { return s.window_ns; });
-    m.whole_ns = over_samples([](const WindowSample& s) { return s.whole_ns; });
+    m.end_to_end_ns = over_samples([](const WindowSample& s) { return s.end_to_end_ns; });
     double together = 0, alone = 0;
     for (std::size_t k = 0; k < lanes_.size(); ++k) {
       FlowResult& flow = m.flows[k];
       flow.start_skew_ns = over_samples([k](const WindowSample& s) { return s.skews[k]; });
       if (lanes_[k].mover->bytes_per_operation() == 0) continue;  // its rates are of operations
       flow.bytes_per_s = over_samples([k](const WindowSample& s) { return s.rates[k]; });
-      flow.whole_bytes_per_s = over_samples([k](const WindowSample& s) { return s.whole_rates[k]; });
-      together += flow.whole_bytes_per_s;
+      flow.end_to_end_bytes_per_s = over_samples([k](const WindowSample& s) { return s.whole_rates[k]; });
+      together += flow.end_to_end_bytes_per_s;
       alone += over_samples([k](const WindowSample& s) { return s.own_rates[k]; });
     }
     const bool marked = over_samples([](const WindowSample& s) { return s.marked ? 1.0 : 0.0; }) == 1;

@@ -32,9 +32,9 @@ struct Warning {
 };
 
 struct FlowResult {
-  double bytes_per_s = 0;        // median over samples, in the common window
-  double whole_bytes_per_s = 0;  // median over samples, from gate to the last flow's end
-  double start_skew_ns = 0;      // median of this flow's start after the first
+  double bytes_per_s = 0;             // median over samples, in the common window
+  double end_to_end_bytes_per_s = 0;  // median over samples, from gate to the last flow's end
+  double start_skew_ns = 0;           // median of this flow's start after the first
   Verification verification;
   LaunchShape shape;
   std::map<std::string, double> parts;  // of the bytes, by path, where they take several
@@ -58,7 +58,7 @@ struct Measurement {
   double submit_ns = 0;           // median time of the host for enqueueing one operation; 0: not seen
   double clock_alignment_ns = 0;  // uncertainty of the common timeline, concurrent flows only
   double window_ns = 0;           // median common window
-  double whole_ns = 0;            // median time from first start to last end
+  double end_to_end_ns = 0;       // median time from first start to last end
   std::string engine, engine_evidence;
   std::vector<FlowResult> flows;
   std::vector<Warning> warnings;

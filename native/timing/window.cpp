@@ -80,7 +80,7 @@ WindowSample evaluate(const std::vector<Trace>& traces, const std::vector<std::u
     }
   }
   sample.window_ns = std::max(0.0, closes - opens);
-  sample.whole_ns = last - first;
+  sample.end_to_end_ns = last - first;
   sample.overlap = shortest_run > 0 ? std::max(0.0, closes - all_run) / shortest_run : 0;
   const bool together = paced && shortest > 0 && sample.window_ns >= kLeastWindow * shortest;
   for (std::size_t k = 0; k < traces.size(); ++k) {
@@ -89,7 +89,7 @@ WindowSample evaluate(const std::vector<Trace>& traces, const std::vector<std::u
     const auto total = static_cast<double>(trace.operations.back());
     const double own = (total - trace.progress(begin(trace))) / (trace.end() - begin(trace));
     const double in_window = trace.progress(closes) - trace.progress(opens);
-    sample.whole_rates.push_back(size * total / sample.whole_ns * 1e9);
+    sample.whole_rates.push_back(size * total / sample.end_to_end_ns * 1e9);
     sample.own_rates.push_back(size * own * 1e9);
     sample.skews.push_back(trace.released - first);
     sample.rates.push_back(together       ? size * in_window / sample.window_ns * 1e9

@@ -36,7 +36,7 @@ struct WindowSample {
   std::vector<double> skews;        // ns from the first lane's start
   double window_ns = 0;             // 0 when there was none
   bool marked = true;               // every lane left two marks, without which there is no window
-  double whole_ns = 0;
+  double end_to_end_ns = 0;
   double overlap = 0;  // share of the shortest lane in which all lanes were running
 };
 

@@ -134,7 +134,7 @@ class SideResidency:
 
 class FlowResult:
     bytes_per_s: float
-    whole_bytes_per_s: float
+    end_to_end_bytes_per_s: float
     start_skew_ns: float
     verification: Verification
     parts: dict[str, float]
@@ -158,7 +158,7 @@ class Measurement:
     submit_ns: float
     clock_alignment_ns: float
     window_ns: float
-    whole_ns: float
+    end_to_end_ns: float
     engine: str
     engine_evidence: str
     flows: list[FlowResult]
@@ -177,7 +177,7 @@ class Session:
         machine: str = "",
     ) -> None: ...
     @property
-    def agents(self) -> list[Agent]: ...
+    def devices(self) -> list[Agent]: ...
     @property
     def libraries(self) -> list[LibraryReport]: ...
     @property

@@ -75,7 +75,7 @@ def test_no_negative_window(tmp_path: Path, capsys: pytest.CaptureFixture[str], 
     build = sample_run.Builder(sample_run.topology(2))
     flows = [("gpu0:device", "gpu1:device", "gpu0"), ("gpu1:device", "gpu0:device", "gpu1")]
     rates = {"gpu0>gpu1": 100.0, "gpu1>gpu0": 100.0}
-    build.measure("copy", flows, rates, pattern="two-way", window_ns=-77125.0, whole_ns=10.0)
+    build.measure("copy", flows, rates, pattern="bidirectional", window_ns=-77125.0, end_to_end_ns=10.0)
     assert main(["export", str(build.write(tmp_path / "run")), "--format", format_name]) == 0
     assert "77125" not in capsys.readouterr().out
 

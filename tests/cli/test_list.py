@@ -87,11 +87,11 @@ def test_agents_that_differ_are_named(patchy: None, capsys: pytest.CaptureFixtur
 def test_patterns_say_how_many_gpus_they_need(patchy: None, capsys: pytest.CaptureFixture[str]) -> None:
     """Catches a pattern that a machine is too small for and that is listed as there to be had."""
     text = printed(capsys, "patterns")
-    assert row(text, "two-way").endswith("  yes")
+    assert row(text, "bidirectional").endswith("  yes")
     number = re.search(r"  no (\[\d\])$", row(text, "bisection"))[1]
     assert row(text, number) == f"  {number} bisection needs 4 GPUs, and this machine has 2"
     listed = {entry["name"]: entry for entry in answer(capsys, "patterns")["patterns"]}
-    assert listed["ring"]["needs"] == {"agents": 3, "gpus": 3}
+    assert listed["ring"]["needs"] == {"devices": 3, "gpus": 3}
     assert (listed["host-and-ring"]["here"], listed["ring"]["here"]) == (True, False)
 
 

@@ -36,7 +36,9 @@ def test_latency_under_load(machine: str, tmp_path: Path) -> None:
     """
     filters = ("sweep=gpu-idle", "sweep=own-beside-kernels", "sweep=peer-beside-copies")
     records = ran(tmp_path / "run", "loaded-latency", machine, *filters)
-    idle = {record["source"]: record["latency_ns"] for record in records if record["pattern"] == "one-way"}
+    idle = {
+        record["source"]: record["latency_ns"] for record in records if record["pattern"] == "unidirectional"
+    }
     curves: dict[str, list[dict[str, Any]]] = {}
     for record in records:
         if record["pattern"] == "interference":

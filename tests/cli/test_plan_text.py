@@ -36,15 +36,15 @@ def test_options_are_there_and_what_differs_in_one_axis_is_a_line() -> None:
             f'interface = ["copy", "kernel"]\n{ENDS}size = "4KiB..1MiB x4"\n'
             'options = { pace = "one-at-a-time" }',
             f'interface = "kernel"\n{ENDS}size = "1MiB"\noptions = {{ blocks = [16, 8, 2, 4, 1] }}',
-            head="case_budget_s = 0.5\nreplicates = 3",
+            head="case_budget_s = 0.5\nrounds = 3",
         )
     )
     assert said[:3] == [
-        "s0: pace one-at-a-time; one-way; cold; at most 0.50 s",
+        "s0: pace one-at-a-time; unidirectional; cold; at most 0.50 s",
         "  interface     between                    by            size",
         "  copy, kernel  gpu0:device > gpu1:device  gpu0 or gpu1  4 KiB to 1 MiB (5)",
     ]
-    assert "s1: blocks 1 to 16 (5); one-way; cold; at most 0.50 s" in said
+    assert "s1: blocks 1 to 16 (5); unidirectional; cold; at most 0.50 s" in said
     assert any(line.startswith("60 cases to measure in 3 rounds, 0 skipped; about ") for line in said)
 
 
@@ -53,7 +53,8 @@ def test_what_disturbs_is_told_apart() -> None:
     beside = 'beside_source = "gpu0:device"\nbeside_destination = "gpu1:device"\nbeside_interface = "copy"\n'
     said = lines(
         blocks(
-            'interface = "chase"\npattern = "interference"\nbuffer = "gpu0:device"\nexecutor = "gpu0"\n'
+            'interface = "pointer-chase"\npattern = "interference"\n'
+            'buffer = "gpu0:device"\nexecutor = "gpu0"\n'
             f'size = "1MiB"\n{beside}beside_size = "64MiB"\nbeside_options = {{ pause_ns = [0, 1000] }}'
         )
     )
@@ -70,7 +71,7 @@ def test_a_reason_is_said_once_for_all_agents() -> None:
     start = said.index("skipped because")
     assert len(said[start + 1 : -1]) == 1
     assert re.fullmatch(r"  \[1\] 4 × .*gpu0.* \(gpu1 too\)", said[start + 1])
-    assert "s0: one-way; cold; skipped [1]" in said
+    assert "s0: unidirectional; cold; skipped [1]" in said
     assert "4 cases to measure, 4 skipped" in said[-1]
 
 

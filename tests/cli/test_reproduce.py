@@ -123,7 +123,7 @@ def test_a_machine_without_a_class_of_links_says_so(tmp_path: Path) -> None:
             ),
             {
                 "remote-stream": "does not hold",  # counts what is read and written: twice as much here
-                "remote-stream-one-direction": "built in",
+                "remote-stream-per-direction": "built in",
                 "small-memcpy": "cannot be tested here",  # assumed, with nothing published beside
                 "small-hipmemcpy": "built in",
                 "hipmemcpy-others": "built in",

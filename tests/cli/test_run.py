@@ -21,14 +21,14 @@ from byteways.run.recording import unmeasured
 SUITE = """\
 name = "tiny"
 title = "Tiny"
-replicates = 2
+rounds = 2
 case_budget_s = 0.05
 precision = 0.2
 
 [[sweep]]
 name = "latency"
-interface = "chase"
-pattern = "one-way"
+interface = "pointer-chase"
+pattern = "unidirectional"
 buffer = "cpu0:pageable"
 executor = "cpu0"
 size = ["4KiB", "64KiB"]
@@ -68,9 +68,9 @@ def test_whole_run(suite: Path, tmp_path: Path) -> None:
     assert "4 cases to measure, 0 skipped" in done.stderr
     assert "4 measured in " in done.stderr
     found = RunFolder(tmp_path / "R")
-    keys = Counter((record.case_id, record.replicate) for record in found.records)
+    keys = Counter((record.case_id, record.round) for record in found.records)
     assert sorted(keys.values()) == [1] * 4
-    assert {record.replicate for record in found.records} == {0, 1}
+    assert {record.round for record in found.records} == {0, 1}
     assert found.manifest["state"] == "complete"
     assert found.manifest["command_line"][:2] == ["byteways", "run"]
     assert found.manifest["suite"]["text"] == SUITE
@@ -81,7 +81,7 @@ def test_whole_run(suite: Path, tmp_path: Path) -> None:
 
 def test_json_and_default_folder(suite: Path, tmp_path: Path) -> None:
     """Would catch JSON with anything before or after it, or a default folder that two runs would share."""
-    done = run(tmp_path, str(suite), "--json", "--no-report", "--replicates", "1", "--precision", "0.5")
+    done = run(tmp_path, str(suite), "--json", "--no-report", "--rounds", "1", "--precision", "0.5")
     outcome = json.loads(done.stdout)
     assert outcome["counts"] == {"measured": 2}
     assert outcome["report"] is None
@@ -96,11 +96,11 @@ def test_dry_run_writes_nothing(suite: Path, tmp_path: Path) -> None:
     done = run(tmp_path, str(suite), "--dry-run", "--size", "64KiB")
     assert done.returncode == 0, done.stderr
     assert "1 case to measure in 2 rounds, 0 skipped" in done.stdout
-    assert "latency: one-way; warm; at most 0.05 s\n" in done.stdout
-    assert "  chase      cpu0:pageable  cpu0  64 KiB\n" in done.stdout
+    assert "latency: unidirectional; warm; at most 0.05 s\n" in done.stdout
+    assert "  pointer-chase  cpu0:pageable  cpu0  64 KiB\n" in done.stdout
     as_json = json.loads(run(tmp_path, str(suite), "--dry-run", "--json").stdout)
-    assert [entry["replicate"] for entry in as_json] == [0, 0, 1, 1]
-    assert as_json[0]["case"]["interface"] == "chase"
+    assert [entry["round"] for entry in as_json] == [0, 0, 1, 1]
+    assert as_json[0]["case"]["interface"] == "pointer-chase"
     assert [path.name for path in tmp_path.iterdir()] == ["tiny.toml"]
 
 
@@ -109,7 +109,7 @@ def test_dry_run_writes_nothing(suite: Path, tmp_path: Path) -> None:
     [
         (("--budget", "0"), "a budget of 0 s is none"),
         (("--budget", "nan"), "a budget of nan s is none"),
-        (("--replicates", "0"), "0 replicates cannot be run"),
+        (("--rounds", "0"), "0 rounds cannot be run"),
         (("--precision", "2"), "a precision of 2 is out of range"),
         (("--only", "interface=copy"), "no case matches --only 'interface=copy'"),
         (("--only", "colour=blue"), "unknown key 'colour'"),
@@ -174,7 +174,7 @@ def test_live_progress_on_a_terminal(suite: Path, tmp_path: Path) -> None:
 
 def lost(reason: str) -> tuple[PlannedCase, Record]:
     buffer = Buffer("cpu0", "pageable")
-    case = Case("memcpy", "one-way", (Flow(buffer, buffer, "cpu0"),), 4096)
+    case = Case("memcpy", "unidirectional", (Flow(buffer, buffer, "cpu0"),), 4096)
     planned = PlannedCase(case, "sweep", 0, 1.0, 0.01)
     return planned, unmeasured(planned, 1, "lost", reason)
 

@@ -44,7 +44,7 @@ def table(text: str, title: str) -> list[str]:
 
 def test_matrix(gpu_run: Path, capsys: pytest.CaptureFixture[str]) -> None:
     """Would catch rows and columns swapped, a wrong unit, or a figure in the wrong cell."""
-    assert table(shown(capsys, str(gpu_run)), "copy, read, one-way at 1 GiB, GB/s") == [
+    assert table(shown(capsys, str(gpu_run)), "copy, read, unidirectional at 1 GiB, GB/s") == [
         "from \\ to   gpu0   gpu1   gpu2   gpu3",
         "gpu0        2084  393.9  393.9  393.9",
         "gpu1       393.9   2084  393.9  393.9",
@@ -59,7 +59,9 @@ def test_rows_are_sources(tmp_path: Path, capsys: pytest.CaptureFixture[str]) ->
     build = sample_run.Builder(sample_run.topology(11))
     build.measure("copy", [("gpu10:device", "gpu2:device", "gpu10")], 400.0)
     build.measure("copy", [("gpu2:device", "gpu10:device", "gpu2")], 300.0)
-    assert table(shown(capsys, str(build.write(tmp_path))), "copy, write, one-way at 1 GiB, GB/s")[:3] == [
+    assert table(shown(capsys, str(build.write(tmp_path))), "copy, write, unidirectional at 1 GiB, GB/s")[
+        :3
+    ] == [
         "from \\ to   gpu2  gpu10",
         "gpu2              300.0",
         "gpu10      400.0",
@@ -78,7 +80,7 @@ def test_other_tables(gpu_run: Path, capsys: pytest.CaptureFixture[str]) -> None
     host = table(text, "GPU to host at 1 GiB, GB/s")
     assert host[3].split() == ["copy,", "write,", "pinned", "55.19", "55.19", "55.19", "55.19"]
     patterns = table(text, "Patterns, GB/s")
-    row = "two-way copy write gpu0<>gpu1 1 GiB 783.6 87.1 % gpu0>gpu1 391.6 gpu1>gpu0 392.0"
+    row = "bidirectional copy write gpu0<>gpu1 1 GiB 783.6 87.1 % gpu0>gpu1 391.6 gpu1>gpu0 392.0"
     assert " ".join(patterns[1].split()) == row
     warned = " ".join(table(text, "Warnings")[1].split())
     assert warned.startswith("noisy 24 3.1 % 1 % copy cpu0:pageable > ")
@@ -98,7 +100,7 @@ def test_pipe_is_plain(gpu_run: Path, capsys: pytest.CaptureFixture[str]) -> Non
 def test_only_and_size(gpu_run: Path, capsys: pytest.CaptureFixture[str]) -> None:
     """Would catch filters that are ignored, or tables that show another size than asked for."""
     text = shown(capsys, str(gpu_run), "--only", "interface=kernel,path=gpu0>gpu1", "--size", "1MiB")
-    assert table(text, "kernel, read, one-way at 1 MiB, GB/s") == [
+    assert table(text, "kernel, read, unidirectional at 1 MiB, GB/s") == [
         "from \\ to   gpu1",
         "gpu0       181.0",
         "40 % of 450.0 GB/s",
@@ -109,7 +111,9 @@ def test_only_and_size(gpu_run: Path, capsys: pytest.CaptureFixture[str]) -> Non
 
 def test_json(gpu_run: Path, capsys: pytest.CaptureFixture[str]) -> None:
     """Would catch JSON that lacks the interval, or mixes units."""
-    data = json.loads(shown(capsys, str(gpu_run), "--json", "--only", "interface=chase", "--size", "1GiB"))
+    data = json.loads(
+        shown(capsys, str(gpu_run), "--json", "--only", "interface=pointer-chase", "--size", "1GiB")
+    )
     assert {cell["latency_ns"] for cell in data["cells"]} == {640.0, 828.0, 1171.0, 96.0}
     cell = data["cells"][0]
     assert cell["latency_ns_interval"][0] < cell["latency_ns"] < cell["latency_ns_interval"][1]
@@ -119,11 +123,11 @@ def test_json(gpu_run: Path, capsys: pytest.CaptureFixture[str]) -> None:
 
 
 def test_replicates_become_one_cell(tmp_path: Path, capsys: pytest.CaptureFixture[str]) -> None:
-    """Would catch replicates counted as cases, or an interval that ignores their spread."""
-    build = sample_run.Builder(sample_run.topology(2), replicates=3, spread=0.1, half_width=0.001)
+    """Would catch rounds counted as cases, or an interval that ignores their spread."""
+    build = sample_run.Builder(sample_run.topology(2), rounds=3, spread=0.1, half_width=0.001)
     build.measure("copy", [("gpu0:device", "gpu1:device", "gpu0")], 440.0)
     cell = json.loads(shown(capsys, str(build.write(tmp_path)), "--json"))["cells"][0]
-    assert cell["replicates"] == 3
+    assert cell["rounds"] == 3
     assert cell["bandwidth_bytes_per_s"] == pytest.approx(400e9)
     low, high = cell["bandwidth_bytes_per_s_interval"]
     assert low < 440e9 / 1.2 < high

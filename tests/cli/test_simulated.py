@@ -159,12 +159,12 @@ def test_dry_run_and_lists_are_marked(
     monkeypatch.setenv("BYTEWAYS_WORKER", shlex.join(FAKE))
     assert main(["run", "small.toml", "--machine", MACHINE, "--dry-run"]) == 0
     assert capsys.readouterr().out.startswith(MARK)
-    assert main(["list", "agents", "--machine", MACHINE]) == 0
+    assert main(["list", "devices", "--machine", MACHINE]) == 0
     assert capsys.readouterr().out.startswith(MARK)
-    assert main(["list", "agents", "--machine", MACHINE, "--json"]) == 0
+    assert main(["list", "devices", "--machine", MACHINE, "--json"]) == 0
     data = json.loads(capsys.readouterr().out)
     assert (data["simulated"], data["machine_model"]) == (True, MACHINE)
-    assert main(["list", "agents", "--json"]) == 0
+    assert main(["list", "devices", "--json"]) == 0
     assert json.loads(capsys.readouterr().out)["simulated"] is False
 
 

@@ -88,7 +88,7 @@ def test_json_is_the_topology(
 def test_a_run_folder_shows_its_machine(tmp_path: Path) -> None:
     """Catches a run folder whose topology is not found on a login node."""
     topology = synthetic.h200x4(tmp_path).topology()
-    manifest = {**dict.fromkeys(NEEDED), "format_version": 1, "topology": topology.to_json()}
+    manifest = {**dict.fromkeys(NEEDED), "schema_version": 2, "topology": topology.to_json()}
     (tmp_path / "run.json").write_text(json.dumps(manifest))
     assert view.read(tmp_path) == (topology, "")
 
@@ -134,7 +134,7 @@ def test_a_wide_matrix_gets_letters() -> None:
     with_many = Topology.from_json(
         {
             "host": "wide",
-            "agents": [
+            "devices": [
                 {"name": f"gpu{i}", "kind": "gpu", "model": "toy", "cores": [], "caches": []}
                 for i in range(16)
             ],

@@ -23,7 +23,7 @@ PR_SET_PDEATHSIG = 1
 
 def capabilities() -> dict:
     memory = {"pageable": {"available": True, "reason": ""}, "hugepage": {"available": True, "reason": ""}}
-    names = ("memcpy", "memcpy-mt", "memcpy-stream", "chase")
+    names = ("memcpy", "memcpy-mt", "memcpy-stream", "pointer-chase")
     agent = {
         "agent": "cpu0",
         "runtime": "host",
@@ -43,7 +43,7 @@ def capabilities() -> dict:
     if version := os.environ.get("BYTEWAYS_FAKE_DRIVER"):
         agent.update(runtime="cuda", runtime_version=version)
     return {
-        "agents": {"cpu0": agent},
+        "devices": {"cpu0": agent},
         "memory": {"cpu0": memory},
         "interface": {"cpu0": {name: {"available": True, "reason": ""} for name in names}},
         "peer": {},
@@ -71,7 +71,7 @@ def outcome(case: dict) -> dict:
         "samples_ns": [999.0, 1000.0, 1001.0],
         "time_ns": times,
         "bandwidth_bytes_per_s": case["size_bytes"] * 1e9 / median,
-        "counts": "one-direction",
+        "counts": "per-direction",
         "verified": True,
     }
 

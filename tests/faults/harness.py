@@ -21,13 +21,13 @@ FAKE = (sys.executable, str(Path(__file__).with_name("fake_worker.py")))
 SUITE = """\
 name = "small"
 title = "Small"
-replicates = 1
+rounds = 1
 budget_s = 60
 
 [[sweep]]
 name = "copies"
 interface = "memcpy"
-pattern = "one-way"
+pattern = "unidirectional"
 source = "cpu0:pageable"
 destination = "cpu0:pageable"
 executor = "source"
@@ -41,14 +41,14 @@ def planned(fault: str = "", *, size: int = 4096, executor: str = "cpu0", **chan
     options = {"fault": fault} if fault else {}
     case = Case(
         "memcpy",
-        "one-way",
+        "unidirectional",
         (Flow(buffer, buffer, executor),),
         size,
         "warm",
         options,
         changes.pop("environment", {}),
     )
-    return PlannedCase(case, "faults", changes.pop("replicate", 0), 0.01, 0.01, changes.pop("reason", None))
+    return PlannedCase(case, "faults", changes.pop("round", 0), 0.01, 0.01, changes.pop("reason", None))
 
 
 #: Cases of 1 GiB of which the plan drops some for the budget, while the fake worker needs no time for any.

@@ -14,7 +14,7 @@ from byteways.cli import main
 from byteways.results.record import Record
 from byteways.results.run_folder import RunFolder
 
-#: Every pair one-way by copy and kernel at one size, and fan-outs: about a second on a simulated machine.
+#: Every pair, one flow, by copy and kernel, and fan-outs: about a second on a simulated machine.
 SUITE = """
 name = "faults"
 title = "what faults show in"
@@ -80,7 +80,7 @@ def test_wrong_data_is_corrupt(play: Play, fault: str, said: str) -> None:
     status, records, _ = play(fault)
     found = by_status(records)
     assert status == 1
-    assert {record.path for record in found["corrupt"] if record.pattern == "one-way"} == {"gpu0>gpu1"}
+    assert {record.path for record in found["corrupt"] if record.pattern == "unidirectional"} == {"gpu0>gpu1"}
     assert all(record.reason and record.reason.startswith("gpu0>gpu1: ") for record in found["corrupt"])
     assert any(said in (record.reason or "") for record in found["corrupt"])
     assert all(record.bandwidth_bytes_per_s is None for record in found["corrupt"])

@@ -20,7 +20,7 @@ KERNEL = ROWS.replace('["copy-2d", "kernel-2d"]', '"kernel"')
 BULK = ROWS.replace('["copy-2d", "kernel-2d"]', '"kernel-bulk"')
 ROUTE = ROWS.replace('["copy-2d", "kernel-2d"]', '"route"')
 STEP = 'interface = "allocate"\nbuffer = "gpu0:device"\nexecutor = "gpu*"\n'
-WALK = 'interface = "chase"\nbuffer = "gpu0:device"\nexecutor = "gpu*"\n'
+WALK = 'interface = "pointer-chase"\nbuffer = "gpu0:device"\nexecutor = "gpu*"\n'
 BESIDE = 'pattern = "interference"\nbeside_source = "gpu*:device"\nbeside_destination = "gpu*:device"\n'
 
 
@@ -59,14 +59,19 @@ MISTAKES = [
     (ROUTE + 'options = { via = "gpu2,gpu2" }', "via", "names a relay twice", "gpu1,gpu2"),
     (ROUTE + 'options = { via = "gpu2", relays = 1 }', "via", "nothing left for relays to count", None),
     (COPY + 'options = { submit = "graph", pause_ns = 5 }', "pause_ns", "submitted as a graph", "leave one"),
-    (COPY + 'pattern = "two-way"\noptions = { submit = "batch" }', "submit", "ready for one flow", "one-way"),
+    (
+        COPY + 'pattern = "bidirectional"\noptions = { submit = "batch" }',
+        "submit",
+        "ready for one flow",
+        "unidirectional",
+    ),
     (COPY + 'cache = "warm"\noptions = { submit = "batch" }', "submit", "have no order", "cold"),
     (KERNEL + 'options = { submit = "batch" }', "submit", "is of copies, not of kernels", "graph"),
     (
-        COPY + 'pattern = "two-way"\noptions = { pace = "one-at-a-time" }',
+        COPY + 'pattern = "bidirectional"\noptions = { pace = "one-at-a-time" }',
         "pace",
         "would take turns",
-        "one-way",
+        "unidirectional",
     ),
     (COPY + "options = { batch = 9000000000000 }", "batch", "batch is from 1 to 1048576", None),
     (STEP + "size = 5000", "size", "pages of 4096 bytes; 5000 is no number of them", "4KiB"),
@@ -126,7 +131,7 @@ def test_what_some_values_of_a_product_cannot_is_skipped() -> None:
     """Catches a product refused as a whole because two of its values do not go together."""
     widths = "options = { width_bytes = [64, 512], pitch_bytes = [128, 1024] }"
     assert parse(suite_of(ROWS + widths), file="mine.toml").sweeps
-    submits = 'pattern = ["one-way", "two-way"]\noptions = { submit = ["calls", "graph"] }'
+    submits = 'pattern = ["unidirectional", "bidirectional"]\noptions = { submit = ["calls", "graph"] }'
     assert parse(suite_of(COPY + submits), file="mine.toml").sweeps
     assert parse(
         suite_of(KERNEL.replace('"kernel"', '["copy", "kernel"]').replace('"1MiB"', "[8, 16]")), file="m"

@@ -24,7 +24,7 @@ from byteways.results.run_folder import RunFolder
 def assert_complete(folder: Path) -> None:
     """Every planned case has exactly one record."""
     run = RunFolder(folder)
-    keys = Counter((record.case_id, record.replicate) for record in run.records)
+    keys = Counter((record.case_id, record.round) for record in run.records)
     assert len(keys) == run.manifest["planned"] == 5
     assert max(keys.values()) == 1
     assert run.manifest["state"] == "complete"
@@ -259,7 +259,7 @@ def test_resume_on_what_has_changed(command: Command, change: str, said: str) ->
     elif change == "method_version":
         manifest["fingerprint"]["method_version"] = 0
     elif change == "topology":
-        manifest["topology"]["agents"].append({**manifest["topology"]["agents"][0], "name": "gpu7"})
+        manifest["topology"]["devices"].append({**manifest["topology"]["devices"][0], "name": "gpu7"})
         manifest["fingerprint"]["topology"] = "0000"
     elif change == "suite":
         command.suite.write_text(command.suite.read_text() + "\n# another\n")
@@ -369,10 +369,10 @@ def test_a_repeated_suite_is_killed_and_taken_up(command: Command) -> None:
     resumed = command.resume()
     assert resumed.returncode == 0, resumed.stderr
     run = RunFolder(command.folder)
-    keys = Counter((record.case_id, record.replicate) for record in run.records)
+    keys = Counter((record.case_id, record.round) for record in run.records)
     assert len(keys) == run.manifest["planned"] > before
     assert max(keys.values()) == 1
-    rounds = Counter(replicate for _, replicate in keys)
+    rounds = Counter(round for _, round in keys)
     assert sorted(rounds) == list(range(len(rounds)))
     assert set([*rounds.values()][:-1]) == {5}
     assert command.resume().returncode == 0
@@ -387,8 +387,8 @@ def test_a_repeated_suite_is_killed_and_taken_up(command: Command) -> None:
             "byteways run --for 30m",
         ),
         (
-            ("--for", "30m", "--replicates", "3"),
-            "--for repeats the suite for a time, --replicates a number of times",
+            ("--for", "30m", "--rounds", "3"),
+            "--for repeats the suite for a time, --rounds a number of times",
             "leave one of them out",
         ),
     ],

@@ -52,7 +52,7 @@ def make(runtime: str, folder: Path) -> Side:
 
 def gpus(session: _core.Session) -> list[_core.Agent]:
     """The session's GPUs, all of one runtime."""
-    return [agent for agent in session.agents if agent.agent.startswith("gpu")]
+    return [agent for agent in session.devices if agent.agent.startswith("gpu")]
 
 
 def has_bulk_copies(session: _core.Session) -> bool:

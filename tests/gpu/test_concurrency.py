@@ -35,9 +35,7 @@ def byteways(folder: Path, *arguments: str) -> str:
 @pytest.fixture(scope="module")
 def run(tmp_path_factory: pytest.TempPathFactory) -> RunFolder:
     folder = tmp_path_factory.mktemp("concurrency")
-    byteways(
-        folder, "run", "concurrency", "--replicates", "1", "--budget", "120", "--out", "R", "--no-report"
-    )
+    byteways(folder, "run", "concurrency", "--rounds", "1", "--budget", "120", "--out", "R", "--no-report")
     return RunFolder(folder / "R")
 
 
@@ -49,7 +47,7 @@ def test_every_pattern_that_fits_is_measured(run: RunFolder) -> None:
     assert all(record.verified for record in run.records if record.status == "measured")
     gpus = len(run.topology.names("gpu"))
     measured = {record.pattern for record in run.records if record.status == "measured"}
-    wanted = {"two-way"} | ({"fan-out", "fan-in", "fan-both"} if gpus > 1 else set())
+    wanted = {"bidirectional"} | ({"fan-out", "fan-in", "fan-bidirectional"} if gpus > 1 else set())
     wanted |= {"two-pairs", "ring", "host-and-ring", "bisection", "all-pairs"} if gpus > 3 else set()
     assert wanted <= measured
 

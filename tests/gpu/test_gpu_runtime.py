@@ -58,7 +58,7 @@ def test_host_memory_by_every_interface(
     session: _core.Session, memory: str, interface: str, to_gpu: bool
 ) -> None:
     """Catches memory that one direction or interface cannot use although it is offered, or corrupts."""
-    gpu = next(agent for agent in session.agents if agent.agent == "gpu0")
+    gpu = next(agent for agent in session.devices if agent.agent == "gpu0")
     offered = session.offers("cpu0", memory)
     if not offered.available:
         assert memory == "hugepage" and offered.reason
@@ -123,7 +123,9 @@ def test_bulk_copy_shapes(session: _core.Session, chunk: int, stages: int, block
 def test_chase(session: _core.Session, memory: str) -> None:
     """Catches a chase that ends elsewhere than it should, or is answered by a cache on the way."""
     walked = buffer(session, "gpu0" if memory == "device" else "cpu0", memory, 64 * MIB)
-    measured = session.measure([_core.Flow(walked, walked, "gpu0", "chase", 64 * MIB)], quick(budget_s=0.3))
+    measured = session.measure(
+        [_core.Flow(walked, walked, "gpu0", "pointer-chase", 64 * MIB)], quick(budget_s=0.3)
+    )
     assert measured.verified
     least_ns, most_ns = (100, 2000) if memory == "device" else (400, 10_000)
     assert least_ns < measured.time_ns.median < most_ns
@@ -154,7 +156,9 @@ def test_peers_are_proved_and_measured(session: _core.Session, pair: tuple[str, 
             measured = measure(session, flow, interface)
             assert measured is None or good(measured), (executor, interface)
     walked = buffer(session, pair[1], "device", 64 * MIB)
-    chased = session.measure([_core.Flow(walked, walked, pair[0], "chase", 64 * MIB)], quick(budget_s=0.3))
+    chased = session.measure(
+        [_core.Flow(walked, walked, pair[0], "pointer-chase", 64 * MIB)], quick(budget_s=0.3)
+    )
     assert chased.verified
     assert chased.time_ns.median > 300
 
@@ -327,7 +331,7 @@ def test_visible_devices_are_honoured(session: _core.Session, side: Side) -> Non
     last = gpus(session)[-1]
     answer = in_child(
         side,
-        OPEN + 'print(json.dumps([a.uuid for a in session.agents if a.agent.startswith("gpu")]))',
+        OPEN + 'print(json.dumps([a.uuid for a in session.devices if a.agent.startswith("gpu")]))',
         CUDA_VISIBLE_DEVICES=managed(last).uuid if side.runtime == "hip" else last.uuid,
     )
     assert answer == [last.uuid]

@@ -45,7 +45,7 @@ def prefetched(session: _core.Session, source: str, to: str, executor: str, size
     flow = _core.Flow(buffer, buffer, executor, "prefetch", size, partner=to)
     measured = session.measure([flow], quick())
     planned = Flow(Buffer(source, "managed"), Buffer(to, "managed"), executor)
-    case = Case("prefetch", "one-way", (planned,), size)
+    case = Case("prefetch", "unidirectional", (planned,), size)
     return measured, about_pages(case, measured, [(buffer, buffer)])
 
 

@@ -134,7 +134,7 @@ def test_another_process_exports(monkeypatch: pytest.MonkeyPatch) -> None:
     with Exporter("gpu0", "device", 4 * MIB) as handle:
         assert len(handle) == 128
     end = Buffer("gpu0", "device")
-    case = Case("open-ipc", "one-way", (Flow(end, end, "gpu0"),), 4 * MIB, "warm")
+    case = Case("open-ipc", "unidirectional", (Flow(end, end, "gpu0"),), 4 * MIB, "warm")
     request = {"case": case.identity(), "budget_s": 0.3, "precision": 0.05, "key": 1}
     outcome, broken = measurer.measure(request)
     assert not broken and outcome["status"] == "measured" and outcome["verified"], outcome

@@ -32,9 +32,17 @@ def records(folder: Path, *words: str) -> list[dict[str, Any]]:
 
 def test_every_axis_of_full(tmp_path: Path) -> None:
     """Would catch a case of `full` that hardware does not do, and an axis that is skipped as a whole."""
-    found = records(tmp_path, "full", "--replicates", "1", "--only", f"sweep={'|'.join(AXES)}")
+    found = records(tmp_path, "full", "--rounds", "1", "--only", f"sweep={'|'.join(AXES)}")
     measured = {record["interface"] for record in found if record["status"] == "measured"}
-    assert measured >= {"copy-2d", "kernel-2d", "launch", "event", "synchronize", "ping-pong", "chase"}
+    assert measured >= {
+        "copy-2d",
+        "kernel-2d",
+        "launch",
+        "event",
+        "synchronize",
+        "ping-pong",
+        "pointer-chase",
+    }
     assert measured >= {"allocate", "free", "register", "route", "copy"}
     sweeps = {record["sweep"] for record in found if record["status"] == "measured"}
     assert sweeps >= set(AXES) - {"ping-pong", "routes"}  # which take two GPUs

@@ -249,7 +249,7 @@ def capabilities(machine: Machine, **changes: Any) -> Capabilities:
     gpus = [name for name in agents if name.startswith("gpu")]
     yes = Offer(True)
     return Capabilities(
-        agents=agents,
+        devices=agents,
         memory={name: {"pageable" if name == "cpu0" else "device": yes} for name in agents},
         interface={name: {"memcpy" if name == "cpu0" else "copy": yes} for name in agents},
         peer=changes.pop("peer", {a: {b: yes for b in gpus if a != b} for a in gpus}),

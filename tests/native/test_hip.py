@@ -49,7 +49,7 @@ def report(library: str = "hip", **options: object) -> _core.LibraryReport:
 
 
 def gpu() -> _core.Agent:
-    return next(agent for agent in _core.Session().agents if agent.runtime == "hip")
+    return next(agent for agent in _core.Session().devices if agent.runtime == "hip")
 
 
 def test_whole_runtime_is_usable(use_hip: pytest.MonkeyPatch, hip: Path) -> None:
@@ -164,7 +164,7 @@ def test_versions_are_looked_for_from_the_newest(folder: Path, hip: Path, tmp_pa
 def test_gpus_are_described_as_the_vendors_tools_do(use_hip: pytest.MonkeyPatch) -> None:
     """Catches a UUID, an address or an architecture written otherwise than by rocminfo and sysfs."""
     use_hip.setenv("FAKE_DEVICES", "2")
-    gpus = [agent for agent in _core.Session().agents if agent.runtime == "hip"]
+    gpus = [agent for agent in _core.Session().devices if agent.runtime == "hip"]
     assert [agent.agent for agent in gpus] == ["gpu0", "gpu1"]
     assert [agent.pci_address for agent in gpus] == ["0000:c1:00.0", "0000:c6:00.0"]
     assert gpus[0].uuid == "GPU-0123456789abcdef"

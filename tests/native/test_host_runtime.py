@@ -51,9 +51,9 @@ def run_python(code: str) -> str:
 def test_agents_are_the_domains_with_allowed_cores(session: _core.Session) -> None:
     """Would catch cores counted that this process may not use, or a domain that does not exist."""
     domains = [int(node.name[4:]) for node in Path("/sys/devices/system/node").glob("node[0-9]*")] or [0]
-    assert [agent.agent for agent in session.agents] == [f"cpu{k}" for k in range(len(session.agents))]
-    assert 1 <= sum(agent.multiprocessors for agent in session.agents) <= len(os.sched_getaffinity(0))
-    for agent in session.agents:
+    assert [agent.agent for agent in session.devices] == [f"cpu{k}" for k in range(len(session.devices))]
+    assert 1 <= sum(agent.multiprocessors for agent in session.devices) <= len(os.sched_getaffinity(0))
+    for agent in session.devices:
         assert agent.runtime == "host"
         assert agent.numa_domain in domains
         assert agent.name
@@ -66,7 +66,7 @@ def test_affinity_of_the_process_is_respected() -> None:
     code = (
         "import os; os.sched_setaffinity(0, {max(os.sched_getaffinity(0))})\n"
         "from byteways import _core\n"
-        "print([agent.multiprocessors for agent in _core.Session(gpus=False).agents])"
+        "print([agent.multiprocessors for agent in _core.Session(gpus=False).devices])"
     )
     assert run_python(code).strip() == "[1]"
 
@@ -111,7 +111,9 @@ def test_chase_takes_longer_in_memory_than_in_the_nearest_cache(session: _core.S
     buffer = session.allocate("cpu0", "pageable", 64 * MIB, "cpu0")
     latencies = []
     for size in (4096, 64 * MIB):
-        measurement = session.measure([_core.Flow(buffer, buffer, "cpu0", "chase", size)], quick_options())
+        measurement = session.measure(
+            [_core.Flow(buffer, buffer, "cpu0", "pointer-chase", size)], quick_options()
+        )
         assert measurement.verified
         latencies.append(measurement.time_ns.median)
     near, far = latencies
@@ -145,7 +147,7 @@ def test_hugepage_memory_is_huge_or_refused(session: _core.Session) -> None:
 
 def test_placement_names_domains_that_exist(session: _core.Session, memory: str) -> None:
     """Would catch error codes of move_pages counted as domains, and pages that first touch did not reach."""
-    for agent in session.agents:
+    for agent in session.devices:
         buffer = session.allocate(agent.agent, memory, 32 * MIB, agent.agent)
         placement = buffer.placement()
         assert set(placement) == {agent.numa_domain}

@@ -213,7 +213,7 @@ def test_what_no_engine_is_chosen_for(interface: str, memory: str, reason: str) 
 SUITE = """
 name = "engines"
 title = "Chosen engines"
-replicates = 1
+rounds = 1
 [[sweep]]
 name = "engines"
 interface = "copy"

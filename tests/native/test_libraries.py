@@ -70,7 +70,7 @@ def test_driver_lacks_a_required_function(folder: Path, monkeypatch: pytest.Monk
     }
     assert "cuLaunchKernel (since 4.0)" in report.reason and "cuMemHostAlloc" in report.reason
     assert report.hint
-    assert {agent.runtime for agent in session.agents} == {"host"}
+    assert {agent.runtime for agent in session.devices} == {"host"}
 
 
 def test_driver_lacks_an_optional_function(folder: Path, monkeypatch: pytest.MonkeyPatch) -> None:
@@ -137,7 +137,7 @@ def test_driver_that_shows_no_device(use_driver: pytest.MonkeyPatch) -> None:
 def test_agents_are_described_as_the_vendors_tools_do(use_driver: pytest.MonkeyPatch) -> None:
     """Catches a UUID or address that NVML and sysfs write differently, and a wrong bandwidth."""
     use_driver.setenv("FAKE_DEVICES", "2")
-    gpus = [agent for agent in _core.Session().agents if agent.runtime == "cuda"]
+    gpus = [agent for agent in _core.Session().devices if agent.runtime == "cuda"]
     assert [agent.agent for agent in gpus] == ["gpu0", "gpu1"]
     assert [agent.pci_address for agent in gpus] == ["0000:3b:00.0", "0000:3c:00.0"]
     assert gpus[0].uuid == "GPU-00010203-0405-0607-0809-0a0b0c0d0e0f"
@@ -150,7 +150,7 @@ def test_agents_are_described_as_the_vendors_tools_do(use_driver: pytest.MonkeyP
 def test_mig_instance_has_its_own_uuid(use_driver: pytest.MonkeyPatch) -> None:
     """Catches two MIG instances of one GPU that are taken for the same agent."""
     use_driver.setenv("FAKE_INSTANCE", "1")
-    gpu = next(agent for agent in _core.Session().agents if agent.runtime == "cuda")
+    gpu = next(agent for agent in _core.Session().devices if agent.runtime == "cuda")
     assert gpu.uuid == "MIG-01020304-0506-0708-090a-0b0c0d0e0f10"
 
 

@@ -44,7 +44,7 @@ FIELDS = (
 
 
 def agents(session: _core.Session) -> list[dict[str, Any]]:
-    return [{name: getattr(agent, name) for name in FIELDS} for agent in session.agents]
+    return [{name: getattr(agent, name) for name in FIELDS} for agent in session.devices]
 
 
 @pytest.mark.parametrize("name", names())
@@ -52,9 +52,9 @@ def test_the_simulator_plays_it(name: str) -> None:
     """Would catch a key that the simulator does not know or misses, and GPUs that discovery does not find."""
     model = load(name)
     seen = {fields["agent"]: fields for fields in play(sheet(model), agents)}
-    assert tuple(seen) == model.agents
+    assert tuple(seen) == model.devices
     assert seen["gpu0"]["memory_bytes"] == model.whole("gpu.memory_bytes")
-    assert [seen[gpu]["numa_domain"] for gpu in model.agents if gpu.startswith("gpu")] == [
+    assert [seen[gpu]["numa_domain"] for gpu in model.devices if gpu.startswith("gpu")] == [
         *model.wholes("gpu.domains")
     ]
     alone, met = topology_of(model), topology_of(model, seen)
@@ -114,7 +114,7 @@ def test_virtual_time_leaves_nothing_out() -> None:
 
 def test_copies_of_an_apu_take_the_engine_that_the_rule_names(tmp_path: Path) -> None:
     """Would catch a copy between a package's CPU and its GPU done by a kernel, at the memory's speed."""
-    only = ["--only", "interface=copy,pattern=one-way,path=cpu0>gpu0"]
+    only = ["--only", "interface=copy,pattern=unidirectional,path=cpu0>gpu0"]
     out = tmp_path / "R"
     assert main(["run", "quick", "--machine", "elcap-mi300a", *only, "--no-report", "--out", str(out)]) == 0
     records = RunFolder(out).records
@@ -125,7 +125,7 @@ def test_copies_of_an_apu_take_the_engine_that_the_rule_names(tmp_path: Path) ->
 def test_a_walk_that_fits_the_caches_is_not_called_memory(tmp_path: Path) -> None:
     """Would catch MI300X's Infinity Cache, as large as the working set, being called memory."""
     out = tmp_path / "R"
-    only = ["--only", "interface=chase,executor=gpu0"]
+    only = ["--only", "interface=pointer-chase,executor=gpu0"]
     assert main(["run", "quick", "--machine", "mi300x-8", *only, "--no-report", "--out", str(out)]) == 0
     waits = [one.title for one in findings(RunFolder(out)) if "waits" in one.title and "GPU" in one.title]
     assert waits and "from its own caches" in waits[0]

@@ -182,7 +182,7 @@ def test_no_case_asks_for_more_than_is_free() -> None:
     def scene() -> list[dict[str, Any]]:
         measurer = Measurer.open(sheet)
         flow = Flow(Buffer("cpu0", "managed"), Buffer("gpu0", "managed"), "gpu0")
-        case = Case("prefetch", "one-way", (flow,), 64 * toy.MIB)
+        case = Case("prefetch", "unidirectional", (flow,), 64 * toy.MIB)
         request = {"case": case.identity(), "budget_s": 0.01, "precision": 0.1, "key": 1}
         answers = [measurer.measure(request)[0]]
         free = measurer.session.free_bytes("gpu0")
@@ -203,7 +203,7 @@ def test_pages_between_gpus_pass_the_link() -> None:
     def scene() -> dict[str, Any]:
         measurer = Measurer.open(toy.nvidia())
         flow = Flow(Buffer("gpu0", "managed"), Buffer("gpu1", "managed"), "gpu0")
-        case = Case("prefetch", "one-way", (flow,), 64 * toy.MIB)
+        case = Case("prefetch", "unidirectional", (flow,), 64 * toy.MIB)
         answer = measurer.measure({"case": case.identity(), "budget_s": 0.01, "precision": 0.1, "key": 1})[0]
         return {name: answer.get(name) for name in ("status", "link_bytes", "warnings")}
 

@@ -65,7 +65,7 @@ def test_flows_on_two_streams_are_not_serialised(session: _core.Session) -> None
         if alone:
             return
         if "serialised" not in warnings(measured):
-            assert 0 < measured.window_ns <= measured.whole_ns
+            assert 0 < measured.window_ns <= measured.end_to_end_ns
             return
     pytest.fail("two streams were serialised five times")
 
@@ -154,7 +154,7 @@ def test_rates_of_crowded_flows_are_within_what_was_moved(session: _core.Session
     measured = session.measure(flows, options(budget_s=0.3))
     assert measured.verified
     window = sum(flow.bytes_per_s for flow in measured.flows)
-    whole = sum(flow.whole_bytes_per_s for flow in measured.flows)
+    whole = sum(flow.end_to_end_bytes_per_s for flow in measured.flows)
     assert 0.5 * whole < window < 4 * whole
     assert 4 * 4 * MIB / measured.time_ns.median * 1e9 == pytest.approx(window, rel=0.3)
 
@@ -230,7 +230,9 @@ def test_cold_and_warm_differ_in_the_bytes_touched(session: _core.Session, cold:
 def test_a_chase_is_proved_by_where_it_ends(session: _core.Session, size: int) -> None:
     """Catches a walk of too few steps, also where a whole number of rounds ends where it began."""
     buffer = session.allocate("cpu0", "pageable", MIB, "cpu0")
-    measured = session.measure([_core.Flow(buffer, buffer, "cpu0", "chase", size)], options(batch=8192))
+    measured = session.measure(
+        [_core.Flow(buffer, buffer, "cpu0", "pointer-chase", size)], options(batch=8192)
+    )
     assert measured.verified and measured.verified_every_sample
     [flow] = measured.flows
     assert flow.verification.ok and flow.verification.expected == flow.verification.got < size // 64
@@ -240,7 +242,7 @@ def test_a_chase_is_proved_by_where_it_ends(session: _core.Session, size: int) -
 def test_a_chase_has_no_company(session: _core.Session) -> None:
     """Catches a rate of a flow that moves no bytes: it would be no number."""
     buffer = session.allocate("cpu0", "pageable", MIB, "cpu0")
-    flows = [copy(session, MIB), _core.Flow(buffer, buffer, "cpu0", "chase", MIB)]
+    flows = [copy(session, MIB), _core.Flow(buffer, buffer, "cpu0", "pointer-chase", MIB)]
     with pytest.raises(_core.UnsupportedError, match="measured alone"):
         session.measure(flows, options())
 

@@ -15,7 +15,7 @@ from byteways.analyse.rules.facts import Facts
 from byteways.machines import load
 from byteways.results.run_folder import RunFolder
 
-SWEEPS = ("from-host", "to-host", "host-out", "host-in", "host-out-two", "host-in-two", "host-two-way")
+SWEEPS = ("from-host", "to-host", "host-out", "host-in", "host-out-two", "host-in-two", "host-bidirectional")
 
 
 def shown(folder: Path, links: str, *faults: str) -> dict[str, Any]:
@@ -24,7 +24,7 @@ def shown(folder: Path, links: str, *faults: str) -> dict[str, Any]:
     pairs = 'pairs = ["gpu0-cpu0", "gpu1-cpu0", "gpu2-cpu0", "gpu3-cpu0"]'
     assert pairs in text
     (folder / "planted.toml").write_text(text.replace(pairs, f"pairs = [{links}]"), encoding="utf-8")
-    arguments = ["run", "concurrency", "--machine", "planted.toml", "--replicates", "1", "--out", "R"]
+    arguments = ["run", "concurrency", "--machine", "planted.toml", "--rounds", "1", "--out", "R"]
     arguments += ["--only", f"sweep={'|'.join(SWEEPS)}", "--no-report", *faults]
     for line in (arguments, ["show", "R", "--json"]):
         done = subprocess.run(
@@ -71,7 +71,7 @@ def test_every_pattern_runs_and_kernels_are_as_predicted(tmp_path: Path) -> None
 
     Kernels are not held back by engines, so on this model the links alone decide.
     """
-    arguments = ["run", "concurrency", "--machine", "crusher-mi250x", "--replicates", "1", "--no-report"]
+    arguments = ["run", "concurrency", "--machine", "crusher-mi250x", "--rounds", "1", "--no-report"]
     sweeps = "pairs|to-host|from-host|all|two-pairs|ring-from-host|ring-to-host"
     arguments += ["--only", f"sweep={sweeps},interface=kernel", "--out", "R"]
     done = subprocess.run(

@@ -31,11 +31,11 @@ def agents(session: _core.Session) -> dict[str, dict[str, Any]]:
         "pageable_access",
         "host_access",
     )
-    return {agent.agent: {field: getattr(agent, field) for field in fields} for agent in session.agents}
+    return {agent.agent: {field: getattr(agent, field) for field in fields} for agent in session.devices}
 
 
 def uuids(session: _core.Session) -> list[str]:
-    return [agent.uuid for agent in session.agents if agent.uuid]
+    return [agent.uuid for agent in session.devices if agent.uuid]
 
 
 @pytest.mark.parametrize(

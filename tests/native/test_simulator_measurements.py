@@ -62,7 +62,9 @@ NVIDIA_WAYS = [
 @pytest.mark.parametrize(
     ("source", "destination", "executor", "interface", "way", "engine"), NVIDIA_WAYS, ids=lambda each: each
 )
-def test_one_way(source: str, destination: str, executor: str, interface: str, way: str, engine: str) -> None:
+def test_unidirectional(
+    source: str, destination: str, executor: str, interface: str, way: str, engine: str
+) -> None:
     """Catches an operation that takes another way, or another engine, than its vendor's call takes."""
     got = one(toy.nvidia(), source, destination, executor, interface)
     wanted = FIXED_NS[way.split("-")[0]] + SIZE / RATES[way] * 1e9
@@ -166,7 +168,7 @@ def test_latency(agent: str, memory: str, executor: str, size: int, latency_ns: 
         if memory == "device" and agent != executor:
             session.prove_peer(executor, agent)
         buffer = session.allocate(agent, memory, size, agent)
-        return figure(session, _core.Flow(buffer, buffer, executor, "chase", size))
+        return figure(session, _core.Flow(buffer, buffer, executor, "pointer-chase", size))
 
     got = toy.play(toy.nvidia(), scene)
     assert got["time_ns"] == pytest.approx(latency_ns, rel=1e-6)

@@ -38,13 +38,13 @@ def record(interface: str, flows: list[dict[str, Any]], value: float, size: int 
         "case_id": repr(
             (interface, flows, size, [more.get(name) for name in ("options", "environment", "cache")])
         ),
-        "replicate": 0,
+        "round": 0,
         "sweep": "s",
         "category": "direct access",
         "interface": interface,
         "executor": ",".join(dict.fromkeys(one["executor"] for one in flows)),
         "access": "local",
-        "pattern": "interference" if beside else "one-way",
+        "pattern": "interference" if beside else "unidirectional",
         "path": paths[0] + beside,
         "source": flows[0]["source"],
         "destination": flows[0]["destination"],

@@ -103,17 +103,17 @@ class Builder:
 
     Args:
         topology: The machine.
-        replicates: How many times each case is measured; replicate n is slower by n times `spread`.
-        spread: Relative difference between neighbouring replicates.
+        rounds: How many times each case is measured; round n is slower by n times `spread`.
+        spread: Relative difference between neighbouring rounds.
         half_width: Half width of each interval, relative to the median.
     """
 
     def __init__(
-        self, topology: Topology, *, replicates: int = 1, spread: float = 0.002, half_width: float = 0.003
+        self, topology: Topology, *, rounds: int = 1, spread: float = 0.002, half_width: float = 0.003
     ) -> None:
         self.topology = topology
         self.records: list[Record] = []
-        self.replicates, self.spread, self.half_width = replicates, spread, half_width
+        self.rounds, self.spread, self.half_width = rounds, spread, half_width
         self.extra_lines: list[str] = []
         self.suite_title = "Everything of interest in a minute"
         self.simulated = False
@@ -125,7 +125,7 @@ class Builder:
         flows: Sequence[tuple[str, str, str]],
         gb_per_s: float | Mapping[str, float],
         *,
-        pattern: str = "one-way",
+        pattern: str = "unidirectional",
         size: int = GIB,
         peak: float | None = None,
         latency_ns: float | None = None,
@@ -143,8 +143,8 @@ class Builder:
             if isinstance(gb_per_s, Mapping)
             else {case.path: gb_per_s * GB}
         )
-        for replicate in range(self.replicates):
-            slower = 1 + replicate * self.spread
+        for round in range(self.rounds):
+            slower = 1 + round * self.spread
             rate = sum(directions.values()) / slower
             total = size * (len(flows) if pattern != "interference" else 1)
             median = latency_ns * slower if latency_ns else total / rate * 1e9
@@ -152,7 +152,7 @@ class Builder:
             self.records.append(
                 self._record(
                     case,
-                    replicate,
+                    round,
                     status="measured",
                     timed_by="device-events",
                     gated=True,
@@ -168,7 +168,7 @@ class Builder:
                     else {path: value / slower for path, value in directions.items()},
                     counts="dependent-load"
                     if latency_ns
-                    else ("one-direction" if pattern == "one-way" else "sum-of-directions"),
+                    else ("per-direction" if pattern == "unidirectional" else "sum-of-directions"),
                     peak_bytes_per_s=peak * GB if peak else None,
                     peak_source="fixture links" if peak else None,
                     fraction_of_peak=rate / (peak * GB) if peak and not latency_ns else None,
@@ -192,14 +192,14 @@ class Builder:
         interface: str,
         flows: Sequence[tuple[str, str, str]],
         *,
-        pattern: str = "one-way",
+        pattern: str = "unidirectional",
         size: int = GIB,
         **fields: Any,
     ) -> None:
         """A case without a figure: skipped, failed, corrupt, timeout or lost."""
         case = self._case(interface, flows, pattern, size, "cold", None)
-        for replicate in range(self.replicates):
-            self.records.append(self._record(case, replicate, status=status, reason=reason, **fields))
+        for round in range(self.rounds):
+            self.records.append(self._record(case, round, status=status, reason=reason, **fields))
 
     def _case(
         self,
@@ -223,12 +223,12 @@ class Builder:
         )
 
     def _record(
-        self, case: Case, replicate: int, *, status: str, reason: str | None = None, **fields: Any
+        self, case: Case, round: int, *, status: str, reason: str | None = None, **fields: Any
     ) -> Record:
         flow = case.flows[0]
         return Record(
             case_id=case.case_id,
-            replicate=replicate,
+            round=round,
             sweep="fixture",
             category=case.category,
             interface=case.interface,
@@ -254,7 +254,7 @@ class Builder:
 
     def manifest(self) -> dict[str, Any]:
         return {
-            "format_version": 1,
+            "schema_version": 2,
             "byteways_version": "0.0.0+fixture",
             "method_version": 1,
             "run_id": "feedc0de",
@@ -275,13 +275,13 @@ class Builder:
                 "name": "quick",
                 "title": self.suite_title,
                 "text": "# fixture\n",
-                "replicates": self.replicates,
+                "rounds": self.rounds,
             },
             "options": {"only": [], "sizes": None, "budget_s": 60.0, **self.options},
             "planned": len(self.records),
             "topology": self.topology.to_json(),
             "capabilities": {
-                "agents": {},
+                "devices": {},
                 "memory": {},
                 "interface": {},
                 "peer": {},

@@ -37,9 +37,9 @@ def at_size(gb_per_s: float, size: int, latency_ns: float) -> float:
     return size / (latency_ns + size / gb_per_s)
 
 
-def h200x4(*, replicates: int = 1, sizes: Sequence[int] = SIZES, gpus: int = 4) -> Builder:
+def h200x4(*, rounds: int = 1, sizes: Sequence[int] = SIZES, gpus: int = 4) -> Builder:
     """A machine like 4×H200, with every section of the report filled."""
-    build = Builder(topology(gpus), replicates=replicates)
+    build = Builder(topology(gpus), rounds=rounds)
     names = [f"gpu{index}" for index in range(gpus)]
     for size in sizes:
         _pairs(build, names, size)
@@ -96,10 +96,12 @@ def _concurrent(build: Builder, names: Sequence[str]) -> None:
             if a < b:
                 flows = [(f"{a}:device", f"{b}:device", a), (f"{b}:device", f"{a}:device", b)]
                 rates = {f"{a}>{b}": 391.6, f"{b}>{a}": 392.0}
-                build.measure("copy", flows, rates, pattern="two-way", peak=900)
+                build.measure("copy", flows, rates, pattern="bidirectional", peak=900)
     for gpu in names:
         flows = [("cpu0:pinned", f"{gpu}:device", gpu), (f"{gpu}:device", "cpu0:pinned", gpu)]
-        build.measure("copy", flows, {f"cpu0>{gpu}": 43.0, f"{gpu}>cpu0": 42.0}, pattern="two-way", peak=126)
+        build.measure(
+            "copy", flows, {f"cpu0>{gpu}": 43.0, f"{gpu}>cpu0": 42.0}, pattern="bidirectional", peak=126
+        )
     down, up = (
         (55.5, 109.7, 151.4, 170.1, 171, 172, 173, 174),
         (55.2, 109.8, 134.7, 143.6, 144, 145, 146, 147),
@@ -137,7 +139,7 @@ def _gpu_chase(build: Builder, names: Sequence[str], size: int) -> None:
     walks = [("gpu0", f"{names[0]}:device", own), ("gpu0", "cpu0:pinned", 1171.0)]
     walks += [("gpu0", f"{names[1]}:device", 828.0)] if len(names) > 1 else []
     for executor, buffer, latency in walks:
-        build.measure("chase", [(buffer, buffer, executor)], 0.0, size=size, latency_ns=latency)
+        build.measure("pointer-chase", [(buffer, buffer, executor)], 0.0, size=size, latency_ns=latency)
     cpu_chase(build, size)
 
 
@@ -146,7 +148,9 @@ def cpu_chase(build: Builder, size: int) -> None:
     latency = next(
         (ns for limit, ns in ((48 * KIB, 1.2), (2 * MIB, 4.1), (32 * MIB, 21.0)) if size <= limit), 96.0
     )
-    build.measure("chase", [("cpu0:pageable", "cpu0:pageable", "cpu0")], 0.0, size=size, latency_ns=latency)
+    build.measure(
+        "pointer-chase", [("cpu0:pageable", "cpu0:pageable", "cpu0")], 0.0, size=size, latency_ns=latency
+    )
 
 
 def cpu_only(*, cpus: int = 1) -> Builder:

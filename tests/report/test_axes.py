@@ -73,16 +73,16 @@ def test_the_caches_of_all_that_walk_are_marked() -> None:
     )
     capabilities = {f"gpu{n}": {"last_level_cache_bytes": 60 * MIB} for n in range(2)}
     walks = [
-        record("chase", [flow(f"{agent}:device", f"{agent}:device", agent)], 300.0, size)
+        record("pointer-chase", [flow(f"{agent}:device", f"{agent}:device", agent)], 300.0, size)
         for agent in ("gpu0", "gpu1")
         for size in (MIB, GIB)
     ]
-    run = Fixture(walks, {"capabilities": {"agents": capabilities}}, Topology("host", agents, ()))
+    run = Fixture(walks, {"capabilities": {"devices": capabilities}}, Topology("host", agents, ()))
     found = over_working_set(cells(run.records), run.topology, gpu_caches(run))
     assert found is not None
     assert [(mark.label, mark.size_bytes) for mark in found[1]] == [("GPU last-level cache", 60 * MIB)]
     run.records += [
-        record("chase", [flow(f"{agent}:pageable", f"{agent}:pageable", agent)], 3.0, size)
+        record("pointer-chase", [flow(f"{agent}:pageable", f"{agent}:pageable", agent)], 3.0, size)
         for agent in ("cpu0", "cpu1")
         for size in (KIB, MIB)
     ]

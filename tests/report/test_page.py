@@ -139,7 +139,7 @@ def test_hostile_names_are_escaped(tmp_path: Path, place: str) -> None:
                 for link in build.topology.links
             )
             whole = build.topology
-            build.topology = Topology(whole.host, whole.agents, whole.switches, links, (HOSTILE,))
+            build.topology = Topology(whole.host, whole.devices, whole.switches, links, (HOSTILE,))
     text = html(build, tmp_path)
     tags = [tag for tag, _ in Outline(text).elements]
     assert "img" not in tags
@@ -163,7 +163,7 @@ def test_simulated_cannot_be_missed(tmp_path: Path) -> None:
 
 def test_simulated_claims_no_measurement(tmp_path: Path) -> None:
     """Would catch a sentence on the page of a simulated run that says that something was measured."""
-    build = sample_run.h200x4(replicates=2)
+    build = sample_run.h200x4(rounds=2)
     build.simulated = True
     text = html(build, tmp_path)
     shown = re.sub(r"<(script|style|pre)\b.*?</\1>", "", text, flags=re.DOTALL)
@@ -262,10 +262,10 @@ def test_no_negative_window(tmp_path: Path) -> None:
     build = sample_run.Builder(sample_run.topology(2))
     flows = [("gpu0:device", "gpu1:device", "gpu0"), ("gpu1:device", "gpu0:device", "gpu1")]
     rates = {"gpu0>gpu1": 100.0, "gpu1>gpu0": 100.0}
-    build.measure("copy", flows, rates, pattern="two-way", window_ns=-5.0, whole_ns=10.0)
+    build.measure("copy", flows, rates, pattern="bidirectional", window_ns=-5.0, end_to_end_ns=10.0)
     (line,) = page(build, tmp_path).records
     assert "window_ns" not in line
-    assert line["whole_ns"] == 10.0
+    assert line["end_to_end_ns"] == 10.0
 
 
 def test_empty_run(tmp_path: Path) -> None:
@@ -280,14 +280,18 @@ def test_empty_run(tmp_path: Path) -> None:
 
 def test_cells_say_what_is_behind_them(tmp_path: Path) -> None:
     """Would catch a tooltip without interval, samples, executor or engine, or a wrong percentage."""
-    grid = page(sample_run.h200x4(replicates=3), tmp_path).matrices[0]
+    grid = page(sample_run.h200x4(rounds=3), tmp_path).matrices[0]
     cell = grid.rows[0][1][1]
     assert cell is not None
-    assert (grid.title, grid.rows[0][0], grid.columns[1]) == ("copy, read, one-way at 1 GiB", "gpu0", "gpu1")
+    assert (grid.title, grid.rows[0][0], grid.columns[1]) == (
+        "copy, read, unidirectional at 1 GiB",
+        "gpu0",
+        "gpu1",
+    )
     assert (cell.absolute, cell.percent) == ("393.1", "87.4 %")
     assert cell.details == (
         "copy gpu0:device > gpu1:device, read\n"
-        "span of 3 replicates, 391.1 to 395.1 GB/s, n = 90\n"
+        "span of 3 rounds, 391.1 to 395.1 GB/s, n = 90\n"
         "executor gpu1, 1 GiB, cache cold\n"
         "engine copy-engine: fixture\n"
         "timed by device-events, gated, batch 16\n"

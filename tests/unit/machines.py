@@ -16,8 +16,8 @@ GIB = 2**30
 HOST_MEMORY = ("pageable", "hugepage", "pinned", "write-combined", "registered", "managed")
 AMD_HOST_MEMORY = (*HOST_MEMORY, "pinned-noncoherent", "managed-coarse")
 AMD_GPU_MEMORY = ("device", "device-fine", "device-uncached", "pool", "vmm", "managed", "managed-coarse")
-CPU_INTERFACES = ("memcpy", "memcpy-mt", "memcpy-stream", "chase")
-GPU_INTERFACES = ("copy", "kernel", "kernel-bulk", "chase")
+CPU_INTERFACES = ("memcpy", "memcpy-mt", "memcpy-stream", "pointer-chase")
+GPU_INTERFACES = ("copy", "kernel", "kernel-bulk", "pointer-chase")
 YES = Offer(True)
 
 
@@ -92,7 +92,7 @@ def two_cores(last_level_cache_bytes: int = 480 * MIB) -> tuple[Topology, Capabi
     topology = Topology("two-cores", (cpu_agent(),))
     no_gpu = no("no GPU runtime was found")
     capabilities = Capabilities(
-        agents={"cpu0": {"last_level_cache_bytes": last_level_cache_bytes, "memory_bytes": 24 * GIB}},
+        devices={"cpu0": {"last_level_cache_bytes": last_level_cache_bytes, "memory_bytes": 24 * GIB}},
         memory={
             "cpu0": {
                 "pageable": YES,
@@ -132,7 +132,7 @@ def gpus(
     names = topology.names("gpu")
     bulk = {name: no("sm_80 has no bulk copies") if name in without_bulk else YES for name in names}
     capabilities = Capabilities(
-        agents={
+        devices={
             **{
                 name: {"last_level_cache_bytes": 105 * MIB, "memory_bytes": 512 * GIB}
                 for name in topology.names("cpu")
@@ -213,7 +213,7 @@ def frontier(**changes: bool) -> tuple[Topology, Capabilities]:
     die = {"runtime": "hip", "last_level_cache_bytes": 8 * MIB, "memory_bytes": 64 * GIB}
     bulk = no("gfx90a has no bulk-copy instructions")
     capabilities = Capabilities(
-        agents={**dict.fromkeys(hosts, cpu), **dict.fromkeys(names, die)},
+        devices={**dict.fromkeys(hosts, cpu), **dict.fromkeys(names, die)},
         memory={
             **{name: {**dict.fromkeys(AMD_HOST_MEMORY, YES), **no_device} for name in hosts},
             **{name: dict.fromkeys(AMD_GPU_MEMORY, YES) for name in names},

@@ -76,8 +76,8 @@ def test_case_id_tells_cases_apart(one: Case, other: Case) -> None:
 def test_case_id_is_what_it_always_was() -> None:
     """Catches a change of the id, which would make every recorded run incomparable with new ones."""
     flow = Flow(Buffer("gpu0", "device"), Buffer("gpu1", "device"), "gpu0")
-    case = Case("copy", "one-way", (flow,), 2**30, options={"blocks": 8}, environment={"A": "1"})
-    assert case.case_id == "88544a3b370d7fa2"
+    case = Case("copy", "unidirectional", (flow,), 2**30, options={"blocks": 8}, environment={"A": "1"})
+    assert case.case_id == "272783d58935d036"
 
 
 @given(buffers)
@@ -106,13 +106,13 @@ def flow(source: str, destination: str, executor: str | None = None) -> Flow:
 @pytest.mark.parametrize(
     ("pattern", "ends", "path"),
     [
-        ("one-way", ["0>1"], "gpu0>gpu1"),
-        ("two-way", ["0>1", "1>0"], "gpu0<>gpu1"),
+        ("unidirectional", ["0>1"], "gpu0>gpu1"),
+        ("bidirectional", ["0>1", "1>0"], "gpu0<>gpu1"),
         ("fan-out", ["0>1", "0>2"], "gpu0>gpu1,gpu2"),
         ("fan-in", ["1>0", "2>0"], "gpu1,gpu2>gpu0"),
         ("all-pairs", ["0>1", "1>0"], "all:gpu0,gpu1"),
         ("interference", ["0>1", "2>3"], "gpu0>gpu1 beside gpu2>gpu3"),
-        ("fan-both", ["0>1", "0>2", "1>0", "2>0"], "gpu0<>gpu1,gpu2"),
+        ("fan-bidirectional", ["0>1", "0>2", "1>0", "2>0"], "gpu0<>gpu1,gpu2"),
         ("two-pairs", ["0>1", "2>3"], "gpu0>gpu1 and gpu2>gpu3"),
         ("ring", ["0>1", "1>2", "2>0"], "ring:gpu0,gpu1,gpu2"),
         ("bisection", ["0>2", "0>3", "1>2", "1>3", "2>0", "3>0", "2>1", "3>1"], "gpu0,gpu1<>gpu2,gpu3"),
@@ -137,11 +137,11 @@ def test_paths(pattern: str, ends: list[str], path: str) -> None:
 )
 def test_access(one: Flow, access: str) -> None:
     """Catches read and write swapped, which differ by what the link carries as requests."""
-    assert Case("kernel", "one-way", (one,), 4096).access == access
+    assert Case("kernel", "unidirectional", (one,), 4096).access == access
 
 
 @pytest.mark.parametrize("interface", sorted(INTERFACES))
 def test_every_interface_has_a_category(interface: str) -> None:
     """Catches an interface whose records would have no category."""
     known = ("explicit", "direct access", "memory")
-    assert Case(interface, "one-way", (flow("gpu0", "gpu1"),), 4096).category in known
+    assert Case(interface, "unidirectional", (flow("gpu0", "gpu1"),), 4096).category in known

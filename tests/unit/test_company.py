@@ -36,9 +36,10 @@ def walked() -> Fixture:
     """A walk alone, and beside copies at three loads that arrive in no order."""
     points = [(0, 390, 700.0), (100_000, 30, 350.0), (10_000, 200, 400.0)]
     beside = [
-        record("chase", [WALK, load(pause)], ns, load_bytes_per_s=rate * GB) for pause, rate, ns in points
+        record("pointer-chase", [WALK, load(pause)], ns, load_bytes_per_s=rate * GB)
+        for pause, rate, ns in points
     ]
-    return Fixture([record("chase", [WALK], 340.0), *beside])
+    return Fixture([record("pointer-chase", [WALK], 340.0), *beside])
 
 
 def test_points_of_one_load_are_one_curve(walked: Fixture) -> None:
@@ -60,11 +61,13 @@ def test_points_of_one_load_are_one_curve(walked: Fixture) -> None:
 )
 def test_a_walk_is_held_against_the_same_one_alone(other: dict[str, Any]) -> None:
     """Catches an idle figure of another process environment, cache or option beside a curve."""
-    run = Fixture([record("chase", [WALK], 340.0, **other), record("chase", [WALK, load(0)], 700.0)])
+    run = Fixture(
+        [record("pointer-chase", [WALK], 340.0, **other), record("pointer-chase", [WALK, load(0)], 700.0)]
+    )
     [curve] = load_curves(cells(run.records))
     assert curve.idle is None
     assert list(company.loaded_latency(Facts(run))) == []
-    same = Fixture([run.records[0], record("chase", [WALK, load(0)], 700.0, **other)])
+    same = Fixture([run.records[0], record("pointer-chase", [WALK, load(0)], 700.0, **other)])
     [curve] = load_curves(cells(same.records))
     assert curve.idle is not None and curve.idle.value == 340.0
 
@@ -74,7 +77,7 @@ def own(rate: float, whole: float) -> dict[str, Any]:
     path = "gpu0>gpu1"
     return {
         "directions": {path: rate * GB},
-        "whole_bytes_per_s": {path: whole * GB},
+        "end_to_end_bytes_per_s": {path: whole * GB},
         "load_bytes_per_s": rate * GB,
     }
 
@@ -99,7 +102,7 @@ def test_flows_without_a_window_give_no_figure(
     """Catches rates of whole runs or of each flow's own time, where walk and load took turns, drawn as
     latency under load or named as the price of a transfer.
     """
-    walked.records.append(record("chase", [WALK, load(77)], 900.0, **turns))
+    walked.records.append(record("pointer-chase", [WALK, load(77)], 900.0, **turns))
     [curve] = load_curves(cells(walked.records))
     assert len(curve.points) == 3 and curve.apart == 1
     topic = loaded.topic(walked, cells(walked.records))
@@ -165,7 +168,9 @@ def test_what_a_load_does_to_a_walk_is_said(walked: Fixture) -> None:
         "gpu0 waits 340 ns for gpu0:device alone, 700 ns (2.1 times) beside copy gpu0>gpu1 by gpu0 "
         "at 390 GB/s"
     )
-    steady = Fixture([walked.records[0], record("chase", [WALK, load(0)], 341.0, load_bytes_per_s=390 * GB)])
+    steady = Fixture(
+        [walked.records[0], record("pointer-chase", [WALK, load(0)], 341.0, load_bytes_per_s=390 * GB)]
+    )
     assert list(company.loaded_latency(Facts(steady))) == []
 
 

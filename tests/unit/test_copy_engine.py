@@ -34,7 +34,7 @@ FRONTIER: Capabilities = replace(
 
 def case(source: str, destination: str, executor: str = "gpu0", engine: int = 2, **more: Any) -> Case:
     flow = Flow(Buffer.parse(source), Buffer.parse(destination), executor)
-    made = Case("copy", "one-way", (flow,), 2**20, options={"copy_engine": engine})
+    made = Case("copy", "unidirectional", (flow,), 2**20, options={"copy_engine": engine})
     return replace(made, **more)
 
 
@@ -68,8 +68,8 @@ def test_what_may_ask_for_an_engine(what: Case) -> None:
         (case("cpu0:pageable", "gpu0:device"), "needs memory that stays locked, and pageable is not"),
         (case("gpu0:device", "gpu1:managed"), "needs memory that stays locked, and managed is not"),
         (
-            case("gpu0:device", "gpu1:device", pattern="two-way"),
-            "two-way flows would run one after the other",
+            case("gpu0:device", "gpu1:device", pattern="bidirectional"),
+            "bidirectional flows would run one after the other",
         ),
     ],
 )
@@ -95,7 +95,7 @@ def test_the_probe_tells_engines_by_both_ends() -> None:
 
     agents = [("cpu0", "host"), ("cpu1", "host"), ("gpu0", "hip"), ("gpu1", "hip")]
     session = SimpleNamespace(
-        agents=[SimpleNamespace(agent=name, runtime=runtime) for name, runtime in agents],
+        devices=[SimpleNamespace(agent=name, runtime=runtime) for name, runtime in agents],
         copy_engines=copy_engines,
     )
     told = _copy_engines(session)  # type: ignore[arg-type]
@@ -103,7 +103,7 @@ def test_the_probe_tells_engines_by_both_ends() -> None:
         (a, b) for a in ("host", "gpu0", "gpu1") for b in ("host", "gpu0", "gpu1") if a != b
     }
     assert ("cpu0", "gpu1") in asked and ("cpu1", "gpu1") not in asked
-    session.agents = session.agents[:2]
+    session.devices = session.devices[:2]
     assert _copy_engines(session) == {}  # type: ignore[arg-type]
 
     written = json.loads(json.dumps(FRONTIER.to_json()))

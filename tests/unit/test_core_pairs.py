@@ -67,7 +67,7 @@ def test_every_pair_is_there_once() -> None:
 
 def test_siblings_are_one_core() -> None:
     """Catches the two threads of a core measured as if they were cores."""
-    agent = cpus(1, 16, per_core=2).agents[0]
+    agent = cpus(1, 16, per_core=2).devices[0]
     assert physical_cores(agent) == 8
     assert list(core_pairs("cpu0", "cpu0", cpus(1, 4, per_core=2))) == [(0, 1)]
 
@@ -77,7 +77,7 @@ def test_large_machines_are_sampled_with_neighbours_and_far_ones() -> None:
     large = cpus(2, 96)
     taken = sampled_cores(large)
     assert sum(map(len, taken.values())) <= MOST_CORES + 2
-    kinds = {shared_cache(large.agents[0], a, b) for a, b in core_pairs("cpu0", "cpu0", large)}
+    kinds = {shared_cache(large.devices[0], a, b) for a, b in core_pairs("cpu0", "cpu0", large)}
     assert kinds == {3, None}
     assert "of 192 cores two neighbours at a time" in (note(large) or "")
     assert note(cpus(1, MOST_CORES)) is None
@@ -85,7 +85,7 @@ def test_large_machines_are_sampled_with_neighbours_and_far_ones() -> None:
 
 def test_a_single_core_has_no_pair_and_says_so() -> None:
     """Catches an empty sweep without a word."""
-    alone = replace(TWO_CORES, agents=(replace(TWO_CORES.agents[0], cores=(0,)),))
+    alone = replace(TWO_CORES, devices=(replace(TWO_CORES.devices[0], cores=(0,)),))
     cases, notes = expansion(PING_PONG, alone)
     assert cases == ()
     assert any("one core only" in text for text in notes)

@@ -18,7 +18,7 @@ from byteways.plan.case import MEMORIES, PATTERNS
 from byteways.plan.interfaces import INTERFACES
 from byteways.plan.suite import parse
 from byteways.results.record import STATUSES, Record, Times
-from byteways.results.run_folder import FORMAT_VERSION
+from byteways.results.run_folder import SCHEMA_VERSION
 from byteways.results.warnings import ADVICE
 
 ROOT = Path(__file__).parents[2]
@@ -168,9 +168,9 @@ def test_record_format_has_every_field() -> None:
     assert sorted(documented - fields - set(STATUSES)) == []
 
 
-def test_manifest_format_version() -> None:
+def test_manifest_schema_version() -> None:
     """Catches a new format of runs that the page does not know."""
-    assert f"| `format_version` | {FORMAT_VERSION} |" in text_of("docs/reference/record-format.md")
+    assert f"| `schema_version` | {SCHEMA_VERSION} |" in text_of("docs/reference/record-format.md")
 
 
 def test_layout_in_architecture_exists() -> None:

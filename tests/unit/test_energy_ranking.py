@@ -122,7 +122,7 @@ def test_no_energy_is_one_finding_with_its_reason() -> None:
 
 
 def test_one_replicate_with_a_figure_is_enough() -> None:
-    """Catches a case that is ranked and called unmeasured at once, as its first replicate failed."""
+    """Catches a case that is ranked and called unmeasured at once, as its first round failed."""
     failed = record("copy", [COPY], 390 * GB, energy={"reason": "its counter stood still"})
     assert not list(rules.no_energy(Facts(Fixture([failed, *run_of(copy=(0.33, 0.02)).records]))))
     [finding] = rules.no_energy(Facts(Fixture([failed, failed])))

@@ -20,11 +20,11 @@ from byteways.results.exporters.csv_format import COLUMNS
 from byteways.results.record import Record, Warning
 
 HEADER = (
-    "case_id,replicate,sweep,category,interface,executor,access,pattern,path,source,destination,size_bytes,cache,"
+    "case_id,round,sweep,category,interface,executor,access,pattern,path,source,destination,size_bytes,cache,"
     "options,environment,status,reason,bandwidth_bytes_per_s,latency_ns,peak_bytes_per_s,fraction_of_peak,counts,"
     "time_median_ns,time_ci95_low_ns,time_ci95_high_ns,time_min_ns,time_max_ns,time_mean_ns,time_sd_ns,samples,"
     "batch,timed_by,gated,slope,timer_resolution_ns,engine,engine_evidence,verified,verification,window_ns,"
-    "whole_ns,directions_bytes_per_s,whole_bytes_per_s,flows,launch,placement,warnings,started_at,wall_s,"
+    "end_to_end_ns,directions_bytes_per_s,end_to_end_bytes_per_s,flows,launch,placement,warnings,started_at,wall_s,"
     "method_version"
 )
 

@@ -32,8 +32,9 @@ def test_gpu_machine(tmp_path: Path) -> None:
         "copy cpu0<>gpu0 moves 85 where its flows alone allow 111",
         "cpu0 to 4 GPUs at once: copy moves 170 GB/s in sum, 77 % of the 4 alone (222)",
         "4 GPUs to cpu0 at once: copy moves 144 GB/s in sum, 65 % of the 4 alone (221)",
-        "Between host and GPU, two-way copy moves 85 GB/s in sum, 23 % less than both directions alone (111)",
-        "Between GPUs, two-way copy moves 784 GB/s in sum, 1.1 % less than both directions alone (792)",
+        "Between host and GPU, bidirectional copy moves 85 GB/s in sum, "
+        "23 % less than both directions alone (111)",
+        "Between GPUs, bidirectional copy moves 784 GB/s in sum, 1.1 % less than both directions alone (792)",
         "3 GPUs to gpu0 at once: copy moves 399 GB/s in sum (89 % of 450)",
         "All pairs at once: copy moves 1480 GB/s in sum (82 % of 1800)",
         "fan-out copy moves 170 where its flows alone and the links allow 222 GB/s, "
@@ -151,11 +152,9 @@ def test_clocks_that_are_held_back_name_the_gpu(tmp_path: Path) -> None:
 def test_replicates_that_scatter_forbid_the_claim(tmp_path: Path) -> None:
     """Would catch judging by one round's interval when rounds differ by more."""
     tight = sample_run.sentences(
-        sample_run.four_pairs(slow=370.0, replicates=3, spread=0.002), tmp_path / "tight"
+        sample_run.four_pairs(slow=370.0, rounds=3, spread=0.002), tmp_path / "tight"
     )
-    wide = sample_run.sentences(
-        sample_run.four_pairs(slow=370.0, replicates=3, spread=0.05), tmp_path / "wide"
-    )
+    wide = sample_run.sentences(sample_run.four_pairs(slow=370.0, rounds=3, spread=0.05), tmp_path / "wide")
     assert any("odd" in title for title in tight)
     assert not any("odd" in title for title in wide)
 
@@ -179,15 +178,15 @@ def test_read_against_write_within_intervals_is_silent(tmp_path: Path) -> None:
     assert not any("faster than as a" in title for title in sample_run.sentences(build, tmp_path))
 
 
-def test_two_way_at_full_speed(tmp_path: Path) -> None:
+def test_bidirectional_at_full_speed(tmp_path: Path) -> None:
     """Would catch a loss being invented where both directions run freely."""
     build = sample_run.Builder(sample_run.topology(2))
     flows = [("gpu0:device", "gpu1:device", "gpu0"), ("gpu1:device", "gpu0:device", "gpu1")]
     for flow in flows:
         build.measure("copy", [flow], 396.0)
-    build.measure("copy", flows, {"gpu0>gpu1": 396.0, "gpu1>gpu0": 395.5}, pattern="two-way")
+    build.measure("copy", flows, {"gpu0>gpu1": 396.0, "gpu1>gpu0": 395.5}, pattern="bidirectional")
     assert (
-        "Between GPUs, both directions run at full speed: two-way copy moves 792 GB/s in sum"
+        "Between GPUs, both directions run at full speed: bidirectional copy moves 792 GB/s in sum"
         in sample_run.sentences(build, tmp_path)
     )
 
@@ -223,7 +222,7 @@ def serialised(
 ) -> None:
     """gpu0 to two peers at once, in turns."""
     flows = [("gpu0:device", f"gpu{peer}:device", "gpu0") for peer in peers]
-    warning = Warning("serialised", 389.2e9, 778.4e9, "Compare window_ns with whole_ns.")
+    warning = Warning("serialised", 389.2e9, 778.4e9, "Compare window_ns with end_to_end_ns.")
     rates = {f"gpu0>gpu{peer}": 194.6 for peer in peers}
     build.measure(interface, flows, rates, pattern="fan-out", warnings=[warning] if warned else [])
 
@@ -263,7 +262,7 @@ def test_turns_are_no_interference(tmp_path: Path) -> None:
     build = sample_run.Builder(sample_run.topology(3))
     measured = ("gpu0:device", "gpu1:device", "gpu0")
     build.measure("copy", [measured], 396.0)
-    warning = Warning("serialised", 393e9, 786e9, "Compare window_ns with whole_ns.")
+    warning = Warning("serialised", 393e9, 786e9, "Compare window_ns with end_to_end_ns.")
     flows = [measured, ("gpu0:device", "gpu2:device", "gpu0")]
     build.measure("copy", flows, {"gpu0>gpu1": 157.0}, pattern="interference", warnings=[warning])
     assert not any("keeps" in title for title in sample_run.sentences(build, tmp_path))
@@ -276,12 +275,12 @@ def test_ways_of_one_pattern_share_a_finding(tmp_path: Path) -> None:
     down = [("cpu0:pinned", f"gpu{index}:device", f"gpu{index}") for index in range(2)]
     for interface, rate in (("kernel", 360.0), ("copy", 390.0)):
         rates = {"gpu0>gpu1": rate, "gpu1>gpu0": rate}
-        build.measure(interface, both, rates, pattern="two-way", peak=900)
+        build.measure(interface, both, rates, pattern="bidirectional", peak=900)
         build.measure(interface, both, rates, pattern="all-pairs", peak=900)
         build.measure(interface, down, {"cpu0>gpu0": 50.0, "cpu0>gpu1": 50.0}, pattern="fan-out", peak=126)
     assert sample_run.sentences(build, tmp_path) == [
         "cpu0 to 2 GPUs at once: kernel moves 100 GB/s in sum (79 % of 126)",
-        "Between GPUs, two-way copy as a write moves most, 780 GB/s in sum (87 % of 900)",
+        "Between GPUs, bidirectional copy as a write moves most, 780 GB/s in sum (87 % of 900)",
         "All pairs at once: copy moves most, 780 GB/s in sum (87 % of 900)",
     ]
     assert sample_run.details(build, tmp_path / "again", "All pairs") == (

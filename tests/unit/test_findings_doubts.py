@@ -26,7 +26,7 @@ def warning(name: str) -> Warning:
 
 def with_a_noisy_round(rates: tuple[float, float, float] = (13.7, 13.9, 5.4)) -> sample_run.Builder:
     """memcpy at 7.19 GB/s; memcpy-mt in three rounds, the last noisy with an interval of ±48 %."""
-    build = sample_run.Builder(sample_run.topology(0), replicates=3, spread=0.0)
+    build = sample_run.Builder(sample_run.topology(0), rounds=3, spread=0.0)
     build.measure("memcpy", COPY, 7.19, size=64 * MIB)
     build.measure("memcpy-mt", COPY, 13.7, size=64 * MIB, launch={"blocks": 2, "threads": 1})
     for record, rate, half in zip(build.records[-3:], rates, (0.003, 0.003, 0.48), strict=True):
@@ -101,7 +101,7 @@ def test_full_speed_is_not_claimed_of_noisy_sums(tmp_path: Path) -> None:
     for flow in flows:
         build.measure("copy", [flow], 396.0)
     rates = {"gpu0>gpu1": 340.0, "gpu1>gpu0": 340.0}
-    build.measure("copy", flows, rates, pattern="two-way", warnings=[warning("noisy")])
+    build.measure("copy", flows, rates, pattern="bidirectional", warnings=[warning("noisy")])
     assert not any("full speed" in title for title in sample_run.sentences(build, tmp_path))
 
 
@@ -125,7 +125,7 @@ def test_flows_that_overlapped_in_part_are_not_the_best(tmp_path: Path) -> None:
     for interface, rate, window in (("copy", 230.5, 2e6), ("kernel", 200.0, 6e6)):
         flows = [(f"gpu{index}:device", "gpu0:device", f"gpu{index}") for index in (1, 2)]
         rates = {f"gpu{index}>gpu0": rate for index in (1, 2)}
-        times = {"window_ns": window, "whole_ns": 6.2e6}
+        times = {"window_ns": window, "end_to_end_ns": 6.2e6}
         build.measure(interface, flows, rates, pattern="fan-in", peak=450, **times)
     found = findings(RunFolder(build.write(tmp_path)))
     assert found[0].title == "2 GPUs to gpu0 at once: kernel moves 400 GB/s in sum (89 % of 450)"

@@ -59,7 +59,7 @@ def test_fans_grow_packed_and_spread() -> None:
 
 def test_fan_both_has_every_flow_back() -> None:
     """Catches a direction that is missing, or flows that are executed by a CPU that queues no copy."""
-    (case,) = cases(HOST + 'pattern = "fan-both"', TWO_DOMAINS)
+    (case,) = cases(HOST + 'pattern = "fan-bidirectional"', TWO_DOMAINS)
     assert case.path == "cpu0,cpu1<>gpu0,gpu1,gpu2,gpu3"
     assert len(case.flows) == 8
     assert [flow.path for flow in case.flows][3:6] == ["cpu1>gpu3", "gpu0>cpu0", "gpu1>cpu0"]
@@ -125,7 +125,7 @@ def test_what_a_machine_is_too_small_for(pattern: str) -> None:
     """Catches a pattern without a least machine, and one that the plan leaves out in silence."""
     agents, gpus = PATTERN_NEEDS[pattern]
     assert lacking(pattern, FRONTIER) is None
-    alone = Topology("alone", H200X4.agents[:2])
+    alone = Topology("alone", H200X4.devices[:2])
     reason = lacking(pattern, alone)
     assert (reason is None) == (agents <= 2 and gpus <= 1)
     if gpus > 1:
@@ -135,7 +135,7 @@ def test_what_a_machine_is_too_small_for(pattern: str) -> None:
 @pytest.mark.parametrize(
     ("lines", "told"),
     [
-        ('pattern = "two-way"\ngpus = "packed"', "two-way is no fan"),
+        ('pattern = "bidirectional"\ngpus = "packed"', "bidirectional is no fan"),
         ('pattern = "fan-out"\ngpus = "half"', "unknown choice of GPUs 'half'"),
         ('pattern = "ring"\nhalves = "all"', "ring has none"),
         ('pattern = "bisection"\nhalves = "best"', "'best' is none of its values"),

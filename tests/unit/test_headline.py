@@ -53,8 +53,8 @@ def test_a_machine_with_gpus(tmp_path: Path) -> None:
     ],
 )
 def test_a_lead_within_the_spread_is_none(rate: float, spread: float, text: str, tmp_path: Path) -> None:
-    """Would catch a lead that the next run may turn round: replicates spread further than intervals."""
-    build = sample_run.Builder(sample_run.topology(2), replicates=3, spread=spread)
+    """Would catch a lead that the next run may turn round: rounds spread further than intervals."""
+    build = sample_run.Builder(sample_run.topology(2), rounds=3, spread=spread)
     build.measure("copy", PAIR, 396.0, peak=450)
     build.measure("kernel", PAIR, rate, peak=450)
     assert cell(build, tmp_path) == text

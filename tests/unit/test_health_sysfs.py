@@ -92,7 +92,7 @@ def test_what_becomes_a_warning(after: dict[str, int | None], warned: list[str])
     """Catches a change that is not told, a warning of an idle clock, and what is not told taken for 0."""
     before = SysfsReading(1700, 1600, 47, 93_000, 0, 3)
     buffers = Buffer("gpu0", "device"), Buffer("gpu1", "device")
-    case = Case("copy", "one-way", (Flow(*buffers, "gpu0"),), 2**30)
+    case = Case("copy", "unidirectional", (Flow(*buffers, "gpu0"),), 2**30)
     readings = {"gpu0": replace(before, **after), "gpu1": before}
     changes = HealthMonitor.compare(case, {"gpu0": before, "gpu1": before}, readings, 100)
     assert [warning.id for warning in changes.warnings] == warned

@@ -24,7 +24,7 @@ from byteways.topology.model import Agent, Capabilities, Link, Topology
 
 def record(number: int, **fields: object) -> Record:
     buffer = Buffer("cpu0", "pageable")
-    case = Case("memcpy", "one-way", (Flow(buffer, buffer, "cpu0"),), 8 * (number + 1))
+    case = Case("memcpy", "unidirectional", (Flow(buffer, buffer, "cpu0"),), 8 * (number + 1))
     return unmeasured(PlannedCase(case, "sweep", 0, 1.0, 0.01), 1, "lost", f"reason {number} µ", **fields)
 
 
@@ -173,7 +173,7 @@ TOPOLOGY = Topology(
 def a_manifest(**fields: object) -> dict[str, object]:
     made = manifests.build(
         command_line=["byteways", "run"],
-        suite={"name": "quick", "title": "Quick", "text": "", "replicates": 1},
+        suite={"name": "quick", "title": "Quick", "text": "", "rounds": 1},
         options={},
         planned=0,
         topology=TOPOLOGY,
@@ -215,8 +215,8 @@ def test_manifest_is_replaced_whole_or_not_at_all(tmp_path: Path, monkeypatch: p
         ("{", "is damaged"),
         ("[]", "is damaged"),
         ("{}", "is damaged"),
-        ('{"format_version": 1}', "is damaged"),
-        ('{"format_version": 99}', "has format 99, this byteways reads 1"),
+        ('{"schema_version": 2}', "is damaged"),
+        ('{"schema_version": 99}', "has schema version 99, this byteways reads 2"),
     ],
 )
 def test_manifest_that_cannot_be_read(tmp_path: Path, content: str | None, said: str) -> None:
@@ -276,12 +276,12 @@ def test_topology_changes_are_named() -> None:
     before = TOPOLOGY.to_json()
     same = json.loads(json.dumps(before))
     same["notes"] = ["NVML was slow today"]
-    same["agents"][0]["memory_bytes"] -= 4096  # what the kernel keeps for itself differs from boot to boot
+    same["devices"][0]["memory_bytes"] -= 4096  # what the kernel keeps for itself differs from boot to boot
     assert manifests.topology_changes(before, same) == []
     after = json.loads(json.dumps(before))
     after["host"] = "node2"
-    after["agents"][1]["uuid"] = "GPU-2"
-    after["agents"].append({**after["agents"][1], "name": "gpu1"})
+    after["devices"][1]["uuid"] = "GPU-2"
+    after["devices"].append({**after["devices"][1], "name": "gpu1"})
     after["links"][0]["peak_bytes_per_s"] = 31.5e9
     assert manifests.topology_changes(before, after) == [
         "host node1 became node2",

@@ -83,7 +83,7 @@ def test_discovery_finds_what_the_model_says(name: str) -> None:
     """Would catch a model whose rates differ from those that every real machine of the kind is given."""
     model = load(name)
     topology = topology_of(model)
-    assert tuple(topology.names()) == model.agents
+    assert tuple(topology.names()) == model.devices
     found = {frozenset((link.a, link.b)): link for link in topology.links}
     for index in range(model.count("links")):
         if model.text_of(f"links.{index}.kind") == "numa":

@@ -29,7 +29,7 @@ MIB, GIB = 2**20, 2**30
 
 def case(interface: str, buffer: str, executor: str, size: int = MIB, **options: str) -> Case:
     end = Buffer.parse(buffer)
-    return Case(interface, "one-way", (Flow(end, end, executor),), size, "warm", options)
+    return Case(interface, "unidirectional", (Flow(end, end, executor),), size, "warm", options)
 
 
 @pytest.mark.parametrize(
@@ -108,13 +108,13 @@ def record(
     ends = source.split(":")[0], destination.split(":")[0]
     return Record(
         case_id=f"{interface} {source} {destination} {size}",
-        replicate=0,
+        round=0,
         sweep="s",
         category="memory" if step else "explicit",
         interface=interface,
         executor=executor,
         access="read",
-        pattern="one-way",
+        pattern="unidirectional",
         path=f"{ends[0]}>{ends[1]}",
         source=source,
         destination=destination,

@@ -62,7 +62,7 @@ def test_every_checked_value_has_a_program_and_its_environment(machine: str) -> 
         operation = simulated_programs.operation_of(value)
         assert operation.program in simulated_programs.PROGRAMS
         assert operation.environment.items() >= value.environment.items()
-        flows = {"one-way": 1, "two-way": 2, "all-pairs": 56}[value.pattern]
+        flows = {"unidirectional": 1, "bidirectional": 2, "all-pairs": 56}[value.pattern]
         assert len(operation.flows) == flows
 
 

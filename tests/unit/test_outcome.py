@@ -18,7 +18,7 @@ def measurement(flows: int = 1, **fields: Any) -> Any:
     good = SimpleNamespace(ok=True, checked_bytes=65536, bad_count=0, first_offset_bytes=0, expected=0, got=0)
     each = [
         SimpleNamespace(
-            bytes_per_s=1e9 * (index + 1), whole_bytes_per_s=9e8, start_skew_ns=10.0 * index,
+            bytes_per_s=1e9 * (index + 1), end_to_end_bytes_per_s=9e8, start_skew_ns=10.0 * index,
             verification=good, blocks=0, threads=0, parts={},
             before=[], after=[], timed=[], bytes_per_touch=0,
         )
@@ -31,7 +31,7 @@ def measurement(flows: int = 1, **fields: Any) -> Any:
         "samples_ns": [999.12345678, 1000.0, 1001.0], "time_ns": summary, "batch": 4, "slope": False,
         "gated": True, "verified": True, "verified_every_sample": False, "timed_by": "device-events",
         "timer_resolution_ns": 32.0, "submit_ns": 1234.56789,
-        "clock_alignment_ns": 5.0, "window_ns": 4e6, "whole_ns": 5e6, "engine": "copy-engine",
+        "clock_alignment_ns": 5.0, "window_ns": 4e6, "end_to_end_ns": 5e6, "engine": "copy-engine",
         "engine_evidence": "counter", "flows": each, "warnings": [], "distinct_source_bytes": 1,
         "distinct_destination_bytes": 2,
     }  # fmt: skip
@@ -53,27 +53,29 @@ def gpu_case(pattern: str, *paths: str) -> Case:
 
 def test_outcome_of_one_flow() -> None:
     """Would catch a bandwidth that is not bytes over the median time, or samples with digits no timer has."""
-    outcome = outcome_of(gpu_case("one-way", "gpu0>gpu1"), measurement(), buffers())
+    outcome = outcome_of(gpu_case("unidirectional", "gpu0>gpu1"), measurement(), buffers())
     assert outcome["bandwidth_bytes_per_s"] == pytest.approx((1 << 20) / 1000 * 1e9, rel=1e-6)
     assert outcome["directions"] == {"gpu0>gpu1": outcome["bandwidth_bytes_per_s"]}
-    assert outcome["counts"] == "one-direction"
+    assert outcome["counts"] == "per-direction"
     assert outcome["samples_ns"][0] == 999.1235
     assert outcome["verification"] == "first and last sample"
-    assert "whole_bytes_per_s" not in outcome
+    assert "end_to_end_bytes_per_s" not in outcome
 
 
 def test_outcome_of_concurrent_flows() -> None:
     """Would catch a sum that counts disturbers, or a direction that is missing."""
-    two_way = outcome_of(gpu_case("two-way", "gpu0>gpu1", "gpu1>gpu0"), measurement(2), buffers(2))
-    assert two_way["bandwidth_bytes_per_s"] == pytest.approx(2 * (1 << 20) / 1000 * 1e9, rel=1e-6)
-    assert two_way["directions"] == {"gpu0>gpu1": 1e9, "gpu1>gpu0": 2e9}
-    assert two_way["start_skew_ns"] == {"gpu0>gpu1": 0.0, "gpu1>gpu0": 10.0}
-    assert two_way["counts"] == "sum-of-directions"
+    bidirectional = outcome_of(
+        gpu_case("bidirectional", "gpu0>gpu1", "gpu1>gpu0"), measurement(2), buffers(2)
+    )
+    assert bidirectional["bandwidth_bytes_per_s"] == pytest.approx(2 * (1 << 20) / 1000 * 1e9, rel=1e-6)
+    assert bidirectional["directions"] == {"gpu0>gpu1": 1e9, "gpu1>gpu0": 2e9}
+    assert bidirectional["start_skew_ns"] == {"gpu0>gpu1": 0.0, "gpu1>gpu0": 10.0}
+    assert bidirectional["counts"] == "sum-of-directions"
     beside = gpu_case("interference", "gpu0>gpu1", "gpu2>gpu3", "gpu2>gpu3")
     disturbed = outcome_of(beside, measurement(3), buffers(3))
     assert disturbed["bandwidth_bytes_per_s"] == pytest.approx((1 << 20) / 1000 * 1e9, rel=1e-6)
     assert disturbed["directions"] == {"gpu0>gpu1": 1e9, "gpu2>gpu3": 5e9}
-    assert disturbed["counts"] == "one-direction"
+    assert disturbed["counts"] == "per-direction"
 
 
 def test_outcome_of_corruption() -> None:
@@ -82,31 +84,33 @@ def test_outcome_of_corruption() -> None:
     wrong.flows[1].verification = SimpleNamespace(
         ok=False, checked_bytes=512, bad_count=3, first_offset_bytes=128, expected=(1 << 64) - 1, got=0
     )
-    outcome = outcome_of(gpu_case("two-way", "gpu0>gpu1", "gpu1>gpu0"), wrong, buffers(2))
+    outcome = outcome_of(gpu_case("bidirectional", "gpu0>gpu1", "gpu1>gpu0"), wrong, buffers(2))
     assert outcome["status"] == "corrupt"
     assert outcome["corruption"] == {
         "path": "gpu1>gpu0", "first_offset_bytes": 128, "bad_words": 3,
         "expected": "0xffffffffffffffff", "got": "0x0000000000000000",
     }  # fmt: skip
     assert "gpu1>gpu0: 3 wrong words" in outcome["reason"]
-    unproved = outcome_of(gpu_case("one-way", "gpu0>gpu1"), measurement(verified=False), buffers())
+    unproved = outcome_of(gpu_case("unidirectional", "gpu0>gpu1"), measurement(verified=False), buffers())
     assert unproved["status"] == "corrupt"
     nothing = outcome_of(
-        gpu_case("one-way", "gpu0>gpu1"), measurement(verified=False, samples_ns=[]), buffers()
+        gpu_case("unidirectional", "gpu0>gpu1"), measurement(verified=False, samples_ns=[]), buffers()
     )
     assert (nothing["status"], "time_ns" in nothing) == ("corrupt", False)
 
 
 def test_every_field_of_an_outcome_is_a_field_of_a_record() -> None:
     """Would catch an outcome that the conductor has to refuse."""
-    outcome = outcome_of(gpu_case("two-way", "gpu0>gpu1", "gpu1>gpu0"), measurement(2), buffers(2, {0: 8}))
+    outcome = outcome_of(
+        gpu_case("bidirectional", "gpu0>gpu1", "gpu1>gpu0"), measurement(2), buffers(2, {0: 8})
+    )
     assert set(outcome) <= set(Record.__dataclass_fields__)
 
 
 def test_misplaced_pages_are_warned_of() -> None:
     """Would catch a figure of remote memory that is taken for local."""
     buffer = Buffer("cpu0", "pageable")
-    local = Case("memcpy", "one-way", (Flow(buffer, buffer, "cpu0"),), 4096)
+    local = Case("memcpy", "unidirectional", (Flow(buffer, buffer, "cpu0"),), 4096)
     domains = {"cpu0": 1}
     assert misplaced(local, buffers(1, {1: 100}), domains) == []
     (warning,) = misplaced(local, buffers(1, {0: 50, 1: 50}), domains)
@@ -143,7 +147,7 @@ def test_health_warnings(after: dict[str, int], warned: list[str]) -> None:
     """
     before = {"gpu0": health(), "gpu1": health()}
     now = {"gpu0": health(**after), "gpu1": health()}
-    changes = HealthMonitor.compare(gpu_case("one-way", "gpu0>gpu1"), before, now, 100)
+    changes = HealthMonitor.compare(gpu_case("unidirectional", "gpu0>gpu1"), before, now, 100)
     assert [warning.id for warning in changes.warnings] == warned
     assert changes.health["gpu0"]["before"]["memory_clock_mhz"] == 3201
 
@@ -162,7 +166,7 @@ def test_monitor_without_gpus_asks_nothing() -> None:
 @pytest.mark.parametrize(
     ("interface", "source", "second", "destination", "other"),
     [
-        ("stream-copy", "gpu0", None, "gpu0", ("one-direction", 1, None, None)),
+        ("stream-copy", "gpu0", None, "gpu0", ("per-direction", 1, None, None)),
         ("stream-copy", "gpu1", None, "gpu1", ("between-agents", 2, 1, 1)),
         ("stream-triad", "gpu1", None, "gpu0", ("between-agents", 2, 2, 0)),
         ("stream-triad", "gpu1", "gpu0", "gpu2", ("between-agents", 2, 1, 1)),
@@ -171,10 +175,10 @@ def test_monitor_without_gpus_asks_nothing() -> None:
 def test_stream_counts_every_array_and_the_other_count_stands_beside(
     interface: str, source: str, second: str | None, destination: str, other: tuple[Any, ...]
 ) -> None:
-    """Would catch a STREAM figure in one-way bytes, or arrays that cross a link but are not counted there."""
+    """Would catch a STREAM figure in bytes of one direction, or arrays over a link not counted there."""
     named = None if second is None else Buffer(second, "device")
     flow = Flow(Buffer(source, "device"), Buffer(destination, "device"), "gpu0", named)
-    case = Case(interface, "one-way", (flow,), 1 << 20)
+    case = Case(interface, "unidirectional", (flow,), 1 << 20)
     held = [buffers()[0] * (1 if interface == "stream-copy" else 2)]
     outcome = outcome_of(case, measurement(), [held[0][: len(case.buffers_of(flow))]])
     array = (1 << 20) / 1000 * 1e9

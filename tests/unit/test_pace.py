@@ -9,7 +9,7 @@ from byteways.run.execution import RESERVE_S, reserve_s
 from byteways.run.pace import LEAST_PART, MOST_PART, Pace
 
 BUFFER = Buffer("cpu0", "pageable")
-CASE = Case("memcpy", "one-way", (Flow(BUFFER, BUFFER, "cpu0"),), 4096)
+CASE = Case("memcpy", "unidirectional", (Flow(BUFFER, BUFFER, "cpu0"),), 4096)
 PLANNED = PlannedCase(CASE, "sweep", 0, 1.0, 0.01, None, 2.0)
 SPARE = PlannedCase(CASE, "sweep", 0, 1.0, 0.01, "dropped", 2.0, True)
 

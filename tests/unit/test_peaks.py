@@ -71,15 +71,15 @@ def all_pairs(names: list[str]) -> Case:
     return case("all-pairs", *(flow(a, b) for a in names for b in names if a != b))
 
 
-def test_one_way_is_the_narrowest_link() -> None:
+def test_unidirectional_is_the_narrowest_link() -> None:
     """Catches a peak that adds links up, takes the widest, or goes over PCIe although there is NVLink."""
     machine = nvswitch_machine()
-    found = peak(machine, case("one-way", flow("gpu0", "gpu1")))
+    found = peak(machine, case("unidirectional", flow("gpu0", "gpu1")))
     assert found.bytes_per_s == pytest.approx(NVLINK)
     assert found.links == ("gpu0>nvswitch", "nvswitch>gpu1")
     assert "NVLink4 ×18: toy rate of NVLink4 ×18" in found.source
-    assert peak(machine, case("one-way", flow("cpu0", "gpu1"))).bytes_per_s == pytest.approx(PCIE5)
-    asymmetric = peak(shared_switch_machine(), case("one-way", flow("gpu0", "cpu0")))
+    assert peak(machine, case("unidirectional", flow("cpu0", "gpu1"))).bytes_per_s == pytest.approx(PCIE5)
+    asymmetric = peak(shared_switch_machine(), case("unidirectional", flow("gpu0", "cpu0")))
     assert asymmetric.bytes_per_s == pytest.approx(30e9)
     assert asymmetric.links == ("gpu0>pcie-switch0", "pcie-switch0>cpu0")
 
@@ -88,10 +88,10 @@ def test_concurrent_patterns_on_an_nvswitch() -> None:
     """Catches halved duplex links, and fans or all-pairs that forget the GPU's own bundle."""
     machine = nvswitch_machine()
     gpus = machine.names("gpu")
-    two_way = case("two-way", flow("gpu0", "gpu1"), flow("gpu1", "gpu0"))
+    bidirectional = case("bidirectional", flow("gpu0", "gpu1"), flow("gpu1", "gpu0"))
     fan_out = case("fan-out", *(flow("gpu0", gpu) for gpu in gpus[1:]))
     fan_in = case("fan-in", *(flow(gpu, "gpu0") for gpu in gpus[1:]))
-    assert peak(machine, two_way).bytes_per_s == pytest.approx(2 * NVLINK)
+    assert peak(machine, bidirectional).bytes_per_s == pytest.approx(2 * NVLINK)
     assert peak(machine, fan_out).bytes_per_s == pytest.approx(NVLINK)
     assert peak(machine, fan_in).bytes_per_s == pytest.approx(NVLINK)
     assert peak(machine, all_pairs(gpus)).bytes_per_s == pytest.approx(4 * NVLINK)
@@ -112,7 +112,7 @@ def test_a_shared_pcie_switch_is_the_bottleneck() -> None:
     found = peak(machine, both)
     assert found.bytes_per_s == pytest.approx(40e9)
     assert "cpu0>pcie-switch0 (uplink" in found.source
-    beside = case("two-way", flow("gpu0", "gpu1"), flow("gpu1", "gpu0"))
+    beside = case("bidirectional", flow("gpu0", "gpu1"), flow("gpu1", "gpu0"))
     assert peak(machine, beside).bytes_per_s == pytest.approx(60e9), (
         "peers below the switch do not use its uplink"
     )
@@ -121,10 +121,10 @@ def test_a_shared_pcie_switch_is_the_bottleneck() -> None:
 def test_links_of_unknown_rate_make_an_upper_bound_or_nothing() -> None:
     """Catches an invented rate between NUMA domains, and a peak that hides that it is only a bound."""
     machine = shared_switch_machine()
-    across = peak(machine, case("one-way", flow("cpu0", "gpu2")))
+    across = peak(machine, case("unidirectional", flow("cpu0", "gpu2")))
     assert across.bytes_per_s == pytest.approx(15e9)
     assert "upper bound, as the rate of cpu0>cpu1 is unknown" in across.source
-    between = peak(machine, case("one-way", flow("cpu0", "cpu1")))
+    between = peak(machine, case("unidirectional", flow("cpu0", "cpu1")))
     assert between.bytes_per_s is None
     assert "cpu0>cpu1 is unknown" in between.source
 
@@ -132,10 +132,10 @@ def test_links_of_unknown_rate_make_an_upper_bound_or_nothing() -> None:
 def test_local_copies_read_and_write_the_same_memory() -> None:
     """Catches a local peak that counts each byte once, and a number for a CPU whose rate nobody tells."""
     machine = nvswitch_machine()
-    found = peak(machine, case("one-way", flow("gpu0", "gpu0")))
+    found = peak(machine, case("unidirectional", flow("gpu0", "gpu0")))
     assert found.bytes_per_s == pytest.approx(HBM / 2)
     assert found.links == ()
-    host = peak(machine, case("one-way", flow("cpu0", "cpu0"), interface="memcpy"))
+    host = peak(machine, case("unidirectional", flow("cpu0", "cpu0"), interface="memcpy"))
     assert host.bytes_per_s is None
     assert "the kernel does not tell" in host.source
 
@@ -150,7 +150,7 @@ def test_interference_counts_the_measured_flow_alone() -> None:
 
 def test_bytes_pass_through_a_remote_executor() -> None:
     """Catches a copy between host buffers by a GPU that is judged by the host's memory instead of PCIe."""
-    found = peak(nvswitch_machine(), case("one-way", flow("cpu0", "cpu0", "gpu2"), interface="kernel"))
+    found = peak(nvswitch_machine(), case("unidirectional", flow("cpu0", "cpu0", "gpu2"), interface="kernel"))
     assert found.bytes_per_s == pytest.approx(PCIE5)
     assert found.links == ("cpu0>gpu2", "gpu2>cpu0")
 
@@ -158,11 +158,14 @@ def test_bytes_pass_through_a_remote_executor() -> None:
 def test_no_peak_for_a_chase_and_for_strangers() -> None:
     """Catches a bandwidth peak beside a latency, and a crash on an agent that the topology lacks."""
     machine = nvswitch_machine()
-    assert "latency" in peak(machine, case("one-way", flow("gpu0", "gpu0"), interface="chase")).source
-    strange = peak(machine, case("one-way", flow("gpu0", "gpu9")))
+    assert (
+        "latency"
+        in peak(machine, case("unidirectional", flow("gpu0", "gpu0"), interface="pointer-chase")).source
+    )
+    strange = peak(machine, case("unidirectional", flow("gpu0", "gpu9")))
     assert (strange.bytes_per_s, strange.source) == (None, "gpu9 is not part of this machine's topology")
     island = Topology("toy", agents(1, 1))
-    assert "no link joins" in peak(island, case("one-way", flow("cpu0", "gpu0"))).source
+    assert "no link joins" in peak(island, case("unidirectional", flow("cpu0", "gpu0"))).source
 
 
 def test_routes_do_not_go_through_gpus() -> None:
@@ -231,17 +234,17 @@ def test_the_peak_of_a_sum_lies_between_its_parts(machine: Topology, data: st.Da
     """Catches a sum above what its flows could do alone, or below what the best of them could."""
     pairs = [(a, b) for a in machine.names() for b in machine.names() if a != b]
     chosen = data.draw(st.lists(st.sampled_from(pairs), min_size=2, max_size=8, unique=True))
-    alone = [known(machine, case("one-way", flow(*pair))) for pair in chosen]
+    alone = [known(machine, case("unidirectional", flow(*pair))) for pair in chosen]
     together = known(machine, case("all-pairs", *(flow(*pair) for pair in chosen)))
     assert max(alone) * (1 - 1e-9) <= together <= sum(alone) * (1 + 1e-9)
 
 
 @given(machines(), st.data())
-def test_two_way_is_twice_one_way(machine: Topology, data: st.DataObject) -> None:
+def test_bidirectional_is_twice_unidirectional(machine: Topology, data: st.DataObject) -> None:
     """Catches links whose two directions share one capacity."""
     a, b = data.draw(st.lists(st.sampled_from(machine.names()), min_size=2, max_size=2, unique=True))
-    one_way = known(machine, case("one-way", flow(a, b)))
-    assert known(machine, case("two-way", flow(a, b), flow(b, a))) == pytest.approx(2 * one_way)
+    unidirectional = known(machine, case("unidirectional", flow(a, b)))
+    assert known(machine, case("bidirectional", flow(a, b), flow(b, a))) == pytest.approx(2 * unidirectional)
 
 
 @given(st.data())
@@ -280,7 +283,7 @@ def test_stream_takes_each_array_on_its_own_way() -> None:
 
     def stream(interface: str, source: str, destination: str, second: str | None = None) -> float:
         arrays = replace(flow(source, destination, "gpu0"), second_source=second and Buffer(second, "device"))
-        found = peak(machine, case("one-way", arrays, interface=interface))
+        found = peak(machine, case("unidirectional", arrays, interface=interface))
         assert "arrays counted" in found.source
         assert found.bytes_per_s is not None
         return found.bytes_per_s

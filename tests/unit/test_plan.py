@@ -78,7 +78,7 @@ def sweeps(draw: st.DrawFn) -> str:
         )
     }
     if draw(st.integers(0, 4)) == 0:
-        lines |= {"interface": ["chase"], "buffer": draw(lists_of_globs)}
+        lines |= {"interface": ["pointer-chase"], "buffer": draw(lists_of_globs)}
         lines["executor"] = draw(st.sampled_from([["gpu*"], ["cpu*"], ["*"]]))
     else:
         pattern = draw(st.sampled_from(PATTERNS))
@@ -107,7 +107,7 @@ def sweeps(draw: st.DrawFn) -> str:
 def test_no_case_is_lost_and_every_refusal_has_a_reason(tables: list[str], name: str, rounds: int) -> None:
     """Catches cases that vanish between suite and plan, are planned twice, or are refused without a word."""
     machine = EVERY[name]
-    asked = suite(*tables, head=f"replicates = {rounds}")
+    asked = suite(*tables, head=f"rounds = {rounds}")
     expanded = {
         case.case_id
         for sweep in asked.sweeps
@@ -143,18 +143,18 @@ def test_cases_of_one_set_of_buffers_run_one_after_another() -> None:
     planned = plan(suite(PAIRS, PAIRS.replace("copy", "kernel")), *h200x4)
     order = blocks_of(planned)
     assert len(order) == len(set(order))
-    three = plan(suite(PAIRS, PAIRS.replace("copy", "kernel"), head="replicates = 3"), *h200x4)
+    three = plan(suite(PAIRS, PAIRS.replace("copy", "kernel"), head="rounds = 3"), *h200x4)
     for round_ in range(3):
-        order = blocks_of([entry for entry in three if entry.replicate == round_])
+        order = blocks_of([entry for entry in three if entry.round == round_])
         assert len(order) == len(set(order))
 
 
 def test_rounds_are_whole_shuffled_and_repeatable() -> None:
-    """Catches replicates that follow each other, equal orders, and an order that a resumed run lacks."""
-    asked = suite(PAIRS, head="replicates = 3")
+    """Catches rounds that follow each other, equal orders, and an order that a resumed run lacks."""
+    asked = suite(PAIRS, head="rounds = 3")
     planned = plan(asked, *h200x4)
-    assert [entry.replicate for entry in planned] == sorted(entry.replicate for entry in planned)
-    rounds = [[entry.case.case_id for entry in planned if entry.replicate == round_] for round_ in range(3)]
+    assert [entry.round for entry in planned] == sorted(entry.round for entry in planned)
+    rounds = [[entry.case.case_id for entry in planned if entry.round == round_] for round_ in range(3)]
     assert len({frozenset(order) for order in rounds}) == 1
     assert len({tuple(order) for order in rounds}) == 3
     assert plan(asked, *h200x4) == planned
@@ -162,7 +162,7 @@ def test_rounds_are_whole_shuffled_and_repeatable() -> None:
 
 def test_environments_are_grouped_and_alternate() -> None:
     """Catches a new worker for every case, and one environment always measured first."""
-    asked = suite(PAIRS + '\nenvironment = { A = ["1", "2"] }', head="replicates = 2")
+    asked = suite(PAIRS + '\nenvironment = { A = ["1", "2"] }', head="rounds = 2")
     planned = plan(asked, *h200x4)
     values = [entry.case.environment["A"] for entry in planned]
     changes = [value for index, value in enumerate(values) if index == 0 or values[index - 1] != value]
@@ -297,7 +297,7 @@ def test_quick_covers_an_h200_node_in_half_a_minute() -> None:
         assert (interface, "gpu0,gpu1,gpu2,gpu3>cpu0", "write") in have
     assert ("kernel", "gpu0>gpu1,gpu2,gpu3", "read") in have
     assert {("copy", f"cpu0<>{a}", "read") for a in gpus} <= have
-    chases = [entry.case for entry in made.cases if entry.case.interface == "chase"]
+    chases = [entry.case for entry in made.cases if entry.case.interface == "pointer-chase"]
     chased = {(case.flows[0].executor, case.path) for case in chases}
     assert chased >= {(a, f"{b}>{b}") for a in gpus for b in [*gpus, "cpu0"]}
 
@@ -305,7 +305,7 @@ def test_quick_covers_an_h200_node_in_half_a_minute() -> None:
 def test_quick_covers_a_node_of_eight_dies() -> None:
     """Catches a quick plan that drops a pair, or the size that figures of a link class are published for."""
     planned = [entry.case for entry in make_plan(load("quick"), *frontier).cases if entry.reason is None]
-    have = {(case.interface, case.path, case.access) for case in planned if case.pattern == "one-way"}
+    have = {(case.interface, case.path, case.access) for case in planned if case.pattern == "unidirectional"}
     for interface, a, b, access in itertools.product(
         ("copy", "kernel"), range(8), range(8), ("read", "write")
     ):
@@ -314,7 +314,7 @@ def test_quick_covers_a_node_of_eight_dies() -> None:
     classes = ("gpu0>gpu1", "gpu0>gpu6", "gpu0>gpu2", "gpu0>gpu3")  # four links, two, one, and routed
     wanted = itertools.product(("copy", "kernel"), classes)
     assert large == {(interface, path, "gpu0") for interface, path in wanted}
-    assert {case.pattern for case in planned} >= {"two-way", "all-pairs", "fan-out", "fan-in"}
+    assert {case.pattern for case in planned} >= {"bidirectional", "all-pairs", "fan-out", "fan-in"}
 
 
 def test_full_measures_what_one_runtime_alone_has() -> None:
@@ -344,7 +344,7 @@ def test_full_of_an_h200_node_leaves_room_in_nine_minutes() -> None:
     assert made.estimated_s <= 440
     assert not [entry.reason for entry in made.cases if "budget" in (entry.reason or "")]
     have = {entry.case.interface for entry in made.cases}
-    assert have >= {"copy", "kernel", "kernel-bulk", "chase", "memcpy", "memcpy-mt", "memcpy-stream"}
+    assert have >= {"copy", "kernel", "kernel-bulk", "pointer-chase", "memcpy", "memcpy-mt", "memcpy-stream"}
     assert have >= {"stream-copy", "stream-triad", "copy-2d", "kernel-2d", "launch", "synchronize", "event"}
     assert have >= {"ping-pong", "route", "allocate", "free", "register", "prefetch", "torch-copy"}
     options = {name for entry in made.cases for name in entry.case.options}
@@ -355,7 +355,7 @@ def test_full_of_an_h200_node_leaves_room_in_nine_minutes() -> None:
         end.memory for entry in made.cases for end in (entry.case.flows[0].source,) if not entry.reason
     }
     assert memories == {*MACHINES["HOST_MEMORY"], "device", "pool", "vmm"}
-    assert max(entry.replicate for entry in made.cases) == 2
+    assert max(entry.round for entry in made.cases) == 2
 
 
 def test_two_cores_finish_in_time() -> None:
@@ -387,7 +387,7 @@ def test_both_ends_of_a_flow_rotate_over_the_larger_cache() -> None:
 
 def test_a_plan_describes_itself() -> None:
     """Catches counts that differ from the plan, rounds counted as cases, and reasons that are left out."""
-    asked = suite(PAIRS, MEMCPY.replace("memcpy", "copy"), head="replicates = 3")
+    asked = suite(PAIRS, MEMCPY.replace("memcpy", "copy"), head="rounds = 3")
     made = make_plan(asked, *patchy)
     summary = describe(made.cases, made.notes, made.estimated_s)
     assert (summary.to_measure, summary.rounds, summary.skipped) == (12, 3, 1)

@@ -31,7 +31,7 @@ def kept(*only: str, sizes: str | None = None) -> list[Case]:
     [
         ("interface=copy", lambda case: case.interface == "copy"),
         ("interface=kernel*", lambda case: case.interface in ("kernel", "kernel-bulk")),
-        ("interface=copy|chase", lambda case: case.interface in ("copy", "chase")),
+        ("interface=copy|pointer-chase", lambda case: case.interface in ("copy", "pointer-chase")),
         (
             "interface = copy , path = gpu0>gpu1",
             lambda case: (case.interface, case.path) == ("copy", "gpu0>gpu1"),
@@ -70,8 +70,8 @@ def test_sweep_is_a_key() -> None:
 
 def test_several_only_are_alternatives() -> None:
     """Catches --only being combined by and."""
-    one, two = kept("interface=chase"), kept("pattern=two-way")
-    assert len(kept("interface=chase", "pattern=two-way")) == len(one) + len(two)
+    one, two = kept("interface=pointer-chase"), kept("pattern=bidirectional")
+    assert len(kept("interface=pointer-chase", "pattern=bidirectional")) == len(one) + len(two)
 
 
 agents = st.sampled_from(["gpu0", "gpu1", "gpu*", "*", "cpu0", "gpu[12]"])

@@ -31,7 +31,7 @@ def case(
     interface: str, source: str, destination: str, executor: str, size: int = MIB, cache: str = "cold"
 ) -> Case:
     flow = Flow(Buffer.parse(source), Buffer.parse(destination), executor)
-    return Case(interface, "one-way", (flow,), size, "warm" if interface == "chase" else cache)
+    return Case(interface, "unidirectional", (flow,), size, "warm" if interface == "pointer-chase" else cache)
 
 
 def within(what: Case, **environment: str) -> Case:
@@ -52,7 +52,7 @@ def reason(what: Case, machine: Machine = H200X4) -> str | None:
         (TWO_CORES, case("memcpy", "cpu0:pageable", "cpu0:hugepage", "cpu0")),
         (TWO_CORES, case("memcpy-mt", "cpu0:pageable", "cpu0:pageable", "cpu0")),
         (TWO_CORES, case("memcpy-stream", "cpu0:hugepage", "cpu0:hugepage", "cpu0", 1 * GIB)),
-        (TWO_CORES, case("chase", "cpu0:pageable", "cpu0:pageable", "cpu0", 4096)),
+        (TWO_CORES, case("pointer-chase", "cpu0:pageable", "cpu0:pageable", "cpu0", 4096)),
         (H200X4, case("memcpy", "cpu0:pinned", "cpu0:registered", "cpu0")),
         (H200X4, case("memcpy", "cpu0:managed", "cpu0:pageable", "cpu0")),
         (H200X4, case("copy", "cpu0:pageable", "gpu0:device", "gpu0")),
@@ -66,7 +66,7 @@ def reason(what: Case, machine: Machine = H200X4) -> str | None:
         (COHERENT, case("kernel", "cpu0:pageable@gpu0", "gpu1:device", "gpu1")),
         (TWO_DOMAINS, case("memcpy", "cpu0:pageable@cpu1", "cpu1:hugepage", "cpu0")),
         (APU, case("memcpy", "gpu0:device", "gpu1:device-fine", "cpu0")),
-        (APU, case("chase", "gpu0:device-uncached", "gpu0:device-uncached", "cpu0")),
+        (APU, case("pointer-chase", "gpu0:device-uncached", "gpu0:device-uncached", "cpu0")),
         (FRONTIER, case("kernel", "cpu0:pinned-noncoherent", "gpu0:device-uncached", "gpu0")),
         (FRONTIER, case("memcpy", "cpu0:pinned-noncoherent", "cpu0:managed-coarse", "cpu0")),
         (FRONTIER, case("copy", "gpu0:device-fine", "gpu1:managed-coarse@gpu0", "gpu0")),
@@ -75,9 +75,9 @@ def reason(what: Case, machine: Machine = H200X4) -> str | None:
         (FRONTIER, within(case("memcpy", "cpu0:pageable@gpu1", "cpu0:pageable", "cpu0"), HSA_XNACK="1")),
         (FRONTIER, within(case("memcpy", "cpu0:pageable", "cpu0:pageable", "cpu0"), GLIBC_TUNABLES="")),
         (H200X4, within(case("copy", "gpu0:device", "gpu1:device", "gpu0"), HSA_XNACK="1")),  # nobody says
-        (H200X4, case("chase", "gpu1:device", "gpu1:device", "gpu0", GIB)),
-        (H200X4, case("chase", "cpu0:pinned", "cpu0:pinned", "gpu3")),
-        (H200X4, case("chase", "cpu0:pinned", "cpu0:pinned", "cpu0")),
+        (H200X4, case("pointer-chase", "gpu1:device", "gpu1:device", "gpu0", GIB)),
+        (H200X4, case("pointer-chase", "cpu0:pinned", "cpu0:pinned", "gpu3")),
+        (H200X4, case("pointer-chase", "cpu0:pinned", "cpu0:pinned", "cpu0")),
         (H200X4, case("kernel", "gpu0:vmm", "gpu1:pool", "gpu2")),
         (H200X4, case("copy", "cpu0:write-combined", "gpu1:pool", "gpu1")),
         (COHERENT, case("kernel", "cpu0:registered@gpu0", "gpu1:device", "gpu1")),
@@ -112,7 +112,7 @@ REFUSED = [
         case("memcpy", "cpu0:pageable", "gpu0:device", "cpu0"),
         "cpu0 has no address for device memory of gpu0",
     ),
-    (H200X4, case("chase", "gpu0:managed", "gpu0:managed", "cpu0"), "kept on gpu0 would move"),
+    (H200X4, case("pointer-chase", "gpu0:managed", "gpu0:managed", "cpu0"), "kept on gpu0 would move"),
     (H200X4, case("prefetch", "cpu0:pinned", "gpu0:managed", "gpu0"), "pinned memory stays where it is"),
     (H200X4, case("prefetch", "gpu0:managed", "gpu0:managed", "gpu0"), "from gpu0 to itself moves nothing"),
     (TWO_DOMAINS, case("prefetch", "cpu0:managed", "cpu1:managed", "gpu0"), "is within the host"),
@@ -158,10 +158,14 @@ REFUSED = [
     (H200X4, case("kernel", "cpu0:pinned", "gpu0:device", "cpu0"), "kernel runs on a GPU, and cpu0 is a CPU"),
     (H200X4, case("kernel", "cpu0:pageable", "gpu0:device", "gpu0"), "no pageable memory access"),
     (H200X4, case("kernel", "cpu0:hugepage", "gpu0:device", "gpu0"), "no pageable memory access"),
-    (H200X4, case("chase", "cpu0:pageable", "cpu0:pageable", "gpu0"), "no pageable memory access"),
-    (H200X4, case("chase", "gpu0:device", "gpu0:device", "cpu0"), "no address for device memory"),
+    (H200X4, case("pointer-chase", "cpu0:pageable", "cpu0:pageable", "gpu0"), "no pageable memory access"),
+    (H200X4, case("pointer-chase", "gpu0:device", "gpu0:device", "cpu0"), "no address for device memory"),
     (NO_PEER, case("kernel", "gpu0:device", "gpu1:device", "gpu0"), "no peer access: the driver refused it"),
-    (NO_PEER, case("chase", "gpu1:device", "gpu1:device", "gpu0"), "no peer access: the driver refused it"),
+    (
+        NO_PEER,
+        case("pointer-chase", "gpu1:device", "gpu1:device", "gpu0"),
+        "no peer access: the driver refused it",
+    ),
     (NO_PEER, case("kernel", "gpu1:managed", "gpu0:device", "gpu0"), "no peer access"),
     (NO_PEER, case("kernel-bulk", "gpu1:device", "gpu1:device", "gpu1"), "sm_80 has no bulk copies"),
     (
@@ -205,8 +209,16 @@ REFUSED = [
         "memcpy-stream moves multiples of 8 bytes; 4 is none",
     ),
     (H200X4, case("copy", "gpu0:device", "gpu1:device", "gpu0", 0), "a size of 0 bytes moves nothing"),
-    (H200X4, case("chase", "gpu0:device", "gpu0:device", "gpu0", 3 * MIB), "a chase walks a power of two"),
-    (H200X4, case("chase", "gpu0:device", "gpu0:device", "gpu0", 512), "a chase walks a power of two"),
+    (
+        H200X4,
+        case("pointer-chase", "gpu0:device", "gpu0:device", "gpu0", 3 * MIB),
+        "a chase walks a power of two",
+    ),
+    (
+        H200X4,
+        case("pointer-chase", "gpu0:device", "gpu0:device", "gpu0", 512),
+        "a chase walks a power of two",
+    ),
     (
         H200X4,
         case("copy", "gpu0:device", "gpu0:device", "gpu0", 64 * GIB),
@@ -223,7 +235,7 @@ REFUSED = [
     ),
     (
         FRONTIER,
-        case("chase", "gpu0:managed-coarse", "gpu0:managed-coarse", "cpu0"),
+        case("pointer-chase", "gpu0:managed-coarse", "gpu0:managed-coarse", "cpu0"),
         "managed-coarse pages that are kept on gpu0 would move when cpu0 touches them",
     ),
     (
@@ -293,13 +305,13 @@ def test_domains_share_the_hosts_memory() -> None:
 def test_an_apu_has_one_memory() -> None:
     """Catches buffers of CPU and GPU that fit each by itself, and not together in the memory they share."""
     topology, capabilities = APU
-    told = {**capabilities.agents, "cpu3": {"memory_bytes": 64 * GIB}}
-    capabilities = replace(capabilities, agents=told)
+    told = {**capabilities.devices, "cpu3": {"memory_bytes": 64 * GIB}}
+    capabilities = replace(capabilities, devices=told)
     home = {"gpu0": "cpu3"}
-    agents = tuple(replace(agent, shares_memory_with=home.get(agent.name)) for agent in topology.agents)
+    agents = tuple(replace(agent, shares_memory_with=home.get(agent.name)) for agent in topology.devices)
     both = case("copy", "cpu3:pinned", "gpu0:device", "gpu0", 32 * GIB)
     assert refusal(both, topology, capabilities) is None
-    assert refusal(both, replace(topology, agents=agents), capabilities) == (
+    assert refusal(both, replace(topology, devices=agents), capabilities) == (
         "its buffers need 64 GiB of cpu3, shared with its GPUs, where 51.2 GiB may be used"
     )
 
@@ -316,9 +328,9 @@ def test_unknown_memory_sizes_refuse_nothing() -> None:
     """Catches every case being refused where the runtime does not tell how much memory there is."""
     topology, _ = TWO_CORES
     offers = {"cpu0": {"pageable": Offer(True)}}
-    agents = tuple(replace(agent, memory_bytes=None) for agent in topology.agents)
+    agents = tuple(replace(agent, memory_bytes=None) for agent in topology.devices)
     what = case("memcpy", "cpu0:pageable", "cpu0:pageable", "cpu0", 4096 * GIB)
-    assert refusal(what, replace(topology, agents=agents), Capabilities(memory=offers)) is None
+    assert refusal(what, replace(topology, devices=agents), Capabilities(memory=offers)) is None
 
 
 def test_without_a_probe_nothing_is_believed() -> None:
@@ -338,7 +350,7 @@ def test_a_team_has_no_more_threads_than_cores() -> None:
     assert reason(team(2), TWO_CORES) is None
     assert reason(team(3), TWO_CORES) == "3 threads of memcpy-mt are more than cpu0 has cores: 2"
     topology, capabilities = TWO_CORES
-    unknown = replace(topology, agents=(replace(topology.agents[0], cores=()),)), capabilities
+    unknown = replace(topology, devices=(replace(topology.devices[0], cores=()),)), capabilities
     assert reason(team(4096), unknown) is None
     assert "threads is from 1 to 4096" in (reason(team(99999), unknown) or "")
     kernel = replace(case("kernel", "gpu0:device", "gpu0:device", "gpu0"), options={"threads": 1024})
@@ -381,8 +393,8 @@ def test_what_is_waited_for_one_at_a_time_runs_alone() -> None:
     paced = replace(case("copy", "gpu0:device", "gpu1:device", "gpu0"), options={"pace": "one-at-a-time"})
     assert reason(paced) is None
     back = Flow(Buffer.parse("gpu1:device"), Buffer.parse("gpu0:device"), "gpu1")
-    both = replace(paced, pattern="two-way", flows=(*paced.flows, back))
-    assert reason(both) == "what is waited for one at a time runs alone: two-way flows would take turns"
+    both = replace(paced, pattern="bidirectional", flows=(*paced.flows, back))
+    assert reason(both) == "what is waited for one at a time runs alone: bidirectional flows would take turns"
     assert reason(replace(both, options={"pace": "back-to-back"})) is None
 
 
@@ -401,7 +413,9 @@ def test_streams_are_judged_by_all_of_their_arrays() -> None:
 
 def ping_pong(executor: str, partner: str, memory: str, size: int = 8, **options: int) -> Case:
     ends = (Buffer.parse(text) for text in memory.split(">"))
-    return Case("ping-pong", "one-way", (Flow(*ends, executor, partner=partner),), size, "warm", options)
+    return Case(
+        "ping-pong", "unidirectional", (Flow(*ends, executor, partner=partner),), size, "warm", options
+    )
 
 
 @pytest.mark.parametrize(

@@ -41,7 +41,7 @@ def by_executor(found: tuple[Case, ...]) -> list[str]:
     return [f"{case.path} {'+'.join(flow.executor for flow in case.flows)}" for case in found]
 
 
-def test_one_way_takes_every_pair_by_each_end() -> None:
+def test_unidirectional_takes_every_pair_by_each_end() -> None:
     """Catches a missing direction or end, and local copies that are measured once for each end."""
     found = by_executor(cases(GPUS))
     assert len(found) == len(set(found)) == 12 * 2 + 4
@@ -71,15 +71,15 @@ def test_executors(executor: str, expected: list[str]) -> None:
 def test_both_leaves_out_an_end_that_never_could() -> None:
     """Catches a refusal on record for every host copy, because a CPU queues none."""
     assert by_executor(cases(ends("cpu0:pinned", "gpu0:device"))) == ["cpu0>gpu0 gpu0"]
-    assert by_executor(cases(ends("cpu0:pinned", "gpu0:device") + 'pattern = "two-way"')) == [
+    assert by_executor(cases(ends("cpu0:pinned", "gpu0:device") + 'pattern = "bidirectional"')) == [
         "cpu0<>gpu0 gpu0+gpu0"
     ]
     assert by_executor(cases(ends("cpu0:pinned", "cpu0:pinned"))) == ["cpu0>cpu0 cpu0"]
 
 
-def test_two_way_takes_every_pair_once() -> None:
+def test_bidirectional_takes_every_pair_once() -> None:
     """Catches gpu1<>gpu0 beside gpu0<>gpu1, and both flows going in one direction."""
-    found = cases(f'{GPUS}pattern = "two-way"\nexecutor = "source"')
+    found = cases(f'{GPUS}pattern = "bidirectional"\nexecutor = "source"')
     assert by_executor(found)[:2] == ["gpu0<>gpu1 gpu0+gpu1", "gpu0<>gpu2 gpu0+gpu2"]
     assert len(found) == 6
     assert all(case.flows[0].source == case.flows[1].destination for case in found)
@@ -95,7 +95,7 @@ def test_fans_have_one_agent_on_one_side() -> None:
 
 
 def test_a_fan_of_one_is_none() -> None:
-    """Catches a fan-out to a single GPU, which is one-way under another name, and silence about it."""
+    """Catches a fan-out to a single GPU, which is unidirectional under another name, and silence about it."""
     found = expansion(ends("gpu0:device", "gpu1:device") + 'pattern = "fan-out"')
     assert found.cases == ()
     assert "no pair of buffers is left" in found.notes[0]
@@ -164,14 +164,14 @@ def test_near_without_a_known_domain_is_the_first() -> None:
     from dataclasses import replace
 
     homeless = replace(
-        TWO_DOMAINS, agents=tuple(replace(agent, numa_domain=-1) for agent in TWO_DOMAINS.agents)
+        TWO_DOMAINS, devices=tuple(replace(agent, numa_domain=-1) for agent in TWO_DOMAINS.devices)
     )
     assert nearest_cpu("gpu3", homeless) == "cpu0"
     with_near = cases(ends("cpu*:pinned", "gpu*:device") + 'pairs = "near"', homeless)
     assert {case.flows[0].source.agent for case in with_near} == {"cpu0"}
 
 
-CHASE = 'interface = "chase"\nexecutor = "gpu*"\n'
+CHASE = 'interface = "pointer-chase"\nexecutor = "gpu*"\n'
 
 
 def test_a_chase_walks_one_buffer() -> None:
@@ -179,7 +179,7 @@ def test_a_chase_walks_one_buffer() -> None:
     found = cases(f'{CHASE}buffer = "gpu*:device"')
     assert len(found) == 16
     assert all(case.flows[0].source == case.flows[0].destination for case in found)
-    assert all((case.pattern, case.cache) == ("one-way", "warm") for case in found)
+    assert all((case.pattern, case.cache) == ("unidirectional", "warm") for case in found)
     assert len(cases(f'{CHASE}buffer = "gpu*:device"\nsame_agent = "only"')) == 4
     assert len(cases(f'{CHASE}buffer = "gpu*:device"\nsame_agent = "never"')) == 12
     near = cases(f'{CHASE}buffer = "cpu*:pinned"\npairs = "near"', TWO_DOMAINS)

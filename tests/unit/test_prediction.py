@@ -31,7 +31,7 @@ ALONE = 55.0
 def from_host(build: sample_run.Builder, rates: dict[str, float]) -> None:
     flows = [("cpu0:pinned", f"{gpu}:device", gpu) for gpu in rates]
     paths = {f"cpu0>{gpu}": rate for gpu, rate in rates.items()}
-    build.measure("copy", flows, paths, pattern="fan-out" if len(flows) > 1 else "one-way", peak=63)
+    build.measure("copy", flows, paths, pattern="fan-out" if len(flows) > 1 else "unidirectional", peak=63)
 
 
 def host_machine(switched: tuple[str, ...] = (), memory: float = 1e3) -> sample_run.Builder:

@@ -81,7 +81,7 @@ def test_values_are_in_base_units(machine: str) -> None:
 def test_access_is_that_of_the_executor(machine: str) -> None:
     """Managed pages belong to whoever touched them last, and an APU's CPU is no neighbour of its memory."""
     for value in published.load(machine):
-        if "managed" in value.source.memory or value.method == "chase":
+        if "managed" in value.source.memory or value.method == "pointer-chase":
             continue
         owns = (value.executor == value.source.agent, value.executor == value.destination.agent)
         local_or_far = {(True, True): "local", (False, False): "remote"}

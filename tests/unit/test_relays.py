@@ -32,7 +32,7 @@ MIB, GIB = sample_run.MIB, sample_run.GIB
 
 def case(source: str, destination: str, executor: str, size: int = 64 * MIB, **options: int | str) -> Case:
     flow = Flow.from_json({"source": source, "destination": destination, "executor": executor})
-    return Case("route", "one-way", (flow,), size, options=options)
+    return Case("route", "unidirectional", (flow,), size, options=options)
 
 
 def to_gpu(number: int, **options: int | str) -> Case:

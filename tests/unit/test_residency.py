@@ -27,12 +27,12 @@ def about(case: Case, before: Any, after: Any, *timed: Any) -> Any:
 
 def prefetch(source: str, destination: str) -> Case:
     flow = Flow(Buffer(source, "managed"), Buffer(destination, "managed"), "gpu0")
-    return Case("prefetch", "one-way", (flow,), MIB)
+    return Case("prefetch", "unidirectional", (flow,), MIB)
 
 
 def kernel(owner: str) -> Case:
     flow = Flow(Buffer(owner, "managed"), Buffer("gpu0", "device"), "gpu0")
-    return Case("kernel", "one-way", (flow,), MIB)
+    return Case("kernel", "unidirectional", (flow,), MIB)
 
 
 ON_HOST = side("pages", 256, {"cpu0": 256}, "host")

@@ -30,7 +30,7 @@ KIB, MIB, GIB = sample_run.KIB, sample_run.MIB, sample_run.GIB
 
 def case(interface: str = "copy-2d", size: int = MIB, **options: int | str) -> Case:
     flow = Flow.from_json({"source": "gpu0:device", "destination": "gpu1:device", "executor": "gpu0"})
-    return Case(interface, "one-way", (flow,), size, options=options)
+    return Case(interface, "unidirectional", (flow,), size, options=options)
 
 
 @pytest.mark.parametrize(

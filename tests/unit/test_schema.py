@@ -52,7 +52,7 @@ def test_manifest_of_a_real_run_validates() -> None:
     """Would catch run.json gaining or losing a key that the schema does not know."""
     made = manifest.build(
         command_line=["byteways", "run"],
-        suite={"name": "quick", "title": "Quick", "text": "", "replicates": 1},
+        suite={"name": "quick", "title": "Quick", "text": "", "rounds": 1},
         options={"only": [], "sizes": None, "budget_s": 60.0},
         planned=3,
         topology=sample_run.topology(2),

@@ -57,7 +57,7 @@ def soak(values: list[float], **health: Any) -> sample_run.Builder:
         told = {"gpu0": {"before": reading, "after": reading}} if reading else None
         build.measure("copy", COPY, value, health=told)
         begun = f"2026-11-21T10:{number:02d}:00.000+00:00"
-        build.records[-1] = replace(build.records[-1], replicate=number, started_at=begun)
+        build.records[-1] = replace(build.records[-1], round=number, started_at=begun)
     return build
 
 
@@ -105,7 +105,9 @@ def test_replicates_are_no_soak(tmp_path: Path) -> None:
 
 def planned(seconds: float) -> PlannedCase:
     flow = Flow(Buffer("gpu0", "device"), Buffer("gpu1", "device"), "gpu0")
-    return PlannedCase(Case("copy", "one-way", (flow,), 4096), "sweep", 0, 0.1, 0.01, estimated_s=seconds)
+    return PlannedCase(
+        Case("copy", "unidirectional", (flow,), 4096), "sweep", 0, 0.1, 0.01, estimated_s=seconds
+    )
 
 
 def test_a_simulated_soak_counts_rounds() -> None:
@@ -114,7 +116,7 @@ def test_a_simulated_soak_counts_rounds() -> None:
     assert repetition is not None
     assert repetition.until(100.0) is None
     assert [repetition.over(number) for number in (1, 5, 6)] == [False, False, True]
-    assert [case.replicate for case in repetition.round(3)] == [3]
+    assert [case.round for case in repetition.round(3)] == [3]
 
 
 def test_a_measured_soak_goes_by_the_clock() -> None:

@@ -40,7 +40,7 @@ def test_no_figure_is_cut(width: int) -> None:
 def test_names_are_wrapped_and_not_cut() -> None:
     """Catches names of rows that end in dots where they leave no room for figures."""
     rows = [("register and unregister", "write-combined", "gpu0 of cpu0", f"{n}.5 ms") for n in range(3)]
-    text = printed(54, ("step", "memory", "agents", "1 GiB"), rows, range(3, 4))
+    text = printed(54, ("step", "memory", "devices", "1 GiB"), rows, range(3, 4))
     assert "…" not in text and "write-combined" in text
     assert max(map(len, text.splitlines())) <= 54
 

@@ -14,7 +14,7 @@ sys.path.insert(0, str(Path(__file__).parents[1] / "report"))
 from run_builder import GB, GIB, MIB, Builder, topology
 
 from byteways.analyse.findings import findings
-from byteways.analyse.selection import one_way
+from byteways.analyse.selection import unidirectional
 from byteways.analyse.stream import other_count, place, scans, thread_maps
 from byteways.analyse.summary import cells
 from byteways.analyse.tables import tables
@@ -27,7 +27,7 @@ KERNELS = ("stream-triad", "stream-copy")  # not in STREAM's order
 
 
 def local_count(rate: float) -> dict[str, Any]:
-    return {"counts": "one-direction", "bytes_per_s": rate * GB}
+    return {"counts": "per-direction", "bytes_per_s": rate * GB}
 
 
 @pytest.fixture
@@ -100,7 +100,7 @@ def test_threads_against_size_absolute_and_relative(folder: RunFolder) -> None:
 def test_no_comparison_mixes_the_counts(folder: RunFolder) -> None:
     """Catches a best interface that wins because it counts every byte twice."""
     found = cells(folder.records)
-    assert {cell.record.interface for cell in one_way(found)} == {"copy"}
+    assert {cell.record.interface for cell in unidirectional(found)} == {"copy"}
     every = tables(folder.records)
     grids = [*every.matrices, *([every.inside] if every.inside else []), *every.host]
     assert {cell.record.interface for grid in grids for cell in grid.members()} == {"copy"}
@@ -125,9 +125,9 @@ def test_the_other_count_is_of_all_replicates(folder: RunFolder) -> None:
     """Catches a sentence whose two counts of one figure are of two rounds."""
     first = next(record for record in folder.records if record.interface == "stream-copy")
     rounds = [
-        replace(first, replicate=number, bandwidth_bytes_per_s=rate * GB, other_count=local_count(rate / 2))
+        replace(first, round=number, bandwidth_bytes_per_s=rate * GB, other_count=local_count(rate / 2))
         for number, rate in enumerate((3500.0, 3000.0, 2900.0))
     ]
     (cell,) = cells(rounds)
     assert cell.value == 3000 * GB
-    assert other_count(cell) == ("one-direction", {"bytes_per_s": pytest.approx(1500 * GB)})
+    assert other_count(cell) == ("per-direction", {"bytes_per_s": pytest.approx(1500 * GB)})

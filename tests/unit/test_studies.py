@@ -37,7 +37,7 @@ def topology(machine: str) -> Topology:
 
 def run(machine: str, *records: Record, simulated: bool = False, runtime: str = "hip") -> Any:
     agents = {"gpu0": {"runtime": runtime}}
-    manifest: dict[str, Any] = {"simulated": simulated, "capabilities": {"agents": agents}}
+    manifest: dict[str, Any] = {"simulated": simulated, "capabilities": {"devices": agents}}
     manifest["machine_model"] = {"name": machine, "text": load_machine(machine).text} if simulated else None
     return SimpleNamespace(
         manifest=manifest, topology=topology(machine), records=list(records), damaged_lines=0
@@ -50,7 +50,7 @@ def record(case: Case, gb_per_s: float, *, low: float = 0.9, mean: float = 1.1, 
     times = Times(median, (median, median), low * median, 2 * median, mean * median, 0.0, 20)
     given = {
         "case_id": case.case_id,
-        "replicate": 0,
+        "round": 0,
         "sweep": "any",
         "category": case.category,
         "interface": case.interface,
@@ -77,7 +77,7 @@ def record(case: Case, gb_per_s: float, *, low: float = 0.9, mean: float = 1.1, 
 
 def flow_case(interface: str, source: str, destination: str, executor: str, **fields: Any) -> Case:
     flow = Flow.from_json({"source": source, "destination": destination, "executor": executor})
-    return Case(interface, "one-way", (flow,), fields.pop("size_bytes", GIB), **fields)
+    return Case(interface, "unidirectional", (flow,), fields.pop("size_bytes", GIB), **fields)
 
 
 # --- files
@@ -131,21 +131,21 @@ def test_an_unknown_study_is_named() -> None:
 def test_the_machine_of_the_source_has_all_places() -> None:
     study = load("pearson2023")
     found = locate(study, topology("frontier-mi250x"))
-    assert found["quad"].agents == ("gpu0", "gpu1")
-    assert found["dual"].agents == ("gpu0", "gpu6")
-    assert found["single"].agents == ("gpu0", "gpu2")
-    assert all(one.agents for one in found.values())
+    assert found["quad"].devices == ("gpu0", "gpu1")
+    assert found["dual"].devices == ("gpu0", "gpu6")
+    assert found["single"].devices == ("gpu0", "gpu2")
+    assert all(one.devices for one in found.values())
 
 
 def test_classes_of_links_stand_for_each_other_by_width() -> None:
     """Four H200 have one class: the widest of the source's stands for it, the others have no counterpart."""
     found = locate(load("pearson2023"), topology("h200-x4"))
-    assert found["quad"].agents == ("gpu0", "gpu1")
+    assert found["quad"].devices == ("gpu0", "gpu1")
     assert "NVLink4" in found["quad"].note and "xGMI" in found["quad"].note
-    assert found["dual"].agents is None and "all pairs of GPUs are joined alike here" in found["dual"].reason
+    assert found["dual"].devices is None and "all pairs of GPUs are joined alike here" in found["dual"].reason
     reason = "cpu3 is not here: this machine has 1 NUMA domain"
-    assert found["cpu3>gpu0"].agents is None and found["cpu3>gpu0"].reason == reason
-    assert found["cpu0>gpu0"].agents == ("cpu0", "gpu0")
+    assert found["cpu3>gpu0"].devices is None and found["cpu3>gpu0"].reason == reason
+    assert found["cpu0>gpu0"].devices == ("cpu0", "gpu0")
 
 
 def test_a_package_that_shares_its_memory_is_no_host_link() -> None:
@@ -156,15 +156,15 @@ def test_a_package_that_shares_its_memory_is_no_host_link() -> None:
 def test_equal_names_of_unequal_links_are_not_the_same() -> None:
     """Two links of MI300A carry more than two of MI250X, and have the same name."""
     found = locate(load("schieffer2025"), topology("elcap-mi300a"))
-    assert found["APU3"].agents == ("gpu3", "gpu0") and found["own, by GPU"].agents == ("gpu0", "gpu0")
-    assert found["GCD6"].agents is None and "MI250X" in found["GCD6"].reason
-    assert locate(load("schieffer2025"), topology("frontier-mi250x"))["GCD6"].agents == ("gpu6", "gpu0")
+    assert found["APU3"].devices == ("gpu3", "gpu0") and found["own, by GPU"].devices == ("gpu0", "gpu0")
+    assert found["GCD6"].devices is None and "MI250X" in found["GCD6"].reason
+    assert locate(load("schieffer2025"), topology("frontier-mi250x"))["GCD6"].devices == ("gpu6", "gpu0")
 
 
 def test_the_pair_of_the_source_is_kept_where_its_links_are_of_the_class_that_stands_in() -> None:
     """Three placements that are claimed to be equal would else be one, and trivially so."""
     found = locate(load("schieffer2025"), topology("h200-x4"))
-    assert [found[name].agents for name in ("APU1", "APU2", "APU3")] == [
+    assert [found[name].devices for name in ("APU1", "APU2", "APU3")] == [
         ("gpu1", "gpu0"),
         ("gpu2", "gpu0"),
         ("gpu3", "gpu0"),
@@ -175,11 +175,11 @@ def test_the_pair_of_the_source_is_kept_where_its_links_are_of_the_class_that_st
 def test_one_pair_does_not_stand_for_several_of_one_rank() -> None:
     """Two GPUs have one pair: three placements that are claimed to be equal are one there."""
     study, two = load("schieffer2025"), topology("h200-x4")
-    kept = tuple(agent for agent in two.agents if agent.name not in ("gpu2", "gpu3"))
+    kept = tuple(agent for agent in two.devices if agent.name not in ("gpu2", "gpu3"))
     links = tuple(link for link in two.links if not {"gpu2", "gpu3"} & {link.a, link.b})
-    found = locate(study, replace(two, agents=kept, links=links))
-    assert found["APU1"].agents == ("gpu1", "gpu0")
-    assert found["APU2"].agents is None
+    found = locate(study, replace(two, devices=kept, links=links))
+    assert found["APU1"].devices == ("gpu1", "gpu0")
+    assert found["APU2"].devices is None
     assert found["APU2"].reason == "gpu2 is not here: this machine has 2 GPUs"
 
 
@@ -187,7 +187,7 @@ def test_as_many_gpus_as_the_source_took() -> None:
     """Four of the source's eight GPUs are a GPU of each package: here they are any four, in that order."""
     study = load("schieffer2024")
     h200 = locate(study, topology("h200-x4"))
-    assert h200["4 GCDs"].agents == ("gpu0", "gpu1", "gpu2", "gpu3") and h200["4 GCDs"].note
+    assert h200["4 GCDs"].devices == ("gpu0", "gpu1", "gpu2", "gpu3") and h200["4 GCDs"].note
     assert h200["8 GCDs"].reason == "it takes 8 GPUs, and this machine has 4"
     assert h200["2, same GPU"].reason == "no two GPUs of this machine share a package"
     assert locate(study, topology("frontier-mi250x"))["4 GCDs"].note == ""
@@ -237,7 +237,7 @@ def test_no_note_of_a_figure_holds_what_notes_are_joined_with(key: str) -> None:
 def test_a_machine_without_gpus_has_reasons() -> None:
     bare, _ = MACHINES["two_cores"]()
     found = locate(load("pearson2023"), bare)
-    assert found["quad"].agents is None and "two GPUs" in found["quad"].reason
+    assert found["quad"].devices is None and "two GPUs" in found["quad"].reason
 
 
 # --- a run beside a study
@@ -292,7 +292,7 @@ def test_gpus_at_once_are_told_by_which_they_are() -> None:
     study = load("schieffer2024")
     line = study.lines["CPU-GPU, both ways"]
 
-    def together(*gpus: str, pattern: str = "fan-both") -> Record:
+    def together(*gpus: str, pattern: str = "fan-bidirectional") -> Record:
         ends = [(f"{gpu}:device", "cpu0:pinned", gpu) for gpu in gpus]
         flows = [pair for a, b, gpu in ends for pair in ((a, b, gpu), (b, a, gpu))]
         named = ({"source": a, "destination": b, "executor": gpu} for a, b, gpu in flows)
@@ -301,7 +301,7 @@ def test_gpus_at_once_are_told_by_which_they_are() -> None:
 
     of = run(
         "frontier-mi250x",
-        together("gpu0", pattern="two-way"),
+        together("gpu0", pattern="bidirectional"),
         together("gpu0", "gpu1"),
         together("gpu0", "gpu2", "gpu4", "gpu6"),
         together("gpu0", "gpu1", "gpu2", "gpu3"),

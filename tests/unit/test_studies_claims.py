@@ -49,7 +49,7 @@ class FakeSheet:
     gone: tuple[str, ...] = ()
     lines: tuple[str, ...] = ("copy", "kernel", "slow copy")
     places: tuple[str, ...] = ("quad", "dual", "single")
-    agents: Mapping[str, tuple[str, str]] = field(default_factory=dict)  # of places; others have two GPUs
+    devices: Mapping[str, tuple[str, str]] = field(default_factory=dict)  # of places; others have two GPUs
 
     planned: Mapping[tuple[str, str], tuple[int, ...]] = field(default_factory=dict)  # beyond what is there
 
@@ -66,7 +66,7 @@ class FakeSheet:
     def located(self) -> dict[str, Any]:
         return {
             name: SimpleNamespace(
-                agents=None if name in self.gone else self.agents.get(name, ("gpu0", f"gpu{number}")),
+                devices=None if name in self.gone else self.devices.get(name, ("gpu0", f"gpu{number}")),
                 note="",
                 why="",
                 reason=f"this machine has no {name} link",
@@ -299,15 +299,15 @@ SAME = {("copy", "quad", GIB): 50.0, ("copy", "dual", GIB): 50.0}
 
 
 def test_one_pair_that_stands_for_two_places_is_not_compared_with_itself() -> None:
-    sheet = FakeSheet(SAME, agents={"quad": ("gpu0", "gpu1"), "dual": ("gpu0", "gpu1")})
+    sheet = FakeSheet(SAME, devices={"quad": ("gpu0", "gpu1"), "dual": ("gpu0", "gpu1")})
     found = verdict(sheet, kind="spread", of="copy@*/1GiB", over="place", at_most=0.05)
     assert found.verdict == UNTESTED
 
 
 def test_no_effect_of_numa_takes_two_domains() -> None:
     check = {"kind": "spread", "of": "copy@*/1GiB", "over": "place", "across": "cpu", "at_most": 0.05}
-    one = FakeSheet(SAME, agents={"quad": ("cpu0", "gpu0"), "dual": ("cpu0", "gpu1")})
-    two = FakeSheet(SAME, agents={"quad": ("cpu0", "gpu0"), "dual": ("cpu1", "gpu0")})
+    one = FakeSheet(SAME, devices={"quad": ("cpu0", "gpu0"), "dual": ("cpu0", "gpu1")})
+    two = FakeSheet(SAME, devices={"quad": ("cpu0", "gpu0"), "dual": ("cpu1", "gpu0")})
     assert verdict(one, **check).detail == (
         "because it takes two NUMA domains, and the figures of this run are of one"
     )

@@ -106,23 +106,23 @@ HEAD = (
         ("copy", "gpu0", "read+write", Line("", "", "copy", ()), 1 / 2),
         ("copy", "gpu1", "one direction", Line("", "", "copy", ()), 1),
         ("stream-copy", "gpu0", "read+write", Line("", "", "stream-copy", ()), 1),
-        ("stream-copy", "gpu1", "read+write", Line("", "", "stream-copy", (), count="one-direction"), 1 / 2),
+        ("stream-copy", "gpu1", "read+write", Line("", "", "stream-copy", (), count="per-direction"), 1 / 2),
         (
             "stream-triad",
             "gpu0",
             "read+write",
-            Line("", "", "stream-triad", (), count="one-direction"),
+            Line("", "", "stream-triad", (), count="per-direction"),
             1 / 3,
         ),
         (
             "stream-triad",
             "gpu1",
             "read+write",
-            Line("", "", "stream-triad", (), count="one-direction"),
+            Line("", "", "stream-triad", (), count="per-direction"),
             2 / 3,
         ),
         ("stream-copy", "gpu1", "one direction", Line("", "", "stream-copy", ()), 2),
-        ("stream-copy", "gpu1", "not stated", Line("", "", "stream-copy", (), count="one-direction"), 1),
+        ("stream-copy", "gpu1", "not stated", Line("", "", "stream-copy", (), count="per-direction"), 1),
     ],
 )
 def test_a_published_value_is_taken_in_the_count_of_the_line(
@@ -130,8 +130,7 @@ def test_a_published_value_is_taken_in_the_count_of_the_line(
 ) -> None:
     """Would catch a ratio of two for figures that agree, and one of 1.5 for kernels of three arrays."""
     buffer = f"{where}:device"
-    row = (
-        f"m,k,s,s,l,{method},,,gpu0,local,one-way,{buffer},{buffer},1,bandwidth,6e9,{counts},exact,1,,max,t,,"
-    )
+    ends = f"gpu0,local,unidirectional,{buffer},{buffer}"
+    row = f"m,k,s,s,l,{method},,,{ends},1,bandwidth,6e9,{counts},exact,1,,max,t,,"
     (value,) = read_values([HEAD, row])
     assert part_of(value, line) == pytest.approx(part)

@@ -35,13 +35,13 @@ BOTH = replace(BARE, calls={"gpu0": {"graph": Offer(True), "batch": Offer(True)}
 def case(
     interface: str = "copy",
     source: str = "gpu0:device",
-    pattern: str = "one-way",
+    pattern: str = "unidirectional",
     cache: str = "cold",
     **options: int | str,
 ) -> Case:
     flow = Flow.from_json({"source": source, "destination": "gpu1:device", "executor": "gpu0"})
     flows = (flow, replace(flow, source=flow.destination, destination=flow.source))
-    return Case(interface, pattern, flows if pattern == "two-way" else flows[:1], 2**20, cache, options)
+    return Case(interface, pattern, flows if pattern == "bidirectional" else flows[:1], 2**20, cache, options)
 
 
 @pytest.mark.parametrize(
@@ -51,7 +51,7 @@ def case(
         (case(submit="batch"), WITH, "gpu0 submits nothing as a batch: the driver is of CUDA 12.4"),
         (case("kernel", submit="batch"), BOTH, "of copies, not of kernels"),
         (case(submit="batch", cache="warm"), BOTH, "would write the same bytes at once"),
-        (case(submit="graph", pattern="two-way"), BOTH, "made ready for one flow"),
+        (case(submit="graph", pattern="bidirectional"), BOTH, "made ready for one flow"),
         (case(submit="graph", source="cpu0:pageable"), BOTH, "memory that stays where it is, and pageable"),
         (case(submit="graph", pace="one-at-a-time"), BOTH, "a call each"),
     ],

@@ -31,7 +31,7 @@ size = "64KiB..1MiB x4"
 
 [[sweep]]
 name = "walk"
-interface = "chase"
+interface = "pointer-chase"
 buffer = "cpu*:pageable@gpu*"
 executor = "cpu*"
 size = [4096, "1GiB"]
@@ -71,10 +71,10 @@ def test_a_good_suite_reads_to_what_it_says() -> None:
     """Catches a key that is accepted and then ignored, or a default that is not the documented one."""
     suite = parse(GOOD, file="my.toml")
     pairs, walk, blocks = suite.sweeps
-    assert (suite.name, suite.title, suite.text, suite.replicates) == ("mine", "Mine", GOOD, 1)
+    assert (suite.name, suite.title, suite.text, suite.rounds) == ("mine", "Mine", GOOD, 1)
     assert (suite.precision, suite.case_budget_s, suite.budget_s) == (0.01, 1.0, None)
     assert pairs.interfaces == ("copy", "kernel")
-    assert pairs.patterns == ("one-way",)
+    assert pairs.patterns == ("unidirectional",)
     assert pairs.executors == ("both",)
     assert pairs.sizes == (65536, 262144, 2**20)
     assert (pairs.caches, pairs.pairs, pairs.same_agent, pairs.priority) == (("cold",), "all", None, 5)
@@ -95,8 +95,8 @@ MISTAKES = [
     ('title = "Mine"', 'title = " "', 2, "title", "an empty text", None),
     ('title = "Mine"', 'title = "Mine"\nprecision = 2', 3, "precision", "2 is out of range", "0.5"),
     ('title = "Mine"', 'title = "Mine"\nprecision = true', 3, "precision", "a truth value", None),
-    ('title = "Mine"', 'title = "Mine"\nreplicates = 1.5', 3, "replicates", "no whole number", None),
-    ('title = "Mine"', 'title = "Mine"\nreplicates = 0', 3, "replicates", "out of range", "from 1"),
+    ('title = "Mine"', 'title = "Mine"\nrounds = 1.5', 3, "rounds", "no whole number", None),
+    ('title = "Mine"', 'title = "Mine"\nrounds = 0', 3, "rounds", "out of range", "from 1"),
     ('title = "Mine"', 'title = "Mine"\nbudget_s = -1', 3, "budget_s", "out of range", None),
     ('title = "Mine"', 'title = "Mine"\ncase_budget_s = "1"', 3, "case_budget_s", "the text '1'", None),
     ('name = "pairs"', 'name = "walk"', 13, "name", "another sweep has this name", None),
@@ -125,11 +125,25 @@ MISTAKES = [
     ('"64KiB..1MiB x4"', "[true]", 10, "size", "a truth value", None),
     ('"64KiB..1MiB x4"', "1.5", 10, "size", "a number where a size", None),
     ('size = "64KiB..1MiB x4"', "", 4, "size", "missing", None),
-    ('interface = "chase"', 'interface = ["chase", "copy"]', 14, "interface", "sweep of its own", None),
+    (
+        'interface = "pointer-chase"',
+        'interface = ["pointer-chase", "copy"]',
+        14,
+        "interface",
+        "sweep of its own",
+        None,
+    ),
     ('executor = "cpu*"', 'executor = "source"', 16, "executor", "no ends", "gpu*"),
     ('executor = "cpu*"', "", 12, "executor", "missing", None),
     ('executor = "cpu*"', 'executor = "cpu*"\ncache = "cold"', 17, "cache", "no cache axis", None),
-    ('executor = "cpu*"', 'executor = "cpu*"\npattern = "two-way"', 17, "pattern", "one-way", None),
+    (
+        'executor = "cpu*"',
+        'executor = "cpu*"\npattern = "bidirectional"',
+        17,
+        "pattern",
+        "unidirectional",
+        None,
+    ),
     (
         'executor = "cpu*"',
         'executor = "cpu*"\nsource = "cpu*:pageable"',
@@ -236,7 +250,7 @@ def test_the_default_suite_is_listed_first() -> None:
     """Catches quick and full getting lost from the wheel, and the order of the list."""
     assert [name for name, _ in names()][:2] == ["quick", "full"]
     assert load("quick").budget_s == 60
-    assert load("full").replicates == 3
+    assert load("full").rounds == 3
 
 
 def test_a_path_loads_the_users_own(tmp_path: Path) -> None:

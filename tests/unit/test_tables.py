@@ -44,8 +44,8 @@ def test_managed_memory_says_on_which_end() -> None:
     for ends in (("gpu0:managed", "gpu1:device"), ("gpu0:device", "gpu1:managed")):
         build.measure("copy", [(*ends, "gpu1")], 300.0)
     assert [grid.title for grid in matrices(cells(build.records))] == [
-        "copy, read, device > managed, one-way",
-        "copy, read, managed > device, one-way",
+        "copy, read, device > managed, unidirectional",
+        "copy, read, managed > device, unidirectional",
     ]
 
 
@@ -82,7 +82,7 @@ def test_patterns_stand_in_order_and_count_what_is_measured() -> None:
         rates = (
             {"gpu0>gpu1": 190.0} if pattern == "interference" else {"gpu0>gpu1": 190.0, "gpu0>gpu2": 195.0}
         )
-        build.measure("copy", flows, rates, pattern=pattern, whole_bytes_per_s=whole)
+        build.measure("copy", flows, rates, pattern=pattern, end_to_end_bytes_per_s=whole)
     rows = patterns(cells(build.records))
     assert [(row.cell.record.pattern, row.whole) for row in rows] == [
         ("fan-out", 370e9),
@@ -121,7 +121,7 @@ def test_figures_of_warnings_have_units(warning: str, observed: float, shown: st
 
 
 def walk(build: sample_run.Builder, executor: str, buffer: str, size: int, latency_ns: float) -> None:
-    build.measure("chase", [(buffer, buffer, executor)], 0.0, size=size, latency_ns=latency_ns)
+    build.measure("pointer-chase", [(buffer, buffer, executor)], 0.0, size=size, latency_ns=latency_ns)
 
 
 def test_latencies_of_one_table_are_of_one_working_set() -> None:

@@ -24,7 +24,7 @@ def between(topology: Topology, a: str, b: str, kind: str | None = None) -> Link
 def test_a_machine_without_gpu(tmp_path: Path) -> None:
     """Catches cores, caches or memory that are lost, and an invented memory rate of a CPU."""
     topology = synthetic.bare_vm(tmp_path).topology()
-    (cpu,) = topology.agents
+    (cpu,) = topology.devices
     assert (cpu.name, cpu.kind, cpu.model, cpu.cores) == ("cpu0", "cpu", "Toy Processor", (0, 1))
     assert cpu.memory_bytes == 8_000_000 * 1024
     assert [(cache.level, cache.kind, cache.size_bytes, cache.shared_by_cores) for cache in cpu.caches] == [
@@ -227,7 +227,7 @@ def test_visible_devices_without_a_runtime(tmp_path: Path, wanted: str | None, n
     machine = synthetic.h200x4(tmp_path)
     environment = {} if wanted is None else {"CUDA_VISIBLE_DEVICES": wanted}
     topology = machine.topology(runtime_agents=None, environment=environment)
-    gpus = [agent for agent in topology.agents if agent.kind == "gpu"]
+    gpus = [agent for agent in topology.devices if agent.kind == "gpu"]
     assert [agent.name for agent in gpus] == [f"gpu{i}" for i in range(len(numbers))]
     assert [agent.uuid for agent in gpus] == [machine.management[number].uuid for number in numbers]
 

@@ -31,8 +31,8 @@ def flow(source: str, destination: str) -> Flow:
     return Flow(Buffer(source, memory[source[:3]]), Buffer(destination, memory[destination[:3]]), source)
 
 
-def one_way(topology: Topology, source: str, destination: str) -> float | None:
-    return peak(topology, Case("copy", "one-way", (flow(source, destination),), 2**30)).bytes_per_s
+def unidirectional(topology: Topology, source: str, destination: str) -> float | None:
+    return peak(topology, Case("copy", "unidirectional", (flow(source, destination),), 2**30)).bytes_per_s
 
 
 def classes(topology: Topology) -> dict[tuple[int, int], str]:
@@ -47,7 +47,7 @@ def test_a_frontier_node(tmp_path: Path) -> None:
     assert classes(topology) == {pair: expected.get(pair, "routed") for pair in combinations(range(8), 2)}
     for number, home in enumerate(amd.FRONTIER_HOMES):
         assert link_class(topology, f"gpu{number}", f"cpu{home}") == "xGMI to CPU ×1"
-        assert one_way(topology, f"cpu{home}", f"gpu{number}") == 36e9
+        assert unidirectional(topology, f"cpu{home}", f"gpu{number}") == 36e9
     assert not [link for link in topology.links if link.kind == "pcie"]
     gpu = topology.agent("gpu3")
     assert (gpu.model, gpu.architecture, gpu.multiprocessors) == ("AMD Instinct MI250X", "gfx90a", 110)
@@ -68,7 +68,7 @@ def test_frontier_routes_are_the_widest(tmp_path: Path) -> None:
         count = amd.FRONTIER_LINKS.get((a, b), 2 if wide else 1)
         assert there.peak_bytes_per_s == count * 50e9, (a, b)
         assert back.nodes == there.nodes[::-1]
-        assert one_way(topology, f"gpu{a}", f"gpu{b}") == count * 50e9
+        assert unidirectional(topology, f"gpu{a}", f"gpu{b}") == count * 50e9
     assert table["gpu3", "gpu5"].nodes == ("gpu3", "gpu2", "gpu4", "gpu5")
     assert table["gpu1", "gpu6"].nodes == ("gpu1", "gpu0", "gpu6")
     assert table["gpu0", "gpu3"].hops == 2
@@ -89,8 +89,8 @@ def test_apus_are_one_package_with_one_memory(tmp_path: Path) -> None:
     assert [topology.agent(f"gpu{n}").shares_memory_with for n in range(4)] == [f"cpu{n}" for n in range(4)]
     assert link_class(topology, "cpu1", "gpu1") == "same package"
     assert link_class(topology, "cpu1", "cpu2") == link_class(topology, "cpu1", "gpu2") == "xGMI ×2"
-    assert one_way(topology, "cpu0", "gpu3") == one_way(topology, "cpu0", "cpu3") == 128e9
-    assert one_way(topology, "cpu0", "gpu0") == pytest.approx(5324.8e9 / 2)
+    assert unidirectional(topology, "cpu0", "gpu3") == unidirectional(topology, "cpu0", "cpu3") == 128e9
+    assert unidirectional(topology, "cpu0", "gpu0") == pytest.approx(5324.8e9 / 2)
     assert topology.agent("cpu0").memory_peak_bytes_per_s == topology.agent("gpu0").memory_peak_bytes_per_s
     assert topology.agent("gpu0").partition == "compute SPX, memory NPS1"
 
@@ -101,7 +101,7 @@ def test_eight_mi300x(tmp_path: Path) -> None:
         folder = tmp_path / str(mbs)
         topology = amd.topology_of(folder, replace(amd.mi300x_x8(), xgmi_mbs=mbs))
         assert set(classes(topology).values()) == {"xGMI ×1"}
-        assert one_way(topology, "gpu0", "gpu7") == 64e9
+        assert unidirectional(topology, "gpu0", "gpu7") == 64e9
         assert link_class(topology, "gpu0", "cpu0") == "PCIe 5.0 ×16"
         assert topology.agent("gpu7").memory_peak_bytes_per_s == pytest.approx(5324.8e9)
 
@@ -110,7 +110,7 @@ def test_a_pair_whose_link_is_down_is_routed_and_named(tmp_path: Path) -> None:
     """Catches a missing link that looks like any other routed pair."""
     topology = amd.topology_of(tmp_path, amd.without(amd.mi300x_x8(), "gpu2", "gpu5"))
     assert link_class(topology, "gpu2", "gpu5") == "routed"
-    assert one_way(topology, "gpu2", "gpu5") == 64e9
+    assert unidirectional(topology, "gpu2", "gpu5") == 64e9
     assert topology.notes == (
         "no xGMI link joins gpu2<>gpu5, although one joins every other pair: it may be down",
     )
@@ -128,8 +128,8 @@ def test_partitions_of_one_device(tmp_path: Path) -> None:
     topology = amd.topology_of(tmp_path, amd.mi300x_cpx())
     assert set(classes(topology).values()) == {"same package"}
     assert topology.switches == ("package0",)
-    assert one_way(topology, "gpu0", "gpu7") is None
-    assert [agent.pci_address for agent in topology.agents if agent.kind == "gpu"] == [
+    assert unidirectional(topology, "gpu0", "gpu7") is None
+    assert [agent.pci_address for agent in topology.devices if agent.kind == "gpu"] == [
         f"0000:0c:00.{number}" for number in range(8)
     ]
     assert topology.agent("gpu5").partition == "compute CPX, memory NPS1"
@@ -146,7 +146,7 @@ def test_partitions_of_two_packages(tmp_path: Path) -> None:
     topology = amd.topology_of(tmp_path, machine)
     assert topology.switches == ("package0", "package1")
     assert link_class(topology, "gpu1", "gpu15") == "same package + xGMI of unknown width"
-    assert one_way(topology, "gpu1", "gpu15") is None
+    assert unidirectional(topology, "gpu1", "gpu15") is None
 
 
 @pytest.mark.parametrize(
@@ -167,7 +167,7 @@ def test_partitions_of_two_packages(tmp_path: Path) -> None:
 def test_visible_devices(tmp_path: Path, environment: dict[str, str], numbers: list[int]) -> None:
     """Catches a numbering other than HIP's, which would name the wrong GPU."""
     topology = amd.topology_of(tmp_path, amd.mi300a_x4(), environment=environment)
-    gpus = [agent for agent in topology.agents if agent.kind == "gpu"]
+    gpus = [agent for agent in topology.devices if agent.kind == "gpu"]
     assert [agent.name for agent in gpus] == [f"gpu{index}" for index in range(len(numbers))]
     assert [agent.uuid for agent in gpus] == [f"GPU-{0xA00 + number:016x}" for number in numbers]
 

@@ -146,7 +146,7 @@ def test_there_and_back(tmp_path: Path, name: str) -> None:
         topology = amd.topology_of(tmp_path, getattr(amd, name)())
     back = parsed(nccl_xml_writer.write(topology))
     assert relations(back) == relations(topology)
-    for agent in topology.agents:
+    for agent in topology.devices:
         again = back.agent(agent.name)
         assert (again.pci_address, again.cores, again.numa_domain) == (
             agent.pci_address,

@@ -29,7 +29,7 @@ def request(
     source: str = "gpu0:device", destination: str = "gpu1:device", size: int = MIB, cache: str = "cold"
 ) -> dict[str, Any]:
     flow = Flow(Buffer.parse(source), Buffer.parse(destination), "gpu0")
-    case = Case("torch-copy", "one-way", (flow,), size, cache)
+    case = Case("torch-copy", "unidirectional", (flow,), size, cache)
     return {"case": case.identity(), "budget_s": 0.2, "precision": 0.01, "key": 7, "uuids": UUIDS}
 
 

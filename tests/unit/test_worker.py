@@ -28,7 +28,7 @@ CPU = Buffer("cpu0", "pageable")
 
 
 def case(
-    interface: str = "memcpy", pattern: str = "one-way", flows: int = 1, size: int = 65536, **more: Any
+    interface: str = "memcpy", pattern: str = "unidirectional", flows: int = 1, size: int = 65536, **more: Any
 ) -> Case:
     return Case(interface, pattern, (Flow(CPU, CPU, "cpu0"),) * flows, size, "warm", more.pop("options", {}))
 
@@ -57,7 +57,7 @@ def test_probe_describes_the_host(worker: WorkerProcess) -> None:
     """Would catch a capability that the planner asks for and the worker does not tell."""
     answer = worker.ask({"do": "probe"}, 60)
     capabilities = answer["capabilities"]
-    assert capabilities["agents"]["cpu0"]["runtime"] == "host"
+    assert capabilities["devices"]["cpu0"]["runtime"] == "host"
     assert capabilities["memory"]["cpu0"]["pageable"]["available"]
     assert set(capabilities["interface"]["cpu0"]) == set(INTERFACES)
     assert capabilities["interface"]["cpu0"]["memcpy"] == {"available": True, "reason": ""}
@@ -74,7 +74,12 @@ def test_probe_describes_the_host(worker: WorkerProcess) -> None:
 
 @pytest.mark.parametrize(
     "what",
-    [case(), case("memcpy-mt", options={"threads": 2}), case(pattern="two-way", flows=2), case("chase")],
+    [
+        case(),
+        case("memcpy-mt", options={"threads": 2}),
+        case(pattern="bidirectional", flows=2),
+        case("pointer-chase"),
+    ],
 )
 def test_measures_on_the_host(worker: WorkerProcess, what: Case) -> None:
     """Would catch an outcome that is no record, or figures that contradict each other."""
@@ -82,7 +87,7 @@ def test_measures_on_the_host(worker: WorkerProcess, what: Case) -> None:
     assert outcome["status"] == "measured", outcome["reason"]
     assert outcome["verified"] is True
     assert outcome["time_ns"]["n"] == len(outcome["samples_ns"]) >= 3
-    if what.interface == "chase":
+    if what.interface == "pointer-chase":
         assert outcome["latency_ns"] == outcome["time_ns"]["median"]
         return
     total = len(what.flows) * what.size_bytes / outcome["time_ns"]["median"] * 1e9
@@ -98,8 +103,8 @@ def test_measures_on_the_host(worker: WorkerProcess, what: Case) -> None:
         (case("kernel"), "kernel"),
         (case("stream-copy", size=12), "8 bytes"),
         (case(options={"colour": 1}), "unknown option colour"),
-        (Case("memcpy", "one-way", (Flow(Buffer("cpu7", "pageable"), CPU, "cpu0"),), 64), "cpu7"),
-        (Case("memcpy", "one-way", (Flow(Buffer("cpu0", "device"), CPU, "cpu0"),), 64), "cpu0"),
+        (Case("memcpy", "unidirectional", (Flow(Buffer("cpu7", "pageable"), CPU, "cpu0"),), 64), "cpu7"),
+        (Case("memcpy", "unidirectional", (Flow(Buffer("cpu0", "device"), CPU, "cpu0"),), 64), "cpu0"),
     ],
 )
 def test_what_cannot_be_measured_fails_with_its_reason(worker: WorkerProcess, what: Case, said: str) -> None:
@@ -108,13 +113,13 @@ def test_what_cannot_be_measured_fails_with_its_reason(worker: WorkerProcess, wh
     assert answer["outcome"]["status"] == "failed"
     assert said in answer["outcome"]["reason"]
     assert "leaving" not in answer
-    assert worker.ask(request(case("chase")), 60)["outcome"]["status"] == "measured"
+    assert worker.ask(request(case("pointer-chase")), 60)["outcome"]["status"] == "measured"
 
 
 def test_what_a_setting_takes_away_is_skipped_with_the_setting(worker: WorkerProcess) -> None:
     """Would catch a run that counts as failed because this machine refuses one of its settings."""
     flow = Flow(Buffer("cpu0", "device"), CPU, "cpu0")
-    what = Case("memcpy", "one-way", (flow,), 64, environment={"SOME_SWITCH": "1"})
+    what = Case("memcpy", "unidirectional", (flow,), 64, environment={"SOME_SWITCH": "1"})
     outcome = worker.ask(request(what), 60)["outcome"]
     assert outcome["status"] == "skipped"
     assert outcome["reason"].startswith("with SOME_SWITCH=1: ")
@@ -124,7 +129,7 @@ def test_more_memory_than_there_is(worker: WorkerProcess) -> None:
     """Would catch a worker that dies of a buffer it cannot have."""
     answer = worker.ask(request(case(size=1 << 45)), 60)
     assert answer["outcome"]["status"] == "failed"
-    assert worker.ask(request(case("chase"), fresh=True), 60)["outcome"]["status"] == "measured"
+    assert worker.ask(request(case("pointer-chase"), fresh=True), 60)["outcome"]["status"] == "measured"
 
 
 def test_worker_imports_the_standard_library_only() -> None:
@@ -198,14 +203,14 @@ def test_arena_reuses_buffers_of_the_same_size() -> None:
     """Would catch a GiB that is allocated and touched anew for every case, or flows that share a buffer."""
     session = FakeSession(1 << 40)
     arena = Arena(CORE, session, {})  # type: ignore[arg-type]
-    two_way = case(pattern="two-way", flows=2, size=LARGE)
-    first = arena.take(two_way, no_cache)
+    bidirectional = case(pattern="bidirectional", flows=2, size=LARGE)
+    first = arena.take(bidirectional, no_cache)
     assert len({id(buffer) for pair in first for buffer in pair}) == 4
-    assert arena.take(two_way, no_cache) == first
+    assert arena.take(bidirectional, no_cache) == first
     assert session.made == 4
     arena.take(case(size=2 * LARGE), no_cache)
     assert session.made == 6
-    ((walked, same),) = arena.take(case("chase"), no_cache)
+    ((walked, same),) = arena.take(case("pointer-chase"), no_cache)
     assert walked is same
     arena.clear()
     del first, walked, same
@@ -229,7 +234,7 @@ def test_arena_keeps_to_its_share() -> None:
     """Would catch kept buffers that grow until the kernel kills the worker."""
     session = FakeSession(8 * LARGE)
     arena = Arena(CORE, session, {"cpu0": 8 * LARGE})  # type: ignore[arg-type]
-    arena.take(case("chase", size=LARGE), no_cache)
+    arena.take(case("pointer-chase", size=LARGE), no_cache)
     arena.take(case(size=2 * LARGE), no_cache)
     assert session.room == 4 * LARGE, "the first was dropped for the second"
 
@@ -238,7 +243,7 @@ def test_arena_drops_everything_when_memory_runs_out() -> None:
     """Would catch kept buffers, or half of a case's own, that cost a case which alone would fit."""
     session = FakeSession(8 * LARGE)
     arena = Arena(CORE, session, {})  # type: ignore[arg-type]
-    arena.take(case("chase", size=4 * LARGE), no_cache)
+    arena.take(case("pointer-chase", size=4 * LARGE), no_cache)
     arena.take(case(size=4 * LARGE), no_cache)
     assert session.room == 0
     with pytest.raises(OutOfMemoryError):

@@ -5,7 +5,7 @@ from __future__ import annotations
 from collections.abc import Sequence
 from dataclasses import dataclass
 
-from byteways.analyse.selection import KINDS, kind, one_way, variant
+from byteways.analyse.selection import KINDS, kind, unidirectional, variant
 from byteways.analyse.summary import Cell, Group, Variant, above, group_by, pool
 
 
@@ -33,7 +33,7 @@ def best_map(found: Sequence[Cell]) -> BestMap | None:
         for cache in ("cold", "warm"):
             members = [
                 cell
-                for cell in one_way(found)
+                for cell in unidirectional(found)
                 if kind(cell) == name and cell.record.cache == cache and cell.stays
             ]
             by_size = {

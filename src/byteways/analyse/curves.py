@@ -5,7 +5,7 @@ from __future__ import annotations
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
 
-from byteways.analyse.selection import APART, KINDS, chases, kind, link_class, one_way, variant
+from byteways.analyse.selection import APART, KINDS, chases, kind, link_class, unidirectional, variant
 from byteways.analyse.summary import Cell, Variant, group_by, pool
 from byteways.topology.model import Agent, Topology
 
@@ -52,7 +52,7 @@ def over_size(found: Sequence[Cell], topology: Topology) -> list[Family]:
     """
     families = []
     grouped = group_by(
-        [cell for cell in one_way(found) if cell.record.interface not in APART],
+        [cell for cell in unidirectional(found) if cell.record.interface not in APART],
         lambda cell: (
             kind(cell),
             link_class(topology, cell),
@@ -95,7 +95,7 @@ class Scaling:
 def over_flows(found: Sequence[Cell]) -> dict[str, list[Scaling]]:
     """Fans of growing width, at their largest size, by the kind of their hub; only those with two widths."""
     fans = [cell for cell in found if cell.record.pattern in ("fan-in", "fan-out")]
-    singles = [cell for cell in one_way(found) if cell.record.cache == "cold"]
+    singles = [cell for cell in unidirectional(found) if cell.record.cache == "cold"]
     chosen: dict[str, list[Scaling]] = {}
     for (pattern, hub, other, same), members in group_by(fans, _fan_key).items():
         size = max(cell.record.size_bytes for cell in members)
@@ -162,7 +162,7 @@ def over_working_set(
         return None
     walked = {cell.record.executor for cell in chases(found)}
     return Family("Latency of a dependent load over the working set", series), _marks(
-        [agent for agent in topology.agents if agent.name in walked], gpu_caches
+        [agent for agent in topology.devices if agent.name in walked], gpu_caches
     )
 
 

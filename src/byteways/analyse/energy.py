@@ -1,4 +1,4 @@
-"""Energy per gigabyte of each case that was sustained for it, over its replicates."""
+"""Energy per gigabyte of each case that was sustained for it, over its rounds."""
 
 from __future__ import annotations
 
@@ -13,7 +13,7 @@ from byteways.analyse.summary import Cell, group_by
 
 @dataclass(frozen=True)
 class Energy:
-    """Medians over the replicates of a case; `low`..`high` spans their 95 % intervals."""
+    """Medians over the rounds of a case; `low`..`high` spans their 95 % intervals."""
 
     cell: Cell
     joules_per_gb: float
@@ -78,7 +78,7 @@ class Unmeasured:
 
 
 def unmeasured(found: Sequence[Cell]) -> list[Unmeasured]:
-    """Reasons for energy that was asked for and that no replicate has, the most frequent first."""
+    """Reasons for energy that was asked for and that no round has, the most frequent first."""
     told = []
     for cell in found:
         asked = [record.energy for record in cell.records if record.energy]

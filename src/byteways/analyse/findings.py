@@ -1,7 +1,7 @@
 """Findings: plain sentences with their numbers and the reason, the most important first.
 
 Every sentence is computed from records. A difference is claimed only where the intervals do not overlap; with
-replicates an interval spans all of them.
+rounds an interval spans all of them.
 """
 
 from __future__ import annotations
@@ -51,7 +51,7 @@ RULES: tuple[Callable[[Facts], Iterable[Finding]], ...] = (
     managed.prefetching,
     managed.crossover,
     bottlenecks.bottlenecks,
-    concurrency.two_way,
+    concurrency.bidirectional,
     concurrency.fans,
     concurrency.in_turns,
     concurrency.all_pairs,

@@ -13,7 +13,7 @@ from byteways.analyse.selection import (
     chases,
     kind,
     label_order,
-    one_way,
+    unidirectional,
     variant,
 )
 from byteways.analyse.summary import Cell, Variant, group_by
@@ -83,8 +83,8 @@ def matrices(found: Sequence[Cell], size_bytes: int | None = None) -> list[Grid]
     A copy inside one GPU stands on the diagonal of the matrices of its interface. What was measured on a
     single pair, such as options, is listed by pair and size when it is much.
     """
-    between = at_largest(_of_kind(one_way(found), "gpu-gpu"), size_bytes)
-    inside = _of_kind(one_way(found), "gpu")
+    between = at_largest(_of_kind(unidirectional(found), "gpu-gpu"), size_bytes)
+    inside = _of_kind(unidirectional(found), "gpu")
     groups = dict(sorted(group_by(between, variant).items()))
     single = {same for same, members in groups.items() if len(members) == 1}
     listed = single if len(single) >= LISTED_FROM else set()
@@ -95,7 +95,7 @@ def matrices(found: Sequence[Cell], size_bytes: int | None = None) -> list[Grid]
         grids.append(
             grid_of("Between GPUs, measured on one pair", "interface, access, options \\ path", rows)
         )
-    return grids + two_way_matrices(found, size_bytes)
+    return grids + bidirectional_matrices(found, size_bytes)
 
 
 def _matrix(same: Variant, members: Sequence[Cell], inside: Iterable[Cell]) -> Grid:
@@ -107,19 +107,19 @@ def _matrix(same: Variant, members: Sequence[Cell], inside: Iterable[Cell]) -> G
         if cell.record.size_bytes == size and replace(cell.variant, access=same.access) == same
     ]
     return grid_of(
-        f"{same.label()}, one-way",
+        f"{same.label()}, unidirectional",
         "from \\ to",
         ((cell.source.agent, cell.destination.agent, cell) for cell in [*members, *diagonal]),
         note="The diagonal is a copy inside one GPU, counted once" if diagonal else "",
     )
 
 
-def two_way_matrices(found: Sequence[Cell], size_bytes: int | None = None) -> list[Grid]:
+def bidirectional_matrices(found: Sequence[Cell], size_bytes: int | None = None) -> list[Grid]:
     """The sum of both directions between each pair of GPUs."""
-    both = [cell for cell in _of_kind(found, "gpu-gpu") if cell.record.pattern == "two-way"]
+    both = [cell for cell in _of_kind(found, "gpu-gpu") if cell.record.pattern == "bidirectional"]
     return [
         grid_of(
-            f"{same.label()}, two-way, sum of both directions",
+            f"{same.label()}, bidirectional, sum of both directions",
             "between \\ and",
             ((cell.source.agent, cell.destination.agent, cell) for cell in members),
         )
@@ -136,7 +136,7 @@ def _labelled(members: Sequence[Cell]) -> list[tuple[str, Cell]]:
 
 def inside_gpu(found: Sequence[Cell], size_bytes: int | None, shown: Collection[str] = ()) -> Grid | None:
     """Copies inside one GPU that no matrix has `shown` (case ids), a row per interface; None without any."""
-    local = at_largest(_of_kind(one_way(found), "gpu"), size_bytes)
+    local = at_largest(_of_kind(unidirectional(found), "gpu"), size_bytes)
     members = [cell for cell in local if cell.record.case_id not in shown]
     rows = [(label, cell.source.agent, cell) for label, cell in _labelled(members)]
     note = "Each byte is read and written; it counts once"
@@ -154,7 +154,7 @@ def host_tables(found: Sequence[Cell], size_bytes: int | None = None) -> list[Gr
     # What another agent touched first lies elsewhere, and has a table of its own.
     touched = [
         cell
-        for cell in one_way(found)
+        for cell in unidirectional(found)
         if all(end.first_touch in (None, end.agent) for end in (cell.source, cell.destination))
     ]
     grids = []
@@ -220,7 +220,7 @@ def first_touch_tables(found: Sequence[Cell]) -> list[Grid]:
         return record.path, record.interface, record.executor, record.size_bytes, same.cache, same.options
 
     grids = []
-    for members in group_by(one_way(found), alike).values():
+    for members in group_by(unidirectional(found), alike).values():
         if not any(end.first_touch for cell in members for end in (cell.source, cell.destination)):
             continue
         grid = grid_of(

@@ -14,7 +14,7 @@ from typing import Any
 
 from byteways.analyse.best import best
 from byteways.analyse.rules.facts import gb, percent
-from byteways.analyse.selection import kind, link_class, one_way
+from byteways.analyse.selection import kind, link_class, unidirectional
 from byteways.analyse.summary import Cell, Group, Run, Variant, above, cells, group_by, pool
 from byteways.plan.interfaces import INTERFACES
 from byteways.plan.sweep import nearest_cpu
@@ -92,7 +92,7 @@ class Headline:
 
 def headline(run: Run) -> Headline | None:
     """None where nothing of the kind was measured."""
-    compared = [cell for cell in one_way(cells(run.records)) if _comparable(cell, run.topology)]
+    compared = [cell for cell in unidirectional(cells(run.records)) if _comparable(cell, run.topology)]
     rows = []
     for name in ORDER:
         of_kind = [cell for cell in compared if kind(cell) == name]
@@ -115,7 +115,7 @@ def headline(run: Run) -> Headline | None:
 
 def _comparable(cell: Cell, topology: Topology) -> bool:
     known = INTERFACES[cell.record.interface]
-    if known.counts != "one-direction" or known.buffers != "pair" or cell.record.cache != "cold":
+    if known.counts != "per-direction" or known.buffers != "pair" or cell.record.cache != "cold":
         return False
     if set(_GAPS) & {*known.options} or not cell.stays:
         return False

@@ -76,7 +76,7 @@ def slowdowns(found: Sequence[Cell]) -> list[Slowdown]:
     pairs = []
     for cell in found:
         record = cell.record
-        if record.pattern != "interference" or record.interface == "chase" or len(record.flows) != 2:
+        if record.pattern != "interference" or record.interface == "pointer-chase" or len(record.flows) != 2:
             continue
         measured, other = record.flows
         same = alone.get(_key(record, measured))
@@ -89,7 +89,7 @@ def slowdowns(found: Sequence[Cell]) -> list[Slowdown]:
 
 
 def _single(cell: Cell) -> bool:
-    return cell.record.pattern == "one-way" and len(cell.record.flows) == 1
+    return cell.record.pattern == "unidirectional" and len(cell.record.flows) == 1
 
 
 def _key(record: Any, flow: Mapping[str, Any]) -> tuple[object, ...]:

@@ -97,7 +97,7 @@ def _apart(record: Record) -> bool:
     if record.window_ns is not None and record.window_ns <= 0:
         return True
     # Older records: a rate in a window is never that of the whole run to the last digit.
-    return bool(record.directions) and record.directions == record.whole_bytes_per_s
+    return bool(record.directions) and record.directions == record.end_to_end_bytes_per_s
 
 
 def load_curves(found: Sequence[Cell]) -> list[LoadCurve]:
@@ -107,7 +107,7 @@ def load_curves(found: Sequence[Cell]) -> list[LoadCurve]:
         cell
         for cell in found
         if cell.record.pattern == "interference"
-        and cell.record.interface == "chase"
+        and cell.record.interface == "pointer-chase"
         and not any(one_buffer(str(flow.get("interface"))) for flow in cell.record.flows[1:])
     ]
     curves = []
@@ -115,7 +115,7 @@ def load_curves(found: Sequence[Cell]) -> list[LoadCurve]:
         loaded,
         lambda cell: (
             _walk(cell),
-            disturber(cell.record.flows, "chase", leave_out="pause_ns"),
+            disturber(cell.record.flows, "pointer-chase", leave_out="pause_ns"),
             tuple(flow.get("size_bytes") for flow in cell.record.flows[1:]),
         ),
     )

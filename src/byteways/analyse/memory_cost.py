@@ -25,7 +25,7 @@ class Step:
 
     interface: str
     memory: str
-    agents: str
+    devices: str
     options: str
 
 
@@ -103,7 +103,7 @@ def pay_offs(found: Sequence[Cell]) -> list[PayOff]:
     }
     copies: dict[tuple[str, int, bool], Cell] = {}
     for cell in found:
-        if cell.record.interface == "copy" and cell.record.pattern == "one-way" and _between(cell):
+        if cell.record.interface == "copy" and cell.record.pattern == "unidirectional" and _between(cell):
             plain = is_plain(_host_end(cell)[1])
             copies.setdefault((cell.record.path, cell.record.size_bytes, plain), cell)
     result = []

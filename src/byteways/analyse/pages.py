@@ -9,7 +9,7 @@ from __future__ import annotations
 from collections.abc import Sequence
 from dataclasses import dataclass
 
-from byteways.analyse.selection import kind, link_class, one_way
+from byteways.analyse.selection import kind, link_class, unidirectional
 from byteways.analyse.summary import Cell, Group, above, group_by, pool
 from byteways.plan.case import is_managed
 from byteways.plan.interfaces import INTERFACES, moves_pages
@@ -71,7 +71,7 @@ def way_of(cell: Cell) -> str | None:
 
 def compared(topology: Topology, found: Sequence[Cell]) -> list[Compared]:
     """Every kind of pair, class of links and size at which pages went a way, in order of first appearance."""
-    singles = [cell for cell in one_way(found) if cell.record.cache == "cold"]
+    singles = [cell for cell in unidirectional(found) if cell.record.cache == "cold"]
     ways = {id(cell): way for cell in singles if (way := way_of(cell)) is not None}
     moving = [cell for cell in singles if id(cell) in ways]
     places = group_by(moving, lambda cell: (kind(cell), link_class(topology, cell)))

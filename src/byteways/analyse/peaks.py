@@ -45,15 +45,15 @@ class Arc:
 def peak(topology: Topology, case: Case) -> Peak:
     """Nominal peak of the figure that `case` reports.
 
-    One-way, and interference, where the measured flow counts alone: the narrowest link of the way. Two-way,
-    fan-out, fan-in and all-pairs: the largest sum of rates, one per flow on its own route, such that no
-    direction of a link carries more than its data rate. That is the maximum flow of several commodities with
-    fixed routes, a linear programme; it says nothing of how the flows would share. A flow of interface
-    `route` counts as one for each of its paths. A copy within an agent reads and writes the same memory, so
-    its peak is half the memory's. Of what counts as STREAM counts, each array takes the memory where it lies
-    and the links between there and the executor, in its own direction, and the peak counts all arrays: that
-    of local ones is the memory's. Links of unknown rate bound nothing, and then the sentence calls the figure
-    an upper bound.
+    Unidirectional, and interference, where the measured flow counts alone: the narrowest link of the way.
+    Bidirectional, fan-out, fan-in and all-pairs: the largest sum of rates, one per flow on its own route,
+    such that no direction of a link carries more than its data rate. That is the maximum flow of several
+    commodities with fixed routes, a linear programme; it says nothing of how the flows would share. A flow
+    of interface `route` counts as one for each of its paths. A copy within an agent reads and writes the
+    same memory, so its peak is half the memory's. Of what counts as STREAM counts, each array takes the
+    memory where it lies and the links between there and the executor, in its own direction, and the peak
+    counts all arrays: that of local ones is the memory's. Links of unknown rate bound nothing, and then the
+    sentence calls the figure an upper bound.
 
     Args:
         topology: Of the machine that runs the case.
@@ -61,7 +61,7 @@ def peak(topology: Topology, case: Case) -> Peak:
     """
     if figure_of(case.interface) != "bandwidth":
         return Peak(None, f"{case.interface} measures latency, which has no peak bandwidth", ())
-    flows = case.flows[:1] if case.pattern in ("one-way", "interference") else case.flows
+    flows = case.flows[:1] if case.pattern in ("unidirectional", "interference") else case.flows
     known = set(topology.names())
     by_array = counts_as_stream(case.interface)
     for flow in flows:

@@ -25,7 +25,7 @@ HELD_BACK = 0.97
 #: Part of the time in which any flow ran that all of them must have run in.
 LEAST_TOGETHER = 0.2
 #: Patterns whose figure is no sum over all flows.
-_NO_SUM = ("one-way", "interference")
+_NO_SUM = ("unidirectional", "interference")
 #: Below this part of what is left a number is rounding.
 _ROUNDING = 1e-9
 
@@ -113,7 +113,7 @@ def _together_long(cell: Cell) -> bool:
     Slow flows go on when fast ones have ended, so of the whole time it may be a small part.
     """
     return all(
-        record.window_ns is None or record.window_ns >= LEAST_TOGETHER * (record.whole_ns or 0.0)
+        record.window_ns is None or record.window_ns >= LEAST_TOGETHER * (record.end_to_end_ns or 0.0)
         for record in cell.records
         if "serialised" not in {warning.id for warning in record.warnings}
     )
@@ -123,11 +123,11 @@ def _counted(interface: str) -> bool:
     """Whether its figure is bytes from source to destination, each counted once, on the one route there."""
     known = INTERFACES[interface]
     straight = known.buffers == "pair" and "relays" not in known.options
-    return figure_of(interface) == "bandwidth" and known.counts == "one-direction" and straight
+    return figure_of(interface) == "bandwidth" and known.counts == "per-direction" and straight
 
 
 def _rates(cell: Cell, flows: Sequence[Flow]) -> tuple[float, ...] | None:
-    """Bytes/s of each flow, the median over replicates; None where flows cannot be told by their paths."""
+    """Bytes/s of each flow, the median over rounds; None where flows cannot be told by their paths."""
     paths = [flow.path for flow in flows]
     told = [record.directions for record in cell.records if record.directions]
     if len(set(paths)) < len(paths) or not told or any(set(paths) - set(one) for one in told):

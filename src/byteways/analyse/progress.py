@@ -14,7 +14,7 @@ RESUME = "go on with `byteways run --resume`"
 def progress(run: Run) -> str:
     """`complete: 620 of 624 planned cases measured`, `interrupted: 6 of 26 planned cases recorded`.
 
-    With replicates, each of a case counts. A run without a recorded end may still be going on; who looks at
+    With rounds, each of a case counts. A run without a recorded end may still be going on; who looks at
     it knows.
     """
     state, planned = run.manifest.get("state"), _planned(run)
@@ -63,7 +63,7 @@ def opened(path: Path) -> RunFolder:
 
 
 def _recorded(run: Run) -> int:
-    return len({(record.case_id, record.replicate) for record in run.records})
+    return len({(record.case_id, record.round) for record in run.records})
 
 
 def _planned(run: Run) -> int:

@@ -8,7 +8,7 @@ from collections.abc import Iterable, Sequence
 from dataclasses import dataclass
 
 from byteways.analyse.grids import Grid, GridRow
-from byteways.analyse.selection import one_way
+from byteways.analyse.selection import unidirectional
 from byteways.analyse.summary import Cell, above, group_by
 from byteways.units import format_size
 
@@ -35,8 +35,8 @@ class Gain:
 
 
 def routed(found: Iterable[Cell]) -> list[Cell]:
-    """One-way transfers of interface `route`, the straight path among them."""
-    return [cell for cell in one_way(found) if cell.record.interface == "route"]
+    """Unidirectional transfers of interface `route`, the straight path among them."""
+    return [cell for cell in unidirectional(found) if cell.record.interface == "route"]
 
 
 def paths_in(cell: Cell) -> int:

@@ -95,7 +95,7 @@ def _curves(found: Iterable[Cell]) -> Curves:
         cell
         for cell in found
         if "blocks" in cell.record.options
-        and cell.record.pattern == "one-way"
+        and cell.record.pattern == "unidirectional"
         and figure_of(cell.record.interface) == "bandwidth"
     ]
     curves: Curves = {}

@@ -46,7 +46,7 @@ def link_class(topology: Topology, cell: Cell) -> str:
     return f"{wires}, {narrowest / 1e9:g} GB/s" if narrowest else wires
 
 
-#: Interfaces whose one-way figures have tables, charts and sentences of their own.
+#: Interfaces whose unidirectional figures have tables, charts and sentences of their own.
 APART = ("route",)
 
 
@@ -55,7 +55,7 @@ def variant(cell: Cell) -> Variant:
     return cell.variant
 
 
-def one_way(found: Iterable[Cell]) -> list[Cell]:
+def unidirectional(found: Iterable[Cell]) -> list[Cell]:
     """Bandwidth of single flows: what curves, matrices and the best-interface map are made of.
 
     All of them count what arrives: the STREAM kernels, which count what is read and written, stand in tables
@@ -64,7 +64,7 @@ def one_way(found: Iterable[Cell]) -> list[Cell]:
     return [
         cell
         for cell in found
-        if cell.record.pattern == "one-way"
+        if cell.record.pattern == "unidirectional"
         and figure_of(cell.record.interface) == "bandwidth"
         and not counts_as_stream(cell.record.interface)
         and not moves_rows(cell.record.interface)
@@ -73,7 +73,11 @@ def one_way(found: Iterable[Cell]) -> list[Cell]:
 
 def chases(found: Iterable[Cell]) -> list[Cell]:
     """Walks through memory that nothing else loads."""
-    return [cell for cell in found if cell.record.interface == "chase" and cell.record.pattern == "one-way"]
+    return [
+        cell
+        for cell in found
+        if cell.record.interface == "pointer-chase" and cell.record.pattern == "unidirectional"
+    ]
 
 
 def concurrent(found: Iterable[Cell]) -> list[Cell]:
@@ -81,7 +85,7 @@ def concurrent(found: Iterable[Cell]) -> list[Cell]:
     return [
         cell
         for cell in found
-        if cell.record.pattern != "one-way" and figure_of(cell.record.interface) == "bandwidth"
+        if cell.record.pattern != "unidirectional" and figure_of(cell.record.interface) == "bandwidth"
     ]
 
 

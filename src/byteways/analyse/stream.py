@@ -55,8 +55,8 @@ class ThreadMap:
 def other_count(cell: Cell) -> tuple[str, dict[str, float]]:
     """What goes one way of a cell's figure: how that is counted, and its rates in bytes/s by name.
 
-    The count is `one-direction` or `between-agents`, '' where the record tells nothing. Rates are of the
-    cell, whose figure is the median over replicates; a record has those of its own.
+    The count is `per-direction` or `between-agents`, '' where the record tells nothing. Rates are of the
+    cell, whose figure is the median over rounds; a record has those of its own.
     """
     told = dict(cell.record.other_count or {})
     counts = str(told.pop("counts", ""))
@@ -67,7 +67,9 @@ def other_count(cell: Cell) -> tuple[str, dict[str, float]]:
 def streams(found: Iterable[Cell]) -> list[Cell]:
     """The STREAM cells of single flows."""
     return [
-        cell for cell in found if cell.record.pattern == "one-way" and counts_as_stream(cell.record.interface)
+        cell
+        for cell in found
+        if cell.record.pattern == "unidirectional" and counts_as_stream(cell.record.interface)
     ]
 
 

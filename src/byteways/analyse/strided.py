@@ -44,8 +44,12 @@ def shape_of(cell: Cell) -> Shape:
 
 
 def strided(found: Sequence[Cell]) -> list[Cell]:
-    """One-way transfers of rows."""
-    return [cell for cell in found if moves_rows(cell.record.interface) and cell.record.pattern == "one-way"]
+    """Unidirectional transfers of rows."""
+    return [
+        cell
+        for cell in found
+        if moves_rows(cell.record.interface) and cell.record.pattern == "unidirectional"
+    ]
 
 
 @dataclass(frozen=True)

@@ -33,12 +33,12 @@ class Submission:
 
 
 def submissions(found: Sequence[Cell]) -> list[Submission]:
-    """One-way transfers from cold memory that were submitted in more than one way."""
+    """Unidirectional transfers from cold memory that were submitted in more than one way."""
     told = [
         cell
         for cell in found
         if "submit" in cell.record.options
-        and cell.record.pattern == "one-way"
+        and cell.record.pattern == "unidirectional"
         and cell.record.cache == "cold"
     ]
     alike = group_by(told, _alike)

@@ -1,4 +1,4 @@
-"""One figure per case over its replicates: what all analysis is made of.
+"""One figure per case over its rounds: what all analysis is made of.
 
 Pure: records in, plain data out. Base units inside (bytes/s, nanoseconds, bytes).
 """
@@ -55,16 +55,16 @@ class Run(Protocol):
 
 @dataclass(frozen=True)
 class Cell:
-    """A measured case over its replicates.
+    """A measured case over its rounds.
 
-    `value` is the median over replicates; `low`..`high` the interval of the median of a single one, or the
-    span of the replicates: of all their medians, and of the intervals of those that are not noisy. So no
-    difference is claimed within the spread of replicates, and a noisy one does not stretch it beyond what it
+    `value` is the median over rounds; `low`..`high` the interval of the median of a single one, or the
+    span of the rounds: of all their medians, and of the intervals of those that are not noisy. So no
+    difference is claimed within the spread of rounds, and a noisy one does not stretch it beyond what it
     measured.
     Unit: bytes/s, or nanoseconds per load for a chase.
     """
 
-    record: Record  # the first replicate
+    record: Record  # the first round
     records: tuple[Record, ...]
     value: float
     low: float
@@ -82,7 +82,7 @@ class Cell:
 
     @property
     def samples(self) -> int:
-        """Samples over all replicates."""
+        """Samples over all rounds."""
         return sum(record.time_ns.n for record in self.records if record.time_ns)
 
     @cached_property
@@ -128,8 +128,8 @@ class Cell:
         """Whether concurrent flows ran together for less than half the time in which any of them ran."""
         return any(
             record.window_ns is not None
-            and record.whole_ns is not None
-            and 2 * record.window_ns < record.whole_ns
+            and record.end_to_end_ns is not None
+            and 2 * record.window_ns < record.end_to_end_ns
             for record in self.records
         )
 
@@ -233,7 +233,7 @@ def interval(record: Record) -> tuple[float, float]:
 
 def gpu_caches(run: Run) -> dict[str, int]:
     """Bytes of the last-level cache of each GPU that told."""
-    agents = (run.manifest.get("capabilities") or {}).get("agents") or {}
+    agents = (run.manifest.get("capabilities") or {}).get("devices") or {}
     return {
         name: int(told["last_level_cache_bytes"])
         for name, told in agents.items()
@@ -285,7 +285,7 @@ def cells(records: Iterable[Record]) -> list[Cell]:
 
 
 def _span(measured: Sequence[tuple[Record, float]]) -> tuple[float, float]:
-    """The span of replicates: all medians, and the intervals of those that are not noisy (or of all)."""
+    """The span of rounds: all medians, and the intervals of those that are not noisy (or of all)."""
     quiet = [record for record, _ in measured if not any(one.id == "noisy" for one in record.warnings)]
     intervals = [interval(record) for record in quiet or [record for record, _ in measured]]
     ends = [end for both in intervals for end in both] + [value for _, value in measured]

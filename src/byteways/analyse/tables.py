@@ -98,7 +98,7 @@ def patterns(found: Sequence[Cell], size_bytes: int | None = None) -> list[Patte
     )
     for cell in order:
         record = cell.record
-        rates = record.whole_bytes_per_s or {}
+        rates = record.end_to_end_bytes_per_s or {}
         # What disturbs is no part of the figure.
         counted = [f"{cell.source.agent}>{cell.destination.agent}"] * (record.pattern == "interference")
         whole = sum(rate for path, rate in rates.items() if path in (counted or rates)) or None

@@ -35,7 +35,7 @@ class Table:
 
 @dataclass(frozen=True)
 class PlotPoint:
-    """`low`..`high`: the 95 % interval of `y`, or the span of replicates. `text` is shown when pointed at."""
+    """`low`..`high`: the 95 % interval of `y`, or the span of rounds. `text` is shown when pointed at."""
 
     x: float
     y: float

@@ -7,13 +7,13 @@ from byteways.results.record import Record
 
 
 def describe(record: Record) -> str:
-    """One case in words: `copy one-way gpu0:device > gpu1:device, read`."""
+    """One case in words: `copy unidirectional gpu0:device > gpu1:device, read`."""
     if INTERFACES[record.interface].buffers == "one":
         return f"{record.interface} by {record.executor} through {record.source}"
     if INTERFACES[record.interface].partner:
         cores = [f"core {record.options[key]}" for key in ("core", "partner_core") if key in record.options]
         return f"{record.interface} {' and '.join([record.path, *cores])} over {_words(record)}"
-    if record.pattern == "one-way":
+    if record.pattern == "unidirectional":
         second = record.flows[0].get("second_source") if record.flows else None
         sources = f"{record.source} and {second}" if second else record.source
         by = f" by {record.executor}" * (record.access == "remote")

@@ -76,7 +76,7 @@ def examine() -> tuple[list[Check], bool]:
     checks += check_amd(on_bus, os.environ)
     if (mps := check_mps(Path("/proc"), os.environ)) is not None:
         checks.append(mps)
-    topology = discover(found.capabilities.agents if found else None, management=management)
+    topology = discover(found.capabilities.devices if found else None, management=management)
     checks += check_host(topology)
     checks += check_process(kernel_cache())
     return checks, found is not None
@@ -91,7 +91,7 @@ def start_worker() -> tuple[Probe | None, list[Check]]:
     except BytewaysError as error:
         text = f"{error.what}: {error.cause}" if error.cause else error.what
         return None, [Check("worker", "worker", "problem", text, _own_hint(error.hint))]
-    agents = ", ".join(f"{name} ({fields['runtime']})" for name, fields in found.capabilities.agents.items())
+    agents = ", ".join(f"{name} ({fields['runtime']})" for name, fields in found.capabilities.devices.items())
     return found, [Check("worker", "worker", "ok", f"starts, and opens {agents}")]
 
 

@@ -103,14 +103,14 @@ def look(simulation: Simulation | None = None) -> Machine:
 
     if simulation is not None:
         found = simulation.probe().capabilities
-        return Machine(simulation.topology(found.agents), found)
+        return Machine(simulation.topology(found.devices), found)
     try:
         from byteways.run.probe import probe
 
         capabilities = probe().capabilities
     except BytewaysError as error:
         return Machine(discover(), None, error.cause or error.what)
-    return Machine(discover(capabilities.agents), capabilities)
+    return Machine(discover(capabilities.devices), capabilities)
 
 
 def suites(_: Machine | None) -> Rows:
@@ -143,7 +143,7 @@ def machines(_: Machine | None) -> Rows:
                 "name": model.name,
                 "title": model.title,
                 "vendor": model.vendor,
-                "agents": len(model.agents),
+                "devices": len(model.devices),
                 "gpus": model.whole("gpu.count"),
                 "fit": asdict(model.fit) if model.fit else None,
                 "numbers": sum(1 for fact in model.facts.values() if fact.source),
@@ -160,7 +160,7 @@ def patterns(machine: Machine | None) -> Rows:
     for name, meaning in vocabulary.PATTERNS.items():
         agents, gpus = vocabulary.PATTERN_NEEDS[name]
         reason = lacking(name, machine.topology) if machine else None
-        needs = {"agents": agents, "gpus": gpus}
+        needs = {"devices": agents, "gpus": gpus}
         rows.append({"name": name, "meaning": meaning, "needs": needs, "here": not reason, "reason": reason})
     return tuple(rows)
 
@@ -191,7 +191,7 @@ def memory(machine: Machine | None) -> Rows:
 def agents(machine: Machine | None) -> Rows:
     return tuple(
         {"name": agent.name, "kind": agent.kind, "model": agent.model, "memory_bytes": agent.memory_bytes}
-        for agent in (machine.topology.agents if machine else ())
+        for agent in (machine.topology.devices if machine else ())
     )
 
 
@@ -205,7 +205,7 @@ def cases(suite: Suite, machine: Machine) -> Rows:
 
     if machine.capabilities is None:
         raise BytewaysError("what can run here is not known", cause=machine.reason, hint="byteways doctor")
-    whole = replace(suite, budget_s=None, replicates=1)
+    whole = replace(suite, budget_s=None, rounds=1)
     plan = make_plan(whole, machine.topology, machine.capabilities)
     return tuple(
         {
@@ -242,7 +242,7 @@ SECTIONS: Mapping[str, Callable[[Machine | None], Rows]] = {
     "interfaces": interfaces,
     "memory": memory,
     "patterns": patterns,
-    "agents": agents,
+    "devices": agents,
 }
 
 
@@ -265,7 +265,7 @@ def _table(name: str, rows: Rows, notes: Notes) -> Table:
     if name == "studies":
         studies = tuple((row["name"], f"{row['about']} ({row['authors']} {row['year']})") for row in rows)
         return Table(name, ("name", "what it is"), studies)
-    if name == "agents":
+    if name == "devices":
         cells = tuple((row["name"], row["model"], _size(row["memory_bytes"])) for row in rows)
         return Table(name, ("name", "model", "memory"), cells, frozenset({"memory"}))
     if name == "patterns":
@@ -280,7 +280,7 @@ def _table(name: str, rows: Rows, notes: Notes) -> Table:
 
 def _machine_blocks(rows: Rows) -> Sequence[Table | Lines]:
     """Machine models with how good they are, what their numbers come from, and every source once."""
-    heads = ("name", "what it is", "vendor", "agents", "fitted to", "error on others", "assumed")
+    heads = ("name", "what it is", "vendor", "devices", "fitted to", "error on others", "assumed")
     named = tuple(f"{row['name']}: {', '.join(row['sources'])}" for row in rows)
     sources = {
         f"{key}: {source['title']}, {source['address']}"
@@ -306,7 +306,7 @@ def _machine_cells(row: Mapping[str, Any]) -> tuple[str, ...]:
                 f"median {100 * fit['median_error']:.1f} %, 90th percentile {100 * fit['p90_error']:.1f} %"
             )
             errors = f"{parts}, of {_values(fit['held_out_values'])}"
-    agents = f"{row['gpus']} GPUs, {row['agents'] - row['gpus']} CPU"
+    agents = f"{row['gpus']} GPUs, {row['devices'] - row['gpus']} CPU"
     assumed = f"{row['assumed']} of {row['numbers']} numbers"
     return (row["name"], row["title"], row["vendor"], agents, fitted, errors, assumed)
 

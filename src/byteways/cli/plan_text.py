@@ -34,7 +34,7 @@ def plan_blocks(plan: Plan) -> list[Table | Lines]:
     numbers = {reason: number for number, (reason, _) in enumerate(summary.reasons, 1)}
     by_sweep: dict[str, list[PlannedCase]] = {sweep.name: [] for sweep in plan.suite.sweeps}
     for entry in sorted(plan.cases, key=_place):
-        if entry.replicate == 0:
+        if entry.round == 0:
             by_sweep[entry.sweep].append(entry)
     marks = {told: f"[{numbers[stands]}]" for told, stands in summary.reason_of.items()}
     tables = [_table(name, entries, marks) for name, entries in by_sweep.items() if entries]

@@ -37,8 +37,8 @@ _STYLES = {
 
 
 def describe(case: Case) -> str:
-    """'copy two-way gpu0<>gpu1 1 GiB'."""
-    pattern = "" if case.pattern == "one-way" else f"{case.pattern} "
+    """'copy bidirectional gpu0<>gpu1 1 GiB'."""
+    pattern = "" if case.pattern == "unidirectional" else f"{case.pattern} "
     return f"{case.interface} {pattern}{case.path} {format_size(case.size_bytes)}"
 
 

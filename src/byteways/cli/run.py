@@ -47,7 +47,7 @@ def run(
     ] = None,
     only: Only = None,
     size: Size = None,
-    replicates: Annotated[int | None, typer.Option("--replicates", help="Rounds with fresh buffers.")] = None,
+    rounds: Annotated[int | None, typer.Option("--rounds", help="Rounds with fresh buffers.")] = None,
     precision: Annotated[
         float | None, typer.Option("--precision", help="Wanted half-width of the interval: 0.01 is 1 %.")
     ] = None,
@@ -67,7 +67,7 @@ def run(
 ) -> int:
     """Measure this machine: run a suite, write a run folder with a report, print what matters most."""
     gpus_wanted()  # a mistyped setting is told here and not by a worker
-    options = options_of(only, size, budget, replicates, precision, duration)
+    options = options_of(only, size, budget, rounds, precision, duration)
     if resume is not None:
         changed = [name for name, value in (("--out", out), *given(options)) if value]
         if changed:
@@ -187,7 +187,7 @@ def _left_out(execution: Execution, folder: RunFolder) -> str:
     if not left:
         return ""
     able = (planned for planned in execution.planned if planned.reason is None or planned.spare)
-    asked = Counter(planned.sweep for planned in able if planned.replicate == 0)
+    asked = Counter(planned.sweep for planned in able if planned.round == 0)
     parts = (f"{count} of {asked[sweep]} of {sweep}" for sweep, count in left.items())
     return f"left out for want of time: {', '.join(parts)}"
 
@@ -244,7 +244,7 @@ def print_plan(plan: Plan, as_json: bool, mark: str) -> int:
         cases = [
             {
                 "case_id": entry.case.case_id,
-                "replicate": entry.replicate,
+                "round": entry.round,
                 "sweep": entry.sweep,
                 "budget_s": entry.budget_s,
                 "precision": entry.precision,

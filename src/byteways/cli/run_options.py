@@ -38,15 +38,15 @@ def options_of(
     only: Sequence[str] | None,
     size: str | None,
     budget: float | None,
-    replicates: int | None = None,
+    rounds: int | None = None,
     precision: float | None = None,
     duration: str | None = None,
 ) -> Options:
     """Raises BytewaysError when a number is out of range or a filter is malformed."""
     if budget is not None and not 0 < budget < float("inf"):
         raise BytewaysError(f"a budget of {budget:g} s is none", hint="--budget takes seconds: --budget 60")
-    if replicates is not None and not 1 <= replicates <= 100:
-        raise BytewaysError(f"{replicates} replicates cannot be run", hint="--replicates takes 1 to 100")
+    if rounds is not None and not 1 <= rounds <= 100:
+        raise BytewaysError(f"{rounds} rounds cannot be run", hint="--rounds takes 1 to 100")
     if precision is not None and not 0.0001 <= precision <= 0.5:
         raise BytewaysError(f"a precision of {precision:g} is out of range", hint="--precision 0.01 is 1 %")
     only_filter(only or ())
@@ -55,11 +55,11 @@ def options_of(
         for_s = parse_duration(duration) if duration is not None else None
     except ValueError as error:
         raise BytewaysError(str(error), hint="byteways run --for 30m") from error
-    if for_s is not None and replicates is not None:
+    if for_s is not None and rounds is not None:
         raise BytewaysError(
-            "--for repeats the suite for a time, --replicates a number of times", hint="leave one of them out"
+            "--for repeats the suite for a time, --rounds a number of times", hint="leave one of them out"
         )
-    return Options(tuple(only or ()), size, budget, replicates, precision, for_s)
+    return Options(tuple(only or ()), size, budget, rounds, precision, for_s)
 
 
 def given(options: Options) -> list[tuple[str, Any]]:

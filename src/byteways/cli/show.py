@@ -99,7 +99,7 @@ def _as_data(view: View) -> dict[str, Any]:
             **{field: getattr(record, field) for field in asked.split()},
             name: cell.value,
             f"{name}_interval": [cell.low, cell.high],
-            "replicates": len(cell.records),
+            "rounds": len(cell.records),
             "samples": cell.samples,
             "directions": record.directions,
             "peak_bytes_per_s": cell.peak,

@@ -75,7 +75,7 @@ def this_machine() -> Topology:
     from byteways.topology import discover
 
     try:
-        return discover(probe().capabilities.agents)
+        return discover(probe().capabilities.devices)
     except BytewaysError as error:
         found = discover()
         why = f": {error.cause}" if error.cause else ""
@@ -122,8 +122,8 @@ def _topology(path: Path, data: Any) -> Topology:
 
 def blocks(topology: Topology) -> list[Table | Lines]:
     """All that is shown of a machine, as plain data."""
-    cpus = [agent for agent in topology.agents if agent.kind == "cpu"]
-    gpus = [agent for agent in topology.agents if agent.kind == "gpu"]
+    cpus = [agent for agent in topology.devices if agent.kind == "cpu"]
+    gpus = [agent for agent in topology.devices if agent.kind == "gpu"]
     shown: list[Table | Lines] = [_cpu_table(topology.host, cpus)]
     if gpus:
         shown.append(_gpu_table(gpus))
@@ -132,7 +132,7 @@ def blocks(topology: Topology) -> list[Table | Lines]:
         shown.append(Lines("GPU features", tuple(features)))
     if topology.links:
         shown.append(topo_links.table(topology.links, sources))
-    if len(topology.agents) > 1:
+    if len(topology.devices) > 1:
         shown.extend(topo_links.matrix(topology))
         shown.extend(topo_links.routed(topology))
     shown.append(Lines("Tree", tuple(topo_links.tree(topology))))
@@ -195,7 +195,7 @@ def _features(agents: Sequence[Agent]) -> list[str]:
 
 def _sources(topology: Topology) -> dict[str, int]:
     """Every sentence that says where a peak comes from, numbered in order of appearance."""
-    texts = [_memory_source(agent) for agent in topology.agents] + [link.source for link in topology.links]
+    texts = [_memory_source(agent) for agent in topology.devices] + [link.source for link in topology.links]
     return {text: index for index, text in enumerate(dict.fromkeys(texts), start=1)}
 
 

@@ -98,7 +98,7 @@ def tree(topology: Topology) -> list[str]:
     roots += [name for name in topology.names("gpu") if name in children]
     lines = []
     for root in roots:
-        agent = next((agent for agent in topology.agents if agent.name == root), None)
+        agent = next((agent for agent in topology.devices if agent.name == root), None)
         domain = f"  NUMA domain {agent.numa_domain}" if agent and agent.kind == "cpu" else ""
         lines.append(f"{root}{domain}")
         lines.extend(_branches(topology, children, root, ""))
@@ -110,7 +110,7 @@ def _branches(topology: Topology, children: dict[str, list[Link]], node: str, in
     links = children.get(node, [])
     for index, link in enumerate(links):
         last = index + 1 == len(links)
-        agent = next((agent for agent in topology.agents if agent.name == link.a), None)
+        agent = next((agent for agent in topology.devices if agent.name == link.a), None)
         upward = link.kind == "pcie" or (link.kind == "xgmi" and node in topology.names("cpu"))
         named = f"  {agent.uuid}" if agent and agent.uuid and upward else ""
         text = f"{link.a}  {link.link_class}, {rate(link.peak_bytes_per_s)}{named}"

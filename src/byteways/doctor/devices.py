@@ -29,7 +29,7 @@ def check_gpus(
         management: As NVML tells them; may be empty.
         on_bus: (vendor, PCI address) of the GPUs that PCI shows.
     """
-    gpus = {name: fields for name, fields in capabilities.agents.items() if fields["runtime"] != "host"}
+    gpus = {name: fields for name, fields in capabilities.devices.items() if fields["runtime"] != "host"}
     if not gpus:
         return [_none(on_bus)]
     checks: list[Check] = []
@@ -103,7 +103,7 @@ def _offers(name: str, capabilities: Capabilities) -> list[Check]:
         of_host = {
             kind
             for agent, offers in table.items()
-            if capabilities.agents[agent]["runtime"] == "host"
+            if capabilities.devices[agent]["runtime"] == "host"
             for kind, offer in offers.items()
             if offer.available
         }

@@ -19,7 +19,7 @@ CACHES_NEEDED = 4
 
 def check_host(topology: Topology, sysfs: Path = Path("/sys"), proc: Path = Path("/proc")) -> list[Check]:
     """All checks of the host."""
-    cpus = [agent for agent in topology.agents if agent.kind == "cpu"]
+    cpus = [agent for agent in topology.devices if agent.kind == "cpu"]
     cores = [core for agent in cpus for core in agent.cores]
     cache = max((cache.size_bytes for agent in cpus for cache in agent.caches), default=0)
     return [

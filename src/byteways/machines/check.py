@@ -206,7 +206,7 @@ def _check_agents(reader: _Reader, model: MachineModel) -> None:
             if len(ends) != 2 or ends[0] == ends[1]:
                 reader.fail(place, f"'{pair}' is no pair", "write gpu0-gpu1")
             for end in ends:
-                if end not in model.agents and end != NVSWITCH and not _SWITCH.match(end):
+                if end not in model.devices and end != NVSWITCH and not _SWITCH.match(end):
                     reader.fail(place, f"'{pair}': there is no agent {end}")
             if frozenset(ends) in seen:
                 reader.fail(place, f"'{pair}' is there twice")

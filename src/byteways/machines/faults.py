@@ -41,8 +41,8 @@ def check_faults(model: MachineModel, faults: Sequence[str]) -> None:
         if not _FORMS[kind](rest):
             _refuse(fault, kind, "it is not written like one")
         for agent in re.findall(_AGENT, rest):
-            if agent not in model.agents:
-                hint = closest(agent, model.agents)
+            if agent not in model.devices:
+                hint = closest(agent, model.devices)
                 raise BytewaysError(f"--fault {fault}: {model.name} has no agent {agent}", hint=hint)
         if kind in ("corrupt", "hang", "skip", "false-peer"):
             source, destination = re.findall(_AGENT, rest)[:2]

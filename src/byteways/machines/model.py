@@ -77,7 +77,7 @@ class MachineModel:
         return self.text_of("vendor")
 
     @property
-    def agents(self) -> tuple[str, ...]:
+    def devices(self) -> tuple[str, ...]:
         """`cpu0` … `gpu7`."""
         cpus = [f"cpu{index}" for index in range(self.whole("cpu.domains"))]
         return (*cpus, *(f"gpu{index}" for index in range(self.whole("gpu.count"))))

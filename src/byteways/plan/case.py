@@ -15,7 +15,16 @@ from typing import Any
 from byteways.plan.interfaces import INTERFACES
 
 PATTERNS = (
-    *("one-way", "two-way", "fan-out", "fan-in", "fan-both", "two-pairs", "ring", "host-and-ring"),
+    *(
+        "unidirectional",
+        "bidirectional",
+        "fan-out",
+        "fan-in",
+        "fan-bidirectional",
+        "two-pairs",
+        "ring",
+        "host-and-ring",
+    ),
     *("bisection", "all-pairs", "interference"),
 )
 #: How a buffer is allocated (native/runtimes/runtime.hpp has the same names).
@@ -218,11 +227,11 @@ class Case:
         paths = [flow.path for flow in self.flows]
         sources = list(dict.fromkeys(flow.source.agent for flow in self.flows))
         destinations = list(dict.fromkeys(flow.destination.agent for flow in self.flows))
-        if self.pattern == "two-way":
+        if self.pattern == "bidirectional":
             return paths[0].replace(">", "<>")
         if self.pattern in ("fan-out", "fan-in"):
             return f"{','.join(sources)}>{','.join(destinations)}"
-        if self.pattern in ("fan-both", "bisection"):
+        if self.pattern in ("fan-bidirectional", "bisection"):
             return _both_ways(self.flows)
         if self.pattern == "two-pairs":
             return " and ".join(paths)
@@ -239,7 +248,7 @@ class Case:
         return tuple(dict.fromkeys(flow.executor for flow in self.flows))
 
     @property
-    def agents(self) -> tuple[str, ...]:
+    def devices(self) -> tuple[str, ...]:
         """All that take part: executors, partners and owners of buffers, each once."""
         named: dict[str, None] = {}
         for flow in self.flows:
@@ -282,11 +291,11 @@ def _around(flows: Sequence[Flow]) -> str:
 
 @dataclass(frozen=True)
 class PlannedCase:
-    """A case in a run's plan: measured in `replicate` round(s), or skipped with a reason."""
+    """A case in a run's plan: measured in `round` round(s), or skipped with a reason."""
 
     case: Case
     sweep: str  # name of the sweep that asked for it
-    replicate: int
+    round: int
     budget_s: float
     precision: float
     reason: str | None = None  # why it is skipped or left out; None: it will run
@@ -295,4 +304,4 @@ class PlannedCase:
 
     @property
     def key(self) -> tuple[str, int]:
-        return self.case.case_id, self.replicate
+        return self.case.case_id, self.round

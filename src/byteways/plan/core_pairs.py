@@ -35,7 +35,7 @@ def sampled_cores(topology: Topology) -> dict[str, list[int]]:
     All, or with more than MOST_CORES two neighbours at a time, evenly spread, so that cores that share a
     cache, that are of one domain, and of two, are all there.
     """
-    counts = {agent.name: physical_cores(agent) for agent in topology.agents if agent.kind == "cpu"}
+    counts = {agent.name: physical_cores(agent) for agent in topology.devices if agent.kind == "cpu"}
     total = sum(counts.values())
     if total <= MOST_CORES:
         return {name: list(range(count)) for name, count in counts.items()}
@@ -57,7 +57,7 @@ def core_pairs(executor: str, partner: str, topology: Topology) -> Iterator[tupl
 
 def note(topology: Topology) -> str | None:
     """What is left out, in words; None: nothing."""
-    counts = {agent.name: physical_cores(agent) for agent in topology.agents if agent.kind == "cpu"}
+    counts = {agent.name: physical_cores(agent) for agent in topology.devices if agent.kind == "cpu"}
     total = sum(counts.values())
     if total < 2:
         return 'cores = "pairs": this process may use one core only'

@@ -58,7 +58,7 @@ def describe(
     return PlanSummary(
         sweeps=tuple(_sweep(name, entries) for name, entries in by_sweep.items()),
         to_measure=len({entry.case.case_id for entry in running}),
-        rounds=1 + max((entry.replicate for entry in running), default=0),
+        rounds=1 + max((entry.round for entry in running), default=0),
         left_out=len(spares),
         skipped=len(skipped),
         sampling_s=sum(entry.budget_s for entry in running),

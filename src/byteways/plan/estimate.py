@@ -116,13 +116,13 @@ class Estimator:
 
     def case_s(self, case: Case, budget_s: float) -> float:
         """Seconds for one round of a case whose buffers are there already."""
-        kind = "cpu" if all(kind_of(agent) == "cpu" for agent in case.agents) else "gpu"
+        kind = "cpu" if all(kind_of(agent) == "cpu" for agent in case.devices) else "gpu"
         operation_s, preparation_s = self._operation_s(case), self._preparation_s(case)
         sample_s = max(operation_s, LEAST_SAMPLE_S[kind])
         if len(case.flows) > 1:
-            window_s = CHASE_WINDOW_S if case.interface == "chase" else LEAST_WINDOW_S
+            window_s = CHASE_WINDOW_S if case.interface == "pointer-chase" else LEAST_WINDOW_S
             sample_s = max(LEAST_OPERATIONS * operation_s, window_s)
-        elif case.interface == "chase":
+        elif case.interface == "pointer-chase":
             sample_s = max(operation_s * CHASE_STEPS[kind] / SAMPLES[kind], LEAST_SAMPLE_S[kind])
         if case.flows[0].partner is not None:
             sample_s = max(LEAST_ROUND_TRIPS * operation_s, LEAST_SAMPLE_S[kind])
@@ -169,7 +169,7 @@ class Estimator:
             return CALL_S + _pages_s(case, case.size_bytes)
         if figure_of(case.interface) == "time":
             return CALL_S
-        if case.interface == "chase":
+        if case.interface == "pointer-chase":
             if flow.executor != flow.source.agent:
                 return STEP_S["far"]
             cached = kind_of(flow.executor) == "cpu" and case.size_bytes <= CACHED_BYTES

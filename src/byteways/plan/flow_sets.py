@@ -28,7 +28,7 @@ HALVES = ("worst", "all")
 def lacking(pattern: str, topology: Topology) -> str | None:
     """Why a machine is too small for a pattern, in a sentence; None when it is not."""
     agents, gpus = PATTERN_NEEDS[pattern]
-    here, gpus_here = len(topology.agents), len(topology.names("gpu"))
+    here, gpus_here = len(topology.devices), len(topology.names("gpu"))
     if gpus_here < gpus:
         return f"{pattern} needs {gpus} GPUs, and this machine has {gpus_here or 'none'}"
     if here < agents:

@@ -24,7 +24,7 @@ _SLOT_ALIGNMENT_BYTES = 256
 
 def last_level_cache_bytes(agent: str, capabilities: Capabilities) -> int:
     """What the runtime says of the agent's last-level cache; 0 when it says nothing."""
-    return int(capabilities.agents.get(agent, {}).get("last_level_cache_bytes") or 0)
+    return int(capabilities.devices.get(agent, {}).get("last_level_cache_bytes") or 0)
 
 
 def buffer_bytes(size_bytes: int, cache: str, last_level_cache: int) -> int:
@@ -86,7 +86,7 @@ def buffers(case: Case, capabilities: Capabilities) -> list[tuple[Buffer, int]]:
 def footprint(case: Case, capabilities: Capabilities) -> dict[str, int]:
     """Bytes by owning agent that the case holds at once; flows do not share buffers."""
     needed: dict[str, int] = {}
-    gpus = [agent for agent in capabilities.agents if agent.startswith("gpu")]
+    gpus = [agent for agent in capabilities.devices if agent.startswith("gpu")]
     for flow in case.flows:
         if case.interface_of(flow) == "route":
             paths = paths_of(case, flow, gpus)

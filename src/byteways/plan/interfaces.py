@@ -62,7 +62,7 @@ class Interface:
     options: tuple[str, ...] = ()
     buffers: str = "pair"
     figure: str = "bandwidth"
-    counts: str = "one-direction"
+    counts: str = "per-direction"
     granularity_bytes: int = 8  # sizes are multiples of it
     by_call: bool = False  # the runtime reaches for it what the executor's own loads and stores cannot
     alone: bool = False  # moves no bytes: runs alone, or as what others disturb
@@ -193,7 +193,7 @@ INTERFACES: Mapping[str, Interface] = {
         ("blocks", "chunk_bytes", "stages", "stream", "pace", "migration", "pause_ns"),
         granularity_bytes=16,
     ),
-    "chase": Interface(
+    "pointer-chase": Interface(
         "direct access",
         "latency: dependent loads along a random cycle",
         {"cpu": ("chase_build", "chase"), "gpu": ("chase_build", "chase")},

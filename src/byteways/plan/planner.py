@@ -51,7 +51,7 @@ def plan(
     sizes: str | None = None,
     budget_s: float | None = None,
 ) -> list[PlannedCase]:
-    """The cases of make_plan(), replicates included, in running order."""
+    """The cases of make_plan(), rounds included, in running order."""
     return list(make_plan(suite, topology, capabilities, only=only, sizes=sizes, budget_s=budget_s).cases)
 
 
@@ -93,7 +93,7 @@ def make_plan(
     wanted = [replace(item, reason=refusal(item.case, topology, capabilities)) for item in wanted]
     estimator = Estimator(topology, capabilities)
     ordered = [item for group in _groups(wanted) for item in group]
-    rounds = suite.replicates
+    rounds = suite.rounds
     load = Load(estimator, rounds)
     spares: list[Wanted] = []
     if budget_s is not None:
@@ -155,7 +155,7 @@ def _round(running: Sequence[Wanted], suite: Suite, round_: int) -> list[Wanted]
     So no case always follows the same other. Blocks stay together, or buffers would be made anew for every
     case; groups alternate.
     """
-    if suite.replicates == 1:
+    if suite.rounds == 1:
         return list(running)
     shuffle = random.Random(f"{suite.name} {round_}").shuffle  # seeded: a resumed run has the same order
     groups = _gather(running, lambda item: item.process)
@@ -171,12 +171,12 @@ def _round(running: Sequence[Wanted], suite: Suite, round_: int) -> list[Wanted]
     return order
 
 
-def _planned(item: Wanted, replicate: int) -> PlannedCase:
+def _planned(item: Wanted, round: int) -> PlannedCase:
     sweep = item.sweep
     return PlannedCase(
         item.case,
         sweep.name,
-        replicate,
+        round,
         sweep.case_budget_s,
         sweep.precision,
         item.reason,

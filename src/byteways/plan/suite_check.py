@@ -25,7 +25,7 @@ CORES = ("any", "pairs")
 WHEN = ("always", "with-gpu", "without-gpu", *(f"with-{reader.runtime}" for reader in readers()))
 EXECUTOR_WORDS = ("source", "destination", "both")
 
-_SUITE_KEYS = ("name", "title", "replicates", "precision", "case_budget_s", "budget_s", "sweep")
+_SUITE_KEYS = ("name", "title", "rounds", "precision", "case_budget_s", "budget_s", "sweep")
 _SWEEP_KEYS = (
     *("name", "interface", "pattern", "source", "destination", "buffer", "executor", "size", "cache"),
     *("options", "environment", "pairs", "gpus", "halves", "same_agent", "second_source", "partner", "cores"),
@@ -41,7 +41,7 @@ _SWEEP_KEYS = (
     *("precision", "case_budget_s", "priority"),
 )
 #: Patterns whose flows have one hub, and GPUs at the other ends.
-_FANS = ("fan-out", "fan-in", "fan-both")
+_FANS = ("fan-out", "fan-in", "fan-bidirectional")
 #: Which end of a flow executes or answers.
 _END_WORDS = ("source", "destination")
 _NAME = re.compile(r"^[a-z0-9][a-z0-9-]*$")
@@ -73,10 +73,8 @@ def read_suite(data: Mapping[str, Any], *, text: str, file: str) -> Suite:
         if sweeps[-1].name in [earlier.name for earlier in sweeps[:-1]]:
             reader.fail("name", "another sweep has this name already")
     budget_s = table.number("budget_s", 0, 1, 86400) if "budget_s" in data else None
-    replicates = table.whole("replicates", 1, 1, 100)
-    return Suite(
-        name, table.text("title"), text, replicates, precision, case_budget_s, budget_s, tuple(sweeps)
-    )
+    rounds = table.whole("rounds", 1, 1, 100)
+    return Suite(name, table.text("title"), text, rounds, precision, case_budget_s, budget_s, tuple(sweeps))
 
 
 def _read_sweep(table: Table, precision: float, case_budget_s: float) -> Sweep:
@@ -86,7 +84,7 @@ def _read_sweep(table: Table, precision: float, case_budget_s: float) -> Sweep:
         table.fail("name", f"'{name}' is no name", "use lower-case letters, digits and hyphens")
     interfaces = table.words("interface", "interface", INTERFACES)
     chase = INTERFACES[interfaces[0]].buffers == "one"
-    patterns = table.words("pattern", "pattern", PATTERNS, "one-way")
+    patterns = table.words("pattern", "pattern", PATTERNS, "unidirectional")
     sources, destinations = _read_ends(table, interfaces, patterns)
     if "size" not in table.data:
         table.fail("size", "it is missing")
@@ -131,9 +129,9 @@ def _read_ends(
     if len(walkers) != len(interfaces):
         table.fail("interface", f"{walkers[0]} has one buffer and needs a sweep of its own")
     if INTERFACES[walkers[0]].alone and any(
-        pattern not in ("one-way", "interference") for pattern in patterns
+        pattern not in ("unidirectional", "interference") for pattern in patterns
     ):
-        table.fail("pattern", f"{walkers[0]} is one-way, or what is disturbed", "leave the key out")
+        table.fail("pattern", f"{walkers[0]} is unidirectional, or what is disturbed", "leave the key out")
     for key in ("source", "destination"):
         if key in table.data:
             table.fail(key, f"{walkers[0]} has one buffer", 'write buffer = "gpu*:device"')

@@ -55,7 +55,7 @@ class Sweep:
     pairs: str
     gpus: tuple[str, ...]  # which GPUs take part in a fan; none: all
     halves: str  # "worst" or "all" halves of a bisection
-    same_agent: str | None  # None: "also" for one-way and chase, "never" for the rest
+    same_agent: str | None  # None: "also" for unidirectional and chase, "never" for the rest
     beside_sources: tuple[BufferGlob, ...]
     beside_destinations: tuple[BufferGlob, ...]
     beside_interfaces: tuple[str, ...]
@@ -79,7 +79,7 @@ class Suite:
     name: str
     title: str
     text: str
-    replicates: int
+    rounds: int
     precision: float
     case_budget_s: float
     budget_s: float | None  # total time the whole is planned to fit in; None: as long as it takes

@@ -127,9 +127,9 @@ def _groups(sweep: Sweep, pattern: str, topology: Topology, notes: list[str]) ->
         pairs = [(buffer, buffer) for buffer in _buffers(sweep, "buffer", sweep.sources, topology, notes)]
     else:
         pairs = _pairs(sweep, pattern, topology, notes)
-    if pattern == "one-way":
+    if pattern == "unidirectional":
         return [(pair,) for pair in pairs]
-    if pattern == "two-way":
+    if pattern == "bidirectional":
         return [(pair, pair[::-1]) for index, pair in enumerate(pairs) if pair[::-1] not in pairs[:index]]
     if pattern == "interference":
         others = _ends(sweep, ("beside_source", "beside_destination"), topology, notes)
@@ -161,7 +161,7 @@ def _hubs(sweep: Sweep, pattern: str, pairs: list[Ends], topology: Topology) -> 
     groups: dict[object, list[Ends]] = {}
     for source, destination in pairs:
         kinds: tuple[object, ...] = (source.memory, destination.memory)
-        if pattern in ("fan-out", "fan-both") and not near:
+        if pattern in ("fan-out", "fan-bidirectional") and not near:
             kinds = (source, destination.memory, destination.first_touch)
         elif pattern == "fan-in" and not near:
             kinds = (destination, source.memory, source.first_touch)
@@ -173,7 +173,7 @@ def _hubs(sweep: Sweep, pattern: str, pairs: list[Ends], topology: Topology) -> 
             some for group in hubs for some in flow_sets.of_some_gpus(group, spokes, sweep.gpus, topology)
         ]
     hubs = [group for group in hubs if len(group) > 1]
-    return [flow_sets.there_and_back(group) for group in hubs] if pattern == "fan-both" else hubs
+    return [flow_sets.there_and_back(group) for group in hubs] if pattern == "fan-bidirectional" else hubs
 
 
 def _agent_pair(ends: Ends) -> tuple[str, str]:
@@ -195,7 +195,7 @@ def _ends(sweep: Sweep, keys: tuple[str, str], topology: Topology, notes: list[s
 
 
 def _pairs(sweep: Sweep, pattern: str, topology: Topology, notes: list[str]) -> list[Ends]:
-    same = sweep.same_agent or ("also" if pattern == "one-way" else "never")
+    same = sweep.same_agent or ("also" if pattern == "unidirectional" else "never")
     pairs = [
         pair
         for pair in _ends(sweep, ("source", "destination"), topology, notes)
@@ -216,7 +216,7 @@ def _near(source: str, destination: str, topology: Topology) -> bool:
 
 def nearest_cpu(gpu: str, topology: Topology) -> str:
     """The NUMA domain next to a GPU; the first one when the machine does not tell."""
-    cpus = [agent for agent in topology.agents if agent.kind == "cpu"]
+    cpus = [agent for agent in topology.devices if agent.kind == "cpu"]
     domain = topology.agent(gpu).numa_domain
     for cpu in cpus:
         if domain is not None and cpu.numa_domain == domain:

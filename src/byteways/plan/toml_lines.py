@@ -5,7 +5,7 @@ from __future__ import annotations
 import re
 from collections.abc import Mapping
 
-#: A table or key: ("replicates",), ("sweep", 2), ("sweep", 2, "size"), ("sweep", 2, "options", "blocks").
+#: A table or key: ("rounds",), ("sweep", 2), ("sweep", 2, "size"), ("sweep", 2, "options", "blocks").
 Place = tuple[str | int, ...]
 
 _HEADER = re.compile(r"^\s*(\[\[?)\s*([^\[\]]+?)\s*\]\]?\s*(?:#.*)?$")

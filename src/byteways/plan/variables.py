@@ -67,5 +67,5 @@ def moves_by_touch(runtime: str) -> tuple[str, str] | None:
 
 def runtime_of(agent: str, capabilities: Capabilities) -> str | None:
     """Name of the runtime that drives the agent; None when the probe does not say."""
-    runtime = capabilities.agents.get(agent, {}).get("runtime")
+    runtime = capabilities.devices.get(agent, {}).get("runtime")
     return None if runtime is None else str(runtime)

@@ -24,11 +24,11 @@ MEMORIES: Mapping[str, str] = {
 }
 
 PATTERNS: Mapping[str, str] = {
-    "one-way": "one flow at a time",
-    "two-way": "both directions of a pair at once",
+    "unidirectional": "one flow at a time",
+    "bidirectional": "both directions of a pair at once",
     "fan-out": "one agent to several others at once",
     "fan-in": "several agents to one at once",
-    "fan-both": "one agent to several others and back at once",
+    "fan-bidirectional": "one agent to several others and back at once",
     "two-pairs": "two pairs of agents at once, no agent in both",
     "ring": "every GPU to the next one at once",
     "host-and-ring": "the same, and every GPU from or to the host at once",
@@ -39,11 +39,11 @@ PATTERNS: Mapping[str, str] = {
 
 #: The agents, and of them GPUs, that a machine must have for a pattern; with fewer it is another pattern.
 PATTERN_NEEDS: Mapping[str, tuple[int, int]] = {
-    "one-way": (1, 0),
-    "two-way": (2, 0),
+    "unidirectional": (1, 0),
+    "bidirectional": (2, 0),
     "fan-out": (3, 0),
     "fan-in": (3, 0),
-    "fan-both": (3, 0),
+    "fan-bidirectional": (3, 0),
     "two-pairs": (4, 0),
     "ring": (3, 3),
     "host-and-ring": (3, 2),

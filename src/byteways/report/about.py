@@ -18,8 +18,8 @@ def facts(run: Run) -> tuple[tuple[str, str], ...]:
     manifest = run.manifest
     suite, host = manifest.get("suite") or {}, manifest.get("host") or {}
     print_of = manifest.get("fingerprint") or {}
-    models = Counter(agent.model for agent in run.topology.agents if agent.kind == "gpu")
-    domains = Counter(agent.model for agent in run.topology.agents if agent.kind == "cpu")
+    models = Counter(agent.model for agent in run.topology.devices if agent.kind == "gpu")
+    domains = Counter(agent.model for agent in run.topology.devices if agent.kind == "cpu")
     wall = manifest.get("wall_s")
     found = {
         "GPUs": ", ".join(f"{count} × {model}" for model, count in models.items()) or "none",
@@ -66,7 +66,7 @@ def _domains(count: int) -> str:
 def agents(run: Run) -> tuple[tuple[str, ...], ...]:
     """Rows of the table of agents: name, model, memory, compute, identity."""
     rows = []
-    for agent in run.topology.agents:
+    for agent in run.topology.devices:
         if agent.kind == "cpu":
             compute = f"{len(agent.cores)} cores" if agent.cores else ""
             caches = [cache for cache in agent.caches if cache.kind != "instruction"]

@@ -71,7 +71,7 @@ class Drawing:
 def draw(topology: Topology) -> Drawing:
     """The picture of a topology."""
     layers = _layers(topology)
-    agents = {agent.name: agent for agent in topology.agents}
+    agents = {agent.name: agent for agent in topology.devices}
     # Arcs between neighbours of one layer need room: above the CPUs, below everything else.
     top = MARGIN + (26.0 if _arcs(topology, layers[0][1]) else 0.0)
     nodes: dict[str, Node] = {}

@@ -92,7 +92,7 @@ def _details(cell: Cell, quantity: str) -> str:
     low, high = number(cell.low, quantity), number(cell.high, quantity)
     many = len(cell.records)
     spread = "span of" if many > 1 else "95 % interval,"
-    rounds = f"{many} replicates, " if many > 1 else ""
+    rounds = f"{many} rounds, " if many > 1 else ""
     lines.append(f"{spread} {rounds}{low} to {high} {unit}, n = {cell.samples}")
     lines.append(f"executor {record.executor}, {format_size(record.size_bytes)}, cache {record.cache}")
     if record.engine:

@@ -88,7 +88,7 @@ class Page:
     leads: tuple[tuple[str, tuple[PageLead | None, ...]], ...]  # kind of pair, an entry a size
     findings: tuple[Finding, ...]
     drawing: Drawing | None
-    agents: tuple[tuple[str, ...], ...]
+    devices: tuple[tuple[str, ...], ...]
     topology_notes: tuple[str, ...]
     matrices: tuple[PageGrid, ...]
     host: tuple[PageGrid, ...]
@@ -167,8 +167,8 @@ def _page(run: Run) -> Page:
         if first
         else (),
         findings=tuple(findings(run)),
-        drawing=draw(run.topology) if run.topology.agents else None,
-        agents=agents(run),
+        drawing=draw(run.topology) if run.topology.devices else None,
+        devices=agents(run),
         topology_notes=run.topology.notes,
         matrices=tuple(page_grid(grid) for grid in matrices),
         host=tuple(page_grid(grid) for grid in all_tables.host),
@@ -241,7 +241,7 @@ def _lead(lead: Lead | None, wanted: int) -> PageLead | None:
     cells_ = lead.group.cells
     low, high = bandwidth_number(lead.group.low), bandwidth_number(lead.group.high)
     over = f"median of {len(cells_)} paths" if len(cells_) > 1 else cells_[0].record.path
-    rounds = " and of all replicates" if len(cells_[0].records) > 1 else ""
+    rounds = " and of all rounds" if len(cells_[0].records) > 1 else ""
     return PageLead(
         lead.variant.interface,
         f"{lead.figure} {lead.size_said(wanted)}".strip(),

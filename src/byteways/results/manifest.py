@@ -17,7 +17,7 @@ from typing import Any
 
 from byteways import __version__
 from byteways.errors import BytewaysError
-from byteways.results.run_folder import FORMAT_VERSION, MANIFEST
+from byteways.results.run_folder import MANIFEST, SCHEMA_VERSION
 from byteways.settings import recorded_environment
 from byteways.topology.model import Capabilities, Topology
 
@@ -44,7 +44,7 @@ def driver_versions(capabilities: Capabilities) -> str:
     """'cuda 12.8 (driver 570.86)' of every vendor runtime in use; 'none' on a machine without a GPU."""
     versions = {
         f"{agent['runtime']} {agent['runtime_version']}"
-        for agent in capabilities.agents.values()
+        for agent in capabilities.devices.values()
         if agent["runtime"] != "host"
     }
     return ", ".join(sorted(versions)) or "none"
@@ -56,9 +56,9 @@ def topology_digest(topology: Mapping[str, Any]) -> str:
     """
     agents = [
         {name: value for name, value in agent.items() if name not in _VOLATILE}
-        for agent in topology["agents"]
+        for agent in topology["devices"]
     ]
-    stable = {**topology, "agents": agents, "notes": []}
+    stable = {**topology, "devices": agents, "notes": []}
     return hashlib.sha256(json.dumps(stable, sort_keys=True).encode()).hexdigest()[:16]
 
 
@@ -70,8 +70,8 @@ def topology_changes(before: Mapping[str, Any], after: Mapping[str, Any]) -> lis
     changes: list[str] = []
     if before["host"] != after["host"]:
         changes.append(f"host {before['host']} became {after['host']}")
-    old = {agent["name"]: agent for agent in before["agents"]}
-    new = {agent["name"]: agent for agent in after["agents"]}
+    old = {agent["name"]: agent for agent in before["devices"]}
+    new = {agent["name"]: agent for agent in after["devices"]}
     changes += [f"{name} is gone" for name in old if name not in new]
     changes += [f"{name} is new" for name in new if name not in old]
     for name in old:
@@ -101,14 +101,14 @@ def build(
     """The manifest of a run that begins now.
 
     Args:
-        suite: `name`, `title`, `text` (the TOML as read) and `replicates`.
+        suite: `name`, `title`, `text` (the TOML as read) and `rounds`.
         options: `only`, `sizes`, `budget_s` and whatever else the plan was made with.
         planned: Number of records the run will have.
         machine_model: What was played in place of a machine; None: the run is measured.
         study: `key` and `title` of the published work that the run repeats; other runs have no such field.
     """
     return {
-        "format_version": FORMAT_VERSION,
+        "schema_version": SCHEMA_VERSION,
         "byteways_version": __version__,
         "method_version": method_version,
         "run_id": secrets.token_hex(8),

@@ -1,6 +1,6 @@
 """The record of one planned case: a line of `measurements.jsonl`. Base units in names, a generated schema.
 
-Missing is null with a reason. Every planned case and replicate has exactly one record.
+Missing is null with a reason. Every planned case and round has exactly one record.
 """
 
 from __future__ import annotations
@@ -43,7 +43,7 @@ class Record:
 
     # what was asked
     case_id: str
-    replicate: int
+    round: int
     sweep: str
     category: str
     interface: str
@@ -72,21 +72,29 @@ class Record:
     slope: bool | None = None
     timer_resolution_ns: float | None = None
     submit_ns: float | None = None  # median time of the host for enqueueing one operation
+    host_ns: float | None = None  # median time of the host for one operation, submission and waiting included
+    discarded_samples: int | None = None  # taken again, as their three times contradicted each other
     # figures
     time_ns: Times | None = None
     samples_ns: list[float] | None = None
-    bandwidth_bytes_per_s: float | None = None  # one-way: per direction; concurrent: the sum
+    bandwidth_bytes_per_s: float | None = None  # unidirectional: per direction; concurrent: the sum
     directions: dict[str, float] | None = None  # bytes/s by path
-    whole_bytes_per_s: dict[str, float] | None = None  # the same, timed from gate to last end
+    end_to_end_bytes_per_s: dict[str, float] | None = None  # the same, timed from gate to last end
     load_bytes_per_s: float | None = None  # interference: what those that disturb moved in the same window
     latency_ns: float | None = None  # of a step, a round trip or a call
-    one_way_ns: float | None = None  # half of a round trip
-    # "one-direction", "sum-of-directions", "read+write", "dependent-load", "round-trip", "call"
+    half_round_trip_ns: float | None = None  # half of a round trip
+    # "per-direction", "sum-of-directions", "read+write", "dependent-load", "round-trip", "call"
     counts: str | None = None
     other_count: dict[str, Any] | None = None  # of "read+write": what one direction carries, in bytes/s
     peak_bytes_per_s: float | None = None
     peak_source: str | None = None
     fraction_of_peak: float | None = None
+    # the physical limit of the narrowest resource of the path, for the same count as the bandwidth
+    limit_bytes_per_s: float | None = None
+    limit_source: str | None = None  # names the resource and where its limit comes from, or why it is unknown
+    # of a simulated record
+    simulated: bool | None = None
+    rests_on: list[str] | None = None  # of "assumed", "nominal", "fitted": what the model's numbers are
     # how it is known
     engine: str | None = None
     engine_evidence: str | None = None
@@ -102,7 +110,7 @@ class Record:
     migrated_bytes: int | None = None  # that one operation moved, as whole pages
     migrated_bytes_per_touch: int | None = None  # of pages, when the executor touched one word of them
     window_ns: float | None = None
-    whole_ns: float | None = None
+    end_to_end_ns: float | None = None
     clock_alignment_ns: float | None = None
     start_skew_ns: dict[str, float] | None = None
     health: dict[str, Any] | None = None  # clocks, temperature, power before and after

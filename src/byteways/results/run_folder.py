@@ -14,6 +14,7 @@ from pathlib import Path
 from typing import Any
 
 from byteways.errors import BytewaysError
+from byteways.results import version1
 from byteways.results.record import STATUSES, Record
 from byteways.results.simulated import is_simulated
 from byteways.topology.model import Topology
@@ -23,7 +24,9 @@ JOURNAL = "measurements.jsonl"
 REPORT = "report.html"
 LOG = "workers.log"
 
-FORMAT_VERSION = 1
+SCHEMA_VERSION = 2
+#: Of earlier runs, which are read by their old names (version1.py).
+FIRST_SCHEMA_VERSION = 1
 
 #: What of a manifest a run cannot be read or taken up without.
 NEEDED = ("state", "suite", "options", "planned", "topology", "fingerprint")
@@ -39,22 +42,23 @@ class JournalText:
     finished_bytes: int = 0  # length up to there
 
 
-def parse_line(line: bytes) -> Record:
+def parse_line(line: bytes, schema_version: int = SCHEMA_VERSION) -> Record:
     """One line of a journal. Raises ValueError when it is no record."""
     try:
-        record = Record.from_json(json.loads(line))
+        data = json.loads(line)
+        record = Record.from_json(version1.record(data) if schema_version == 1 else data)
     except (TypeError, KeyError, AttributeError, RecursionError) as error:
         raise ValueError(f"not a record: {error}") from error
     if (
         record.status not in STATUSES
         or not isinstance(record.case_id, str)
-        or not isinstance(record.replicate, int)
+        or not isinstance(record.round, int)
     ):
-        raise ValueError("not a record: status, case_id or replicate are wrong")
+        raise ValueError("not a record: status, case_id or round are wrong")
     return record
 
 
-def read_journal(path: Path) -> JournalText:
+def read_journal(path: Path, schema_version: int = SCHEMA_VERSION) -> JournalText:
     """Reads a journal, whatever state it is in; a file that is not there is empty."""
     try:
         content = path.read_bytes()
@@ -65,7 +69,7 @@ def read_journal(path: Path) -> JournalText:
     damaged: list[int] = []
     for number, line in enumerate(content[:finished].splitlines(), start=1):
         try:
-            records.append(parse_line(line))
+            records.append(parse_line(line, schema_version))
         except ValueError:
             damaged.append(number)
     return JournalText(records, damaged, len(content) - finished, finished)
@@ -80,18 +84,20 @@ def read_manifest(folder: Path) -> dict[str, Any]:
     path = folder / MANIFEST
     hint = "name the folder that `byteways run` made"
     try:
-        manifest = json.loads(path.read_bytes())
+        manifest: dict[str, Any] = json.loads(path.read_bytes())
     except OSError as error:
         raise BytewaysError(
             f"{folder} is no run folder", cause=f"{path}: {error.strerror}", hint=hint
         ) from error
     except ValueError as error:
         raise damaged_manifest(path, f"it is no JSON: {error}") from error
-    if not isinstance(manifest, dict) or "format_version" not in manifest:
-        raise damaged_manifest(path, "it has no format_version")
-    if manifest["format_version"] != FORMAT_VERSION:
+    if not isinstance(manifest, dict) or not {"schema_version", "format_version"} & {*manifest}:
+        raise damaged_manifest(path, "it has no schema_version")
+    if "schema_version" not in manifest:
+        manifest = version1.manifest(manifest)
+    if manifest["schema_version"] not in (FIRST_SCHEMA_VERSION, SCHEMA_VERSION):
         raise BytewaysError(
-            f"{folder} has format {manifest['format_version']}, this byteways reads {FORMAT_VERSION}",
+            f"{folder} has schema version {manifest['schema_version']}, this byteways reads {SCHEMA_VERSION}",
             hint="read it with the version of byteways that wrote it",
         )
     if missing := [name for name in NEEDED if name not in manifest]:
@@ -133,7 +139,7 @@ class RunFolder:
 
     @cached_property
     def journal(self) -> JournalText:
-        return read_journal(self.path / JOURNAL)
+        return read_journal(self.path / JOURNAL, self.manifest["schema_version"])
 
     @property
     def records(self) -> list[Record]:

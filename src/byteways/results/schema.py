@@ -15,7 +15,7 @@ from typing import Any, TypedDict, Union, get_args, get_origin, get_type_hints, 
 
 from byteways.machines.schema import machine_schema
 from byteways.results.record import STATUSES, Record
-from byteways.results.run_folder import FORMAT_VERSION
+from byteways.results.run_folder import SCHEMA_VERSION
 from byteways.topology.model import Capabilities, Topology
 
 DIALECT = "https://json-schema.org/draft/2020-12/schema"
@@ -33,7 +33,7 @@ class ManifestSuite(TypedDict):
     name: str
     title: str
     text: str  # the TOML as read
-    replicates: int
+    rounds: int
 
 
 class ManifestFingerprint(TypedDict):
@@ -68,7 +68,7 @@ class ManifestMachineModel(TypedDict):
 class Manifest(TypedDict):
     """`run.json`."""
 
-    format_version: int
+    schema_version: int
     byteways_version: str
     method_version: int
     run_id: str
@@ -152,7 +152,7 @@ def run_schema() -> dict[str, Any]:
     """Of `run.json`."""
     schema = _object(Manifest)
     schema["required"].remove("machine_model")  # runs of byteways 0.1 before machine models
-    schema["properties"]["format_version"] = {"const": FORMAT_VERSION}
+    schema["properties"]["schema_version"] = {"const": SCHEMA_VERSION}
     schema["properties"]["state"] = {"enum": ["running", "complete", "interrupted"]}
     return {"$schema": DIALECT, "title": "The manifest of a run: run.json", **schema}
 

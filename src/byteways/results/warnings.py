@@ -33,7 +33,7 @@ ADVICE = {
     "correlated": "Neighbouring samples depend on each other, so the interval covers less than 95 %: "
     "give it more time (--budget) or repeat the run.",
     "ungated": "The gate was opened by its watchdog or not used, so launch cost may be in the figure.",
-    "serialised": "Flows that should overlap ran one after another: compare window_ns with whole_ns.",
+    "serialised": "Flows that should overlap ran one after another: compare window_ns with end_to_end_ns.",
     "placement": "Pages are not where they were asked for: free memory on that NUMA domain, "
     "or look at the limits of numactl and cpuset.",
     "residency": "Nobody could confirm that managed pages were where the case says: "

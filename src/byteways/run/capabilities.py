@@ -43,7 +43,7 @@ def describe(core: ModuleType, session: Session, host_bytes: int) -> dict[str, A
     Args:
         host_bytes: Host memory that may be used.
     """
-    agents = session.agents
+    agents = session.devices
     gpus = [agent.agent for agent in agents if agent.runtime != "host"]
     lost = {
         architecture: compile_in_child(architecture, kernel_cache())
@@ -51,7 +51,7 @@ def describe(core: ModuleType, session: Session, host_bytes: int) -> dict[str, A
     }
     return {
         "capabilities": {
-            "agents": {agent.agent: _agent(core, session, agent) for agent in agents},
+            "devices": {agent.agent: _agent(core, session, agent) for agent in agents},
             "memory": {
                 agent.agent: {memory: _offer(session.offers(agent.agent, memory)) for memory in MEMORIES}
                 for agent in agents
@@ -166,7 +166,7 @@ def _proved(core: ModuleType, session: Session, executor: str, owner: str, memor
 
 def _copy_engines(session: Session) -> dict[str, dict[str, Any]]:
     """Engines that copies may ask for, by source and destination; which CPU is the host's end is all one."""
-    agents = session.agents
+    agents = session.devices
     gpus = {agent.agent: agent.agent for agent in agents if agent.runtime != "host"}
     if not gpus:
         return {}

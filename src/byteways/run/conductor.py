@@ -100,7 +100,7 @@ class Conductor:
         self._log: Path = journal.folder / LOG
         self._worker = worker
         self._process: tuple[str, dict[str, str]] = ("native", {})  # kind and variables of the worker
-        self._replicate: int | None = None  # of the worker's last case; None: it has measured nothing yet
+        self._round: int | None = None  # of the worker's last case; None: it has measured nothing yet
         self._losses: Counter[Blame] = Counter()
         self._last_loss: dict[Blame, str] = {}
 
@@ -161,20 +161,20 @@ class Conductor:
         try:
             worker = self._worker_for(planned)
             pid = worker.pid
-            first = self._replicate is None
+            first = self._round is None
             request = {
                 "do": "measure",
                 "case": planned.case.identity(),
                 "budget_s": budget_s,
                 "precision": planned.precision,
                 "key": key,
-                "fresh": not first and self._replicate != planned.replicate,
+                "fresh": not first and self._round != planned.round,
             }
             if planned.case.worker != "native":
                 request["uuids"] = {
-                    agent.name: agent.uuid for agent in self._topology.agents if agent.uuid is not None
+                    agent.name: agent.uuid for agent in self._topology.devices if agent.uuid is not None
                 }
-            self._replicate = planned.replicate
+            self._round = planned.round
             answer = worker.ask(request, self._deadline(planned, first))
             happened = {"started_at": started_at, "wall_s": round(time.monotonic() - began, 6), "worker": pid}
             try:
@@ -210,7 +210,7 @@ class Conductor:
                 command = [*(command or worker_command()), "--kind", kind]
             self._worker = WorkerProcess(self._log, environment, command, self._observer.tick)
             self._process = process
-            self._replicate = None
+            self._round = None
         return self._worker
 
     def _let_go(self) -> None:

@@ -40,18 +40,18 @@ class Repetition:
     cases: tuple[PlannedCase, ...]  # of one round, without those that are skipped
     left_s: float  # of the time that was asked for
     rounds: int | None  # of a simulated run; None: as many as there is time for
-    next_round: int = 1  # replicate of the first further round
+    next_round: int = 1  # round of the first further round
 
     def until(self, started: float) -> float | None:
         """Monotonic seconds from which on nothing is begun; None: rounds are counted."""
         return started + self.left_s if self.rounds is None else None
 
     def over(self, number: int) -> bool:
-        """Whether there is no round of this replicate."""
+        """Whether there is no round of this round."""
         return not self.cases or (self.rounds is not None and number >= self.rounds)
 
     def round(self, number: int) -> list[PlannedCase]:
-        return [replace(planned, replicate=number) for planned in self.cases]
+        return [replace(planned, round=number) for planned in self.cases]
 
 
 def repetition_of(
@@ -161,7 +161,7 @@ class Execution:
         conductor.run([])
         # Not of an interrupted run: what its round lacks was planned, and --resume measures it.
         recorded = read_journal(self.folder / JOURNAL).records
-        planned = len({(record.case_id, record.replicate) for record in recorded})
+        planned = len({(record.case_id, record.round) for record in recorded})
         self.manifest = {**self.manifest, "planned": planned}
 
     def close(self) -> None:
@@ -319,7 +319,7 @@ def _some(plan: Plan) -> Plan:
 
 
 def _suite_json(suite: Suite) -> dict[str, Any]:
-    return {"name": suite.name, "title": suite.title, "text": suite.text, "replicates": suite.replicates}
+    return {"name": suite.name, "title": suite.title, "text": suite.text, "rounds": suite.rounds}
 
 
 def _remove(folder: Path, existed: bool) -> None:

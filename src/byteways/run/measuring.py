@@ -48,7 +48,7 @@ class Measurer:
     def __init__(self, core: ModuleType, session: Session, simulator: str = "") -> None:
         self.core = core
         self.session = session
-        agents = session.agents
+        agents = session.devices
         self._on_host = {agent.agent: agent.runtime == "host" for agent in agents}
         self._gpus = [agent.agent for agent in agents if not self._on_host[agent.agent]]
         self._cache_bytes = {agent.agent: agent.last_level_cache_bytes for agent in agents}
@@ -181,7 +181,7 @@ class Measurer:
             for buffer in ((flow.source,) if moves_pages(case.interface_of(flow)) else flow.buffers)
             if is_managed(buffer.memory)
         )
-        gpus = [agent for agent in case.agents if wanted and not self._on_host[agent]]
+        gpus = [agent for agent in case.devices if wanted and not self._on_host[agent]]
         for agent in gpus:
             if wanted > self.session.free_bytes(agent) > 0:
                 self._arena.clear()

@@ -26,7 +26,7 @@ class Opened:
 
 def topology_of(probed: Probe, simulation: Simulation | None) -> Topology:
     """Of this machine, or of the one that is played in its place."""
-    agents = probed.capabilities.agents
+    agents = probed.capabilities.devices
     return simulation.topology(agents) if simulation else discover(agents)
 
 

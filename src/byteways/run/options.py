@@ -16,7 +16,7 @@ class Options:
     only: tuple[str, ...] = ()
     sizes: str | None = None
     budget_s: float | None = None  # None: the suite's own
-    replicates: int | None = None
+    rounds: int | None = None
     precision: float | None = None
     for_s: float | None = None  # repeat the suite for so long; None: once
 
@@ -25,7 +25,7 @@ class Options:
             "only": [*self.only],
             "sizes": self.sizes,
             "budget_s": self.budget_s,
-            "replicates": self.replicates,
+            "rounds": self.rounds,
             "precision": self.precision,
             "for_s": self.for_s,
         }
@@ -35,11 +35,11 @@ class Options:
         return cls(**{**data, "only": tuple(data.get("only", ()))})
 
     def applied(self, suite: Suite) -> Suite:
-        """The suite with replicates and precision as asked; a repeated one is planned round by round."""
+        """The suite with rounds and precision as asked; a repeated one is planned round by round."""
         if self.for_s is not None:
-            suite = replace(suite, replicates=1)
-        if self.replicates is not None:
-            suite = replace(suite, replicates=self.replicates)
+            suite = replace(suite, rounds=1)
+        if self.rounds is not None:
+            suite = replace(suite, rounds=self.rounds)
         if self.precision is not None:
             sweeps = tuple(replace(sweep, precision=self.precision) for sweep in suite.sweeps)
             suite = replace(suite, precision=self.precision, sweeps=sweeps)

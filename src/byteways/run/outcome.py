@@ -67,8 +67,8 @@ def outcome_of(case: Case, measurement: Measurement, buffers: list[tuple[Buffer,
 
 #: What a case has no right to whose operations did not do what they claim.
 _FIGURES = (
-    *("time_ns", "samples_ns", "bandwidth_bytes_per_s", "directions", "whole_bytes_per_s", "latency_ns"),
-    *("counts", "window_ns", "whole_ns", "start_skew_ns"),
+    *("time_ns", "samples_ns", "bandwidth_bytes_per_s", "directions", "end_to_end_bytes_per_s", "latency_ns"),
+    *("counts", "window_ns", "end_to_end_ns", "start_skew_ns"),
 )
 
 
@@ -95,8 +95,8 @@ def _figures(case: Case, measurement: Measurement) -> dict[str, Any]:
         fields["load_bytes_per_s"] = rounded(sum(disturbing))
     if interface.figure != "bandwidth":
         halved = interface.counts == "round-trip" and case.options.get("pace") != "one-at-a-time"
-        one_way = {"one_way_ns": rounded(times.median / 2)} if halved else {}
-        fields |= {"latency_ns": times.median, **one_way, "counts": interface.counts}
+        unidirectional = {"half_round_trip_ns": rounded(times.median / 2)} if halved else {}
+        fields |= {"latency_ns": times.median, **unidirectional, "counts": interface.counts}
         return {**fields, **_window(case, measurement)} if len(case.flows) > 1 else fields
     if len(case.flows) == 1:
         bandwidth = interface.counted * case.size_bytes / summary.median * 1e9
@@ -124,13 +124,13 @@ def _window(case: Case, measurement: Measurement) -> dict[str, Any]:
     """What each flow that moves bytes got in the common window, and how good that window was."""
     return {
         "directions": _by_path(case, [flow.bytes_per_s for flow in measurement.flows]),
-        "whole_bytes_per_s": _by_path(case, [flow.whole_bytes_per_s for flow in measurement.flows]),
+        "end_to_end_bytes_per_s": _by_path(case, [flow.end_to_end_bytes_per_s for flow in measurement.flows]),
         "start_skew_ns": {
             flow.path: rounded(result.start_skew_ns)
             for flow, result in zip(case.flows, measurement.flows, strict=True)
         },
         "window_ns": rounded(measurement.window_ns),
-        "whole_ns": rounded(measurement.whole_ns),
+        "end_to_end_ns": rounded(measurement.end_to_end_ns),
         "clock_alignment_ns": rounded(measurement.clock_alignment_ns),
     }
 
@@ -149,7 +149,7 @@ def _other_count(case: Case, median_ns: float) -> dict[str, Any] | None:
     read = rate * sum(source.agent != flow.executor for source in sources)
     written = rate * (destination.agent != flow.executor)
     if not read and not written:
-        return {"counts": "one-direction", "bytes_per_s": rounded(rate)}
+        return {"counts": "per-direction", "bytes_per_s": rounded(rate)}
     return {
         "counts": "between-agents",
         "bytes_per_s": rounded(read + written),

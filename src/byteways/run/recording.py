@@ -21,7 +21,7 @@ def asked(planned: PlannedCase) -> dict[str, Any]:
     identity = case.identity()
     return {
         "case_id": case.case_id,
-        "replicate": planned.replicate,
+        "round": planned.round,
         "sweep": planned.sweep,
         "category": case.category,
         "executor": ",".join(case.executors),

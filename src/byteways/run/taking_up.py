@@ -82,7 +82,7 @@ def take_up(
             options,
             simulation is not None,
             spent_s,
-            1 + max((record.replicate for record in recorded.records), default=0),
+            1 + max((record.round for record in recorded.records), default=0),
         ),
     )
 
@@ -125,7 +125,7 @@ def _missing(
         raise _changed(folder, changes)
     own = options.applied(parse(manifest["suite"]["text"], file=f"{folder / MANIFEST} (suite)"))
     plan = plan_of(own, topology, probed, options, manifest["simulated"])
-    done = {(record.case_id, record.replicate) for record in recorded}
+    done = {(record.case_id, record.round) for record in recorded}
     if options.for_s is not None:
         return plan, _rest_of_round(folder, plan, done)
     unknown = done - {case.key for case in plan.cases}
@@ -140,9 +140,9 @@ def _rest_of_round(folder: Path, plan: Plan, done: Collection[tuple[str, int]]) 
     unknown = {case_id for case_id, _ in done} - {case.case.case_id for case in plan.cases}
     if unknown:
         raise _changed(folder, [f"plan: {len(unknown)} recorded cases are not in it"])
-    last = max((replicate for _, replicate in done), default=0)
+    last = max((round for _, round in done), default=0)
     cases = [case for case in plan.cases if case.reason is None or last == 0]
-    return [again for case in cases if (again := replace(case, replicate=last)).key not in done]
+    return [again for case in cases if (again := replace(case, round=last)).key not in done]
 
 
 def _asked(folder: Path, manifest: Mapping[str, Any], suite: Suite | None) -> Options:

@@ -323,5 +323,5 @@ def _figures(case: Case, summary: Summary, samples: list[float]) -> dict[str, An
         "samples_ns": [rounded(sample) for sample in samples],
         "bandwidth_bytes_per_s": bandwidth,
         "directions": {case.flows[0].path: bandwidth},
-        "counts": "one-direction",
+        "counts": "per-direction",
     }

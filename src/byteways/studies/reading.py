@@ -49,7 +49,7 @@ _STUDY = (
     ),
     ("ambient", "defects", "differences", "grid", "hosts"),
 )
-_PLACE = (("agents", "meaning"), ("rank", "model", "order"))
+_PLACE = (("devices", "meaning"), ("rank", "model", "order"))
 _LINE = (
     ("says", "interface", "executor"),
     (
@@ -168,7 +168,7 @@ def _places(data: Mapping[str, Any]) -> dict[str, Place]:
     for name, entry in data["places"].items():
         _keys(f"place '{name}'", entry, _PLACE)
         more = {key: entry[key] for key in _PLACE[1] if key in entry}
-        places[name] = Place(name, tuple(entry["agents"]), entry["meaning"], **more)
+        places[name] = Place(name, tuple(entry["devices"]), entry["meaning"], **more)
     grid, hosts = data.get("grid", []), data.get("hosts", [])
     pairs = [] if hosts else [(first, second) for first in grid for second in grid]
     pairs += [pair for host in hosts for gpu in grid for pair in ((host, gpu), (gpu, host))]
@@ -209,7 +209,7 @@ def _line(name: str, entry: Mapping[str, Any]) -> Line:
         entry["says"],
         entry["interface"],
         tuple(Ends(*pair, entry["executor"], entry.get("second_source")) for pair in pairs),
-        entry.get("pattern", "one-way"),
+        entry.get("pattern", "unidirectional"),
         entry.get("cache", "cold"),
         entry.get("environment", {}),
         entry.get("options", {}),

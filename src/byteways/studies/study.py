@@ -35,7 +35,7 @@ class Place:
     """
 
     name: str
-    agents: tuple[str, ...]
+    devices: tuple[str, ...]
     meaning: str
     rank: int | None = None
     model: str = ""  # of the system, where it is not the study's first
@@ -84,19 +84,19 @@ class Line:
     says: str  # what the source did
     interface: str
     ends: tuple[Ends, ...]
-    pattern: str = "one-way"
+    pattern: str = "unidirectional"
     cache: str = "cold"
     environment: Mapping[str, str] = field(default_factory=dict)
     options: Mapping[str, Any] = field(default_factory=dict)
     together: bool = False  # the place's GPUs at once, each with the host next to it and in both directions
-    count: str = ""  # `one-direction`: of a figure that counts what is read and written, one of the two
+    count: str = ""  # `per-direction`: of a figure that counts what is read and written, one of the two
     submits: bool = False  # the time is what the host takes to enqueue one, not until one has ended
     published: tuple[Mapping[str, str], ...] = ({},)  # how its values are told, where not by `ends`
     note: str = ""  # what is done otherwise here
 
     def fits(self, place: Place) -> bool:
         """Whether the place has an agent for every letter."""
-        return all(ends.letters <= set(LETTERS[: len(place.agents)]) for ends in self.ends)
+        return all(ends.letters <= set(LETTERS[: len(place.devices)]) for ends in self.ends)
 
 
 @dataclass(frozen=True)

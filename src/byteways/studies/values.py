@@ -18,14 +18,14 @@ METHODS = (
     "copy",
     "kernel",
     "memcpy",
-    "chase",
+    "pointer-chase",
     "prefetch",
     "stream-copy",
     "stream-triad",
     "kernel-store",
     "cpu-store",
 )
-PATTERNS = ("one-way", "two-way", "all-pairs")
+PATTERNS = ("unidirectional", "bidirectional", "all-pairs")
 METRICS = ("bandwidth", "time", "latency")
 COUNTS = ("one direction", "read+write", "sum of both directions", "sum of all flows", "not stated")
 EXACTNESS = ("exact", "rounded", "approximate")

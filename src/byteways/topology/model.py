@@ -66,20 +66,20 @@ class Topology:
     """Agents, switches (names only, such as `nvswitch` or `pcie-root0`) and links, of one host."""
 
     host: str
-    agents: tuple[Agent, ...]
+    devices: tuple[Agent, ...]
     switches: tuple[str, ...] = ()
     links: tuple[Link, ...] = ()
     notes: tuple[str, ...] = ()  # what could not be found out, and why
 
     def agent(self, name: str) -> Agent:
         """Raises KeyError when there is no such agent."""
-        for agent in self.agents:
+        for agent in self.devices:
             if agent.name == name:
                 return agent
         raise KeyError(name)
 
     def names(self, kind: str | None = None) -> list[str]:
-        return [agent.name for agent in self.agents if kind is None or agent.kind == kind]
+        return [agent.name for agent in self.devices if kind is None or agent.kind == kind]
 
     def to_json(self) -> dict[str, Any]:
         return asdict(self)
@@ -94,7 +94,7 @@ class Topology:
                     "caches": tuple(Cache(**cache) for cache in agent["caches"]),
                 }
             )
-            for agent in data["agents"]
+            for agent in data["devices"]
         )
         return cls(
             data["host"],
@@ -138,7 +138,7 @@ class Capabilities:
     destination, the host one of them for all of its memory.
     """
 
-    agents: Mapping[str, Mapping[str, Any]] = field(default_factory=dict)  # DeviceInfo fields by agent
+    devices: Mapping[str, Mapping[str, Any]] = field(default_factory=dict)  # DeviceInfo fields by agent
     memory: Mapping[str, Mapping[str, Offer]] = field(default_factory=dict)
     interface: Mapping[str, Mapping[str, Offer]] = field(default_factory=dict)
     peer: Mapping[str, Mapping[str, Offer]] = field(default_factory=dict)
@@ -164,7 +164,7 @@ class Capabilities:
             for source, row in data.get("copy_engines", {}).items()  # as host_access
         }
         return cls(
-            data["agents"],
+            data["devices"],
             offers(data["memory"]),
             offers(data["interface"]),
             offers(data["peer"]),

@@ -19,7 +19,7 @@ def write(topology: Topology) -> str:
     Raises:
         BytewaysError: A GPU has no PCI address, by which they know it.
     """
-    gpus = {agent.name: agent for agent in topology.agents if agent.kind == "gpu"}
+    gpus = {agent.name: agent for agent in topology.devices if agent.kind == "gpu"}
     for agent in gpus.values():
         if not agent.pci_address:
             raise BytewaysError(
@@ -30,7 +30,7 @@ def write(topology: Topology) -> str:
     amd = any((agent.architecture or "").startswith("gfx") for agent in gpus.values())
     system = ET.Element("system", version="2" if amd else "1")  # RCCL counts its versions apart
     above = _parents(topology)
-    for agent in topology.agents:
+    for agent in topology.devices:
         if agent.kind == "cpu":
             cpu = ET.SubElement(system, "cpu", _cpu_attributes(agent))
             _write_below(cpu, agent.name, topology, above, gpus)

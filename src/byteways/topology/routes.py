@@ -123,7 +123,7 @@ def _width(link: Link) -> float:
 
 def _package_gpu(topology: Topology, name: str) -> str:
     """The GPU whose memory the CPU agent shares; the agent itself where there is none."""
-    return next((agent.name for agent in topology.agents if agent.shares_memory_with == name), name)
+    return next((agent.name for agent in topology.devices if agent.shares_memory_with == name), name)
 
 
 def _over_peers(topology: Topology, source: str, destination: str) -> tuple[Link, ...]:

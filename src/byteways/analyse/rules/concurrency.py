@@ -26,7 +26,7 @@ from byteways.units import format_size
 
 SHARED, TWO_WAY, FAN, IN_TURNS, ALL_PAIRS, DISTURBED = 500.0, 480.0, 470.0, 465.0, 460.0, 440.0
 
-#: How sentences name both ends of a two-way case.
+#: How sentences name both ends of a bidirectional case.
 BOTH = {
     "gpu-gpu": "Between GPUs",
     "cpu-gpu": "Between host and GPU",
@@ -68,31 +68,31 @@ def _others(ranked: Sequence[tuple[Variant, Group]]) -> str:
     return f" Others: {', '.join(parts)} GB/s." if parts else ""
 
 
-def two_way(facts: Facts) -> Iterator[Finding]:
-    cells = [cell for cell in facts.cells if cell.record.pattern == "two-way"]
+def bidirectional(facts: Facts) -> Iterator[Finding]:
+    cells = [cell for cell in facts.cells if cell.record.pattern == "bidirectional"]
     for where, some in group_by(cells, lambda cell: BOTH.get(_ends(cell), "Inside a domain")).items():
         judged = [(cell, alone) for cell in some if (alone := _alone(facts, cell))]
         if not judged:
-            yield _two_way_sum(where, some)
+            yield _bidirectional_sum(where, some)
         for same, members in group_by(judged, lambda item: variant(item[0])).items():
             size = broadest_size([cell for cell, _ in members])
             of_size = [(cell, alone) for cell, alone in members if cell.record.size_bytes == size]
-            finding = _two_way_lost(where, same, size, of_size)
+            finding = _bidirectional_lost(where, same, size, of_size)
             if finding:
                 yield finding
 
 
-def _two_way_sum(where: str, some: Sequence[Cell]) -> Finding:
+def _bidirectional_sum(where: str, some: Sequence[Cell]) -> Finding:
     """What both directions move, where they were not measured alone."""
     size = broadest_size(some)
     ranked = _ranked([cell for cell in some if cell.record.size_bytes == size])
     same, best = ranked[0]
-    title = f"{where}, two-way {way(same)} {_moves(ranked)} {gb(best.value)} GB/s in sum{of_peak(best)}"
+    title = f"{where}, bidirectional {way(same)} {_moves(ranked)} {gb(best.value)} GB/s in sum{of_peak(best)}"
     detail = f"{format_size(size)}, {count(len(best.cells), 'pair')}.{_others(ranked)}"
     return Finding(marked(title, best), detail, TWO_WAY)
 
 
-def _two_way_lost(
+def _bidirectional_lost(
     where: str,
     same: Variant,
     size: int,
@@ -106,7 +106,7 @@ def _two_way_lost(
     if all(cell.high < alone[1] for cell, alone in members) and lost >= WORTH_SAYING:
         cell = max(members, key=lambda item: item[1][0] - item[0].value)[0]
         title = (
-            f"{where}, two-way {same.interface} moves {gb(both)} GB/s in sum, {percent(lost)} less "
+            f"{where}, bidirectional {same.interface} moves {gb(both)} GB/s in sum, {percent(lost)} less "
             f"than both directions alone ({gb(singles)})"
         )
         verb = f"{cell.record.path} loses most" if len(members) > 1 else cell.record.path
@@ -117,7 +117,7 @@ def _two_way_lost(
     if not unsure and all(cell.high >= alone[1] for cell, alone in members):
         title = (
             f"{where}, both directions run at full speed: "
-            f"two-way {same.interface} moves {gb(both)} GB/s in sum"
+            f"bidirectional {same.interface} moves {gb(both)} GB/s in sum"
         )
         detail += f" Alone, the directions add up to {gb(singles)} GB/s."
         return Finding(title, detail, TWO_WAY - 200)

@@ -44,8 +44,8 @@ class Facts:
 
     @cached_property
     def singles(self) -> list[Cell]:
-        """One-way bandwidth with cold caches."""
-        return [cell for cell in selection.one_way(self.cells) if cell.record.cache == "cold"]
+        """Unidirectional bandwidth with cold caches."""
+        return [cell for cell in selection.unidirectional(self.cells) if cell.record.cache == "cold"]
 
     def of_kind(self, name: str) -> list[Cell]:
         return [cell for cell in self.singles if selection.kind(cell) == name]
@@ -68,7 +68,7 @@ class Facts:
     @cached_property
     def _alone(self) -> dict[tuple[object, ...], Cell]:
         table: dict[tuple[object, ...], Cell] = {}
-        for cell in selection.one_way(self.cells):
+        for cell in selection.unidirectional(self.cells):
             record, flow = cell.record, cell.record.flows[0]
             what = record.interface, record.size_bytes, record.cache
             options = _frozen(record.options), _frozen(record.environment)

@@ -71,7 +71,7 @@ def damaged(facts: Facts) -> Iterator[Finding]:
     if not lines:
         return
     title = f"{count(lines, 'line')} of measurements.jsonl could not be read"
-    recorded = {(record.case_id, record.replicate) for record in facts.records}
+    recorded = {(record.case_id, record.round) for record in facts.records}
     if len(recorded) < facts.run.manifest.get("planned", 0):
         detail = "Their cases are missing here; `byteways run --resume` measures them again."
     else:
@@ -98,7 +98,7 @@ def throttled(facts: Facts) -> Iterator[Finding]:
     if not held:
         return
     agents = Counter(agent for record, _ in held for agent in _throttled_agents(record))
-    cases = len({(record.case_id, record.replicate) for record, _ in held})
+    cases = len({(record.case_id, record.round) for record, _ in held})
     who = f": {listed([f'{agent} ({number})' for agent, number in agents.most_common(4)])}" if agents else ""
     record, warning = held[0]
     title = f"GPU clocks were held back in {count(cases, 'measurement')}{who}"
@@ -135,7 +135,7 @@ def above_peak(facts: Facts) -> Iterator[Finding]:
 
 def _overlap(record: Record) -> str:
     """That the flows ran together for less than half the time, which lets their rates add up to too much."""
-    together, whole = record.window_ns, record.whole_ns
+    together, whole = record.window_ns, record.end_to_end_ns
     if together is None or not whole or 2 * together >= whole:
         return ""
     share = percent(max(together, 0.0) / whole)

@@ -109,7 +109,7 @@ def _stream(some: list[Scan], importance: float) -> Finding:
     counts, rates = other_count(cells[0])
     sizes = listed(list(dict.fromkeys(format_size(cell.record.size_bytes) for cell in cells)))
     detail = f"Arrays of {sizes}."
-    if counts == "one-direction":
+    if counts == "per-direction":
         detail += f" {cells[0].record.interface} moves {gb(rates['bytes_per_s'])} GB/s in one direction."
     elif counts:
         read, written = rates["read_bytes_per_s"], rates["written_bytes_per_s"]

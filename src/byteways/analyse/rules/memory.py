@@ -86,9 +86,9 @@ def _at_common_size(*steps: Cost) -> tuple[Cell, ...] | None:
 def pools(facts: Facts) -> Iterator[Finding]:
     """What a pool that keeps its memory saves, against plain memory of the same GPU: allocate and free."""
     steps = costs(facts.cells)
-    for agent in dict.fromkeys(cost.step.agents for cost in steps if cost.step.memory == "pool"):
+    for agent in dict.fromkeys(cost.step.devices for cost in steps if cost.step.memory == "pool"):
         plain, kept = (
-            {cost.step.interface: cost for cost in steps if cost.step.agents == agent and wanted(cost)}
+            {cost.step.interface: cost for cost in steps if cost.step.devices == agent and wanted(cost)}
             for wanted in (_is_plain, _is_kept)
         )
         pair = [steps[name] for name in ("allocate", "free") for steps in (plain, kept) if name in steps]

@@ -62,7 +62,7 @@ class _Entries:
 
     def _all_at_once(self, line: Line, gpus: frozenset[str]) -> list[_Entry]:
         """Exactly these GPUs together with the host; of one, its two directions by itself."""
-        pattern = "two-way" if len(gpus) == 1 else line.pattern
+        pattern = "bidirectional" if len(gpus) == 1 else line.pattern
         memory = line.ends[0].source.partition(":")[2]
         return [
             entry
@@ -97,7 +97,7 @@ class Sheet:
     @cached_property
     def _runtimes(self) -> set[str]:
         """Names of the runtimes that this run had."""
-        agents = (self.run.manifest.get("capabilities") or {}).get("agents") or {}
+        agents = (self.run.manifest.get("capabilities") or {}).get("devices") or {}
         return {str(agent.get("runtime")) for agent in agents.values()}
 
     @cached_property
@@ -157,7 +157,7 @@ class Sheet:
 
     def ours(self, line: Line, place: Place) -> dict[int, Ours]:
         """The run's figures by size, smallest first."""
-        return self.at(line, self.located[place.name].agents)
+        return self.at(line, self.located[place.name].devices)
 
     def at(self, line: Line, agents: tuple[str, ...] | None) -> dict[int, Ours]:
         """The same at agents of this machine; None: nowhere."""
@@ -188,7 +188,7 @@ class Sheet:
 
     def asked(self, line: Line, place: Place) -> list[int]:
         """Sizes at which the study asks for a figure of the line at the place on this machine."""
-        agents = self.located[place.name].agents
+        agents = self.located[place.name].devices
         if agents is None:
             return []
         return sorted(
@@ -217,9 +217,9 @@ class Sheet:
     def missing(self, line: Line, place: Place, size_bytes: int | None) -> str:
         """Why there is no figure of ours at the line, the place and the size (None: any)."""
         located = self.located[place.name]
-        if located.agents is None:
+        if located.devices is None:
             return located.reason
-        records = self._records(line, located.agents)
+        records = self._records(line, located.devices)
         there = [record for record in records if size_bytes in (None, record.size_bytes)] or records
         told = next(
             (record.reason for record in there if record.status != "measured" and record.reason), None
@@ -230,7 +230,7 @@ class Sheet:
         sizes = self.asked(line, place)
         if sizes and size_bytes in (None, *sizes) and self.cut_short:
             return f"this run was cut short before {line.name}, {place.name}{at}"
-        if not sizes and (twice := _twice(line, located.agents)):
+        if not sizes and (twice := _twice(line, located.devices)):
             return f"it takes two NUMA domains, and here {twice} is next to both GPUs"
         return f"this run has no case of {line.name}, {place.name}{at}"
 
@@ -292,7 +292,7 @@ def _is_at(value: Value, line: Line, place: Place, ambient: Sequence[str]) -> bo
     missing = [name for name in line.environment if name not in value.environment]
     if value.options or value.pattern != line.pattern or missing or set(extra) - set(ambient):
         return False
-    agents = tuple(_told_agent(agent, place) for agent in place.agents)
+    agents = tuple(_told_agent(agent, place) for agent in place.devices)
     ends = (value.source, value.destination, value.executor)
     own = line.ends[0]
     for told in line.published:
@@ -317,5 +317,5 @@ def _told_agent(agent: str, place: Place) -> str:
     """The CPU "near a" as the source calls it: of an APU the one with the GPU's number."""
     if not agent.startswith("near "):
         return agent
-    anchor = place.agents["abcd".index(agent.removeprefix("near "))]
+    anchor = place.devices["abcd".index(agent.removeprefix("near "))]
     return anchor.replace("gpu", "cpu")

@@ -190,7 +190,7 @@ def _spread(check: Mapping[str, Any], sheet: Sheet) -> Finding:
         why = "; ".join(unlike(check, sheet, found))
         raise UntestableError(f"it takes two {over}s, and this run has one{': ' + why if why else ''}")
     across = check.get("across")
-    ends = {cell.place: sheet.located[cell.place].agents or () for cell in found}
+    ends = {cell.place: sheet.located[cell.place].devices or () for cell in found}
     if across and all(len(_agents(group, ends, across)) < 2 for group in compared):
         what = {"cpu": "NUMA domains", "gpu": "GPUs"}[across]
         raise UntestableError(f"it takes two {what}, and the figures of this run are of one")
@@ -212,7 +212,7 @@ def _groups(found: Iterable[Cell], over: str, sheet: Sheet) -> list[list[Cell]]:
     first: dict[tuple[str, ...], str] = {}
     for cell in found:
         # Places of the source that one pair of this machine stands for are one place here.
-        ends = sheet.located[cell.place].agents or ()
+        ends = sheet.located[cell.place].devices or ()
         if over == "place" and first.setdefault(ends, cell.place) != cell.place:
             continue
         parts: dict[str, str | int] = {"line": cell.line, "place": cell.place, "size": cell.size_bytes}

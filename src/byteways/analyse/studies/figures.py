@@ -13,7 +13,7 @@ from byteways.studies.values import Value
 
 #: `count` of a line whose bandwidth is what one direction carries of a figure that counts every array; also
 #: what a published value may count.
-ONE_DIRECTION = "one-direction"
+ONE_DIRECTION = "per-direction"
 _TOLD_ONE_DIRECTION = "one direction"
 
 
@@ -26,7 +26,7 @@ class Ours:
     bandwidth: float | None
     time_ns: float
     peak: float | None  # bytes/s, nominal, here
-    record: Record  # the first replicate
+    record: Record  # the first round
     other_count: str = ""  # what the bandwidth is when bytes are counted in the other way, with its name
 
     def quantity(self, unit: str) -> float | None:
@@ -64,7 +64,7 @@ class Published:
 
 
 def figure_of(records: Sequence[Record], line: Line, statistic: str) -> Ours:
-    """The figure of a case from all its replicates, by the source's statistic.
+    """The figure of a case from all its rounds, by the source's statistic.
 
     Args:
         records: Measured, at least one.

@@ -138,7 +138,7 @@ def _ours(figure: Figure, line: Line, place: Place, sheet: Sheet) -> dict[int, O
     """
     located = sheet.located[place.name]
     if figure.kind == "matrix":
-        return sheet.at(line, located.agents or located.named)
+        return sheet.at(line, located.devices or located.named)
     ours = sheet.ours(line, place)
     if figure.kind != "highest":
         return ours
@@ -241,7 +241,7 @@ def _notes(figure: Figure, sheet: Sheet) -> tuple[str, ...]:
     gone: dict[str, list[str]] = {}
     for name in figure.places:
         located = sheet.located[name]
-        if located.agents is None:
+        if located.devices is None:
             why = located.why if figure.kind == "matrix" and located.why else located.reason
             gone.setdefault(why, []).append(name)
         elif located.note:

@@ -27,7 +27,7 @@ class Located:
     """A place on this machine: its agents, and what is to be said; without agents, why it has none."""
 
     place: Place
-    agents: tuple[str, ...] | None
+    devices: tuple[str, ...] | None
     reason: str = ""  # in a sentence, where there are no agents
     note: str = ""  # what stands for what
     why: str = ""  # of `reason`, what it is about this machine
@@ -50,12 +50,12 @@ def locate(study: Study, topology: Topology) -> dict[str, Located]:
 def _once(one: Located, before: Iterable[Located], here: Topology) -> Located:
     """One pair stands for one of those of equal rank: of a second it would tell nothing new."""
     place = one.place
-    missing = [name for name in place.agents if kind_of(name) == "gpu" and name not in here.names()]
-    if one.agents is None or place.rank is None or place.order or not missing:
+    missing = [name for name in place.devices if kind_of(name) == "gpu" and name not in here.names()]
+    if one.devices is None or place.rank is None or place.order or not missing:
         return one
     for other in before:
         same = other.place.rank == place.rank and other.place.model == place.model
-        if same and other.agents and set(other.agents) == set(one.agents):
+        if same and other.devices and set(other.devices) == set(one.devices):
             count = len(here.names("gpu"))
             why = f"this machine has {count} GPUs"
             return Located(place, None, f"{missing[0]} is not here: {why}", why=why)
@@ -70,7 +70,7 @@ def _source_topology(model: str) -> Topology:
 def _locate(place: Place, there: Topology, here: Topology, found: _Classes) -> Located:
     if place.order:
         return _in_order(place, here)
-    gpus = list(dict.fromkeys(name for name in place.agents if kind_of(name) == "gpu"))
+    gpus = list(dict.fromkeys(name for name in place.devices if kind_of(name) == "gpu"))
     if len(gpus) == 2:
         return _locate_pair(place, (gpus[0], gpus[1]), there, here, found)
     return _named(place, {}, there, here)
@@ -78,14 +78,14 @@ def _locate(place: Place, there: Topology, here: Topology, found: _Classes) -> L
 
 def _in_order(place: Place, here: Topology) -> Located:
     """As many GPUs as the source took, in its order."""
-    count, order = len(place.agents), (packed if place.order == "packed" else spread)(here)
+    count, order = len(place.devices), (packed if place.order == "packed" else spread)(here)
     if len(order) < count:
         return Located(place, None, f"it takes {_gpus(count)}, and this machine has {len(order) or 'none'}")
     chosen = tuple(sorted(order[:count], key=here.names("gpu").index))
     packages = package_of(here)
     if place.order == "packed" and len({packages[gpu] for gpu in chosen}) == len(chosen) > 1:
         return Located(place, None, "no two GPUs of this machine share a package")
-    note = "" if set(chosen) == set(place.agents) else f"{', '.join(chosen)} for {', '.join(place.agents)}"
+    note = "" if set(chosen) == set(place.devices) else f"{', '.join(chosen)} for {', '.join(place.devices)}"
     return Located(place, chosen, note=note)
 
 
@@ -112,7 +112,7 @@ def _locate_pair(
     if place.rank is None or place.rank > len(direct):
         why = _links_here(found, direct, here)
         reason = f"nothing here stands for {place.meaning} ({wanted.name}): {why}"
-        named = place.agents if set(place.agents) <= set(here.names()) else None
+        named = place.devices if set(place.devices) <= set(here.names()) else None
         return Located(place, None, reason, why=why, named=named)
     known, ends = direct[place.rank - 1]
     ends = pair if found.get(pair) == known else ends
@@ -173,7 +173,7 @@ def _named(
 ) -> Located:
     """With agents of this machine; a CPU that is "near a" is the one next to the agent that stands for it."""
     agents: list[str] = []
-    for name in place.agents:
+    for name in place.devices:
         if name.startswith(NEAR):
             anchor = agents["abcd".index(name.removeprefix(NEAR))]
             agents.append(nearest_cpu(anchor, here))

@@ -83,7 +83,7 @@ def unlike(check: Mapping[str, Any], sheet: Sheet, found: Iterable[Cell]) -> tup
     gone: dict[str, list[str]] = {}
     for name in sheet.study.places:
         located = sheet.located[name]
-        if name in asked and name not in seen and located.agents is None:
+        if name in asked and name not in seen and located.devices is None:
             gone.setdefault(located.why or located.reason, []).append(name)
     stands = [f"{name} is {sheet.located[name].note}" for name in seen if sheet.located[name].note]
     return (*stands, *(f"without {listed(names)}: {why}" for why, names in gone.items()))

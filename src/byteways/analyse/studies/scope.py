@@ -34,8 +34,8 @@ def scope(study: Study, topology: Topology) -> Scope:
             reasons = [] if here else ["it takes two GPUs"]
         else:
             places = [located[name] for name in figure.places]
-            here = any(place.agents or (figure.kind == "matrix" and place.named) for place in places)
-            reasons = [place.why or place.reason for place in places if not place.agents]
+            here = any(place.devices or (figure.kind == "matrix" and place.named) for place in places)
+            reasons = [place.why or place.reason for place in places if not place.devices]
         if here:
             possible[figure.locator] = None
         else:

@@ -116,7 +116,7 @@ def _paired(found: Sequence[Cell]) -> list[Cell]:
     single = [
         cell
         for cell in found
-        if cell.record.pattern == "one-way"
+        if cell.record.pattern == "unidirectional"
         and figure_of(cell.record.interface) == "bandwidth"
         and cell.record.size_bytes <= SMALL_BYTES
     ]

@@ -52,9 +52,9 @@ def _apart(pairs: Sequence[Slowdown]) -> Table:
 
 def _row_apart(pair: Slowdown) -> tuple[str, ...]:
     records = pair.cell.records
-    whole = median(sum((record.whole_bytes_per_s or {}).values()) for record in records)
+    whole = median(sum((record.end_to_end_bytes_per_s or {}).values()) for record in records)
     # Older records have the rate of the whole run twice.
-    own = all(record.directions != record.whole_bytes_per_s for record in records)
+    own = all(record.directions != record.end_to_end_bytes_per_s for record in records)
     why = [UNSETTLED[each] for each in sorted(APART & set(pair.cell.warning_ids), reverse=True)]
     return (
         *_what(pair),

@@ -39,8 +39,8 @@ def _table(steps: Sequence[Cost]) -> Table:
             "" if cost.per_gib_ns is None else short_time(cost.per_gib_ns) if cost.per_gib_ns else "none"
         )
         step = cost.step
-        rows.append((step.interface, step.memory, step.agents, step.options, *figures, per_gib))
-    headings = ("step", "memory", "agents", "options", *(format_size(size) for size in sizes), "per GiB")
+        rows.append((step.interface, step.memory, step.devices, step.options, *figures, per_gib))
+    headings = ("step", "memory", "devices", "options", *(format_size(size) for size in sizes), "per GiB")
     note = "* has a warning" if any("*" in text for row in rows for text in row) else ""
     return Table("Time of a call, by size", headings, tuple(rows), tuple(range(4, len(headings))), note)
 
@@ -81,7 +81,7 @@ def _plots(steps: Sequence[Cost]) -> list[Plot]:
     for interface, some in group_by(steps, lambda cost: cost.step.interface).items():
         lines = tuple(
             Line(
-                ", ".join(part for part in (cost.step.memory, cost.step.agents, cost.step.options) if part),
+                ", ".join(part for part in (cost.step.memory, cost.step.devices, cost.step.options) if part),
                 tuple(
                     PlotPoint(
                         cell.record.size_bytes,

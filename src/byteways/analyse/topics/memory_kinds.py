@@ -7,7 +7,7 @@ from __future__ import annotations
 from collections.abc import Sequence
 from statistics import median
 
-from byteways.analyse.selection import KINDS, kind, link_class, one_way
+from byteways.analyse.selection import KINDS, kind, link_class, unidirectional
 from byteways.analyse.summary import Cell, Run, group_by
 from byteways.analyse.topic import Table, Topic
 from byteways.plan.case import Buffer
@@ -29,7 +29,7 @@ def topic(run: Run, found: Sequence[Cell]) -> Topic | None:
     """None of a run in which nothing but the owner of memory touched it first."""
     plain = [
         cell
-        for cell in one_way(found)
+        for cell in unidirectional(found)
         if cell.record.cache == "cold" and not cell.record.options and not cell.record.environment
     ]
     tables = []

@@ -95,7 +95,7 @@ def _class(first: Core, second: Core, topology: Topology) -> str:
     """What two cores share, in words."""
     if first[0] != second[0]:
         return f"{first[0]} and {second[0]}"
-    agents = {agent.name: agent for agent in topology.agents}
+    agents = {agent.name: agent for agent in topology.devices}
     level = shared_cache(agents[first[0]], first[1], second[1]) if first[0] in agents else None
     return f"{first[0]}, one L{level}" if level is not None else f"{first[0]}, no cache in common"
 

@@ -50,7 +50,7 @@ def changes(run: Run, found: Sequence[Cell]) -> list[Change]:
     for cell in found:
         records = sorted(
             (record for record in cell.records if record.started_at and figure(record)),
-            key=lambda record: record.replicate,
+            key=lambda record: record.round,
         )
         if len(records) < LEAST_ROUNDS:
             continue
@@ -154,7 +154,7 @@ def _plot(series: Sequence[Change], unit: str) -> Plot | None:
 def _point(minutes: float, record: Record, scale: float, cell: Cell) -> PlotPoint:
     low, high = interval(record)
     value = figure(record) or 0.0
-    said = f"round {record.replicate + 1}, {minutes:.1f} min: {_said(cell, value)}"
+    said = f"round {record.round + 1}, {minutes:.1f} min: {_said(cell, value)}"
     return PlotPoint(minutes, value / scale, low / scale, high / scale, said)
 
 

@@ -63,7 +63,7 @@ def _row(scan: Scan) -> tuple[str, ...]:
         format_size(cell.record.size_bytes),
         _gb(cell.value),
         "" if cell.fraction is None else f"{100 * cell.fraction:.0f} %",
-        beside("one-direction", "bytes_per_s"),
+        beside("per-direction", "bytes_per_s"),
         beside("between-agents", "read_bytes_per_s"),
         beside("between-agents", "written_bytes_per_s"),
         _gb(best.value),

@@ -15,7 +15,7 @@ from byteways.units import format_size
 TITLES = {
     "fan-out": "From the host to 2 … n GPUs at once",
     "fan-in": "From 2 … n GPUs to the host at once",
-    "fan-both": "Between the host and 2 … n GPUs, both directions at once",
+    "fan-bidirectional": "Between the host and 2 … n GPUs, both directions at once",
 }
 CAPTION = (
     "Sum over all flows. Packed fills a package and NUMA domain before the next, spread goes over all of "

@@ -22,7 +22,7 @@ def pages_refusal(question: Question) -> str | None:
 
 def torch_refusal(question: Question) -> str | None:
     case, flow = question.case, question.flow
-    if case.pattern != "one-way":
+    if case.pattern != "unidirectional":
         return f"{case.interface} is measured one flow at a time"
     memories = [end.memory for end in (flow.source, flow.destination)]
     unknown = next((memory for memory in memories if memory not in TORCH_MEMORIES), None)
@@ -31,7 +31,7 @@ def torch_refusal(question: Question) -> str | None:
 
 def step_refusal(question: Question) -> str | None:
     interface, flow = question.interface, question.flow
-    if question.case.pattern != "one-way":
+    if question.case.pattern != "unidirectional":
         return f"{interface} moves no bytes: it runs alone"
     if reason := memory_steps.refusal(interface, flow, question.options):
         return reason

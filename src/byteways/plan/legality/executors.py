@@ -117,7 +117,7 @@ def environment_refusal(question: Question) -> str | None:
     """Variables that nothing reads here would give figures that look like those of a setting."""
     case, capabilities = question.case, question.found
     touchers = [buffer.first_touch for flow in case.flows for buffer in flow.buffers if buffer.first_touch]
-    agents = [name for name in (*case.agents, *touchers) if kind_of(name) == "gpu"] or list(case.executors)
+    agents = [name for name in (*case.devices, *touchers) if kind_of(name) == "gpu"] or list(case.executors)
     runtimes = {agent: runtime_of(agent, capabilities) for agent in agents}
     for variable in sorted(case.environment):
         reader = reader_of(variable)
@@ -135,7 +135,7 @@ def in_environment(case: Case, capabilities: Capabilities) -> Capabilities:
         for name, value in case.environment.items()
         if gives_pageable_access(name, value) and (reader := reader_of(name))
     }
-    gained = {agent: True for agent in capabilities.agents if runtime_of(agent, capabilities) in runtimes}
+    gained = {agent: True for agent in capabilities.devices if runtime_of(agent, capabilities) in runtimes}
     if not gained:
         return capabilities
     return replace(capabilities, pageable_access={**capabilities.pageable_access, **gained})

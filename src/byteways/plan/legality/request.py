@@ -65,7 +65,7 @@ def _size_mistake(request: Request) -> Mistake | None:
     row = INTERFACES[interface]
     if size <= 0:
         return Mistake("size", f"a size of {size} bytes moves nothing")
-    if interface == "chase":
+    if interface == "pointer-chase":
         if size & (size - 1) or size < CHASE_LEAST_BYTES:
             reason = f"a chase walks a power of two of bytes, at least {CHASE_LEAST_BYTES}; {size} is none"
             return Mistake("size", reason, 'such as "64KiB..1GiB x4"')
@@ -114,20 +114,20 @@ def _via_mistake(request: Request) -> Mistake | None:
 
 def _engine_mistake(request: Request) -> Mistake | None:
     """The call that takes an engine works below the runtime's streams: each copy is waited for."""
-    if "copy_engine" not in request.options or request.pattern == "one-way":
+    if "copy_engine" not in request.options or request.pattern == "unidirectional":
         return None
     pattern = request.pattern
     reason = f"a copy on a chosen engine is waited for: {pattern} flows would run one after the other"
-    return Mistake("copy_engine", reason, 'pattern = "one-way"')
+    return Mistake("copy_engine", reason, 'pattern = "unidirectional"')
 
 
 def _pace_mistake(request: Request) -> Mistake | None:
     """Operations that are waited for one by one have nothing beside them."""
     if request.options.get("pace") != "one-at-a-time":
         return None
-    if request.pattern != "one-way":
+    if request.pattern != "unidirectional":
         reason = f"what is waited for one at a time runs alone: {request.pattern} flows would take turns"
-        return Mistake("pace", reason, 'pattern = "one-way"')
+        return Mistake("pace", reason, 'pattern = "unidirectional"')
     if "copy_engine" in request.options:
         return Mistake("pace", "a copy on a chosen engine is waited for anyhow: leave 'pace' out")
     return None
@@ -138,9 +138,9 @@ def _submit_mistake(request: Request) -> Mistake | None:
     options, how = request.options, request.options.get("submit", "calls")
     if how == "calls":
         return None
-    if request.pattern != "one-way":
+    if request.pattern != "unidirectional":
         reason = f"a {how} is made ready for one flow: {request.pattern} flows are enqueued mark by mark"
-        return Mistake("submit", reason, 'pattern = "one-way"')
+        return Mistake("submit", reason, 'pattern = "unidirectional"')
     for name in ("copy_engine", "pause_ns"):
         if name in options:
             return Mistake(name, f"what is submitted as a {how} has no {name}", "leave one of them out")

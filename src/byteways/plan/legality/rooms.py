@@ -17,8 +17,8 @@ def managed_refusal(question: Question) -> str | None:
     needed = managed_bytes(case, capabilities)
     if needed == 0:
         return None
-    for agent in case.agents:
-        told = capabilities.agents.get(agent, {})
+    for agent in case.devices:
+        told = capabilities.devices.get(agent, {})
         free = int(told.get("free_bytes") or told.get("memory_bytes") or 0)
         if kind_of(agent) == "gpu" and free and needed > usable(free):
             return (
@@ -64,7 +64,7 @@ def _too_large(needed: int, where: str, limit: int) -> str:
 
 def _room(agent: str, topology: Topology, capabilities: Capabilities) -> int | None:
     """Bytes of an agent's memory that a case may use; None when its size is not known."""
-    told = capabilities.agents.get(agent, {}).get("memory_bytes") or topology.agent(agent).memory_bytes
+    told = capabilities.devices.get(agent, {}).get("memory_bytes") or topology.agent(agent).memory_bytes
     return usable(int(told)) if told else None
 
 

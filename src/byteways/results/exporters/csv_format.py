@@ -16,7 +16,7 @@ from byteways.results.simulated import is_simulated
 #: Column -> where it is in the record as JSON. New columns are added at the end.
 COLUMNS: dict[str, tuple[str | int, ...]] = {
     "case_id": ("case_id",),
-    "replicate": ("replicate",),
+    "round": ("round",),
     "sweep": ("sweep",),
     "category": ("category",),
     "interface": ("interface",),
@@ -55,9 +55,9 @@ COLUMNS: dict[str, tuple[str | int, ...]] = {
     "verified": ("verified",),
     "verification": ("verification",),
     "window_ns": ("window_ns",),
-    "whole_ns": ("whole_ns",),
+    "end_to_end_ns": ("end_to_end_ns",),
     "directions_bytes_per_s": ("directions",),
-    "whole_bytes_per_s": ("whole_bytes_per_s",),
+    "end_to_end_bytes_per_s": ("end_to_end_bytes_per_s",),
     "flows": ("flows",),
     "launch": ("launch",),
     "placement": ("placement",),
@@ -67,7 +67,7 @@ COLUMNS: dict[str, tuple[str | int, ...]] = {
     "method_version": ("method_version",),
     "simulated": ("simulated",),  # of the run: not in the record
     "submit_ns": ("submit_ns",),
-    "one_way_ns": ("one_way_ns",),
+    "half_round_trip_ns": ("half_round_trip_ns",),
 }
 
 

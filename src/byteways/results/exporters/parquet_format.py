@@ -19,12 +19,12 @@ if TYPE_CHECKING:
     import polars
 
 #: Columns that are neither text nor JSON text, by type.
-WHOLE = ("replicate", "size_bytes", "samples", "batch", "method_version")
+WHOLE = ("round", "size_bytes", "samples", "batch", "method_version")
 TRUTH = ("gated", "slope", "verified", "simulated")
 NUMBER = (
     *("bandwidth_bytes_per_s", "latency_ns", "peak_bytes_per_s", "fraction_of_peak", "timer_resolution_ns"),
     *("time_median_ns", "time_ci95_low_ns", "time_ci95_high_ns", "time_min_ns", "time_max_ns"),
-    *("time_mean_ns", "time_sd_ns", "window_ns", "whole_ns", "wall_s"),
+    *("time_mean_ns", "time_sd_ns", "window_ns", "end_to_end_ns", "wall_s"),
 )
 SAMPLES = "samples_ns"
 
