@@ -17,7 +17,10 @@ from sample_run import HOSTILE
 from byteways.report import write_report
 from byteways.results.record import Warning
 
-pytestmark = pytest.mark.skipif(find_chromium() is None, reason="Chromium is not installed")
+pytestmark = [
+    pytest.mark.slow,
+    pytest.mark.skipif(find_chromium() is None, reason="Chromium is not installed"),
+]
 
 #: Of the sample run's report.
 CHARTS = 9
