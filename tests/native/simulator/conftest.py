@@ -54,7 +54,7 @@ def toys() -> Path:
 
 @pytest.fixture
 def play(toys: Path, tmp_path: Path) -> Play:
-    def run(toy: str, sheet: str = "", timeout_s: float = 20) -> Told:
+    def run(toy: str, sheet: str = "", timeout_s: float = 120) -> Told:
         command: list[str | Path] = [toys, toy]
         if sheet:
             (tmp_path / "sheet").write_text(sheet, encoding="utf-8")
