@@ -13,7 +13,6 @@ import zipfile
 from pathlib import Path
 
 import pytest
-
 from tests.cache import FOLDER
 
 pytestmark = [pytest.mark.slow, pytest.mark.timeout(1200)]
@@ -49,8 +48,8 @@ def sdist(tmp_path_factory: pytest.TempPathFactory) -> Path:
 
 @pytest.fixture(scope="module")
 def wheel(sdist: Path) -> Path:
-    """The wheel, built with the tools of this environment so that none is fetched again. ccache, where there is
-    one, spares a build of what the last session has built.
+    """The wheel, built with the tools of this environment so that none is fetched again. ccache, where it is
+    installed, keeps the object files from one session to the next.
     """
     folder = sdist.parent
     options = ["--quiet", "--no-deps", "--no-build-isolation", "--no-cache-dir"]
