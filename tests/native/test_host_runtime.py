@@ -42,7 +42,7 @@ def memory(session: _core.Session, request: pytest.FixtureRequest) -> str:
 def run_python(code: str) -> str:
     """Standard output of a fresh interpreter, for what must not be done to the one that runs the tests."""
     done = subprocess.run(
-        [sys.executable, "-c", code], capture_output=True, text=True, timeout=60, check=False
+        [sys.executable, "-c", code], capture_output=True, text=True, timeout=240, check=False
     )
     assert done.returncode == 0, done.stderr
     return done.stdout

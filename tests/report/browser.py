@@ -91,8 +91,8 @@ class Browser:
         shutil.rmtree(self._profile, ignore_errors=True)
 
     def open(self, path: Path) -> float:
-        """Opens a file and waits until it is loaded; returns the CPU seconds of the page's thread, which other
-        work on this machine does not add to.
+        """Opens a file and waits until it is loaded; returns CPU seconds of the page's thread, to which other
+        work on this machine adds nothing.
         """
         self.console.clear()
         self.requests.clear()
