@@ -165,7 +165,7 @@ def test_live_progress_on_a_terminal(suite: Path, tmp_path: Path) -> None:
         if not part:
             break
         shown += part
-    done.communicate(timeout=60)
+    done.communicate(timeout=240)
     os.close(master)
     assert done.returncode == 0
     assert shown.count(b"\033[?25l") == shown.count(b"\033[?25h") == 1

@@ -17,6 +17,9 @@ from byteways.results.record import Record
 
 FAKE = (sys.executable, str(Path(__file__).with_name("fake_worker.py")))
 
+#: Seconds after which what a test waits for is taken never to come; on a busy machine all takes its time.
+TIMEOUT_S = 120.0
+
 #: Five cases of different sizes; the worst machine measures them with the fake worker in a second.
 SUITE = """\
 name = "small"
@@ -97,6 +100,7 @@ class Command:
     suite: Path
     environment: dict[str, str]
     started: list[subprocess.Popen[str]] = field(default_factory=list)
+    program: Sequence[str] = ("-m", "byteways")
 
     def start(
         self, *arguments: str, sigint: signal.Handlers = signal.SIG_DFL, **variables: str
@@ -105,7 +109,7 @@ class Command:
         (`make test &` in a script ignores it).
         """
         process = subprocess.Popen(
-            [sys.executable, "-m", "byteways", "run", *arguments],
+            [sys.executable, *self.program, "run", *arguments],
             env={**self.environment, **variables},
             cwd=self.folder.parent,
             stdout=subprocess.PIPE,
@@ -125,7 +129,7 @@ class Command:
 
     def run(self, *arguments: str, **variables: str) -> subprocess.CompletedProcess[str]:
         process = self.start(*arguments, **variables)
-        out, err = process.communicate(timeout=60)
+        out, err = process.communicate(timeout=TIMEOUT_S)
         return subprocess.CompletedProcess(process.args, process.returncode, out, err)
 
     def new(self, **variables: str) -> subprocess.CompletedProcess[str]:

@@ -35,7 +35,7 @@ RATES = {
 FIXED_NS = {"kernel": 2000.0, "bulk": 3000.0, "engine": 4000.0, "blit": 5000.0}
 CORE_COPY = 8 * GB
 #: Real seconds after which a process is ended: virtual time that stands still would take for ever.
-LIMIT_S = 30
+LIMIT_S = 120
 
 _GPU = {
     "count": 2,
