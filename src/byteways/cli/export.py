@@ -9,6 +9,7 @@ from typing import Annotated
 
 import typer
 
+from byteways.cli.terminal import say
 from byteways.errors import BytewaysError
 
 
@@ -36,9 +37,9 @@ def export(
     folder = opened(run)
     for notice in (shortfall(folder), damage(folder)):
         if notice:
-            print(f"warning: {run}: {notice}", file=sys.stderr)  # noqa: T201 - stdout is data
+            say(f"warning: {run}: {notice}")
     if mark := mark_of(folder.manifest):
-        print(f"warning: {run}: {mark}", file=sys.stderr)  # noqa: T201 - stdout is data
+        say(f"warning: {run}: {mark}")
     records = [shown(record) for record in folder.records]
     chosen = FORMATS[format_name]
     if out is None:

@@ -13,6 +13,7 @@ import typer
 
 from byteways.cli import topo_links
 from byteways.cli.layout import Lines, Table, show
+from byteways.cli.terminal import echo
 from byteways.errors import BytewaysError
 from byteways.results.run_folder import read_manifest
 from byteways.results.simulated import mark_of
@@ -59,12 +60,10 @@ def topo(
         topology, mark = this_machine(), ""
     if as_nccl_xml:
         if mark:
-            typer.echo(f"<!-- {mark} -->")
-        typer.echo(nccl_xml_writer.write(topology), nl=False)
+            echo(f"<!-- {mark} -->")
+        echo(nccl_xml_writer.write(topology), end="")
     elif as_json:
-        typer.echo(
-            json.dumps({"simulated": bool(mark), "mark": mark or None, **topology.to_json()}, indent=2)
-        )
+        echo(json.dumps({"simulated": bool(mark), "mark": mark or None, **topology.to_json()}, indent=2))
     else:
         show(blocks(topology), mark)
 

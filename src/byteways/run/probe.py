@@ -5,13 +5,12 @@ searched.
 from __future__ import annotations
 
 import os
-import tempfile
 from collections.abc import Sequence
 from dataclasses import dataclass, field
-from pathlib import Path
 from typing import Any
 
 from byteways.errors import BytewaysError
+from byteways.run.private_folder import private_folder
 from byteways.run.process import WorkerLost, WorkerProcess
 from byteways.topology.model import Capabilities
 
@@ -74,9 +73,9 @@ def probe(command: Sequence[str] | None = None, model: str = "") -> Probe:
     Raises:
         BytewaysError: The worker did not survive it.
     """
-    with tempfile.TemporaryDirectory(prefix="byteways-") as folder:
+    with private_folder() as folder:
         try:
-            worker = WorkerProcess(Path(folder) / "worker.log", command=command)
+            worker = WorkerProcess(folder / "worker.log", command=command)
             try:
                 return probe_with(worker)
             finally:

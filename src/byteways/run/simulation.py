@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import tempfile
 from collections.abc import Iterator, Mapping, Sequence
 from contextlib import contextmanager
 from dataclasses import asdict, dataclass
@@ -15,6 +14,7 @@ from byteways.machines.faults import check_faults
 from byteways.plan.case import PlannedCase
 from byteways.results.run_folder import MANIFEST
 from byteways.results.simulated import mark
+from byteways.run.private_folder import private_folder
 from byteways.run.probe import Probe, probe
 from byteways.settings import worker_command
 from byteways.topology.model import Topology
@@ -63,8 +63,8 @@ class Simulation:
     @contextmanager
     def worker_command(self, command: Sequence[str] | None) -> Iterator[list[str]]:
         """The command of a worker that lives no longer than this context."""
-        with tempfile.TemporaryDirectory(prefix="byteways-") as folder:
-            yield self.command(self.write_sheet(Path(folder)), command)
+        with private_folder() as folder:
+            yield self.command(self.write_sheet(folder), command)
 
     def probe(self, command: Sequence[str] | None = None) -> Probe:
         """What the simulated machine offers. Raises BytewaysError when the worker did not survive it."""

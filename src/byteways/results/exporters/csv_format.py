@@ -12,6 +12,10 @@ from typing import IO, Any
 
 from byteways.results.record import Record
 from byteways.results.simulated import is_simulated
+from byteways.text import visible
+
+#: What a spreadsheet takes for the beginning of a formula (OWASP, CSV injection).
+FORMULA = ("=", "+", "-", "@", "\t", "\r")
 
 #: Column -> where it is in the record as JSON. New columns are added at the end.
 COLUMNS: dict[str, tuple[str | int, ...]] = {
@@ -77,12 +81,19 @@ def write(manifest: dict[str, Any], records: Sequence[Record], out: IO[str]) -> 
     writer.writerow(COLUMNS)
     for record in records:
         line = {**record.to_json(), "simulated": is_simulated(manifest)}
-        writer.writerow([cell_of(line, column) for column in COLUMNS])
+        writer.writerow([_plain(cell_of(line, column)) for column in COLUMNS])
 
 
 def cell_of(line: Mapping[str, Any], column: str) -> Any:
     """What a column holds of a record as JSON; None when it has none."""
     return _field(_at(line, COLUMNS[column]))
+
+
+def _plain(cell: Any) -> Any:
+    """Text that a spreadsheet takes for text, not for a formula, and that commands no terminal."""
+    if not isinstance(cell, str):
+        return cell
+    return visible(f"'{cell}" if cell.startswith(FORMULA) else cell)
 
 
 def _at(value: Any, place: Sequence[str | int]) -> Any:
