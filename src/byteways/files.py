@@ -10,6 +10,7 @@ import errno
 import os
 import stat
 from pathlib import Path
+from typing import BinaryIO
 
 #: Suites, models and studies: the largest that comes with byteways has 60 KB.
 MOST_TOML_BYTES = 4 << 20
@@ -31,18 +32,27 @@ def read_bytes(path: Path, most: int) -> bytes:
     Raises:
         OSError: It cannot be read, is no regular file, or has more bytes; `strerror` says which.
     """
+    with open_regular(path) as file:
+        content = file.read(most + 1)
+    if len(content) > most:
+        raise OSError(errno.EFBIG, f"It has more than {most >> 20} MiB", str(path))
+    return content
+
+
+def open_regular(path: Path) -> BinaryIO:
+    """A regular file, open for reading. Raises OSError as read_bytes()."""
     # Not blocking: opening a FIFO waits for somebody to write to it.
     descriptor = os.open(path, os.O_RDONLY | os.O_NONBLOCK | os.O_CLOEXEC)
-    with open(descriptor, "rb") as file:  # noqa: PTH123 - of a descriptor
+    try:
         found = os.fstat(descriptor)
         if stat.S_ISDIR(found.st_mode):
             raise IsADirectoryError(errno.EISDIR, os.strerror(errno.EISDIR), str(path))
         if not stat.S_ISREG(found.st_mode):
             raise OSError(errno.EINVAL, "It is no regular file", str(path))
-        content = file.read(most + 1)
-    if len(content) > most:
-        raise OSError(errno.EFBIG, f"It has more than {most >> 20} MiB", str(path))
-    return content
+        return os.fdopen(descriptor, "rb")
+    except BaseException:
+        os.close(descriptor)
+        raise
 
 
 def read_text(path: Path, most: int) -> str:

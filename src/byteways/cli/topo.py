@@ -111,10 +111,10 @@ def read(path: Path) -> tuple[Topology, str]:
 def _topology(path: Path, data: Any) -> Topology:
     try:
         return Topology.from_json(data)
-    except (KeyError, TypeError, AttributeError) as error:
+    except ValueError as error:
         raise BytewaysError(
             f"{path} holds no topology",
-            cause=f"{type(error).__name__}: {error}",
+            cause=str(error),
             hint="name a run folder, or a file made by byteways topo --json or NCCL_TOPO_DUMP_FILE",
         ) from error
 

@@ -38,9 +38,10 @@ def probe_with(worker: WorkerProcess) -> Probe:
     try:
         if "error" in answer:
             raise WorkerLost(str(answer["error"]))
-        return Probe(
-            Capabilities.from_json(answer["capabilities"]), answer["libraries"], int(answer["method_version"])
-        )
+        offered = Capabilities.from_json(answer["capabilities"])
+        if not offered.devices:
+            raise WorkerLost("worker sent a probe that names no device")
+        return Probe(offered, answer["libraries"], int(answer["method_version"]))
     except (KeyError, TypeError, ValueError) as error:
         raise WorkerLost(f"worker sent a probe that is none: {error!r}") from error
 

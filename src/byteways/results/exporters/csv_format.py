@@ -1,6 +1,6 @@
 """One row per record, base units in the column names, the same columns in the same order for every run.
 
-What has no fixed shape (options, directions …) is one column of JSON text; samples are only in JSON.
+What has no fixed shape (options, directions …) is one column of JSON text; samples have no place here.
 """
 
 from __future__ import annotations
@@ -11,6 +11,7 @@ from collections.abc import Mapping, Sequence
 from typing import IO, Any
 
 from byteways.results.record import Record
+from byteways.results.samples import SamplesOf
 from byteways.results.simulated import is_simulated
 from byteways.text import visible
 
@@ -75,7 +76,9 @@ COLUMNS: dict[str, tuple[str | int, ...]] = {
 }
 
 
-def write(manifest: dict[str, Any], records: Sequence[Record], out: IO[str]) -> None:
+def write(
+    manifest: dict[str, Any], records: Sequence[Record], out: IO[str], samples_of: SamplesOf | None = None
+) -> None:
     """Writes a header line and one row per record; a missing value is an empty field."""
     writer = csv.writer(out, lineterminator="\n")
     writer.writerow(COLUMNS)
