@@ -171,7 +171,7 @@ def test_a_terminal_gets_the_same_words(tmp_path: Path, monkeypatch: pytest.Monk
     console = rich.console.Console(
         force_terminal=True, width=200, record=True, highlight=False, no_color=True
     )
-    monkeypatch.setattr(rich.console, "Console", lambda **_: console)
+    monkeypatch.setattr("byteways.cli.layout.terminal_console", lambda **_: console)
     view.show(view.blocks(topology))
     terminal = console.export_text().split()
     assert not [word for word in printed(topology).split() if word not in terminal]

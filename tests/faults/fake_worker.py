@@ -35,7 +35,7 @@ def capabilities() -> dict:
         "architecture": "x86_64",
         "numa_domain": 0,
         "multiprocessors": 2,
-        "memory_bytes": 8 << 30,
+        "memory_bytes": int(os.environ.get("BYTEWAYS_FAKE_MEMORY", 8 << 30)),
         "last_level_cache_bytes": 1 << 20,
         "memory_bytes_per_s": 0,
         "copy_engines": 0,
@@ -49,7 +49,7 @@ def capabilities() -> dict:
         "interface": {"cpu0": {name: {"available": True, "reason": ""} for name in names}},
         "peer": {},
         "pageable_access": {"cpu0": True},
-        "host_memory_bytes": 8 << 30,
+        "host_memory_bytes": int(os.environ.get("BYTEWAYS_FAKE_MEMORY", 8 << 30)),
     }
 
 

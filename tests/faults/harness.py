@@ -7,6 +7,8 @@ from __future__ import annotations
 import signal
 import subprocess
 import sys
+import time
+from collections import Counter
 from collections.abc import Callable, Sequence
 from dataclasses import dataclass, field
 from pathlib import Path
@@ -14,6 +16,7 @@ from typing import Any
 
 from byteways.plan.case import Buffer, Case, Flow, PlannedCase
 from byteways.results.record import Record
+from byteways.results.run_folder import RunFolder
 
 FAKE = (sys.executable, str(Path(__file__).with_name("fake_worker.py")))
 
@@ -137,3 +140,24 @@ class Command:
 
     def resume(self, **variables: str) -> subprocess.CompletedProcess[str]:
         return self.run("--resume", str(self.folder), **variables)
+
+
+def assert_complete(folder: Path) -> None:
+    """Every planned case has exactly one record."""
+    run = RunFolder(folder)
+    keys = Counter((record.case_id, record.round) for record in run.records)
+    assert len(keys) == run.manifest["planned"] == 5
+    assert max(keys.values()) == 1
+    assert run.manifest["state"] == "complete"
+
+
+def wait_for(condition: Callable[[], object], seconds: float = TIMEOUT_S) -> None:
+    deadline = time.monotonic() + seconds
+    while not condition():
+        assert time.monotonic() < deadline, "it never came to that"
+        time.sleep(0.005)
+
+
+def lines(folder: Path) -> list[bytes]:
+    journal = folder / "measurements.jsonl"
+    return journal.read_bytes().splitlines(keepends=True) if journal.exists() else []

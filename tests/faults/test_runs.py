@@ -13,33 +13,11 @@ import sys
 import time
 from collections import Counter
 from collections.abc import Callable
-from pathlib import Path
 
 import pytest
-from harness import TIGHT, TIMEOUT_S, Command
+from harness import TIGHT, TIMEOUT_S, Command, assert_complete, lines, wait_for
 
 from byteways.results.run_folder import RunFolder
-
-
-def assert_complete(folder: Path) -> None:
-    """Every planned case has exactly one record."""
-    run = RunFolder(folder)
-    keys = Counter((record.case_id, record.round) for record in run.records)
-    assert len(keys) == run.manifest["planned"] == 5
-    assert max(keys.values()) == 1
-    assert run.manifest["state"] == "complete"
-
-
-def wait_for(condition: Callable[[], object], seconds: float = TIMEOUT_S) -> None:
-    deadline = time.monotonic() + seconds
-    while not condition():
-        assert time.monotonic() < deadline, "it never came to that"
-        time.sleep(0.005)
-
-
-def lines(folder: Path) -> list[bytes]:
-    journal = folder / "measurements.jsonl"
-    return journal.read_bytes().splitlines(keepends=True) if journal.exists() else []
 
 
 @pytest.fixture

@@ -10,6 +10,7 @@ import sys
 import textwrap
 from collections import Counter
 from collections.abc import Mapping, Sequence
+from dataclasses import replace
 from functools import partial
 from pathlib import Path
 from typing import TYPE_CHECKING, Annotated
@@ -17,8 +18,10 @@ from typing import TYPE_CHECKING, Annotated
 import typer
 
 from byteways import __version__
+from byteways.cli.terminal import echo
 from byteways.doctor.check import STATES, Check
 from byteways.errors import BytewaysError, ExitStatus
+from byteways.text import visible
 
 if TYPE_CHECKING:
     from byteways.run.probe import Probe
@@ -47,7 +50,7 @@ def doctor(
             "works": works,
             "checks": [check.to_json() for check in checks],
         }
-        typer.echo(json.dumps(data, indent=2))
+        echo(json.dumps(data, indent=2))
     else:
         colour = False if os.environ.get("NO_COLOR") else None  # None: colour on a terminal
         typer.echo("\n".join(lines(checks, _width())), color=colour)
@@ -107,6 +110,7 @@ def _own_hint(hint: str | None) -> str:
 
 def lines(checks: Sequence[Check], width: int = WIDTH) -> list[str]:
     """Findings as text wrapped to `width`, with colours that echo() takes out where no terminal reads."""
+    checks = [replace(check, text=visible(check.text)) for check in checks]  # variables' values are in them
     text: list[str] = []
     for section, title in _TITLES.items():
         own = [check for check in checks if check.section == section]

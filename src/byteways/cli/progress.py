@@ -7,11 +7,11 @@ disturb what is measured.
 
 from __future__ import annotations
 
-import sys
 import time
 from collections import Counter
 from typing import TYPE_CHECKING
 
+from byteways.cli.terminal import console, say
 from byteways.plan.case import Case, PlannedCase
 from byteways.results.record import Record
 from byteways.run.interruption import Interruption
@@ -117,7 +117,7 @@ class Progress:
 
             self._live.console.print(Text(line, style=_STYLES[record.status]))
         else:
-            print(f"{line} ({_minutes(self._time_left_s)} left)", file=sys.stderr, flush=True)  # noqa: T201
+            say(f"{line} ({_minutes(self._time_left_s)} left)")
         self._said_at = time.monotonic()
 
     def _draw(self) -> None:
@@ -144,7 +144,6 @@ def _minutes(seconds: float) -> str:
 
 
 def _live() -> Live:
-    from rich.console import Console
     from rich.live import Live
 
-    return Live(console=Console(stderr=True), auto_refresh=False, transient=True)
+    return Live(console=console(stderr=True), auto_refresh=False, transient=True)

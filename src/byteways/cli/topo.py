@@ -13,6 +13,7 @@ import typer
 
 from byteways.cli import topo_links
 from byteways.cli.layout import Lines, Table, show
+from byteways.cli.terminal import echo
 from byteways.errors import BytewaysError
 from byteways.results.run_folder import read_manifest
 from byteways.results.simulated import mark_of
@@ -59,12 +60,10 @@ def topo(
         topology, mark = this_machine(), ""
     if as_nccl_xml:
         if mark:
-            typer.echo(f"<!-- {mark} -->")
-        typer.echo(nccl_xml_writer.write(topology), nl=False)
+            echo(f"<!-- {mark} -->")
+        echo(nccl_xml_writer.write(topology), end="")
     elif as_json:
-        typer.echo(
-            json.dumps({"simulated": bool(mark), "mark": mark or None, **topology.to_json()}, indent=2)
-        )
+        echo(json.dumps({"simulated": bool(mark), "mark": mark or None, **topology.to_json()}, indent=2))
     else:
         show(blocks(topology), mark)
 
@@ -112,10 +111,10 @@ def read(path: Path) -> tuple[Topology, str]:
 def _topology(path: Path, data: Any) -> Topology:
     try:
         return Topology.from_json(data)
-    except (KeyError, TypeError, AttributeError) as error:
+    except ValueError as error:
         raise BytewaysError(
             f"{path} holds no topology",
-            cause=f"{type(error).__name__}: {error}",
+            cause=str(error),
             hint="name a run folder, or a file made by byteways topo --json or NCCL_TOPO_DUMP_FILE",
         ) from error
 

@@ -214,7 +214,7 @@ def _topics(run: Run, found: Sequence[Cell], first: int) -> tuple[PageTopic, ...
 
 
 def _line(record: Record, manifest: Mapping[str, Any]) -> dict[str, Any]:
-    """A record as it can be downloaded: without samples, with the mark of a simulated run."""
+    """A record as it can be downloaded: without samples of an early run, with the mark of a simulated one."""
     line = {name: value for name, value in record.to_json().items() if name != "samples_ns"}
     return {**line, "simulated": is_simulated(manifest)}
 

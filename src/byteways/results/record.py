@@ -6,7 +6,8 @@ Missing is null with a reason. Every planned case and round has exactly one reco
 from __future__ import annotations
 
 from collections.abc import Mapping
-from dataclasses import asdict, dataclass, field
+from dataclasses import dataclass, field, fields
+from functools import cache
 from typing import Any
 
 STATUSES = ("measured", "skipped", "failed", "corrupt", "timeout", "lost")
@@ -26,7 +27,7 @@ class Warning:
 
 @dataclass(frozen=True)
 class Times:
-    """Statistics over `samples_ns`, in nanoseconds per operation."""
+    """Statistics over the samples, in nanoseconds per operation."""
 
     median: float
     ci95: tuple[float, float]
@@ -76,7 +77,7 @@ class Record:
     discarded_samples: int | None = None  # taken again, as their three times contradicted each other
     # figures
     time_ns: Times | None = None
-    samples_ns: list[float] | None = None
+    samples_ns: list[float] | None = None  # of early runs alone: RunFolder.samples() knows where they are
     bandwidth_bytes_per_s: float | None = None  # unidirectional: per direction; concurrent: the sum
     directions: dict[str, float] | None = None  # bytes/s by path
     end_to_end_bytes_per_s: dict[str, float] | None = None  # the same, timed from gate to last end
@@ -126,16 +127,26 @@ class Record:
 
     def to_json(self) -> dict[str, Any]:
         """The line, without fields that this case does not have (`reason` stays)."""
-        data = asdict(self)
-        return {name: value for name, value in data.items() if value is not None or name == "reason"}
+        told = ((name, getattr(self, name)) for name in _names())
+        data = {name: value for name, value in told if value is not None or name == "reason"}
+        if self.time_ns is not None:
+            data["time_ns"] = dict(vars(self.time_ns))
+        data["warnings"] = [dict(vars(warning)) for warning in self.warnings]
+        return data
 
     @classmethod
     def from_json(cls, data: Mapping[str, Any]) -> Record:
-        """Raises TypeError or KeyError on a line that is no record."""
-        fields = dict(data)
-        if fields.get("time_ns") is not None:
-            times = dict(fields["time_ns"])
-            times["ci95"] = tuple(times["ci95"])
-            fields["time_ns"] = Times(**times)
-        fields["warnings"] = [Warning(**warning) for warning in fields.get("warnings", [])]
-        return cls(**fields)
+        """A record from JSON data; fields of newer versions are read over.
+
+        Raises:
+            ValueError: A field is missing or of another type.
+        """
+        from byteways.decoding import converted  # not for workers, who make warnings of this file only
+
+        return converted(data, cls)
+
+
+@cache
+def _names() -> tuple[str, ...]:
+    """Of the fields, in the order in which they stand in a line."""
+    return tuple(entry.name for entry in fields(Record))

@@ -17,7 +17,7 @@ from typing import Protocol
 from byteways.plan.case import PlannedCase
 from byteways.results.record import Record
 from byteways.results.run_folder import LOG
-from byteways.run.journal import Journal
+from byteways.run.journal import Entry, Journal, entry_of
 from byteways.run.pace import Pace
 from byteways.run.process import WorkerLost, WorkerProcess
 from byteways.run.recording import measured, unmeasured
@@ -135,8 +135,9 @@ class Conductor:
                 budget_s = pace.budget_s(planned, started - began)
                 put_back = planned.spare and pace.has_room(planned, started - began)
                 asked = replace(planned, reason=None) if put_back else planned
-                record = self._one(asked, budget_s, key=position + 1)
-                self._journal.append(record)
+                entry = self._one(asked, budget_s, key=position + 1)
+                record = entry.record
+                self._journal.add(entry)
                 if asked.reason is None:
                     pace.done(planned, budget_s, time.monotonic() - started)
                 elif planned.spare:
@@ -150,11 +151,11 @@ class Conductor:
                 self._worker.kill()
                 self._worker = None
 
-    def _one(self, planned: PlannedCase, budget_s: float, key: int) -> Record:
+    def _one(self, planned: PlannedCase, budget_s: float, key: int) -> Entry:
         """Measures one case, or says why not."""
         reason = planned.reason or self._given_up(planned)
         if reason is not None:
-            return unmeasured(planned, self._method_version, "skipped", reason)
+            return entry_of(unmeasured(planned, self._method_version, "skipped", reason))
         started_at = datetime.now(timezone.utc).isoformat(timespec="milliseconds")
         began = time.monotonic()
         pid: int | None = None
@@ -178,15 +179,16 @@ class Conductor:
             answer = worker.ask(request, self._deadline(planned, first))
             happened = {"started_at": started_at, "wall_s": round(time.monotonic() - began, 6), "worker": pid}
             try:
-                record = measured(
+                record, samples = measured(
                     planned, answer["outcome"], self._method_version, self._topology, **happened
                 )
+                entry = entry_of(record, samples)
             except (ValueError, KeyError, TypeError, AttributeError) as error:
                 raise WorkerLost(f"worker sent an outcome that is none: {error}") from error
         except WorkerLost as loss:
             self._lose(planned, loss.reason)
             wall_s = round(time.monotonic() - began, 6)
-            return unmeasured(
+            lost = unmeasured(
                 planned,
                 self._method_version,
                 loss.status,
@@ -195,9 +197,10 @@ class Conductor:
                 wall_s=wall_s,
                 worker=pid,
             )
+            return entry_of(lost)
         if answer.get("leaving"):
             self._lose(planned, record.reason or "the worker left")
-        return record
+        return entry
 
     def _worker_for(self, planned: PlannedCase) -> WorkerProcess:
         """The running worker when it is of the case's kind and environment, else a fresh one."""

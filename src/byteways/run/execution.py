@@ -5,6 +5,7 @@ taking_up.py has the way back into one that was cut short.
 
 from __future__ import annotations
 
+import contextlib
 import time
 from collections.abc import Callable, Mapping, Sequence
 from dataclasses import dataclass, field, replace
@@ -12,18 +13,20 @@ from pathlib import Path
 from typing import Any
 
 from byteways.errors import BytewaysError
+from byteways.files import sync_folder
 from byteways.plan.case import PlannedCase
 from byteways.plan.planner import Plan, make_plan
 from byteways.plan.suite_types import Suite
 from byteways.results import manifest as manifests
-from byteways.results.run_folder import JOURNAL, LOG, MANIFEST, read_journal
+from byteways.results.run_folder import BEFORE_MEASURING, JOURNAL, MANIFEST, is_left_over, read_journal
+from byteways.run import plan_file
 from byteways.run.conductor import Conductor, Interrupted, Observer, deadline_s
 from byteways.run.journal import Journal
 from byteways.run.opening import Opened, open_machine, topology_of
 from byteways.run.options import Options
 from byteways.run.probe import Probe, probe
 from byteways.run.process import WorkerProcess
-from byteways.run.simulation import SHEET, Simulation, simulated_deadline_s
+from byteways.run.simulation import Simulation, simulated_deadline_s
 from byteways.topology.model import Topology
 
 #: Of the run's budget, kept for the report and for closing the runtimes: at most so much, and such a part.
@@ -154,15 +157,18 @@ class Execution:
             if repetition.over(number) or (until is not None and time.monotonic() >= until):
                 break
             cases = repetition.round(number)
+            plan_file.append(self.folder, cases)
+            self.planned += cases
             self.manifest = {**self.manifest, "planned": self.manifest["planned"] + len(cases)}
             manifests.write(self.folder, self.manifest)
             on_round(number, len(cases))
             number += 1
         conductor.run([])
         # Not of an interrupted run: what its round lacks was planned, and --resume measures it.
-        recorded = read_journal(self.folder / JOURNAL).records
-        planned = len({(record.case_id, record.round) for record in recorded})
-        self.manifest = {**self.manifest, "planned": planned}
+        recorded = {(record.case_id, record.round) for record in read_journal(self.folder / JOURNAL).records}
+        if not_begun := [planned.key for planned in self.planned if planned.key not in recorded]:
+            plan_file.withdraw(self.folder, not_begun)
+        self.manifest = {**self.manifest, "planned": len(self.planned) - len(not_begun)}
 
     def close(self) -> None:
         """Lets go of worker and folder, if they are still held."""
@@ -183,14 +189,15 @@ def planned_seconds(plan: Sequence[PlannedCase]) -> float:
 
 
 def check_new_folder(folder: Path) -> None:
-    """Makes sure that a new run may use the folder, which need not exist.
+    """Makes sure that a new run may use the folder, which need not exist, and may hold what a run left
+    behind that was killed before it began to measure.
 
     Raises:
         BytewaysError: It holds something, is a file, or cannot be read.
     """
     try:
-        occupied = folder.exists() and any(folder.iterdir())
         is_run = (folder / MANIFEST).exists()
+        occupied = folder.exists() and (is_run or not is_left_over(folder))
     except OSError as error:
         raise _no_folder(folder, error) from error
     if occupied:
@@ -249,6 +256,7 @@ def begin(
         applied = options.applied(suite)
         plan = _some(plan_of(applied, topology, probed, options, simulation is not None))
         planned = list(plan.cases)
+        plan_file.write(folder, plan)
         manifest = manifests.build(
             command_line=command_line,
             suite=_suite_json(applied),
@@ -274,11 +282,11 @@ def begin(
         manifest,
         machine,
         planned,
-        planned,
+        [*planned],
         plan.budget_s if options.for_s is None else None,
         started,
         machine.worker,
-        repetition=repetition_of(planned, options, simulation is not None),
+        repetition=repetition_of(plan.cases, options, simulation is not None),
     )
 
 
@@ -287,13 +295,20 @@ def _claim(folder: Path) -> Journal:
     check_new_folder(folder)
     try:
         folder.mkdir(parents=True, exist_ok=True)
+        sync_folder(folder.parent)
     except OSError as error:
         raise _no_folder(folder, error) from error
     journal = Journal(folder)
-    used = journal.read().finished_bytes > 0 or (folder / MANIFEST).exists()
-    if used:  # another run began and ended since the look above
+    try:
+        if (folder / MANIFEST).exists() or not is_left_over(folder):  # another run began since the look above
+            raise BytewaysError(f"another run has just used {folder}", hint="choose another --out")
+        _remove_all(folder, but=JOURNAL)
+    except OSError as error:
         journal.close()
-        raise BytewaysError(f"another run has just used {folder}", hint="choose another --out")
+        raise _no_folder(folder, error) from error
+    except BytewaysError:
+        journal.close()
+        raise
     return journal
 
 
@@ -324,7 +339,15 @@ def _suite_json(suite: Suite) -> dict[str, Any]:
 
 def _remove(folder: Path, existed: bool) -> None:
     """Takes away what a run left that never began."""
-    for name in (JOURNAL, LOG, SHEET):
-        (folder / name).unlink(missing_ok=True)
-    if not existed:
-        folder.rmdir()
+    with contextlib.suppress(OSError):  # what stays is taken for what it is by the next run
+        _remove_all(folder)
+        if not existed:
+            folder.rmdir()
+
+
+def _remove_all(folder: Path, but: str = "") -> None:
+    for name in BEFORE_MEASURING:
+        if name != but:
+            (folder / name).unlink(missing_ok=True)
+    for draft in folder.glob(".*.jso*.[0-9]*"):
+        draft.unlink(missing_ok=True)

@@ -83,7 +83,7 @@ class Measurer:
         simulator = simulator_path() if machine else ""
         session = _core.Session(
             library_directories=library_directories(),
-            kernel_cache=str(kernel_cache()),
+            kernel_cache=str(kernel_cache() or ""),
             gpus=gpus_wanted(),
             simulator=simulator,
             machine=machine,

@@ -54,6 +54,8 @@ class Channel:
         Raises:
             TimeoutError: Nothing complete arrived in time; what arrived is kept.
             ConnectionClosed: The other side is gone.
+            ValueError: It is no JSON.
+            RecursionError: It is nested beyond measure.
         """
         self._connection.settimeout(timeout_s)
         while b"\n" not in self._unread:

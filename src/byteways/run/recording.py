@@ -3,14 +3,16 @@
 from __future__ import annotations
 
 from collections.abc import Mapping
+from dataclasses import fields as fields_of
 from typing import Any
 
 from byteways.analyse.peaks import peak
 from byteways.plan.case import PlannedCase
 from byteways.results.record import Record
-from byteways.run.journal import encode
+from byteways.results.samples import Samples, of_outcome
 from byteways.topology.model import Topology
 
+_FIELDS = {entry.name for entry in fields_of(Record)}
 #: What a worker may say about a case; the other statuses are the conductor's.
 WORKER_STATUSES = ("measured", "failed", "corrupt", "skipped")
 
@@ -48,8 +50,8 @@ def measured(
     method_version: int,
     topology: Topology,
     **happened: Any,
-) -> Record:
-    """The record of a case that a worker answered.
+) -> tuple[Record, Samples | None]:
+    """The record of a case that a worker answered, and its samples, which lie beside it.
 
     Args:
         happened: `started_at`, `wall_s`, `worker`.
@@ -59,7 +61,11 @@ def measured(
     """
     if outcome.get("status") not in WORKER_STATUSES:
         raise ValueError(f"status '{outcome.get('status')}'")
-    fields = {**outcome, **happened, **asked(planned), "method_version": method_version}
+    samples = of_outcome(planned.case.case_id, planned.round, outcome)
+    told = {name: value for name, value in outcome.items() if name not in ("samples", "samples_ns")}
+    if unknown := told.keys() - _FIELDS:
+        raise ValueError(f"unknown field '{min(unknown)}'")
+    fields = {**told, **happened, **asked(planned), "method_version": method_version}
     fields.setdefault("reason", None)
     bandwidth = outcome.get("bandwidth_bytes_per_s")
     if bandwidth is not None:
@@ -67,9 +73,4 @@ def measured(
         fields["peak_bytes_per_s"] = nominal.bytes_per_s
         fields["peak_source"] = nominal.source
         fields["fraction_of_peak"] = bandwidth / nominal.bytes_per_s if nominal.bytes_per_s else None
-    try:
-        record = Record.from_json(fields)
-        encode(record)
-    except (TypeError, KeyError, AttributeError) as error:
-        raise ValueError(str(error)) from error
-    return record
+    return Record.from_json(fields), samples

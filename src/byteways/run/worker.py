@@ -1,5 +1,5 @@
-"""A worker: the process that opens the runtimes and measures. `python -m byteways.run.worker --socket PATH
---parent PID [--machine SHEET] [--kind torch]`
+"""A worker: the process that opens the runtimes and measures. Started by start.py as `byteways.run.worker
+--socket PATH --parent PID [--machine SHEET] [--kind torch]`
 
 Standard library and native core only, so that it starts fast on a compute node. It dies with its conductor,
 and the kernel takes it first when memory runs out.

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import re
 from collections.abc import Mapping
 from dataclasses import asdict, dataclass, field
 from typing import Any
@@ -86,23 +87,27 @@ class Topology:
 
     @classmethod
     def from_json(cls, data: Mapping[str, Any]) -> Topology:
-        agents = tuple(
-            Agent(
-                **{
-                    **agent,
-                    "cores": tuple(agent["cores"]),
-                    "caches": tuple(Cache(**cache) for cache in agent["caches"]),
-                }
-            )
-            for agent in data["devices"]
-        )
-        return cls(
-            data["host"],
-            agents,
-            tuple(data["switches"]),
-            tuple(Link(**link) for link in data["links"]),
-            tuple(data["notes"]),
-        )
+        """Raises ValueError when it is no topology; fields of newer versions are read over."""
+        from byteways.decoding import converted  # not for workers
+
+        found = converted(data, cls)
+        if wrong := found.contradiction():
+            raise ValueError(wrong)
+        return found
+
+    def contradiction(self) -> str:
+        """What no machine has, in a sentence; empty: nothing."""
+        names = self.names()
+        for agent in self.devices:
+            if agent.kind not in ("cpu", "gpu") or not re.fullmatch(rf"{agent.kind}[0-9]{{1,4}}", agent.name):
+                return f"'{agent.name}' of kind '{agent.kind}' is no device"
+        if doubled := {name for name in names if names.count(name) > 1}:
+            return f"{min(doubled)} is there twice"
+        nodes = {*names, *self.switches}
+        for link in self.links:
+            if link.a not in nodes or link.b not in nodes or link.a == link.b:
+                return f"a link of {link.a} and {link.b} joins no two nodes"
+        return ""
 
 
 @dataclass(frozen=True)
@@ -154,24 +159,7 @@ class Capabilities:
 
     @classmethod
     def from_json(cls, data: Mapping[str, Any]) -> Capabilities:
-        def offers(table: Mapping[str, Mapping[str, Mapping[str, Any]]]) -> dict[str, dict[str, Offer]]:
-            return {
-                agent: {name: Offer(**offer) for name, offer in row.items()} for agent, row in table.items()
-            }
+        """Raises ValueError when they are none; what older runs did not ask for is empty."""
+        from byteways.decoding import converted  # not for workers
 
-        engines = {
-            source: {to: CopyEngines(tuple(told["engines"]), told["reason"]) for to, told in row.items()}
-            for source, row in data.get("copy_engines", {}).items()  # as host_access
-        }
-        return cls(
-            data["devices"],
-            offers(data["memory"]),
-            offers(data["interface"]),
-            offers(data["peer"]),
-            {name: offers(row) for name, row in data.get("granted", {}).items()},  # as host_access
-            data["pageable_access"],
-            data.get("host_access", {}),  # runs recorded before this was asked
-            engines,
-            offers(data.get("calls", {})),  # as host_access
-            data["host_memory_bytes"],
-        )
+        return converted(data, cls)
