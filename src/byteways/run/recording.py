@@ -60,6 +60,7 @@ def measured(
     if outcome.get("status") not in WORKER_STATUSES:
         raise ValueError(f"status '{outcome.get('status')}'")
     fields = {**outcome, **happened, **asked(planned), "method_version": method_version}
+    fields.pop("samples", None)  # of every sample more than a record has room for
     fields.setdefault("reason", None)
     bandwidth = outcome.get("bandwidth_bytes_per_s")
     if bandwidth is not None:
