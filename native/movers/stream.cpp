@@ -10,6 +10,8 @@
 namespace byteways {
 namespace {
 
+constexpr std::uint64_t kWord = sizeof(std::uint64_t);
+constexpr std::uint64_t kGlanceWords = 512;  // of each piece that is looked at after a sample
 constexpr unsigned kThreads = 512;
 constexpr unsigned kBytesPerThread =
     64;  // of each array: four accesses of 16 bytes (native/kernels/stream.cu)
@@ -94,6 +96,19 @@ class StreamMover final : public CopyingMover {
                       first_index, interface_.operation, result});
     });
   }
+
+  // A piece behind the first spoiled word and one behind the last.
+  CheckResult check_some(std::byte* data, std::uint64_t words, std::uint64_t stride,
+                         std::uint64_t first_index, std::uint64_t) override {
+    const std::uint64_t last = (words - 1) / stride * stride;
+    const CheckResult found = check_words(data, std::min(words, kGlanceWords), first_index);
+    if (found.bad_count != 0 || last == 0) return found;
+    CheckResult behind =
+        check_words(data + last * kWord, std::min(words - last, kGlanceWords), first_index + last);
+    behind.first_bad += behind.bad_count != 0 ? last : 0;
+    return behind;
+  }
+  bool checks_strided() const override { return false; }
 
  private:
   void offered(Agent& agent, const char* kernel) const {

@@ -291,8 +291,8 @@ class Runtime {
   virtual void synchronize(Event& event) = 0;
   virtual void synchronize(Stream& stream) = 0;
   virtual double elapsed_ns(Event& begin, Event& end) = 0;  // both finished, both of one device
-  virtual double timer_resolution_ns(int device) = 0;       // smallest step elapsed_ns() was seen to make
-  virtual unsigned queue_depth(int device) = 0;             // operations that may be enqueued unstarted
+  virtual double timer_resolution_ns(int device) = 0;  // smallest step elapsed_ns() was seen to make, 0: none
+  virtual unsigned queue_depth(int device) = 0;        // operations that may be enqueued unstarted
 
   // Moves the calling thread onto the cores nearest to the device; false when nothing is known.
   virtual bool bind_thread_near(int device) = 0;

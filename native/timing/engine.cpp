@@ -128,10 +128,9 @@ EngineFinding weigh(const EngineFinding& seen, const CopyRule& rule) {
 
 EngineFinding observe(Session& session, Lane& lane, const Flow& flow) {
   if (!lane.unobservable.empty()) return {"unknown", "not observed: " + lane.unobservable};
+  if (!lane.staged.empty()) return {"staged", lane.staged};
   if (lane.blocking)
-    return {
-        "staged",
-        "the call did not return while its queue was held: the driver copies through a buffer of its own"};
+    return {"staged", "the call did not return while its queue was held: it waits for its copy"};
   const auto end = [](const Buffer& buffer) {
     return buffer.agent().name() + ":" + std::string(memory_name(buffer.allocation().memory()));
   };

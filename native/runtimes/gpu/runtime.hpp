@@ -261,7 +261,7 @@ class GpuRuntime : public Runtime {
   double timer_resolution_ns(int device) override {
     const std::lock_guard lock(resolution_mutex_);
     double& resolution = resolutions_.at(static_cast<std::size_t>(device));
-    if (resolution == 0) resolution = std::max(kStatedResolutionNs, measure_step_ns(device));
+    if (resolution < 0) resolution = measure_step_ns(device);
     return resolution;
   }
 
@@ -273,7 +273,7 @@ class GpuRuntime : public Runtime {
       : driver_(driver),
         host_(&host),
         devices_(std::move(devices)),
-        resolutions_(devices_.size()),
+        resolutions_(devices_.size(), -1),
         kernels_(driver, std::move(compiler), std::move(cache_folder), static_cast<int>(devices_.size())) {}
 
   const DeviceInfo& info(int device) const { return devices_.at(static_cast<std::size_t>(device)); }
@@ -289,9 +289,6 @@ class GpuRuntime : public Runtime {
   Host* host_;
 
  private:
-  // Both vendors state 0.5 us for the difference of two events. Some report finer steps, but a finer step is
-  // not a finer clock, so the larger of the two counts.
-  static constexpr double kStatedResolutionNs = 500;
   static constexpr int kResolutionPairs = 64;
 
   const typename KernelStore<Vendor>::Loaded& loaded(int device, std::string_view kernel) {
@@ -324,7 +321,7 @@ class GpuRuntime : public Runtime {
 
   std::vector<DeviceInfo> devices_;
   std::mutex resolution_mutex_;
-  std::vector<double> resolutions_;  // [device], 0 until measured
+  std::vector<double> resolutions_;  // [device], negative until measured
   KernelStore<Vendor> kernels_;
 };
 

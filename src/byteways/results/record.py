@@ -100,7 +100,7 @@ class Record:
     engine: str | None = None
     engine_evidence: str | None = None
     verified: bool | None = None
-    verification: str | None = None  # "every sample", "first and last sample"
+    verification: str | None = None  # "every sample", "every sample, strided; first and last in full"
     corruption: dict[str, Any] | None = None  # path, first_offset_bytes, expected, got, bad_words
     launch: dict[str, Any] | None = None  # blocks, threads, … in effect
     parts: dict[str, float] | None = None  # of a route: which part of the bytes took which path

@@ -23,15 +23,26 @@ CLOCK_DROP = 0.02
 ADVICE = {
     "noisy": "The interval of the median is wider than wanted: "
     "give it more time (--budget) or quieten the machine.",
-    "few-samples": "The time was spent before there were samples enough for an interval of 95 %; "
-    "what is given is their range: give it more time (--budget).",
-    "few-operations": "There was room for one operation at a time, so no two marks beside the others': "
-    "the figure is of its whole time, with its start; larger buffers or a smaller size help.",
-    "drift": "The first and the last third of the samples differ: "
-    "look for clocks settling or other work on the machine.",
+    "few-samples": "The time was spent before there were samples enough for an interval of 95 %; what is "
+    "given is their range, which holds the median in 75 % (3 samples), 88 % (4) or 94 % (5): give it more "
+    "time (--budget).",
+    "few-operations": "Too few operations lie in the common window of the flows. Of one that is measured "
+    "beside a load, the figure is of its whole time, with its start; of flows that take turns, the sum "
+    "may be off by a part of a turn (a fifth with 4 operations): larger buffers, a smaller size or more "
+    "time help.",
+    "short-window": "In this part of the samples the flows had less than half of the shortest one's time "
+    "in common: those count whole runs, with starts and ends; compare window_ns with end_to_end_ns.",
+    "drift": "The samples grow or shrink along the series: look for clocks settling or other work on the "
+    "machine.",
+    "quantised": "The timer's steps are as wide as the interval: what differs by less than a step cannot "
+    "be told apart; a larger batch helps.",
+    "many-discarded": "More than a tenth of the samples contradicted their own times (see "
+    "discarded_samples), so all of them count: look for other work on the machine.",
+    "clocks-disagree": "The host waited much longer than the device says it worked: device events may see "
+    "a part of the work only; compare host_ns with the figure.",
     "bimodal": "The samples fall into two groups, so the median stands for neither: look at samples_ns.",
-    "correlated": "Neighbouring samples depend on each other, so the interval covers less than 95 %: "
-    "give it more time (--budget) or repeat the run.",
+    "correlated": "The samples depend on each other for longer than so few of them can tell, so the "
+    "interval may cover less than 95 %: give it more time (--budget) or repeat the run.",
     "ungated": "The gate was opened by its watchdog or not used, so launch cost may be in the figure.",
     "serialised": "Flows that should overlap ran one after another: compare window_ns with end_to_end_ns.",
     "placement": "Pages are not where they were asked for: free memory on that NUMA domain, "

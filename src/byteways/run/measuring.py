@@ -224,6 +224,7 @@ class Measurer:
             if unknown:
                 raise ValueError(f"unknown option {', '.join(unknown)} of {interface}")
         options: MeasureOptions = self.core.MeasureOptions()
+        options.rounds = int(request.get("rounds", 1))
         options.budget_s = request["budget_s"]
         options.precision = request["precision"]
         options.key = request["key"]
