@@ -2,8 +2,9 @@
 
 from __future__ import annotations
 
-from collections.abc import Mapping
+from collections.abc import Callable, Mapping
 from dataclasses import asdict, dataclass, field
+from functools import cached_property
 from typing import Any
 
 
@@ -71,12 +72,18 @@ class Topology:
     links: tuple[Link, ...] = ()
     notes: tuple[str, ...] = ()  # what could not be found out, and why
 
+    @cached_property
+    def derived(self) -> dict[Callable[..., Any], dict[tuple[Any, ...], Any]]:
+        """Results of functions of this topology by their arguments (topology/cached.py)."""
+        return {}
+
+    @cached_property
+    def _by_name(self) -> dict[str, Agent]:
+        return {agent.name: agent for agent in self.devices}
+
     def agent(self, name: str) -> Agent:
         """Raises KeyError when there is no such agent."""
-        for agent in self.devices:
-            if agent.name == name:
-                return agent
-        raise KeyError(name)
+        return self._by_name[name]
 
     def names(self, kind: str | None = None) -> list[str]:
         return [agent.name for agent in self.devices if kind is None or agent.kind == kind]

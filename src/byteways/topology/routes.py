@@ -11,6 +11,7 @@ from collections import deque
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
 
+from byteways.topology.cached import cached
 from byteways.topology.model import Link, Topology
 
 #: Links made for peers, which a route between GPUs takes before any other.
@@ -49,6 +50,7 @@ def routes(topology: Topology) -> dict[tuple[str, str], Route]:
     return found
 
 
+@cached
 def route(topology: Topology, source: str, destination: str) -> tuple[Link, ...]:
     """Links from one agent to another, empty when they are the same or nothing joins them.
 
@@ -59,7 +61,7 @@ def route(topology: Topology, source: str, destination: str) -> tuple[Link, ...]
     """
     if source == destination:
         return ()
-    neighbours = _neighbours(topology.links)
+    neighbours = _neighbours_in(topology)
     own = [link for node, link in neighbours.get(source, ()) if node == destination and link.kind in _FABRICS]
     if own:
         return (max(own, key=_width),)
@@ -72,6 +74,7 @@ def route(topology: Topology, source: str, destination: str) -> tuple[Link, ...]
     return way or _without_forwarding(topology, neighbours, source, destination)
 
 
+@cached
 def link_class(topology: Topology, source: str, destination: str) -> str:
     """Class of the way between two agents, equal in both directions.
 
@@ -109,6 +112,11 @@ def nodes_of(source: str, way: Sequence[Link]) -> list[str]:
     return nodes
 
 
+@cached
+def _neighbours_in(topology: Topology) -> _Neighbours:
+    return _neighbours(topology.links)
+
+
 def _neighbours(links: Sequence[Link]) -> dict[str, list[tuple[str, Link]]]:
     found: dict[str, list[tuple[str, Link]]] = {}
     for link in links:
@@ -121,6 +129,7 @@ def _width(link: Link) -> float:
     return link.peak_bytes_per_s or float("inf")
 
 
+@cached
 def _package_gpu(topology: Topology, name: str) -> str:
     """The GPU whose memory the CPU agent shares; the agent itself where there is none."""
     return next((agent.name for agent in topology.devices if agent.shares_memory_with == name), name)
