@@ -15,6 +15,7 @@ from typing import Any
 
 from byteways.errors import BytewaysError
 from byteways.results import version1
+from byteways.results.physical import judged_all
 from byteways.results.record import STATUSES, Record
 from byteways.results.simulated import is_simulated
 from byteways.topology.model import Topology
@@ -141,10 +142,15 @@ class RunFolder:
     def journal(self) -> JournalText:
         return read_journal(self.path / JOURNAL, self.manifest["schema_version"])
 
-    @property
+    @cached_property
     def records(self) -> list[Record]:
-        """In the order in which they were measured."""
-        return self.journal.records
+        """In the order in which they were measured. Those of version 1 are held against physical limits here,
+        later ones were when they were made.
+        """
+        if self.manifest["schema_version"] != FIRST_SCHEMA_VERSION:
+            return self.journal.records
+        probed = (self.manifest.get("capabilities") or {}).get("devices") or {}
+        return judged_all(self.journal.records, self.topology, probed)
 
     @property
     def damaged_lines(self) -> int:

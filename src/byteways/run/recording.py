@@ -1,12 +1,13 @@
-"""Puts a record together: what was asked, what the worker answered, and the peak it is compared with."""
+"""Puts a record together: what was asked, what the worker answered, and what it is held against."""
 
 from __future__ import annotations
 
 from collections.abc import Mapping
 from typing import Any
 
-from byteways.analyse.peaks import peak
 from byteways.plan.case import PlannedCase
+from byteways.plan.peaks import peak
+from byteways.results.physical import judged
 from byteways.results.record import Record
 from byteways.run.journal import encode
 from byteways.topology.model import Topology
@@ -68,7 +69,7 @@ def measured(
         fields["peak_source"] = nominal.source
         fields["fraction_of_peak"] = bandwidth / nominal.bytes_per_s if nominal.bytes_per_s else None
     try:
-        record = Record.from_json(fields)
+        record = judged(Record.from_json(fields), planned.case, topology)
         encode(record)
     except (TypeError, KeyError, AttributeError) as error:
         raise ValueError(str(error)) from error

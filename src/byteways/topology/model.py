@@ -41,6 +41,8 @@ class Agent:
     peer_copy_engines: int | None = None  # that serve links to peers alone
     partition: str | None = None  # how the device is divided: "compute CPX, memory NPS1"
     page_faults: str | None = None  # whether kernels may fault on pages and retry, in the vendor's words
+    last_level_cache_bytes: int | None = None  # with a memory-side cache; of a CPU all that its cores use
+    hidden_links: str | None = None  # why links to peers may be missing here
 
 
 @dataclass(frozen=True)
@@ -62,6 +64,10 @@ class Link:
     link_class: str  # links of equal kind and width: "NVLink4 ×18", "PCIe 5.0 ×16"
 
 
+#: Fields of a topology that earlier runs do not have.
+_ADDED = ("host_memory_limit_bytes_per_s", "host_memory_limit_source")
+
+
 @dataclass(frozen=True)
 class Topology:
     """Agents, switches (names only, such as `nvswitch` or `pcie-root0`) and links, of one host."""
@@ -71,6 +77,8 @@ class Topology:
     switches: tuple[str, ...] = ()
     links: tuple[Link, ...] = ()
     notes: tuple[str, ...] = ()  # what could not be found out, and why
+    host_memory_limit_bytes_per_s: float | None = None  # of all memory modules together, read + write shared
+    host_memory_limit_source: str = "nobody told the speed of its modules"
 
     @cached_property
     def derived(self) -> dict[Callable[..., Any], dict[tuple[Any, ...], Any]]:
@@ -109,6 +117,7 @@ class Topology:
             tuple(data["switches"]),
             tuple(Link(**link) for link in data["links"]),
             tuple(data["notes"]),
+            **{name: data[name] for name in _ADDED if name in data},
         )
 
 

@@ -15,7 +15,7 @@ from byteways.topology.cached import cached
 from byteways.topology.model import Link, Topology
 
 #: Links made for peers, which a route between GPUs takes before any other.
-_FABRICS = ("nvlink", "xgmi")
+FABRICS = ("nvlink", "xgmi")
 #: Links over which GPUs forward.
 _FORWARDED = "xgmi"
 _Neighbours = Mapping[str, Sequence[tuple[str, Link]]]
@@ -62,7 +62,7 @@ def route(topology: Topology, source: str, destination: str) -> tuple[Link, ...]
     if source == destination:
         return ()
     neighbours = _neighbours_in(topology)
-    own = [link for node, link in neighbours.get(source, ()) if node == destination and link.kind in _FABRICS]
+    own = [link for node, link in neighbours.get(source, ()) if node == destination and link.kind in FABRICS]
     if own:
         return (max(own, key=_width),)
     begin, end = (_package_gpu(topology, name) for name in (source, destination))
@@ -101,7 +101,7 @@ def link_class(topology: Topology, source: str, destination: str) -> str:
         return classes
     if through_host:
         return f"{classes} through host"
-    return classes if way[0].kind in _FABRICS else f"{classes} through switch"
+    return classes if way[0].kind in FABRICS else f"{classes} through switch"
 
 
 def nodes_of(source: str, way: Sequence[Link]) -> list[str]:
@@ -184,6 +184,6 @@ def _without_forwarding(
         for neighbour, link in neighbours.get(node, ()):
             pushed += 1
             width = max(narrow, -_width(link))
-            fabric = link.kind in _FABRICS
+            fabric = link.kind in FABRICS
             heapq.heappush(queue, (others + (not fabric), hops + 1, width, pushed, neighbour, (*way, link)))
     return ()
