@@ -13,8 +13,8 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from byteways.analyse.peaks import peak
 from byteways.plan.case import Buffer, Case, Flow
+from byteways.plan.peaks import peak
 from byteways.topology import amdsmi, kfd, link_rates
 from byteways.topology.model import Agent, Link, Topology
 from byteways.topology.routes import link_class, route, routes

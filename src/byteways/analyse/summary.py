@@ -209,8 +209,10 @@ class Variant:
 
 
 def figure(record: Record) -> float | None:
-    """Bytes/s, or nanoseconds per step or call where that is the figure; None when nothing was measured."""
-    if record.status != "measured":
+    """Bytes/s, or nanoseconds per step or call where that is the figure; None when nothing was measured, or
+    what no link could carry.
+    """
+    if record.status != "measured" or record.beyond_limit:
         return None
     if figure_of(record.interface) == "bandwidth":
         return record.bandwidth_bytes_per_s

@@ -164,6 +164,8 @@ def measured(
         say(f"{worded(told, bool(mark))} in {folder.manifest['wall_s']:.1f} s")
         if left := _left_out(execution, folder):
             say(left)
+        if beyond := _beyond_limit(folder):
+            say(worded(beyond, bool(mark)))
         written = None
         if report:
             from byteways.report import write_report
@@ -191,6 +193,15 @@ def _left_out(execution: Execution, folder: RunFolder) -> str:
     asked = Counter(planned.sweep for planned in able if planned.round == 0)
     parts = (f"{count} of {asked[sweep]} of {sweep}" for sweep, count in left.items())
     return f"left out for want of time: {', '.join(parts)}"
+
+
+def _beyond_limit(folder: RunFolder) -> str:
+    """How many figures no link or memory can carry; empty when there is none."""
+    count = sum(record.beyond_limit for record in folder.records)
+    if not count:
+        return ""
+    figures = "1 figure is" if count == 1 else f"{count} figures are"
+    return f"{figures} beyond a physical limit and count for nothing: byteways show {folder.path}"
 
 
 def _for_s(execution: Execution) -> float | None:

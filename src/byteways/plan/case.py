@@ -10,6 +10,7 @@ import json
 import re
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, field
+from functools import cached_property
 from typing import Any
 
 from byteways.plan.interfaces import INTERFACES
@@ -180,7 +181,7 @@ class Case:
             dict(data["environment"]),
         )
 
-    @property
+    @cached_property
     def case_id(self) -> str:
         """16 hexadecimal digits of the SHA-256 of identity()."""
         text = json.dumps(self.identity(), sort_keys=True, separators=(",", ":"))

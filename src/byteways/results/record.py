@@ -13,6 +13,8 @@ from typing import Any
 STATUSES = ("measured", "skipped", "failed", "corrupt", "timeout", "lost")
 #: Beginnings of the reason of a case that was skipped for want of time alone, today's first.
 WANT_OF_TIME = ("left out to fit", "dropped to fit")
+#: The warning on a record that counts for nothing.
+BEYOND_LIMIT = "beyond-limit"
 
 
 @dataclass(frozen=True)
@@ -118,6 +120,11 @@ class Record:
     link_bytes: dict[str, Any] | None = None  # link counters' difference against the case's bytes
     energy: dict[str, Any] | None = None  # of the operations sustained (run/energy.py), or why there is none
     warnings: list[Warning] = field(default_factory=list)
+
+    @property
+    def beyond_limit(self) -> bool:
+        """Whether its figures are physically impossible: never ranked, compared, fitted or quoted."""
+        return any(warning.id == BEYOND_LIMIT for warning in self.warnings)
 
     @property
     def told_status(self) -> str:

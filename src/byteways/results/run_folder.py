@@ -17,6 +17,7 @@ from byteways.decoding import decoded
 from byteways.errors import BytewaysError
 from byteways.files import MOST_LINES_BYTES, MOST_MANIFEST_BYTES, read_bytes
 from byteways.results import manifest_types, version1
+from byteways.results.physical import judged_all
 from byteways.results.record import Record
 from byteways.results.record_check import unknown_device, wrong
 from byteways.results.samples import SAMPLES, Samples, SamplesFile
@@ -203,10 +204,15 @@ class RunFolder:
     def journal(self) -> JournalText:
         return read_journal(self.path / JOURNAL, self.manifest["schema_version"], self.topology.names())
 
-    @property
+    @cached_property
     def records(self) -> list[Record]:
-        """In the order in which they were measured."""
-        return self.journal.records
+        """In the order in which they were measured. Those of version 1 are held against physical limits here,
+        later ones were when they were made.
+        """
+        if self.manifest["schema_version"] != FIRST_SCHEMA_VERSION:
+            return self.journal.records
+        probed = (self.manifest.get("capabilities") or {}).get("devices") or {}
+        return judged_all(self.journal.records, self.topology, probed)
 
     def samples(self, record: Record) -> Samples | None:
         """What was timed for a record of this run; None: nothing, or it was not kept.

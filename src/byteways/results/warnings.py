@@ -21,6 +21,8 @@ CLOCK_DROP = 0.02
 
 #: id -> what it means and what to do, as printed after observed and required.
 ADVICE = {
+    "beyond-limit": "No link or memory of the path can carry so much: the figure is wrong and counts for "
+    "nothing; please report it with its record.",
     "noisy": "The interval of the median is wider than wanted: "
     "give it more time (--budget) or quieten the machine.",
     "few-samples": "The time was spent before there were samples enough for an interval of 95 %; what is "

@@ -1,4 +1,4 @@
-"""Puts a record together: what was asked, what the worker answered, and the peak it is compared with."""
+"""Puts a record together: what was asked, what the worker answered, and what it is held against."""
 
 from __future__ import annotations
 
@@ -6,8 +6,9 @@ from collections.abc import Mapping
 from dataclasses import fields as fields_of
 from typing import Any
 
-from byteways.analyse.peaks import peak
 from byteways.plan.case import PlannedCase
+from byteways.plan.peaks import peak
+from byteways.results.physical import judged
 from byteways.results.record import Record
 from byteways.results.samples import Samples, of_outcome
 from byteways.topology.model import Topology
@@ -73,4 +74,4 @@ def measured(
         fields["peak_bytes_per_s"] = nominal.bytes_per_s
         fields["peak_source"] = nominal.source
         fields["fraction_of_peak"] = bandwidth / nominal.bytes_per_s if nominal.bytes_per_s else None
-    return Record.from_json(fields), samples
+    return judged(Record.from_json(fields), planned.case, topology), samples

@@ -3,8 +3,9 @@
 from __future__ import annotations
 
 import re
-from collections.abc import Mapping
+from collections.abc import Callable, Mapping
 from dataclasses import asdict, dataclass, field
+from functools import cached_property
 from typing import Any
 
 
@@ -41,6 +42,8 @@ class Agent:
     peer_copy_engines: int | None = None  # that serve links to peers alone
     partition: str | None = None  # how the device is divided: "compute CPX, memory NPS1"
     page_faults: str | None = None  # whether kernels may fault on pages and retry, in the vendor's words
+    last_level_cache_bytes: int | None = None  # with a memory-side cache; of a CPU all that its cores use
+    hidden_links: str | None = None  # why links to peers may be missing here
 
 
 @dataclass(frozen=True)
@@ -71,13 +74,21 @@ class Topology:
     switches: tuple[str, ...] = ()
     links: tuple[Link, ...] = ()
     notes: tuple[str, ...] = ()  # what could not be found out, and why
+    host_memory_limit_bytes_per_s: float | None = None  # of all memory modules together, read + write shared
+    host_memory_limit_source: str = "nobody told the speed of its modules"
+
+    @cached_property
+    def derived(self) -> dict[Callable[..., Any], dict[tuple[Any, ...], Any]]:
+        """Results of functions of this topology by their arguments (topology/cached.py)."""
+        return {}
+
+    @cached_property
+    def _by_name(self) -> dict[str, Agent]:
+        return {agent.name: agent for agent in self.devices}
 
     def agent(self, name: str) -> Agent:
         """Raises KeyError when there is no such agent."""
-        for agent in self.devices:
-            if agent.name == name:
-                return agent
-        raise KeyError(name)
+        return self._by_name[name]
 
     def names(self, kind: str | None = None) -> list[str]:
         return [agent.name for agent in self.devices if kind is None or agent.kind == kind]
