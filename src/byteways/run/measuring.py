@@ -97,6 +97,8 @@ class Measurer:
         """The outcome of a `measure` request, and whether a runtime is broken for good."""
         case = Case.from_json(request["case"])
         # What others left would be opened along with what a step is about, and take its room.
+        if request.get("fresh"):
+            self._meter.begin_round()
         if request.get("fresh") or is_memory_step(case.interface):
             self._arena.clear()
         try:
