@@ -276,6 +276,16 @@ class NvmlDevice:
     compute_processes: int
     numa_domain: int
 
+class NvmlProcess:
+    pid: int
+    kind: str  # "compute", "graphics"
+    memory_bytes: int  # -1 when unknown
+
+class NvmlUse:
+    processes_known: bool
+    processes: list[NvmlProcess]
+    utilisation_percent: int  # -1 when unknown
+
 class NvmlHealth:
     sm_clock_mhz: int
     memory_clock_mhz: int
@@ -296,6 +306,7 @@ class Nvml:
     def report(self) -> LibraryReport: ...
     def devices(self) -> list[NvmlDevice]: ...
     def health(self, uuid: str) -> NvmlHealth: ...
+    def use(self, uuid: str) -> NvmlUse: ...
     def energy_mj(self, uuid: str) -> int: ...
 
 def compile_kernels(architecture: str, library_directories: Sequence[str] = ()) -> dict[str, str]:

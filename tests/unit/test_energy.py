@@ -2,6 +2,8 @@
 
 from __future__ import annotations
 
+import math
+import random
 import sys
 import time
 from collections.abc import Callable, Mapping, Sequence
@@ -9,7 +11,7 @@ from collections.abc import Callable, Mapping, Sequence
 import pytest
 
 from byteways import _core
-from byteways.run.energy import LEAST_S, LEAST_UPDATES, MOST_S, EnergyMeter
+from byteways.run.energy import LEAST_S, LEAST_UPDATES, MOST_S, EnergyMeter, Watch
 
 GB = 1e9
 
@@ -145,13 +147,49 @@ def test_it_goes_on_until_both_conditions_hold(step_s: float, updates: int) -> N
     assert found["duration_s"] >= 0.99 * LEAST_S
 
 
-def test_an_idle_device_is_watched_once() -> None:
-    """Catches two seconds that every case pays for what does not change."""
+@pytest.mark.parametrize(("correlated_s", "least"), [(0.0, 0.95), (0.5, 0.95), (1.0, 0.93), (2.0, 0.83)])
+def test_cover_of_power_that_wanders(correlated_s: float, least: float) -> None:
+    """Catches an interval that takes neighbouring stretches for independent: 61 % at one second."""
+    chance, step_s, trials = random.Random(7), 0.05, 1000
+    kept = math.exp(-step_s / correlated_s) if correlated_s else 0.0
+    held = 0
+    for _ in range(trials):
+        millijoules, wander = 0.0, chance.gauss(0, 3)
+        watch = Watch({"gpu0": -1.0})
+        for number in range(round(LEAST_S / step_s) + 1):
+            watch.see(number * step_s, {"gpu0": millijoules})
+            millijoules += 1000 * step_s * (300 + wander)
+            wander = kept * wander + math.sqrt(1 - kept**2) * chance.gauss(0, 3)
+        span = watch.spans()["gpu0"]
+        held += abs(span.watts - 300) <= (span.half_width_watts or 0)
+    assert held / trials >= least
+
+
+def test_steps_are_kept() -> None:
+    """Catches figures that nobody can compute again from what the counters showed."""
+    machine = Machine({"gpu0": 110.0}, 90.0)
+    found = meter(machine).measure(["gpu0"], lambda s: Copying(machine, 400 * GB, s))
+    watts = []
+    for field in ("steps", "idle_steps"):
+        steps = found[field]["gpu0"]
+        assert steps[0] == [0, 0] and len(steps) >= LEAST_UPDATES
+        watts.append(steps[-1][1] / steps[-1][0])
+    assert watts == pytest.approx([found["watts"], found["idle_watts"]], rel=1e-3)
+    assert found["counter_updates"] == len(found["steps"]["gpu0"])
+
+
+def test_an_idle_device_is_watched_once_a_round() -> None:
+    """Catches two seconds that every case pays for what does not change, and an error of the idle power that
+    all rounds share, so that their scatter does not show it.
+    """
     machine = Machine({"gpu0": 100.0, "gpu1": 100.0}, 50.0)
     shared = meter(machine)
     for agents in (["gpu0"], ["gpu0"], ["gpu0", "gpu1"]):
         shared.measure(agents, lambda s: Copying(machine, GB, s))
     assert machine.idle_watches == 2  # gpu0, later gpu1
+    shared.begin_round()
+    shared.measure(["gpu0", "gpu1"], lambda s: Copying(machine, GB, s))
+    assert machine.idle_watches == 3
 
 
 def test_no_counter_is_a_reason() -> None:

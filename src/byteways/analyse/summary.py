@@ -26,6 +26,7 @@ UNSETTLED = {
     "drift": "drifting",
     "bimodal": "two groups of samples",
     "serialised": "in turns",
+    "gpu-shared": "shared GPU",
 }
 #: The same for flows that ran together for a part of the time.
 PARTIAL = "overlapped in part only"

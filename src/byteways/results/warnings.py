@@ -19,6 +19,15 @@ THROTTLE_REASONS = {
 #: A memory clock never drops on its own under load; 2 % is above the rounding of what NVML tells.
 CLOCK_DROP = 0.02
 
+#: Share of the cores' time that others may use. A tenth of the cores can draw a tenth of the memory
+#: bandwidth, and where there are few cores, threads of byteways wait for one.
+BUSY_SHARE = 0.1
+#: Share of the cores' time that the hypervisor may give to others: two ticks of the kernel's clock on two
+#: cores in the least time that is judged (run/health_host.py).
+STEAL_SHARE = 0.02
+#: Share of the time for which a GPU may run kernels before this run uses it: a desktop draws now and then.
+UTILISATION_SHARE = 0.1
+
 #: id -> what it means and what to do, as printed after observed and required.
 ADVICE = {
     "beyond-limit": "No link or memory of the path can carry so much: the figure is wrong and counts for "
@@ -51,6 +60,14 @@ ADVICE = {
     "or look at the limits of numactl and cpuset.",
     "residency": "Nobody could confirm that managed pages were where the case says: "
     "look at residency in the record, and do not take the figure for one of pages that moved.",
+    "host-busy": "Other processes used the host's cores (observed: share of their time): "
+    "wait for them to end, or ask the batch system for the whole node.",
+    "steal": "The hypervisor gave the cores to other machines (observed: share of their time): "
+    "ask for dedicated cores, or repeat when the host of this virtual machine is quiet.",
+    "cpu-throttled": "The control group stopped threads, as its quota of processor time was used up "
+    "(observed: seconds): raise the container's CPU limit.",
+    "gpu-shared": "Another process used the GPU: its work takes bandwidth and power from this one. "
+    "Wait for it to end, or leave the GPU out (CUDA_VISIBLE_DEVICES, ROCR_VISIBLE_DEVICES).",
     "throttled": "The GPU held its clocks back: look at power and cooling "
     "(nvidia-smi -q -d PERFORMANCE, rocm-smi -a).",
     "clock-drop": "A clock was lower after the case than before it: look at power and cooling, then repeat.",

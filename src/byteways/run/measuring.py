@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import contextlib
+import time
 from collections.abc import Mapping, Sequence
 from dataclasses import asdict
 from types import ModuleType
@@ -19,6 +20,7 @@ from byteways.run.energy import EnergyMeter
 from byteways.run.exporter import Exporter, ExporterLost
 from byteways.run.health import FRESH_S, HealthMonitor, agents_of
 from byteways.run.health_sysfs import SysfsHealth
+from byteways.run.health_users import GpuUsers
 from byteways.run.host_memory import host_memory_bytes
 from byteways.run.library_paths import library_directories
 from byteways.run.outcome import misplaced, outcome_of
@@ -43,9 +45,10 @@ class Measurer:
         core: The native module.
         session: With every runtime of the machine.
         simulator: File of the simulator when the machine is simulated, else ''.
+        began_s: Of `time.monotonic()`, when the session began to open.
     """
 
-    def __init__(self, core: ModuleType, session: Session, simulator: str = "") -> None:
+    def __init__(self, core: ModuleType, session: Session, simulator: str = "", began_s: float = 0.0) -> None:
         self.core = core
         self.session = session
         agents = session.devices
@@ -65,11 +68,11 @@ class Measurer:
         self._arena = Arena(core, session, memory)
         addresses = {agent.agent: agent.pci_address for agent in agents if not self._on_host[agent.agent]}
         self._simulated = bool(simulator)
-        self._health = HealthMonitor(
-            core,
-            {agent.agent: agent.uuid for agent in agents if agent.uuid},
-            simulator,
-            None if simulator else SysfsHealth(addresses),
+        uuids = {agent.agent: agent.uuid for agent in agents if agent.uuid}
+        self._health = HealthMonitor(core, uuids, simulator, None if simulator else SysfsHealth(addresses))
+        #: None on a simulated machine, which nobody else can use.
+        self._users = (
+            None if simulator else GpuUsers(core, self._health.management, uuids, addresses, began_s=began_s)
         )
         self._meter = EnergyMeter(self._health.energy_mj)
 
@@ -80,7 +83,7 @@ class Measurer:
         """
         from byteways import _core
 
-        simulator = simulator_path() if machine else ""
+        simulator, began_s = simulator_path() if machine else "", time.monotonic()
         session = _core.Session(
             library_directories=library_directories(),
             kernel_cache=str(kernel_cache() or ""),
@@ -88,12 +91,14 @@ class Measurer:
             simulator=simulator,
             machine=machine,
         )
-        return cls(_core, session, simulator)
+        return cls(_core, session, simulator, began_s)
 
     def measure(self, request: Mapping[str, Any]) -> tuple[dict[str, Any], bool]:
         """The outcome of a `measure` request, and whether a runtime is broken for good."""
         case = Case.from_json(request["case"])
         # What others left would be opened along with what a step is about, and take its room.
+        if request.get("fresh"):
+            self._meter.begin_round()
         if request.get("fresh") or is_memory_step(case.interface):
             self._arena.clear()
         try:
@@ -119,11 +124,13 @@ class Measurer:
             return {"status": "skipped", "reason": reason}
         agents = agents_of(case)
         before = self._health.read(agents, oldest_s=FRESH_S)
+        users = self._users.before(agents) if self._users else {}
         measurement, buffers = self._measured(case, options)
         after = self._health.read(agents)
+        users = self._users.after(users) if self._users else {}
         outcome = outcome_of(case, measurement, buffers)
         operations = len(measurement.samples_ns) * measurement.batch
-        changes = self._health.compare(case, before, after, operations)
+        changes = self._health.compare(case, before, after, operations, users)
         found = misplaced(case, buffers, self._cpu_domain) + changes.warnings
         outcome["warnings"] += [asdict(warning) for warning in found]
         if changes.health:

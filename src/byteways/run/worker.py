@@ -15,9 +15,11 @@ import os
 import signal
 import socket
 import sys
+from dataclasses import asdict
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
+from byteways.run.health_host import HostMonitor
 from byteways.run.protocol import Channel, ConnectionClosed, Unavailable
 
 if TYPE_CHECKING:
@@ -61,6 +63,8 @@ class Worker:
         self._kind = kind
         self._measurer: Measurer | None = None
         self._torch: TorchMeasurer | None = None
+        #: Of a simulated machine nothing here says anything.
+        self._host = None if machine else HostMonitor()
 
     def serve(self) -> None:
         """Until told to stop, the conductor is gone, or the runtimes are broken for good."""
@@ -84,6 +88,8 @@ class Worker:
             return {"did": "probe", "error": f"{type(error).__name__}: {error}"}
 
     def _measure(self, request: dict[str, Any]) -> dict[str, Any]:
+        if self._host is not None:
+            self._host.begin()
         try:
             measurer = self._open_torch() if self._kind == "torch" else self._open()
             outcome, broken = measurer.measure(request)
@@ -91,6 +97,10 @@ class Worker:
             outcome, broken = {"status": "skipped", "reason": str(reason)}, False
         except Exception as error:  # whatever it is, it is this case's, and the next one may be fine
             outcome, broken = {"status": "failed", "reason": f"{type(error).__name__}: {error}"}, False
+        if self._host is not None and outcome["status"] != "skipped":
+            load = self._host.end()
+            outcome["health"] = {**(outcome.get("health") or {}), "host": load.to_json()}
+            outcome["warnings"] = [*outcome.get("warnings", ()), *(asdict(one) for one in load.warnings())]
         answer = {"did": "measure", "outcome": outcome}
         return {**answer, "leaving": True} if broken else answer
 
