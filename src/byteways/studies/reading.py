@@ -21,6 +21,7 @@ from byteways.plan.suite_types import Suite
 from byteways.plan.toml_files import read_toml
 from byteways.plan.words import closest
 from byteways.studies import names
+from byteways.studies.claim_file import check_keys, read_claims, wrong_claims
 from byteways.studies.reference import parts, references
 from byteways.studies.study import (
     KINDS,
@@ -40,7 +41,6 @@ from byteways.units import parse_size
 if TYPE_CHECKING:
     from importlib.abc import Traversable
 
-_Keys = tuple[tuple[str, ...], tuple[str, ...]]
 #: Keys of study.toml and of the tables in it, those that must be there first.
 _STUDY = (
     (
@@ -58,15 +58,6 @@ _LINE = (
     ),
 )
 _FIGURE = (("id", "title", "locator", "kind", "lines"), ("unit", "places", "size", "note"))
-_CLAIM = (("id", "says", "locator", "check"), ("note",))
-_BOUNDS = ("about", "within", "at_least", "at_most", "unit")
-_CHECK: Mapping[str, _Keys] = {
-    "value": (("of",), (*_BOUNDS, "published")),
-    "ratio": (("of", "to"), (*_BOUNDS, "over")),
-    "spread": (("of", "over", "at_most"), ("unit", "across")),
-    "order": (("of",), ("unit", "margin")),
-    "reaches": (("of", "size"), ("level", "of_best", "factor")),
-}
 GUIDE = "docs/guides/reproduce-a-study.md says what a study consists of"
 Made = TypeVar("Made")
 
@@ -107,7 +98,7 @@ def read(folder: Traversable, key: str) -> Study:
     claims = read_toml(texts["claims.toml"], file=f"{key}/claims.toml")
     suite = parse(texts["suite.toml"], file=f"{key}/suite.toml")
     values = _told(f"{key}/{FILE}", lambda: tuple(read_values(texts[FILE].splitlines())))
-    found = _told(f"{key}/claims.toml", lambda: tuple(_claim(entry) for entry in claims.get("claim", [])))
+    found = _told(f"{key}/claims.toml", lambda: read_claims(claims))
     study = _told(f"{key}/study.toml", lambda: _study(key, data, found, values, suite))
     if wrong := _wrong(study):
         raise BytewaysError(f"study {key} is not consistent", cause="; ".join(wrong), hint=GUIDE)
@@ -123,20 +114,10 @@ def _told(file: str, make: Callable[[], Made]) -> Made:
         raise BytewaysError(f"{file} is no part of a study", cause=what, hint=GUIDE) from error
 
 
-def _keys(what: str, entry: Mapping[str, Any], keys: _Keys) -> None:
-    """Raises ValueError when a key is missing or one that nothing reads."""
-    required, optional = keys
-    known = (*required, *optional)
-    if unknown := [name for name in entry if name not in known]:
-        raise ValueError(f"{what} has the unknown key '{unknown[0]}': {closest(unknown[0], known)}")
-    if missing := [name for name in required if name not in entry]:
-        raise ValueError(f"{what} has no '{missing[0]}'")
-
-
 def _study(
     key: str, data: Mapping[str, Any], claims: tuple[Claim, ...], values: tuple[Value, ...], suite: Suite
 ) -> Study:
-    _keys("it", data, _STUDY)
+    check_keys("it", data, _STUDY)
     places = _places(data)
     lines = {line.name: line for name, entry in data["lines"].items() for line in _lines(name, entry)}
     return Study(
@@ -166,7 +147,7 @@ def _places(data: Mapping[str, Any]) -> dict[str, Place]:
     """Those of [places], one for every pair of `grid`, `gpu0>gpu1`, and of `grid` and `hosts`, both ways."""
     places = {}
     for name, entry in data["places"].items():
-        _keys(f"place '{name}'", entry, _PLACE)
+        check_keys(f"place '{name}'", entry, _PLACE)
         more = {key: entry[key] for key in _PLACE[1] if key in entry}
         places[name] = Place(name, tuple(entry["devices"]), entry["meaning"], **more)
     grid, hosts = data.get("grid", []), data.get("hosts", [])
@@ -180,7 +161,7 @@ def _places(data: Mapping[str, Any]) -> dict[str, Place]:
 
 def _lines(name: str, entry: Mapping[str, Any]) -> list[Line]:
     """A line, or one for every value of the option of `each`: `copy, 128 threads`."""
-    _keys(f"line '{name}'", entry, _LINE)
+    check_keys(f"line '{name}'", entry, _LINE)
     if "each" not in entry:
         return [_line(name, entry)]
     ((option, values),) = entry["each"].items()
@@ -222,7 +203,7 @@ def _line(name: str, entry: Mapping[str, Any]) -> Line:
 
 
 def _figure(entry: Mapping[str, Any], places: Mapping[str, Place]) -> Figure:
-    _keys(f"figure '{entry.get('id', '?')}'", entry, _FIGURE)
+    check_keys(f"figure '{entry.get('id', '?')}'", entry, _FIGURE)
     size = entry.get("size")
     chosen = [name for glob in entry.get("places", ["*>*"]) for name in _named(glob, places)]
     return Figure(
@@ -243,16 +224,6 @@ def _named(glob: str, places: Mapping[str, Place]) -> list[str]:
     return [name for name in places if fnmatchcase(name, glob)] or [glob]
 
 
-def _claim(entry: Mapping[str, Any]) -> Claim:
-    _keys(f"claim '{entry.get('id', '?')}'", entry, _CLAIM)
-    check = dict(entry["check"])
-    kind = check.pop("kind", "")
-    if kind not in _CHECK:
-        raise ValueError(f"claim '{entry['id']}' has the check '{kind}': {closest(kind, _CHECK)}")
-    _keys(f"the check of claim '{entry['id']}'", check, _CHECK[kind])
-    return Claim(entry["id"], entry["says"], entry["locator"], kind, check, entry.get("note", ""))
-
-
 def _wrong(study: Study) -> list[str]:
     """Names that stand for nothing: they would read 'not measured' for ever."""
     wrong: list[str] = []
@@ -269,15 +240,16 @@ def _wrong(study: Study) -> list[str]:
     for figure in study.figures:
         wrong += _wrong_in(figure, study)
     for claim in study.claims:
-        for reference in references(claim.check):
+        if claim.machine and claim.machine not in study.models:
+            wrong.append(f"machine {claim.machine} of claim {claim.id}")
+        for reference in (one for check in claim.leaves() for one in references(check.keys)):
             try:
                 parts(reference, study.lines, study.places)
             except ValueError as error:
                 wrong.append(f"claim {claim.id}: {error}")
     wrong += [f"source {value.source_key}" for value in study.values if value.source_key not in study.sources]
     wrong += [f"machine {value.machine}" for value in study.values if value.machine not in study.models]
-    if len({claim.id for claim in study.claims}) != len(study.claims):
-        wrong.append("two claims have one id")
+    wrong += wrong_claims(study.claims)
     return list(dict.fromkeys(wrong))
 
 

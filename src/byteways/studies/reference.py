@@ -62,3 +62,8 @@ def sizes_of(wanted: str, known: Iterable[int]) -> list[int]:
         return [size for size in sizes if least <= size <= most]
     exact = parse_size(wanted)
     return [size for size in sizes if size == exact]
+
+
+def ends_of(wanted: str) -> list[int]:
+    """The sizes that a range names, in bytes; none of what is no range."""
+    return [parse_size(text) for text in wanted.split("..") if text.strip()] if ".." in wanted else []

@@ -66,6 +66,8 @@ class Value:
     timing: str
     same_as: str  # key of the value that is another print of this measurement; empty: none
     note: str
+    derived: str = ""  # how the value comes from what the source prints; empty: it prints it
+    range: tuple[float, float] | None = None  # where the source gives a range, of which `value` is the middle
 
     @property
     def group(self) -> str:
@@ -108,9 +110,18 @@ def _value(row: Mapping[str, str], machine: str | None) -> Value:
     cells["source"], cells["destination"] = Buffer.parse(row["source"]), Buffer.parse(row["destination"])
     cells["size_bytes"] = int(row["size_bytes"]) if row["size_bytes"] else None
     cells["value"], cells["half_unit"] = float(row["value"]), float(row["half_unit"])
-    peak = row["peak_bytes_per_s"]
+    peak, ends = row["peak_bytes_per_s"], row.get("range") or ""
     cells["peak_bytes_per_s"] = float(peak) if peak else None
+    cells["range"] = _range(ends, cells["value"]) if ends else None
     return Value(**cells)
+
+
+def _range(text: str, middle: float) -> tuple[float, float]:
+    """`10e9..15e9`. Raises ValueError when `middle` is not between the two."""
+    low, high = map(float, text.split(".."))
+    if not low < middle < high:
+        raise ValueError(f"{middle:g} is not between the ends of {text}")
+    return low, high
 
 
 def _settings(text: str) -> dict[str, str]:
