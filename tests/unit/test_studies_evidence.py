@@ -2,9 +2,11 @@
 
 from __future__ import annotations
 
+import random
 import runpy
-from dataclasses import replace
+from dataclasses import asdict, replace
 from pathlib import Path
+from types import SimpleNamespace
 from typing import Any
 
 import pytest
@@ -12,9 +14,10 @@ import pytest
 from byteways.analyse.studies.cells import Sheet
 from byteways.analyse.studies.hardware import products
 from byteways.analyse.studies.outcome import compare
-from byteways.analyse.studies.verdicts import DIFFERS, FAILS_HERE, NOT_REPRODUCED, UNTESTED
+from byteways.analyse.studies.verdicts import DIFFERS, FAILS_HERE, HOLDS, NOT_REPRODUCED, UNTESTED
 from byteways.analyse.topics.study import topic_of
 from byteways.results.record import Record, Warning
+from byteways.results.run_folder import RunFolder
 from byteways.studies.reading import load
 
 SUPPORT = runpy.run_path(str(Path(__file__).with_name("study_runs.py")))
@@ -139,6 +142,49 @@ def test_derived_values_and_ranges_are_told_as_such() -> None:
     assert row.published_range == (10.0, 15.0)
     text = "\n".join(" ".join(row) for table in topic_of(peer).tables for row in table.rows)
     assert "100 kB 10 to 15 –" in text and "12.5" not in text
+
+
+def test_a_matrix_says_which_of_its_figures_are_derived() -> None:
+    """Would catch the halved diagonal of the source's matrix that passes for what it prints."""
+    told = topic_of(compare(load("schieffer2024"), run("frontier-mi250x"))).tables
+    (note,) = [table.note for table in told if "all pairs" in table.title and "GB/s" in table.title]
+    assert note == (
+        "derived, 0.5 of what the source counts: gpu0>gpu0, gpu1>gpu1, gpu2>gpu2, gpu3>gpu3 and 4 more"
+    )
+
+
+RECORDED = Path(__file__).resolve().parents[2] / "examples" / "h200x2"
+
+
+@pytest.mark.parametrize("key", ["herten2022", "memcpy-peer", "pearson2023", "schieffer2025"])
+def test_no_verdict_on_a_recorded_run_turns_round_with_noise(key: str) -> None:
+    """Would catch a verdict that another minute on the same machine contradicts: what one round gives is
+    known to 1 %, so that as much noise makes no contradiction of "holds", nor the reverse."""
+    study, whole = load(key), RunFolder(RECORDED / key)
+    told = {one.claim.id: one for one in compare(study, whole).verdicts}
+    draw = random.Random(key)
+    for _ in range(4):
+        records = [shaken(one, draw.uniform(1 / 1.01, 1.01)) for one in whole.records]
+        moved = SimpleNamespace(
+            manifest=whole.manifest, topology=whole.topology, records=records, damaged_lines=0
+        )
+        for one in compare(study, moved).verdicts:
+            before = told[one.claim.id]
+            assert not (before.verdict == HOLDS and one.contradicted), one.detail
+            assert not (before.contradicted and one.verdict == HOLDS), one.detail
+
+
+def shaken(one: Record, factor: float) -> Record:
+    """With its time and its rates changed by a factor."""
+    if one.time_ns is None:
+        return one
+    times = asdict(one.time_ns)
+    scaled = {name: value * factor for name, value in times.items() if isinstance(value, float)}
+    changed: dict[str, Any] = {"time_ns": replace(one.time_ns, **scaled)}
+    for name, part in (("bandwidth_bytes_per_s", 1 / factor), ("latency_ns", factor), ("submit_ns", factor)):
+        value = getattr(one, name)
+        changed[name] = None if value is None else value * part
+    return replace(one, **changed)
 
 
 def test_a_ratio_to_a_range_is_to_its_nearer_end() -> None:

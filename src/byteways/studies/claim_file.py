@@ -12,19 +12,41 @@ from hashlib import sha256
 from typing import Any
 
 from byteways.plan.words import closest
-from byteways.studies.study import Check, Claim
+from byteways.studies.reference import number_of
+from byteways.studies.shapes import (
+    FIGURES,
+    FLAG,
+    LIST_OF_TABLES,
+    NUMBER,
+    QUANTITY,
+    TABLES,
+    TEXT,
+    Keys,
+)
+from byteways.studies.study import UNITS, Check, Claim
+from byteways.units import parse_size
 
-Keys = tuple[tuple[str, ...], tuple[str, ...]]
-#: Keys of a claim and of the kinds of checks, those that must be there first.
-_CLAIM: Keys = (("id", "locator", "check"), ("quote", "says", "note", "machine"))
-_BOUNDS = ("about", "within", "at_least", "at_most", "unit")
+#: Keys of a claim and of the kinds of checks.
+_CLAIM = Keys(
+    {"id": TEXT, "locator": TEXT, "check": TABLES},
+    dict.fromkeys(("quote", "says", "note", "machine"), TEXT),
+)
+_BOUNDS = {"about": QUANTITY, "within": NUMBER, "at_least": QUANTITY, "at_most": QUANTITY, "unit": TEXT}
 _CHECK: Mapping[str, Keys] = {
-    "value": (("of",), (*_BOUNDS, "published")),
-    "ratio": (("of", "to"), (*_BOUNDS, "over")),
-    "spread": (("of", "over", "at_most"), ("unit", "across")),
-    "order": (("of",), ("unit", "margin")),
-    "reaches": (("of", "size"), ("level", "of_best", "factor")),
-    "any": (("readings",), ()),
+    "value": Keys({"of": FIGURES}, {**_BOUNDS, "published": FLAG}),
+    "ratio": Keys({"of": FIGURES, "to": FIGURES}, {**_BOUNDS, "over": TEXT}),
+    "spread": Keys({"of": FIGURES, "over": TEXT, "at_most": NUMBER}, {"unit": TEXT, "across": TEXT}),
+    "order": Keys({"of": FIGURES}, {"unit": TEXT, "margin": NUMBER}),
+    "reaches": Keys(
+        {"of": FIGURES, "size": QUANTITY}, {"level": QUANTITY, "of_best": NUMBER, "factor": NUMBER}
+    ),
+    "any": Keys({"readings": LIST_OF_TABLES}, {}),
+}
+#: Words that a key takes, where it does not take any.
+_WORDS: Mapping[tuple[str, str], tuple[str, ...]] = {
+    ("ratio", "over"): ("all", "most", "least"),
+    ("spread", "over"): ("place", "line", "size"),
+    ("spread", "across"): ("cpu", "gpu"),
 }
 #: Markup of the texts that quotations are checked against, and what stands for it.
 _MARKUP = (("\\times", "×"), ("\\approx", "≈"), ("\\(", ""), ("\\)", ""), ("\\", ""))
@@ -37,17 +59,8 @@ def read_claims(data: Mapping[str, Any]) -> tuple[Claim, ...]:
     Raises:
         KeyError, TypeError, ValueError: It is not what it must be.
     """
+    Keys({}, {"claim": LIST_OF_TABLES}).check("it", data)
     return tuple(_claim(entry) for entry in data.get("claim", []))
-
-
-def check_keys(what: str, entry: Mapping[str, Any], keys: Keys) -> None:
-    """Raises ValueError when a key is missing or one that nothing reads."""
-    required, optional = keys
-    known = (*required, *optional)
-    if unknown := [name for name in entry if name not in known]:
-        raise ValueError(f"{what} has the unknown key '{unknown[0]}': {closest(unknown[0], known)}")
-    if missing := [name for name in required if name not in entry]:
-        raise ValueError(f"{what} has no '{missing[0]}'")
 
 
 def bare(text: str) -> str:
@@ -74,24 +87,52 @@ def wrong_claims(claims: Sequence[Claim]) -> Iterator[str]:
 
 
 def _claim(entry: Mapping[str, Any]) -> Claim:
-    name = entry.get("id", "?")
-    check_keys(f"claim '{name}'", entry, _CLAIM)
+    name = entry.get("id", "?") if isinstance(entry, Mapping) else "?"
+    _CLAIM.check(f"claim '{name}'", entry)
     if ("quote" in entry) == ("says" in entry):
         raise ValueError(f"claim '{name}' takes either 'quote', the source's words, or 'says', yours")
     told = entry["check"] if isinstance(entry["check"], list) else [entry["check"]]
     if not told:
         raise ValueError(f"claim '{name}' has no check")
     checks = tuple(_check(name, one) for one in told)
-    given = {key: str(entry[key]) for key in _CLAIM[1] if key in entry}
-    return Claim(str(entry["id"]), str(entry["locator"]), checks, **given)
+    if "quote" in entry and any(leaf.keys.get("published") for check in checks for leaf in check.leaves()):
+        raise ValueError(
+            f"claim '{name}' quotes: its check takes the numbers of the sentence, not 'published'"
+        )
+    given = {key: entry[key] for key in _CLAIM.optional if key in entry}
+    return Claim(entry["id"], entry["locator"], checks, **given)
 
 
 def _check(claim: str, entry: Mapping[str, Any]) -> Check:
     keys = dict(entry)
-    kind, note = keys.pop("kind", ""), str(keys.pop("note", ""))
+    kind, note = str(keys.pop("kind", "")), str(keys.pop("note", ""))
     if kind not in _CHECK:
         raise ValueError(f"claim '{claim}' has the check '{kind}': {closest(kind, _CHECK)}")
-    check_keys(f"the check of claim '{claim}'", keys, _CHECK[kind])
+    what = f"the check of claim '{claim}'"
+    _CHECK[kind].check(what, keys)
+    _check_values(what, kind, keys)
     if kind != "any":
         return Check(kind, keys, note)
-    return Check(kind, {}, note, tuple(_check(claim, one) for one in keys["readings"]))
+    readings = tuple(_check(claim, one) for one in keys["readings"])
+    if not readings:
+        raise ValueError(f"{what} has no readings")
+    return Check(kind, {}, note, readings)
+
+
+def _check_values(what: str, kind: str, keys: Mapping[str, Any]) -> None:
+    """Raises ValueError for words and numbers that a check could make nothing of."""
+    for name, value in keys.items():
+        words = UNITS if name == "unit" else _WORDS.get((kind, name))
+        if words and value not in words:
+            raise ValueError(f"{what} has {name} = '{value}': {closest(value, words)}")
+        if name in ("about", "at_least", "at_most", "level"):
+            number_of(value)
+        if name == "size":
+            parse_size(str(value))
+    bounded = {"about", "at_least", "at_most"} & set(keys) or keys.get("published")
+    if kind in ("value", "ratio") and not bounded:
+        raise ValueError(f"{what} has neither 'about' nor 'at_least' nor 'at_most'")
+    if kind == "reaches" and ("level" in keys) == ("of_best" in keys):
+        raise ValueError(f"{what} takes either 'level' or 'of_best'")
+    if kind == "reaches" and not keys.get("factor", 1) > 0:
+        raise ValueError(f"{what} has a factor that is not positive")

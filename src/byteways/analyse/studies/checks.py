@@ -6,7 +6,6 @@ Every figure has an interval. A check holds, or does not, where it does so where
 from __future__ import annotations
 
 import math
-import re
 from collections.abc import Callable, Iterable, Mapping, Sequence
 from dataclasses import dataclass
 from itertools import pairwise
@@ -15,10 +14,8 @@ from typing import Any
 from byteways.analyse.studies.cells import Sheet
 from byteways.analyse.studies.references import Cell, UntestableError, cells, unlike
 from byteways.plan.legality import kind_of
-from byteways.studies.reference import FASTEST
+from byteways.studies.reference import FASTEST, number_of, unit_of
 from byteways.units import format_size, parse_size
-
-_NUMBER = re.compile(r"^(?P<number>[\d.]+)\s*(?P<unit>GB/s|ns|µs|us|%)$")
 
 
 @dataclass(frozen=True)
@@ -56,18 +53,9 @@ def _unit(check: Mapping[str, Any]) -> str:
     if "unit" in check:
         return str(check["unit"])
     for key in ("about", "at_least", "at_most", "level"):
-        match = _NUMBER.match(str(check.get(key, "")))
-        if match:
-            return {"us": "µs", "%": "of peak"}.get(match["unit"], match["unit"])
+        if unit := unit_of(check.get(key)):
+            return unit
     return "GB/s"
-
-
-def _number(value: object) -> float:
-    """A number, with or without a unit; per cent are hundredths."""
-    match = _NUMBER.match(str(value))
-    if match is None:
-        return float(str(value))
-    return float(match["number"]) / (100 if match["unit"] == "%" else 1)
 
 
 def wanted(check: Mapping[str, Any]) -> Wanted:
@@ -78,11 +66,11 @@ def wanted(check: Mapping[str, Any]) -> Wanted:
         return f"{100 * value:g} %" if of_peak and isinstance(value, float | int) else str(value)
 
     if "about" in check:
-        about, within = _number(check["about"]), float(check.get("within", 0.1))
+        about, within = number_of(check["about"]), float(check.get("within", 0.1))
         words = f"{said(check['about'])} ± {100 * within:g} %"
         return Wanted(about * (1 - within), about * (1 + within), words)
-    least = _number(check["at_least"]) if "at_least" in check else float("-inf")
-    most = _number(check["at_most"]) if "at_most" in check else float("inf")
+    least = number_of(check["at_least"]) if "at_least" in check else float("-inf")
+    most = number_of(check["at_most"]) if "at_most" in check else float("inf")
     words = " and ".join(
         f"{name.replace('_', ' ')} {said(check[name])}" for name in ("at_least", "at_most") if name in check
     )
@@ -276,7 +264,7 @@ def _reaches(check: Mapping[str, Any], sheet: Sheet) -> Finding:
     notes = unlike(check, sheet, found)
     best = max(found, key=lambda cell: cell.number)
     part = float(check["of_best"]) if "of_best" in check else None
-    goal = _number(check["level"]) if part is None else best.number * part
+    goal = number_of(check["level"]) if part is None else best.number * part
     size, surely, perhaps = _reached(found, best, goal, part)
     if size is None:
         detail = f"{goal:.4g} GB/s is never reached: {best.number:.4g} GB/s at most"

@@ -5,6 +5,7 @@ from __future__ import annotations
 from collections.abc import Callable, Collection, Mapping, Sequence
 
 from byteways.analyse.studies.outcome import FigureOutcome, Row, StudyOutcome, outcome_of
+from byteways.analyse.studies.references import listed
 from byteways.analyse.studies.verdicts import BUILT_IN
 from byteways.analyse.summary import Cell, Run
 from byteways.analyse.topic import Line, Plot, PlotPoint, Table, Topic
@@ -122,10 +123,21 @@ def _matrices(one: FigureOutcome) -> list[Table]:
         )
         heat = tuple((None, *(value and value / max(found.values()) for value in row)) for row in numbers)
         title = f"{_title(one)}, {what}{', ' + unit if unit else ''}"
-        note = "; ".join(one.notes) if what == "measured" else ""
+        note = "; ".join(
+            _derived(one.rows) if what == "published" else one.notes if what == "measured" else ()
+        )
         columns = tuple(range(1, len(targets) + 1))
         tables.append(Table(title, ("from \\ to", *targets), rows, columns, note, heat))
     return tables
+
+
+def _derived(rows: Sequence[Row]) -> list[str]:
+    """Which published figures of a matrix are computed from what the source prints, and how."""
+    found: dict[str, list[str]] = {}
+    for row in rows:
+        if row.derived:
+            found.setdefault(row.derived, []).append(row.place)
+    return [f"derived, {how}: {listed(places)}" for how, places in found.items()]
 
 
 def _in_matrix(value: float, unit: str) -> str:
