@@ -210,6 +210,8 @@ void bind_session(nb::module_& m) {
       .def("sustain", &sustain_flows, "flows"_a, "slice_s"_a, nb::kw_only(), "interference"_a = false,
            nb::keep_alive<0, 1>());
   m.def("load_machine", &load_machine, "simulator"_a, "machine"_a, nb::call_guard<nb::gil_scoped_release>());
+  m.def("restart_machine", &restart_machine, "simulator"_a, "machine"_a, "key"_a,
+        nb::call_guard<nb::gil_scoped_release>());
 }
 
 }  // namespace byteways

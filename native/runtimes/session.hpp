@@ -138,6 +138,9 @@ std::unique_ptr<Host> open_host(std::vector<LibraryReport>& reports);
 std::unique_ptr<Host> open_simulated_host(const SessionOptions& options, std::vector<LibraryReport>& reports);
 // The same machine for a process that opens no session, but asks NVML. A process plays one machine only.
 void load_machine(const std::string& simulator, const std::string& sheet);
+// Begins it anew: what happens next depends on the sheet and `key` alone. Throws Error while a session has
+// memory, streams or events there.
+void restart_machine(const std::string& simulator, const std::string& sheet, std::uint64_t key);
 Clock& host_clock();
 std::unique_ptr<Runtime> open_cuda(Host& host, const SessionOptions& options,
                                    std::vector<LibraryReport>& reports);

@@ -10,15 +10,21 @@ std::size_t at(int index) { return static_cast<std::size_t>(index); }
 
 }  // namespace
 
-Streams::Streams(const Model& model, const Faults& faults, Engine& engine, Timeline& time, Devices& devices)
+Streams::Streams(const Model& model, const Faults& faults, Engine& engine, Timeline& time, Devices& devices,
+                 std::uint64_t noise_key)
     : model_(&model),
       faults_(&faults),
       engine_(&engine),
       time_(&time),
       devices_(&devices),
       hardware_queues_(engine, model.gpu.count, model.gpu.hardware_queues),
-      noise_(model.noise, model.seed),
+      noise_(model.noise, model.seed, noise_key),
       defaults_(at(model.gpu.count)) {}
+
+bool Streams::in_use() const {
+  const auto own = std::count_if(defaults_.begin(), defaults_.end(), [](const Stream* each) { return each; });
+  return streams_.size() > static_cast<std::size_t>(own) || !events_.empty();
+}
 
 Stream* Streams::make(Place place) {
   devices_->check(place);

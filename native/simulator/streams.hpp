@@ -45,7 +45,11 @@ struct Event {
 
 class Streams {
  public:
-  Streams(const Model& model, const Faults& faults, Engine& engine, Timeline& time, Devices& devices);
+  Streams(const Model& model, const Faults& faults, Engine& engine, Timeline& time, Devices& devices,
+          std::uint64_t noise_key);
+
+  // Whether a program has streams or events of its own.
+  bool in_use() const;
 
   Stream* make(Place place);
   Stream* default_of(int gpu);

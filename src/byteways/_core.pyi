@@ -217,6 +217,13 @@ class Session:
 def load_machine(simulator: str, machine: str) -> None:
     """Makes `machine` (a sheet) the one of this process, for those who only ask Nvml(simulator)."""
 
+def restart_machine(simulator: str, machine: str, key: int) -> None:
+    """Begins the machine anew: time, queues, memory and, by `key`, noise.
+
+    Raises:
+        Error: A session still has memory, streams or events there.
+    """
+
 def summarize(samples: Sequence[float], resolution: float = 0.0) -> Summary: ...
 def series_warnings(samples: Sequence[float], resolution: float = 0.0) -> list[Warning]:
     """What a series shows as a whole: drift, bimodal, correlated, quantised."""

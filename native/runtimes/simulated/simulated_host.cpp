@@ -361,4 +361,11 @@ void load_machine(const std::string& simulator, const std::string& sheet) {
   simulated::open_machine(simulator, sheet, report);
 }
 
+void restart_machine(const std::string& simulator, const std::string& sheet, std::uint64_t key) {
+  LibraryReport report;
+  const auto machine = simulated::open_machine(simulator, sheet, report);
+  machine->check(machine->restart.symbol(), machine->restart(key));
+  simulated::bound_domain = -1;
+}
+
 }  // namespace byteways

@@ -132,11 +132,6 @@ class Record:
         without_time = self.status == "skipped" and (self.reason or "").startswith(WANT_OF_TIME)
         return "left out" if without_time else self.status
 
-    @property
-    def beyond_limit(self) -> bool:
-        """Whether its bytes over its time pass the physical limit of its path, so that it is no evidence."""
-        return any(warning.id == "beyond-limit" for warning in self.warnings)
-
     def to_json(self) -> dict[str, Any]:
         """The line, without fields that this case does not have (`reason` stays)."""
         told = ((name, getattr(self, name)) for name in _names())

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import contextlib
+import gc
 import time
 from collections.abc import Mapping, Sequence
 from dataclasses import asdict
@@ -45,12 +46,21 @@ class Measurer:
         core: The native module.
         session: With every runtime of the machine.
         simulator: File of the simulator when the machine is simulated, else ''.
+        machine: The sheet of that machine.
         began_s: Of `time.monotonic()`, when the session began to open.
     """
 
-    def __init__(self, core: ModuleType, session: Session, simulator: str = "", began_s: float = 0.0) -> None:
+    def __init__(
+        self,
+        core: ModuleType,
+        session: Session,
+        simulator: str = "",
+        machine: str = "",
+        began_s: float = 0.0,
+    ) -> None:
         self.core = core
         self.session = session
+        self._simulator, self._machine = simulator, machine
         agents = session.devices
         self._on_host = {agent.agent: agent.runtime == "host" for agent in agents}
         self._gpus = [agent.agent for agent in agents if not self._on_host[agent.agent]]
@@ -59,13 +69,13 @@ class Measurer:
         on_host = [agent.memory_bytes for agent in agents if self._on_host[agent.agent]]
         #: Host memory that may be used; nothing of a simulated machine's is this one's.
         self.host_bytes = sum(on_host) if simulator else host_memory_bytes()
-        memory = {
+        self._memory = {
             agent.agent: min(agent.memory_bytes, self.host_bytes)
             if self._on_host[agent.agent]
             else agent.memory_bytes
             for agent in agents
         }
-        self._arena = Arena(core, session, memory)
+        self._arena = Arena(core, session, self._memory)
         addresses = {agent.agent: agent.pci_address for agent in agents if not self._on_host[agent.agent]}
         self._simulated = bool(simulator)
         uuids = {agent.agent: agent.uuid for agent in agents if agent.uuid}
@@ -84,14 +94,24 @@ class Measurer:
         from byteways import _core
 
         simulator, began_s = simulator_path() if machine else "", time.monotonic()
-        session = _core.Session(
-            library_directories=library_directories(),
-            kernel_cache=str(kernel_cache() or ""),
-            gpus=gpus_wanted(),
-            simulator=simulator,
-            machine=machine,
-        )
-        return cls(_core, session, simulator, began_s)
+        return cls(_core, _open(_core, simulator, machine), simulator, machine, began_s)
+
+    def restart(self, key: int) -> None:
+        """Begins the simulated machine anew, so that a case depends on its key and not on those before it.
+
+        Nothing on a real machine, where buffers that are kept save seconds.
+        """
+        if not self._simulated:
+            return
+        self._arena.clear()
+        del self._arena, self.session
+        try:
+            self.core.restart_machine(self._simulator, self._machine, key)
+        except self.core.Error:
+            gc.collect()  # an exception's traceback may hold buffers in a cycle
+            self.core.restart_machine(self._simulator, self._machine, key)
+        self.session = _open(self.core, self._simulator, self._machine)
+        self._arena = Arena(self.core, self.session, self._memory)
 
     def measure(self, request: Mapping[str, Any]) -> tuple[dict[str, Any], bool]:
         """The outcome of a `measure` request, and whether a runtime is broken for good."""
@@ -256,6 +276,18 @@ class Measurer:
             except self.core.Error:
                 return True
         return False
+
+
+def _open(core: ModuleType, simulator: str, machine: str) -> Session:
+    """A session with every runtime of this machine, or of the simulated one."""
+    session: Session = core.Session(
+        library_directories=library_directories(),
+        kernel_cache=str(kernel_cache() or ""),
+        gpus=gpus_wanted(),
+        simulator=simulator,
+        machine=machine,
+    )
+    return session
 
 
 def _partner(case: Case, flow: PlannedFlow) -> str:

@@ -91,8 +91,10 @@ class Worker:
         if self._host is not None:
             self._host.begin()
         try:
-            measurer = self._open_torch() if self._kind == "torch" else self._open()
-            outcome, broken = measurer.measure(request)
+            if self._kind == "torch":
+                outcome, broken = self._open_torch().measure(request)
+            else:
+                outcome, broken = self._opened_anew(request["key"]).measure(request)
         except Unavailable as reason:
             outcome, broken = {"status": "skipped", "reason": str(reason)}, False
         except Exception as error:  # whatever it is, it is this case's, and the next one may be fine
@@ -110,6 +112,14 @@ class Worker:
 
             self._torch = TorchMeasurer.open()
         return self._torch
+
+    def _opened_anew(self, key: int) -> Measurer:
+        """The measurer; of a simulated machine at its beginning, with the noise of this key."""
+        measurer = self._open()
+        self._measurer = None  # one that could not be restarted is of no use
+        measurer.restart(key)
+        self._measurer = measurer
+        return measurer
 
     def _open(self) -> Measurer:
         if self._measurer is None:
