@@ -12,6 +12,8 @@ from typing import Any
 STATUSES = ("measured", "skipped", "failed", "corrupt", "timeout", "lost")
 #: Beginnings of the reason of a case that was skipped for want of time alone, today's first.
 WANT_OF_TIME = ("left out to fit", "dropped to fit")
+#: The warning on a record that counts for nothing.
+BEYOND_LIMIT = "beyond-limit"
 
 
 @dataclass(frozen=True)
@@ -119,15 +121,15 @@ class Record:
     warnings: list[Warning] = field(default_factory=list)
 
     @property
+    def beyond_limit(self) -> bool:
+        """Whether its figures are physically impossible: never ranked, compared, fitted or quoted."""
+        return any(warning.id == BEYOND_LIMIT for warning in self.warnings)
+
+    @property
     def told_status(self) -> str:
         """The status in the words of people, for whom a case without time was `left out` and not skipped."""
         without_time = self.status == "skipped" and (self.reason or "").startswith(WANT_OF_TIME)
         return "left out" if without_time else self.status
-
-    @property
-    def beyond_limit(self) -> bool:
-        """Whether its bytes over its time pass the physical limit of its path, so that it is no evidence."""
-        return any(warning.id == "beyond-limit" for warning in self.warnings)
 
     def to_json(self) -> dict[str, Any]:
         """The line, without fields that this case does not have (`reason` stays)."""
