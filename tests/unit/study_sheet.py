@@ -22,6 +22,7 @@ class Figure:
     peak: float = 200e9  # bytes/s
     half_width: float = 0.0
     assumed: bool = False
+    guessed: bool = False
 
     def quantity(self, unit: str) -> float | None:
         return {"GB/s": self.gb_per_s, "of peak": self.gb_per_s / 200, "ns": 1000 / self.gb_per_s}.get(unit)
@@ -46,6 +47,9 @@ class FakeHardware:
     def elsewhere(self, claim: Claim) -> str:
         return ""
 
+    def own(self, claim: Claim) -> bool:
+        return True
+
     def contradicted(self, claim: Claim) -> tuple[str, tuple[str, ...]]:
         return FAILS_HERE, ()
 
@@ -64,6 +68,7 @@ class FakeSheet:
     planned: Mapping[tuple[str, str], tuple[int, ...]] = field(default_factory=dict)  # beyond what is there
     half_width: float = 0.0
     assumed: bool = False
+    guessed: bool = False
     hardware = FakeHardware()
 
     @property
@@ -89,7 +94,7 @@ class FakeSheet:
 
     def ours(self, line: FakeLine, place: FakePlace) -> dict[int, Figure]:
         return {
-            size: Figure(number, half_width=self.half_width, assumed=self.assumed)
+            size: Figure(number, half_width=self.half_width, assumed=self.assumed, guessed=self.guessed)
             for (a, b, size), number in self.figures.items()
             if (a, b) == (line.name, place.name)
         }

@@ -89,6 +89,24 @@ def test_what_is_beyond_the_physical_limit_is_no_evidence() -> None:
     assert "beyond the physical limit of the path" in sheet.missing(line, place, GIB)
 
 
+def test_what_rests_on_assumptions_alone_is_not_known() -> None:
+    """Would catch a sentence on another GPU that a model's guess contradicts. On the source's own GPUs the
+    contradiction is one of the model."""
+    case = flow_case("copy", "gpu0:device", "gpu1:device", "gpu0", options={"batch": 1})
+    key, claim = "pearson2023", "only-kernels-saturate"
+    for rests_on, verdicts in (
+        (["assumed"], (NOT_REPRODUCED, UNTESTED)),
+        (["assumed", "fitted"], (NOT_REPRODUCED, DIFFERS)),
+    ):
+        slow = record(replace(case, interface="kernel"), 40.0, mean=1.0, rests_on=rests_on)
+        fast = record(case, 90.0, mean=1.0, rests_on=rests_on)
+        for machine, verdict in zip(("crusher-mi250x", "h200-x4"), verdicts, strict=True):
+            found = failing(key, claim, slow, fast, machine=machine, simulated=True)
+            assert found.verdict == verdict
+            if verdict != UNTESTED:
+                assert any("numbers that the model assumes are behind" in note for note in found.notes)
+
+
 def rounds(*gb_per_s: float) -> list[Record]:
     case = flow_case("copy", "gpu0:device", "gpu1:device", "gpu0", options={"batch": 1})
     return [record(case, rate, mean=1.0, round=number) for number, rate in enumerate(gb_per_s)]

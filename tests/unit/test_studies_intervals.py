@@ -122,3 +122,10 @@ def test_the_ends_of_a_range_are_part_of_it() -> None:
     found = verdict(**check)
     assert found.verdict == UNTESTED and "a figure that it rests on is missing" in found.detail
     assert verdict(**{**check, "of": "copy@quad/..1GiB"}).verdict == HOLDS
+
+
+def test_a_guess_confirms_nothing() -> None:
+    """Would catch "holds" of a figure that a machine model has from nowhere."""
+    found = verdict(FakeSheet(SHEET.figures, assumed=True, guessed=True), **YES)
+    assert found.verdict == UNTESTED
+    assert found.detail.startswith("because the model assumes all numbers behind copy at quad: 51.00 GB/s")

@@ -55,7 +55,7 @@ def judge(claim: Claim, sheet: Sheet, fitting: Fitting | None = None) -> Verdict
     """
     if reason := sheet.hardware.elsewhere(claim):
         return Verdict(claim, UNTESTED, f"because {reason}")
-    whole = _all([_part(check, claim.id, sheet, fitting) for check in claim.checks])
+    whole = _all([_part(check, claim, sheet, fitting) for check in claim.checks])
     if whole.state != FAILS:
         lead = "because " if whole.state == UNTESTED else ""
         return Verdict(claim, whole.state, lead + whole.detail, whole.notes)
@@ -63,7 +63,7 @@ def judge(claim: Claim, sheet: Sheet, fitting: Fitting | None = None) -> Verdict
     return Verdict(claim, verdict, whole.detail, tuple(dict.fromkeys((*whole.notes, *notes))))
 
 
-def _part(check: Check, claim: str, sheet: Sheet, fitting: Fitting | None) -> _Part:
+def _part(check: Check, claim: Claim, sheet: Sheet, fitting: Fitting | None) -> _Part:
     if check.readings:
         return _any([_part(reading, claim, sheet, fitting) for reading in check.readings])
     found = _leaf(check, claim, sheet, fitting)
@@ -92,7 +92,7 @@ def _notes(parts: Sequence[_Part]) -> tuple[str, ...]:
     return tuple(dict.fromkeys(note for part in parts for note in part.notes))
 
 
-def _leaf(check: Check, claim: str, sheet: Sheet, fitting: Fitting | None) -> _Part:
+def _leaf(check: Check, claim: Claim, sheet: Sheet, fitting: Fitting | None) -> _Part:
     """A check by itself."""
     try:
         finding = CHECKS[check.kind](check.keys, sheet)
@@ -109,10 +109,16 @@ def _leaf(check: Check, claim: str, sheet: Sheet, fitting: Fitting | None) -> _P
     if finding.holds is None:
         widest = max(cell.half_width for cell in finding.cells)
         return _Part(CLOSE, f"{finding.detail}; figures are known to ± {100 * widest:.2g} %", notes)
+    guessed = dict.fromkeys(f"{cell.line} at {cell.place}" for cell in finding.cells if cell.guessed)
+    # A fit says more of what holds, and on the source's own GPUs it is the model that is contradicted.
+    known = fitting is not None if finding.holds else sheet.hardware.own(claim)
+    if guessed and not known:
+        why = f"the model assumes all numbers behind {listed(list(guessed), REASONS)}"
+        return _Part(UNTESTED, f"{why}: {finding.detail}")
     if not finding.holds:
         return _Part(FAILS, finding.detail, notes)
     if fitting is not None:
-        return _fitted(claim, finding, sheet, fitting, notes)
+        return _fitted(claim.id, finding, sheet, fitting, notes)
     return _Part(HOLDS, finding.detail, notes)
 
 

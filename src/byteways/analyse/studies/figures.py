@@ -42,6 +42,11 @@ class Ours:
         """Whether it is simulated and rests on numbers that the machine model assumes."""
         return "assumed" in (self.record.rests_on or ())
 
+    @property
+    def guessed(self) -> bool:
+        """Whether it rests on nothing else."""
+        return set(self.record.rests_on or ()) == {"assumed"}
+
     def quantity(self, unit: str) -> float | None:
         """In GB/s, as a fraction of the peak here, in ns or in µs; None when there is no such figure."""
         if unit == "GB/s":

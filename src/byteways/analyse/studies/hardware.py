@@ -40,14 +40,17 @@ class Hardware:
             return ""
         return f"the sentence is about {_named(there)}, and this machine has {_named(self._here)}"
 
+    def own(self, claim: Claim) -> bool:
+        """Whether the GPUs are those that the claim is about."""
+        return bool(_products_of_model(claim.machine or self.study.models[0]) & self._here)
+
     def contradicted(self, claim: Claim) -> tuple[str, tuple[str, ...]]:
         """The verdict on a claim that the figures contradict, and what is to be known of this machine."""
-        own = claim.machine or self.study.models[0]
-        if not _products_of_model(own) & self._here:
+        if not self.own(claim):
             return DIFFERS, ()
         if not is_simulated(self.manifest):
             return FAILS_HERE, ()
-        here = model_of(self.manifest)
+        here, own = model_of(self.manifest), claim.machine or self.study.models[0]
         other = f"the sentence is about {own}, and {here} is another system with such GPUs"
         return NOT_REPRODUCED, () if here == own else (other,)
 

@@ -12,7 +12,7 @@ from byteways.analyse.studies.claims import Verdict, judge
 from byteways.analyse.studies.figures import Ours, Published
 from byteways.analyse.studies.fitting import fitting_of
 from byteways.analyse.studies.references import listed
-from byteways.analyse.studies.verdicts import COUNTED, VERDICTS
+from byteways.analyse.studies.verdicts import CONTRADICTED, COUNTED, VERDICTS
 from byteways.analyse.summary import Run
 from byteways.errors import BytewaysError
 from byteways.machines import load as load_model
@@ -22,6 +22,9 @@ from byteways.studies.reading import load
 from byteways.studies.study import Figure, Line, Place, Study
 from byteways.topology.model import Topology
 from byteways.topology.routes import route
+
+#: Contradicted claims that are named; the table has all.
+NAMED = 3
 
 
 @dataclass(frozen=True)
@@ -85,6 +88,18 @@ class StudyOutcome:
         """'12 claims: 9 hold, 1 differs on this hardware, 2 cannot be tested here'."""
         parts = [f"{count} {COUNTED[name][count > 1]}" for name, count in self.counts.items()]
         return f"{len(self.verdicts)} claims: {', '.join(parts)}"
+
+    def contradictions(self) -> str:
+        """Which claims the figures contradict, by verdict, the first NAMED of each."""
+        told = []
+        for verdict in CONTRADICTED:
+            texts = [
+                one.claim.text for one in self.verdicts if one.verdict == verdict
+            ]  # the table has figures
+            if texts:
+                more = f" (and {len(texts) - NAMED} more)" if len(texts) > NAMED else ""
+                told.append(f"{verdict.capitalize()}: {'; '.join(texts[:NAMED])}{more}.")
+        return " ".join(told) or "None of its claims is contradicted."
 
 
 def outcome_of(run: Run) -> StudyOutcome | None:

@@ -23,7 +23,8 @@ class Cell:
     published: float | None
     peak: float | None  # bytes/s, nominal, of the path here
     half_width: float = 0.0  # of the repeatability interval, as a part of the figure
-    assumed: bool = False  # whether it rests on numbers that a machine model assumes
+    assumed: bool = False  # whether it rests on numbers that a machine model assumes …
+    guessed: bool = False  # … and on nothing else
 
     @property
     def low(self) -> float:
@@ -136,7 +137,15 @@ def _cells(reference: str, sheet: Sheet, unit: str) -> Iterator[Cell]:
                 published = _published(sheet, line, place, size, unit)
                 one = ours[size]
                 yield Cell(
-                    line.name, place.name, size, number, published, one.peak, one.half_width, one.assumed
+                    line.name,
+                    place.name,
+                    size,
+                    number,
+                    published,
+                    one.peak,
+                    one.half_width,
+                    one.assumed,
+                    one.guessed,
                 )
 
 
