@@ -218,7 +218,7 @@ def test_what_contradicts_itself_is_discarded() -> None:
 
 
 def test_a_call_that_moves_the_bytes_is_told_from_one_that_enqueues() -> None:
-    """Catches small pageable copies as on H200: 28 us on the device, 166 in the call, and 37 GB/s reported."""
+    """Catches small pageable copies of H200: 28 us on the device, 166 in the call, 37 GB/s reported."""
     assert _core.moved_by_call(28e3, 166e3, 1e3)
     assert not _core.moved_by_call(28e3, 3e3, 1e3)
     assert not _core.moved_by_call(1.5e3, 3e3, 1e3)  # a launch of little: calls cost that
