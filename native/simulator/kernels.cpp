@@ -299,6 +299,8 @@ void Kernels::deliver(const Range& to, const Range& from, Place executor,
   const Place here = place_of(*from.block, from.begin * kWordBytes);
   const std::string a = name_of(here), b = name_of(there);
   if (faults_->find(Fault::Kind::skip, a, b) != nullptr || lies(executor, there)) return;
+  if (const Fault* fault = faults_->find(Fault::Kind::lapse, a, b))
+    if (deliveries_++ == fault->number) return;
   if (lies(executor, here))
     memory_->poison(to, 0, 1);
   else

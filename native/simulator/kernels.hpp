@@ -77,6 +77,7 @@ class Kernels {
   std::map<const void*, Answering> answering_;
   const Model* model_;
   const Faults* faults_;
+  std::uint64_t deliveries_ = 0;  // on a way that lapses once
   Memory* memory_;
   Costs* costs_;
   Devices* devices_;

@@ -6,6 +6,8 @@
 namespace byteways::sim {
 namespace {
 
+constexpr double kStallNs = 1e9;  // longer than any watchdog waits
+
 std::size_t at(int index) { return static_cast<std::size_t>(index); }
 
 }  // namespace
@@ -71,6 +73,8 @@ void Streams::destroy(Event* event) {
 void Streams::submit(Lock& lock, Stream& stream, std::unique_ptr<Operation> operation, bool noisy) {
   const bool on_gpu = stream.place.kind == Place::Kind::gpu;
   devices_->count_operation(stream.place);
+  if (const Fault* fault = faults_->find(Fault::Kind::stall, name_of(stream.place)))
+    if (submissions_++ == fault->number) time_->enter(lock, kStallNs);
   devices_->check(stream.place);
   if (noisy) {
     const double factor = noise_.next();

@@ -65,6 +65,7 @@ class Streams {
  private:
   const Model* model_;
   const Faults* faults_;
+  std::uint64_t submissions_ = 0;  // to a device that stalls the host once
   Engine* engine_;
   Timeline* time_;
   Devices* devices_;

@@ -206,8 +206,8 @@ class CaseRun {
     while (measurement_.verified && series_.taken() < options_.max_samples) {
       take_sample();
       const auto spent_ns = static_cast<double>(session_.clock().now() - begin);
-      if (rule.enough(series_.times_ns(), budget_ns > 0 ? spent_ns / budget_ns : 1) && spent_ns >= least_ns)
-        break;
+      const bool enough = rule.enough(series_.times_ns(), budget_ns > 0 ? spent_ns / budget_ns : 1);
+      if (enough && spent_ns >= least_ns && series_.discarded_share() <= kMostDiscarded) break;
       if (series_.taken() >= kLeastSamples && spent_ns >= budget_ns) break;
     }
     if (!measurement_.verified_every_sample) verify();

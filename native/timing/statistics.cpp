@@ -17,7 +17,7 @@ constexpr double kGrowth = 1.5;    // looks at 20, 30, 45, …: each look costs 
 constexpr double kPatience = 0.5;  // of the budget that a series may be lengthened for its dependence alone
 // Samples that a series needs for each that its dependence makes one of: where it has fewer, a slow part of
 // it looks like a steady one.
-constexpr double kSamplesPerInflation = 100;
+constexpr double kSamplesPerInflation = 105;
 constexpr double kAlikeWithin =
     0.25;  // of the precision: what such samples hide of dependence matters to nobody
 constexpr double kLeastIndependent = 100;  // samples that n dependent ones must be worth, or it is told

@@ -32,7 +32,7 @@ Summary summarize(const std::vector<double>& samples, double resolution = 0);
 // first after its part of 20 samples, and not before 7, at a half-width that may be sqrt(rounds) times as
 // wide. The next look is at 1.5 n. Once narrow, half as many samples again are taken; still narrow at that
 // look: stop and report that interval. Where the samples spread by more than a part of the precision the
-// series also has to be long beside what it shows of dependence: 100 samples in all rounds for each that its
+// series also has to be long beside what it shows of dependence: 105 samples in all rounds for each that its
 // dependence makes one of.
 class StoppingRule {
  public:

@@ -290,6 +290,7 @@ class GpuRuntime : public Runtime {
 
  private:
   static constexpr int kResolutionPairs = 64;
+  static constexpr double kMostStepNs = 1e5;
 
   const typename KernelStore<Vendor>::Loaded& loaded(int device, std::string_view kernel) {
     const std::size_t index = catalogue_index(kernel);
@@ -313,8 +314,8 @@ class GpuRuntime : public Runtime {
     double step = 0;
     for (int i = 0; i + 1 < kResolutionPairs; ++i) {
       const double difference = elapsed[i + 1] - elapsed[i];
-      if (difference > 0.5 && (step == 0 || difference < step))
-        step = difference;  // 0.5 ns: rounding of the float
+      // 0.5 ns: rounding of the float; a pair that lies far from the others was disturbed.
+      if (difference > 0.5 && difference < kMostStepNs && (step == 0 || difference < step)) step = difference;
     }
     return step;
   }
