@@ -6,6 +6,7 @@ file: a key that no study has, a line or place that is not there, a letter witho
 
 from __future__ import annotations
 
+import csv
 from collections.abc import Callable, Mapping
 from dataclasses import replace
 from fnmatch import fnmatchcase
@@ -15,12 +16,14 @@ from pathlib import Path
 from typing import TYPE_CHECKING, Any, TypeVar
 
 from byteways.errors import BytewaysError
+from byteways.files import MOST_TOML_BYTES, read_text
 from byteways.plan.interfaces import INTERFACES
 from byteways.plan.suite import parse
 from byteways.plan.suite_types import Suite
 from byteways.plan.toml_files import read_toml
 from byteways.plan.words import closest
 from byteways.studies import names
+from byteways.studies.file_types import check_claims, check_study
 from byteways.studies.reference import parts, references
 from byteways.studies.study import (
     KINDS,
@@ -99,26 +102,35 @@ def read(folder: Traversable, key: str) -> Study:
     texts = {}
     for name in ("study.toml", "suite.toml", "claims.toml", FILE):
         try:
-            texts[name] = (folder / name).read_text(encoding="utf-8")
+            texts[name] = _text_of(folder / name)
         except (OSError, UnicodeDecodeError) as error:
             cause = error.strerror if isinstance(error, OSError) else f"not UTF-8 text: {error}"
             raise BytewaysError(f"cannot read {key}/{name}", cause=cause, hint=GUIDE) from error
     data = read_toml(texts["study.toml"], file=f"{key}/study.toml")
     claims = read_toml(texts["claims.toml"], file=f"{key}/claims.toml")
+    _told(f"{key}/study.toml", lambda: check_study(data))
+    _told(f"{key}/claims.toml", lambda: check_claims(claims))
     suite = parse(texts["suite.toml"], file=f"{key}/suite.toml")
     values = _told(f"{key}/{FILE}", lambda: tuple(read_values(texts[FILE].splitlines())))
     found = _told(f"{key}/claims.toml", lambda: tuple(_claim(entry) for entry in claims.get("claim", [])))
     study = _told(f"{key}/study.toml", lambda: _study(key, data, found, values, suite))
-    if wrong := _wrong(study):
+    if wrong := _told(f"{key}/study.toml", lambda: _wrong(study)):
         raise BytewaysError(f"study {key} is not consistent", cause="; ".join(wrong), hint=GUIDE)
     return study
+
+
+def _text_of(file: Traversable) -> str:
+    """Of a file on a disk, or in an archive that Python imports from. Raises OSError or
+    UnicodeDecodeError.
+    """
+    return read_text(file, MOST_TOML_BYTES) if isinstance(file, Path) else file.read_text(encoding="utf-8")
 
 
 def _told(file: str, make: Callable[[], Made]) -> Made:
     """What `make` gives. Raises BytewaysError that names the file when its data are not what they must be."""
     try:
         return make()
-    except (KeyError, TypeError, ValueError, AttributeError) as error:
+    except (KeyError, TypeError, ValueError, AttributeError, OverflowError, csv.Error) as error:
         what = f"no key {error}" if isinstance(error, KeyError) else str(error)
         raise BytewaysError(f"{file} is no part of a study", cause=what, hint=GUIDE) from error
 
