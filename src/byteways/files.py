@@ -33,8 +33,9 @@ def read_bytes(path: Path, most: int) -> bytes:
         OSError: It cannot be read, is no regular file, or has more bytes; `strerror` says which.
     """
     with open_regular(path) as file:
-        content = file.read(most + 1)
-    if len(content) > most:
+        size = os.fstat(file.fileno()).st_size  # read() takes memory for as many bytes as it is asked for
+        content = file.read(size + 1) if size <= most else b""
+    if max(size, len(content)) > most:
         raise OSError(errno.EFBIG, f"It has more than {most >> 20} MiB", str(path))
     return content
 

@@ -202,7 +202,7 @@ def test_record_format_has_every_field() -> None:
     text = text_of("docs/reference/record-format.md")
     fields = {field.name for kind in (Record, Times) for field in dataclasses.fields(kind)}
     assert sorted(name for name in fields if f"`{name}`" not in text) == []
-    section = text.partition("## A record")[2].partition("## The manifest")[0]
+    section = text.partition("## A record")[2].partition("## Samples")[0]
     rows = re.findall(r"^\| ((?:`[a-z_0-9]+`(?:, )?)+) \|", section, re.MULTILINE)
     documented = {name for row in rows for name in re.findall(r"`([a-z_0-9]+)`", row)}
     assert sorted(documented - fields - set(STATUSES)) == []

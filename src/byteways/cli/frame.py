@@ -24,7 +24,7 @@ VERBS = {
     "reproduce": "Repeat a published experiment and check what it claims.",
     "show": "Show the figures of a run.",
     "report": "Write the report of a run again.",
-    "export": "Export the figures of a run as CSV or JSON.",
+    "export": "Export the figures of a run as CSV, Parquet or JSON.",
 }
 
 #: What Typer raises on wrong usage; Typer 0.12 takes it from Click, later versions bring their own.

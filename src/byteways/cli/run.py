@@ -103,7 +103,9 @@ def _dry_run(
         return print_plan(missing_plan(resume, suite, asked=simulation), as_json, mark)
     assert suite is not None
     mark = simulation.mark if simulation else ""
-    return print_plan(dry_plan(suite, options, simulation=simulation), as_json, mark)
+    return print_plan(
+        dry_plan(suite, options, simulation=simulation, on_sweep=_planning(suite)), as_json, mark
+    )
 
 
 def _ready(
@@ -121,7 +123,21 @@ def _ready(
     check_new_folder(folder)
     looking = f"simulating {simulation.model.name}" if simulation else "looking at this machine"
     say(f"{looking}, then running suite {suite.name} into {folder}")
-    return begin(suite, options, folder, command_line(), interruption.check, simulation=simulation)
+    return begin(
+        suite,
+        options,
+        folder,
+        command_line(),
+        interruption.check,
+        simulation=simulation,
+        on_sweep=_planning(suite),
+    )
+
+
+def _planning(suite: Suite) -> Callable[[int, int], None]:
+    from byteways.cli.progress import Planning
+
+    return Planning(len(suite.sweeps))
 
 
 def measured(

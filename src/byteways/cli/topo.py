@@ -14,7 +14,9 @@ import typer
 from byteways.cli import topo_links
 from byteways.cli.layout import Lines, Table, show
 from byteways.cli.terminal import echo
+from byteways.decoding import decoded
 from byteways.errors import BytewaysError
+from byteways.files import MOST_TOPOLOGY_BYTES, read_bytes
 from byteways.results.run_folder import read_manifest
 from byteways.results.simulated import mark_of
 from byteways.run.simulation import simulation_of
@@ -94,18 +96,19 @@ def read(path: Path) -> tuple[Topology, str]:
         manifest = read_manifest(path)
         return _topology(path, manifest.get("topology")), mark_of(manifest)
     try:
-        content = path.read_bytes()
+        content = read_bytes(path, MOST_TOPOLOGY_BYTES)
         if nccl_xml.is_xml(content):
             said = _XML_MARK.search(content)
-            return nccl_xml.read(path), said[1].decode(errors="replace") if said else ""
-        data: Any = json.loads(content)
+            return nccl_xml.of(content, path), said[1].decode(errors="replace") if said else ""
+        data: Any = decoded(content)
     except (OSError, ValueError, RecursionError) as error:
         raise BytewaysError(
             f"cannot read {path}",
             cause=error.strerror if isinstance(error, OSError) else f"neither JSON nor XML: {error}",
             hint="byteways topo --json > FILE",
         ) from error
-    return _topology(path, data), str(data.get("mark") or "SIMULATED") if data.get("simulated") else ""
+    topology = _topology(path, data)
+    return topology, str(data.get("mark") or "SIMULATED") if data.get("simulated") else ""
 
 
 def _topology(path: Path, data: Any) -> Topology:

@@ -26,11 +26,15 @@ class Key:
     neutral: int | float | bool | None = None
     words: tuple[str, ...] = ()
     least: float = 0.0
+    most: float = 1e18
 
     @property
     def sourced(self) -> bool:
         return self.kind not in ("text", "texts")
 
+
+#: Of one machine: more than any has, few enough to be played. Cores are of a domain, and of all (check.py).
+MOST_GPUS, MOST_DOMAINS, MOST_CORES = 256, 64, 4096
 
 _NUMBER, _WHOLE, _TRUTH = Key("number"), Key("whole"), Key("truth")
 _POSITIVE = Key("number", least=1e-9)
@@ -69,7 +73,7 @@ TABLES: Mapping[str, Mapping[str, Key]] = {
     },
     "features": {"pageable_access": _TRUTH, "host_access": _TRUTH, "managed_memory": _TRUTH},
     "gpu": {
-        "count": Key("whole", least=1),
+        "count": Key("whole", least=1, most=MOST_GPUS),
         "name": Key("text"),
         "architecture": Key("text"),
         "multiprocessors": Key("whole", least=1),
@@ -94,8 +98,8 @@ TABLES: Mapping[str, Mapping[str, Key]] = {
         "routed_efficiency": _SHARE,
     },
     "cpu": {
-        "domains": Key("whole", least=1),
-        "cores": Key("whole", least=1),
+        "domains": Key("whole", least=1, most=MOST_DOMAINS),
+        "cores": Key("whole", least=1, most=MOST_CORES),
         "name": Key("text"),
         "architecture": Key("text"),
         "memory_bytes": Key("whole", least=1),
@@ -185,7 +189,7 @@ def _key_schema(key: Key) -> dict[str, Any]:
     else:
         value = {"type": _TYPES[key.kind]}
         if key.kind != "truth":
-            value["minimum"] = key.least
+            value |= {"minimum": key.least, "maximum": key.most}
     return {"type": "array", "prefixItems": [value, {"$ref": "#/$defs/source"}], "minItems": 2, "maxItems": 2}
 
 

@@ -5,9 +5,11 @@ Groups are tuples of (source, destination) pairs, before anything has an executo
 
 from __future__ import annotations
 
+import math
 from collections.abc import Collection, Iterable, Sequence
 from itertools import combinations, pairwise, permutations
 
+from byteways.plan import bounds
 from byteways.plan.case import Buffer
 from byteways.plan.vocabulary import PATTERN_NEEDS
 from byteways.topology.cached import cached
@@ -67,6 +69,8 @@ def there_and_back(group: Group) -> Group:
 
 def two_pairs(pairs: Sequence[Ends]) -> list[Group]:
     """Every two pairs of equal memory that have no agent in common."""
+    sets = sum(math.comb(len(same), 2) for same in _by_memory(pairs))
+    bounds.within(sets, "pattern 'two-pairs' on this machine", bounds.MOST_SETS)
     return [
         (one, other)
         for same in _by_memory(pairs)
@@ -107,6 +111,9 @@ def bisections(pairs: Sequence[Ends], halves: str, topology: Topology) -> list[G
         gpus = [gpu for gpu in topology.names("gpu") if any(gpu in path for path in ends)]
         if len(gpus) < PATTERN_NEEDS["bisection"][1]:
             continue
+        bounds.within(
+            math.comb(len(gpus), len(gpus) // 2), "pattern 'bisection' on this machine", bounds.MOST_SETS
+        )
         # The first GPU is always in the first half, or each division would be there twice.
         firsts = [(gpus[0], *rest) for rest in combinations(gpus[1:], len(gpus) // 2 - 1)]
         if len(gpus) % 2:

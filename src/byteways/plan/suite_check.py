@@ -7,6 +7,7 @@ from collections.abc import Mapping
 from fnmatch import fnmatchcase
 from typing import Any
 
+from byteways.plan import bounds
 from byteways.plan.case import CACHES, MEMORIES, PATTERNS
 from byteways.plan.flow_sets import GPUS, HALVES
 from byteways.plan.interfaces import INTERFACES
@@ -113,6 +114,7 @@ def _read_sweep(table: Table, precision: float, case_budget_s: float) -> Sweep:
         priority=table.whole("priority", 5, 0, 9),
         origin=table.origin,
     )
+    bounds.within(bounds.choices(sweep), f"{table.origin.at('name')}: {table.label}")
     check_products(table, sweep)
     return sweep
 

@@ -9,7 +9,7 @@ from fnmatch import fnmatchcase
 from typing import TypeVar
 
 from byteways.errors import BytewaysError
-from byteways.plan import core_pairs, flow_sets
+from byteways.plan import bounds, core_pairs, flow_sets
 from byteways.plan.case import MEMORIES, Buffer, Case, Flow
 from byteways.plan.flow_sets import Ends, Group
 from byteways.plan.interfaces import DEFAULTS, INTERFACES, NAMES
@@ -66,6 +66,10 @@ def expand(
                 assigned = _representatives(
                     assigned, link_class, topology if pattern == "two-pairs" else None
                 )
+            bounds.within(
+                len(cases) + len(assigned) * bounds.choices(sweep),
+                f"{sweep.origin.at('name')}: sweep '{sweep.name}'",
+            )
             for group, executors in assigned:
                 for flows in _flows(sweep, interface, group, executors, topology, notes):
                     for case in _cases(sweep, pattern, interface, flows, topology):

@@ -61,7 +61,11 @@ class ManifestMachineModel(TypedDict):
     fit: ManifestFit | None  # None: not checked against published values
 
 
-class ManifestStudy(TypedDict):
+class _StudyFolder(TypedDict, total=False):
+    folder: str  # of a study that does not come with byteways
+
+
+class ManifestStudy(_StudyFolder):
     key: str
     title: str
 

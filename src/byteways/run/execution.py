@@ -216,12 +216,12 @@ def dry_plan(
     options: Options,
     command: Sequence[str] | None = None,
     simulation: Simulation | None = None,
+    on_sweep: Callable[[int, int], None] = lambda done, cases: None,
 ) -> Plan:
     """The plan that a run would have. Raises BytewaysError when the machine cannot be probed."""
     probed = simulation.probe(command) if simulation else probe(command)
-    return plan_of(
-        options.applied(suite), topology_of(probed, simulation), probed, options, simulation is not None
-    )
+    topology = topology_of(probed, simulation)
+    return plan_of(options.applied(suite), topology, probed, options, simulation is not None, on_sweep)
 
 
 def begin(
@@ -233,6 +233,7 @@ def begin(
     command: Sequence[str] | None = None,
     simulation: Simulation | None = None,
     study: Mapping[str, Any] | None = None,
+    on_sweep: Callable[[int, int], None] = lambda done, cases: None,
 ) -> Execution:
     """Starts a new run in a new folder.
 
@@ -240,6 +241,7 @@ def begin(
         tick: Called while waiting for the probe; may raise Interrupted.
         simulation: What is played in place of this machine.
         study: `key` and `title` of the published work that the run repeats, for the manifest.
+        on_sweep: Told while the plan is made: how many sweeps are done and how many cases they have.
 
     Raises:
         BytewaysError: The folder is taken, the machine cannot be probed, or there is nothing to measure.
@@ -254,7 +256,12 @@ def begin(
         topology, probed = machine.topology, machine.probed
         tick()
         applied = options.applied(suite)
-        plan = _some(plan_of(applied, topology, probed, options, simulation is not None))
+
+        def planning(done: int, cases: int) -> None:
+            tick()
+            on_sweep(done, cases)
+
+        plan = _some(plan_of(applied, topology, probed, options, simulation is not None, planning))
         planned = list(plan.cases)
         plan_file.write(folder, plan)
         manifest = manifests.build(
@@ -312,7 +319,14 @@ def _claim(folder: Path) -> Journal:
     return journal
 
 
-def plan_of(suite: Suite, topology: Topology, probed: Probe, options: Options, simulated: bool) -> Plan:
+def plan_of(
+    suite: Suite,
+    topology: Topology,
+    probed: Probe,
+    options: Options,
+    simulated: bool,
+    on_sweep: Callable[[int, int], None],
+) -> Plan:
     """Virtual time costs little: on a simulated machine a suite's own budget leaves nothing out."""
     return make_plan(
         replace(suite, budget_s=None) if simulated else suite,
@@ -321,6 +335,7 @@ def plan_of(suite: Suite, topology: Topology, probed: Probe, options: Options, s
         only=options.only,
         sizes=options.sizes,
         budget_s=options.budget_s,
+        on_sweep=on_sweep,
     )
 
 

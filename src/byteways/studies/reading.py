@@ -6,6 +6,7 @@ file: a key that no study has, a line or place that is not there, a letter witho
 
 from __future__ import annotations
 
+import csv
 import re
 from collections.abc import Callable, Iterator, Mapping, Sequence
 from dataclasses import replace
@@ -16,6 +17,7 @@ from pathlib import Path
 from typing import TYPE_CHECKING, Any, TypeVar
 
 from byteways.errors import BytewaysError
+from byteways.files import MOST_TOML_BYTES, read_text
 from byteways.plan.interfaces import INTERFACES
 from byteways.plan.suite import parse
 from byteways.plan.suite_types import Suite
@@ -125,7 +127,7 @@ def read(folder: Traversable, key: str) -> Study:
     texts = {}
     for name in ("study.toml", "suite.toml", "claims.toml", FILE):
         try:
-            texts[name] = (folder / name).read_text(encoding="utf-8")
+            texts[name] = _text_of(folder / name)
         except (OSError, UnicodeDecodeError) as error:
             cause = error.strerror if isinstance(error, OSError) else f"not UTF-8 text: {error}"
             raise BytewaysError(f"cannot read {key}/{name}", cause=cause, hint=GUIDE) from error
@@ -135,16 +137,23 @@ def read(folder: Traversable, key: str) -> Study:
     values = _told(f"{key}/{FILE}", lambda: tuple(read_values(texts[FILE].splitlines())))
     found = _told(f"{key}/claims.toml", lambda: read_claims(claims))
     study = _told(f"{key}/study.toml", lambda: _study(key, data, found, values, suite))
-    if wrong := _wrong(study):
+    if wrong := _told(f"{key}/study.toml", lambda: _wrong(study)):
         raise BytewaysError(f"study {key} is not consistent", cause="; ".join(wrong), hint=GUIDE)
     return study
+
+
+def _text_of(file: Traversable) -> str:
+    """Of a file on a disk, or in an archive that Python imports from. Raises OSError or
+    UnicodeDecodeError.
+    """
+    return read_text(file, MOST_TOML_BYTES) if isinstance(file, Path) else file.read_text(encoding="utf-8")
 
 
 def _told(file: str, make: Callable[[], Made]) -> Made:
     """What `make` gives. Raises BytewaysError that names the file when its data are not what they must be."""
     try:
         return make()
-    except (KeyError, TypeError, ValueError, AttributeError) as error:
+    except (KeyError, TypeError, ValueError, AttributeError, OverflowError, csv.Error) as error:
         what = f"no key {error}" if isinstance(error, KeyError) else str(error)
         raise BytewaysError(f"{file} is no part of a study", cause=what, hint=GUIDE) from error
 
