@@ -130,6 +130,7 @@ class RunData:
                     records.setdefault(record["case_id"], {})[record["round"]] = record  # the last one counts
         self.cases = {name: Case(name, tuple(rounds.values())) for name, rounds in records.items()}
         self.links: list[dict[str, Any]] = (self.manifest.get("topology") or {}).get("links") or []
+        self._classes: dict[tuple[str, str], tuple[object, ...]] = {}
 
     def _read(self, line: str) -> dict[str, Any] | None:
         try:
@@ -218,7 +219,10 @@ class RunData:
                 flow[end].partition(":")[0].partition("@")[0] for end in ("source", "destination")
             )
             executor = flow.get("executor") or destination
-            found.add(self.link_class(source, executor if source == destination else destination))
+            ends = source, executor if source == destination else destination
+            if ends not in self._classes:
+                self._classes[ends] = self.link_class(*ends)
+            found.add(self._classes[ends])
         return frozenset(found)
 
     @property

@@ -39,6 +39,7 @@ class Number:
     text: str
     unit: str
     before: str  # the sentence up to it
+    after: str = ""  # the sentence behind it and its unit
 
     @property
     def value(self) -> float:
@@ -63,7 +64,7 @@ class Number:
 def numbers(sentence: str) -> list[Number]:
     sentence = _LINK_CLASS.sub(lambda found: " " * len(found[0]), sentence)
     return [
-        Number(found["text"], found["unit"] or "", sentence[: found.start()])
+        Number(found["text"], found["unit"] or "", sentence[: found.start()], sentence[found.end() :])
         for found in _NUMBER.finditer(sentence)
     ]
 
@@ -105,21 +106,22 @@ class Quoted:
         ]
         return [*told, *(value / 2 for value in told), *(median(one) for one in taken if one)]
 
-    def parts(self) -> list[float]:
-        """Percentages that a sentence may tell: of leads, of losses, of what is kept, of peaks."""
+    def parts(self, number: Number) -> list[float]:
+        """Percentages that a sentence may tell in this place: of a peak, a lead, a loss, of what is kept."""
+        if found := re.match(r" of (\d+(?:\.\d+)?)\b(?! paths)", number.after):
+            whole = Number(found[1], "", "")
+            peaks = {case.peak for case in self.cases if case.peak and whole.is_one_of([case.peak], 1e9)}
+            return [100 * value / peak for value in self.figures() for peak in peaks]
         ratios = [claim[name] for claim in self.claims for name in ("effect", "low", "high")]
-        ratios += [
-            one / other
-            for claim in self.claims
-            for one, other in ((claim["first"]["value"], claim["second"]["value"]),)
-            if other
-        ]
-        ratios += self._by_path()
-        told = [part for r in ratios if r > 0 for part in (r - 1, 1 / r - 1, 1 - r, 1 - 1 / r, r, 1 / r)]
-        peaks = {case.peak for case in self.cases if case.peak}
-        return [100 * part for part in told] + [
-            100 * value / peak for value in self.figures() for peak in peaks
-        ]
+        sides = ((claim["first"]["value"], claim["second"]["value"]) for claim in self.claims)
+        ratios += [one / other for one, other in sides if other]
+        ratios = [ratio for ratio in (*ratios, *self._by_path()) if ratio > 0]
+        ratios = [max(ratio, 1 / ratio) for ratio in ratios]
+        if re.match(r" (?:faster|more|longer|over)\b", number.after):
+            return [100 * (ratio - 1) for ratio in ratios]
+        if re.match(r" (?:slower|less)\b", number.after):
+            return [100 * (1 - 1 / ratio) for ratio in ratios]
+        return [100 * part for ratio in ratios for part in (ratio - 1, 1 - 1 / ratio, 1 / ratio)]
 
     def _by_path(self) -> list[float]:
         found = []
@@ -173,7 +175,7 @@ def _number(quoted: Quoted, number: Number, name: str) -> Iterator[Statement]:
             holds = number.is_one_of([size / _UNITS[number.unit] for size in sizes])
             yield check("sizes", said, holds if holds or known else None, f"it is of {sorted(sizes)}")
     elif number.unit == "%":
-        holds = number.is_one_of(quoted.parts())
+        holds = number.is_one_of(quoted.parts(number))
         yield check("percentages", said, holds if holds or known else None, "no claim says so")
     elif number.unit in ("times", "×"):
         effects = [claim["effect"] for claim in quoted.claims if claim["effect"] > 0]
@@ -240,7 +242,11 @@ def _words(quoted: Quoted, finding: Mapping[str, Any], name: str) -> Iterator[St
 
 
 def _none_overlap(quoted: Quoted) -> bool:
+    """Neither the intervals of the two sides nor the rounds behind them."""
     for claim in quoted.claims:
+        first, second = claim["first"], claim["second"]
+        if first["low"] <= second["high"] and second["low"] <= first["high"]:
+            return False
         sides = [
             [value for one in claim[side]["case_ids"] for value in quoted.run.cases[one].values]
             for side in ("first", "second")
