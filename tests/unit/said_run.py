@@ -91,7 +91,7 @@ def record(number: int, case: tuple[str, str, int, float, dict[str, Any]]) -> di
         "verified": True,
         "simulated": True,
         "rests_on": ["assumed"] if more.get("noisy") else ["nominal"],
-        "time_ns": {"median": size / value * 1e9 if not latency else value, "n": 20},
+        "time_ns": {"median": size / value * 1e9 if not latency else value, "n": 21},
         **({"latency_ns": value} if latency else moved),
         "warnings": [{"id": "noisy"}] * bool(more.get("noisy")) + [{"id": "beyond-limit"}] * void,
     }
@@ -105,6 +105,12 @@ def write(folder: Path) -> Path:
         | {"signalling_bytes_per_s": SIGNALLING * peak}
         for a, b, kind, peak, name in LINKS
     ]
+    taken = [
+        {name: one[name] for name in ("case_id", "round")}
+        | {"samples_ns": [one["time_ns"]["median"] * (1 + 1e-3 * step) for step in range(-10, 11)]}
+        for one in (record(number, case) for number in range(len(SCATTER)) for case in CASES)
+    ]
+    (folder / "samples.jsonl").write_text("\n".join(map(json.dumps, taken)) + '\n{"torn')
     manifest = {"schema_version": 2, "simulated": True, "topology": {"links": links}}
     (folder / "run.json").write_text(json.dumps(manifest))
     records = [record(number, case) for number in range(len(SCATTER)) for case in CASES]
@@ -171,7 +177,7 @@ def cell(case: tuple[str, str, int, float, dict[str, Any]]) -> dict[str, Any]:
         name: value,
         f"{name}_interval": [0.996 * value, 1.004 * value],
         "rounds": 3,
-        "samples": 60,
+        "samples": 63,
         "ranked": True,
         "verified": True,
         "directions": told.get("directions"),

@@ -43,7 +43,7 @@ def test_what_is_true_holds(run: RunData) -> None:
     assert kinds >= {
         *("run", "limit", "result", "first table", "fastest", "claim", "operand", "ties", "agreement"),
         *("rounds", "link classes", "like with like", "scope", "sizes", "settings", "doubts", "rests on"),
-        *("order", "numbers", "digits", "percentages", "ratios"),
+        *("records", "order", "numbers", "digits", "percentages", "ratios"),
     }
 
 
@@ -83,6 +83,19 @@ def test_records_of_schema_1(tmp_path: Path) -> None:
     (case,) = RunData(folder).cases.values()
     assert case.case_id == version1.record(line)["case_id"]
     assert (case.record["pattern"], case.record["round"]) == ("bidirectional", 0)
+
+
+@pytest.mark.parametrize("changed", ["median", "n", "bandwidth_bytes_per_s"])
+def test_a_record_that_is_not_of_its_samples(changed: str, tmp_path: Path) -> None:
+    """Catches statistics that are not those of the samples, and a bandwidth that is not that of the time."""
+    folder = said_run.write(tmp_path)
+    record = said_run.record(0, said_run.CASES[0])
+    told = record if changed in record else record["time_ns"]
+    told[changed] = 2 * told[changed]
+    with (folder / "measurements.jsonl").open("a") as journal:
+        journal.write("\n" + json.dumps(record))
+    found = contradicted(RunData(folder), said_run.said())
+    assert any(one.startswith("records: copy gpu0>gpu1") for one in found)
 
 
 def test_a_limit_is_known_without_the_program(run: RunData) -> None:
