@@ -15,8 +15,8 @@ sys.path.insert(0, str(Path(__file__).resolve().parents[2] / "benchmarks"))
 import contradictions
 from statements.outcome import CONTRADICTED, HOLDS
 from statements.plants import PLANTS
+from statements.quoted import numbers
 from statements.records import RunData
-from statements.sentences import numbers
 
 sys.path.insert(0, str(Path(__file__).parent))
 import said_run
