@@ -23,7 +23,7 @@ from typing import Any
 from statements.outcome import CONTRADICTED, HOLDS, NOT_CHECKABLE, Statement
 from statements.plants import PLANTS
 from statements.records import RunData
-from statements.results import cell_statements, run_statements, table_statements
+from statements.results import cell_statements, record_statements, run_statements, table_statements
 from statements.sentences import sentence_statements
 
 #: Rendering the largest run takes half a minute.
@@ -43,6 +43,7 @@ def examine(run: RunData, data: Mapping[str, Any]) -> list[Statement]:
     """All statements of a run, each with its outcome."""
     return [
         *run_statements(run, data),
+        *record_statements(run),
         *cell_statements(run, data),
         *table_statements(run, data),
         *sentence_statements(run, data),

@@ -108,9 +108,11 @@ def sentence_some_paths(run: RunData, data: Data) -> bool:
 
 def sentence_no_overlap(run: RunData, data: Data) -> bool:
     for finding in data["findings"]:
-        if any(claim["verdict"] == "tie" for claim in finding.get("claims") or []):
-            finding["title"] += "; no intervals overlap"
-            return True
+        for claim in finding.get("claims") or []:
+            first, second = claim["first"], claim["second"]
+            if first["low"] <= second["high"] and second["low"] <= first["high"]:
+                finding["title"] += "; no intervals overlap"
+                return True
     return False
 
 

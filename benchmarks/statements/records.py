@@ -130,6 +130,8 @@ class RunData:
                     records.setdefault(record["case_id"], {})[record["round"]] = record  # the last one counts
         self.cases = {name: Case(name, tuple(rounds.values())) for name, rounds in records.items()}
         self.links: list[dict[str, Any]] = (self.manifest.get("topology") or {}).get("links") or []
+        self._folder = folder
+        self._classes: dict[tuple[str, str], tuple[object, ...]] = {}
 
     def _read(self, line: str) -> dict[str, Any] | None:
         try:
@@ -142,6 +144,21 @@ class RunData:
     @property
     def records(self) -> list[Mapping[str, Any]]:
         return [record for case in self.cases.values() for record in case.records]
+
+    @cached_property
+    def samples(self) -> dict[tuple[str, int], list[float]]:
+        """By case and round: those in the records, or in the file beside them."""
+        found = {
+            (one["case_id"], one["round"]): one["samples_ns"] for one in self.records if one.get("samples_ns")
+        }
+        beside = self._folder / "samples.jsonl"
+        for line in beside.read_text(encoding="utf-8").splitlines() if beside.exists() else ():
+            try:
+                told = json.loads(line)
+                found[told["case_id"], told["round"]] = told["samples_ns"]
+            except (ValueError, KeyError, TypeError):
+                continue  # torn by whoever stopped the run: its record never came
+        return found
 
     @cached_property
     def void(self) -> frozenset[str]:
@@ -218,7 +235,10 @@ class RunData:
                 flow[end].partition(":")[0].partition("@")[0] for end in ("source", "destination")
             )
             executor = flow.get("executor") or destination
-            found.add(self.link_class(source, executor if source == destination else destination))
+            ends = source, executor if source == destination else destination
+            if ends not in self._classes:
+                self._classes[ends] = self.link_class(*ends)
+            found.add(self._classes[ends])
         return frozenset(found)
 
     @property

@@ -91,6 +91,25 @@ def _figures(run: RunData, case: Case, cell: Mapping[str, Any], name: str) -> St
         )
 
 
+def record_statements(run: RunData) -> Statements:
+    """That each record's statistics are those of its samples, and its bandwidth that of its time."""
+    for case in run.cases.values():
+        for record in case.measured:
+            name = f"{record['interface']} {record['path']} {record['size_bytes']}, round {record['round']}"
+            times, samples = record.get("time_ns"), run.samples.get((case.case_id, record["round"]))
+            if not times or not samples:
+                yield check("records", name, None)
+                continue
+            same = near(times["median"], median(samples)) and times["n"] == len(samples)
+            yield check(
+                "records", f"{name}: median", same, f"of {len(samples)} samples: {median(samples):.7g}"
+            )
+            if record.get("counts") == "per-direction" and len(record["flows"]) == 1:
+                rate = record["size_bytes"] / times["median"] * 1e9
+                holds = near(record["bandwidth_bytes_per_s"], rate)
+                yield check("records", f"{name}: bandwidth", holds, f"size over time is {rate:.7g}")
+
+
 def table_statements(run: RunData, data: Mapping[str, Any]) -> Statements:
     """The first table: the best interface between each kind of pair."""
     cells = {cell["case_id"]: cell for cell in data["cells"]}

@@ -3,138 +3,26 @@
 from __future__ import annotations
 
 import re
-from collections.abc import Iterator, Mapping, Sequence
-from dataclasses import dataclass
+from collections.abc import Iterator, Mapping
 from statistics import median
 from typing import Any
 
 from statements.bottlenecks import check_bottleneck
 from statements.claims import LEADS, TIE, TRAILS, check_claim, check_operand
 from statements.outcome import Statement, Statements, check
-from statements.records import Case, RunData
+from statements.quoted import Number, Quoted, numbers
+from statements.records import RunData
 
 _UNITS = {"KiB": 2**10, "MiB": 2**20, "GiB": 2**30, "TiB": 2**40}
 _TIMES = {"ns": 1.0, "µs": 1e3, "ms": 1e6, "s": 1e9}
-#: A number with its unit. Not part of a name (gpu0, sm_90), of a setting (blocks=8) or of a link (×16, 5.0).
-_NUMBER = re.compile(
-    r"(?<![\w.=×\-–>/])(?P<text>\d+(?:\.\d+)?)(?![\w=]|\.\d)"
-    r"(?:\s(?P<unit>GB/s|KiB|MiB|GiB|TiB|%|times|×(?!\s?\d)|ns|µs|ms|s|J|W)(?!\w))?"
-)
 #: What a rate without a unit follows, in a sentence that names GB/s once.
 _RATE_BEFORE = re.compile(r"(?:reaches|moves|gets?|against|moves most,)\s$")
 #: Rates that follow from others and are no result of their own.
 _DERIVED_BEFORE = re.compile(r"(?:carries|allows?|predicts?)\s$")
-#: The name of a class of links, whose numbers are no results.
-_LINK_CLASS = re.compile(r"\((?:routed|PCIe|NVLink|xGMI)[^()]*\)")
+#: Bounds of the analysis itself.
+_BOUND_BEFORE = re.compile(r"\b[Ww]ithin $")
 #: Words of UNSETTLED (byteways' names of what makes a figure unsure), by warning.
 _DOUBTS = {"noisy": "noisy", "serialised": "in turns", "few-samples": "few samples", "drift": "drifting"}
-#: Half a unit in the last place, and what rounding twice adds.
-_HALF = 0.51
-
-
-@dataclass(frozen=True)
-class Number:
-    """A number of a sentence."""
-
-    text: str
-    unit: str
-    before: str  # the sentence up to it
-
-    @property
-    def value(self) -> float:
-        return float(self.text)
-
-    @property
-    def place(self) -> float:
-        """One in the last digit; zeros at the end of a whole number may be rounding."""
-        whole, _, decimals = self.text.partition(".")
-        if decimals:
-            return 10.0 ** -len(decimals)
-        return 10.0 ** (len(whole) - len(whole.rstrip("0"))) if whole.strip("0") else 1.0
-
-    @property
-    def digits(self) -> int:
-        return len(self.text.replace(".", "").strip("0"))
-
-    def is_one_of(self, values: Sequence[float], scale: float = 1.0) -> bool:
-        return any(abs(self.value - value / scale) <= _HALF * self.place for value in values)
-
-
-def numbers(sentence: str) -> list[Number]:
-    sentence = _LINK_CLASS.sub(lambda found: " " * len(found[0]), sentence)
-    return [
-        Number(found["text"], found["unit"] or "", sentence[: found.start()])
-        for found in _NUMBER.finditer(sentence)
-    ]
-
-
-@dataclass(frozen=True)
-class Quoted:
-    """What a finding rests on."""
-
-    run: RunData
-    claims: Sequence[Mapping[str, Any]]
-    operands: Sequence[Mapping[str, Any]]
-    cases: Sequence[Case]
-
-    @classmethod
-    def of(cls, run: RunData, finding: Mapping[str, Any]) -> Quoted:
-        claims = finding.get("claims") or []
-        operands = [
-            *(finding.get("results") or []),
-            *(claim[side] for claim in claims for side in ("first", "second")),
-        ]
-        ids = dict.fromkeys(one for operand in operands for one in operand["case_ids"])
-        return cls(run, claims, operands, [run.cases[one] for one in ids if one in run.cases])
-
-    def figures(self) -> list[float]:
-        told = [one[name] for one in self.operands for name in ("value", "least", "most", "low", "high")]
-        return told + [case.value for case in self.cases if case.values]
-
-    def sizes(self) -> set[int]:
-        """Of transfers, and of rows and pieces."""
-        told = {case.record["size_bytes"] for case in self.cases}
-        options = [case.record["options"] for case in self.cases]
-        return told | {value for one in options for name, value in one.items() if name.endswith("_bytes")}
-
-    def times(self) -> list[float]:
-        """Latencies and halves of round trips, and what one operation takes, in ns."""
-        told = [value for value in self.figures() if value < 1e9]
-        taken = [
-            [one["time_ns"]["median"] for one in case.measured if one.get("time_ns")] for case in self.cases
-        ]
-        return [*told, *(value / 2 for value in told), *(median(one) for one in taken if one)]
-
-    def parts(self) -> list[float]:
-        """Percentages that a sentence may tell: of leads, of losses, of what is kept, of peaks."""
-        ratios = [claim[name] for claim in self.claims for name in ("effect", "low", "high")]
-        ratios += [
-            one / other
-            for claim in self.claims
-            for one, other in ((claim["first"]["value"], claim["second"]["value"]),)
-            if other
-        ]
-        ratios += self._by_path()
-        told = [part for r in ratios if r > 0 for part in (r - 1, 1 / r - 1, 1 - r, 1 - 1 / r, r, 1 / r)]
-        peaks = {case.peak for case in self.cases if case.peak}
-        return [100 * part for part in told] + [
-            100 * value / peak for value in self.figures() for peak in peaks
-        ]
-
-    def _by_path(self) -> list[float]:
-        found = []
-        for claim in self.claims:
-            sides = [
-                {self.run.cases[one].record["path"]: self.run.cases[one] for one in claim[side]["case_ids"]}
-                for side in ("first", "second")
-                if all(one in self.run.cases for one in claim[side]["case_ids"])
-            ]
-            if len(sides) == 2:
-                common = sides[0].keys() & sides[1].keys()
-                found += [
-                    sides[0][path].value / sides[1][path].value for path in common if sides[1][path].values
-                ]
-        return found
 
 
 def sentence_statements(run: RunData, data: Mapping[str, Any]) -> Statements:
@@ -152,6 +40,12 @@ def sentence_statements(run: RunData, data: Mapping[str, Any]) -> Statements:
             yield from check_operand(run, result, cases, "energy" if energy else "other", name)
         for number in numbers(title):
             yield from _number(quoted, number, name)
+        detail = finding["detail"]
+        for source in {case.measured[0].get("peak_source") or "" for case in quoted.cases if case.measured}:
+            detail = detail.replace(source, "") if source else detail
+        for number in numbers(detail):
+            if not _BOUND_BEFORE.search(number.before):
+                yield from _number(quoted.with_all(), number, f"{name}, “{detail}”")
         yield from _words(quoted, finding, name)
         yield from _whole_run(run, data, title, name)
         yield from check_bottleneck(run, title, name)
@@ -173,7 +67,7 @@ def _number(quoted: Quoted, number: Number, name: str) -> Iterator[Statement]:
             holds = number.is_one_of([size / _UNITS[number.unit] for size in sizes])
             yield check("sizes", said, holds if holds or known else None, f"it is of {sorted(sizes)}")
     elif number.unit == "%":
-        holds = number.is_one_of(quoted.parts())
+        holds = number.is_one_of(quoted.parts(number))
         yield check("percentages", said, holds if holds or known else None, "no claim says so")
     elif number.unit in ("times", "×"):
         effects = [claim["effect"] for claim in quoted.claims if claim["effect"] > 0]
@@ -240,7 +134,11 @@ def _words(quoted: Quoted, finding: Mapping[str, Any], name: str) -> Iterator[St
 
 
 def _none_overlap(quoted: Quoted) -> bool:
+    """Neither the intervals of the two sides nor the rounds behind them."""
     for claim in quoted.claims:
+        first, second = claim["first"], claim["second"]
+        if first["low"] <= second["high"] and second["low"] <= first["high"]:
+            return False
         sides = [
             [value for one in claim[side]["case_ids"] for value in quoted.run.cases[one].values]
             for side in ("first", "second")

@@ -88,8 +88,21 @@ def test_a_container_that_numbers_processes_otherwise(tmp_path: Path) -> None:
     asked = users(tmp_path, management)
     assert asked.after(asked.before(["gpu0"]))["gpu0"].processes == ()
     management.listed.append((900_002, "compute"))
+    process(tmp_path, 900_002, "unrelated")  # of this namespace, while the driver means the host's
     told = asked.before(["gpu0"])["gpu0"].processes or ()
     assert [str(one) for one in told] == ["a process (pid 900002)"]
+    management.listed = [(900_002, "compute")]
+    assert asked.before(["gpu0"])["gpu0"].processes == (), "it may as well be this process"
+
+
+def test_a_process_without_a_context_is_in_no_list(tmp_path: Path) -> None:
+    """Catches a doctor who takes the only user of a GPU for himself."""
+    process(tmp_path, 4711, "train.py")
+    management = Management([(4711, "compute")])
+    doctor = GpuUsers(CORE, management, {"gpu0": "GPU-1"}, {}, tmp_path, Clock(), holding=False)  # type: ignore[arg-type]
+    assert [str(one) for one in doctor.before(["gpu0"])["gpu0"].processes or ()] == ["train.py (pid 4711)"]
+    management.listed = []
+    assert doctor.before(["gpu0"])["gpu0"].processes == ()
 
 
 @pytest.mark.parametrize("management", [Management(), Management(known=False)])

@@ -109,6 +109,7 @@ def gpu_users(capabilities: Capabilities) -> dict[str, GpuUse]:
         library if library.report.usable else None,
         {name: str(fields["uuid"]) for name, fields in gpus.items() if fields.get("uuid")},
         {name: str(fields["pci_address"]) for name, fields in gpus.items()},
+        holding=False,
     )
     return users.before(list(gpus))
 

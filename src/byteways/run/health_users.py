@@ -97,6 +97,7 @@ class GpuUsers:
         clock: Seconds, monotonic.
         began_s: On that clock, when this process began to open the GPUs; until then another worker of the run
             may have used them.
+        holding: Whether this process holds a context on each GPU, so that a whole list shows it.
     """
 
     def __init__(
@@ -108,6 +109,7 @@ class GpuUsers:
         root: Path = Path("/"),
         clock: Callable[[], float] = time.monotonic,
         began_s: float = 0.0,
+        holding: bool = True,
     ) -> None:
         self._core = core
         self._management = management
@@ -116,7 +118,7 @@ class GpuUsers:
         self._root = root
         self._clock = clock
         self._kfd = _kfd_identifiers(root / "sys/class/kfd/kfd/topology/nodes", addresses)
-        self._began_s = began_s
+        self._began_s, self._holding = began_s, holding
         self._used_at: dict[str, float] = {}  # when this process last used an agent
         self._busy: dict[str, float] = {}  # share, when this run had not used it for a sampling period
 
@@ -128,7 +130,7 @@ class GpuUsers:
             processes, busy = self._ask(agent)
             if busy is not None and now - self._used_at.get(agent, self._began_s) >= SAMPLING_PERIOD_S:
                 self._busy[agent] = busy
-            found[agent] = GpuUse(self._others(processes, False), self._busy.get(agent))
+            found[agent] = GpuUse(self._others(processes), self._busy.get(agent))
         return found
 
     def after(self, before: Mapping[str, GpuUse]) -> dict[str, GpuUse]:
@@ -136,7 +138,7 @@ class GpuUsers:
         found = {}
         for agent, use in before.items():
             processes, _ = self._ask(agent)
-            found[agent] = use.joined(GpuUse(self._others(processes, True)))
+            found[agent] = use.joined(GpuUse(self._others(processes)))
             self._used_at[agent] = self._clock()
         return found
 
@@ -172,28 +174,24 @@ class GpuUsers:
         found = []
         for place in (self._root / "sys/class/kfd/kfd/proc").glob("[0-9]*"):
             held = _number(place / f"vram_{identifier}")
-            if held:
+            if held or self._ours(int(place.name)):
                 found.append(GpuProcess(int(place.name), self._name(int(place.name)), "compute", held))
         return found
 
-    def _others(self, processes: Sequence[GpuProcess] | None, holding: bool) -> tuple[GpuProcess, ...] | None:
+    def _others(self, processes: Sequence[GpuProcess] | None) -> tuple[GpuProcess, ...] | None:
         """Without ours.
 
-        In a process namespace of its own (a container) this process may be listed by a number that means
-        nothing here: when ours is not listed, one such number is taken for it. A list in which nothing can be
-        ours, though this process holds a context on the GPU (`holding`), does not show all.
+        In a container the driver may list processes by the numbers of the host. Then none is this process's,
+        though it holds a context: one of them is this process, and names found by such numbers mean nothing.
+        A list that is empty then does not show all.
         """
         if processes is None:
             return None
-        ours = [process.pid for process in processes if self._ours(process.pid)]
-        others = [process for process in processes if process.pid not in ours]
-        if not ours:
-            nameless = next((process for process in others if not process.name), None)
-            if nameless is not None:
-                others.remove(nameless)
-            elif holding and not others:
-                return None
-        return tuple(sorted(others, key=lambda process: process.pid))
+        others = sorted((one for one in processes if not self._ours(one.pid)), key=lambda one: one.pid)
+        if len(others) < len(processes) or not self._holding:
+            return tuple(others)
+        others.sort(key=lambda one: bool(one.name))  # of those without a name here one is sooner this process
+        return tuple(replace(one, name="") for one in others[1:]) if others else None
 
     def _ours(self, pid: int) -> bool:
         """Whether a process is this one, its conductor, or descends from either."""
