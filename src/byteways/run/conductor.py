@@ -133,7 +133,7 @@ class Conductor:
                 self._observer.began(planned, position, pace.time_left_s)
                 started = time.monotonic()
                 budget_s = pace.budget_s(planned, started - began)
-                put_back = planned.spare and pace.has_room(planned, started - began)
+                put_back = planned.spare and pace.puts_back(planned, started - began)
                 asked = replace(planned, reason=None) if put_back else planned
                 record = self._one(asked, budget_s, key=position + 1)
                 self._journal.append(record)
@@ -167,6 +167,7 @@ class Conductor:
                 "case": planned.case.identity(),
                 "budget_s": budget_s,
                 "precision": planned.precision,
+                "rounds": planned.rounds,
                 "key": key,
                 "fresh": not first and self._round != planned.round,
             }

@@ -226,6 +226,8 @@ class Measurer:
         options: MeasureOptions = self.core.MeasureOptions()
         options.budget_s = request["budget_s"]
         options.precision = request["precision"]
+        if hasattr(options, "rounds"):
+            options.rounds = request["rounds"]
         options.key = request["key"]
         options.interference = case.pattern == "interference"
         if "gate" in case.options:
