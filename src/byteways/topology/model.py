@@ -20,6 +20,14 @@ class Cache:
 
 
 @dataclass(frozen=True)
+class SharedCache:
+    """One data or unified cache of a CPU, and who shares it."""
+
+    level: int
+    cores: tuple[int, ...]  # logical CPUs, of those that this process may use
+
+
+@dataclass(frozen=True)
 class Agent:
     """`cpu0` (a NUMA domain) or `gpu3`, with what identifies it across hosts and ranks."""
 
@@ -43,6 +51,8 @@ class Agent:
     page_faults: str | None = None  # whether kernels may fault on pages and retry, in the vendor's words
     last_level_cache_bytes: int | None = None  # with a memory-side cache; of a CPU all that its cores use
     hidden_links: str | None = None  # why links to peers may be missing here
+    threads: tuple[tuple[int, ...], ...] = ()  # logical CPUs of each physical core; none: not told
+    shared_caches: tuple[SharedCache, ...] = ()  # that two physical cores or more share; none: not told
 
 
 @dataclass(frozen=True)
@@ -107,6 +117,11 @@ class Topology:
                     **agent,
                     "cores": tuple(agent["cores"]),
                     "caches": tuple(Cache(**cache) for cache in agent["caches"]),
+                    "threads": tuple(tuple(core) for core in agent.get("threads", ())),
+                    "shared_caches": tuple(
+                        SharedCache(shared["level"], tuple(shared["cores"]))
+                        for shared in agent.get("shared_caches", ())
+                    ),
                 }
             )
             for agent in data["devices"]
