@@ -55,6 +55,11 @@ class Agent:
     shared_caches: tuple[SharedCache, ...] = ()  # that two physical cores or more share; none: not told
 
 
+def compute_units_name(agent: Agent) -> str:
+    """What the vendor calls the processors of a GPU, in the plural: SMs or CUs."""
+    return "CUs" if (agent.architecture or "").startswith("gfx") else "SMs"
+
+
 @dataclass(frozen=True)
 class Link:
     """A bundle of equal links between two nodes of the graph (agents or switches), both directions alike.

@@ -145,8 +145,9 @@ def _caches(sysfs: Path, core: int) -> tuple[Cache, ...]:
 
 
 def _threads(sysfs: Path, cores: Sequence[int]) -> tuple[tuple[int, ...], ...]:
-    """Logical CPUs of each physical core, of those given, in the order of their first ones, which is that of the
-    native core (cpu_domains.cpp); empty when the kernel does not tell of each.
+    """Logical CPUs of each physical core, of those given, in the order of their first ones.
+
+    That is how cpu_domains.cpp counts cores. Empty when the kernel does not tell of each.
     """
     found: dict[tuple[int, ...], None] = {}
     for core in cores:
