@@ -35,6 +35,7 @@ from byteways.analyse.selection import (
     variant,
 )
 from byteways.analyse.summary import Cell, Group, Variant, above, group_by, pool
+from byteways.topology.model import compute_units_name
 from byteways.topology.routes import route
 from byteways.units import format_size
 
@@ -140,7 +141,7 @@ def _shape(facts: Facts, same: Variant, group: Group) -> str:
 
 
 def _launched(facts: Facts, group: Group) -> str:
-    """' with all 132 SMs', ' with 8 of 132 SMs', ' with 2 threads', or nothing when it is not known."""
+    """' with all 132 SMs', ' with 8 of 110 CUs', ' with 2 threads', or nothing when it is not known."""
     record = group.cells[0].record
     launch = record.launch or {}
     executor = record.executor
@@ -153,7 +154,8 @@ def _launched(facts: Facts, group: Group) -> str:
     blocks, total = launch.get("blocks"), agent.multiprocessors
     if not blocks or not total:
         return ""
-    return f" with all {total} SMs" if blocks >= total else f" with {blocks} of {total} SMs"
+    units = compute_units_name(agent)
+    return f" with all {total} {units}" if blocks >= total else f" with {blocks} of {total} {units}"
 
 
 def read_against_write(facts: Facts) -> Iterator[Finding]:
