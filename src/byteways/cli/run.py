@@ -173,7 +173,7 @@ def measured(
         say(worded(f"{cases} to measure{left_out}, {skipped} skipped{already}{again}", bool(mark)))
 
         if few := _too_few_rounds(execution):
-            _say(few)
+            say(few)
 
         def on_start(conductor: Conductor) -> None:
             interruption.at_once = conductor.kill_at_once

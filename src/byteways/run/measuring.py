@@ -254,8 +254,6 @@ class Measurer:
         options.rounds = int(request.get("rounds", 1))
         options.budget_s = request["budget_s"]
         options.precision = request["precision"]
-        if hasattr(options, "rounds"):
-            options.rounds = request.get("rounds", 1)
         options.key = request["key"]
         options.interference = case.pattern == "interference"
         if "gate" in case.options:
