@@ -13,7 +13,7 @@ import pytest
 
 from byteways import _core
 from byteways.analyse.findings import findings
-from byteways.analyse.saturation import saturations
+from byteways.analyse.subjects.saturation import saturations
 from byteways.analyse.summary import cells
 from byteways.cli import main
 from byteways.machines import load, names, sheet

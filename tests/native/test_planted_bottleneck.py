@@ -11,7 +11,7 @@ from typing import Any
 import pytest
 
 from byteways.analyse.prediction import predictions
-from byteways.analyse.rules.facts import Facts
+from byteways.analyse.results_index import Index
 from byteways.machines import load
 from byteways.results.run_folder import RunFolder
 
@@ -84,7 +84,7 @@ def test_every_pattern_runs_and_kernels_are_as_predicted(tmp_path: Path) -> None
     assert done.returncode == 0, done.stderr
     run = RunFolder(tmp_path / "R")
     assert {record.status for record in run.records} == {"measured"}
-    found = predictions(Facts(run))
+    found = predictions(Index(run))
     assert {case.cell.record.pattern for case in found.cases} >= {
         "two-pairs",
         "ring",

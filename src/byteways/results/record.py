@@ -124,6 +124,11 @@ class Record:
         without_time = self.status == "skipped" and (self.reason or "").startswith(WANT_OF_TIME)
         return "left out" if without_time else self.status
 
+    @property
+    def beyond_limit(self) -> bool:
+        """Whether its bytes over its time pass what a resource of its path can carry: the figure is void."""
+        return any(warning.id == "beyond-limit" for warning in self.warnings)
+
     def to_json(self) -> dict[str, Any]:
         """The line, without fields that this case does not have (`reason` stays)."""
         data = asdict(self)
