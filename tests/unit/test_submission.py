@@ -92,8 +92,8 @@ def rule_on(build: sample_run.Builder, folder: Path) -> list[str]:
     [
         (
             (3.0, 8.0, 40.0),
-            "Between GPUs, copy by one graph is 3 times as fast as by calls at 1 KiB (3 against 1 GB/s), no "
-            "longer from 16 KiB on",
+            "Between GPUs, copy by one graph is 3 times as fast as by calls at 1 KiB (3 against 1 GB/s), "
+            "nothing from 16 KiB on",
         ),
         (
             (1.0, 6.0, 30.0),

@@ -317,3 +317,10 @@ def all_as_predicted(cases: int, lacking: int) -> str:
     if not lacking:
         return f"All {cases} concurrent cases move"
     return f"{cases} of {cases + lacking} concurrent cases, those whose flows were all measured alone, move"
+
+
+def slower_copies(sizes: str, claims: Sequence[Claim]) -> str:
+    """'copies of 4 KiB take longer from registered memory'."""
+    if not claims or not all(claim.trails for claim in claims):
+        raise ValueError("copies of registered memory do not trail")
+    return f"copies of {sizes} take longer from registered memory"

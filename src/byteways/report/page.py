@@ -166,7 +166,7 @@ def _page(whole: Run) -> Page:
         title=f"{suite.get('name', 'run')} on {subject(manifest)}",
         mark=mark_of(manifest),
         study=repeated(run),
-        notices=tuple(notice for notice in (shortfall(run), damage(run)) if notice),
+        notices=tuple(notice for notice in (shortfall(whole), damage(whole)) if notice),
         facts=facts(run),
         lead_sizes=first.size_names if first else (),
         leads=tuple((label, tuple(map(_lead, leads, first.sizes))) for label, leads in first.rows)

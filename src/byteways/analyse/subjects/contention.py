@@ -257,7 +257,7 @@ def _named(same: Sequence[Bottleneck]) -> Finding:
     )
     detail = f"{format_size(record.size_bytes)}."
     if len(most.names) > 1:
-        detail += f" It cannot be told from {named(most.names[1:])}."
+        detail += f" It could equally be {named(most.names[1:])}."
     if most.resource.hidden:
         detail += " A PCIe switch is such a thing; the topology shows none there."
     cases = len({case.cell.record.case_id for one in same for case in one.cases})

@@ -11,7 +11,7 @@ from typing import Any
 from byteways.analyse.claim import Claim
 from byteways.analyse.compare import compare
 from byteways.analyse.finding import Finding, finding
-from byteways.analyse.phrases import listed
+from byteways.analyse.phrases import listed, sentence
 from byteways.analyse.results_index import Index
 from byteways.analyse.subjects.loaded import APART, disturber, in_window
 from byteways.analyse.summary import UNSETTLED, Cell, Run, group_by
@@ -223,7 +223,7 @@ def _cost(pairs: Sequence[Slowdown]) -> Finding:
         title = f"{what}: {no_difference(('alone', 'beside transfers'))}"
     detail = f"Next to nothing: {listed(free)}. " if free else ""
     if unsure and named:
-        detail += f"No significant difference beside {listed(unsure)}. "
+        detail += f"{sentence(no_difference(('alone', f'beside {listed(unsure)}')))}. "
     if apart := [pair.beside for pair in pairs if not pair.together]:
         detail += f"No window in which both ran beside {listed(apart)}, so no cost either. "
     own = [(pair, pair.others) for pair in ranked if pair.others is not None]

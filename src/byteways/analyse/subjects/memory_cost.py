@@ -14,7 +14,7 @@ from byteways.analyse.phrases import count, listed
 from byteways.analyse.results_index import Index
 from byteways.analyse.summary import Cell, Run, group_by
 from byteways.analyse.topic import Line, Plot, PlotPoint, Table, Topic
-from byteways.analyse.wording import no_difference
+from byteways.analyse.wording import no_difference, slower_copies
 from byteways.plan.case import is_plain
 from byteways.plan.interfaces import is_memory_step
 from byteways.units import format_size, format_time, short_time
@@ -167,7 +167,7 @@ def _gpu_memory(cell: Cell) -> str:
 _LEAD = (
     "What the calls cost that have memory, give it back or open it, timed by the host's clock; what undoes "
     "them between samples is not in the figures. Per GiB is what a GiB more costs, from the smallest size to "
-    "the largest; “none” where these two cannot be told apart."
+    "the largest; “none” where these two are a tie."
 )
 
 
@@ -224,10 +224,7 @@ def _payoff_table(paid: Sequence[PayOff]) -> Table:
         "copy of registered",
         "pays after copies",
     )
-    note = (
-        "Never: copies of registered memory take longer, beyond both intervals. Cannot be told: the "
-        "intervals overlap."
-    )
+    note = "Never: copies of registered memory trail those of pageable memory. Open: the two are a tie."
     return Table("When registering pays", headings, rows, (1, 2, 3, 4, 5), note)
 
 
@@ -287,10 +284,10 @@ def _sentence(where: str, worst: PayOff, some: list[PayOff]) -> Finding:
         f"{worst.path}: register and unregister take {short_time(worst.step_ns)}, a copy of pageable memory "
         f"{short_time(worst.plain_ns)}, one of registered memory {short_time(worst.registered_ns)}"
     )
-    never = sorted({each.size_bytes for each in some if each.longer})
+    never = {each.size_bytes: each.claim for each in some if each.longer}
     if never:
-        sizes = " and ".join(format_size(each) for each in never)
-        detail += f"; copies of {sizes} take longer from registered memory"
+        sizes = " and ".join(format_size(size) for size in sorted(never))
+        detail += f"; {slower_copies(sizes, [*never.values()])}"
     detail += "."
     if worst.longer:
         title = f"Registering {size} for copies {where} never pays"

@@ -88,7 +88,7 @@ def _table(title: str, side: str, members: Sequence[Cell]) -> Table | None:
         (f"{side} memory", "first touch", *(f"{column}, GB/s" for column in columns)),
         tuple(body),
         tuple(range(2, 2 + len(columns))),
-        "A stronger shade is nearer to the fastest of its column.",
+        "A stronger shade is nearer to the greatest of its column.",
         tuple(heat),
     )
 

@@ -129,8 +129,8 @@ def topic(run: Run, found: Sequence[Cell]) -> Topic | None:
         "pages",
         "Memory movement by pages",
         "Managed pages can be sent for (prefetch), come when they are touched (on demand), or be reached "
-        "where they are (zero-copy). Beside them stands the fastest interface between memories whose pages "
-        "stay. Where pages went was asked of the system, not assumed.",
+        "where they are (zero-copy). Beside them stands the interface that moves most between memories whose "
+        "pages stay. Where pages went was asked of the system, not assumed.",
         tuple(_table(sizes) for sizes in places),
         tuple(_plot(sizes) for sizes in places if len(sizes) > 1),
     )

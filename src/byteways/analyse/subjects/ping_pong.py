@@ -165,7 +165,7 @@ def _classes(members: Sequence[Cell], topology: Topology) -> Table:
         halves = sorted(map(_half, some))
         spread = (halves[0], median(halves), halves[-1])
         rows.append((name, str(len(some)), *(format_time(value) for value in spread)))
-    headings = ("cores of", "pairs", "fastest", "median", "slowest")
+    headings = ("cores of", "pairs", "least", "median", "most")
     note = "Cores that share a cache are taken to be numbered one after another."
     return Table("From core to core, one way", headings, tuple(rows), (1, 2, 3, 4), note)
 

@@ -204,9 +204,9 @@ def _gains(one: Submission, way: str, *, lost: bool = False) -> list[tuple[int, 
 
 
 def _until(one: Submission, way: str, gains: list[tuple[int, Claim, Cell, Cell]]) -> str:
-    """', no longer from 1 MiB on': the smallest size from which on nothing is gained any more."""
+    """', nothing from 1 MiB on': the smallest size from which on nothing is gained any more."""
     rest = [size for size, *_ in one.beside_calls(way) if size > max(gain[0] for gain in gains)]
-    return f", no longer from {format_size(rest[0])} on" if rest else ""
+    return f", nothing from {format_size(rest[0])} on" if rest else ""
 
 
 def _host(one: Submission) -> str:
