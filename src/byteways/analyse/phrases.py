@@ -69,8 +69,11 @@ def rate(result: Cell | Group | Operand) -> str:
 
 
 def of_peak(result: Cell | Group) -> str:
-    """' (88 % of 450)', empty without a known common peak."""
-    return f" ({percent(result.value / result.peak)} of {gb(result.peak)})" if result.peak else ""
+    """' (88 % of 450)', empty without a known common peak, or where the paths differ."""
+    one = operand(result)
+    if not result.peak or one.most > (1 + SPREAD) * one.least:
+        return ""
+    return f" ({percent(result.value / result.peak)} of {gb(result.peak)})"
 
 
 def span(result: Cell | Group) -> str:
@@ -81,7 +84,8 @@ def span(result: Cell | Group) -> str:
 
 def with_span(result: Cell | Group) -> str:
     """'13.7 (5.4–13.9)', in GB/s."""
-    return f"{rate(result)} ({span(result)})"
+    value, around = rate(result), span(result)
+    return value if value == around else f"{value} ({around})"
 
 
 def marked(title: str, *results: Cell | Group) -> str:

@@ -63,16 +63,28 @@ class Index:
     def of_kind(self, name: str) -> list[Cell]:
         return self._by_kind.get(name, [])
 
+    def link_class(self, cell: Cell) -> str:
+        """Of the cell's first path."""
+        return self.class_between(cell.source.agent, cell.destination.agent)
+
+    def link_classes(self, cell: Cell) -> tuple[str, ...]:
+        """Of all flows of a concurrent case, sorted: cases that are alike in them are of one class."""
+        ends = [
+            [str(flow[end]).partition(":")[0] for end in ("source", "destination")]
+            for flow in cell.record.flows
+        ]
+        return tuple(sorted(self.class_between(a, b) for a, b in ends))
+
+    def class_between(self, source: str, destination: str) -> str:
+        """Class of the links between two devices; each pair is looked up once."""
+        ends = source, destination
+        if ends not in self._link_classes:
+            self._link_classes[ends] = selection.class_between(self.topology, source, destination)
+        return self._link_classes[ends]
+
     @cached_property
     def _link_classes(self) -> dict[tuple[str, str], str]:
         return {}
-
-    def link_class(self, cell: Cell) -> str:
-        """Of the cell's first path; each pair is looked up once."""
-        ends = cell.source.agent, cell.destination.agent
-        if ends not in self._link_classes:
-            self._link_classes[ends] = selection.link_class(self.topology, cell)
-        return self._link_classes[ends]
 
     @cached_property
     def predictions(self) -> Predictions:

@@ -5,7 +5,7 @@ What a claim does not carry has no word here: a lead that is not one raises Valu
 
 from __future__ import annotations
 
-from collections.abc import Hashable, Mapping, Sequence
+from collections.abc import Callable, Hashable, Mapping, Sequence
 
 from byteways.analyse.claim import Claim
 from byteways.analyse.compare import Ranking, Rival
@@ -128,10 +128,24 @@ def runner_up(ranking: Ranking) -> Rival | None:
     return next((one for one in ranking.slower if one.variant.interface not in taken), None)
 
 
-def better_way(ranking: Ranking, where: str, size: int, *, peak: bool = True) -> tuple[str, list[Group]]:
-    """The sentence on the best way, and the results that it quotes, the last of them the runner-up's.
+def better_way(
+    ranking: Ranking,
+    where: str,
+    size: int,
+    *,
+    peak: bool = True,
+    launched: Callable[[Group], str] = lambda group: "",
+) -> tuple[str, list[Group]]:
+    """The sentence on the best way, and the results that it quotes.
 
     '… copy as a write is fastest at 1 GiB: 396 GB/s (88 % of 450); kernel reaches 375'.
+
+    Args:
+        ranking: Of one kind of pair and class of links.
+        where: The beginning of the sentence.
+        size: In bytes.
+        peak: Whether to name the share of the peak.
+        launched: How a result was launched, to stand behind the runner-up.
     """
     first, at = ranking.group, format_size(size)
     ties = [one for one in ranking.ties if one.variant.interface in tied_interfaces(ranking)]
@@ -156,7 +170,7 @@ def better_way(ranking: Ranking, where: str, size: int, *, peak: bool = True) ->
         title += f" ({rate(one.group)})"
         quoted.append(one.group)
     if next_ is not None and (ranking.default is None or next_.group is not ranking.default.group):
-        title += f"; {next_.variant.interface} reaches {rate(next_.group)}"
+        title += f"; {next_.variant.interface} reaches {rate(next_.group)}{launched(next_.group)}"
         quoted.append(next_.group)
     return title, quoted
 

@@ -222,7 +222,7 @@ def _topics(run: Run, found: Sequence[Cell], first: int) -> tuple[PageTopic, ...
 
 def _line(record: Record, manifest: Mapping[str, Any]) -> dict[str, Any]:
     """A record as it can be downloaded: without samples, with the mark of a simulated run."""
-    line = {name: value for name, value in record.to_json().items() if name != "samples_ns"}
+    line = replace(record, samples_ns=None).to_json()
     return {**line, "simulated": is_simulated(manifest)}
 
 

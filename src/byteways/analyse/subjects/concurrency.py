@@ -122,7 +122,7 @@ def _split(cell: Cell) -> str:
 def fans(index: Index) -> Iterator[Finding]:
     """All devices at once to or from one: the widest fan of each kind, against its flows alone."""
     cells = [cell for cell in index.ranked if cell.record.pattern in ("fan-in", "fan-out")]
-    for members in group_by(cells, lambda cell: (_fan(cell), index.link_class(cell))).values():
+    for members in group_by(cells, lambda cell: (_fan(cell), frozenset(index.link_classes(cell)))).values():
         width = max(len(cell.record.flows) for cell in members)
         widest = [cell for cell in members if len(cell.record.flows) == width]
         size = broadest_size(widest)
@@ -134,7 +134,7 @@ def fans(index: Index) -> Iterator[Finding]:
 
 def _fan_finding(index: Index, ranking: Ranking, members: list[Cell], partial: list[Cell]) -> Finding:
     best = ranking.group
-    hub_is_cpu = _hub(best.cells[0]).startswith("cpu")
+    hub_is_cpu = not _hub(best.cells[0]).startswith("gpu")
     title = f"{_fan_words(best)} at once: {way(ranking.variant)} {moves_most(ranking)} {rate(best)} GB/s"
     title += f" in sum{of_peak(best)}"
     compared = beside_alone(index, best.cells)
@@ -148,14 +148,18 @@ def _fan_finding(index: Index, ranking: Ranking, members: list[Cell], partial: l
             results.append(alone)
             claims.insert(0, claim)
     detail = _fan_detail(index, best.cells[0], members) + others_of(ranking)
-    unlike = [f"{way(cell.variant)} {rate(cell)}" for cell in partial if cell not in best.cells]
+    ways = group_by(partial, lambda cell: cell.variant).items()
+    unlike = [f"{way(same)} {rate(pool(some))}" for same, some in ways if some[0] not in best.cells]
     if unlike:
         detail += f" Overlapped in part only, so not compared: {listed(unlike)} GB/s."
     return finding(title, detail, SHARED if hub_is_cpu else FAN, results, claims)
 
 
 def _hub(cell: Cell) -> str:
-    return (cell.destination if cell.record.pattern == "fan-in" else cell.source).agent
+    """The device that all flows have in common; NUMA domains by their number where they are several."""
+    end = "destination" if cell.record.pattern == "fan-in" else "source"
+    hubs = {str(flow[end]).partition(":")[0] for flow in cell.record.flows}
+    return hubs.pop() if len(hubs) == 1 else count(len(hubs), "NUMA domain")
 
 
 def _fan(cell: Cell) -> tuple[str, str, str]:

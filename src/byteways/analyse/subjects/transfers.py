@@ -42,9 +42,9 @@ def best_ways(index: Index) -> Iterator[Finding]:
 
 
 def _best_way(index: Index, ranking: Ranking, where: str, size: int, importance: float) -> Finding:
-    title, quoted = better_way(ranking, where, size, peak=size >= SMALL_BYTES)
-    if len(quoted) > 1:
-        title += _launched(index, quoted[-1])
+    title, quoted = better_way(
+        ranking, where, size, peak=size >= SMALL_BYTES, launched=lambda group: _launched(index, group)
+    )
     first = ranking.group
     paths = (
         f"Median of {count(len(first.cells), 'path')}" if len(first.cells) > 1 else first.cells[0].record.path
