@@ -145,6 +145,13 @@ struct KernelInfo {
   unsigned max_shared_bytes = 0;
 };
 
+// A kernel that was looked for and loaded once, so that its launches look for nothing. Names outlive it.
+struct PreparedKernel {
+  std::string_view name;
+  std::size_t argument_bytes = 0;
+  const void* loaded = nullptr;  // the runtime's own; nullptr where it goes by the name
+};
+
 // The two ends of a copy as its runtime counts devices; -1 is host memory.
 struct CopyEnds {
   int source_device = -1, destination_device = -1;
@@ -286,6 +293,13 @@ class Runtime {
   // `arguments` points to the kernel's one argument block (kernels/arguments.hpp), copied before return.
   virtual void launch(int device, std::string_view kernel, const LaunchShape& shape, const void* arguments,
                       std::size_t argument_bytes, Stream& stream) = 0;
+
+  // For whoever launches often. Throws Unsupported where the kernel cannot be had.
+  virtual PreparedKernel prepare(int, std::string_view kernel) { return {kernel}; }
+  virtual void launch(int device, const PreparedKernel& kernel, const LaunchShape& shape,
+                      const void* arguments, std::size_t argument_bytes, Stream& stream) {
+    launch(device, kernel.name, shape, arguments, argument_bytes, stream);
+  }
 
   virtual bool finished(Event& event) = 0;
   virtual void synchronize(Event& event) = 0;

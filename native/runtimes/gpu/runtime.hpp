@@ -179,14 +179,24 @@ class GpuRuntime : public Runtime {
   }
   KernelInfo kernel_info(int device, std::string_view kernel) override { return loaded(device, kernel).info; }
 
+  PreparedKernel prepare(int device, std::string_view kernel) override {
+    const CatalogueEntry& entry = kCatalogue[catalogue_index(kernel)];
+    return {entry.kernel, entry.argument_bytes, &loaded(device, kernel)};
+  }
+
   void launch(int device, std::string_view kernel, const LaunchShape& shape, const void* arguments,
               std::size_t argument_bytes, Stream& stream) override {
-    if (argument_bytes != kCatalogue[catalogue_index(kernel)].argument_bytes)
+    launch(device, prepare(device, kernel), shape, arguments, argument_bytes, stream);
+  }
+
+  void launch(int device, const PreparedKernel& kernel, const LaunchShape& shape, const void* arguments,
+              std::size_t argument_bytes, Stream& stream) override {
+    if (argument_bytes != kernel.argument_bytes)
       throw Error(
           "launch", "argument block",
-          std::string(kernel) + " was given " + std::to_string(argument_bytes) + " bytes of arguments",
+          std::string(kernel.name) + " was given " + std::to_string(argument_bytes) + " bytes of arguments",
           agent_name(device));
-    const auto handle = loaded(device, kernel).handle;
+    const auto handle = static_cast<const typename KernelStore<Vendor>::Loaded*>(kernel.loaded)->handle;
     driver_->make_current(device);
     void* parameters[] = {const_cast<void*>(arguments)};
     driver_->call(device, driver_->launch_kernel, handle, shape.blocks, 1u, 1u, shape.threads, 1u, 1u,
