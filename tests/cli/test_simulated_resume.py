@@ -53,7 +53,7 @@ def whole(tmp_path_factory: pytest.TempPathFactory) -> Path:
 
 @pytest.mark.parametrize("seed", range(3))
 def test_a_resumed_run_equals_an_uninterrupted_one(whole: Path, tmp_path: Path, seed: int) -> None:
-    """Catches noise, queues, clocks and buffers that a case finds as those before it in the worker left them."""
+    """Catches noise, queues, clocks and buffers that a case finds as those before it left them."""
     resumed = tmp_path / "R"
     shutil.copytree(whole, resumed)
     lines = (whole / "measurements.jsonl").read_bytes().splitlines(keepends=True)
@@ -67,7 +67,7 @@ def test_a_resumed_run_equals_an_uninterrupted_one(whole: Path, tmp_path: Path, 
 
 
 def _cases() -> list[Case]:
-    """Of every interface that leaves something behind: proven peers, prefetched pages, kept buffers, pools."""
+    """That leave something behind: proven peers, prefetched pages, kept buffers, pools."""
     size = toy.MIB
     flows = [
         ("copy", "gpu0", "device", "gpu1", "device", "gpu0"),
@@ -104,7 +104,7 @@ def test_the_order_of_cases_does_not_matter(sheet: str) -> None:
 
 
 def test_rounds_of_a_case_differ() -> None:
-    """Catches noise that is the same in every round, with which no interval between rounds would hold anything."""
+    """Catches noise that repeats, with which an interval between rounds would have no width."""
 
     def measured() -> list[list[float]]:
         measurer, case = Measurer.open(toy.nvidia(noise=0.01)), _cases()[0]

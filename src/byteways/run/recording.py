@@ -6,6 +6,8 @@ from collections.abc import Mapping
 from typing import Any
 
 from byteways.analyse.peaks import peak
+from byteways.machines.basis import rests_on
+from byteways.machines.model import MachineModel
 from byteways.plan.case import PlannedCase
 from byteways.results.record import Record
 from byteways.run.journal import encode
@@ -15,8 +17,8 @@ from byteways.topology.model import Topology
 WORKER_STATUSES = ("measured", "failed", "corrupt", "skipped")
 
 
-def asked(planned: PlannedCase) -> dict[str, Any]:
-    """The "what was asked" fields of a record."""
+def asked(planned: PlannedCase, model: MachineModel | None = None) -> dict[str, Any]:
+    """The "what was asked" fields of a record; of a simulated one also that it is, and what it rests on."""
     case = planned.case
     identity = case.identity()
     return {
@@ -30,15 +32,27 @@ def asked(planned: PlannedCase) -> dict[str, Any]:
         "source": str(case.flows[0].source),
         "destination": str(case.flows[0].destination),
         **identity,
+        **({"simulated": True, "rests_on": rests_on(case, model)} if model else {}),
     }
 
 
 def unmeasured(
-    planned: PlannedCase, method_version: int, status: str, reason: str, **happened: Any
+    planned: PlannedCase,
+    method_version: int,
+    status: str,
+    reason: str,
+    model: MachineModel | None = None,
+    **happened: Any,
 ) -> Record:
-    """The record of a case without figures: `skipped`, `timeout` or `lost`."""
+    """The record of a case without figures: `skipped`, `timeout` or `lost`. `model`: what is simulated."""
     return Record.from_json(
-        {**asked(planned), "status": status, "reason": reason, "method_version": method_version, **happened}
+        {
+            **asked(planned, model),
+            "status": status,
+            "reason": reason,
+            "method_version": method_version,
+            **happened,
+        }
     )
 
 
@@ -47,11 +61,13 @@ def measured(
     outcome: Mapping[str, Any],
     method_version: int,
     topology: Topology,
+    model: MachineModel | None = None,
     **happened: Any,
 ) -> Record:
     """The record of a case that a worker answered.
 
     Args:
+        model: What is simulated; None: a real machine is measured.
         happened: `started_at`, `wall_s`, `worker`.
 
     Raises:
@@ -59,7 +75,7 @@ def measured(
     """
     if outcome.get("status") not in WORKER_STATUSES:
         raise ValueError(f"status '{outcome.get('status')}'")
-    fields = {**outcome, **happened, **asked(planned), "method_version": method_version}
+    fields = {**outcome, **happened, **asked(planned, model), "method_version": method_version}
     fields.setdefault("reason", None)
     bandwidth = outcome.get("bandwidth_bytes_per_s")
     if bandwidth is not None:
