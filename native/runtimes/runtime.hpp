@@ -188,6 +188,12 @@ struct Availability {
   std::string reason;
 };
 
+// Where managed pages are sent: to a device, or with `device` -1 to the host, there to a NUMA domain, or with
+// `numa_domain` -1 to whichever one the driver takes.
+struct PagePlace {
+  int device = -1, numa_domain = -1;
+};
+
 class Runtime {
  public:
   virtual ~Runtime() = default;
@@ -235,10 +241,15 @@ class Runtime {
   virtual void disable_peer(int, int) {}
   virtual void revoke(Allocation&, int) {}
   // Where managed memory is wanted before a timed operation; waits until it is there.
-  virtual void make_resident(void* data, std::uint64_t bytes, int device) = 0;
-  // The same as an operation of a stream: the vendor's prefetch call. `device` -1: the host.
-  virtual void prefetch(void*, std::uint64_t, int, Stream&) {
+  virtual void make_resident(void* data, std::uint64_t bytes, PagePlace to) = 0;
+  // The same as an operation of a stream: the vendor's prefetch call.
+  virtual void prefetch(void*, std::uint64_t, PagePlace, Stream&) {
     throw Unsupported("prefetch", "runtime", "this runtime has no pages that move");
+  }
+  // Whether the prefetch call can name a domain of the host; where it cannot, pages that are sent to the host
+  // go to the domain near the GPU whose stream takes the call.
+  virtual Availability offers_prefetch_to_domain() const {
+    return {false, "this runtime has no pages that move"};
   }
   // Where the runtime says that all of these pages were last prefetched to, -1 being the host. Nothing when
   // it does not tell, or when they went to different places. What it was asked for, not what it did.
