@@ -262,12 +262,13 @@ def main() -> int:
     parser = argparse.ArgumentParser(description="Fuzzes the readers of files.")
     parser.add_argument("--minutes", type=float, default=1.0)
     parser.add_argument("--seed", type=int, default=1)
+    parser.add_argument("--only", help="one target alone: suite, model, study, run, show or xml")
     parser.add_argument("--case", help="TARGET:NUMBER, to run that one alone and show its traceback")
     parser.add_argument("--keep", type=Path, help="folder for the files of that case")
     arguments = parser.parse_args()
     with tempfile.TemporaryDirectory(prefix="byteways-fuzz-") as place:
         work = Path(place)
-        chosen = targets(work)
+        chosen = [target for target in targets(work) if arguments.only in (None, target.name)]
         if arguments.case:
             name, _, number = arguments.case.partition(":")
             (target,) = (target for target in chosen if target.name == name)
