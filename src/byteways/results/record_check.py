@@ -13,6 +13,7 @@ from byteways.plan.case import CACHES, MEMORIES, PATTERNS, Case
 from byteways.plan.interfaces import INTERFACES, NAMES, TRUTHS, WORDS, figure_of
 from byteways.plan.numbers import SPANS
 from byteways.results.record import STATUSES, Record
+from byteways.results.record_parts import wrong_part
 
 _ACCESSES = ("read", "write", "local", "remote")
 #: Statuses whose figures count.
@@ -21,7 +22,7 @@ _WITH_FIGURES = ("measured",)
 
 def wrong(record: Record) -> str:
     """What does not make sense, in a sentence; empty: all does."""
-    return _about_case(record) or _about_outcome(record)
+    return _about_case(record) or _about_outcome(record) or wrong_part(record)
 
 
 def unknown_device(record: Record, devices: Iterable[str]) -> str:
