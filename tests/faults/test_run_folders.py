@@ -90,6 +90,26 @@ def test_folder_deleted_in_the_middle(command: Command) -> None:
     assert "[4/5]" not in err and not command.folder.exists()
 
 
+def test_plan_of_a_repeated_suite_grows(command: Command) -> None:
+    """Would catch a round that is measured and was never planned, or planned and lost when the run is
+    killed.
+    """
+    process = command.start(
+        *(str(command.suite), "--out", str(command.folder), "--no-report", "--for", "1h"),
+        BYTEWAYS_FAKE_SLEEP="0.05",
+    )
+    wait_for(lambda: len(lines(command.folder)) >= 12)
+    process.kill()
+    process.communicate()
+    planned = (command.folder / "plan.jsonl").read_text().splitlines()[1:]
+    keys = [(entry["case_id"], entry["round"]) for entry in map(json.loads, planned)]
+    recorded = [(record.case_id, record.round) for record in RunFolder(command.folder).records]
+    assert recorded == keys[: len(recorded)] and len(keys) % 5 == 0
+    shown = command.run("--resume", str(command.folder), "--dry-run", "--json")
+    assert shown.returncode == 0, shown.stderr
+    assert [(case["case_id"], case["round"]) for case in json.loads(shown.stdout)] == keys[len(recorded) :]
+
+
 def test_samples_and_plan_beside_the_records(command: Command) -> None:
     """Would catch samples that stay in the record, or a record whose samples nobody finds."""
     assert command.new().returncode == 0

@@ -72,6 +72,28 @@ def test_measured_record_needs_figures(fields: dict[str, object], said: str) -> 
         parse_line(encode(replace(good, **fields)))  # type: ignore[arg-type]
 
 
+@pytest.mark.parametrize(
+    ("part", "value"),
+    [
+        ("launch", {"blocks": "many"}),
+        ("options", {"blocks": "many"}),
+        ("options", {"blocks": True}),
+        ("other_count", {"counts": "per-direction", "bytes_per_s": "fast"}),
+        ("corruption", {"bad_words": []}),
+        ("health", {"gpu0": {"before": {"power_mw": "hot"}}}),
+        ("energy", {"joules_per_GB": 1.0}),
+        ("energy", {"reason": 5}),
+    ],
+)
+def test_table_in_a_record_that_is_wrong(part: str, value: dict[str, Any]) -> None:
+    """Would catch a text where a sum is made, in the parts of a record that may hold more than we know."""
+    good = {"more": "than we know", **({"reason": "it stood still"} if part == "energy" else {})}
+    if part in ("corruption", "energy"):
+        assert parse_line(encode(record(0, **{part: good})))
+    with pytest.raises(ValueError, match=part[:6]):
+        parse_line(encode(record(0, **{part: value})))
+
+
 def test_record_of_a_device_that_is_not_there(tmp_path: Path) -> None:
     """Would catch a KeyError in every table for a device that the topology does not have."""
     manifests.write(tmp_path, a_manifest())

@@ -10,8 +10,10 @@ import math
 from collections.abc import Iterable
 
 from byteways.plan.case import CACHES, MEMORIES, PATTERNS, Case
-from byteways.plan.interfaces import INTERFACES, figure_of
+from byteways.plan.interfaces import INTERFACES, NAMES, TRUTHS, WORDS, figure_of
+from byteways.plan.numbers import SPANS
 from byteways.results.record import STATUSES, Record
+from byteways.results.record_parts import wrong_part
 
 _ACCESSES = ("read", "write", "local", "remote")
 #: Statuses whose figures count.
@@ -20,7 +22,7 @@ _WITH_FIGURES = ("measured",)
 
 def wrong(record: Record) -> str:
     """What does not make sense, in a sentence; empty: all does."""
-    return _about_case(record) or _about_outcome(record)
+    return _about_case(record) or _about_outcome(record) or wrong_part(record)
 
 
 def unknown_device(record: Record, devices: Iterable[str]) -> str:
@@ -55,16 +57,28 @@ def _about_case(record: Record) -> str:
             return f"interface '{case.interface_of(flow)}' of a flow is unknown"
         if not all(buffer.memory in MEMORIES for buffer in flow.buffers):
             return f"memory of '{flow.source}' or '{flow.destination}' is unknown"
-        if not isinstance(case.size_of(flow), int) or not all(
-            isinstance(value, (int, str, bool)) for value in case.options_of(flow).values()
-        ):
-            return "sizes or options of a flow are none"
+        if type(case.size_of(flow)) is not int or case.size_of(flow) < 0:
+            return "the size of a flow is none"
+        for option, chosen in (*case.options.items(), *case.options_of(flow).items()):
+            if not _fits(option, chosen):
+                return f"option {option} cannot be {chosen!r:.40}"
     told = (case.category, case.path, ",".join(case.executors), case.access)
     if told != (record.category, record.path, record.executor, record.access):
         return "category, path, executor or access are not those of its flows"
     if (record.source, record.destination) != (str(case.flows[0].source), str(case.flows[0].destination)):
         return "source or destination are not those of its first flow"
     return ""
+
+
+def _fits(name: str, value: object) -> bool:
+    """Whether an option may have this value; those that are not known may have any that JSON calls plain."""
+    if name in TRUTHS:
+        return isinstance(value, bool)
+    if name in WORDS or name in NAMES:
+        return isinstance(value, str)
+    if name in SPANS:
+        return type(value) is int
+    return isinstance(value, (int, str))
 
 
 def _about_outcome(record: Record) -> str:
