@@ -18,6 +18,7 @@ from byteways.results.run_folder import RunFolder
 SUITE = """
 name = "faults"
 title = "what faults show in"
+rounds = 1
 [[sweep]]
 name = "pairs"
 interface = ["copy", "kernel"]

@@ -308,7 +308,7 @@ def test_disk_full_midway(command: Command) -> None:
     limited = (
         "import resource, signal, sys, runpy;"
         "signal.signal(signal.SIGXFSZ, signal.SIG_IGN);"
-        "resource.setrlimit(resource.RLIMIT_FSIZE, (4096, 4096));"
+        "resource.setrlimit(resource.RLIMIT_FSIZE, (6144, 6144));"
         "sys.argv = ['byteways', *sys.argv[1:]];"
         "runpy.run_module('byteways', run_name='__main__')"
     )
@@ -320,7 +320,7 @@ def test_disk_full_midway(command: Command) -> None:
         str(command.suite),
         "--out",
         str(command.folder),
-        "--no-report",
+        *("--no-report", "--rounds", "3"),
     ]
     full = subprocess.run(
         arguments, env=command.environment, capture_output=True, text=True, timeout=TIMEOUT_S
@@ -332,7 +332,7 @@ def test_disk_full_midway(command: Command) -> None:
     assert recorded and all(line.endswith(b"\n") and json.loads(line) for line in recorded)
     assert command.resume().returncode == 0
     assert lines(command.folder)[: len(recorded)] == recorded
-    assert_complete(command.folder)
+    assert_complete(command.folder, 15)
 
 
 def test_probe_that_dies_is_explained(command: Command) -> None:
