@@ -2,8 +2,7 @@
 
 from __future__ import annotations
 
-from dataclasses import asdict, dataclass, replace
-from typing import Any
+from dataclasses import dataclass, replace
 
 from byteways.analyse.summary import Cell, Group
 
@@ -94,14 +93,6 @@ class Claim:
             agree=self.against,
             against=self.agree,
         )
-
-
-def as_data(claim: Claim) -> dict[str, Any]:
-    """The claim as plain data, with settings and scope as objects."""
-    data = asdict(claim)
-    for side in ("first", "second"):
-        data[side]["settings"] = dict(data[side]["settings"])
-    return {**data, "scope": dict(data["scope"])}
 
 
 def cells_of(result: Cell | Group) -> tuple[Cell, ...]:

@@ -7,11 +7,10 @@ again from the records.
 from __future__ import annotations
 
 from collections.abc import Iterable, Sequence
-from dataclasses import asdict, dataclass
-from typing import Any
+from dataclasses import dataclass
 
 from byteways.analyse import selection
-from byteways.analyse.claim import Claim, Operand, as_data, operand
+from byteways.analyse.claim import Claim, Operand, operand
 from byteways.analyse.phrases import marked
 from byteways.analyse.summary import Cell, Group
 from byteways.results.record import Record
@@ -34,14 +33,6 @@ class Finding:
     claims: tuple[Claim, ...] = ()
     results: tuple[Operand, ...] = ()
     rests_on: tuple[str, ...] = ()
-
-    def as_data(self) -> dict[str, Any]:
-        """The finding as plain data."""
-        results = [{**asdict(one), "settings": dict(one.settings)} for one in self.results]
-        claims = [as_data(one) for one in self.claims]
-        rests_on = list(self.rests_on)
-        told = {"title": self.title, "detail": self.detail, "importance": self.importance}
-        return {**told, "claims": claims, "results": results, "rests_on": rests_on}
 
 
 def finding(

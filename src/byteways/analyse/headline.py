@@ -8,11 +8,10 @@ path says, each counted once.
 from __future__ import annotations
 
 from collections.abc import Sequence
-from dataclasses import dataclass
+from dataclasses import asdict, dataclass
 from math import log2
 from typing import Any
 
-from byteways.analyse.claim import as_data
 from byteways.analyse.compare import Ranking, Rival, rank
 from byteways.analyse.phrases import rate
 from byteways.analyse.results_index import Index
@@ -205,7 +204,7 @@ def best_first(found: Headline | None) -> list[dict[str, Any]]:
             "next_bandwidth_bytes_per_s": lead.runner_up.group.value if lead.runner_up else None,
             "default": lead.default.variant.interface if lead.default else None,
             "default_bandwidth_bytes_per_s": lead.default.group.value if lead.default else None,
-            "claims": [as_data(one.claim) for one in lead.ranking.rivals],
+            "claims": [asdict(one.claim) for one in lead.ranking.rivals],
         }
         for label, leads in found.rows
         for lead, wanted in zip(leads, found.sizes, strict=True)
