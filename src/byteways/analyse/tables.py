@@ -48,6 +48,9 @@ FIGURES: Mapping[str, Callable[[float], str]] = {
     "unexpected-path": lambda value: format_size(round(value)),
     "ungated": lambda value: "gated" if value else "not gated",
     "clock-drop": lambda value: f"{value:.0f} MHz",
+    "host-busy": _percent,
+    "steal": _percent,
+    "cpu-throttled": lambda value: f"{value:.3g} s",
 }
 
 
