@@ -79,7 +79,7 @@ def _number(quoted: Quoted, number: Number, name: str) -> Iterator[Statement]:
     elif number.unit in _TIMES:
         times = quoted.times()
         holds = number.is_one_of(times, _TIMES[number.unit])
-        yield check("numbers", said, holds if holds or times else None, "no result has this time")
+        yield check("numbers", said, holds if holds or (known and times) else None, "no result has this time")
     elif number.unit == "J":
         joules = [one for case in quoted.cases for one in (case.of("energy"),) if one]
         holds = number.is_one_of([median(one) for one in joules])
