@@ -242,3 +242,32 @@ def test_pages_move_no_faster_than_links(name: str) -> None:
             continue
         peaks = [link.peak_bytes_per_s or float("inf") for link in route(topology, source, destination)]
         assert status == "measured" and bandwidth <= min(peaks)
+
+
+def outcome(name: str, case: Case) -> dict[str, Any]:
+    """Of the case on a machine model, from a process of its own."""
+
+    def measured() -> dict[str, Any]:
+        request = {"case": case.identity(), "budget_s": 0.01, "precision": 0.1, "key": 1}
+        return Measurer.open(sheet(load(name))).measure(request)[0]
+
+    return dict(apart(measured))
+
+
+def test_loads_of_a_core_wait_for_copies() -> None:
+    """Would catch a CPU's memory that answers as fast under load as without."""
+    host = Buffer("cpu0", "pageable")
+    walk = Flow(host, host, "cpu0")
+    alone = outcome("h200-x4", Case("pointer-chase", "unidirectional", (walk,), 512 << 20, cache="warm"))
+    load_of_all = Flow(host, host, "cpu0", interface="memcpy-mt")
+    case = Case("pointer-chase", "interference", (walk, load_of_all), 512 << 20, cache="warm")
+    beside = outcome("h200-x4", case)
+    assert alone["latency_ns"] == pytest.approx(134, rel=0.02)
+    assert 1.5 * alone["latency_ns"] < beside["latency_ns"] < 4 * alone["latency_ns"]
+
+
+def test_kernels_of_one_gpu_share_its_path() -> None:
+    """Would catch kernels that wait for the host and leave others alone: 95 GB/s where 57 were measured."""
+    host, device = Buffer("cpu0", "pinned"), Buffer("gpu0", "device")
+    case = Case("kernel", "bidirectional", (Flow(host, device, "gpu0"), Flow(device, host, "gpu0")), 64 << 20)
+    assert outcome("h200-x4", case)["bandwidth_bytes_per_s"] == pytest.approx(57.4e9, rel=0.03)

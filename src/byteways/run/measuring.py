@@ -165,9 +165,7 @@ class Measurer:
     def _energy(self, case: Case, agents: list[str], buffers: list[tuple[Buffer, ...]]) -> dict[str, Any]:
         """The field `energy`: figures, or the reason why there are none."""
         if self._simulated:
-            return {
-                "reason": "machine models have no energy counter: what moving bytes takes is not simulated"
-            }
+            return {"reason": "machine models have no energy counter: energy is not simulated"}
         if figure_of(case.interface) != "bandwidth":
             return {"reason": f"{case.interface} moves no bytes that its energy could be shared by"}
         flows = self._flows(case, buffers)
