@@ -1,6 +1,7 @@
 // A lane is a mover with a queue of its own and what its warm-up taught about it. One lane alone is timed by
 // events around a batch; lanes together run through a common window (window.hpp).
 #pragma once
+#include <algorithm>
 #include <cstdint>
 #include <memory>
 #include <string>
@@ -66,6 +67,11 @@ class Sampler {
   std::uint64_t batch() const { return batch_; }
   bool slope() const { return slope_; }
   bool gated() const { return gated_; }
+  // Time of one operation behind the gate, where that is longer than without it and the gate is not used; 0:
+  // it is not.
+  double held_ns() const { return held_ns_; }
+  // Of the length that a sample should have, what its batches come to; at most 1.
+  double timed_part() const { return std::min(1.0, timed_part_); }
 
  protected:
   // A watchdog that opens the gate once costs a sample; one that goes on opening it ends gating, which the
@@ -75,6 +81,7 @@ class Sampler {
   std::uint64_t batch_ = 1;
   bool slope_ = false;
   bool gated_ = true;
+  double held_ns_ = 0, timed_part_ = 1;
 
  private:
   int openings_ = 0;
@@ -94,6 +101,8 @@ class SingleSampler final : public Sampler {
 
  private:
   Batch time_batch(std::uint64_t count);
+  Batch time_batches(std::uint64_t count);
+  bool gate_slows();
   void time_calls(Batch& batch);
   void time_round_trips(Batch& batch);
   // What is the figure of it: the device's time, or the host's where that is the clock.
@@ -107,6 +116,7 @@ class SingleSampler final : public Sampler {
   Lane* lane_;
   Gate* gate_;
   const MeasureOptions* options_;
+  std::uint64_t repeats_ = 1;  // batches of one sample
 };
 
 // Finds out whether enqueueing blocks while the queue is held or moves the bytes itself, and the first-order

@@ -324,7 +324,11 @@ class CaseRun {
     // What is timed is what the host waits for, which a gate would only hold up.
     const bool meant =
         first.one_at_a_time || (first.mover->synchronous() && first.mover->bytes_per_operation() == 0);
-    if (options_.gate && !m.gated && !meant) m.warnings.push_back({"ungated", 0, 1, "1"});
+    if (sampler_->held_ns() > 0)
+      m.warnings.push_back({"gate-slows", sampler_->held_ns(), m.time_ns.median, "ns"});
+    else if (options_.gate && !m.gated && !meant)
+      m.warnings.push_back({"ungated", 0, 1, "1"});
+    if (sampler_->timed_part() < 1) m.warnings.push_back({"short-batch", sampler_->timed_part(), 1, "1"});
   }
 
   Session& session_;

@@ -11,7 +11,7 @@ from typing import Any
 import pytest
 
 from byteways.analyse.prediction import predictions
-from byteways.analyse.rules.facts import Facts
+from byteways.analyse.results_index import Index
 from byteways.results.run_folder import RunFolder
 
 pytestmark = pytest.mark.gpu
@@ -54,7 +54,7 @@ def test_every_pattern_that_fits_is_measured(run: RunFolder) -> None:
 
 def test_no_sum_exceeds_its_prediction(run: RunFolder) -> None:
     """Catches windows that count flows of different times, and links taken for narrower than they are."""
-    found = predictions(Facts(run))
+    found = predictions(Index(run))
     assert found.cases
     above = [
         (case.cell.record.path, case.cell.value / case.most)

@@ -11,7 +11,7 @@ from typing import Any
 import pytest
 
 from byteways.analyse.prediction import predictions
-from byteways.analyse.rules.facts import Facts
+from byteways.analyse.results_index import Index
 from byteways.machines import load
 from byteways.results.run_folder import RunFolder
 
@@ -24,11 +24,11 @@ def shown(folder: Path, links: str, *faults: str) -> dict[str, Any]:
     pairs = 'pairs = ["gpu0-cpu0", "gpu1-cpu0", "gpu2-cpu0", "gpu3-cpu0"]'
     assert pairs in text
     (folder / "planted.toml").write_text(text.replace(pairs, f"pairs = [{links}]"), encoding="utf-8")
-    arguments = ["run", "concurrency", "--machine", "planted.toml", "--rounds", "1", "--out", "R"]
+    arguments = ["run", "concurrency", "--machine", "planted.toml", "--rounds", "3", "--out", "R"]
     arguments += ["--only", f"sweep={'|'.join(SWEEPS)}", "--no-report", *faults]
     for line in (arguments, ["show", "R", "--json"]):
         done = subprocess.run(
-            [sys.executable, "-m", "byteways", *line], cwd=folder, capture_output=True, text=True, timeout=180
+            [sys.executable, "-m", "byteways", *line], cwd=folder, capture_output=True, text=True, timeout=400
         )
         assert done.returncode == 0, done.stderr
     answer: dict[str, Any] = json.loads(done.stdout)
@@ -71,7 +71,7 @@ def test_every_pattern_runs_and_kernels_are_as_predicted(tmp_path: Path) -> None
 
     Kernels are not held back by engines, so on this model the links alone decide.
     """
-    arguments = ["run", "concurrency", "--machine", "crusher-mi250x", "--rounds", "1", "--no-report"]
+    arguments = ["run", "concurrency", "--machine", "crusher-mi250x", "--rounds", "3", "--no-report"]
     sweeps = "pairs|to-host|from-host|all|two-pairs|ring-from-host|ring-to-host"
     arguments += ["--only", f"sweep={sweeps},interface=kernel", "--out", "R"]
     done = subprocess.run(
@@ -79,12 +79,12 @@ def test_every_pattern_runs_and_kernels_are_as_predicted(tmp_path: Path) -> None
         cwd=tmp_path,
         capture_output=True,
         text=True,
-        timeout=180,
+        timeout=400,
     )
     assert done.returncode == 0, done.stderr
     run = RunFolder(tmp_path / "R")
     assert {record.status for record in run.records} == {"measured"}
-    found = predictions(Facts(run))
+    found = predictions(Index(run))
     assert {case.cell.record.pattern for case in found.cases} >= {
         "two-pairs",
         "ring",

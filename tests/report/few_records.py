@@ -2,7 +2,9 @@
 
 from __future__ import annotations
 
-from dataclasses import dataclass, field
+from collections import Counter
+from collections.abc import Iterable
+from dataclasses import dataclass, field, replace
 from typing import Any
 
 from byteways.plan.interfaces import figure_of
@@ -13,14 +15,32 @@ GB = 1e9
 KIB, MIB, GIB = 2**10, 2**20, 2**30
 
 
+#: Rounds of every case that is given once.
+ROUNDS = 3
+
+
 @dataclass
 class Fixture:
-    """A run of these records."""
+    """A run of these records; of what is given in one round, all rounds are equal."""
 
     records: list[Record]
     manifest: dict[str, Any] = field(default_factory=dict)
     topology: Topology = field(default_factory=lambda: Topology("host", (), ()))
     damaged_lines: int = 0
+
+    def __post_init__(self) -> None:
+        self.records = in_rounds(self.records)
+
+
+def in_rounds(records: Iterable[Record], rounds: int = ROUNDS) -> list[Record]:
+    """The same records, those that are alone of their case in several equal rounds."""
+    given = list(records)
+    alone = Counter(one.case_id for one in given)
+    return [
+        replace(one, round=number) if alone[one.case_id] == 1 else one
+        for one in given
+        for number in range(rounds if alone[one.case_id] == 1 else 1)
+    ]
 
 
 def flow(source: str, destination: str, executor: str, **more: Any) -> dict[str, Any]:

@@ -103,13 +103,13 @@ class Builder:
 
     Args:
         topology: The machine.
-        rounds: How many times each case is measured; round n is slower by n times `spread`.
+        rounds: How many times each case is measured; the rounds lie evenly around the rate.
         spread: Relative difference between neighbouring rounds.
         half_width: Half width of each interval, relative to the median.
     """
 
     def __init__(
-        self, topology: Topology, *, rounds: int = 1, spread: float = 0.002, half_width: float = 0.003
+        self, topology: Topology, *, rounds: int = 3, spread: float = 0.002, half_width: float = 0.003
     ) -> None:
         self.topology = topology
         self.records: list[Record] = []
@@ -144,7 +144,7 @@ class Builder:
             else {case.path: gb_per_s * GB}
         )
         for round in range(self.rounds):
-            slower = 1 + round * self.spread
+            slower = 1 + (round - (self.rounds - 1) / 2) * self.spread
             rate = sum(directions.values()) / slower
             total = size * (len(flows) if pattern != "interference" else 1)
             median = latency_ns * slower if latency_ns else total / rate * 1e9

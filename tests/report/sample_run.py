@@ -37,7 +37,7 @@ def at_size(gb_per_s: float, size: int, latency_ns: float) -> float:
     return size / (latency_ns + size / gb_per_s)
 
 
-def h200x4(*, rounds: int = 1, sizes: Sequence[int] = SIZES, gpus: int = 4) -> Builder:
+def h200x4(*, rounds: int = 3, sizes: Sequence[int] = SIZES, gpus: int = 4) -> Builder:
     """A machine like 4×H200, with every section of the report filled."""
     build = Builder(topology(gpus), rounds=rounds)
     names = [f"gpu{index}" for index in range(gpus)]

@@ -13,14 +13,15 @@ sys.path.insert(0, str(Path(__file__).parents[1] / "report"))
 
 from few_records import GB, MIB, Fixture, flow, record
 
-from byteways.analyse.interference import slowdowns
-from byteways.analyse.loaded import load_curves
-from byteways.analyse.rules import company
-from byteways.analyse.rules.facts import Facts
+from byteways.analyse.finding import NO_DIFFERENCE
+from byteways.analyse.results_index import Index
 from byteways.analyse.selection import chases, concurrent
+from byteways.analyse.subjects import interference, loaded
+from byteways.analyse.subjects import interference as company
+from byteways.analyse.subjects.interference import slowdowns
+from byteways.analyse.subjects.loaded import load_curves
 from byteways.analyse.summary import cells
 from byteways.analyse.tables import tables
-from byteways.analyse.topics import interference, loaded
 from byteways.results.record import Warning
 
 WALK = flow("gpu0:device", "gpu0:device", "gpu0")
@@ -66,7 +67,7 @@ def test_a_walk_is_held_against_the_same_one_alone(other: dict[str, Any]) -> Non
     )
     [curve] = load_curves(cells(run.records))
     assert curve.idle is None
-    assert list(company.loaded_latency(Facts(run))) == []
+    assert list(loaded.loaded_latency(Index(run))) == []
     same = Fixture([run.records[0], record("pointer-chase", [WALK, load(0)], 700.0, **other)])
     [curve] = load_curves(cells(same.records))
     assert curve.idle is not None and curve.idle.value == 340.0
@@ -110,26 +111,27 @@ def test_flows_without_a_window_give_no_figure(
     none = Fixture([walked.records[0], walked.records[-1]])
     topic = loaded.topic(none, cells(none.records))
     assert topic is not None and topic.tables[0].rows[0][2:5] == ("0", "340", "–") and not topic.plots
-    assert list(company.loaded_latency(Facts(none))) == []
+    assert list(loaded.loaded_latency(Index(none))) == []
     fields = {**turns, "warnings": [Warning(**one) for one in turns.get("warnings", [])]}
     apart = [replace(one, **fields) if len(one.flows) > 1 else one for one in disturbed.records]
     assert not any(pair.together for pair in slowdowns(cells(apart)))
-    for finding in company.transfer_costs(Facts(Fixture(apart))):
-        assert finding.title.startswith("Whether transfers slow ")
+    for finding in company.transfer_costs(Index(Fixture(apart))):
+        assert "no significant difference" in finding.title
         assert finding.detail.startswith("No window in which both ran beside ")
 
 
 def test_what_was_measured_without_a_window_stands_by_itself(disturbed: Fixture) -> None:
     """Catches times in turns under "the window in which both ran", and a measured time that is lost."""
-    arithmetic = disturbed.records[-1]
     turns = Warning("serialised", 220.6 * GB, 359.8 * GB, "")
-    disturbed.records[-1] = replace(arithmetic, **own(360, 221), window_ns=0.0, warnings=[turns])
+    disturbed.records[-3:] = [
+        replace(one, **own(360, 221), window_ns=0.0, warnings=[turns]) for one in disturbed.records[-3:]
+    ]
     topic = interference.topic(disturbed, cells(disturbed.records))
     assert topic is not None
     together, apart = topic.tables
     assert [row[0][:7] for row in together.rows] == ["kernel ", "kernel "]
     assert [row[2:] for row in apart.rows] == [("260 µs", "261 µs", "394", "360", "221", "in turns")]
-    [_, finding] = company.transfer_costs(Facts(disturbed))
+    [_, finding] = company.transfer_costs(Index(disturbed))
     assert "keeps its speed" not in finding.title
 
 
@@ -147,10 +149,10 @@ def test_a_wide_interval_keeps_no_speed(half: float, warnings: list[str], free: 
         time_ns=replace(loaded_one.time_ns, ci95=ends),
         warnings=[Warning(one, 1.0, 0.0, "") for one in warnings],
     )
-    [finding] = company.transfer_costs(Facts(Fixture([record("compute", [BOUND], 260_000.0), wide])))
+    [finding] = company.transfer_costs(Index(Fixture([record("compute", [BOUND], 260_000.0), wide])))
     assert ("keeps its speed" in finding.title) is free
-    assert ("cannot be told" in finding.title) is not free
-    assert (finding.importance == company.COSTS) is free  # what nobody can tell comes late
+    assert ("no significant difference" in finding.title) is not free
+    assert finding.importance <= NO_DIFFERENCE  # what costs nothing comes late
 
 
 def test_a_loaded_walk_is_no_latency_of_the_machine(walked: Fixture) -> None:
@@ -158,20 +160,20 @@ def test_a_loaded_walk_is_no_latency_of_the_machine(walked: Fixture) -> None:
     found = cells(walked.records)
     assert [cell.value for cell in chases(found)] == [340.0]
     assert concurrent(found) == []
-    assert not tables(walked.records).patterns
+    assert not tables(walked).patterns
 
 
 def test_what_a_load_does_to_a_walk_is_said(walked: Fixture) -> None:
     """Catches a finding that names another load than the worst, or one that the intervals do not bear out."""
-    [finding] = company.loaded_latency(Facts(walked))
+    [finding] = loaded.loaded_latency(Index(walked))
     assert finding.title == (
-        "gpu0 waits 340 ns for gpu0:device alone, 700 ns (2.1 times) beside copy gpu0>gpu1 by gpu0 "
+        "Latency of gpu0:device from gpu0: 340 ns alone, 700 ns (2.1 ×) beside copy gpu0>gpu1 by gpu0 "
         "at 390 GB/s"
     )
     steady = Fixture(
         [walked.records[0], record("pointer-chase", [WALK, load(0)], 341.0, load_bytes_per_s=390 * GB)]
     )
-    assert list(company.loaded_latency(Facts(steady))) == []
+    assert list(loaded.loaded_latency(Index(steady))) == []
 
 
 def test_the_topic_draws_the_idle_walk_first(walked: Fixture) -> None:
@@ -225,12 +227,12 @@ def test_both_sides_of_a_pair_are_judged(disturbed: Fixture) -> None:
 
 def test_what_a_transfer_costs_is_said(disturbed: Fixture) -> None:
     """Catches a difference claimed within the intervals, or the costs of two works in one sentence."""
-    bound, arithmetic = company.transfer_costs(Facts(disturbed))
+    bound, arithmetic = company.transfer_costs(Index(disturbed))
     assert bound.title == (
-        "Memory-bound kernel on gpu0 takes longer beside kernel gpu0>gpu1 by gpu0: 41 % and "
-        "copy gpu0>gpu1 by gpu0: 9.2 %"
+        "Slowdown of memory-bound kernel on gpu0 beside kernel gpu0>gpu1 by gpu0: 41 % longer and "
+        "copy gpu0>gpu1 by gpu0: 9.2 % longer"
     )
-    assert "copy gpu0>gpu1 by gpu0: 1 %" in bound.detail
+    assert "copy gpu0>gpu1 by gpu0: 99 %" in bound.detail
     assert arithmetic.title == "Arithmetic on gpu0 keeps its speed beside copy gpu0>gpu1 by gpu0"
 
 

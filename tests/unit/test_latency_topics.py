@@ -12,9 +12,10 @@ sys.path.insert(0, str(Path(__file__).parents[1] / "report"))
 
 import sample_run
 
-from byteways.analyse.rules.calls import launches, small_copies
-from byteways.analyse.rules.facts import Facts, Finding
-from byteways.analyse.rules.ping_pong import cores, places
+from byteways.analyse.finding import Finding
+from byteways.analyse.results_index import Index
+from byteways.analyse.subjects.calls import launches, small_copies
+from byteways.analyse.subjects.ping_pong import cores, places
 from byteways.analyse.summary import cells
 from byteways.analyse.topic import Table, Topic
 from byteways.analyse.topics import topics
@@ -86,7 +87,7 @@ def test_cores_are_a_matrix_and_classes(tmp_path: Path) -> None:
     assert rows["cpu0 and cpu1"]["median"] == "150 ns"
     within = [row for name, row in rows.items() if name != "cpu0 and cpu1"]
     assert sum(int(row["pairs"]) for row in within) == 3
-    assert {within[0]["fastest"], within[-1]["slowest"]} == {"40 ns", "60 ns"}
+    assert {within[0]["least"], within[-1]["most"]} == {"40 ns", "60 ns"}
     assert matrix.headings == ("agent.core", "0.0", "0.1", "0.2", "1.0")
     assert by_row(matrix)["0.2"] == {"agent.core": "0.2", "0.0": "50", "0.1": "60", "0.2": "", "1.0": ""}
     assert by_row(matrix)["1.0"]["0.0"] == "150"
@@ -129,15 +130,19 @@ def test_small_copies_are_those_that_were_also_waited_for(tmp_path: Path) -> Non
     assert told(alone, tmp_path / "again", "ping-pong") is None
 
 
-def titles(rule: Callable[[Facts], Iterable[Finding]], build: sample_run.Builder, folder: Path) -> list[str]:
-    return [finding.title for finding in rule(Facts(RunFolder(build.write(folder))))]
+def titles(rule: Callable[[Index], Iterable[Finding]], build: sample_run.Builder, folder: Path) -> list[str]:
+    return [finding.title for finding in rule(Index(RunFolder(build.write(folder))))]
 
 
 @pytest.mark.parametrize(
     ("by_poll", "says"),
     [
         (2000.0, "Between GPUs, a word takes 600 ns one way by store, 67 % longer by poll (1 µs)"),
-        (1202.0, "Between GPUs, a word takes 600 ns one way; by store and by poll cannot be told apart"),
+        (
+            1202.0,
+            "Between GPUs, a word takes 600 ns one way; "
+            "no significant difference between by store and by poll",
+        ),
     ],
 )
 def test_the_best_place_of_the_flags_is_said(tmp_path: Path, by_poll: float, says: str) -> None:
@@ -174,7 +179,7 @@ def test_near_cores_are_counted(tmp_path: Path) -> None:
     assert titles(cores, build, tmp_path) == [
         "A word from core to core takes 145 ns (25 to 155 ns); 1 pair of 5 answer in less than half of that"
     ]
-    [finding] = cores(Facts(RunFolder(tmp_path)))
+    [finding] = cores(Index(RunFolder(tmp_path)))
     assert finding.detail.endswith("The near ones take 25 ns.")  # what they share, no record says
 
 

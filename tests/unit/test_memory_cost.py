@@ -8,13 +8,12 @@ from pathlib import Path
 from types import SimpleNamespace
 
 import pytest
+from few_records import in_rounds
 
-from byteways.analyse.memory_cost import costs, pay_offs
-from byteways.analyse.rules.facts import Facts
-from byteways.analyse.rules.memory import dearest, pools, registering
+from byteways.analyse.results_index import Index
+from byteways.analyse.subjects.memory_cost import costs, dearest, pay_offs, pools, registering, topic
+from byteways.analyse.subjects.memory_kinds import topic as kinds_topic
 from byteways.analyse.summary import cells
-from byteways.analyse.topics.memory_cost import topic
-from byteways.analyse.topics.memory_kinds import topic as kinds_topic
 from byteways.plan.case import Buffer, Case, Flow
 from byteways.plan.legality import refusal
 from byteways.plan.memory_steps import held_bytes
@@ -146,16 +145,16 @@ def scene(plain_ns: float, locked_ns: float, spread: float = 0.0) -> list[Record
 
 def test_registering_pays_after_so_many_copies() -> None:
     """Catches unregistering left out, pinned memory taken for registered, or rounding down."""
-    (paid,) = pay_offs(cells(scene(plain_ns=100e3, locked_ns=20e3)))
+    (paid,) = pay_offs(cells(in_rounds(scene(plain_ns=100e3, locked_ns=20e3))))
     assert (paid.path, paid.step_ns, paid.copies) == ("cpu0>gpu0", 150e3, 2)  # 150 / 80 = 1.875
 
 
 def test_registering_never_pays_within_the_intervals() -> None:
     """Catches a number of copies from a difference that nobody measured."""
-    (paid,) = pay_offs(cells(scene(plain_ns=100e3, locked_ns=99e3, spread=0.05)))
+    (paid,) = pay_offs(cells(in_rounds(scene(plain_ns=100e3, locked_ns=99e3, spread=0.05))))
     assert paid.copies is None
-    assert paid.said == "cannot be told"
-    (slower,) = pay_offs(cells(scene(plain_ns=100e3, locked_ns=120e3)))
+    assert paid.said == "open"
+    (slower,) = pay_offs(cells(in_rounds(scene(plain_ns=100e3, locked_ns=120e3))))
     assert slower.copies is None
     assert slower.said == "never"
 
@@ -189,10 +188,10 @@ def test_costs_per_call_and_per_gib() -> None:
         record("allocate", "gpu0:device", "gpu0:device", "gpu0", size, 10e3 + size / GIB * 1e6)
         for size in (4096, MIB, GIB)
     ]
-    (cost,) = costs(cells(made))
+    (cost,) = costs(cells(in_rounds(made)))
     assert cost.per_call_ns == pytest.approx(10e3, rel=0.01)
     assert cost.per_gib_ns == pytest.approx(1e6)
-    part = topic(None, cells(made))  # type: ignore[arg-type]
+    part = topic(None, cells(in_rounds(made)))  # type: ignore[arg-type]
     assert part is not None and part.tables[0].rows[0][:3] == ("allocate", "device", "gpu0")
     assert "1 ms" in part.tables[0].rows[0]
 
@@ -204,17 +203,17 @@ def test_memory_by_first_touch_is_one_table() -> None:
         copy = record("copy", f"cpu0:{memory}", "gpu0:device", "gpu0", MIB, MIB / rate * 1e9)
         made.append(copy)
     run = SimpleNamespace(topology=H200X4[0])
-    part = kinds_topic(run, cells(made))  # type: ignore[arg-type]
+    part = kinds_topic(run, cells(in_rounds(made)))  # type: ignore[arg-type]
     assert part is not None
     (table,) = part.tables
     assert table.headings == ("source memory", "first touch", "copy as read, GB/s")
     assert ("managed", "its owner", "20.00") in table.rows and ("managed", "a GPU", "40.00") in table.rows
-    assert kinds_topic(run, cells(made[:3])) is None  # type: ignore[arg-type]
+    assert kinds_topic(run, cells(in_rounds(made[:3]))) is None  # type: ignore[arg-type]
 
 
-def facts(records: list[Record]) -> Facts:
-    run = SimpleNamespace(records=records, topology=None, manifest={}, damaged_lines=0)
-    return Facts(run)  # type: ignore[arg-type]
+def facts(records: list[Record]) -> Index:
+    run = SimpleNamespace(records=in_rounds(records), topology=None, manifest={}, damaged_lines=0)
+    return Index(run)  # type: ignore[arg-type]
 
 
 def test_the_dearest_memory_is_said() -> None:

@@ -29,7 +29,7 @@ def test_a_run_without_a_budget_is_left_alone() -> None:
     """Catches cases that are cut short or put back where nobody asked for an end."""
     pace = Pace([PLANNED], None)
     assert pace.budget_s(PLANNED, 1e6) == 1.0
-    assert not pace.has_room(SPARE, 0.0)
+    assert not pace.puts_back(SPARE, 0.0)
 
 
 def test_time_that_is_over_goes_to_the_next_case_up_to_a_limit() -> None:
@@ -57,8 +57,8 @@ def test_dropped_cases_come_before_longer_ones() -> None:
     pace = Pace([PLANNED, SPARE, SPARE], 6.0)
     assert pace.budget_s(PLANNED, 0.0) == 1.0
     pace.done(PLANNED, 1.0, 2.0)
-    assert pace.has_room(SPARE, 2.0) and pace.has_room(SPARE, 4.0)
-    assert not pace.has_room(SPARE, 4.1)
+    assert pace.puts_back(SPARE, 2.0) and pace.puts_back(SPARE, 4.0)
+    assert not pace.puts_back(SPARE, 4.1)
     assert pace.budget_s(SPARE, 2.0) == 1.0
     pace.left_out(SPARE)
     assert pace.budget_s(SPARE, 2.0) == 3.0
@@ -69,8 +69,8 @@ def test_a_slow_machine_puts_back_less() -> None:
     pace = Pace([PLANNED, PLANNED, SPARE], 30.0)
     for _ in range(2):
         pace.done(PLANNED, 1.0, 8.0)
-    assert pace.has_room(SPARE, 20.0)
-    assert not pace.has_room(SPARE, 25.0)
+    assert pace.puts_back(SPARE, 20.0)
+    assert not pace.puts_back(SPARE, 25.0)
 
 
 def test_a_small_budget_is_not_all_reserve() -> None:

@@ -17,10 +17,10 @@ import sample_run
 from byteways.analyse.bottlenecks import explanations
 from byteways.analyse.findings import findings
 from byteways.analyse.prediction import Predictions, even_shares, predictions
-from byteways.analyse.rules.facts import Facts
+from byteways.analyse.results_index import Index
+from byteways.analyse.subjects import contention as together
+from byteways.analyse.subjects.contention import plots
 from byteways.analyse.summary import cells
-from byteways.analyse.topics import together
-from byteways.analyse.topics.together_plots import plots
 from byteways.results.run_folder import RunFolder
 from byteways.topology.capacity import maximum_flow
 
@@ -52,16 +52,13 @@ def host_machine(switched: tuple[str, ...] = (), memory: float = 1e3) -> sample_
 
 def predicted(build: sample_run.Builder, folder: Path) -> tuple[RunFolder, Predictions]:
     run = RunFolder(build.write(folder))
-    return run, predictions(Facts(run))
+    return run, predictions(Index(run))
 
 
 def names(build: sample_run.Builder, folder: Path) -> list[str]:
     run, found = predicted(build, folder)
     return [
-        name
-        for each in explanations(run.topology, found.cases)
-        for one in each.bottlenecks
-        for name in one.names
+        name for each in explanations(run.topology, found) for one in each.bottlenecks for name in one.names
     ]
 
 
@@ -70,7 +67,7 @@ def test_flows_that_share_nothing_get_what_they_get_alone(tmp_path: Path) -> Non
     run, found = predicted(host_machine(), tmp_path)
     assert len(found.cases) == 9
     assert not found.held_back
-    assert explanations(run.topology, found.cases) == []
+    assert explanations(run.topology, found) == []
     titles = [finding.title for finding in findings(run)]
     assert "All 9 concurrent cases move what their flows alone and the links predict" in titles
 
@@ -93,7 +90,7 @@ def test_a_hidden_switch_is_named_by_its_gpus(tmp_path: Path) -> None:
 def test_two_bottlenecks_are_both_named(tmp_path: Path) -> None:
     """Would catch one resource taken for the whole explanation where two are needed, or a third one."""
     run, found = predicted(host_machine(("gpu0", "gpu1"), memory=150.0), tmp_path)
-    (explained,) = explanations(run.topology, found.cases)
+    (explained,) = explanations(run.topology, found)
     assert {one.names[0]: round(one.bytes_per_s / 1e9) for one in explained.bottlenecks} == {
         "what gpu0 and gpu1 share on the way from the host": 55,
         "cpu0's memory when read": 150,
@@ -115,7 +112,7 @@ def test_nothing_explains_loads_that_differ(tmp_path: Path) -> None:
     from_host(build, {"gpu1": 51.0, "gpu2": 30.0})
     from_host(build, {"gpu0": 55.0, "gpu2": 55.0, "gpu3": 55.0})
     run, found = predicted(build, tmp_path)
-    (explained,) = explanations(run.topology, found.cases)
+    (explained,) = explanations(run.topology, found)
     assert explained.bottlenecks == ()
     assert len(explained.unexplained) == 2
     topic = together.topic(run, cells(run.records))

@@ -13,7 +13,7 @@ sys.path.insert(0, str(Path(__file__).parents[1] / "report"))
 import sample_run
 
 from byteways.analyse.findings import findings
-from byteways.analyse.relays import gains, route_tables
+from byteways.analyse.subjects.routes import gains, route_tables
 from byteways.analyse.summary import cells
 from byteways.errors import BytewaysError
 from byteways.plan.case import Case, Flow
@@ -141,19 +141,19 @@ def test_gain_and_from_which_size_on() -> None:
     """Catches a gain that is claimed for sizes at which the straight path is faster."""
     (gain,) = gains(cells(built(gain=3.0).records))
     assert (gain.paths, gain.via, gain.pays_from, gain.loses_at) == (4, "4 paths", 64 * MIB, MIB)
-    assert gain.factor == pytest.approx(3.0)
+    assert gain.claim.leads and gain.claim.effect == pytest.approx(3.0)
 
 
 def test_sentences(tmp_path: Path) -> None:
     """Catches a gain that is called one where paths only cost, and a sentence without its numbers."""
     won = findings(RunFolder(built(gain=3.0).write(tmp_path / "won")))[0]
     assert won.title == (
-        "cpu0>gpu0 over 4 paths moves 165 GB/s at 1 GiB, 3 times as fast as the straight path (55)"
+        "cpu0>gpu0 over 4 paths moves 165 GB/s at 1 GiB, 3 times as fast as the direct path (55)"
     )
-    assert "It pays from 64 MiB up. At 1 MiB and below the straight path is faster." in won.detail
+    assert "It pays from 64 MiB up. It loses at 1 MiB." in won.detail
     lost = [item.title for item in findings(RunFolder(built(gain=0.8).write(tmp_path / "lost")))]
     assert (
-        "Relays only cost on cpu0>gpu0: 4 paths move 44 GB/s at 1 GiB, 20 % less than the straight path (55)"
+        "Relays only cost on cpu0>gpu0: 4 paths move 44 GB/s at 1 GiB, 20 % less than the direct path (55)"
         in lost
     )
 

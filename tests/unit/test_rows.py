@@ -14,9 +14,9 @@ import sample_run
 
 from byteways.analyse.best import best_map
 from byteways.analyse.findings import findings
-from byteways.analyse.strided import rivals
+from byteways.analyse.results_index import Index
+from byteways.analyse.subjects.rows import rivals, topic
 from byteways.analyse.summary import cells
-from byteways.analyse.topics.rows import topic
 from byteways.plan.case import Case, Flow
 from byteways.plan.footprint import flow_buffer_bytes
 from byteways.plan.legality import refusal
@@ -95,7 +95,7 @@ def test_rows_are_compared_with_rows_alone(tmp_path: Path) -> None:
         ("kernel-2d", 64),
         ("copy-2d", 4096),
     ]
-    assert best_map(found) is None
+    assert best_map(Index(RunFolder(built().write(tmp_path))), found) is None
     titles = [finding.title for finding in findings(RunFolder(built().write(tmp_path)))]
     assert (
         "Between GPUs, rows of 64 B every 8 KiB: kernel-2d moves 100 GB/s, 5 times as fast as copy-2d (20)"

@@ -12,10 +12,10 @@ import pytest
 from run_builder import MIB, Builder, topology
 
 from byteways.analyse.findings import findings
-from byteways.analyse.saturation import Saturation, saturations
+from byteways.analyse.subjects import saturation as topic_of
+from byteways.analyse.subjects.saturation import Saturation, saturations
 from byteways.analyse.summary import cells
 from byteways.analyse.tables import tables
-from byteways.analyse.topics import saturation as topic_of
 from byteways.results.run_folder import RunFolder
 
 BETWEEN = [("gpu0:device", "gpu1:device", "gpu0")]
@@ -49,7 +49,7 @@ def test_the_least_number_within_five_percent_is_enough(tmp_path: Path) -> None:
 def test_tables_have_the_best_of_a_curve(tmp_path: Path) -> None:
     """Catches a table of forty numbers of blocks, and a swept interface that is in no table at all."""
     folder = run(tmp_path, kernel=PLAIN, kernel_bulk=BULK)
-    assert [grid.title for grid in tables(folder.records).matrices] == [
+    assert [grid.title for grid in tables(folder).matrices] == [
         "kernel, write, blocks=1056, unidirectional",
         "kernel-bulk, write, blocks=16, unidirectional",
     ]
@@ -86,7 +86,7 @@ def test_the_finding_names_both_and_the_device(tmp_path: Path) -> None:
         ),
         (
             {1: 40.0, 2: 80.0, 8: 81.0},
-            "kernel fills gpu0>gpu1 from 528 blocks; kernel-bulk never gets beyond 81 GB/s",
+            "kernel fills gpu0>gpu1 from 528 blocks; kernel-bulk reaches 81 GB/s at most",
         ),
     ],
 )

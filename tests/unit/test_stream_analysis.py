@@ -15,10 +15,10 @@ from run_builder import GB, GIB, MIB, Builder, topology
 
 from byteways.analyse.findings import findings
 from byteways.analyse.selection import unidirectional
-from byteways.analyse.stream import other_count, place, scans, thread_maps
+from byteways.analyse.subjects import stream as topic_of
+from byteways.analyse.subjects.stream import other_count, place, scans, thread_maps
 from byteways.analyse.summary import cells
 from byteways.analyse.tables import tables
-from byteways.analyse.topics import stream as topic_of
 from byteways.results.run_folder import RunFolder
 
 LOCAL = [("gpu0:device", "gpu0:device", "gpu0")]
@@ -101,7 +101,7 @@ def test_no_comparison_mixes_the_counts(folder: RunFolder) -> None:
     """Catches a best interface that wins because it counts every byte twice."""
     found = cells(folder.records)
     assert {cell.record.interface for cell in unidirectional(found)} == {"copy"}
-    every = tables(folder.records)
+    every = tables(folder)
     grids = [*every.matrices, *([every.inside] if every.inside else []), *every.host]
     assert {cell.record.interface for grid in grids for cell in grid.members()} == {"copy"}
     assert every.best is None

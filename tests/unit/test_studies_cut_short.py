@@ -9,7 +9,7 @@ import pytest
 
 from byteways.analyse.studies.outcome import compare
 from byteways.analyse.studies.verdicts import UNTESTED
-from byteways.analyse.topics.study import topic_of
+from byteways.analyse.subjects.study import topic_of
 from byteways.results.run_folder import JOURNAL, MANIFEST, RunFolder
 from byteways.studies.reading import load
 

@@ -14,10 +14,9 @@ sys.path.insert(0, str(Path(__file__).parents[1] / "report"))
 import sample_run
 from few_records import Fixture
 
-from byteways.analyse.rules.facts import Facts
-from byteways.analyse.rules.submission import submitting
+from byteways.analyse.results_index import Index
+from byteways.analyse.subjects.submission import submitting, topic
 from byteways.analyse.summary import cells
-from byteways.analyse.topics.submission import topic
 from byteways.plan.case import Case, Flow
 from byteways.plan.legality import refusal
 from byteways.results.run_folder import RunFolder
@@ -85,7 +84,7 @@ def test_table(tmp_path: Path) -> None:
 
 
 def rule_on(build: sample_run.Builder, folder: Path) -> list[str]:
-    return [one.title for one in submitting(Facts(RunFolder(build.write(folder))))]
+    return [one.title for one in submitting(Index(RunFolder(build.write(folder))))]
 
 
 @pytest.mark.parametrize(
@@ -93,14 +92,17 @@ def rule_on(build: sample_run.Builder, folder: Path) -> list[str]:
     [
         (
             (3.0, 8.0, 40.0),
-            "Between GPUs, copy by one graph is 3 times as fast as by calls at 1 KiB (3 against 1 GB/s), no "
-            "longer from 16 KiB on",
+            "Between GPUs, copy by one graph is 3 times as fast as by calls at 1 KiB (3 against 1 GB/s), "
+            "nothing from 16 KiB on",
         ),
         (
             (1.0, 6.0, 30.0),
             "Between GPUs, copy is fastest by calls: by one graph it is 25 % slower at 16 KiB",
         ),
-        ((1.0, 8.0, 40.0), "Operations run as fast by calls as by one graph: copy gpu0>gpu1"),
+        (
+            (1.0, 8.0, 40.0),
+            "Submission: no significant difference between one graph and single calls: copy gpu0>gpu1",
+        ),
     ],
     ids=["gains", "loses", "alike"],
 )
@@ -128,7 +130,7 @@ def test_as_fast_is_said_of_what_was_compared(tmp_path: Path) -> None:
         for one in run.records
         if one.time_ns is not None
     ]
-    [finding] = submitting(Facts(Fixture(wide, topology=run.topology)))
+    [finding] = submitting(Index(Fixture(wide, topology=run.topology)))
     assert finding.title == (
-        "Whether operations run faster by one graph than by calls cannot be told: copy gpu0>gpu1"
+        "Submission: no significant difference between one graph and single calls: copy gpu0>gpu1"
     )

@@ -10,10 +10,12 @@ import pytest
 sys.path.insert(0, str(Path(__file__).parents[1] / "report"))
 
 import sample_run
+from few_records import Fixture
 
 from byteways.analyse.best import best_map
 from byteways.analyse.curves import over_size
 from byteways.analyse.grids import inside_gpu, latency_tables, matrices
+from byteways.analyse.results_index import Index
 from byteways.analyse.selection import broadest_size
 from byteways.analyse.summary import cells
 from byteways.analyse.tables import patterns, warning_groups
@@ -74,7 +76,7 @@ def test_few_small_transfers_do_not_stand_for_the_largest() -> None:
 
 
 def test_patterns_stand_in_order_and_count_what_is_measured() -> None:
-    """Would catch rows in the shuffled order of the run, and disturbers in the sum of the whole."""
+    """Would catch rows in the shuffled order of the run, a sum of what is measured and what disturbs."""
     build = sample_run.Builder(sample_run.topology(3))
     flows = [("gpu0:device", "gpu1:device", "gpu0"), ("gpu0:device", "gpu2:device", "gpu0")]
     whole = {"gpu0>gpu1": 180e9, "gpu0>gpu2": 190e9}
@@ -82,12 +84,16 @@ def test_patterns_stand_in_order_and_count_what_is_measured() -> None:
         rates = (
             {"gpu0>gpu1": 190.0} if pattern == "interference" else {"gpu0>gpu1": 190.0, "gpu0>gpu2": 195.0}
         )
-        build.measure("copy", flows, rates, pattern=pattern, end_to_end_bytes_per_s=whole)
+        build.measure(
+            "copy", flows, rates, pattern=pattern, end_to_end_bytes_per_s=whole, load_bytes_per_s=195e9
+        )
     rows = patterns(cells(build.records))
     assert [(row.cell.record.pattern, row.whole) for row in rows] == [
         ("fan-out", 370e9),
-        ("interference", 180e9),
+        ("interference", None),
     ]
+    assert [row.beside for row in rows] == [None, 195e9]
+    assert [row.directions for row in rows][1] == (("gpu0>gpu1", 190e9),)
 
 
 def test_options_have_charts_of_their_own() -> None:
@@ -162,7 +168,7 @@ def test_best_interface_says_whether_caches_were_cold() -> None:
     for cache, plain, stream in (("cold", 7.0, 12.0), ("warm", 200.0, 20.0)):
         build.measure("memcpy", flow, plain, size=MIB, cache=cache)
         build.measure("memcpy-stream", flow, stream, size=MIB, cache=cache)
-    found = best_map(cells(build.records))
+    found = best_map(Index(Fixture(build.records)), cells(build.records))
     assert found is not None
     assert [(label, [entry.variant.interface for entry in row if entry]) for label, row in found.rows] == [
         ("In host memory, cold", ["memcpy-stream"]),

@@ -1,8 +1,8 @@
 """Names what holds flows back that stay below prediction: the fewest shared resources that explain it.
 
 A resource explains that flows are slow when what they carry over it together is its capacity: the same in
-every case that it holds back, and no case of the run carries more. Anything would fit a single case, so a
-resource has to hold back two. "Nothing explains it" is an answer.
+every case that it holds back, and no record of the run, whatever its interface and settings, carries more.
+Anything would fit a single case, so a resource has to hold back two. "Nothing explains it" is an answer.
 """
 
 from __future__ import annotations
@@ -11,7 +11,7 @@ from collections.abc import Sequence
 from dataclasses import dataclass, replace
 from statistics import median
 
-from byteways.analyse.prediction import Together
+from byteways.analyse.prediction import Predictions, Seen, Together
 from byteways.analyse.resources import Resource, resources
 from byteways.analyse.summary import group_by
 from byteways.topology.model import Topology
@@ -49,12 +49,13 @@ class Explanation:
         return [each for each in self.bottlenecks if case in each.cases]
 
 
-def explanations(topology: Topology, cases: Sequence[Together]) -> list[Explanation]:
-    """One for each setting of which a case is held back."""
+def explanations(topology: Topology, predicted: Predictions) -> list[Explanation]:
+    """One for each setting of which a case is held back; flows that took turns are no evidence."""
     found = []
+    cases = [case for case in predicted.cases if "serialised" not in case.cell.warning_ids]
     for setting, same in group_by(cases, lambda case: case.setting).items():
         if any(case.held_back for case in same):
-            found.append(_explain(topology, setting, same))
+            found.append(_explain(topology, setting, same, predicted.seen))
     return [_told_apart(one, [other for other in found if other is not one]) for one in found]
 
 
@@ -90,10 +91,12 @@ class _Candidate:
         return frozenset().union(*full)
 
 
-def _explain(topology: Topology, setting: tuple[object, ...], cases: Sequence[Together]) -> Explanation:
+def _explain(
+    topology: Topology, setting: tuple[object, ...], cases: Sequence[Together], seen: Sequence[Seen]
+) -> Explanation:
     held = [index for index, case in enumerate(cases) if case.held_back]
     pairs = [cases[index] for index in held if len(cases[index].flows) == 2]
-    candidates = _candidates(resources(topology, cases, pairs), cases, held)
+    candidates = _candidates(resources(topology, cases, pairs), cases, held, seen)
     chosen: list[_Candidate] = []
     while len(chosen) < MOST_RESOURCES:
         best = max(
@@ -130,7 +133,7 @@ def _explain(topology: Topology, setting: tuple[object, ...], cases: Sequence[To
 
 
 def _candidates(
-    found: Sequence[Resource], cases: Sequence[Together], held: Sequence[int]
+    found: Sequence[Resource], cases: Sequence[Together], held: Sequence[int], seen: Sequence[Seen]
 ) -> list[_Candidate]:
     """Resources that could hold back LEAST_CASES, those with the same users as one, under all their names."""
     by_users: dict[object, _Candidate] = {}
@@ -147,6 +150,7 @@ def _candidates(
             for case, members in zip(cases, users, strict=True)
         )
         capacity = max((load for each in loads for load in each), default=0.0)
+        capacity = max(capacity, _most_seen(resource, seen))
         one = _Candidate(resource, (resource.name,), users, loads, capacity)
         if sum(bool(one.holds(index) & set(cases[index].slow)) for index in held) < LEAST_CASES:
             continue
@@ -160,6 +164,18 @@ def _candidates(
                 twin.resource, (*twin.names, resource.name), twin.users, twin.loads, twin.capacity
             )
     return [*by_users.values()]
+
+
+def _most_seen(resource: Resource, seen: Sequence[Seen]) -> float:
+    """The most that any record of the run carried over a member of this resource."""
+    return max(
+        (
+            sum(rate for flow, rate in zip(one.flows, one.rates, strict=True) if uses(flow))
+            for one in seen
+            for uses in resource.uses
+        ),
+        default=0.0,
+    )
 
 
 def _score(chosen: Sequence[_Candidate], cases: Sequence[Together], held: Sequence[int]) -> tuple[int, int]:

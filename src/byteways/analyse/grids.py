@@ -217,7 +217,8 @@ def first_touch_tables(found: Sequence[Cell]) -> list[Grid]:
 
     def alike(cell: Cell) -> tuple[object, ...]:
         record, same = cell.record, variant(cell)
-        return record.path, record.interface, record.executor, record.size_bytes, same.cache, same.options
+        what = record.path, record.interface, record.executor, record.access, record.size_bytes
+        return *what, same.cache, same.options, same.environment
 
     grids = []
     for members in group_by(unidirectional(found), alike).values():

@@ -8,14 +8,16 @@ path says, each counted once.
 from __future__ import annotations
 
 from collections.abc import Sequence
-from dataclasses import dataclass
+from dataclasses import asdict, dataclass
 from math import log2
 from typing import Any
 
-from byteways.analyse.best import best
-from byteways.analyse.rules.facts import gb, percent
-from byteways.analyse.selection import kind, link_class, unidirectional
-from byteways.analyse.summary import Cell, Group, Run, Variant, above, cells, group_by, pool
+from byteways.analyse.compare import Ranking, Rival, rank
+from byteways.analyse.phrases import rate
+from byteways.analyse.results_index import Index
+from byteways.analyse.selection import kind, unidirectional
+from byteways.analyse.summary import Cell, Group, Run, Variant, group_by
+from byteways.analyse.wording import margin, runner_up, tied_interfaces
 from byteways.plan.interfaces import INTERFACES
 from byteways.plan.sweep import nearest_cpu
 from byteways.topology.model import Topology
@@ -44,29 +46,61 @@ _GAPS = ("pitch_bytes",)
 
 @dataclass(frozen=True)
 class Lead:
-    """The best way of one kind of pair at one size. Figures in bytes/s."""
+    """The best way of one kind of pair over one class of links at one size."""
 
-    variant: Variant
-    group: Group
+    ranking: Ranking
     size_bytes: int
-    ties: tuple[str, ...]  # interfaces that cannot be told from it
-    runner_up: tuple[str, Group] | None  # the best of the other interfaces that can; None: there is none
+
+    @property
+    def variant(self) -> Variant:
+        return self.ranking.variant
+
+    @property
+    def group(self) -> Group:
+        return self.ranking.group
+
+    @property
+    def ties(self) -> tuple[str, ...]:
+        """Interfaces without a significant difference from it."""
+        return tied_interfaces(self.ranking)
+
+    @property
+    def runner_up(self) -> Rival | None:
+        """The best of the other interfaces that it leads; None: there is none."""
+        return runner_up(self.ranking)
+
+    @property
+    def default(self) -> Rival | None:
+        """The best without settings, where this one needs some."""
+        return self.ranking.default
 
     @property
     def margin(self) -> str:
-        """`5.4 % over kernel`, `2.2 × kernel`, `cannot be told from kernel`; or that there is no other."""
-        if self.ties:
-            return f"cannot be told from {' and '.join(self.ties)}"
-        if self.runner_up is None:
-            return "nothing else at this size"
-        name, group = self.runner_up
-        factor = self.group.value / group.value
-        return f"{percent(factor - 1)} over {name}" if factor < 2 else f"{factor:.2g} × {name}"
+        return margin(self.ranking)
 
     @property
     def figure(self) -> str:
         """`396 GB/s`."""
-        return f"{gb(self.group.value)} GB/s"
+        return f"{rate(self.group)} GB/s"
+
+    @property
+    def name(self) -> str:
+        """The interface with the settings that it needs: `copy with HSA_ENABLE_SDMA=0`."""
+        same = self.variant
+        needed = " ".join(part for part in (same.options, same.environment) if part)
+        return f"{same.interface} with {needed}" if needed else same.interface
+
+    @property
+    def by_default(self) -> str:
+        """`by default: kernel, 36 GB/s`, '' where it needs no settings."""
+        if self.default is None:
+            return ""
+        return f"by default: {self.default.variant.interface}, {rate(self.default.group)} GB/s"
+
+    @property
+    def doubts(self) -> str:
+        """What makes the figure unsure: `noisy`."""
+        return ", ".join(dict.fromkeys(word for cell in self.group.cells for word in cell.doubts))
 
     @property
     def how(self) -> str:
@@ -92,11 +126,12 @@ class Headline:
 
 def headline(run: Run) -> Headline | None:
     """None where nothing of the kind was measured."""
-    compared = [cell for cell in unidirectional(cells(run.records)) if _comparable(cell, run.topology)]
+    index = Index.of(run)
+    compared = [cell for cell in unidirectional(index.ranked) if _comparable(cell, run.topology)]
     rows = []
     for name in ORDER:
         of_kind = [cell for cell in compared if kind(cell) == name]
-        classes = group_by(of_kind, lambda cell: link_class(run.topology, cell))
+        classes = group_by(of_kind, index.link_class)
         for wires, members in sorted(classes.items(), key=lambda item: -_reach(item[1])):
             named = wires and (name == "gpu-gpu" or len(classes) > 1)
             leads = tuple(_lead(members, size) for size in SIZES)
@@ -147,19 +182,8 @@ def _lead(members: Sequence[Cell], wanted: int) -> Lead | None:
             -size,
         ),
     )
-    entry = best(sizes[size])
-    if entry is None:
-        return None
-    first = entry.variant.interface
-    ties = tuple(dict.fromkeys(tie.interface for tie in entry.ties if tie.interface != first))
-    others = [
-        (same.interface, pool(some))
-        for same, some in group_by(sizes[size], lambda cell: cell.variant).items()
-        if same.interface not in (first, *ties)
-    ]
-    slower = [other for other in others if above(entry.group, other[1])]
-    runner_up = max(slower, key=lambda other: other[1].value, default=None)
-    return Lead(entry.variant, entry.group, size, ties, runner_up)
+    ranking = rank(sizes[size])
+    return Lead(ranking, size) if ranking is not None else None
 
 
 def best_first(found: Headline | None) -> list[dict[str, Any]]:
@@ -174,9 +198,13 @@ def best_first(found: Headline | None) -> list[dict[str, Any]]:
             "interface": lead.variant.interface,
             "how": lead.how,
             "bandwidth_bytes_per_s": lead.group.value,
-            "cannot_be_told_from": list(lead.ties),
-            "next": lead.runner_up[0] if lead.runner_up else None,
-            "next_bandwidth_bytes_per_s": lead.runner_up[1].value if lead.runner_up else None,
+            "bandwidth_bytes_per_s_interval": [lead.group.low, lead.group.high],
+            "ties": list(lead.ties),
+            "next": lead.runner_up.variant.interface if lead.runner_up else None,
+            "next_bandwidth_bytes_per_s": lead.runner_up.group.value if lead.runner_up else None,
+            "default": lead.default.variant.interface if lead.default else None,
+            "default_bandwidth_bytes_per_s": lead.default.group.value if lead.default else None,
+            "claims": [asdict(one.claim) for one in lead.ranking.rivals],
         }
         for label, leads in found.rows
         for lead, wanted in zip(leads, found.sizes, strict=True)
@@ -185,7 +213,7 @@ def best_first(found: Headline | None) -> list[dict[str, Any]]:
 
 
 def rows_of_text(found: Headline) -> list[tuple[str, ...]]:
-    """Rows for a terminal: `copy 396 GB/s, 5.4 % faster than kernel`."""
+    """Rows for a terminal: `copy 396 GB/s, 5.4 % over kernel`."""
     return [
         (label, *(_text(lead, size) for lead, size in zip(leads, found.sizes, strict=True)))
         for label, leads in found.rows
@@ -196,4 +224,5 @@ def _text(lead: Lead | None, wanted: int) -> str:
     if lead is None:
         return NOT_MEASURED
     at = lead.size_said(wanted)
-    return f"{lead.variant.interface} {lead.figure}{' ' + at if at else ''}, {lead.margin}"
+    parts = f"{lead.name} {lead.figure}{' ' + at if at else ''}", lead.margin, lead.by_default, lead.doubts
+    return ", ".join(part for part in parts if part)

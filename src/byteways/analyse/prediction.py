@@ -11,10 +11,11 @@ from __future__ import annotations
 
 from collections import Counter, defaultdict
 from collections.abc import Mapping, Sequence
-from dataclasses import dataclass
-from statistics import median
+from dataclasses import dataclass, replace
 
-from byteways.analyse.rules.facts import Facts
+from byteways.analyse.claim import Claim
+from byteways.analyse.compare import compare, summed
+from byteways.analyse.results_index import Index
 from byteways.analyse.summary import Cell
 from byteways.plan.case import Flow
 from byteways.plan.interfaces import INTERFACES, figure_of
@@ -44,7 +45,7 @@ class Together:
     limits: tuple[
         str, ...
     ]  # arcs that limit it: `nvswitch>gpu0`; none where every flow gets what it gets alone
-    doubt: float  # relative half-width of what the prediction rests on
+    claim: Claim  # what was measured beside the even shares
 
     @property
     def even(self) -> float:
@@ -68,8 +69,7 @@ class Together:
     @property
     def held_back(self) -> bool:
         """Whether the sum is less than even shares allow, by more than the intervals do."""
-        low = self.even * (1 - self.doubt)
-        return self.cell.high < low and self.cell.value < HELD_BACK * self.even
+        return self.claim.trails and self.cell.value < HELD_BACK * self.even
 
     @property
     def slow(self) -> tuple[int, ...]:
@@ -79,33 +79,42 @@ class Together:
 
 
 @dataclass(frozen=True)
+class Seen:
+    """Flows that ran together at these rates in bytes/s: proof of what the resources they share can carry."""
+
+    flows: tuple[Flow, ...]
+    rates: tuple[float, ...]
+
+
+@dataclass(frozen=True)
 class Predictions:
-    """Every concurrent case that could be predicted, and how many could not."""
+    """Every concurrent case that could be predicted, how many could not, and all loads that were seen."""
 
     cases: tuple[Together, ...]
     lacking: int  # with a flow that was not measured alone
+    seen: tuple[Seen, ...] = ()
 
     @property
     def held_back(self) -> list[Together]:
         return [case for case in self.cases if case.held_back]
 
 
-def predictions(facts: Facts) -> Predictions:
+def predictions(index: Index) -> Predictions:
     """Predicts the sums of a run's concurrent cases."""
-    ways = _Ways(facts)
+    ways = _Ways(index)
     found, lacking = [], 0
-    for cell in facts.cells:
+    for cell in index.ranked:
         record = cell.record
         if record.pattern in _NO_SUM or not _counted(record.interface) or not _together_long(cell):
             continue
         flows = tuple(Flow.from_json(flow) for flow in record.flows)
-        alone = [part for part in facts.alone(cell) if part is not None]
+        alone = [part for part in index.alone(cell) if part is not None]
         rates = _rates(cell, flows)
         if len(alone) < len(flows) or rates is None:
             lacking += 1
             continue
         found.append(_together(cell, flows, alone, rates, ways))
-    return Predictions(tuple(found), lacking)
+    return Predictions(tuple(found), lacking, tuple(ways.seen))
 
 
 def _together_long(cell: Cell) -> bool:
@@ -128,12 +137,11 @@ def _counted(interface: str) -> bool:
 
 
 def _rates(cell: Cell, flows: Sequence[Flow]) -> tuple[float, ...] | None:
-    """Bytes/s of each flow, the median over rounds; None where flows cannot be told by their paths."""
+    """Bytes/s of each flow, of the rounds that the sum is from; None where paths do not name the flows."""
     paths = [flow.path for flow in flows]
-    told = [record.directions for record in cell.records if record.directions]
-    if len(set(paths)) < len(paths) or not told or any(set(paths) - set(one) for one in told):
+    if len(set(paths)) < len(paths) or set(paths) - set(cell.directions):
         return None
-    return tuple(median(one[path] for one in told) for path in paths)
+    return tuple(cell.directions[path] for path in paths)
 
 
 def _together(
@@ -147,9 +155,19 @@ def _together(
     bounded = [Counter({**use, _own(index): 1}) for index, use in enumerate(uses)]
     most, full = maximum_flow(bounded, {**capacities, **own})
     limits = tuple(name for name in full if name not in own)
-    doubt = max((part.high - part.low) / 2 / part.value for part in alone)
     shares = even_shares(bounded, {**capacities, **own})
-    return Together(cell, flows, caps, shares, rates, most, limits, doubt)
+    claim = _beside_shares(cell, alone, sum(shares))
+    return Together(cell, flows, caps, shares, rates, most, limits, claim)
+
+
+def _beside_shares(cell: Cell, alone: Sequence[Cell], even: float) -> Claim:
+    """What was measured beside the sum of even shares, which is as sure as what the flows get alone."""
+    total = summed(alone)
+    part = even / total.value
+    expected = replace(total, value=even, low=total.low * part, high=total.high * part)
+    names = "measured", "predicted"
+    how = ("pattern", "counts")
+    return compare(cell, expected, kind="contention", across=how, match=None, names=names)
 
 
 def _own(index: int) -> str:
@@ -165,31 +183,41 @@ def even_shares(uses: Sequence[Mapping[str, int]], capacities: Mapping[str, floa
         capacities: bytes/s by arc.
     """
     rates = [0.0] * len(uses)
-    growing = set(range(len(uses)))
-    left = dict(capacities)
-    while growing:
-        loads = {name: sum(uses[index].get(name, 0) for index in growing) for name in left}
-        step = min(left[name] / load for name, load in loads.items() if load)
-        for index in growing:
-            rates[index] += step
-        for name, load in loads.items():
-            left[name] -= step * load
-        full = {
-            name for name, load in loads.items() if load and left[name] <= _ROUNDING * capacities[name] * load
-        }
-        growing -= {index for index in growing if full & set(uses[index])}
+    crossing: defaultdict[str, set[int]] = defaultdict(set)  # flows that go on growing, by arc
+    loads: defaultdict[str, float] = defaultdict(float)
+    for index, use in enumerate(uses):
+        for name, crossings in use.items():
+            if name in capacities:
+                crossing[name].add(index)
+                loads[name] += crossings
+    left = {name: capacities[name] for name in loads}
+    reached = 0.0
+    while left:
+        step = min(left[name] / loads[name] for name in left)
+        reached += step
+        for name in left:
+            left[name] -= step * loads[name]
+        full = [name for name, rest in left.items() if rest <= _ROUNDING * capacities[name] * loads[name]]
+        for index in {index for name in full for index in crossing[name]}:
+            rates[index] = reached
+            for name, crossings in uses[index].items():
+                if name in loads and index in crossing[name]:
+                    crossing[name].discard(index)
+                    loads[name] -= crossings
+        left = {name: rest for name, rest in left.items() if crossing[name]}
     return tuple(rates)
 
 
 class _Ways:
     """What each flow crosses, and what that can carry."""
 
-    def __init__(self, facts: Facts) -> None:
-        self._facts = facts
+    def __init__(self, index: Index) -> None:
+        self._topology = index.topology
         self._arcs: dict[str, Arc] = {}
         self._uses: dict[tuple[str, str, str], Counter[str]] = {}
         self._best: dict[str, dict[str, float]] = {}  # by interface and arc
-        for cell in facts.cells:
+        self.seen: list[Seen] = []
+        for cell in index.ranked:
             self._learn(cell)
         self._efficiency = {interface: self._shares(best) for interface, best in self._best.items()}
 
@@ -197,8 +225,8 @@ class _Ways:
         """How often a flow crosses each arc; empty where the topology knows no way."""
         key = flow.source.agent, flow.executor, flow.destination.agent
         if key not in self._uses:
-            known = set(self._facts.topology.names())
-            way = (arcs_of(self._facts.topology, flow) if known.issuperset(key) else None) or []
+            known = set(self._topology.names())
+            way = (arcs_of(self._topology, flow) if known.issuperset(key) else None) or []
             self._arcs |= {arc.name: arc for arc in way}
             self._uses[key] = Counter(arc.name for arc in way)
         return self._uses[key]
@@ -216,12 +244,17 @@ class _Ways:
     def _learn(self, cell: Cell) -> None:
         """The load of each arc in a case, the greatest of which is known to be possible."""
         record = cell.record
-        if not _counted(record.interface) or record.pattern == "interference" or cell.doubts:
-            return  # a figure that is unsure proves no capacity
+        if not _counted(record.interface) or record.pattern == "interference" or not cell.stays:
+            return
         flows = tuple(Flow.from_json(flow) for flow in record.flows)
         rates = (cell.value,) if len(flows) == 1 else _rates(cell, flows)
+        if rates is None or "serialised" in cell.warning_ids:
+            return
+        self.seen.append(Seen(flows, rates))
+        if cell.doubts:
+            return  # enough to rule out a bottleneck, but no proof of a capacity
         loads: defaultdict[str, float] = defaultdict(float)
-        for flow, rate in zip(flows, rates or (), strict=False):
+        for flow, rate in zip(flows, rates, strict=True):
             for name, times in self.of(flow).items():
                 loads[name] += times * rate
         best = self._best.setdefault(record.interface, {})

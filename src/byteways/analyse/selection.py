@@ -32,11 +32,15 @@ def kind(cell: Cell) -> str:
 
 
 def link_class(topology: Topology, cell: Cell) -> str:
-    """Class of the links that the cell's first path crosses; empty inside one agent.
+    """Class of the links that the cell's first path crosses; empty inside one device."""
+    return class_between(topology, cell.source.agent, cell.destination.agent)
+
+
+def class_between(topology: Topology, source: str, destination: str) -> str:
+    """Class of the links between two devices; empty inside one.
 
     Ways over other GPUs are alike where their narrowest links are: `routed, 50 GB/s`.
     """
-    source, destination = cell.source.agent, cell.destination.agent
     if source == destination:
         return ""
     wires = routes.link_class(topology, source, destination)

@@ -9,9 +9,11 @@ import json
 from collections.abc import Callable, Hashable, Iterable, Mapping, Sequence
 from dataclasses import dataclass, replace
 from functools import cached_property
-from statistics import median
+from math import log
+from statistics import fmean, median
 from typing import Any, Protocol, TypeVar
 
+from byteways.analyse.repeatability import LEAST_ROUNDS, Rounds, Spread, spreads
 from byteways.plan.case import Buffer, is_managed
 from byteways.plan.interfaces import OF_ALL, figure_of
 from byteways.results.record import Record
@@ -27,15 +29,23 @@ UNSETTLED = {
     "bimodal": "two groups of samples",
     "serialised": "in turns",
     "gpu-shared": "shared GPU",
+    "short-batch": "short batches",
 }
 #: The same for flows that ran together for a part of the time.
 PARTIAL = "overlapped in part only"
-#: Of these the interval itself says too little, as it takes the samples for many of one steady quantity …
+#: Warnings on what one round cannot see of itself: such figures share no variance with quiet ones.
+RESTLESS = {
+    *UNSETTLED,
+    *("correlated", "throttled", "clock-drop", "ungated", "steal", "host-busy"),
+    *("clocks-disagree", "many-discarded", "short-window", "quantised"),
+}
+#: With these the samples are not of one steady quantity, so that a difference counts from a tenth on.
 MISJUDGED = {"few-samples", "few-operations", "drift", "bimodal", "serialised"}
-#: … so that a difference is claimed only from this factor on.
-MISJUDGED_FACTOR = 1.1
-#: Two figures are as good as equal where both intervals leave room for less than this part between them.
-ALIKE = 0.03
+#: Sizes up to which the cost of a call, then caches and pipelines, decide: like cases have one size class.
+SIZE_CLASSES = (64 * 2**10, 16 * 2**20)
+
+#: Half-width of the normal 95 % interval in standard deviations.
+NORMAL_95 = 1.96
 
 Item = TypeVar("Item")
 Key = TypeVar("Key", bound=Hashable)
@@ -55,14 +65,21 @@ class Run(Protocol):
 
 
 @dataclass(frozen=True)
+class Part:
+    """One direction of a concurrent case, with its repeatability interval. Unit: bytes/s."""
+
+    value: float
+    low: float
+    high: float
+
+
+@dataclass(frozen=True)
 class Cell:
     """A measured case over its rounds.
 
-    `value` is the median over rounds; `low`..`high` the interval of the median of a single one, or the
-    span of the rounds: of all their medians, and of the intervals of those that are not noisy. So no
-    difference is claimed within the spread of rounds, and a noisy one does not stretch it beyond what it
-    measured.
-    Unit: bytes/s, or nanoseconds per load for a chase.
+    `value` is the median over rounds; `low`..`high` where another run would put it (repeatability.py). With
+    one round alone they are the interval of its samples, which ranks nothing.
+    Unit: bytes/s, or nanoseconds per load for a pointer chase.
     """
 
     record: Record  # the first round
@@ -70,7 +87,54 @@ class Cell:
     value: float
     low: float
     high: float
+    spread: Spread
     common: frozenset[str] = frozenset()  # options of timing that all cells of the run have alike
+    sum_of: tuple[Cell, ...] = ()  # what was added up (compare.summed)
+
+    @property
+    def rounds(self) -> int:
+        return len(self.records)
+
+    @property
+    def ranked(self) -> bool:
+        """Whether it was measured in rounds enough to be ranked, compared, fitted and quoted."""
+        return all(part.rounds >= LEAST_ROUNDS for part in self.sum_of or (self,))
+
+    @cached_property
+    def middle(self) -> tuple[Record, ...]:
+        """The round that the value is from, or the two that it is the mean of."""
+        ordered = sorted(self.records, key=lambda record: figure(record) or 0.0)
+        return tuple(ordered[(self.rounds - 1) // 2 : self.rounds // 2 + 1])
+
+    @cached_property
+    def directions(self) -> dict[str, float]:
+        """Bytes/s by path, of the rounds that the value is from: they add up to it."""
+        return {path: part.value for path, part in self.parts.items()}
+
+    @cached_property
+    def parts(self) -> dict[str, Part]:
+        """Each direction with its interval: from its own rounds, no narrower than that of the sum."""
+        told = [record.directions or {} for record in self.middle]
+        return {
+            path: self.beside(
+                fmean(one[path] for one in told), [(one.directions or {}).get(path) for one in self.records]
+            )
+            for path in told[0]
+            if all(path in one for one in told)
+        }
+
+    def beside(self, value: float, rounds: Sequence[float | None]) -> Part:
+        """Another figure of the same rounds, with its interval."""
+        known = tuple(one for one in rounds if one)
+        own = Rounds(known, 0.0, ()).variance if len(known) > 1 else 0.0
+        spread = Spread(max(self.spread.deviation, own**0.5), self.spread.freedom)
+        return Part(value, *spread.interval(value, self.rounds))
+
+    @cached_property
+    def load(self) -> Part:
+        """What those that disturb moved in the rounds that the value is from, in bytes/s."""
+        rates = [record.load_bytes_per_s for record in self.records]
+        return self.beside(fmean(record.load_bytes_per_s or 0.0 for record in self.middle), rates)
 
     @property
     def peak(self) -> float | None:
@@ -85,6 +149,11 @@ class Cell:
     def samples(self) -> int:
         """Samples over all rounds."""
         return sum(record.time_ns.n for record in self.records if record.time_ns)
+
+    @property
+    def rests_on(self) -> tuple[str, ...]:
+        """Of a simulated case: what the model's numbers behind it are."""
+        return tuple(dict.fromkeys(what for record in self.records for what in record.rests_on or ()))
 
     @cached_property
     def source(self) -> Buffer:
@@ -122,7 +191,8 @@ class Cell:
 
     @property
     def warning_ids(self) -> tuple[str, ...]:
-        return tuple(dict.fromkeys(warning.id for record in self.records for warning in record.warnings))
+        records = (record for part in self.sum_of or (self,) for record in part.records)
+        return tuple(dict.fromkeys(warning.id for record in records for warning in record.warnings))
 
     @property
     def partial(self) -> bool:
@@ -260,39 +330,50 @@ def group_by(items: Iterable[Item], key: Callable[[Item], Key]) -> dict[Key, lis
 def cells(records: Iterable[Record]) -> list[Cell]:
     """One cell per case that was measured at least once, in order of first appearance.
 
-    What all cases of a run have alike of `gate`, `batch` and `energy` tells none of them from another, so no
-    variant names it.
+    A round beyond the physical limit voids its case. What all cases of a run have alike of `gate`, `batch`
+    and `energy` tells none of them from another, so no variant names it.
     """
     records = list(records)
     told = [record for record in records if figure(record) is not None]
     common = frozenset(
         name for name in OF_ALL if len({json.dumps(record.options.get(name)) for record in told}) == 1
     )
-    found = []
-    for same in group_by(records, lambda record: record.case_id).values():
-        measured = [(record, value) for record in same if (value := figure(record)) is not None]
-        if not measured:
-            continue
-        low, high = _span(measured)
-        found.append(
-            Cell(
-                measured[0][0],
-                tuple(record for record, _ in measured),
-                median(value for _, value in measured),
-                low,
-                high,
-                common,
-            )
-        )
-    return found
+    cases = [
+        tuple(same)
+        for same in group_by(told, lambda record: record.case_id).values()
+        if not any(record.beyond_limit for record in same)
+    ]
+    return [
+        _cell(case, spread, common)
+        for case, spread in zip(cases, spreads([_rounds(case) for case in cases]), strict=True)
+    ]
 
 
-def _span(measured: Sequence[tuple[Record, float]]) -> tuple[float, float]:
-    """The span of rounds: all medians, and the intervals of those that are not noisy (or of all)."""
-    quiet = [record for record, _ in measured if not any(one.id == "noisy" for one in record.warnings)]
-    intervals = [interval(record) for record in quiet or [record for record, _ in measured]]
-    ends = [end for both in intervals for end in both] + [value for _, value in measured]
-    return min(ends), max(ends)
+def _cell(case: tuple[Record, ...], spread: Spread, common: frozenset[str]) -> Cell:
+    value = median(figure(record) or 0.0 for record in case)
+    low, high = spread.interval(value, len(case)) if len(case) > 1 else interval(case[0])
+    return Cell(case[0], case, value, low, high, spread, common)
+
+
+def _rounds(case: Sequence[Record]) -> Rounds:
+    """The results of a case with the keys of the cases that it is like."""
+    record = case[0]
+    ends = tuple(end.partition(":")[0].rstrip("0123456789") for end in (record.source, record.destination))
+    inside = record.source.partition(":")[0] == record.destination.partition(":")[0]
+    alone = record.pattern == "unidirectional"
+    quiet = not RESTLESS & {warning.id for one in case for warning in one.warnings}
+    size = sum(record.size_bytes >= bound for bound in SIZE_CLASSES)
+    run = (quiet, figure_of(record.interface))
+    pair = (*run, alone, ends, inside)
+    family = (*pair, record.category, record.executor.rstrip("0123456789"))
+    values = tuple(figure(one) or 0.0 for one in case)
+    return Rounds(values, fmean(map(_within, case)), ((*family, size), family, pair, run))
+
+
+def _within(record: Record) -> float:
+    """Relative standard error of one round, by its samples."""
+    low, high = interval(record)
+    return log(high / low) / 2 / NORMAL_95 if high > low > 0 else 0.0
 
 
 def pool(members: Sequence[Cell]) -> Group:
@@ -305,18 +386,6 @@ def pool(members: Sequence[Cell]) -> Group:
         median(cell.low for cell in members),
         median(cell.high for cell in members),
     )
-
-
-def above(first: Cell | Group, second: Cell | Group) -> bool:
-    """Whether `first` is greater beyond both intervals, and clearly so where these say too little."""
-    clearly = MISJUDGED_FACTOR if first.misjudged or second.misjudged else 1.0
-    return first.low > second.high and first.value > clearly * second.value
-
-
-def alike(first: Cell | Group, second: Cell | Group) -> bool:
-    """Whether the two are as good as equal by the far ends of both intervals; not: whether they overlap."""
-    apart = max(first.high / second.low, second.high / first.low)
-    return apart < 1 + ALIKE and not (first.misjudged or second.misjudged)
 
 
 def _option(name: str, value: object) -> str:

@@ -6,6 +6,7 @@ from __future__ import annotations
 
 from collections.abc import Callable, Iterable, Mapping, Sequence
 from dataclasses import dataclass
+from statistics import fmean
 
 from byteways.analyse.best import BestMap, best_map
 from byteways.analyse.grids import (
@@ -16,8 +17,7 @@ from byteways.analyse.grids import (
     latency_tables,
     matrices,
 )
-from byteways.analyse.interference import slowdowns
-from byteways.analyse.saturation import below_the_best
+from byteways.analyse.results_index import Index
 from byteways.analyse.selection import (
     APART,
     KINDS,
@@ -26,11 +26,13 @@ from byteways.analyse.selection import (
     kind,
     label_order,
 )
-from byteways.analyse.summary import Cell, cells, group_by
+from byteways.analyse.subjects.interference import slowdowns
+from byteways.analyse.subjects.saturation import below_the_best
+from byteways.analyse.summary import Cell, Run, group_by
 from byteways.analyse.words import describe
 from byteways.plan.case import PATTERNS
 from byteways.results.record import Record, Warning
-from byteways.units import format_bandwidth, format_size
+from byteways.units import format_bandwidth, format_size, format_time
 
 
 def _percent(part: float) -> str:
@@ -47,17 +49,23 @@ FIGURES: Mapping[str, Callable[[float], str]] = {
     "serialised": format_bandwidth,
     "unexpected-path": lambda value: format_size(round(value)),
     "ungated": lambda value: "gated" if value else "not gated",
+    "gate-slows": format_time,
+    "short-batch": _percent,
     "clock-drop": lambda value: f"{value:.0f} MHz",
 }
 
 
 @dataclass(frozen=True)
 class PatternRow:
-    """A concurrent case: what each direction got, and the sum."""
+    """A concurrent case: the sum, and what each direction got in the same rounds.
+
+    Of a flow that others disturb there is no sum: the figure is its own, `beside` what the others moved.
+    """
 
     cell: Cell
     directions: tuple[tuple[str, float], ...]  # path, bytes/s
-    whole: float | None  # bytes/s of the sum, timed from the gate to the last end
+    whole: float | None  # bytes/s of the same flows, timed from the gate to the last end
+    beside: float | None = None  # bytes/s
 
 
 @dataclass(frozen=True)
@@ -97,13 +105,17 @@ def patterns(found: Sequence[Cell], size_bytes: int | None = None) -> list[Patte
         ),
     )
     for cell in order:
-        record = cell.record
-        rates = record.end_to_end_bytes_per_s or {}
-        # What disturbs is no part of the figure.
-        counted = [f"{cell.source.agent}>{cell.destination.agent}"] * (record.pattern == "interference")
-        whole = sum(rate for path, rate in rates.items() if path in (counted or rates)) or None
-        rows.append(PatternRow(cell, tuple((record.directions or {}).items()), whole))
+        disturbed = cell.record.pattern == "interference"
+        directions = tuple(cell.directions.items())
+        load = cell.load.value if disturbed else 0.0
+        rows.append(PatternRow(cell, directions, None if disturbed else _whole(cell), load or None))
     return rows
+
+
+def _whole(cell: Cell) -> float | None:
+    """The sum from the gate to the last end, of the rounds that the figure is from."""
+    sums = [sum((record.end_to_end_bytes_per_s or {}).values()) for record in cell.middle]
+    return fmean(sums) or None
 
 
 def not_measured(records: Iterable[Record]) -> list[Reason]:
@@ -174,9 +186,10 @@ class Tables:
     not_measured: list[Reason]
 
 
-def tables(records: Sequence[Record], size_bytes: int | None = None) -> Tables:
+def tables(run: Run, size_bytes: int | None = None) -> Tables:
     """All tables, at the largest size of each or at `size_bytes`."""
-    found = cells(records)
+    index = Index.of(run)
+    found, records = index.cells, index.records
     below = below_the_best(found)
     common = [
         cell for cell in found if cell.record.interface not in APART and cell.record.case_id not in below
@@ -190,7 +203,7 @@ def tables(records: Sequence[Record], size_bytes: int | None = None) -> Tables:
         first_touch_tables(found),
         latency_tables(found, size_bytes),
         patterns(found, size_bytes),
-        best_map(common),
+        best_map(index, common),
         warning_groups(records),
         not_measured(records),
     )

@@ -229,7 +229,7 @@ def _print(
 
 def _blocks(outcome: StudyOutcome) -> list[Table | Lines]:
     """The tables of the report's section, for the terminal; of a simulated run in its words."""
-    from byteways.analyse.topics.study import topic_of
+    from byteways.analyse.subjects.study import topic_of
     from byteways.cli.layout import Lines, Table
 
     def said(text: str) -> str:

@@ -18,7 +18,7 @@ from byteways.cli.terminal import echo, say
 from byteways.errors import BytewaysError, ExitStatus
 from byteways.plan.planner import Plan
 from byteways.plan.suite import load
-from byteways.plan.suite_types import Suite
+from byteways.plan.suite_types import LEAST_RANKED, Suite
 from byteways.results.run_folder import LOG, RunFolder, read_manifest
 from byteways.results.simulated import mark_of, model_of, worded
 from byteways.run.conductor import Conductor, Interrupted
@@ -48,7 +48,10 @@ def run(
     ] = None,
     only: Only = None,
     size: Size = None,
-    rounds: Annotated[int | None, typer.Option("--rounds", help="Rounds with fresh buffers.")] = None,
+    rounds: Annotated[
+        int | None,
+        typer.Option("--rounds", help="Rounds with fresh buffers; of fewer than 3 nothing is ranked."),
+    ] = None,
     precision: Annotated[
         float | None, typer.Option("--precision", help="Wanted half-width of the interval: 0.01 is 1 %.")
     ] = None,
@@ -169,6 +172,9 @@ def measured(
         again = f", again and again for {format_duration(for_s)}" if (for_s := _for_s(execution)) else ""
         say(worded(f"{cases} to measure{left_out}, {skipped} skipped{already}{again}", bool(mark)))
 
+        if few := _too_few_rounds(execution):
+            say(few)
+
         def on_start(conductor: Conductor) -> None:
             interruption.at_once = conductor.kill_at_once
 
@@ -202,13 +208,24 @@ def measured(
 
 def _left_out(execution: Execution, folder: RunFolder) -> str:
     """What there was no time for, by sweep; empty when there was."""
-    left = Counter(record.sweep for record in folder.records if record.told_status == "left out")
+    left = Counter(
+        record.sweep for record in folder.records if record.told_status == "left out" and record.round == 0
+    )
     if not left:
         return ""
     able = (planned for planned in execution.planned if planned.reason is None or planned.spare)
     asked = Counter(planned.sweep for planned in able if planned.round == 0)
     parts = (f"{count} of {asked[sweep]} of {sweep}" for sweep, count in left.items())
     return f"left out for want of time: {', '.join(parts)}"
+
+
+def _too_few_rounds(execution: Execution) -> str:
+    """Empty when figures can be ranked."""
+    rounds = execution.manifest["suite"]["rounds"]
+    if rounds >= LEAST_RANKED or _for_s(execution) is not None:
+        return ""
+    told = "one round tells" if rounds == 1 else f"{rounds} rounds tell"
+    return f"{told} no difference from what changes between rounds: nothing can be ranked"
 
 
 def _beyond_limit(folder: RunFolder) -> str:

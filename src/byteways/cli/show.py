@@ -23,8 +23,9 @@ from byteways.topology.model import Topology
 if TYPE_CHECKING:
     from rich.console import Console
 
-    from byteways.analyse.findings import Finding
+    from byteways.analyse.finding import Finding
     from byteways.analyse.grids import Grid
+    from byteways.analyse.results_index import Index
     from byteways.analyse.tables import PatternRow, Tables
 
 #: Columns of a pipe: no line is ever wrapped there, so that `grep` and `awk` see whole rows.
@@ -86,7 +87,8 @@ def _kept(records: Sequence[Record], only: Sequence[str], size: str | None) -> l
 def _as_data(view: View) -> dict[str, Any]:
     from byteways.analyse.findings import findings
     from byteways.analyse.headline import best_first, headline
-    from byteways.analyse.summary import Cell, cells
+    from byteways.analyse.results_index import Index
+    from byteways.analyse.summary import Cell
     from byteways.analyse.tables import not_measured, warning_groups
     from byteways.analyse.topics import topics
 
@@ -103,7 +105,9 @@ def _as_data(view: View) -> dict[str, Any]:
             f"{name}_interval": [cell.low, cell.high],
             "rounds": len(cell.records),
             "samples": cell.samples,
-            "directions": record.directions,
+            "ranked": cell.ranked,
+            "directions": cell.directions or None,
+            "direction_intervals": {path: [part.low, part.high] for path, part in cell.parts.items()} or None,
             "peak_bytes_per_s": cell.peak,
             "fraction_of_peak": cell.fraction if name != "latency_ns" else None,
             "engine": record.engine,
@@ -111,29 +115,30 @@ def _as_data(view: View) -> dict[str, Any]:
             "warnings": list(cell.warning_ids),
         }
 
-    found = cells(view.records)
+    index = Index(view)
     return {
         "run_id": view.manifest.get("run_id"),
         "simulated": is_simulated(view.manifest),
         "machine_model": model_of(view.manifest) or None,
         "state": view.manifest.get("state"),
         "damaged_lines": view.damaged_lines,
-        "best": best_first(headline(view)),
-        "findings": [vars(finding) for finding in findings(view)],
-        "cells": [figures(cell) for cell in found],
+        "best": best_first(headline(index)),
+        "findings": [asdict(finding) for finding in findings(index)],
+        "cells": [figures(cell) for cell in index.cells],
+        "void": [record.case_id for record in index.void],
         "warnings": [vars(group) for group in warning_groups(view.records)],
-        "topics": [asdict(topic) for topic in topics(view, found)],
+        "topics": [asdict(topic) for topic in topics(index, index.cells)],
         "not_measured": [vars(reason) for reason in not_measured(view.records)],
     }
 
 
 def _print(view: View, progress: str) -> None:
     from byteways.analyse.findings import findings
-    from byteways.analyse.relays import route_tables
-    from byteways.analyse.summary import cells
+    from byteways.analyse.results_index import Index
+    from byteways.analyse.subjects.routes import route_tables
     from byteways.analyse.tables import tables
 
-    mark = mark_of(view.manifest)
+    mark, index = mark_of(view.manifest), Index(view)
     terminal = sys.stdout.isatty()
     # Without a colour system nothing is bold or dim either.
     system: Literal["auto"] | None = None if os.environ.get("NO_COLOR") else "auto"
@@ -141,11 +146,11 @@ def _print(view: View, progress: str) -> None:
     console = terminal_console(width=width, color_system=system, highlight=False, markup=False, emoji=False)
     with console.capture() as captured:
         _print_head(console, view, progress, mark)
-        _print_headline(console, view, mark)
-        _print_findings(console, findings(view))
-        _print_topics(console, view, mark)
-        _print_tables(console, tables(view.records), mark)
-        for grid in route_tables(cells(view.records)):
+        _print_headline(console, index, mark)
+        _print_findings(console, findings(index))
+        _print_topics(console, index, mark)
+        _print_tables(console, tables(index), mark)
+        for grid in route_tables(index.cells):
             _print_grid(console, grid, mark)
     # Rich fills the last column of a table with blanks.
     lines = (line.rstrip(" ") for line in captured.get().splitlines())
@@ -167,11 +172,11 @@ def _print_head(console: Console, view: View, progress: str, mark: str) -> None:
     console.print(f"{suite.get('name')} on {subject(manifest)}, {started}, {progress}")
 
 
-def _print_headline(console: Console, view: View, mark: str) -> None:
+def _print_headline(console: Console, index: Index, mark: str) -> None:
     """Which interface is best between each kind of pair, at three sizes."""
     from byteways.analyse.headline import headline, rows_of_text
 
-    first = headline(view)
+    first = headline(index)
     if first is None:
         return
     title = "Which interface is best"
@@ -231,11 +236,10 @@ def _print_tables(console: Console, all_tables: Tables, mark: str) -> None:
         print_table(console, mark, "Not measured", ["status", "cases", "reason", "example"], reasons)
 
 
-def _print_topics(console: Console, view: View, mark: str) -> None:
-    from byteways.analyse.summary import cells
+def _print_topics(console: Console, index: Index, mark: str) -> None:
     from byteways.analyse.topics import topics
 
-    for topic in topics(view, cells(view.records)):
+    for topic in topics(index, index.cells):
         for part in topic.tables:
             named = dict.fromkeys((topic.title, part.title) if part.title else (topic.title,))
             print_table(console, mark, ": ".join(named), part.headings, part.rows, part.numeric)
@@ -272,6 +276,7 @@ def _print_patterns(console: Console, rows: Sequence[PatternRow], mark: str) -> 
     from byteways.units import format_size
 
     headings = ["pattern", "interface", "access", "path", "size", "sum", "of peak", "each direction"]
+    headings.append("beside it")
     texts = [
         (
             row.cell.record.pattern,
@@ -282,6 +287,7 @@ def _print_patterns(console: Console, rows: Sequence[PatternRow], mark: str) -> 
             bandwidth_number(row.cell.value) + _mark(row.cell),
             "" if row.cell.fraction is None else percent_number(row.cell.fraction),
             "  ".join(f"{path} {bandwidth_number(rate)}" for path, rate in row.directions),
+            bandwidth_number(row.beside) if row.beside else "",
         )
         for row in rows
     ]

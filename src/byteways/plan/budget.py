@@ -1,9 +1,10 @@
 """What of a plan fits a time budget: every sweep gets a part, the important ones the rest. Pure.
 
-A budget that is spent from the top leaves a suite's last sweeps empty, and of each sweep its last sizes and
-memories. So what has to be there is taken first, one size whole before the next; part of what is left is
-dealt evenly over the sweeps, each by small groups that can be compared within and differ as much as they can
-from each other; and the rest by priority.
+A case is taken with all its rounds: fewer cases, never fewer rounds, as nothing can be compared with a figure
+of one round. A budget that is spent from the top leaves a suite's last sweeps empty, and of each sweep its
+last sizes and memories. So what has to be there is taken first, one size whole before the next; part of what
+is left is dealt evenly over the sweeps, each by small groups that can be compared within and differ as much
+as they can from each other; and the rest by priority.
 """
 
 from __future__ import annotations
@@ -102,7 +103,7 @@ class Load:
         """Seconds of one round whose buffers are there, and these; a budget asks ten times for each case."""
         found = self._known.get(item.case.case_id)
         if found is None:
-            seconds = self.estimator.case_s(item.case, item.sweep.case_budget_s)
+            seconds = self.estimator.case_s(item.case, item.sweep.case_budget_s, self.rounds)
             found = self._known[item.case.case_id] = seconds, self._needed(item)
         return found
 
@@ -229,7 +230,9 @@ def within(ordered: Sequence[Wanted], budget_s: float, load: Load) -> tuple[list
         f"left out to fit the budget of {budget_s:g} s; run with --budget {enough_s} or choose with --only"
     )
     left_out = {
-        item.case.case_id: replace(item, reason=reason, spare=True, estimated_s=alone[item.case.case_id])
+        item.case.case_id: replace(
+            item, reason=reason, spare=True, estimated_s=alone[item.case.case_id] / load.rounds
+        )
         for item in deal.over
     }
     return [left_out.get(item.case.case_id, item) for item in ordered], list(left_out.values())

@@ -297,11 +297,12 @@ class PlannedCase:
     case: Case
     sweep: str  # name of the sweep that asked for it
     round: int
-    budget_s: float
+    budget_s: float  # sampling time of this round
     precision: float
     reason: str | None = None  # why it is skipped or left out; None: it will run
     estimated_s: float = 0.0  # wall time to plan by, allocation included
     spare: bool = False  # left out for want of time alone: runs after all when there turns out to be enough
+    rounds: int = 1  # of the case in the run: the samples that are needed count over all of them
 
     @property
     def key(self) -> tuple[str, int]:

@@ -111,8 +111,11 @@ def make_plan(
         ordered, spares = within(ordered, budget_s, load)
     running = [load.add(item) for item in ordered if item.reason is None]
     refused = [item for item in ordered if item.reason is not None and not item.spare]
-    cases = [_planned(item, round_) for round_ in range(rounds) for item in _round(running, suite, round_)]
-    cases += [_planned(item, 0) for item in (*refused, *spares)]
+    cases = [
+        _planned(item, round_, rounds) for round_ in range(rounds) for item in _round(running, suite, round_)
+    ]
+    cases += [_planned(item, 0, rounds) for item in refused]
+    cases += [_planned(item, round_, rounds) for round_ in range(rounds) for item in spares]
     return Plan(suite, tuple(cases), tuple(notes), load.total_s, budget_s)
 
 
@@ -182,15 +185,16 @@ def _round(running: Sequence[Wanted], suite: Suite, round_: int) -> list[Wanted]
     return order
 
 
-def _planned(item: Wanted, round: int) -> PlannedCase:
+def _planned(item: Wanted, round: int, rounds: int) -> PlannedCase:
     sweep = item.sweep
     return PlannedCase(
         item.case,
         sweep.name,
         round,
-        sweep.case_budget_s,
+        sweep.case_budget_s / rounds,
         sweep.precision,
         item.reason,
         item.estimated_s,
         item.spare,
+        rounds,
     )

@@ -14,7 +14,7 @@ from byteways.plan.interfaces import INTERFACES
 from byteways.plan.sizes import expand_sizes
 from byteways.plan.suite_options import check_products, environment_of, options_of
 from byteways.plan.suite_table import Table, kind_of_value
-from byteways.plan.suite_types import BufferGlob, Origin, Suite, Sweep
+from byteways.plan.suite_types import LEAST_RANKED, BufferGlob, Origin, Suite, Sweep
 from byteways.plan.toml_lines import key_lines
 from byteways.plan.variables import readers
 from byteways.plan.words import closest
@@ -74,7 +74,7 @@ def read_suite(data: Mapping[str, Any], *, text: str, file: str) -> Suite:
         if sweeps[-1].name in [earlier.name for earlier in sweeps[:-1]]:
             reader.fail("name", "another sweep has this name already")
     budget_s = table.number("budget_s", 0, 1, 86400) if "budget_s" in data else None
-    rounds = table.whole("rounds", 1, 1, 100)
+    rounds = table.whole("rounds", LEAST_RANKED, 1, 100)
     return Suite(name, table.text("title"), text, rounds, precision, case_budget_s, budget_s, tuple(sweeps))
 
 

@@ -138,7 +138,7 @@ def over_flows(hub: str, scalings: Sequence[Scaling]) -> Chart:
             {
                 "x": [1, widest],
                 "y": [_short(per_flow), _short(per_flow * widest)],
-                "name": "as many times the fastest one",
+                "name": "as many times one flow alone",
                 "mode": "lines",
                 "line": {"dash": "dot", "width": 1},
                 "hoverinfo": "skip",

@@ -90,10 +90,9 @@ def _details(cell: Cell, quantity: str) -> str:
     record, unit = cell.record, UNITS[quantity]
     lines = [describe(record)]
     low, high = number(cell.low, quantity), number(cell.high, quantity)
-    many = len(cell.records)
-    spread = "span of" if many > 1 else "95 % interval,"
-    rounds = f"{many} rounds, " if many > 1 else ""
-    lines.append(f"{spread} {rounds}{low} to {high} {unit}, n = {cell.samples}")
+    kind = f"repeatability interval, {cell.rounds} rounds," if cell.rounds > 1 else "interval of one round,"
+    unranked = "" if cell.ranked else "; too few rounds to be ranked"
+    lines.append(f"{kind} {low} to {high} {unit}, n = {cell.samples}{unranked}")
     lines.append(f"executor {record.executor}, {format_size(record.size_bytes)}, cache {record.cache}")
     if record.engine:
         lines.append(f"engine {record.engine}: {record.engine_evidence or 'no evidence recorded'}")

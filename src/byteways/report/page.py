@@ -7,16 +7,20 @@ from dataclasses import dataclass, fields, is_dataclass, replace
 from typing import Any
 
 from byteways.analyse import curves
-from byteways.analyse.best import BestEntry
-from byteways.analyse.findings import Finding, findings
+from byteways.analyse.compare import Ranking
+from byteways.analyse.finding import Finding
+from byteways.analyse.findings import findings
 from byteways.analyse.headline import Lead, headline
+from byteways.analyse.phrases import rate
 from byteways.analyse.progress import damage, shortfall
-from byteways.analyse.relays import route_tables
-from byteways.analyse.summary import Cell, Run, cells, gpu_caches, shown
+from byteways.analyse.results_index import Index
+from byteways.analyse.subjects.routes import route_tables
+from byteways.analyse.subjects.study import repeated
+from byteways.analyse.summary import Cell, Run, gpu_caches, shown
 from byteways.analyse.tables import Reason, WarningGroup, tables
 from byteways.analyse.topic import Table
 from byteways.analyse.topics import topics
-from byteways.analyse.topics.study import repeated
+from byteways.analyse.wording import tied_interfaces
 from byteways.report import charts
 from byteways.report.about import agents, facts, method
 from byteways.report.charts import Chart
@@ -39,6 +43,7 @@ class PagePattern:
     total: PageCell
     directions: str
     whole: str
+    beside: str  # what others moved that disturb it
 
 
 @dataclass(frozen=True)
@@ -147,9 +152,10 @@ def _worded(value: Any) -> Any:
     return value
 
 
-def _page(run: Run) -> Page:
-    manifest, found = run.manifest, cells(run.records)
-    all_tables = tables(run.records)
+def _page(whole: Run) -> Page:
+    run = Index.of(whole)
+    manifest, found = run.manifest, run.cells
+    all_tables = tables(run)
     walked = curves.over_working_set(found, run.topology, gpu_caches(run))
     over_size = tuple(charts.over_size(family) for family in curves.over_size(found, run.topology))
     over_flows = tuple(charts.over_flows(*entry) for entry in curves.over_flows(found).items())
@@ -160,7 +166,7 @@ def _page(run: Run) -> Page:
         title=f"{suite.get('name', 'run')} on {subject(manifest)}",
         mark=mark_of(manifest),
         study=repeated(run),
-        notices=tuple(notice for notice in (shortfall(run), damage(run)) if notice),
+        notices=tuple(notice for notice in (shortfall(whole), damage(whole)) if notice),
         facts=facts(run),
         lead_sizes=first.size_names if first else (),
         leads=tuple((label, tuple(map(_lead, leads, first.sizes))) for label, leads in first.rows)
@@ -187,6 +193,7 @@ def _page(run: Run) -> Page:
                 page_cell(row.cell, "bandwidth", row.cell.peak or row.cell.value),
                 ", ".join(f"{path} {bandwidth_number(rate)}" for path, rate in row.directions),
                 bandwidth_number(row.whole) if row.whole else "",
+                bandwidth_number(row.beside) if row.beside else "",
             )
             for row in all_tables.patterns
         ),
@@ -214,23 +221,20 @@ def _topics(run: Run, found: Sequence[Cell], first: int) -> tuple[PageTopic, ...
 
 
 def _line(record: Record, manifest: Mapping[str, Any]) -> dict[str, Any]:
-    """A record as it can be downloaded: without samples of an early run, with the mark of a simulated one."""
-    line = {name: value for name, value in record.to_json().items() if name != "samples_ns"}
+    """A record as it can be downloaded: without samples, with the mark of a simulated run."""
+    line = replace(record, samples_ns=None).to_json()
     return {**line, "simulated": is_simulated(manifest)}
 
 
-def _best(entry: BestEntry | None) -> PageBest | None:
+def _best(entry: Ranking | None) -> PageBest | None:
     if entry is None:
         return None
-    ties = list(
-        dict.fromkeys(tie.interface for tie in entry.ties if tie.interface != entry.variant.interface)
-    )
     details = f"{entry.variant.label()}\nmedian of {len(entry.group.cells)} path(s)"
     return PageBest(
         entry.variant.interface,
         replace(entry.variant, cache="cold").label().partition(", ")[2],  # the row says whether it is warm
-        bandwidth_number(entry.group.value),
-        ", ".join(ties),
+        rate(entry.group),
+        ", ".join(tied_interfaces(entry)),
         details,
     )
 
@@ -241,12 +245,12 @@ def _lead(lead: Lead | None, wanted: int) -> PageLead | None:
     cells_ = lead.group.cells
     low, high = bandwidth_number(lead.group.low), bandwidth_number(lead.group.high)
     over = f"median of {len(cells_)} paths" if len(cells_) > 1 else cells_[0].record.path
-    rounds = " and of all rounds" if len(cells_[0].records) > 1 else ""
+    beside = (lead.margin, lead.by_default, lead.doubts)
     return PageLead(
-        lead.variant.interface,
+        lead.name,
         f"{lead.figure} {lead.size_said(wanted)}".strip(),
-        lead.margin,
+        ", ".join(part for part in beside if part),
         not lead.ties,
         f"{lead.variant.label()}\n{over}, {format_size(lead.size_bytes)}\n"
-        f"interval{rounds} {low} to {high} GB/s",
+        f"repeatability interval {low} to {high} GB/s",
     )

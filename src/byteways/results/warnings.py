@@ -55,6 +55,10 @@ ADVICE = {
     "correlated": "The samples depend on each other for longer than so few of them can tell, so the "
     "interval may cover less than 95 %: give it more time (--budget) or repeat the run.",
     "ungated": "The gate was opened by its watchdog or not used, so launch cost may be in the figure.",
+    "gate-slows": "Operations take longer when the queue is held until all are enqueued: the figure is "
+    "of a running queue, as programs have it, and may include launch cost.",
+    "short-batch": "The queue has room for batches that are short beside the steps of the timer: "
+    "the figure is uncertain by more than its interval says.",
     "serialised": "Flows that should overlap ran one after another: compare window_ns with end_to_end_ns.",
     "placement": "Pages are not where they were asked for: free memory on that NUMA domain, "
     "or look at the limits of numactl and cpuset.",

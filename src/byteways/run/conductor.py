@@ -143,7 +143,7 @@ class Conductor:
                 self._observer.began(planned, position, pace.time_left_s)
                 started = time.monotonic()
                 budget_s = pace.budget_s(planned, started - began)
-                put_back = planned.spare and pace.has_room(planned, started - began)
+                put_back = planned.spare and pace.puts_back(planned, started - began)
                 asked = replace(planned, reason=None) if put_back else planned
                 entry = self._one(asked, budget_s)
                 record = entry.record
@@ -178,6 +178,7 @@ class Conductor:
                 "case": planned.case.identity(),
                 "budget_s": budget_s,
                 "precision": planned.precision,
+                "rounds": planned.rounds,
                 "key": key_of(planned),
                 "fresh": not first and self._round != planned.round,
             }

@@ -12,7 +12,7 @@ from typing import TYPE_CHECKING, Any
 
 from byteways.plan.case import Case, is_managed
 from byteways.plan.case import Flow as PlannedFlow
-from byteways.plan.footprint import flow_buffer_bytes
+from byteways.plan.footprint import flow_buffer_bytes, usable
 from byteways.plan.interfaces import INTERFACES, figure_of, is_memory_step, moves_pages
 from byteways.plan.relays import paths_of
 from byteways.plan.rows import moves_rows, rows_of
@@ -210,13 +210,13 @@ class Measurer:
         )
         gpus = [agent for agent in case.devices if wanted and not self._on_host[agent]]
         for agent in gpus:
-            if wanted > self.session.free_bytes(agent) > 0:
+            if wanted > usable(self.session.free_bytes(agent)) > 0:
                 self._arena.clear()
-            free = self.session.free_bytes(agent)
+            free = usable(self.session.free_bytes(agent))
             if wanted > free > 0:
                 return (
-                    f"it needs {format_size(wanted)} of managed memory, and {agent} has {format_size(free)} "
-                    "free at the moment"
+                    f"it needs {format_size(wanted)} of managed memory, and of what {agent} has free at the "
+                    f"moment {format_size(free)} may be used"
                 )
         return None
 

@@ -242,6 +242,8 @@ def _cpu_agent(
         memory_peak_source=f"memory of {owner.name}, {owner.memory_peak_source}" if owner else NO_CPU_PEAK,
         architecture=fields.get("architecture") or None,
         caches=domain.caches,
+        threads=domain.threads,
+        shared_caches=domain.shared_caches,
         last_level_cache_bytes=fields.get("last_level_cache_bytes") or None,
     )
 

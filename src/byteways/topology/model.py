@@ -21,6 +21,14 @@ class Cache:
 
 
 @dataclass(frozen=True)
+class SharedCache:
+    """One data or unified cache of a CPU, and who shares it."""
+
+    level: int
+    cores: tuple[int, ...]  # logical CPUs, of those that this process may use
+
+
+@dataclass(frozen=True)
 class Agent:
     """`cpu0` (a NUMA domain) or `gpu3`, with what identifies it across hosts and ranks."""
 
@@ -44,6 +52,13 @@ class Agent:
     page_faults: str | None = None  # whether kernels may fault on pages and retry, in the vendor's words
     last_level_cache_bytes: int | None = None  # with a memory-side cache; of a CPU all that its cores use
     hidden_links: str | None = None  # why links to peers may be missing here
+    threads: tuple[tuple[int, ...], ...] = ()  # logical CPUs of each physical core; none: not told
+    shared_caches: tuple[SharedCache, ...] = ()  # that two physical cores or more share; none: not told
+
+
+def compute_units_name(agent: Agent) -> str:
+    """What the vendor calls the processors of a GPU, in the plural: SMs or CUs."""
+    return "CUs" if (agent.architecture or "").startswith("gfx") else "SMs"
 
 
 @dataclass(frozen=True)

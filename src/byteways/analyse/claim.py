@@ -1,0 +1,127 @@
+"""What a comparison says, as data: two results, their settings and scope, the effect with its interval."""
+
+from __future__ import annotations
+
+from dataclasses import dataclass, replace
+
+from byteways.analyse.summary import Cell, Group
+
+#: Two results are equal where the far ends of the interval of their ratio leave less than this between them.
+ALIKE = 0.03
+
+#: Verdicts on the first result of a claim.
+LEADS, TRAILS, TIE, MIXED, NOT_COMPARED = "leads", "trails", "tie", "mixed", "not-compared"
+
+
+@dataclass(frozen=True)
+class Operand:
+    """One side of a comparison: the median over its paths of the medians over rounds.
+
+    Unit: bytes/s, nanoseconds or joules per GB. `least` and `most` are the extremes over the paths.
+    """
+
+    name: str
+    value: float
+    low: float
+    high: float
+    least: float
+    most: float
+    case_ids: tuple[str, ...]
+    paths: tuple[str, ...]
+    settings: tuple[tuple[str, str], ...]
+    doubts: tuple[str, ...]
+
+
+@dataclass(frozen=True)
+class Claim:
+    """A comparison of two results and its outcome; `effect` is the ratio of the first to the second."""
+
+    kind: str  # best, difference, odd, moved, contention, …
+    verdict: str  # leads: the first is greater; trails: less; tie; mixed: paths disagree; not-compared
+    quantity: str  # bandwidth, latency, energy
+    first: Operand
+    second: Operand
+    differs: tuple[str, ...]  # in what the two differ
+    scope: tuple[tuple[str, str], ...]  # what both have alike
+    effect: float
+    low: float
+    high: float
+    comparisons: int  # as many as the interval holds for at once
+    pairs: int  # paths, or pairs of results, that were compared one by one
+    agree: int  # of these, how many lead by themselves
+    against: int  # … and how many trail
+    reason: str = ""  # why nothing was compared
+    rests_on: tuple[str, ...] = ()
+
+    @property
+    def leads(self) -> bool:
+        return self.verdict == LEADS
+
+    @property
+    def trails(self) -> bool:
+        return self.verdict == TRAILS
+
+    @property
+    def differ(self) -> bool:
+        return self.verdict in (LEADS, TRAILS)
+
+    @property
+    def unanimous(self) -> bool:
+        return self.pairs in (self.agree, self.against)
+
+    @property
+    def equal(self) -> bool:
+        """Whether the two are as good as equal, which is more than that no lead was found."""
+        near = max(self.high, 1 / self.low) if self.low > 0 else 2.0
+        return self.verdict == TIE and near < 1 + ALIKE and not (self.first.doubts or self.second.doubts)
+
+    @property
+    def gain(self) -> float:
+        """By what part the greater exceeds the other; 0 unless they differ."""
+        return max(self.effect, 1 / self.effect) - 1 if self.differ and self.effect > 0 else 0.0
+
+    def turned(self) -> Claim:
+        """The same with its sides swapped."""
+        return replace(
+            self,
+            verdict={LEADS: TRAILS, TRAILS: LEADS}.get(self.verdict, self.verdict),
+            first=self.second,
+            second=self.first,
+            effect=1 / self.effect if self.effect else 0.0,
+            low=1 / self.high if self.high else 0.0,
+            high=1 / self.low if self.low else 0.0,
+            agree=self.against,
+            against=self.agree,
+        )
+
+
+def cells_of(result: Cell | Group) -> tuple[Cell, ...]:
+    return result.cells if isinstance(result, Group) else (result,)
+
+
+def operand(result: Cell | Group, name: str = "") -> Operand:
+    """A result as one side of a claim."""
+    members = cells_of(result)
+    record, same = members[0].record, members[0].variant
+    settings = (
+        ("interface", record.interface),
+        ("access", record.access),
+        ("source", same.source),
+        ("destination", same.destination),
+        ("cache", record.cache),
+        ("options", same.options),
+        ("environment", same.environment),
+    )
+    values = [cell.value for cell in members]
+    return Operand(
+        name or same.label(),
+        result.value,
+        result.low,
+        result.high,
+        min(values),
+        max(values),
+        tuple(part.record.case_id for cell in members for part in cell.sum_of or (cell,)),
+        tuple(dict.fromkeys(cell.record.path for cell in members)),
+        tuple((what, told) for what, told in settings if told),
+        tuple(dict.fromkeys(word for cell in members for word in cell.doubts)),
+    )

@@ -1,0 +1,317 @@
+"""The one place where results are compared: every comparative statement of byteways is a `Claim` made here.
+
+A claim is data: what is compared, with which settings, over how many paths, how many of them agree, and the
+effect with its simultaneous interval. Sentences are rendered from claims alone (wording.py).
+
+A lead counts from 1 % and beyond an interval for as many comparisons as were made (Šidák); otherwise it is a
+tie. Only like is compared with like: the same path, size, cache state, pattern and way of counting, but for
+what a caller names. Over several paths a lead holds where most of them lead and none trails.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Hashable, Iterable, Mapping, Sequence
+from dataclasses import dataclass, replace
+from itertools import pairwise
+from math import exp, log, sqrt
+from statistics import fmean, median, stdev
+
+from byteways.analyse.claim import LEADS, MIXED, NOT_COMPARED, TIE, TRAILS, Claim, cells_of, operand
+from byteways.analyse.repeatability import Rounds, Spread, for_many, spreads, student
+from byteways.analyse.summary import Cell, Group, Variant, group_by, pool
+from byteways.plan.interfaces import figure_of
+
+#: Relative difference from which on one result leads another, however sure a smaller one is.
+LEAD = 0.01
+#: The same where the samples are not of one steady quantity, so that intervals say too little.
+MISJUDGED_LEAD = 0.1
+
+
+#: What a claim says that two results differ in, or have alike.
+_READ: Mapping[str, Callable[[Cell], object]] = {
+    "interface": lambda cell: cell.record.interface,
+    "access": lambda cell: cell.record.access,
+    "memory": lambda cell: (cell.variant.source, cell.variant.destination),
+    "options": lambda cell: cell.variant.options,
+    "environment": lambda cell: cell.variant.environment,
+    "path": lambda cell: cell.record.path,
+    "executor": lambda cell: cell.record.executor,
+    "size": lambda cell: cell.record.size_bytes,
+    "cache": lambda cell: cell.record.cache,
+    "counts": lambda cell: cell.record.counts,
+    "pattern": lambda cell: cell.record.pattern,
+}
+#: These must be equal unless a caller says that they differ.
+_LIKE = ("size", "cache", "counts", "pattern")
+
+
+def path_of(cell: Cell) -> Hashable:
+    return cell.record.path
+
+
+def compare(
+    first: Cell | Group,
+    second: Cell | Group,
+    *,
+    kind: str = "difference",
+    ways: int = 2,
+    across: Iterable[str] = (),
+    match: Callable[[Cell], Hashable] | None = path_of,
+    names: tuple[str, str] = ("", ""),
+    quantity: str = "",
+) -> Claim:
+    """Compares two results, path by path where they are of several.
+
+    Args:
+        first: What the claim is about.
+        second: What it is compared with.
+        kind: What the claim says.
+        ways: How many ways this comparison is one of: it holds for all pairs of them at once.
+        across: Of `_LIKE`, what the two differ in on purpose.
+        match: Which results of the first and of the second belong together; None compares each with each.
+        names: How to call both, instead of by how they move the bytes.
+        quantity: What the values are, where they are not those of the interface.
+    """
+    ones, others = cells_of(first), cells_of(second)
+    across = frozenset(across)
+    if match is None:
+        pairs = [(one, other) for one in ones for other in others]
+    else:
+        partners = group_by(others, match)
+        pairs = [(one, other) for one in ones for other in partners.get(match(one), ())]
+    pairs = [(one, other) for one, other in pairs if one is not other]
+    comparisons = max(ways * (ways - 1) // 2, 1)
+    ranked = [(one, other) for one, other in pairs if one.ranked and other.ranked]
+    reason = _obstacle(pairs, ranked, across)
+    effects = [] if reason else [_effect(one, other, comparisons) for one, other in ranked]
+    return _claim(first, second, (kind, quantity, comparisons), effects, reason, names)
+
+
+def summed(parts: Sequence[Cell]) -> Cell:
+    """What several results add up to: the flows of a concurrent case, each measured alone."""
+    first, total = parts[0], sum(part.value for part in parts)
+    squares = [(part.value / total * part.spread.of_median(part.rounds)) ** 2 for part in parts]
+    whole = sum(squares)
+    degrees = (square**2 / part.spread.freedom for square, part in zip(squares, parts, strict=True))
+    one_round = Spread(1.0, 1.0).of_median(first.rounds)
+    spread = Spread(sqrt(whole) / one_round, whole**2 / sum(degrees))
+    low, high = spread.interval(total, first.rounds)
+    return replace(first, value=total, low=low, high=high, spread=spread, sum_of=tuple(parts))
+
+
+@dataclass(frozen=True)
+class _Effect:
+    """The ratio of one pair of results, with its interval."""
+
+    ratio: float
+    low: float
+    high: float
+    least: float  # a difference below this part is none
+
+    @property
+    def leads(self) -> bool:
+        return self.low > 1 and self.ratio >= 1 + self.least
+
+    @property
+    def trails(self) -> bool:
+        return self.high < 1 and self.ratio * (1 + self.least) <= 1
+
+
+def _effect(one: Cell, other: Cell, comparisons: int) -> _Effect:
+    least = MISJUDGED_LEAD if one.misjudged or other.misjudged else LEAD
+    if one.value <= 0 or other.value <= 0:
+        return _Effect(1.0, 0.0, 2.0, least)
+    parts = [(cell.spread.of_median(cell.rounds) ** 2, cell.spread.freedom) for cell in (one, other)]
+    total = sum(square for square, _ in parts)
+    # Welch and Satterthwaite.
+    freedom = total**2 / sum(square**2 / degrees for square, degrees in parts)
+    half = student(for_many(comparisons), freedom) * sqrt(total)
+    ratio = log(one.value / other.value)
+    return _Effect(exp(ratio), exp(ratio - half), exp(ratio + half), least)
+
+
+def _obstacle(
+    pairs: Sequence[tuple[Cell, Cell]], ranked: Sequence[tuple[Cell, Cell]], across: frozenset[str]
+) -> str:
+    """Why two results are not compared; '' where they can be."""
+    if not pairs:
+        return "no path in common"
+    if not ranked:
+        return "measured in too few rounds"
+    unlike = [
+        what
+        for what in _LIKE
+        if what not in across and any(_READ[what](one) != _READ[what](other) for one, other in ranked)
+    ]
+    if unlike:
+        return f"of different {' and '.join(unlike)}"
+    return ""
+
+
+def _claim(
+    first: Cell | Group,
+    second: Cell | Group,
+    what: tuple[str, str, int],
+    effects: Sequence[_Effect],
+    reason: str,
+    names: tuple[str, str],
+) -> Claim:
+    kind, quantity, comparisons = what
+    everything = (*cells_of(first), *cells_of(second))
+    differs = tuple(
+        what
+        for what, read in _READ.items()
+        if set(map(read, cells_of(first))) != set(map(read, cells_of(second)))
+    )
+    scope = tuple(
+        (what, str(next(iter(found))))
+        for what, read in _READ.items()
+        if len(found := set(map(read, everything))) == 1
+    )
+    agree = sum(effect.leads for effect in effects)
+    against = sum(effect.trails for effect in effects)
+    by_rate = figure_of(everything[0].record.interface) == "bandwidth"
+    return Claim(
+        kind,
+        _verdict(len(effects), agree, against),
+        quantity or ("bandwidth" if by_rate else "latency"),
+        operand(first, names[0]),
+        operand(second, names[1]),
+        differs,
+        scope,
+        median(effect.ratio for effect in effects) if effects else 1.0,
+        median(effect.low for effect in effects) if effects else 0.0,
+        median(effect.high for effect in effects) if effects else 0.0,
+        comparisons,
+        len(effects),
+        agree,
+        against,
+        reason,
+        tuple(dict.fromkeys(what for cell in everything for what in cell.rests_on)),
+    )
+
+
+def _verdict(pairs: int, agree: int, against: int) -> str:
+    if not pairs:
+        return NOT_COMPARED
+    if agree and against:
+        return MIXED
+    if 2 * agree > pairs:
+        return LEADS
+    return TRAILS if 2 * against > pairs else TIE
+
+
+def moved(series: Sequence[tuple[Cell, Sequence[float]]]) -> list[Claim]:
+    """Whether the last third of each series of rounds differs from its first third.
+
+    The deviation of a round is judged by neighbouring rounds (J. von Neumann, Ann. Math. Stat. 12, 1941),
+    which a slow change hardly touches, and shared among like cases. Intervals hold for all series at once.
+    """
+    cases = [_successive(values) for _, values in series]
+    claims = []
+    for (cell, values), spread in zip(series, spreads(cases), strict=True):
+        third = max(len(values) // 3, 1)
+        late, early = values[-third:], values[:third]
+        ratio = fmean(log(value) for value in late) - fmean(log(value) for value in early)
+        half = student(for_many(len(series)), spread.freedom) * spread.deviation * sqrt(2 / third)
+        least = MISJUDGED_LEAD if cell.misjudged else LEAD
+        effect = _Effect(exp(ratio), exp(ratio - half), exp(ratio + half), least)
+        last, first = (
+            replace(cell, value=value, low=value * exp(-half), high=value * exp(half))
+            for value in (exp(fmean(map(log, late))), exp(fmean(map(log, early))))
+        )
+        names = "last third", "first third"
+        claims.append(_claim(last, first, ("moved", "", len(series)), [effect], "", names))
+    return claims
+
+
+def _successive(values: Sequence[float]) -> Rounds:
+    """Pseudo-rounds whose variance is that of neighbouring rounds, half of their differences' mean square."""
+    steps = [log(b / a) for a, b in pairwise(values)]
+    deviation = sqrt(fmean(step**2 for step in steps) / 2)
+    # Differences that share a round are worth two thirds of as many independent values.
+    worth = max(2 * len(steps) // 3, 1)
+    signs = [(-1.0) ** number for number in range(worth + 1)]
+    scale = deviation / stdev(signs)
+    return Rounds(tuple(exp(scale * sign) for sign in signs), 0.0, ("series",))
+
+
+@dataclass(frozen=True)
+class Rival:
+    """A way that was compared with the best one; the claim is about the best."""
+
+    variant: Variant
+    group: Group
+    claim: Claim
+
+
+@dataclass(frozen=True)
+class Ranking:
+    """Ways of doing the same job over the same paths: the best and what each other is beside it."""
+
+    variant: Variant
+    group: Group
+    rivals: tuple[Rival, ...]  # by value, the greatest first
+    default: Rival | None = None  # the best without settings, where the best of all needs one
+    elsewhere: tuple[Rival, ...] = ()  # measured on few of the paths, and ahead there
+
+    @property
+    def ties(self) -> tuple[Rival, ...]:
+        return tuple(one for one in self.rivals if not one.claim.leads)
+
+    @property
+    def slower(self) -> tuple[Rival, ...]:
+        return tuple(one for one in self.rivals if one.claim.leads)
+
+
+def rank(members: Iterable[Cell], *, kind: str = "best") -> Ranking | None:
+    """Ranks the ways among these cells, which must be of one job: one kind of pair, link class and size.
+
+    A way stands for all paths when it was measured on at least half of those that any was. None without a
+    cell that can be ranked.
+    """
+    ways = group_by((cell for cell in members if cell.ranked), lambda cell: cell.variant)
+    if not ways:
+        return None
+    widest = max(len({cell.record.path for cell in some}) for some in ways.values())
+    groups = {
+        same: pool(some)
+        for same, some in ways.items()
+        if 2 * len({cell.record.path for cell in some}) >= widest
+    }
+    first = _simplest(groups, max(groups, key=lambda same: groups[same].value), len(ways))
+
+    def against(same: Variant, group: Group) -> Rival:
+        return Rival(same, group, compare(groups[first], group, kind=kind, ways=len(ways)))
+
+    rivals = [against(same, group) for same, group in groups.items() if same != first]
+    narrow = [against(same, pool(some)) for same, some in ways.items() if same not in groups]
+    rivals = sorted(rivals, key=lambda one: -one.group.value)
+    plain = [one for one in rivals if not _settings(one.variant)]
+    return Ranking(
+        first,
+        groups[first],
+        tuple(rivals),
+        plain[0] if _settings(first) and plain else None,
+        tuple(one for one in narrow if one.claim.trails),
+    )
+
+
+def _simplest(groups: Mapping[Variant, Group], first: Variant, ways: int) -> Variant:
+    """Of the ways of the same interface and memory that tie with the best, one that needs no settings."""
+    if not _settings(first):
+        return first
+    plain = [
+        same
+        for same in groups
+        if not _settings(same)
+        and (same.interface, same.source, same.destination)
+        == (first.interface, first.source, first.destination)
+        and compare(groups[first], groups[same], ways=ways).verdict == TIE
+    ]
+    return max(plain, key=lambda same: groups[same].value, default=first)
+
+
+def _settings(same: Variant) -> bool:
+    """Whether it differs from what a program does without being told."""
+    return bool(same.environment or same.options)

@@ -1,0 +1,133 @@
+"""One index of a run: everything that several tables and findings need, computed once and passed on."""
+
+from __future__ import annotations
+
+from collections.abc import Mapping, Sequence
+from functools import cached_property
+from typing import TYPE_CHECKING, Any
+
+from byteways.analyse import selection, summary
+from byteways.analyse.summary import Cell, Run, group_by
+from byteways.results.record import Record
+from byteways.results.simulated import is_simulated
+from byteways.topology.model import Topology
+
+if TYPE_CHECKING:
+    from byteways.analyse.bottlenecks import Explanation
+    from byteways.analyse.prediction import Predictions
+
+
+class Index:
+    """A run with its results. It is a `Run` itself, so that what takes a run takes an index."""
+
+    def __init__(self, run: Run) -> None:
+        self.manifest: Mapping[str, Any] = run.manifest
+        self.topology: Topology = run.topology
+        self.records: Sequence[Record] = run.records
+        self.damaged_lines: int = run.damaged_lines
+
+    @classmethod
+    def of(cls, run: Run) -> Index:
+        """The run itself where it is an index already."""
+        return run if isinstance(run, Index) else cls(run)
+
+    @cached_property
+    def simulated(self) -> bool:
+        return is_simulated(self.manifest)
+
+    @cached_property
+    def cells(self) -> list[Cell]:
+        """What was measured and lies within the physical limits."""
+        return summary.cells(self.records)
+
+    @cached_property
+    def ranked(self) -> list[Cell]:
+        """Of these, what was measured in rounds enough to be ranked, compared, fitted and quoted."""
+        return [cell for cell in self.cells if cell.ranked]
+
+    @cached_property
+    def void(self) -> list[Record]:
+        """Records of cases of which a round lies beyond the physical limit, the first of each."""
+        same = group_by(self.records, lambda record: record.case_id).values()
+        return [next(one for one in some if one.beyond_limit) for some in same if _beyond(some)]
+
+    @cached_property
+    def singles(self) -> list[Cell]:
+        """Unidirectional bandwidth with cold caches, ranked."""
+        return [cell for cell in selection.unidirectional(self.ranked) if cell.record.cache == "cold"]
+
+    @cached_property
+    def _by_kind(self) -> dict[str, list[Cell]]:
+        return group_by(self.singles, selection.kind)
+
+    def of_kind(self, name: str) -> list[Cell]:
+        return self._by_kind.get(name, [])
+
+    def link_class(self, cell: Cell) -> str:
+        """Of the cell's first path."""
+        return self.class_between(cell.source.agent, cell.destination.agent)
+
+    def link_classes(self, cell: Cell) -> tuple[str, ...]:
+        """Of all flows of a concurrent case, sorted: cases that are alike in them are of one class."""
+        ends = [
+            [str(flow[end]).partition(":")[0] for end in ("source", "destination")]
+            for flow in cell.record.flows
+        ]
+        return tuple(sorted(self.class_between(a, b) for a, b in ends))
+
+    def class_between(self, source: str, destination: str) -> str:
+        """Class of the links between two devices; each pair is looked up once."""
+        ends = source, destination
+        if ends not in self._link_classes:
+            self._link_classes[ends] = selection.class_between(self.topology, source, destination)
+        return self._link_classes[ends]
+
+    @cached_property
+    def _link_classes(self) -> dict[tuple[str, str], str]:
+        return {}
+
+    @cached_property
+    def predictions(self) -> Predictions:
+        from byteways.analyse.prediction import predictions
+
+        return predictions(self)
+
+    @cached_property
+    def explanations(self) -> list[Explanation]:
+        from byteways.analyse.bottlenecks import explanations
+
+        return explanations(self.topology, self.predictions)
+
+    def alone(self, cell: Cell) -> list[Cell | None]:
+        """For each flow of a concurrent case, the same flow measured alone (None: it was not)."""
+        record = cell.record
+        wanted = (
+            record.interface,
+            record.size_bytes,
+            record.cache,
+            _frozen(record.options),
+            _frozen(record.environment),
+        )
+        return [
+            self._alone.get((flow["source"], flow["destination"], flow["executor"], *wanted))
+            for flow in record.flows
+        ]
+
+    @cached_property
+    def _alone(self) -> dict[tuple[object, ...], Cell]:
+        table: dict[tuple[object, ...], Cell] = {}
+        for cell in selection.unidirectional(self.ranked):
+            record, flow = cell.record, cell.record.flows[0]
+            what = record.interface, record.size_bytes, record.cache
+            options = _frozen(record.options), _frozen(record.environment)
+            key = (flow["source"], flow["destination"], flow["executor"], *what, *options)
+            table[key] = cell
+        return table
+
+
+def _beyond(records: Sequence[Record]) -> bool:
+    return any(record.beyond_limit for record in records)
+
+
+def _frozen(options: Mapping[str, object]) -> tuple[tuple[str, str], ...]:
+    return tuple(sorted((name, str(value)) for name, value in options.items()))

@@ -1,0 +1,221 @@
+"""What calls cost that move nothing, and small copies: the host's time beside the device's, and one at a time
+beside back to back.
+"""
+
+from __future__ import annotations
+
+import json
+from collections.abc import Iterable, Iterator, Sequence
+from dataclasses import dataclass
+from statistics import median
+
+from byteways.analyse.finding import Finding, finding
+from byteways.analyse.phrases import times
+from byteways.analyse.results_index import Index
+from byteways.analyse.selection import KINDS, kind, link_class
+from byteways.analyse.summary import Cell, Run, group_by
+from byteways.analyse.topic import Line, Plot, PlotPoint, Table, Topic
+from byteways.analyse.wording import losing_most
+from byteways.plan.interfaces import figure_of
+from byteways.units import format_size, format_time, short_time
+
+#: Copies up to this size are small: their time is that of the calls.
+SMALL_BYTES = 64 << 10
+#: Lines of one plot.
+MOST_LINES = 8
+_HEADINGS = ("back to back, device", "host, to enqueue one", "one at a time")
+
+
+@dataclass(frozen=True)
+class Cost:
+    """Equal cases on several agents or pairs, pooled: nanoseconds per operation, None where not measured."""
+
+    label: str
+    size_bytes: int
+    behind_ns: float | None
+    submit_ns: float | None
+    waited_ns: float | None
+    cells: tuple[Cell, ...]  # all that these are from
+
+    def texts(self) -> tuple[str, ...]:
+        return tuple(
+            short_time(value) if value else "" for value in (self.behind_ns, self.submit_ns, self.waited_ns)
+        )
+
+
+def topic(run: Run, found: Sequence[Cell]) -> Topic | None:
+    """Of a run with calls, or with copies that were waited for one at a time; None of any other."""
+    told, small = call_costs(found, run), copy_costs(found, run)
+    if not told and not small:
+        return None
+    tables = (
+        [Table("Calls", ("call", *_HEADINGS), tuple(_row(cost) for cost in told), (1, 2, 3))] if told else []
+    )
+    if small:
+        rows = tuple((cost.label, format_size(cost.size_bytes), *cost.texts()) for cost in small)
+        tables.append(Table("Small copies", ("copy", "size", *_HEADINGS), rows, (1, 2, 3, 4)))
+    return Topic(
+        "calls",
+        "Cost of calls",
+        "Back to back is the device's time for each of many operations in its queue; the host's time to "
+        "enqueue one stands beside, and hides behind it where it is less. One at a time is the whole round "
+        "trip by the host's clock, from the call until the waiting ends.",
+        tuple(tables),
+        _plots(small),
+    )
+
+
+def call_costs(found: Sequence[Cell], run: Run) -> list[Cost]:
+    """Of calls that move nothing."""
+    return costs((cell for cell in found if _is_call(cell)), run)
+
+
+def copy_costs(found: Sequence[Cell], run: Run) -> list[Cost]:
+    """Of small transfers that were also waited for one at a time."""
+    return costs(_paired(found), run)
+
+
+def costs(members: Iterable[Cell], run: Run) -> list[Cost]:
+    """Pooled over equal pairs of equal links, by label and size."""
+    groups = group_by(members, lambda cell: (_label(cell, run), cell.record.size_bytes))
+    found = []
+    for (label, size), some in sorted(groups.items(), key=lambda item: item[0]):
+        behind = [cell for cell in some if not _is_waited(cell) and not _is_host_call(cell)]
+        waited = [cell for cell in some if _is_waited(cell) or _is_host_call(cell)]
+        submits = [record.submit_ns for cell in behind for record in cell.records if record.submit_ns]
+        found.append(
+            Cost(
+                label,
+                size,
+                _time_ns(behind),
+                median(submits) if submits else None,
+                _time_ns(waited),
+                (*behind, *waited),
+            )
+        )
+    return found
+
+
+def _is_call(cell: Cell) -> bool:
+    return cell.record.interface in ("launch", "synchronize", "event")
+
+
+def _is_waited(cell: Cell) -> bool:
+    return cell.record.options.get("pace") == "one-at-a-time"
+
+
+def _is_host_call(cell: Cell) -> bool:
+    """Whether the call itself waits: there is nothing that could run back to back."""
+    return cell.record.interface == "synchronize"
+
+
+def _time_ns(members: Sequence[Cell]) -> float | None:
+    """Median over cells of the time of one operation, whatever their figure is."""
+    times = [record.time_ns.median for cell in members for record in cell.records if record.time_ns]
+    return median(times) if times else None
+
+
+def _paired(found: Sequence[Cell]) -> list[Cell]:
+    """Small transfers of single flows that were also waited for one at a time, both ways of each."""
+    single = [
+        cell
+        for cell in found
+        if cell.record.pattern == "unidirectional"
+        and figure_of(cell.record.interface) == "bandwidth"
+        and cell.record.size_bytes <= SMALL_BYTES
+    ]
+    waited = {_same(cell) for cell in single if _is_waited(cell)}
+    return [cell for cell in single if _same(cell) in waited]
+
+
+def _options(cell: Cell) -> str:
+    rest = {name: value for name, value in sorted(cell.record.options.items()) if name != "pace"}
+    return " ".join(f"{name}={json.dumps(value)}" for name, value in rest.items())
+
+
+def _same(cell: Cell) -> tuple[str, ...]:
+    """What both paces of one transfer have in common."""
+    record = cell.record
+    ends = record.interface, record.executor, record.path, record.source, record.destination
+    return (*ends, record.cache, str(record.size_bytes), _options(cell))
+
+
+def _label(cell: Cell, run: Run) -> str:
+    record, options = cell.record, _options(cell)
+    if _is_call(cell):
+        where = "GPU" if record.executor.startswith("gpu") else record.executor
+        what = {"event": "event, there and back"}.get(record.interface, record.interface)
+        return ", ".join(part for part in (f"{where}: {what}", options) if part)
+    wires = link_class(run.topology, cell)
+    memory = cell.variant.host_memory
+    parts = (KINDS[kind(cell)], wires, record.interface, record.access, memory, options)
+    warm = "warm" if record.cache == "warm" else ""
+    return ", ".join(part for part in (*parts, warm) if part and part != "local")
+
+
+def _row(cost: Cost) -> tuple[str, ...]:
+    return (cost.label, *cost.texts())
+
+
+def _plots(small: Sequence[Cost]) -> tuple[Plot, ...]:
+    """Time over size, the two paces of each transfer side by side."""
+    lines: list[Line] = []
+    for label, some in group_by(small, lambda cost: cost.label).items():
+        for name, value in (("back to back", "behind_ns"), ("one at a time", "waited_ns")):
+            points = tuple(
+                _point(cost.size_bytes, getattr(cost, value)) for cost in some if getattr(cost, value)
+            )
+            if len(points) > 1:
+                lines.append(Line(f"{label}, {name}", points))
+    if not lines:
+        return ()
+    caption = "Time of one copy: in the device's queue behind others, and from call to return."
+    plot = Plot("Small copies", caption, "size of the copy", "µs", tuple(lines[:MOST_LINES]), x_sizes=True)
+    return (plot,)
+
+
+def _point(size_bytes: int, time_ns: float) -> PlotPoint:
+    value = time_ns / 1e3
+    return PlotPoint(size_bytes, value, value, value, f"{format_size(size_bytes)}: {format_time(time_ns)}")
+
+
+CALLS = 415.0
+
+
+def launches(index: Index) -> Iterator[Finding]:
+    """A kernel launch on a GPU that does nothing."""
+    for cost in call_costs(index.ranked, index):
+        if cost.label == "GPU: launch" and (said := _paces(cost)):
+            title = f"A kernel launch on a GPU takes {said}"
+            yield finding(title, _submit(cost), CALLS, cost.cells)
+
+
+def small_copies(index: Index) -> Iterator[Finding]:
+    """The copy that loses most by being waited for, at its smallest size."""
+    told = copy_costs(index.ranked, index)
+    whole = [cost for cost in told if cost.behind_ns and cost.waited_ns and ", copy," in cost.label]
+    if not whole:
+        return
+    least = min(cost.size_bytes for cost in whole)
+    most = max(
+        (cost for cost in whole if cost.size_bytes == least),
+        key=lambda cost: (cost.waited_ns or 0) / (cost.behind_ns or 1),
+    )
+    said = _paces(most)
+    if said:
+        title = f"{most.label}: {format_size(least)} take {said}"
+        detail = f"{losing_most('Of small copies this')} by waiting. {_submit(most)}"
+        yield finding(title, detail, CALLS - 1, most.cells)
+
+
+def _paces(cost: Cost) -> str:
+    """'1.45 µs back to back, 10.1 µs (7 times) when each is waited for'; empty unless both were measured."""
+    if not cost.behind_ns or not cost.waited_ns:
+        return ""
+    factor = f" ({times(cost.waited_ns / cost.behind_ns)})" if cost.waited_ns > cost.behind_ns else ""
+    behind, waited = short_time(cost.behind_ns), short_time(cost.waited_ns)
+    return f"{behind} back to back, {waited}{factor} when each is waited for"
+
+
+def _submit(cost: Cost) -> str:
+    return f"The host enqueues one in {short_time(cost.submit_ns)}." if cost.submit_ns else ""

@@ -1,0 +1,292 @@
+"""Several flows at once: what both directions, many devices, or a neighbour cost against each flow alone."""
+
+from __future__ import annotations
+
+from collections import Counter
+from collections.abc import Iterator, Sequence
+
+from byteways.analyse.claim import Claim
+from byteways.analyse.compare import Ranking, compare, rank, summed
+from byteways.analyse.finding import Finding, finding
+from byteways.analyse.phrases import count, gb, listed, of_peak, rate, way
+from byteways.analyse.results_index import Index
+from byteways.analyse.selection import broadest_size, kind_of_pair
+from byteways.analyse.summary import Cell, Group, group_by, pool
+from byteways.analyse.wording import less, losing_most, moves_most, no_loss, others_of, part_kept
+from byteways.analyse.words import describe
+from byteways.results.record import Warning
+from byteways.units import format_size
+
+SHARED, TWO_WAY, FAN, IN_TURNS, ALL_PAIRS, DISTURBED = 500.0, 480.0, 470.0, 465.0, 460.0, 440.0
+
+#: How sentences name both ends of a bidirectional case.
+BOTH = {
+    "gpu-gpu": "Between GPUs",
+    "cpu-gpu": "Between host and GPU",
+    "gpu-cpu": "Between host and GPU",
+    "cpu-cpu": "Between NUMA domains",
+}
+#: A sum beside its flows alone differs from them in what a case is.
+_SUM = ("pattern", "counts")
+
+
+def _alone(index: Index, cell: Cell) -> Cell | None:
+    """What the flows add up to alone; None when one was not measured alone."""
+    parts = index.alone(cell)
+    known = [part for part in parts if part is not None]
+    return summed(known) if known and len(known) == len(parts) else None
+
+
+def beside_alone(index: Index, members: Sequence[Cell]) -> tuple[Claim, Group, Group] | None:
+    """Concurrent cases beside the sums of their flows alone, case by case; None where one lacks."""
+    pairs = [(cell, alone) for cell in members if (alone := _alone(index, cell)) is not None]
+    if not pairs or len(pairs) < len(members):
+        return None
+    partners = {id(cell): number for number, (cell, _) in enumerate(pairs)}
+    partners |= {id(alone): number for number, (_, alone) in enumerate(pairs)}
+    together, apart = pool([cell for cell, _ in pairs]), pool([alone for _, alone in pairs])
+    names = "together", "alone"
+    claim = compare(
+        together,
+        apart,
+        kind="contention",
+        across=_SUM,
+        names=names,
+        match=lambda cell: partners[id(cell)],
+    )
+    return claim, together, apart
+
+
+def bidirectional(index: Index) -> Iterator[Finding]:
+    """Both directions at once, for each kind of pair and link class, by the best way at the largest size."""
+    cells = [cell for cell in index.ranked if cell.record.pattern == "bidirectional"]
+    places = group_by(cells, lambda cell: (BOTH.get(_ends(cell), "Inside a domain"), index.link_class(cell)))
+    several = Counter(where for where, _ in places)
+    for (where, wires), some in places.items():
+        named = f"{where} ({wires})" if several[where] > 1 and wires else where
+        yield from _bidirectional(index, named, some)
+
+
+def _bidirectional(index: Index, where: str, some: Sequence[Cell]) -> Iterator[Finding]:
+    judged = [cell for cell in some if _alone(index, cell) is not None]
+    if not judged:
+        size = broadest_size(some)
+        if ranking := rank(cell for cell in some if cell.record.size_bytes == size):
+            yield _bidirectional_sum(where, size, ranking)
+    for members in group_by(judged, lambda cell: cell.variant).values():
+        size = broadest_size(members)
+        compared = beside_alone(index, [cell for cell in members if cell.record.size_bytes == size])
+        if compared and (found := _bidirectional_lost(where, size, *compared)):
+            yield found
+
+
+def _bidirectional_sum(where: str, size: int, ranking: Ranking) -> Finding:
+    """What both directions move, where they were not measured alone."""
+    best = ranking.group
+    title = (
+        f"{where}, bidirectional {way(ranking.variant)} {moves_most(ranking)} {rate(best)} GB/s in sum"
+        f"{of_peak(best)}"
+    )
+    detail = f"{format_size(size)}, {count(len(best.cells), 'pair')}.{others_of(ranking)}"
+    return finding(title, detail, TWO_WAY, (best,), [one.claim for one in ranking.rivals])
+
+
+def _bidirectional_lost(where: str, size: int, claim: Claim, both: Group, alone: Group) -> Finding | None:
+    """What both directions at once lose, or that they lose next to nothing; None when nobody can tell."""
+    same = both.cells[0].variant
+    detail = f"{format_size(size)}, {way(same)}, {count(len(both.cells), 'pair')}."
+    moves = f"bidirectional {same.interface} moves {rate(both)} GB/s in sum"
+    if claim.trails:
+        title = f"{where}, {moves}, {less(claim)} than both directions alone ({rate(alone)})"
+        worst = min(
+            zip(both.cells, alone.cells, strict=True), key=lambda pair: pair[0].value / pair[1].value
+        )[0]
+        verb = losing_most(worst.record.path) if len(both.cells) > 1 else worst.record.path
+        return finding(title, f"{detail} {verb}: {_split(worst)}.", TWO_WAY + 100, (both, alone), [claim])
+    if claim.equal:
+        title = f"{where}, both directions at once have {no_loss(claim)}: {moves}"
+        detail += f" Alone, the directions add up to {rate(alone)} GB/s."
+        return finding(title, detail, TWO_WAY - 200, (both, alone), [claim])
+    return None
+
+
+def _ends(cell: Cell) -> str:
+    return kind_of_pair(cell.source.agent, cell.destination.agent)
+
+
+def _split(cell: Cell) -> str:
+    parts = [f"{path} {gb(bandwidth)}" for path, bandwidth in cell.directions.items()]
+    return listed(parts) + " GB/s" if parts else f"{rate(cell)} GB/s in sum"
+
+
+def fans(index: Index) -> Iterator[Finding]:
+    """All devices at once to or from one: the widest fan of each kind, against its flows alone."""
+    cells = [cell for cell in index.ranked if cell.record.pattern in ("fan-in", "fan-out")]
+    for members in group_by(cells, lambda cell: (_fan(cell), frozenset(index.link_classes(cell)))).values():
+        width = max(len(cell.record.flows) for cell in members)
+        widest = [cell for cell in members if len(cell.record.flows) == width]
+        size = broadest_size(widest)
+        whole = [cell for cell in widest if cell.record.size_bytes == size]
+        # A sum of rates from different times is not what the links carried.
+        if ranking := rank([cell for cell in whole if not cell.partial] or whole):
+            yield _fan_finding(index, ranking, members, [cell for cell in whole if cell.partial])
+
+
+def _fan_finding(index: Index, ranking: Ranking, members: list[Cell], partial: list[Cell]) -> Finding:
+    best = ranking.group
+    hub_is_cpu = not _hub(best.cells[0]).startswith("gpu")
+    title = f"{_fan_words(best)} at once: {way(ranking.variant)} {moves_most(ranking)} {rate(best)} GB/s"
+    title += f" in sum{of_peak(best)}"
+    compared = beside_alone(index, best.cells)
+    results, claims = [best], [one.claim for one in ranking.rivals]
+    if compared is not None:
+        claim, _, alone = compared
+        # Where the links in the way allow less than the flows alone, the peak is the measure.
+        if hub_is_cpu or best.peak is None or best.peak >= alone.value:
+            width = len(best.cells[0].record.flows)
+            title += f", {part_kept(claim)} of the {width} alone ({rate(alone)})"
+            results.append(alone)
+            claims.insert(0, claim)
+    detail = _fan_detail(index, best.cells[0], members) + others_of(ranking)
+    ways = group_by(partial, lambda cell: cell.variant).items()
+    unlike = [f"{way(same)} {rate(pool(some))}" for same, some in ways if some[0] not in best.cells]
+    if unlike:
+        detail += f" Overlapped in part only, so not compared: {listed(unlike)} GB/s."
+    return finding(title, detail, SHARED if hub_is_cpu else FAN, results, claims)
+
+
+def _hub(cell: Cell) -> str:
+    """The device that all flows have in common; NUMA domains by their number where they are several."""
+    end = "destination" if cell.record.pattern == "fan-in" else "source"
+    hubs = {str(flow[end]).partition(":")[0] for flow in cell.record.flows}
+    return hubs.pop() if len(hubs) == 1 else count(len(hubs), "NUMA domain")
+
+
+def _fan(cell: Cell) -> tuple[str, str, str]:
+    """What fans of one kind share: pattern, hub (GPUs are alike, NUMA domains are not), kind of the ends."""
+    hub = _hub(cell)
+    other = (cell.source if cell.record.pattern == "fan-in" else cell.destination).agent
+    return cell.record.pattern, hub.rstrip("0123456789") if hub.startswith("gpu") else hub, other[:3]
+
+
+def _fan_words(best: Group) -> str:
+    cell = best.cells[0]
+    into = cell.record.pattern == "fan-in"
+    other = (cell.source if into else cell.destination).agent
+    others = count(len(cell.record.flows), "GPU" if other.startswith("gpu") else "NUMA domain")
+    hubs = {_hub(one) for one in best.cells}
+    if len(hubs) > 1:
+        return f"{others} to another" if into else f"One GPU to {others}"
+    return f"{others} to {_hub(cell)}" if into else f"{_hub(cell)} to {others}"
+
+
+def _fan_detail(index: Index, widest: Cell, members: list[Cell]) -> str:
+    text = f"{format_size(widest.record.size_bytes)}, {way(widest.variant)}."
+    alike = widest.variant, widest.record.size_bytes, _hub(widest)
+    same = [cell for cell in members if (cell.variant, cell.record.size_bytes, _hub(cell)) == alike]
+    widths = group_by(same, lambda cell: len(cell.record.flows))
+    # Of equal numbers of flows the slowest: some GPUs may share what others do not.
+    steps = [min(some, key=lambda cell: cell.value) for _, some in sorted(widths.items())]
+    if len(steps) > 1:
+        sums = ", ".join(f"{len(step.record.flows)}: {rate(step)}" for step in steps)
+        text += f" By number of flows: {sums} GB/s."
+        free = [step for step in steps if (told := beside_alone(index, [step])) and told[0].equal]
+        if free and free[-1] is not widest:
+            text += f" Up to {len(free[-1].record.flows)} flows lose nothing beside each other."
+    rates = list(widest.directions.values())
+    if rates and max(rates) > 1.05 * min(rates):
+        text += f" Flows get {gb(min(rates))} to {gb(max(rates))} GB/s each."
+    return text
+
+
+def all_pairs(index: Index) -> Iterator[Finding]:
+    """Every pair at once: the best way at the largest size with all flows."""
+    cells = [cell for cell in index.ranked if cell.record.pattern == "all-pairs"]
+    if not cells:
+        return
+    flows = max(len(cell.record.flows) for cell in cells)
+    widest = [cell for cell in cells if len(cell.record.flows) == flows]
+    size = max(cell.record.size_bytes for cell in widest)
+    ranking = rank(cell for cell in widest if cell.record.size_bytes == size)
+    if ranking is None:
+        return
+    best = ranking.group
+    title = (
+        f"All pairs at once: {way(ranking.variant)} {moves_most(ranking)} {rate(best)} GB/s in sum"
+        f"{of_peak(best)}"
+    )
+    detail = f"{format_size(size)}, {way(ranking.variant)}, {count(flows, 'flow')}."
+    rates = list(best.cells[0].directions.values())
+    if rates:
+        detail += f" Flows get {gb(min(rates))} to {gb(max(rates))} GB/s each."
+    claims = [one.claim for one in ranking.rivals]
+    yield finding(title, detail + others_of(ranking), ALL_PAIRS, (best,), claims)
+
+
+def interference(index: Index) -> Iterator[Finding]:
+    """The flow that keeps least of its speed beside others of its own kind."""
+    found: list[tuple[Claim, Cell, Cell]] = []
+    for cell in index.ranked:
+        if cell.record.pattern != "interference" or cell.record.flows[1].get("interface"):
+            continue
+        alone = index.alone(cell)[0]
+        # Flows that took turns did not disturb each other: their rates are shares of the time.
+        if alone is None or "serialised" in cell.warning_ids:
+            continue
+        names = "beside others", "alone"
+        claim = compare(cell, alone, kind="interference", across=_SUM, names=names, match=None)
+        if claim.trails:
+            found.append((claim, cell, alone))
+    if not found:
+        return
+    claim, cell, alone = min(found, key=lambda one: one[0].effect)
+    path, _, others = cell.record.path.partition(" beside ")
+    title = (
+        f"{path} keeps {part_kept(claim)} of its speed beside {others}: {rate(cell)} of {rate(alone)} GB/s"
+    )
+    detail = f"{format_size(cell.record.size_bytes)}, {way(cell.variant)}."
+    if len(found) > 1:
+        detail += f" {losing_most(f'Of {len(found)} disturbed flows this')}."
+    yield finding(title, detail, DISTURBED, (cell, alone), [one[0] for one in found])
+
+
+def in_turns(index: Index) -> Iterator[Finding]:
+    """Flows that were asked to run at once and ran one after another."""
+    for interface, cells in group_by(
+        [cell for cell in index.cells if "serialised" in cell.warning_ids],
+        lambda cell: cell.record.interface,
+    ).items():
+        patterns = Counter(cell.record.pattern for cell in cells)
+        kinds = listed([f"{pattern} ({number})" for pattern, number in patterns.most_common()])
+        title = f"Concurrent flows of {interface} were serialised: {kinds}"
+        yield Finding(title, _in_turns_detail(index, interface, cells), IN_TURNS)
+
+
+def _in_turns_detail(index: Index, interface: str, cells: list[Cell]) -> str:
+    example = max(cells, key=lambda cell: cell.record.size_bytes)
+    text = f"For example {describe(example.record)}, {format_size(example.record.size_bytes)}"
+    warning = next((one for one in example.record.warnings if one.id == "serialised"), None)
+    if warning:
+        text += f": {_together(warning)}"
+    text += ". Their rates are shares of the time, not of a link."
+    if {cell.record.engine for cell in cells} == {"copy-engine"}:
+        text += " The GPUs' copy engines serve such copies one after another."
+    shapes = {(cell.record.pattern, cell.record.path) for cell in cells}
+    there = [
+        cell
+        for cell in index.cells
+        if (cell.record.pattern, cell.record.path) in shapes and cell.record.interface != interface
+    ]
+    turning = {cell.record.interface for cell in there if "serialised" in cell.warning_ids}
+    overlapping = {cell.record.interface for cell in there} - turning
+    return text + (f" {listed(sorted(overlapping))} overlapped there." if overlapping else "")
+
+
+def _together(warning: Warning) -> str:
+    """Both figures of a `serialised` warning, in bytes/s."""
+    if isinstance(warning.observed, str) or isinstance(warning.required, str):
+        return f"{warning.observed} together, {warning.required} wanted"
+    return (
+        f"{gb(warning.observed or 0)} GB/s together, where the flows' speeds while each ran "
+        f"add up to {gb(warning.required or 0)} GB/s"
+    )

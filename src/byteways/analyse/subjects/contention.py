@@ -1,0 +1,302 @@
+"""How sums grow with the number of GPUs that the host serves, a package at a time and spread over them."""
+
+from __future__ import annotations
+
+import re
+from collections.abc import Iterator, Sequence
+
+from byteways.analyse.bottlenecks import Bottleneck, Explanation
+from byteways.analyse.finding import Finding, finding
+from byteways.analyse.phrases import count, gb, listed, percent, rate
+from byteways.analyse.prediction import HELD_BACK, Predictions, Together
+from byteways.analyse.results_index import Index
+from byteways.analyse.summary import Cell, Run, group_by
+from byteways.analyse.topic import Line, Plot, PlotPoint, Table, Topic
+from byteways.analyse.wording import all_as_predicted
+from byteways.plan.case import PATTERNS
+from byteways.topology.model import Topology
+from byteways.topology.packages import packed, spread
+from byteways.units import format_size
+
+LEAD = (
+    "From what every flow gets alone, and from what the links carry, the largest sum follows (a maximum "
+    "flow with fixed routes). Where flows share links evenly it may be less: the even share. A case that "
+    "moves less than that meets something that no flow meets alone. Its name is the fewest shared resources "
+    "whose load is the same wherever they hold flows back."
+)
+NOTHING = "nothing explains it"
+#: Of the only such case of a run, which anything would explain.
+ONCE = "one case alone does not tell"
+#: Names of a bottleneck that the cases cannot tell apart, as far as a table has room for them.
+MOST_NAMES = 3
+#: Agents side by side that a path has room for.
+MOST_AGENTS = 3
+
+
+def topic(run: Run, found: Sequence[Cell]) -> Topic | None:
+    """None without a concurrent case whose flows were measured alone too."""
+    index = Index.of(run)
+    predicted = index.predictions
+    if not predicted.cases:
+        return None
+    explained = index.explanations
+    tables = [table for table in (_bottlenecks(explained), _cases(predicted, explained)) if table.rows]
+    drawn = plots(run.topology, predicted.cases)
+    return Topic("together", "Flows together", LEAD, tuple(tables), drawn)
+
+
+def named(names: Sequence[str]) -> str:
+    """`the link gpu0>gpu1`, or several that cannot be told apart: `… or …`."""
+    more = len(names) - MOST_NAMES
+    return " or ".join(names[:MOST_NAMES]) + (f" or {count(more, 'other')}" if more > 0 else "")
+
+
+def shortened(path: str) -> str:
+    """A path without the names of its agents where many stand side by side: `4 NUMA domains>8 GPUs`."""
+
+    def counted(match: re.Match[str]) -> str:
+        names = match[0].split(",")
+        if len(names) <= MOST_AGENTS:
+            return match[0]
+        return count(len(names), "GPU" if names[0].startswith("gpu") else "NUMA domain")
+
+    return re.sub(r"(?:[cg]pu\d+,)+[cg]pu\d+", counted, path)
+
+
+def _bottlenecks(explained: Sequence[Explanation]) -> Table:
+    rows = []
+    for explanation in explained:
+        for one in explanation.bottlenecks:
+            example, record = one.example, one.example.cell.record
+            rows.append(
+                (
+                    named(one.names),
+                    gb(one.bytes_per_s),
+                    f"{record.interface}, {format_size(record.size_bytes)}",
+                    str(len(one.cases)),
+                    f"{shortened(record.path)}: {gb(example.cell.value)} instead of {gb(example.even)}",
+                )
+            )
+    headings = ("bottleneck", "carries, GB/s", "interface, size", "holds back, cases", "for example, GB/s")
+    note = "“or” joins what the cases of this run cannot tell apart"
+    if any(one.resource.hidden for each in explained for one in each.bottlenecks):
+        note += ". What GPUs share on a way is such as a PCIe switch that the topology does not show"
+    return Table("What holds flows back", headings, tuple(rows), (1, 3), note)
+
+
+def _cases(predicted: Predictions, explained: Sequence[Explanation]) -> Table:
+    """A row for equal cases on different agents, the one farthest below its prediction."""
+    groups = group_by(
+        predicted.cases,
+        lambda case: (
+            PATTERNS.index(case.cell.record.pattern),
+            case.setting,
+            case.cell.record.access,
+            len(case.flows),
+            tuple(sorted(flow.path[:3] + flow.path.rpartition(">")[2][:3] for flow in case.flows)),
+        ),
+    )
+    sizes = sorted({case.cell.record.size_bytes for case in predicted.cases})
+    rows = []
+    for _, same in sorted(groups.items(), key=lambda item: _order(item[1][0])):
+        worst = min(same, key=lambda case: case.kept)
+        record = worst.cell.record
+        size = f", {format_size(record.size_bytes)}" * (len(sizes) > 1)
+        rows.append(
+            (
+                record.pattern,
+                f"{record.interface}, {record.access}{size}",
+                shortened(record.path),
+                str(len(same)),
+                gb(sum(worst.alone)),
+                gb(worst.most),
+                gb(worst.cell.value),
+                percent(worst.cell.value / worst.most),
+                "; ".join([*_reasons(worst, explained), *worst.cell.doubts]),
+            )
+        )
+    headings = (
+        *("pattern", "interface", "path", "cases", "alone", "predicted", "measured", "part"),
+        "held back by",
+    )
+    note = (
+        "GB/s in sum, of equal cases the one farthest below prediction. Held back is what stays below the "
+        f"even share by {percent(1 - HELD_BACK)} and more"
+    )
+    if predicted.lacking:
+        note += (
+            f"; {count(predicted.lacking, 'case')} could not be predicted, as a flow was not measured alone"
+        )
+    one = f", {format_size(sizes[0])}" if len(sizes) == 1 else ""
+    return Table(f"Predicted and measured{one}", headings, tuple(rows), (3, 4, 5, 6, 7), note)
+
+
+def _order(case: Together) -> tuple[object, ...]:
+    record = case.cell.record
+    return PATTERNS.index(record.pattern), record.interface, -record.size_bytes, len(case.flows), record.path
+
+
+def _reasons(case: Together, explained: Sequence[Explanation]) -> list[str]:
+    """What keeps a case from moving as much as its flows alone, foreseen or not."""
+    if case.held_back:
+        names = [one.names[0] for each in explained for one in each.of(case)]
+        alone = any(each.unexplained == (case,) and not each.bottlenecks for each in explained)
+        return names or [ONCE if alone else NOTHING]
+    if case.even < HELD_BACK * case.most:
+        return [f"as predicted: links shared evenly give {gb(case.even)}"]
+    if case.limits and case.most < HELD_BACK * sum(case.alone):
+        kept = ", ".join(case.limits[:MOST_NAMES])
+        return [f"as predicted: {kept}" + (", …" if len(case.limits) > MOST_NAMES else "")]
+    return []
+
+
+TITLES = {
+    "fan-out": "From the host to 2 … n GPUs at once",
+    "fan-in": "From 2 … n GPUs to the host at once",
+    "fan-bidirectional": "Between the host and 2 … n GPUs, both directions at once",
+}
+CAPTION = (
+    "Sum over all flows. Packed fills a package and NUMA domain before the next, spread goes over all of "
+    "them first; predicted is the even share of what each flow gets alone and the links carry."
+)
+#: Numbers of GPUs that make a line.
+LEAST_POINTS = 2
+#: Predictions that differ by less cannot be told apart on a plot.
+ALIKE = 0.01
+
+
+def plots(topology: Topology, cases: Sequence[Together]) -> tuple[Plot, ...]:
+    """A plot for each direction, at the largest size of each interface."""
+    found = []
+    for pattern, title in TITLES.items():
+        fans = [case for case in cases if case.cell.record.pattern == pattern and _gpus(case)]
+        lines: list[Line] = []
+        for interface, same in group_by(fans, lambda case: case.cell.record.interface).items():
+            size = max(case.cell.record.size_bytes for case in same)
+            of_size = [case for case in same if case.cell.record.size_bytes == size]
+            lines += _lines(topology, f"{interface}, {format_size(size)}", of_size)
+        if lines:
+            found.append(Plot(title, CAPTION, "GPUs at once", "GB/s in sum", tuple(lines)))
+    return tuple(found)
+
+
+def _gpus(case: Together) -> frozenset[str]:
+    """The GPUs that the host serves; empty where a flow is not between host and GPU."""
+    ends = [{flow.source.agent, flow.destination.agent} for flow in case.flows]
+    gpus = [{end for end in both if end.startswith("gpu")} for both in ends]
+    if any(len(both) != 2 or len(one) != 1 for both, one in zip(ends, gpus, strict=True)):
+        return frozenset()
+    return frozenset().union(*gpus)
+
+
+def _lines(topology: Topology, label: str, cases: Sequence[Together]) -> list[Line]:
+    """Measured in both orders, which are one where no set of GPUs tells them apart, and predicted."""
+    by_gpus = {_gpus(case): case for case in cases}
+    orders = {"packed": packed(topology), "spread": spread(topology)}
+    chosen = {
+        name: [case for count in range(2, len(order) + 1) if (case := by_gpus.get(frozenset(order[:count])))]
+        for name, order in orders.items()
+    }
+    if chosen["packed"] == chosen["spread"]:
+        del chosen["spread"]
+    lines = []
+    foreseen: list[float] = []  # of the first order: where the other is the same, one line says both
+    for name, same in chosen.items():
+        if len(same) < LEAST_POINTS:
+            continue
+        order = f", {name}" if len(chosen) > 1 else ""
+        lines.append(Line(f"{label}{order}", tuple(_measured(case) for case in same)))
+        even = [case.even for case in same]
+        if not foreseen or any(abs(a / b - 1) > ALIKE for a, b in zip(even, foreseen, strict=False)):
+            lines.append(Line(f"{label}{order}, predicted", tuple(_predicted(case) for case in same)))
+        foreseen = foreseen or even
+    return lines
+
+
+def _measured(case: Together) -> PlotPoint:
+    cell = case.cell
+    text = f"{cell.record.path}: {gb(cell.value)} GB/s"
+    return PlotPoint(len(_gpus(case)), cell.value / 1e9, cell.low / 1e9, cell.high / 1e9, text)
+
+
+def _predicted(case: Together) -> PlotPoint:
+    even = case.even / 1e9
+    text = f"{case.cell.record.path}: {gb(case.even)} GB/s predicted"
+    return PlotPoint(len(_gpus(case)), even, even, even, text)
+
+
+NAMED, UNEXPLAINED, AS_PREDICTED = 505.0, 455.0, 300.0
+#: Cases from which on it is worth a sentence that all are as predicted.
+LEAST_PREDICTED = 4
+#: Hidden resources are news, what a link carries both ways is less so.
+HIDDEN = 20.0
+
+
+def bottlenecks(index: Index) -> Iterator[Finding]:
+    predicted, explained = index.predictions, index.explanations
+    same = group_by(
+        [one for each in explained for one in each.bottlenecks],
+        lambda one: one.resource.hidden or one.resource.name,
+    )
+    yield from map(_named, same.values())
+    unexplained = [case for each in explained for case in each.unexplained]
+    if unexplained:
+        yield _unexplained(unexplained)
+    if not predicted.held_back and len(predicted.cases) >= LEAST_PREDICTED:
+        yield _as_predicted(predicted)
+
+
+def _named(same: Sequence[Bottleneck]) -> Finding:
+    """One resource, with what it carries by each interface, or in each direction where it is hidden."""
+    most = min(same, key=lambda one: (-len(one.cases), one.example.kept))
+    example, record = most.example, most.example.cell.record
+    title = (
+        f"Shared bottleneck: {most.names[0]} carries {gb(most.bytes_per_s)} GB/s in sum; "
+        f"{record.interface} {shortened(record.path)} moves {rate(example.cell)} "
+        f"where its flows alone allow {gb(example.even)}"
+    )
+    detail = f"{format_size(record.size_bytes)}."
+    if len(most.names) > 1:
+        detail += f" It could equally be {named(most.names[1:])}."
+    if most.resource.hidden:
+        detail += " A PCIe switch is such a thing; the topology shows none there."
+    cases = len({case.cell.record.case_id for one in same for case in one.cases})
+    detail += f" It explains {count(cases, 'case')} below prediction."
+    others = [
+        f"{gb(one.bytes_per_s)} by {one.example.cell.record.interface}"
+        + (
+            f" at {format_size(size)}"
+            if (size := one.example.cell.record.size_bytes) != record.size_bytes
+            else ""
+        )
+        + (f" ({one.resource.name.rpartition(' share ')[2]})" if one.resource.hidden else "")
+        for one in same
+        if one is not most
+    ]
+    if others:
+        detail += f" It carries {listed(others)}."
+    importance = NAMED + (HIDDEN if most.resource.hidden else 0.0) + 10 * (1 - example.kept)
+    claims = [case.claim for one in same for case in one.cases]
+    return finding(title, detail, importance, (example.cell,), claims)
+
+
+def _unexplained(cases: Sequence[Together]) -> Finding:
+    worst = min(cases, key=lambda case: (bool(case.cell.doubts), case.kept))
+    record = worst.cell.record
+    title = (
+        f"{record.pattern} {record.interface} moves {rate(worst.cell)} where its flows alone and the "
+        f"links allow {gb(worst.even)} GB/s, "
+        + ("and no shared resource explains it" if len(cases) > 1 else "and one case alone does not tell why")
+    )
+    detail = f"{shortened(record.path)}, {format_size(record.size_bytes)}."
+    if len(cases) > 1:
+        detail += f" So it is with {count(len(cases), 'case')} of this run."
+    return finding(title, detail, UNEXPLAINED, (worst.cell,), [case.claim for case in cases])
+
+
+def _as_predicted(predicted: Predictions) -> Finding:
+    cases = predicted.cases
+    title = f"{all_as_predicted(len(cases), predicted.lacking)} what their flows alone and the links predict"
+    ratios = sorted(case.kept for case in cases)
+    detail = f"From {100 * ratios[0]:.0f} to {100 * ratios[-1]:.0f} % of that."
+    return finding(title, detail, AS_PREDICTED, (), [case.claim for case in cases])

@@ -1,0 +1,209 @@
+"""What the kind of host memory, its first touch, threads, kinds of stores and NUMA domains are worth."""
+
+from __future__ import annotations
+
+from collections.abc import Iterator
+from dataclasses import replace
+from statistics import median
+
+from byteways.analyse.claim import Claim
+from byteways.analyse.compare import compare
+from byteways.analyse.finding import Finding, cpu_threads, finding
+from byteways.analyse.grids import first_touch_tables
+from byteways.analyse.phrases import rate, sentence, way, with_span
+from byteways.analyse.results_index import Index
+from byteways.analyse.selection import KINDS, broadest_size, largest_common_size
+from byteways.analyse.summary import Cell, Group, Variant, group_by, pool
+from byteways.analyse.wording import difference, faster, no_difference, percents_slower, slower
+from byteways.units import format_size
+
+MEMORY, FIRST_TOUCH, THREADS, STREAMING, FAR, INSIDE = 430.0, 425.0, 394.0, 393.0, 392.0, 391.0
+
+#: Factor between memories below which the choice does not matter in practice.
+FACTOR = 1.05
+
+#: Engines in words; one that is not known explains nothing.
+MOVED_BY = {
+    "copy-engine": "a copy engine",
+    "kernel": "a kernel",
+    "cpu": "the CPU",
+    "staged": "the driver through a buffer of its own",
+}
+
+
+def memory_kinds(index: Index) -> Iterator[Finding]:
+    """Host memories of one interface and setting over the same paths, for each kind of pair."""
+    for name, lead in KINDS.items():
+        members = [cell for cell in index.of_kind(name) if cell.variant.host_memory and cell.stays]
+        alike = group_by(members, lambda cell: (_but_memory(cell.variant), index.link_class(cell)))
+        found = [candidate for some in alike.values() if (candidate := _memories(some))]
+        if not found:
+            continue
+        # What a program gets without settings comes first, then the greatest difference.
+        claim, fast, slow, claims = max(found, key=lambda one: (not _settings(one[1]), one[0].gain))
+        inside = name in ("cpu", "cpu-cpu")
+        title = f"{lead}, {difference(claim)}"
+        detail = f"{way(_but_memory(fast.cells[0].variant))}, {format_size(fast.cells[0].record.size_bytes)}."
+        detail += _engines(claim, fast, slow)
+        yield finding(title, detail, INSIDE if inside else MEMORY, (fast, slow), claims)
+
+
+def _but_memory(same: Variant) -> Variant:
+    return replace(same, source="device", destination="device")
+
+
+def _settings(group: Group) -> bool:
+    same = group.cells[0].variant
+    return bool(same.options or same.environment)
+
+
+def _memories(members: list[Cell]) -> tuple[Claim, Group, Group, list[Claim]] | None:
+    """The memory with the greatest lead over another, both, and all claims that were looked at."""
+    by_size = group_by(members, lambda cell: cell.record.size_bytes)
+    size = max(by_size, key=lambda s: (len({cell.variant.host_memory for cell in by_size[s]}), s))
+    groups = {
+        memory: pool(same)
+        for memory, same in group_by(by_size[size], lambda cell: cell.variant.host_memory).items()
+    }
+    found = []
+    for first, fast in groups.items():
+        for last, slow in groups.items():
+            if first != last:
+                names = f"{first} memory", last
+                claim = compare(fast, slow, kind="memory", ways=len(groups), names=names)
+                if claim.leads and claim.effect >= FACTOR:
+                    found.append((claim, fast, slow))
+    if not found:
+        return None
+    return *max(found, key=lambda one: one[0].gain), [one[0] for one in found]
+
+
+def _engines(claim: Claim, fast: Group, slow: Group) -> str:
+    """Why, when the bytes are known to have been moved by different engines."""
+    engines = fast.cells[0].record.engine, slow.cells[0].record.engine
+    if None in engines or engines[0] == engines[1] or any(engine not in MOVED_BY for engine in engines):
+        return ""
+    fast_by, slow_by = (MOVED_BY[str(engine)] for engine in engines)
+    first = claim.first.name
+    return f" {first[:1].upper()}{first[1:]} is moved by {fast_by}, {claim.second.name} by {slow_by}."
+
+
+def first_touch(index: Index) -> Iterator[Finding]:
+    """The memory for which it matters most which device first wrote the pages."""
+    found: list[tuple[Claim, Cell, Cell]] = []
+    for grid in first_touch_tables(index.ranked):
+        for row in grid.rows:
+            known = [
+                (cell, touch) for cell, touch in zip(row.cells, grid.columns, strict=True) if cell is not None
+            ]
+            if len(known) < 2:
+                continue
+            fast, fast_touch = max(known, key=lambda item: item[0].value)
+            slow, slow_touch = min(known, key=lambda item: item[0].value)
+            names = f"{row.label} first touched by {fast_touch}", f"by {slow_touch}"
+            claim = compare(fast, slow, kind="first touch", ways=len(known), names=names)
+            if claim.leads and claim.effect >= FACTOR:
+                found.append((claim, fast, slow))
+    if not found:
+        return
+    claim, fast, slow = max(found, key=lambda one: one[0].gain)
+    record = fast.record
+    title = f"First touch matters: for {record.executor}, {difference(claim)}"
+    detail = f"{way(fast.variant)} by {record.executor}, {record.path}, {format_size(record.size_bytes)}."
+    yield finding(title, detail, FIRST_TOUCH, (fast, slow), [one[0] for one in found])
+
+
+def threads(index: Index) -> Iterator[Finding]:
+    """Many threads against one, within one NUMA domain."""
+    members = index.of_kind("cpu")
+    one = [cell for cell in members if cell.record.interface == "memcpy"]
+    many = [cell for cell in members if cell.record.interface == "memcpy-mt"]
+    pair = _best_pair(many, one, largest_common_size(one + many))
+    if pair is None:
+        return
+    many_cell, one_cell = pair
+    used = cpu_threads(many_cell.record)
+    if used is None or used < 2:
+        return
+    where = f"{format_size(many_cell.record.size_bytes)}, {many_cell.record.path}, {many_cell.source.memory}."
+    claim = compare(many_cell, one_cell, kind="threads", names=(f"{used} threads", "one"))
+    if claim.leads:
+        title = f"{used} threads copy {faster(claim)} one"
+    elif claim.trails:
+        title = f"{used} threads copy {slower(claim)} than one"
+    else:
+        title = sentence(no_difference((f"{used} threads", "one")))
+    title += f": {with_span(many_cell)} against {with_span(one_cell)} GB/s"
+    yield finding(title, where, THREADS, (many_cell, one_cell), [claim])
+
+
+def streaming(index: Index) -> Iterator[Finding]:
+    """Non-temporal stores against ordinary ones, one core."""
+    members = index.of_kind("cpu")
+    plain = [cell for cell in members if cell.record.interface == "memcpy"]
+    stream = [cell for cell in members if cell.record.interface == "memcpy-stream"]
+    pair = _best_pair(stream, plain, largest_common_size(plain + stream))
+    if pair is None:
+        return
+    streamed, ordinary = pair
+    names = "non-temporal stores", "ordinary ones"
+    claim = compare(streamed, ordinary, kind="stores", names=names)
+    if not claim.differ:
+        return
+    verb = f"{faster(claim)} ordinary ones" if claim.leads else f"{slower(claim)} than ordinary ones"
+    title = (
+        f"Non-temporal stores are {verb} at {format_size(streamed.record.size_bytes)}: "
+        f"{rate(streamed)} against {rate(ordinary)} GB/s"
+    )
+    reason = " They write memory without reading it first." if claim.leads else ""
+    detail = f"{way(streamed.variant)} on {streamed.record.path}.{reason}"
+    yield finding(title, detail, STREAMING, (streamed, ordinary), [claim])
+
+
+def _best_pair(first: list[Cell], second: list[Cell], size: int | None) -> tuple[Cell, Cell] | None:
+    """The greatest `first` at this size, and the `second` with its memory and path; None without both."""
+    chosen = [cell for cell in first if cell.record.size_bytes == size]
+    if not chosen:
+        return None
+    fast = max(chosen, key=lambda cell: cell.value)
+    ends = fast.record.source, fast.record.destination, size
+    for cell in second:
+        if (cell.record.source, cell.record.destination, cell.record.size_bytes) == ends:
+            return fast, cell
+    return None
+
+
+def far_memory(index: Index) -> Iterator[Finding]:
+    """Memory of another NUMA domain against the own, by the same interface, over all pairs of domains."""
+    near = group_by(index.of_kind("cpu"), _key)
+    found: list[tuple[Claim, Group, Group]] = []
+    for far in group_by(index.of_kind("cpu-cpu"), lambda cell: _key(cell)[:2]).values():
+        size = broadest_size(far)
+        away = [cell for cell in far if cell.record.size_bytes == size and _key(cell) in near]
+        if away:
+            own = [near[_key(cell)][0] for cell in {_key(cell): cell for cell in away}.values()]
+            both = pool(away), pool(own)
+            names = "another NUMA domain", "the own"
+            claim = compare(*both, kind="NUMA", match=lambda cell: cell.source.agent, names=names)
+            if claim.trails:
+                found.append((claim, *both))
+    if not found:
+        return
+    claim, away_, own_ = max(found, key=lambda one: (one[1].cells[0].record.size_bytes, one[0].gain))
+    alone = {cell.source.agent: cell for cell in own_.cells}
+    kept = [cell.value / alone[cell.source.agent].value for cell in away_.cells]
+    worst = away_.cells[kept.index(min(kept))]
+    title = (
+        f"Copies to another NUMA domain are {percents_slower(claim, kept)}: "
+        f"{worst.record.interface} moves {rate(worst)} GB/s on {worst.record.path}, "
+        f"{rate(alone[worst.source.agent])} within {worst.source.agent}"
+    )
+    detail = f"{format_size(worst.record.size_bytes)}, {way(worst.variant)}."
+    if len(kept) > 1:
+        detail += f" Over {len(kept)} paths the median keeps {100 * median(kept):.0f} % of the own domain's."
+    yield finding(title, detail, FAR, (away_, own_), [one[0] for one in found])
+
+
+def _key(cell: Cell) -> tuple[object, ...]:
+    same = replace(cell.variant, access="")
+    return same, cell.record.interface, cell.record.size_bytes, cell.source.agent

@@ -1,0 +1,245 @@
+"""What a transfer costs others: slowdown of what is measured, and of the transfer."""
+
+from __future__ import annotations
+
+import json
+from collections.abc import Iterator, Mapping, Sequence
+from dataclasses import dataclass
+from statistics import median
+from typing import Any
+
+from byteways.analyse.claim import Claim
+from byteways.analyse.compare import compare
+from byteways.analyse.finding import Finding, finding
+from byteways.analyse.phrases import listed, sentence
+from byteways.analyse.results_index import Index
+from byteways.analyse.subjects.loaded import APART, disturber, in_window
+from byteways.analyse.summary import UNSETTLED, Cell, Run, group_by
+from byteways.analyse.topic import Table, Topic
+from byteways.analyse.wording import keeps_speed, longer_by, no_difference
+from byteways.analyse.words import describe
+from byteways.plan.interfaces import figure_of
+from byteways.units import format_size, short_time, three_digits
+
+
+@dataclass(frozen=True)
+class Slowdown:
+    """One measured flow beside one transfer.
+
+    `own` is how many times as long the measured flow takes as alone, `others` the same of the transfer; None
+    where that was not measured alone. All of them say what the one costs the other only where both ran
+    `together`, in one window.
+    """
+
+    cell: Cell
+    alone: Cell
+    beside: str
+    load_bytes_per_s: float
+    load_alone: Cell | None
+    claim: Claim  # of the time: the measured flow beside the transfer and alone
+
+    @property
+    def own(self) -> float:
+        if figure_of(self.cell.record.interface) == "bandwidth":
+            return self.alone.value / self.cell.value
+        return self.cell.value / self.alone.value
+
+    @property
+    def together(self) -> bool:
+        return in_window(self.cell)
+
+    @property
+    def others(self) -> float | None:
+        if self.load_alone is None or self.load_bytes_per_s <= 0:
+            return None
+        return self.load_alone.value / self.load_bytes_per_s
+
+    @property
+    def sure(self) -> bool:
+        """Whether the measured flow is slower."""
+        return self.claim.leads
+
+    @property
+    def free(self) -> bool:
+        """Whether the measured flow is no slower, by the intervals too."""
+        return self.claim.equal
+
+
+def slowdowns(found: Sequence[Cell]) -> list[Slowdown]:
+    """All pairs of a flow alone and beside one transfer of another kind, in order of first appearance.
+
+    Walks under load are curves of their own (analyse/loaded.py).
+    """
+    alone = {_key(cell.record, cell.record.flows[0]): cell for cell in found if _single(cell)}
+    pairs = []
+    for cell in found:
+        record = cell.record
+        if record.pattern != "interference" or record.interface == "pointer-chase" or len(record.flows) != 2:
+            continue
+        measured, other = record.flows
+        same = alone.get(_key(record, measured))
+        if same is None or other.get("interface") is None:
+            continue
+        beside = disturber(record.flows, record.interface)
+        names = (f"beside {beside}", "alone")
+        across = ("pattern", "counts")
+        claim = compare(cell, same, kind="interference", across=across, match=None, names=names)
+        if figure_of(record.interface) == "bandwidth":
+            claim = claim.turned()
+        load_alone = alone.get(_key(record, other))
+        pairs.append(Slowdown(cell, same, beside, cell.load.value, load_alone, claim))
+    return pairs
+
+
+def _single(cell: Cell) -> bool:
+    return cell.record.pattern == "unidirectional" and len(cell.record.flows) == 1
+
+
+def _key(record: Any, flow: Mapping[str, Any]) -> tuple[object, ...]:
+    """What a flow is, wherever it runs: with what of its record it does not say itself."""
+    own = flow.get("interface")
+    options = record.options if own is None else flow.get("options") or {}
+    return (
+        own or record.interface,
+        flow["source"],
+        flow["destination"],
+        flow["executor"],
+        flow.get("size_bytes") or record.size_bytes,
+        record.cache if own is None else "cold",
+        json.dumps(options, sort_keys=True),
+        json.dumps(record.environment, sort_keys=True),
+    )
+
+
+def topic(run: Run, found: Sequence[Cell]) -> Topic | None:
+    """Of a run with flows beside transfers of another kind; None of any other."""
+    pairs = slowdowns(found)
+    if not pairs:
+        return None
+    headings = (
+        *("measured", "beside", "alone", "beside it", "time, × alone"),
+        *("transfer alone, GB/s", "beside it, GB/s", "time, × alone"),
+    )
+    note = (
+        "Both rates are from the window in which both ran. “time, × alone” is the time beside the other over "
+        "the time alone; in brackets where the intervals do not tell both apart."
+    )
+    lead = "Arithmetic and memory-bound work alone, then beside a transfer: what each costs the other."
+    tables = []
+    if rows := tuple(_row(pair) for pair in pairs if pair.together):
+        tables.append(Table("", headings, rows, (2, 3, 4, 5, 6, 7), note))
+    if apart := [pair for pair in pairs if not pair.together]:
+        tables.append(_apart(apart))
+    return Topic("slowdown", "What a transfer costs others", lead, tuple(tables))
+
+
+def _apart(pairs: Sequence[Slowdown]) -> Table:
+    """What was measured of pairs that had no window in common."""
+    headings = (
+        *("measured", "beside", "alone", "with it", "transfer alone, GB/s", "while it ran, GB/s"),
+        *("over the whole run, GB/s", "why"),
+    )
+    note = (
+        "There was no window in which both ran: these are times and rates of each by itself, none is what "
+        "the one costs the other."
+    )
+    rows = tuple(_row_apart(pair) for pair in pairs)
+    return Table("Without a window in common", headings, rows, (2, 3, 4, 5, 6), note)
+
+
+def _row_apart(pair: Slowdown) -> tuple[str, ...]:
+    records = pair.cell.records
+    whole = median(sum((record.end_to_end_bytes_per_s or {}).values()) for record in records)
+    # Older records have the rate of the whole run twice.
+    own = all(record.directions != record.end_to_end_bytes_per_s for record in records)
+    why = [UNSETTLED[each] for each in sorted(APART & set(pair.cell.warning_ids), reverse=True)]
+    return (
+        *_what(pair),
+        _figure(pair.alone),
+        _figure(pair.cell),
+        _alone(pair),
+        three_digits(pair.load_bytes_per_s / 1e9) if own else "–",
+        three_digits(whole / 1e9),
+        ", ".join(why) or "no overlap",
+    )
+
+
+def _what(pair: Slowdown) -> tuple[str, str]:
+    record = pair.alone.record
+    return f"{describe(record)}, {format_size(record.size_bytes)}", pair.beside
+
+
+def _alone(pair: Slowdown) -> str:
+    return three_digits(pair.load_alone.value / 1e9) if pair.load_alone else "not measured"
+
+
+def _row(pair: Slowdown) -> tuple[str, ...]:
+    own = f"{pair.own:.2f}" if pair.own < 10 else f"{pair.own:.0f}"
+    return (
+        *_what(pair),
+        _figure(pair.alone),
+        _figure(pair.cell),
+        own if pair.sure else f"({own})",
+        _alone(pair),
+        three_digits(pair.load_bytes_per_s / 1e9),
+        "–" if pair.others is None else f"{pair.others:.2f}",
+    )
+
+
+def _figure(cell: Cell) -> str:
+    if figure_of(cell.record.interface) == "bandwidth":
+        return f"{three_digits(cell.value / 1e9)} GB/s"
+    return short_time(cell.value)
+
+
+COSTS, UNTOLD = 700.0, 300.0
+#: Transfers that a title names; the table has all.
+NAMED = 3
+
+
+def transfer_costs(index: Index) -> Iterator[Finding]:
+    """For each thing that was measured, what every transfer beside it costs."""
+    pairs = slowdowns(index.ranked)
+    for same in group_by(pairs, lambda pair: pair.alone.record.case_id).values():
+        yield _cost(same)
+
+
+def _cost(pairs: Sequence[Slowdown]) -> Finding:
+    what = _named(pairs[0].alone)
+    ranked = sorted((pair for pair in pairs if pair.together), key=lambda pair: -pair.own)
+    costly = [pair for pair in ranked if pair.sure]
+    spared = [pair for pair in ranked if pair.free]
+    free = [pair.beside for pair in spared]
+    unsure = [pair.beside for pair in ranked if pair not in costly and pair not in spared]
+    named = costly or spared
+    if costly:
+        parts = [f"{pair.beside}: {longer_by(pair.claim)}" for pair in costly]
+        more = [f"{len(parts) - NAMED} more"] if len(parts) > NAMED else []
+        title = f"Slowdown of {what[0].lower() + what[1:]} beside {listed([*parts[:NAMED], *more])}"
+    elif free:
+        title = f"{what} {keeps_speed([pair.claim for pair in spared])} beside {listed(free)}"
+        free = []
+    else:
+        title = f"{what}: {no_difference(('alone', 'beside transfers'))}"
+    detail = f"Next to nothing: {listed(free)}. " if free else ""
+    if unsure and named:
+        detail += f"{sentence(no_difference(('alone', f'beside {listed(unsure)}')))}. "
+    if apart := [pair.beside for pair in pairs if not pair.together]:
+        detail += f"No window in which both ran beside {listed(apart)}, so no cost either. "
+    own = [(pair, pair.others) for pair in ranked if pair.others is not None]
+    if own:
+        kept = [f"{pair.beside}: {100 / factor:.0f} %" for pair, factor in own]
+        detail += f"What the transfers keep of their rate alone, by their medians: {listed(kept)}."
+    figures = (pairs[0].alone, *(pair.cell for pair in named or ranked))
+    claims = [pair.claim for pair in pairs if pair.together]
+    return finding(title, detail.strip(), COSTS if named else UNTOLD, figures, claims)
+
+
+def _named(cell: Cell) -> str:
+    """'Arithmetic on gpu0', 'A memory-bound kernel on gpu0'."""
+    record = cell.record
+    if record.interface == "compute":
+        return f"Arithmetic on {record.executor}"
+    if record.access == "local":
+        return f"Memory-bound {record.interface} on {record.executor}"
+    return f"{record.interface} {record.path} by {record.executor}"

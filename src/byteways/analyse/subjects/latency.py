@@ -1,0 +1,118 @@
+"""The latency hierarchy: own, peer and host memory of a GPU, and the cache steps of a CPU."""
+
+from __future__ import annotations
+
+from collections.abc import Iterator
+
+from byteways.analyse.compare import compare
+from byteways.analyse.finding import Finding, finding
+from byteways.analyse.phrases import listed
+from byteways.analyse.results_index import Index
+from byteways.analyse.selection import agent_order, broadest_size, chases
+from byteways.analyse.summary import Cell, Group, gpu_caches, group_by, pool
+from byteways.analyse.wording import longer, multiple, no_difference
+from byteways.topology.model import Agent
+from byteways.units import format_size, short_time
+
+GPU_LATENCY, CPU_LATENCY = 420.0, 393.5
+
+#: A working set stands for a cache level when it fills at most this share of it: more would already miss.
+FILLS = 0.75
+#: … and for memory when it is at least this many times the last-level cache.
+BEYOND = 4
+
+
+def gpu_hierarchy(index: Index) -> Iterator[Finding]:
+    walks = [cell for cell in chases(index.ranked) if cell.record.executor.startswith("gpu")]
+    if not walks:
+        return
+    size = broadest_size(walks)
+    caches = gpu_caches(index)
+    by_place = group_by(
+        [cell for cell in walks if cell.record.size_bytes == size],
+        lambda cell: _place(cell, caches.get(cell.record.executor, 0)),
+    )
+    levels = sorted(
+        ((place, pool(cells)) for place, cells in by_place.items()), key=lambda item: item[1].value
+    )
+    nearest = levels[0][1]
+    claims = [
+        compare(group, nearest, kind="latency", ways=len(levels), match=_walker, names=(place, levels[0][0]))
+        for place, group in levels[1:]
+    ]
+    parts = [f"{levels[0][0]} {short_time(nearest.value)}"]
+    for (place, group), claim in zip(levels[1:], claims, strict=True):
+        parts.append(f"{place} {short_time(group.value)}" + (f" ({multiple(claim)})" if claim.leads else ""))
+    title = f"Load latency on a GPU: {listed(parts)}"
+    walkers = sorted({cell.record.executor for _, group in levels for cell in group.cells}, key=agent_order)
+    who = f"median of {len(walkers)} GPUs" if len(walkers) > 1 else f"as {walkers[0]} sees it"
+    detail = f"One dependent load, random cycle over {format_size(size)}; {who}."
+    yield finding(title, detail, GPU_LATENCY, [group for _, group in levels], claims)
+
+
+def _walker(cell: Cell) -> str:
+    return cell.record.executor
+
+
+def _place(cell: Cell, cache_bytes: int) -> str:
+    """Where the walk goes on; `cache_bytes` is the executor's last-level cache, 0 when unknown."""
+    owner = cell.source.agent
+    if owner == cell.record.executor:
+        return "its own memory" if cell.record.size_bytes > cache_bytes else "its own caches"
+    return "a peer's memory" if owner.startswith("gpu") else f"{cell.source.memory} host memory"
+
+
+def cpu_caches(index: Index) -> Iterator[Finding]:
+    """What each cache of the CPU is worth to a dependent load."""
+    walks = [
+        cell
+        for cell in chases(index.ranked)
+        if cell.record.executor == cell.source.agent and cell.source.agent.startswith("cpu")
+    ]
+    for executor, members in list(group_by(walks, lambda cell: cell.record.executor).items())[:1]:
+        if executor not in index.topology.names("cpu"):
+            continue
+        steps = cache_steps(index.topology.agent(executor), members)
+        if len(steps) < 2:
+            continue
+        parts = [f"{short_time(group.value)} {_over(name, group)}" for name, group in steps]
+        first, last = steps[0][1], steps[-1][1]
+        title = f"Load latency on {executor}: {listed(parts)}"
+        detail = "One dependent load, random cycle over the largest working set that each cache should hold; "
+        claim = compare(last, first, kind="latency", across=("size",), names=(steps[-1][0], steps[0][0]))
+        if claim.leads:
+            detail += f"the last takes {longer(claim)} the first."
+        else:
+            detail += f"{no_difference(('the first', 'the last'))}."
+        yield finding(title, detail, CPU_LATENCY, [group for _, group in steps], [claim])
+
+
+def _over(name: str, group: Group) -> str:
+    """'over 1 MiB (L2: 2 MiB)': a cache of that size need not be all this core's, so the set is named."""
+    return f"over {format_size(group.cells[0].record.size_bytes)} ({name})"
+
+
+def cache_steps(agent: Agent, walks: list[Cell]) -> list[tuple[str, Group]]:
+    """The level and latency of the largest working set that fits in each cache, then of memory.
+
+    Args:
+        agent: A NUMA domain with its caches.
+        walks: Chases of this agent through its own memory, any memory kind; the commonest is used.
+    """
+    by_memory = group_by(walks, lambda cell: (cell.source.memory, cell.record.cache))
+    same = max(by_memory.values(), key=len)
+    caches = sorted(
+        (cache for cache in agent.caches if cache.kind != "instruction"), key=lambda cache: cache.level
+    )
+    steps: list[tuple[str, Group]] = []
+    smaller = 0
+    for cache in caches:
+        inside = [cell for cell in same if smaller < cell.record.size_bytes <= FILLS * cache.size_bytes]
+        if inside:
+            largest = max(inside, key=lambda cell: cell.record.size_bytes)
+            steps.append((f"L{cache.level}: {format_size(cache.size_bytes)}", pool([largest])))
+        smaller = cache.size_bytes
+    beyond = [cell for cell in same if cell.record.size_bytes >= BEYOND * smaller]
+    if beyond:
+        steps.append(("memory", pool([max(beyond, key=lambda cell: cell.record.size_bytes)])))
+    return steps

@@ -1,0 +1,273 @@
+"""Latency under load: nanoseconds of a dependent load over what others moved meanwhile."""
+
+from __future__ import annotations
+
+from collections.abc import Iterator, Mapping, Sequence
+from dataclasses import dataclass
+from typing import Any
+
+from byteways.analyse.claim import Claim
+from byteways.analyse.compare import compare
+from byteways.analyse.finding import Finding, finding
+from byteways.analyse.phrases import count, gb
+from byteways.analyse.results_index import Index
+from byteways.analyse.selection import chases
+from byteways.analyse.summary import Cell, Run, group_by
+from byteways.analyse.topic import Line, Plot, PlotPoint, Table, Topic
+from byteways.analyse.wording import losing_most, multiple
+from byteways.plan.interfaces import one_buffer
+from byteways.results.record import Record
+from byteways.results.simulated import is_simulated
+from byteways.units import format_size, three_digits
+
+#: Warnings that say that rates are not from a window of all flows.
+APART = {"serialised", "few-operations"}
+
+
+@dataclass(frozen=True)
+class LoadPoint:
+    """`load_bytes_per_s` was achieved in the very window that the latency is from."""
+
+    load_bytes_per_s: float
+    cell: Cell
+
+
+@dataclass(frozen=True)
+class Walk:
+    """All that must be alike for two walks to be one."""
+
+    walker: str
+    memory: str  # `gpu1:device`
+    size_bytes: int
+    cache: str
+    options: str
+    environment: str
+
+    @property
+    def label(self) -> str:
+        """'gpu0: gpu1:device, 512 MiB', with what else sets it."""
+        rest = [part for part in (self.options, self.environment) if part]
+        return ", ".join([f"{self.walker}: {self.memory}", format_size(self.size_bytes), *rest])
+
+
+@dataclass(frozen=True)
+class LoadCurve:
+    """One walk beside one way to load the machine. `idle`: the same walk with nothing beside it.
+
+    Without points where no case had a window in common.
+    """
+
+    walk: Walk
+    load: str
+    idle: Cell | None
+    points: tuple[LoadPoint, ...]  # by load, ascending
+    apart: int = 0  # cases whose flows had no window in common, and so no figure
+
+
+def disturber(record_flows: Sequence[Mapping[str, Any]], interface: str, *, leave_out: str = "") -> str:
+    """`copy gpu0>gpu1 by gpu0`, `kernel gpu0>gpu0 (blocks=264)`: what loads the machine, in words.
+
+    Args:
+        record_flows: `flows` of a record.
+        interface: Of the record; that of flows that name none.
+        leave_out: Option that is not named.
+    """
+    words = []
+    for flow in record_flows[1:]:
+        source, destination = (str(flow[end]) for end in ("source", "destination"))
+        ends = [source.partition(":")[0], destination.partition(":")[0]]
+        by = "" if ends[0] == ends[1] == flow["executor"] else f" by {flow['executor']}"
+        memories = [end.partition(":")[2] for end in (source, destination)]
+        options = [
+            f"{name}={value}" for name, value in (flow.get("options") or {}).items() if name != leave_out
+        ]
+        plain = [memory for memory in dict.fromkeys(memories) if memory != "device"]
+        rest = ", ".join([*plain, *options])
+        words.append(
+            f"{flow.get('interface') or interface} {'>'.join(ends)}{by}" + (f" ({rest})" if rest else "")
+        )
+    return " and ".join(dict.fromkeys(words))
+
+
+def in_window(cell: Cell) -> bool:
+    """Whether the rates of disturbed flows are from a window that all of them share.
+
+    Where there was none (flows took turns, or one left a single mark) each has the rate of its own time, or,
+    in older records, of the whole run: that is no figure of the one beside the other.
+    """
+    return not any(_apart(record) for record in cell.records)
+
+
+def _apart(record: Record) -> bool:
+    if APART & {warning.id for warning in record.warnings}:
+        return True
+    if record.window_ns is not None and record.window_ns <= 0:
+        return True
+    # Older records: a rate in a window is never that of the whole run to the last digit.
+    return bool(record.directions) and record.directions == record.end_to_end_bytes_per_s
+
+
+def load_curves(found: Sequence[Cell]) -> list[LoadCurve]:
+    """Every walk beside every way to load the machine, in order of first appearance."""
+    idle = {_walk(cell): cell for cell in chases(found)}
+    loaded = [
+        cell
+        for cell in found
+        if cell.record.pattern == "interference"
+        and cell.record.interface == "pointer-chase"
+        and not any(one_buffer(str(flow.get("interface"))) for flow in cell.record.flows[1:])
+    ]
+    curves = []
+    groups = group_by(
+        loaded,
+        lambda cell: (
+            _walk(cell),
+            disturber(cell.record.flows, "pointer-chase", leave_out="pause_ns"),
+            tuple(flow.get("size_bytes") for flow in cell.record.flows[1:]),
+        ),
+    )
+    for (walk, load, _), cells in groups.items():
+        points = [LoadPoint(_load(cell), cell) for cell in cells if in_window(cell)]
+        points.sort(key=lambda point: point.load_bytes_per_s)
+        curves.append(LoadCurve(walk, load, idle.get(walk), tuple(points), len(cells) - len(points)))
+    return curves
+
+
+def _walk(cell: Cell) -> Walk:
+    record = cell.record
+    return Walk(
+        str(record.flows[0]["executor"]),
+        record.source,
+        record.size_bytes,
+        record.cache,
+        cell.variant.options,
+        cell.variant.environment,
+    )
+
+
+def _load(cell: Cell) -> float:
+    return cell.load.value
+
+
+LEAD = (
+    "Time of one dependent load while other flows run, over what those achieved in the same window. Where "
+    "the curve turns up, requests wait for each other."
+)
+#: A flat simulated curve must not be taken for a prediction.
+NO_QUEUES = (
+    " On a machine model a load waits for others in the memory of GPUs and nowhere else: not in links, nor "
+    "in the host's memory."
+)
+
+
+def topic(run: Run, found: Sequence[Cell]) -> Topic | None:
+    """Of a run with chases beside loads; None of any other."""
+    curves = load_curves(found)
+    if not curves:
+        return None
+    walks = group_by((curve for curve in curves if curve.points), lambda curve: curve.walk)
+    plots = tuple(_plot(walk, some) for walk, some in walks.items())
+    lead = LEAD + (NO_QUEUES if is_simulated(run.manifest) else "")
+    return Topic("loaded-latency", "Latency under load", lead, (_table(curves),), plots)
+
+
+def _table(curves: Sequence[LoadCurve]) -> Table:
+    headings = (
+        "walk",
+        "beside",
+        "points",
+        "idle, ns",
+        "least load, GB/s",
+        "ns",
+        "most load, GB/s",
+        "ns",
+        "times idle",
+    )
+    rows = []
+    for curve in curves:
+        idle = curve.idle
+        alone = three_digits(idle.value) if idle else "not measured"
+        if not curve.points:
+            rows.append((curve.walk.label, curve.load, "0", alone, *["–"] * 5))
+            continue
+        first, last = curve.points[0], curve.points[-1]
+        rows.append(
+            (
+                curve.walk.label,
+                curve.load,
+                str(len(curve.points)),
+                alone,
+                three_digits(first.load_bytes_per_s / 1e9),
+                three_digits(first.cell.value),
+                three_digits(last.load_bytes_per_s / 1e9),
+                three_digits(last.cell.value),
+                f"{last.cell.value / idle.value:.2f}" if idle else "–",
+            )
+        )
+    apart = sum(curve.apart for curve in curves)
+    note = (
+        f"Without {count(apart, 'case')} in which walk and load had no window in common: there the one was "
+        "not measured beside the other."
+    )
+    return Table("", headings, tuple(rows), tuple(range(2, len(headings))), note if apart else "")
+
+
+def _plot(walk: Walk, curves: Sequence[LoadCurve]) -> Plot:
+    lines = []
+    for curve in curves:
+        points = [_point(point.load_bytes_per_s, point.cell) for point in curve.points]
+        if curve.idle is not None:
+            points.insert(0, _point(0.0, curve.idle))
+        lines.append(Line(curve.load, tuple(points)))
+    return Plot(
+        walk.label.replace(": ", " walks ", 1),
+        "The point at 0 is the walk alone. Interval: 95 % of the median.",
+        "achieved beside it, GB/s",
+        "ns a load",
+        tuple(lines),
+    )
+
+
+def _point(load_bytes_per_s: float, cell: Cell) -> PlotPoint:
+    load = load_bytes_per_s / 1e9
+    said = f"{cell.value:.4g} ns at {three_digits(load)} GB/s"
+    return PlotPoint(load, cell.value, cell.low, cell.high, said)
+
+
+LOADED = 690.0
+
+
+def loaded_latency(index: Index) -> Iterator[Finding]:
+    """For each walk, the load under which it waits longest."""
+    curves = [curve for curve in load_curves(index.ranked) if curve.idle is not None and curve.points]
+    for walk, some in group_by(curves, lambda curve: curve.walk).items():
+        if finding := _worst(walk, some):
+            yield finding
+
+
+def _worst(walk: Walk, curves: Sequence[LoadCurve]) -> Finding | None:
+    found: list[tuple[Claim, LoadCurve, Cell, Cell, float]] = []
+    for curve in curves:
+        assert curve.idle is not None
+        slowest = max(curve.points, key=lambda point: point.cell.value)
+        names = f"beside {curve.load}", "alone"
+        how = ("pattern", "counts")
+        ways = len(curve.points) + 1
+        claim = compare(
+            slowest.cell, curve.idle, kind="loaded latency", ways=ways, across=how, match=None, names=names
+        )
+        found.append((claim, curve, curve.idle, slowest.cell, slowest.load_bytes_per_s))
+    claim, curve, idle, cell, load = max(found, key=lambda one: one[0].effect)
+    if not claim.leads:
+        return None
+    title = (
+        f"Latency of {walk.memory} from {walk.walker}: {three_digits(idle.value)} ns alone, "
+        f"{three_digits(cell.value)} ns ({multiple(claim)}) beside {curve.load} at {gb(load)} GB/s"
+    )
+    detail = (
+        f"One dependent load, random cycle over {format_size(walk.size_bytes)}; latency and load are of the "
+        "same window."
+    )
+    if len(curves) > 1:
+        detail += f" {losing_most(f'Beside this, of {len(curves)} kinds of load, it')}."
+    return finding(title, detail, LOADED, (idle, cell), [one[0] for one in found])

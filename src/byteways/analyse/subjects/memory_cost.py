@@ -1,0 +1,384 @@
+"""What it costs to have memory, over size and per GiB, and after how many copies registering pays."""
+
+from __future__ import annotations
+
+import json
+import math
+from collections.abc import Iterator, Sequence
+from dataclasses import dataclass
+
+from byteways.analyse.claim import Claim
+from byteways.analyse.compare import compare, summed
+from byteways.analyse.finding import Finding, finding
+from byteways.analyse.phrases import count, listed
+from byteways.analyse.results_index import Index
+from byteways.analyse.summary import Cell, Run, group_by
+from byteways.analyse.topic import Line, Plot, PlotPoint, Table, Topic
+from byteways.analyse.wording import no_difference, slower_copies
+from byteways.plan.case import is_plain
+from byteways.plan.interfaces import is_memory_step
+from byteways.units import format_size, format_time, short_time
+
+GIB = 2**30
+#: Of copies that are neither shorter nor longer.
+NO_DIFFERENCE = "open"
+#: What a GiB costs is told from sizes up to this one at least: below, the first page decides.
+LEAST_FOR_GIB = GIB // 16
+
+
+@dataclass(frozen=True, order=True)
+class Step:
+    """A step on one kind of memory. `agents` reads 'cpu0', or 'gpu1 of cpu0' where another agent takes it."""
+
+    interface: str
+    memory: str
+    devices: str
+    options: str
+
+
+@dataclass(frozen=True)
+class Cost:
+    """A step over the sizes, ascending. `per_call_ns` is that of the smallest; `per_gib_ns` what a GiB more
+    costs, between the smallest size and the largest, 0 without a significant difference; None when the
+    largest is too small to say so.
+    """
+
+    step: Step
+    cells: tuple[Cell, ...]
+    per_call_ns: float
+    per_gib_ns: float | None
+
+
+@dataclass(frozen=True)
+class PayOff:
+    """Registering memory of one size, and copies of it that are shorter for it.
+
+    `copies` is how many it takes until registering and unregistering have paid; None: copies of registered
+    memory are no shorter. Where they are `longer` it never pays; with neither nobody can tell.
+    """
+
+    path: str
+    size_bytes: int
+    step_ns: float  # register and unregister
+    plain_ns: float  # a copy
+    registered_ns: float
+    copies: int | None
+    claim: Claim  # copies of registered memory beside those of pageable memory
+    cells: tuple[Cell, ...]  # all that these figures are from
+
+    @property
+    def longer(self) -> bool:
+        """Whether copies of registered memory take longer."""
+        return self.claim.trails
+
+    @property
+    def said(self) -> str:
+        """'3', 'never', 'no significant difference'."""
+        if self.copies is not None:
+            return str(self.copies)
+        return "never" if self.longer else NO_DIFFERENCE
+
+
+def step_of(cell: Cell) -> Step:
+    """The row that a cell belongs to, whatever its size."""
+    record = cell.record
+    owner = cell.source.agent
+    agents = owner if record.executor == owner else f"{record.executor} of {owner}"
+    words = " ".join(f"{name}={json.dumps(value)}" for name, value in sorted(record.options.items()))
+    return Step(record.interface, cell.source.memory, agents, words.replace('"', ""))
+
+
+def costs(found: Sequence[Cell]) -> list[Cost]:
+    """Every step that was measured, in order of first appearance."""
+    steps = [cell for cell in found if is_memory_step(cell.record.interface)]
+    result = []
+    for step, cells in group_by(steps, step_of).items():
+        ordered = sorted(cells, key=lambda cell: cell.record.size_bytes)
+        first, last = ordered[0], ordered[-1]
+        more = last.record.size_bytes - first.record.size_bytes
+        per_gib = None
+        if last.record.size_bytes >= LEAST_FOR_GIB and more:
+            grows = compare(last, first, kind="cost", across=("size",))
+            per_gib = (last.value - first.value) / more * GIB if grows.leads else 0.0
+        result.append(Cost(step, tuple(ordered), first.value, per_gib))
+    return result
+
+
+def pay_offs(found: Sequence[Cell]) -> list[PayOff]:
+    """For each path between host and GPU and each size at which all four figures are there."""
+    steps = {
+        (cell.record.interface, cell.source.agent, cell.record.executor, cell.record.size_bytes): cell
+        for cell in found
+        if cell.record.interface in ("register", "unregister")
+        and cell.source.memory == "pageable"
+        and cell.record.options.get("touched", "yes") == "yes"
+    }
+    copies: dict[tuple[str, int, bool], Cell] = {}
+    for cell in found:
+        if cell.record.interface == "copy" and cell.record.pattern == "unidirectional" and _between(cell):
+            plain = is_plain(_host_end(cell)[1])
+            copies.setdefault((cell.record.path, cell.record.size_bytes, plain), cell)
+    result = []
+    for (path, size, plain), without in copies.items():
+        locked = copies.get((path, size, False))
+        if not plain or locked is None:
+            continue
+        cpu, gpu = _host_end(without)[0], _gpu_end(without)
+        register, unregister = (steps.get((name, cpu, gpu, size)) for name in ("register", "unregister"))
+        if register is None or unregister is None:
+            continue
+        result.append(_pay_off((register, unregister), without, locked))
+    return sorted(result, key=lambda each: (each.path, each.size_bytes))
+
+
+def _pay_off(steps: tuple[Cell, Cell], without: Cell, locked: Cell) -> PayOff:
+    path, size = without.record.path, without.record.size_bytes
+    step_ns = sum(step.value for step in steps)
+    plain_ns, registered_ns = size / without.value * 1e9, size / locked.value * 1e9
+    claim = compare(locked, without, kind="registering", names=("registered", "pageable"))
+    copies = math.ceil(step_ns / (plain_ns - registered_ns)) if claim.leads else None
+    figures = (*steps, without, locked)
+    return PayOff(path, size, step_ns, plain_ns, registered_ns, copies, claim, figures)
+
+
+def _between(cell: Cell) -> bool:
+    """A copy of plain or registered host memory to or from a GPU's own, as a program has them."""
+    memories = {_host_end(cell)[1], _gpu_memory(cell)}
+    kinds = sorted(end.agent.rstrip("0123456789") for end in (cell.source, cell.destination))
+    plain = not cell.record.options and not cell.record.environment and cell.record.cache == "cold"
+    untouched = cell.source.first_touch is None and cell.destination.first_touch is None
+    known = memories in ({"pageable", "device"}, {"registered", "device"})
+    return kinds == ["cpu", "gpu"] and known and plain and untouched
+
+
+def _host_end(cell: Cell) -> tuple[str, str]:
+    end = cell.source if cell.source.agent.startswith("cpu") else cell.destination
+    return end.agent, end.memory
+
+
+def _gpu_end(cell: Cell) -> str:
+    return (cell.source if cell.source.agent.startswith("gpu") else cell.destination).agent
+
+
+def _gpu_memory(cell: Cell) -> str:
+    return (cell.source if cell.source.agent.startswith("gpu") else cell.destination).memory
+
+
+_LEAD = (
+    "What the calls cost that have memory, give it back or open it, timed by the host's clock; what undoes "
+    "them between samples is not in the figures. Per GiB is what a GiB more costs, from the smallest size to "
+    "the largest; “none” where these two are a tie."
+)
+
+
+def topic(run: Run, found: Sequence[Cell]) -> Topic | None:
+    """None of a run that measured no such step."""
+    steps = costs(found)
+    if not steps:
+        return None
+    paid = pay_offs(found)
+    tables = [_table(steps), *([_payoff_table(paid)] if paid else [])]
+    return Topic("memory-cost", "Cost of memory itself", _LEAD, tuple(tables), tuple(_plots(steps)))
+
+
+def _table(steps: Sequence[Cost]) -> Table:
+    sizes = sorted({cell.record.size_bytes for cost in steps for cell in cost.cells})
+    rows = []
+    for cost in steps:
+        by_size = {cell.record.size_bytes: cell for cell in cost.cells}
+        figures = [
+            short_time(by_size[size].value) + _mark(by_size[size]) if size in by_size else ""
+            for size in sizes
+        ]
+        per_gib = (
+            "" if cost.per_gib_ns is None else short_time(cost.per_gib_ns) if cost.per_gib_ns else "none"
+        )
+        step = cost.step
+        rows.append((step.interface, step.memory, step.devices, step.options, *figures, per_gib))
+    headings = ("step", "memory", "devices", "options", *(format_size(size) for size in sizes), "per GiB")
+    note = "* has a warning" if any("*" in text for row in rows for text in row) else ""
+    return Table("Time of a call, by size", headings, tuple(rows), tuple(range(4, len(headings))), note)
+
+
+def _mark(cell: Cell) -> str:
+    return "*" if cell.warning_ids else ""
+
+
+def _payoff_table(paid: Sequence[PayOff]) -> Table:
+    rows = tuple(
+        (
+            each.path,
+            format_size(each.size_bytes),
+            short_time(each.step_ns),
+            short_time(each.plain_ns),
+            short_time(each.registered_ns),
+            each.said,
+        )
+        for each in paid
+    )
+    headings = (
+        "path",
+        "size",
+        "register and unregister",
+        "copy of pageable",
+        "copy of registered",
+        "pays after copies",
+    )
+    note = "Never: copies of registered memory trail those of pageable memory. Open: the two are a tie."
+    return Table("When registering pays", headings, rows, (1, 2, 3, 4, 5), note)
+
+
+def _plots(steps: Sequence[Cost]) -> list[Plot]:
+    plots = []
+    for interface, some in group_by(steps, lambda cost: cost.step.interface).items():
+        lines = tuple(
+            Line(
+                ", ".join(part for part in (cost.step.memory, cost.step.devices, cost.step.options) if part),
+                tuple(
+                    PlotPoint(
+                        cell.record.size_bytes,
+                        cell.value / 1e3,
+                        cell.low / 1e3,
+                        cell.high / 1e3,
+                        f"{format_size(cell.record.size_bytes)}: {format_time(cell.value)}",
+                    )
+                    for cell in cost.cells
+                ),
+            )
+            for cost in some
+            if len(cost.cells) > 1
+        )
+        if lines:
+            plots.append(
+                Plot(
+                    f"{interface} over size",
+                    "Time of one call; the band is the 95 % interval.",
+                    "size",
+                    "µs",
+                    lines,
+                    x_sizes=True,
+                    x_log=True,
+                    y_log=True,
+                )
+            )
+    return plots
+
+
+#: After the fastest interface between GPUs: only runs that ask for the cost of memory have it.
+IMPORTANCE = 595.0
+
+
+def registering(index: Index) -> Iterator[Finding]:
+    """After how many copies registering pays, at the largest size of each direction."""
+    paid = pay_offs(index.ranked)
+    for direction, some in group_by(paid, lambda each: each.path.startswith("cpu")).items():
+        largest = max(each.size_bytes for each in some)
+        at_largest = [each for each in some if each.size_bytes == largest]
+        worst = max(at_largest, key=lambda each: each.copies or 10**9)
+        yield _sentence("to a GPU" if direction else "from a GPU", worst, some)
+
+
+def _sentence(where: str, worst: PayOff, some: list[PayOff]) -> Finding:
+    size = format_size(worst.size_bytes)
+    detail = (
+        f"{worst.path}: register and unregister take {short_time(worst.step_ns)}, a copy of pageable memory "
+        f"{short_time(worst.plain_ns)}, one of registered memory {short_time(worst.registered_ns)}"
+    )
+    never = {each.size_bytes: each.claim for each in some if each.longer}
+    if never:
+        sizes = " and ".join(format_size(size) for size in sorted(never))
+        detail += f"; {slower_copies(sizes, [*never.values()])}"
+    detail += "."
+    if worst.longer:
+        title = f"Registering {size} for copies {where} never pays"
+    elif worst.copies is None:
+        title = f"Registering {size} for copies {where}: {no_difference(('registered', 'pageable memory'))}"
+    else:
+        title = f"Registering {size} pays after {count(worst.copies, 'copy', 'copies')} {where}"
+    return finding(title, detail, IMPORTANCE, worst.cells, [each.claim for each in some])
+
+
+def dearest(index: Index) -> Iterator[Finding]:
+    """Where nothing is copied: of all memory that was made, what a GiB of the dearest and the cheapest takes.
+
+    Addresses alone (`touched=no`) and what a pool has kept are not made.
+    """
+    made = [cost for cost in costs(index.ranked) if _has_pages(cost)]
+    ranked = sorted(made, key=lambda cost: -(cost.per_gib_ns or 0))
+    pair = _at_common_size(ranked[0], ranked[-1]) if len(ranked) > 1 else None
+    if pair is None:
+        return
+    names = _named(ranked[0]), _named(ranked[-1])
+    claim = compare(*pair, kind="allocation", ways=len(ranked), across=("path",), match=None, names=names)
+    if not claim.leads:
+        return
+    first, last = ranked[0], ranked[-1]
+    cheap = f"{short_time(last.per_gib_ns)}" if last.per_gib_ns else "no more than a small piece"
+    title = (
+        f"A GiB of {_named(first)} memory takes {short_time(first.per_gib_ns or 0.0)} to allocate, "
+        f"one of {_named(last)} {cheap}"
+    )
+    rest = [f"{_named(cost)} {short_time(cost.per_gib_ns)}" for cost in ranked[1:-1] if cost.per_gib_ns]
+    detail = f"In between: {listed(rest)}. " if rest else ""
+    detail += "What a GiB more takes, from the smallest size to the largest."
+    yield finding(title, detail, IMPORTANCE - 1, (first.cells[-1], last.cells[-1]), [claim])
+
+
+def _has_pages(cost: Cost) -> bool:
+    """Whether the step makes memory that can be used: not addresses alone, nor what a pool has kept."""
+    kept = "touched=no" in cost.step.options or "pool=kept" in cost.step.options
+    return cost.step.interface == "allocate" and not kept and cost.per_gib_ns is not None
+
+
+def _at_common_size(*steps: Cost) -> list[Cell] | None:
+    """Each step at the largest size that all of them have."""
+    by_size = [{cell.record.size_bytes: cell for cell in cost.cells} for cost in steps]
+    common = set(by_size[0]).intersection(*by_size[1:])
+    return [cells[max(common)] for cells in by_size] if common else None
+
+
+def pools(index: Index) -> Iterator[Finding]:
+    """What a pool that keeps its memory saves, against plain memory of the same GPU: allocate and free."""
+    steps = costs(index.ranked)
+    for agent in dict.fromkeys(cost.step.devices for cost in steps if cost.step.memory == "pool"):
+        plain, kept = (
+            {cost.step.interface: cost for cost in steps if cost.step.devices == agent and wanted(cost)}
+            for wanted in (_is_plain, _is_kept)
+        )
+        pair = [steps[name] for name in ("allocate", "free") for steps in (plain, kept) if name in steps]
+        if len(pair) == 4 and (alike := _at_common_size(*pair)):
+            yield _pool(agent, (alike[0], alike[1]), (alike[2], alike[3]))
+            return
+
+
+def _is_plain(cost: Cost) -> bool:
+    return cost.step.memory == "device"
+
+
+def _is_kept(cost: Cost) -> bool:
+    return cost.step.memory == "pool" and "pool=kept" in cost.step.options
+
+
+def _pool(agent: str, allocate: tuple[Cell, Cell], free: tuple[Cell, Cell]) -> Finding:
+    size = format_size(allocate[0].record.size_bytes)
+    plain, kept = (summed([allocate[side], free[side]]) for side in (0, 1))
+    claim = compare(plain, kept, kind="allocation", match=None, names=("device memory", "a kept pool"))
+    figures = (*allocate, *free)
+    each = [f"{short_time(allocate[side].value)} and {short_time(free[side].value)}" for side in (0, 1)]
+    detail = f"{agent}. Allocate and free: device {each[0]}, kept pool {each[1]}."
+    if claim.leads:
+        title = (
+            f"A pool that keeps its memory saves {short_time(plain.value - kept.value)} for each {size} "
+            f"allocated and freed: {short_time(kept.value)} instead of {short_time(plain.value)}"
+        )
+    else:
+        title = f"Allocating {size}: {no_difference((claim.first.name, claim.second.name))}"
+    return finding(title, detail, IMPORTANCE - 2, figures, [claim])
+
+
+def _named(cost: Cost) -> str:
+    words = [
+        word.partition("=")[2] for word in cost.step.options.split(" ") if word and word != "touched=yes"
+    ]
+    options = f" ({', '.join(words)})" if words else ""
+    return f"{cost.step.memory}{options}"

@@ -1,0 +1,308 @@
+"""Memory movement by pages: prefetch, migration on demand and zero-copy, beside what does not move pages."""
+
+from __future__ import annotations
+
+from collections.abc import Iterator, Sequence
+from dataclasses import dataclass
+
+from byteways.analyse.claim import Claim
+from byteways.analyse.compare import compare
+from byteways.analyse.finding import Finding, finding
+from byteways.analyse.phrases import gb, listed, rate, way
+from byteways.analyse.results_index import Index
+from byteways.analyse.selection import APART, KINDS, kind, link_class, unidirectional
+from byteways.analyse.summary import Cell, Group, Run, group_by, pool
+from byteways.analyse.topic import Line, Plot, PlotPoint, Table, Topic
+from byteways.analyse.wording import fastest_by_size, longer
+from byteways.plan.case import is_managed
+from byteways.plan.interfaces import INTERFACES, moves_pages
+from byteways.topology.model import Topology
+from byteways.units import format_bandwidth, format_size
+
+PREFETCH, ON_DEMAND, ZERO_COPY = "prefetch", "on demand", "zero-copy"
+#: The ways, in the order of tables.
+WAYS = (PREFETCH, ON_DEMAND, ZERO_COPY)
+
+
+@dataclass(frozen=True)
+class Compared:
+    """One kind of pair over one class of links at one size: each way of pages, and what does not move them.
+
+    `explicit` is the fastest interface between memories whose pages stay, on the same paths.
+    """
+
+    kind: str  # a key of selection.KINDS
+    wires: str
+    size_bytes: int
+    ways: dict[str, Group]
+    explicit: Group | None
+
+    @property
+    def paths(self) -> list[str]:
+        return list(dict.fromkeys(cell.record.path for group in self.ways.values() for cell in group.cells))
+
+    @property
+    def slow_down(self) -> Claim | None:
+        """What explicit copies move beside a prefetch, path by path; None where either is missing."""
+        if PREFETCH not in self.ways or self.explicit is None:
+            return None
+        names = self.explicit.cells[0].record.interface, PREFETCH
+        return compare(self.explicit, self.ways[PREFETCH], kind="prefetch", names=names)
+
+    @property
+    def claims(self) -> list[Claim]:
+        """Each way of pages beside each other one."""
+        return [
+            compare(group, other, kind="pages", ways=len(self.ways), names=(name, rival))
+            for name, group in self.ways.items()
+            for rival, other in self.ways.items()
+            if rival != name
+        ]
+
+    @property
+    def fastest(self) -> str | None:
+        """The way of pages that is faster than each of the others beyond doubt; None when none is."""
+        leading = [claim.first.name for claim in self.claims if claim.leads]
+        return next((name for name in self.ways if leading.count(name) == len(self.ways) - 1), None)
+
+
+def way_of(cell: Cell) -> str | None:
+    """How pages of the source came to the destination; None of cases that are not about that.
+
+    A case whose pages are at the executor to begin with moves none and reaches none.
+    """
+    record = cell.record
+    if moves_pages(record.interface):
+        return PREFETCH
+    by_touch = not INTERFACES[record.interface].by_call
+    if not by_touch or not is_managed(cell.source.memory) or record.executor == cell.source.agent:
+        return None
+    if record.migrated_bytes is not None:
+        return ON_DEMAND if record.migrated_bytes else ZERO_COPY
+    return {"off": ZERO_COPY, "on-demand": ON_DEMAND}.get(str(record.options.get("migration")))
+
+
+def compared(topology: Topology, found: Sequence[Cell]) -> list[Compared]:
+    """Every kind of pair, class of links and size at which pages went a way, in order of first appearance."""
+    singles = [cell for cell in unidirectional(found) if cell.record.cache == "cold"]
+    ways = {id(cell): way for cell in singles if (way := way_of(cell)) is not None}
+    moving = [cell for cell in singles if id(cell) in ways]
+    places = group_by(moving, lambda cell: (kind(cell), link_class(topology, cell)))
+    answer = []
+    for (pair, wires), members in places.items():
+        paths = {cell.record.path for cell in members}
+        by_size = group_by(members, lambda cell: cell.record.size_bytes)
+        for size in sorted(by_size):
+            same = group_by(by_size[size], lambda cell: ways[id(cell)])
+            settled = [
+                cell
+                for cell in singles
+                if cell.stays
+                and cell.record.interface not in APART
+                and cell.record.size_bytes == size
+                and cell.record.path in paths
+            ]
+            groups = {name: _fastest(same[name]) for name in WAYS if name in same}
+            answer.append(Compared(pair, wires, size, groups, _fastest(settled) if settled else None))
+    return answer
+
+
+def _fastest(cells: Sequence[Cell]) -> Group:
+    """Of what these cells differ in but for the pair, what is fastest."""
+    groups = [pool(same) for same in group_by(cells, lambda cell: cell.variant).values()]
+    return max(groups, key=lambda group: group.value)
+
+
+EXPLICIT = "pages that stay"
+UNKNOWN = "nobody can tell"
+#: In place of a figure that was not measured; a column of nothing else is left out.
+NONE = "–"
+
+
+def topic(run: Run, found: Sequence[Cell]) -> Topic | None:
+    """None when no case moved or reached managed pages."""
+    rows = compared(run.topology, found)
+    if not rows:
+        return None
+    places = list(group_by(rows, lambda one: (one.kind, one.wires)).values())
+    return Topic(
+        "pages",
+        "Memory movement by pages",
+        "Managed pages can be sent for (prefetch), come when they are touched (on demand), or be reached "
+        "where they are (zero-copy). Beside them stands the interface that moves most between memories whose "
+        "pages stay. Where pages went was asked of the system, not assumed.",
+        tuple(_table(sizes) for sizes in places),
+        tuple(_plot(sizes) for sizes in places if len(sizes) > 1),
+    )
+
+
+def _title(one: Compared) -> str:
+    return f"{KINDS[one.kind]}, {one.wires}" if one.wires else KINDS[one.kind]
+
+
+def _said(group: Group | None) -> str:
+    if group is None:
+        return NONE
+    doubts = sorted({word for cell in group.cells for word in cell.doubts})
+    return format_bandwidth(group.value) + (f" ({', '.join(doubts)})" if doubts else "")
+
+
+def _figure(group: Group | None) -> str:
+    """GB/s, with a star where there are doubts."""
+    if group is None:
+        return NONE
+    doubted = any(cell.doubts for cell in group.cells)
+    return format_bandwidth(group.value).removesuffix(" GB/s") + "*" * doubted
+
+
+def _table(sizes: Sequence[Compared]) -> Table:
+    rows = [
+        (
+            format_size(one.size_bytes),
+            *(_figure(one.ways.get(name)) for name in WAYS),
+            _figure(one.explicit),
+            one.explicit.cells[0].record.interface if one.explicit else NONE,
+            f"{one.slow_down.effect:.3g}" if one.slow_down and one.slow_down.pairs else NONE,
+            _moved(one),
+        )
+        for one in sizes
+    ]
+    headings = (
+        *("size", *(f"{name}, GB/s" for name in WAYS), f"{EXPLICIT}, GB/s", "by"),
+        *("prefetch takes, times", "moved on demand"),
+    )
+    told = [index for index in range(len(headings)) if any(row[index] != NONE for row in rows)]
+    note = "Median over " + ", ".join(dict.fromkeys(path for one in sizes for path in one.paths)) + "."
+    groups = [group for one in sizes for group in (*one.ways.values(), one.explicit) if group is not None]
+    doubts = sorted({word for group in groups for cell in group.cells for word in cell.doubts})
+    if doubts:
+        note += f" * {', '.join(doubts)}."
+    if any(row[-1] == UNKNOWN for row in rows):
+        note += " Whether pages moved that were touched nobody can tell: 'on demand' is what was asked for."
+    words = headings.index("by")
+    return Table(
+        _title(sizes[0]),
+        tuple(headings[index] for index in told),
+        tuple(tuple(row[index] for index in told) for row in rows),
+        tuple(place for place, index in enumerate(told) if index != words),
+        note,
+    )
+
+
+def _moved(one: Compared) -> str:
+    """Bytes that an operation on demand moved, as seen; more than the size where pages are larger."""
+    group = one.ways.get("on demand")
+    told = {cell.record.migrated_bytes for cell in group.cells} if group is not None else set()
+    if not told:
+        return NONE
+    return UNKNOWN if None in told else format_size(max(value or 0 for value in told))
+
+
+def _plot(sizes: Sequence[Compared]) -> Plot:
+    lines = []
+    for name in (*WAYS, EXPLICIT):
+        points = []
+        for one in sizes:
+            group = one.explicit if name == EXPLICIT else one.ways.get(name)
+            if group is not None:
+                said = f"{name}, {format_size(one.size_bytes)}: {_said(group)}"
+                scaled = (group.value / 1e9, group.low / 1e9, group.high / 1e9)
+                points.append(PlotPoint(one.size_bytes, *scaled, said))
+        if points:
+            lines.append(Line(name, tuple(points)))
+    return Plot(
+        _title(sizes[0]),
+        "Bytes of one operation over its time, each size in regions of its own.",
+        "bytes of one operation",
+        "GB/s",
+        tuple(lines),
+        x_sizes=True,
+        x_log=True,
+        y_log=True,
+    )
+
+
+PREFETCHING, CROSSOVER = 565.0, 455.0
+#: How a sentence calls each way when it is the fastest.
+_NAMES = {
+    PREFETCH: "prefetching",
+    ON_DEMAND: "migration on demand",
+    ZERO_COPY: "reaching the pages where they are (zero-copy)",
+}
+
+
+def _by_place(index: Index) -> list[list[Compared]]:
+    found = compared(index.topology, index.ranked)
+    return list(group_by(found, lambda one: (one.kind, one.wires)).values())
+
+
+def _where(one: Compared, several: bool) -> str:
+    lead = KINDS[one.kind]
+    return f"{lead} ({one.wires})" if several and one.wires else lead
+
+
+def prefetching(index: Index) -> Iterator[Finding]:
+    """How many times as long the prefetch call takes as the fastest interface between settled memories."""
+    found: list[tuple[Claim, str, Compared]] = []
+    for sizes in _by_place(index):
+        slow = [one for one in sizes if one.slow_down is not None]
+        if not slow or slow[-1].slow_down is None or not slow[-1].slow_down.leads:
+            continue
+        last, claim = slow[-1], slow[-1].slow_down
+        assert last.explicit is not None
+        title = (
+            f"Prefetching {last.ways[PREFETCH].cells[0].record.path} takes {longer(claim)} "
+            f"{way(last.explicit.cells[0].variant)}: {rate(last.ways[PREFETCH])} against "
+            f"{rate(last.explicit)} GB/s at {format_size(last.size_bytes)}"
+        )
+        found.append((claim, title, last))
+    if found:
+        claim, title, last = max(found, key=lambda one: one[0].gain)
+        assert last.explicit is not None
+        detail = (
+            "The prefetch moves the pages of one allocation, the other fills a second one; where the pages "
+            "went was asked for after every timed batch."
+        )
+        results = last.ways[PREFETCH], last.explicit
+        yield finding(title, detail, PREFETCHING, results, [one[0] for one in found])
+
+
+def crossover(index: Index) -> Iterator[Finding]:
+    """Which way is fastest at which sizes, for each kind of pair; over the class of links that came first."""
+    places = _by_place(index)
+    kinds = [sizes[0].kind for sizes in places]
+    for place, sizes in enumerate(places):
+        if sizes[0].kind in kinds[:place]:
+            continue  # the report has the other classes
+        spans = _spans([one for one in sizes if len(one.ways) > 1])
+        if not spans:
+            continue
+        parts = [f"{_NAMES[name]} {_between(least, most)}" for name, least, most, _ in spans]
+        claims = [claim for *_, one in spans for claim in one.claims if claim.leads]
+        lead = _where(sizes[0], kinds.count(sizes[0].kind) > 1)
+        title = f"{lead}, {fastest_by_size(parts, claims)}"
+        at = spans[-1][3]
+        detail = f"At {format_size(at.size_bytes)}: " + listed(
+            [f"{name} {gb(at.ways[name].value)} GB/s" for name in WAYS if name in at.ways]
+        )
+        yield finding(title, detail + ".", CROSSOVER, [*at.ways.values()], claims)
+
+
+def _spans(sizes: Sequence[Compared]) -> list[tuple[str, int, int, Compared]]:
+    """Runs of neighbouring sizes at which one way is fastest; sizes without a fastest end a run."""
+    spans: list[tuple[str, int, int, Compared]] = []
+    before: str | None = None
+    for one in sizes:
+        name = one.fastest
+        if name is not None and name == before:
+            spans[-1] = (name, spans[-1][1], one.size_bytes, one)
+        elif name is not None:
+            spans.append((name, one.size_bytes, one.size_bytes, one))
+        before = name
+    return spans
+
+
+def _between(least: int, most: int) -> str:
+    if least == most:
+        return f"at {format_size(least)}"
+    return f"from {format_size(least)} to {format_size(most)}"

@@ -1,0 +1,276 @@
+"""One word there and back: between GPUs by store and by poll, between CPU and GPU, and from core to core."""
+
+from __future__ import annotations
+
+from collections.abc import Iterable, Iterator, Sequence
+from statistics import median
+
+from byteways.analyse.claim import Claim
+from byteways.analyse.compare import compare
+from byteways.analyse.finding import Finding, finding
+from byteways.analyse.phrases import count, listed
+from byteways.analyse.results_index import Index
+from byteways.analyse.selection import agent_order
+from byteways.analyse.summary import Cell, Group, Run, group_by, pool
+from byteways.analyse.topic import Table, Topic
+from byteways.analyse.wording import longer_by, no_difference
+from byteways.plan.core_pairs import shared_cache
+from byteways.topology.model import Topology
+from byteways.units import format_time, short_time, three_digits
+
+
+def between_cores(found: Iterable[Cell]) -> list[Cell]:
+    """From core to core."""
+    return [cell for cell in _all(found) if "partner_core" in cell.record.options]
+
+
+def between_gpus(found: Iterable[Cell]) -> list[Cell]:
+    """Between GPUs, and within one."""
+    return [cell for cell in _others(found) if _gpus(cell) == 2]
+
+
+def with_cpus(found: Iterable[Cell]) -> list[Cell]:
+    """With a CPU on one side or both, but not from one named core to another."""
+    return [cell for cell in _others(found) if _gpus(cell) < 2]
+
+
+def between_kinds(found: Iterable[Cell]) -> list[Cell]:
+    """With a CPU on one side and a GPU on the other."""
+    return [cell for cell in _others(found) if _gpus(cell) == 1]
+
+
+def between_cpus(found: Iterable[Cell]) -> list[Cell]:
+    """With one CPU on one side and another on the other, but not from one named core to another."""
+    cpus = [cell for cell in _others(found) if _gpus(cell) == 0]
+    return [cell for cell in cpus if way(cell) != "within"]
+
+
+def _all(found: Iterable[Cell]) -> list[Cell]:
+    return [cell for cell in found if cell.record.interface == "ping-pong"]
+
+
+def _others(found: Iterable[Cell]) -> list[Cell]:
+    return [cell for cell in _all(found) if "partner_core" not in cell.record.options]
+
+
+def _gpus(cell: Cell) -> int:
+    return sum(agent.startswith("gpu") for agent in sides(cell))
+
+
+def sides(cell: Cell) -> tuple[str, str]:
+    """Executor and partner."""
+    return cell.record.executor, cell.record.flows[0]["partner"]
+
+
+def way(cell: Cell) -> str:
+    """How the word crosses, by where the executor's is."""
+    executor, partner = sides(cell)
+    if executor == partner:
+        return "within"
+    ends = cell.source.agent, cell.destination.agent
+    return {(partner, executor): "by store", (executor, partner): "by poll"}.get(ends, "in one memory")
+
+
+#: A core: its agent, and its number there.
+Core = tuple[str, int]
+
+
+def topic(run: Run, found: Sequence[Cell]) -> Topic | None:
+    """Of a run that has ping-pongs; None of any other."""
+    cores, gpus, mixed = between_cores(found), between_gpus(found), with_cpus(found)
+    if not (cores or gpus or mixed):
+        return None
+    tables = [
+        *_gpu_matrices(gpus),
+        *([_pairs(mixed)] if mixed else []),
+        *([_classes(cores, run.topology), _core_matrix(cores)] if cores else []),
+    ]
+    return Topic(
+        "ping-pong",
+        "There and back",
+        "One word goes from one side to the other and back, each polling for it. Figures are half of the "
+        "round trip. By store: each writes into the other's memory and polls its own; by poll: the other way "
+        "round.",
+        tuple(tables),
+    )
+
+
+def _half(cell: Cell) -> float:
+    """Nanoseconds one way."""
+    return cell.value / 2
+
+
+def _gpu_matrices(members: Sequence[Cell]) -> list[Table]:
+    """One matrix a way and kind of memory; what stays within a GPU is on the diagonal of each."""
+    within = [cell for cell in members if way(cell) == "within"]
+    tables = []
+    ways = group_by(
+        [cell for cell in members if way(cell) != "within"], lambda cell: (way(cell), cell.source.memory)
+    )
+    for (by, memory), some in sorted(ways.items(), reverse=True):
+        diagonal = [cell for cell in within if cell.source.memory == memory]
+        at = {sides(cell): _half(cell) for cell in (*some, *diagonal)}
+        names = sorted({name for pair in at for name in pair}, key=agent_order)
+        tables.append(
+            _matrix(f"Between GPUs {by}, {memory} memory, one way, ns", "begins \\ answers", names, at)
+        )
+    return tables or ([_pairs(within)] if within else [])
+
+
+def _matrix(
+    title: str, corner: str, names: Sequence[str], at: dict[tuple[str, str], float], note: str = ""
+) -> Table:
+    greatest = max(at.values())
+    rows = tuple(
+        (row, *(three_digits(at[row, column]) if (row, column) in at else "" for column in names))
+        for row in names
+    )
+    heat = tuple(
+        (None, *(at[row, column] / greatest if (row, column) in at else None for column in names))
+        for row in names
+    )
+    return Table(title, (corner, *names), rows, tuple(range(1, len(names) + 1)), note, heat)
+
+
+def _pairs(members: Sequence[Cell]) -> Table:
+    rows = []
+    for cell in members:
+        executor, partner = sides(cell)
+        words = dict.fromkeys(map(str, (cell.source, cell.destination)))
+        rows.append(
+            (executor, partner, " and ".join(words), format_time(_half(cell)), format_time(cell.value))
+        )
+    headings = ("begins", "answers", "words in", "one way", "round trip")
+    return Table("With CPUs", headings, tuple(rows), (3, 4))
+
+
+def _cores(cell: Cell) -> tuple[Core, Core]:
+    (executor, partner), options = sides(cell), cell.record.options
+    return (executor, int(options["core"])), (partner, int(options["partner_core"]))
+
+
+def _class(first: Core, second: Core, topology: Topology) -> str:
+    """What two cores share, in words."""
+    if first[0] != second[0]:
+        return f"{first[0]} and {second[0]}"
+    agents = {agent.name: agent for agent in topology.devices}
+    level = shared_cache(agents[first[0]], first[1], second[1]) if first[0] in agents else None
+    return f"{first[0]}, one L{level}" if level is not None else f"{first[0]}, no cache in common"
+
+
+def _classes(members: Sequence[Cell], topology: Topology) -> Table:
+    by_class = group_by(members, lambda cell: _class(*_cores(cell), topology))
+    rows = []
+    for name, some in sorted(by_class.items(), key=lambda item: median(map(_half, item[1]))):
+        halves = sorted(map(_half, some))
+        spread = (halves[0], median(halves), halves[-1])
+        rows.append((name, str(len(some)), *(format_time(value) for value in spread)))
+    headings = ("cores of", "pairs", "least", "median", "most")
+    note = "Cores that share a cache are taken to be numbered one after another."
+    return Table("From core to core, one way", headings, tuple(rows), (1, 2, 3, 4), note)
+
+
+def _core_matrix(members: Sequence[Cell]) -> Table:
+    at: dict[tuple[str, str], float] = {}
+    found: set[Core] = set()
+    for cell in members:
+        first, second = _cores(cell)
+        found |= {first, second}
+        at[_named(first), _named(second)] = at[_named(second), _named(first)] = _half(cell)
+    names = [_named(core) for core in sorted(found, key=lambda core: (agent_order(core[0]), core[1]))]
+    note = "Each pair was measured once; the matrix shows it twice."
+    return _matrix("Every pair of cores, one way, ns", "agent.core", names, at, note)
+
+
+def _named(core: Core) -> str:
+    return f"{core[0].removeprefix('cpu')}.{core[1]}"
+
+
+PING_PONG = 425.0
+CORES = 393.0
+#: Cores are near when they answer in less than this part of what the median pair takes.
+NEAR = 0.5
+
+
+def places(index: Index) -> Iterator[Finding]:
+    """The best place of the flags, between GPUs (over the nearest links), CPUs and GPUs, CPUs."""
+    across = [cell for cell in between_gpus(index.ranked) if way(cell) != "within"]
+    classes = group_by(across, index.link_class)
+    ranked = sorted(classes.items(), key=lambda item: min(cell.value for cell in item[1]))
+    if ranked:
+        (wires, nearest), rest = ranked[0], ranked[1:]
+        others = [f"{name}: {_half_time(_best(members)[0][1])}" for name, members in rest]
+        where = f"Between GPUs ({wires})" if rest else "Between GPUs"
+        yield _places(where, nearest, f" Best over {'; '.join(others)}." if others else "")
+    if mixed := between_kinds(index.ranked):
+        yield _places("Between CPU and GPU", mixed)
+    if cpus := between_cpus(index.ranked):
+        yield _places("Between CPUs", cpus)
+
+
+def _best(members: Sequence[Cell]) -> list[tuple[str, Group]]:
+    """Places of the flags with their pairs pooled, the fastest first."""
+    memories = {end.memory for cell in members for end in (cell.source, cell.destination)}
+    groups = group_by(members, lambda cell: _place(cell, len(memories) > 1))
+    return sorted(((place, pool(some)) for place, some in groups.items()), key=lambda item: item[1].value)
+
+
+def _places(where: str, members: Sequence[Cell], others: str = "") -> Finding:
+    (best, first), *rest = _best(members)
+    claims = [_beside(place, group, best, first, len(rest) + 1) for place, group in rest]
+    near = [place for (place, _), claim in zip(rest, claims, strict=True) if not claim.leads]
+    far = [(*one, claim) for one, claim in zip(rest, claims, strict=True) if claim.leads]
+    title = f"{where}, a word takes {_half_time(first)} one way"
+    title += f"; {no_difference([best, *near])}" if near else f" {best}"
+    if far:
+        said = [f"{longer_by(claim)} {place} ({_half_time(group)})" for place, group, claim in far]
+        title += f", {listed(said)}"
+    slow, fast = max(first.cells, key=lambda cell: cell.value), min(first.cells, key=lambda cell: cell.value)
+    detail = f"Half of a round trip, median of {count(len(first.cells), 'pair')}."
+    if compare(slow, fast, ways=len(first.cells), match=None).leads:
+        detail += f" From {_said(fast)} to {_said(slow)}."
+    figures = (first, *(group for _, group in rest))
+    return finding(title, detail + others, PING_PONG, figures, claims)
+
+
+def _place(cell: Cell, named: bool) -> str:
+    """'by store', with its memory where that must be named; 'with both words in host memory (pinned)'."""
+    memory = cell.source.memory
+    if way(cell) in ("by store", "by poll"):
+        return f"{way(cell)} in {memory} memory" if named else way(cell)
+    owner = "host" if cell.source.agent.startswith("cpu") else "the GPU's"
+    return f"with both words in {owner} memory ({memory})"
+
+
+def _beside(place: str, group: Group, best: str, first: Group, ways: int) -> Claim:
+    """A place of the flags beside the best one, pair of devices by pair."""
+    return compare(group, first, kind="place", ways=ways, match=sides, names=(place, best))
+
+
+def _half_time(group: Group) -> str:
+    return short_time(group.value / 2)
+
+
+def _said(cell: Cell) -> str:
+    return f"{short_time(cell.value / 2)} ({' and '.join(sides(cell))})"
+
+
+def cores(index: Index) -> Iterator[Finding]:
+    """From core to core: the spread, and how many pairs are much nearer than the others."""
+    members = between_cores(index.ranked)
+    if len(members) < 2:
+        return
+    halves = sorted(cell.value / 2 for cell in members)
+    middle = median(halves)
+    near = [half for half in halves if half < NEAR * middle]
+    title = (
+        f"A word from core to core takes {short_time(middle)} "
+        f"({three_digits(halves[0])} to {three_digits(halves[-1])} ns)"
+    )
+    if near:
+        title += f"; {count(len(near), 'pair')} of {len(halves)} answer in less than half of that"
+    agents = listed(list(dict.fromkeys(cell.record.executor for cell in members)))
+    detail = f"One way, median of {count(len(halves), 'pair')} of cores of {agents}."
+    if near:
+        detail += f" The near ones take {three_digits(median(near))} ns."
+    yield finding(title, detail, CORES, (pool(members),))

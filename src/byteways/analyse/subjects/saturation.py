@@ -1,0 +1,245 @@
+"""Blocks against bandwidth: how much of a GPU fills a link, by loads and stores and by bulk copies."""
+
+from __future__ import annotations
+
+from collections.abc import Iterable, Iterator, Sequence
+from dataclasses import dataclass, replace
+
+from byteways.analyse.compare import compare
+from byteways.analyse.finding import Finding, finding
+from byteways.analyse.phrases import gb, listed, percent
+from byteways.analyse.results_index import Index
+from byteways.analyse.selection import KINDS, kind, variant
+from byteways.analyse.summary import Cell, Run, Variant, group_by
+from byteways.analyse.topic import Line, Plot, PlotPoint, Table, Topic
+from byteways.analyse.wording import fills
+from byteways.plan.interfaces import counts_as_stream, figure_of
+from byteways.topology.model import Topology
+from byteways.units import format_bandwidth, format_size
+
+#: A figure within this part of the best counts as full.
+WITHIN = 0.05
+#: A curve has at least so many counts of blocks.
+LEAST_COUNTS = 3
+
+
+@dataclass(frozen=True)
+class Saturation:
+    """One curve over blocks, on one path.
+
+    Attributes:
+        interface: What moves the bytes.
+        path: From where to where.
+        executor: Whose blocks they are.
+        points: Blocks and the figure with them (bytes/s in the interface's own count), by blocks.
+        multiprocessors: SMs or CUs of the executor; None when the machine does not tell.
+    """
+
+    variant: Variant  # with the options but `blocks`
+    path: str
+    executor: str
+    size_bytes: int
+    points: tuple[tuple[int, Cell], ...]
+    multiprocessors: int | None
+
+    @property
+    def interface(self) -> str:
+        return self.variant.interface
+
+    @property
+    def best(self) -> tuple[int, Cell]:
+        """The greatest figure and the blocks that gave it."""
+        return max(self.points, key=lambda point: point[1].value)
+
+    @property
+    def enough(self) -> tuple[int, Cell]:
+        """The least number of blocks within 5 % of the best, and the figure there."""
+        least = (1 - WITHIN) * self.best[1].value
+        return next(point for point in self.points if point[1].value >= least)
+
+    @property
+    def full(self) -> bool:
+        """Whether more blocks than are enough were tried: else the curve may go on rising."""
+        return self.enough[0] < self.points[-1][0]
+
+    @property
+    def read_write(self) -> bool:
+        """Whether the figures count every array, as STREAM does."""
+        return counts_as_stream(self.interface)
+
+
+#: What the points of one curve share, and blocks with the figure they gave, ascending.
+Curves = dict[tuple[Variant, str, str, int, str], list[tuple[int, Cell]]]
+
+
+def saturations(found: Iterable[Cell], topology: Topology) -> list[Saturation]:
+    """Every curve over blocks that has enough points, in order of first appearance."""
+    curves = []
+    for (same, path, executor, size, _), points in _curves(found).items():
+        known = executor in topology.names()
+        processors = topology.agent(executor).multiprocessors if known else None
+        curves.append(Saturation(same, path, executor, size, tuple(points), processors))
+    return curves
+
+
+def below_the_best(found: Iterable[Cell]) -> set[str]:
+    """Ids of the cases that stand in a curve over blocks and are not the best of it: curves show them, and in
+    a table beside other interfaces they would only be in the way.
+    """
+    below: set[str] = set()
+    for points in _curves(found).values():
+        best = max(points, key=lambda point: point[1].value)
+        below |= {cell.record.case_id for blocks, cell in points if blocks != best[0]}
+    return below
+
+
+def _curves(found: Iterable[Cell]) -> Curves:
+    swept = [
+        cell
+        for cell in found
+        if "blocks" in cell.record.options
+        and cell.record.pattern == "unidirectional"
+        and figure_of(cell.record.interface) == "bandwidth"
+    ]
+    curves: Curves = {}
+    for same, members in group_by(swept, _curve).items():
+        if len(members) >= LEAST_COUNTS:
+            points = ((int(cell.record.options["blocks"]), cell) for cell in members)
+            curves[same] = sorted(points, key=lambda point: point[0])
+    return curves
+
+
+def _curve(cell: Cell) -> tuple[Variant, str, str, int, str]:
+    record = cell.record
+    others = {name: value for name, value in record.options.items() if name != "blocks"}
+    options = " ".join(f"{name}={value}" for name, value in sorted(others.items()))
+    same = replace(variant(cell), options=options)
+    return same, record.path, record.executor, record.size_bytes, str(record.flows[0].get("second_source"))
+
+
+#: Names of the two counts, for tables and axes.
+COUNTS = {False: "one direction", True: "read + write"}
+
+
+def topic(run: Run, found: Sequence[Cell]) -> Topic | None:
+    """Of a run that swept blocks; None of any other."""
+    curves = saturations(found, run.topology)
+    if not curves:
+        return None
+    alike = group_by(curves, lambda curve: (curve.path, curve.size_bytes, curve.read_write))
+    return Topic(
+        "saturation",
+        "Blocks that fill a link",
+        f"The least number of blocks within {100 * WITHIN:g} % of the best of its own curve: what a transfer "
+        "takes of a GPU from whatever else runs there. A block occupies one multiprocessor (SM or CU), and "
+        "several may share one.",
+        (_table(curves),),
+        tuple(_plot(path, size, counted, some) for (path, size, counted), some in alike.items()),
+    )
+
+
+def _table(curves: Sequence[Saturation]) -> Table:
+    headings = (
+        *("path", "interface", "size", "counts", "full from, blocks", "GB/s there", "best, GB/s"),
+        *("at blocks", "multiprocessors", "most of them taken"),
+    )
+    rows = tuple(_row(curve) for curve in curves)
+    note = (
+        "“>”: within 5 % of the best only at the largest number tried, so more blocks may give more. "
+        "“Most of them taken”: were each of these blocks alone on a multiprocessor."
+    )
+    return Table("Blocks within 5 % of the best", headings, rows, (2, 4, 5, 6, 7, 8, 9), note)
+
+
+def _row(curve: Saturation) -> tuple[str, ...]:
+    (enough, there), (at, best) = curve.enough, curve.best
+    processors = curve.multiprocessors
+    taken = f"{100 * min(1.0, enough / processors):.0f} %" if processors else "not told"
+    return (
+        curve.path,
+        curve.variant.label(),
+        format_size(curve.size_bytes),
+        COUNTS[curve.read_write],
+        str(enough) if curve.full else f"> {curve.points[-1][0]}",
+        f"{there.value / 1e9:.1f}",
+        f"{best.value / 1e9:.1f}",
+        str(at),
+        str(processors) if processors else "not told",
+        taken,
+    )
+
+
+def _plot(path: str, size_bytes: int, read_write: bool, curves: Sequence[Saturation]) -> Plot:
+    lines = tuple(
+        Line(
+            curve.variant.label(),
+            tuple(
+                PlotPoint(
+                    blocks,
+                    cell.value / 1e9,
+                    cell.low / 1e9,
+                    cell.high / 1e9,
+                    f"{blocks} blocks: {format_bandwidth(cell.value)}",
+                )
+                for blocks, cell in curve.points
+            ),
+        )
+        for curve in curves
+    )
+    counted = ", read + write counted" * read_write
+    return Plot(
+        f"{path}, {format_size(size_bytes)}{counted}",
+        "Each point is one number of blocks, with its 95 % interval.",
+        "blocks",
+        f"GB/s, {COUNTS[read_write]}",
+        lines,
+        x_log=True,
+    )
+
+
+SATURATION = 430.0
+#: An interface fills what others do when its best is at least this part of theirs.
+ABLE = 0.9
+
+
+def saturation(index: Index) -> Iterator[Finding]:
+    """The least blocks that fill a link, of each interface side by side, once for each kind of path."""
+    curves = [
+        curve for curve in saturations(index.ranked, index.topology) if not curve.read_write and curve.full
+    ]
+    for name in KINDS:
+        of_kind = [curve for curve in curves if kind(curve.best[1]) == name]
+        by_path = group_by(of_kind, lambda curve: (curve.path, curve.executor, curve.size_bytes))
+        # Most interfaces side by side tell most; the most different of those.
+        chosen = max(by_path.values(), key=_worth, default=None)
+        if chosen:
+            yield _saturation(chosen)
+
+
+def _worth(curves: list[Saturation]) -> tuple[int, float]:
+    blocks = [curve.enough[0] for curve in curves]
+    return len({curve.interface for curve in curves}), max(blocks) / min(blocks)
+
+
+def _saturation(curves: list[Saturation]) -> Finding:
+    best_of = group_by(curves, lambda curve: curve.interface)
+    order = sorted(
+        (min(some, key=lambda curve: curve.enough[0]) for some in best_of.values()),
+        key=lambda curve: curve.enough[0],
+    )
+    top = max(curve.best[1].value for curve in order)
+    able = [curve for curve in order if curve.best[1].value >= ABLE * top]
+    first = able[0]
+    title = fills([(curve.interface, curve.enough[0]) for curve in able], first.path)
+    for curve in order:
+        if curve not in able:
+            title += f"; {curve.interface} reaches {gb(curve.best[1].value)} GB/s at most"
+    ends = [f"{curve.interface} {gb(curve.best[1].value)} GB/s with {curve.best[0]}" for curve in order]
+    processors = first.multiprocessors
+    of = f" {first.executor} has {processors} multiprocessors." if processors else ""
+    detail = (
+        f"Within {percent(WITHIN)} of the best of each, {format_size(first.size_bytes)}: {listed(ends)}.{of}"
+    )
+    results = [curve.best[1] for curve in order]
+    claims = [compare(results[0], other, kind="saturation", across=("path",)) for other in results[1:]]
+    return finding(title, detail, SATURATION, results, claims)

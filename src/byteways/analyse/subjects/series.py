@@ -1,0 +1,238 @@
+"""A suite that was repeated for a time (`run --for`): every figure as a series, and what clocks and error
+counters did meanwhile.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Iterator, Mapping, Sequence
+from dataclasses import dataclass
+from datetime import datetime
+from typing import Any
+
+from byteways.analyse.claim import Claim
+from byteways.analyse.compare import moved
+from byteways.analyse.finding import Finding, finding
+from byteways.analyse.phrases import count
+from byteways.analyse.results_index import Index
+from byteways.analyse.summary import Cell, Run, figure, interval
+from byteways.analyse.topic import Line, Plot, PlotPoint, Table, Topic
+from byteways.analyse.words import describe
+from byteways.plan.interfaces import figure_of
+from byteways.results.record import Record
+from byteways.units import format_bandwidth, format_duration, format_size, format_time
+
+#: A series is drawn and judged from so many rounds on.
+LEAST_ROUNDS = 3
+#: Lines of one plot: those that changed most.
+MOST_LINES = 8
+#: Counters that only ever rise, by the name of the record and of the table.
+COUNTERS = {"pcie_replays": "PCIe replays", "nvlink_errors": "link errors"}
+
+
+@dataclass(frozen=True)
+class Change:
+    """A case over the rounds. `first` and `last` are medians of its first and last third."""
+
+    cell: Cell
+    times_s: tuple[float, ...]  # since the first record of the run, of each round
+    records: tuple[Record, ...]
+    first: float
+    last: float
+    claim: Claim  # the last third beside the first, of as many series as there are
+
+    @property
+    def relative(self) -> float:
+        return self.last / self.first - 1
+
+    @property
+    def settled(self) -> bool:
+        """Whether the last third differs from the first beyond what neighbouring rounds differ by."""
+        return self.claim.differ
+
+
+def changes(run: Run, found: Sequence[Cell]) -> list[Change]:
+    """Every case that was measured in LEAST_ROUNDS rounds or more, the largest change first."""
+    if not _repeated(run):
+        return []
+    begun = min((_moment(record) for record in run.records if record.started_at), default=0.0)
+    told = []
+    for cell in found:
+        records = sorted(
+            (record for record in cell.records if record.started_at and figure(record)),
+            key=lambda record: record.round,
+        )
+        if len(records) >= LEAST_ROUNDS:
+            told.append((cell, tuple(records), [figure(record) or 0.0 for record in records]))
+    claims = moved([(cell, values) for cell, _, values in told])
+    series = [
+        Change(
+            cell,
+            tuple(_moment(record) - begun for record in records),
+            records,
+            claim.second.value,
+            claim.first.value,
+            claim,
+        )
+        for (cell, records, _), claim in zip(told, claims, strict=True)
+    ]
+    return sorted(series, key=lambda change: -abs(change.relative))
+
+
+def topic(run: Run, found: Sequence[Cell]) -> Topic | None:
+    """Of a run with `--for`; None of any other."""
+    series = changes(run, found)
+    health = _health(run.records) if _repeated(run) else None
+    if not series and health is None:
+        return None
+    tables = [table for table in (_table(series), health) if table is not None]
+    return Topic(
+        "series",
+        "Over time",
+        "The suite was repeated; each point is one round. A change counts as settled when the last third "
+        "of the rounds differs from the first by 1 % and by more than neighbouring rounds explain, for all "
+        "cases at once.",
+        tuple(tables),
+        tuple(plot for unit in ("bandwidth", "latency") if (plot := _plot(series, unit))),
+    )
+
+
+def _repeated(run: Run) -> bool:
+    return bool((run.manifest.get("options") or {}).get("for_s"))
+
+
+def _moment(record: Record) -> float:
+    """Seconds since the epoch. Python 3.10 does not read the Z."""
+    return datetime.fromisoformat(str(record.started_at).replace("Z", "+00:00")).timestamp()
+
+
+def _named(record: Record) -> str:
+    return f"{describe(record)}, warm" if record.cache == "warm" else describe(record)
+
+
+def _unit(cell: Cell) -> str:
+    return "bandwidth" if figure_of(cell.record.interface) == "bandwidth" else "latency"
+
+
+def _said(cell: Cell, value: float) -> str:
+    return format_bandwidth(value) if _unit(cell) == "bandwidth" else format_time(value)
+
+
+def _table(series: Sequence[Change]) -> Table | None:
+    if not series:
+        return None
+    rows = []
+    for change in series:
+        values = [figure(record) or 0.0 for record in change.records]
+        rows.append(
+            (
+                _named(change.cell.record),
+                format_size(change.cell.record.size_bytes),
+                str(len(values)),
+                _said(change.cell, change.first),
+                _said(change.cell, change.last),
+                f"{100 * change.relative:+.2f} %",
+                "yes" if change.settled else "no",
+                _said(change.cell, min(values)),
+                _said(change.cell, max(values)),
+            )
+        )
+    headings = ("case", "size", "rounds", "first third", "last third", "change", "settled", "least", "most")
+    return Table("Every case over the rounds", headings, tuple(rows), (1, 2, 3, 4, 5, 7, 8))
+
+
+def _plot(series: Sequence[Change], unit: str) -> Plot | None:
+    chosen = [change for change in series if _unit(change.cell) == unit][:MOST_LINES]
+    if not chosen:
+        return None
+    scale, label = (1e9, "GB/s") if unit == "bandwidth" else (1.0, "ns")
+    lines = tuple(
+        Line(
+            f"{_named(change.cell.record)}, {format_size(change.cell.record.size_bytes)}",
+            tuple(
+                _point(time_s / 60, record, scale, change.cell)
+                for time_s, record in zip(change.times_s, change.records, strict=True)
+            ),
+        )
+        for change in chosen
+    )
+    caption = f"The {len(lines)} largest changes. Each point is one round, with its 95 % interval."
+    return Plot(f"Over time, {label}", caption, "minutes since the start", label, lines)
+
+
+def _point(minutes: float, record: Record, scale: float, cell: Cell) -> PlotPoint:
+    low, high = interval(record)
+    value = figure(record) or 0.0
+    said = f"round {record.round + 1}, {minutes:.1f} min: {_said(cell, value)}"
+    return PlotPoint(minutes, value / scale, low / scale, high / scale, said)
+
+
+def _health(records: Sequence[Record]) -> Table | None:
+    """Clocks, temperature and power over the run, and what the error counters rose by."""
+    readings: dict[str, list[Mapping[str, Any]]] = {}
+    for record in sorted(records, key=lambda record: record.started_at or ""):
+        for agent, pair in (record.health or {}).items():
+            if agent == "host":
+                continue  # its load is no reading of clocks
+            readings.setdefault(agent, []).extend(pair[side] for side in ("before", "after") if side in pair)
+    if not readings:
+        return None
+    rows = tuple((agent, *_reading_cells(seen)) for agent, seen in sorted(readings.items()))
+    headings = ("GPU", "SM clock, MHz", "memory clock, MHz", "temperature, °C", "power, W")
+    return Table(
+        "Health over the run",
+        (*headings, *COUNTERS.values()),
+        rows,
+        tuple(range(1, len(headings) + len(COUNTERS))),
+        "Least to most of all readings between cases; of counters, what they rose by.",
+    )
+
+
+def _reading_cells(seen: Sequence[Mapping[str, Any]]) -> list[str]:
+    def told(name: str) -> list[float]:
+        return [reading[name] for reading in seen if (reading.get(name) or 0) > 0]
+
+    def span(values: Sequence[float]) -> str:
+        return f"{min(values):.0f} to {max(values):.0f}" if values else "not told"
+
+    cells = [span(told(name)) for name in ("sm_clock_mhz", "memory_clock_mhz", "temperature_c")]
+    cells.append(span([value / 1000 for value in told("power_mw")]))
+    for name in COUNTERS:
+        counts = [reading[name] for reading in seen if reading.get(name, -1) >= 0]
+        cells.append(str(counts[-1] - counts[0]) if counts else "not told")
+    return cells
+
+
+MOVED, STEADY = 640.0, 300.0
+#: Cases named in one sentence.
+NAMED = 3
+
+
+def over_time(index: Index) -> Iterator[Finding]:
+    """One finding on all series together."""
+    series = changes(index, index.ranked)
+    if not series:
+        return
+    span_s = max(change.times_s[-1] for change in series)
+    rounds = max(len(change.records) for change in series)
+    over = f"over {format_duration(span_s)} and {count(rounds, 'round')}"
+    moved = [change for change in series if change.settled]
+    if not moved:
+        widest = series[0]
+        title = f"No settled change in {count(len(series), 'figure')} {over}"
+        detail = f"Last against first third of the rounds, the largest difference: {_change_said(widest)}."
+        yield finding(title, detail, STEADY, (), [change.claim for change in series])
+        return
+    title = f"{len(moved)} of {count(len(series), 'figure')} moved {over}"
+    detail = "; ".join(_change_said(change) for change in moved[:NAMED])
+    detail = f"First against last third of the rounds: {detail}."
+    yield finding(title, detail, MOVED, [change.cell for change in moved], [one.claim for one in series])
+
+
+def _change_said(change: Change) -> str:
+    record = change.cell.record
+    formatted = format_bandwidth if record.latency_ns is None else format_time
+    warm = ", warm" if record.cache == "warm" else ""
+    return (
+        f"{describe(record)}{warm} at {format_size(record.size_bytes)}, {100 * change.relative:+.1f} % "
+        f"({formatted(change.first)} to {formatted(change.last)})"
+    )

@@ -1,0 +1,289 @@
+"""A run that repeats a published work: its figures beside ours, and what became of its claims."""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Collection, Iterator, Mapping, Sequence
+
+from byteways.analyse.finding import Finding
+from byteways.analyse.results_index import Index
+from byteways.analyse.studies.outcome import FigureOutcome, Row, StudyOutcome, outcome_of
+from byteways.analyse.studies.references import listed
+from byteways.analyse.studies.verdicts import BUILT_IN
+from byteways.analyse.summary import Cell, Run
+from byteways.analyse.topic import Line, Plot, PlotPoint, Table, Topic
+from byteways.studies.study import Study
+from byteways.units import format_size
+
+#: In place of a reason that the notes give.
+NOT_HERE = "no counterpart here"
+#: Names of the powers of 1000.
+DECIMAL = ("B", "kB", "MB", "GB")
+
+
+def topic(run: Run, found: Sequence[Cell]) -> Topic | None:
+    """Of a run of `byteways reproduce`; None of any other."""
+    outcome = outcome_of(run)
+    return None if outcome is None else topic_of(outcome)
+
+
+def repeated(run: Run) -> str:
+    """For the first screen: the work and what became of its claims; '' of other runs."""
+    outcome = outcome_of(run)
+    if outcome is None:
+        return ""
+    study = outcome.study
+    return f"Repeats {study.authors}, “{study.title}” ({study.year}). {outcome.summary()}."
+
+
+def topic_of(outcome: StudyOutcome) -> Topic:
+    """Claims first, then the figures, then what is to be known of the source."""
+    study = outcome.study
+    return Topic(
+        "study",
+        "Published beside measured",
+        f"{outcome.summary()}. {study.authors}, “{study.title}” ({study.year}), {study.address}. Figures of "
+        f"ours are {statistic_of(study)}, as the source's are. {study.timing}.",
+        (_claims(outcome), *(table for one in outcome.figures for table in _figure(one)), *_about(study)),
+        tuple(plot for one in outcome.figures if (plot := _plot(one))),
+    )
+
+
+def statistic_of(study: Study) -> str:
+    """In words, as it stands in a sentence."""
+    return {"mean": "means", "max": "the best of all samples", "median": "medians"}.get(
+        study.statistic, "medians (the source does not say what its are)"
+    )
+
+
+def _claims(outcome: StudyOutcome) -> Table:
+    """What several claims have in common stands once below them, numbered."""
+    numbers: dict[str, int] = {}
+    rows = []
+    for one in outcome.verdicts:
+        marks = "".join(f" [{numbers.setdefault(note, len(numbers) + 1)}]" for note in one.notes)
+        said = f"{one.claim.text} ({one.claim.note})" if one.claim.note else one.claim.text
+        rows.append((one.verdict, said, one.claim.locator, f"{one.detail}{marks}"))
+    notes = [f"[{number}] {text}" for text, number in numbers.items()]
+    if not all(one.claim.quote for one in outcome.verdicts):
+        notes.append("what is not in quotation marks sums up the source in other words")
+    if any(one.verdict == BUILT_IN for one in outcome.verdicts):
+        notes.append(
+            f"built in: {outcome.fitted}, and what a number of a model was taken from it cannot test. A "
+            "claim that rests on values which were held out is tested"
+        )
+    headings = ("verdict", "claim of the source", "where", "measured")
+    return Table("Claims", headings, tuple(rows), note="; ".join(notes))
+
+
+def _figure(one: FigureOutcome) -> list[Table]:
+    """The tables of a figure, by its kind."""
+    if one.figure.kind == "hops":
+        return [
+            _hops(hops, f"{_title(one)}{where}", notes)
+            for hops, where, notes in (
+                (one.hops, "", one.notes),
+                (one.hops_there, ", on the source's machine", ()),
+            )
+            if hops
+        ]
+    if not one.rows:
+        return []
+    if one.figure.kind == "matrix":
+        return _matrices(one)
+    return [_map(one) if one.figure.kind == "map" else _list(one)]
+
+
+def _title(one: FigureOutcome) -> str:
+    return f"{one.figure.title} ({one.figure.locator})"
+
+
+def _hops(hops: Mapping[str, Mapping[str, int]], title: str, notes: Sequence[str]) -> Table:
+    """Links on the way between every two GPUs."""
+    gpus = list(hops)
+    rows = tuple((row, *(str(hops[row].get(column, "–")) for column in gpus)) for row in gpus)
+    return Table(title, ("from \\ to", *gpus), rows, tuple(range(1, len(gpus) + 1)), "; ".join(notes))
+
+
+def _matrices(one: FigureOutcome) -> list[Table]:
+    """Every pair of agents: published, ours, and ours over published, those of them that there are."""
+    tables = []
+    kinds: tuple[tuple[str, Callable[[Row], float | None], str], ...] = (
+        ("published", lambda row: row.published, one.figure.unit),
+        ("measured", lambda row: row.ours, one.figure.unit),
+        ("measured over published", lambda row: row.ratio, ""),
+    )
+    for what, pick, unit in kinds:
+        found = {row.place: value for row in one.rows if (value := pick(row)) is not None}
+        if not found:
+            continue
+        ends = [place.split(">") for place in found]
+        sources, targets = (list(dict.fromkeys(pair[side] for pair in ends)) for side in (0, 1))
+        numbers = [[found.get(f"{source}>{target}") for target in targets] for source in sources]
+        rows = tuple(
+            (source, *("–" if value is None else _in_matrix(value, unit) for value in row))
+            for source, row in zip(sources, numbers, strict=True)
+        )
+        heat = tuple((None, *(value and value / max(found.values()) for value in row)) for row in numbers)
+        title = f"{_title(one)}, {what}{', ' + unit if unit else ''}"
+        note = "; ".join(
+            _derived(one.rows) if what == "published" else one.notes if what == "measured" else ()
+        )
+        columns = tuple(range(1, len(targets) + 1))
+        tables.append(Table(title, ("from \\ to", *targets), rows, columns, note, heat))
+    return tables
+
+
+def _derived(rows: Sequence[Row]) -> list[str]:
+    """Which published figures of a matrix are computed from what the source prints, and how."""
+    found: dict[str, list[str]] = {}
+    for row in rows:
+        if row.derived:
+            found.setdefault(row.derived, []).append(row.place)
+    return [f"derived, {how}: {listed(places)}" for how, places in found.items()]
+
+
+def _in_matrix(value: float, unit: str) -> str:
+    return number(value, unit) if unit else f"{value:.2f}"
+
+
+def _map(one: FigureOutcome) -> Table:
+    """Lines by sizes, which no number was printed of: ours, and as a part of the peak."""
+    sizes = sorted({row.size_bytes for row in one.rows if row.size_bytes})
+    lines = list(dict.fromkeys(row.line for row in one.rows))
+    found = {(row.line, row.size_bytes): row for row in one.rows if row.ours is not None}
+    values = [row.ours for row in found.values() if row.ours is not None]
+    low, high = (min(values), max(values)) if values else (0.0, 1.0)
+    rows, heat = [], []
+    for line in lines:
+        cells = [found.get((line, size)) for size in sizes]
+        rows.append((line, *("–" if cell is None else _in_map(cell, one.figure.unit) for cell in cells)))
+        ours = [None if cell is None else cell.ours for cell in cells]
+        heat.append((None, *(value and (value - low) / ((high - low) or 1.0) for value in ours)))
+    peak = " and part of the peak" if any(row.of_peak for row in found.values()) else ""
+    title = f"{_title(one)}, measured, {one.figure.unit}{peak}"
+    columns = tuple(range(1, len(sizes) + 1))
+    headings = ("method", *map(format_size, sizes))
+    return Table(title, headings, tuple(rows), columns, "; ".join(one.notes), tuple(heat))
+
+
+def _in_map(row: Row, unit: str) -> str:
+    assert row.ours is not None
+    part = f" ({100 * row.of_peak:.1f} %)" if row.of_peak else ""
+    return f"{number(row.ours, unit)}{part}"
+
+
+def _list(one: FigureOutcome) -> Table:
+    """A row a figure: published, ours, and ours over published."""
+    unit = one.figure.unit
+    with_place = len({row.place for row in one.rows}) > 1
+    with_other = any(row.other_count for row in one.rows)
+    headings = [*(("place",) if with_place else ()), "method", "size", f"published, {unit}"]
+    headings += [
+        f"measured, {unit}",
+        "ratio",
+        *(("the other count",) if with_other else ()),
+        "source or reason",
+    ]
+    told = {note.partition(": ")[2] for note in one.notes} - {""}
+    rows = tuple(_cells(row, unit, with_place, with_other, told) for row in one.rows)
+    first = int(with_place) + 1
+    notes = "; ".join(one.notes)
+    return Table(_title(one), tuple(headings), rows, tuple(range(first, first + 4)), note=notes)
+
+
+def _cells(row: Row, unit: str, with_place: bool, with_other: bool, told: Collection[str]) -> tuple[str, ...]:
+    """`told` are reasons that the notes give once for many rows."""
+    reason = NOT_HERE if row.reason in told else row.reason
+    derived = f"derived: {row.derived}" if row.derived else ""
+    return (
+        *((row.place,) if with_place else ()),
+        row.line,
+        size_of(row.size_bytes) if row.size_bytes else "not stated",
+        _told(row, unit),
+        "–" if row.ours is None else number(row.ours, unit),
+        "–" if row.ratio is None else _ratio(row),
+        *((row.other_count,) if with_other else ()),
+        "; ".join(part for part in (row.system, derived, reason) if part),
+    )
+
+
+def _told(row: Row, unit: str) -> str:
+    """The published figure as the source gives it: a number, one with "about", or a range."""
+    if row.published is None:
+        return "–"
+    if row.published_range:
+        return " to ".join(number(end, unit) for end in row.published_range)
+    return f"{'about ' if row.approximate else ''}{number(row.published, unit)}"
+
+
+def _ratio(row: Row) -> str:
+    """Four significant digits, and three decimals at most; of a range, over its nearer end."""
+    assert row.ratio is not None
+    if row.published_range and row.ratio == 1.0:
+        return "within"
+    return f"{row.ratio:.3f}" if row.ratio < 10 else number(row.ratio, "")
+
+
+def size_of(size_bytes: int) -> str:
+    """As elsewhere; of a source that counts in powers of ten as it does: 100 kB, 8 MB."""
+    text = format_size(size_bytes)
+    if "." not in text or size_bytes % 1000:
+        return text
+    power = max(power for power in range(1, len(DECIMAL)) if size_bytes >= 1000**power)
+    return f"{size_bytes / 1000**power:g} {DECIMAL[power]}"
+
+
+def number(value: float, unit: str) -> str:
+    """Four significant digits; a fraction with the three decimals that it is printed with."""
+    if unit == "of peak":
+        return f"{value:.3f}"
+    return f"{value:.0f}" if value >= 1000 else f"{value:.4g}"
+
+
+def _about(study: Study) -> tuple[Table, ...]:
+    """Defects of the source and what is done otherwise here."""
+    rows = [("known defect of the source", text) for text in study.defects]
+    rows += [("done otherwise here", text) for text in study.differences]
+    return (Table("About the source", ("", ""), tuple(rows)),) if rows else ()
+
+
+def _plot(one: FigureOutcome) -> Plot | None:
+    """A curve with the source's points as marks."""
+    lines: list[Line] = []
+    unit = one.figure.unit
+    for series in one.series:
+        if series.ours:
+            lines.append(Line(series.label, _points(series.ours, unit)))
+        for system, points in series.published.items():
+            lines.append(Line(f"{series.label}, {system}, published", _points(points, unit), published=True))
+    if not lines:
+        return None
+    caption = "Marks without a line are published figures; what has none was published as a plot only."
+    return Plot(
+        _title(one), caption, "size of the transfer", unit, tuple(lines), x_sizes=True, y_log=_wide(one, unit)
+    )
+
+
+def _wide(one: FigureOutcome, unit: str) -> bool:
+    """Whether figures of one size lie so far apart that a linear axis would press some to the floor."""
+    last = [series.ours[-1][1] for series in one.series if series.ours]
+    return unit == "GB/s" and bool(last) and max(last) > 10 * min(last)
+
+
+def _points(points: Sequence[tuple[int, float]], unit: str) -> tuple[PlotPoint, ...]:
+    return tuple(
+        PlotPoint(size, value, value, value, f"{format_size(size)}: {number(value, unit)} {unit}")
+        for size, value in points
+    )
+
+
+REPEATED = 850.0
+
+
+def claims_repeated(index: Index) -> Iterator[Finding]:
+    """How many claims hold, and which are contradicted."""
+    outcome = outcome_of(index)
+    if outcome is None or not outcome.verdicts:
+        return
+    study = outcome.study
+    yield Finding(f"{study.authors} {study.year}, {outcome.summary()}", outcome.contradictions(), REPEATED)

@@ -1,0 +1,221 @@
+"""How operations reach the device: single calls, one graph, one batched call, side by side over sizes."""
+
+from __future__ import annotations
+
+import json
+from collections.abc import Iterator, Sequence
+from dataclasses import dataclass
+from statistics import median
+
+from byteways.analyse.claim import Claim
+from byteways.analyse.compare import compare
+from byteways.analyse.finding import Finding, finding
+from byteways.analyse.phrases import listed, rate
+from byteways.analyse.results_index import Index
+from byteways.analyse.selection import KINDS, kind
+from byteways.analyse.summary import Cell, Run, group_by
+from byteways.analyse.topic import Table, Topic
+from byteways.analyse.wording import best_by_calls, faster, no_difference, slower
+from byteways.units import format_bandwidth, format_size, format_time, three_digits
+
+WAYS = ("calls", "graph", "batch")
+
+
+@dataclass(frozen=True)
+class Submission:
+    """One transfer that was submitted in several ways: cells by way, for each size in bytes, ascending."""
+
+    sizes: tuple[tuple[int, dict[str, Cell]], ...]
+
+    @property
+    def first(self) -> Cell:
+        """Any of its cells: they differ in size and way alone."""
+        return next(iter(self.sizes[0][1].values()))
+
+    @property
+    def ways(self) -> list[str]:
+        return [way for way in WAYS if any(way in at for _, at in self.sizes)]
+
+    def beside_calls(self, way: str) -> list[tuple[int, Cell, Cell]]:
+        """Sizes in bytes that were submitted both by calls and in this way, with both cells."""
+        return [(size, at["calls"], at[way]) for size, at in self.sizes if "calls" in at and way in at]
+
+
+def submissions(found: Sequence[Cell]) -> list[Submission]:
+    """Unidirectional transfers from cold memory that were submitted in more than one way."""
+    told = [
+        cell
+        for cell in found
+        if "submit" in cell.record.options
+        and cell.record.pattern == "unidirectional"
+        and cell.record.cache == "cold"
+    ]
+    alike = group_by(told, _alike)
+    made = []
+    for members in alike.values():
+        by_size = group_by(members, lambda cell: cell.record.size_bytes)
+        sizes = [
+            (size, {str(cell.record.options["submit"]): cell for cell in by_size[size]})
+            for size in sorted(by_size)
+        ]
+        made.append(Submission(tuple(sizes)))
+    return [one for one in made if len(one.ways) > 1]
+
+
+def _alike(cell: Cell) -> tuple[str, ...]:
+    record = cell.record
+    rest = {name: value for name, value in record.options.items() if name != "submit"}
+    settings = json.dumps([rest, record.environment], sort_keys=True)
+    return record.interface, record.source, record.destination, record.access, settings
+
+
+def host_ns(cell: Cell) -> float | None:
+    """What enqueueing one operation takes the host; None where it was not told."""
+    told = [record.submit_ns for record in cell.records if record.submit_ns]
+    return median(told) if told else None
+
+
+def topic(run: Run, found: Sequence[Cell]) -> Topic | None:
+    """None where nothing was submitted in two ways."""
+    tables = [_table(one) for one in submissions(found)]
+    if not tables:
+        return None
+    return Topic(
+        "submission",
+        "Calls, graphs, batches",
+        "The same operations handed to the device in different ways: a call each, recorded before and "
+        "launched as one graph, or by one batched copy call. Rates are the device's, behind the gate; the "
+        "host's time is what enqueueing took for each operation, after graphs were made ready.",
+        tuple(tables),
+    )
+
+
+def _table(one: Submission) -> Table:
+    record, ways = one.first.record, one.ways
+    rows = [
+        (
+            format_size(size),
+            *(_rate(at.get(way)) for way in ways),
+            *(_host_ns(at.get(way)) for way in ways),
+        )
+        for size, at in one.sizes
+    ]
+    headings = ("size", *(f"{way}, GB/s" for way in ways), *(f"{way}, host ns" for way in ways))
+    return Table(
+        f"{record.interface}, {record.source} > {record.destination}, {record.access}",
+        headings,
+        tuple(rows),
+        tuple(range(len(headings))),
+    )
+
+
+def _rate(cell: Cell | None) -> str:
+    return "" if cell is None else format_bandwidth(cell.value).removesuffix(" GB/s")
+
+
+def _host_ns(cell: Cell | None) -> str:
+    told = None if cell is None else host_ns(cell)
+    return "" if told is None else three_digits(told)
+
+
+SUBMISSION, EVEN = 480.0, 370.0
+#: How a sentence calls each way.
+NAMES = {"graph": "by one graph", "batch": "by one batched call"}
+#: … and what it submits.
+UNITS = {"graph": "one graph", "batch": "one batched call"}
+
+
+def submitting(index: Index) -> Iterator[Finding]:
+    """For each interface and kind of pair, the first pair: where it is worth not to make a call each."""
+    told = [one for one in submissions(index.ranked) if any(one.beside_calls(way) for way in NAMES)]
+    even = []
+    for (name, _), some in group_by(told, lambda one: (kind(one.first), one.first.record.interface)).items():
+        if finding := _finding(name, some[0]):
+            yield finding
+        else:
+            even.append(some[0])
+    if even:
+        yield _no_gain(even)
+
+
+def _compared(one: Submission, way: str) -> list[tuple[int, Claim, Cell, Cell]]:
+    """Each size with this way beside calls."""
+    pairs = one.beside_calls(way)
+    return [
+        (
+            size,
+            compare(other, calls, kind="submission", ways=len(pairs) + 1, names=(NAMES[way], "by calls")),
+            calls,
+            other,
+        )
+        for size, calls, other in pairs
+    ]
+
+
+def _no_gain(some: Sequence[Submission]) -> Finding:
+    ways = [UNITS[way] for way in NAMES if any(one.beside_calls(way) for one in some)]
+    named = [f"{one.first.record.interface} {one.first.record.path}" for one in some]
+    figures = [cell for one in some for way in NAMES for _, *both in one.beside_calls(way) for cell in both]
+    title = f"Submission: {no_difference((*ways, 'single calls'))}: {listed(named)}"
+    claims = [claim for one in some for way in NAMES for _, claim, *_ in _compared(one, way)]
+    detail = f"Rates behind the gate, where the host is ahead. {_host(some[0])}"
+    return finding(title, detail.strip(), EVEN, figures, claims)
+
+
+def _finding(name: str, one: Submission) -> Finding | None:
+    """None where no way differs from calls at any size."""
+    interface = one.first.record.interface
+    won = {way: _gains(one, way) for way in NAMES if way in one.ways}
+    lost = {way: _gains(one, way, lost=True) for way in NAMES if way in one.ways}
+    figures: list[Cell] = []
+    claims: list[Claim] = []
+    said = []
+    for way, gains in won.items():
+        if gains:
+            size, claim, calls, other = max(gains, key=lambda gain: gain[1].gain)
+            said.append(
+                f"{NAMES[way]} is {faster(claim)} by calls at {format_size(size)} "
+                f"({rate(other)} against {rate(calls)} GB/s){_until(one, way, gains)}"
+            )
+            figures += [calls, other]
+            claims += [gain[1] for gain in gains]
+    lost_by = []
+    for way, losses in lost.items():
+        if losses:
+            size, claim, *_ = max(losses, key=lambda loss: loss[1].gain)
+            lost_by.append(f"{NAMES[way]} it is {slower(claim)} at {format_size(size)}")
+            claims += [loss[1] for loss in losses]
+    if said:
+        title = f"{KINDS[name]}, {interface} {listed(said)}"
+    elif lost_by:
+        title = f"{KINDS[name]}, {interface} {best_by_calls(claims)}: {listed(lost_by)}"
+        lost_by = []
+    else:
+        return None
+    detail = f"{one.first.record.path}, rates behind the gate, where the host is ahead. {_host(one)}"
+    if lost_by:
+        detail += f" But {listed(lost_by)}."
+    return finding(title, detail.strip(), SUBMISSION if said else EVEN, figures, claims)
+
+
+def _gains(one: Submission, way: str, *, lost: bool = False) -> list[tuple[int, Claim, Cell, Cell]]:
+    """Sizes at which this way gains over calls, or loses."""
+    return [told for told in _compared(one, way) if (told[1].trails if lost else told[1].leads)]
+
+
+def _until(one: Submission, way: str, gains: list[tuple[int, Claim, Cell, Cell]]) -> str:
+    """', nothing from 1 MiB on': the smallest size from which on nothing is gained any more."""
+    rest = [size for size, *_ in one.beside_calls(way) if size > max(gain[0] for gain in gains)]
+    return f", nothing from {format_size(rest[0])} on" if rest else ""
+
+
+def _host(one: Submission) -> str:
+    """What enqueueing takes the host at the smallest size, by each way."""
+    size, at = one.sizes[0]
+    told = {way: time for way in one.ways if way in at and (time := host_ns(at[way])) is not None}
+    if len(told) < 2:
+        return ""
+    parts = [
+        f"{format_time(time)} {'by calls' if way == 'calls' else NAMES[way]}" for way, time in told.items()
+    ]
+    return f"To enqueue one of {format_size(size)} takes the host {listed(parts)}."

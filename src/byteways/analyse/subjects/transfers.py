@@ -1,0 +1,181 @@
+"""Single flows: the best way per kind of pair, read against write, one direction against the other."""
+
+from __future__ import annotations
+
+from collections.abc import Iterator, Sequence
+from dataclasses import replace
+
+from byteways.analyse.claim import Claim
+from byteways.analyse.compare import Ranking, compare, rank
+from byteways.analyse.finding import Finding, cpu_threads, finding
+from byteways.analyse.phrases import count, rate, sentence, span, way
+from byteways.analyse.results_index import Index
+from byteways.analyse.selection import APART, KINDS, broadest_size, largest_common_size
+from byteways.analyse.summary import Cell, Group, Variant, group_by, pool
+from byteways.analyse.wording import better_way, difference, gains_of_others, most_of_several, slower_ways
+from byteways.topology.model import compute_units_name
+from byteways.units import format_size
+
+#: Importance of the best interface, by kind of pair.
+BEST = {"gpu-gpu": 640.0, "cpu-gpu": 590.0, "gpu-cpu": 580.0, "gpu": 400.0, "cpu": 395.0, "cpu-cpu": 390.0}
+ASYMMETRY, SMALL_ASYMMETRY = 450.0, 405.0
+
+#: Directions are compared of settings that reach this part of the best: a kernel of few blocks says nothing
+#: about a link.
+ABLE = 0.9
+#: Below this size the cost of the call decides, so that bandwidth is not what a reader looks for first …
+SMALL_BYTES = 2**20
+#: … and what is said of it stands so much lower.
+OF_SMALL = 250.0
+
+
+def best_ways(index: Index) -> Iterator[Finding]:
+    """Which interface to use, for each kind of pair and class of links."""
+    for name, lead in KINDS.items():
+        members = [cell for cell in index.of_kind(name) if cell.stays and cell.record.interface not in APART]
+        classes = group_by(members, index.link_class)
+        for wires, some in classes.items():
+            where = f"{lead} ({wires})" if len(classes) > 1 else lead
+            size = largest_common_size(some)
+            ranking = rank(cell for cell in some if cell.record.size_bytes == size)
+            if size is not None and ranking is not None:
+                yield _best_way(index, ranking, where, size, BEST[name])
+
+
+def _best_way(index: Index, ranking: Ranking, where: str, size: int, importance: float) -> Finding:
+    title, quoted = better_way(
+        ranking, where, size, peak=size >= SMALL_BYTES, launched=lambda group: _launched(index, group)
+    )
+    first = ranking.group
+    paths = (
+        f"Median of {count(len(first.cells), 'path')}" if len(first.cells) > 1 else first.cells[0].record.path
+    )
+    detail = f"{paths}, interval {span(first)} GB/s.{slower_ways(ranking)}"
+    if size < SMALL_BYTES:
+        importance -= OF_SMALL
+    others = [
+        one.claim
+        for one in (*ranking.rivals, *ranking.elsewhere)
+        if one.variant.interface != ranking.variant.interface or one is ranking.default or one.claim.trails
+    ]
+    return finding(title, detail, importance, quoted, others)
+
+
+def _launched(index: Index, group: Group) -> str:
+    """' with all 132 SMs', ' with 8 of 110 CUs', ' with 2 threads', or nothing when it is not known."""
+    record = group.cells[0].record
+    launch = record.launch or {}
+    executor = record.executor
+    if executor not in index.topology.names():
+        return ""
+    device = index.topology.agent(executor)
+    if device.kind == "cpu":
+        used = cpu_threads(record)
+        return f" with {count(used, 'thread')}" if used else ""
+    blocks, total = launch.get("blocks"), device.multiprocessors
+    if not blocks or not total:
+        return ""
+    units = compute_units_name(device)
+    return f" with all {total} {units}" if blocks >= total else f" with {blocks} of {total} {units}"
+
+
+def read_against_write(index: Index) -> Iterator[Finding]:
+    """Who issues the transfer: read and write of the same interface, memory and size over the same paths."""
+    found: list[tuple[Claim, str, Group, Group, int]] = []
+    for name in ("gpu-gpu", "cpu-cpu"):
+        alike = group_by(index.of_kind(name), lambda cell: (index.link_class(cell), cell.record.interface))
+        for members in alike.values():
+            found += [
+                (claim, name, read, write, size) for claim, read, write, size in _both_accesses(members)
+            ]
+    if not found:
+        return
+    found.sort(key=lambda one: -one[0].gain)
+    claim, where, read, write, size = found[0]
+    interface = read.cells[0].record.interface
+    title = f"{KINDS[where]}, {interface} {difference(claim)} at {format_size(size)}"
+    detail = f"Let the owner of the {'destination' if claim.leads else 'source'} issue it."
+    others: dict[str, Claim] = {}  # of each other interface the most: its options differ alike
+    for one, _, other, _, _ in found[1:]:
+        if other.cells[0].record.interface != interface:
+            others.setdefault(other.cells[0].record.interface, one)
+    detail += gains_of_others(others)
+    yield finding(title, detail, _asymmetry(size), (read, write), [one[0] for one in found])
+
+
+def _both_accesses(members: Sequence[Cell]) -> Iterator[tuple[Claim, Group, Group, int]]:
+    """Reads beside writes of one interface over one class of links, where they differ."""
+    size = broadest_size(members)
+    of_size = [cell for cell in members if cell.record.size_bytes == size]
+    groups = {same: pool(some) for same, some in group_by(of_size, lambda cell: cell.variant).items()}
+    top = max(group.value for group in groups.values())
+    for same, read in groups.items():
+        write = groups.get(replace(same, access="write"))
+        if same.access != "read" or write is None:
+            continue
+        claim = compare(read, write, kind="read or write", names=("as a read", "as a write"))
+        if claim.differ and max(read.value, write.value) >= ABLE * top:
+            yield claim, read, write, size
+
+
+def to_and_from_host(index: Index) -> Iterator[Finding]:
+    """The two directions between host and GPU, same interface, memory and size."""
+    back = {_turned(cell): cell for cell in index.of_kind("gpu-cpu") if cell.stays}
+    pairs = [
+        (cell, back[key])
+        for cell in index.of_kind("cpu-gpu")
+        if cell.stays and (key := _forward(cell)) in back
+    ]
+    compared: list[tuple[Claim, Variant, Group, Group, int]] = []
+    for (same, _), some in group_by(pairs, lambda pair: (pair[0].variant, index.link_class(pair[0]))).items():
+        size = max(cell.record.size_bytes for cell, _ in some)
+        there = pool([cell for cell, _ in some if cell.record.size_bytes == size])
+        home = pool([cell for _, cell in some if cell.record.size_bytes == size])
+        names = "to the GPU", "to the host"
+        claim = compare(there, home, kind="direction", match=_ends, names=names, ways=len(pairs))
+        compared.append((claim, same, there, home, size))
+    differing = [one for one in compared if one[0].differ and _is_able(one, compared)]
+    if not differing:
+        return
+    claim, same, there, home, size = max(differing, key=lambda one: one[0].gain)
+    title = (
+        f"Host to GPU and GPU to host differ with {same.source} memory: {way(same)} moves "
+        f"{rate(there)} there and {rate(home)} GB/s back at {format_size(size)}"
+    )
+    detail = f"{sentence(difference(claim))}.{most_of_several(len(differing))}"
+    claims = [one[0] for one in compared]
+    yield finding(title, detail, _asymmetry(size) - 10, (there, home), claims)
+
+
+def _is_able(
+    one: tuple[Claim, Variant, Group, Group, int],
+    compared: Sequence[tuple[Claim, Variant, Group, Group, int]],
+) -> bool:
+    """Whether a setting comes near to what its interface and memory reach."""
+    top = max(
+        max(there.value, home.value)
+        for _, same, there, home, _ in compared
+        if (same.interface, same.source) == (one[1].interface, one[1].source)
+    )
+    return max(one[2].value, one[3].value) >= ABLE * top
+
+
+def _ends(cell: Cell) -> tuple[str, ...]:
+    return tuple(sorted((cell.source.agent, cell.destination.agent)))
+
+
+def _forward(cell: Cell) -> tuple[object, ...]:
+    return cell.variant, cell.record.size_bytes, cell.source.agent, cell.destination.agent
+
+
+def _turned(cell: Cell) -> tuple[object, ...]:
+    """The key of the opposite direction by the same executor: ends swapped, read for write."""
+    same = cell.variant
+    access = {"read": "write", "write": "read"}.get(same.access, same.access)
+    turned = replace(same, source=same.destination, destination=same.source, access=access)
+    return turned, cell.record.size_bytes, cell.destination.agent, cell.source.agent
+
+
+def _asymmetry(size_bytes: int) -> float:
+    """Of small transfers what latencies say comes first."""
+    return ASYMMETRY if size_bytes >= SMALL_BYTES else SMALL_ASYMMETRY

@@ -1,0 +1,340 @@
+"""Sentences, rendered from claims: the one place that has words for a comparison.
+
+What a claim does not carry has no word here: a lead that is not one raises ValueError.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Hashable, Mapping, Sequence
+
+from byteways.analyse.claim import Claim
+from byteways.analyse.compare import Ranking, Rival
+from byteways.analyse.phrases import (
+    DIFFERENCE,
+    GREATEST_FACTOR,
+    SPREAD,
+    count,
+    listed,
+    marked,
+    of_peak,
+    percent,
+    rate,
+    supported,
+    times,
+    way,
+    with_span,
+)
+from byteways.analyse.summary import Group
+from byteways.units import format_size, three_digits
+
+
+def _lead(claim: Claim) -> Claim:
+    """The claim with what is greater first. Raises ValueError where neither is."""
+    if not claim.differ:
+        raise ValueError(f"no lead in a claim that says {claim.verdict}")
+    return claim if claim.leads else claim.turned()
+
+
+def _gain(claim: Claim) -> str:
+    """'8.2 %', with no digit that the interval does not support."""
+    gain, low, high = (100 * (ratio - 1) for ratio in (claim.effect, claim.low, claim.high))
+    return f"{supported(gain, low, high, DIFFERENCE)} %"
+
+
+def _factor(claim: Claim) -> str:
+    """'3.9 times', with no digit that the interval does not support."""
+    if claim.effect > GREATEST_FACTOR:
+        return times(claim.effect)
+    return f"{supported(claim.effect, claim.low, claim.high, DIFFERENCE)} times"
+
+
+def agreement(claim: Claim) -> str:
+    """' on 11 of 12 paths', empty where all agree."""
+    ahead = max(claim.agree, claim.against)
+    return "" if claim.unanimous else f" on {ahead} of {claim.pairs} paths"
+
+
+def faster(claim: Claim) -> str:
+    """'8.2 % faster than' below twice, '3.9 times as fast as' above: the first beside the second."""
+    lead = _lead(claim)
+    return f"{_gain(lead)} faster than" if lead.effect < 2 else f"{_factor(lead)} as fast as"
+
+
+def slower(claim: Claim) -> str:
+    """'42 % slower': what trails, beside what leads."""
+    lead = _lead(claim)
+    return f"{_loss(lead)} slower{agreement(lead)}"
+
+
+def less(claim: Claim) -> str:
+    """'42 % less': what trails, beside what leads."""
+    return f"{_loss(_lead(claim))} less"
+
+
+def _loss(lead: Claim) -> str:
+    """'42 %' that what trails lacks, with no digit that the interval does not support."""
+    loss, low, high = (
+        100 * (1 - 1 / ratio) if ratio > 0 else 100.0 for ratio in (lead.effect, lead.low, lead.high)
+    )
+    return f"{supported(loss, low, high, DIFFERENCE)} %"
+
+
+def longer(claim: Claim) -> str:
+    """'9.1 % longer than', '3.4 times as long as': of times, the greater beside the other."""
+    lead = _lead(claim)
+    return f"{_gain(lead)} longer than" if lead.effect < 2 else f"{_factor(lead)} as long as"
+
+
+def longer_by(claim: Claim) -> str:
+    """'9.1 % longer', '3.4 times as long': the same without what it is compared with."""
+    return longer(claim).removesuffix(" than").removesuffix(" as")
+
+
+def multiple(claim: Claim) -> str:
+    """'2.3 ×' of the greater beside the other."""
+    return _factor(_lead(claim)).replace(" times", " ×")
+
+
+def no_difference(names: Sequence[str]) -> str:
+    """'no significant difference between copy and kernel'."""
+    return f"no significant difference between {listed(list(names))}"
+
+
+def margin(ranking: Ranking) -> str:
+    """`5.4 % over kernel`, `2.2 × kernel`, `no significant difference from kernel`; or that there is none.
+
+    By interface: ways that differ in less are no alternative that a reader looks for.
+    """
+    ties = tied_interfaces(ranking)
+    if ties:
+        return f"no significant difference from {listed(list(ties))}"
+    if next_ := runner_up(ranking):
+        claim = next_.claim
+        over = f"{_gain(claim)} over" if claim.effect < 2 else _factor(claim).replace(" times", " ×")
+        return f"{over} {next_.variant.interface}{agreement(claim)}"
+    return "nothing else at this size"
+
+
+def tied_interfaces(ranking: Ranking) -> tuple[str, ...]:
+    """Interfaces that no interval tells from the best."""
+    mine = ranking.variant.interface
+    names = (one.variant.interface for one in ranking.ties if one.claim.pairs)
+    return tuple(dict.fromkeys(name for name in names if name != mine))
+
+
+def runner_up(ranking: Ranking) -> Rival | None:
+    """The best of the interfaces that the best one leads."""
+    taken = {ranking.variant.interface, *tied_interfaces(ranking)}
+    return next((one for one in ranking.slower if one.variant.interface not in taken), None)
+
+
+def better_way(
+    ranking: Ranking,
+    where: str,
+    size: int,
+    *,
+    peak: bool = True,
+    launched: Callable[[Group], str] = lambda group: "",
+) -> tuple[str, list[Group]]:
+    """The sentence on the best way, and the results that it quotes.
+
+    '… copy as a write is fastest at 1 GiB: 396 GB/s (88 % of 450); kernel reaches 375'.
+
+    Args:
+        ranking: Of one kind of pair and class of links.
+        where: The beginning of the sentence.
+        size: In bytes.
+        peak: Whether to name the share of the peak.
+        launched: How a result was launched, to stand behind the runner-up.
+    """
+    first, at = ranking.group, format_size(size)
+    ties = [one for one in ranking.ties if one.variant.interface in tied_interfaces(ranking)]
+    near = {one.variant.interface: one.group for one in reversed(ties)}
+    share = of_peak(first) if peak else ""
+    next_ = runner_up(ranking)
+    quoted = [first, *near.values()]
+    if near:
+        names = [ranking.variant.interface, *near]
+        rates = listed([with_span(group) for group in quoted])
+        title = f"{where}, {no_difference(names)} at {at}: {rates} GB/s{share}"
+    elif next_ is None:
+        title = f"{where}, {way(ranking.variant)} moves {rate(first)} GB/s{share} at {at}"
+    else:
+        over = agreement(next_.claim)
+        title = f"{where}, {way(ranking.variant)} is fastest{over} at {at}: {rate(first)} GB/s{share}"
+    if ranking.default is not None and ranking.default.claim.leads:
+        title += f"; without settings {way(ranking.default.variant)} reaches {rate(ranking.default.group)}"
+        quoted.append(ranking.default.group)
+    for one in ranking.elsewhere[:1]:
+        title += f"; on {listed(list(one.claim.second.paths))} alone {way(one.variant)} is faster still"
+        title += f" ({rate(one.group)})"
+        quoted.append(one.group)
+    if next_ is not None and (ranking.default is None or next_.group is not ranking.default.group):
+        title += f"; {next_.variant.interface} reaches {rate(next_.group)}{launched(next_.group)}"
+        quoted.append(next_.group)
+    return title, quoted
+
+
+def slower_ways(ranking: Ranking) -> str:
+    """' kernel as a read is 5.4 % slower and …' of the best way of each interface that the best leads."""
+    chosen: dict[str, Rival] = {}
+    for one in ranking.slower:
+        if one.variant.interface not in (ranking.variant.interface, *tied_interfaces(ranking)):
+            chosen.setdefault(one.variant.interface, one)
+    gaps = [f"{way(one.variant)} is {slower(one.claim)}" for one in chosen.values()]
+    return f" {listed(gaps)}." if gaps else ""
+
+
+def difference(claim: Claim) -> str:
+    """'as a write is 1.4 % faster than as a read: 375 against 370 GB/s', of both names."""
+    lead = _lead(claim)
+    return (
+        f"{lead.first.name} is {faster(lead)} {lead.second.name}{agreement(lead)}: "
+        f"{rate(lead.first)} against {rate(lead.second)} GB/s"
+    )
+
+
+def gains_of_others(others: Mapping[str, Claim]) -> str:
+    """' Also: kernel as a read by 3 %.', empty without any."""
+    said = [f"{name} {_lead(claim).first.name} by {_gain(_lead(claim))}" for name, claim in others.items()]
+    return f" Also faster: {listed(said)}." if said else ""
+
+
+def most_of_several(number: int) -> str:
+    """' Of 4 pairings that differ, it is the most.', empty for one alone."""
+    return f" Of {number} pairings that differ, it is the most." if number > 1 else ""
+
+
+def moves_most(ranking: Ranking) -> str:
+    """'moves', or 'moves most,' where the best leads every other way."""
+    every = ranking.rivals and all(one.claim.leads and one.claim.unanimous for one in ranking.rivals)
+    return "moves most," if every else "moves"
+
+
+def others_of(ranking: Ranking) -> str:
+    """' Others: kernel as a read 883, copy as a read 799 GB/s.', empty without others."""
+    parts = [marked(f"{way(one.variant)} {rate(one.group)}", one.group) for one in ranking.rivals]
+    return f" Others: {', '.join(parts)} GB/s." if parts else ""
+
+
+def no_loss(claim: Claim) -> str:
+    """'no significant loss (2.3 % at most)' of the first beside the second. Raises ValueError of others."""
+    if not claim.equal:
+        raise ValueError(f"a claim that says {claim.verdict} shows no equality")
+    return f"no significant loss ({percent(max(1 - claim.low, 0.0))} at most)"
+
+
+def part_kept(claim: Claim) -> str:
+    """'51 %' of the second that the first has; 'as much, within the intervals, as' is no part of it."""
+    kept, low, high = 100 * claim.effect, 100 * claim.low, 100 * claim.high
+    share = f"{supported(kept, low, high, DIFFERENCE)} %"
+    return share if claim.differ else f"{share} (no significant difference)"
+
+
+def losing_most(what: str) -> str:
+    """'gpu0>gpu1 loses most'."""
+    return f"{what} loses most"
+
+
+def percents_slower(claim: Claim, kept: Sequence[float]) -> str:
+    """'40 % slower', or '5 to 70 % slower' where the paths lose different parts.
+
+    Args:
+        claim: That they lose.
+        kept: What each path keeps of what it is compared with.
+    """
+    _lead(claim)
+    most, least = 1 - min(kept), max(1 - max(kept), 0.0)
+    if most - least < SPREAD:
+        return slower(claim)
+    return f"{percent(least).removesuffix(' %')} to {percent(most)} slower{agreement(claim)}"
+
+
+def fills(needs: Sequence[tuple[str, int]], path: str) -> str:
+    """'kernel-bulk fills gpu0>gpu1 from 8 blocks, kernel needs 48', of interfaces by the blocks they need."""
+    (name, blocks), rest = needs[0], needs[1:]
+    if rest and rest[-1][1] == blocks:
+        return f"{listed([one for one, _ in needs])} fill {path} from {count(blocks, 'block')} alike"
+    title = f"{name} fills {path} from {count(blocks, 'block')}"
+    return title + (f", {listed([f'{one} needs {more}' for one, more in rest])}" if rest else "")
+
+
+def fastest_by_size(parts: Sequence[str], claims: Sequence[Claim]) -> str:
+    """'of what managed pages can do, fastest is prefetching at 1 MiB and …'; each part needs its leads."""
+    if len(claims) < len(parts):
+        raise ValueError("a way that is called fastest leads no other")
+    return f"of what managed pages can do, fastest is {listed(list(parts))}"
+
+
+def wins(first: Mapping[Hashable, tuple[str, Claim]], noun: str) -> str:
+    """' Of 6 shapes that differ, copy-2d is faster on 4 and kernel on 2.', empty for one alone.
+
+    Args:
+        first: What leads on each, with the claim that it does.
+        noun: What each is.
+    """
+    if len(first) < 2:
+        return ""
+    names = [name for name, claim in first.values() if _lead(claim)]
+    won = {name: names.count(name) for name in dict.fromkeys(names)}
+    said = [f"{name} is faster on {number}" for name, number in won.items()]
+    return f" Of {len(names)} {noun} with a significant difference, {listed(said)}."
+
+
+def least_gain(gains: Mapping[str, Claim]) -> str:
+    """' Least of 12 ways: gpu0>gpu3, no significant difference.', empty for one alone."""
+    if len(gains) < 2:
+        return ""
+    name, least = min(gains.items(), key=lambda one: one[1].effect)
+    effect = f"{_gain(least)} more" if least.leads else less(least) if least.trails else "no significant gain"
+    return f" Least of {len(gains)} ways: {name}, {effect}."
+
+
+def best_by_calls(claims: Sequence[Claim]) -> str:
+    """'is fastest by calls': every other way of submission that differs loses."""
+    if not claims or not all(claim.trails for claim in claims):
+        raise ValueError("calls do not lead every other way")
+    return "is fastest by calls"
+
+
+def keeps_speed(claims: Sequence[Claim]) -> str:
+    """'keeps its speed': what each claim shows to be as good as equal."""
+    if not claims or not all(claim.equal for claim in claims):
+        raise ValueError("a claim that shows no equality")
+    return "keeps its speed"
+
+
+def least_energy(between: str, names: Sequence[str], joules: float, claims: Sequence[Claim]) -> str:
+    """'A gigabyte from … takes least energy by copy, 0.45 J; kernel takes 2.2 times as much (1)'.
+
+    Args:
+        between: The path in words.
+        names: What takes least, and what ties with it.
+        joules: Of the least.
+        claims: That others take more.
+    """
+    if not claims:
+        return f"A gigabyte {between}: {no_difference(names)} in energy"
+    more = [f"{one.first.name} takes {_more(one)} ({three_digits(one.first.value)})" for one in claims]
+    by = " or ".join(names)
+    return f"A gigabyte {between} takes least energy by {by}, {three_digits(joules)} J; {listed(more)}"
+
+
+def _more(claim: Claim) -> str:
+    """'12 % more', '2.2 times as much'."""
+    lead = _lead(claim)
+    return f"{_gain(lead)} more" if lead.effect < 2 else f"{_factor(lead)} as much"
+
+
+def all_as_predicted(cases: int, lacking: int) -> str:
+    """'All 12 concurrent cases move', '12 of 40 concurrent cases … move' where others have no prediction."""
+    if not lacking:
+        return f"All {cases} concurrent cases move"
+    return f"{cases} of {cases + lacking} concurrent cases, those whose flows were all measured alone, move"
+
+
+def slower_copies(sizes: str, claims: Sequence[Claim]) -> str:
+    """'copies of 4 KiB take longer from registered memory'."""
+    if not claims or not all(claim.trails for claim in claims):
+        raise ValueError("copies of registered memory do not trail")
+    return f"copies of {sizes} take longer from registered memory"

@@ -1,0 +1,256 @@
+"""Claims: like with like, pair by pair, simultaneous, and ties named as ties."""
+
+from __future__ import annotations
+
+import random
+import sys
+from dataclasses import replace
+from math import exp
+from pathlib import Path
+
+import pytest
+
+sys.path.insert(0, str(Path(__file__).parents[1] / "report"))
+
+import sample_run
+from few_records import GB, GIB, MIB, flow, in_rounds, record
+
+from byteways.analyse.claim import LEADS, MIXED, NOT_COMPARED, TIE, Claim
+from byteways.analyse.compare import compare, moved, rank, summed
+from byteways.analyse.phrases import supported, times
+from byteways.analyse.results_index import Index
+from byteways.analyse.summary import Cell, cells, pool
+from byteways.analyse.wording import better_way, faster, margin, no_loss
+from byteways.results.record import Record, Warning
+from byteways.results.run_folder import RunFolder
+
+
+def on(path: tuple[str, str], rate: float, interface: str = "copy", **more: object) -> Record:
+    ends = (f"{path[0]}:device", f"{path[1]}:device", path[0])
+    return record(interface, [flow(*ends)], rate * GB, GIB, **more)  # type: ignore[arg-type]
+
+
+def found(*records: Record) -> list[Cell]:
+    return cells(in_rounds(records))
+
+
+PAIRS = [("gpu0", "gpu1"), ("gpu0", "gpu2"), ("gpu1", "gpu2"), ("gpu1", "gpu0")]
+
+
+def beside(ones: list[float], others: list[float]) -> Claim:
+    """Copy beside kernel, a path each."""
+    copies = found(*(on(path, rate) for path, rate in zip(PAIRS, ones, strict=False)))
+    kernels = found(*(on(path, rate, "kernel") for path, rate in zip(PAIRS, others, strict=False)))
+    return compare(pool(copies), pool(kernels))
+
+
+def test_a_lead_holds_path_by_path() -> None:
+    """Catches a lead of medians over paths where one interface is ahead on some and the other on others."""
+    whole = beside([400.0, 401.0, 402.0], [300.0, 301.0, 302.0])
+    assert (whole.verdict, whole.pairs, whole.agree, whole.unanimous) == (LEADS, 3, 3, True)
+    mixed = beside([400.0, 400.0, 400.0, 400.0], [300.0, 300.0, 300.0, 500.0])
+    assert (mixed.verdict, mixed.agree, mixed.against) == (MIXED, 3, 1)
+    most = beside([400.0, 400.0, 400.0, 400.0], [300.0, 300.0, 300.0, 400.0])
+    assert (most.verdict, most.agree, most.unanimous) == (LEADS, 3, False)
+
+
+def test_different_paths_are_not_compared() -> None:
+    """Catches "vmm is 4 times as fast as pool" of two different links."""
+    (first,), (second,) = found(on(PAIRS[0], 152.0)), found(on(PAIRS[1], 38.0, "kernel"))
+    claim = compare(first, second)
+    assert (claim.verdict, claim.reason) == (NOT_COMPARED, "no path in common")
+
+
+@pytest.mark.parametrize(
+    ("other", "reason"),
+    [
+        ({"cache": "warm"}, "of different cache"),
+        ({"counts": "read+write"}, "of different counts"),
+        ({"pattern": "fan-out"}, "of different pattern"),
+    ],
+)
+def test_unlike_results_are_not_compared(other: dict[str, str], reason: str) -> None:
+    """Catches warm caches beside cold ones, or bytes that are counted twice beside bytes that are not."""
+    (first,), (second,) = found(on(PAIRS[0], 400.0)), found(on(PAIRS[0], 300.0, "kernel", **other))
+    claim = compare(first, second)
+    assert (claim.verdict, claim.reason) == (NOT_COMPARED, reason)
+
+
+def test_sizes_are_compared_only_on_purpose() -> None:
+    """Catches a latency hierarchy that is refused, and a transfer of 1 MiB beside one of 1 GiB."""
+    (small,), (large,) = (
+        found(record("copy", [flow("gpu0:device", "gpu1:device", "gpu0")], 9 * GB, MIB)),
+        found(on(PAIRS[0], 300.0)),
+    )
+    assert compare(small, large).verdict == NOT_COMPARED
+    assert compare(large, small, across=("size",)).leads
+
+
+def test_one_round_ranks_nothing() -> None:
+    """Catches a single round that is called the best: equal ways are told apart in a quarter of trials."""
+    one = cells([on(PAIRS[0], 400.0), on(PAIRS[0], 300.0, "kernel")])
+    assert compare(one[0], one[1]).verdict == NOT_COMPARED
+    assert rank(one) is None
+
+
+def test_less_than_one_percent_is_a_tie() -> None:
+    """Catches a lead of 0.077 % that is sure and that nobody can use."""
+    sure = [replace(one, time_ns=None) for one in (on(PAIRS[0], 400.0), on(PAIRS[0], 398.0, "kernel"))]
+    first, second = found(*sure)
+    claim = compare(first, second)
+    assert claim.low > 1 and claim.verdict == TIE and claim.equal
+
+
+def test_equal_ways_are_seldom_told_apart() -> None:
+    """Catches intervals that hold for one comparison at a time: among six equal ways one always leads."""
+    random_ = random.Random(3)
+    names = ("copy", "kernel", "kernel-bulk", "torch-copy", "memcpy", "memcpy-mt")
+    told = 0
+    for _ in range(120):
+        records = [
+            replace(on(PAIRS[0], 400.0 * exp(random_.gauss(0.0, 0.01)), name), round=number, time_ns=None)
+            for name in names
+            for number in range(3)
+        ]
+        ranking = rank(cells(records))
+        assert ranking is not None
+        told += bool(ranking.slower)
+    assert told <= 0.05 * 120 + 4
+
+
+def test_a_way_that_needs_settings_stands_beside_the_best_without() -> None:
+    """Catches "copy 65.5 GB/s" that needs HSA_ENABLE_SDMA=0 where a program gets 34 by default."""
+    ranking = rank(
+        found(
+            on(PAIRS[0], 65.5, environment={"HSA_ENABLE_SDMA": "0"}),
+            on(PAIRS[0], 34.0),
+            on(PAIRS[0], 62.0, "kernel"),
+        )
+    )
+    assert ranking is not None and ranking.default is not None
+    assert ranking.variant.environment == "HSA_ENABLE_SDMA=0"
+    assert ranking.default.variant.interface == "kernel"
+    title, _ = better_way(ranking, "Between GPUs", GIB)
+    assert title == (
+        "Between GPUs, copy (HSA_ENABLE_SDMA=0) is fastest at 1 GiB: 65.5 GB/s; "
+        "without settings kernel reaches 62"
+    )
+
+
+def test_settings_that_gain_nothing_are_not_named() -> None:
+    """Catches advice to set an option beside which the plain way is as fast."""
+    ranking = rank(found(on(PAIRS[0], 400.5, options={"blocks": 8}), on(PAIRS[0], 400.0)))
+    assert ranking is not None and ranking.variant.options == "" and len(ranking.ties) == 1
+    assert margin(ranking) == "nothing else at this size"
+
+
+def test_a_way_of_one_path_does_not_stand_for_all() -> None:
+    """Catches the best of twelve pairs named after an option that was tried on one of them."""
+    many = [on(path, 380.0) for path in PAIRS]
+    ranking = rank(found(*many, on(PAIRS[0], 400.0, options={"submit": "batch"})))
+    assert ranking is not None and ranking.variant.options == ""
+    assert [one.claim.second.paths for one in ranking.elsewhere] == [("gpu0>gpu1",)]
+
+
+def test_results_beyond_the_limit_are_void(tmp_path: Path) -> None:
+    """Catches 692 GB/s over a link of 450 that is ranked, quoted or drawn, and a run that is silent on it."""
+    build = sample_run.Builder(sample_run.topology(2))
+    pair = [("gpu0:device", "gpu1:device", "gpu0")]
+    build.measure("copy", pair, 692.0, warnings=[Warning("beyond-limit", 692e9, 450e9, "Void.")])
+    build.measure("kernel", pair, 370.0)
+    index = Index(RunFolder(build.write(tmp_path)))
+    assert [cell.record.interface for cell in index.cells] == ["kernel"]
+    assert [one.interface for one in index.void] == ["copy"]
+    titles = sample_run.sentences(build, tmp_path / "again")
+    assert titles[0] == "1 result beyond the physical limit: void, neither ranked nor quoted"
+    assert not any("692" in title for title in titles)
+
+
+def test_sums_are_as_sure_as_their_parts() -> None:
+    """Catches the sum of two flows alone that is taken for exact, or for as unsure as its worst part."""
+    quiet, noisy = found(on(PAIRS[0], 400.0), on(PAIRS[1], 400.0))
+    noisy = replace(noisy, spread=replace(noisy.spread, deviation=0.1))
+    whole = summed([quiet, noisy])
+    assert whole.value == 800 * GB
+    assert whole.spread.deviation == pytest.approx(0.05, rel=0.01)
+
+
+def test_directions_add_up_to_their_sum() -> None:
+    """Catches a sum of one round beside directions of another."""
+    paths = ("gpu0>gpu1", "gpu1>gpu0")
+    flows = [flow("gpu0:device", "gpu1:device", "gpu0"), flow("gpu1:device", "gpu0:device", "gpu1")]
+    both = [
+        record(
+            "copy",
+            flows,
+            sum(rates) * GB,
+            GIB,
+            round=number,
+            pattern="bidirectional",
+            directions=dict(zip(paths, (rate * GB for rate in rates), strict=True)),
+        )
+        for number, rates in enumerate(((80.0, 82.0), (90.0, 83.3), (120.0, 70.0)))
+    ]
+    (cell,) = cells(both)
+    assert cell.value == pytest.approx(173.3 * GB)
+    assert sum(cell.directions.values()) == pytest.approx(cell.value)
+    assert all(part.low < part.value < part.high for part in cell.parts.values())
+
+
+@pytest.mark.parametrize("rounds", [6, 30])
+def test_a_steady_series_seldom_moves(rounds: int) -> None:
+    """Catches "moved" said of six rounds in which nothing changed: a third of them had it."""
+    random_ = random.Random(4)
+    told = 0
+    for _ in range(40):
+        series = []
+        for number in range(12):
+            values = [400 * GB * exp(random_.gauss(0.0, 0.01)) for _ in range(rounds)]
+            (cell,) = found(on(PAIRS[0], values[0] / GB, case_id=str(number)))
+            series.append((cell, values))
+        told += any(claim.differ for claim in moved(series))
+    assert told <= 5
+
+
+def test_a_slow_drift_moves() -> None:
+    """Catches neighbouring rounds so alike that a fall of 3 % over an hour is none."""
+    random_ = random.Random(5)
+    values = [400 * GB * (1 - 0.001 * number) * exp(random_.gauss(0.0, 0.002)) for number in range(30)]
+    (cell,) = found(on(PAIRS[0], 400.0))
+    (claim,) = moved([(cell, values)])
+    assert claim.trails and claim.effect == pytest.approx(0.98, abs=0.002)
+
+
+def test_words_need_a_lead() -> None:
+    """Catches "faster" of a tie, and "no loss" of a result that may have lost a tenth."""
+    tie = beside([400.0], [399.0])
+    with pytest.raises(ValueError, match="no lead"):
+        faster(tie)
+    with pytest.raises(ValueError, match="shows no equality"):
+        no_loss(beside([400.0], [300.0]))
+    assert faster(beside([400.0], [100.0])) == "4 times as fast as"
+
+
+@pytest.mark.parametrize(
+    ("value", "half", "text"),
+    [
+        (774.7, 120.0, "800"),
+        (396.3, 1.2, "396"),
+        (13.72, 0.01, "13.7"),
+        (2084.4, 8.0, "2084"),
+        (0.5, 0.0, "0.5"),
+    ],
+)
+def test_no_digit_beyond_the_interval(value: float, half: float, text: str) -> None:
+    """Catches 774.7 of a result that is known to 120."""
+    assert supported(value, value - half, value + half) == text
+
+
+def test_factors_are_for_people() -> None:
+    """Catches "7e+02 times"."""
+    assert [times(factor) for factor in (1.5, 12.3, 692.0, 99999.0)] == [
+        "1.5 times",
+        "12 times",
+        "692 times",
+        "more than 1000 times",
+    ]

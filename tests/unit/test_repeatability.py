@@ -1,0 +1,84 @@
+"""Repeatability intervals: what another run would give, from few rounds with variances shared."""
+
+from __future__ import annotations
+
+import random
+from math import exp
+from statistics import median
+
+import pytest
+
+from byteways.analyse.repeatability import Rounds, Spread, for_many, spreads, student
+
+
+@pytest.mark.parametrize(
+    ("level", "freedom", "quantile"),
+    [(0.05, 2, 4.3027), (0.05, 20, 2.0860), (0.01, 4, 4.6041), (0.05, 1, 12.7062), (0.05, 1e9, 1.95996)],
+)
+def test_student(level: float, freedom: float, quantile: float) -> None:
+    """Catches a quantile of one side, or of a continued fraction that was cut too early."""
+    assert student(level, freedom) == pytest.approx(quantile, abs=1e-4)
+
+
+def test_many_comparisons_keep_their_level_together() -> None:
+    """Catches a level that is divided by the number of ways instead of by that of comparisons."""
+    assert for_many(1) == pytest.approx(0.05)
+    assert (1 - for_many(15)) ** 15 == pytest.approx(0.95)
+
+
+def measured(random_: random.Random, deviation: float, rounds: int = 3) -> tuple[float, ...]:
+    return tuple(exp(random_.gauss(0.0, deviation)) for _ in range(rounds))
+
+
+DEVIATIONS = {
+    "alike": lambda random_: 0.005,
+    "spread": lambda random_: 0.005 * exp(random_.gauss(0.0, 0.7)),
+    "some noisy": lambda random_: 0.05 if random_.random() < 0.1 else 0.003,
+}
+
+
+@pytest.mark.parametrize("deviation", DEVIATIONS.values(), ids=list(DEVIATIONS))
+def test_the_next_run_lies_within(deviation) -> None:  # type: ignore[no-untyped-def]
+    """Catches an interval of the median alone (83 % of next runs), and a pooled variance that noisy cases or
+    quiet ones pay for.
+    """
+    random_ = random.Random(1)
+    inside = total = 0
+    for _ in range(40):
+        deviations = [deviation(random_) for _ in range(30)]
+        cases = [Rounds(measured(random_, one), 0.0, ("like",)) for one in deviations]
+        for one, case, spread in zip(deviations, cases, spreads(cases), strict=True):
+            low, high = spread.interval(median(case.values), 3)
+            inside += low <= median(measured(random_, one)) <= high
+            total += 1
+    assert 0.92 < inside / total < 0.985
+
+
+def test_three_rounds_alone_share_nothing() -> None:
+    """Catches a variance that is shared by too few cases, or between those that are not alike."""
+    cases = [Rounds((1.0, 1.01, 0.99), 0.0, (number,)) for number in range(20)]
+    assert {spread.freedom for spread in spreads(cases)} == {2.0}
+    alike = [Rounds((1.0, 1.01, 0.99), 0.0, (number, "run")) for number in range(20)]
+    assert {spread.freedom for spread in spreads(alike)} == {40.0}
+
+
+def test_a_noisy_case_keeps_its_own_variance() -> None:
+    """Catches heterogeneous cases that share one variance: the noisy one would be called exact."""
+    random_ = random.Random(2)
+    quiet = [Rounds(measured(random_, 0.002), 0.0, ("like",)) for _ in range(20)]
+    noisy = Rounds((0.5, 1.0, 2.0), 0.0, ("like",))
+    *rest, last = spreads([*quiet, noisy])
+    assert last.deviation > 0.2 > 20 * median(spread.deviation for spread in rest)
+
+
+def test_rounds_that_agree_are_no_surer_than_their_samples() -> None:
+    """Catches three equal rounds of a coarse timer that are taken for exact."""
+    (spread,) = spreads([Rounds((1.0, 1.0, 1.0), 0.01, ())])
+    assert spread.deviation == 0.01
+
+
+def test_the_median_of_three_is_surer_than_one() -> None:
+    """Catches the spread of one round taken for that of the median."""
+    assert Spread(1.0, 2.0).of_median(1) == 1.0
+    assert Spread(1.0, 2.0).of_median(3) == pytest.approx(0.67, abs=0.01)
+    assert Spread(1.0, 2.0).of_median(100) == pytest.approx(0.1253, abs=0.001)
