@@ -143,12 +143,14 @@ class Command:
 
 
 def assert_complete(folder: Path, planned: int = 5) -> None:
-    """Every planned case and round has exactly one record."""
+    """Every planned case and round has exactly one record, and every measured one its samples."""
     run = RunFolder(folder)
     keys = Counter((record.case_id, record.round) for record in run.records)
     assert len(keys) == run.manifest["planned"] == planned
     assert max(keys.values()) == 1
     assert run.manifest["state"] == "complete"
+    measured = [record for record in run.records if record.status == "measured"]
+    assert all(run.samples(record) is not None for record in measured)
 
 
 def wait_for(condition: Callable[[], object], seconds: float = TIMEOUT_S) -> None:

@@ -87,7 +87,7 @@ def test_folder_deleted_in_the_middle(command: Command) -> None:
     assert process.returncode == 2
     assert f"error: {command.folder} was deleted while the run was writing into it" in err
     assert "free some space" not in err
-    assert "[4/5]" not in err and not command.folder.exists()
+    assert not command.folder.exists()
 
 
 def test_plan_of_a_repeated_suite_grows(command: Command) -> None:

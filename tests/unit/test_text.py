@@ -7,6 +7,7 @@ import importlib.metadata
 import json
 import sys
 from pathlib import Path
+from xml.etree import ElementTree
 
 import pytest
 from hypothesis import given
@@ -94,6 +95,20 @@ def test_no_verb_passes_commands_on(
     assert main(arguments) == 0
     told = capsys.readouterr()
     assert commands_in(told.out) == set() and commands_in(told.err) == set()
+
+
+def test_comment_of_xml_cannot_be_left(hostile: Path, capsys: pytest.CaptureFixture[str]) -> None:
+    """Would catch the name of a foreign run's model that ends the comment it stands in, and adds elements."""
+    manifest = json.loads((hostile / "run.json").read_text())
+    name = f'x--><gpu dev="0"/><!--{HOSTILE}\n---'
+    model = {"name": name, "title": "", "digest": "", "text": "", "faults": [], "sources": {}, "fit": None}
+    manifest |= {"simulated": True, "machine_model": model}
+    (hostile / "run.json").write_text(json.dumps(manifest))
+    assert main(["topo", "--from", str(hostile), "--nccl-xml"]) == 0
+    told = capsys.readouterr().out
+    assert commands_in(told) == set()
+    root = ElementTree.fromstring(told)
+    assert root.tag == "system" and not list(root.iter("gpu"))
 
 
 def test_errors_pass_no_commands_on(tmp_path: Path, capsys: pytest.CaptureFixture[str]) -> None:

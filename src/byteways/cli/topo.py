@@ -62,7 +62,7 @@ def topo(
         topology, mark = this_machine(), ""
     if as_nccl_xml:
         if mark:
-            echo(f"<!-- {mark} -->")
+            echo(nccl_xml_writer.comment(mark))
         echo(nccl_xml_writer.write(topology), end="")
     elif as_json:
         echo(json.dumps({"simulated": bool(mark), "mark": mark or None, **topology.to_json()}, indent=2))

@@ -40,7 +40,7 @@ class Samples:
     def to_json(self) -> dict[str, Any]:
         """The line, without what this record does not have."""
         told = ((entry.name, getattr(self, entry.name)) for entry in fields(self))
-        return {name: value for name, value in told if value is not None}
+        return {name: value for name, value in told if name == "samples_ns" or value not in (None, [])}
 
 
 #: Finds the samples of a record of a run.
