@@ -107,7 +107,8 @@ def over_flows(found: Sequence[Cell]) -> dict[str, list[Scaling]]:
         )
         alone = [cell for cell in singles.get((same, size), ()) if _one_of(cell, pattern, hub, other)]
         points = {width: pool(some) for width, some in widths.items()}
-        if alone and 1 not in points:
+        # Flows over links of different widths have no rate in common.
+        if alone and len({cell.peak for cell in alone}) == 1 and 1 not in points:
             points[1] = pool(alone)
         if len(points) < 2:
             continue
