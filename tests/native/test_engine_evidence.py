@@ -54,6 +54,14 @@ def test_as_by_rule(ends: Any, engine: str, rule: str) -> None:
     assert text.endswith(f", as by rule ({rule})") and not text.startswith("by rule")
 
 
+def test_both_ends_are_held() -> None:
+    """Catches a copy that a kernel of the other end's GPU makes, taken for an engine's since only the
+    executor's multiprocessors were held.
+    """
+    _, text = evidence(toy.nvidia(), PEER)
+    assert "every multiprocessor of gpu0, gpu1" in text
+
+
 def test_against_the_rule() -> None:
     """Catches a rule that wins over what was seen: the toy's engines do what HIP 7.2's kernels would."""
     engine, text = evidence(toy.amd(runtime_version=70200000), PINNED, 16 * KIB)

@@ -28,6 +28,18 @@ def moved(session: _core.Session, source: _core.Buffer, executor: str, interface
     return found.verified
 
 
+def test_pages_that_nobody_tells_are_not_assumed() -> None:
+    """Catches a page size of device memory that was taken for granted; a mapping's granule is told."""
+
+    def scene(session: _core.Session) -> list[int]:
+        return [
+            session.allocate("gpu0", memory, 4 * toy.MIB, "gpu0").page_bytes
+            for memory in ("device", "pool", "vmm")
+        ]
+
+    assert toy.play(toy.nvidia(), scene) == [0, 0, GRANULE]
+
+
 @SHEETS
 @pytest.mark.parametrize("end", ["cpu1:write-combined", "gpu1:pool", "gpu1:vmm"])
 def test_kinds_are_read_from_another_agent(sheet: str, end: str) -> None:
