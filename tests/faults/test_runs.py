@@ -305,13 +305,21 @@ def test_read_only_folder(command: Command) -> None:
 
 def test_disk_full_midway(command: Command) -> None:
     """A file-size limit stops the journal as a full disk does; would catch half a record or a lost one."""
-    limited = (
-        "import resource, signal, sys, runpy;"
-        "signal.signal(signal.SIGXFSZ, signal.SIG_IGN);"
-        "resource.setrlimit(resource.RLIMIT_FSIZE, (6144, 6144));"
-        "sys.argv = ['byteways', *sys.argv[1:]];"
-        "runpy.run_module('byteways', run_name='__main__')"
-    )
+    limited = """
+import resource, signal, sys, runpy
+from byteways.run.conductor import Conductor
+
+signal.signal(signal.SIGXFSZ, signal.SIG_IGN)
+run = Conductor.run
+
+def on_a_full_disk(*arguments, **options):
+    resource.setrlimit(resource.RLIMIT_FSIZE, (6144, 6144))
+    return run(*arguments, **options)
+
+Conductor.run = on_a_full_disk
+sys.argv = ["byteways", *sys.argv[1:]]
+runpy.run_module("byteways", run_name="__main__")
+"""
     arguments = [
         sys.executable,
         "-c",

@@ -6,7 +6,6 @@ does not is read over, counted and named.
 
 from __future__ import annotations
 
-import math
 from collections.abc import Iterable
 
 from byteways.plan.case import CACHES, MEMORIES, PATTERNS, Case
@@ -16,6 +15,9 @@ from byteways.results.record import STATUSES, Record
 from byteways.results.record_parts import wrong_part
 
 _ACCESSES = ("read", "write", "local", "remote")
+#: Bytes/s from one a second to more than all memory of a machine together; times per operation from a
+#: hundredth of a nanosecond to a day. Beyond, logarithms and squares of figures end in numbers that are none.
+RATES, TIMES_NS = (1.0, 1e16), (1e-2, 1e14)
 #: Statuses whose figures count.
 _WITH_FIGURES = ("measured",)
 
@@ -93,11 +95,14 @@ def _about_outcome(record: Record) -> str:
     elif not record.reason:
         return f"it is {record.status} without a reason"
     for name, value in _figures(record):
-        if not 0 < value < math.inf:
+        low, high = TIMES_NS if name == "latency_ns" else RATES
+        if not low <= value <= high:
             return f"{name} of {value:g} is no figure"
     times = record.time_ns
-    if times is not None and not (0 < times.min <= times.median <= times.max < math.inf and times.n > 0):
-        return "time_ns is no summary of times"
+    if times is not None:
+        low, high = TIMES_NS
+        if not (low <= times.min <= times.median <= times.max <= high and times.n > 0):
+            return "time_ns is no summary of times"
     return ""
 
 
@@ -107,3 +112,7 @@ def _figures(record: Record) -> Iterable[tuple[str, float]]:
         value = getattr(record, name)
         if value is not None:
             yield name, value
+    for name in ("directions", "end_to_end_bytes_per_s"):
+        for path, rate in (getattr(record, name) or {}).items():
+            if rate:  # of a flow that never came to an end in the window there is none
+                yield f"{name} of {path}", rate
