@@ -3,7 +3,7 @@
 
 .DEFAULT_GOAL := help
 .DELETE_ON_ERROR:
-.PHONY: help setup develop run test lint format clean
+.PHONY: help setup develop run test test-slow lint format clean
 
 VENV := .venv
 BIN := $(VENV)/bin
@@ -13,12 +13,15 @@ INSTALL := $(BIN)/python -m pip install --quiet --disable-pip-version-check
 BUILD_TOOLS := 'scikit-build-core>=0.10' 'nanobind>=2.4' 'cmake>=3.20' 'ninja>=1.10'
 # Two calls of make in one checkout take turns: what the first has built, the second finds done.
 LOCKED := $(shell command -v flock >/dev/null && echo flock Makefile) $(MAKE) --silent --no-print-directory
+# Test processes at a time. More than eight disturb the tests that measure this host and gain nothing.
+JOBS ?= $(shell n=$$(nproc 2>/dev/null || echo 2); echo $$((n > 8 ? 8 : n)))
+PYTEST := $(BIN)/python -m pytest -n $(JOBS)
 # Folders are listed too: their time stamps tell of files that came or went.
 NATIVE := $(shell find native) CMakeLists.txt
 CPP := $(shell find native tests \( -name '*.cpp' -o -name '*.hpp' -o -name '*.cu' -o -name '*.cuh' \) -type f)
 
 help: ## list the targets
-	@sed -n 's/^\([a-z]*\):.*## \(.*\)/make \1\t\2/p' $(MAKEFILE_LIST)
+	@sed -n 's/^\([a-z-]*\):.*## \(.*\)/make \1\t\2/p' $(MAKEFILE_LIST)
 
 setup: ## make .venv, build the native core and install byteways in it
 	@+$(LOCKED) $(VENV)/installed
@@ -31,8 +34,11 @@ run: ## setup, then measure this machine (ARGS='full --budget 600' for more)
 	@+$(LOCKED) $(VENV)/installed
 	@$(BIN)/byteways run $(ARGS)
 
-test: develop ## setup, then every test that needs no GPU (ARGS='-k name' for fewer)
-	@$(BIN)/python -m pytest $(ARGS)
+test: develop ## setup, then all tests but slow ones and those on GPUs (ARGS='-k name' for fewer)
+	@$(PYTEST) --dist worksteal $(ARGS)
+
+test-slow: develop ## setup, then the slow tests: packaging, and the report in a browser
+	@$(PYTEST) --dist loadfile -m 'slow and not gpu' $(ARGS)
 
 lint: develop ## formatting, lint and types of all sources; changes nothing
 	$(BIN)/ruff check .

@@ -34,11 +34,16 @@ def pytest_addoption(parser: pytest.Parser) -> None:
     )
 
 
+def gpus_wanted(config: pytest.Config) -> bool:
+    """Whether GPU tests were asked for: the expressions of pyproject.toml and the Makefile exclude them."""
+    return "not gpu" not in config.getoption("markexpr")
+
+
 def pytest_configure(config: pytest.Config) -> None:
     """Cleans this process's environment before any test module is imported; child processes inherit it."""
     for name in [name for name in os.environ if LEAKS.fullmatch(name)]:
         del os.environ[name]
-    if config.getoption("markexpr") == "not gpu":
+    if not gpus_wanted(config):
         for name in GPU_CHOICE:
             os.environ.pop(name, None)
     cache = tempfile.mkdtemp(prefix="byteways-test-cache-")
@@ -51,7 +56,7 @@ def pytest_configure(config: pytest.Config) -> None:
 def pytest_collection_modifyitems(config: pytest.Config, items: list[pytest.Item]) -> None:
     """GPU tests that were asked for (`-m gpu`) on a machine without a driver are skipped with that reason."""
     on_gpu = [item for item in items if item.get_closest_marker("gpu")]
-    if on_gpu and config.getoption("markexpr") != "not gpu":
+    if on_gpu and gpus_wanted(config):
         try:
             ctypes.CDLL("libcuda.so.1")
         except OSError as error:

@@ -38,6 +38,14 @@ void bind_nvidia(nb::module_& m) {
       .def_ro("compute_mode", &NvmlDevice::compute_mode)
       .def_ro("compute_processes", &NvmlDevice::compute_processes)
       .def_ro("numa_domain", &NvmlDevice::numa_domain);
+  nb::class_<NvmlProcess>(m, "NvmlProcess")
+      .def_ro("pid", &NvmlProcess::pid)
+      .def_ro("kind", &NvmlProcess::kind)
+      .def_ro("memory_bytes", &NvmlProcess::memory_bytes);
+  nb::class_<NvmlUse>(m, "NvmlUse")
+      .def_ro("processes_known", &NvmlUse::processes_known)
+      .def_ro("processes", &NvmlUse::processes)
+      .def_ro("utilisation_percent", &NvmlUse::utilisation_percent);
   nb::class_<NvmlHealth>(m, "NvmlHealth")
       .def_ro("sm_clock_mhz", &NvmlHealth::sm_clock_mhz)
       .def_ro("memory_clock_mhz", &NvmlHealth::memory_clock_mhz)
@@ -54,6 +62,7 @@ void bind_nvidia(nb::module_& m) {
       .def_prop_ro("report", [](const Nvml& nvml) { return nvml.report(); })
       .def("devices", &Nvml::devices)
       .def("health", &Nvml::health, "uuid"_a)
+      .def("use", &Nvml::use, "uuid"_a)
       .def("energy_mj", &Nvml::energy_mj, "uuid"_a);
   m.def("compile_kernels", &cuda::compile_kernels, "architecture"_a,
         "library_directories"_a = std::vector<std::string>{}, nb::call_guard<nb::gil_scoped_release>());

@@ -166,7 +166,9 @@ void bind_session(nb::module_& m) {
           "offers_call",
           [](const Session& session, const std::string& agent, const std::string& call) {
             Runtime& runtime = *session.agent(agent).runtime;
-            return call == "copy-2d" ? runtime.offers_copy_rows() : runtime.offers_submission(call);
+            if (call == "copy-2d") return runtime.offers_copy_rows();
+            if (call == "prefetch-to-domain") return runtime.offers_prefetch_to_domain();
+            return runtime.offers_submission(call);
           },
           "agent"_a, "call"_a)
       .def(
@@ -210,6 +212,8 @@ void bind_session(nb::module_& m) {
       .def("sustain", &sustain_flows, "flows"_a, "slice_s"_a, nb::kw_only(), "interference"_a = false,
            nb::keep_alive<0, 1>());
   m.def("load_machine", &load_machine, "simulator"_a, "machine"_a, nb::call_guard<nb::gil_scoped_release>());
+  m.def("restart_machine", &restart_machine, "simulator"_a, "machine"_a, "key"_a,
+        nb::call_guard<nb::gil_scoped_release>());
 }
 
 }  // namespace byteways

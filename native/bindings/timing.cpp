@@ -6,6 +6,8 @@
 #include <nanobind/stl/tuple.h>
 #include <nanobind/stl/vector.h>
 
+#include <algorithm>
+
 #include "bindings/bindings.hpp"
 #include "timing/measure.hpp"
 #include "timing/window.hpp"
@@ -16,9 +18,10 @@ using namespace nb::literals;
 namespace byteways {
 namespace {
 
-// Samples after which the rule stops on this series; 0 when it never does.
-std::uint64_t stop(const std::vector<double>& series, double precision, std::uint64_t first_look) {
-  StoppingRule rule(precision, first_look);
+// Samples after which the rule stops on this series, with time enough; 0 when it never does.
+std::uint64_t stop(const std::vector<double>& series, double precision, std::uint64_t rounds,
+                   double resolution) {
+  StoppingRule rule(precision, std::max<std::uint64_t>(1, rounds), resolution);
   std::vector<double> samples;
   for (double value : series) {
     samples.push_back(value);
@@ -27,11 +30,25 @@ std::uint64_t stop(const std::vector<double>& series, double precision, std::uin
   return 0;
 }
 
-std::vector<Warning> warnings_of(const std::vector<double>& samples) {
+std::vector<Warning> warnings_of(const std::vector<double>& samples, double resolution) {
   std::vector<Warning> warnings;
-  for (const SeriesWarning& found : series_warnings(samples))
+  for (const SeriesWarning& found : series_warnings(samples, resolution))
     warnings.push_back({found.id, found.observed, found.required, "1"});
   return warnings;
+}
+
+// Why a batch with these times, in ns of all of it, would be discarded; empty: it would not.
+std::string contradiction_of(double device_ns, double submit_ns, double host_ns, bool gated, bool gate_opened,
+                             double resolution_ns) {
+  return contradiction({{device_ns, submit_ns, host_ns}, 1, gated, gate_opened, resolution_ns});
+}
+
+// Samples that count of those with and without a reason to discard them, and whether all do.
+std::pair<std::vector<double>, bool> settle(const std::vector<std::pair<double, std::string>>& samples) {
+  Series series;
+  for (const auto& [time_ns, reason] : samples) series.add({time_ns, {}, reason});
+  series.settle();
+  return {series.times_ns(), series.keeps_all()};
 }
 
 using RecordedLane = std::tuple<double, std::vector<double>, std::vector<std::uint64_t>>;
@@ -56,6 +73,7 @@ void bind_options(nb::module_& m) {
   nb::class_<MeasureOptions>(m, "MeasureOptions")
       .def(nb::init<>())
       .def_rw("precision", &MeasureOptions::precision)
+      .def_rw("rounds", &MeasureOptions::rounds)
       .def_rw("budget_s", &MeasureOptions::budget_s)
       .def_rw("max_samples", &MeasureOptions::max_samples)
       .def_rw("interference", &MeasureOptions::interference)
@@ -105,7 +123,7 @@ void bind_results(nb::module_& m) {
       .def_ro("mean", &Summary::mean)
       .def_ro("sd", &Summary::sd)
       .def_prop_ro("ci95", [](const Summary& s) { return std::pair(s.ci95.low, s.ci95.high); })
-      .def_ro("rank_autocorrelation", &Summary::rank_autocorrelation);
+      .def_ro("variance_inflation", &Summary::variance_inflation);
   nb::class_<Warning>(m, "Warning")
       .def_ro("id", &Warning::id)
       .def_ro("observed", &Warning::observed)
@@ -135,7 +153,22 @@ void bind_results(nb::module_& m) {
       .def_ro("bytes_per_touch", &FlowResult::bytes_per_touch)
       .def_prop_ro("blocks", [](const FlowResult& f) { return f.shape.blocks; })
       .def_prop_ro("threads", [](const FlowResult& f) { return f.shape.threads; });
+  nb::class_<Times>(m, "Times")
+      .def_ro("device_ns", &Times::device_ns)
+      .def_ro("submit_ns", &Times::submit_ns)
+      .def_ro("host_ns", &Times::host_ns);
+  nb::class_<Discarded>(m, "Discarded")
+      .def_ro("reason", &Discarded::reason)
+      .def_ro("time_ns", &Discarded::time_ns);
+  nb::class_<Trace>(m, "Trace")
+      .def_ro("released", &Trace::released)
+      .def_ro("marks", &Trace::marks)
+      .def_ro("operations", &Trace::operations);
   nb::class_<Measurement>(m, "Measurement")
+      .def_ro("times", &Measurement::times)
+      .def_ro("discarded", &Measurement::discarded)
+      .def_ro("traces", &Measurement::traces)
+      .def_ro("host_ns", &Measurement::host_ns)
       .def_ro("samples_ns", &Measurement::samples_ns)
       .def_ro("time_ns", &Measurement::time_ns)
       .def_ro("batch", &Measurement::batch)
@@ -163,10 +196,19 @@ void bind_timing(nb::module_& m) {
   bind_options(m);
   bind_flow(m);
   bind_results(m);
-  m.def("summarize", &summarize, "samples"_a);
-  m.def("series_warnings", &warnings_of, "samples"_a);
+  m.def("summarize", &summarize, "samples"_a, "resolution"_a = 0.0);
+  m.def("series_warnings", &warnings_of, "samples"_a, "resolution"_a = 0.0);
   m.def("window", &window, "lanes"_a, nb::kw_only(), "interference"_a = false, "cut_at"_a = -1);
-  m.def("stop", &stop, "series"_a, "precision"_a, "first_look"_a = 20);
+  m.def("contradiction", &contradiction_of, nb::kw_only(), "device_ns"_a, "submit_ns"_a, "host_ns"_a,
+        "gated"_a = true, "gate_opened"_a = false, "resolution_ns"_a = 500.0);
+  m.def(
+      "moved_by_call",
+      [](double device_ns, double submit_ns, double call_ns) {
+        return moved_by_call({device_ns, submit_ns, 0}, call_ns);
+      },
+      "device_ns"_a, "submit_ns"_a, "call_ns"_a);
+  m.def("settle", &settle, "samples"_a);
+  m.def("stop", &stop, "series"_a, "precision"_a, "rounds"_a = 1, "resolution"_a = 0.0);
 }
 
 }  // namespace byteways

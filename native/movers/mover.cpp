@@ -13,6 +13,7 @@ constexpr std::uint64_t kSlotAlignment = 256;  // GPU memory transactions start 
 // Four of what drivers move at most, and few enough that every page is looked at.
 constexpr std::uint64_t kTouchedBytes = 8 << 20;
 constexpr std::uint64_t kSpoilStrideWords = 8192;  // one word in 64 KiB: cheap; whole words are warm-up's
+constexpr std::uint64_t kMostGlances = 16;         // launches of a strided check after a sample
 
 // Whether any number of bytes may be moved: a part of a word is then checked by its bytes.
 bool moves_bytes(const Flow& flow) { return flow.interface == "copy" || flow.interface == "memcpy"; }
@@ -220,21 +221,61 @@ CheckResult CopyingMover::check_words(std::byte* data, std::uint64_t words, std:
   return check(*session_, flow_.destination->agent(), data, words, key_ + first_index);
 }
 
-void CopyingMover::spoil(std::uint64_t first_operation, std::uint64_t count) {
-  Agent& owner = flow_.destination->agent();
+template <class Action>
+void CopyingMover::for_written(std::uint64_t first_operation, std::uint64_t count, Action action) const {
   const std::uint64_t first = first_operation % slots_.count;
   const std::uint64_t written = std::min(count, slots_.count);
-  const auto spoil_slots = [&](std::uint64_t slot, std::uint64_t slots) {
-    if (slots == 0) return;
-    // Slots smaller than the stride are spoiled at their first word, one launch for all of them.
-    const std::uint64_t stride = std::min(kSpoilStrideWords, slots_.stride_bytes / kWord);
-    const std::uint64_t words = words_in((slots - 1) * slots_.stride_bytes + flow_.size_bytes);
-    poison(*session_, owner, destination_slot(slot), words, stride);
-  };
   const std::uint64_t before_wrap = std::min(written, slots_.count - first);
-  spoil_slots(first, before_wrap);
-  spoil_slots(0, written - before_wrap);
+  if (before_wrap != 0) action(first, before_wrap);
+  if (written > before_wrap) action(std::uint64_t{0}, written - before_wrap);
+}
+
+// Other words each time, or a fault between them would never show.
+CopyingMover::Spots CopyingMover::spots(std::uint64_t first_operation) const {
+  const std::uint64_t words = std::max<std::uint64_t>(1, flow_.size_bytes / kWord);
+  const std::uint64_t stride = std::min(kSpoilStrideWords, slots_.stride_bytes / kWord);
+  const std::uint64_t phase = pattern_word(key_, first_operation) % std::min(words, stride);
+  return {phase & ~std::uint64_t{1}, stride};  // kernels load two words at once
+}
+
+void CopyingMover::spoil(std::uint64_t first_operation, std::uint64_t count) {
+  Agent& owner = flow_.destination->agent();
+  const Spots at = spots(first_operation);
+  const std::uint64_t slot_words = slots_.stride_bytes / kWord, words = words_in(flow_.size_bytes);
+  for_written(first_operation, count, [&](std::uint64_t slot, std::uint64_t slots) {
+    // Slots as small as the stride are spoiled in one word each, by one launch for all of them.
+    const std::uint64_t together = at.stride == slot_words ? slots : 1;
+    for (std::uint64_t k = slot; k < slot + slots; k += together)
+      poison(*session_, owner, destination_slot(k) + at.phase * kWord,
+             (together - 1) * slot_words + words - at.phase, at.stride);
+  });
   owner.runtime->synchronize(session_->service_stream(owner));
+}
+
+CheckResult CopyingMover::check_some(std::byte* data, std::uint64_t words, std::uint64_t stride,
+                                     std::uint64_t first_index, std::uint64_t) {
+  return check(*session_, flow_.destination->agent(), data, words, key_ + first_index, {stride});
+}
+
+Verification CopyingMover::glance(std::uint64_t first_operation, std::uint64_t count) {
+  Verification verification;
+  const Spots at = spots(first_operation);
+  const std::uint64_t slot_words = slots_.stride_bytes / kWord, words = flow_.size_bytes / kWord;
+  for_written(first_operation, count, [&](std::uint64_t slot, std::uint64_t slots) {
+    if (words == 0) return check_word(0, slot, slots, verification);
+    const std::uint64_t together = at.stride == slot_words && checks_strided() ? slots : 1;
+    // Of many large slots some, the last among them.
+    const std::uint64_t step = together * ((slots / together + kMostGlances - 1) / kMostGlances);
+    for (std::uint64_t k = slot + (slots - together) % step; k < slot + slots; k += step) {
+      const std::uint64_t first = k * slot_words + at.phase,
+                          span = (together - 1) * slot_words + words - at.phase;
+      verification.note(check_some(destination_slot(k) + at.phase * kWord, span, at.stride, first, at.phase),
+                        first * kWord);
+      verification.checked_bytes += (span + at.stride - 1) / at.stride * kWord;
+    }
+  });
+  if (verification.ok) verification.checked_bytes = 0;  // the full checks say how many words were found good
+  return verification;
 }
 
 // Word `word` of every slot at once; of the last one only the bytes that are the slot's.
@@ -263,13 +304,9 @@ void CopyingMover::check_range(std::uint64_t first_slot, std::uint64_t count, Ve
 }
 
 Verification CopyingMover::verify(std::uint64_t first_operation, std::uint64_t count) {
-  Verification verification;
-  if (count == 0) return verification;  // what went wrong in warm-up is looked at again before anything ran
-  const std::uint64_t first = first_operation % slots_.count;
-  const std::uint64_t written = std::min(count, slots_.count);
-  const std::uint64_t before_wrap = std::min(written, slots_.count - first);
-  check_range(first, before_wrap, verification);
-  if (written > before_wrap) check_range(0, written - before_wrap, verification);
+  Verification verification;  // nothing where nothing ran since the data was made
+  for_written(first_operation, count,
+              [&](std::uint64_t slot, std::uint64_t slots) { check_range(slot, slots, verification); });
   return verification;
 }
 

@@ -109,6 +109,11 @@ class Mover {
   virtual void spoil(std::uint64_t first_operation, std::uint64_t count) = 0;
   // Checks every word that operations [first_operation, first_operation + count) should have written.
   virtual Verification verify(std::uint64_t first_operation, std::uint64_t count) = 0;
+  // Checks some words of what these operations wrote, those that spoil() spoiled among them, at a cost that
+  // does not grow with their size. Which words these are differs with `first_operation`.
+  virtual Verification glance(std::uint64_t first_operation, std::uint64_t count) {
+    return verify(first_operation, count);
+  }
   // Different bytes touched on either side before an address repeats.
   virtual std::uint64_t distinct_source_bytes() const = 0;
   virtual std::uint64_t distinct_destination_bytes() const = 0;
@@ -153,6 +158,7 @@ class CopyingMover : public Mover {
   void prepare(std::uint64_t key) override;
   void spoil(std::uint64_t first_operation, std::uint64_t count) override;
   Verification verify(std::uint64_t first_operation, std::uint64_t count) override;
+  Verification glance(std::uint64_t first_operation, std::uint64_t count) override;
   std::uint64_t rotation() const override { return slots_.count; }
   std::uint64_t distinct_source_bytes() const override { return slots_.count * flow_.size_bytes; }
   std::uint64_t distinct_destination_bytes() const override { return slots_.count * flow_.size_bytes; }
@@ -166,6 +172,12 @@ class CopyingMover : public Mover {
   // `words` from the first slot on; `first_index` is that of data[0] within the destination.
   virtual void fill_sources(std::uint64_t words);
   virtual CheckResult check_words(std::byte* data, std::uint64_t words, std::uint64_t first_index);
+  // Some words of one slot from data[0] on, which is word `phase` of it: every `stride`-th, or as good a
+  // part.
+  virtual CheckResult check_some(std::byte* data, std::uint64_t words, std::uint64_t stride,
+                                 std::uint64_t first_index, std::uint64_t phase);
+  // Whether check_some() looks at the `stride`-th words alone, so that slots may be checked in one go.
+  virtual bool checks_strided() const { return true; }
   std::byte* destination_slot(std::uint64_t operation) const;
 
   Session* session_;
@@ -175,6 +187,14 @@ class CopyingMover : public Mover {
 
  private:
   bool contiguous() const { return slots_.stride_bytes == flow_.size_bytes; }
+  // Ranges of slots that `count` operations write, before and after the rotation starts again.
+  template <class Action>
+  void for_written(std::uint64_t first_operation, std::uint64_t count, Action action) const;
+  // Where in each slot the words lie that are spoiled and looked at, one in `stride`.
+  struct Spots {
+    std::uint64_t phase = 0, stride = 1;
+  };
+  Spots spots(std::uint64_t first_operation) const;
   void check_word(std::uint64_t word, std::uint64_t first_slot, std::uint64_t count,
                   Verification& verification);
   void check_range(std::uint64_t first_slot, std::uint64_t count, Verification& verification);
@@ -214,7 +234,7 @@ void require_access(Session& session, const Flow& flow);
 // Enqueues operations [first, first + count) by `kernel`: a GPU is launched once for each, a host's function
 // goes through them.
 template <class Arguments>
-void launch_operations(Agent& by, const char* kernel, const LaunchShape& shape, Arguments arguments,
+void launch_operations(Agent& by, const PreparedKernel& kernel, const LaunchShape& shape, Arguments arguments,
                        std::uint64_t first, std::uint64_t count, Stream& stream) {
   arguments.operations = by.is_host() ? count : 1;
   for (std::uint64_t k = 0; k < (by.is_host() ? 1 : count); ++k) {

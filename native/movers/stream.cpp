@@ -10,6 +10,8 @@
 namespace byteways {
 namespace {
 
+constexpr std::uint64_t kWord = sizeof(std::uint64_t);
+constexpr std::uint64_t kGlanceWords = 512;  // of each piece that is looked at after a sample
 constexpr unsigned kThreads = 512;
 constexpr unsigned kBytesPerThread =
     64;  // of each array: four accesses of 16 bytes (native/kernels/stream.cu)
@@ -57,6 +59,7 @@ class StreamMover final : public CopyingMover {
                   1,
                   away ? 1u : 0u};
     shape_ = executor().is_host() ? team() : grid(away);
+    kernel_ = executor().runtime->prepare(executor().device, interface.kernel);
   }
 
   // As STREAM counts: every array that is read or written.
@@ -70,7 +73,7 @@ class StreamMover final : public CopyingMover {
 
   void enqueue(Stream& stream, std::uint64_t first_operation, std::uint64_t count) override {
     moves(first_operation, count);
-    launch_operations(executor(), interface_.kernel, shape_, arguments_, first_operation, count, stream);
+    launch_operations(executor(), kernel_, shape_, arguments_, first_operation, count, stream);
   }
 
   LaunchShape shape() const override { return shape_; }
@@ -94,6 +97,19 @@ class StreamMover final : public CopyingMover {
                       first_index, interface_.operation, result});
     });
   }
+
+  // A piece behind the first spoiled word and one behind the last.
+  CheckResult check_some(std::byte* data, std::uint64_t words, std::uint64_t stride,
+                         std::uint64_t first_index, std::uint64_t) override {
+    const std::uint64_t last = (words - 1) / stride * stride;
+    const CheckResult found = check_words(data, std::min(words, kGlanceWords), first_index);
+    if (found.bad_count != 0 || last == 0) return found;
+    CheckResult behind =
+        check_words(data + last * kWord, std::min(words - last, kGlanceWords), first_index + last);
+    behind.first_bad += behind.bad_count != 0 ? last : 0;
+    return behind;
+  }
+  bool checks_strided() const override { return false; }
 
  private:
   void offered(Agent& agent, const char* kernel) const {
@@ -136,6 +152,7 @@ class StreamMover final : public CopyingMover {
   }
 
   Interface interface_;
+  PreparedKernel kernel_;
   StreamArguments arguments_{};
   LaunchShape shape_;
 };

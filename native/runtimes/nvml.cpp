@@ -55,6 +55,7 @@ struct Nvml::Table : cuda::NvmlTypes {
   std::vector<NvLink> links(Device device) const;
   std::string remote_kind(Device device, unsigned link) const;
   int processes(Device device) const;
+  bool list(bool computing, Device device, std::vector<NvmlProcess>& found) const;
   static std::string address_of(const PciInfo& info);
 };
 
@@ -105,6 +106,25 @@ int Nvml::Table::processes(Device device) const {
   if (!function) return -1;
   const int code = function(device, &count, nullptr);
   return code == 0 || code == kInsufficientSize ? static_cast<int>(count) : -1;
+}
+
+// Appends the processes of one kind; false when the driver does not tell.
+bool Nvml::Table::list(bool computing, Device device, std::vector<NvmlProcess>& found) const {
+  const auto& newer = computing ? compute_processes : graphics_processes;
+  const auto& function = newer ? newer : computing ? compute_processes_v2 : graphics_processes_v2;
+  if (!function) return false;
+  constexpr unsigned kRoom = 256;  // contexts of one GPU
+  // Twice the room: drivers 535.43 to 535.86 write entries of 32 bytes, of which only the first is then read.
+  std::vector<ProcessInfo> entries(2 * static_cast<std::size_t>(kRoom));
+  unsigned count = kRoom;
+  if (function(device, &count, entries.data()) != 0) return false;
+  for (unsigned index = 0; index < count && index < kRoom; ++index) {
+    const ProcessInfo& entry = entries[index];
+    const bool known = entry.used_memory != kNoMemory;
+    found.push_back({entry.pid, computing ? "compute" : "graphics",
+                     known ? static_cast<std::int64_t>(entry.used_memory) : -1});
+  }
+  return true;
 }
 
 std::string Nvml::Table::remote_kind(Device device, unsigned link) const {
@@ -223,6 +243,16 @@ void* Nvml::device_of(const std::string& uuid) const {
 std::int64_t Nvml::energy_mj(const std::string& uuid) const {
   const auto device = static_cast<Table::Device>(device_of(uuid));
   return or_unknown(Table::ask<unsigned long long>(table_->energy, device));
+}
+
+NvmlUse Nvml::use(const std::string& uuid) const {
+  const auto device = static_cast<Table::Device>(device_of(uuid));
+  NvmlUse use;
+  use.processes_known = table_->list(true, device, use.processes);
+  table_->list(false, device, use.processes);
+  if (const auto rates = Table::ask<Table::Utilisation>(table_->utilisation, device))
+    use.utilisation_percent = rates->gpu;
+  return use;
 }
 
 NvmlHealth Nvml::health(const std::string& uuid) const {

@@ -35,6 +35,21 @@ struct NvmlDevice {
   int numa_domain = -1;
 };
 
+// A process that holds a context on a GPU.
+struct NvmlProcess {
+  std::int64_t pid = 0;            // as the driver's process namespace numbers it
+  std::string kind;                // "compute", "graphics"
+  std::int64_t memory_bytes = -1;  // of this GPU, -1 when unknown
+};
+
+// Who uses a GPU, and how much.
+struct NvmlUse {
+  bool processes_known = false;
+  std::vector<NvmlProcess> processes;  // this process too, once it holds a context
+  // Percent of the last sampling period (1/6 s to 1 s) in which a kernel ran; -1 when unknown.
+  std::int64_t utilisation_percent = -1;
+};
+
 // Every number is -1 when unknown.
 struct NvmlHealth {
   std::int64_t sm_clock_mhz = -1, memory_clock_mhz = -1;
@@ -61,6 +76,8 @@ class Nvml {
   std::vector<NvmlDevice> devices() const;
   // Throws Unsupported when unusable, Error when no GPU has the UUID.
   NvmlHealth health(const std::string& uuid) const;
+  // Throws as health() does.
+  NvmlUse use(const std::string& uuid) const;
   // Since the driver was loaded, in mJ; -1 when the GPU has no such counter. Throws as health() does.
   std::int64_t energy_mj(const std::string& uuid) const;
 

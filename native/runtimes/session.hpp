@@ -93,6 +93,8 @@ class Session {
   // Brings the managed pages of bytes [first, end) to the buffer's agent, with what the driver may have moved
   // along with them, and waits until they are there.
   void make_resident(Buffer& buffer, std::uint64_t first, std::uint64_t end);
+  // An agent's own memory as runtimes name it. The only domain of a host is not named: every driver knows it.
+  PagePlace page_place(const Agent& agent) const;
   // Asks for the pages of bytes [first, end) of a managed buffer. Touches none of them.
   PageResidency residency(const Buffer& buffer, std::uint64_t first, std::uint64_t end) const;
   // Keeps the pages of a managed buffer at its agent while `reader` uses them, or lets them move again.
@@ -138,6 +140,9 @@ std::unique_ptr<Host> open_host(std::vector<LibraryReport>& reports);
 std::unique_ptr<Host> open_simulated_host(const SessionOptions& options, std::vector<LibraryReport>& reports);
 // The same machine for a process that opens no session, but asks NVML. A process plays one machine only.
 void load_machine(const std::string& simulator, const std::string& sheet);
+// Begins it anew: what happens next depends on the sheet and `key` alone. Throws Error while a session has
+// memory, streams or events there.
+void restart_machine(const std::string& simulator, const std::string& sheet, std::uint64_t key);
 Clock& host_clock();
 std::unique_ptr<Runtime> open_cuda(Host& host, const SessionOptions& options,
                                    std::vector<LibraryReport>& reports);

@@ -20,11 +20,19 @@ struct Shape {
   bool needed;
 };
 constexpr Shape kShapes[] = {
-    {"corrupt", corrupt, '>', "word=", true}, {"hang", hang, '>', "", false},
-    {"skip", skip, '>', "", false},           {"no-memory", no_memory, 0, "above=", false},
-    {"lost", lost, 0, "after=", false},       {"slow", slow, '-', "=", true},
-    {"down", down, '-', "", false},           {"false-peer", false_peer, '>', "", false},
-    {"serialise", serialise, 0, "", false},   {"throttle", throttle, 0, "=", true},
+    {"corrupt", corrupt, '>', "word=", true},
+    {"hang", hang, '>', "", false},
+    {"skip", skip, '>', "", false},
+    {"no-memory", no_memory, 0, "above=", false},
+    {"lost", lost, 0, "after=", false},
+    {"slow", slow, '-', "=", true},
+    {"down", down, '-', "", false},
+    {"false-peer", false_peer, '>', "", false},
+    {"lapse", lapse, '>', "after=", true},
+    {"stall", stall, 0, "after=", true},
+    {"early-return", early_return, '>', "", false},
+    {"serialise", serialise, 0, "", false},
+    {"throttle", throttle, 0, "=", true},
 };
 
 [[noreturn]] void refuse(const std::string& spec, const std::string& why) {
@@ -90,8 +98,8 @@ bool is_one_of(const std::string& agent, const std::string& kind, int count) {
 
 void check_agent(const Model& model, const std::string& spec, const Fault& fault, const std::string& agent) {
   const bool of_link = fault.kind == slow || fault.kind == down;
-  const bool gpus_only =
-      fault.kind == lost || fault.kind == serialise || fault.kind == throttle || fault.kind == false_peer;
+  const bool gpus_only = fault.kind == lost || fault.kind == stall || fault.kind == serialise ||
+                         fault.kind == throttle || fault.kind == false_peer;
   if (is_one_of(agent, "gpu", model.gpu.count)) return;
   if (!gpus_only && is_one_of(agent, "cpu", model.cpu.domains)) return;
   if (of_link) return;  // its ends may be a switch: whether there is such a link is said where links are

@@ -11,10 +11,25 @@
 namespace byteways::sim {
 
 struct Fault {
-  enum class Kind { corrupt, hang, skip, no_memory, lost, slow, down, false_peer, serialise, throttle } kind;
-  std::string a, b;          // agents; b is empty where one is concerned
-  double part = 1;           // slow, throttle
-  std::uint64_t number = 0;  // corrupt: word; no_memory: above so many bytes; lost: after so many operations
+  enum class Kind {
+    corrupt,
+    hang,
+    skip,
+    lapse,
+    no_memory,
+    lost,
+    stall,
+    early_return,
+    slow,
+    down,
+    false_peer,
+    serialise,
+    throttle,
+  } kind;
+  std::string a, b;  // agents; b is empty where one is concerned
+  double part = 1;   // slow, throttle
+  std::uint64_t number =
+      0;  // corrupt: word; no_memory: above so many bytes; lost, lapse, stall: after so many operations
 };
 
 class Faults {

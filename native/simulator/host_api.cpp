@@ -73,6 +73,12 @@ extern "C" {
 int bwsim_load(const char* sheet) {
   return attempt([&] { World::load(sheet == nullptr ? "" : sheet); });
 }
+int bwsim_restart(std::uint64_t key) {
+  return attempt([&] {
+    World::restart(key);
+    set_thread_domain(-1);
+  });
+}
 const char* bwsim_last_error() { return last_error.c_str(); }
 
 std::int64_t bwsim_now() {

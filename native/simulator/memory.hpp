@@ -64,6 +64,7 @@ class Memory {
   // Throws Failure (out_of_memory) when the operating system has no addresses for it.
   Block& allocate(Place owner, Kind kind, std::uint64_t bytes);
   void release(const void* data);
+  bool empty() const { return blocks_.empty(); }
   // nullptr when the address is in no block.
   Block* find(const void* data) const;
   // Throws Failure: illegal_address when [data, data + bytes) is not inside one block, not_supported when it

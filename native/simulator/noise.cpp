@@ -27,9 +27,12 @@ double gaussian(std::uint64_t x) {  // Box and Muller, 1958
 
 }  // namespace
 
+Noise::Noise(double deviation, std::uint64_t seed, std::uint64_t key)
+    : deviation_(deviation), seed_(mixed(mixed(seed) + key)) {}
+
 double Noise::next() {
   if (deviation_ <= 0) return 1;
-  return 1 + std::clamp(deviation_ * gaussian(mixed(seed_) + ++numbered_), -kMost, kMost);
+  return 1 + std::clamp(deviation_ * gaussian(seed_ + ++numbered_), -kMost, kMost);
 }
 
 }  // namespace byteways::sim

@@ -1,4 +1,5 @@
-// Noise of a simulated machine: the same for the same seed and the same operation, wherever it is played.
+// Noise of a simulated machine: the same for the same seed, key and number of the operation, wherever it is
+// played.
 #pragma once
 #include <cstdint>
 
@@ -6,8 +7,8 @@ namespace byteways::sim {
 
 class Noise {
  public:
-  // `deviation` is relative, of one standard deviation; 0: none.
-  Noise(double deviation, std::uint64_t seed) : deviation_(deviation), seed_(seed) {}
+  // `deviation` is relative, of one standard deviation; 0: none. Another key gives another series.
+  Noise(double deviation, std::uint64_t seed, std::uint64_t key);
   // What the next operation's time is multiplied by; normal around 1.
   double next();
 

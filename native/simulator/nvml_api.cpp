@@ -18,6 +18,7 @@ using Device = NvmlTypes::Device;
 using PciInfo = NvmlTypes::PciInfo;
 using MemoryInfo = NvmlTypes::MemoryInfo;
 using FieldValue = NvmlTypes::FieldValue;
+using Utilisation = NvmlTypes::Utilisation;
 
 namespace {
 
@@ -323,6 +324,15 @@ int nvmlDeviceGetComputeRunningProcesses_v3(Device device, unsigned* count, void
 int nvmlDeviceGetComputeRunningProcesses_v2(Device device, unsigned* count, void*) {
   return processes_of(device, count);
 }
+
+int nvmlDeviceGetGraphicsRunningProcesses_v3(Device device, unsigned* count, void*) {
+  return processes_of(device, count);
+}
+int nvmlDeviceGetGraphicsRunningProcesses_v2(Device device, unsigned* count, void*) {
+  return processes_of(device, count);
+}
+// A rate over real time, of which virtual time knows nothing.
+int nvmlDeviceGetUtilizationRates(Device device, Utilisation*) { return not_supported(device); }
 
 int nvmlDeviceGetNvLinkState(Device device, unsigned link, int* active) {
   return tell([&] {

@@ -25,7 +25,7 @@ namespace byteways::sim {
 
 class SimulatedWorld final : public World {
  public:
-  explicit SimulatedWorld(std::string_view sheet)
+  explicit SimulatedWorld(std::string_view sheet, std::uint64_t key = 0)
       : sheet_(sheet),
         model_(Model::from_sheet(sheet)),
         faults_(model_),
@@ -34,11 +34,13 @@ class SimulatedWorld final : public World {
         holdings_(model_, faults_, costs_),
         having_(model_),
         devices_(model_, faults_, costs_, holdings_),
-        streams_(model_, faults_, engine_, time_, devices_),
+        streams_(model_, faults_, engine_, time_, devices_, key),
         graphs_(devices_),
         kernels_(model_, faults_, memory_, costs_, devices_) {}
 
   const std::string& sheet() const { return sheet_; }
+  const Settings& settings() const { return settings_; }
+  bool in_use() const { return !memory_.empty() || streams_.in_use(); }
   const Model& model() const override { return model_; }
 
   void configure(const Settings& settings) override;
@@ -115,6 +117,7 @@ class SimulatedWorld final : public World {
   void require_link(int owner, int gpu);
 
   const std::string sheet_;
+  Settings settings_;
   const Model model_;
   const Faults faults_;
   std::mutex mutex_;

@@ -6,19 +6,27 @@
 namespace byteways::sim {
 namespace {
 
+constexpr double kStallNs = 1e9;  // longer than any watchdog waits
+
 std::size_t at(int index) { return static_cast<std::size_t>(index); }
 
 }  // namespace
 
-Streams::Streams(const Model& model, const Faults& faults, Engine& engine, Timeline& time, Devices& devices)
+Streams::Streams(const Model& model, const Faults& faults, Engine& engine, Timeline& time, Devices& devices,
+                 std::uint64_t noise_key)
     : model_(&model),
       faults_(&faults),
       engine_(&engine),
       time_(&time),
       devices_(&devices),
       hardware_queues_(engine, model.gpu.count, model.gpu.hardware_queues),
-      noise_(model.noise, model.seed),
+      noise_(model.noise, model.seed, noise_key),
       defaults_(at(model.gpu.count)) {}
+
+bool Streams::in_use() const {
+  const auto own = std::count_if(defaults_.begin(), defaults_.end(), [](const Stream* each) { return each; });
+  return streams_.size() > static_cast<std::size_t>(own) || !events_.empty();
+}
 
 Stream* Streams::make(Place place) {
   devices_->check(place);
@@ -65,11 +73,17 @@ void Streams::destroy(Event* event) {
 void Streams::submit(Lock& lock, Stream& stream, std::unique_ptr<Operation> operation, bool noisy) {
   const bool on_gpu = stream.place.kind == Place::Kind::gpu;
   devices_->count_operation(stream.place);
+  if (const Fault* fault = faults_->find(Fault::Kind::stall, name_of(stream.place)))
+    if (submissions_++ == fault->number) time_->enter(lock, kStallNs);
   devices_->check(stream.place);
   if (noisy) {
     const double factor = noise_.next();
     operation->fixed = static_cast<Picoseconds>(static_cast<double>(operation->fixed) * factor);
     operation->bytes *= factor;
+    for (Stage& stage : operation->before) {
+      stage.fixed = static_cast<Picoseconds>(static_cast<double>(stage.fixed) * factor);
+      stage.bytes *= factor;
+    }
   }
   const std::uint64_t depth = std::max(1u, model_->gpu.queue_depth);
   const auto has_room = [&stream, depth] { return stream.submitted - stream.completed < depth; };

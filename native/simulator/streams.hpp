@@ -45,7 +45,11 @@ struct Event {
 
 class Streams {
  public:
-  Streams(const Model& model, const Faults& faults, Engine& engine, Timeline& time, Devices& devices);
+  Streams(const Model& model, const Faults& faults, Engine& engine, Timeline& time, Devices& devices,
+          std::uint64_t noise_key);
+
+  // Whether a program has streams or events of its own.
+  bool in_use() const;
 
   Stream* make(Place place);
   Stream* default_of(int gpu);
@@ -61,6 +65,7 @@ class Streams {
  private:
   const Model* model_;
   const Faults* faults_;
+  std::uint64_t submissions_ = 0;  // to a device that stalls the host once
   Engine* engine_;
   Timeline* time_;
   Devices* devices_;

@@ -3,6 +3,7 @@
 
 #include <mutex>
 #include <stdexcept>
+#include <utility>
 
 #include "simulator/simulated_world.hpp"
 
@@ -10,6 +11,7 @@ namespace byteways::sim {
 
 void SimulatedWorld::configure(const Settings& settings) {
   const std::lock_guard lock(mutex_);
+  settings_ = settings;
   if (settings.hardware_queues > 0) streams_.set_hardware_queues(settings.hardware_queues);
   if (!settings.retry_faults) kernels_.migrates = devices_.pageable_access = false;
 }
@@ -80,6 +82,17 @@ void World::load(std::string_view sheet) {
   } catch (const std::invalid_argument& error) {
     throw Failure(Code::invalid, error.what());
   }
+}
+
+void World::restart(std::uint64_t key) {
+  const std::lock_guard lock(load_mutex);
+  if (loaded == nullptr) throw Failure(Code::internal, "no machine is loaded: bwsim_load() comes first");
+  if (loaded->in_use())
+    throw Failure(Code::invalid,
+                  "the machine is still in use: a program has memory, streams or events there");
+  auto fresh = std::make_unique<SimulatedWorld>(loaded->sheet(), key);
+  fresh->configure(loaded->settings());
+  delete std::exchange(loaded, fresh.release());
 }
 
 World& World::get() {

@@ -95,6 +95,10 @@ class World {
   static void load(std::string_view sheet);
   // Throws Failure (internal) when no machine is loaded.
   static World& get();
+  // The machine as it was loaded: its time is 0, nothing is allocated, no queue has a past. Its noise follows
+  // from the model's seed and `key`, so that what happens next depends on nothing that happened before.
+  // Throws Failure (invalid) while a program still has memory, streams or events there.
+  static void restart(std::uint64_t key);
   virtual ~World() = default;
 
   virtual const Model& model() const = 0;

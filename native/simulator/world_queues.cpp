@@ -142,7 +142,7 @@ void SimulatedWorld::prefetch(void* data, std::uint64_t bytes, Place to, Stream*
   if (faults_.find(Fault::Kind::skip, name_of(from), name_of(to)) != nullptr) {
     operation->fixed = picoseconds(model_.managed.prefetch_ns);
   } else {
-    operation->fixed = picoseconds(kernels_.bring(range, to, true));
+    kernels_.bring(*operation, range, to, true);
     note_prefetch(*range.block, range.begin * kWordBytes, range.end_byte(), to);
   }
   operation->never_ends = kernels_.hangs(from, to);
@@ -202,12 +202,19 @@ void SimulatedWorld::launch_now(Lock& lock, std::string_view kernel, const Shape
 void SimulatedWorld::submit_copy(Lock& lock, const Range& to, const Range& from, double bytes, Stream* stream,
                                  const CopyPolicy& policy, std::function<void()> effect) {
   const Place executor = stream->place;
-  const Place there = place_of(*to.block, to.begin * kWordBytes);
-  const Place here = place_of(*from.block, from.begin * kWordBytes);
   auto operation = std::make_unique<Operation>();
+  const Place there = kernels_.reach_by_copy(*operation, to, executor);
+  const Place here = kernels_.reach_by_copy(*operation, from, executor);
   const bool both_host = here.kind == Place::Kind::cpu && there.kind == Place::Kind::cpu;
   const bool staged = both_host || is_plain(from.block->kind) || is_plain(to.block->kind);
-  if (staged) {
+  const bool early = staged && here.kind == Place::Kind::cpu &&
+                     faults_.find(Fault::Kind::early_return, name_of(here), name_of(there)) != nullptr;
+  if (early) {  // the call fills a buffer of the driver's own, and an engine empties that later
+    costs_.add_staged(*operation, executor, true, here, bytes);
+    time_.enter(lock, static_cast<double>(operation->fixed) / 1e3 + bytes / operation->flow.cap * 1e9);
+    operation = std::make_unique<Operation>();
+    costs_.add(*operation, {"engine", executor, here, there, bytes});
+  } else if (staged) {
     const bool to_gpu = here.kind == Place::Kind::cpu;
     costs_.add_staged(*operation, executor, to_gpu, to_gpu ? here : there, bytes);
   } else {
@@ -219,7 +226,7 @@ void SimulatedWorld::submit_copy(Lock& lock, const Range& to, const Range& from,
   operation->never_ends = kernels_.hangs(here, there);
   operation->on_end = std::move(effect);
   streams_.submit(lock, *stream, std::move(operation), true);
-  if (staged) time_.wait_until(lock, [stream] { return stream->idle(); });
+  if (staged && !early) time_.wait_until(lock, [stream] { return stream->idle(); });
 }
 
 }  // namespace byteways::sim

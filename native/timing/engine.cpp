@@ -79,8 +79,14 @@ EngineFinding probe(Session& session, Lane& lane, const Flow& flow) {
   const auto mover = make_mover(session, smaller);
   mover->restore();
   mover->make_ready(0, 1);
+  // Whichever of them a kernel would run on: ROCr copies by one of the source, whoever asks.
   std::vector<Agent*> involved{&agent};
-  for (Agent* helper : mover->helpers()) involved.push_back(helper);
+  const auto involve = [&](Agent& other) {
+    if (!other.is_host() && std::find(involved.begin(), involved.end(), &other) == involved.end())
+      involved.push_back(&other);
+  };
+  for (const Buffer* end : {flow.source, flow.destination}) involve(end->agent());
+  for (Agent* helper : mover->helpers()) involve(*helper);
   std::vector<std::unique_ptr<Occupation>> occupations;
   std::string names;
   for (Agent* each : involved) {
@@ -128,10 +134,9 @@ EngineFinding weigh(const EngineFinding& seen, const CopyRule& rule) {
 
 EngineFinding observe(Session& session, Lane& lane, const Flow& flow) {
   if (!lane.unobservable.empty()) return {"unknown", "not observed: " + lane.unobservable};
+  if (!lane.staged.empty()) return {"staged", lane.staged};
   if (lane.blocking)
-    return {
-        "staged",
-        "the call did not return while its queue was held: the driver copies through a buffer of its own"};
+    return {"staged", "the call did not return while its queue was held: it waits for its copy"};
   const auto end = [](const Buffer& buffer) {
     return buffer.agent().name() + ":" + std::string(memory_name(buffer.allocation().memory()));
   };

@@ -2,15 +2,30 @@
 // while a late reader may still look.
 #include "timing/gate.hpp"
 
+#include <map>
+#include <utility>
+
 #include "kernels/arguments.hpp"
 
 namespace byteways {
+
+namespace {
+
+// Where the kernel that watches the gate runs on one GPU.
+struct Watch {
+  std::unique_ptr<Stream> stream;
+  std::unique_ptr<Event> opened;
+  unsigned int target = 0;  // what it watches for, 0: nothing yet
+};
+
+}  // namespace
 
 struct Gate::State {
   unsigned int* word = nullptr;
   std::mutex mutex;
   unsigned int target = 0;
   bool shut = false, opened_by_watchdog = false;
+  std::map<std::pair<Runtime*, int>, Watch> watches;
   std::unique_ptr<Watchdog> watchdog;  // last: its action uses the above
 
   // With the mutex held.
@@ -47,8 +62,23 @@ void Gate::shut(Nanoseconds timeout) {
 }
 
 void Gate::hold(Agent& agent, Stream& stream) {
+  Runtime& runtime = *agent.runtime;
   const GateArguments arguments{state_->word, state_->target};
-  agent.runtime->launch(agent.device, "gate", {1, 1, 0}, &arguments, sizeof arguments, stream);
+  const auto watch_in = [&](Stream& queue) {
+    runtime.launch(agent.device, "gate", {1, 1, 0}, &arguments, sizeof arguments, queue);
+  };
+  if (agent.is_host()) return watch_in(stream);
+  Watch& watch = state_->watches[{&runtime, agent.device}];
+  if (watch.stream == nullptr) {
+    watch.stream = runtime.create_stream(agent.device);
+    watch.opened = runtime.create_event(agent.device);
+  }
+  if (watch.target != state_->target) {  // one kernel holds all streams of a GPU
+    watch_in(*watch.stream);
+    runtime.record(*watch.opened, *watch.stream);
+    watch.target = state_->target;
+  }
+  runtime.wait(stream, *watch.opened);
 }
 
 bool Gate::is_shut() const {

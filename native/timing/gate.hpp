@@ -1,6 +1,11 @@
 // A gate holds streams back until all of a batch is enqueued, so that launch cost is not in the timing and
 // all streams start together. Calls that block while the gate is shut would deadlock: a watchdog opens it in
 // time and the sample is `ungated`.
+//
+// On a GPU the kernel that watches the gate runs in a stream of its own, and the streams that are held wait
+// for its event. A copy behind a kernel of the same stream pays for the change from the compute engine to the
+// copy engine: 64 KiB between two H200 took 5.2 us ungated, 5.4 us behind an event of another stream and 9.1
+// us behind a kernel in its own stream (one copy between two events, 2026-11-22).
 #pragma once
 #include <atomic>
 #include <cstdint>
@@ -21,7 +26,7 @@ class Gate {
 
   // Shuts the gate; the watchdog opens it after `timeout`.
   void shut(Nanoseconds timeout);
-  // Enqueues the wait on a stream. Call between shut() and open().
+  // Makes a stream wait for the gate. Call between shut() and open().
   void hold(Agent& agent, Stream& stream);
   // False once it was opened, by the watchdog too.
   bool is_shut() const;

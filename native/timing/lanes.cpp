@@ -8,26 +8,18 @@
 
 #include "kernels/arguments.hpp"
 #include "timing/measure.hpp"
-#include "timing/statistics.hpp"
 
 namespace byteways {
 namespace {
 
-constexpr double kLeastDeviceBatchNs = 2e6;  // starting a batch costs a device about 4 µs: 0.2 % of it
-// The first operations of a team of threads are slower than those that follow: STREAM of 8 threads over
-// arrays of 4 MiB, one loop a batch, took 38 and 75 µs (copy, triad) and among 16 loops 20 and 27
-// (2026-11-22).
-constexpr double kLeastHostBatchNs = 2e6;
-constexpr double kTicksPerSample = 500;  // resolution then adds at most 0.2 % to a sample
-constexpr std::uint64_t kSlopeBelowBytes = 64
-                                           << 10;  // below it the fixed cost of a batch shows in the figure
-constexpr double kChaseSlopeBelowNs = 2e6;         // a launch of about 3 µs is 0.15 % of longer walks
-constexpr double kSteadyWithin = 0.02;
-constexpr int kSteadyRuns = 3, kMostWarmUpRuns = 24;
-constexpr double kWarmUpShare = 0.2;  // of the time budget
 constexpr double kLearnTimeoutNs = 1e8;
 constexpr std::int64_t kMostPauseNs = 1'000'000'000;  // longer ones would be nearly all of any budget
-constexpr double kUnseenGrowth = 16;  // never grow a batch further than this on one measurement
+// Operations from which a lane is learned, and the time that all but the first may take. Of one copy the
+// driver may have room in a buffer of its own, of several not.
+constexpr std::uint64_t kLearnOperations = 8;
+constexpr double kLearnNs = 4e6;
+constexpr int kCallTries = 4;
+constexpr int kMostOpenings = 2;  // of the gate by its watchdog
 
 // Of a walk one step is mostly launch: its time is the slope between two walks.
 void learn_pace(Lane& lane) {
@@ -53,6 +45,9 @@ Lane make_lane(Session& session, const Flow& flow, std::shared_ptr<Stream> strea
   lane.begin = runtime.create_event(device);
   lane.end = runtime.create_event(device);
   lane.one_at_a_time = flow.word("pace") == "one-at-a-time";
+  const auto plain = [](const Buffer* buffer) { return is_plain(buffer->allocation().memory()); };
+  lane.plain_end = !flow.executor->is_host() && lane.mover->engine().empty() &&
+                   (plain(flow.source) || plain(flow.destination));
   const std::string submit = flow.word("submit", "calls");
   for (const char* option : {"pace", "pause_ns"})
     if (submit != "calls" && flow.options.contains(option))
@@ -128,173 +123,95 @@ void share_executors(std::vector<Flow>& flows) {
         flows.begin(), flows.end(), [&](const Flow& other) { return other.executor == flow.executor; }));
 }
 
-void learn_lane(Session& session, Lane& lane, Gate* gate, const MeasureOptions& options) {
-  const auto run_one = [&] {
+namespace {
+
+// Operations as a program would submit them, behind no gate.
+Batch time_ungated(Session& session, Lane& lane, std::uint64_t count) {
+  lane.mover->restore();
+  lane.mover->make_ready(lane.next_operation, count);
+  Batch batch{{}, count};
+  const Nanoseconds before = session.clock().now();
+  lane.runtime().record(*lane.begin, *lane.stream);
+  const Nanoseconds submitting = session.clock().now();
+  lane.enqueue(count);
+  const Nanoseconds submitted = session.clock().now();
+  lane.runtime().record(*lane.end, *lane.stream);
+  lane.runtime().synchronize(*lane.stream);
+  batch.times.submit_ns = static_cast<double>(submitted - submitting);
+  batch.times.host_ns = static_cast<double>(session.clock().now() - before);
+  batch.times.device_ns = lane.runtime().elapsed_ns(*lane.begin, *lane.end);
+  return batch;
+}
+
+// What a call costs that moves nothing.
+double call_ns(Session& session, Lane& lane) {
+  double least = 0;
+  for (int attempt = 0; attempt < kCallTries; ++attempt) {
+    const Nanoseconds before = session.clock().now();
     lane.runtime().record(*lane.begin, *lane.stream);
-    lane.enqueue(1);
-    lane.runtime().record(*lane.end, *lane.stream);
-  };
+    const auto taken = static_cast<double>(session.clock().now() - before);
+    least = attempt == 0 ? taken : std::min(least, taken);
+  }
+  return least;
+}
+
+// Whether `count` operations can be enqueued behind a shut gate.
+void learn_blocking(Lane& lane, Gate& gate, const MeasureOptions& options, std::uint64_t count) {
+  const double timeout = std::min(kLearnTimeoutNs, options.gate_timeout_s * 1e9);
+  // Before the gate is shut: moving gigabytes back would look like a call that blocks.
+  lane.mover->restore();
+  lane.mover->make_ready(lane.next_operation, count);
+  gate.shut(static_cast<Nanoseconds>(timeout));
+  gate.hold(lane.agent(), *lane.stream);
+  const bool launches_return = gate.is_shut();
+  lane.enqueue(count);
+  lane.blocking = !gate.open();
+  lane.unobservable = launches_return ? "" : "kernel launches do not return before they end here";
+  lane.runtime().synchronize(*lane.stream);
+  if (lane.blocking && lane.plain_end)
+    lane.staged =
+        "the call did not return while its queue was held: the driver copies through a buffer of its own";
+}
+
+// Where the driver has room in a buffer of its own, the call moves the bytes there and returns.
+void learn_staging(Session& session, Lane& lane, const Batch& batch) {
+  if (lane.blocking || !lane.plain_end) return;
+  const Times times = batch.of_one();
+  if (!moved_by_call(times, call_ns(session, lane))) return;
+  const auto us = [](double ns) { return std::to_string(std::llround(ns / 1e3)) + " us"; };
+  lane.blocking = true;
+  lane.staged = "the call took the host " + us(times.submit_ns) + " beside " + us(times.device_ns) +
+                " on the device: the driver copies through a buffer of its own";
+}
+
+// As many as fit into a time that nobody minds, and one at least.
+std::uint64_t operations_to_learn(const Lane& lane, double operation_ns) {
+  const Mover& mover = *lane.mover;
+  if (mover.walks() || mover.synchronous() || lane.one_at_a_time) return 1;
+  std::uint64_t count = kLearnOperations;
+  if (mover.changes_residency()) count = std::min(count, mover.rotation());
+  return std::clamp<std::uint64_t>(static_cast<std::uint64_t>(kLearnNs / std::max(1.0, operation_ns)), 1,
+                                   count);
+}
+
+}  // namespace
+
+void learn_lane(Session& session, Lane& lane, Gate* gate, const MeasureOptions& options) {
   lane.blocking = lane.mover->synchronous();
   lane.unobservable = "without the gate nothing is known about calls that block";
-  lane.mover->restore();
-  run_one();  // loads kernels, makes first connections; nothing is held yet
-  lane.runtime().synchronize(*lane.stream);
-  if (gate != nullptr && !lane.blocking) {
-    const double timeout = std::min(kLearnTimeoutNs, options.gate_timeout_s * 1e9);
-    // Before the gate is shut: moving gigabytes back would look like a call that blocks.
-    lane.mover->restore();
-    lane.mover->make_ready(lane.next_operation, 1);
-    gate->shut(static_cast<Nanoseconds>(timeout));
-    gate->hold(lane.agent(), *lane.stream);
-    const bool launches_return = gate->is_shut();
-    run_one();
-    lane.blocking = !gate->open();
-    lane.unobservable = launches_return ? "" : "kernel launches do not return before they end here";
-    lane.runtime().synchronize(*lane.stream);
-  }
-  lane.mover->restore();
-  const Nanoseconds before = session.clock().now();
-  run_one();
-  lane.runtime().synchronize(*lane.stream);
-  const Nanoseconds after = session.clock().now();
-  lane.operation_ns = lane.blocking ? static_cast<double>(after - before)
-                                    : std::max(1.0, lane.runtime().elapsed_ns(*lane.begin, *lane.end));
+  time_ungated(session, lane, 1);  // loads kernels, makes first connections; nothing is held yet
+  Batch batch = time_ungated(session, lane, 1);
+  const std::uint64_t count = operations_to_learn(lane, batch.times.host_ns);
+  if (gate != nullptr && !lane.blocking) learn_blocking(lane, *gate, options, count);
+  if (count > 1) batch = time_ungated(session, lane, count);
+  learn_staging(session, lane, batch);
+  const Times times = batch.of_one();
+  lane.operation_ns = lane.blocking ? times.host_ns : std::max(1.0, times.device_ns);
   if (lane.mover->walks()) learn_pace(lane);
 }
 
-SingleSampler::SingleSampler(Session& session, Lane& lane, Gate* gate, const MeasureOptions& options)
-    : session_(&session), lane_(&lane), gate_(gate), options_(&options) {
-  gated_ = gate != nullptr;
-}
-
-double SingleSampler::time_batch(std::uint64_t count) {
-  Runtime& runtime = lane_->runtime();
-  lane_->mover->restore();
-  lane_->mover->make_ready(lane_->next_operation, count);
-  if (lane_->blocking) {  // the call does the work: the caller's clock is the one that sees it
-    const Nanoseconds before = session_->clock().now();
-    lane_->enqueue(count);
-    if (!lane_->mover->synchronous()) runtime.synchronize(*lane_->stream);
-    return static_cast<double>(session_->clock().now() - before);
-  }
-  if (lane_->one_at_a_time) return time_round_trips(count);
-  const bool hold = gate_ != nullptr && gated_;
-  if (hold) {
-    gate_->shut(static_cast<Nanoseconds>(options_->gate_timeout_s * 1e9));
-    gate_->hold(lane_->agent(), *lane_->stream);
-  }
-  runtime.record(*lane_->begin, *lane_->stream);
-  const Nanoseconds before = session_->clock().now();
-  lane_->enqueue(count);
-  submit_ns_ = static_cast<double>(session_->clock().now() - before) / static_cast<double>(count);
-  runtime.record(*lane_->end, *lane_->stream);
-  if (hold && !gate_->open()) gated_ = false;
-  runtime.synchronize(*lane_->end);
-  return runtime.elapsed_ns(*lane_->begin, *lane_->end);
-}
-
-// What a program pays that needs each result before it goes on: by its own clock, from call to return.
-double SingleSampler::time_round_trips(std::uint64_t count) {
-  Runtime& runtime = lane_->runtime();
-  const Nanoseconds before = session_->clock().now();
-  for (std::uint64_t k = 0; k < count; ++k) {
-    lane_->enqueue(1);
-    runtime.synchronize(*lane_->stream);
-  }
-  return static_cast<double>(session_->clock().now() - before);
-}
-
-std::uint64_t SingleSampler::most_operations() const {
-  if (!options_->cap_depth) return UINT64_MAX / 4;
-  if (lane_->mover->changes_residency())
-    return std::max<std::uint64_t>(1, lane_->mover->rotation() / (slope_ ? 2 : 1));
-  const std::uint64_t entries = lane_->queue_entries(2) - lane_->queue_entries(1);
-  if (entries == 0 || lane_->one_at_a_time) return UINT64_MAX / 4;
-  constexpr std::uint64_t kTaken = 3;  // the gate and two events take places too
-  const std::uint64_t depth =
-      std::max<std::uint64_t>(kTaken + 1, lane_->runtime().queue_depth(lane_->agent().device));
-  return std::max<std::uint64_t>(1, (depth - kTaken) / (slope_ ? 2 : 1) / entries);
-}
-
-void SingleSampler::choose_batch() {
-  const bool chase = lane_->mover->bytes_per_operation() == 0;
-  // One operation asked for is one with its fixed cost, as programs that time single operations see it.
-  const bool single = options_->batch == 1;
-  slope_ = chase || (lane_->mover->bytes_per_operation() < kSlopeBelowBytes && !single);
-  if (lane_->mover->changes_residency() && lane_->mover->rotation() < 2) slope_ = false;
-  // A step that moves nothing and is done once has no fixed cost around it that a slope could take away.
-  if (chase && lane_->mover->changes_residency()) slope_ = false;
-  const std::uint64_t most = most_operations();
-  if (options_->batch != 0) {
-    batch_ = std::min(options_->batch, most);
-    return;
-  }
-  double wanted = kTicksPerSample * lane_->runtime().timer_resolution_ns(lane_->agent().device);
-  // Migration by faults varies from page to page and has to be averaged over, slope or not.
-  const bool steady_cost = slope_ && !lane_->mover->changes_residency();
-  if (lane_->agent().is_host())
-    wanted = std::max(wanted, steady_cost ? 0 : kLeastHostBatchNs);
-  else if (!steady_cost && !lane_->by_host_clock())
-    wanted = std::max(wanted, kLeastDeviceBatchNs);
-  batch_ = lane_->mover->least_batch();
-  // What the resolution is held against: with a slope only the difference of the two batches carries the
-  // figure.
-  const auto time_of_sample = [&] {
-    return slope_ ? time_batch(2 * batch_) - time_batch(batch_) : time_batch(batch_);
-  };
-  double time = time_of_sample();
-  while (time < wanted && batch_ < most) {
-    const double growth = std::clamp(1.2 * wanted / std::max(time, 1.0), 2.0, kUnseenGrowth);
-    batch_ = std::min(most, static_cast<std::uint64_t>(std::ceil(static_cast<double>(batch_) * growth)));
-    time = time_of_sample();
-  }
-  if (chase && time > kChaseSlopeBelowNs) slope_ = false;
-  lane_->operation_ns = time / static_cast<double>(batch_);
-}
-
-void SingleSampler::warm_up() {
-  learn_lane(*session_, *lane_, gate_, *options_);
-  if (lane_->blocking || lane_->one_at_a_time) gated_ = false;
-  choose_batch();
-  const Nanoseconds until =
-      session_->clock().now() + static_cast<Nanoseconds>(kWarmUpShare * options_->budget_s * 1e9);
-  double before = time_batch(batch_);
-  for (int run = 0, steady = 0;
-       run < kMostWarmUpRuns && steady < kSteadyRuns && session_->clock().now() < until; ++run) {
-    const double now = time_batch(batch_);
-    steady = std::abs(now - before) <= kSteadyWithin * before ? steady + 1 : 0;
-    before = now;
-  }
-}
-
-double SingleSampler::sample() {
-  const double once = time_batch(batch_);
-  if (!slope_) {
-    note_submission();
-    return once / static_cast<double>(batch_);
-  }
-  const double twice = time_batch(2 * batch_);
-  note_submission();
-  if (twice <= once)
-    return twice / static_cast<double>(2 * batch_);  // disturbed: an upper bound instead of nonsense
-  return (twice - once) / static_cast<double>(batch_);
-}
-
-// Of an interface that enqueues its operations one by one: a chase of any length is one launch.
-void SingleSampler::note_submission() {
-  const Mover& mover = *lane_->mover;
-  if (!lane_->by_host_clock() && mover.queue_entries(2) > mover.queue_entries(1))
-    submissions_ns_.push_back(submit_ns_);
-}
-
-double SingleSampler::submit_ns() const { return submissions_ns_.empty() ? 0 : median(submissions_ns_); }
-
-std::uint64_t SingleSampler::operations(const Lane&) const { return slope_ ? 3 * batch_ : batch_; }
-
-bool SingleSampler::double_batch() {
-  if (options_->batch != 0 || 2 * batch_ > most_operations()) return false;
-  batch_ *= 2;
-  return true;
+void Sampler::note_opening() {
+  if (++openings_ > kMostOpenings) gated_ = false;
 }
 
 }  // namespace byteways

@@ -2,8 +2,11 @@
 #include "timing/measure.hpp"
 
 #include <algorithm>
+#include <cmath>
 #include <set>
 
+#include "timing/dependence.hpp"
+#include "timing/doubts.hpp"
 #include "timing/engine.hpp"
 #include "timing/window.hpp"
 
@@ -11,10 +14,12 @@ namespace byteways {
 namespace {
 
 constexpr std::uint64_t kLeastSamples = 3;
-constexpr std::uint64_t kLeastForInterval = 6;  // the range of 5 holds the median in 93.75 % of cases only
-constexpr double kVerificationShare = 0.4;      // of the budget that checking every sample may cost
-constexpr double kExpectedSamples = 45;         // looks at 20 and 30, one confirmation
-constexpr double kCorrelatedAbove = 0.6;        // one doubling of the batch is tried beyond it
+constexpr double kVerificationShare = 0.4;  // of the budget that checking every sample may cost
+constexpr double kExpectedSamples = 45;     // looks at 20 and 30, one confirmation
+constexpr double kCorrelatedAbove = 4;      // inflation beyond which one doubling of the batch is tried
+// Least time over which the samples of all rounds spread, so that what changes slowly shows; at most this
+// part of the budget.
+constexpr double kLeastSpreadNs = 3e7, kSpreadShare = 0.25;
 
 // Which operations of a lane ran since its data was prepared.
 struct Span {
@@ -54,15 +59,13 @@ class CaseRun {
     lanes_.front().runtime().bind_thread_near(lanes_.front().agent().device);
     prepare();
     sampler_->warm_up();
+    check_warm_up();
     find_engine();
     decide_verification();
     sample_all();
-    if (measurement_.samples_ns.size() >= 2 && correlated() && session_.clock().now() < halfway_ &&
-        sampler_->double_batch()) {
-      measurement_.samples_ns.clear();
-      if (window_ != nullptr) window_->forget();
+    if (series_.times_ns().size() >= 2 && correlated() && session_.clock().now() < halfway_ &&
+        sampler_->double_batch())
       sample_all();
-    }
     probe_residency();
     conclude();
     return std::move(measurement_);
@@ -71,6 +74,7 @@ class CaseRun {
  private:
   // New data everywhere; rotation starts at slot 0, which filling has long driven out of the caches.
   void prepare() {
+    const Nanoseconds before = session_.clock().now();
     ++preparations_;
     untouched_ = true;
     for (std::size_t k = 0; k < lanes_.size(); ++k) {
@@ -80,6 +84,7 @@ class CaseRun {
       lane.next_operation = (lane.next_operation + rotation - 1) / rotation * rotation;
       spans_[k].first = lane.next_operation;
     }
+    preparation_ns_ = static_cast<double>(session_.clock().now() - before);
   }
 
   // Filling, checking and spoiling leave the lines in other cores' caches: operations that are not timed
@@ -98,19 +103,27 @@ class CaseRun {
     }
   }
 
-  bool verify() {
-    bool good = true;
-    measurement_.flows.resize(lanes_.size());
+  // What was wrong once stays wrong, whatever comes later.
+  void note(std::size_t lane, const Verification& result) {
+    Verification& total = measurement_.flows[lane].verification;
+    const std::uint64_t checked = total.checked_bytes + result.checked_bytes;
+    if (total.ok) total = result;
+    total.checked_bytes = checked;
+    measurement_.verified = measurement_.verified && result.ok;
+  }
+
+  // Every word that operations wrote since the data was made.
+  void verify() {
     for (std::size_t k = 0; k < lanes_.size(); ++k) {
       Lane& lane = lanes_[k];
-      const Verification result = lane.mover->verify(spans_[k].first, lane.next_operation - spans_[k].first);
-      Verification& total = measurement_.flows[k].verification;
-      const std::uint64_t checked = total.checked_bytes + result.checked_bytes;
-      if (total.ok) total = result;
-      total.checked_bytes = checked;
-      good = good && result.ok;
+      note(k, lane.mover->verify(spans_[k].first, lane.next_operation - spans_[k].first));
     }
-    return good;
+  }
+
+  // Some words of what the latest sample wrote: which, differs from sample to sample.
+  void glance(const std::vector<std::uint64_t>& firsts) {
+    for (std::size_t k = 0; k < lanes_.size(); ++k)
+      note(k, lanes_[k].mover->glance(firsts[k], lanes_[k].next_operation - firsts[k]));
   }
 
   void find_engine() {
@@ -129,46 +142,75 @@ class CaseRun {
     measurement_.engine_evidence = join(evidence, "; ");
   }
 
-  // Checks the warm-up, and learns from it what checking costs.
-  void decide_verification() {
+  // Learns from it what checking costs, too.
+  void check_warm_up() {
     const Nanoseconds before = session_.clock().now();
-    warm_up_good_ = verify();
-    const bool bytes = lanes_.front().mover->bytes_per_operation() != 0;
-    if (!bytes && lanes_.size() == 1) {  // the end of each walk proves it, at no cost worth mentioning
+    measurement_.flows.resize(lanes_.size());
+    measurement_.verified = true;
+    verify();
+    verification_ns_ = static_cast<double>(session_.clock().now() - before);
+  }
+
+  void decide_verification() {
+    if (alone_and_moves_nothing()) {  // the end of each walk proves it, at no cost worth mentioning
       measurement_.verified_every_sample = true;
       return;
     }
     prepare();
-    if (!bytes) return;  // made anew for each sample, its lines would be in the caches again
-    const auto cost = static_cast<double>(session_.clock().now() - before);
-    measurement_.verified_every_sample =
-        cost * kExpectedSamples <= kVerificationShare * options_.budget_s * 1e9;
+    // What is made anew for each sample is in the caches again, where a walk beside others must not find it.
+    if (lanes_.front().mover->bytes_per_operation() == 0) return;
+    measurement_.verified_every_sample = (verification_ns_ + preparation_ns_) * kExpectedSamples <=
+                                         kVerificationShare * options_.budget_s * 1e9;
+  }
+
+  bool alone_and_moves_nothing() const {
+    return lanes_.size() == 1 && lanes_.front().mover->bytes_per_operation() == 0;
+  }
+
+  void make_data_ready() {
+    if (measurement_.verified_every_sample && !alone_and_moves_nothing()) {
+      if (!untouched_) prepare();
+    } else {
+      for (Lane& lane : lanes_) lane.mover->spoil(lane.next_operation, sampler_->operations(lane));
+    }
+    untouched_ = false;
+  }
+
+  // One more sample, its pages looked for and its data checked.
+  void take_sample() {
+    make_data_ready();
+    warm_caches();
+    std::vector<std::uint64_t> firsts;
+    for (const Lane& lane : lanes_) firsts.push_back(lane.next_operation);
+    const bool gated = sampler_->gated();
+    Sample sample = sampler_->sample();
+    look_for_pages();
+    if (measurement_.verified_every_sample)
+      verify();
+    else
+      glance(firsts);
+    if (gated && !sampler_->gated())  // what was timed behind the gate is no series with what is not
+      series_.clear();
+    else
+      series_.add(std::move(sample));
   }
 
   void sample_all() {
-    measurement_.verified = warm_up_good_;
+    series_.clear();
     const Nanoseconds begin = session_.clock().now();
-    const auto budget = static_cast<Nanoseconds>(options_.budget_s * 1e9);
-    halfway_ = begin + budget / 2;
-    StoppingRule rule(options_.precision);
-    std::vector<double>& samples = measurement_.samples_ns;
-    const bool chase = lanes_.front().mover->bytes_per_operation() == 0;
-    const bool every = measurement_.verified_every_sample;
-    while (measurement_.verified && samples.size() < options_.max_samples) {
-      if (every && !chase) {
-        if (!untouched_) prepare();
-      } else {
-        for (Lane& lane : lanes_) lane.mover->spoil(lane.next_operation, sampler_->operations(lane));
-      }
-      untouched_ = false;
-      warm_caches();
-      samples.push_back(sampler_->sample());
-      look_for_pages();
-      if (every) measurement_.verified = verify();
-      if (rule.enough(samples)) break;
-      if (samples.size() >= kLeastSamples && session_.clock().now() - begin >= budget) break;
+    const double budget_ns = options_.budget_s * 1e9;
+    halfway_ = begin + static_cast<Nanoseconds>(0.5 * budget_ns);
+    StoppingRule rule(options_.precision, options_.rounds, sampler_->resolution_ns());
+    const double least_ns =
+        std::min(kLeastSpreadNs / static_cast<double>(options_.rounds), kSpreadShare * budget_ns);
+    while (measurement_.verified && series_.taken() < options_.max_samples) {
+      take_sample();
+      const auto spent_ns = static_cast<double>(session_.clock().now() - begin);
+      const bool enough = rule.enough(series_.times_ns(), budget_ns > 0 ? spent_ns / budget_ns : 1);
+      if (enough && spent_ns >= least_ns && series_.discarded_share() <= kMostDiscarded) break;
+      if (series_.taken() >= kLeastSamples && spent_ns >= budget_ns) break;
     }
-    if (!every) measurement_.verified = verify() && measurement_.verified;
+    if (!measurement_.verified_every_sample) verify();
   }
 
   // What the timed batch left. Verification comes later: it may bring the pages to who checks them.
@@ -202,15 +244,28 @@ class CaseRun {
     }
   }
 
-  bool correlated() const { return rank_autocorrelation(measurement_.samples_ns) > kCorrelatedAbove; }
+  bool correlated() const { return variance_inflation(series_.times_ns()) > kCorrelatedAbove; }
+
+  void take_series() {
+    Measurement& m = measurement_;
+    series_.settle();
+    m.samples_ns = series_.times_ns();
+    for (const Sample& sample : series_.counted()) {
+      m.times.push_back(sample.times);
+      if (window_ != nullptr) m.traces.push_back(sample.traces);
+    }
+    for (const Sample& sample : series_.discarded()) m.discarded.push_back({sample.discard, sample.time_ns});
+    m.submit_ns = middle_of(m.times, &Times::submit_ns);
+    m.host_ns = middle_of(m.times, &Times::host_ns);
+    m.time_ns = summarize(m.samples_ns, sampler_->resolution_ns());
+  }
 
   void conclude() {
     Measurement& m = measurement_;
-    m.time_ns = summarize(m.samples_ns);
+    take_series();
     m.batch = sampler_->batch();
     m.slope = sampler_->slope();
     m.gated = sampler_->gated();
-    m.submit_ns = sampler_->submit_ns();
     std::set<std::string> clocks;
     for (const Lane& lane : lanes_) {
       clocks.insert(lane.by_host_clock() ? std::string("host-clock")
@@ -239,7 +294,7 @@ class CaseRun {
     Measurement& m = measurement_;
     const auto over_samples = [&](auto value) {
       std::vector<double> values;
-      for (const WindowSample& sample : window_->samples()) values.push_back(value(sample));
+      for (const Sample& sample : series_.counted()) values.push_back(value(sample.window));
       return median(std::move(values));
     };
     m.clock_alignment_ns = window_->alignment_ns();
@@ -255,26 +310,25 @@ class CaseRun {
       together += flow.end_to_end_bytes_per_s;
       alone += over_samples([k](const WindowSample& s) { return s.own_rates[k]; });
     }
-    const bool marked = over_samples([](const WindowSample& s) { return s.marked ? 1.0 : 0.0; }) == 1;
-    if (options_.interference && !marked) m.warnings.push_back({"few-operations", 1, 2, "operations"});
     if (over_samples([](const WindowSample& s) { return s.overlap; }) < kSerialisedBelow)
       m.warnings.push_back({"serialised", together, alone, "bytes/s"});
+    else
+      doubt_window(m, series_, options_);
   }
 
   void add_warnings() {
     Measurement& m = measurement_;
-    const double half_width = 0.5 * (m.time_ns.ci95.high - m.time_ns.ci95.low) / m.time_ns.median;
-    if (half_width > options_.precision) m.warnings.push_back({"noisy", half_width, options_.precision, "1"});
-    for (const SeriesWarning& warning : series_warnings(m.samples_ns))
-      m.warnings.push_back({warning.id, warning.observed, warning.required, "1"});
-    if (m.samples_ns.size() < kLeastForInterval)
-      m.warnings.push_back({"few-samples", static_cast<double>(m.samples_ns.size()),
-                            static_cast<double>(kLeastForInterval), "samples"});
+    doubt_series(m, series_, options_, sampler_->resolution_ns());
+    if (window_ == nullptr) doubt_clocks(m);
     const Lane& first = lanes_.front();
     // What is timed is what the host waits for, which a gate would only hold up.
     const bool meant =
         first.one_at_a_time || (first.mover->synchronous() && first.mover->bytes_per_operation() == 0);
-    if (options_.gate && !m.gated && !meant) m.warnings.push_back({"ungated", 0, 1, "1"});
+    if (sampler_->held_ns() > 0)
+      m.warnings.push_back({"gate-slows", sampler_->held_ns(), m.time_ns.median, "ns"});
+    else if (options_.gate && !m.gated && !meant)
+      m.warnings.push_back({"ungated", 0, 1, "1"});
+    if (sampler_->timed_part() < 1) m.warnings.push_back({"short-batch", sampler_->timed_part(), 1, "1"});
   }
 
   Session& session_;
@@ -286,8 +340,9 @@ class CaseRun {
   std::unique_ptr<Sampler> sampler_;
   WindowSampler* window_ = nullptr;  // the sampler, when flows are concurrent
   std::uint64_t preparations_ = 0;
-  bool untouched_ = false;  // no operation ran on the data since prepare()
-  bool warm_up_good_ = true;
+  bool untouched_ = false;                           // no operation ran on the data since prepare()
+  double verification_ns_ = 0, preparation_ns_ = 0;  // of every word, once
+  Series series_;
   Nanoseconds halfway_ = 0;
   Measurement measurement_;
 };
@@ -303,6 +358,7 @@ void require_sensible(const MeasureOptions& options) {
   within("budget_s", options.budget_s, kMostSeconds);
   within("gate_timeout_s", options.gate_timeout_s, kMostSeconds);
   within("batch", static_cast<double>(options.batch), kMostOperations);
+  if (options.rounds == 0) throw Error("measure", "rounds", "no round would be measured");
   if (options.max_samples == 0) throw Error("measure", "max_samples", "no sample would be taken");
 }
 

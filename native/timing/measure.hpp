@@ -8,14 +8,16 @@
 
 #include "movers/mover.hpp"
 #include "timing/statistics.hpp"
+#include "timing/three_times.hpp"
 
 namespace byteways {
 
-inline constexpr int kMethodVersion = 4;  // raise when a change of method may change figures
+inline constexpr int kMethodVersion = 5;  // raise when a change of method may change figures
 
 struct MeasureOptions {
-  double precision = 0.01;  // wanted half-width of the interval, relative to the median
-  double budget_s = 1.0;    // sampling stops here at the latest (at least 3 samples are taken)
+  double precision = 0.01;   // wanted half-width of the interval, relative to the median
+  std::uint64_t rounds = 1;  // in which the case is measured: the samples needed count over all of them
+  double budget_s = 1.0;     // sampling stops here at the latest (at least 3 samples are taken)
   std::uint64_t max_samples = 400;
   bool interference = false;  // only the first flow is measured, the others disturb
   bool gate = true;
@@ -44,18 +46,28 @@ struct FlowResult {
   std::uint64_t bytes_per_touch = 0;
 };
 
+// A sample that contradicted itself and was taken again.
+struct Discarded {
+  std::string reason;  // "gate-opened", "clocks-disagree", "no-slope"
+  double time_ns = 0;
+};
+
 struct Measurement {
   std::vector<double>
-      samples_ns;  // one operation; concurrent: one operation of every flow at the summed rate
+      samples_ns;            // one operation; concurrent: one operation of every flow at the summed rate
+  std::vector<Times> times;  // of each sample; a time that was not seen is 0
+  std::vector<Discarded> discarded;
+  std::vector<std::vector<Trace>> traces;  // of each sample of concurrent flows: what each flow did
   Summary time_ns;
   std::uint64_t batch = 0;
   bool slope = false;  // samples are (T(2b) - T(b)) / b
   bool gated = false;
-  bool verified = false;  // every word that should be there was
-  bool verified_every_sample = false;
-  std::string timed_by;  // "device-events", "host-clock"
+  bool verified = false;               // every word that should be there was
+  bool verified_every_sample = false;  // every word; else some of each, and all of the first and the last
+  std::string timed_by;                // "device-events", "host-clock"
   double timer_resolution_ns = 0;
   double submit_ns = 0;           // median time of the host for enqueueing one operation; 0: not seen
+  double host_ns = 0;             // median time of the host for one operation, from the first call to the end
   double clock_alignment_ns = 0;  // uncertainty of the common timeline, concurrent flows only
   double window_ns = 0;           // median common window
   double end_to_end_ns = 0;       // median time from first start to last end

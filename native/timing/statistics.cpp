@@ -7,16 +7,32 @@
 #include <numeric>
 #include <stdexcept>
 
+#include "timing/dependence.hpp"
+
 namespace byteways {
 namespace {
 
-constexpr double kMaxCorrelation = 0.95;  // beyond it no number of samples this tool takes would help
-constexpr double kCorrelatedAbove = 0.6;  // coverage falls to about 90 % beyond it (AR(1) 0.8)
-constexpr double kGrowth = 1.5;           // looks at 20, 30, 45, …: each look costs a little coverage
-constexpr double kDriftAbove = 0.01;      // difference of the thirds' medians worth a warning
+constexpr double kFirstLook = 20, kLeastFirstLook = 7;  // fewer do not tell what depends on what
+constexpr double kGrowth = 1.5;    // looks at 20, 30, 45, …: each look costs a little coverage
+constexpr double kPatience = 0.5;  // of the budget that a series may be lengthened for its dependence alone
+// Samples that a series needs for each that its dependence makes one of: where it has fewer, a slow part of
+// it looks like a steady one.
+constexpr double kSamplesPerInflation = 105;
+constexpr double kAlikeWithin =
+    0.25;  // of the precision: what such samples hide of dependence matters to nobody
+constexpr double kLeastIndependent = 100;  // samples that n dependent ones must be worth, or it is told
+constexpr double kDriftAbove =
+    0.005;  // of the median, from the first sample to the last: half of what is asked
+constexpr double kDriftDeviations = 3;  // of an order by chance: 0.3 % of series without any drift
+// Independent series of n samples show an inflation above 1 + this over sqrt(n) in 2 % of cases.
+constexpr double kInflationByChance = 16;
+constexpr double kQuantisedWidth = 2;  // steps; a wider interval hides them
+constexpr double kStepWorthTelling =
+    0.001;                                // of the median: a tenth of the precision that is asked by default
 constexpr double kSeparationAbove = 5.0;  // Ashman's D; the best split of one normal gives 2.7
-constexpr double kModesApart = 0.02;      // of the median; closer modes do not change anybody's choice
+constexpr double kModesApart = 0.01;      // of the median; closer modes do not change anybody's choice
 constexpr double kSmallestModeShare = 0.1;
+constexpr std::size_t kSmallestMode = 4;  // samples; three may be a disturbance each
 
 std::vector<double> sorted(std::vector<double> values) {
   std::sort(values.begin(), values.end());
@@ -26,23 +42,6 @@ std::vector<double> sorted(std::vector<double> values) {
 double median_of_sorted(const std::vector<double>& values) {
   const std::size_t n = values.size();
   return n % 2 ? values[n / 2] : 0.5 * (values[n / 2 - 1] + values[n / 2]);
-}
-
-// Ranks with ties averaged.
-std::vector<double> ranks(const std::vector<double>& samples) {
-  const std::size_t n = samples.size();
-  std::vector<std::size_t> order(n);
-  std::iota(order.begin(), order.end(), std::size_t{0});
-  std::sort(order.begin(), order.end(),
-            [&](std::size_t a, std::size_t b) { return samples[a] < samples[b]; });
-  std::vector<double> rank(n);
-  for (std::size_t first = 0; first < n;) {
-    std::size_t last = first;
-    while (last + 1 < n && samples[order[last + 1]] == samples[order[first]]) ++last;
-    for (std::size_t k = first; k <= last; ++k) rank[order[k]] = 0.5 * static_cast<double>(first + last);
-    first = last + 1;
-  }
-  return rank;
 }
 
 // Confidence of [x_(k), x_(n+1-k)] for the median: 1 - 2 P(Binomial(n, 1/2) < k), for k = 1 … (n + 1)/2.
@@ -79,8 +78,8 @@ Modes best_split(const std::vector<double>& values) {
     const double about_mean = squares[end] - squares[begin] - mean(begin, end) * (sums[end] - sums[begin]);
     return std::max(0.0, about_mean) / static_cast<double>(end - begin - 1);
   };
-  const auto smallest =
-      std::max<std::size_t>(2, static_cast<std::size_t>(kSmallestModeShare * static_cast<double>(n)));
+  const auto smallest = std::max<std::size_t>(
+      kSmallestMode, static_cast<std::size_t>(kSmallestModeShare * static_cast<double>(n)));
   double least = -1;
   Modes modes;
   for (std::size_t split = smallest; split + smallest <= n; ++split) {
@@ -106,28 +105,11 @@ double median(std::vector<double> values) {
   return median_of_sorted(sorted(std::move(values)));
 }
 
-double rank_autocorrelation(const std::vector<double>& samples) {
-  const std::size_t n = samples.size();
-  if (n < 5) return kMaxCorrelation;  // too few to tell: assume the worst
-  const std::vector<double> rank = ranks(samples);
-  const double middle = 0.5 * static_cast<double>(n - 1);
-  double together = 0, alone = 0;
-  for (std::size_t k = 0; k < n; ++k) {
-    alone += (rank[k] - middle) * (rank[k] - middle);
-    if (k + 1 < n) together += (rank[k] - middle) * (rank[k + 1] - middle);
-  }
-  if (alone == 0) return 0;  // all samples equal
-  const double count = static_cast<double>(n);
-  const double corrected = (count * (together / alone) + 1) / (count - 3) + 0.5 / std::sqrt(count);
-  return std::clamp(corrected, 0.0, kMaxCorrelation);
-}
+namespace {
 
-Interval median_interval(const std::vector<double>& samples, double correlation) {
-  if (samples.empty()) throw std::invalid_argument("interval of no values");
-  const std::vector<double> values = sorted(samples);
+Interval order_interval(const std::vector<double>& values, double inflation) {
   const std::size_t n = values.size();
-  const double widening = (1 + correlation) / (1 - correlation);
-  const double wanted = 1 - std::erfc(1.96 * std::sqrt(widening) / std::sqrt(2.0));
+  const double wanted = 1 - std::erfc(1.96 * std::sqrt(inflation) / std::sqrt(2.0));
   const std::vector<double> confidence = order_confidences(n);
   if (confidence.front() <= wanted) return {values.front(), values.back()};
   std::size_t k = 1;  // largest k whose interval still has the wanted confidence
@@ -141,7 +123,28 @@ Interval median_interval(const std::vector<double>& samples, double correlation)
   return {std::lerp(values[k - 1], values[k], lambda), std::lerp(values[n - k], values[n - k - 1], lambda)};
 }
 
-Summary summarize(const std::vector<double>& samples) {
+// Of values that a timer's steps make alike, the true one may lie anywhere within a step. Where the values
+// differ more finely than that, the steps fall differently each time and average out.
+double step_that_shows(const std::vector<double>& samples, double resolution) {
+  const double seen = timer_step(samples);
+  const auto [least, most] = std::minmax_element(samples.begin(), samples.end());
+  const bool all_equal = *most - *least <= 1e-6 * std::abs(*most);
+  return seen > 0 || all_equal ? std::max(seen, resolution) : 0;
+}
+
+}  // namespace
+
+Interval median_interval(const std::vector<double>& samples, double inflation, double resolution) {
+  if (samples.empty()) throw std::invalid_argument("interval of no values");
+  const std::vector<double> values = sorted(samples);
+  Interval interval = order_interval(values, inflation);
+  const double half = 0.5 * step_that_shows(samples, resolution), middle = median_of_sorted(values);
+  interval.low = std::min(interval.low, std::max(0.0, middle - half));
+  interval.high = std::max(interval.high, middle + half);
+  return interval;
+}
+
+Summary summarize(const std::vector<double>& samples, double resolution) {
   Summary summary;
   summary.n = samples.size();
   if (samples.empty()) return summary;
@@ -153,37 +156,50 @@ Summary summarize(const std::vector<double>& samples) {
   double squares = 0;
   for (double value : values) squares += (value - summary.mean) * (value - summary.mean);
   summary.sd = values.size() > 1 ? std::sqrt(squares / static_cast<double>(values.size() - 1)) : 0;
-  summary.rank_autocorrelation = rank_autocorrelation(samples);
-  summary.ci95 = median_interval(samples, summary.rank_autocorrelation);
+  summary.variance_inflation = variance_inflation(samples);
+  summary.ci95 = median_interval(samples, summary.variance_inflation, resolution);
   return summary;
 }
 
-StoppingRule::StoppingRule(double precision, std::uint64_t first_look)
-    : precision_(precision), next_look_(first_look) {}
+StoppingRule::StoppingRule(double precision, std::uint64_t rounds, double resolution)
+    : precision_(precision * std::sqrt(static_cast<double>(rounds))),
+      resolution_(resolution),
+      rounds_(static_cast<double>(rounds)),
+      next_look_(static_cast<std::uint64_t>(
+          std::max(kLeastFirstLook, std::ceil(kFirstLook / static_cast<double>(rounds))))) {}
 
-bool StoppingRule::enough(const std::vector<double>& samples) {
+bool StoppingRule::enough(const std::vector<double>& samples, double spent) {
   if (samples.size() < next_look_) return false;
-  const Interval interval = median_interval(samples, rank_autocorrelation(samples));
+  const double inflation = variance_inflation(samples);
+  const Interval interval = median_interval(samples, inflation, resolution_);
+  const auto count = static_cast<double>(samples.size()), in_all = count * rounds_;
   const bool narrow = relative_half_width(interval, median(samples)) <= precision_;
-  if (narrow && confirming_) return true;
+  const auto [least, most] = std::minmax_element(samples.begin(), samples.end());
+  const bool alike = *most - *least <= kAlikeWithin * precision_ / std::sqrt(rounds_) * *most;
+  const bool lasting = alike || spent > kPatience || in_all >= kSamplesPerInflation * inflation;
+  if (narrow && lasting && confirming_) return true;
   confirming_ = narrow;  // stopping at the first narrow look would keep the lucky ones: look once more
-  next_look_ = static_cast<std::uint64_t>(std::ceil(kGrowth * static_cast<double>(samples.size())));
+  next_look_ = static_cast<std::uint64_t>(std::ceil(kGrowth * count));
   return false;
 }
 
-std::vector<SeriesWarning> series_warnings(const std::vector<double>& samples) {
+std::vector<SeriesWarning> series_warnings(const std::vector<double>& samples, double resolution) {
   std::vector<SeriesWarning> warnings;
-  const std::size_t n = samples.size();
+  const auto n = static_cast<double>(samples.size());
+  const double step = samples.empty() ? 0 : step_that_shows(samples, resolution);
+  if (step > 0) {
+    const Interval interval = median_interval(samples, variance_inflation(samples), resolution);
+    const double width = interval.high - interval.low, middle = median(samples);
+    if (width <= kQuantisedWidth * step && step > kStepWorthTelling * middle)
+      warnings.push_back({"quantised", step / middle, kStepWorthTelling});
+  }
   if (n < 12) return warnings;
-  const double correlation = rank_autocorrelation(samples);
-  if (correlation > kCorrelatedAbove) warnings.push_back({"correlated", correlation, kCorrelatedAbove});
-
-  const Summary begin = summarize({samples.begin(), samples.begin() + static_cast<std::ptrdiff_t>(n / 3)});
-  const Summary end = summarize({samples.end() - static_cast<std::ptrdiff_t>(n / 3), samples.end()});
-  const double change = end.median / begin.median - 1;
-  const bool apart = end.ci95.low > begin.ci95.high || end.ci95.high < begin.ci95.low;
-  if (apart && std::abs(change) > kDriftAbove) warnings.push_back({"drift", change, kDriftAbove});
-
+  const double inflation = variance_inflation(samples), independent = n / inflation;
+  if (independent < kLeastIndependent && inflation > 1 + kInflationByChance / std::sqrt(n))
+    warnings.push_back({"correlated", independent, kLeastIndependent});
+  const Trend moved = trend(samples);
+  if (std::abs(moved.significance) > kDriftDeviations && std::abs(moved.change) > kDriftAbove)
+    warnings.push_back({"drift", moved.change, kDriftAbove});
   const Modes modes = best_split(sorted(samples));
   if (modes.separation > kSeparationAbove && modes.distance > kModesApart * median(samples))
     warnings.push_back({"bimodal", modes.separation, kSeparationAbove});

@@ -14,90 +14,23 @@ namespace {
 
 constexpr std::uint64_t kMostMarks = 16;
 constexpr std::uint64_t kLeastOperations = 4;
+constexpr double kSampleShare = 0.04;   // of the budget that one sample may take for them
 constexpr double kLeastWindowNs = 2e6;  // alignment of the clocks (about 3 µs) is then 0.3 % at the edges
 constexpr double kAlignmentsPerWindow = 200;
 constexpr int kAnchorTries = 3;
-constexpr int kWarmUpRuns = 2;
+constexpr int kWarmUpRuns = 2;  // of which the first is slower
+constexpr int kMostWarmUpRuns = 12, kSteadyRuns = 2;
+constexpr double kSteadyWithin = 0.02;
+constexpr double kWarmUpShare = 0.15;      // of the budget, beyond the first runs
 constexpr double kDisturberStretch = 1.5;  // disturbers go on until the measured flow has ended
 constexpr int kMostOutlastingRuns = 6;  // until disturbers have been given enough to outlast what they slow
 constexpr double kMostReach = 64;
 // What is disturbed is marked at this distance at least: a mark costs a device 1 to 2 µs, starting another
 // part of a walk about 3 µs, which must not be taken for what the disturbers cost.
 constexpr double kLeastPartNs = 1e6;
-constexpr double kParts = 8;          // in a window; the first one only begins it
-constexpr double kLeastWindow = 0.5;  // of the shortest lane, between marks; below, rates are of the whole
+constexpr double kParts = 8;  // in a window; the first one only begins it
 
 }  // namespace
-
-double Trace::progress(double t) const {
-  if (t <= released) return 0;
-  double from_time = released, from_count = 0;
-  for (std::size_t k = 0; k < marks.size(); ++k) {
-    const auto count = static_cast<double>(operations[k]);
-    if (t <= marks[k]) {
-      const double length = marks[k] - from_time;
-      return length > 0 ? from_count + (count - from_count) * (t - from_time) / length : count;
-    }
-    from_time = marks[k];
-    from_count = count;
-  }
-  return from_count;
-}
-
-double Trace::running_from() const {
-  const auto begun = static_cast<double>(operations.front());
-  const double later = static_cast<double>(operations.back()) - begun;
-  if (later <= 0) return released;
-  return std::max(released, marks[0] - (end() - marks[0]) / later * begun);
-}
-
-WindowSample evaluate(const std::vector<Trace>& traces, const std::vector<std::uint64_t>& units,
-                      bool interference, int cut_at) {
-  WindowSample sample;
-  // With one mark a lane cannot tell waiting from being slow.
-  const bool paced = sample.marked =
-      std::all_of(traces.begin(), traces.end(), [](const Trace& trace) { return trace.marks.size() > 1; });
-  const auto begin = [&](const Trace& trace) { return paced ? trace.marks[0] : trace.released; };
-  double first = traces[0].released, last = traces[0].end();
-  double opens = begin(traces[0]), closes = last, shortest = closes - opens;
-  double all_run = first, shortest_run = last - first;
-  for (const Trace& trace : traces) {
-    first = std::min(first, trace.released);
-    last = std::max(last, trace.end());
-    opens = std::max(opens, begin(trace));
-    closes = std::min(closes, trace.end());
-    shortest = std::min(shortest, trace.end() - begin(trace));
-    all_run = std::max(all_run, trace.running_from());
-    shortest_run = std::min(shortest_run, trace.end() - trace.running_from());
-  }
-  if (cut_at >= 0) {
-    const std::vector<double>& marks = traces[static_cast<std::size_t>(cut_at)].marks;
-    const auto from = std::lower_bound(marks.begin(), marks.end(), opens);
-    const auto to = std::upper_bound(marks.begin(), marks.end(), closes);
-    if (from + 1 < to) {  // else nothing of the walk lies within, and the window is as good as can be had
-      opens = *from;
-      closes = *(to - 1);
-    }
-  }
-  sample.window_ns = std::max(0.0, closes - opens);
-  sample.end_to_end_ns = last - first;
-  sample.overlap = shortest_run > 0 ? std::max(0.0, closes - all_run) / shortest_run : 0;
-  const bool together = paced && shortest > 0 && sample.window_ns >= kLeastWindow * shortest;
-  for (std::size_t k = 0; k < traces.size(); ++k) {
-    const Trace& trace = traces[k];
-    const auto size = static_cast<double>(units[k]);
-    const auto total = static_cast<double>(trace.operations.back());
-    const double own = (total - trace.progress(begin(trace))) / (trace.end() - begin(trace));
-    const double in_window = trace.progress(closes) - trace.progress(opens);
-    sample.whole_rates.push_back(size * total / sample.end_to_end_ns * 1e9);
-    sample.own_rates.push_back(size * own * 1e9);
-    sample.skews.push_back(trace.released - first);
-    sample.rates.push_back(together       ? size * in_window / sample.window_ns * 1e9
-                           : interference ? sample.own_rates.back()
-                                          : sample.whole_rates.back());
-  }
-  return sample;
-}
 
 WindowSampler::WindowSampler(Session& session, std::vector<Lane>& lanes, Gate* gate,
                              const MeasureOptions& options)
@@ -122,11 +55,17 @@ std::uint64_t WindowSampler::most_operations(const Lane& lane) const {
   return depth > kTaken ? std::max(kLeastOperations, (depth - kTaken) / each) : kLeastOperations;
 }
 
+std::uint64_t WindowSampler::least_operations(double operation_ns) const {
+  const double most_ns = kSampleShare * options_->budget_s * 1e9 / static_cast<double>(lanes_->size());
+  return std::clamp(static_cast<std::uint64_t>(most_ns / std::max(1.0, operation_ns)), kLeastOperations,
+                    kEnoughOperations);
+}
+
 double WindowSampler::window_wanted() const {
   double wanted = std::max(kLeastWindowNs, kAlignmentsPerWindow * alignment_ns_);
   for (const Lane& lane : *lanes_)
     if (!lane.mover->walks())
-      wanted = std::max(wanted, static_cast<double>(kLeastOperations) * lane.operation_ns);
+      wanted = std::max(wanted, static_cast<double>(least_operations(lane.operation_ns)) * lane.operation_ns);
   if (options_->interference) wanted = std::max(wanted, kParts * kLeastPartNs);
   return wanted * stretch_;
 }
@@ -168,7 +107,6 @@ void WindowSampler::anchor() {
 void WindowSampler::enqueue_lane(std::size_t index, std::vector<double>& host_marks) {
   Lane& lane = (*lanes_)[index];
   const std::uint64_t count = counts_[index], marks = marks_of(index);
-  while (lane.marks.size() < marks) lane.marks.push_back(lane.runtime().create_event(lane.agent().device));
   if (lane.blocking)
     host_marks.push_back(static_cast<double>(session_->clock().now()));
   else
@@ -186,14 +124,25 @@ void WindowSampler::enqueue_lane(std::size_t index, std::vector<double>& host_ma
   }
 }
 
-void WindowSampler::run_gated() {
+// Before the gate is shut: a driver may wait for the queues to make an event.
+void WindowSampler::make_marks() {
+  for (std::size_t k = 0; k < lanes_->size(); ++k) {
+    Lane& lane = (*lanes_)[k];
+    while (lane.marks.size() < marks_of(k))
+      lane.marks.push_back(lane.runtime().create_event(lane.agent().device));
+  }
+}
+
+void WindowSampler::run_gated(Run& done) {
   std::vector<double> unused;
   gate_->shut(static_cast<Nanoseconds>(options_->gate_timeout_s * 1e9));
   for (std::size_t k = 0; k < lanes_->size(); ++k) {
     gate_->hold((*lanes_)[k].agent(), *(*lanes_)[k].stream);
     enqueue_lane(k, unused);
   }
-  if (!gate_->open()) gated_ = false;
+  if (gate_->open()) return;
+  done.gate_opened = true;
+  note_opening();
 }
 
 std::vector<std::vector<double>> WindowSampler::run_threads() {
@@ -229,19 +178,24 @@ std::vector<std::vector<double>> WindowSampler::run_threads() {
   return host_marks;
 }
 
-std::vector<Trace> WindowSampler::run() {
+bool WindowSampler::held_back() const {
+  return gated_ && gate_ != nullptr &&
+         std::none_of(lanes_->begin(), lanes_->end(), [](const Lane& lane) { return lane.blocking; });
+}
+
+WindowSampler::Run WindowSampler::run() {
   for (Lane& lane : *lanes_) lane.mover->restore();
   anchor();
-  bool blocking = false;
-  for (const Lane& lane : *lanes_) blocking |= lane.blocking;
+  make_marks();
+  Run done;
   std::vector<std::vector<double>> host_marks(lanes_->size());
-  if (blocking || !gated_ || gate_ == nullptr) {
-    gated_ = false;
+  gated_ = held_back();
+  const Nanoseconds before = session_->clock().now();
+  if (gated_)
+    run_gated(done);
+  else
     host_marks = run_threads();
-  } else {
-    run_gated();
-  }
-  std::vector<Trace> traces(lanes_->size());
+  done.times.submit_ns = static_cast<double>(session_->clock().now() - before);
   for (std::size_t k = 0; k < lanes_->size(); ++k) {
     Lane& lane = (*lanes_)[k];
     Runtime& runtime = lane.runtime();
@@ -249,13 +203,15 @@ std::vector<Trace> WindowSampler::run() {
     const Anchor& anchor = anchors_.at({&runtime, lane.agent().device});
     const auto when = [&](Event& event) { return anchor.host_ns + runtime.elapsed_ns(*anchor.event, event); };
     const std::uint64_t marks = marks_of(k);
-    traces[k].released = lane.blocking ? host_marks[k][0] : when(*lane.begin);
+    Trace& trace = done.traces.emplace_back();
+    trace.released = lane.blocking ? host_marks[k][0] : when(*lane.begin);
     for (std::uint64_t mark = 0; mark < marks; ++mark) {
-      traces[k].marks.push_back(lane.blocking ? host_marks[k][mark + 1] : when(*lane.marks[mark]));
-      traces[k].operations.push_back(counts_[k] * (mark + 1) / marks);
+      trace.marks.push_back(lane.blocking ? host_marks[k][mark + 1] : when(*lane.marks[mark]));
+      trace.operations.push_back(counts_[k] * (mark + 1) / marks);
     }
   }
-  return traces;
+  done.times.host_ns = static_cast<double>(session_->clock().now() - before);
+  return done;
 }
 
 void WindowSampler::balance(double window_ns) {
@@ -279,40 +235,68 @@ void WindowSampler::outlast(const std::vector<Trace>& traces) {
   }
 }
 
+// Whether runs last as long as the ones before.
+bool WindowSampler::lasting(double before_ns, double now_ns) const {
+  return std::abs(now_ns - before_ns) <= kSteadyWithin * before_ns;
+}
+
 void WindowSampler::warm_up() {
   for (Lane& lane : *lanes_) learn_lane(*session_, lane, gate_, *options_);
   anchor();
+  const Nanoseconds until =
+      session_->clock().now() + static_cast<Nanoseconds>(kWarmUpShare * options_->budget_s * 1e9);
   // Balanced by what each lane does alone, not by what it gets in company: one that is starved would be given
   // less to do, and the unfairness would hide itself.
   bool outlasted = true;
-  for (int run_number = 0; run_number < kWarmUpRuns || (!outlasted && run_number < kMostOutlastingRuns);
-       ++run_number) {
+  double before_ns = 0;
+  for (int number = 0, steady = 0;; ++number) {
     double window = window_wanted();
     for (std::size_t k = 0; k < lanes_->size(); ++k)  // a lane whose queue is full cannot last longer
       window = std::min(window, static_cast<double>(most_operations((*lanes_)[k])) *
                                     (*lanes_)[k].operation_ns / stretch_of(k));
     balance(window);
     const std::vector<double> before = reach_;
-    if (const std::vector<Trace> traces = run(); options_->interference) outlast(traces);
+    const Run done = run();
+    if (options_->interference) outlast(done.traces);
     outlasted = before == reach_;
+    double first = done.traces[0].released, last = done.traces[0].end();
+    for (const Trace& trace : done.traces) {
+      first = std::min(first, trace.released);
+      last = std::max(last, trace.end());
+    }
+    steady = lasting(before_ns, last - first) ? steady + 1 : 0;
+    before_ns = last - first;
+    if (number + 1 < kWarmUpRuns || (!outlasted && number + 1 < kMostOutlastingRuns)) continue;
+    if (steady >= kSteadyRuns || number + 1 >= kMostWarmUpRuns || session_->clock().now() >= until) break;
   }
   batch_ = *std::min_element(counts_.begin(), counts_.end());
 }
 
-double WindowSampler::sample() {
+Sample WindowSampler::sample() {
   std::vector<std::uint64_t> units;
   for (const Lane& lane : *lanes_)
     units.push_back(std::max<std::uint64_t>(1, lane.mover->bytes_per_operation()));
   const int cut_at = options_->interference && lanes_->front().mover->walks() ? 0 : -1;
-  samples_.push_back(evaluate(run(), units, options_->interference, cut_at));
-  const WindowSample& sample = samples_.back();
+  Run done = run();
+  Sample sample;
+  sample.window = evaluate(done.traces, units, options_->interference, cut_at);
+  sample.traces = std::move(done.traces);
+  if (done.gate_opened) sample.discard = "gate-opened";
   double moved = 0, rate = 0;
   const std::size_t measured = options_->interference ? 1 : lanes_->size();
   for (std::size_t k = 0; k < measured; ++k) {
     moved += static_cast<double>(units[k]);
-    rate += sample.rates[k];
+    rate += sample.window.rates[k];
   }
-  return moved / rate * 1e9;
+  sample.time_ns = moved / rate * 1e9;
+  const auto count = static_cast<double>(batch_);
+  const bool by_device = std::none_of(lanes_->begin(), lanes_->end(), [](const Lane& lane) {
+    return lane.by_host_clock() || lane.agent().is_host();
+  });
+  // Of the first flow where the others only disturb; of a thread for each flow the calls are the work.
+  sample.times = {by_device ? sample.time_ns : 0, gated_ ? done.times.submit_ns / count : 0,
+                  done.times.host_ns / count};
+  return sample;
 }
 
 std::uint64_t WindowSampler::operations(const Lane& lane) const {

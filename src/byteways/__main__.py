@@ -1,8 +1,19 @@
-"""`python -m byteways`."""
+"""`byteways`, and `python -m byteways`: the command line, without the current directory in its search
+path.
+"""
 
 import sys
 
-from byteways.cli import main
+from byteways.start import without_current_directory
+
+
+def main() -> int:
+    """Runs one verb; returns the exit status of the process."""
+    sys.path[:] = without_current_directory(sys.path)
+    from byteways.cli import main as command_line  # searches the path for all that it imports
+
+    return command_line()
+
 
 if __name__ == "__main__":
     sys.exit(main())

@@ -83,6 +83,7 @@ class Flow:
 
 class MeasureOptions:
     precision: float
+    rounds: int
     budget_s: float
     max_samples: int
     interference: bool
@@ -113,7 +114,7 @@ class Summary:
     mean: float
     sd: float
     ci95: tuple[float, float]
-    rank_autocorrelation: float
+    variance_inflation: float
 
 class Verification:
     ok: bool
@@ -145,8 +146,25 @@ class FlowResult:
     blocks: int
     threads: int
 
+class Times:
+    device_ns: float
+    submit_ns: float
+    host_ns: float
+
+class Discarded:
+    reason: str
+    time_ns: float
+
+class Trace:
+    released: float
+    marks: list[float]
+    operations: list[int]
+
 class Measurement:
     samples_ns: list[float]
+    times: list[Times]
+    discarded: list[Discarded]
+    traces: list[list[Trace]]
     time_ns: Summary
     batch: int
     slope: bool
@@ -156,6 +174,7 @@ class Measurement:
     timed_by: str
     timer_resolution_ns: float
     submit_ns: float
+    host_ns: float
     clock_alignment_ns: float
     window_ns: float
     end_to_end_ns: float
@@ -198,9 +217,16 @@ class Session:
 def load_machine(simulator: str, machine: str) -> None:
     """Makes `machine` (a sheet) the one of this process, for those who only ask Nvml(simulator)."""
 
-def summarize(samples: Sequence[float]) -> Summary: ...
-def series_warnings(samples: Sequence[float]) -> list[Warning]:
-    """What a series shows as a whole: drift, bimodal, correlated."""
+def restart_machine(simulator: str, machine: str, key: int) -> None:
+    """Begins the machine anew: time, queues, memory and, by `key`, noise.
+
+    Raises:
+        Error: A session still has memory, streams or events there.
+    """
+
+def summarize(samples: Sequence[float], resolution: float = 0.0) -> Summary: ...
+def series_warnings(samples: Sequence[float], resolution: float = 0.0) -> list[Warning]:
+    """What a series shows as a whole: drift, bimodal, correlated, quantised."""
 
 def window(
     lanes: Sequence[tuple[float, Sequence[float], Sequence[int]]],
@@ -211,7 +237,24 @@ def window(
     """Rates (operations per ns) and overlap of lanes that ran together, each as (ns released, ns of its
     marks, operations done at each mark)."""
 
-def stop(series: Sequence[float], precision: float, first_look: int = 20) -> int:
+def contradiction(
+    *,
+    device_ns: float,
+    submit_ns: float,
+    host_ns: float,
+    gated: bool = True,
+    gate_opened: bool = False,
+    resolution_ns: float = 500.0,
+) -> str:
+    """Why a batch with these times would be discarded; '' when it would not."""
+
+def moved_by_call(device_ns: float, submit_ns: float, call_ns: float) -> bool:
+    """Whether a copy of unlocked memory with these times was made by the call itself."""
+
+def settle(samples: Sequence[tuple[float, str]]) -> tuple[list[float], bool]:
+    """Samples that count of (time, reason to discard it or ''), and whether all do."""
+
+def stop(series: Sequence[float], precision: float, rounds: int = 1, resolution: float = 0.0) -> int:
     """Number of samples of `series` after which the stopping rule stops; 0 when it never does."""
 
 class NvLink:
@@ -240,6 +283,16 @@ class NvmlDevice:
     compute_processes: int
     numa_domain: int
 
+class NvmlProcess:
+    pid: int
+    kind: str  # "compute", "graphics"
+    memory_bytes: int  # -1 when unknown
+
+class NvmlUse:
+    processes_known: bool
+    processes: list[NvmlProcess]
+    utilisation_percent: int  # -1 when unknown
+
 class NvmlHealth:
     sm_clock_mhz: int
     memory_clock_mhz: int
@@ -260,6 +313,7 @@ class Nvml:
     def report(self) -> LibraryReport: ...
     def devices(self) -> list[NvmlDevice]: ...
     def health(self, uuid: str) -> NvmlHealth: ...
+    def use(self, uuid: str) -> NvmlUse: ...
     def energy_mj(self, uuid: str) -> int: ...
 
 def compile_kernels(architecture: str, library_directories: Sequence[str] = ()) -> dict[str, str]:

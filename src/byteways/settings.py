@@ -30,7 +30,7 @@ SETTINGS = (
     Setting(
         "BYTEWAYS_WORKER",
         "command that starts a worker, for debuggers and tests",
-        "python -m byteways.run.worker",
+        "this Python with byteways/start.py byteways.run.worker",
     ),
     Setting("BYTEWAYS_LIBCUDA", "path of the CUDA driver library", "found by the dynamic linker"),
     Setting(
@@ -118,18 +118,46 @@ def worker_command(environment: Mapping[str, str] = os.environ) -> tuple[str, ..
 
     The interpreter itself, not a version manager's shim: that costs 80 ms and a process between parent and
     child.
+
+    Raises:
+        BytewaysError: BYTEWAYS_WORKER is no command.
     """
     if chosen := environment.get("BYTEWAYS_WORKER"):
-        return tuple(shlex.split(chosen))
-    return (sys.executable, "-m", "byteways.run.worker")
+        try:
+            words = tuple(shlex.split(chosen))
+        except ValueError as error:
+            raise _no_worker(chosen, str(error)) from error
+        if not words:
+            raise _no_worker(chosen, "it holds no word")
+        return words
+    return module_command("byteways.run.worker")
 
 
-def kernel_cache(environment: Mapping[str, str] = os.environ) -> Path:
-    """Folder for compiled kernels; not created here."""
+def _no_worker(chosen: str, cause: str) -> BytewaysError:
+    hint = "set it to a program and its arguments, or unset it"
+    return BytewaysError(f"BYTEWAYS_WORKER is no command: {chosen}", cause=cause, hint=hint)
+
+
+def module_command(module: str) -> tuple[str, ...]:
+    """Program and first arguments that run a module of byteways, which the current directory cannot
+    replace.
+    """
+    return (sys.executable, str(Path(__file__).with_name("start.py")), module)
+
+
+def kernel_cache(environment: Mapping[str, str] = os.environ) -> Path | None:
+    """Folder for compiled kernels; not created here. None without a home: a folder that all users share is
+    none.
+
+    A relative XDG_CACHE_HOME counts as unset, as the XDG Base Directory Specification has it.
+    """
     if chosen := environment.get("BYTEWAYS_CACHE"):
-        return Path(chosen)
-    base = environment.get("XDG_CACHE_HOME") or str(Path(environment.get("HOME") or "/tmp") / ".cache")
-    return Path(base) / "byteways" / "kernels"
+        return Path(chosen).absolute()
+    if Path(base := environment.get("XDG_CACHE_HOME", "")).is_absolute():
+        return Path(base) / "byteways" / "kernels"
+    if Path(home := environment.get("HOME", "")).is_absolute() and home != "/":
+        return Path(home) / ".cache" / "byteways" / "kernels"
+    return None
 
 
 def recorded_environment(

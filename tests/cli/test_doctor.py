@@ -33,6 +33,7 @@ def gpu_machine(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> Probe:
     monkeypatch.setattr(probe, "probe", lambda: found)
     monkeypatch.setattr(libraries, "nvml_report", lambda: [{**ABSENT, "library": "nvml"}])
     monkeypatch.setattr(nvml, "read_devices", lambda: (machine.management, []))
+    monkeypatch.setattr(verb, "WATCH_S", 0.0)
     return found
 
 
@@ -82,6 +83,7 @@ def test_a_worker_that_does_not_start_is_the_one_failure(
         )
 
     monkeypatch.setattr(probe, "probe", lost)
+    monkeypatch.setattr(verb, "WATCH_S", 0.0)
     with pytest.raises(typer.Exit) as caught:
         verb.doctor()
     assert caught.value.exit_code == 1

@@ -72,7 +72,7 @@ def test_a_reason_is_said_once_for_all_agents() -> None:
     assert len(said[start + 1 : -1]) == 1
     assert re.fullmatch(r"  \[1\] 4 × .*gpu0.* \(gpu1 too\)", said[start + 1])
     assert "s0: unidirectional; cold; skipped [1]" in said
-    assert "4 cases to measure, 4 skipped" in said[-1]
+    assert "4 cases to measure in 3 rounds, 4 skipped" in said[-1]
 
 
 def test_what_is_left_out_for_time_is_counted_by_sweep() -> None:

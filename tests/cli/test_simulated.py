@@ -243,7 +243,7 @@ def test_pace_without_a_budget_is_the_plan() -> None:
     pace = Pace([case], None)
     pace.done(case, case.budget_s, 1000.0)
     assert pace.budget_s(case, 1000.0) == case.budget_s
-    assert not pace.has_room(case, 0.0)
+    assert not pace.puts_back(case, 0.0)
     assert simulated_deadline_s(planned(size=1 << 34), True) == DEADLINE_S
 
 

@@ -7,11 +7,11 @@ import sys
 from pathlib import Path
 
 import pytest
+from tests.report.run_builder import Builder
 
 from byteways.cli import topo as view
 from byteways.cli.layout import plain
 from byteways.errors import BytewaysError
-from byteways.results.run_folder import NEEDED
 from byteways.topology.model import Topology
 
 MACHINES = Path(__file__).parents[1] / "machines"
@@ -88,7 +88,7 @@ def test_json_is_the_topology(
 def test_a_run_folder_shows_its_machine(tmp_path: Path) -> None:
     """Catches a run folder whose topology is not found on a login node."""
     topology = synthetic.h200x4(tmp_path).topology()
-    manifest = {**dict.fromkeys(NEEDED), "schema_version": 2, "topology": topology.to_json()}
+    manifest = {**Builder(topology).manifest(), "topology": topology.to_json()}
     (tmp_path / "run.json").write_text(json.dumps(manifest))
     assert view.read(tmp_path) == (topology, "")
 
@@ -171,7 +171,7 @@ def test_a_terminal_gets_the_same_words(tmp_path: Path, monkeypatch: pytest.Monk
     console = rich.console.Console(
         force_terminal=True, width=200, record=True, highlight=False, no_color=True
     )
-    monkeypatch.setattr(rich.console, "Console", lambda **_: console)
+    monkeypatch.setattr("byteways.cli.layout.terminal_console", lambda **_: console)
     view.show(view.blocks(topology))
     terminal = console.export_text().split()
     assert not [word for word in printed(topology).split() if word not in terminal]

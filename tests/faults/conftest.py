@@ -15,7 +15,7 @@ import pytest
 
 sys.path.insert(0, str(Path(__file__).parent))  # harness.py, whatever pytest's import mode
 
-from harness import FAKE, SUITE, Command, Watcher, living
+from harness import FAKE, SUITE, TIMEOUT_S, Command, Watcher, living
 
 from byteways.plan.case import PlannedCase
 from byteways.results.record import Record
@@ -36,7 +36,7 @@ def worker_pids(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> Callable[[],
 def no_orphans(worker_pids: Callable[[], list[int]]) -> Iterator[None]:
     """After every test of faults: no worker, no child of one, no zombie."""
     yield
-    deadline = time.monotonic() + 5
+    deadline = time.monotonic() + TIMEOUT_S
     while living(worker_pids()) and time.monotonic() < deadline:
         time.sleep(0.02)
     left = living(worker_pids())
@@ -53,7 +53,7 @@ def conduct(tmp_path: Path) -> Callable[..., list[Record]]:
         folder = tmp_path / "run"
         folder.mkdir(exist_ok=True)
         watcher = options.pop("watcher", None) or Watcher()
-        options.setdefault("deadline", lambda planned, first: 10.0)
+        options.setdefault("deadline", lambda planned, first: TIMEOUT_S)
         topology = Topology("test", (Agent("cpu0", "cpu", "fake"),))
         with Journal(folder) as journal:
             Conductor(journal, topology, 1, watcher, command=FAKE, **options).run(plan)

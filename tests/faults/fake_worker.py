@@ -2,6 +2,7 @@
 
 A case says what happens through its option `fault`, or BYTEWAYS_FAKE_FAULTS does by size
 ("8192=segfault,16384=hang"); other BYTEWAYS_FAKE_* variables change how it starts and what the probe tells.
+A test waits for what it left in the file BYTEWAYS_FAKE_EVENTS, never for a time.
 Standard library only, like the real one.
 """
 
@@ -34,7 +35,7 @@ def capabilities() -> dict:
         "architecture": "x86_64",
         "numa_domain": 0,
         "multiprocessors": 2,
-        "memory_bytes": 8 << 30,
+        "memory_bytes": int(os.environ.get("BYTEWAYS_FAKE_MEMORY", 8 << 30)),
         "last_level_cache_bytes": 1 << 20,
         "memory_bytes_per_s": 0,
         "copy_engines": 0,
@@ -48,7 +49,7 @@ def capabilities() -> dict:
         "interface": {"cpu0": {name: {"available": True, "reason": ""} for name in names}},
         "peer": {},
         "pageable_access": {"cpu0": True},
-        "host_memory_bytes": 8 << 30,
+        "host_memory_bytes": int(os.environ.get("BYTEWAYS_FAKE_MEMORY", 8 << 30)),
     }
 
 
@@ -83,14 +84,26 @@ def eat_memory() -> None:
         time.sleep(0.005)
 
 
+def tell(event: str) -> None:
+    """Leaves a line for the test."""
+    if events := os.environ.get("BYTEWAYS_FAKE_EVENTS"):
+        with Path(events).open("a") as file:
+            file.write(f"{event}\n")
+
+
 def misbehave(fault: str, connection: socket.socket) -> None:
     if fault == "segfault":
         ctypes.string_at(0)
     elif fault == "hang":
+        tell("hangs")
         time.sleep(3600)
+    elif fault == "wait":  # until the test goes on
+        while not Path(os.environ["BYTEWAYS_FAKE_GATE"]).exists():
+            time.sleep(0.005)
     elif fault == "hang-hard":  # deaf to SIGTERM, and with a child
-        signal.signal(signal.SIGTERM, signal.SIG_IGN)
+        signal.signal(signal.SIGTERM, lambda *_: tell("deaf"))
         subprocess.Popen(["sleep", "3600"])
+        tell("hangs")
         time.sleep(3600)
     elif fault == "raise":
         raise RuntimeError("the fake worker raises")

@@ -7,6 +7,8 @@ from __future__ import annotations
 import signal
 import subprocess
 import sys
+import time
+from collections import Counter
 from collections.abc import Callable, Sequence
 from dataclasses import dataclass, field
 from pathlib import Path
@@ -14,8 +16,12 @@ from typing import Any
 
 from byteways.plan.case import Buffer, Case, Flow, PlannedCase
 from byteways.results.record import Record
+from byteways.results.run_folder import RunFolder
 
 FAKE = (sys.executable, str(Path(__file__).with_name("fake_worker.py")))
+
+#: Seconds after which what a test waits for is taken never to come; on a busy machine all takes its time.
+TIMEOUT_S = 120.0
 
 #: Five cases of different sizes; the worst machine measures them with the fake worker in a second.
 SUITE = """\
@@ -97,6 +103,7 @@ class Command:
     suite: Path
     environment: dict[str, str]
     started: list[subprocess.Popen[str]] = field(default_factory=list)
+    program: Sequence[str] = ("-m", "byteways")
 
     def start(
         self, *arguments: str, sigint: signal.Handlers = signal.SIG_DFL, **variables: str
@@ -105,7 +112,7 @@ class Command:
         (`make test &` in a script ignores it).
         """
         process = subprocess.Popen(
-            [sys.executable, "-m", "byteways", "run", *arguments],
+            [sys.executable, *self.program, "run", *arguments],
             env={**self.environment, **variables},
             cwd=self.folder.parent,
             stdout=subprocess.PIPE,
@@ -125,7 +132,7 @@ class Command:
 
     def run(self, *arguments: str, **variables: str) -> subprocess.CompletedProcess[str]:
         process = self.start(*arguments, **variables)
-        out, err = process.communicate(timeout=60)
+        out, err = process.communicate(timeout=TIMEOUT_S)
         return subprocess.CompletedProcess(process.args, process.returncode, out, err)
 
     def new(self, **variables: str) -> subprocess.CompletedProcess[str]:
@@ -133,3 +140,26 @@ class Command:
 
     def resume(self, **variables: str) -> subprocess.CompletedProcess[str]:
         return self.run("--resume", str(self.folder), **variables)
+
+
+def assert_complete(folder: Path, planned: int = 5) -> None:
+    """Every planned case and round has exactly one record, and every measured one its samples."""
+    run = RunFolder(folder)
+    keys = Counter((record.case_id, record.round) for record in run.records)
+    assert len(keys) == run.manifest["planned"] == planned
+    assert max(keys.values()) == 1
+    assert run.manifest["state"] == "complete"
+    measured = [record for record in run.records if record.status == "measured"]
+    assert all(run.samples(record) is not None for record in measured)
+
+
+def wait_for(condition: Callable[[], object], seconds: float = TIMEOUT_S) -> None:
+    deadline = time.monotonic() + seconds
+    while not condition():
+        assert time.monotonic() < deadline, "it never came to that"
+        time.sleep(0.005)
+
+
+def lines(folder: Path) -> list[bytes]:
+    journal = folder / "measurements.jsonl"
+    return journal.read_bytes().splitlines(keepends=True) if journal.exists() else []

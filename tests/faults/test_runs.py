@@ -13,33 +13,19 @@ import sys
 import time
 from collections import Counter
 from collections.abc import Callable
-from pathlib import Path
 
 import pytest
-from harness import TIGHT, Command
+from harness import TIGHT, TIMEOUT_S, Command, assert_complete, lines, wait_for
 
 from byteways.results.run_folder import RunFolder
 
 
-def assert_complete(folder: Path) -> None:
-    """Every planned case has exactly one record."""
-    run = RunFolder(folder)
-    keys = Counter((record.case_id, record.round) for record in run.records)
-    assert len(keys) == run.manifest["planned"] == 5
-    assert max(keys.values()) == 1
-    assert run.manifest["state"] == "complete"
-
-
-def wait_for(condition: Callable[[], object], seconds: float = 20) -> None:
-    deadline = time.monotonic() + seconds
-    while not condition():
-        assert time.monotonic() < deadline, "it never came to that"
-        time.sleep(0.005)
-
-
-def lines(folder: Path) -> list[bytes]:
-    journal = folder / "measurements.jsonl"
-    return journal.read_bytes().splitlines(keepends=True) if journal.exists() else []
+@pytest.fixture
+def events(command: Command) -> Callable[[], list[str]]:
+    """What the fake workers of the command have told so far."""
+    file = command.folder.with_name("events")
+    command.environment["BYTEWAYS_FAKE_EVENTS"] = str(file)
+    return lambda: file.read_text().split() if file.exists() else []
 
 
 def test_worker_killed_at_random_times(command: Command, worker_pids: Callable[[], list[int]]) -> None:
@@ -103,9 +89,10 @@ def test_left_out_cases_of_a_killed_run(command: Command) -> None:
     plan = json.loads(whole.stdout)
     left_out = [case["case_id"] for case in plan if case["left_out"]]
     assert 1 < len(left_out) < 5
+    later = [case["case"]["size_bytes"] for case in plan if case["left_out"]][1:]
     process = command.start(
         *(str(command.suite), "--out", str(command.folder), "--no-report"),
-        BYTEWAYS_FAKE_SLEEP="0.2",
+        BYTEWAYS_FAKE_FAULTS=",".join(f"{size}=hang" for size in later),
     )
     wait_for(lambda: len(lines(command.folder)) == 6 - len(left_out))
     process.kill()
@@ -128,15 +115,19 @@ def test_left_out_cases_of_a_killed_run(command: Command) -> None:
 
 def test_two_runs_into_one_folder(command: Command) -> None:
     """Would catch two writers of one journal, as a new run and as --resume."""
+    gate = command.folder.with_name("gate")
     first = command.start(
-        str(command.suite), "--out", str(command.folder), "--no-report", BYTEWAYS_FAKE_SLEEP="2"
+        *(str(command.suite), "--out", str(command.folder), "--no-report"),
+        BYTEWAYS_FAKE_FAULTS="65536=wait",
+        BYTEWAYS_FAKE_GATE=str(gate),
     )
     wait_for(lambda: lines(command.folder))
     new, again = command.new(), command.resume()
     assert (new.returncode, again.returncode) == (2, 2)
     assert "is not empty" in new.stderr
     assert f"error: another run is writing into {command.folder}" in again.stderr
-    first.communicate()
+    gate.touch()
+    first.communicate(timeout=TIMEOUT_S)
     assert first.returncode == 0
     assert_complete(command.folder)
 
@@ -149,7 +140,7 @@ def test_interrupt_ends_cleanly(command: Command, number: signal.Signals) -> Non
     )
     wait_for(lambda: len(lines(command.folder)) == 3)
     process.send_signal(number)
-    out, err = process.communicate(timeout=20)
+    out, err = process.communicate(timeout=TIMEOUT_S)
     assert process.returncode == 130
     assert f"interrupted by {number.name}; go on with: byteways run --resume {command.folder}" in err
     assert "Traceback" not in err
@@ -172,38 +163,40 @@ def test_interrupt_that_was_ignored_on_entry(command: Command) -> None:
     )
     wait_for(lambda: len(lines(command.folder)) == 3)
     process.send_signal(signal.SIGINT)
-    _, err = process.communicate(timeout=20)
+    _, err = process.communicate(timeout=TIMEOUT_S)
     assert process.returncode == 130
     assert "interrupted by SIGINT" in err
 
 
-def test_interrupt_during_the_probe_leaves_nothing(command: Command) -> None:
+def test_interrupt_during_the_probe_leaves_nothing(command: Command, events: Callable[[], list[str]]) -> None:
     """Would catch a folder that blocks the next run although nothing was measured."""
     process = command.start(str(command.suite), "--out", str(command.folder), BYTEWAYS_FAKE_PROBE="hang")
-    wait_for(lambda: (command.folder / "workers.log").exists())
-    time.sleep(0.3)
+    wait_for(events)
     process.send_signal(signal.SIGINT)
-    _, err = process.communicate(timeout=20)
+    _, err = process.communicate(timeout=TIMEOUT_S)
     assert process.returncode == 130
     assert "interrupted before anything was measured" in err
     assert not command.folder.exists()
 
 
-def test_second_interrupt_kills_at_once(command: Command) -> None:
-    """Would catch a user who cannot get out. The worker is deaf to SIGTERM, so the first one takes two
-    seconds.
-    """
+#: The command, but a worker that is deaf to SIGTERM has an hour before it is killed.
+PATIENT = (
+    "import runpy, sys; import byteways.run.process as process; process.GRACE_S = 3600.0;"
+    "sys.argv = ['byteways', *sys.argv[1:]]; runpy.run_module('byteways', run_name='__main__')"
+)
+
+
+def test_second_interrupt_kills_at_once(command: Command, events: Callable[[], list[str]]) -> None:
+    """Would catch a user who cannot get out: the worker is deaf to SIGTERM, one interrupt takes an hour."""
+    command.program = ("-c", PATIENT)
     process = command.start(
         str(command.suite), "--out", str(command.folder), BYTEWAYS_FAKE_FAULTS="8192=hang-hard"
     )
-    wait_for(lambda: len(lines(command.folder)) == 1)
-    time.sleep(0.2)
+    wait_for(lambda: events() == ["hangs"])
     process.send_signal(signal.SIGINT)
-    time.sleep(0.5)
+    wait_for(lambda: events() == ["hangs", "deaf"])
     process.send_signal(signal.SIGINT)
-    began = time.monotonic()
-    process.communicate(timeout=20)
-    assert time.monotonic() - began < 1.5
+    process.communicate(timeout=TIMEOUT_S)
     assert process.returncode == 130
 
 
@@ -315,7 +308,7 @@ def test_disk_full_midway(command: Command) -> None:
     limited = (
         "import resource, signal, sys, runpy;"
         "signal.signal(signal.SIGXFSZ, signal.SIG_IGN);"
-        "resource.setrlimit(resource.RLIMIT_FSIZE, (4096, 4096));"
+        "resource.setrlimit(resource.RLIMIT_FSIZE, (6144, 6144));"
         "sys.argv = ['byteways', *sys.argv[1:]];"
         "runpy.run_module('byteways', run_name='__main__')"
     )
@@ -327,9 +320,11 @@ def test_disk_full_midway(command: Command) -> None:
         str(command.suite),
         "--out",
         str(command.folder),
-        "--no-report",
+        *("--no-report", "--rounds", "3"),
     ]
-    full = subprocess.run(arguments, env=command.environment, capture_output=True, text=True, timeout=60)
+    full = subprocess.run(
+        arguments, env=command.environment, capture_output=True, text=True, timeout=TIMEOUT_S
+    )
     assert full.returncode == 2
     assert f"cannot write to {command.folder}" in full.stderr and "File too large" in full.stderr
     assert f"byteways run --resume {command.folder}" in full.stderr
@@ -337,7 +332,7 @@ def test_disk_full_midway(command: Command) -> None:
     assert recorded and all(line.endswith(b"\n") and json.loads(line) for line in recorded)
     assert command.resume().returncode == 0
     assert lines(command.folder)[: len(recorded)] == recorded
-    assert_complete(command.folder)
+    assert_complete(command.folder, 15)
 
 
 def test_probe_that_dies_is_explained(command: Command) -> None:
@@ -362,7 +357,7 @@ def test_faults_make_the_exit_status_1(command: Command) -> None:
 def test_a_repeated_suite_is_killed_and_taken_up(command: Command) -> None:
     """Catches a soak that loses rounds, measures one twice, or begins its time anew when it is taken up."""
     process = command.start(str(command.suite), "--for", "3s", "--no-report", "--out", str(command.folder))
-    wait_for(lambda: len(lines(command.folder)) > 12)
+    wait_for(lambda: len(lines(command.folder)) > 5)
     process.kill()
     process.communicate()
     before = len(lines(command.folder))

@@ -33,6 +33,6 @@ def test_a_study_runs_here(tmp_path: Path, key: str) -> None:
     assert time.monotonic() - begun < BUDGET_S + MARGIN_S
     answer = json.loads(done.stdout)
     assert answer["simulated"] is False and answer["study"] == key
-    assert "built in" not in answer["counts"]
+    assert not {"built in", "the model does not reproduce this"} & set(answer["counts"])
     assert any(row["ours"] is not None for figure in answer["figures"] for row in figure["rows"])
     assert (tmp_path / "R" / "report.html").exists()

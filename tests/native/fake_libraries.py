@@ -3,9 +3,12 @@
 from __future__ import annotations
 
 import re
+import shutil
 import subprocess
 from collections.abc import Iterable
 from pathlib import Path
+
+from tests.cache import cached, headers, version
 
 ROOT = Path(__file__).parents[2]
 NATIVE = ROOT / "native"
@@ -49,7 +52,13 @@ def build(folder: Path, table: str, without: Iterable[str] = (), also: Iterable[
     text, library = folder / f"{name}.cpp", folder / f"{name}.so"
     declared = "".join(f'extern "C" int {symbol}() {{ return stub("{symbol}"); }}\n' for symbol in stubs)
     text.write_text(hidden(source, left_out & defined) + STUB + declared, encoding="utf-8")
-    subprocess.run(["g++", "-O0", "-w", "-shared", "-fPIC", "-o", library, text], check=True)
+    command = ["g++", "-O0", "-w", "-shared", "-fPIC"]
+    made = cached(
+        f"{table.removesuffix('.def')}.so",
+        [version("g++"), *command, text],
+        lambda path: subprocess.run([*command, "-o", path, text], check=True),
+    )
+    shutil.copy(made, library)  # a file of the caller's own: a library is opened once by its path
     return library
 
 
@@ -70,6 +79,11 @@ def build_facade(folder: Path) -> Path:
         NATIVE / "runtimes" / "library.cpp",
     ]
     command = ["g++", "-std=c++20", "-O1", "-Wall", "-Wextra", "-shared", "-fPIC"]
-    command += ["-fvisibility=hidden", "-Wl,--no-undefined", "-I", str(NATIVE), "-o", str(library)]
-    subprocess.run([*command, *map(str, sources), "-ldl", "-pthread"], check=True)
+    command += ["-fvisibility=hidden", "-Wl,--no-undefined", "-I", str(NATIVE)]
+    made = cached(
+        "facade.so",
+        [version("g++"), *command[:-1], headers(NATIVE, ROOT / "tests" / "gpu"), *sources],
+        lambda path: subprocess.run([*command, *sources, "-ldl", "-pthread", "-o", path], check=True),
+    )
+    shutil.copy(made, library)
     return library

@@ -14,6 +14,9 @@ import pytest
 
 sys.path.insert(0, str(Path(__file__).parent))
 from kernel_entries import ENTRIES
+from runtime_compiler import HEADERS
+from tests.cache import cached
+from tests.cache import version as version_of
 
 KERNELS = Path(__file__).parents[2] / "native" / "kernels"
 ARCHITECTURES = ("gfx90a", "gfx942")
@@ -50,10 +53,16 @@ def assembly() -> dict[tuple[str, str], str]:
 
     def build(job: tuple[str, str]) -> str:
         source, architecture = job
-        command = [clang, *LANGUAGE, *OUTPUT, f"--offload-arch={architecture}", str(KERNELS / source)]
-        finished = subprocess.run(command, capture_output=True, text=True, check=False)
-        assert finished.returncode == 0, f"{source} for {architecture}:\n{finished.stderr}"
-        return finished.stdout
+        options = [*LANGUAGE, *OUTPUT, f"--offload-arch={architecture}"]
+
+        def make(path: Path) -> None:
+            command = [clang, *options, str(KERNELS / source)]
+            finished = subprocess.run(command, capture_output=True, text=True, check=False)
+            assert finished.returncode == 0, f"{source} for {architecture}:\n{finished.stderr}"
+            path.write_text(finished.stdout, encoding="utf-8")
+
+        inputs = [version_of(clang), *options, *(KERNELS / name for name in HEADERS), KERNELS / source]
+        return cached(f"{source}.{architecture}.s", inputs, make).read_text(encoding="utf-8")
 
     jobs = [(path.name, architecture) for path in KERNELS.glob("*.cu") for architecture in ARCHITECTURES]
     with ThreadPoolExecutor(os.cpu_count()) as threads:

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import os
 import signal
 import subprocess
 import sys
@@ -92,6 +93,52 @@ def test_options_and_cache(use_hip: pytest.MonkeyPatch, tmp_path: Path) -> None:
     assert kept.name.startswith("gate-gfx90a:sramecc+:xnack--hiprtc-6.2-")
 
 
+def kept_by(cache: Path) -> list[Path]:
+    """Files of the cache after a session has compiled one kernel, or found it there."""
+    _core.Session(kernel_cache=str(cache)).offers_kernel("gpu0", "gate")
+    return sorted(cache.iterdir())
+
+
+def test_cache_is_nobody_elses(use_hip: pytest.MonkeyPatch, tmp_path: Path) -> None:
+    """Catches code of another user: a folder or file that others may write is not used, and not written."""
+    cache = tmp_path / "a" / "cache"
+    (kept,) = kept_by(cache)
+    assert (cache.stat().st_mode & 0o777, kept.stat().st_mode & 0o777) == (0o700, 0o600)
+    kept.unlink()
+    cache.chmod(0o777)
+    assert kept_by(cache) == []
+    cache.chmod(0o700)
+    if os.geteuid() == 0:
+        os.chown(cache, 12345, -1)
+        assert kept_by(cache) == []
+
+
+@pytest.mark.parametrize("spoil", ["content", "mode", "link", "name", "fifo"])
+def test_file_of_the_cache_that_is_not_ours(use_hip: pytest.MonkeyPatch, tmp_path: Path, spoil: str) -> None:
+    """Catches an image that was changed, is a link, or is another kernel's under this name being loaded."""
+    cache, image, elsewhere = tmp_path / "cache", tmp_path / "image", tmp_path / "elsewhere"
+    (kept,) = kept_by(cache)
+    good = kept.read_bytes()
+    if spoil == "content":
+        kept.write_bytes(good[:-1] + bytes([good[-1] ^ 1]))
+    elif spoil == "mode":
+        kept.chmod(0o622)
+    elif spoil == "name":
+        kept.write_bytes(good.replace(b"gate-", b"copy-", 1))
+    else:
+        kept.unlink()
+        if spoil == "fifo":
+            os.mkfifo(kept)
+        else:
+            elsewhere.write_bytes(good)
+            kept.symlink_to(elsewhere)
+    use_hip.setenv("FAKE_IMAGE", str(image))  # what is compiled is told there
+    assert kept_by(cache) == [kept]
+    assert image.exists()
+    assert kept.is_file() and not kept.is_symlink() and kept.read_bytes()[:16] == good[:16]
+    assert spoil != "link" or elsewhere.read_bytes() == good
+
+
 def test_refused_source_has_the_log(use_hip: pytest.MonkeyPatch) -> None:
     """Catches a compiler's log that is thrown away."""
     use_hip.setenv("FAKE_REFUSE", "1")
@@ -103,7 +150,10 @@ def test_refused_image_has_the_vendors_words(use_hip: pytest.MonkeyPatch) -> Non
     """Catches a code object that does not load being called a missing kernel."""
     use_hip.setenv("FAKE_LOAD", "209")
     offered = _core.Session().offers_kernel("gpu0", "copy")
-    assert "refuses what hiprtc-6.2 compiled" in offered.reason and "as the vendor words it" in offered.reason
+    assert (
+        "refuses what hiprtc-6.2-O3-std=c++17 compiled" in offered.reason
+        and "as the vendor words it" in offered.reason
+    )
 
 
 def test_bulk_copies_are_not_amds(use_hip: pytest.MonkeyPatch) -> None:

@@ -15,7 +15,8 @@ import pytest
 sys.path.insert(0, str(Path(__file__).parent))
 import runtime_compiler
 from kernel_entries import ENTRIES
-from runtime_compiler import SOURCES
+from runtime_compiler import HEADERS, KERNELS, SOURCES
+from tests.cache import cached
 
 #: LLVM, User Guide for AMDGPU Backend, "ELF Code Object": e_machine, and the low byte of e_flags.
 EM_AMDGPU = 224
@@ -27,7 +28,7 @@ def run(*arguments: str) -> subprocess.CompletedProcess[str]:
         [sys.executable, runtime_compiler.__file__, *arguments],
         capture_output=True,
         text=True,
-        timeout=60,
+        timeout=240,
         check=False,
     )
 
@@ -43,15 +44,17 @@ def version() -> str:
 
 
 @pytest.fixture(scope="module")
-def objects(tmp_path_factory: pytest.TempPathFactory) -> dict[str, bytes]:
+def objects(version: str) -> dict[str, bytes]:
     """Code object of every source for gfx90a, which all versions of hipRTC in use know."""
-    folder = tmp_path_factory.mktemp("hiprtc")
+    compiler = Path(runtime_compiler.__file__)  # with its options
 
     def build(source: str) -> bytes:
-        file = folder / f"{source}.co"
-        finished = run("--compile", source, "gfx90a", str(file))
-        assert finished.returncode == 0, f"{source}: {finished.stderr}"
-        return file.read_bytes()
+        def make(path: Path) -> None:
+            finished = run("--compile", source, "gfx90a", str(path))
+            assert finished.returncode == 0, f"{source}: {finished.stderr}"
+
+        inputs = [version, compiler, *(KERNELS / name for name in (*HEADERS, source))]
+        return cached(f"{source}.gfx90a.co", inputs, make).read_bytes()
 
     with ThreadPoolExecutor(os.cpu_count()) as threads:
         return dict(zip(SOURCES, threads.map(build, SOURCES), strict=True))

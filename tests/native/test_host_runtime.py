@@ -42,7 +42,7 @@ def memory(session: _core.Session, request: pytest.FixtureRequest) -> str:
 def run_python(code: str) -> str:
     """Standard output of a fresh interpreter, for what must not be done to the one that runs the tests."""
     done = subprocess.run(
-        [sys.executable, "-c", code], capture_output=True, text=True, timeout=60, check=False
+        [sys.executable, "-c", code], capture_output=True, text=True, timeout=240, check=False
     )
     assert done.returncode == 0, done.stderr
     return done.stdout
@@ -115,7 +115,7 @@ def test_chase_takes_longer_in_memory_than_in_the_nearest_cache(session: _core.S
             [_core.Flow(buffer, buffer, "cpu0", "pointer-chase", size)], quick_options()
         )
         assert measurement.verified
-        latencies.append(measurement.time_ns.median)
+        latencies.append(measurement.time_ns.min)  # other work on this machine only adds to it
     near, far = latencies
     assert 0.2 < near < 100  # ns: no processor loads faster; slower is not a cache
     assert far > 5 * near
@@ -236,12 +236,18 @@ def test_idle_threads_sleep_and_end_with_their_session() -> None:
         "options = _core.MeasureOptions()\n"
         "options.budget_s = 0.02\n"
         "session.measure([_core.Flow(*buffers, 'cpu0', 'memcpy-mt', 1 << 20, threads=4)], options)\n"
-        "used = time.process_time()\n"
-        "time.sleep(0.5)\n"
-        "idle = time.process_time() - used\n"
+        "def state(task):\n"
+        "    text = open(f'/proc/self/task/{task}/stat').read()\n"
+        "    return text.rpartition(')')[2].split()[0]\n"
+        "team = [task for task in os.listdir('/proc/self/task') if int(task) != os.getpid()]\n"
+        "until = time.monotonic() + 30\n"
+        "asleep = 0\n"
+        "while asleep < 20 and time.monotonic() < until:\n"
+        "    time.sleep(0.005)\n"
+        "    asleep = asleep + 1 if all(state(task) == 'S' for task in team) else 0\n"
         "del session, buffers\n"
         "gc.collect()\n"
-        "print(idle < 0.1, threads() - before)\n"
+        "print(asleep == 20, threads() - before)\n"
     )
     assert run_python(code).split() == ["True", "0"]
 

@@ -17,7 +17,8 @@ from byteways.run.library_paths import library_directories
 
 sys.path.insert(0, str(Path(__file__).parent))
 from kernel_entries import ENTRIES
-from runtime_compiler import SOURCES, RuntimeCompiler
+from runtime_compiler import HEADERS, SOURCES, RuntimeCompiler
+from tests.cache import cached, digest
 
 ARCHITECTURES = ("sm_80", "sm_90", "sm_100")
 KERNELS = Path(__file__).parents[2] / "native" / "kernels"
@@ -34,20 +35,27 @@ def ptx(architecture: str) -> dict[str, str]:
 
 
 @pytest.fixture(scope="module")
-def machine_code(tmp_path_factory: pytest.TempPathFactory) -> dict[tuple[str, str], str]:
+def machine_code() -> dict[tuple[str, str], str]:
     """Disassembly of every source for every architecture, compiled to what a driver loads, side by side."""
     found = [file for folder in library_directories() for file in Path(folder).glob("libnvrtc.so.*")]
     compiler = RuntimeCompiler(ctypes.CDLL(str(found[0])), "nvrtc")
+    headers = [KERNELS / name for name in HEADERS]
     disassembler = next(file for entry in sys.path for file in Path(entry).glob("nvidia/*/bin/nvdisasm"))
-    folder = tmp_path_factory.mktemp("cubin")
+    tools = [str(compiler.version()), digest([found[0]]), digest([disassembler])]
 
     def build(job: tuple[str, str]) -> str:
         source, architecture = job
-        file = folder / f"{source}.{architecture}.cubin"
         options = (f"--gpu-architecture={architecture}", "--std=c++17")
-        file.write_bytes(compiler.compile(source, options, "CUBIN"))
-        command = [str(disassembler), "--print-code", str(file)]
-        return subprocess.run(command, capture_output=True, text=True, check=True).stdout
+
+        def make(path: Path) -> None:
+            cubin = path.with_suffix(".cubin")
+            cubin.write_bytes(compiler.compile(source, options, "CUBIN"))
+            with path.open("wb") as listing:
+                subprocess.run([str(disassembler), "--print-code", str(cubin)], stdout=listing, check=True)
+            cubin.unlink()
+
+        inputs = [*tools, *options, *headers, KERNELS / source]
+        return cached(f"{source}.{architecture}.txt", inputs, make).read_text(encoding="utf-8")
 
     jobs = [(source, architecture) for source in SOURCES for architecture in ARCHITECTURES]
     with ThreadPoolExecutor(os.cpu_count()) as threads:

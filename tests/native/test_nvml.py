@@ -50,6 +50,25 @@ def test_health_sums_errors_and_leaves_the_unanswered_unknown(nvml: _core.Nvml) 
     assert (health.sm_clock_mhz, health.energy_mj) == (-1, -1)
 
 
+def test_users_of_a_gpu(nvml: _core.Nvml) -> None:
+    """Catches a misread process list, memory that is not told taken for 16 EiB, and a list that is not told
+    taken for an empty one.
+    """
+    use = nvml.use("GPU-1")
+    assert use.processes_known and use.utilisation_percent == 97
+    told = [(process.pid, process.kind, process.memory_bytes) for process in use.processes]
+    assert told == [(4711, "compute", 3 << 30), (4712, "compute", -1)]
+
+
+def test_users_that_the_driver_does_not_tell(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    """Catches an idle GPU claimed of a driver without these functions."""
+    lists = [f"nvmlDeviceGet{kind}RunningProcesses_v{v}" for kind in ("Compute", "Graphics") for v in (2, 3)]
+    library = fake.build(tmp_path, "nvml.def", [*lists, "nvmlDeviceGetUtilizationRates"])
+    monkeypatch.setenv("BYTEWAYS_LIBNVML", str(library))
+    use = _core.Nvml().use("GPU-1")
+    assert (use.processes_known, use.processes, use.utilisation_percent) == (False, [], -1)
+
+
 def test_unknown_gpu_is_an_error(nvml: _core.Nvml) -> None:
     """Catches health figures of another GPU than the one asked for."""
     with pytest.raises(_core.Error, match="Not Found"):

@@ -17,8 +17,8 @@ from pathlib import Path
 from types import TracebackType
 from typing import Any
 
-START_TIMEOUT_S = 30.0
-CALL_TIMEOUT_S = 60.0
+START_TIMEOUT_S = 120.0
+CALL_TIMEOUT_S = 120.0
 
 
 def find_chromium() -> str | None:
@@ -67,6 +67,7 @@ class Browser:
         self._session: str | None = attached["sessionId"]
         for domain in ("Page", "Runtime", "Network", "Log"):
             self.call(f"{domain}.enable")
+        self.call("Performance.enable", {"timeDomain": "threadTicks"})
         scheme = "dark" if dark else "light"
         self.call(
             "Emulation.setEmulatedMedia", {"features": [{"name": "prefers-color-scheme", "value": scheme}]}
@@ -90,7 +91,9 @@ class Browser:
         shutil.rmtree(self._profile, ignore_errors=True)
 
     def open(self, path: Path) -> float:
-        """Opens a file and waits until it is loaded; returns the seconds that took."""
+        """Opens a file and waits until it is loaded; returns CPU seconds of the page's thread, to which other
+        work on this machine adds nothing.
+        """
         self.console.clear()
         self.requests.clear()
         begin = time.monotonic()
@@ -99,7 +102,8 @@ class Browser:
             if time.monotonic() - begin > CALL_TIMEOUT_S:
                 raise TimeoutError(f"{path} did not load")
             time.sleep(0.02)
-        return time.monotonic() - begin
+        metrics = self.call("Performance.getMetrics")["metrics"]
+        return float(next(metric["value"] for metric in metrics if metric["name"] == "TaskDuration"))
 
     def evaluate(self, expression: str) -> Any:
         """The value of an expression, awaited when it is a promise. Raises RuntimeError when it throws."""

@@ -180,7 +180,7 @@ class Builder:
                     engine_evidence="fixture",
                     verified=True,
                     verification="every sample",
-                    warnings=list(warnings),
+                    warnings=[Warning(**told) if isinstance(told, dict) else told for told in warnings],
                     **fields,
                 )
             )

@@ -17,7 +17,10 @@ from sample_run import HOSTILE
 from byteways.report import write_report
 from byteways.results.record import Warning
 
-pytestmark = pytest.mark.skipif(find_chromium() is None, reason="Chromium is not installed")
+pytestmark = [
+    pytest.mark.slow,
+    pytest.mark.skipif(find_chromium() is None, reason="Chromium is not installed"),
+]
 
 #: Of the sample run's report.
 CHARTS = 9
@@ -186,10 +189,11 @@ def test_hostile_names_are_inert(shared: Browser, tmp_path: Path) -> None:
 
 
 def test_big_run_opens_quickly(shared: Browser, tmp_path: Path) -> None:
-    """Would catch a page of thousands of records that takes seconds to open (here well under 3 s)."""
+    """Would catch a page of thousands of records that takes CPU seconds to open (here well under 3)."""
     build = sample_run.h200x4(gpus=8, rounds=3)
     assert len(build.records) > 6000
-    assert shared.open(write_report(build.write(tmp_path))) < 3
+    seconds = shared.open(write_report(build.write(tmp_path)))
+    assert 0 < seconds < 3
     assert shared.console == []
 
 

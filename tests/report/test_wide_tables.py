@@ -15,7 +15,10 @@ from browser import Browser, find_chromium
 
 from byteways.report import write_report
 
-pytestmark = pytest.mark.skipif(find_chromium() is None, reason="Chromium is not installed")
+pytestmark = [
+    pytest.mark.slow,
+    pytest.mark.skipif(find_chromium() is None, reason="Chromium is not installed"),
+]
 
 CORES = 32
 WIDEST = """Math.max(...Array.from(document.querySelectorAll('main table'),

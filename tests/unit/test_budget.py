@@ -23,7 +23,7 @@ SWEEP = (
 
 
 def planned(budget_s: float, *priorities: int) -> Plan:
-    text = 'name = "mine"\ntitle = "Mine"\n'
+    text = 'name = "mine"\ntitle = "Mine"\nrounds = 1\n'
     for index, priority in enumerate(priorities):
         sizes = SWEEP.replace("64KiB", f"{64 + index}KiB").replace("32MiB", f"{32 + index}MiB")
         text += f'[[sweep]]\nname = "s{index}"\npriority = {priority}\n{sizes}\n'
@@ -36,7 +36,7 @@ def taken(plan: Plan) -> Counter[str]:
 
 @pytest.mark.parametrize(
     ("name", "budget_s"),
-    [("memory", 30), ("stream", 30), ("memory-cost", 30), ("latency", 30), ("full", 300)],
+    [("memory", 60), ("stream", 60), ("memory-cost", 30), ("latency", 60), ("full", 300)],
 )
 def test_a_short_run_holds_something_of_every_sweep(name: str, budget_s: float) -> None:
     """Catches a budget that is spent on the first sweeps, so that the last are empty."""
@@ -65,7 +65,7 @@ def test_what_comes_first_is_whole_and_importance_tells() -> None:
 def test_of_what_comes_first_one_size_is_whole_before_the_next() -> None:
     """Catches a matrix of copies at one size and of kernels at another, each with holes."""
     sweep = SWEEP.replace('"copy"', '["copy", "kernel"]').replace("gpu0", "gpu*").replace("64KiB", "8MiB")
-    text = f'name = "mine"\ntitle = "Mine"\n[[sweep]]\nname = "s"\npriority = 9\n{sweep}\n'
+    text = f'name = "mine"\ntitle = "Mine"\nrounds = 1\n[[sweep]]\nname = "s"\npriority = 9\n{sweep}\n'
     made = make_plan(parse(text, file="mine.toml"), *H200X4, budget_s=11)
     cases = [entry.case for entry in made.cases if entry.reason is None]
     assert 24 < len(cases) < 72
@@ -77,7 +77,7 @@ def test_of_what_comes_first_one_size_is_whole_before_the_next() -> None:
 def test_what_a_sweep_has_can_be_compared() -> None:
     """Catches cases that differ in everything at once, from which no curve or comparison follows."""
     sweep = SWEEP.replace('"copy"', '["copy", "kernel"]')
-    text = f'name = "mine"\ntitle = "Mine"\n[[sweep]]\nname = "s"\n{sweep}\n'
+    text = f'name = "mine"\ntitle = "Mine"\nrounds = 1\n[[sweep]]\nname = "s"\n{sweep}\n'
     made = make_plan(parse(text, file="mine.toml"), *H200X4, budget_s=8)
     taken_cases = [entry.case for entry in made.cases if entry.reason is None]
     places = Counter((case.path, case.size_bytes) for case in taken_cases)

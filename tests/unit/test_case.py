@@ -140,8 +140,9 @@ def test_access(one: Flow, access: str) -> None:
     assert Case("kernel", "unidirectional", (one,), 4096).access == access
 
 
-@pytest.mark.parametrize("interface", sorted(INTERFACES))
-def test_every_interface_has_a_category(interface: str) -> None:
+def test_every_interface_has_a_category() -> None:
     """Catches an interface whose records would have no category."""
     known = ("explicit", "direct access", "memory")
-    assert Case(interface, "unidirectional", (flow("gpu0", "gpu1"),), 4096).category in known
+    flows = (flow("gpu0", "gpu1"),)
+    found = {name: Case(name, "unidirectional", flows, 4096).category for name in INTERFACES}
+    assert {name: category for name, category in found.items() if category not in known} == {}

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import json
 import runpy
 from dataclasses import replace
 from pathlib import Path
@@ -13,6 +14,7 @@ from byteways.plan.case import Case
 from byteways.plan.core_pairs import MOST_CORES, core_pairs, note, physical_cores, sampled_cores, shared_cache
 from byteways.plan.suite import parse
 from byteways.plan.sweep import expand
+from byteways.topology.discovery import discover
 from byteways.topology.model import Agent, Cache, Topology
 from byteways.topology.routes import link_class
 
@@ -70,6 +72,67 @@ def test_siblings_are_one_core() -> None:
     agent = cpus(1, 16, per_core=2).devices[0]
     assert physical_cores(agent) == 8
     assert list(core_pairs("cpu0", "cpu0", cpus(1, 4, per_core=2))) == [(0, 1)]
+
+
+def processor(folder: Path, cores: int, threads: int, l3: int) -> Path:
+    """The sysfs of one NUMA domain: thread t of core c is CPU c + t × cores; `l3` cores share a cache."""
+    system = folder / "devices/system"
+    (system / "node/node0").mkdir(parents=True)
+    (system / "node/node0/cpulist").write_text(f"0-{cores * threads - 1}")
+    for cpu in range(cores * threads):
+        core = cpu % cores
+        siblings = [core + thread * cores for thread in range(threads)]
+        group = [
+            c + thread * cores for c in range(cores) if c // l3 == core // l3 for thread in range(threads)
+        ]
+        (system / f"cpu/cpu{cpu}/topology").mkdir(parents=True)
+        (system / f"cpu/cpu{cpu}/topology/thread_siblings_list").write_text(",".join(map(str, siblings)))
+        caches = [
+            (1, "Data", siblings),
+            (1, "Instruction", group),
+            (2, "Unified", siblings),
+            (3, "Unified", group),
+        ]
+        for index, (level, kind, shared) in enumerate(caches):
+            place = system / f"cpu/cpu{cpu}/cache/index{index}"
+            place.mkdir(parents=True)
+            for name, text in (
+                ("level", level),
+                ("type", kind),
+                ("size", "32K"),
+                ("coherency_line_size", 64),
+            ):
+                (place / name).write_text(f"{text}\n")
+            (place / "shared_cpu_list").write_text(",".join(map(str, sorted(shared))))
+    return folder
+
+
+def test_one_thread_a_core_is_a_core_each(tmp_path: Path) -> None:
+    """Catches two cores found where a job has one thread of each of four: CPUs 0 to 3 of 8."""
+    found = discover({}, processor(tmp_path, 4, 2, 4), proc=tmp_path, allowed_cores=range(4), management=[])
+    agent = found.agent("cpu0")
+    assert agent.threads == ((0,), (1,), (2,), (3,))
+    assert physical_cores(agent) == 4
+    assert shared_cache(agent, 0, 3) == 3
+    whole = discover({}, tmp_path, proc=tmp_path, allowed_cores=range(8), management=[]).agent("cpu0")
+    assert physical_cores(whole) == 4
+    assert whole.threads[1] == (1, 5)
+    assert Topology.from_json(json.loads(json.dumps(found.to_json()))) == found
+
+
+def test_caches_are_shared_by_whom_the_kernel_says(tmp_path: Path) -> None:
+    """Catches cores 1 and 9 in one L3 where a system keeps the first core of each, as Frontier's nodes do:
+    counted without those, cores 1 to 7 and 9 to 15 are numbered one after another.
+    """
+    processor(tmp_path, 16, 2, 8)
+    allowed = [cpu for cpu in range(16) if cpu % 8]
+    agent = discover({}, tmp_path, proc=tmp_path, allowed_cores=allowed, management=[]).agent("cpu0")
+    number = {core[0]: index for index, core in enumerate(agent.threads)}
+    assert physical_cores(agent) == 14
+    assert shared_cache(agent, number[1], number[9]) is None
+    assert shared_cache(agent, number[7], number[9]) is None
+    assert shared_cache(agent, number[9], number[10]) == 3
+    assert shared_cache(agent, number[1], number[7]) == 3
 
 
 def test_large_machines_are_sampled_with_neighbours_and_far_ones() -> None:

@@ -6,6 +6,7 @@ import dataclasses
 import importlib
 import re
 import shlex
+from collections.abc import Callable, Iterable, Iterator
 from pathlib import Path
 from types import ModuleType
 
@@ -23,9 +24,18 @@ from byteways.results.warnings import ADVICE
 
 ROOT = Path(__file__).parents[2]
 PAGES = sorted([*ROOT.glob("*.md"), *(ROOT / "docs").rglob("*.md"), *(ROOT / "examples").rglob("*.md")])
-NAMES = [page.relative_to(ROOT).as_posix() for page in PAGES]
 
-every_page = pytest.mark.parametrize("page", PAGES, ids=NAMES)
+
+def problems(check: Callable[[str, Path], Iterable[object]]) -> dict[str, list[object]]:
+    """What a check of a page's text finds wrong, by page; an exception counts as found."""
+    found: dict[str, list[object]] = {}
+    for page in PAGES:
+        name = page.relative_to(ROOT).as_posix()
+        try:
+            found[name] = list(check(page.read_text(encoding="utf-8"), page))
+        except Exception as error:  # of whatever kind: the page it comes from must be named
+            found[name] = [f"{type(error).__name__}: {error}"]
+    return {name: wrong for name, wrong in found.items() if wrong}
 
 
 def text_of(name: str) -> str:
@@ -39,18 +49,19 @@ def anchors(page: Path) -> set[str]:
     return {re.sub(r"[^\w\- ]", "", heading.lower()).replace(" ", "-") for heading in headings}
 
 
-@every_page
-def test_links_resolve(page: Path) -> None:
+def test_links_resolve() -> None:
     """Catches a page, picture, example or heading that was moved, renamed or never made."""
-    broken = []
-    for target in re.findall(r"\]\(([^)\s]+)\)", page.read_text(encoding="utf-8")):
-        if re.match(r"[a-z]+:", target):
-            continue
-        path, _, anchor = target.partition("#")
-        file = (page.parent / path) if path else page
-        if not file.exists() or (anchor and anchor not in anchors(file)):
-            broken.append(target)
-    assert broken == []
+
+    def broken(text: str, page: Path) -> Iterator[str]:
+        for target in re.findall(r"\]\(([^)\s]+)\)", text):
+            if re.match(r"[a-z]+:", target):
+                continue
+            path, _, anchor = target.partition("#")
+            file = (page.parent / path) if path else page
+            if not file.exists() or (anchor and anchor not in anchors(file)):
+                yield target
+
+    assert problems(broken) == {}
 
 
 def commands(lines: list[str]) -> list[list[str]]:
@@ -63,31 +74,58 @@ def commands(lines: list[str]) -> list[list[str]]:
     return found
 
 
-@every_page
-def test_commands_in_blocks_parse(page: Path) -> None:
+def test_commands_in_blocks_parse() -> None:
     """Catches a command that a reader would copy and that byteways would refuse."""
-    for words in commands(re.findall(r"^    (.*)$", page.read_text(encoding="utf-8"), re.MULTILINE)):
-        assert words[0] in VERBS, f"no verb '{words[0]}'"
-        load_verb(words[0]).make_context(words[0], words[1:])
+
+    def refused(text: str, _page: Path) -> Iterator[str]:
+        for words in commands(re.findall(r"^    (.*)$", text, re.MULTILINE)):
+            if words[0] in VERBS:
+                load_verb(words[0]).make_context(words[0], words[1:])
+            else:
+                yield f"no verb '{words[0]}'"
+
+    assert problems(refused) == {}
 
 
-@every_page
-def test_commands_in_sentences_exist(page: Path) -> None:
+def test_commands_in_sentences_exist() -> None:
     """Catches a verb or option that is mentioned and that byteways does not have, or no longer has."""
-    for words in commands(re.findall(r"`([^`\n]+)`", page.read_text(encoding="utf-8"))):
-        assert words[0] in VERBS, f"no verb '{words[0]}'"
-        known = {"--help", *(option for parameter in load_verb(words[0]).params for option in parameter.opts)}
-        assert {word for word in words[1:] if word.startswith("-")} <= known
+
+    def unknown(text: str, _page: Path) -> Iterator[str]:
+        for words in commands(re.findall(r"`([^`\n]+)`", text)):
+            if words[0] not in VERBS:
+                yield f"no verb '{words[0]}'"
+                continue
+            parameters = load_verb(words[0]).params
+            known = {"--help", *(option for parameter in parameters for option in parameter.opts)}
+            yield from (word for word in words[1:] if word.startswith("-") and word not in known)
+
+    assert problems(unknown) == {}
 
 
-@every_page
-def test_suites_in_pages_are_valid(page: Path) -> None:
+def test_suites_in_pages_are_valid() -> None:
     """Catches an example of a suite that byteways would refuse."""
-    for block in re.findall(
-        r"^```toml\n(.*?)^```", page.read_text(encoding="utf-8"), re.DOTALL | re.MULTILINE
-    ):
-        if "[[sweep]]" in block:
-            parse(block, file=page.name)
+
+    def refused(text: str, page: Path) -> Iterator[str]:
+        for block in re.findall(r"^```toml\n(.*?)^```", text, re.DOTALL | re.MULTILINE):
+            if "[[sweep]]" in block:
+                parse(block, file=page.name)
+        yield from ()
+
+    assert problems(refused) == {}
+
+
+def test_a_problem_names_its_page() -> None:
+    """Catches checks of pages that look at none, or that stop at the first page that is wrong."""
+    assert set(problems(lambda _text, page: [page.name])) == {
+        page.relative_to(ROOT).as_posix() for page in PAGES
+    }
+
+    def raising(text: str, page: Path) -> list[object]:
+        if page.name == "README.md":
+            raise ValueError("of this page")
+        return []
+
+    assert problems(raising)["README.md"] == ["ValueError: of this page"]
 
 
 @pytest.fixture
@@ -96,11 +134,14 @@ def write_tables(monkeypatch: pytest.MonkeyPatch) -> ModuleType:
     return importlib.import_module("write_tables")
 
 
-@pytest.mark.parametrize("page", [page for page in PAGES if page.is_relative_to(ROOT / "docs")], ids=str)
-def test_generated_tables_are_current(page: Path, write_tables: ModuleType) -> None:
+def test_generated_tables_are_current(write_tables: ModuleType) -> None:
     """Catches a setting, warning, option or suite that was changed in the code only."""
-    text = page.read_text(encoding="utf-8")
-    assert write_tables.with_tables(text) == text, "run .venv/bin/python scripts/write_tables.py"
+
+    def old(text: str, page: Path) -> Iterator[str]:
+        if page.is_relative_to(ROOT / "docs") and write_tables.with_tables(text) != text:
+            yield "has an old table: run .venv/bin/python scripts/write_tables.py"
+
+    assert problems(old) == {}
 
 
 def test_every_table_is_in_a_page(write_tables: ModuleType) -> None:
@@ -110,11 +151,10 @@ def test_every_table_is_in_a_page(write_tables: ModuleType) -> None:
         assert f"<!-- table: {name} -->" in text, name
 
 
-@every_page
-def test_variables_exist(page: Path) -> None:
+def test_variables_exist() -> None:
     """Catches an environment variable of ours that is documented and read by nobody."""
     known = {setting.name for setting in settings.SETTINGS}
-    assert set(re.findall(r"BYTEWAYS_[A-Z]+", page.read_text(encoding="utf-8"))) <= known
+    assert problems(lambda text, _page: set(re.findall(r"BYTEWAYS_[A-Z]+", text)) - known) == {}
 
 
 def test_variables_of_the_code_are_settings() -> None:
@@ -162,7 +202,7 @@ def test_record_format_has_every_field() -> None:
     text = text_of("docs/reference/record-format.md")
     fields = {field.name for kind in (Record, Times) for field in dataclasses.fields(kind)}
     assert sorted(name for name in fields if f"`{name}`" not in text) == []
-    section = text.partition("## A record")[2].partition("## The manifest")[0]
+    section = text.partition("## A record")[2].partition("## Samples")[0]
     rows = re.findall(r"^\| ((?:`[a-z_0-9]+`(?:, )?)+) \|", section, re.MULTILINE)
     documented = {name for row in rows for name in re.findall(r"`([a-z_0-9]+)`", row)}
     assert sorted(documented - fields - set(STATUSES)) == []

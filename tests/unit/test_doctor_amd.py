@@ -103,13 +103,6 @@ def test_variables_that_hide_gpus(node: Path, environment: dict[str, str], state
     assert (check.advice is None) == (state == "ok")
 
 
-def test_others_that_compute(node: Path) -> None:
-    """Catches a GPU in use that is called free."""
-    write(node / "sys/class/kfd/kfd/proc/4711/pasid", "1")
-    check = found(check_amd(ON_BUS, {}, node), "busy")
-    assert (check.state, check.text) == ("warning", "1 other process has AMD's driver open: 4711")
-
-
 def test_an_iommu_that_translates(tmp_path: Path) -> None:
     """Catches slow transfers over PCIe that nobody explains, and alarm over pass-through."""
     for address, mode in (("0000:c1:00.0", "DMA-FQ"), ("0000:c6:00.0", "identity")):

@@ -18,6 +18,7 @@ from byteways.doctor.host import (
     check_governor,
     check_host,
     check_huge_pages,
+    check_load,
     check_locked_memory,
     check_memory,
     check_numa_balancing,
@@ -25,11 +26,16 @@ from byteways.doctor.host import (
 from byteways.doctor.libraries import check_libraries
 from byteways.doctor.process import check_cache, check_compiler, check_process, check_variables
 from byteways.plan import legality
+from byteways.run.health_host import HostLoad
+from byteways.run.health_users import GpuProcess, GpuUse
 from byteways.topology.model import Offer
 
 sys.path.insert(0, str(Path(__file__).parents[1] / "machines"))
 import synthetic
 from synthetic import ABSENT, BULK, FOUND, capabilities, write
+
+#: Two cores for which seven tasks compete.
+LOADED = HostLoad(1.0, 2, 6.5, 7, 0.01, 0.97, 0.0, None)
 
 
 def states(checks: list[Check]) -> list[tuple[str, str]]:
@@ -75,9 +81,9 @@ def test_an_absent_library_matters_only_where_it_is_needed() -> None:
 def test_idle_gpus_are_well(tmp_path: Path) -> None:
     """Catches false alarm about GPUs in order."""
     machine = synthetic.h200x4(tmp_path)
-    checks = check_gpus(capabilities(machine), machine.management, [])
+    checks = check_gpus(capabilities(machine), machine.management, [], {})
     assert states(checks) == [(f"gpu{i}", "ok") for i in range(4)] + [("peer access", "ok")]
-    assert "no other process, compute mode default, MIG off" in checks[0].text
+    assert "no other process computes, compute mode default, MIG off" in checks[0].text
     assert "all 12 ordered pairs" in checks[-1].text
 
 
@@ -97,10 +103,44 @@ def test_gpus_that_are_not_free(tmp_path: Path, changes: dict[str, Any], state: 
     """Catches a busy, partitioned, exclusive or badly seated GPU that is called well."""
     machine = synthetic.h200x4(tmp_path)
     machine.management[2] = replace(machine.management[2], **changes)
-    checks = check_gpus(capabilities(machine), machine.management, [])
+    checks = check_gpus(capabilities(machine), machine.management, [], {})
     (check,) = [check for check in checks if check.name == "gpu2"]
     assert check.state == state
     assert said in check.text
+    assert (check.advice is None) == (state == "ok")
+
+
+def test_users_of_a_gpu_are_named(tmp_path: Path) -> None:
+    """Catches a doctor who counts processes and does not say which, with NVML and without it."""
+    machine = synthetic.h200x4(tmp_path)
+    use = {"gpu1": GpuUse((GpuProcess(4711, "train.py"),)), "gpu2": GpuUse(None, 0.97), "gpu3": GpuUse(())}
+    for management in (machine.management, []):
+        checks = check_gpus(capabilities(machine), management, [], use)
+        assert states(checks)[:4] == [
+            ("gpu0", "ok"),
+            ("gpu1", "warning"),
+            ("gpu2", "warning"),
+            ("gpu3", "ok"),
+        ]
+        assert checks[1].text.endswith("; busy: train.py (pid 4711)")
+        assert checks[2].text.endswith("; busy: 97 % busy before this run used it")
+
+
+@pytest.mark.parametrize(
+    ("load", "state", "said"),
+    [
+        (LOADED, "warning", "load average 6.5 on 2 cores; other processes use 97 % of the cores' time"),
+        (replace(LOADED, others=0.02), "warning", "load average 6.5 on 2 cores"),  # until a moment ago
+        (replace(LOADED, others=0.02, load_1min=1.5), "ok", "other processes use 2 %"),
+        (replace(LOADED, others=0.0, load_1min=0.1, steal=0.2), "warning", "the hypervisor takes 20 %"),
+        (replace(LOADED, others=0.0, load_1min=0.1, throttled_s=0.3), "warning", "stopped threads for 0.3 s"),
+        (replace(LOADED, others=None, load_1min=None), "ok", "not told by the kernel"),
+    ],
+)
+def test_load(load: HostLoad, state: str, said: str) -> None:
+    """Catches a doctor who says that all is good at a load of 6.5 on two cores."""
+    check = check_load(load)
+    assert check.state == state and said in check.text
     assert (check.advice is None) == (state == "ok")
 
 
@@ -113,7 +153,7 @@ def test_refused_peers_and_offers_say_why(tmp_path: Path) -> None:
         **found.memory,
         "gpu0": {"managed": Offer(False, "no managed memory"), "pageable": Offer(False, "x")},
     }
-    checks = check_gpus(replace(found, memory=memory), [], [])
+    checks = check_gpus(replace(found, memory=memory), [], [], {})
     warnings = [check for check in checks if check.state != "ok"]
     assert [check.text for check in warnings] == [
         "no managed: no managed memory",
@@ -125,8 +165,8 @@ def test_refused_peers_and_offers_say_why(tmp_path: Path) -> None:
 def test_no_gpu_to_open(tmp_path: Path) -> None:
     """Catches silence about GPUs on the bus that no runtime opens, and alarm where there are none."""
     none = capabilities(synthetic.bare_vm(tmp_path))
-    assert states(check_gpus(none, [], [])) == [("GPUs", "ok")]
-    (check,) = check_gpus(none, [], [("NVIDIA", "0000:3b:00.0")])
+    assert states(check_gpus(none, [], [], {})) == [("GPUs", "ok")]
+    (check,) = check_gpus(none, [], [("NVIDIA", "0000:3b:00.0")], {})
     assert check.state == "problem"
     assert "NVIDIA 0000:3b:00.0" in check.text
 
@@ -276,6 +316,6 @@ def test_compiler_and_python(tmp_path: Path) -> None:
 
 def test_every_check_of_this_host_has_a_known_state(tmp_path: Path) -> None:
     """Catches a check that breaks on a real kernel."""
-    checks = check_host(synthetic.bare_vm(tmp_path).topology())
-    assert len(checks) == 7
+    checks = check_host(synthetic.bare_vm(tmp_path).topology(), LOADED)
+    assert len(checks) == 8
     assert all(check.state in STATES and check.text for check in checks)

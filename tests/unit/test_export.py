@@ -6,6 +6,7 @@ import csv
 import io
 import json
 import sys
+from dataclasses import replace
 from pathlib import Path
 from typing import Any
 
@@ -18,6 +19,7 @@ import sample_run
 from byteways.results.exporters import FORMATS, parquet_format
 from byteways.results.exporters.csv_format import COLUMNS
 from byteways.results.record import Record, Warning
+from byteways.results.samples import Samples
 
 HEADER = (
     "case_id,round,sweep,category,interface,executor,access,pattern,path,source,destination,size_bytes,cache,"
@@ -29,10 +31,15 @@ HEADER = (
 )
 
 
-def exported(name: str, build: sample_run.Builder) -> str:
+def exported(name: str, build: sample_run.Builder, samples: bool = False) -> str:
     out = io.StringIO()
-    FORMATS[name].write(build.manifest(), build.records, out)
+    FORMATS[name].write(build.manifest(), build.records, out, samples_of if samples else None)
     return out.getvalue()
+
+
+def samples_of(record: Record) -> Samples | None:
+    """As RunFolder.samples() finds them."""
+    return Samples(record.case_id, record.round, record.samples_ns) if record.samples_ns else None
 
 
 def one_case() -> sample_run.Builder:
@@ -74,13 +81,25 @@ def test_csv_values() -> None:
     assert second["bandwidth_bytes_per_s"] == ""
 
 
-def test_json_is_the_whole_run() -> None:
-    """Would catch an export that leaves out samples, fields or the manifest."""
+def test_no_cell_is_a_formula() -> None:
+    """Would catch a cell that a spreadsheet runs: the reason of a foreign run may begin with anything."""
     build = one_case()
-    data = json.loads(exported("json", build))
+    for beginning in "=+-@\t":
+        build.lose("skipped", f"{beginning}HYPERLINK(1)", "copy", [("gpu1:device", "gpu0:device", "gpu0")])
+    rows = list(csv.DictReader(io.StringIO(exported("csv", build))))
+    assert [row["reason"] for row in rows[2:]] == [f"'{mark}HYPERLINK(1)" for mark in "=+-@\t"]
+    assert not any(cell.startswith(("=", "+", "-", "@")) for row in rows for cell in row.values())
+
+
+def test_json_is_the_whole_run() -> None:
+    """Would catch an export that leaves out fields, the manifest, or samples that were asked for."""
+    build = one_case()
+    data = json.loads(exported("json", build, samples=True))
     assert data["manifest"] == json.loads(json.dumps(build.manifest()))
-    assert [Record.from_json(line) for line in data["records"]] == build.records
-    assert data["records"][0]["samples_ns"]
+    bare = [replace(record, samples_ns=None) for record in build.records]
+    assert [Record.from_json(line) for line in data["records"]] == bare
+    assert data["records"][0]["samples"]["samples_ns"] == build.records[0].samples_ns
+    assert "samples" not in exported("json", build).replace("time_ns", "")
 
 
 def test_json_of_an_empty_run() -> None:
@@ -98,14 +117,15 @@ def test_every_column_exists_in_the_schema() -> None:
             continue
         assert place[0] in properties
         if len(place) > 1:
-            times = next(option for option in properties[place[0]]["anyOf"] if option.get("properties"))
+            named = next(option["$ref"] for option in properties[place[0]]["anyOf"] if "$ref" in option)
+            times = record_schema()["$defs"][named.rpartition("/")[2]]
             assert place[1] in times["properties"]
 
 
 def frame_of(build: sample_run.Builder) -> tuple[polars.DataFrame, dict[str, Any]]:
     """The file read back, and the manifest in it."""
     out = io.BytesIO()
-    FORMATS["parquet"].write(build.manifest(), build.records, out)
+    FORMATS["parquet"].write(build.manifest(), build.records, out, samples_of)
     out.seek(0)
     metadata = polars.read_parquet_metadata(out)
     out.seek(0)

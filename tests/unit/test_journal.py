@@ -5,30 +5,28 @@ from __future__ import annotations
 import errno
 import json
 import os
+import shutil
+import sys
+from dataclasses import replace
 from pathlib import Path
 
 import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
+sys.path.insert(0, str(Path(__file__).parent))  # run_folders.py, whatever pytest's import mode
+
+from run_folders import LINES, TOPOLOGY, a_manifest, record
+
 from byteways.errors import BytewaysError
-from byteways.plan.case import Buffer, Case, Flow, PlannedCase
 from byteways.results import manifest as manifests
-from byteways.results.record import Record, Times
+from byteways.results.record import Times
 from byteways.results.run_folder import JOURNAL, RunFolder, read_journal, read_manifest
+from byteways.results.samples import SAMPLES, Samples
+from byteways.results.samples import encode as encode_samples
 from byteways.run import journal as journals
-from byteways.run.journal import Journal, encode
-from byteways.run.recording import unmeasured
-from byteways.topology.model import Agent, Capabilities, Link, Topology
-
-
-def record(number: int, **fields: object) -> Record:
-    buffer = Buffer("cpu0", "pageable")
-    case = Case("memcpy", "unidirectional", (Flow(buffer, buffer, "cpu0"),), 8 * (number + 1))
-    return unmeasured(PlannedCase(case, "sweep", 0, 1.0, 0.01), 1, "lost", f"reason {number} µ", **fields)
-
-
-LINES = [encode(record(number)) for number in range(4)]
+from byteways.run.journal import Journal
+from byteways.topology.model import Capabilities
 
 
 @given(st.integers(0, sum(map(len, LINES))))
@@ -96,7 +94,7 @@ def test_full_disk_leaves_no_half_record(tmp_path: Path, monkeypatch: pytest.Mon
             raise OSError(errno.ENOSPC, os.strerror(errno.ENOSPC))
         return real(file, data[:-50])
 
-    monkeypatch.setattr(journals.os, "write", fills_up)
+    monkeypatch.setattr("byteways.run.appended.os.write", fills_up)
     with pytest.raises(BytewaysError) as caught:
         journal.append(record(1))
     monkeypatch.undo()
@@ -122,7 +120,7 @@ def test_slow_file_systems_are_synchronised_once_a_second(
         calls.append(now[0])
         now[0] += cost_s
 
-    monkeypatch.setattr(journals.os, "fdatasync", synchronise)
+    monkeypatch.setattr("byteways.run.appended.os.fdatasync", synchronise)
     journal = Journal(tmp_path, clock=lambda: now[0])
     for number in range(25):
         now[0] = number * 0.1
@@ -131,6 +129,88 @@ def test_slow_file_systems_are_synchronised_once_a_second(
     journal.close()
     rest = 0 if expected == 25 else 1  # close() synchronises what is not yet
     assert len(calls) == expected + rest
+
+
+def test_samples_are_on_the_disk_before_their_record(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    """Would catch a record that can be there without its samples after a power cut."""
+    done: list[tuple[str, str]] = []
+    real_write, real_sync = os.write, os.fdatasync
+
+    def name_of(file: int) -> str:
+        return Path(f"/proc/self/fd/{file}").resolve().name
+
+    def write(file: int, data: bytes) -> int:
+        done.append(("write", name_of(file)))
+        return real_write(file, data)
+
+    def synchronise(file: int) -> None:
+        done.append(("sync", name_of(file)))
+        real_sync(file)
+
+    monkeypatch.setattr("byteways.run.appended.os.write", write)
+    monkeypatch.setattr("byteways.run.appended.os.fdatasync", synchronise)
+    with Journal(tmp_path) as journal:
+        one = record(0)
+        journal.append(one, Samples(one.case_id, 0, [1.0, 2.0]))
+    both = [(act, name) for name in (SAMPLES, JOURNAL) for act in ("write", "sync")]
+    assert done == both
+
+
+def test_samples_beside_records(tmp_path: Path) -> None:
+    """Would catch samples of another case or round, of a line that is cut off, or of a measurement whose
+    record never came and that was repeated.
+    """
+    manifests.write(tmp_path, a_manifest())
+    first, second, third = record(0), record(1), record(2)
+    with Journal(tmp_path) as journal:
+        orphan = Samples(first.case_id, first.round, [9.0])
+        (tmp_path / SAMPLES).write_bytes(encode_samples(orphan))
+        more = Samples(first.case_id, first.round, [1.0], host_ns=[2.0], flows=[{"path": "a"}])
+        journal.append(first, more)
+        journal.append(second)
+        journal.append(third, Samples(third.case_id, 1, [3.0]))
+    with (tmp_path / SAMPLES).open("ab") as file:
+        file.write(b"garbage\n" + encode_samples(Samples(second.case_id, second.round, [5.0]))[:-9])
+    run = RunFolder(tmp_path)
+    assert run.samples(first) == more
+    assert (run.samples(second), run.samples(third)) == (None, None)
+    assert run.samples(replace(third, round=1)) == Samples(third.case_id, 1, [3.0])
+    with Journal(tmp_path) as journal:
+        journal.repair()
+        journal.append(second, Samples(second.case_id, second.round, [7.0]))
+    assert (tmp_path / "samples.cut-off").read_bytes().startswith(b'{"case_id"')
+    again = RunFolder(tmp_path).samples(second)
+    assert again is not None and again.samples_ns == [7.0]
+
+
+def test_samples_of_early_runs(tmp_path: Path) -> None:
+    """Would catch samples that lie in the record, as they did before there was a file for them, being
+    lost.
+    """
+    manifests.write(tmp_path, a_manifest())
+    one = record(0, samples_ns=[1.5, 2.5])
+    found = RunFolder(tmp_path).samples(one)
+    assert found == Samples(one.case_id, one.round, [1.5, 2.5])
+
+
+def test_samples_that_are_no_times_are_refused(tmp_path: Path) -> None:
+    """Would catch NaN in a file that other programs read, or half an entry of a record and its samples."""
+    with Journal(tmp_path) as journal, pytest.raises(ValueError, match="JSON compliant"):
+        journal.append(record(0), Samples("x", 0, [float("nan")]))
+    assert not (tmp_path / SAMPLES).exists() and (tmp_path / JOURNAL).read_bytes() == b""
+
+
+def test_journal_that_is_deleted_meanwhile(tmp_path: Path) -> None:
+    """Would catch hours of measuring into a file that is nowhere."""
+    folder = tmp_path / "run"
+    folder.mkdir()
+    journal = Journal(folder)
+    journal.append(record(0))
+    shutil.rmtree(folder)
+    with pytest.raises(BytewaysError, match="was deleted while the run was writing") as caught:
+        journal.append(record(1))
+    assert "free some space" not in (caught.value.hint or "")
+    journal.close()
 
 
 def test_journal_is_locked(tmp_path: Path) -> None:
@@ -162,28 +242,6 @@ def test_repair_keeps_what_it_cuts_off(tmp_path: Path) -> None:
     assert (tmp_path / journals.CUT_OFF).read_bytes() == LINES[1][:40] + b"\n"
 
 
-TOPOLOGY = Topology(
-    "node1",
-    (Agent("cpu0", "cpu", "Xeon", memory_bytes=1 << 30), Agent("gpu0", "gpu", "H200", uuid="GPU-1")),
-    (),
-    (Link("cpu0", "gpu0", "pcie", 1, "5.0", 63e9, 64e9, "PCI-SIG", "PCIe 5.0 ×16"),),
-)
-
-
-def a_manifest(**fields: object) -> dict[str, object]:
-    made = manifests.build(
-        command_line=["byteways", "run"],
-        suite={"name": "quick", "title": "Quick", "text": "", "rounds": 1},
-        options={},
-        planned=0,
-        topology=TOPOLOGY,
-        capabilities=Capabilities(),
-        libraries=[],
-        method_version=1,
-    )
-    return {**made, **fields}
-
-
 def test_manifest_keeps_no_secret(monkeypatch: pytest.MonkeyPatch) -> None:
     """Would catch the environment in a manifest that is attached to a public issue."""
     monkeypatch.setenv("AWS_SECRET_ACCESS_KEY", "hunter2")
@@ -208,38 +266,6 @@ def test_manifest_is_replaced_whole_or_not_at_all(tmp_path: Path, monkeypatch: p
     assert [path.name for path in tmp_path.iterdir()] == ["run.json"]
 
 
-@pytest.mark.parametrize(
-    ("content", "said"),
-    [
-        (None, "is no run folder"),
-        ("{", "is damaged"),
-        ("[]", "is damaged"),
-        ("{}", "is damaged"),
-        ('{"schema_version": 2}', "is damaged"),
-        ('{"schema_version": 99}', "has schema version 99, this byteways reads 2"),
-    ],
-)
-def test_manifest_that_cannot_be_read(tmp_path: Path, content: str | None, said: str) -> None:
-    """Would catch a traceback where a user named the wrong folder."""
-    if content is not None:
-        (tmp_path / "run.json").write_text(content)
-    with pytest.raises(BytewaysError, match=said):
-        RunFolder(tmp_path)
-
-
-def test_damaged_manifest_says_what_can_be_done(tmp_path: Path) -> None:
-    """Would catch advice to name the folder that was named."""
-    (tmp_path / "run.json").write_text("{")
-    with pytest.raises(BytewaysError) as caught:
-        RunFolder(tmp_path)
-    assert (caught.value.cause or "").startswith("it is no JSON: ")
-    assert caught.value.hint == "restore it from a copy, or measure again: byteways run"
-    (tmp_path / JOURNAL).write_bytes(LINES[0])
-    with pytest.raises(BytewaysError) as caught:
-        RunFolder(tmp_path)
-    assert f"the figures are in {tmp_path / JOURNAL}" in (caught.value.hint or "")
-
-
 def test_journal_that_cannot_be_opened(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
     """Would catch `choose another --out` as advice for --resume, which refuses --out."""
 
@@ -257,18 +283,6 @@ def test_journal_that_cannot_be_opened(tmp_path: Path, monkeypatch: pytest.Monke
         Journal(tmp_path)
     assert resumed.value.cause == f"{tmp_path / JOURNAL}: Read-only file system"
     assert f"cp -r {tmp_path} COPY" in (resumed.value.hint or "")
-
-
-def test_run_folder_reads_what_was_written(tmp_path: Path) -> None:
-    """Would catch a topology or a count that changes between the run and its report."""
-    manifests.write(tmp_path, a_manifest())
-    (tmp_path / JOURNAL).write_bytes(LINES[0] + b"garbage\n" + LINES[1][:-1])
-    run = RunFolder(str(tmp_path))
-    assert run.topology == TOPOLOGY
-    assert (len(run.records), run.damaged_lines) == (1, 2)
-    manifests.write(tmp_path, a_manifest(topology={"host": "node1"}))
-    with pytest.raises(BytewaysError, match="is damaged"):
-        _ = RunFolder(tmp_path).topology
 
 
 def test_topology_changes_are_named() -> None:

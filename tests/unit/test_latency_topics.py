@@ -161,7 +161,7 @@ def test_the_best_place_of_the_flags_is_said(tmp_path: Path, by_poll: float, say
 
 def test_cpus_are_no_gpu(tmp_path: Path) -> None:
     """Catches a word from CPU to CPU pooled with those from CPU to GPU, or lost."""
-    build = sample_run.Builder(sample_run.topology(1))
+    build = sample_run.Builder(sample_run.topology(1, cpus=2))
     ping_pong(build, "cpu0", "gpu0", "cpu0:pinned", "cpu0:pinned", 1900.0)
     ping_pong(build, "cpu0", "cpu1", "cpu0:pinned", "cpu0:pinned", 300.0)
     assert titles(places, build, tmp_path) == [

@@ -30,7 +30,8 @@ def measurement(flows: int = 1, **fields: Any) -> Any:
     filled = {
         "samples_ns": [999.12345678, 1000.0, 1001.0], "time_ns": summary, "batch": 4, "slope": False,
         "gated": True, "verified": True, "verified_every_sample": False, "timed_by": "device-events",
-        "timer_resolution_ns": 32.0, "submit_ns": 1234.56789,
+        "timer_resolution_ns": 32.0, "submit_ns": 1234.56789, "host_ns": 0.0,
+        "times": [], "discarded": [], "traces": [],
         "clock_alignment_ns": 5.0, "window_ns": 4e6, "end_to_end_ns": 5e6, "engine": "copy-engine",
         "engine_evidence": "counter", "flows": each, "warnings": [], "distinct_source_bytes": 1,
         "distinct_destination_bytes": 2,
@@ -58,8 +59,42 @@ def test_outcome_of_one_flow() -> None:
     assert outcome["directions"] == {"gpu0>gpu1": outcome["bandwidth_bytes_per_s"]}
     assert outcome["counts"] == "per-direction"
     assert outcome["samples_ns"][0] == 999.1235
-    assert outcome["verification"] == "first and last sample"
+    assert outcome["verification"] == "every sample, strided; first and last in full"
     assert "end_to_end_bytes_per_s" not in outcome
+
+
+def test_what_is_kept_of_every_sample() -> None:
+    """Would catch a time, a discarded sample or the marks of a flow that are lost on the way; a time that was
+    not seen is no list of zeros.
+    """
+    times = [SimpleNamespace(device_ns=1000.0, submit_ns=0.0, host_ns=1200.123456)] * 2
+    run = [
+        SimpleNamespace(released=5e9 + 10 * k, marks=[5e9 + 100, 5e9 + 200], operations=[2, 4])
+        for k in (0, 1)
+    ]
+    kept = outcome_of(
+        gpu_case("bidirectional", "gpu0>gpu1", "gpu1>gpu0"),
+        measurement(
+            2,
+            times=times,
+            host_ns=1200.0,
+            traces=[run, run],
+            discarded=[SimpleNamespace(reason="gate-opened", time_ns=5e6)],
+        ),
+        buffers(2),
+    )
+    assert kept["discarded_samples"] == 1 and kept["host_ns"] == 1200.0
+    samples = kept["samples"]
+    assert samples["device_ns"] == [1000.0, 1000.0] and samples["submit_ns"] == []
+    assert samples["host_ns"] == [1200.123, 1200.123]
+    assert samples["discarded"] == [{"reason": "gate-opened", "time_ns": 5e6}]
+    assert [flow["path"] for flow in samples["flows"]] == ["gpu0>gpu1", "gpu1>gpu0"]
+    assert samples["flows"][1] == {
+        "path": "gpu1>gpu0",
+        "operations": [4, 4],
+        "released_ns": [10.0, 10.0],
+        "marks_ns": [[100.0, 200.0]] * 2,
+    }
 
 
 def test_outcome_of_concurrent_flows() -> None:
@@ -104,7 +139,7 @@ def test_every_field_of_an_outcome_is_a_field_of_a_record() -> None:
     outcome = outcome_of(
         gpu_case("bidirectional", "gpu0>gpu1", "gpu1>gpu0"), measurement(2), buffers(2, {0: 8})
     )
-    assert set(outcome) <= set(Record.__dataclass_fields__)
+    assert set(outcome) - {"samples"} <= set(Record.__dataclass_fields__)  # those lie in a file of their own
 
 
 def test_misplaced_pages_are_warned_of() -> None:

@@ -2,6 +2,8 @@
 
 from __future__ import annotations
 
+from dataclasses import replace
+
 import pytest
 
 from byteways.plan.case import Buffer, Case, Flow, PlannedCase
@@ -29,7 +31,7 @@ def test_a_run_without_a_budget_is_left_alone() -> None:
     """Catches cases that are cut short or put back where nobody asked for an end."""
     pace = Pace([PLANNED], None)
     assert pace.budget_s(PLANNED, 1e6) == 1.0
-    assert not pace.has_room(SPARE, 0.0)
+    assert not pace.puts_back(SPARE, 0.0)
 
 
 def test_time_that_is_over_goes_to_the_next_case_up_to_a_limit() -> None:
@@ -57,8 +59,8 @@ def test_dropped_cases_come_before_longer_ones() -> None:
     pace = Pace([PLANNED, SPARE, SPARE], 6.0)
     assert pace.budget_s(PLANNED, 0.0) == 1.0
     pace.done(PLANNED, 1.0, 2.0)
-    assert pace.has_room(SPARE, 2.0) and pace.has_room(SPARE, 4.0)
-    assert not pace.has_room(SPARE, 4.1)
+    assert pace.puts_back(SPARE, 2.0) and pace.puts_back(SPARE, 4.0)
+    assert not pace.puts_back(SPARE, 4.1)
     assert pace.budget_s(SPARE, 2.0) == 1.0
     pace.left_out(SPARE)
     assert pace.budget_s(SPARE, 2.0) == 3.0
@@ -69,8 +71,8 @@ def test_a_slow_machine_puts_back_less() -> None:
     pace = Pace([PLANNED, PLANNED, SPARE], 30.0)
     for _ in range(2):
         pace.done(PLANNED, 1.0, 8.0)
-    assert pace.has_room(SPARE, 20.0)
-    assert not pace.has_room(SPARE, 25.0)
+    assert pace.puts_back(SPARE, 20.0)
+    assert not pace.puts_back(SPARE, 25.0)
 
 
 def test_a_small_budget_is_not_all_reserve() -> None:
@@ -82,3 +84,16 @@ def test_a_small_budget_is_not_all_reserve() -> None:
 def test_without_leave_to_lengthen_a_fast_run_ends_sooner() -> None:
     """Would catch a suite's own budget used up where nobody asked for so much time."""
     assert Pace([PLANNED] * 10, 100.0, lengthen=False).budget_s(PLANNED, 0.0) == PLANNED.budget_s
+
+
+def test_a_case_comes_back_with_all_its_rounds_or_with_none() -> None:
+    """Catches a case that was left out and gets one round, which can be compared with nothing."""
+    rounds = [replace(SPARE, round=number, rounds=3) for number in range(3)]
+    pace = Pace(rounds, 6.5)
+    assert not pace.puts_back(rounds[0], 1.0)  # three rounds take 6 s
+    assert not pace.puts_back(rounds[1], 1.0) and not pace.puts_back(rounds[2], 1.0)
+    assert pace.puts_back(rounds[0], 0.5)
+    other = replace(SPARE, case=replace(CASE, size_bytes=8192), rounds=1)
+    assert not pace.puts_back(other, 2.0)  # what is promised comes first
+    assert pace.puts_back(rounds[1], 6.4) and pace.puts_back(rounds[2], 6.4)
+    assert not pace.puts_back(rounds[0], 6.4)

@@ -3,14 +3,17 @@
 from __future__ import annotations
 
 import os
+import shutil
 import subprocess
 import sys
 import tarfile
+import tempfile
 import venv
 import zipfile
 from pathlib import Path
 
 import pytest
+from tests.cache import FOLDER
 
 pytestmark = [pytest.mark.slow, pytest.mark.timeout(1200)]
 
@@ -45,10 +48,18 @@ def sdist(tmp_path_factory: pytest.TempPathFactory) -> Path:
 
 @pytest.fixture(scope="module")
 def wheel(sdist: Path) -> Path:
-    """The wheel, built with the tools of this environment so that none is fetched again."""
+    """The wheel, built with the tools of this environment so that none is fetched again. ccache, where it is
+    installed, keeps the object files from one session to the next.
+    """
     folder = sdist.parent
     options = ["--quiet", "--no-deps", "--no-build-isolation", "--no-cache-dir"]
-    run(sys.executable, "-m", "pip", "wheel", *options, "-w", folder, sdist, cwd=folder)
+    with pytest.MonkeyPatch.context() as environment:
+        if shutil.which("ccache"):
+            environment.setenv("CMAKE_CXX_COMPILER_LAUNCHER", "ccache")
+            environment.setenv("CCACHE_BASEDIR", tempfile.gettempdir())  # where pip unpacks the sources
+            environment.setenv("CCACHE_NOHASHDIR", "1")
+            environment.setenv("CCACHE_DIR", os.environ.get("CCACHE_DIR", str(FOLDER / "ccache")))
+        run(sys.executable, "-m", "pip", "wheel", *options, "-w", folder, sdist, cwd=folder)
     (found,) = folder.glob("*.whl")
     return found
 

@@ -10,8 +10,9 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from byteways.analyse.peaks import maximum_flow, peak
 from byteways.plan.case import Buffer, Case, Flow
+from byteways.plan.peaks import peak
+from byteways.topology.capacity import maximum_flow
 from byteways.topology.model import Agent, Link, Topology
 from byteways.topology.routes import link_class, route
 

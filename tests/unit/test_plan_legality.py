@@ -13,6 +13,8 @@ from byteways.plan.case import MEMORIES, Buffer, Case, Flow
 from byteways.plan.footprint import footprint
 from byteways.plan.interfaces import INTERFACES
 from byteways.plan.legality import OWNERS, TABLE, Reach, interface_offer, memory_offer, refusal
+from byteways.plan.planner import plan
+from byteways.plan.suite import load
 from byteways.topology.model import Capabilities, Offer, Topology
 
 MACHINES = runpy.run_path(str(Path(__file__).with_name("machines.py")))
@@ -130,7 +132,7 @@ REFUSED = [
     (
         H200X4,
         case("prefetch", "cpu0:managed", "gpu0:managed", "gpu0", 128 * GIB),
-        "needs 128 GiB of managed memory, and of what gpu0 has free",
+        "needs 128 GiB of managed memory, and of what gpu0 has ",
     ),
     (
         H200X4,
@@ -260,6 +262,25 @@ REFUSED = [
 def test_what_is_refused_and_why(machine: Machine, what: Case, sentence: str) -> None:
     """Catches an illegal case that is tried, and a reason that names the wrong cause."""
     assert sentence in (reason(what, machine) or "")
+
+
+def test_prefetches_to_domains_that_the_call_cannot_name() -> None:
+    """Catches a prefetch to a far domain that is tried, and one to the near domain that is not."""
+    topology, found = TWO_DOMAINS
+    offer = {"prefetch-to-domain": Offer(False, "the call names no domain")}
+    unnamed = (topology, replace(found, calls={"gpu0": offer, "gpu3": offer}))
+    assert topology.agent("gpu0").numa_domain == 0 and topology.agent("gpu3").numa_domain == 1
+    there = {
+        (executor, to): reason(case("prefetch", f"{executor}:managed", f"{to}:managed", executor), unnamed)
+        for executor in ("gpu0", "gpu3")
+        for to in ("cpu0", "cpu1")
+    }
+    assert there["gpu0", "cpu0"] is None and there["gpu3", "cpu1"] is None
+    assert there["gpu0", "cpu1"] == "cpu1 is not near gpu0, and the call names no domain"
+    assert there["gpu3", "cpu0"] == "cpu0 is not near gpu3, and the call names no domain"
+    back = case("prefetch", "cpu1:managed", "gpu0:managed", "gpu0")
+    assert reason(back, unnamed) is None  # gpu3 brings its pages back
+    assert reason(case("prefetch", "gpu0:managed", "cpu1:managed", "gpu0"), TWO_DOMAINS) is None
 
 
 def test_every_combination_has_a_verdict() -> None:
@@ -464,3 +485,15 @@ def test_ping_pong(machine: Machine, what: Case, sentence: str | None) -> None:
     """Catches a side that is planned although it cannot reach a word, or would never see it change."""
     assert (reason(what, machine) or "").startswith(sentence or "")
     assert (reason(what, machine) is None) == (sentence is None)
+
+
+def test_a_plan_does_not_depend_on_what_is_free_at_the_moment() -> None:
+    """Catches a resumed run that plans other cases than it began with, as another program left less free."""
+    topology, capabilities = H200X4
+    used = {name: {**fields, "free_bytes": GIB} for name, fields in capabilities.devices.items()}
+    suite = load("managed")
+    planned = [
+        plan(suite, topology, replace(capabilities, devices=devices))
+        for devices in (used, capabilities.devices)
+    ]
+    assert planned[0] == planned[1]

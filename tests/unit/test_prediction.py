@@ -16,13 +16,13 @@ import sample_run
 
 from byteways.analyse.bottlenecks import explanations
 from byteways.analyse.findings import findings
-from byteways.analyse.peaks import maximum_flow
 from byteways.analyse.prediction import Predictions, even_shares, predictions
 from byteways.analyse.results_index import Index
 from byteways.analyse.subjects import contention as together
 from byteways.analyse.subjects.contention import plots
 from byteways.analyse.summary import cells
 from byteways.results.run_folder import RunFolder
+from byteways.topology.capacity import maximum_flow
 
 GPUS = [f"gpu{index}" for index in range(4)]
 ALONE = 55.0

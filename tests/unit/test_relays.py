@@ -13,13 +13,13 @@ sys.path.insert(0, str(Path(__file__).parents[1] / "report"))
 import sample_run
 
 from byteways.analyse.findings import findings
-from byteways.analyse.peaks import peak
 from byteways.analyse.subjects.routes import gains, route_tables
 from byteways.analyse.summary import cells
 from byteways.errors import BytewaysError
 from byteways.plan.case import Case, Flow
 from byteways.plan.footprint import footprint
 from byteways.plan.legality import refusal
+from byteways.plan.peaks import peak
 from byteways.plan.relays import Paths, paths_of
 from byteways.plan.suite import parse
 from byteways.results.run_folder import RunFolder

@@ -71,7 +71,7 @@ def test_a_good_suite_reads_to_what_it_says() -> None:
     """Catches a key that is accepted and then ignored, or a default that is not the documented one."""
     suite = parse(GOOD, file="my.toml")
     pairs, walk, blocks = suite.sweeps
-    assert (suite.name, suite.title, suite.text, suite.rounds) == ("mine", "Mine", GOOD, 1)
+    assert (suite.name, suite.title, suite.text, suite.rounds) == ("mine", "Mine", GOOD, 3)
     assert (suite.precision, suite.case_budget_s, suite.budget_s) == (0.01, 1.0, None)
     assert pairs.interfaces == ("copy", "kernel")
     assert pairs.patterns == ("unidirectional",)

@@ -13,10 +13,10 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from byteways.analyse.peaks import peak
 from byteways.plan.case import Buffer, Case, Flow
+from byteways.plan.peaks import peak
 from byteways.topology import amdsmi, kfd, link_rates
-from byteways.topology.model import Agent, Link, Topology
+from byteways.topology.model import Agent, Link, Topology, compute_units_name
 from byteways.topology.routes import link_class, route, routes
 from byteways.topology.tree import LinkSpec, MachineSpec, write_tree
 
@@ -405,3 +405,10 @@ def test_page_faults(tmp_path: Path, noretry: int, said: str) -> None:
     """Catches noretry read the wrong way round."""
     topology = amd.topology_of(tmp_path, replace(amd.mi300a_x4(), noretry=noretry))
     assert (topology.agent("gpu0").page_faults or "").endswith(said)
+
+
+def test_compute_units_have_the_vendors_name(tmp_path: Path) -> None:
+    """Catches SMs on an AMD GPU."""
+    gpu = amd.topology_of(tmp_path, amd.frontier()).agent("gpu0")
+    assert compute_units_name(gpu) == "CUs"
+    assert compute_units_name(replace(gpu, architecture="sm_90")) == "SMs"

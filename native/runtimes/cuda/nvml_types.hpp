@@ -14,6 +14,14 @@ struct NvmlTypes {
   struct MemoryInfo {
     unsigned long long total, free, used;
   };
+  struct ProcessInfo {
+    unsigned pid;
+    unsigned long long used_memory;  // kNoMemory where the driver does not tell
+    unsigned gpu_instance, compute_instance;
+  };
+  struct Utilisation {
+    unsigned gpu, memory;  // percent of the last sampling period
+  };
   struct FieldValue {
     unsigned field, scope;
     long long timestamp, latency_us;
@@ -26,6 +34,7 @@ struct NvmlTypes {
     } value;
   };
 
+  static constexpr unsigned long long kNoMemory = ~0ull;  // NVML_VALUE_NOT_AVAILABLE
   static constexpr int kClockSm = 1, kClockMemory = 2;
   static constexpr int kTemperatureGpu = 0;
   static constexpr int kInsufficientSize = 7;                           // NVML_ERROR_INSUFFICIENT_SIZE

@@ -16,7 +16,7 @@ class KernelCache {
   std::string image(KernelCompiler& compiler, const std::string& file, const std::string& architecture) const;
 
  private:
-  std::string path_of(const KernelCompiler& compiler, const std::string& file,
+  std::string name_of(const KernelCompiler& compiler, const std::string& file,
                       const std::string& architecture) const;
   std::string folder_;
 };

@@ -108,18 +108,19 @@ class GpuRuntime : public Runtime {
     driver_->call(device, driver_->disable_peer_access, other);
   }
 
-  void make_resident(void* data, std::uint64_t bytes, int device) override {
-    const int issuer = std::max(device, 0);
+  void make_resident(void* data, std::uint64_t bytes, PagePlace to) override {
+    const int issuer = to.device >= 0 ? to.device : device_near(to.numa_domain);
     const typename Vendor::Stream stream = nullptr;
     driver_->make_current(issuer);
-    driver_->send_pages(issuer, data, bytes, device, stream);
+    driver_->send_pages(issuer, data, bytes, to, stream);
     driver_->call(issuer, driver_->synchronize_stream, stream);
   }
-  void prefetch(void* data, std::uint64_t bytes, int device, Stream& stream) override {
+  void prefetch(void* data, std::uint64_t bytes, PagePlace to, Stream& stream) override {
     const auto& queue = of(stream);
     driver_->make_current(queue.device());
-    driver_->send_pages(queue.device(), data, bytes, device, queue.handle());
+    driver_->send_pages(queue.device(), data, bytes, to, queue.handle());
   }
+  Availability offers_prefetch_to_domain() const override { return driver_->offers_prefetch_to_domain(); }
   std::optional<int> last_prefetch(const void* data, std::uint64_t bytes) override {
     if (!driver_->range_attribute) return std::nullopt;
     driver_->make_current(0);
@@ -179,14 +180,24 @@ class GpuRuntime : public Runtime {
   }
   KernelInfo kernel_info(int device, std::string_view kernel) override { return loaded(device, kernel).info; }
 
+  PreparedKernel prepare(int device, std::string_view kernel) override {
+    const CatalogueEntry& entry = kCatalogue[catalogue_index(kernel)];
+    return {entry.kernel, entry.argument_bytes, &loaded(device, kernel)};
+  }
+
   void launch(int device, std::string_view kernel, const LaunchShape& shape, const void* arguments,
               std::size_t argument_bytes, Stream& stream) override {
-    if (argument_bytes != kCatalogue[catalogue_index(kernel)].argument_bytes)
+    launch(device, prepare(device, kernel), shape, arguments, argument_bytes, stream);
+  }
+
+  void launch(int device, const PreparedKernel& kernel, const LaunchShape& shape, const void* arguments,
+              std::size_t argument_bytes, Stream& stream) override {
+    if (argument_bytes != kernel.argument_bytes)
       throw Error(
           "launch", "argument block",
-          std::string(kernel) + " was given " + std::to_string(argument_bytes) + " bytes of arguments",
+          std::string(kernel.name) + " was given " + std::to_string(argument_bytes) + " bytes of arguments",
           agent_name(device));
-    const auto handle = loaded(device, kernel).handle;
+    const auto handle = static_cast<const typename KernelStore<Vendor>::Loaded*>(kernel.loaded)->handle;
     driver_->make_current(device);
     void* parameters[] = {const_cast<void*>(arguments)};
     driver_->call(device, driver_->launch_kernel, handle, shape.blocks, 1u, 1u, shape.threads, 1u, 1u,
@@ -261,7 +272,7 @@ class GpuRuntime : public Runtime {
   double timer_resolution_ns(int device) override {
     const std::lock_guard lock(resolution_mutex_);
     double& resolution = resolutions_.at(static_cast<std::size_t>(device));
-    if (resolution == 0) resolution = std::max(kStatedResolutionNs, measure_step_ns(device));
+    if (resolution < 0) resolution = measure_step_ns(device);
     return resolution;
   }
 
@@ -273,7 +284,7 @@ class GpuRuntime : public Runtime {
       : driver_(driver),
         host_(&host),
         devices_(std::move(devices)),
-        resolutions_(devices_.size()),
+        resolutions_(devices_.size(), -1),
         kernels_(driver, std::move(compiler), std::move(cache_folder), static_cast<int>(devices_.size())) {}
 
   const DeviceInfo& info(int device) const { return devices_.at(static_cast<std::size_t>(device)); }
@@ -282,6 +293,12 @@ class GpuRuntime : public Runtime {
 
   // Whether several copies can be made by one call.
   virtual Availability offers_batch() const = 0;
+  // The first GPU beside a domain of the host; the first of all where none is.
+  int device_near(int numa_domain) const {
+    for (int device = 0; device < device_count(); ++device)
+      if (numa_domain >= 0 && info(device).numa_domain == numa_domain) return device;
+    return 0;
+  }
   // Why the device cannot have the kernel whatever the compiler does; empty when nothing is in the way.
   virtual std::string kernel_obstacle(int device, std::string_view kernel) const = 0;
 
@@ -289,10 +306,8 @@ class GpuRuntime : public Runtime {
   Host* host_;
 
  private:
-  // Both vendors state 0.5 us for the difference of two events. Some report finer steps, but a finer step is
-  // not a finer clock, so the larger of the two counts.
-  static constexpr double kStatedResolutionNs = 500;
   static constexpr int kResolutionPairs = 64;
+  static constexpr double kMostStepNs = 1e5;
 
   const typename KernelStore<Vendor>::Loaded& loaded(int device, std::string_view kernel) {
     const std::size_t index = catalogue_index(kernel);
@@ -316,15 +331,15 @@ class GpuRuntime : public Runtime {
     double step = 0;
     for (int i = 0; i + 1 < kResolutionPairs; ++i) {
       const double difference = elapsed[i + 1] - elapsed[i];
-      if (difference > 0.5 && (step == 0 || difference < step))
-        step = difference;  // 0.5 ns: rounding of the float
+      // 0.5 ns: rounding of the float; a pair that lies far from the others was disturbed.
+      if (difference > 0.5 && difference < kMostStepNs && (step == 0 || difference < step)) step = difference;
     }
     return step;
   }
 
   std::vector<DeviceInfo> devices_;
   std::mutex resolution_mutex_;
-  std::vector<double> resolutions_;  // [device], 0 until measured
+  std::vector<double> resolutions_;  // [device], negative until measured
   KernelStore<Vendor> kernels_;
 };
 

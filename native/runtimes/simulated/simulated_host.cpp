@@ -199,8 +199,8 @@ Availability SimulatedHost::enable_peer(int device, int peer) {
   return {true, {}};  // one address space
 }
 
-void SimulatedHost::make_resident(void*, std::uint64_t, int device) {
-  require_device(device);
+void SimulatedHost::make_resident(void*, std::uint64_t, PagePlace to) {
+  require_device(to.device);
 }  // its pages do not migrate
 
 std::unique_ptr<Stream> SimulatedHost::create_stream(int device) {
@@ -359,6 +359,13 @@ std::unique_ptr<Host> open_simulated_host(const SessionOptions& options,
 void load_machine(const std::string& simulator, const std::string& sheet) {
   LibraryReport report;
   simulated::open_machine(simulator, sheet, report);
+}
+
+void restart_machine(const std::string& simulator, const std::string& sheet, std::uint64_t key) {
+  LibraryReport report;
+  const auto machine = simulated::open_machine(simulator, sheet, report);
+  machine->check(machine->restart.symbol(), machine->restart(key));
+  simulated::bound_domain = -1;
 }
 
 }  // namespace byteways

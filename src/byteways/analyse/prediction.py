@@ -1,6 +1,6 @@
 """What flows that run together should get, from what each gets alone and what the links carry.
 
-The largest sum is a maximum flow with fixed routes (analyse.peaks): no flow gets more than alone, and no
+The largest sum is a maximum flow with fixed routes (topology.capacity): no flow gets more than alone, and no
 direction of a link carries more than it can. That is the most that was measured over it, or the best share
 of its nominal rate that any link of its kind reached. Where flows share a link evenly the sum may be less
 than the largest, so the even share (max-min fairness: D. Bertsekas and R. Gallager, Data Networks, 1992,
@@ -16,11 +16,12 @@ from functools import cached_property
 
 from byteways.analyse.claim import Claim
 from byteways.analyse.compare import compare, summed
-from byteways.analyse.peaks import Arc, arcs_of, maximum_flow
 from byteways.analyse.results_index import Index
 from byteways.analyse.summary import Cell
 from byteways.plan.case import Flow
 from byteways.plan.interfaces import INTERFACES, figure_of
+from byteways.plan.peaks import arcs_of
+from byteways.topology.capacity import Arc, maximum_flow
 
 #: Below this part of the even share a sum is held back; less is what windows and starting together cost.
 HELD_BACK = 0.97

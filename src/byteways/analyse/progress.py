@@ -6,7 +6,7 @@ from pathlib import Path
 
 from byteways.analyse.summary import Run
 from byteways.errors import BytewaysError
-from byteways.results.run_folder import JOURNAL, RunFolder
+from byteways.results.run_folder import JOURNAL, JournalText, RunFolder
 
 RESUME = "go on with `byteways run --resume`"
 
@@ -38,11 +38,29 @@ def shortfall(run: Run) -> str:
     return f"This run is {state}, {said}: {RESUME}."
 
 
+#: Of damaged and doubled lines, so many are named.
+NAMED = 3
+
+
 def damage(run: Run) -> str:
-    """A sentence on lines that could not be read, empty without any."""
-    if not run.damaged_lines:
-        return ""
-    return f"{run.damaged_lines} damaged line(s) in {JOURNAL} left out"
+    """A sentence on lines that could not be read or are there twice, empty without any."""
+    said = []
+    named = run.journal if isinstance(run, RunFolder) else JournalText()
+    if run.damaged_lines:
+        lines = [f"line {number}: {why}" for number, why in zip(named.damaged, named.reasons, strict=True)]
+        if named.unfinished_bytes:
+            lines.append("the last line was cut off")
+        said.append(f"{run.damaged_lines} damaged line(s) in {JOURNAL} left out{_named(lines)}")
+    if named.doubled:
+        lines = [f"line {number}" for number in named.doubled]
+        count = f"{len(named.doubled)} record(s) of a case and round that are there already"
+        said.append(f"{count} left out{_named(lines)}")
+    return "; ".join(said)
+
+
+def _named(lines: list[str]) -> str:
+    more = ["…"] if len(lines) > NAMED else []
+    return f" ({', '.join([*lines[:NAMED], *more])})" if lines else ""
 
 
 def opened(path: Path) -> RunFolder:

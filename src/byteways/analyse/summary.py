@@ -28,11 +28,17 @@ UNSETTLED = {
     "drift": "drifting",
     "bimodal": "two groups of samples",
     "serialised": "in turns",
+    "gpu-shared": "shared GPU",
+    "short-batch": "short batches",
 }
 #: The same for flows that ran together for a part of the time.
 PARTIAL = "overlapped in part only"
 #: Warnings on what one round cannot see of itself: such figures share no variance with quiet ones.
-RESTLESS = {*UNSETTLED, "correlated", "throttled", "clock-drop", "ungated"}
+RESTLESS = {
+    *UNSETTLED,
+    *("correlated", "throttled", "clock-drop", "ungated", "steal", "host-busy"),
+    *("clocks-disagree", "many-discarded", "short-window", "quantised"),
+}
 #: With these the samples are not of one steady quantity, so that a difference counts from a tenth on.
 MISJUDGED = {"few-samples", "few-operations", "drift", "bimodal", "serialised"}
 #: Sizes up to which the cost of a call, then caches and pipelines, decide: like cases have one size class.
@@ -274,8 +280,10 @@ class Variant:
 
 
 def figure(record: Record) -> float | None:
-    """Bytes/s, or nanoseconds per step or call where that is the figure; None when nothing was measured."""
-    if record.status != "measured":
+    """Bytes/s, or nanoseconds per step or call where that is the figure; None when nothing was measured, or
+    what no link could carry.
+    """
+    if record.status != "measured" or record.beyond_limit:
         return None
     if figure_of(record.interface) == "bandwidth":
         return record.bandwidth_bytes_per_s

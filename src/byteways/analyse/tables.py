@@ -32,7 +32,7 @@ from byteways.analyse.summary import Cell, Run, group_by
 from byteways.analyse.words import describe
 from byteways.plan.case import PATTERNS
 from byteways.results.record import Record, Warning
-from byteways.units import format_bandwidth, format_size
+from byteways.units import format_bandwidth, format_size, format_time
 
 
 def _percent(part: float) -> str:
@@ -49,7 +49,12 @@ FIGURES: Mapping[str, Callable[[float], str]] = {
     "serialised": format_bandwidth,
     "unexpected-path": lambda value: format_size(round(value)),
     "ungated": lambda value: "gated" if value else "not gated",
+    "gate-slows": format_time,
+    "short-batch": _percent,
     "clock-drop": lambda value: f"{value:.0f} MHz",
+    "host-busy": _percent,
+    "steal": _percent,
+    "cpu-throttled": lambda value: f"{value:.3g} s",
 }
 
 

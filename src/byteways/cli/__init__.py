@@ -7,16 +7,19 @@ the exit status; a traceback is shown only with `--debug`.
 from __future__ import annotations
 
 import errno
-import io
 import os
 import sys
 from collections.abc import Sequence
 
 from byteways.errors import BytewaysError, ExitStatus
+from byteways.text import visible
 
 #: What a write to standard output fails with for reasons of the user's. None of them names a file; an error
 #: of a file that we opened does, or is a BytewaysError already.
 _UNWRITABLE = (errno.ENOSPC, errno.EDQUOT, errno.EFBIG, errno.EIO)
+
+#: What the system refuses where limits are tight.
+_SCARCE = (errno.EMFILE, errno.ENFILE, errno.ENOMEM, errno.EAGAIN)
 
 
 def main(arguments: Sequence[str] | None = None) -> int:
@@ -24,11 +27,9 @@ def main(arguments: Sequence[str] | None = None) -> int:
     words = sys.argv[1:] if arguments is None else [*arguments]
     debug = "--debug" in words  # wherever it stands: a user adds it at the end of what has just failed
     words = [word for word in words if word != "--debug"]
-    if sys.stdout is None:  # closed by the caller: the next file that is opened would take its number
-        sys.stdout = os.fdopen(os.open(os.devnull, os.O_WRONLY), "w")
-    if isinstance(sys.stdout, io.TextIOWrapper):
-        # A locale without our characters gets a question mark for each, not an error.
-        sys.stdout.reconfigure(errors="replace")
+    from byteways.cli.terminal import prepare
+
+    prepare()
     try:
         return _answer(words, debug)
     except BrokenPipeError:
@@ -51,15 +52,27 @@ def _answer(words: Sequence[str], debug: bool) -> int:
     except BrokenPipeError:
         raise
     except Exception as error:
-        if isinstance(error, OSError) and error.errno in _UNWRITABLE and error.filename is None:
-            _drop_output()
-            return _failed(BytewaysError("the output could not be written", cause=error.strerror), debug)
+        if known := _of_the_system(error):
+            return _failed(known, debug)
         said = f"{type(error).__name__}: {error}" if str(error) else type(error).__name__
         hint = "this is a mistake in byteways; see where with --debug, and please report it"
         unexpected = BytewaysError(
             "something unexpected happened", cause=said, hint=hint, status=ExitStatus.FAILED
         )
         return _failed(unexpected, debug)
+
+
+def _of_the_system(error: Exception) -> BytewaysError | None:
+    """What the system refused, and the user can change; None: it is something else."""
+    if isinstance(error, OSError) and error.errno in _UNWRITABLE and error.filename is None:
+        _drop_output()
+        return BytewaysError("the output could not be written", cause=error.strerror)
+    if isinstance(error, MemoryError) or (isinstance(error, OSError) and error.errno in _SCARCE):
+        cause = "Out of memory" if isinstance(error, MemoryError) else error.strerror
+        return BytewaysError(
+            "the system gives no more", cause=cause, hint="see ulimit -a and the cgroup's limits"
+        )
+    return None
 
 
 def _failed(error: BytewaysError, debug: bool) -> int:
@@ -80,7 +93,7 @@ def print_error(error: BytewaysError) -> None:
     """Prints an error on stderr, its first word in colour on a terminal."""
     colours = {"error:": "\033[1;31m", "hint:": "\033[1;36m"}
     coloured = sys.stderr.isatty() and not os.environ.get("NO_COLOR")
-    for line in error.lines():
+    for line in visible("\n".join(error.lines())).splitlines():
         word, space, rest = line.partition(" ")
         if coloured and word in colours:
             word = f"{colours[word]}{word}\033[0m"

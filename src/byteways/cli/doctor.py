@@ -8,8 +8,10 @@ import os
 import shutil
 import sys
 import textwrap
+import time
 from collections import Counter
 from collections.abc import Mapping, Sequence
+from dataclasses import replace
 from functools import partial
 from pathlib import Path
 from typing import TYPE_CHECKING, Annotated
@@ -17,14 +19,21 @@ from typing import TYPE_CHECKING, Annotated
 import typer
 
 from byteways import __version__
+from byteways.cli.terminal import echo
 from byteways.doctor.check import STATES, Check
 from byteways.errors import BytewaysError, ExitStatus
+from byteways.text import visible
 
 if TYPE_CHECKING:
+    from byteways.run.health_users import GpuUse
     from byteways.run.probe import Probe
+    from byteways.topology.model import Capabilities
 
 #: The widest text, and its width in a pipe, where nobody can tell how wide the reader's window is.
 WIDTH = 100
+#: The load of the host is watched for so long; and drivers tell the utilisation of GPUs over the last second,
+#: in which the worker that probed them should have no part.
+WATCH_S = 1.0
 #: Columns of the state and of the name of a check; longer names get a line of their own.
 STATE_WIDTH = 9
 NAME_WIDTH = 16
@@ -47,7 +56,7 @@ def doctor(
             "works": works,
             "checks": [check.to_json() for check in checks],
         }
-        typer.echo(json.dumps(data, indent=2))
+        echo(json.dumps(data, indent=2))
     else:
         colour = False if os.environ.get("NO_COLOR") else None  # None: colour on a terminal
         typer.echo("\n".join(lines(checks, _width())), color=colour)
@@ -62,6 +71,7 @@ def examine() -> tuple[list[Check], bool]:
     from byteways.doctor.host import check_host
     from byteways.doctor.libraries import check_libraries, nvml_report
     from byteways.doctor.process import check_process
+    from byteways.run.health_host import HostMonitor
     from byteways.settings import kernel_cache
     from byteways.topology import discover, nvml
     from byteways.topology.sysfs_pcie import gpu_addresses
@@ -69,17 +79,39 @@ def examine() -> tuple[list[Check], bool]:
     found, checks = start_worker()
     on_bus = gpu_addresses(Path("/sys"))
     management, _ = nvml.read_devices()
+    host = HostMonitor()
+    time.sleep(WATCH_S)
     reports = [*(found.libraries if found else []), *nvml_report()]
     checks += check_libraries(reports, {vendor for vendor, _ in on_bus}, os.environ)
     if found is not None:
-        checks += check_gpus(found.capabilities, management, on_bus)
+        checks += check_gpus(found.capabilities, management, on_bus, gpu_users(found.capabilities))
     checks += check_amd(on_bus, os.environ)
     if (mps := check_mps(Path("/proc"), os.environ)) is not None:
         checks.append(mps)
     topology = discover(found.capabilities.devices if found else None, management=management)
-    checks += check_host(topology)
+    checks += check_host(topology, host.end())
     checks += check_process(kernel_cache())
     return checks, found is not None
+
+
+def gpu_users(capabilities: Capabilities) -> dict[str, GpuUse]:
+    """Who uses the GPUs that a worker found, by agent; the worker itself has ended before."""
+    from byteways.run.health_users import GpuUsers
+
+    try:
+        from byteways import _core
+    except ImportError:
+        return {}
+    gpus = {name: fields for name, fields in capabilities.devices.items() if fields["runtime"] != "host"}
+    library = _core.Nvml()
+    users = GpuUsers(
+        _core,
+        library if library.report.usable else None,
+        {name: str(fields["uuid"]) for name, fields in gpus.items() if fields.get("uuid")},
+        {name: str(fields["pci_address"]) for name, fields in gpus.items()},
+        holding=False,
+    )
+    return users.before(list(gpus))
 
 
 def start_worker() -> tuple[Probe | None, list[Check]]:
@@ -107,6 +139,7 @@ def _own_hint(hint: str | None) -> str:
 
 def lines(checks: Sequence[Check], width: int = WIDTH) -> list[str]:
     """Findings as text wrapped to `width`, with colours that echo() takes out where no terminal reads."""
+    checks = [replace(check, text=visible(check.text)) for check in checks]  # variables' values are in them
     text: list[str] = []
     for section, title in _TITLES.items():
         own = [check for check in checks if check.section == section]

@@ -9,6 +9,7 @@ from typing import Annotated
 
 import typer
 
+from byteways.cli.terminal import say
 from byteways.errors import BytewaysError
 
 
@@ -19,10 +20,13 @@ def export(
         typer.Option(
             "--format",
             "-f",
-            help="csv (a row per record), parquet (the same, with samples) or json (everything).",
+            help="csv or parquet (a row per record), or json (all fields, with the manifest).",
         ),
     ] = "csv",
     out: Annotated[Path | None, typer.Option("--out", "-o", help="File to write. [default: stdout]")] = None,
+    with_samples: Annotated[
+        bool, typer.Option("--samples", help="With every sample of each record (json and parquet).")
+    ] = False,
 ) -> int:
     """Export the figures of a run as CSV, Parquet or JSON, base units in the column names."""
     from byteways.analyse.progress import damage, opened, shortfall
@@ -33,14 +37,18 @@ def export(
     if format_name not in FORMATS:
         known = ", ".join(FORMATS)
         raise BytewaysError(f"unknown format '{format_name}'", hint=f"formats are {known}")
+    chosen = FORMATS[format_name]
+    if with_samples and not chosen.takes_samples:
+        hint = f"byteways export {run} --samples --format parquet --out FILE"
+        raise BytewaysError(f"{format_name} has a row per record and no room for samples", hint=hint)
     folder = opened(run)
+    samples_of = folder.samples if with_samples else None
     for notice in (shortfall(folder), damage(folder)):
         if notice:
-            print(f"warning: {run}: {notice}", file=sys.stderr)  # noqa: T201 - stdout is data
+            say(f"warning: {run}: {notice}")
     if mark := mark_of(folder.manifest):
-        print(f"warning: {run}: {mark}", file=sys.stderr)  # noqa: T201 - stdout is data
+        say(f"warning: {run}: {mark}")
     records = [shown(record) for record in folder.records]
-    chosen = FORMATS[format_name]
     if out is None:
         if chosen.binary and sys.stdout.isatty():
             raise BytewaysError(
@@ -49,17 +57,18 @@ def export(
             )
         if isinstance(sys.stdout, io.TextIOWrapper):
             sys.stdout.reconfigure(encoding="utf-8")  # the bytes of --out, whatever the terminal's locale
-        chosen.write(folder.manifest, records, sys.stdout.buffer if chosen.binary else sys.stdout)
+        stream = sys.stdout.buffer if chosen.binary else sys.stdout
+        chosen.write(folder.manifest, records, stream, samples_of)
         sys.stdout.flush()
         return 0
     try:
         if chosen.binary:
             content = io.BytesIO()  # whatever goes wrong, a file that was there is still there
-            chosen.write(folder.manifest, records, content)
+            chosen.write(folder.manifest, records, content, samples_of)
             out.write_bytes(content.getvalue())
         else:
             with out.open("w", encoding="utf-8", newline="") as file:
-                chosen.write(folder.manifest, records, file)
+                chosen.write(folder.manifest, records, file, samples_of)
     except OSError as error:
         raise BytewaysError(
             f"cannot write {out}", cause=error.strerror, hint="name another file with --out"

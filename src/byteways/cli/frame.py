@@ -12,6 +12,7 @@ import typer
 from typer.core import TyperCommand, TyperGroup
 
 from byteways import __version__
+from byteways.cli.terminal import echo
 from byteways.errors import BytewaysError, ExitStatus
 
 #: Verb -> what it does, in the order of --help. Each is the function of that name in byteways/cli/<verb>.py.
@@ -23,7 +24,7 @@ VERBS = {
     "reproduce": "Repeat a published experiment and check what it claims.",
     "show": "Show the figures of a run.",
     "report": "Write the report of a run again.",
-    "export": "Export the figures of a run as CSV or JSON.",
+    "export": "Export the figures of a run as CSV, Parquet or JSON.",
 }
 
 #: What Typer raises on wrong usage; Typer 0.12 takes it from Click, later versions bring their own.
@@ -91,10 +92,10 @@ def _byteways(
 ) -> None:
     """Measure every way a byte can move inside a GPU node, explain the figure, and say what is best."""
     if version:
-        typer.echo(f"byteways {__version__}")
+        echo(f"byteways {__version__}")
         raise typer.Exit
     if context.invoked_subcommand is None:
-        typer.echo(context.get_help())
+        echo(context.get_help())
         raise typer.Exit
 
 

@@ -8,8 +8,8 @@ from collections.abc import Sequence
 from dataclasses import dataclass, field
 from typing import TYPE_CHECKING
 
-import typer
-
+from byteways.cli.terminal import console as terminal_console
+from byteways.cli.terminal import echo
 from byteways.results.simulated import worded
 
 if TYPE_CHECKING:
@@ -87,18 +87,16 @@ def plain(block: Table | Lines) -> list[str]:
 
 def show(blocks: Sequence[Table | Lines], mark: str = "") -> None:
     """Prints blocks to standard output, one empty line between them. `mark` stands above each, if any."""
-    from rich.console import Console
-
-    console = Console(highlight=False)
+    console = terminal_console(highlight=False)
     for index, block in enumerate(blocks):
         if index:
-            typer.echo()
+            echo()
         if mark:
             console.print(mark, style="bold red", soft_wrap=True, markup=False)
         if console.is_terminal:
             _show_rich(console, block)
         else:
-            typer.echo("\n".join(plain(block)))
+            echo("\n".join(plain(block)))
 
 
 def _show_rich(console: Console, block: Table | Lines) -> None:

@@ -10,6 +10,7 @@ from typing import Annotated, Any
 import typer
 
 from byteways.cli.layout import Lines, Notes, Table, show
+from byteways.cli.terminal import echo, say
 from byteways.errors import BytewaysError
 from byteways.machines import load as load_machine
 from byteways.machines import names as machine_names
@@ -85,10 +86,10 @@ def list_(
             name = simulation.model.name if simulation else None
             answer |= {"simulated": simulation is not None, "machine_model": name}
             answer |= {"probed": machine.capabilities is not None, "reason": machine.reason or None}
-        typer.echo(json.dumps(answer, indent=1))
+        echo(json.dumps(answer, indent=1))
         return
     if machine is not None and machine.reason:
-        typer.echo(f"this machine could not be probed: {machine.reason}", err=True)
+        say(f"this machine could not be probed: {machine.reason}")
     reasons = Notes()
     if what == "machines":
         show(_machine_blocks(sections["machines"]))

@@ -112,7 +112,7 @@ def _row(entry: PlannedCase, options: Sequence[str], marks: dict[str, str]) -> _
         "cache": case.cache,
         "beside": beside_text(case),
         "variables": " ".join(f"{name}={value}" for name, value in sorted(case.environment.items())),
-        "at most": "" if entry.reason else f"{entry.budget_s:.2f} s",
+        "at most": "" if entry.reason else f"{entry.rounds * entry.budget_s:.2f} s",
         "left out": "yes" if entry.spare else "",
         "skipped": marks[entry.reason] if entry.reason and not entry.spare else "",
     }

@@ -7,11 +7,12 @@ disturb what is measured.
 
 from __future__ import annotations
 
-import sys
 import time
 from collections import Counter
+from collections.abc import Callable
 from typing import TYPE_CHECKING
 
+from byteways.cli.terminal import console, say
 from byteways.plan.case import Case, PlannedCase
 from byteways.results.record import Record
 from byteways.run.interruption import Interruption
@@ -22,6 +23,7 @@ if TYPE_CHECKING:
 
 REDRAW_S = 0.5
 PLAIN_EVERY_S = 5.0
+PLANNING_EVERY_S = 2.0
 #: Statuses that mean something went wrong with the measurement itself.
 WRONG = ("failed", "corrupt", "timeout", "lost")
 
@@ -55,6 +57,24 @@ def figure(record: Record) -> str:
 def counts_text(counts: Counter[str]) -> str:
     """'120 measured, 23 skipped, 40 left out, 1 lost', of statuses as they are told."""
     return ", ".join(f"{counts[status]} {status}" for status in _STYLES if counts[status]) or "nothing yet"
+
+
+class Planning:
+    """Says how far planning is, where it takes long: on machines of many GPUs.
+
+    Args:
+        sweeps: Of the suite.
+        clock: Seconds.
+    """
+
+    def __init__(self, sweeps: int, clock: Callable[[], float] = time.monotonic) -> None:
+        self._sweeps, self._clock = sweeps, clock
+        self._said_at = clock()
+
+    def __call__(self, done: int, cases: int) -> None:
+        if self._clock() - self._said_at >= PLANNING_EVERY_S:
+            say(f"planning: {done} of {self._sweeps} sweeps, {cases} cases so far")
+            self._said_at = self._clock()
 
 
 class Progress:
@@ -117,7 +137,7 @@ class Progress:
 
             self._live.console.print(Text(line, style=_STYLES[record.status]))
         else:
-            print(f"{line} ({_minutes(self._time_left_s)} left)", file=sys.stderr, flush=True)  # noqa: T201
+            say(f"{line} ({_minutes(self._time_left_s)} left)")
         self._said_at = time.monotonic()
 
     def _draw(self) -> None:
@@ -144,7 +164,6 @@ def _minutes(seconds: float) -> str:
 
 
 def _live() -> Live:
-    from rich.console import Console
     from rich.live import Live
 
-    return Live(console=Console(stderr=True), auto_refresh=False, transient=True)
+    return Live(console=console(stderr=True), auto_refresh=False, transient=True)

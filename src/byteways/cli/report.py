@@ -7,6 +7,8 @@ from typing import Annotated
 
 import typer
 
+from byteways.cli.terminal import echo, say
+
 
 def report(
     run: Annotated[Path, typer.Argument(help="The folder that `byteways run` made.", metavar="RUN")],
@@ -22,8 +24,8 @@ def report(
     folder = opened(run)
     for notice in (shortfall(folder), damage(folder)):
         if notice:
-            typer.echo(f"warning: {run}: {notice}", err=True)
+            say(f"warning: {run}: {notice}")
     if mark := mark_of(folder.manifest):
-        typer.echo(f"warning: {run}: {mark}", err=True)
-    typer.echo(write_report(run, out))
+        say(f"warning: {run}: {mark}")
+    echo(str(write_report(run, out)))
     return 0

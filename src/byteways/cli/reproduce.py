@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 import json
-import sys
 from collections import Counter
 from collections.abc import Sequence
 from dataclasses import dataclass
@@ -14,6 +13,7 @@ import typer
 
 from byteways.cli.run import command_line, default_folder, measured, print_plan
 from byteways.cli.run_options import AsJson, DryRun, Machine, NoReport, Only, Resume, Size, given, options_of
+from byteways.cli.terminal import echo, say
 from byteways.errors import BytewaysError, ExitStatus
 from byteways.plan.planner import NoCaseError
 from byteways.results.run_folder import RunFolder, read_manifest
@@ -144,7 +144,7 @@ class _Task:
             try:
                 execution = self._begun(interruption)
             except Interrupted:
-                _say("interrupted before anything was measured")
+                say("interrupted before anything was measured")
                 return ExitStatus.INTERRUPTED
             _tell_scope(self.study, execution.machine.topology)
 
@@ -159,7 +159,7 @@ class _Task:
             return take_up(self.resume, interruption.check, asked=self.simulation)
         folder = self.out or default_folder(study.suite, self.simulation)
         check_new_folder(folder)
-        _say(f"repeating {study.authors} {study.year} into {folder}")
+        say(f"repeating {study.authors} {study.year} into {folder}")
         return begin(
             study.suite,
             self.options,
@@ -181,11 +181,7 @@ def _tell_scope(study: Study, topology: Topology) -> None:
 
     here = scope(study, topology)
     if here.gone:
-        _say(f"possible here: {', '.join(here.possible) or 'nothing'}; {here.words}")
-
-
-def _say(text: str) -> None:
-    print(text, file=sys.stderr, flush=True)  # noqa: T201 - stderr is progress
+        say(f"possible here: {', '.join(here.possible) or 'nothing'}; {here.words}")
 
 
 def _compared(study: Study, folder: Path, as_json: bool) -> int:
@@ -196,7 +192,7 @@ def _compared(study: Study, folder: Path, as_json: bool) -> int:
     run = opened(folder)
     for notice in (shortfall(run), damage(run)):
         if notice:
-            _say(f"warning: {folder}: {notice}")
+            say(f"warning: {folder}: {notice}")
     if not Sheet(study, run).any():
         raise BytewaysError(
             f"{folder} has no figure that {study.key} is about",
@@ -216,7 +212,7 @@ def _print(
     outcome: StudyOutcome = compare(study, run)
     if not as_json:
         show(_blocks(outcome), outcome.mark)
-        typer.echo(f"\nreport: {report}" if report else f"\nrun: {run.path}")
+        echo(f"\nreport: {report}" if report else f"\nrun: {run.path}")
         return
     answer: dict[str, Any] = {
         "folder": str(run.path),
@@ -228,7 +224,7 @@ def _print(
     }
     if counts is not None:
         answer["records"] = dict(counts)
-    typer.echo(json.dumps(answer, indent=1, allow_nan=False))
+    echo(json.dumps(answer, indent=1, allow_nan=False))
 
 
 def _blocks(outcome: StudyOutcome) -> list[Table | Lines]:

@@ -14,10 +14,11 @@ from typing import Annotated
 import typer
 
 from byteways.cli.run_options import AsJson, DryRun, Machine, NoReport, Only, Resume, Size, given, options_of
+from byteways.cli.terminal import echo, say
 from byteways.errors import BytewaysError, ExitStatus
 from byteways.plan.planner import Plan
 from byteways.plan.suite import load
-from byteways.plan.suite_types import Suite
+from byteways.plan.suite_types import LEAST_RANKED, Suite
 from byteways.results.run_folder import LOG, RunFolder, read_manifest
 from byteways.results.simulated import mark_of, model_of, worded
 from byteways.run.conductor import Conductor, Interrupted
@@ -47,7 +48,10 @@ def run(
     ] = None,
     only: Only = None,
     size: Size = None,
-    rounds: Annotated[int | None, typer.Option("--rounds", help="Rounds with fresh buffers.")] = None,
+    rounds: Annotated[
+        int | None,
+        typer.Option("--rounds", help="Rounds with fresh buffers; of fewer than 3 nothing is ranked."),
+    ] = None,
     precision: Annotated[
         float | None, typer.Option("--precision", help="Wanted half-width of the interval: 0.01 is 1 %.")
     ] = None,
@@ -84,7 +88,7 @@ def run(
         try:
             execution = _ready(chosen, options, out, resume, interruption, simulation)
         except Interrupted:
-            print("interrupted before anything was measured", file=sys.stderr)  # noqa: T201
+            say("interrupted before anything was measured")
             return ExitStatus.INTERRUPTED
 
         def tell(folder: RunFolder, counts: Counter[str], written: Path | None) -> None:
@@ -102,7 +106,9 @@ def _dry_run(
         return print_plan(missing_plan(resume, suite, asked=simulation), as_json, mark)
     assert suite is not None
     mark = simulation.mark if simulation else ""
-    return print_plan(dry_plan(suite, options, simulation=simulation), as_json, mark)
+    return print_plan(
+        dry_plan(suite, options, simulation=simulation, on_sweep=_planning(suite)), as_json, mark
+    )
 
 
 def _ready(
@@ -119,8 +125,22 @@ def _ready(
     folder = out or default_folder(suite, simulation)
     check_new_folder(folder)
     looking = f"simulating {simulation.model.name}" if simulation else "looking at this machine"
-    _say(f"{looking}, then running suite {suite.name} into {folder}")
-    return begin(suite, options, folder, command_line(), interruption.check, simulation=simulation)
+    say(f"{looking}, then running suite {suite.name} into {folder}")
+    return begin(
+        suite,
+        options,
+        folder,
+        command_line(),
+        interruption.check,
+        simulation=simulation,
+        on_sweep=_planning(suite),
+    )
+
+
+def _planning(suite: Suite) -> Callable[[int, int], None]:
+    from byteways.cli.progress import Planning
+
+    return Planning(len(suite.sweeps))
 
 
 def measured(
@@ -142,7 +162,7 @@ def measured(
         skipped = sum(1 for case in execution.remaining if case.reason is not None) - spare
         mark = mark_of(execution.manifest)
         if mark:
-            _say(mark)
+            say(mark)
         # A simulated run keeps to its plan.
         after_all = "" if mark else " (measured after all if time is left)"
         left_out = f", {spare} left out for want of time{after_all}" if spare else ""
@@ -150,7 +170,10 @@ def measured(
         already = f", {recorded} recorded before" if recorded else ""
         cases = _cases(len(execution.remaining) - skipped - spare)
         again = f", again and again for {format_duration(for_s)}" if (for_s := _for_s(execution)) else ""
-        _say(worded(f"{cases} to measure{left_out}, {skipped} skipped{already}{again}", bool(mark)))
+        say(worded(f"{cases} to measure{left_out}, {skipped} skipped{already}{again}", bool(mark)))
+
+        if few := _too_few_rounds(execution):
+            say(few)
 
         def on_start(conductor: Conductor) -> None:
             interruption.at_once = conductor.kill_at_once
@@ -160,9 +183,11 @@ def measured(
         folder = RunFolder(execution.folder)
         counts = Counter(record.status for record in folder.records)
         told = counts_text(Counter(record.told_status for record in folder.records))
-        _say(f"{worded(told, bool(mark))} in {folder.manifest['wall_s']:.1f} s")
+        say(f"{worded(told, bool(mark))} in {folder.manifest['wall_s']:.1f} s")
         if left := _left_out(execution, folder):
-            _say(left)
+            say(left)
+        if beyond := _beyond_limit(folder):
+            say(worded(beyond, bool(mark)))
         written = None
         if report:
             from byteways.report import write_report
@@ -172,24 +197,44 @@ def measured(
     finally:
         execution.close()
     if execution.state == "interrupted":
-        _say(f"interrupted by {interruption.requested}; go on with: byteways run --resume {execution.folder}")
+        say(f"interrupted by {interruption.requested}; go on with: byteways run --resume {execution.folder}")
         return ExitStatus.INTERRUPTED
     if any(counts[status] for status in WRONG):
         wrong = worded("some measurements went wrong", bool(mark))
-        _say(f"{wrong}: byteways show {execution.folder}, and {execution.folder / LOG}")
+        say(f"{wrong}: byteways show {execution.folder}, and {execution.folder / LOG}")
         return ExitStatus.FAILED
     return ExitStatus.GOOD
 
 
 def _left_out(execution: Execution, folder: RunFolder) -> str:
     """What there was no time for, by sweep; empty when there was."""
-    left = Counter(record.sweep for record in folder.records if record.told_status == "left out")
+    left = Counter(
+        record.sweep for record in folder.records if record.told_status == "left out" and record.round == 0
+    )
     if not left:
         return ""
     able = (planned for planned in execution.planned if planned.reason is None or planned.spare)
     asked = Counter(planned.sweep for planned in able if planned.round == 0)
     parts = (f"{count} of {asked[sweep]} of {sweep}" for sweep, count in left.items())
     return f"left out for want of time: {', '.join(parts)}"
+
+
+def _too_few_rounds(execution: Execution) -> str:
+    """Empty when figures can be ranked."""
+    rounds = execution.manifest["suite"]["rounds"]
+    if rounds >= LEAST_RANKED or _for_s(execution) is not None:
+        return ""
+    told = "one round tells" if rounds == 1 else f"{rounds} rounds tell"
+    return f"{told} no difference from what changes between rounds: nothing can be ranked"
+
+
+def _beyond_limit(folder: RunFolder) -> str:
+    """How many figures no link or memory can carry; empty when there is none."""
+    count = sum(record.beyond_limit for record in folder.records)
+    if not count:
+        return ""
+    figures = "1 figure is" if count == 1 else f"{count} figures are"
+    return f"{figures} beyond a physical limit and count for nothing: byteways show {folder.path}"
 
 
 def _for_s(execution: Execution) -> float | None:
@@ -220,18 +265,18 @@ def _print_outcome(folder: RunFolder, counts: Counter[str], report: Path | None,
                 for finding in found
             ],
         }
-        typer.echo(json.dumps(outcome, indent=1))
+        echo(json.dumps(outcome, indent=1))
         return
     mark = mark_of(folder.manifest)
     if mark:
-        typer.echo(mark)
+        echo(mark)
     if first:
         rows = tuple(tuple(worded(text, bool(mark)) for text in row) for row in rows_of_text(first))
         show([Table("which interface is best", ("between", *first.size_names), rows)])
-        typer.echo()
+        echo()
     for number, finding in enumerate(found, start=1):
-        typer.echo(f"{number}. {finding.title}\n   {finding.detail}")
-    typer.echo(f"report: {report}" if report else f"run: {folder.path}")
+        echo(f"{number}. {finding.title}\n   {finding.detail}")
+    echo(f"report: {report}" if report else f"run: {folder.path}")
 
 
 def print_plan(plan: Plan, as_json: bool, mark: str) -> int:
@@ -255,10 +300,10 @@ def print_plan(plan: Plan, as_json: bool, mark: str) -> int:
             }
             for entry in planned
         ]
-        typer.echo(json.dumps(cases, indent=1))
+        echo(json.dumps(cases, indent=1))
         return ExitStatus.GOOD
     if mark:
-        typer.echo(mark)
+        echo(mark)
     show([block.worded(bool(mark)) for block in plan_blocks(plan)])
     return ExitStatus.GOOD
 
@@ -276,7 +321,3 @@ def default_folder(suite: Suite, simulation: Simulation | None) -> Path:
 
 def command_line() -> list[str]:
     return ["byteways", *sys.argv[1:]]
-
-
-def _say(text: str) -> None:
-    print(text, file=sys.stderr, flush=True)  # noqa: T201 - stderr is progress

@@ -13,6 +13,8 @@ from typing import TYPE_CHECKING, Annotated, Any, Literal
 import typer
 
 from byteways.cli.show_tables import print_table
+from byteways.cli.terminal import console as terminal_console
+from byteways.cli.terminal import echo, echo_rendered, say
 from byteways.plan.interfaces import figure_of
 from byteways.results.record import Record
 from byteways.results.simulated import is_simulated, mark_of, model_of, subject, worded
@@ -61,9 +63,9 @@ def show(
     )
     for notice in (shortfall(folder), damage(folder)):
         if notice:
-            _say(f"warning: {run}: {notice}")
+            say(f"warning: {run}: {notice}")
     if as_json:
-        typer.echo(json.dumps(_as_data(view), indent=1, allow_nan=False))
+        echo(json.dumps(_as_data(view), indent=1, allow_nan=False))
     else:
         _print(view, progress(folder))
     return 0
@@ -131,8 +133,6 @@ def _as_data(view: View) -> dict[str, Any]:
 
 
 def _print(view: View, progress: str) -> None:
-    from rich.console import Console
-
     from byteways.analyse.findings import findings
     from byteways.analyse.results_index import Index
     from byteways.analyse.subjects.routes import route_tables
@@ -143,7 +143,7 @@ def _print(view: View, progress: str) -> None:
     # Without a colour system nothing is bold or dim either.
     system: Literal["auto"] | None = None if os.environ.get("NO_COLOR") else "auto"
     width = None if terminal else PIPE_WIDTH
-    console = Console(width=width, color_system=system, highlight=False, markup=False, emoji=False)
+    console = terminal_console(width=width, color_system=system, highlight=False, markup=False, emoji=False)
     with console.capture() as captured:
         _print_head(console, view, progress, mark)
         _print_headline(console, index, mark)
@@ -154,7 +154,7 @@ def _print(view: View, progress: str) -> None:
             _print_grid(console, grid, mark)
     # Rich fills the last column of a table with blanks.
     lines = (line.rstrip(" ") for line in captured.get().splitlines())
-    typer.echo("\n".join(line if mark and mark in line else worded(line, bool(mark)) for line in lines))
+    echo_rendered("\n".join(line if mark and mark in line else worded(line, bool(mark)) for line in lines))
 
 
 def _print_mark(console: Console, mark: str) -> None:
@@ -292,7 +292,3 @@ def _print_patterns(console: Console, rows: Sequence[PatternRow], mark: str) -> 
         for row in rows
     ]
     print_table(console, mark, "Patterns, GB/s", headings, texts, (4, 5, 6))
-
-
-def _say(text: str) -> None:
-    print(text, file=sys.stderr, flush=True)  # noqa: T201 - stderr is for what is not data

@@ -13,7 +13,10 @@ import typer
 
 from byteways.cli import topo_links
 from byteways.cli.layout import Lines, Table, show
+from byteways.cli.terminal import echo
+from byteways.decoding import decoded
 from byteways.errors import BytewaysError
+from byteways.files import MOST_TOPOLOGY_BYTES, read_bytes
 from byteways.results.run_folder import read_manifest
 from byteways.results.simulated import mark_of
 from byteways.run.simulation import simulation_of
@@ -59,12 +62,10 @@ def topo(
         topology, mark = this_machine(), ""
     if as_nccl_xml:
         if mark:
-            typer.echo(f"<!-- {mark} -->")
-        typer.echo(nccl_xml_writer.write(topology), nl=False)
+            echo(nccl_xml_writer.comment(mark))
+        echo(nccl_xml_writer.write(topology), end="")
     elif as_json:
-        typer.echo(
-            json.dumps({"simulated": bool(mark), "mark": mark or None, **topology.to_json()}, indent=2)
-        )
+        echo(json.dumps({"simulated": bool(mark), "mark": mark or None, **topology.to_json()}, indent=2))
     else:
         show(blocks(topology), mark)
 
@@ -95,27 +96,28 @@ def read(path: Path) -> tuple[Topology, str]:
         manifest = read_manifest(path)
         return _topology(path, manifest.get("topology")), mark_of(manifest)
     try:
-        content = path.read_bytes()
+        content = read_bytes(path, MOST_TOPOLOGY_BYTES)
         if nccl_xml.is_xml(content):
             said = _XML_MARK.search(content)
-            return nccl_xml.read(path), said[1].decode(errors="replace") if said else ""
-        data: Any = json.loads(content)
+            return nccl_xml.of(content, path), said[1].decode(errors="replace") if said else ""
+        data: Any = decoded(content)
     except (OSError, ValueError, RecursionError) as error:
         raise BytewaysError(
             f"cannot read {path}",
             cause=error.strerror if isinstance(error, OSError) else f"neither JSON nor XML: {error}",
             hint="byteways topo --json > FILE",
         ) from error
-    return _topology(path, data), str(data.get("mark") or "SIMULATED") if data.get("simulated") else ""
+    topology = _topology(path, data)
+    return topology, str(data.get("mark") or "SIMULATED") if data.get("simulated") else ""
 
 
 def _topology(path: Path, data: Any) -> Topology:
     try:
         return Topology.from_json(data)
-    except (KeyError, TypeError, AttributeError) as error:
+    except ValueError as error:
         raise BytewaysError(
             f"{path} holds no topology",
-            cause=f"{type(error).__name__}: {error}",
+            cause=str(error),
             hint="name a run folder, or a file made by byteways topo --json or NCCL_TOPO_DUMP_FILE",
         ) from error
 
@@ -124,7 +126,7 @@ def blocks(topology: Topology) -> list[Table | Lines]:
     """All that is shown of a machine, as plain data."""
     cpus = [agent for agent in topology.devices if agent.kind == "cpu"]
     gpus = [agent for agent in topology.devices if agent.kind == "gpu"]
-    shown: list[Table | Lines] = [_cpu_table(topology.host, cpus)]
+    shown: list[Table | Lines] = [_cpu_table(topology.host, cpus), _host_memory(topology)]
     if gpus:
         shown.append(_gpu_table(gpus))
     sources = _sources(topology)
@@ -156,6 +158,12 @@ def _cpu_table(host: str, agents: Sequence[Agent]) -> Table:
     return Table(
         f"NUMA domains of {host}", ("agent", "model", "cores", "domain's memory", "caches"), tuple(rows)
     )
+
+
+def _host_memory(topology: Topology) -> Lines:
+    """What all memory modules of the host carry at most, or why that is not known."""
+    most = topo_links.rate(topology.host_memory_limit_bytes_per_s)
+    return Lines("Limit of host memory", (f"{most}: {topology.host_memory_limit_source}",))
 
 
 def _gpu_table(agents: Sequence[Agent]) -> Table:

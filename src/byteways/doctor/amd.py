@@ -45,7 +45,6 @@ def check_amd(
             Check("GPUs", f"page faults {name}", "ok", text)
             for name, text in sorted(driver.page_faults.items())
         ),
-        *check_others(root),
         *check_iommu(addresses, root),
     ]
 
@@ -101,16 +100,6 @@ def check_visible(driver: Kfd, environment: Mapping[str, str]) -> list[Check]:
     if seen:
         return [Check("GPUs", "hidden GPUs", "ok", text)]
     return [Check("GPUs", "hidden GPUs", "problem", text, f"unset {', '.join(names)}")]
-
-
-def check_others(root: Path) -> list[Check]:
-    """Other processes that compute: the driver keeps a folder for each."""
-    processes = [place.name for place in (root / "sys/class/kfd/kfd/proc").glob("[0-9]*")]
-    if not processes:
-        return []
-    plural = "process has" if len(processes) == 1 else "processes have"
-    text = f"{len(processes)} other {plural} AMD's driver open: {', '.join(sorted(processes, key=int))}"
-    return [Check("GPUs", "busy", "warning", text, "wait for them to end, or hide the GPUs that they use")]
 
 
 def check_iommu(addresses: Sequence[str], root: Path) -> list[Check]:

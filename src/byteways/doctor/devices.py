@@ -7,6 +7,7 @@ from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
 from byteways.doctor.check import Check
+from byteways.run.health_users import GpuUse
 from byteways.topology import nvml
 from byteways.topology.model import Capabilities, Offer
 
@@ -20,7 +21,10 @@ PEER_COMMANDS = {"cuda": "nvidia-smi topo -p2p rw", "hip": "rocm-smi --showtopoa
 
 
 def check_gpus(
-    capabilities: Capabilities, management: Sequence[NvmlDevice], on_bus: Sequence[tuple[str, str]]
+    capabilities: Capabilities,
+    management: Sequence[NvmlDevice],
+    on_bus: Sequence[tuple[str, str]],
+    users: Mapping[str, GpuUse],
 ) -> list[Check]:
     """State of every GPU that a runtime opens, then of the pairs.
 
@@ -28,6 +32,7 @@ def check_gpus(
         capabilities: As a worker found them.
         management: As NVML tells them; may be empty.
         on_bus: (vendor, PCI address) of the GPUs that PCI shows.
+        users: Who uses the GPUs, by agent; without those of which nobody tells.
     """
     gpus = {name: fields for name, fields in capabilities.devices.items() if fields["runtime"] != "host"}
     if not gpus:
@@ -35,7 +40,7 @@ def check_gpus(
     checks: list[Check] = []
     for name, fields in gpus.items():
         device = nvml.match(fields, management)
-        checks += _state(name, fields, device) + _offers(name, capabilities)
+        checks += _state(name, fields, device, users.get(name, GpuUse())) + _offers(name, capabilities)
     return checks + _peers(capabilities.peer, {str(fields["runtime"]) for fields in gpus.values()})
 
 
@@ -68,16 +73,13 @@ def _none(on_bus: Sequence[tuple[str, str]]) -> Check:
     return Check("GPUs", "GPUs", "problem", f"PCI shows {listed}, but no runtime opens any", advice)
 
 
-def _state(name: str, fields: Mapping[str, Any], device: NvmlDevice | None) -> list[Check]:
+def _state(name: str, fields: Mapping[str, Any], device: NvmlDevice | None, use: GpuUse) -> list[Check]:
     model = f"{fields['name']} {fields['pci_address']}".strip()
+    found = _busy(name, device, use)
     if device is None:
         untold = "; NVML does not tell its state" if fields["runtime"] == "cuda" else ""
-        return [Check("GPUs", name, "ok", f"{model}{untold}")]
-    found: list[tuple[str, str, str]] = []
-    if device.compute_processes > 0:
-        plural = "process computes" if device.compute_processes == 1 else "processes compute"
-        wait = "wait for them to end, or leave this GPU out by CUDA_VISIBLE_DEVICES"
-        found.append(("warning", f"busy: {device.compute_processes} other {plural} on it", wait))
+        busy = [Check("GPUs", name, state, f"{model}; {text}", advice) for state, text, advice in found]
+        return busy or [Check("GPUs", name, "ok", f"{model}{untold}")]
     if device.mig_enabled:
         whole = "nvidia-smi -mig 0 (administrator) to measure the whole GPU and its links"
         found.append(("warning", "MIG is on: an instance has part of the memory rate and no NVLink", whole))
@@ -90,10 +92,22 @@ def _state(name: str, fields: Mapping[str, Any], device: NvmlDevice | None) -> l
         lanes = f"its PCIe link has {device.pcie_width} of {device.pcie_width_max} lanes"
         found.append(("warning", lanes, "reseat the card or the riser, check the slot's width in the manual"))
     if not found:
-        idle = "no other process" if device.compute_processes == 0 else "other processes unknown"
+        alone = device.compute_processes == 0 or use.processes is not None
+        idle = "no other process computes" if alone else "other processes unknown"
         text = f"{model}; {idle}, compute mode {device.compute_mode}, MIG off"
         return [Check("GPUs", name, "ok", text)]
     return [Check("GPUs", name, state, f"{model}; {text}", advice) for state, text, advice in found]
+
+
+def _busy(name: str, device: NvmlDevice | None, use: GpuUse) -> list[tuple[str, str, str]]:
+    """Others that use the GPU: by name where their processes are listed, else by their number."""
+    wait = "wait for them to end, or leave this GPU out (CUDA_VISIBLE_DEVICES, ROCR_VISIBLE_DEVICES)"
+    if (shared := use.warning(name)) is not None:
+        return [("warning", f"busy: {str(shared.observed).removeprefix(f'{name}: ')}", wait)]
+    if use.processes is None and device is not None and device.compute_processes > 0:
+        plural = "process computes" if device.compute_processes == 1 else "processes compute"
+        return [("warning", f"busy: {device.compute_processes} other {plural} on it", wait)]
+    return []
 
 
 def _offers(name: str, capabilities: Capabilities) -> list[Check]:

@@ -8,6 +8,7 @@ from collections.abc import Collection
 from pathlib import Path
 
 from byteways.doctor.check import Check
+from byteways.run.health_host import HostLoad, control_groups
 from byteways.run.host_memory import host_memory_bytes
 from byteways.topology.model import Topology
 from byteways.topology.sysfs_cpu import parse_cpu_list, read_text
@@ -17,13 +18,23 @@ from byteways.units import format_size
 CACHES_NEEDED = 4
 
 
-def check_host(topology: Topology, sysfs: Path = Path("/sys"), proc: Path = Path("/proc")) -> list[Check]:
-    """All checks of the host."""
+def check_host(
+    topology: Topology, load: HostLoad, sysfs: Path = Path("/sys"), proc: Path = Path("/proc")
+) -> list[Check]:
+    """All checks of the host.
+
+    Args:
+        topology: Of this machine.
+        load: Of the last second.
+        sysfs: Where sysfs is mounted.
+        proc: Where procfs is mounted.
+    """
     cpus = [agent for agent in topology.devices if agent.kind == "cpu"]
     cores = [core for agent in cpus for core in agent.cores]
     cache = max((cache.size_bytes for agent in cpus for cache in agent.caches), default=0)
     return [
         check_cores(cores, sysfs),
+        check_load(load),
         check_cpu_quota(len(cores), sysfs, proc),
         check_memory(host_memory_bytes(proc, sysfs / "fs/cgroup"), _physical(proc), cache),
         check_locked_memory(resource.getrlimit(resource.RLIMIT_MEMLOCK)[0], sysfs),
@@ -43,9 +54,26 @@ def check_cores(cores: Collection[int], sysfs: Path) -> Check:
     return Check("host", "cores", "warning", text, advice)
 
 
+def check_load(load: HostLoad) -> Check:
+    """What other processes and the hypervisor take of the cores, now and over the last minute."""
+    if load.others is None and load.load_1min is None:
+        return Check("host", "load", "ok", "not told by the kernel")
+    told = [] if load.load_1min is None else [f"load average {load.load_1min:g} on {load.cores} cores"]
+    if load.others is not None:
+        told.append(f"other processes use {100 * load.others:.0f} % of the cores' time")
+    if (load.steal or 0) >= 0.005:  # shown without decimals
+        told.append(f"the hypervisor takes {100 * (load.steal or 0):.0f} %")
+    if load.throttled_s:
+        told.append(f"the control group's quota stopped threads for {load.throttled_s:.2g} s")
+    advice = [warning.advice for warning in load.warnings()]
+    if not advice and (load.load_1min or 0) > load.cores:
+        advice = ["more tasks ran in the last minute than there are cores: wait until they have ended"]
+    return Check("host", "load", "warning" if advice else "ok", "; ".join(told), " ".join(advice) or None)
+
+
 def check_cpu_quota(cores: int, sysfs: Path, proc: Path) -> Check:
     """A control group's processor time, which stops threads in the middle of a sample when it is used up."""
-    quotas = [quota for place in _groups("cpu", sysfs, proc) if (quota := _quota(place)) is not None]
+    quotas = [quota for place in control_groups("cpu", sysfs, proc) if (quota := _quota(place)) is not None]
     if not quotas or min(quotas) >= cores:
         return Check("host", "CPU quota", "ok", "none" if not quotas else f"{min(quotas):g} cores, enough")
     text = f"the control group gives {min(quotas):g} cores' time to {cores} cores"
@@ -131,19 +159,6 @@ def _physical(proc: Path) -> int:
         if line.startswith("MemTotal:"):
             return int(line.split()[1]) * 1024
     return os.sysconf("SC_PAGE_SIZE") * os.sysconf("SC_PHYS_PAGES")
-
-
-def _groups(controller: str, sysfs: Path, proc: Path) -> list[Path]:
-    """Folders of the process's control group and all above it, for one controller, of either version."""
-    places: list[Path] = []
-    for line in (read_text(proc / "self/cgroup") or "").splitlines():
-        _, controllers, path = line.split(":", 2)
-        if controllers and controller not in controllers.split(","):
-            continue
-        root = sysfs / "fs/cgroup" / (controller if controllers else "")
-        folder = root / path.lstrip("/")
-        places += [place for place in (folder, *folder.parents) if place == root or root in place.parents]
-    return places
 
 
 def _quota(place: Path) -> float | None:

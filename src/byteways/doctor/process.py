@@ -77,11 +77,11 @@ _VARIABLES: tuple[tuple[str, Callable[[str], bool], str, str], ...] = (
 )
 
 
-def check_process(cache: Path, environment: Mapping[str, str] = os.environ) -> list[Check]:
+def check_process(cache: Path | None, environment: Mapping[str, str] = os.environ) -> list[Check]:
     """All checks of the process.
 
     Args:
-        cache: Folder for compiled kernels.
+        cache: Folder for compiled kernels; None: there is none.
         environment: Variables of the process.
     """
     version = f"{platform.python_version()}, {sys.executable}"
@@ -101,17 +101,32 @@ def check_compiler(environment: Mapping[str, str]) -> Check:
     return Check("process", "C++ compiler", "ok", "none; only building byteways from source needs one")
 
 
-def check_cache(cache: Path) -> Check:
-    """Whether compiled kernels can be kept."""
+def check_cache(cache: Path | None) -> Check:
+    """Whether compiled kernels can be kept, where nobody else can put their own."""
+    if cache is None:
+        text = "none without a home folder: kernels are compiled again by every worker"
+        return Check("process", "kernel cache", "warning", text, "BYTEWAYS_CACHE=<folder of your own>")
     existing = next(place for place in (cache, *cache.parents) if place.exists())
     if not existing.is_dir() or not os.access(existing, os.W_OK | os.X_OK):
         text = f"{existing} cannot be written: kernels are compiled again by every worker"
         return Check("process", "kernel cache", "warning", text, "BYTEWAYS_CACHE=<folder you may write>")
+    if existing == cache and (why := _unsafe(cache)):
+        text = f"{cache} {why}, so it is not used: kernels are compiled again by every worker"
+        advice = f"chmod 700 {cache}, or BYTEWAYS_CACHE=<folder>"
+        return Check("process", "kernel cache", "warning", text, advice)
     if existing != cache:
         return Check("process", "kernel cache", "ok", f"{cache}, made when the first kernel is compiled")
     sizes = [file.stat().st_size for file in cache.rglob("*") if file.is_file()]
     held = f"{len(sizes)} files, {format_size(sum(sizes))}" if sizes else "empty"
     return Check("process", "kernel cache", "ok", f"{cache}, {held}")
+
+
+def _unsafe(cache: Path) -> str:
+    """Why the native core does not use this folder (native/runtimes/gpu/cache_files.cpp); empty: it does."""
+    found = cache.stat()
+    if found.st_uid != os.geteuid():
+        return "belongs to another user"
+    return "can be written by others" if found.st_mode & 0o022 else ""
 
 
 def check_variables(environment: Mapping[str, str]) -> list[Check]:

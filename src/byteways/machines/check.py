@@ -9,7 +9,7 @@ from typing import Any, NoReturn
 
 from byteways.errors import BytewaysError
 from byteways.machines.model import ASSUMED, FITTED, Fact, Fit, MachineModel, Source, Value
-from byteways.machines.schema import ARRAYS, FIT_KEYS, TABLES, Key, needed_tables
+from byteways.machines.schema import ARRAYS, FIT_KEYS, MOST_CORES, TABLES, Key, needed_tables
 from byteways.plan.toml_lines import Place, key_lines, line_of
 from byteways.plan.words import closest
 
@@ -115,9 +115,10 @@ class _Reader:
             self.fail(place, f"{_kind(value)} where a number belongs")
         if kind.kind == "whole" and not isinstance(value, int):
             self.fail(place, f"{value:g} is no whole number")
-        if not kind.least <= value < float("inf"):
+        if not kind.least <= value <= kind.most:
             unit = " bytes/s" if str(place[-1]).endswith("bytes_per_s") else ""
-            self.fail(place, f"{value:g} is out of range", f"write a number from {kind.least:g}{unit} up")
+            hint = f"write a number from {kind.least:g}{unit} to {kind.most:g}"
+            self.fail(place, f"{value:g} is out of range", hint)
         return value
 
 
@@ -184,6 +185,8 @@ def _fit(reader: _Reader, data: Any) -> Fit | None:
 def _check_agents(reader: _Reader, model: MachineModel) -> None:
     """What one key says must fit what the others say: counts, and the ends of links."""
     gpus, domains = model.whole("gpu.count"), model.whole("cpu.domains")
+    if domains * model.whole("cpu.cores") > MOST_CORES:
+        reader.fail(("cpu", "cores"), f"they are of each domain, and more than {MOST_CORES} in all")
     for key in ("domains", "pci_addresses"):
         if len(model.texts(f"gpu.{key}")) != gpus:
             reader.fail(("gpu", key), f"there are {gpus} GPUs, and as many entries belong here")

@@ -18,16 +18,19 @@ GRAMMAR = {
     "corrupt": ("corrupt:gpu0>gpu1:word=7", "every operation on this way writes word 7 wrong"),
     "hang": ("hang:gpu0>gpu1", "operations on this way never end"),
     "skip": ("skip:gpu0>gpu1", "operations on this way end without moving anything"),
+    "lapse": ("lapse:gpu0>gpu1:after=40", "after so many operations on this way, one moves nothing"),
     "no-memory": (
         "no-memory:gpu3[:above=1073741824]",
         "allocations there fail, or those of more bytes in all",
     ),
     "lost": ("lost:gpu2[:after=40]", "the device is gone after so many operations"),
+    "stall": ("stall:gpu0:after=40", "after so many operations, one takes the host a second to submit"),
+    "early-return": ("early-return:cpu0>gpu0", "copies of pageable memory return when they are staged"),
     "slow": ("slow:gpu0-gpu1:0.5", "the link gives this part of its rate"),
     "down": ("down:gpu0-gpu1", "the link is not there"),
     "false-peer": ("false-peer:gpu0>gpu1", "access is granted, and writes do not arrive"),
     "serialise": ("serialise:gpu0", "operations of its streams run one after another"),
-    "throttle": ("throttle:gpu0:0.7", "its clocks, and with them kernels and memory, at this part"),
+    "throttle": ("throttle:gpu0:0.7", "its clocks, and with them kernels in its own memory, at this part"),
 }
 _AGENT = r"(?:cpu|gpu)\d+"
 
@@ -44,7 +47,7 @@ def check_faults(model: MachineModel, faults: Sequence[str]) -> None:
             if agent not in model.devices:
                 hint = closest(agent, model.devices)
                 raise BytewaysError(f"--fault {fault}: {model.name} has no agent {agent}", hint=hint)
-        if kind in ("corrupt", "hang", "skip", "false-peer"):
+        if kind in ("corrupt", "hang", "skip", "lapse", "early-return", "false-peer"):
             source, destination = re.findall(_AGENT, rest)[:2]
             if kind == "false-peer" and source == destination:
                 _refuse(fault, kind, "an agent is no peer of its own")
@@ -86,6 +89,9 @@ _FORMS: dict[str, Callable[[str], bool]] = {
     "skip": _like(_WAY),
     "no-memory": _like(rf"{_AGENT}(?::above=\d+)?"),
     "lost": _like(r"gpu\d+(?::after=\d+)?"),
+    "lapse": _like(rf"{_WAY}:after=\d+"),
+    "stall": _like(r"gpu\d+:after=\d+"),
+    "early-return": _like(r"cpu\d+>gpu\d+"),
     "slow": _with_part(_LINK),
     "down": _like(_LINK),
     "false-peer": _like(r"gpu\d+>gpu\d+"),

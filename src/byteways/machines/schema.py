@@ -26,11 +26,15 @@ class Key:
     neutral: int | float | bool | None = None
     words: tuple[str, ...] = ()
     least: float = 0.0
+    most: float = 1e18
 
     @property
     def sourced(self) -> bool:
         return self.kind not in ("text", "texts")
 
+
+#: Of one machine: more than any has, few enough to be played. Cores are of a domain, and of all (check.py).
+MOST_GPUS, MOST_DOMAINS, MOST_CORES = 256, 64, 4096
 
 _NUMBER, _WHOLE, _TRUTH = Key("number"), Key("whole"), Key("truth")
 _POSITIVE = Key("number", least=1e-9)
@@ -39,7 +43,12 @@ _SHARE = Key("number", least=1e-6)
 _SPEED = Key("number", least=1e6)
 
 #: Keys of every kind of rate.
-_RATE = {"fixed_ns": _NUMBER, "efficiency": _SHARE, "cap_bytes_per_s": Key("number", 0.0)}
+_RATE = {
+    "fixed_ns": _NUMBER,
+    "efficiency": _SHARE,
+    "cap_bytes_per_s": Key("number", 0.0),
+    "duplex_efficiency": Key("number", 0.0),
+}
 
 
 def _rate_names(interface: str) -> tuple[str, ...]:
@@ -69,7 +78,7 @@ TABLES: Mapping[str, Mapping[str, Key]] = {
     },
     "features": {"pageable_access": _TRUTH, "host_access": _TRUTH, "managed_memory": _TRUTH},
     "gpu": {
-        "count": Key("whole", least=1),
+        "count": Key("whole", least=1, most=MOST_GPUS),
         "name": Key("text"),
         "architecture": Key("text"),
         "multiprocessors": Key("whole", least=1),
@@ -80,6 +89,8 @@ TABLES: Mapping[str, Mapping[str, Key]] = {
         "copy_engines": Key("whole", least=1),
         "peer_copy_engines": Key("whole", least=1),
         "hardware_queues": Key("whole", least=1),
+        "resident_threads": Key("whole", 0),
+        "kernel_overlap": Key("number", 0.0),
         "queue_depth": Key("whole", least=1),
         "thread_bytes_per_s": Key("number", 0.0),
         "bulk_block_bytes_per_s": Key("number", 0.0),
@@ -89,13 +100,15 @@ TABLES: Mapping[str, Mapping[str, Key]] = {
         "memory_latency_ns": _POSITIVE,
         "memory_wait_ns": _NUMBER,
         "peer_latency_ns": _POSITIVE,
+        "peer_span_bytes": Key("whole", 0),
+        "peer_far_latency_ns": Key("number", 0.0),
         "hop_latency_ns": _NUMBER,
         "host_latency_ns": _POSITIVE,
         "routed_efficiency": _SHARE,
     },
     "cpu": {
-        "domains": Key("whole", least=1),
-        "cores": Key("whole", least=1),
+        "domains": Key("whole", least=1, most=MOST_DOMAINS),
+        "cores": Key("whole", least=1, most=MOST_CORES),
         "name": Key("text"),
         "architecture": Key("text"),
         "memory_bytes": Key("whole", least=1),
@@ -109,6 +122,7 @@ TABLES: Mapping[str, Mapping[str, Key]] = {
         "core_remote_bytes_per_s": _SPEED,
         "memory_latency_ns": _POSITIVE,
         "remote_latency_ns": _POSITIVE,
+        "memory_wait_ns": Key("number", 0.0),
     },
     "cpu.caches": {"bytes": Key("whole", least=1), "latency_ns": _POSITIVE, "copy_bytes_per_s": _SPEED},
     "links": {
@@ -185,7 +199,7 @@ def _key_schema(key: Key) -> dict[str, Any]:
     else:
         value = {"type": _TYPES[key.kind]}
         if key.kind != "truth":
-            value["minimum"] = key.least
+            value |= {"minimum": key.least, "maximum": key.most}
     return {"type": "array", "prefixItems": [value, {"$ref": "#/$defs/source"}], "minItems": 2, "maxItems": 2}
 
 

@@ -168,7 +168,7 @@ def _devices(model: MachineModel, down: set[frozenset[str]]) -> list[_Device]:
                 continue
             far = ends[1] if ends[0] == f"gpu{index}" else ends[0]
             remote = ("switch", _SWITCH_ADDRESS) if far == NVSWITCH else ("gpu", addresses[int(far[3:])])
-            rate, first = int(peak / count), len(nvlinks)
+            rate, first = int(link_rates.nvlink_signalling(version, peak / count)), len(nvlinks)
             nvlinks += [_NvLink(first + one, *remote, rate, version) for one in range(count)]
         devices.append(
             _Device(

@@ -1,9 +1,10 @@
 """What of a plan fits a time budget: every sweep gets a part, the important ones the rest. Pure.
 
-A budget that is spent from the top leaves a suite's last sweeps empty, and of each sweep its last sizes and
-memories. So what has to be there is taken first, one size whole before the next; part of what is left is
-dealt evenly over the sweeps, each by small groups that can be compared within and differ as much as they can
-from each other; and the rest by priority.
+A case is taken with all its rounds: fewer cases, never fewer rounds, as nothing can be compared with a figure
+of one round. A budget that is spent from the top leaves a suite's last sweeps empty, and of each sweep its
+last sizes and memories. So what has to be there is taken first, one size whole before the next; part of what
+is left is dealt evenly over the sweeps, each by small groups that can be compared within and differ as much
+as they can from each other; and the rest by priority.
 """
 
 from __future__ import annotations
@@ -56,6 +57,11 @@ class Wanted:
         return self.case.worker, tuple(sorted(self.case.environment.items()))
 
 
+#: A buffer as a worker holds it: its process, what it is, its bytes, which of several equal ones of a case,
+#: and whether it is the one buffer of an interface, which copies do not share.
+_Held = tuple[object, Buffer, int, int, bool]
+
+
 @dataclass
 class Load:
     """The time that cases take together: the first one that uses a buffer or an environment pays for it."""
@@ -63,8 +69,9 @@ class Load:
     estimator: Estimator
     rounds: int
     total_s: float = 0.0
-    _buffers: set[tuple[object, ...]] = field(default_factory=set)
+    _buffers: set[_Held] = field(default_factory=set)
     _environments: set[object] = field(default_factory=set)
+    _known: dict[str, tuple[float, frozenset[_Held]]] = field(default_factory=dict)  # by case
 
     def started_s(self) -> float:
         """Seconds so far, with those of starting at all."""
@@ -72,33 +79,43 @@ class Load:
 
     def empty(self) -> Load:
         """Of no case yet."""
-        return Load(self.estimator, self.rounds)
+        return Load(self.estimator, self.rounds, _known=self._known)
 
     def cost(self, item: Wanted) -> tuple[float, float]:
         """Seconds that one round of the case takes, and that the whole run takes longer with it."""
-        round_s = self.estimator.case_s(item.case, item.sweep.case_budget_s)
-        for key in self._needed(item) - self._buffers:
-            round_s += self.estimator.allocation_s(key[1], key[2])
+        round_s, needed = self._of_case(item)
+        for held in needed - self._buffers:
+            round_s += self.estimator.allocation_s(held[1], held[2])
         start_s = 0.0
         if item.process not in self._environments:
-            start_s = self.estimator.start_s() * (self.rounds if self._environments else 1)
+            further_s = self.rounds * self.estimator.further_start_s()
+            start_s = further_s if self._environments else self.estimator.start_s()
         return round_s, start_s + self.rounds * round_s
 
     def add(self, item: Wanted) -> Wanted:
         """The case with its estimate, now part of the load."""
         round_s, whole_s = self.cost(item)
-        self._buffers |= self._needed(item)
+        self._buffers |= self._of_case(item)[1]
         self._environments.add(item.process)
         self.total_s += whole_s
         return replace(item, estimated_s=round_s)
 
-    def _needed(self, item: Wanted) -> set[tuple[object, Buffer, int, int, bool]]:
-        needed = buffers(item.case, self.estimator.capabilities)
-        alone = one_buffer(item.case.interface)  # shares no buffer with copies
-        return {  # a case may need the same buffer twice at once
-            (item.process, buffer, size, needed[:index].count((buffer, size)), alone)
-            for index, (buffer, size) in enumerate(needed)
-        }
+    def _of_case(self, item: Wanted) -> tuple[float, frozenset[_Held]]:
+        """Seconds of one round whose buffers are there, and these; a budget asks ten times for each case."""
+        found = self._known.get(item.case.case_id)
+        if found is None:
+            seconds = self.estimator.case_s(item.case, item.sweep.case_budget_s, self.rounds)
+            found = self._known[item.case.case_id] = seconds, self._needed(item)
+        return found
+
+    def _needed(self, item: Wanted) -> frozenset[_Held]:
+        alone = one_buffer(item.case.interface)
+        times: Counter[tuple[Buffer, int]] = Counter()
+        needed = []
+        for buffer, size in buffers(item.case, self.estimator.capabilities):
+            needed.append((item.process, buffer, size, times[buffer, size], alone))
+            times[buffer, size] += 1  # a case may need the same buffer twice at once
+        return frozenset(needed)
 
 
 @dataclass
@@ -214,7 +231,9 @@ def within(ordered: Sequence[Wanted], budget_s: float, load: Load) -> tuple[list
         f"left out to fit the budget of {budget_s:g} s; run with --budget {enough_s} or choose with --only"
     )
     left_out = {
-        item.case.case_id: replace(item, reason=reason, spare=True, estimated_s=alone[item.case.case_id])
+        item.case.case_id: replace(
+            item, reason=reason, spare=True, estimated_s=alone[item.case.case_id] / load.rounds
+        )
         for item in deal.over
     }
     return [left_out.get(item.case.case_id, item) for item in ordered], list(left_out.values())

@@ -10,6 +10,7 @@ import json
 import re
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, field
+from functools import cached_property
 from typing import Any
 
 from byteways.plan.interfaces import INTERFACES
@@ -180,7 +181,7 @@ class Case:
             dict(data["environment"]),
         )
 
-    @property
+    @cached_property
     def case_id(self) -> str:
         """16 hexadecimal digits of the SHA-256 of identity()."""
         text = json.dumps(self.identity(), sort_keys=True, separators=(",", ":"))
@@ -296,11 +297,12 @@ class PlannedCase:
     case: Case
     sweep: str  # name of the sweep that asked for it
     round: int
-    budget_s: float
+    budget_s: float  # sampling time of this round
     precision: float
     reason: str | None = None  # why it is skipped or left out; None: it will run
     estimated_s: float = 0.0  # wall time to plan by, allocation included
     spare: bool = False  # left out for want of time alone: runs after all when there turns out to be enough
+    rounds: int = 1  # of the case in the run: the samples that are needed count over all of them
 
     @property
     def key(self) -> tuple[str, int]:

@@ -11,7 +11,12 @@ MOST_CORES = 64
 
 
 def physical_cores(agent: Agent) -> int:
-    """Cores of a NUMA domain whose threads count once: those that share a first-level cache are one."""
+    """Cores of a NUMA domain that this process may use, whose threads count once.
+
+    Where the topology does not tell threads, logical CPUs that share a first-level cache are one core.
+    """
+    if agent.threads:
+        return len(agent.threads)
     threads = min((cache.shared_by_cores for cache in agent.caches if cache.level == 1), default=1)
     return len(agent.cores) // threads or min(1, len(agent.cores))
 
@@ -19,8 +24,12 @@ def physical_cores(agent: Agent) -> int:
 def shared_cache(agent: Agent, first: int, second: int) -> int | None:
     """The lowest level of cache that two physical cores of a domain share; None: none that is told.
 
-    Cores that share a cache are taken to be numbered one after another.
+    Where the topology does not tell who shares which, as in models of machines, cores that share a cache are
+    numbered one after another.
     """
+    if agent.threads:
+        cores = {agent.threads[first][0], agent.threads[second][0]}
+        return min((cache.level for cache in agent.shared_caches if cores <= {*cache.cores}), default=None)
     threads = max(1, len(agent.cores) // max(1, physical_cores(agent)))
     for cache in agent.caches:
         together = max(1, cache.shared_by_cores // threads)

@@ -6,6 +6,7 @@ for. They are round numbers on the slow side of what such paths give; links of k
 
 from __future__ import annotations
 
+import math
 from collections import defaultdict
 from collections.abc import Sequence
 from dataclasses import dataclass
@@ -78,17 +79,22 @@ PAGES_BYTES_PER_S = 2e9
 CALL_S = 10e-6
 #: Working set that stays in the caches of one CPU core.
 CACHED_BYTES = 2**20
-#: Steps of a whole chase, by the kind of executor.
+#: Steps of a whole chase, by the kind of executor; how fast a GPU builds its cycle, by who owns the memory.
 CHASE_STEPS = {"cpu": 1e6, "gpu": 1e5}
-#: Hand-over to the worker, warm-up, finding the engine, the journal; by the kind of executor.
-FIXED_S = {"cpu": 0.01, "gpu": 0.015}
+CHASE_BUILD_BYTES_PER_S = {"cpu": 1.7e9, "gpu": 5e9}
+#: Hand-over to the worker, warm-up, finding the engine, the journal; by the kind of executor, and for each
+#: further flow.
+FIXED_S = {"cpu": 0.01, "gpu": 0.02}
+FLOW_S = 0.01
 #: Batches grow until they take this long (native/timing/lanes.cpp), by the kind of executor.
 LEAST_SAMPLE_S = {"cpu": 50e-6, "gpu": 2.5e-3}
 #: The common window of concurrent flows: at least so long, and so many operations (native/timing/window.cpp).
 LEAST_WINDOW_S = 2e-3
 LEAST_OPERATIONS = 4
-#: Samples until the interval is narrow enough (looks at 20 and 30 and a confirmation; CPUs are noisier).
-SAMPLES = {"cpu": 60, "gpu": 32}
+#: Samples at the first look of a case of one round, and the least of each round where there are several.
+FIRST_LOOK, LEAST_LOOK = 20, 7
+#: Samples until the interval is narrow enough, in first looks (one half more to confirm; CPUs are noisier).
+LOOKS = {"cpu": 3.0, "gpu": 1.6}
 LEAST_SAMPLES = 3
 WARM_UP_OPERATIONS = 8
 #: Part of a case's budget below which every sample is verified (the native core's rule).
@@ -99,8 +105,9 @@ COMPUTE_S = {"cpu": 1e-4, "gpu": 4e-4}
 CHASE_WINDOW_S = 20e-3
 #: Sustaining a case's operations for its energy (run/energy.py).
 ENERGY_S = 3.0
-#: Starting a worker and probing; with GPUs, contexts and kernels.
-START_S = {"cpu": 0.5, "gpu": 3.0}
+#: Starting a worker and probing, and for each GPU its context and kernels; further workers probe nothing.
+START_S, START_GPU_S = 0.5, 0.9
+FURTHER_GPU_S = 0.4
 
 
 @dataclass(frozen=True)
@@ -111,30 +118,42 @@ class Estimator:
     capabilities: Capabilities
 
     def start_s(self) -> float:
-        """Before the first case of a process environment."""
-        return START_S["gpu" if self.topology.names("gpu") else "cpu"]
+        """Before the first case of all."""
+        return START_S + START_GPU_S * len(self.topology.names("gpu"))
 
-    def case_s(self, case: Case, budget_s: float) -> float:
-        """Seconds for one round of a case whose buffers are there already."""
+    def further_start_s(self) -> float:
+        """Before the first case of another process environment, in each round."""
+        return START_S + FURTHER_GPU_S * len(self.topology.names("gpu"))
+
+    def case_s(self, case: Case, budget_s: float, rounds: int = 1) -> float:
+        """Seconds for one of so many rounds of a case whose buffers are there already.
+
+        Args:
+            case: What is measured.
+            budget_s: Sampling time of all rounds.
+            rounds: Over which samples count.
+        """
         kind = "cpu" if all(kind_of(agent) == "cpu" for agent in case.devices) else "gpu"
         operation_s, preparation_s = self._operation_s(case), self._preparation_s(case)
+        samples = LOOKS[kind] * max(LEAST_LOOK, math.ceil(FIRST_LOOK / rounds))
         sample_s = max(operation_s, LEAST_SAMPLE_S[kind])
         if len(case.flows) > 1:
             window_s = CHASE_WINDOW_S if case.interface == "pointer-chase" else LEAST_WINDOW_S
             sample_s = max(LEAST_OPERATIONS * operation_s, window_s)
         elif case.interface == "pointer-chase":
-            sample_s = max(operation_s * CHASE_STEPS[kind] / SAMPLES[kind], LEAST_SAMPLE_S[kind])
+            sample_s = max(operation_s * CHASE_STEPS[kind] / (LOOKS[kind] * FIRST_LOOK), LEAST_SAMPLE_S[kind])
         if case.flows[0].partner is not None:
             sample_s = max(LEAST_ROUND_TRIPS * operation_s, LEAST_SAMPLE_S[kind])
-        verified_each = preparation_s * SAMPLES[kind] <= VERIFICATION_SHARE * budget_s
+        verified_each = preparation_s * samples <= VERIFICATION_SHARE * budget_s / rounds
         prepared_each = verified_each and figure_of(case.interface) == "bandwidth"
-        round_s = sample_s + (preparation_s if prepared_each else 0.0)
+        each_s = sample_s + (preparation_s if prepared_each else 0.0)
         if is_memory_step(case.interface):  # what a batch held is undone, and had again, untimed
-            round_s += _pages_s(case, held_bytes(case.size_bytes))
-        sampling_s = max(min(SAMPLES[kind] * round_s, budget_s), LEAST_SAMPLES * round_s)
+            each_s += _pages_s(case, held_bytes(case.size_bytes))
+        sampling_s = max(min(samples * each_s, budget_s / rounds), LEAST_SAMPLES * each_s)
         warm_up_s = WARM_UP_OPERATIONS * operation_s
         energy_s = ENERGY_S if case.options.get("energy") else 0.0
-        return FIXED_S[kind] + 2 * preparation_s + warm_up_s + sampling_s + energy_s
+        fixed_s = FIXED_S[kind] + FLOW_S * (len(case.flows) - 1)
+        return fixed_s + 2 * preparation_s + warm_up_s + sampling_s + energy_s
 
     def allocation_s(self, buffer: Buffer, size_bytes: int) -> float:
         """Seconds to allocate and touch a buffer."""
@@ -143,6 +162,8 @@ class Estimator:
     def _preparation_s(self, case: Case) -> float:
         """Filling the sources, poisoning the destinations and checking them, once."""
         total = 0.0
+        if case.interface == "pointer-chase" and kind_of(case.flows[0].executor) == "gpu":
+            return case.size_bytes / CHASE_BUILD_BYTES_PER_S[kind_of(case.flows[0].source.agent)] / 2
         for buffer, size in buffers(case, self.capabilities):
             size = size if case.cache == "cold" else case.size_bytes
             passes = 1.5 if figure_of(case.interface) == "bandwidth" else 1.0

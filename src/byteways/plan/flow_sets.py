@@ -5,11 +5,14 @@ Groups are tuples of (source, destination) pairs, before anything has an executo
 
 from __future__ import annotations
 
+import math
 from collections.abc import Collection, Iterable, Sequence
 from itertools import combinations, pairwise, permutations
 
+from byteways.plan import bounds
 from byteways.plan.case import Buffer
 from byteways.plan.vocabulary import PATTERN_NEEDS
+from byteways.topology.cached import cached
 from byteways.topology.model import Link, Topology
 from byteways.topology.packages import packed, spread
 from byteways.topology.routes import nodes_of, route
@@ -18,6 +21,8 @@ from byteways.topology.routes import nodes_of, route
 Ends = tuple[Buffer, Buffer]
 #: The flows of one case.
 Group = tuple[Ends, ...]
+#: One direction of a link: where it begins, where it ends, its class.
+Arc = tuple[str, str, str]
 
 #: Which GPUs take part in a fan: 2 … n of them in an order, or every two. Without the key: all.
 GPUS = ("packed", "spread", "two")
@@ -64,6 +69,8 @@ def there_and_back(group: Group) -> Group:
 
 def two_pairs(pairs: Sequence[Ends]) -> list[Group]:
     """Every two pairs of equal memory that have no agent in common."""
+    sets = sum(math.comb(len(same), 2) for same in _by_memory(pairs))
+    bounds.within(sets, "pattern 'two-pairs' on this machine", bounds.MOST_SETS)
     return [
         (one, other)
         for same in _by_memory(pairs)
@@ -74,13 +81,20 @@ def two_pairs(pairs: Sequence[Ends]) -> list[Group]:
 
 def common_links(group: Group, topology: Topology) -> tuple[str, ...]:
     """Classes of the links that two or more of the flows cross in one direction, sorted."""
-    crossed: dict[tuple[str, str], list[str]] = {}
+    seen: set[Arc] = set()
+    shared: set[Arc] = set()
     for source, destination in group:
-        way = route(topology, source.agent, destination.agent)
-        nodes = nodes_of(source.agent, way)
-        for link, arc in zip(way, pairwise(nodes), strict=True):
-            crossed.setdefault(arc, []).append(link.link_class)
-    return tuple(sorted(classes[0] for classes in crossed.values() if len(classes) > 1))
+        crossed = _crossed(topology, source.agent, destination.agent)
+        shared |= seen & crossed
+        seen |= crossed
+    return tuple(sorted(link_class for _, _, link_class in shared))
+
+
+@cached
+def _crossed(topology: Topology, source: str, destination: str) -> frozenset[Arc]:
+    way = route(topology, source, destination)
+    steps = zip(way, pairwise(nodes_of(source, way)), strict=True)
+    return frozenset((begin, end, link.link_class) for link, (begin, end) in steps)
 
 
 def bisections(pairs: Sequence[Ends], halves: str, topology: Topology) -> list[Group]:
@@ -97,6 +111,9 @@ def bisections(pairs: Sequence[Ends], halves: str, topology: Topology) -> list[G
         gpus = [gpu for gpu in topology.names("gpu") if any(gpu in path for path in ends)]
         if len(gpus) < PATTERN_NEEDS["bisection"][1]:
             continue
+        bounds.within(
+            math.comb(len(gpus), len(gpus) // 2), "pattern 'bisection' on this machine", bounds.MOST_SETS
+        )
         # The first GPU is always in the first half, or each division would be there twice.
         firsts = [(gpus[0], *rest) for rest in combinations(gpus[1:], len(gpus) // 2 - 1)]
         if len(gpus) % 2:

@@ -104,3 +104,8 @@ def footprint(case: Case, capabilities: Capabilities) -> dict[str, int]:
 def managed_bytes(case: Case, capabilities: Capabilities) -> int:
     """Bytes of managed memory that the case asks for, wherever its pages are at first."""
     return sum(size for buffer, size in buffers(case, capabilities) if is_managed(buffer.memory))
+
+
+def usable(memory_bytes: int) -> int:
+    """The rest is for the program, its runtimes, and whoever else lives here."""
+    return memory_bytes * 4 // 5

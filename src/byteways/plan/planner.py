@@ -10,6 +10,7 @@ from collections.abc import Callable, Iterable, Sequence
 from dataclasses import dataclass, replace
 
 from byteways.errors import BytewaysError
+from byteways.plan import bounds
 from byteways.plan.budget import Load, Wanted, within
 from byteways.plan.case import Case, PlannedCase
 from byteways.plan.estimate import Estimator
@@ -64,6 +65,7 @@ def make_plan(
     sizes: str | None = None,
     budget_s: float | None = None,
     link_class: LinkClass | None = None,
+    on_sweep: Callable[[int, int], None] = lambda done, cases: None,
 ) -> Plan:
     """Plans a suite on a machine.
 
@@ -76,8 +78,12 @@ def make_plan(
         budget_s: Time for the whole run; None: what the suite says.
         link_class: Names the class of links between two agents; None: byteways.topology.routes.link_class.
 
+        on_sweep: Told how many sweeps are expanded and how many cases they have, as large machines take
+        seconds.
+
     Raises:
-        BytewaysError: A filter is malformed or matches nothing, a named agent is not here, or the budget is
+        BytewaysError: There are too many cases, a filter is malformed or matches nothing, a named agent is
+        not here, or the budget is
             too small.
     """
     if link_class is None:
@@ -86,7 +92,12 @@ def make_plan(
     if budget_s is not None and not budget_s > 0:
         raise BytewaysError(f"a budget of {budget_s:g} s measures nothing", hint="byteways run --budget 60")
     runtimes = {runtime for name in topology.names("gpu") if (runtime := runtime_of(name, capabilities))}
-    expansions = [expand(sweep, topology, link_class, runtimes) for sweep in suite.sweeps]
+    expansions: list[Expansion] = []
+    for sweep in suite.sweeps:
+        expansions.append(expand(sweep, topology, link_class, runtimes))
+        asked = sum(len(expansion.cases) for expansion in expansions)
+        bounds.within(asked, f"suite '{suite.name}'")
+        on_sweep(len(expansions), asked)
     wanted, notes = _wanted(suite, expansions, only, sizes)
     if not wanted:
         raise NoCaseError(suite, topology, notes)
@@ -100,8 +111,11 @@ def make_plan(
         ordered, spares = within(ordered, budget_s, load)
     running = [load.add(item) for item in ordered if item.reason is None]
     refused = [item for item in ordered if item.reason is not None and not item.spare]
-    cases = [_planned(item, round_) for round_ in range(rounds) for item in _round(running, suite, round_)]
-    cases += [_planned(item, 0) for item in (*refused, *spares)]
+    cases = [
+        _planned(item, round_, rounds) for round_ in range(rounds) for item in _round(running, suite, round_)
+    ]
+    cases += [_planned(item, 0, rounds) for item in refused]
+    cases += [_planned(item, round_, rounds) for round_ in range(rounds) for item in spares]
     return Plan(suite, tuple(cases), tuple(notes), load.total_s, budget_s)
 
 
@@ -171,15 +185,16 @@ def _round(running: Sequence[Wanted], suite: Suite, round_: int) -> list[Wanted]
     return order
 
 
-def _planned(item: Wanted, round: int) -> PlannedCase:
+def _planned(item: Wanted, round: int, rounds: int) -> PlannedCase:
     sweep = item.sweep
     return PlannedCase(
         item.case,
         sweep.name,
         round,
-        sweep.case_budget_s,
+        sweep.case_budget_s / rounds,
         sweep.precision,
         item.reason,
         item.estimated_s,
         item.spare,
+        rounds,
     )

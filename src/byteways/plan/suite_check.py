@@ -7,13 +7,14 @@ from collections.abc import Mapping
 from fnmatch import fnmatchcase
 from typing import Any
 
+from byteways.plan import bounds
 from byteways.plan.case import CACHES, MEMORIES, PATTERNS
 from byteways.plan.flow_sets import GPUS, HALVES
 from byteways.plan.interfaces import INTERFACES
 from byteways.plan.sizes import expand_sizes
 from byteways.plan.suite_options import check_products, environment_of, options_of
 from byteways.plan.suite_table import Table, kind_of_value
-from byteways.plan.suite_types import BufferGlob, Origin, Suite, Sweep
+from byteways.plan.suite_types import LEAST_RANKED, BufferGlob, Origin, Suite, Sweep
 from byteways.plan.toml_lines import key_lines
 from byteways.plan.variables import readers
 from byteways.plan.words import closest
@@ -73,7 +74,7 @@ def read_suite(data: Mapping[str, Any], *, text: str, file: str) -> Suite:
         if sweeps[-1].name in [earlier.name for earlier in sweeps[:-1]]:
             reader.fail("name", "another sweep has this name already")
     budget_s = table.number("budget_s", 0, 1, 86400) if "budget_s" in data else None
-    rounds = table.whole("rounds", 1, 1, 100)
+    rounds = table.whole("rounds", LEAST_RANKED, 1, 100)
     return Suite(name, table.text("title"), text, rounds, precision, case_budget_s, budget_s, tuple(sweeps))
 
 
@@ -113,6 +114,7 @@ def _read_sweep(table: Table, precision: float, case_budget_s: float) -> Sweep:
         priority=table.whole("priority", 5, 0, 9),
         origin=table.origin,
     )
+    bounds.within(bounds.choices(sweep), f"{table.origin.at('name')}: {table.label}")
     check_products(table, sweep)
     return sweep
 

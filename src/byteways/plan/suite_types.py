@@ -7,6 +7,9 @@ from dataclasses import dataclass, field
 
 from byteways.plan.toml_lines import Place, line_of
 
+#: Rounds below which nothing can be ranked: two runs differ by more than the interval of one round tells.
+LEAST_RANKED = 3
+
 
 @dataclass(frozen=True)
 class BufferGlob:
@@ -74,7 +77,10 @@ class Sweep:
 
 @dataclass(frozen=True)
 class Suite:
-    """A suite as read: `text` is the file word for word, for the manifest."""
+    """A suite as read: `text` is the file word for word, for the manifest.
+
+    A case has `case_budget_s` of sampling time over all its rounds together.
+    """
 
     name: str
     title: str

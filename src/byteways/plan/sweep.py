@@ -9,7 +9,7 @@ from fnmatch import fnmatchcase
 from typing import TypeVar
 
 from byteways.errors import BytewaysError
-from byteways.plan import core_pairs, flow_sets
+from byteways.plan import bounds, core_pairs, flow_sets
 from byteways.plan.case import MEMORIES, Buffer, Case, Flow
 from byteways.plan.flow_sets import Ends, Group
 from byteways.plan.interfaces import DEFAULTS, INTERFACES, NAMES
@@ -66,6 +66,10 @@ def expand(
                 assigned = _representatives(
                     assigned, link_class, topology if pattern == "two-pairs" else None
                 )
+            bounds.within(
+                len(cases) + len(assigned) * bounds.choices(sweep),
+                f"{sweep.origin.at('name')}: sweep '{sweep.name}'",
+            )
             for group, executors in assigned:
                 for flows in _flows(sweep, interface, group, executors, topology, notes):
                     for case in _cases(sweep, pattern, interface, flows, topology):
@@ -232,30 +236,41 @@ def _representatives(
     With `shared_on`, the machine, groups also differ in which of their links several flows share.
     """
 
+    kept: dict[object, Assigned] = {}
+    parts: dict[tuple[Ends, str], _FlowPart] = {}  # there are n² flows, and up to n⁴ groups of them
+    for group, executors in assigned:
+        order: dict[str, int] = {}  # by first appearance, so that gpu2>gpu3 plays what gpu0>gpu1 does
+        signature: list[object] = []
+        for flow in zip(group, executors, strict=True):
+            part = parts.get(flow)
+            if part is None:
+                part = parts[flow] = _flow_part(*flow, link_class)
+            signature.append((part.kind, *[order.setdefault(agent, len(order)) for agent in part.agents]))
+        shared = flow_sets.common_links(group, shared_on) if shared_on else ()
+        kept.setdefault((tuple(signature), shared), (group, executors))
+    return list(kept.values())
+
+
+@dataclass(frozen=True)
+class _FlowPart:
+    """What of a flow decides whether two groups are of one class."""
+
+    agents: tuple[str, ...]  # those that play a role in it
+    kind: tuple[str, ...]  # of these agents, of its memories and links
+
+
+def _flow_part(ends: Ends, executor: str, link_class: LinkClass) -> _FlowPart:
     def classes(start: str, end: str) -> str:
         return "own" if start == end else link_class(start, end)
 
-    kept: dict[object, Assigned] = {}
-    for group, executors in assigned:
-        roles: dict[
-            str, int
-        ] = {}  # agents in order of appearance, so that gpu2>gpu3 plays what gpu0>gpu1 does
-
-        def role(agent: str, roles: dict[str, int] = roles) -> tuple[str, int]:
-            return kind_of(agent), roles.setdefault(agent, len(roles))
-
-        signature = tuple(
-            (
-                *((role(end.agent), end.memory, role(end.first_touch or end.agent)) for end in ends),
-                role(executor),
-                classes(ends[0].agent, ends[1].agent),
-                classes(executor, ends[1].agent),
-            )
-            for ends, executor in zip(group, executors, strict=True)
-        )
-        shared = flow_sets.common_links(group, shared_on) if shared_on else ()
-        kept.setdefault((signature, shared), (group, executors))
-    return list(kept.values())
+    agents = (*itertools.chain(*((end.agent, end.first_touch or end.agent) for end in ends)), executor)
+    kind = (
+        *map(kind_of, agents),
+        *(end.memory for end in ends),
+        classes(ends[0].agent, ends[1].agent),
+        classes(executor, ends[1].agent),
+    )
+    return _FlowPart(agents, kind)
 
 
 def one_buffer_sweep(sweep: Sweep) -> bool:

@@ -11,6 +11,8 @@ from pathlib import Path
 from typing import Any
 
 from byteways.errors import BytewaysError
+from byteways.files import MOST_TOML_BYTES, read_text
+from byteways.plan import toml_bounds
 from byteways.plan.words import closest
 
 #: Python 3.10 has no TOML parser of its own; tomli is the same one.
@@ -48,7 +50,7 @@ def find(name_or_path: str, known: Mapping[str, str], kind: str, plural: str) ->
     if path.suffix != ".toml" and "/" not in name_or_path and not path.is_file():
         raise BytewaysError(f"unknown {kind} '{name_or_path}'", hint=closest(name_or_path, known))
     try:
-        return path.read_text(encoding="utf-8"), name_or_path
+        return read_text(path, MOST_TOML_BYTES), name_or_path
     except (OSError, UnicodeDecodeError) as error:
         cause = error.strerror if isinstance(error, OSError) else f"not UTF-8 text: {error}"
         raise BytewaysError(
@@ -59,7 +61,10 @@ def find(name_or_path: str, known: Mapping[str, str], kind: str, plural: str) ->
 
 
 def read_toml(text: str, *, file: str) -> dict[str, Any]:
-    """The data of a TOML text. Raises BytewaysError with file and line when it is none."""
+    """The data of a TOML text. Raises BytewaysError with file and line when it is none, or beyond bounds."""
+    if found := toml_bounds.excess(text):
+        line, what = found
+        raise BytewaysError(f"{file}:{line} is no file of ours", cause=f"it has {what}")
     try:
         data: dict[str, Any] = tomllib.loads(text)
     except tomllib.TOMLDecodeError as error:
@@ -68,5 +73,9 @@ def read_toml(text: str, *, file: str) -> dict[str, Any]:
         place = f"{file}:{line}"
         raise BytewaysError(
             f"{place} is no valid TOML", cause=str(error), hint="see https://toml.io"
+        ) from error
+    except (ValueError, RecursionError) as error:  # a date or a number that Python has not
+        raise BytewaysError(
+            f"{file} is no valid TOML", cause=str(error), hint="see https://toml.io"
         ) from error
     return data

@@ -10,6 +10,7 @@ from byteways.analyse.progress import progress
 from byteways.analyse.summary import Cell, Run
 from byteways.report.numbers import moment
 from byteways.results.simulated import is_simulated
+from byteways.topology.model import compute_units_name
 from byteways.units import format_size
 
 
@@ -72,7 +73,7 @@ def agents(run: Run) -> tuple[tuple[str, ...], ...]:
             caches = [cache for cache in agent.caches if cache.kind != "instruction"]
             identity = ", ".join(f"L{cache.level} {format_size(cache.size_bytes)}" for cache in caches)
         else:
-            compute = f"{agent.multiprocessors} multiprocessors" if agent.multiprocessors else ""
+            compute = f"{agent.multiprocessors} {compute_units_name(agent)}" if agent.multiprocessors else ""
             identity = ", ".join(part for part in (agent.pci_address, agent.uuid) if part)
         memory = format_size(agent.memory_bytes) if agent.memory_bytes else ""
         rows.append((agent.name, agent.model, memory, compute, agent.architecture or "", identity))

@@ -10,11 +10,12 @@ from typing import Any
 
 from byteways.plan.interfaces import INTERFACES
 from byteways.report.page import Page
+from byteways.text import visible, visible_data
 
 
 def script_json(value: Any) -> str:
     """JSON that can stand inside a script element: nothing in it can end the element or a line of script."""
-    text = json.dumps(value, separators=(",", ":"), ensure_ascii=False)
+    text = json.dumps(visible_data(value), separators=(",", ":"), ensure_ascii=False)
     for character in "<>&\u2028\u2029":
         text = text.replace(character, f"\\u{ord(character):04x}")
     return text
@@ -34,6 +35,7 @@ def render(page: Page) -> str:
         loader=PackageLoader("byteways.report", "assets"),
         autoescape=True,
         undefined=StrictUndefined,
+        finalize=_shown,
         trim_blocks=True,
         lstrip_blocks=True,
     )
@@ -49,6 +51,13 @@ def render(page: Page) -> str:
         records_packed=packed({"manifest": page.manifest, "records": page.records}),
         manifest_text=json.dumps(page.manifest, indent=2, ensure_ascii=False),
     )
+
+
+def _shown(value: Any) -> Any:
+    """What the template places, from whatever file it comes; assets are marked as safe and stay as they
+    are.
+    """
+    return visible(value) if type(value) is str else value
 
 
 def _asset(name: str) -> str:

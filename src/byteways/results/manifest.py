@@ -17,6 +17,8 @@ from typing import Any
 
 from byteways import __version__
 from byteways.errors import BytewaysError
+from byteways.files import sync_folder
+from byteways.results.code_version import code_digest, commit
 from byteways.results.run_folder import MANIFEST, SCHEMA_VERSION
 from byteways.settings import recorded_environment
 from byteways.topology.model import Capabilities, Topology
@@ -35,7 +37,7 @@ def fingerprint(topology: Topology, capabilities: Capabilities, method_version: 
     return {
         "driver": driver_versions(capabilities),
         "topology": topology_digest(topology.to_json()),
-        "code": __version__,
+        "code": f"{__version__} {code_digest()}",
         "method_version": method_version,
     }
 
@@ -125,6 +127,7 @@ def build(
             "os": _os_name(),
             "python": platform.python_version(),
         },
+        "build": {"digest": code_digest(), "commit": commit()},
         "suite": dict(suite),
         **({"study": dict(study)} if study is not None else {}),
         "options": dict(options),
@@ -166,6 +169,7 @@ def write(folder: Path, manifest: Mapping[str, Any]) -> None:
             file.flush()
             os.fsync(file.fileno())
         draft.replace(path)
+        sync_folder(folder)
     except OSError as error:
         draft.unlink(missing_ok=True)
         raise BytewaysError(f"cannot write {path}", cause=error.strerror, hint="free some space") from error

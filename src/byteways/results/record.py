@@ -6,12 +6,15 @@ Missing is null with a reason. Every planned case and round has exactly one reco
 from __future__ import annotations
 
 from collections.abc import Mapping
-from dataclasses import asdict, dataclass, field
+from dataclasses import dataclass, field, fields
+from functools import cache
 from typing import Any
 
 STATUSES = ("measured", "skipped", "failed", "corrupt", "timeout", "lost")
 #: Beginnings of the reason of a case that was skipped for want of time alone, today's first.
 WANT_OF_TIME = ("left out to fit", "dropped to fit")
+#: The warning on a record that counts for nothing.
+BEYOND_LIMIT = "beyond-limit"
 
 
 @dataclass(frozen=True)
@@ -26,7 +29,7 @@ class Warning:
 
 @dataclass(frozen=True)
 class Times:
-    """Statistics over `samples_ns`, in nanoseconds per operation."""
+    """Statistics over the samples, in nanoseconds per operation."""
 
     median: float
     ci95: tuple[float, float]
@@ -76,7 +79,7 @@ class Record:
     discarded_samples: int | None = None  # taken again, as their three times contradicted each other
     # figures
     time_ns: Times | None = None
-    samples_ns: list[float] | None = None
+    samples_ns: list[float] | None = None  # of early runs alone: RunFolder.samples() knows where they are
     bandwidth_bytes_per_s: float | None = None  # unidirectional: per direction; concurrent: the sum
     directions: dict[str, float] | None = None  # bytes/s by path
     end_to_end_bytes_per_s: dict[str, float] | None = None  # the same, timed from gate to last end
@@ -99,7 +102,7 @@ class Record:
     engine: str | None = None
     engine_evidence: str | None = None
     verified: bool | None = None
-    verification: str | None = None  # "every sample", "first and last sample"
+    verification: str | None = None  # "every sample", "every sample, strided; first and last in full"
     corruption: dict[str, Any] | None = None  # path, first_offset_bytes, expected, got, bad_words
     launch: dict[str, Any] | None = None  # blocks, threads, … in effect
     parts: dict[str, float] | None = None  # of a route: which part of the bytes took which path
@@ -119,28 +122,38 @@ class Record:
     warnings: list[Warning] = field(default_factory=list)
 
     @property
+    def beyond_limit(self) -> bool:
+        """Whether its figures are physically impossible: never ranked, compared, fitted or quoted."""
+        return any(warning.id == BEYOND_LIMIT for warning in self.warnings)
+
+    @property
     def told_status(self) -> str:
         """The status in the words of people, for whom a case without time was `left out` and not skipped."""
         without_time = self.status == "skipped" and (self.reason or "").startswith(WANT_OF_TIME)
         return "left out" if without_time else self.status
 
-    @property
-    def beyond_limit(self) -> bool:
-        """Whether its bytes over its time pass what a resource of its path can carry: the figure is void."""
-        return any(warning.id == "beyond-limit" for warning in self.warnings)
-
     def to_json(self) -> dict[str, Any]:
         """The line, without fields that this case does not have (`reason` stays)."""
-        data = asdict(self)
-        return {name: value for name, value in data.items() if value is not None or name == "reason"}
+        told = ((name, getattr(self, name)) for name in _names())
+        data = {name: value for name, value in told if value is not None or name == "reason"}
+        if self.time_ns is not None:
+            data["time_ns"] = dict(vars(self.time_ns))
+        data["warnings"] = [dict(vars(warning)) for warning in self.warnings]
+        return data
 
     @classmethod
     def from_json(cls, data: Mapping[str, Any]) -> Record:
-        """Raises TypeError or KeyError on a line that is no record."""
-        fields = dict(data)
-        if fields.get("time_ns") is not None:
-            times = dict(fields["time_ns"])
-            times["ci95"] = tuple(times["ci95"])
-            fields["time_ns"] = Times(**times)
-        fields["warnings"] = [Warning(**warning) for warning in fields.get("warnings", [])]
-        return cls(**fields)
+        """A record from JSON data; fields of newer versions are read over.
+
+        Raises:
+            ValueError: A field is missing or of another type.
+        """
+        from byteways.decoding import converted  # not for workers, who make warnings of this file only
+
+        return converted(data, cls)
+
+
+@cache
+def _names() -> tuple[str, ...]:
+    """Of the fields, in the order in which they stand in a line."""
+    return tuple(entry.name for entry in fields(Record))

@@ -6,16 +6,21 @@ middle is counted and named, and everything else is still there.
 
 from __future__ import annotations
 
-import json
-from collections.abc import Sequence
+import re
+from collections.abc import Collection, Sequence
 from dataclasses import dataclass, field
 from functools import cached_property
 from pathlib import Path
-from typing import Any
+from typing import Any, cast
 
+from byteways.decoding import decoded
 from byteways.errors import BytewaysError
-from byteways.results import version1
-from byteways.results.record import STATUSES, Record
+from byteways.files import MOST_LINES_BYTES, MOST_MANIFEST_BYTES, read_bytes
+from byteways.results import manifest_types, version1
+from byteways.results.physical import judged_all
+from byteways.results.record import Record
+from byteways.results.record_check import unknown_device, wrong
+from byteways.results.samples import SAMPLES, Samples, SamplesFile
 from byteways.results.simulated import is_simulated
 from byteways.topology.model import Topology
 
@@ -23,13 +28,20 @@ MANIFEST = "run.json"
 JOURNAL = "measurements.jsonl"
 REPORT = "report.html"
 LOG = "workers.log"
+PLAN = "plan.jsonl"
+#: What a simulated machine is played from.
+SHEET = "machine.sheet"
+#: What is in the folder of a run before its manifest, beside drafts.
+BEFORE_MEASURING = (JOURNAL, SAMPLES, PLAN, LOG, SHEET)
+_DRAFT = re.compile(r"\.(?:run\.json|plan\.jsonl)\.[0-9]+")
 
 SCHEMA_VERSION = 2
 #: Of earlier runs, which are read by their old names (version1.py).
 FIRST_SCHEMA_VERSION = 1
 
-#: What of a manifest a run cannot be read or taken up without.
-NEEDED = ("state", "suite", "options", "planned", "topology", "fingerprint")
+
+#: Bytes of a line of the journal. Real ones have some thousands.
+MOST_LINE_BYTES = 16 << 20
 
 
 @dataclass(frozen=True)
@@ -38,41 +50,67 @@ class JournalText:
 
     records: list[Record] = field(default_factory=list)
     damaged: list[int] = field(default_factory=list)  # line numbers from 1
+    reasons: list[str] = field(default_factory=list)  # of each damaged line, why it is none
+    doubled: list[int] = field(default_factory=list)  # lines with the case and round of an earlier one
     unfinished_bytes: int = 0  # length of a last line that was cut off
     finished_bytes: int = 0  # length up to there
 
 
 def parse_line(line: bytes, schema_version: int = SCHEMA_VERSION) -> Record:
-    """One line of a journal. Raises ValueError when it is no record."""
-    try:
-        data = json.loads(line)
-        record = Record.from_json(version1.record(data) if schema_version == 1 else data)
-    except (TypeError, KeyError, AttributeError, RecursionError) as error:
-        raise ValueError(f"not a record: {error}") from error
-    if (
-        record.status not in STATUSES
-        or not isinstance(record.case_id, str)
-        or not isinstance(record.round, int)
-    ):
-        raise ValueError("not a record: status, case_id or round are wrong")
+    """One line of a journal. Raises ValueError when it is no record; the text says why."""
+    if len(line) > MOST_LINE_BYTES:
+        raise ValueError(f"it has more than {MOST_LINE_BYTES >> 20} MiB")
+    record: Record
+    if schema_version == FIRST_SCHEMA_VERSION:
+        try:
+            record = Record.from_json(version1.record(decoded(line, dict[str, Any])))
+        except (TypeError, KeyError, AttributeError) as error:
+            raise ValueError(f"it is no record: {error!r}") from error
+    else:
+        record = decoded(line, Record)
+    if reason := wrong(record):
+        raise ValueError(reason)
     return record
 
 
-def read_journal(path: Path, schema_version: int = SCHEMA_VERSION) -> JournalText:
-    """Reads a journal, whatever state it is in; a file that is not there is empty."""
+def read_journal(
+    path: Path, schema_version: int = SCHEMA_VERSION, devices: Collection[str] | None = None
+) -> JournalText:
+    """Reads a journal, whatever state it is in; a file that is not there is empty.
+
+    Args:
+        path: Of the file.
+        schema_version: Of the run.
+        devices: Of the run's machine; None: it is not known.
+
+    Raises:
+        BytewaysError: It cannot be read.
+    """
     try:
-        content = path.read_bytes()
+        content = read_bytes(path, MOST_LINES_BYTES)
     except FileNotFoundError:
         return JournalText()
+    except OSError as error:
+        hint = "see its owner and mode"
+        raise BytewaysError(f"cannot read {path}", cause=error.strerror, hint=hint) from error
     finished = content.rfind(b"\n") + 1
-    records: list[Record] = []
-    damaged: list[int] = []
-    for number, line in enumerate(content[:finished].splitlines(), start=1):
+    text = JournalText(unfinished_bytes=len(content) - finished, finished_bytes=finished)
+    seen: set[tuple[str, int]] = set()
+    for number, line in enumerate(content[:finished].split(b"\n")[:-1], start=1):
         try:
-            records.append(parse_line(line, schema_version))
-        except ValueError:
-            damaged.append(number)
-    return JournalText(records, damaged, len(content) - finished, finished)
+            record = parse_line(line, schema_version)
+            if devices is not None and (absent := unknown_device(record, devices)):
+                raise ValueError(absent)
+        except ValueError as error:
+            text.damaged.append(number)
+            text.reasons.append(str(error))
+            continue
+        if (key := (record.case_id, record.round)) in seen:
+            text.doubled.append(number)
+        else:
+            seen.add(key)
+            text.records.append(record)
+    return text
 
 
 def read_manifest(folder: Path) -> dict[str, Any]:
@@ -84,7 +122,15 @@ def read_manifest(folder: Path) -> dict[str, Any]:
     path = folder / MANIFEST
     hint = "name the folder that `byteways run` made"
     try:
-        manifest: dict[str, Any] = json.loads(path.read_bytes())
+        manifest = decoded(read_bytes(path, MOST_MANIFEST_BYTES))
+    except FileNotFoundError as error:
+        if (folder / JOURNAL).exists() and is_left_over(folder):
+            what = f"the run in {folder} was ended before it began to measure"
+            again = f"start it again, into the same folder: byteways run --out {folder}"
+            raise BytewaysError(what, cause=f"it has no {MANIFEST}", hint=again) from error
+        raise BytewaysError(
+            f"{folder} is no run folder", cause=f"{path}: {error.strerror}", hint=hint
+        ) from error
     except OSError as error:
         raise BytewaysError(
             f"{folder} is no run folder", cause=f"{path}: {error.strerror}", hint=hint
@@ -95,14 +141,31 @@ def read_manifest(folder: Path) -> dict[str, Any]:
         raise damaged_manifest(path, "it has no schema_version")
     if "schema_version" not in manifest:
         manifest = version1.manifest(manifest)
-    if manifest["schema_version"] not in (FIRST_SCHEMA_VERSION, SCHEMA_VERSION):
+    version = manifest["schema_version"]
+    if type(version) is not int:
+        raise damaged_manifest(path, "its schema_version is no number")
+    if version not in (FIRST_SCHEMA_VERSION, SCHEMA_VERSION):
         raise BytewaysError(
-            f"{folder} has schema version {manifest['schema_version']}, this byteways reads {SCHEMA_VERSION}",
+            f"{folder} has schema version {version}, this byteways reads {SCHEMA_VERSION}",
             hint="read it with the version of byteways that wrote it",
         )
-    if missing := [name for name in NEEDED if name not in manifest]:
-        raise damaged_manifest(path, f"it has no {', '.join(missing)}")
-    return manifest
+    try:
+        manifest_types.check(manifest)
+    except ValueError as error:
+        raise damaged_manifest(path, str(error)) from error
+    return cast(dict[str, Any], manifest)
+
+
+def is_left_over(folder: Path) -> bool:
+    """Whether all in a folder is of a run that was ended before it began to measure.
+
+    Raises:
+        OSError: The folder cannot be read.
+    """
+    journal = folder / JOURNAL
+    entries = [entry.name for entry in folder.iterdir()]
+    ours = all(name in BEFORE_MEASURING or _DRAFT.fullmatch(name) for name in entries)
+    return ours and not (journal.exists() and journal.stat().st_size)
 
 
 def damaged_manifest(path: Path, cause: str) -> BytewaysError:
@@ -134,17 +197,41 @@ class RunFolder:
     def topology(self) -> Topology:
         try:
             return Topology.from_json(self.manifest["topology"])
-        except (KeyError, TypeError) as error:
-            raise damaged_manifest(self.path / MANIFEST, f"topology: {error!r}") from error
+        except ValueError as error:
+            raise damaged_manifest(self.path / MANIFEST, f"topology: {error}") from error
 
     @cached_property
     def journal(self) -> JournalText:
-        return read_journal(self.path / JOURNAL, self.manifest["schema_version"])
+        return read_journal(self.path / JOURNAL, self.manifest["schema_version"], self.topology.names())
+
+    @cached_property
+    def records(self) -> list[Record]:
+        """In the order in which they were measured. Those of version 1 are held against physical limits here,
+        later ones were when they were made.
+        """
+        if self.manifest["schema_version"] != FIRST_SCHEMA_VERSION:
+            return self.journal.records
+        probed = (self.manifest.get("capabilities") or {}).get("devices") or {}
+        return judged_all(self.journal.records, self.topology, probed)
+
+    def samples(self, record: Record) -> Samples | None:
+        """What was timed for a record of this run; None: nothing, or it was not kept.
+
+        Raises:
+            BytewaysError: The file of samples cannot be read.
+        """
+        if record.samples_ns is not None:  # of a run before there was a file of its own
+            return Samples(record.case_id, record.round, record.samples_ns)
+        return self._samples.of(record.case_id, record.round)
+
+    @cached_property
+    def _samples(self) -> SamplesFile:
+        return SamplesFile(self.path / SAMPLES)
 
     @property
-    def records(self) -> list[Record]:
-        """In the order in which they were measured."""
-        return self.journal.records
+    def doubled_lines(self) -> int:
+        """Records of a case and round that an earlier line is of already; left out."""
+        return len(self.journal.doubled)
 
     @property
     def damaged_lines(self) -> int:

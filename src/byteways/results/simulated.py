@@ -19,8 +19,8 @@ _WORDS = {
     "measurements": "simulations",
     "measure": "simulate",
 }
-#: The journal keeps its name.
-_CLAIM = re.compile(r"\bmeasur(?:ed?|es|ing|ements?)\b(?!\.jsonl)", re.IGNORECASE)
+#: The journal keeps its name, and a quotation its words.
+_CLAIM = re.compile(r"“[^”]*”|\bmeasur(?:ed?|es|ing|ements?)\b(?!\.jsonl)", re.IGNORECASE)
 
 
 def is_simulated(manifest: Mapping[str, Any]) -> bool:
@@ -52,10 +52,12 @@ def mark_of(manifest: Mapping[str, Any]) -> str:
 
 
 def worded(text: str, simulated: bool) -> str:
-    """The text, with no claim that something was measured when it was not."""
+    """The text, with no claim of ours that something was measured when it was not."""
     return _CLAIM.sub(_simulated_word, text) if simulated else text
 
 
 def _simulated_word(found: re.Match[str]) -> str:
+    if found[0].startswith("“"):
+        return found[0]
     word = _WORDS[found[0].lower()]
     return word.capitalize() if found[0][0].isupper() else word

@@ -1,4 +1,4 @@
-"""Compiles kernels in a process of its own: `python -m byteways.run.compile_kernels ARCHITECTURE CACHE`
+"""Compiles kernels in a process of its own: `byteways.run.compile_kernels ARCHITECTURE CACHE` by start.py
 
 Some run-time compilers end the process that asks them for an architecture they do not know (hipRTC 5). A
 worker lets a child do that and finds the kernels in the cache; a child that ends becomes a reason.
@@ -14,6 +14,7 @@ from typing import Any
 
 from byteways.run.library_paths import library_directories
 from byteways.run.process import describe_exit
+from byteways.settings import module_command
 
 #: Library and first major version that reports an unknown architecture in place of ending the process.
 COMPILER, REPORTS_SINCE = "hiprtc", 6
@@ -21,7 +22,7 @@ COMPILER, REPORTS_SINCE = "hiprtc", 6
 RUNTIME = "hip"
 #: All files take about a second with a warm file system.
 TIMEOUT_S = 120.0
-COMMAND = (sys.executable, "-m", "byteways.run.compile_kernels")
+COMMAND = module_command("byteways.run.compile_kernels")
 
 
 def risky_architectures(agents: Iterable[Any], libraries: Iterable[Any]) -> list[str]:
@@ -41,11 +42,13 @@ def risky_architectures(agents: Iterable[Any], libraries: Iterable[Any]) -> list
     return list(dict.fromkeys(agent.architecture for agent in agents if agent.runtime == RUNTIME))
 
 
-def compile_in_child(architecture: str, cache: Path, command: Sequence[str] = COMMAND) -> str:
-    """Fills the cache. Empty when that went well, else what happened to the child in a sentence."""
+def compile_in_child(architecture: str, cache: Path | None, command: Sequence[str] = COMMAND) -> str:
+    """Fills the cache, or without one only tries. Empty when that went well, else what happened to the
+    child.
+    """
     try:
         done = subprocess.run(
-            [*command, architecture, str(cache)],
+            [*command, architecture, str(cache or "")],
             capture_output=True,
             text=True,
             errors="replace",

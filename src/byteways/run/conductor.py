@@ -6,6 +6,7 @@ worker that dies, hangs or talks nonsense costs the case in hand; a fresh one go
 
 from __future__ import annotations
 
+import hashlib
 import time
 from collections import Counter
 from collections.abc import Callable, Sequence
@@ -14,10 +15,11 @@ from datetime import datetime, timezone
 from pathlib import Path
 from typing import Protocol
 
+from byteways.machines.model import MachineModel
 from byteways.plan.case import PlannedCase
 from byteways.results.record import Record
 from byteways.results.run_folder import LOG
-from byteways.run.journal import Journal
+from byteways.run.journal import Entry, Journal, entry_of
 from byteways.run.pace import Pace
 from byteways.run.process import WorkerLost, WorkerProcess
 from byteways.run.recording import measured, unmeasured
@@ -61,6 +63,15 @@ def deadline_s(planned: PlannedCase, first: bool) -> float:
     return 20.0 + 10.0 * planned.budget_s + moved / 100e6 + sustained + (60.0 if first else 0.0)
 
 
+def key_of(planned: PlannedCase) -> int:
+    """A number of 40 bits that data patterns, and the noise of a simulated machine, follow from.
+
+    Of the case and its round alone: a resumed run then gives what an uninterrupted one would have given.
+    """
+    text = f"{planned.case.case_id} {planned.round}"
+    return int.from_bytes(hashlib.sha256(text.encode()).digest()[:5], "big")
+
+
 class Conductor:
     """Measures planned cases one after another and journals each.
 
@@ -74,6 +85,7 @@ class Conductor:
         command: Worker program, see WorkerProcess.
         deadline: Seconds a case may take, see deadline_s.
         worker: A worker that is already running with no environment of its own, to be used first.
+        model: What the workers simulate; None: they measure this machine.
     """
 
     def __init__(
@@ -88,6 +100,7 @@ class Conductor:
         command: Sequence[str] | None = None,
         deadline: Callable[[PlannedCase, bool], float] = deadline_s,
         worker: WorkerProcess | None = None,
+        model: MachineModel | None = None,
     ) -> None:
         self._journal = journal
         self._topology = topology
@@ -99,6 +112,7 @@ class Conductor:
         self._deadline = deadline
         self._log: Path = journal.folder / LOG
         self._worker = worker
+        self._model = model
         self._process: tuple[str, dict[str, str]] = ("native", {})  # kind and variables of the worker
         self._round: int | None = None  # of the worker's last case; None: it has measured nothing yet
         self._losses: Counter[Blame] = Counter()
@@ -133,10 +147,11 @@ class Conductor:
                 self._observer.began(planned, position, pace.time_left_s)
                 started = time.monotonic()
                 budget_s = pace.budget_s(planned, started - began)
-                put_back = planned.spare and pace.has_room(planned, started - began)
+                put_back = planned.spare and pace.puts_back(planned, started - began)
                 asked = replace(planned, reason=None) if put_back else planned
-                record = self._one(asked, budget_s, key=position + 1)
-                self._journal.append(record)
+                entry = self._one(asked, budget_s)
+                record = entry.record
+                self._journal.add(entry)
                 if asked.reason is None:
                     pace.done(planned, budget_s, time.monotonic() - started)
                 elif planned.spare:
@@ -150,11 +165,11 @@ class Conductor:
                 self._worker.kill()
                 self._worker = None
 
-    def _one(self, planned: PlannedCase, budget_s: float, key: int) -> Record:
+    def _one(self, planned: PlannedCase, budget_s: float) -> Entry:
         """Measures one case, or says why not."""
         reason = planned.reason or self._given_up(planned)
         if reason is not None:
-            return unmeasured(planned, self._method_version, "skipped", reason)
+            return entry_of(unmeasured(planned, self._method_version, "skipped", reason, self._model))
         started_at = datetime.now(timezone.utc).isoformat(timespec="milliseconds")
         began = time.monotonic()
         pid: int | None = None
@@ -167,7 +182,8 @@ class Conductor:
                 "case": planned.case.identity(),
                 "budget_s": budget_s,
                 "precision": planned.precision,
-                "key": key,
+                "rounds": planned.rounds,
+                "key": key_of(planned),
                 "fresh": not first and self._round != planned.round,
             }
             if planned.case.worker != "native":
@@ -178,26 +194,29 @@ class Conductor:
             answer = worker.ask(request, self._deadline(planned, first))
             happened = {"started_at": started_at, "wall_s": round(time.monotonic() - began, 6), "worker": pid}
             try:
-                record = measured(
-                    planned, answer["outcome"], self._method_version, self._topology, **happened
+                record, samples = measured(
+                    planned, answer["outcome"], self._method_version, self._topology, self._model, **happened
                 )
+                entry = entry_of(record, samples)
             except (ValueError, KeyError, TypeError, AttributeError) as error:
                 raise WorkerLost(f"worker sent an outcome that is none: {error}") from error
         except WorkerLost as loss:
             self._lose(planned, loss.reason)
             wall_s = round(time.monotonic() - began, 6)
-            return unmeasured(
+            lost = unmeasured(
                 planned,
                 self._method_version,
                 loss.status,
                 loss.reason,
+                self._model,
                 started_at=started_at,
                 wall_s=wall_s,
                 worker=pid,
             )
+            return entry_of(lost)
         if answer.get("leaving"):
             self._lose(planned, record.reason or "the worker left")
-        return record
+        return entry
 
     def _worker_for(self, planned: PlannedCase) -> WorkerProcess:
         """The running worker when it is of the case's kind and environment, else a fresh one."""

@@ -5,6 +5,7 @@ taking_up.py has the way back into one that was cut short.
 
 from __future__ import annotations
 
+import contextlib
 import time
 from collections.abc import Callable, Mapping, Sequence
 from dataclasses import dataclass, field, replace
@@ -12,18 +13,20 @@ from pathlib import Path
 from typing import Any
 
 from byteways.errors import BytewaysError
+from byteways.files import sync_folder
 from byteways.plan.case import PlannedCase
 from byteways.plan.planner import Plan, make_plan
 from byteways.plan.suite_types import Suite
 from byteways.results import manifest as manifests
-from byteways.results.run_folder import JOURNAL, LOG, MANIFEST, read_journal
+from byteways.results.run_folder import BEFORE_MEASURING, JOURNAL, MANIFEST, is_left_over, read_journal
+from byteways.run import plan_file
 from byteways.run.conductor import Conductor, Interrupted, Observer, deadline_s
 from byteways.run.journal import Journal
 from byteways.run.opening import Opened, open_machine, topology_of
 from byteways.run.options import Options
 from byteways.run.probe import Probe, probe
 from byteways.run.process import WorkerProcess
-from byteways.run.simulation import SHEET, Simulation, simulated_deadline_s
+from byteways.run.simulation import Simulation, recorded_simulation, simulated_deadline_s
 from byteways.topology.model import Topology
 
 #: Of the run's budget, kept for the report and for closing the runtimes: at most so much, and such a part.
@@ -110,7 +113,8 @@ class Execution:
             return
         total_s = None
         # A simulated run keeps to its plan: what it gives must not depend on how fast this machine is.
-        simulated = self.manifest["simulated"]
+        simulation = recorded_simulation(self.folder, self.manifest)
+        simulated = simulation is not None
         if self.budget_s is not None and not simulated:
             part = planned_seconds(self.remaining) / max(planned_seconds(self.planned), 1e-9)
             own_s = max(part * self.budget_s, self.budget_s - self.spent_s)
@@ -126,6 +130,7 @@ class Execution:
             command=self.machine.command,
             deadline=simulated_deadline_s if simulated else deadline_s,
             worker=self.worker,
+            model=simulation.model if simulation else None,
         )
         self.worker = None  # the conductor's from here on
         on_start(conductor)
@@ -154,15 +159,18 @@ class Execution:
             if repetition.over(number) or (until is not None and time.monotonic() >= until):
                 break
             cases = repetition.round(number)
+            plan_file.append(self.folder, cases)
+            self.planned += cases
             self.manifest = {**self.manifest, "planned": self.manifest["planned"] + len(cases)}
             manifests.write(self.folder, self.manifest)
             on_round(number, len(cases))
             number += 1
         conductor.run([])
         # Not of an interrupted run: what its round lacks was planned, and --resume measures it.
-        recorded = read_journal(self.folder / JOURNAL).records
-        planned = len({(record.case_id, record.round) for record in recorded})
-        self.manifest = {**self.manifest, "planned": planned}
+        recorded = {(record.case_id, record.round) for record in read_journal(self.folder / JOURNAL).records}
+        if not_begun := [planned.key for planned in self.planned if planned.key not in recorded]:
+            plan_file.withdraw(self.folder, not_begun)
+        self.manifest = {**self.manifest, "planned": len(self.planned) - len(not_begun)}
 
     def close(self) -> None:
         """Lets go of worker and folder, if they are still held."""
@@ -183,14 +191,15 @@ def planned_seconds(plan: Sequence[PlannedCase]) -> float:
 
 
 def check_new_folder(folder: Path) -> None:
-    """Makes sure that a new run may use the folder, which need not exist.
+    """Makes sure that a new run may use the folder, which need not exist, and may hold what a run left
+    behind that was killed before it began to measure.
 
     Raises:
         BytewaysError: It holds something, is a file, or cannot be read.
     """
     try:
-        occupied = folder.exists() and any(folder.iterdir())
         is_run = (folder / MANIFEST).exists()
+        occupied = folder.exists() and (is_run or not is_left_over(folder))
     except OSError as error:
         raise _no_folder(folder, error) from error
     if occupied:
@@ -209,12 +218,12 @@ def dry_plan(
     options: Options,
     command: Sequence[str] | None = None,
     simulation: Simulation | None = None,
+    on_sweep: Callable[[int, int], None] = lambda done, cases: None,
 ) -> Plan:
     """The plan that a run would have. Raises BytewaysError when the machine cannot be probed."""
     probed = simulation.probe(command) if simulation else probe(command)
-    return plan_of(
-        options.applied(suite), topology_of(probed, simulation), probed, options, simulation is not None
-    )
+    topology = topology_of(probed, simulation)
+    return plan_of(options.applied(suite), topology, probed, options, simulation is not None, on_sweep)
 
 
 def begin(
@@ -226,6 +235,7 @@ def begin(
     command: Sequence[str] | None = None,
     simulation: Simulation | None = None,
     study: Mapping[str, Any] | None = None,
+    on_sweep: Callable[[int, int], None] = lambda done, cases: None,
 ) -> Execution:
     """Starts a new run in a new folder.
 
@@ -233,6 +243,7 @@ def begin(
         tick: Called while waiting for the probe; may raise Interrupted.
         simulation: What is played in place of this machine.
         study: `key` and `title` of the published work that the run repeats, for the manifest.
+        on_sweep: Told while the plan is made: how many sweeps are done and how many cases they have.
 
     Raises:
         BytewaysError: The folder is taken, the machine cannot be probed, or there is nothing to measure.
@@ -247,8 +258,14 @@ def begin(
         topology, probed = machine.topology, machine.probed
         tick()
         applied = options.applied(suite)
-        plan = _some(plan_of(applied, topology, probed, options, simulation is not None))
+
+        def planning(done: int, cases: int) -> None:
+            tick()
+            on_sweep(done, cases)
+
+        plan = _some(plan_of(applied, topology, probed, options, simulation is not None, planning))
         planned = list(plan.cases)
+        plan_file.write(folder, plan)
         manifest = manifests.build(
             command_line=command_line,
             suite=_suite_json(applied),
@@ -274,11 +291,11 @@ def begin(
         manifest,
         machine,
         planned,
-        planned,
+        [*planned],
         plan.budget_s if options.for_s is None else None,
         started,
         machine.worker,
-        repetition=repetition_of(planned, options, simulation is not None),
+        repetition=repetition_of(plan.cases, options, simulation is not None),
     )
 
 
@@ -287,17 +304,31 @@ def _claim(folder: Path) -> Journal:
     check_new_folder(folder)
     try:
         folder.mkdir(parents=True, exist_ok=True)
+        sync_folder(folder.parent)
     except OSError as error:
         raise _no_folder(folder, error) from error
     journal = Journal(folder)
-    used = journal.read().finished_bytes > 0 or (folder / MANIFEST).exists()
-    if used:  # another run began and ended since the look above
+    try:
+        if (folder / MANIFEST).exists() or not is_left_over(folder):  # another run began since the look above
+            raise BytewaysError(f"another run has just used {folder}", hint="choose another --out")
+        _remove_all(folder, but=JOURNAL)
+    except OSError as error:
         journal.close()
-        raise BytewaysError(f"another run has just used {folder}", hint="choose another --out")
+        raise _no_folder(folder, error) from error
+    except BytewaysError:
+        journal.close()
+        raise
     return journal
 
 
-def plan_of(suite: Suite, topology: Topology, probed: Probe, options: Options, simulated: bool) -> Plan:
+def plan_of(
+    suite: Suite,
+    topology: Topology,
+    probed: Probe,
+    options: Options,
+    simulated: bool,
+    on_sweep: Callable[[int, int], None],
+) -> Plan:
     """Virtual time costs little: on a simulated machine a suite's own budget leaves nothing out."""
     return make_plan(
         replace(suite, budget_s=None) if simulated else suite,
@@ -306,6 +337,7 @@ def plan_of(suite: Suite, topology: Topology, probed: Probe, options: Options, s
         only=options.only,
         sizes=options.sizes,
         budget_s=options.budget_s,
+        on_sweep=on_sweep,
     )
 
 
@@ -324,7 +356,15 @@ def _suite_json(suite: Suite) -> dict[str, Any]:
 
 def _remove(folder: Path, existed: bool) -> None:
     """Takes away what a run left that never began."""
-    for name in (JOURNAL, LOG, SHEET):
-        (folder / name).unlink(missing_ok=True)
-    if not existed:
-        folder.rmdir()
+    with contextlib.suppress(OSError):  # what stays is taken for what it is by the next run
+        _remove_all(folder)
+        if not existed:
+            folder.rmdir()
+
+
+def _remove_all(folder: Path, but: str = "") -> None:
+    for name in BEFORE_MEASURING:
+        if name != but:
+            (folder / name).unlink(missing_ok=True)
+    for draft in folder.glob(".*.jso*.[0-9]*"):
+        draft.unlink(missing_ok=True)

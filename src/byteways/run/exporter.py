@@ -1,8 +1,8 @@
 """A small process that allocates GPU memory and names it to this one: opening memory that one's own process
 exported is refused by drivers.
 
-Run as `python -m byteways.run.exporter DESCRIPTOR AGENT MEMORY BYTES`: it writes the handle, one line, to the
-descriptor, and keeps the memory until its standard input ends.
+Run as `byteways.run.exporter DESCRIPTOR AGENT MEMORY BYTES` by start.py: it writes the handle, one line, to
+the descriptor, and keeps the memory until its standard input ends.
 """
 
 from __future__ import annotations
@@ -13,6 +13,8 @@ import select
 import subprocess
 import sys
 from types import TracebackType
+
+from byteways.settings import module_command
 
 #: Opening the runtimes of eight GPUs takes seconds; nothing healthy takes this long.
 START_LIMIT_S = 60.0
@@ -33,7 +35,7 @@ class Exporter:
 
     def __enter__(self) -> str:
         reader, writer = os.pipe()
-        command = [sys.executable, "-m", "byteways.run.exporter", str(writer), *self._arguments]
+        command = [*module_command("byteways.run.exporter"), str(writer), *self._arguments]
         try:
             self._process = subprocess.Popen(command, stdin=subprocess.PIPE, pass_fds=(writer,))
         finally:
@@ -90,7 +92,8 @@ def main(arguments: list[str]) -> int:
 
     descriptor, agent, memory, size = int(arguments[0]), arguments[1], arguments[2], int(arguments[3])
     try:
-        session = _core.Session(library_directories=library_directories(), kernel_cache=str(kernel_cache()))
+        cache = str(kernel_cache() or "")
+        session = _core.Session(library_directories=library_directories(), kernel_cache=cache)
         buffer = session.allocate(agent, memory, size, agent)
         answer = f"handle {buffer.handle()}"
     except _core.Error as error:

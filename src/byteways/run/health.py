@@ -1,5 +1,5 @@
-"""The state of GPUs before and after a case: clocks, power, errors, link counters. A change is a warning on
-the case.
+"""The state of GPUs before and after a case: clocks, power, errors, link counters, other users. A change is a
+warning on the case.
 
 Read between cases, never while one is timed. byteways changes no setting.
 """
@@ -19,6 +19,7 @@ from byteways.results import warnings
 from byteways.results.record import Warning
 from byteways.results.warnings import CLOCK_DROP, THROTTLE_REASONS
 from byteways.run.health_sysfs import SysfsHealth, SysfsReading
+from byteways.run.health_users import GpuUse
 
 if TYPE_CHECKING:
     from byteways._core import Nvml, NvmlHealth
@@ -73,13 +74,13 @@ class HealthMonitor:
         self._core = core
         self._keep = not simulator  # a reading's age is real time, which a simulated run must not depend on
         self._uuids = uuids
-        self._management: Nvml | None = None
+        self.management: Nvml | None = None  # None where it cannot be used
         self._driver = driver
         self._latest: dict[str, tuple[float, Reading]] = {}  # by agent: when read, and what
         if uuids:
             with contextlib.suppress(core.Error):
                 management = core.Nvml(simulator)
-                self._management = management if management.report.usable else None
+                self.management = management if management.report.usable else None
 
     def read(self, agents: Sequence[str], *, oldest_s: float = 0.0) -> dict[str, Reading]:
         """By agent; without those that do not answer.
@@ -102,9 +103,9 @@ class HealthMonitor:
     def _reading(self, agent: str) -> Reading | None:
         if self._driver is not None and self._driver.tells(agent):
             return self._driver.read(agent)
-        if self._management is not None and agent in self._uuids:
+        if self.management is not None and agent in self._uuids:
             with contextlib.suppress(self._core.Error):
-                return self._management.health(self._uuids[agent])
+                return self.management.health(self._uuids[agent])
         return None
 
     def energy_mj(self, agents: Sequence[str]) -> dict[str, float]:
@@ -114,29 +115,42 @@ class HealthMonitor:
             told: float | None = None
             if self._driver is not None and self._driver.tells(agent):
                 told = self._driver.energy_mj(agent)
-            elif self._management is not None and agent in self._uuids:
+            elif self.management is not None and agent in self._uuids:
                 with contextlib.suppress(self._core.Error):
-                    told = self._management.energy_mj(self._uuids[agent])
+                    told = self.management.energy_mj(self._uuids[agent])
             if told is not None and told >= 0:
                 shown[agent] = told
         return shown
 
     @staticmethod
     def compare(
-        case: Case, before: Mapping[str, Reading], after: Mapping[str, Reading], least_operations: int
+        case: Case,
+        before: Mapping[str, Reading],
+        after: Mapping[str, Reading],
+        least_operations: int,
+        users: Mapping[str, GpuUse] | None = None,
     ) -> Changes:
         """Readings, warnings and link counters of a case.
 
         Args:
             least_operations: Operations that each flow has done at least.
+            users: Others that used the GPUs of the case, by agent.
         """
         changes = Changes()
+        shared: dict[str, str] = {}
+        for agent, use in (users or {}).items():
+            if told := use.to_json():
+                changes.health[agent] = told
+            if (warning := use.warning(agent)) is not None:
+                changes.warnings.append(warning)
+                shared[agent] = str(warning.observed)
         for agent in after:
             if agent not in before:
                 continue
             old, new = before[agent], after[agent]
-            changes.health[agent] = {"before": _reading(old), "after": _reading(new)}
-            changes.warnings += _clock_warnings(old, new) + _error_warnings(old, new)
+            readings = {"before": _reading(old), "after": _reading(new)}
+            changes.health[agent] = readings | changes.health.get(agent, {})
+            changes.warnings += _clock_warnings(old, new, shared.get(agent, "")) + _error_warnings(old, new)
         changes.link_bytes = _link_bytes(case, before, after, least_operations)
         if changes.link_bytes:
             for entry in changes.link_bytes.values():
@@ -163,10 +177,11 @@ def _reading(health: Reading) -> dict[str, int]:
     return {name: value for name, value in told.items() if value is not None}
 
 
-def _clock_warnings(old: Reading, new: Reading) -> list[Warning]:
+def _clock_warnings(old: Reading, new: Reading, shared: str) -> list[Warning]:
+    """`shared`: who else used the GPU, which then is the first thing to look at."""
     found = []
     if held := throttle_names(new.throttle_reasons or 0):
-        found.append(warnings.make("throttled", held, "none"))
+        found.append(warnings.make("throttled", f"{held}; shared, {shared}" if shared else held, "none"))
     if isinstance(old, SysfsReading) or isinstance(new, SysfsReading):
         return found  # amdgpu lowers the memory clock, too, as soon as nothing runs
     if 0 < new.memory_clock_mhz < (1 - CLOCK_DROP) * old.memory_clock_mhz:

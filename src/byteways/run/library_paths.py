@@ -28,7 +28,8 @@ def library_directories(
         python_path: Folders of Python packages.
         root: Root of the file system.
     """
-    packages = [Path(entry) for entry in python_path if entry]
+    packages = [Path(entry) for entry in python_path]
+    packages = [place for place in packages if place.is_absolute()]
     folders = [folder for place in packages for glob in _PACKAGES for folder in sorted(place.glob(glob))]
     for variable in ("CUDA_HOME", "CUDA_PATH", "ROCM_PATH", "HIP_PATH"):
         if named := environment.get(variable):
@@ -39,7 +40,8 @@ def library_directories(
         )
         folders += [toolkit / library_folder for toolkit in toolkits]
     folders += [place / "torch" / "lib" for place in packages]
-    return list(dict.fromkeys(str(folder) for folder in folders if folder.is_dir()))
+    # What is relative lies below the current directory, where anybody may have put a library.
+    return list(dict.fromkeys(str(folder) for folder in folders if folder.is_absolute() and folder.is_dir()))
 
 
 def _version(toolkit: Path, name: str) -> tuple[int, ...]:

@@ -3,6 +3,8 @@
 from __future__ import annotations
 
 import contextlib
+import gc
+import time
 from collections.abc import Mapping, Sequence
 from dataclasses import asdict
 from types import ModuleType
@@ -10,7 +12,7 @@ from typing import TYPE_CHECKING, Any
 
 from byteways.plan.case import Case, is_managed
 from byteways.plan.case import Flow as PlannedFlow
-from byteways.plan.footprint import flow_buffer_bytes
+from byteways.plan.footprint import flow_buffer_bytes, usable
 from byteways.plan.interfaces import INTERFACES, figure_of, is_memory_step, moves_pages
 from byteways.plan.relays import paths_of
 from byteways.plan.rows import moves_rows, rows_of
@@ -19,6 +21,7 @@ from byteways.run.energy import EnergyMeter
 from byteways.run.exporter import Exporter, ExporterLost
 from byteways.run.health import FRESH_S, HealthMonitor, agents_of
 from byteways.run.health_sysfs import SysfsHealth
+from byteways.run.health_users import GpuUsers
 from byteways.run.host_memory import host_memory_bytes
 from byteways.run.library_paths import library_directories
 from byteways.run.outcome import misplaced, outcome_of
@@ -27,7 +30,7 @@ from byteways.settings import gpus_wanted, kernel_cache
 from byteways.units import format_size
 
 if TYPE_CHECKING:
-    from byteways._core import Buffer, Flow, Measurement, MeasureOptions, Session
+    from byteways._core import Agent, Buffer, Flow, Measurement, MeasureOptions, Session
 
 #: Options of a case that are about how it is measured; the others are the flow's.
 _MEASURE_OPTIONS = ("gate", "batch", "energy")
@@ -43,33 +46,44 @@ class Measurer:
         core: The native module.
         session: With every runtime of the machine.
         simulator: File of the simulator when the machine is simulated, else ''.
+        machine: The sheet of that machine.
+        began_s: Of `time.monotonic()`, when the session began to open.
     """
 
-    def __init__(self, core: ModuleType, session: Session, simulator: str = "") -> None:
+    def __init__(
+        self,
+        core: ModuleType,
+        session: Session,
+        simulator: str = "",
+        machine: str = "",
+        began_s: float = 0.0,
+    ) -> None:
         self.core = core
         self.session = session
+        self._simulator, self._machine = simulator, machine
         agents = session.devices
         self._on_host = {agent.agent: agent.runtime == "host" for agent in agents}
         self._gpus = [agent.agent for agent in agents if not self._on_host[agent.agent]]
         self._cache_bytes = {agent.agent: agent.last_level_cache_bytes for agent in agents}
         self._cpu_domain = {agent.agent: agent.numa_domain for agent in agents if self._on_host[agent.agent]}
+        self._twins = _twins(agents)
         on_host = [agent.memory_bytes for agent in agents if self._on_host[agent.agent]]
         #: Host memory that may be used; nothing of a simulated machine's is this one's.
         self.host_bytes = sum(on_host) if simulator else host_memory_bytes()
-        memory = {
+        self._memory = {
             agent.agent: min(agent.memory_bytes, self.host_bytes)
             if self._on_host[agent.agent]
             else agent.memory_bytes
             for agent in agents
         }
-        self._arena = Arena(core, session, memory)
+        self._arena = Arena(core, session, self._memory)
         addresses = {agent.agent: agent.pci_address for agent in agents if not self._on_host[agent.agent]}
         self._simulated = bool(simulator)
-        self._health = HealthMonitor(
-            core,
-            {agent.agent: agent.uuid for agent in agents if agent.uuid},
-            simulator,
-            None if simulator else SysfsHealth(addresses),
+        uuids = {agent.agent: agent.uuid for agent in agents if agent.uuid}
+        self._health = HealthMonitor(core, uuids, simulator, None if simulator else SysfsHealth(addresses))
+        #: None on a simulated machine, which nobody else can use.
+        self._users = (
+            None if simulator else GpuUsers(core, self._health.management, uuids, addresses, began_s=began_s)
         )
         self._meter = EnergyMeter(self._health.energy_mj)
 
@@ -80,20 +94,32 @@ class Measurer:
         """
         from byteways import _core
 
-        simulator = simulator_path() if machine else ""
-        session = _core.Session(
-            library_directories=library_directories(),
-            kernel_cache=str(kernel_cache()),
-            gpus=gpus_wanted(),
-            simulator=simulator,
-            machine=machine,
-        )
-        return cls(_core, session, simulator)
+        simulator, began_s = simulator_path() if machine else "", time.monotonic()
+        return cls(_core, _open(_core, simulator, machine), simulator, machine, began_s)
+
+    def restart(self, key: int) -> None:
+        """Begins the simulated machine anew, so that a case depends on its key and not on those before it.
+
+        Nothing on a real machine, where buffers that are kept save seconds.
+        """
+        if not self._simulated:
+            return
+        self._arena.clear()
+        del self._arena, self.session
+        try:
+            self.core.restart_machine(self._simulator, self._machine, key)
+        except self.core.Error:
+            gc.collect()  # an exception's traceback may hold buffers in a cycle
+            self.core.restart_machine(self._simulator, self._machine, key)
+        self.session = _open(self.core, self._simulator, self._machine)
+        self._arena = Arena(self.core, self.session, self._memory)
 
     def measure(self, request: Mapping[str, Any]) -> tuple[dict[str, Any], bool]:
         """The outcome of a `measure` request, and whether a runtime is broken for good."""
         case = Case.from_json(request["case"])
         # What others left would be opened along with what a step is about, and take its room.
+        if request.get("fresh"):
+            self._meter.begin_round()
         if request.get("fresh") or is_memory_step(case.interface):
             self._arena.clear()
         try:
@@ -119,11 +145,13 @@ class Measurer:
             return {"status": "skipped", "reason": reason}
         agents = agents_of(case)
         before = self._health.read(agents, oldest_s=FRESH_S)
+        users = self._users.before(agents) if self._users else {}
         measurement, buffers = self._measured(case, options)
         after = self._health.read(agents)
-        outcome = outcome_of(case, measurement, buffers)
+        users = self._users.after(users) if self._users else {}
+        outcome = outcome_of(case, measurement, buffers, self._twins)
         operations = len(measurement.samples_ns) * measurement.batch
-        changes = self._health.compare(case, before, after, operations)
+        changes = self._health.compare(case, before, after, operations, users)
         found = misplaced(case, buffers, self._cpu_domain) + changes.warnings
         outcome["warnings"] += [asdict(warning) for warning in found]
         if changes.health:
@@ -137,9 +165,7 @@ class Measurer:
     def _energy(self, case: Case, agents: list[str], buffers: list[tuple[Buffer, ...]]) -> dict[str, Any]:
         """The field `energy`: figures, or the reason why there are none."""
         if self._simulated:
-            return {
-                "reason": "machine models have no energy counter: what moving bytes takes is not simulated"
-            }
+            return {"reason": "machine models have no energy counter: energy is not simulated"}
         if figure_of(case.interface) != "bandwidth":
             return {"reason": f"{case.interface} moves no bytes that its energy could be shared by"}
         flows = self._flows(case, buffers)
@@ -183,13 +209,13 @@ class Measurer:
         )
         gpus = [agent for agent in case.devices if wanted and not self._on_host[agent]]
         for agent in gpus:
-            if wanted > self.session.free_bytes(agent) > 0:
+            if wanted > usable(self.session.free_bytes(agent)) > 0:
                 self._arena.clear()
-            free = self.session.free_bytes(agent)
+            free = usable(self.session.free_bytes(agent))
             if wanted > free > 0:
                 return (
-                    f"it needs {format_size(wanted)} of managed memory, and {agent} has {format_size(free)} "
-                    "free at the moment"
+                    f"it needs {format_size(wanted)} of managed memory, and of what {agent} has free at the "
+                    f"moment {format_size(free)} may be used"
                 )
         return None
 
@@ -224,6 +250,7 @@ class Measurer:
             if unknown:
                 raise ValueError(f"unknown option {', '.join(unknown)} of {interface}")
         options: MeasureOptions = self.core.MeasureOptions()
+        options.rounds = int(request.get("rounds", 1))
         options.budget_s = request["budget_s"]
         options.precision = request["precision"]
         options.key = request["key"]
@@ -248,6 +275,29 @@ class Measurer:
             except self.core.Error:
                 return True
         return False
+
+
+def _open(core: ModuleType, simulator: str, machine: str) -> Session:
+    """A session with every runtime of this machine, or of the simulated one."""
+    session: Session = core.Session(
+        library_directories=library_directories(),
+        kernel_cache=str(kernel_cache() or ""),
+        gpus=gpus_wanted(),
+        simulator=simulator,
+        machine=machine,
+    )
+    return session
+
+
+def _twins(agents: Sequence[Agent]) -> dict[str, str]:
+    """Agents that share one memory, each with the other: a GPU that cores reach, and its NUMA domain."""
+    cpus = {agent.numa_domain: agent.agent for agent in agents if agent.runtime == "host"}
+    shared = {
+        agent.agent: cpus[agent.numa_domain]
+        for agent in agents
+        if agent.host_access and agent.numa_domain in cpus
+    }
+    return {**shared, **{cpu: gpu for gpu, cpu in shared.items()}}
 
 
 def _partner(case: Case, flow: PlannedFlow) -> str:

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Mapping
-from dataclasses import dataclass, replace
+from dataclasses import dataclass, fields, replace
 from typing import Any
 
 from byteways.plan.suite_types import Suite
@@ -32,7 +32,13 @@ class Options:
 
     @classmethod
     def from_json(cls, data: Mapping[str, Any]) -> Options:
-        return cls(**{**data, "only": tuple(data.get("only", ()))})
+        """Raises ValueError when they are none, or of another version."""
+        from byteways.decoding import converted
+
+        known = {entry.name for entry in fields(cls)}
+        if unknown := [name for name in data if name not in known]:
+            raise ValueError(f"unknown option '{unknown[0]}'")
+        return converted(data, cls)
 
     def applied(self, suite: Suite) -> Suite:
         """The suite with rounds and precision as asked; a repeated one is planned round by round."""

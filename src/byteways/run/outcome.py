@@ -19,6 +19,9 @@ if TYPE_CHECKING:
 
 #: Digits kept of a sample: a millionth is far below any timer's step over any batch.
 SIGNIFICANT = 7
+#: Values of `verification`: what was checked after each sample.
+EVERY_WORD = "every sample"
+SOME_WORDS = "every sample, strided; first and last in full"
 #: Host memory whose pages stay where they were put.
 PLACED = ("pageable", "hugepage", "pinned", "pinned-noncoherent", "write-combined", "registered")
 #: Part of the sampled pages that must lie where they were asked for; the kernel may put a few elsewhere.
@@ -29,8 +32,17 @@ def rounded(value: float) -> float:
     return float(f"{value:.{SIGNIFICANT}g}")
 
 
-def outcome_of(case: Case, measurement: Measurement, buffers: list[tuple[Buffer, ...]]) -> dict[str, Any]:
-    """Record fields of a finished measurement; status `measured` or `corrupt`."""
+def outcome_of(
+    case: Case,
+    measurement: Measurement,
+    buffers: list[tuple[Buffer, ...]],
+    twins: Mapping[str, str] | None = None,
+) -> dict[str, Any]:
+    """Record fields of a finished measurement; status `measured`, `corrupt` or `failed`.
+
+    Args:
+        twins: Agents that share one memory, each with the other.
+    """
     fields: dict[str, Any] = {
         "status": "measured",
         "reason": None,
@@ -40,11 +52,14 @@ def outcome_of(case: Case, measurement: Measurement, buffers: list[tuple[Buffer,
         "slope": measurement.slope,
         "timer_resolution_ns": rounded(measurement.timer_resolution_ns),
         "submit_ns": rounded(measurement.submit_ns) if measurement.submit_ns else None,
+        "host_ns": rounded(measurement.host_ns) if measurement.host_ns else None,
+        "discarded_samples": len(measurement.discarded) or None,
+        "samples": _samples(case, measurement),
         "samples_ns": [rounded(sample) for sample in measurement.samples_ns],
         "engine": measurement.engine,
         "engine_evidence": measurement.engine_evidence,
         "verified": measurement.verified,
-        "verification": "every sample" if measurement.verified_every_sample else "first and last sample",
+        "verification": EVERY_WORD if measurement.verified_every_sample else SOME_WORDS,
         "distinct_bytes": {
             "source": measurement.distinct_source_bytes,
             "destination": measurement.distinct_destination_bytes,
@@ -57,7 +72,7 @@ def outcome_of(case: Case, measurement: Measurement, buffers: list[tuple[Buffer,
     if measurement.samples_ns:
         fields |= _figures(case, measurement)
     fields |= _corruption(case, measurement)
-    pages, found, refuted = about_pages(case, measurement, buffers)
+    pages, found, refuted = about_pages(case, measurement, buffers, twins)
     fields |= pages
     fields["warnings"] += [asdict(warning) for warning in found]
     if refuted is not None and fields["status"] == "measured":
@@ -67,7 +82,16 @@ def outcome_of(case: Case, measurement: Measurement, buffers: list[tuple[Buffer,
 
 #: What a case has no right to whose operations did not do what they claim.
 _FIGURES = (
-    *("time_ns", "samples_ns", "bandwidth_bytes_per_s", "directions", "end_to_end_bytes_per_s", "latency_ns"),
+    *(
+        "time_ns",
+        "samples",
+        "samples_ns",
+        "host_ns",
+        "bandwidth_bytes_per_s",
+        "directions",
+        "end_to_end_bytes_per_s",
+        "latency_ns",
+    ),
     *("counts", "window_ns", "end_to_end_ns", "start_skew_ns"),
 )
 
@@ -117,6 +141,44 @@ def _figures(case: Case, measurement: Measurement) -> dict[str, Any]:
         if measured == 1 or counts_as_stream(case.interface)
         else "sum-of-directions",
         **_window(case, measurement),
+    }
+
+
+def _samples(case: Case, measurement: Measurement) -> dict[str, Any]:
+    """What is kept of every sample beside its time: the three times of one operation (an empty list where a
+    time was not seen), those that were discarded, and what each of several flows did.
+
+    `released_ns` and `marks_ns` are on one timeline, in ns from when the first flow of that sample was
+    released. A flow leaves as many marks as it has of its operations, evenly over them.
+    """
+
+    def seen(values: list[float]) -> list[float]:
+        return [rounded(value) for value in values] if any(values) else []
+
+    origins = [min(trace.released for trace in run) for run in measurement.traces]
+    flows = [
+        {
+            "path": flow.path,
+            "operations": [run[index].operations[-1] for run in measurement.traces],
+            "released_ns": [
+                rounded(run[index].released - origin)
+                for run, origin in zip(measurement.traces, origins, strict=True)
+            ],
+            "marks_ns": [
+                [rounded(mark - origin) for mark in run[index].marks]
+                for run, origin in zip(measurement.traces, origins, strict=True)
+            ],
+        }
+        for index, flow in enumerate(case.flows if measurement.traces else [])
+    ]
+    return {
+        "device_ns": seen([times.device_ns for times in measurement.times]),
+        "submit_ns": seen([times.submit_ns for times in measurement.times]),
+        "host_ns": seen([times.host_ns for times in measurement.times]),
+        "discarded": [
+            {"reason": each.reason, "time_ns": rounded(each.time_ns)} for each in measurement.discarded
+        ],
+        "flows": flows,
     }
 
 

@@ -7,6 +7,7 @@ there is time for all of that, lets noisy cases go on.
 
 from __future__ import annotations
 
+from collections import Counter
 from collections.abc import Sequence
 
 from byteways.plan.case import PlannedCase
@@ -32,6 +33,8 @@ class Pace:
         self._most_part = MOST_PART if lengthen else 1.0
         self._left_s = sum(planned.estimated_s for planned in plan if planned.reason is None)
         self._spare_s = sum(planned.estimated_s for planned in plan if planned.spare)
+        self._promised: Counter[str] = Counter()  # rounds still to come of cases that were put back
+        self._promised_s = 0.0
         self._total_s = total_s
         self._estimated_s = 0.0
         self._wall_s = 0.0
@@ -46,9 +49,22 @@ class Pace:
         """Wall time over estimate of what was measured so far."""
         return (self._wall_s + TRUSTED_S) / (self._estimated_s + TRUSTED_S)
 
-    def has_room(self, spare: PlannedCase, elapsed_s: float) -> bool:
-        """Whether a case that the plan had left out can be measured after all."""
-        return self._total_s is not None and elapsed_s + spare.estimated_s * self._slowness <= self._total_s
+    def puts_back(self, spare: PlannedCase, elapsed_s: float) -> bool:
+        """Whether a case that the plan had left out is measured after all: in all its rounds, or in none."""
+        case = spare.case.case_id
+        if self._promised[case]:
+            self._promised[case] -= 1
+            self._promised_s -= spare.estimated_s
+            return True
+        if spare.round or not self._has_room(spare, elapsed_s):
+            return False
+        self._promised[case] = spare.rounds - 1
+        self._promised_s += (spare.rounds - 1) * spare.estimated_s
+        return True
+
+    def _has_room(self, spare: PlannedCase, elapsed_s: float) -> bool:
+        needed_s = (self._promised_s + spare.rounds * spare.estimated_s) * self._slowness
+        return self._total_s is not None and elapsed_s + needed_s <= self._total_s
 
     def budget_s(self, planned: PlannedCase, elapsed_s: float) -> float:
         """Sampling time for the next case, `elapsed_s` seconds into the run."""

@@ -5,13 +5,12 @@ searched.
 from __future__ import annotations
 
 import os
-import tempfile
 from collections.abc import Sequence
 from dataclasses import dataclass, field
-from pathlib import Path
 from typing import Any
 
 from byteways.errors import BytewaysError
+from byteways.run.private_folder import private_folder
 from byteways.run.process import WorkerLost, WorkerProcess
 from byteways.topology.model import Capabilities
 
@@ -39,9 +38,10 @@ def probe_with(worker: WorkerProcess) -> Probe:
     try:
         if "error" in answer:
             raise WorkerLost(str(answer["error"]))
-        return Probe(
-            Capabilities.from_json(answer["capabilities"]), answer["libraries"], int(answer["method_version"])
-        )
+        offered = Capabilities.from_json(answer["capabilities"])
+        if not offered.devices:
+            raise WorkerLost("worker sent a probe that names no device")
+        return Probe(offered, answer["libraries"], int(answer["method_version"]))
     except (KeyError, TypeError, ValueError) as error:
         raise WorkerLost(f"worker sent a probe that is none: {error!r}") from error
 
@@ -74,9 +74,9 @@ def probe(command: Sequence[str] | None = None, model: str = "") -> Probe:
     Raises:
         BytewaysError: The worker did not survive it.
     """
-    with tempfile.TemporaryDirectory(prefix="byteways-") as folder:
+    with private_folder() as folder:
         try:
-            worker = WorkerProcess(Path(folder) / "worker.log", command=command)
+            worker = WorkerProcess(folder / "worker.log", command=command)
             try:
                 return probe_with(worker)
             finally:

@@ -11,12 +11,12 @@ import os
 import signal
 import socket
 import subprocess
-import tempfile
 import time
 from collections.abc import Callable, Mapping, Sequence
 from pathlib import Path
 from typing import Any
 
+from byteways.run.private_folder import PrivateFolder
 from byteways.run.protocol import Channel, ConnectionClosed
 from byteways.settings import WORKER_ENVIRONMENT, worker_command
 
@@ -106,25 +106,21 @@ class WorkerProcess:
         self._kills_before = out_of_memory_kills()
         self._channel: Channel | None = None
         folder, path = _socket_place()
-        listener = socket.socket(socket.AF_UNIX, socket.SOCK_STREAM)
         try:
-            listener.bind(str(path))
-            listener.listen(1)
-            self._process = self._spawn(
-                [*(command or worker_command()), "--socket", str(path), "--parent", str(os.getpid())],
-                environment,
-            )
-            try:
-                self._greet(listener)
-            except BaseException:
-                self.kill()
-                raise
+            with socket.socket(socket.AF_UNIX, socket.SOCK_STREAM) as listener:
+                listener.bind(str(path))
+                listener.listen(1)
+                words = [*(command or worker_command()), "--socket", str(path), "--parent", str(os.getpid())]
+                self._process = self._spawn(words, environment)
+                try:
+                    self._greet(listener)
+                except BaseException:
+                    self.kill()
+                    raise
+        except OSError as error:  # no descriptor left, no memory
+            raise WorkerLost(f"worker did not start: {error.strerror or error}") from error
         finally:
-            listener.close()
-            with contextlib.suppress(OSError):
-                path.unlink()
-            with contextlib.suppress(OSError):
-                folder.rmdir()
+            folder.remove()
 
     @property
     def pid(self) -> int:
@@ -230,7 +226,7 @@ class WorkerProcess:
                 if left > 0:
                     continue
                 raise self._timed_out(timeout_s) from None
-            except ValueError as error:  # no JSON, or no text at all
+            except (ValueError, RecursionError) as error:  # no JSON, or no text at all
                 self.kill()
                 raise WorkerLost(f"worker sent a line that is no message: {error}") from error
             if not isinstance(message, dict):
@@ -299,14 +295,19 @@ def _shortened(text: str, limit: int = 120) -> str:
     return text if len(text) <= limit else text[: limit - 1] + "…"
 
 
-def _socket_place() -> tuple[Path, Path]:
+def _socket_place() -> tuple[PrivateFolder, Path]:
     """A new private folder and a socket path in it that is short enough."""
+    why = "neither XDG_RUNTIME_DIR nor /tmp can be written"
     for base in (os.environ.get("XDG_RUNTIME_DIR"), "/tmp"):
         if not base or not os.access(base, os.W_OK | os.X_OK):
             continue
-        folder = Path(tempfile.mkdtemp(prefix="byteways-", dir=base))
-        path = folder / "socket"
+        try:
+            folder = PrivateFolder(Path(base).absolute())
+        except OSError as error:
+            why = f"{base}: {error.strerror}"
+            continue
+        path = folder.path / "socket"
         if len(os.fsencode(path)) <= SOCKET_PATH_LIMIT:
             return folder, path
-        folder.rmdir()
-    raise WorkerLost("no folder for a socket: neither XDG_RUNTIME_DIR nor /tmp can be written")
+        folder.remove()
+    raise WorkerLost(f"no folder for a socket: {why}")

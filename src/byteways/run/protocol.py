@@ -6,16 +6,19 @@ answers one request at a time. Requests carry `do`, answers `did`.
     worker     {"did": "hello", "pid": 4711}
     conductor  {"do": "probe"}
     worker     {"did": "probe", "capabilities": {…}, "libraries": [{…}, …], "method_version": 1}
-    conductor  {"do": "measure", "case": {…identity…}, "budget_s": 0.5, "precision": 0.01, "key": 12,
-                "fresh": false, "uuids": {"gpu0": "GPU-…"}}
+    conductor  {"do": "measure", "case": {…identity…}, "budget_s": 0.5, "precision": 0.01, "rounds": 3,
+                "key": 12, "fresh": false, "uuids": {"gpu0": "GPU-…"}}
     worker     {"did": "measure", "outcome": {"status": "measured", "reason": null, …record fields…}}
     conductor  {"do": "stop"}
 
-`fresh` drops all buffers kept from earlier cases first. `uuids` names the GPUs to workers that count them in
-another way. `outcome` holds the "what happened", "how it was
-timed", "figures" and "how it is known" fields of results.record.Record that only the worker can know; the
-conductor adds what was asked, peaks and the rest. A probe that failed has `error` alone. An answer with
-`"leaving": true` is the worker's last: a runtime of its is broken for good.
+`rounds` is how often the case is measured in all (1 when it is not said): `budget_s` is for this round,
+and the samples that `precision` needs count over all of them. `fresh` drops all buffers kept from earlier
+cases first. `uuids` names the GPUs to workers that count them in another way. `outcome` holds the "what
+happened", "how it was timed", "figures" and "how it is known" fields of results.record.Record that only the
+worker can know; the conductor adds what was asked, peaks and the rest. `samples` in it is what is kept of
+each sample beside `samples_ns` (run/outcome.py); both go into the run's file of samples, not into the
+record. A probe that failed has `error` alone. An answer with `"leaving": true` is the worker's last: a
+runtime of its is broken for good.
 """
 
 from __future__ import annotations
@@ -54,6 +57,8 @@ class Channel:
         Raises:
             TimeoutError: Nothing complete arrived in time; what arrived is kept.
             ConnectionClosed: The other side is gone.
+            ValueError: It is no JSON.
+            RecursionError: It is nested beyond measure.
         """
         self._connection.settimeout(timeout_s)
         while b"\n" not in self._unread:

@@ -1,22 +1,27 @@
-"""Puts a record together: what was asked, what the worker answered, and the peak it is compared with."""
+"""Puts a record together: what was asked, what the worker answered, and what it is held against."""
 
 from __future__ import annotations
 
 from collections.abc import Mapping
+from dataclasses import fields as fields_of
 from typing import Any
 
-from byteways.analyse.peaks import peak
+from byteways.machines.basis import rests_on
+from byteways.machines.model import MachineModel
 from byteways.plan.case import PlannedCase
+from byteways.plan.peaks import peak
+from byteways.results.physical import judged
 from byteways.results.record import Record
-from byteways.run.journal import encode
+from byteways.results.samples import Samples, of_outcome
 from byteways.topology.model import Topology
 
+_FIELDS = {entry.name for entry in fields_of(Record)}
 #: What a worker may say about a case; the other statuses are the conductor's.
 WORKER_STATUSES = ("measured", "failed", "corrupt", "skipped")
 
 
-def asked(planned: PlannedCase) -> dict[str, Any]:
-    """The "what was asked" fields of a record."""
+def asked(planned: PlannedCase, model: MachineModel | None = None) -> dict[str, Any]:
+    """The "what was asked" fields of a record; of a simulated one also that it is, and what it rests on."""
     case = planned.case
     identity = case.identity()
     return {
@@ -30,15 +35,27 @@ def asked(planned: PlannedCase) -> dict[str, Any]:
         "source": str(case.flows[0].source),
         "destination": str(case.flows[0].destination),
         **identity,
+        **({"simulated": True, "rests_on": rests_on(case, model)} if model else {}),
     }
 
 
 def unmeasured(
-    planned: PlannedCase, method_version: int, status: str, reason: str, **happened: Any
+    planned: PlannedCase,
+    method_version: int,
+    status: str,
+    reason: str,
+    model: MachineModel | None = None,
+    **happened: Any,
 ) -> Record:
-    """The record of a case without figures: `skipped`, `timeout` or `lost`."""
+    """The record of a case without figures: `skipped`, `timeout` or `lost`. `model`: what is simulated."""
     return Record.from_json(
-        {**asked(planned), "status": status, "reason": reason, "method_version": method_version, **happened}
+        {
+            **asked(planned, model),
+            "status": status,
+            "reason": reason,
+            "method_version": method_version,
+            **happened,
+        }
     )
 
 
@@ -47,11 +64,13 @@ def measured(
     outcome: Mapping[str, Any],
     method_version: int,
     topology: Topology,
+    model: MachineModel | None = None,
     **happened: Any,
-) -> Record:
-    """The record of a case that a worker answered.
+) -> tuple[Record, Samples | None]:
+    """The record of a case that a worker answered, and its samples, which lie beside it.
 
     Args:
+        model: What is simulated; None: a real machine is measured.
         happened: `started_at`, `wall_s`, `worker`.
 
     Raises:
@@ -59,7 +78,11 @@ def measured(
     """
     if outcome.get("status") not in WORKER_STATUSES:
         raise ValueError(f"status '{outcome.get('status')}'")
-    fields = {**outcome, **happened, **asked(planned), "method_version": method_version}
+    samples = of_outcome(planned.case.case_id, planned.round, outcome)
+    told = {name: value for name, value in outcome.items() if name not in ("samples", "samples_ns")}
+    if unknown := told.keys() - _FIELDS:
+        raise ValueError(f"unknown field '{min(unknown)}'")
+    fields = {**told, **happened, **asked(planned, model), "method_version": method_version}
     fields.setdefault("reason", None)
     bandwidth = outcome.get("bandwidth_bytes_per_s")
     if bandwidth is not None:
@@ -67,9 +90,4 @@ def measured(
         fields["peak_bytes_per_s"] = nominal.bytes_per_s
         fields["peak_source"] = nominal.source
         fields["fraction_of_peak"] = bandwidth / nominal.bytes_per_s if nominal.bytes_per_s else None
-    try:
-        record = Record.from_json(fields)
-        encode(record)
-    except (TypeError, KeyError, AttributeError) as error:
-        raise ValueError(str(error)) from error
-    return record
+    return judged(Record.from_json(fields), planned.case, topology), samples

@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import tempfile
 from collections.abc import Iterator, Mapping, Sequence
 from contextlib import contextmanager
 from dataclasses import asdict, dataclass
@@ -13,14 +12,13 @@ from byteways.errors import BytewaysError
 from byteways.machines import MachineModel, load, load_text, sheet
 from byteways.machines.faults import check_faults
 from byteways.plan.case import PlannedCase
-from byteways.results.run_folder import MANIFEST
+from byteways.results.run_folder import MANIFEST, SHEET
 from byteways.results.simulated import mark
+from byteways.run.private_folder import private_folder
 from byteways.run.probe import Probe, probe
 from byteways.settings import worker_command
 from byteways.topology.model import Topology
 
-#: The sheet in a run folder. Workers get its path, not its text: `ps` shows arguments to everyone.
-SHEET = "machine.sheet"
 #: Real seconds for a simulated case. Virtual time costs next to nothing, so that what takes longer hangs.
 DEADLINE_S = 20.0
 
@@ -45,7 +43,10 @@ class Simulation:
         return mark(self.model.name, self.faults)
 
     def write_sheet(self, folder: Path) -> Path:
-        """Writes what the simulator reads. Raises BytewaysError when the folder cannot be written."""
+        """Writes what the simulator reads. Raises BytewaysError when the folder cannot be written.
+
+        Workers get its path, not its text: `ps` shows arguments to everyone.
+        """
         path = folder / SHEET
         try:
             path.write_text(sheet(self.model, self.faults), encoding="utf-8")
@@ -63,8 +64,8 @@ class Simulation:
     @contextmanager
     def worker_command(self, command: Sequence[str] | None) -> Iterator[list[str]]:
         """The command of a worker that lives no longer than this context."""
-        with tempfile.TemporaryDirectory(prefix="byteways-") as folder:
-            yield self.command(self.write_sheet(Path(folder)), command)
+        with private_folder() as folder:
+            yield self.command(self.write_sheet(folder), command)
 
     def probe(self, command: Sequence[str] | None = None) -> Probe:
         """What the simulated machine offers. Raises BytewaysError when the worker did not survive it."""

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import time
-from collections.abc import Callable, Collection, Mapping, Sequence
+from collections.abc import Callable, Mapping, Sequence
 from dataclasses import replace
 from pathlib import Path
 from typing import Any
@@ -15,13 +15,16 @@ from byteways.plan.suite import parse
 from byteways.plan.suite_types import Suite
 from byteways.results import manifest as manifests
 from byteways.results.record import Record
-from byteways.results.run_folder import JOURNAL, MANIFEST, read_journal, read_manifest
-from byteways.run.execution import (
-    Execution,
-    plan_of,
-    planned_seconds,
-    repetition_of,
+from byteways.results.run_folder import (
+    JOURNAL,
+    MANIFEST,
+    SCHEMA_VERSION,
+    damaged_manifest,
+    read_journal,
+    read_manifest,
 )
+from byteways.run import plan_file
+from byteways.run.execution import Execution, planned_seconds, repetition_of
 from byteways.run.journal import Journal
 from byteways.run.opening import Opened, open_machine, topology_of
 from byteways.run.options import Options
@@ -56,10 +59,11 @@ def take_up(
         recorded = journal.repair()
         spent_s = sum(record.wall_s or 0.0 for record in recorded.records)
         machine = open_machine(folder, tick, command, simulation)
-        topology, probed = machine.topology, machine.probed
-        plan, remaining = _missing(folder, manifest, options, recorded.records, topology, probed)
+        if changes := _changes(manifest, machine.topology, machine.probed):
+            raise _changed(folder, changes)
+        plan, remaining = _missing(folder, manifest, options, recorded.records)
         if remaining:
-            manifest = {**manifest, "state": "running"}
+            manifest = {**manifest, "state": "running", "planned": len(plan.cases)}
             manifests.write(folder, manifest)
     except BaseException:
         if machine is not None:
@@ -78,11 +82,11 @@ def take_up(
         machine.worker,
         spent_s=spent_s,
         repetition=repetition_of(
-            plan.cases,
+            [planned for planned in plan.cases if planned.round == 0],
             options,
             simulation is not None,
             spent_s,
-            1 + max((record.round for record in recorded.records), default=0),
+            1 + max(planned.round for planned in plan.cases),
         ),
     )
 
@@ -103,8 +107,9 @@ def missing_plan(
     simulation = _recorded(folder, manifest, asked)
     recorded = read_journal(folder / JOURNAL).records
     probed = simulation.probe(command) if simulation else probe(command)
-    topology = topology_of(probed, simulation)
-    plan, remaining = _missing(folder, manifest, options, recorded, topology, probed)
+    if changes := _changes(manifest, topology_of(probed, simulation), probed):
+        raise _changed(folder, changes)
+    plan, remaining = _missing(folder, manifest, options, recorded)
     return replace(plan, cases=tuple(remaining), estimated_s=planned_seconds(remaining))
 
 
@@ -113,46 +118,42 @@ def _missing(
     manifest: Mapping[str, Any],
     options: Options,
     recorded: Sequence[Record],
-    topology: Topology,
-    probed: Probe,
 ) -> tuple[Plan, list[PlannedCase]]:
-    """The run's plan made again, and its cases without a record.
+    """The run's plan, and its cases without a record.
 
     Raises:
-        BytewaysError: Machine, code or plan are not what they were.
+        BytewaysError: The plan is damaged, or is not the one of the records.
     """
-    if changes := _changes(manifest, topology, probed):
-        raise _changed(folder, changes)
     own = options.applied(parse(manifest["suite"]["text"], file=f"{folder / MANIFEST} (suite)"))
-    plan = plan_of(own, topology, probed, options, manifest["simulated"])
+    plan = plan_file.read(folder, own)
     done = {(record.case_id, record.round) for record in recorded}
-    if options.for_s is not None:
-        return plan, _rest_of_round(folder, plan, done)
     unknown = done - {case.key for case in plan.cases}
-    if len(plan.cases) != manifest["planned"] or unknown:
+    # A repeated suite writes a further round into the plan first, and then into the manifest.
+    grown = options.for_s is not None and len(plan.cases) >= manifest["planned"]
+    if unknown or not (grown or len(plan.cases) == manifest["planned"]):
         counts = f"{manifest['planned']} cases became {len(plan.cases)}"
         raise _changed(folder, [f"plan: {counts}, {len(unknown)} records belong to none"])
     return plan, [case for case in plan.cases if case.key not in done]
 
 
-def _rest_of_round(folder: Path, plan: Plan, done: Collection[tuple[str, int]]) -> list[PlannedCase]:
-    """What the last round of a repeated suite lacks. Raises BytewaysError when the plan is another."""
-    unknown = {case_id for case_id, _ in done} - {case.case.case_id for case in plan.cases}
-    if unknown:
-        raise _changed(folder, [f"plan: {len(unknown)} recorded cases are not in it"])
-    last = max((round for _, round in done), default=0)
-    cases = [case for case in plan.cases if case.reason is None or last == 0]
-    return [again for case in cases if (again := replace(case, round=last)).key not in done]
-
-
 def _asked(folder: Path, manifest: Mapping[str, Any], suite: Suite | None) -> Options:
-    """The options of the run. Raises BytewaysError when they are none, or when `suite` is not the run's."""
+    """The options of the run.
+
+    Raises:
+        BytewaysError: They are none, `suite` is not the run's, or an earlier version wrote the run.
+    """
+    if manifest["schema_version"] != SCHEMA_VERSION:
+        raise BytewaysError(
+            f"{folder} was written by an earlier version and can be read, but not taken up",
+            cause=f"schema version {manifest['schema_version']} keeps no plan; this one is {SCHEMA_VERSION}",
+            hint="start a new run: byteways run",
+        )
     if suite is not None and suite.text != manifest["suite"]["text"]:
         raise _changed(folder, [f"suite: '{suite.name}' is not the text the run was started with"])
     try:
         return Options.from_json(manifest["options"])
-    except TypeError as error:
-        raise BytewaysError(f"{folder / MANIFEST} is damaged", cause=f"options: {error}") from error
+    except ValueError as error:
+        raise damaged_manifest(folder / MANIFEST, f"options: {error}") from error
 
 
 def _recorded(folder: Path, manifest: Mapping[str, Any], asked: Simulation | None) -> Simulation | None:

@@ -1,5 +1,5 @@
-"""A worker: the process that opens the runtimes and measures. `python -m byteways.run.worker --socket PATH
---parent PID [--machine SHEET] [--kind torch]`
+"""A worker: the process that opens the runtimes and measures. Started by start.py as `byteways.run.worker
+--socket PATH --parent PID [--machine SHEET] [--kind torch]`
 
 Standard library and native core only, so that it starts fast on a compute node. It dies with its conductor,
 and the kernel takes it first when memory runs out.
@@ -15,9 +15,11 @@ import os
 import signal
 import socket
 import sys
+from dataclasses import asdict
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
+from byteways.run.health_host import HostMonitor
 from byteways.run.protocol import Channel, ConnectionClosed, Unavailable
 
 if TYPE_CHECKING:
@@ -61,6 +63,8 @@ class Worker:
         self._kind = kind
         self._measurer: Measurer | None = None
         self._torch: TorchMeasurer | None = None
+        #: Of a simulated machine nothing here says anything.
+        self._host = None if machine else HostMonitor()
 
     def serve(self) -> None:
         """Until told to stop, the conductor is gone, or the runtimes are broken for good."""
@@ -84,13 +88,21 @@ class Worker:
             return {"did": "probe", "error": f"{type(error).__name__}: {error}"}
 
     def _measure(self, request: dict[str, Any]) -> dict[str, Any]:
+        if self._host is not None:
+            self._host.begin()
         try:
-            measurer = self._open_torch() if self._kind == "torch" else self._open()
-            outcome, broken = measurer.measure(request)
+            if self._kind == "torch":
+                outcome, broken = self._open_torch().measure(request)
+            else:
+                outcome, broken = self._opened_anew(request["key"]).measure(request)
         except Unavailable as reason:
             outcome, broken = {"status": "skipped", "reason": str(reason)}, False
         except Exception as error:  # whatever it is, it is this case's, and the next one may be fine
             outcome, broken = {"status": "failed", "reason": f"{type(error).__name__}: {error}"}, False
+        if self._host is not None and outcome["status"] != "skipped":
+            load = self._host.end()
+            outcome["health"] = {**(outcome.get("health") or {}), "host": load.to_json()}
+            outcome["warnings"] = [*outcome.get("warnings", ()), *(asdict(one) for one in load.warnings())]
         answer = {"did": "measure", "outcome": outcome}
         return {**answer, "leaving": True} if broken else answer
 
@@ -100,6 +112,14 @@ class Worker:
 
             self._torch = TorchMeasurer.open()
         return self._torch
+
+    def _opened_anew(self, key: int) -> Measurer:
+        """The measurer; of a simulated machine at its beginning, with the noise of this key."""
+        measurer = self._open()
+        self._measurer = None  # one that could not be restarted is of no use
+        measurer.restart(key)
+        self._measurer = measurer
+        return measurer
 
     def _open(self) -> Measurer:
         if self._measurer is None:

@@ -6,7 +6,9 @@ file: a key that no study has, a line or place that is not there, a letter witho
 
 from __future__ import annotations
 
-from collections.abc import Callable, Mapping
+import csv
+import re
+from collections.abc import Callable, Iterator, Mapping, Sequence
 from dataclasses import replace
 from fnmatch import fnmatchcase
 from functools import cache
@@ -15,13 +17,31 @@ from pathlib import Path
 from typing import TYPE_CHECKING, Any, TypeVar
 
 from byteways.errors import BytewaysError
+from byteways.files import MOST_TOML_BYTES, read_text
 from byteways.plan.interfaces import INTERFACES
 from byteways.plan.suite import parse
 from byteways.plan.suite_types import Suite
 from byteways.plan.toml_files import read_toml
 from byteways.plan.words import closest
 from byteways.studies import names
+from byteways.studies.claim_file import read_claims, wrong_claims
 from byteways.studies.reference import parts, references
+from byteways.studies.shapes import (
+    AXIS,
+    COUNT,
+    FLAG,
+    LIST_OF_TABLES,
+    NAMED_TABLES,
+    ONE_OR_TEXTS,
+    OPTIONS,
+    PRINTS,
+    QUANTITY,
+    SOME_TEXTS,
+    TEXT,
+    TEXTS,
+    VARIABLES,
+    Keys,
+)
 from byteways.studies.study import (
     KINDS,
     LETTERS,
@@ -40,33 +60,41 @@ from byteways.units import parse_size
 if TYPE_CHECKING:
     from importlib.abc import Traversable
 
-_Keys = tuple[tuple[str, ...], tuple[str, ...]]
-#: Keys of study.toml and of the tables in it, those that must be there first.
-_STUDY = (
-    (
-        *("title", "authors", "year", "address", "about", "sources", "models", "statistic", "timing"),
-        *("places", "lines", "figures"),
-    ),
-    ("ambient", "defects", "differences", "grid", "hosts"),
+#: Keys of study.toml and of the tables in it.
+_STUDY = Keys(
+    {
+        **dict.fromkeys(("title", "authors", "address", "about", "statistic", "timing"), TEXT),
+        "year": COUNT,
+        "sources": SOME_TEXTS,
+        "models": SOME_TEXTS,
+        "places": NAMED_TABLES,
+        "lines": NAMED_TABLES,
+        "figures": LIST_OF_TABLES,
+    },
+    dict.fromkeys(("ambient", "defects", "differences", "grid", "hosts"), TEXTS),
 )
-_PLACE = (("devices", "meaning"), ("rank", "model", "order"))
-_LINE = (
-    ("says", "interface", "executor"),
-    (
-        *("source", "destination", "buffer", "second_source", "pattern", "cache", "environment", "options"),
-        *("together", "count", "submits", "published", "each", "note"),
-    ),
+_PLACE = Keys({"devices": SOME_TEXTS, "meaning": TEXT}, {"rank": COUNT, "model": TEXT, "order": TEXT})
+_LINE = Keys(
+    {"says": TEXT, "interface": TEXT, "executor": TEXT},
+    {
+        **dict.fromkeys(("source", "destination", "buffer"), ONE_OR_TEXTS),
+        **dict.fromkeys(("second_source", "pattern", "cache", "count", "note"), TEXT),
+        "environment": VARIABLES,
+        "options": OPTIONS,
+        "together": FLAG,
+        "submits": FLAG,
+        "published": PRINTS,
+        "each": AXIS,
+    },
 )
-_FIGURE = (("id", "title", "locator", "kind", "lines"), ("unit", "places", "size", "note"))
-_CLAIM = (("id", "says", "locator", "check"), ("note",))
-_BOUNDS = ("about", "within", "at_least", "at_most", "unit")
-_CHECK: Mapping[str, _Keys] = {
-    "value": (("of",), (*_BOUNDS, "published")),
-    "ratio": (("of", "to"), (*_BOUNDS, "over")),
-    "spread": (("of", "over", "at_most"), ("unit", "across")),
-    "order": (("of",), ("unit", "margin")),
-    "reaches": (("of", "size"), ("level", "of_best", "factor")),
-}
+_FIGURE = Keys(
+    {"id": TEXT, "title": TEXT, "locator": TEXT, "kind": TEXT, "lines": TEXTS},
+    {"unit": TEXT, "places": TEXTS, "size": QUANTITY, "note": TEXT},
+)
+#: As a study names them; of a machine model they are numbered so.
+#: Of a line: the letter of the device, the memory, and the letter of who touches it first.
+BUFFER = re.compile(rf"[{LETTERS}]:[\w-]+(@[{LETTERS}])?")
+DEVICE = re.compile(r"(cpu|gpu)\d+")
 GUIDE = "docs/guides/reproduce-a-study.md says what a study consists of"
 Made = TypeVar("Made")
 
@@ -99,7 +127,7 @@ def read(folder: Traversable, key: str) -> Study:
     texts = {}
     for name in ("study.toml", "suite.toml", "claims.toml", FILE):
         try:
-            texts[name] = (folder / name).read_text(encoding="utf-8")
+            texts[name] = _text_of(folder / name)
         except (OSError, UnicodeDecodeError) as error:
             cause = error.strerror if isinstance(error, OSError) else f"not UTF-8 text: {error}"
             raise BytewaysError(f"cannot read {key}/{name}", cause=cause, hint=GUIDE) from error
@@ -107,36 +135,33 @@ def read(folder: Traversable, key: str) -> Study:
     claims = read_toml(texts["claims.toml"], file=f"{key}/claims.toml")
     suite = parse(texts["suite.toml"], file=f"{key}/suite.toml")
     values = _told(f"{key}/{FILE}", lambda: tuple(read_values(texts[FILE].splitlines())))
-    found = _told(f"{key}/claims.toml", lambda: tuple(_claim(entry) for entry in claims.get("claim", [])))
+    found = _told(f"{key}/claims.toml", lambda: read_claims(claims))
     study = _told(f"{key}/study.toml", lambda: _study(key, data, found, values, suite))
-    if wrong := _wrong(study):
+    if wrong := _told(f"{key}/study.toml", lambda: _wrong(study)):
         raise BytewaysError(f"study {key} is not consistent", cause="; ".join(wrong), hint=GUIDE)
     return study
+
+
+def _text_of(file: Traversable) -> str:
+    """Of a file on a disk, or in an archive that Python imports from. Raises OSError or
+    UnicodeDecodeError.
+    """
+    return read_text(file, MOST_TOML_BYTES) if isinstance(file, Path) else file.read_text(encoding="utf-8")
 
 
 def _told(file: str, make: Callable[[], Made]) -> Made:
     """What `make` gives. Raises BytewaysError that names the file when its data are not what they must be."""
     try:
         return make()
-    except (KeyError, TypeError, ValueError, AttributeError) as error:
+    except (KeyError, TypeError, ValueError, AttributeError, OverflowError, csv.Error) as error:
         what = f"no key {error}" if isinstance(error, KeyError) else str(error)
         raise BytewaysError(f"{file} is no part of a study", cause=what, hint=GUIDE) from error
-
-
-def _keys(what: str, entry: Mapping[str, Any], keys: _Keys) -> None:
-    """Raises ValueError when a key is missing or one that nothing reads."""
-    required, optional = keys
-    known = (*required, *optional)
-    if unknown := [name for name in entry if name not in known]:
-        raise ValueError(f"{what} has the unknown key '{unknown[0]}': {closest(unknown[0], known)}")
-    if missing := [name for name in required if name not in entry]:
-        raise ValueError(f"{what} has no '{missing[0]}'")
 
 
 def _study(
     key: str, data: Mapping[str, Any], claims: tuple[Claim, ...], values: tuple[Value, ...], suite: Suite
 ) -> Study:
-    _keys("it", data, _STUDY)
+    _STUDY.check("it", data)
     places = _places(data)
     lines = {line.name: line for name, entry in data["lines"].items() for line in _lines(name, entry)}
     return Study(
@@ -166,8 +191,8 @@ def _places(data: Mapping[str, Any]) -> dict[str, Place]:
     """Those of [places], one for every pair of `grid`, `gpu0>gpu1`, and of `grid` and `hosts`, both ways."""
     places = {}
     for name, entry in data["places"].items():
-        _keys(f"place '{name}'", entry, _PLACE)
-        more = {key: entry[key] for key in _PLACE[1] if key in entry}
+        _PLACE.check(f"place '{name}'", entry)
+        more = {key: entry[key] for key in _PLACE.optional if key in entry}
         places[name] = Place(name, tuple(entry["devices"]), entry["meaning"], **more)
     grid, hosts = data.get("grid", []), data.get("hosts", [])
     pairs = [] if hosts else [(first, second) for first in grid for second in grid]
@@ -180,7 +205,7 @@ def _places(data: Mapping[str, Any]) -> dict[str, Place]:
 
 def _lines(name: str, entry: Mapping[str, Any]) -> list[Line]:
     """A line, or one for every value of the option of `each`: `copy, 128 threads`."""
-    _keys(f"line '{name}'", entry, _LINE)
+    _LINE.check(f"line '{name}'", entry)
     if "each" not in entry:
         return [_line(name, entry)]
     ((option, values),) = entry["each"].items()
@@ -222,7 +247,7 @@ def _line(name: str, entry: Mapping[str, Any]) -> Line:
 
 
 def _figure(entry: Mapping[str, Any], places: Mapping[str, Place]) -> Figure:
-    _keys(f"figure '{entry.get('id', '?')}'", entry, _FIGURE)
+    _FIGURE.check(f"figure '{entry.get('id', '?')}'", entry)
     size = entry.get("size")
     chosen = [name for glob in entry.get("places", ["*>*"]) for name in _named(glob, places)]
     return Figure(
@@ -243,16 +268,6 @@ def _named(glob: str, places: Mapping[str, Place]) -> list[str]:
     return [name for name in places if fnmatchcase(name, glob)] or [glob]
 
 
-def _claim(entry: Mapping[str, Any]) -> Claim:
-    _keys(f"claim '{entry.get('id', '?')}'", entry, _CLAIM)
-    check = dict(entry["check"])
-    kind = check.pop("kind", "")
-    if kind not in _CHECK:
-        raise ValueError(f"claim '{entry['id']}' has the check '{kind}': {closest(kind, _CHECK)}")
-    _keys(f"the check of claim '{entry['id']}'", check, _CHECK[kind])
-    return Claim(entry["id"], entry["says"], entry["locator"], kind, check, entry.get("note", ""))
-
-
 def _wrong(study: Study) -> list[str]:
     """Names that stand for nothing: they would read 'not measured' for ever."""
     wrong: list[str] = []
@@ -261,24 +276,52 @@ def _wrong(study: Study) -> list[str]:
     for place in study.places.values():
         if place.order not in ("", *ORDERS):
             wrong.append(f"order {place.order} of place {place.name}")
+        if place.model and place.model not in study.models:
+            wrong.append(f"model {place.model} of place {place.name}")
+        wrong += [f"device {one} of place {place.name}" for one in _strange(place.devices)]
     for line in study.lines.values():
         if line.interface not in INTERFACES:
             wrong.append(f"interface {line.interface} of line {line.name}")
+        wrong += [
+            f"buffer '{text}' of line {line.name}" for text in _buffers(line) if not BUFFER.fullmatch(text)
+        ]
         for letter in sorted({letter for ends in line.ends for letter in ends.letters} - set(LETTERS)):
             wrong.append(f"agent '{letter}' of line {line.name}, which is none of {', '.join(LETTERS)}")
     for figure in study.figures:
         wrong += _wrong_in(figure, study)
     for claim in study.claims:
-        for reference in references(claim.check):
+        if claim.machine and claim.machine not in study.models:
+            wrong.append(f"machine {claim.machine} of claim {claim.id}")
+        for reference in (one for check in claim.leaves() for one in references(check.keys)):
             try:
                 parts(reference, study.lines, study.places)
             except ValueError as error:
                 wrong.append(f"claim {claim.id}: {error}")
     wrong += [f"source {value.source_key}" for value in study.values if value.source_key not in study.sources]
     wrong += [f"machine {value.machine}" for value in study.values if value.machine not in study.models]
-    if len({claim.id for claim in study.claims}) != len(study.claims):
-        wrong.append("two claims have one id")
+    wrong += wrong_claims(study.claims)
     return list(dict.fromkeys(wrong))
+
+
+def _buffers(line: Line) -> Iterator[str]:
+    """As the file has them, those that its published values are told by too."""
+    for ends in line.ends:
+        yield from (ends.source, ends.destination)
+        if ends.second_source is not None:
+            yield ends.second_source
+    for told in line.published:
+        yield from (told[name] for name in ("source", "destination") if name in told)
+        yield from (f"{told[name]}:device" for name in ("executor",) if name in told)
+
+
+def _strange(devices: Sequence[str]) -> list[str]:
+    """Those that are neither a device nor the CPU near one that stands before it."""
+    return [
+        name
+        for number, name in enumerate(devices)
+        if not DEVICE.fullmatch(name)
+        and name not in {f"near {letter}" for letter, _ in zip(LETTERS, devices[:number], strict=False)}
+    ]
 
 
 def _wrong_in(figure: Figure, study: Study) -> list[str]:

@@ -14,6 +14,8 @@ from typing import Any
 from byteways.units import parse_size
 
 FASTEST = "fastest:"
+#: A number with its unit, as checks have it.
+_NUMBER = re.compile(r"^(?P<number>\d+(\.\d+)?)\s*(?P<unit>GB/s|ns|µs|us|%)$")
 _REFERENCE = re.compile(r"^(?P<line>[^@]+)@(?P<place>[^/]+)/(?P<size>.+)$")
 
 
@@ -62,3 +64,22 @@ def sizes_of(wanted: str, known: Iterable[int]) -> list[int]:
         return [size for size in sizes if least <= size <= most]
     exact = parse_size(wanted)
     return [size for size in sizes if size == exact]
+
+
+def ends_of(wanted: str) -> list[int]:
+    """The sizes that a range names, in bytes; none of what is no range."""
+    return [parse_size(text) for text in wanted.split("..") if text.strip()] if ".." in wanted else []
+
+
+def number_of(value: object) -> float:
+    """A number, with or without a unit; per cent are hundredths. Raises ValueError when it is none."""
+    match = _NUMBER.match(str(value))
+    if match is None:
+        return float(str(value))
+    return float(match["number"]) / (100 if match["unit"] == "%" else 1)
+
+
+def unit_of(value: object) -> str:
+    """The unit of a number, `of peak` for per cent; '' without one."""
+    match = _NUMBER.match(str(value))
+    return {"us": "µs", "%": "of peak"}.get(match["unit"], match["unit"]) if match else ""

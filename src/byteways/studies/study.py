@@ -7,7 +7,7 @@ size is one figure.
 
 from __future__ import annotations
 
-from collections.abc import Mapping, Sequence
+from collections.abc import Iterator, Mapping, Sequence
 from dataclasses import dataclass, field
 from typing import Any
 
@@ -115,15 +115,52 @@ class Figure:
 
 
 @dataclass(frozen=True)
+class Check:
+    """What a sentence demands of figures: the keys of a kind, as the file has them.
+
+    `any` has no keys but `readings`: the sentence may be read in several ways, and one of them is enough.
+    """
+
+    kind: str
+    keys: Mapping[str, Any] = field(default_factory=dict)
+    note: str = ""  # how the sentence is read
+    readings: tuple[Check, ...] = ()
+
+    def leaves(self) -> Iterator[Check]:
+        """Itself, or its readings."""
+        for reading in self.readings:
+            yield from reading.leaves()
+        if not self.readings:
+            yield self
+
+
+@dataclass(frozen=True)
 class Claim:
-    """A sentence of the source with a check. `check` holds the keys of its kind, as the file has them."""
+    """What a source says, with the checks that all have to hold.
+
+    Either `quote`, the source's sentence word by word, or `says`, what it shows in our words.
+    """
 
     id: str
-    says: str
     locator: str
-    kind: str
-    check: Mapping[str, Any]
+    checks: tuple[Check, ...]
+    quote: str = ""
+    says: str = ""
     note: str = ""
+    #: The model of the system that the sentence speaks of; it is tested on such GPUs alone. '': the study's
+    #: first, and the sentence is tried on any.
+    machine: str = ""
+
+    @property
+    def text(self) -> str:
+        """As it is shown: in quotation marks what is one."""
+        inner = self.quote.replace("“", "‘").replace("”", "’")
+        return f"“{inner}”" if self.quote else self.says
+
+    def leaves(self) -> Iterator[Check]:
+        """All checks, readings one by one."""
+        for check in self.checks:
+            yield from check.leaves()
 
 
 @dataclass(frozen=True)

@@ -32,6 +32,8 @@ EXACTNESS = ("exact", "rounded", "approximate")
 #: What a source makes of its repetitions; `max` is of bandwidths, so the shortest time.
 STATISTICS = ("mean", "max", "median", "not stated")
 
+#: Beyond any size in bytes, rate in bytes/s and time in ns.
+LARGEST = 2.0**62
 #: The file in a study's folder.
 FILE = "published.csv"
 
@@ -66,6 +68,8 @@ class Value:
     timing: str
     same_as: str  # key of the value that is another print of this measurement; empty: none
     note: str
+    derived: str = ""  # how the value comes from what the source prints; empty: it prints it
+    range: tuple[float, float] | None = None  # where the source gives a range, of which `value` is the middle
 
     @property
     def group(self) -> str:
@@ -106,11 +110,28 @@ def _value(row: Mapping[str, str], machine: str | None) -> Value:
     cells["options"] = _settings(row["options"])
     cells["environment"] = _settings(row["environment"])
     cells["source"], cells["destination"] = Buffer.parse(row["source"]), Buffer.parse(row["destination"])
-    cells["size_bytes"] = int(row["size_bytes"]) if row["size_bytes"] else None
-    cells["value"], cells["half_unit"] = float(row["value"]), float(row["half_unit"])
-    peak = row["peak_bytes_per_s"]
-    cells["peak_bytes_per_s"] = float(peak) if peak else None
+    size, peak, ends = row["size_bytes"], row["peak_bytes_per_s"], row.get("range") or ""
+    cells["size_bytes"] = int(_positive(size)) if size else None
+    cells["value"], cells["half_unit"] = _positive(row["value"]), float(row["half_unit"])
+    cells["peak_bytes_per_s"] = _positive(peak) if peak else None
+    cells["range"] = _range(ends, cells["value"]) if ends else None
     return Value(**cells)
+
+
+def _positive(text: str) -> float:
+    """Raises ValueError for what is no number that a size or a rate may have."""
+    number = float(text)
+    if not 0 < number < LARGEST:
+        raise ValueError(f"{text:.40} is no number above 0 and below {LARGEST:g}")
+    return number
+
+
+def _range(text: str, middle: float) -> tuple[float, float]:
+    """`10e9..15e9`. Raises ValueError when `middle` is not between the two."""
+    low, high = map(float, text.split(".."))
+    if not low < middle < high:
+        raise ValueError(f"{middle:g} is not between the ends of {text}")
+    return low, high
 
 
 def _settings(text: str) -> dict[str, str]:

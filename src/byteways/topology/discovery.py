@@ -8,7 +8,7 @@ from dataclasses import replace
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
-from byteways.topology import amdsmi, kfd, nvml, xgmi
+from byteways.topology import amdsmi, kfd, nvml, smbios, xgmi
 from byteways.topology.kfd import Kfd, KfdGpu
 from byteways.topology.links import Gpu, Graph, add_numa_links, add_nvlinks, add_pcie_links
 from byteways.topology.model import Agent, Topology
@@ -64,18 +64,24 @@ def discover(
         notes.extend(_unopened(sysfs))
 
     graph = _joined(gpus, domains, driver, notes, virtual_machine=cpus.virtual_machine)
-    devices = [_gpu_agent(gpu, runtime.get(gpu.name, {}), driver) for gpu in gpus]
+    devices = [
+        replace(_gpu_agent(gpu, runtime.get(gpu.name, {}), driver), hidden_links=graph.hidden.get(gpu.name))
+        for gpu in gpus
+    ]
     owners = {gpu.shares_memory_with: gpu for gpu in reversed(devices)}
     agents = [
         _cpu_agent(name, domain, cpus, runtime.get(name, {}), owners.get(name))
         for name, domain in domains.items()
     ]
+    modules = smbios.memory_rate(sysfs, virtual_machine=cpus.virtual_machine)
     return Topology(
         host if host is not None else os.uname().nodename,
         (*agents, *devices),
         tuple(graph.switches),
         tuple(graph.links),
         _merged(graph.notes, [gpu.name for gpu in gpus]),
+        modules.bytes_per_s,
+        modules.source,
     )
 
 
@@ -236,6 +242,9 @@ def _cpu_agent(
         memory_peak_source=f"memory of {owner.name}, {owner.memory_peak_source}" if owner else NO_CPU_PEAK,
         architecture=fields.get("architecture") or None,
         caches=domain.caches,
+        threads=domain.threads,
+        shared_caches=domain.shared_caches,
+        last_level_cache_bytes=fields.get("last_level_cache_bytes") or None,
     )
 
 
@@ -263,6 +272,7 @@ def _gpu_agent(gpu: Gpu, fields: Mapping[str, Any], driver: Kfd) -> Agent:
         peer_copy_engines=node.peer_copy_engines if node else None,
         partition=node.partition if node else None,
         page_faults=driver.page_faults.get(node.architecture or "") if node else None,
+        last_level_cache_bytes=fields.get("last_level_cache_bytes") or None,
     )
 
 

@@ -52,7 +52,8 @@ _NVLINK_OF_ARCHITECTURE = {
 #: Architectures whose links are slower than their generation's: bytes/s of one link in one direction.
 _SLOWER = {"sm_86": (14.0625e9, "NVIDIA GA102 whitepaper: 4 links, 56.25 GB/s each direction")}
 
-#: One xGMI link (16 lanes) between GPUs in one direction: bytes/s by architecture, with its source.
+#: One xGMI link (16 lanes) between GPUs in one direction: bytes/s by architecture, with its source. The
+#: vendor's data rate is that of the lanes, so it is the signalling rate as well.
 _XGMI = {
     "gfx906": (50e9, "AMD Radeon Instinct MI60 data sheet: 2 links, 200 GB/s both directions"),
     "gfx908": (46e9, "16 lanes × 23 Gbit/s; AMD Instinct MI100 data sheet: 3 links, 276 GB/s both ways"),
@@ -64,7 +65,7 @@ _XGMI = {
 _XGMI_TO_CPU = {
     "gfx90a": (
         36e9,
-        "OLCF Crusher guide; Pearson, arXiv:2302.14827 (2023): 36 GB/s each direction, "
+        "16 lanes × 18 Gbit/s; OLCF Crusher guide; Pearson, arXiv:2302.14827 (2023): 36 GB/s each direction, "
         "where the kernel driver assumes 50 GB/s",
     ),
 }
@@ -129,6 +130,13 @@ def nvlink(
     )
 
 
+def nvlink_signalling(version: int, data_bytes_per_s: float) -> float:
+    """Raw rate of one NVLink of a data rate, as a driver would tell it; where nothing tells, the same."""
+    link = NVLINK.get(version)
+    raw = link.signalling_bytes_per_s if link else None
+    return data_bytes_per_s * raw / link.data_bytes_per_s if link and raw else data_bytes_per_s
+
+
 def pcie(generation: int, width: int) -> Rate:
     """Rate of a PCI Express link of `width` lanes.
 
@@ -172,8 +180,9 @@ def xgmi(
             kernels take the 50 GB/s of gfx90a for later architectures too (amdgpu_amdkfd.c).
     """
     table = _XGMI_TO_CPU if to_cpu else _XGMI
-    one, source = table.get(architecture or "", (driver_bytes_per_s, "by the kernel driver"))
+    known = table.get(architecture or "")
+    one, source = known or (driver_bytes_per_s, "by the kernel driver")
     if one is None:
         return Rate(None, None, f"no nominal rate is known of xGMI links of {architecture or 'unknown GPUs'}")
     links = "1 link" if count == 1 else f"{count} links"
-    return Rate(count * one, None, f"{links} × {one / GIGA:.4g} GB/s ({source})")
+    return Rate(count * one, count * one if known else None, f"{links} × {one / GIGA:.4g} GB/s ({source})")

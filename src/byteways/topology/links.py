@@ -40,6 +40,7 @@ class Graph:
     links: list[Link] = field(default_factory=list)
     switches: list[str] = field(default_factory=list)
     notes: list[str] = field(default_factory=list)
+    hidden: dict[str, str] = field(default_factory=dict)  # why links of a GPU to peers may be missing
 
 
 def add_numa_links(
@@ -198,6 +199,8 @@ def add_nvlinks(graph: Graph, gpus: Sequence[Gpu]) -> None:
             ends.setdefault("switch", []).extend(ends.pop("unknown", []))
     for gpu in gpus:
         ends = active[gpu.name]
+        if gpu.device is None and gpu.node is None:
+            graph.hidden[gpu.name] = "no management library tells the links between GPUs"
         _add_gpu_bundles(graph, gpu, ends.get("gpu", []), by_address)
         if "switch" in ends:
             if NVSWITCH not in graph.switches:
@@ -207,6 +210,7 @@ def add_nvlinks(graph: Graph, gpus: Sequence[Gpu]) -> None:
             graph.links.append(_bundle(gpu, gpu.home, ends["cpu"]))
         if "unknown" in ends:
             hidden = len(ends["unknown"])
+            graph.hidden[gpu.name] = f"the far ends of {hidden} active NVLinks are hidden"
             graph.notes.append(f"{gpu.name}: the far ends of {hidden} active NVLinks are hidden")
 
 

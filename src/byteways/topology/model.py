@@ -2,8 +2,10 @@
 
 from __future__ import annotations
 
-from collections.abc import Mapping
+import re
+from collections.abc import Callable, Mapping
 from dataclasses import asdict, dataclass, field
+from functools import cached_property
 from typing import Any
 
 
@@ -16,6 +18,14 @@ class Cache:
     size_bytes: int
     line_bytes: int
     shared_by_cores: int
+
+
+@dataclass(frozen=True)
+class SharedCache:
+    """One data or unified cache of a CPU, and who shares it."""
+
+    level: int
+    cores: tuple[int, ...]  # logical CPUs, of those that this process may use
 
 
 @dataclass(frozen=True)
@@ -40,6 +50,15 @@ class Agent:
     peer_copy_engines: int | None = None  # that serve links to peers alone
     partition: str | None = None  # how the device is divided: "compute CPX, memory NPS1"
     page_faults: str | None = None  # whether kernels may fault on pages and retry, in the vendor's words
+    last_level_cache_bytes: int | None = None  # with a memory-side cache; of a CPU all that its cores use
+    hidden_links: str | None = None  # why links to peers may be missing here
+    threads: tuple[tuple[int, ...], ...] = ()  # logical CPUs of each physical core; none: not told
+    shared_caches: tuple[SharedCache, ...] = ()  # that two physical cores or more share; none: not told
+
+
+def compute_units_name(agent: Agent) -> str:
+    """What the vendor calls the processors of a GPU, in the plural: SMs or CUs."""
+    return "CUs" if (agent.architecture or "").startswith("gfx") else "SMs"
 
 
 @dataclass(frozen=True)
@@ -70,13 +89,21 @@ class Topology:
     switches: tuple[str, ...] = ()
     links: tuple[Link, ...] = ()
     notes: tuple[str, ...] = ()  # what could not be found out, and why
+    host_memory_limit_bytes_per_s: float | None = None  # of all memory modules together, read + write shared
+    host_memory_limit_source: str = "nobody told the speed of its modules"
+
+    @cached_property
+    def derived(self) -> dict[Callable[..., Any], dict[tuple[Any, ...], Any]]:
+        """Results of functions of this topology by their arguments (topology/cached.py)."""
+        return {}
+
+    @cached_property
+    def _by_name(self) -> dict[str, Agent]:
+        return {agent.name: agent for agent in self.devices}
 
     def agent(self, name: str) -> Agent:
         """Raises KeyError when there is no such agent."""
-        for agent in self.devices:
-            if agent.name == name:
-                return agent
-        raise KeyError(name)
+        return self._by_name[name]
 
     def names(self, kind: str | None = None) -> list[str]:
         return [agent.name for agent in self.devices if kind is None or agent.kind == kind]
@@ -86,23 +113,27 @@ class Topology:
 
     @classmethod
     def from_json(cls, data: Mapping[str, Any]) -> Topology:
-        agents = tuple(
-            Agent(
-                **{
-                    **agent,
-                    "cores": tuple(agent["cores"]),
-                    "caches": tuple(Cache(**cache) for cache in agent["caches"]),
-                }
-            )
-            for agent in data["devices"]
-        )
-        return cls(
-            data["host"],
-            agents,
-            tuple(data["switches"]),
-            tuple(Link(**link) for link in data["links"]),
-            tuple(data["notes"]),
-        )
+        """Raises ValueError when it is no topology; fields of newer versions are read over."""
+        from byteways.decoding import converted  # not for workers
+
+        found = converted(data, cls)
+        if wrong := found.contradiction():
+            raise ValueError(wrong)
+        return found
+
+    def contradiction(self) -> str:
+        """What no machine has, in a sentence; empty: nothing."""
+        names = self.names()
+        for agent in self.devices:
+            if agent.kind not in ("cpu", "gpu") or not re.fullmatch(rf"{agent.kind}[0-9]{{1,4}}", agent.name):
+                return f"'{agent.name}' of kind '{agent.kind}' is no device"
+        if doubled := {name for name in names if names.count(name) > 1}:
+            return f"{min(doubled)} is there twice"
+        nodes = {*names, *self.switches}
+        for link in self.links:
+            if link.a not in nodes or link.b not in nodes or link.a == link.b:
+                return f"a link of {link.a} and {link.b} joins no two nodes"
+        return ""
 
 
 @dataclass(frozen=True)
@@ -124,8 +155,9 @@ class CopyEngines:
 #: Stands for host memory of any domain where copy engines are told by their two ends.
 HOST = "host"
 
-#: What a runtime may have beside single copies and launches: recorded queues, batched copies, copies of rows.
-CALLS = ("graph", "batch", "copy-2d")
+#: What a runtime may have beside single copies and launches: recorded queues, batched copies, copies of rows,
+#: prefetches that name a NUMA domain.
+CALLS = ("graph", "batch", "copy-2d", "prefetch-to-domain")
 
 
 @dataclass(frozen=True)
@@ -154,24 +186,7 @@ class Capabilities:
 
     @classmethod
     def from_json(cls, data: Mapping[str, Any]) -> Capabilities:
-        def offers(table: Mapping[str, Mapping[str, Mapping[str, Any]]]) -> dict[str, dict[str, Offer]]:
-            return {
-                agent: {name: Offer(**offer) for name, offer in row.items()} for agent, row in table.items()
-            }
+        """Raises ValueError when they are none; what older runs did not ask for is empty."""
+        from byteways.decoding import converted  # not for workers
 
-        engines = {
-            source: {to: CopyEngines(tuple(told["engines"]), told["reason"]) for to, told in row.items()}
-            for source, row in data.get("copy_engines", {}).items()  # as host_access
-        }
-        return cls(
-            data["devices"],
-            offers(data["memory"]),
-            offers(data["interface"]),
-            offers(data["peer"]),
-            {name: offers(row) for name, row in data.get("granted", {}).items()},  # as host_access
-            data["pageable_access"],
-            data.get("host_access", {}),  # runs recorded before this was asked
-            engines,
-            offers(data.get("calls", {})),  # as host_access
-            data["host_memory_bytes"],
-        )
+        return converted(data, cls)

@@ -19,6 +19,7 @@ from itertools import combinations
 from pathlib import Path
 
 from byteways.errors import BytewaysError
+from byteways.files import MOST_TOPOLOGY_BYTES, read_bytes
 from byteways.topology import link_rates
 from byteways.topology.links import NVSWITCH, Graph, add_pcie, narrower
 from byteways.topology.model import Agent, Link, Topology
@@ -64,9 +65,16 @@ def read(path: Path) -> Topology:
         BytewaysError: The file cannot be read, is malformed, or describes no machine.
     """
     try:
-        return parse(path.read_bytes(), path.stem)
+        content = read_bytes(path, MOST_TOPOLOGY_BYTES)
     except OSError as error:
         raise BytewaysError(f"cannot read {path}", cause=str(error), hint="byteways topo --help") from error
+    return of(content, path)
+
+
+def of(content: bytes, path: Path) -> Topology:
+    """The topology in what was read from a file. Raises BytewaysError as read()."""
+    try:
+        return parse(content, path.stem)
     except (ET.ParseError, ValueError, LookupError, RecursionError) as error:
         raise BytewaysError(
             f"{path} is no NCCL topology",

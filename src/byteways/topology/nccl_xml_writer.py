@@ -7,6 +7,7 @@ import xml.etree.ElementTree as ET
 from collections.abc import Iterator, Mapping
 
 from byteways.errors import BytewaysError
+from byteways.text import visible
 from byteways.topology import link_rates
 from byteways.topology.links import NVSWITCH
 from byteways.topology.model import Agent, Link, Topology
@@ -36,6 +37,11 @@ def write(topology: Topology) -> str:
             _write_below(cpu, agent.name, topology, above, gpus)
     ET.indent(system)
     return ET.tostring(system, encoding="unicode").replace(" />", "/>") + "\n"  # NCCL's parser knows no blank
+
+
+def comment(text: str) -> str:
+    """A comment of XML, which ends at the first two hyphens, whatever the text is (XML 1.0, section 2.5)."""
+    return f"<!-- {re.sub('-(?=-)', '- ', visible(text).replace(chr(10), ' ')).rstrip('-')} -->"
 
 
 def _parents(topology: Topology) -> dict[str, Link]:

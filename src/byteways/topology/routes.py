@@ -11,10 +11,11 @@ from collections import deque
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
 
+from byteways.topology.cached import cached
 from byteways.topology.model import Link, Topology
 
 #: Links made for peers, which a route between GPUs takes before any other.
-_FABRICS = ("nvlink", "xgmi")
+FABRICS = ("nvlink", "xgmi")
 #: Links over which GPUs forward.
 _FORWARDED = "xgmi"
 _Neighbours = Mapping[str, Sequence[tuple[str, Link]]]
@@ -49,6 +50,7 @@ def routes(topology: Topology) -> dict[tuple[str, str], Route]:
     return found
 
 
+@cached
 def route(topology: Topology, source: str, destination: str) -> tuple[Link, ...]:
     """Links from one agent to another, empty when they are the same or nothing joins them.
 
@@ -59,8 +61,8 @@ def route(topology: Topology, source: str, destination: str) -> tuple[Link, ...]
     """
     if source == destination:
         return ()
-    neighbours = _neighbours(topology.links)
-    own = [link for node, link in neighbours.get(source, ()) if node == destination and link.kind in _FABRICS]
+    neighbours = _neighbours_in(topology)
+    own = [link for node, link in neighbours.get(source, ()) if node == destination and link.kind in FABRICS]
     if own:
         return (max(own, key=_width),)
     begin, end = (_package_gpu(topology, name) for name in (source, destination))
@@ -72,6 +74,7 @@ def route(topology: Topology, source: str, destination: str) -> tuple[Link, ...]
     return way or _without_forwarding(topology, neighbours, source, destination)
 
 
+@cached
 def link_class(topology: Topology, source: str, destination: str) -> str:
     """Class of the way between two agents, equal in both directions.
 
@@ -98,7 +101,7 @@ def link_class(topology: Topology, source: str, destination: str) -> str:
         return classes
     if through_host:
         return f"{classes} through host"
-    return classes if way[0].kind in _FABRICS else f"{classes} through switch"
+    return classes if way[0].kind in FABRICS else f"{classes} through switch"
 
 
 def nodes_of(source: str, way: Sequence[Link]) -> list[str]:
@@ -107,6 +110,11 @@ def nodes_of(source: str, way: Sequence[Link]) -> list[str]:
     for link in way:
         nodes.append(link.b if nodes[-1] == link.a else link.a)
     return nodes
+
+
+@cached
+def _neighbours_in(topology: Topology) -> _Neighbours:
+    return _neighbours(topology.links)
 
 
 def _neighbours(links: Sequence[Link]) -> dict[str, list[tuple[str, Link]]]:
@@ -121,6 +129,7 @@ def _width(link: Link) -> float:
     return link.peak_bytes_per_s or float("inf")
 
 
+@cached
 def _package_gpu(topology: Topology, name: str) -> str:
     """The GPU whose memory the CPU agent shares; the agent itself where there is none."""
     return next((agent.name for agent in topology.devices if agent.shares_memory_with == name), name)
@@ -175,6 +184,6 @@ def _without_forwarding(
         for neighbour, link in neighbours.get(node, ()):
             pushed += 1
             width = max(narrow, -_width(link))
-            fabric = link.kind in _FABRICS
+            fabric = link.kind in FABRICS
             heapq.heappush(queue, (others + (not fabric), hops + 1, width, pushed, neighbour, (*way, link)))
     return ()

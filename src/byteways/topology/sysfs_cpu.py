@@ -3,11 +3,11 @@
 from __future__ import annotations
 
 import os
-from collections.abc import Collection
+from collections.abc import Collection, Sequence
 from dataclasses import dataclass
 from pathlib import Path
 
-from byteways.topology.model import Cache
+from byteways.topology.model import Cache, SharedCache
 
 _SIZE_UNITS = {"K": 2**10, "M": 2**20, "G": 2**30}
 
@@ -21,6 +21,8 @@ class NumaDomain:
     memory_bytes: int | None
     distances: dict[int, int]  # NUMA domain -> distance; 10 is local (ACPI SLIT)
     caches: tuple[Cache, ...]
+    threads: tuple[tuple[int, ...], ...] = ()  # of each physical core
+    shared_caches: tuple[SharedCache, ...] = ()
 
 
 @dataclass(frozen=True)
@@ -78,7 +80,7 @@ def read_cpus(sysfs: Path, proc: Path, allowed_cores: Collection[int] | None = N
         cores = tuple(core for core in online if core in allowed)
         if cores:
             distances = _distances(node, [int(other.name[4:]) for other in nodes])
-            domains.append(NumaDomain(domain, cores, _memory_of(node), distances, _caches(sysfs, cores[0])))
+            domains.append(_domain(sysfs, domain, cores, _memory_of(node), distances))
         elif online:
             notes.append(
                 f"NUMA domain {domain} left out: this process may use none of its {len(online)} cores"
@@ -88,10 +90,24 @@ def read_cpus(sysfs: Path, proc: Path, allowed_cores: Collection[int] | None = N
     if not domains:
         notes.append("the kernel shows no NUMA domains; all cores are taken as one")
         memory = _meminfo(read_text(proc / "meminfo") or "")
-        cores = tuple(sorted(allowed))
-        domains.append(NumaDomain(0, cores, memory, {0: 10}, _caches(sysfs, cores[0]) if cores else ()))
+        domains.append(_domain(sysfs, 0, tuple(sorted(allowed)), memory, {0: 10}))
     model, virtual_machine = _cpu_model(proc, sysfs)
     return Cpus(model, virtual_machine, tuple(domains), tuple(notes))
+
+
+def _domain(
+    sysfs: Path, number: int, cores: tuple[int, ...], memory_bytes: int | None, distances: dict[int, int]
+) -> NumaDomain:
+    threads = _threads(sysfs, cores)
+    return NumaDomain(
+        number,
+        cores,
+        memory_bytes,
+        distances,
+        _caches(sysfs, cores[0]) if cores else (),
+        threads,
+        _shared_caches(sysfs, threads),
+    )
 
 
 def _distances(node: Path, domains: list[int]) -> dict[int, int]:
@@ -126,6 +142,35 @@ def _caches(sysfs: Path, core: int) -> tuple[Cache, ...]:
         shared = parse_cpu_list(read_text(index / "shared_cpu_list") or "")
         caches.append(Cache(int(level), kind.lower(), size_bytes, line_bytes, max(1, len(shared))))
     return tuple(sorted(caches, key=lambda cache: (cache.level, cache.kind)))
+
+
+def _threads(sysfs: Path, cores: Sequence[int]) -> tuple[tuple[int, ...], ...]:
+    """Logical CPUs of each physical core, of those given, in the order of their first ones.
+
+    That is how cpu_domains.cpp counts cores. Empty when the kernel does not tell of each.
+    """
+    found: dict[tuple[int, ...], None] = {}
+    for core in cores:
+        told = read_text(sysfs / f"devices/system/cpu/cpu{core}/topology/thread_siblings_list")
+        if not told:
+            return ()
+        found[tuple(one for one in parse_cpu_list(told) if one in cores)] = None
+    return tuple(found)
+
+
+def _shared_caches(sysfs: Path, threads: Sequence[tuple[int, ...]]) -> tuple[SharedCache, ...]:
+    """Data and unified caches that two physical cores or more share, smallest level first."""
+    found: dict[tuple[int, tuple[int, ...]], None] = {}
+    allowed = {one for core in threads for one in core}
+    for first, *_ in threads:
+        for index in (sysfs / f"devices/system/cpu/cpu{first}/cache").glob("index[0-9]*"):
+            level, kind, shared = (read_text(index / name) for name in ("level", "type", "shared_cpu_list"))
+            if level is None or not shared or kind == "Instruction":
+                continue
+            cores = tuple(one for one in parse_cpu_list(shared) if one in allowed)
+            if sum(core[0] in cores for core in threads) > 1:
+                found[int(level), cores] = None
+    return tuple(SharedCache(level, cores) for level, cores in sorted(found))
 
 
 def _cpu_model(proc: Path, sysfs: Path) -> tuple[str, bool]:

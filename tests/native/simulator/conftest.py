@@ -10,6 +10,7 @@ from concurrent.futures import ThreadPoolExecutor
 from pathlib import Path
 
 import pytest
+from tests.cache import cached, headers, version
 
 HERE = Path(__file__).parent
 NATIVE = HERE.parents[2] / "native"
@@ -26,27 +27,34 @@ def _is_entry_point(source: Path) -> bool:
 
 
 @pytest.fixture(scope="session")
-def toys(tmp_path_factory: pytest.TempPathFactory) -> Path:
-    """The program; the simulator's sources but for the vendors' entry points are part of it."""
-    folder = tmp_path_factory.mktemp("toys")
+def toys() -> Path:
+    """The program; the simulator's sources but for the vendors' entry points are part of it. Of what changed
+    since the last session, a source is compiled alone, a header with all sources.
+    """
     sources = [each for each in (NATIVE / "simulator").glob("*.cpp") if not _is_entry_point(each)]
     sources += HERE.glob("*.cpp")
-    command = ["g++", "-std=c++20", "-O1", "-w", "-pthread", f"-I{NATIVE}", f"-I{HERE}"]
+    options = ["-std=c++20", "-O1", "-w", "-pthread"]
+    command = ["g++", *options, f"-I{NATIVE}", f"-I{HERE}"]
+    common = [version("g++"), *options, headers(NATIVE, HERE)]
 
     def compiled(source: Path) -> Path:
-        made = folder / f"{source.stem}.o"
-        subprocess.run([*command, "-c", source, "-o", made], check=True)
-        return made
+        def make(path: Path) -> None:
+            subprocess.run([*command, "-c", source, "-o", path], check=True)
+
+        return cached(f"{source.stem}.o", [*common, source], make)
 
     with ThreadPoolExecutor(os.cpu_count()) as pool:
         objects = list(pool.map(compiled, sorted(sources)))
-    subprocess.run([*command, *objects, "-o", folder / "toys"], check=True)
-    return folder / "toys"
+    return cached(
+        "toys",
+        [*common, *(path.name for path in objects)],
+        lambda path: subprocess.run([*command, *objects, "-o", path], check=True),
+    )
 
 
 @pytest.fixture
 def play(toys: Path, tmp_path: Path) -> Play:
-    def run(toy: str, sheet: str = "", timeout_s: float = 20) -> Told:
+    def run(toy: str, sheet: str = "", timeout_s: float = 120) -> Told:
         command: list[str | Path] = [toys, toy]
         if sheet:
             (tmp_path / "sheet").write_text(sheet, encoding="utf-8")

@@ -7,6 +7,7 @@ from dataclasses import dataclass
 from functools import cached_property
 
 from byteways.analyse.studies.figures import Ours, Published, figure_of, part_of
+from byteways.analyse.studies.hardware import Hardware
 from byteways.analyse.studies.places import Located, locate
 from byteways.analyse.summary import Run
 from byteways.errors import BytewaysError
@@ -87,6 +88,10 @@ class Sheet:
     @cached_property
     def located(self) -> dict[str, Located]:
         return locate(self.study, self.run.topology)
+
+    @cached_property
+    def hardware(self) -> Hardware:
+        return Hardware(self.study, self.run.topology, self.run.manifest)
 
     @cached_property
     def models(self) -> list[str]:
@@ -172,7 +177,7 @@ class Sheet:
         cases: dict[int, dict[str, list[Record]]] = {}
         for record in self._records(line, agents):
             told = record.submit_ns if line.submits else record.time_ns
-            if record.status == "measured" and told is not None:
+            if record.status == "measured" and told is not None and not record.beyond_limit:
                 cases.setdefault(record.size_bytes, {}).setdefault(record.case_id, []).append(record)
         first = {size: next(iter(by_case.values())) for size, by_case in cases.items()}
         return {size: figure_of(first[size], line, self.study.statistic) for size in sorted(first)}
@@ -226,6 +231,10 @@ class Sheet:
         )
         if told:
             return told
+        if any(record.beyond_limit for record in there):
+            return (
+                "its bytes over its time are beyond the physical limit of the path, so that it is no evidence"
+            )
         at = f" at {format_size(size_bytes)}" if size_bytes else ""
         sizes = self.asked(line, place)
         if sizes and size_bytes in (None, *sizes) and self.cut_short:

@@ -1,8 +1,11 @@
-"""The checks of claims: what a sentence of the source demands of figures, and the figures that decide it."""
+"""The checks of claims: what a sentence of the source demands of figures, and the figures that decide it.
+
+Every figure has an interval. A check holds, or does not, where it does so wherever in theirs the figures are.
+"""
 
 from __future__ import annotations
 
-import re
+import math
 from collections.abc import Callable, Iterable, Mapping, Sequence
 from dataclasses import dataclass
 from itertools import pairwise
@@ -11,20 +14,18 @@ from typing import Any
 from byteways.analyse.studies.cells import Sheet
 from byteways.analyse.studies.references import Cell, UntestableError, cells, unlike
 from byteways.plan.legality import kind_of
-from byteways.studies.reference import FASTEST
+from byteways.studies.reference import FASTEST, number_of, unit_of
 from byteways.units import format_size, parse_size
-
-_NUMBER = re.compile(r"^(?P<number>[\d.]+)\s*(?P<unit>GB/s|ns|µs|us|%)$")
 
 
 @dataclass(frozen=True)
 class Finding:
-    """Whether a claim holds for the figures there are.
+    """Whether a check holds for the figures there are.
 
     `cells` decide it. `final`: figures that are missing could not change it.
     """
 
-    holds: bool
+    holds: bool | None  # None: too close to call, the intervals of the figures reach across a bound
     detail: str
     cells: tuple[Cell, ...]
     final: bool = False
@@ -39,8 +40,12 @@ class Wanted:
     most: float
     words: str
 
-    def __contains__(self, number: float) -> bool:
-        return self.least <= number <= self.most
+    def holds(self, intervals: Iterable[tuple[float, float]]) -> bool | None:
+        """Whether all of some intervals lie within; None where one reaches across a bound and none is out."""
+        found = list(intervals)
+        if any(high < self.least or low > self.most for low, high in found):
+            return False
+        return all(self.least <= low and high <= self.most for low, high in found) or None
 
 
 def _unit(check: Mapping[str, Any]) -> str:
@@ -48,18 +53,9 @@ def _unit(check: Mapping[str, Any]) -> str:
     if "unit" in check:
         return str(check["unit"])
     for key in ("about", "at_least", "at_most", "level"):
-        match = _NUMBER.match(str(check.get(key, "")))
-        if match:
-            return {"us": "µs", "%": "of peak"}.get(match["unit"], match["unit"])
+        if unit := unit_of(check.get(key)):
+            return unit
     return "GB/s"
-
-
-def _number(value: object) -> float:
-    """A number, with or without a unit; per cent are hundredths."""
-    match = _NUMBER.match(str(value))
-    if match is None:
-        return float(str(value))
-    return float(match["number"]) / (100 if match["unit"] == "%" else 1)
 
 
 def wanted(check: Mapping[str, Any]) -> Wanted:
@@ -70,11 +66,11 @@ def wanted(check: Mapping[str, Any]) -> Wanted:
         return f"{100 * value:g} %" if of_peak and isinstance(value, float | int) else str(value)
 
     if "about" in check:
-        about, within = _number(check["about"]), float(check.get("within", 0.1))
+        about, within = number_of(check["about"]), float(check.get("within", 0.1))
         words = f"{said(check['about'])} ± {100 * within:g} %"
         return Wanted(about * (1 - within), about * (1 + within), words)
-    least = _number(check["at_least"]) if "at_least" in check else float("-inf")
-    most = _number(check["at_most"]) if "at_most" in check else float("inf")
+    least = number_of(check["at_least"]) if "at_least" in check else float("-inf")
+    most = number_of(check["at_most"]) if "at_most" in check else float("inf")
     words = " and ".join(
         f"{name.replace('_', ' ')} {said(check[name])}" for name in ("at_least", "at_most") if name in check
     )
@@ -110,8 +106,8 @@ def _value(check: Mapping[str, Any], sheet: Sheet) -> Finding:
         if len(peaks) == len(found) and max(peaks) <= aim.most:
             raise UntestableError(f"the links here carry no more in any case: {_text(max(peaks), unit)}")
     said = _summary([(cell.name, cell.number) for cell in found], lambda number: _text(number, unit))
-    holds = all(cell.number in aim for cell in found)
-    return Finding(holds, f"{said}; wanted {aim.words}", tuple(found), not holds, notes)
+    holds = aim.holds(cell.interval for cell in found)
+    return Finding(holds, f"{said}; wanted {aim.words}", tuple(found), holds is False, notes)
 
 
 def _as_published(
@@ -130,9 +126,10 @@ def _as_published(
     else:
         named = [(cell.name, ratio) for cell, ratio in ratios]
         said = _summary(named, lambda number: f"{number:.3g} × published")
-    holds = all(abs(ratio - 1) <= within for _, ratio in ratios)
+    intervals = [(cell.low / published, cell.high / published) for cell, published in known]
+    holds = Wanted(1 - within, 1 + within, "").holds(intervals)
     decided = tuple(cell for cell, _ in known)
-    return Finding(holds, f"{said}; wanted ± {100 * within:g} %", decided, not holds, notes)
+    return Finding(holds, f"{said}; wanted ± {100 * within:g} %", decided, holds is False, notes)
 
 
 def _pairs(check: Mapping[str, Any], sheet: Sheet, unit: str) -> list[tuple[Cell, Cell]]:
@@ -162,20 +159,27 @@ def _ratio(check: Mapping[str, Any], sheet: Sheet) -> Finding:
         raise UntestableError("what it is compared with is zero here")
     aim = wanted(check)
     over = check.get("over", "all")
+    intervals = [_quotient(one, other) for one, other in pairs]
     if over in ("most", "least"):
         pick = max if over == "most" else min
         pairs = [pick(pairs, key=lambda pair: pair[0].number / pair[1].number)]
+        intervals = [(pick(low for low, _ in intervals), pick(high for _, high in intervals))]
     ratios = [
         (f"{one.name} to {other.line}, {other.place}", one.number / other.number) for one, other in pairs
     ]
     said = _summary(ratios, lambda number: f"{number:.3g}×")
     lead = {"most": "at most ", "least": "at least "}.get(over, "")
-    holds = all(number in aim for _, number in ratios)
+    holds = aim.holds(intervals)
     decided = tuple(cell for pair in pairs for cell in pair)
     fastest = any(str(check[name]).find(FASTEST) >= 0 for name in ("of", "to"))
-    final = not holds and over == "all" and not fastest
+    final = holds is False and over == "all" and not fastest
     detail = f"{lead}{said}; wanted {aim.words}"
     return Finding(holds, detail, decided, final, unlike(check, sheet, decided))
+
+
+def _quotient(one: Cell, other: Cell) -> tuple[float, float]:
+    """The interval of `one` over `other`, which may be the same figure."""
+    return (1.0, 1.0) if one == other else (one.low / other.high, one.high / other.low)
 
 
 def _spread(check: Mapping[str, Any], sheet: Sheet) -> Finding:
@@ -202,8 +206,16 @@ def _spread(check: Mapping[str, Any], sheet: Sheet) -> Finding:
     decided = tuple(cell for group in compared for cell in group)
     said = f"{len(decided)} figures differ by at most {100 * worst:.1f} % ({most.name} over {least.name})"
     limit = float(check["at_most"])
+    holds = Wanted(float("-inf"), limit, "").holds(map(_difference, compared))
     detail = f"{said}; wanted {100 * limit:g} % at most"
-    return Finding(worst <= limit, detail, decided, worst > limit, unlike(check, sheet, found))
+    return Finding(holds, detail, decided, holds is False, unlike(check, sheet, found))
+
+
+def _difference(group: Sequence[Cell]) -> tuple[float, float]:
+    """The interval of what the highest of some figures is above the lowest, as a part of that."""
+    least = max(cell.low for cell in group) / min(cell.high for cell in group)
+    most = max(cell.high for cell in group) / min(cell.low for cell in group)
+    return max(0.0, least - 1), most - 1
 
 
 def _groups(found: Iterable[Cell], over: str, sheet: Sheet) -> list[list[Cell]]:
@@ -231,13 +243,16 @@ def _order(check: Mapping[str, Any], sheet: Sheet) -> Finding:
     found = [cells(reference, sheet, unit) for reference in check["of"]]
     row = [min(some, key=lambda cell: cell.number) for some in found[:-1]]
     row.append(max(found[-1], key=lambda cell: cell.number))
-    holds = all(one.number > other.number * (1 + margin) for one, other in pairwise(row))
+    ends = [(min(cell.low for cell in some), min(cell.high for cell in some)) for some in found[:-1]]
+    ends.append((max(cell.low for cell in found[-1]), max(cell.high for cell in found[-1])))
+    leads = [(one[0] / other[1], one[1] / other[0]) for one, other in pairwise(ends)]
+    holds = Wanted(math.nextafter(1 + margin, math.inf), float("inf"), "").holds(leads)
     said = " > ".join(f"{_text(cell.number, unit)} ({cell.line}, {cell.place})" for cell in row)
-    if not holds:
+    if holds is not True:
         said = said.replace(" > ", ", ")
     apart = f", each by {100 * margin:g} % at least" if margin else ""
     notes = unlike(check, sheet, [cell for some in found for cell in some])
-    return Finding(holds, f"{said}; wanted in this order, falling{apart}", tuple(row), not holds, notes)
+    return Finding(holds, f"{said}; wanted in this order, falling{apart}", tuple(row), holds is False, notes)
 
 
 def _reaches(check: Mapping[str, Any], sheet: Sheet) -> Finding:
@@ -247,23 +262,40 @@ def _reaches(check: Mapping[str, Any], sheet: Sheet) -> Finding:
     factor = float(check.get("factor", 2.0))
     found = sorted(cells(check["of"], sheet, "GB/s"), key=lambda cell: cell.size_bytes)
     notes = unlike(check, sheet, found)
-    best = max(cell.number for cell in found)
-    goal = best * float(check["of_best"]) if "of_best" in check else _number(check["level"])
-    above = [cell.size_bytes for cell in found if cell.number >= goal]
-    if not above:
-        return Finding(
-            False, f"{goal:.4g} GB/s is never reached: {best:.4g} GB/s at most", tuple(found), notes=notes
-        )
-    size, about = above[0], parse_size(str(check["size"]))
+    best = max(found, key=lambda cell: cell.number)
+    part = float(check["of_best"]) if "of_best" in check else None
+    goal = number_of(check["level"]) if part is None else best.number * part
+    size, surely, perhaps = _reached(found, best, goal, part)
+    if size is None:
+        detail = f"{goal:.4g} GB/s is never reached: {best.number:.4g} GB/s at most"
+        return Finding(None if perhaps else False, detail, tuple(found), notes=notes)
+    about = parse_size(str(check["size"]))
     if size == found[0].size_bytes and size >= about / factor:
         raise UntestableError(f"no size below {format_size(size)} was measured, where it is reached already")
-    if "of_best" in check and size == found[-1].size_bytes and size <= about * factor:
+    if part is not None and size == found[-1].size_bytes and size <= about * factor:
         raise UntestableError(f"no size above {format_size(size)} was measured, where it may still rise")
     said = f"{goal:.4g} GB/s is reached from {format_size(size)}"
-    if "of_best" in check:
-        said = f"{100 * float(check['of_best']):g} % of the highest figure, {said}"
+    if part is not None:
+        said = f"{100 * part:g} % of the highest figure, {said}"
     detail = f"{said}; wanted {format_size(about)}, within a factor of {factor:g}"
-    return Finding(about / factor <= size <= about * factor, detail, tuple(found), notes=notes)
+    answers = {one is not None and about / factor <= one <= about * factor for one in (surely, perhaps)}
+    return Finding(answers.pop() if len(answers) == 1 else None, detail, tuple(found), notes=notes)
+
+
+def _reached(
+    found: Sequence[Cell], best: Cell, goal: float, part: float | None
+) -> tuple[int | None, int | None, int | None]:
+    """The first size whose figure reaches the goal; by the ends of the intervals: surely, and perhaps."""
+    lowest, highest = (goal, goal) if part is None else (best.low * part, best.high * part)
+
+    def first(reaches: Callable[[Cell], bool]) -> int | None:
+        return next((cell.size_bytes for cell in found if reaches(cell)), None)
+
+    return (
+        first(lambda cell: cell.number >= goal),
+        first(lambda cell: cell.low >= highest or (part is not None and cell == best)),
+        first(lambda cell: cell.high >= lowest),
+    )
 
 
 CHECKS: Mapping[str, Callable[[Mapping[str, Any], Sheet], Finding]] = {

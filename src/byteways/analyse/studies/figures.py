@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import math
 import statistics
 from collections.abc import Sequence
 from dataclasses import dataclass
@@ -15,6 +16,12 @@ from byteways.studies.values import Value
 #: what a published value may count.
 ONE_DIRECTION = "per-direction"
 _TOLD_ONE_DIRECTION = "one direction"
+#: Rounds from which on their spread says how far the next one may be, as elsewhere (docs/concepts).
+FEWEST_ROUNDS = 3
+#: What a figure of fewer rounds is taken to be known to: a lead that counts is as much.
+ALONE = 0.01
+#: Two-sided 95 % quantiles of Student's t for 1, 2, … degrees of freedom; beyond, the last one.
+STUDENT = (12.706, 4.303, 3.182, 2.776, 2.571, 2.447, 2.365, 2.306, 2.262, 2.228, 2.201, 2.179)
 
 
 @dataclass(frozen=True)
@@ -28,6 +35,17 @@ class Ours:
     peak: float | None  # bytes/s, nominal, here
     record: Record  # the first round
     other_count: str = ""  # what the bandwidth is when bytes are counted in the other way, with its name
+    half_width: float = 0.0  # of the repeatability interval, as a part of the figure
+
+    @property
+    def assumed(self) -> bool:
+        """Whether it is simulated and rests on numbers that the machine model assumes."""
+        return "assumed" in (self.record.rests_on or ())
+
+    @property
+    def guessed(self) -> bool:
+        """Whether it rests on nothing else."""
+        return set(self.record.rests_on or ()) == {"assumed"}
 
     def quantity(self, unit: str) -> float | None:
         """In GB/s, as a fraction of the peak here, in ns or in µs; None when there is no such figure."""
@@ -62,6 +80,25 @@ class Published:
             return None if rate is None else rate / 1e9
         return rate / self.value.peak_bytes_per_s if self.value.peak_bytes_per_s else None
 
+    def range(self, unit: str) -> tuple[float, float] | None:
+        """The ends of the range that the source gives, in the same quantity, if it gives one."""
+        middle = self.quantity(unit)
+        if self.value.range is None or middle is None:
+            return None
+        ends = sorted(middle * end / self.value.value for end in self.value.range)
+        return ends[0], ends[1]
+
+    def derived(self, unit: str) -> str:
+        """How the quantity comes from what the source prints; '' where it prints it."""
+        told = [self.value.derived] if self.value.derived and unit != "of peak" else []
+        if self.part != 1.0:
+            told.append(f"{self.part:.3g} of what the source counts")
+        if self.value.metric == "time" and unit not in ("ns", "µs"):
+            told.append("size over time")
+        if unit == "of peak" and not self.value.derived:
+            told.append("over the peak that the source names")
+        return ", ".join(told)
+
 
 def figure_of(records: Sequence[Record], line: Line, statistic: str) -> Ours:
     """The figure of a case from all its rounds, by the source's statistic.
@@ -74,21 +111,49 @@ def figure_of(records: Sequence[Record], line: Line, statistic: str) -> Ours:
     record = records[0]
     if line.submits:
         submits = [one.submit_ns for one in records if one.submit_ns is not None]
-        return Ours(None, _over_replicates(submits, statistic), None, record)
+        half_width = repeatability(submits, 0.0)
+        return Ours(None, _over_rounds(submits, statistic), None, record, half_width=half_width)
     assert record.time_ns is not None
-    times = [_by_statistic(one.time_ns, statistic) for one in records if one.time_ns]
-    time_ns = _over_replicates(times, statistic)
+    told = [one.time_ns for one in records if one.time_ns]
+    times = [_by_statistic(one, statistic) for one in told]
+    half_width = repeatability(times, max(map(_within_round, told)))
+    time_ns = _over_rounds(times, statistic)
     # The record's rates are those of its own median time.
     faster = record.time_ns.median / time_ns if time_ns else 1.0
-    rate = record.bandwidth_bytes_per_s
+    rate, peak = record.bandwidth_bytes_per_s, record.peak_bytes_per_s
     if rate is None:
-        return Ours(None, (record.latency_ns or 0.0) / faster, None, record)
+        return Ours(None, (record.latency_ns or 0.0) / faster, None, record, half_width=half_width)
     other = ""
-    if line.count == ONE_DIRECTION:
-        rate = _one_direction(record, rate)
+    if line.count == ONE_DIRECTION and rate:
+        part = _one_direction(record, rate) / rate
+        rate, peak = rate * part, peak and peak * part  # the peak is of the record's own count
     elif record.other_count:
         other = f"one direction {_one_direction(record, rate) * faster / 1e9:.1f} GB/s"
-    return Ours(rate * faster, time_ns, record.peak_bytes_per_s, record, other)
+    return Ours(rate * faster, time_ns, peak, record, other, half_width)
+
+
+def repeatability(times: Sequence[float], within: float) -> float:
+    """Half the width of the 95 % interval of a figure over its rounds, as a part of the figure.
+
+    By Student's t from the spread of the rounds, and never narrower than within a round. Fewer than three
+    rounds do not show how far rounds are apart: then it is ALONE at least.
+
+    Args:
+        times: Of the rounds, in any unit.
+        within: Half the width of the widest interval of a single round, as a part of it.
+    """
+    count = len(times)
+    mean = statistics.fmean(times) if times else 0.0
+    if count < FEWEST_ROUNDS or not mean:
+        apart = (max(times) - min(times)) / mean if mean else 0.0
+        return max(within, apart, ALONE)
+    quantile = STUDENT[min(count - 1, len(STUDENT)) - 1]
+    return max(within, quantile * statistics.stdev(times) / math.sqrt(count) / mean)
+
+
+def _within_round(times: Times) -> float:
+    low, high = times.ci95
+    return (high - low) / 2 / times.median if times.median else 0.0
 
 
 def part_of(value: Value, line: Line) -> float:
@@ -111,7 +176,7 @@ def _by_statistic(times: Times, statistic: str) -> float:
     return {"mean": times.mean, "max": times.min}.get(statistic, times.median)
 
 
-def _over_replicates(times: Sequence[float], statistic: str) -> float:
+def _over_rounds(times: Sequence[float], statistic: str) -> float:
     if statistic == "max":
         return min(times)
     return statistics.fmean(times) if statistic == "mean" else statistics.median(times)

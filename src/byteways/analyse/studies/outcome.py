@@ -8,10 +8,11 @@ from dataclasses import asdict, dataclass
 from typing import Any
 
 from byteways.analyse.studies.cells import Sheet, nearest_size
-from byteways.analyse.studies.claims import VERDICTS, Verdict, judge
+from byteways.analyse.studies.claims import Verdict, judge
 from byteways.analyse.studies.figures import Ours, Published
 from byteways.analyse.studies.fitting import fitting_of
 from byteways.analyse.studies.references import listed
+from byteways.analyse.studies.verdicts import CONTRADICTED, COUNTED, VERDICTS
 from byteways.analyse.summary import Run
 from byteways.errors import BytewaysError
 from byteways.machines import load as load_model
@@ -21,6 +22,9 @@ from byteways.studies.reading import load
 from byteways.studies.study import Figure, Line, Place, Study
 from byteways.topology.model import Topology
 from byteways.topology.routes import route
+
+#: Contradicted claims that are named; the table has all.
+NAMED = 3
 
 
 @dataclass(frozen=True)
@@ -34,10 +38,14 @@ class Row:
     approximate: bool  # the source says "about"
     system: str  # where the source measured it
     ours: float | None
-    ratio: float | None  # ours over published
+    ratio: float | None  # ours over published, over the nearer end of a range
     reason: str  # why there is none of ours
     other_count: str  # ours with its bytes counted in the other way
     of_peak: float | None = None  # ours as a part of the nominal peak here
+    published_range: tuple[float, float] | None = (
+        None  # where the source gives a range: `published` is its middle
+    )
+    derived: str = ""  # how `published` comes from what the source prints; '': it prints it
 
 
 @dataclass(frozen=True)
@@ -77,15 +85,21 @@ class StudyOutcome:
         return {name: found[name] for name in VERDICTS if found[name]}
 
     def summary(self) -> str:
-        """'12 claims: 9 hold, 1 does not hold, 2 cannot be tested here'."""
-        words = {
-            "holds": ("holds", "hold"),
-            "does not hold": ("does not hold", "do not hold"),
-            "cannot be tested here": ("cannot be tested here",) * 2,
-            "built in": ("is built into the model", "are built into the model"),
-        }
-        parts = [f"{count} {words[name][count > 1]}" for name, count in self.counts.items()]
+        """'12 claims: 9 hold, 1 differs on this hardware, 2 cannot be tested here'."""
+        parts = [f"{count} {COUNTED[name][count > 1]}" for name, count in self.counts.items()]
         return f"{len(self.verdicts)} claims: {', '.join(parts)}"
+
+    def contradictions(self) -> str:
+        """Which claims the figures contradict, by verdict, the first NAMED of each."""
+        told = []
+        for verdict in CONTRADICTED:
+            texts = [
+                one.claim.text for one in self.verdicts if one.verdict == verdict
+            ]  # the table has figures
+            if texts:
+                more = f" (and {len(texts) - NAMED} more)" if len(texts) > NAMED else ""
+                told.append(f"{verdict.capitalize()}: {'; '.join(texts[:NAMED])}{more}.")
+        return " ".join(told) or "None of its claims is contradicted."
 
 
 def outcome_of(run: Run) -> StudyOutcome | None:
@@ -207,6 +221,8 @@ def _row(
     found = ours.get(size) if size is not None else None
     number = found.quantity(figure.unit) if found else None
     theirs = published.quantity(figure.unit) if published else None
+    between = published.range(figure.unit) if published else None
+    beside = _nearer(number, between) if number is not None and between else theirs
     return Row(
         line.name,
         place.name,
@@ -215,11 +231,18 @@ def _row(
         published is not None and published.value.exactness == "approximate",
         published.value.system if published else "",
         number,
-        number / theirs if number is not None and theirs else None,
+        number / beside if number is not None and beside else None,
         "" if number is not None else sheet.missing(line, place, size),
         found.other_count if found else "",
         found.quantity("of peak") if found else None,
+        between,
+        published.derived(figure.unit) if published else "",
     )
+
+
+def _nearer(number: float, ends: tuple[float, float]) -> float:
+    """The nearer end of a range, or the number itself within it."""
+    return min(max(number, ends[0]), ends[1])
 
 
 def _series(label: str, unit: str, published: Sequence[Published], ours: Mapping[int, Ours]) -> Series:
@@ -228,7 +251,8 @@ def _series(label: str, unit: str, published: Sequence[Published], ours: Mapping
         number = one.quantity(unit)
         size = one.size_bytes or max(ours, default=None)
         if number is not None and size:
-            points.setdefault(one.value.system, []).append((size, number))
+            ends = one.range(unit) or (number,)
+            points.setdefault(one.value.system, []).extend((size, end) for end in ends)
     mine = [(size, number) for size, one in ours.items() if (number := one.quantity(unit)) is not None]
     return Series(label, tuple(mine), {system: tuple(sorted(some)) for system, some in points.items()})
 
@@ -275,7 +299,8 @@ def to_json(outcome: StudyOutcome) -> dict[str, Any]:
         "claims": [
             {
                 "id": one.claim.id,
-                "says": one.claim.says,
+                "says": one.claim.quote or one.claim.says,
+                "quoted": bool(one.claim.quote),
                 "locator": one.claim.locator,
                 "verdict": one.verdict,
                 "detail": one.detail,

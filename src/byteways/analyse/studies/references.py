@@ -7,7 +7,7 @@ from dataclasses import dataclass
 from typing import Any
 
 from byteways.analyse.studies.cells import Sheet, nearest_size
-from byteways.studies.reference import FASTEST, parts, references, sizes_of
+from byteways.studies.reference import FASTEST, ends_of, parts, references, sizes_of
 from byteways.studies.study import Line, Place
 from byteways.units import format_size, parse_size
 
@@ -22,6 +22,21 @@ class Cell:
     number: float
     published: float | None
     peak: float | None  # bytes/s, nominal, of the path here
+    half_width: float = 0.0  # of the repeatability interval, as a part of the figure
+    assumed: bool = False  # whether it rests on numbers that a machine model assumes …
+    guessed: bool = False  # … and on nothing else
+
+    @property
+    def low(self) -> float:
+        return self.number / (1 + self.half_width)
+
+    @property
+    def high(self) -> float:
+        return self.number * (1 + self.half_width)
+
+    @property
+    def interval(self) -> tuple[float, float]:
+        return self.low, self.high
 
     @property
     def name(self) -> str:
@@ -64,7 +79,7 @@ def gaps(check: Mapping[str, Any], sheet: Sheet) -> tuple[int, list[str]]:
         (line.name, place.name, size)
         for reference in references(check)
         for line, place, wanted in _pairs(reference, sheet)
-        for size in sizes_of(wanted, sheet.asked(line, place))
+        for size in _wanted_sizes(wanted, line, place, sheet)
         if size not in sheet.ours(line, place)
     }
     reasons = dict.fromkeys(
@@ -72,6 +87,13 @@ def gaps(check: Mapping[str, Any], sheet: Sheet) -> tuple[int, list[str]]:
         for line, place, size in sorted(gone)
     )
     return len(gone), list(reasons)
+
+
+def _wanted_sizes(wanted: str, line: Line, place: Place, sheet: Sheet) -> set[int]:
+    """Sizes of which a reference takes the figures: with the ends that a range names, asked for or not."""
+    asked = sheet.asked(line, place)
+    known = asked or sheet.ours(line, place)
+    return {*sizes_of(wanted, asked), *(ends_of(wanted) if known else ())}
 
 
 def unlike(check: Mapping[str, Any], sheet: Sheet, found: Iterable[Cell]) -> tuple[str, ...]:
@@ -113,7 +135,18 @@ def _cells(reference: str, sheet: Sheet, unit: str) -> Iterator[Cell]:
             number = ours[size].quantity(unit)
             if number is not None:
                 published = _published(sheet, line, place, size, unit)
-                yield Cell(line.name, place.name, size, number, published, ours[size].peak)
+                one = ours[size]
+                yield Cell(
+                    line.name,
+                    place.name,
+                    size,
+                    number,
+                    published,
+                    one.peak,
+                    one.half_width,
+                    one.assumed,
+                    one.guessed,
+                )
 
 
 def _published(sheet: Sheet, line: Line, place: Place, size: int, unit: str) -> float | None:

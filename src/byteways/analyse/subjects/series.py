@@ -171,6 +171,8 @@ def _health(records: Sequence[Record]) -> Table | None:
     readings: dict[str, list[Mapping[str, Any]]] = {}
     for record in sorted(records, key=lambda record: record.started_at or ""):
         for agent, pair in (record.health or {}).items():
+            if agent == "host":
+                continue  # its load is no reading of clocks
             readings.setdefault(agent, []).extend(pair[side] for side in ("before", "after") if side in pair)
     if not readings:
         return None

@@ -6,8 +6,9 @@ from collections.abc import Callable, Collection, Iterator, Mapping, Sequence
 
 from byteways.analyse.finding import Finding
 from byteways.analyse.results_index import Index
-from byteways.analyse.studies.claims import BUILT_IN, FAILS
 from byteways.analyse.studies.outcome import FigureOutcome, Row, StudyOutcome, outcome_of
+from byteways.analyse.studies.references import listed
+from byteways.analyse.studies.verdicts import BUILT_IN
 from byteways.analyse.summary import Cell, Run
 from byteways.analyse.topic import Line, Plot, PlotPoint, Table, Topic
 from byteways.studies.study import Study
@@ -60,20 +61,18 @@ def _claims(outcome: StudyOutcome) -> Table:
     rows = []
     for one in outcome.verdicts:
         marks = "".join(f" [{numbers.setdefault(note, len(numbers) + 1)}]" for note in one.notes)
-        said = _with_note(one.claim.says, one.claim.note)
+        said = f"{one.claim.text} ({one.claim.note})" if one.claim.note else one.claim.text
         rows.append((one.verdict, said, one.claim.locator, f"{one.detail}{marks}"))
     notes = [f"[{number}] {text}" for text, number in numbers.items()]
+    if not all(one.claim.quote for one in outcome.verdicts):
+        notes.append("what is not in quotation marks sums up the source in other words")
     if any(one.verdict == BUILT_IN for one in outcome.verdicts):
         notes.append(
             f"built in: {outcome.fitted}, and what a number of a model was taken from it cannot test. A "
             "claim that rests on values which were held out is tested"
         )
-    headings = ("verdict", "the source says", "where", "measured")
+    headings = ("verdict", "claim of the source", "where", "measured")
     return Table("Claims", headings, tuple(rows), note="; ".join(notes))
-
-
-def _with_note(says: str, note: str) -> str:
-    return f"“{says}” ({note})" if note else f"“{says}”"
 
 
 def _figure(one: FigureOutcome) -> list[Table]:
@@ -126,10 +125,21 @@ def _matrices(one: FigureOutcome) -> list[Table]:
         )
         heat = tuple((None, *(value and value / max(found.values()) for value in row)) for row in numbers)
         title = f"{_title(one)}, {what}{', ' + unit if unit else ''}"
-        note = "; ".join(one.notes) if what == "measured" else ""
+        note = "; ".join(
+            _derived(one.rows) if what == "published" else one.notes if what == "measured" else ()
+        )
         columns = tuple(range(1, len(targets) + 1))
         tables.append(Table(title, ("from \\ to", *targets), rows, columns, note, heat))
     return tables
+
+
+def _derived(rows: Sequence[Row]) -> list[str]:
+    """Which published figures of a matrix are computed from what the source prints, and how."""
+    found: dict[str, list[str]] = {}
+    for row in rows:
+        if row.derived:
+            found.setdefault(row.derived, []).append(row.place)
+    return [f"derived, {how}: {listed(places)}" for how, places in found.items()]
 
 
 def _in_matrix(value: float, unit: str) -> str:
@@ -183,23 +193,35 @@ def _list(one: FigureOutcome) -> Table:
 
 def _cells(row: Row, unit: str, with_place: bool, with_other: bool, told: Collection[str]) -> tuple[str, ...]:
     """`told` are reasons that the notes give once for many rows."""
-    about = "about " if row.approximate else ""
     reason = NOT_HERE if row.reason in told else row.reason
+    derived = f"derived: {row.derived}" if row.derived else ""
     return (
         *((row.place,) if with_place else ()),
         row.line,
         size_of(row.size_bytes) if row.size_bytes else "not stated",
-        "–" if row.published is None else f"{about}{number(row.published, unit)}",
+        _told(row, unit),
         "–" if row.ours is None else number(row.ours, unit),
-        "–" if row.ratio is None else _ratio(row.ratio),
+        "–" if row.ratio is None else _ratio(row),
         *((row.other_count,) if with_other else ()),
-        "; ".join(part for part in (row.system, reason) if part),
+        "; ".join(part for part in (row.system, derived, reason) if part),
     )
 
 
-def _ratio(value: float) -> str:
-    """Four significant digits, and three decimals at most."""
-    return f"{value:.3f}" if value < 10 else number(value, "")
+def _told(row: Row, unit: str) -> str:
+    """The published figure as the source gives it: a number, one with "about", or a range."""
+    if row.published is None:
+        return "–"
+    if row.published_range:
+        return " to ".join(number(end, unit) for end in row.published_range)
+    return f"{'about ' if row.approximate else ''}{number(row.published, unit)}"
+
+
+def _ratio(row: Row) -> str:
+    """Four significant digits, and three decimals at most; of a range, over its nearer end."""
+    assert row.ratio is not None
+    if row.published_range and row.ratio == 1.0:
+        return "within"
+    return f"{row.ratio:.3f}" if row.ratio < 10 else number(row.ratio, "")
 
 
 def size_of(size_bytes: int) -> str:
@@ -256,18 +278,12 @@ def _points(points: Sequence[tuple[int, float]], unit: str) -> tuple[PlotPoint, 
 
 
 REPEATED = 850.0
-#: Claims that are named; the table has all.
-NAMED = 3
 
 
 def claims_repeated(index: Index) -> Iterator[Finding]:
-    """How many claims hold, and which do not."""
+    """How many claims hold, and which are contradicted."""
     outcome = outcome_of(index)
     if outcome is None or not outcome.verdicts:
         return
-    failed = [one for one in outcome.verdicts if one.verdict == FAILS]
-    told = [f"“{one.claim.says}”" for one in failed[:NAMED]]  # the table has the figures
-    more = f" (and {len(failed) - NAMED} more)" if len(failed) > NAMED else ""
-    detail = f"Does not hold: {'; '.join(told)}{more}." if told else "None of its claims is contradicted."
     study = outcome.study
-    yield Finding(f"{study.authors} {study.year}, {outcome.summary()}", detail, REPEATED)
+    yield Finding(f"{study.authors} {study.year}, {outcome.summary()}", outcome.contradictions(), REPEATED)

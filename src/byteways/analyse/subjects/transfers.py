@@ -13,6 +13,7 @@ from byteways.analyse.results_index import Index
 from byteways.analyse.selection import APART, KINDS, broadest_size, largest_common_size
 from byteways.analyse.summary import Cell, Group, Variant, group_by, pool
 from byteways.analyse.wording import better_way, difference, gains_of_others, most_of_several, slower_ways
+from byteways.topology.model import compute_units_name
 from byteways.units import format_size
 
 #: Importance of the best interface, by kind of pair.
@@ -61,7 +62,7 @@ def _best_way(index: Index, ranking: Ranking, where: str, size: int, importance:
 
 
 def _launched(index: Index, group: Group) -> str:
-    """' with all 132 SMs', ' with 8 of 132 SMs', ' with 2 threads', or nothing when it is not known."""
+    """' with all 132 SMs', ' with 8 of 110 CUs', ' with 2 threads', or nothing when it is not known."""
     record = group.cells[0].record
     launch = record.launch or {}
     executor = record.executor
@@ -74,7 +75,8 @@ def _launched(index: Index, group: Group) -> str:
     blocks, total = launch.get("blocks"), device.multiprocessors
     if not blocks or not total:
         return ""
-    return f" with all {total} multiprocessors" if blocks >= total else f" with {blocks} of {total}"
+    units = compute_units_name(device)
+    return f" with all {total} {units}" if blocks >= total else f" with {blocks} of {total} {units}"
 
 
 def read_against_write(index: Index) -> Iterator[Finding]:

@@ -9,7 +9,6 @@ from __future__ import annotations
 from byteways.plan.legality.executors import executes, interface_offer
 from byteways.plan.legality.reach import OWNERS, PLACED_BY_TOUCH, TABLE, Reach, kind_of, memory_offer
 from byteways.plan.legality.request import Mistake, Request, mistake
-from byteways.plan.legality.rooms import usable
 from byteways.plan.legality.rules import RULES, refusal
 
 __all__ = (
@@ -26,5 +25,4 @@ __all__ = (
     "memory_offer",
     "mistake",
     "refusal",
-    "usable",
 )

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Mapping
 
-from byteways.plan.footprint import footprint, managed_bytes
+from byteways.plan.footprint import footprint, managed_bytes, usable
 from byteways.plan.legality.question import Question
 from byteways.plan.legality.reach import kind_of
 from byteways.topology.model import Capabilities, Topology
@@ -12,18 +12,20 @@ from byteways.units import format_size
 
 
 def managed_refusal(question: Question) -> str | None:
-    """Managed memory beyond what a GPU has free makes it move pages to and fro, and can hang it."""
+    """Managed memory beyond what a GPU has makes it move pages to and fro, and can hang it.
+
+    What is free of it changes from minute to minute, and a plan must not: the worker looks before each case.
+    """
     case, capabilities = question.case, question.found
     needed = managed_bytes(case, capabilities)
     if needed == 0:
         return None
     for agent in case.devices:
-        told = capabilities.devices.get(agent, {})
-        free = int(told.get("free_bytes") or told.get("memory_bytes") or 0)
-        if kind_of(agent) == "gpu" and free and needed > usable(free):
+        limit = _room(agent, question.topology, capabilities)
+        if kind_of(agent) == "gpu" and limit is not None and needed > limit:
             return (
-                f"it needs {format_size(needed)} of managed memory, and of what {agent} has free "
-                f"{format_size(usable(free))} may be used"
+                f"it needs {format_size(needed)} of managed memory, and of what {agent} has "
+                f"{format_size(limit)} may be used"
             )
     return None
 
@@ -66,8 +68,3 @@ def _room(agent: str, topology: Topology, capabilities: Capabilities) -> int | N
     """Bytes of an agent's memory that a case may use; None when its size is not known."""
     told = capabilities.devices.get(agent, {}).get("memory_bytes") or topology.agent(agent).memory_bytes
     return usable(int(told)) if told else None
-
-
-def usable(memory_bytes: int) -> int:
-    """The rest is for the program, its runtimes, and whoever else lives here."""
-    return memory_bytes * 4 // 5

@@ -1,6 +1,6 @@
 """One row per record, base units in the column names, the same columns in the same order for every run.
 
-What has no fixed shape (options, directions …) is one column of JSON text; samples are only in JSON.
+What has no fixed shape (options, directions …) is one column of JSON text; samples have no place here.
 """
 
 from __future__ import annotations
@@ -11,7 +11,12 @@ from collections.abc import Mapping, Sequence
 from typing import IO, Any
 
 from byteways.results.record import Record
+from byteways.results.samples import SamplesOf
 from byteways.results.simulated import is_simulated
+from byteways.text import visible
+
+#: What a spreadsheet takes for the beginning of a formula (OWASP, CSV injection).
+FORMULA = ("=", "+", "-", "@", "\t", "\r")
 
 #: Column -> where it is in the record as JSON. New columns are added at the end.
 COLUMNS: dict[str, tuple[str | int, ...]] = {
@@ -71,18 +76,27 @@ COLUMNS: dict[str, tuple[str | int, ...]] = {
 }
 
 
-def write(manifest: dict[str, Any], records: Sequence[Record], out: IO[str]) -> None:
+def write(
+    manifest: dict[str, Any], records: Sequence[Record], out: IO[str], samples_of: SamplesOf | None = None
+) -> None:
     """Writes a header line and one row per record; a missing value is an empty field."""
     writer = csv.writer(out, lineterminator="\n")
     writer.writerow(COLUMNS)
     for record in records:
         line = {**record.to_json(), "simulated": is_simulated(manifest)}
-        writer.writerow([cell_of(line, column) for column in COLUMNS])
+        writer.writerow([_plain(cell_of(line, column)) for column in COLUMNS])
 
 
 def cell_of(line: Mapping[str, Any], column: str) -> Any:
     """What a column holds of a record as JSON; None when it has none."""
     return _field(_at(line, COLUMNS[column]))
+
+
+def _plain(cell: Any) -> Any:
+    """Text that a spreadsheet takes for text, not for a formula, and that commands no terminal."""
+    if not isinstance(cell, str):
+        return cell
+    return visible(f"'{cell}" if cell.startswith(FORMULA) else cell)
 
 
 def _at(value: Any, place: Sequence[str | int]) -> Any:

@@ -1,4 +1,6 @@
-"""`{"simulated": …, "manifest": …, "records": […]}`: all that is in the run folder."""
+"""`{"simulated": …, "manifest": …, "records": […]}`: all fields, and where asked for `samples` of each
+record.
+"""
 
 from __future__ import annotations
 
@@ -7,10 +9,13 @@ from collections.abc import Sequence
 from typing import IO, Any
 
 from byteways.results.record import Record
+from byteways.results.samples import SamplesOf
 from byteways.results.simulated import is_simulated
 
 
-def write(manifest: dict[str, Any], records: Sequence[Record], out: IO[str]) -> None:
+def write(
+    manifest: dict[str, Any], records: Sequence[Record], out: IO[str], samples_of: SamplesOf | None = None
+) -> None:
     """Writes one record a line, so that the document can be compared line by line."""
     simulated = json.dumps(is_simulated(manifest))
     out.write(
@@ -20,6 +25,9 @@ def write(manifest: dict[str, Any], records: Sequence[Record], out: IO[str]) -> 
     )
     separator = "\n"
     for record in records:
-        out.write(separator + json.dumps(record.to_json(), allow_nan=False))
+        line = {name: value for name, value in record.to_json().items() if name != "samples_ns"}
+        if samples_of is not None and (samples := samples_of(record)) is not None:
+            line["samples"] = samples.to_json()
+        out.write(separator + json.dumps(line, allow_nan=False))
         separator = ",\n"
     out.write("\n]}\n")

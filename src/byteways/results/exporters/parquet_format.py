@@ -1,4 +1,5 @@
-"""One row per record for dataframes: the columns of the CSV with their types, and every sample.
+"""One row per record for dataframes: the columns of the CSV with their types, and where asked for every
+sample.
 
 What has no fixed shape (options, directions …) is one column of JSON text, as in the CSV. The manifest is in
 the file's own metadata, under `byteways_manifest`.
@@ -13,6 +14,7 @@ from typing import IO, TYPE_CHECKING, Any
 from byteways.errors import BytewaysError
 from byteways.results.exporters.csv_format import COLUMNS, cell_of
 from byteways.results.record import Record
+from byteways.results.samples import SamplesOf
 from byteways.results.simulated import is_simulated
 
 if TYPE_CHECKING:
@@ -29,7 +31,9 @@ NUMBER = (
 SAMPLES = "samples_ns"
 
 
-def write(manifest: dict[str, Any], records: Sequence[Record], out: IO[bytes]) -> None:
+def write(
+    manifest: dict[str, Any], records: Sequence[Record], out: IO[bytes], samples_of: SamplesOf | None = None
+) -> None:
     """Writes the file.
 
     Raises:
@@ -48,7 +52,8 @@ def write(manifest: dict[str, Any], records: Sequence[Record], out: IO[bytes]) -
     data: dict[str, list[Any]] = {name: [cell_of(line, name) for line in lines] for name in COLUMNS}
     for name in TRUTH:
         data[name] = [line.get(name) for line in lines]
-    data[SAMPLES] = [line.get(SAMPLES) for line in lines]
+    found = [samples_of(record) if samples_of else None for record in records]
+    data[SAMPLES] = [samples.samples_ns if samples else None for samples in found]
     frame = polars.DataFrame(data, schema=_schema(polars.__dict__), strict=False)
     frame = frame.with_columns(polars.col("started_at").str.to_datetime(time_zone="UTC", strict=False))
     frame.write_parquet(out, metadata={"byteways_manifest": json.dumps(manifest)})

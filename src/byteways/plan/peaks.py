@@ -8,19 +8,16 @@ capacity. The peak of a sum is the maximum flow over the link graph with these r
 from __future__ import annotations
 
 from collections import Counter
-from collections.abc import Mapping, Sequence
+from collections.abc import Sequence
 from dataclasses import dataclass, replace
 from itertools import pairwise
 
 from byteways.plan.case import Case, Flow
 from byteways.plan.interfaces import INTERFACES, counts_as_stream, figure_of
 from byteways.plan.relays import paths_of
-from byteways.topology.model import Agent, Topology
-from byteways.topology.routes import nodes_of, route
+from byteways.topology.capacity import Arc, links_between, maximum_flow, memory_of, one_memory
+from byteways.topology.model import Topology
 from byteways.units import format_bandwidth
-
-#: Below this a number of the simplex tableau, whose entries are of the order of 1, is rounding.
-_ROUNDING = 1e-9
 
 
 @dataclass(frozen=True)
@@ -30,16 +27,6 @@ class Peak:
     bytes_per_s: float | None
     source: str
     links: tuple[str, ...]  # directed, in the order the flows cross them: `gpu0>nvswitch`
-
-
-@dataclass(frozen=True)
-class Arc:
-    """One direction of a link, or the memory of an agent that copies within itself."""
-
-    name: str
-    capacity: float | None
-    kind: str  # what equal arcs are called together
-    source: str
 
 
 def peak(topology: Topology, case: Case) -> Peak:
@@ -61,19 +48,13 @@ def peak(topology: Topology, case: Case) -> Peak:
     """
     if figure_of(case.interface) != "bandwidth":
         return Peak(None, f"{case.interface} measures latency, which has no peak bandwidth", ())
-    flows = case.flows[:1] if case.pattern in ("unidirectional", "interference") else case.flows
-    known = set(topology.names())
-    by_array = counts_as_stream(case.interface)
-    for flow in flows:
-        for agent in (flow.executor, *(end.agent for end in flow.buffers)):
-            if agent not in known:
-                return Peak(None, f"{agent} is not part of this machine's topology", ())
+    flows = measured_flows(case)
+    if stranger := stranger_of(topology, flows):
+        return Peak(None, f"{stranger} is not part of this machine's topology", ())
     ways: list[list[Arc]] = []
     paths: list[str] = []
     for flow in flows:
-        split = _relayed(topology, case, flow) if case.interface_of(flow) == "route" else []
-        own = _arcs_of_arrays(topology, case, flow) if by_array else arcs_of(topology, flow)
-        for way in (own, *split):
+        for way in ways_of(topology, case, flow):
             if way is None:
                 return Peak(None, f"no link joins the agents of {flow.path}", ())
             ways.append(way)
@@ -93,19 +74,42 @@ def peak(topology: Topology, case: Case) -> Peak:
     )
 
 
+def measured_flows(case: Case) -> tuple[Flow, ...]:
+    """The flows that the figure of a case counts: those that disturb are not among them."""
+    return case.flows[:1] if case.pattern in ("unidirectional", "interference") else case.flows
+
+
+def stranger_of(topology: Topology, flows: Sequence[Flow]) -> str | None:
+    """An agent of the flows that the machine does not have."""
+    known = set(topology.names())
+    taking_part = (name for flow in flows for name in (flow.executor, *(end.agent for end in flow.buffers)))
+    return next((name for name in taking_part if name not in known), None)
+
+
+def ways_of(topology: Topology, case: Case, flow: Flow) -> list[list[Arc] | None]:
+    """What the bytes of a flow cross: one way, or one for each path of a route. None: no link joins its ends.
+
+    Of what counts as STREAM counts, the one way has each arc once an array.
+    """
+    interface = case.interface_of(flow)
+    if counts_as_stream(interface):
+        return [_arcs_of_arrays(topology, case, flow)]
+    return [arcs_of(topology, flow), *(_relayed(topology, case, flow) if interface == "route" else [])]
+
+
 def arcs_of(topology: Topology, flow: Flow) -> list[Arc] | None:
     """What a flow's bytes cross: source to executor to destination; None when there is no way."""
     ends = list(dict.fromkeys((flow.source.agent, flow.executor)))
     stops = ends if ends[-1] == flow.destination.agent else [*ends, flow.destination.agent]
     if len(stops) == 1:
-        return _within(topology.agent(stops[0]))
-    arcs = []
+        return _within(topology, stops[0])
+    arcs: list[Arc] = []
     for a, b in pairwise(stops):
-        gpu = _one_memory(topology, a, b)
+        gpu = one_memory(topology, a, b)
         if gpu is not None:
-            arcs.extend(_within(gpu))
+            arcs += _within(topology, gpu.name)
             continue
-        way = _links_between(topology, a, b)
+        way = links_between(topology, a, b)
         if way is None:
             return None
         arcs += way
@@ -118,26 +122,14 @@ def _arcs_of_arrays(topology: Topology, case: Case, flow: Flow) -> list[Arc] | N
     *sources, destination = case.buffers_of(flow)
     ends = [*((end.agent, flow.executor) for end in sources), (flow.executor, destination.agent)]
     for begin, end in ends:
-        within = topology.agent(begin) if begin == end else _one_memory(topology, begin, end)
-        if within is not None:
-            arcs.append(_within(within)[0])
+        if begin == end or one_memory(topology, begin, end) is not None:
+            arcs.append(memory_of(topology, begin))
             continue
-        way = _links_between(topology, begin, end)
+        way = links_between(topology, begin, end)
         if way is None:
             return None
         arcs += way
     return arcs
-
-
-def _links_between(topology: Topology, begin: str, end: str) -> list[Arc] | None:
-    """The links from one agent to another; None when there is no way."""
-    way = route(topology, begin, end)
-    if not way:
-        return None
-    return [
-        Arc(f"{one}>{other}", link.peak_bytes_per_s, link.link_class, link.source)
-        for link, (one, other) in zip(way, pairwise(nodes_of(begin, way)), strict=True)
-    ]
 
 
 def _relayed(topology: Topology, case: Case, flow: Flow) -> list[list[Arc] | None]:
@@ -148,66 +140,10 @@ def _relayed(topology: Topology, case: Case, flow: Flow) -> list[list[Arc] | Non
     ]
 
 
-def _within(agent: Agent) -> list[Arc]:
+def _within(topology: Topology, agent: str) -> list[Arc]:
     """A copy within one memory: each byte is read once and written once."""
-    reason = agent.memory_peak_source or "nobody tells it"
-    memory = Arc(f"{agent.name} memory", agent.memory_peak_bytes_per_s, "memory", reason)
+    memory = memory_of(topology, agent)
     return [memory, memory]
-
-
-def _one_memory(topology: Topology, a: str, b: str) -> Agent | None:
-    """The GPU of two agents that have one memory, whose nominal rate is known; None when they have two."""
-    for gpu, cpu in ((topology.agent(a), b), (topology.agent(b), a)):
-        if gpu.shares_memory_with == cpu:
-            return gpu
-    return None
-
-
-def maximum_flow(
-    uses: Sequence[Mapping[str, int]], capacities: Mapping[str, float]
-) -> tuple[float, list[str]]:
-    """Largest sum of flows on fixed routes: max Σ_f r_f with Σ_f uses[f][a] · r_f ≤ capacities[a] for all a.
-
-    Dantzig's simplex method; a packing problem, so r = 0 is a first solution. Bland's rule keeps it from
-    cycling (R. G. Bland, Mathematics of Operations Research 2, 1977).
-
-    Args:
-        uses: How often each flow crosses each arc; each flow crosses at least one arc that has a capacity.
-        capacities: bytes/s by arc.
-
-    Returns:
-        The sum in bytes/s and the arcs that limit it (whose capacities alone prove that no sum is larger).
-    """
-    names = [name for name in capacities if any(name in use for use in uses)]
-    scale = max(capacities[name] for name in names)
-    rows = []
-    for name in names:
-        slack = [float(other == name) for other in names]
-        rows.append([*(float(use.get(name, 0)) for use in uses), *slack, capacities[name] / scale])
-    gain = [1.0] * len(uses) + [0.0] * (len(names) + 1)
-    basis = [len(uses) + index for index in range(len(names))]  # variable that each row stands for
-    while True:
-        entering = next((column for column, value in enumerate(gain[:-1]) if value > _ROUNDING), None)
-        if entering is None:
-            break
-        _pivot(rows, gain, basis, entering)
-    limits = [name for index, name in enumerate(names) if gain[len(uses) + index] < -_ROUNDING]
-    return -gain[-1] * scale, limits
-
-
-def _pivot(rows: list[list[float]], gain: list[float], basis: list[int], entering: int) -> None:
-    """One simplex step. The row with the least ratio leaves; of several, the one of the first variable."""
-    ratios = {index: row[-1] / row[entering] for index, row in enumerate(rows) if row[entering] > _ROUNDING}
-    least = min(ratios.values()) + _ROUNDING
-    leaving = min((index for index, ratio in ratios.items() if ratio <= least), key=basis.__getitem__)
-    factor = rows[leaving][entering]
-    pivot = [value / factor for value in rows[leaving]]
-    rows[leaving] = pivot
-    basis[leaving] = entering
-    for row in (*(row for row in rows if row is not pivot), gain):
-        multiple = row[entering]
-        if multiple:
-            row[:] = [value - multiple * other for value, other in zip(row, pivot, strict=True)]
 
 
 def _reasons(arcs: Sequence[Arc]) -> str:

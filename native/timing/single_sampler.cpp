@@ -1,0 +1,247 @@
+// One flow alone: batches timed by events, or by the host's clock. See lanes.hpp.
+#include <algorithm>
+#include <cmath>
+
+#include "timing/lanes.hpp"
+#include "timing/measure.hpp"
+
+namespace byteways {
+namespace {
+
+constexpr double kLeastDeviceBatchNs = 2e6;  // starting a batch costs a device about 4 µs: 0.2 % of it
+// The first operations of a team of threads are slower than those that follow: STREAM of 8 threads over
+// arrays of 4 MiB, one loop a batch, took 38 and 75 µs (copy, triad) and among 16 loops 20 and 27
+// (2026-11-22).
+constexpr double kLeastHostBatchNs = 2e6;
+// Both vendors state 0.5 us for the difference of two events. Some report finer steps, but a finer step is
+// not a finer clock, so batches last as if it were the larger of the two.
+constexpr double kStatedResolutionNs = 500;
+constexpr double kTicksPerSample = 500;  // resolution then adds at most 0.2 % to a sample
+constexpr std::uint64_t kSlopeBelowBytes = 64
+                                           << 10;  // below it the fixed cost of a batch shows in the figure
+constexpr double kChaseSlopeBelowNs = 2e6;         // a launch of about 3 µs is 0.15 % of longer walks
+constexpr double kSteadyWithin = 0.02;
+constexpr int kSteadyRuns = 3, kMostWarmUpRuns = 24;
+constexpr double kWarmUpShare = 0.2;  // of the time budget
+constexpr double kUnseenGrowth = 16;  // never grow a batch further than this on one measurement
+// A queue holds so many batches' worth of a sample at most: 64 of them last 10 ms where submitting takes
+// long.
+constexpr std::uint64_t kMostRepeats = 64;
+// Behind the gate a copy that two devices hand over to each other took 13.3 us, in a running queue 6.3
+// to 7.1, whatever held the queue (64 KiB pulled by the destination, two H200, 2026-11-22).
+constexpr double kGateSlows = 1.1;
+constexpr int kGateTrials = 3;
+constexpr double kGateMattersBelowNs =
+    1e5;  // what such a hand-over costs is less than a tenth of longer ones
+
+}  // namespace
+
+SingleSampler::SingleSampler(Session& session, Lane& lane, Gate* gate, const MeasureOptions& options)
+    : session_(&session), lane_(&lane), gate_(gate), options_(&options) {
+  gated_ = gate != nullptr;
+}
+
+// The mean of several batches, where the queue has no room for one that is long enough.
+Batch SingleSampler::time_batches(std::uint64_t count) {
+  Batch sum = time_batch(count);
+  for (std::uint64_t k = 1; k < repeats_; ++k) {
+    const Batch next = time_batch(count);
+    sum.times.device_ns += next.times.device_ns;
+    sum.times.submit_ns += next.times.submit_ns;
+    sum.times.host_ns += next.times.host_ns;
+    sum.gate_opened |= next.gate_opened;
+  }
+  const auto repeats = static_cast<double>(repeats_);
+  sum.times = {sum.times.device_ns / repeats, sum.times.submit_ns / repeats, sum.times.host_ns / repeats};
+  return sum;
+}
+
+Batch SingleSampler::time_batch(std::uint64_t count) {
+  Runtime& runtime = lane_->runtime();
+  lane_->mover->restore();
+  lane_->mover->make_ready(lane_->next_operation, count);
+  Batch batch{{}, count};
+  batch.resolution_ns = runtime.timer_resolution_ns(lane_->agent().device);
+  if (lane_->blocking) {
+    time_calls(batch);
+    return batch;
+  }
+  if (lane_->one_at_a_time) {
+    time_round_trips(batch);
+    return batch;
+  }
+  batch.gated = gate_ != nullptr && gated_;
+  if (batch.gated) {
+    gate_->shut(static_cast<Nanoseconds>(options_->gate_timeout_s * 1e9));
+    gate_->hold(lane_->agent(), *lane_->stream);
+  }
+  runtime.record(*lane_->begin, *lane_->stream);
+  const Nanoseconds before = session_->clock().now();
+  lane_->enqueue(count);
+  const Nanoseconds submitted = session_->clock().now();
+  runtime.record(*lane_->end, *lane_->stream);
+  if (batch.gated && !gate_->open()) {
+    batch.gate_opened = true;
+    note_opening();
+  }
+  runtime.synchronize(*lane_->end);
+  batch.times.submit_ns = static_cast<double>(submitted - before);
+  batch.times.host_ns = static_cast<double>(session_->clock().now() - before);
+  batch.times.device_ns = runtime.elapsed_ns(*lane_->begin, *lane_->end);
+  return batch;
+}
+
+// The calls do the work: the caller's clock is the one that sees it.
+void SingleSampler::time_calls(Batch& batch) {
+  const Nanoseconds before = session_->clock().now();
+  lane_->enqueue(batch.operations);
+  batch.times.submit_ns = static_cast<double>(session_->clock().now() - before);
+  if (!lane_->mover->synchronous()) lane_->runtime().synchronize(*lane_->stream);
+  batch.times.host_ns = static_cast<double>(session_->clock().now() - before);
+}
+
+// What a program pays that needs each result before it goes on: by its own clock, from call to return.
+void SingleSampler::time_round_trips(Batch& batch) {
+  const Nanoseconds before = session_->clock().now();
+  for (std::uint64_t k = 0; k < batch.operations; ++k) {
+    lane_->enqueue(1);
+    lane_->runtime().synchronize(*lane_->stream);
+  }
+  batch.times.host_ns = static_cast<double>(session_->clock().now() - before);
+}
+
+double SingleSampler::figure_ns(const Batch& batch) const {
+  return lane_->by_host_clock() ? batch.times.host_ns : batch.times.device_ns;
+}
+
+std::uint64_t SingleSampler::most_operations() const {
+  if (!options_->cap_depth) return UINT64_MAX / 4;
+  if (lane_->mover->changes_residency())
+    return std::max<std::uint64_t>(1, lane_->mover->rotation() / (slope_ ? 2 : 1));
+  const std::uint64_t entries = lane_->queue_entries(2) - lane_->queue_entries(1);
+  if (entries == 0 || lane_->one_at_a_time) return UINT64_MAX / 4;
+  constexpr std::uint64_t kTaken = 3;  // the gate and two events take places too
+  const std::uint64_t depth =
+      std::max<std::uint64_t>(kTaken + 1, lane_->runtime().queue_depth(lane_->agent().device));
+  return std::max<std::uint64_t>(1, (depth - kTaken) / (slope_ ? 2 : 1) / entries);
+}
+
+void SingleSampler::choose_batch() {
+  const bool chase = lane_->mover->bytes_per_operation() == 0;
+  // One operation asked for is one with its fixed cost, as programs that time single operations see it.
+  const bool single = options_->batch == 1;
+  slope_ = chase || (lane_->mover->bytes_per_operation() < kSlopeBelowBytes && !single);
+  if (lane_->mover->changes_residency() && lane_->mover->rotation() < 2) slope_ = false;
+  // A step that moves nothing and is done once has no fixed cost around it that a slope could take away.
+  if (chase && lane_->mover->changes_residency()) slope_ = false;
+  const std::uint64_t most = most_operations();
+  if (options_->batch != 0) {
+    batch_ = std::min(options_->batch, most);
+    return;
+  }
+  double tick = lane_->runtime().timer_resolution_ns(lane_->agent().device);
+  if (!lane_->agent().is_host()) tick = std::max(tick, kStatedResolutionNs);
+  double wanted = kTicksPerSample * tick;
+  // Migration by faults varies from page to page and has to be averaged over, slope or not.
+  const bool steady_cost = slope_ && !lane_->mover->changes_residency();
+  if (lane_->agent().is_host())
+    wanted = std::max(wanted, steady_cost ? 0 : kLeastHostBatchNs);
+  else if (!steady_cost && !lane_->by_host_clock())
+    wanted = std::max(wanted, kLeastDeviceBatchNs);
+  batch_ = lane_->mover->least_batch();
+  // What the resolution is held against: with a slope only the difference of the two batches carries the
+  // figure.
+  const auto time_of_sample = [&] {
+    return slope_ ? figure_of(2 * batch_) - figure_of(batch_) : figure_of(batch_);
+  };
+  double time = time_of_sample();
+  while (time < wanted && batch_ < most) {
+    const double growth = std::clamp(1.2 * wanted / std::max(time, 1.0), 2.0, kUnseenGrowth);
+    batch_ = std::min(most, static_cast<std::uint64_t>(std::ceil(static_cast<double>(batch_) * growth)));
+    time = time_of_sample();
+  }
+  if (chase && time > kChaseSlopeBelowNs) slope_ = false;
+  lane_->operation_ns = time / static_cast<double>(batch_);
+  const double ticks = kTicksPerSample * tick;
+  if (time >= ticks || lane_->mover->changes_residency()) return;
+  repeats_ = std::min(kMostRepeats, static_cast<std::uint64_t>(std::ceil(ticks / std::max(time, tick))));
+  timed_part_ = std::max(time, 0.0) * static_cast<double>(repeats_) / ticks;
+}
+
+// Whether holding the queue is what makes the operations slow.
+bool SingleSampler::gate_slows() {
+  if (!gated_ || lane_->agent().is_host() || lane_->mover->bytes_per_operation() == 0 ||
+      lane_->operation_ns > kGateMattersBelowNs)
+    return false;
+  double held = 0, running = 0;
+  for (int trial = 0; trial < kGateTrials; ++trial) {
+    const double behind = figure_of(batch_);
+    if (!gated_) return false;  // the watchdog ended it
+    gated_ = false;
+    const double free = figure_of(batch_);
+    gated_ = true;
+    held = trial == 0 ? behind : std::min(held, behind);
+    running = std::max(running, free);
+  }
+  if (held < kGateSlows * running) return false;
+  held_ns_ = held / static_cast<double>(batch_);
+  return true;
+}
+
+void SingleSampler::warm_up() {
+  learn_lane(*session_, *lane_, gate_, *options_);
+  if (lane_->blocking || lane_->one_at_a_time) gated_ = false;
+  choose_batch();
+  if (gate_slows()) gated_ = false;
+  const Nanoseconds until =
+      session_->clock().now() + static_cast<Nanoseconds>(kWarmUpShare * options_->budget_s * 1e9);
+  double before = figure_of(batch_);
+  for (int run = 0, steady = 0;
+       run < kMostWarmUpRuns && steady < kSteadyRuns && session_->clock().now() < until; ++run) {
+    const double now = figure_of(batch_);
+    steady = std::abs(now - before) <= kSteadyWithin * before ? steady + 1 : 0;
+    before = now;
+  }
+}
+
+Sample SingleSampler::sample() {
+  const Batch once = time_batches(batch_);
+  Sample sample{figure_ns(once) / static_cast<double>(batch_), once.of_one(), contradiction(once)};
+  if (slope_) {
+    const Batch twice = time_batches(2 * batch_);
+    sample.times = twice.of_one();
+    if (sample.discard.empty()) sample.discard = contradiction(twice);
+    const double difference = figure_ns(twice) - figure_ns(once);
+    // Disturbed: an upper bound instead of nonsense.
+    if (difference <= 0 && sample.discard.empty()) sample.discard = "no-slope";
+    sample.time_ns = difference > 0 ? difference / static_cast<double>(batch_)
+                                    : figure_ns(twice) / static_cast<double>(2 * batch_);
+    if (!lane_->by_host_clock()) sample.times.device_ns = sample.time_ns;
+  }
+  if (!counts_submission()) sample.times.submit_ns = 0;
+  return sample;
+}
+
+// Of an interface that enqueues its operations one by one: a chase of any length is one launch.
+bool SingleSampler::counts_submission() const {
+  const Mover& mover = *lane_->mover;
+  return !lane_->one_at_a_time && !mover.synchronous() && mover.queue_entries(2) > mover.queue_entries(1);
+}
+
+double SingleSampler::resolution_ns() const {
+  const double step = lane_->by_host_clock() ? session_->host().timer_resolution_ns(0)
+                                             : lane_->runtime().timer_resolution_ns(lane_->agent().device);
+  return step / static_cast<double>(batch_ * repeats_);
+}
+
+std::uint64_t SingleSampler::operations(const Lane&) const {
+  return repeats_ * (slope_ ? 3 * batch_ : batch_);
+}
+
+bool SingleSampler::double_batch() {
+  if (options_->batch != 0 || 2 * batch_ > most_operations()) return false;
+  batch_ *= 2;
+  return true;
+}
+
+}  // namespace byteways

@@ -1,0 +1,105 @@
+"""The edge to the terminal: all that a verb prints passes here.
+
+Standard output is data, standard error is what happens meanwhile. Text from files that somebody else wrote is
+made harmless (byteways.text), and a standard error that cannot be written ends nothing.
+"""
+
+from __future__ import annotations
+
+import contextlib
+import io
+import os
+import sys
+from collections.abc import Iterable
+from typing import Any, TextIO
+
+import typer
+
+from byteways.text import visible
+
+#: Standard input, output, error.
+_STANDARD = (0, 1, 2)
+
+
+class _Forgiving(io.RawIOBase):
+    """Writes to a descriptor as long as that works. Nobody reads what comes after, so it is dropped."""
+
+    def __init__(self, descriptor: int) -> None:
+        self._descriptor = descriptor
+
+    def writable(self) -> bool:
+        return True
+
+    def isatty(self) -> bool:
+        return os.isatty(self._descriptor)
+
+    def fileno(self) -> int:
+        return self._descriptor
+
+    def write(self, data: Any, /) -> int:
+        left = memoryview(data).cast("B")
+        size = len(left)
+        with contextlib.suppress(OSError):  # full disk, closed pipe, terminal that is gone
+            while left:
+                left = left[os.write(self._descriptor, left) :]
+        return size
+
+
+def prepare() -> None:
+    """Makes the standard streams fit to be written, whatever the caller has done to them.
+
+    A closed one is opened to nothing: the next file that is opened would take its number otherwise, and
+    would be written to by whoever prints. A locale without our characters gets a question mark for each,
+    not an error.
+    """
+    for number in _STANDARD:
+        try:
+            os.fstat(number)
+        except OSError:
+            opened = os.open(os.devnull, os.O_RDWR)  # the lowest free number
+            if opened != number:
+                os.dup2(opened, number)
+                os.close(opened)
+    if sys.stdout is None:
+        sys.stdout = os.fdopen(1, "w", closefd=False)
+    if sys.stderr is None or sys.stderr is sys.__stderr__:
+        sys.stderr = forgiving(2)
+    if isinstance(sys.stdout, io.TextIOWrapper):
+        sys.stdout.reconfigure(errors="replace")
+
+
+def forgiving(descriptor: int) -> TextIO:
+    """A text stream onto a descriptor whose failures are nobody's affair."""
+    raw = io.BufferedWriter(_Forgiving(descriptor), 1)
+    encoding = getattr(sys.__stderr__, "encoding", None) or "utf-8"
+    return io.TextIOWrapper(
+        raw, encoding=encoding, errors="backslashreplace", line_buffering=True, write_through=True
+    )
+
+
+def echo(text: str = "", *, end: str = "\n") -> None:
+    """Prints data on standard output."""
+    typer.echo(visible(text) + end, nl=False)
+
+
+def echo_rendered(text: str) -> None:
+    """Prints on standard output what a console() of this module has rendered, its colours included."""
+    typer.echo(text)
+
+
+def say(text: str) -> None:
+    """Prints on standard error what happens, what is missing, and what to do."""
+    print(visible(text), file=sys.stderr, flush=True)  # noqa: T201 - the one place that prints there
+
+
+def console(**settings: Any) -> Any:
+    """A Rich console that makes harmless what is printed on it; its own colours stay."""
+    from rich.console import Console
+    from rich.segment import Segment
+
+    class Harmless(Console):
+        def render(self, renderable: Any, options: Any = None) -> Iterable[Segment]:
+            for segment in super().render(renderable, options):
+                yield segment if segment.control else Segment(visible(segment.text), segment.style)
+
+    return Harmless(**settings)

@@ -1,0 +1,124 @@
+"""The types of a manifest, `run.json`. The JSON Schema is made from them, and what is read is checked by
+them.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Mapping
+from typing import Any, TypedDict, get_type_hints
+
+from byteways.decoding import converted
+from byteways.topology.model import Capabilities, Topology
+
+STATES = ("running", "complete", "interrupted")
+
+
+class ManifestHost(TypedDict):
+    name: str
+    kernel: str
+    os: str
+    python: str
+
+
+class ManifestBuild(TypedDict):
+    digest: str  # 16 hexadecimal digits over the package's files and the native module
+    commit: str | None  # of the checkout that the package lies in; None: it is installed
+
+
+class ManifestSuite(TypedDict):
+    name: str
+    title: str
+    text: str  # the TOML as read
+    rounds: int
+
+
+class ManifestFingerprint(TypedDict):
+    driver: str
+    topology: str
+    code: str
+    method_version: int
+
+
+class ManifestSource(TypedDict):
+    title: str
+    address: str
+
+
+class ManifestFit(TypedDict):
+    fitted_values: int
+    held_out_values: int
+    median_error: float | None
+    p90_error: float | None
+
+
+class ManifestMachineModel(TypedDict):
+    name: str
+    title: str
+    digest: str  # 16 hexadecimal digits over the text
+    text: str  # the TOML as read
+    faults: list[str]
+    sources: dict[str, ManifestSource]
+    fit: ManifestFit | None  # None: not checked against published values
+
+
+class _StudyFolder(TypedDict, total=False):
+    folder: str  # of a study that does not come with byteways
+
+
+class ManifestStudy(_StudyFolder):
+    key: str
+    title: str
+
+
+class Manifest(TypedDict):
+    """`run.json`."""
+
+    schema_version: int
+    byteways_version: str
+    method_version: int
+    run_id: str
+    state: str
+    started_at: str
+    finished_at: str | None
+    wall_s: float | None
+    simulated: bool
+    machine_model: ManifestMachineModel | None  # of a simulated run
+    command_line: list[str]
+    host: ManifestHost
+    build: ManifestBuild
+    suite: ManifestSuite
+    study: ManifestStudy  # of a run that repeats a published work
+    options: dict[str, Any]
+    planned: int
+    topology: Topology
+    capabilities: Capabilities
+    libraries: list[dict[str, Any]]
+    environment: dict[str, str]
+    fingerprint: ManifestFingerprint
+
+
+#: What a manifest of this schema version need not have: runs of a study have the one, early runs lack the
+#: others.
+OPTIONAL = ("study", "machine_model", "build")
+#: What of a manifest a run cannot be read or taken up without.
+NEEDED = ("state", "suite", "options", "planned", "topology", "fingerprint")
+
+
+def check(manifest: Mapping[str, Any]) -> None:
+    """Checks what is there by type; what this version does not know is read over.
+
+    Raises:
+        ValueError: A part is missing or wrong; the text names it.
+    """
+    if missing := [name for name in NEEDED if name not in manifest]:
+        raise ValueError(f"it has no {', '.join(missing)}")
+    for name, kind in get_type_hints(Manifest).items():
+        if name in manifest:
+            try:
+                converted(manifest[name], kind)
+            except ValueError as error:
+                raise ValueError(f"{name}: {error}") from error
+    if manifest["state"] not in STATES:
+        raise ValueError(f"state: '{manifest['state']}' is none of {', '.join(STATES)}")
+    if not 0 <= manifest["planned"] < 2**31:
+        raise ValueError(f"planned: {manifest['planned']} is no number of cases")

@@ -1,0 +1,93 @@
+"""Marks records whose bytes over their time exceed what physics allows: `beyond-limit`.
+
+Such a figure is wrong whatever its cause, so it counts for nothing: see Record.beyond_limit. New records pass
+here when they are made, those of runs that are older than the check when they are read.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Mapping, Sequence
+from dataclasses import replace
+
+from byteways.plan.case import Case, Flow, is_managed
+from byteways.plan.limits import Excess, Limit, excess, excess_of_pages, limit, worst
+from byteways.results import warnings
+from byteways.results.record import BEYOND_LIMIT, Record, Warning
+from byteways.topology.model import Topology
+from byteways.units import format_bandwidth
+
+#: What a bandwidth may count to be compared with a limit. Of others, as the bus bandwidth of a collective, a
+#: formula says what it is, and not what moved.
+COUNTED = ("per-direction", "sum-of-directions", "read+write")
+
+
+def judged(record: Record, case: Case, topology: Topology) -> Record:
+    """The record with its physical limit, and with the warning when it or any flow of it is beyond."""
+    if record.status not in ("measured", "corrupt") or record.beyond_limit:
+        return record
+    try:
+        most, found = _limit_and_excess(record, case, topology)
+    except ValueError as error:  # a relay that this machine does not have
+        most, found = Limit(None, str(error)), None
+    if record.bandwidth_bytes_per_s is not None:
+        record = replace(record, limit_bytes_per_s=most.bytes_per_s, limit_source=most.source)
+    return record if found is None else replace(record, warnings=[*record.warnings, _warning(found)])
+
+
+def _limit_and_excess(record: Record, case: Case, topology: Topology) -> tuple[Limit, Excess | None]:
+    if record.bandwidth_bytes_per_s is not None and record.counts not in COUNTED:
+        return Limit(None, "its bandwidth is computed by a formula, and is not what crossed a link"), None
+    most = limit(topology, case, record.distinct_bytes)
+    found = []
+    if record.bandwidth_bytes_per_s is not None and most.bytes_per_s is not None:
+        found.append(Excess(case.path, record.bandwidth_bytes_per_s, most.bytes_per_s))
+    if one := excess(topology, case, record.distinct_bytes, record.directions or {}):
+        found.append(one)
+    if one := _of_pages(record, case.flows[0], topology):
+        found.append(one)
+    return most, worst(found)
+
+
+def _of_pages(record: Record, flow: Flow, topology: Topology) -> Excess | None:
+    managed = any(is_managed(buffer.memory) for buffer in flow.buffers)
+    if not managed or not record.migrated_bytes or record.time_ns is None or record.time_ns.median <= 0:
+        return None
+    return excess_of_pages(topology, flow, record.migrated_bytes / record.time_ns.median * 1e9)
+
+
+def _warning(found: Excess) -> Warning:
+    most = f"at most {format_bandwidth(found.limit_bytes_per_s)} over {found.resource}"
+    return warnings.make(BEYOND_LIMIT, format_bandwidth(found.bytes_per_s), most)
+
+
+def judged_all(
+    records: Sequence[Record], topology: Topology, capabilities: Mapping[str, Mapping[str, object]]
+) -> list[Record]:
+    """Records of a run that is older than the check.
+
+    Args:
+        records: As they were read.
+        topology: Of the run, without the caches of its agents.
+        capabilities: Fields of DeviceInfo by agent, as the manifest has them.
+    """
+    topology = with_caches(topology, capabilities)
+    return [
+        judged(record, Case.from_json(vars(record)), topology) if _has_rates(record) else record
+        for record in records
+    ]
+
+
+def _has_rates(record: Record) -> bool:
+    return record.bandwidth_bytes_per_s is not None or bool(record.directions)
+
+
+def with_caches(topology: Topology, capabilities: Mapping[str, Mapping[str, object]]) -> Topology:
+    """The topology with the caches that a probe told: runs before the check kept them apart."""
+    told = {name: fields.get("last_level_cache_bytes") for name, fields in capabilities.items()}
+    devices = tuple(
+        replace(agent, last_level_cache_bytes=size)
+        if agent.last_level_cache_bytes is None and isinstance(size := told.get(agent.name), int)
+        else agent
+        for agent in topology.devices
+    )
+    return replace(topology, devices=devices)

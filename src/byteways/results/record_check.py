@@ -1,0 +1,109 @@
+"""Whether a record of the right types also makes sense: what it names exists, and its figures are figures.
+
+A run folder may come from anywhere. A record that passes here can be shown, compared and exported; one that
+does not is read over, counted and named.
+"""
+
+from __future__ import annotations
+
+import math
+from collections.abc import Iterable
+
+from byteways.plan.case import CACHES, MEMORIES, PATTERNS, Case
+from byteways.plan.interfaces import INTERFACES, NAMES, TRUTHS, WORDS, figure_of
+from byteways.plan.numbers import SPANS
+from byteways.results.record import STATUSES, Record
+from byteways.results.record_parts import wrong_part
+
+_ACCESSES = ("read", "write", "local", "remote")
+#: Statuses whose figures count.
+_WITH_FIGURES = ("measured",)
+
+
+def wrong(record: Record) -> str:
+    """What does not make sense, in a sentence; empty: all does."""
+    return _about_case(record) or _about_outcome(record) or wrong_part(record)
+
+
+def unknown_device(record: Record, devices: Iterable[str]) -> str:
+    """What of the case the machine of the run does not have, in a sentence; empty: it has all."""
+    here = {*devices}
+    named = Case.from_json(vars(record)).devices
+    absent = [name for name in named if name not in here]
+    return f"the topology has no {absent[0]}" if absent else ""
+
+
+def _about_case(record: Record) -> str:
+    for what, value, known in (
+        ("status", record.status, STATUSES),
+        ("interface", record.interface, INTERFACES),
+        ("pattern", record.pattern, PATTERNS),
+        ("cache", record.cache, CACHES),
+        ("access", record.access, _ACCESSES),
+    ):
+        if value not in known:
+            return f"{what} '{value}' is unknown"
+    if not 0 <= record.round < 2**31 or not 0 <= record.size_bytes < 2**63:
+        return "round or size_bytes are out of range"
+    try:
+        case = Case.from_json(vars(record))
+        devices = case.devices
+    except (KeyError, TypeError, ValueError, AttributeError) as error:
+        return f"flows: {error}"
+    if not case.flows or not all(isinstance(name, str) for name in devices):
+        return "flows are none"
+    for flow in case.flows:
+        if case.interface_of(flow) not in INTERFACES:
+            return f"interface '{case.interface_of(flow)}' of a flow is unknown"
+        if not all(buffer.memory in MEMORIES for buffer in flow.buffers):
+            return f"memory of '{flow.source}' or '{flow.destination}' is unknown"
+        if type(case.size_of(flow)) is not int or case.size_of(flow) < 0:
+            return "the size of a flow is none"
+        for option, chosen in (*case.options.items(), *case.options_of(flow).items()):
+            if not _fits(option, chosen):
+                return f"option {option} cannot be {chosen!r:.40}"
+    told = (case.category, case.path, ",".join(case.executors), case.access)
+    if told != (record.category, record.path, record.executor, record.access):
+        return "category, path, executor or access are not those of its flows"
+    if (record.source, record.destination) != (str(case.flows[0].source), str(case.flows[0].destination)):
+        return "source or destination are not those of its first flow"
+    return ""
+
+
+def _fits(name: str, value: object) -> bool:
+    """Whether an option may have this value; those that are not known may have any that JSON calls plain."""
+    if name in TRUTHS:
+        return isinstance(value, bool)
+    if name in WORDS or name in NAMES:
+        return isinstance(value, str)
+    if name in SPANS:
+        return type(value) is int
+    return isinstance(value, (int, str))
+
+
+def _about_outcome(record: Record) -> str:
+    if record.status in _WITH_FIGURES:
+        if record.time_ns is None:
+            return "it was measured and has no time"
+        figure = (
+            record.bandwidth_bytes_per_s if figure_of(record.interface) == "bandwidth" else record.latency_ns
+        )
+        if figure is None:
+            return "it was measured and has no figure"
+    elif not record.reason:
+        return f"it is {record.status} without a reason"
+    for name, value in _figures(record):
+        if not 0 < value < math.inf:
+            return f"{name} of {value:g} is no figure"
+    times = record.time_ns
+    if times is not None and not (0 < times.min <= times.median <= times.max < math.inf and times.n > 0):
+        return "time_ns is no summary of times"
+    return ""
+
+
+def _figures(record: Record) -> Iterable[tuple[str, float]]:
+    """Those that are rates or times of something that happened."""
+    for name in ("bandwidth_bytes_per_s", "latency_ns", "peak_bytes_per_s", "limit_bytes_per_s"):
+        value = getattr(record, name)
+        if value is not None:
+            yield name, value

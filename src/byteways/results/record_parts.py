@@ -1,0 +1,83 @@
+"""The tables inside a record that the record's own type leaves open, by what their readers take from them.
+
+More keys may be in them: this only keeps a text from standing where a sum is made.
+"""
+
+from __future__ import annotations
+
+from typing import Any, TypedDict
+
+from byteways.decoding import converted
+from byteways.results.record import Record
+
+
+class _OtherCount(TypedDict):
+    counts: str
+    bytes_per_s: float
+
+
+class _OtherWays(_OtherCount, total=False):
+    read_bytes_per_s: float
+    written_bytes_per_s: float
+
+
+class _Corruption(TypedDict, total=False):
+    path: str
+    first_offset_bytes: int
+    expected: str
+    got: str
+    bad_words: int
+
+
+class _Reading(TypedDict, total=False):
+    sm_clock_mhz: float | None
+    memory_clock_mhz: float | None
+    temperature_c: float | None
+    power_mw: float | None
+    throttle_reasons: int | None
+    pcie_replays: int | None
+    nvlink_errors: int | None
+
+
+class _Readings(TypedDict, total=False):
+    before: _Reading | None
+    after: _Reading | None
+
+
+class _Energy(TypedDict):
+    joules_per_GB: float
+    watts: float
+    idle_watts: float
+    duration_s: float
+    counter_updates: int
+    counted: list[str]
+    not_counted: list[str]
+
+
+class _EnergyWithInterval(_Energy, total=False):
+    joules_per_GB_ci95: tuple[float, float]
+
+
+class _NoEnergy(TypedDict):
+    reason: str
+
+
+_PARTS: dict[str, Any] = {
+    "launch": dict[str, int],
+    "other_count": _OtherWays,
+    "corruption": _Corruption,
+    "health": dict[str, _Readings],
+}
+
+
+def wrong_part(record: Record) -> str:
+    """Which table holds what it cannot, in a sentence; empty: none."""
+    parts = {name: kind for name, kind in _PARTS.items() if getattr(record, name) is not None}
+    if record.energy is not None:
+        parts["energy"] = _NoEnergy if "reason" in record.energy else _EnergyWithInterval
+    for name, kind in parts.items():
+        try:
+            converted(getattr(record, name), kind)
+        except ValueError as error:
+            return f"{name}: {error}"
+    return ""

@@ -1,0 +1,181 @@
+"""The plan of a run as it lies in its folder, `plan.jsonl`: written once, before the first measurement.
+
+A run that is taken up reads it. Made again, a plan would depend on what changes from day to day, such as free
+memory. First line: what the plan amounts to. Then a line for every planned case and round; what a case is
+stands in its first one.
+
+    {"schema_version": 2, "cases": 3, "budget_s": 60.0, "estimated_s": 41.5, "notes": []}
+    {"case_id": "9f2c…", "round": 0, "sweep": "copies", "budget_s": 1.0, "precision": 0.01, …, "case": {…}}
+    {"case_id": "9f2c…", "round": 1, …}
+
+A repeated suite appends a round at a time. What there was no time for is withdrawn by a last line,
+`{"withdrawn": [["9f2c…", 7], …]}`.
+"""
+
+from __future__ import annotations
+
+import json
+import os
+from collections.abc import Iterable, Iterator, Mapping, Sequence
+from dataclasses import MISSING, dataclass, fields
+from pathlib import Path
+from typing import Any, get_type_hints
+
+from byteways.decoding import converted, decoded
+from byteways.errors import BytewaysError
+from byteways.files import MOST_LINES_BYTES, read_bytes, sync_folder
+from byteways.plan.case import Case, PlannedCase
+from byteways.plan.planner import Plan
+from byteways.plan.suite_types import Suite
+from byteways.results.run_folder import PLAN, SCHEMA_VERSION
+from byteways.run.appended import Appended, explained
+
+#: Where the end of the file goes that was cut off in the middle of a line.
+CUT_OFF = "plan.cut-off"
+
+
+@dataclass(frozen=True)
+class PlanHead:
+    """The first line."""
+
+    schema_version: int
+    cases: int
+    budget_s: float | None
+    estimated_s: float
+    notes: tuple[str, ...] = ()
+
+
+#: Fields of a planned case, beside what the case is.
+_FIELDS = {entry.name: entry for entry in fields(PlannedCase) if entry.name != "case"}
+_HINTS = get_type_hints(PlannedCase)
+
+
+def write(folder: Path, plan: Plan) -> None:
+    """Puts the plan in place, whole or not at all.
+
+    Raises:
+        BytewaysError: The folder cannot be written.
+    """
+    head = {
+        "schema_version": SCHEMA_VERSION,
+        "cases": len(plan.cases),
+        "budget_s": plan.budget_s,
+        "estimated_s": plan.estimated_s,
+        "notes": list(plan.notes),
+    }
+    path, draft = folder / PLAN, folder / f".{PLAN}.{os.getpid()}"
+    try:
+        with draft.open("wb") as file:
+            file.write(_line(head))
+            file.writelines(_lines(plan.cases, set()))
+            file.flush()
+            os.fsync(file.fileno())
+        draft.replace(path)
+        sync_folder(folder)
+    except OSError as error:
+        draft.unlink(missing_ok=True)
+        raise BytewaysError(f"cannot write {path}", cause=error.strerror, hint="free some space") from error
+
+
+def append(folder: Path, cases: Sequence[PlannedCase]) -> None:
+    """Adds a round whose cases are in the plan already, of an earlier round. Raises BytewaysError as a
+    journal.
+    """
+    known = {planned.case.case_id for planned in cases}
+    _append(folder, b"".join(_lines(cases, known)))
+
+
+def withdraw(folder: Path, keys: Iterable[tuple[str, int]]) -> None:
+    """Takes back cases and rounds that there was no time for. Raises BytewaysError as a journal."""
+    _append(folder, _line({"withdrawn": [list(key) for key in keys]}))
+
+
+def read(folder: Path, suite: Suite) -> Plan:
+    """The plan in a run folder.
+
+    Args:
+        folder: Of the run.
+        suite: That it was made from.
+
+    Raises:
+        BytewaysError: There is none, or it is damaged; without a whole plan nobody knows what is missing.
+    """
+    path = folder / PLAN
+    hint = "start a new run: byteways run"
+    try:
+        content = read_bytes(path, MOST_LINES_BYTES)
+    except OSError as error:
+        raise BytewaysError(
+            f"{folder} cannot be taken up without its plan", cause=f"{path}: {error.strerror}", hint=hint
+        ) from error
+    lines = content[: content.rfind(b"\n") + 1].split(b"\n")[:-1]
+    try:
+        head: PlanHead = decoded(lines[0] if lines else b"", PlanHead)
+        if head.schema_version != SCHEMA_VERSION:
+            raise ValueError(f"schema version {head.schema_version} is not {SCHEMA_VERSION}")
+    except ValueError as error:
+        raise BytewaysError(f"{path} is damaged", cause=f"line 1: {error}", hint=hint) from error
+    planned: dict[tuple[str, int], PlannedCase] = {}
+    cases: dict[str, Case] = {}
+    for number, line in enumerate(lines[1:], start=2):
+        try:
+            _take(decoded(line, dict[str, Any]), planned, cases)
+        except (ValueError, KeyError, TypeError, AttributeError) as error:
+            raise BytewaysError(f"{path} is damaged", cause=f"line {number}: {error}", hint=hint) from error
+    if len(lines) - 1 < head.cases:
+        cause = f"{len(lines) - 1} of {head.cases} planned cases are in it"
+        raise BytewaysError(f"{path} is damaged", cause=cause, hint=hint)
+    return Plan(suite, tuple(planned.values()), head.notes, head.estimated_s, head.budget_s)
+
+
+def _append(folder: Path, data: bytes) -> None:
+    with explained(folder):
+        file = Appended(folder / PLAN)
+        try:
+            file.cut_unfinished(folder / CUT_OFF)
+            file.write(data)
+            file.sync()
+        finally:
+            file.close()
+
+
+def _line(data: Mapping[str, Any]) -> bytes:
+    return json.dumps(data, separators=(",", ":"), allow_nan=False).encode() + b"\n"
+
+
+def _lines(cases: Iterable[PlannedCase], told: set[str]) -> Iterator[bytes]:
+    """A line a planned case, without what is as usual; those told of already are named alone."""
+    for planned in cases:
+        case_id = planned.case.case_id
+        entry: dict[str, Any] = {"case_id": case_id}
+        for name, known in _FIELDS.items():
+            value = getattr(planned, name)
+            if known.default is MISSING or value != known.default:
+                entry[name] = value
+        if case_id not in told:
+            told.add(case_id)
+            entry["case"] = planned.case.identity()
+        yield _line(entry)
+
+
+def _take(
+    data: Mapping[str, Any], planned: dict[tuple[str, int], PlannedCase], cases: dict[str, Case]
+) -> None:
+    """Adds what a line says. Raises ValueError, KeyError, TypeError or AttributeError when it says
+    nothing.
+    """
+    if "withdrawn" in data:
+        for key in converted(data["withdrawn"], list[tuple[str, int]]):
+            planned.pop(key, None)
+        return
+    case_id = converted(data["case_id"], str)
+    if "case" in data:
+        case = Case.from_json(data["case"])
+        if case.case_id != case_id:
+            raise ValueError(f"its case is not {case_id}")
+        cases[case_id] = case
+    values = {name: converted(data[name], _HINTS[name]) for name in _FIELDS if name in data}
+    one = PlannedCase(cases[case_id], **values)
+    if one.key in planned:
+        raise ValueError(f"{case_id}, round {one.round}, is there twice")
+    planned[one.key] = one

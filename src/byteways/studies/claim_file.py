@@ -1,0 +1,138 @@
+"""Reads claims.toml: what a source says, in its words or in ours, and the checks that test it.
+
+One sentence of a source is one claim, so that it has one verdict: what it says of several figures are several
+checks of that claim, and what may be read in several ways is a check of the kind `any`.
+"""
+
+from __future__ import annotations
+
+import re
+from collections.abc import Iterator, Mapping, Sequence
+from hashlib import sha256
+from typing import Any
+
+from byteways.plan.words import closest
+from byteways.studies.reference import number_of
+from byteways.studies.shapes import (
+    FIGURES,
+    FLAG,
+    LIST_OF_TABLES,
+    NUMBER,
+    QUANTITY,
+    TABLES,
+    TEXT,
+    Keys,
+)
+from byteways.studies.study import UNITS, Check, Claim
+from byteways.units import parse_size
+
+#: Keys of a claim and of the kinds of checks.
+_CLAIM = Keys(
+    {"id": TEXT, "locator": TEXT, "check": TABLES},
+    dict.fromkeys(("quote", "says", "note", "machine"), TEXT),
+)
+_BOUNDS = {"about": QUANTITY, "within": NUMBER, "at_least": QUANTITY, "at_most": QUANTITY, "unit": TEXT}
+_CHECK: Mapping[str, Keys] = {
+    "value": Keys({"of": FIGURES}, {**_BOUNDS, "published": FLAG}),
+    "ratio": Keys({"of": FIGURES, "to": FIGURES}, {**_BOUNDS, "over": TEXT}),
+    "spread": Keys({"of": FIGURES, "over": TEXT, "at_most": NUMBER}, {"unit": TEXT, "across": TEXT}),
+    "order": Keys({"of": FIGURES}, {"unit": TEXT, "margin": NUMBER}),
+    "reaches": Keys(
+        {"of": FIGURES, "size": QUANTITY}, {"level": QUANTITY, "of_best": NUMBER, "factor": NUMBER}
+    ),
+    "any": Keys({"readings": LIST_OF_TABLES}, {}),
+}
+#: Words that a key takes, where it does not take any.
+_WORDS: Mapping[tuple[str, str], tuple[str, ...]] = {
+    ("ratio", "over"): ("all", "most", "least"),
+    ("spread", "over"): ("place", "line", "size"),
+    ("spread", "across"): ("cpu", "gpu"),
+}
+#: Markup of the texts that quotations are checked against, and what stands for it.
+_MARKUP = (("\\times", "×"), ("\\approx", "≈"), ("\\(", ""), ("\\)", ""), ("\\", ""))
+_DROPPED = re.compile(r"[\s$`*{}]+")
+
+
+def read_claims(data: Mapping[str, Any]) -> tuple[Claim, ...]:
+    """The claims of a file.
+
+    Raises:
+        KeyError, TypeError, ValueError: It is not what it must be.
+    """
+    Keys({}, {"claim": LIST_OF_TABLES}).check("it", data)
+    return tuple(_claim(entry) for entry in data.get("claim", []))
+
+
+def bare(text: str) -> str:
+    """Without white space and markup: what two prints of one sentence have in common."""
+    for markup, instead in _MARKUP:
+        text = text.replace(markup, instead)
+    return _DROPPED.sub("", text)
+
+
+def digest(quote: str) -> str:
+    """Of a quotation, as quotations.csv has it: SHA-256 of its bare text."""
+    return sha256(bare(quote).encode()).hexdigest()
+
+
+def wrong_claims(claims: Sequence[Claim]) -> Iterator[str]:
+    """What no single claim shows: one name or one sentence of two claims."""
+    if len({claim.id for claim in claims}) != len(claims):
+        yield "two claims have one id"
+    quoted = [(claim.id, bare(claim.quote)) for claim in claims if claim.quote]
+    for name, quote in quoted:
+        for other, longer in quoted:
+            if name != other and quote in longer:
+                yield f"claims {name} and {other} quote one sentence: it takes one verdict"
+
+
+def _claim(entry: Mapping[str, Any]) -> Claim:
+    name = entry.get("id", "?") if isinstance(entry, Mapping) else "?"
+    _CLAIM.check(f"claim '{name}'", entry)
+    if ("quote" in entry) == ("says" in entry):
+        raise ValueError(f"claim '{name}' takes either 'quote', the source's words, or 'says', yours")
+    told = entry["check"] if isinstance(entry["check"], list) else [entry["check"]]
+    if not told:
+        raise ValueError(f"claim '{name}' has no check")
+    checks = tuple(_check(name, one) for one in told)
+    if "quote" in entry and any(leaf.keys.get("published") for check in checks for leaf in check.leaves()):
+        raise ValueError(
+            f"claim '{name}' quotes: its check takes the numbers of the sentence, not 'published'"
+        )
+    given = {key: entry[key] for key in _CLAIM.optional if key in entry}
+    return Claim(entry["id"], entry["locator"], checks, **given)
+
+
+def _check(claim: str, entry: Mapping[str, Any]) -> Check:
+    keys = dict(entry)
+    kind, note = str(keys.pop("kind", "")), str(keys.pop("note", ""))
+    if kind not in _CHECK:
+        raise ValueError(f"claim '{claim}' has the check '{kind}': {closest(kind, _CHECK)}")
+    what = f"the check of claim '{claim}'"
+    _CHECK[kind].check(what, keys)
+    _check_values(what, kind, keys)
+    if kind != "any":
+        return Check(kind, keys, note)
+    readings = tuple(_check(claim, one) for one in keys["readings"])
+    if not readings:
+        raise ValueError(f"{what} has no readings")
+    return Check(kind, {}, note, readings)
+
+
+def _check_values(what: str, kind: str, keys: Mapping[str, Any]) -> None:
+    """Raises ValueError for words and numbers that a check could make nothing of."""
+    for name, value in keys.items():
+        words = UNITS if name == "unit" else _WORDS.get((kind, name))
+        if words and value not in words:
+            raise ValueError(f"{what} has {name} = '{value}': {closest(value, words)}")
+        if name in ("about", "at_least", "at_most", "level"):
+            number_of(value)
+        if name == "size":
+            parse_size(str(value))
+    bounded = {"about", "at_least", "at_most"} & set(keys) or keys.get("published")
+    if kind in ("value", "ratio") and not bounded:
+        raise ValueError(f"{what} has neither 'about' nor 'at_least' nor 'at_most'")
+    if kind == "reaches" and ("level" in keys) == ("of_best" in keys):
+        raise ValueError(f"{what} takes either 'level' or 'of_best'")
+    if kind == "reaches" and not keys.get("factor", 1) > 0:
+        raise ValueError(f"{what} has a factor that is not positive")

@@ -1,0 +1,91 @@
+"""What the tables of a study's files may hold: keys, those that must be there, and what each takes."""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Mapping
+from dataclasses import dataclass
+from typing import Any
+
+from byteways.plan.words import closest
+
+
+@dataclass(frozen=True)
+class Shape:
+    """What a key takes, in words and as a test."""
+
+    words: str
+    fits: Callable[[Any], bool]
+
+
+def _is_text(value: Any) -> bool:
+    return isinstance(value, str)
+
+
+def _is_number(value: Any) -> bool:
+    return isinstance(value, int | float) and not isinstance(value, bool) and abs(value) < float("inf")
+
+
+def _all(value: Any, fits: Callable[[Any], bool]) -> bool:
+    return isinstance(value, list) and all(map(fits, value))
+
+
+def _table_of(value: Any, fits: Callable[[Any], bool]) -> bool:
+    return isinstance(value, dict) and all(map(fits, value.values()))
+
+
+def _is_scalar(value: Any) -> bool:
+    return _is_text(value) or _is_number(value) or isinstance(value, bool)
+
+
+def _is_texts(value: Any) -> bool:
+    return _is_text(value) or _all(value, _is_text)
+
+
+TEXT = Shape("a text", _is_text)
+TEXTS = Shape("a list of texts", lambda value: _all(value, _is_text))
+SOME_TEXTS = Shape("a list of texts, one at least", lambda value: value != [] and _all(value, _is_text))
+ONE_OR_TEXTS = Shape("a text or a list of texts", lambda value: value != [] and _is_texts(value))
+FIGURES = Shape("a figure or a list of figures", lambda value: _is_texts(value) or _all(value, _is_texts))
+COUNT = Shape("a whole number", lambda value: isinstance(value, int) and not isinstance(value, bool))
+NUMBER = Shape("a number", _is_number)
+QUANTITY = Shape("a number, or a text with a unit", lambda value: _is_text(value) or _is_number(value))
+FLAG = Shape("true or false", lambda value: isinstance(value, bool))
+TABLES = Shape("a table or a list of tables", lambda value: isinstance(value, dict) or _is_tables(value))
+LIST_OF_TABLES = Shape("a list of tables", lambda value: _is_tables(value))
+NAMED_TABLES = Shape(
+    "a table of tables", lambda value: _table_of(value, lambda entry: isinstance(entry, dict))
+)
+VARIABLES = Shape("a table of texts", lambda value: _table_of(value, _is_text))
+OPTIONS = Shape("a table of values", lambda value: _table_of(value, _is_scalar))
+AXIS = Shape(
+    "a table with one list of values",
+    lambda value: _table_of(value, lambda entry: _all(entry, _is_scalar)) and len(value) == 1,
+)
+PRINTS = Shape(
+    "a list of tables of texts", lambda value: _all(value, lambda entry: _table_of(entry, _is_text))
+)
+
+
+def _is_tables(value: Any) -> bool:
+    return _all(value, lambda entry: isinstance(entry, dict))
+
+
+@dataclass(frozen=True)
+class Keys:
+    """Of a table, what each key takes."""
+
+    required: Mapping[str, Shape]
+    optional: Mapping[str, Shape]
+
+    def check(self, what: str, entry: object) -> None:
+        """Raises ValueError when `entry` is no table, lacks a key, or has one that nothing reads."""
+        if not isinstance(entry, Mapping):
+            raise ValueError(f"{what} is no table")
+        known = {**self.required, **self.optional}
+        if unknown := [name for name in entry if name not in known]:
+            raise ValueError(f"{what} has the unknown key '{unknown[0]}': {closest(unknown[0], known)}")
+        if missing := [name for name in self.required if name not in entry]:
+            raise ValueError(f"{what} has no '{missing[0]}'")
+        for name, value in entry.items():
+            if not known[name].fits(value):
+                raise ValueError(f"{what} has {name} = {value!r:.60}: it takes {known[name].words}")

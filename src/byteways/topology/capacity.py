@@ -1,0 +1,154 @@
+"""What links and memories carry, nominally and at most, and the largest flow that fits through them.
+
+The nominal rate is the vendor's data rate. The physical limit is what no transfer can exceed: the raw
+signalling rate of a link, the transfer rate of a memory's pins. What nobody tells is None with the reason.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Mapping, Sequence
+from dataclasses import dataclass
+from itertools import pairwise
+
+from byteways.topology.cached import cached
+from byteways.topology.model import Agent, Link, Topology
+from byteways.topology.routes import FABRICS, nodes_of, route
+from byteways.units import format_bandwidth
+
+#: Below this a number of the simplex tableau, whose entries are of the order of 1, is rounding.
+_ROUNDING = 1e-9
+
+
+@dataclass(frozen=True)
+class Arc:
+    """One direction of a link, or a memory."""
+
+    name: str  # `gpu0>nvswitch`, `gpu0 memory`
+    capacity: float | None  # nominal, bytes/s
+    kind: str  # what equal arcs are called together
+    source: str  # of the capacity, or why it is unknown
+    limit: float | None = None  # physical, bytes/s
+    limit_source: str = "no physical limit is known"
+
+
+@cached
+def links_between(topology: Topology, begin: str, end: str) -> tuple[Arc, ...] | None:
+    """The links from one agent to another, in the order of the way; None when there is no way."""
+    way = route(topology, begin, end)
+    if not way:
+        return None
+    hidden = _hidden_links(topology, begin, end, way)
+    arcs = []
+    for link, (one, other) in zip(way, pairwise(nodes_of(begin, way)), strict=True):
+        limit, source = (None, hidden) if hidden else _signalling(link)
+        name = f"{one}>{other}"
+        arcs.append(Arc(name, link.peak_bytes_per_s, link.link_class, link.source, limit, source))
+    return tuple(arcs)
+
+
+def _hidden_links(topology: Topology, begin: str, end: str, way: Sequence[Link]) -> str:
+    """Why traffic between two agents may take links that are not known here; empty: it cannot."""
+    if any(link.kind in FABRICS for link in way):
+        return ""
+    ends = topology.agent(begin), topology.agent(end)
+    gpus = [agent for agent in ends if agent.kind == "gpu"]
+    if len(gpus) == 2:
+        return "; ".join(sorted({agent.hidden_links for agent in gpus if agent.hidden_links}))
+    on_arm = any(agent.architecture == "aarch64" for agent in ends)
+    if gpus and on_arm and (gpus[0].architecture or "").startswith("sm_"):
+        return "no source tells NVLink-C2C between this GPU and the processor"
+    return ""
+
+
+def _signalling(link: Link) -> tuple[float | None, str]:
+    rate = link.signalling_bytes_per_s
+    if rate is None:
+        return None, f"no raw signalling rate is known: {link.source}"
+    return rate, f"{link.link_class}: raw signalling rate of {format_bandwidth(rate)}"
+
+
+def memory_of(topology: Topology, name: str) -> Arc:
+    """The memory of an agent. That of a CPU that shares the memory of a GPU in its package is the GPU's."""
+    agent = topology.agent(name)
+    if agent.kind == "cpu":
+        agent = package_gpu(topology, name) or agent
+    peak, reason = agent.memory_peak_bytes_per_s, agent.memory_peak_source or "nobody tells it"
+    # The peak is clock × width of the memory's pins, which nothing exceeds.
+    return Arc(f"{agent.name} memory", peak, "memory", reason, peak, reason)
+
+
+def host_memory(topology: Topology) -> Arc:
+    """The memory of all NUMA domains that share it with no GPU: firmware tells no domain's own modules."""
+    limit, source = topology.host_memory_limit_bytes_per_s, topology.host_memory_limit_source
+    return Arc("host memory", None, "memory", source, limit, source)
+
+
+def package_gpu(topology: Topology, cpu: str) -> Agent | None:
+    """The GPU whose memory is also that of the CPU agent; None where there is none."""
+    return next((agent for agent in topology.devices if agent.shares_memory_with == cpu), None)
+
+
+def one_memory(topology: Topology, a: str, b: str) -> Agent | None:
+    """The GPU of two agents that have one memory, whose nominal rate is known; None when they have two."""
+    for gpu, cpu in ((topology.agent(a), b), (topology.agent(b), a)):
+        if gpu.shares_memory_with == cpu:
+            return gpu
+    return None
+
+
+def maximum_flow(
+    uses: Sequence[Mapping[str, int]], capacities: Mapping[str, float]
+) -> tuple[float, list[str]]:
+    """Largest sum of flows on fixed routes: max Σ_f r_f with Σ_f uses[f][a] · r_f ≤ capacities[a] for all a.
+
+    Dantzig's simplex method; a packing problem, so r = 0 is a first solution. Bland's rule keeps it from
+    cycling (R. G. Bland, Mathematics of Operations Research 2, 1977).
+
+    Args:
+        uses: How often each flow crosses each arc; each flow crosses at least one arc that has a capacity.
+        capacities: bytes/s by arc.
+
+    Returns:
+        The sum in bytes/s and the arcs that limit it (whose capacities alone prove that no sum is larger).
+    """
+    names = _that_may_limit(uses, capacities)
+    scale = max(capacities[name] for name in names)
+    rows = []
+    for name in names:
+        slack = [float(other == name) for other in names]
+        rows.append([*(float(use.get(name, 0)) for use in uses), *slack, capacities[name] / scale])
+    gain = [1.0] * len(uses) + [0.0] * (len(names) + 1)
+    basis = [len(uses) + index for index in range(len(names))]  # variable that each row stands for
+    while True:
+        entering = next((column for column, value in enumerate(gain[:-1]) if value > _ROUNDING), None)
+        if entering is None:
+            break
+        _pivot(rows, gain, basis, entering)
+    limits = [name for index, name in enumerate(names) if gain[len(uses) + index] < -_ROUNDING]
+    return -gain[-1] * scale, limits
+
+
+def _that_may_limit(uses: Sequence[Mapping[str, int]], capacities: Mapping[str, float]) -> list[str]:
+    """The arcs without those that carry more than all their flows bring by their narrowest arcs."""
+    brought = dict.fromkeys(capacities, 0.0)
+    for use in uses:
+        alone = min(capacities[name] / times for name, times in use.items() if name in capacities)
+        for name, times in use.items():
+            if name in capacities:
+                brought[name] += times * alone
+    return [name for name, most in brought.items() if most and most >= capacities[name] * (1 - _ROUNDING)]
+
+
+def _pivot(rows: list[list[float]], gain: list[float], basis: list[int], entering: int) -> None:
+    """One simplex step. The row with the least ratio leaves; of several, the one of the first variable."""
+    ratios = {index: row[-1] / row[entering] for index, row in enumerate(rows) if row[entering] > _ROUNDING}
+    least = min(ratios.values()) + _ROUNDING
+    leaving = min((index for index, ratio in ratios.items() if ratio <= least), key=basis.__getitem__)
+    factor = rows[leaving][entering]
+    pivot = [value / factor for value in rows[leaving]]
+    rows[leaving] = pivot
+    basis[leaving] = entering
+    for row in (*(row for row in rows if row is not pivot), gain):
+        multiple = row[entering]
+        if multiple:
+            row[:] = [value - multiple * other for value, other in zip(row, pivot, strict=True)]

@@ -1,0 +1,41 @@
+"""Records, a topology and a manifest for tests of what lies on disk."""
+
+from __future__ import annotations
+
+from byteways.plan.case import Buffer, Case, Flow, PlannedCase
+from byteways.results import manifest as manifests
+from byteways.results.record import Record
+from byteways.run.journal import encode
+from byteways.run.recording import unmeasured
+from byteways.topology.model import Agent, Capabilities, Link, Topology
+
+
+def record(number: int, **fields: object) -> Record:
+    buffer = Buffer("cpu0", "pageable")
+    case = Case("memcpy", "unidirectional", (Flow(buffer, buffer, "cpu0"),), 8 * (number + 1))
+    return unmeasured(PlannedCase(case, "sweep", 0, 1.0, 0.01), 1, "lost", f"reason {number} µ", **fields)
+
+
+LINES = [encode(record(number)) for number in range(4)]
+
+
+TOPOLOGY = Topology(
+    "node1",
+    (Agent("cpu0", "cpu", "Xeon", memory_bytes=1 << 30), Agent("gpu0", "gpu", "H200", uuid="GPU-1")),
+    (),
+    (Link("cpu0", "gpu0", "pcie", 1, "5.0", 63e9, 64e9, "PCI-SIG", "PCIe 5.0 ×16"),),
+)
+
+
+def a_manifest(**fields: object) -> dict[str, object]:
+    made = manifests.build(
+        command_line=["byteways", "run"],
+        suite={"name": "quick", "title": "Quick", "text": "", "rounds": 1},
+        options={},
+        planned=0,
+        topology=TOPOLOGY,
+        capabilities=Capabilities(),
+        libraries=[],
+        method_version=1,
+    )
+    return {**made, **fields}

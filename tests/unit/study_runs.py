@@ -1,0 +1,74 @@
+"""Runs of studies for tests: made records on the topologies of the machine models."""
+
+from __future__ import annotations
+
+from types import SimpleNamespace
+from typing import Any
+
+from byteways.analyse.studies.cells import Sheet
+from byteways.machines import load as load_machine
+from byteways.machines.topology import topology_of
+from byteways.plan.case import Case, Flow
+from byteways.results.record import Record, Times
+from byteways.studies.study import Study
+from byteways.topology.model import Topology
+
+GIB = 2**30
+
+
+def topology(machine: str) -> Topology:
+    return topology_of(load_machine(machine))
+
+
+def run(machine: str, *records: Record, simulated: bool = False, runtime: str = "hip") -> Any:
+    agents = {"gpu0": {"runtime": runtime}}
+    manifest: dict[str, Any] = {"simulated": simulated, "capabilities": {"devices": agents}}
+    manifest["machine_model"] = {"name": machine, "text": load_machine(machine).text} if simulated else None
+    return SimpleNamespace(
+        manifest=manifest, topology=topology(machine), records=list(records), damaged_lines=0
+    )
+
+
+def record(case: Case, gb_per_s: float, *, low: float = 0.9, mean: float = 1.1, **fields: Any) -> Record:
+    """A measured case whose best time is `low` of its median and whose mean is `mean` of it."""
+    median = case.size_bytes / gb_per_s
+    times = Times(median, (median, median), low * median, 2 * median, mean * median, 0.0, 20)
+    given = {
+        "case_id": case.case_id,
+        "round": 0,
+        "sweep": "any",
+        "category": case.category,
+        "interface": case.interface,
+        "executor": case.flows[0].executor,
+        "access": case.access,
+        "pattern": case.pattern,
+        "path": case.path,
+        "source": str(case.flows[0].source),
+        "destination": str(case.flows[0].destination),
+        "flows": [flow.to_json() for flow in case.flows],
+        "size_bytes": case.size_bytes,
+        "cache": case.cache,
+        "options": dict(case.options),
+        "environment": dict(case.environment),
+        "status": "measured",
+        "reason": None,
+        "method_version": 2,
+        "time_ns": times,
+        "bandwidth_bytes_per_s": gb_per_s * 1e9,
+        "peak_bytes_per_s": 200e9,
+    }
+    return Record(**{**given, **fields})
+
+
+def flow_case(interface: str, source: str, destination: str, executor: str, **fields: Any) -> Case:
+    flow = Flow.from_json({"source": source, "destination": destination, "executor": executor})
+    return Case(interface, "unidirectional", (flow,), fields.pop("size_bytes", GIB), **fields)
+
+
+def explicit(study: Study, gb_per_s: float = 51.0, **fields: Any) -> Any:
+    case = flow_case("copy", "gpu0:device", "gpu1:device", "gpu0", options={"batch": 1})
+    return run("crusher-mi250x", record(case, gb_per_s, **fields))
+
+
+def cell(study: Study, of: Any, line: str = "explicit", place: str = "quad") -> Any:
+    return Sheet(study, of).ours(study.lines[line], study.places[place])[GIB]

@@ -1,0 +1,332 @@
+"""Physical limits: which resource sets them, when they are unknown, and what becomes of a figure beyond."""
+
+from __future__ import annotations
+
+import json
+import shutil
+from collections.abc import Mapping
+from dataclasses import replace
+from pathlib import Path
+from types import SimpleNamespace
+from typing import Any, cast
+
+import pytest
+from hypothesis import given
+from hypothesis import strategies as st
+
+from byteways.analyse.summary import cells
+from byteways.cli.run import _beyond_limit
+from byteways.plan.case import Buffer, Case, Flow
+from byteways.plan.limits import excess, limit
+from byteways.results.physical import judged, judged_all
+from byteways.results.record import Record
+from byteways.results.run_folder import RunFolder
+from byteways.topology.model import Agent, Link, Topology
+
+EXAMPLE = Path(__file__).parents[2] / "examples/h200x4"
+MIB, GIB = 2**20, 2**30
+NVLINK, PCIE = 478.125e9, 64e9
+HBM, CACHE = 4.8e12, 60 * MIB
+COLD = {"source": 128 * MIB, "destination": 128 * MIB}
+LARGE = {"source": 8 * GIB, "destination": 8 * GIB}
+
+
+def link(a: str, b: str, kind: str, raw: float | None) -> Link:
+    return Link(a, b, kind, 1, None, raw and 0.94 * raw, raw, f"toy {kind}", kind.upper())
+
+
+def machine(gpus: int = 4, **changed: Any) -> Topology:
+    """GPUs behind an NVSwitch, each on PCIe, one NUMA domain whose modules nobody tells."""
+    cpu = Agent("cpu0", "cpu", "toy", last_level_cache_bytes=32 * MIB)
+    devices = [
+        Agent(
+            f"gpu{i}",
+            "gpu",
+            "toy",
+            memory_peak_bytes_per_s=HBM,
+            memory_peak_source="pins of the toy",
+            last_level_cache_bytes=CACHE,
+        )
+        for i in range(gpus)
+    ]
+    links = [link(f"gpu{i}", "cpu0", "pcie", PCIE) for i in range(gpus)]
+    links += [link(f"gpu{i}", "nvswitch", "nvlink", NVLINK) for i in range(gpus)]
+    topology = Topology("toy", (cpu, *devices), ("nvswitch",), tuple(links))
+    return replace(topology, **changed)
+
+
+def flow(source: str, destination: str, executor: str | None = None, **own: Any) -> Flow:
+    memory = {"cpu": "pinned", "gpu": "device"}
+    ends = [Buffer(agent, memory[agent[:3]]) for agent in (source, destination)]
+    return Flow(*ends, executor or source, **own)
+
+
+def case(*flows: Flow, interface: str = "copy", pattern: str = "unidirectional", **changed: Any) -> Case:
+    return replace(Case(interface, pattern, flows, 4096), **changed)
+
+
+def record(wanted: Case, **changed: Any) -> Record:
+    fields: dict[str, Any] = {
+        "case_id": wanted.case_id,
+        "round": 0,
+        "sweep": "s",
+        "category": wanted.category,
+        "executor": ",".join(wanted.executors),
+        "access": wanted.access,
+        "path": wanted.path,
+        "source": str(wanted.flows[0].source),
+        "destination": str(wanted.flows[0].destination),
+        **wanted.identity(),
+        "status": "measured",
+        "reason": None,
+        "method_version": 4,
+        "counts": "per-direction",
+        "distinct_bytes": COLD,
+        **changed,
+    }
+    return Record.from_json(fields)
+
+
+def copied(bandwidth: float, wanted: Case | None = None, **changed: Any) -> Record:
+    """A copy from gpu0 to gpu1, held against its limit."""
+    wanted = wanted or case(flow("gpu0", "gpu1"))
+    found = record(
+        wanted, bandwidth_bytes_per_s=bandwidth, directions={wanted.flows[0].path: bandwidth}, **changed
+    )
+    return judged(found, wanted, machine())
+
+
+def test_more_than_a_link_signals_is_void() -> None:
+    """Catches the 692 GB/s of 4 KiB copies over 18 NVLinks that led a report, and 460 GB/s thrown away that
+    only pass the nominal 450.
+    """
+    beyond = copied(692e9)
+    assert beyond.limit_bytes_per_s == NVLINK
+    assert beyond.limit_source == "gpu0>nvswitch (NVLINK: raw signalling rate of 478.1 GB/s)"
+    (warning,) = beyond.warnings
+    assert (warning.id, warning.observed) == ("beyond-limit", "692.0 GB/s")
+    assert warning.required == "at most 478.1 GB/s over gpu0>gpu1"
+    within = copied(460e9)
+    assert within.limit_bytes_per_s == NVLINK
+    assert not within.beyond_limit
+
+
+def test_no_void_figure_is_a_cell() -> None:
+    """Catches an impossible figure that is ranked, compared or fitted: all analysis is made of cells."""
+    good, wrong = copied(400e9), copied(692e9, round=1)
+    (cell,) = cells([good, wrong])
+    assert cell.value == 400e9
+    assert cell.records == (good,)
+    assert cells([wrong]) == []
+
+
+def test_an_old_run_is_held_against_the_limit_when_it_is_read() -> None:
+    """Catches runs recorded before the check, whose impossible figures would lead a report for ever."""
+    wanted = case(flow("gpu0", "gpu1"))
+    bare = tuple(replace(agent, last_level_cache_bytes=None) for agent in machine().devices)
+    old = record(wanted, bandwidth_bytes_per_s=692e9, directions={"gpu0>gpu1": 692e9})
+    (found,) = judged_all([old], machine(devices=bare), {"gpu0": {"last_level_cache_bytes": CACHE}})
+    assert found.beyond_limit
+    assert judged(found, wanted, machine()).warnings == found.warnings
+
+
+def test_a_recorded_run_with_an_impossible_figure(tmp_path: Path) -> None:
+    """Catches a run folder of version 1 that is read without the check, by its own topology and caches."""
+    shutil.copy(EXAMPLE / "run.json", tmp_path)
+    lines = (EXAMPLE / "measurements.jsonl").read_text().splitlines()
+    copies = [json.loads(line) for line in lines if '"copy"' in line and '"gpu0>gpu1"' in line]
+    copies = [one for one in copies if one["pattern"] == "one-way" and one["status"] == "measured"]
+    for one in copies[:2]:
+        one["bandwidth_bytes_per_s"], one["directions"] = 692e9, {"gpu0>gpu1": 692e9}
+    (tmp_path / "measurements.jsonl").write_text("".join(f"{json.dumps(one)}\n" for one in copies))
+    found = RunFolder(tmp_path).records
+    assert [one.beyond_limit for one in found] == [True, True] + [False] * (len(copies) - 2)
+    assert len(cells(found)) == len(copies) - 2 > 0
+    untouched = RunFolder(EXAMPLE).records
+    assert not any(one.beyond_limit for one in untouched)
+    assert sum(one.limit_bytes_per_s is not None for one in untouched) > 400
+
+
+def test_a_run_says_how_many_figures_count_for_nothing(tmp_path: Path) -> None:
+    """Catches a run that ends as if all of its figures were good."""
+    records = [copied(692e9), copied(400e9), copied(500e9)]
+    folder = cast(RunFolder, SimpleNamespace(records=records, path=tmp_path))
+    assert _beyond_limit(folder).startswith("2 figures are beyond a physical limit and count for nothing")
+    assert _beyond_limit(cast(RunFolder, SimpleNamespace(records=records[1:2], path=tmp_path))) == ""
+
+
+def test_a_direction_and_a_load_are_held_against_the_limit_too() -> None:
+    """Catches a sum below its limit with one direction above it, and what disturbs left unchecked."""
+    wanted = case(flow("gpu0", "gpu1"), flow("gpu1", "gpu0"), pattern="bidirectional")
+    rates = {"gpu0>gpu1": 600e9, "gpu1>gpu0": 100e9}
+    both = record(wanted, bandwidth_bytes_per_s=700e9, directions=rates, counts="sum-of-directions")
+    found = judged(both, wanted, machine())
+    assert found.limit_bytes_per_s == pytest.approx(2 * NVLINK)
+    assert [warning.observed for warning in found.warnings] == ["600.0 GB/s"]
+
+    walk = Flow(Buffer("gpu0", "device"), Buffer("gpu0", "device"), "gpu0")
+    load = flow("cpu0", "gpu0", "gpu0", interface="copy")
+    beside = case(walk, load, interface="pointer-chase", pattern="interference")
+    loaded = record(beside, latency_ns=500.0, directions={"cpu0>gpu0": 70e9}, counts="dependent-load")
+    assert judged(loaded, beside, machine()).beyond_limit
+    assert not judged(replace(loaded, directions={"cpu0>gpu0": 55e9}), beside, machine()).beyond_limit
+
+
+def test_flows_that_share_a_link_are_added() -> None:
+    """Catches copies of one GPU to three that each stay below the GPU's bundle, and together exceed it."""
+    wanted = case(*(flow("gpu0", f"gpu{i}") for i in (1, 2, 3)), pattern="fan-out")
+    rates = {f"gpu0>gpu{i}": 200e9 for i in (1, 2, 3)}
+    found = excess(machine(), wanted, LARGE, rates)
+    assert found is not None
+    assert (found.resource, found.bytes_per_s) == ("gpu0>nvswitch", pytest.approx(600e9))
+    assert excess(machine(), wanted, LARGE, dict.fromkeys(rates, 150e9)) is None
+
+
+def test_what_a_formula_counts_is_exempt() -> None:
+    """Catches the bus bandwidth of a collective voided, which is no rate of any link."""
+    found = copied(692e9, counts="bus-bandwidth")
+    assert found.limit_bytes_per_s is None
+    assert "formula" in (found.limit_source or "")
+    assert not found.beyond_limit
+
+
+def test_memory_limits_only_what_caches_cannot_hold() -> None:
+    """Catches a local copy within the L2 that is voided by the DRAM's rate, and one far beyond it that is
+    not; between them caches may serve what they hold of each pass, and no more.
+    """
+    local = case(flow("gpu0", "gpu0"))
+    warm = limit(machine(), local, {"source": 4096, "destination": 4096})
+    assert warm.bytes_per_s is None
+    assert "caches of 60 MiB may hold them" in warm.source
+    assert limit(machine(), local).bytes_per_s is None
+    huge = limit(machine(), local, {"source": 2**45, "destination": 2**45}).bytes_per_s
+    assert huge == pytest.approx(HBM / 2, rel=1e-5)
+    some = limit(machine(), local, {"source": 2 * CACHE, "destination": 2 * CACHE}).bytes_per_s
+    assert some == pytest.approx(HBM / 2 * 4 / 3)
+    unknown = machine(devices=tuple(replace(a, last_level_cache_bytes=None) for a in machine().devices))
+    assert "size of the caches" in limit(unknown, local, LARGE).source
+
+
+def test_stream_counts_its_arrays() -> None:
+    """Catches STREAM, which counts reads and writes, held against the limit of a copy."""
+    arrays = case(flow("gpu0", "gpu0"), interface="stream-triad")
+    distinct = {"source": 2**45, "destination": 2**44}
+    assert limit(machine(), arrays, distinct).bytes_per_s == pytest.approx(HBM, rel=1e-4)
+    remote = case(flow("gpu1", "gpu1", "gpu0"), interface="stream-copy")
+    assert limit(machine(), remote, LARGE).bytes_per_s == pytest.approx(2 * NVLINK)
+
+
+def test_loads_from_the_executors_cache_cross_no_link() -> None:
+    """Catches a warm kernel voided whose caches held what it read again; a copy engine has no such cache."""
+    warm = {"source": 4096, "destination": 4096}
+    kernel = case(flow("gpu1", "gpu0", "gpu0"), interface="kernel", cache="warm")
+    found = limit(machine(), kernel, warm)
+    assert found.bytes_per_s is None
+    assert "the caches of gpu0 may hold" in found.source
+    assert limit(machine(), replace(kernel, interface="copy"), warm).bytes_per_s == NVLINK
+    assert limit(machine(), kernel, LARGE).bytes_per_s == NVLINK
+
+
+def test_pages_that_move_cross_the_link_whole() -> None:
+    """Catches 524 TB/s of one touched word a page: what moved are pages, and the link carries 64 GB/s."""
+    ends = Flow(Buffer("cpu0", "managed"), Buffer("gpu0", "managed"), "gpu0")
+    wanted = case(ends, interface="prefetch", size_bytes=4096)
+    times = {"median": 1000.0, "ci95": [1, 2], "min": 1, "max": 2, "mean": 1, "sd": 0, "n": 3}
+    moved = record(wanted, bandwidth_bytes_per_s=4e9, directions={"cpu0>gpu0": 4e9}, time_ns=times)
+    found = judged(replace(moved, migrated_bytes=65536), wanted, machine())
+    (warning,) = found.warnings
+    assert (warning.observed, warning.required) == (
+        "65.54 GB/s",
+        "at most 64.00 GB/s over cpu0>gpu0, by pages",
+    )
+    assert not judged(replace(moved, migrated_bytes=32768), wanted, machine()).beyond_limit
+
+
+def test_hidden_links_leave_the_limit_open() -> None:
+    """Catches every good figure between GPUs voided on a machine that hides its NVLinks from byteways."""
+    pcie = tuple(one for one in machine().links if one.kind == "pcie")
+    devices = tuple(
+        replace(a, hidden_links="nobody tells them") if a.kind == "gpu" else a for a in machine().devices
+    )
+    wanted = case(flow("gpu0", "gpu1"))
+    open_ = limit(machine(links=pcie, devices=devices), wanted, COLD)
+    assert (open_.bytes_per_s or 0) > HBM
+    assert "not counted are gpu0>cpu0, cpu0>gpu1 (nobody tells them)" in open_.source
+    assert limit(machine(links=pcie), wanted, COLD).bytes_per_s == PCIE
+    host = case(flow("cpu0", "gpu0"))
+    assert limit(machine(links=pcie, devices=devices), host, COLD).bytes_per_s == PCIE
+    superchip = tuple(
+        replace(agent, architecture="aarch64" if agent.kind == "cpu" else "sm_90") for agent in devices
+    )
+    assert "NVLink-C2C" in limit(machine(links=pcie, devices=superchip), host, COLD).source
+
+
+def test_host_memory_counts_where_its_modules_are_known() -> None:
+    """Catches host copies above what all memory modules carry, and a limit where nobody told of them."""
+    told = machine(host_memory_limit_bytes_per_s=200e9, host_memory_limit_source="8 modules")
+    local = case(flow("cpu0", "cpu0"), interface="memcpy")
+    assert limit(told, local, {"source": 2**44, "destination": 2**44}).bytes_per_s == pytest.approx(
+        100e9, rel=1e-4
+    )
+    unknown = limit(machine(), local, LARGE)
+    assert (unknown.bytes_per_s, unknown.source) == (
+        None,
+        "host memory: nobody told the speed of its modules",
+    )
+    out = case(*(flow("cpu0", f"gpu{i}", f"gpu{i}") for i in range(4)), pattern="fan-out")
+    large = {"source": 2**45, "destination": 2**45}
+    assert limit(machine(), out, large).bytes_per_s == pytest.approx(4 * PCIE)
+    assert limit(told, out, large).bytes_per_s == pytest.approx(200e9, rel=1e-4)
+
+
+@given(st.data())
+def test_no_flow_within_its_limit_is_beyond(data: st.DataObject) -> None:
+    """Catches sums that are voided although every resource carries them, and such that are not."""
+    pairs = [(a, b) for a in machine().names() for b in machine().names() if a != b]
+    chosen = data.draw(st.lists(st.sampled_from(pairs), min_size=2, max_size=6, unique=True))
+    wanted = case(
+        *(flow(a, b, a if a != "cpu0" else b) for a, b in chosen), interface="copy", pattern="all-pairs"
+    )
+    most = limit(machine(), wanted, LARGE).bytes_per_s
+    assert most is not None
+    share = data.draw(st.floats(0.1, 3.0))
+    rates = {f"{a}>{b}": share * most / len(chosen) for a, b in chosen}
+    found = excess(machine(), wanted, LARGE, rates)
+    if share > 1.01:
+        assert found is not None
+    loads: dict[str, float] = {}
+    for (a, b), rate in zip(chosen, rates.values(), strict=True):
+        for name in _crossed(a, b):
+            loads[name] = loads.get(name, 0.0) + rate
+    over = {name: rate for name, rate in loads.items() if rate > 1.002 * _raw(name)}
+    assert (found is not None) >= bool(over)
+    assert found is None or loads[found.resource] > _raw(found.resource)
+
+
+def _crossed(a: str, b: str) -> tuple[str, ...]:
+    return (f"{a}>{b}",) if "cpu0" in (a, b) else (f"{a}>nvswitch", f"nvswitch>{b}")
+
+
+def _raw(name: str) -> float:
+    return NVLINK if "nvswitch" in name else PCIE
+
+
+def test_every_shipped_link_has_a_limit_or_a_reason() -> None:
+    """Catches a link whose signalling rate is below its data rate, and a missing one without a word."""
+    from byteways.machines import library
+    from byteways.machines.topology import topology_of
+    from byteways.topology.capacity import links_between
+
+    known: Mapping[str, float | None] = {}
+    for name in library.names():
+        topology = topology_of(library.load(name))
+        for one in topology.links:
+            assert one.signalling_bytes_per_s is None or (
+                one.signalling_bytes_per_s >= (one.peak_bytes_per_s or 0)
+            )
+        for gpu in topology.names("gpu"):
+            for arc in links_between(topology, "cpu0", gpu) or ():
+                assert arc.limit is not None or len(arc.limit_source) > 20
+        known = {**known, **{one.link_class: one.signalling_bytes_per_s for one in topology.links}}
+    assert known["NVLink4 ×18"] == 18 * 26.5625e9
+    assert known["xGMI ×4"] == 200e9

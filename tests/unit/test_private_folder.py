@@ -1,0 +1,48 @@
+"""Private folders: nobody else's, and none is left for good."""
+
+from __future__ import annotations
+
+import os
+import subprocess
+import sys
+from pathlib import Path
+
+from byteways.run.private_folder import PREFIX, PrivateFolder
+
+
+def folders(base: Path) -> list[str]:
+    return sorted(path.name for path in base.iterdir() if path.name.startswith(PREFIX))
+
+
+def test_what_a_killed_process_left_is_removed(tmp_path: Path) -> None:
+    """Would catch /tmp filling up with folders of killed runs, and one removed that is still in use."""
+    program = (
+        "import os, sys; from pathlib import Path; from byteways.run.private_folder import PrivateFolder;"
+        "folder = PrivateFolder(Path(sys.argv[1])); (folder.path / 'socket').write_text('');"
+        "os.kill(os.getpid(), 9)"
+    )
+    killed = subprocess.run([sys.executable, "-c", program, str(tmp_path)])
+    assert killed.returncode == -9 and len(folders(tmp_path)) == 1
+    mine = PrivateFolder(tmp_path)
+    assert folders(tmp_path) == [mine.path.name]
+    other = PrivateFolder(tmp_path)
+    assert len(folders(tmp_path)) == 2
+    assert mine.path.stat().st_mode & 0o777 == 0o700
+    mine.remove()
+    other.remove()
+    other.remove()
+    assert folders(tmp_path) == []
+
+
+def test_others_folders_stay(tmp_path: Path) -> None:
+    """Would catch a sweep that takes what it did not make: another user's, a link, a file of this name."""
+    (tmp_path / "precious").mkdir()
+    (tmp_path / "precious" / "thesis.tex").write_text("")
+    (tmp_path / f"{PREFIX}link").symlink_to(tmp_path / "precious")
+    (tmp_path / f"{PREFIX}file").write_text("")
+    if os.geteuid() == 0:
+        (tmp_path / f"{PREFIX}other").mkdir()
+        os.chown(tmp_path / f"{PREFIX}other", 12345, -1)
+    before = sorted(tmp_path.rglob("*"))
+    PrivateFolder(tmp_path).remove()
+    assert sorted(tmp_path.rglob("*")) == before
