@@ -16,7 +16,7 @@ RUN = [sys.executable, "-m", "byteways"]
 def ran(folder: Path, suite: str, machine: str, *filters: str) -> list[dict[str, Any]]:
     """The records of the first round of a suite that was simulated."""
     only = [word for each in filters for word in ("--only", each)]
-    command = [*RUN, "run", suite, "--machine", machine, "--out", str(folder), *only]
+    command = [*RUN, "run", suite, "--machine", machine, "--rounds", "3", "--out", str(folder), *only]
     subprocess.run(command, check=True, capture_output=True, text=True, timeout=240)
     records = [json.loads(line) for line in (folder / "measurements.jsonl").read_text().splitlines()]
     return [record for record in records if record["round"] == 0]

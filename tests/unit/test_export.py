@@ -43,7 +43,7 @@ def samples_of(record: Record) -> Samples | None:
 
 
 def one_case() -> sample_run.Builder:
-    build = sample_run.Builder(sample_run.topology(2))
+    build = sample_run.Builder(sample_run.topology(2), rounds=1)
     build.measure(
         "copy",
         [("gpu0:device", "gpu1:device", "gpu0")],
