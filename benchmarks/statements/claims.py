@@ -17,6 +17,10 @@ LEAD, MOST_ROUNDS = 0.01, 0.7
 NO_TIE, SCATTERS = 0.1, 12.0
 #: Traits that two results must have alike, unless the claim says that they differ in it.
 ALIKE = ("size", "cache", "counts", "pattern")
+#: Of figures in JSON and products of them.
+ROUNDING = 1e-3
+#: Name of a side that follows from a prediction.
+PREDICTED = "predicted"
 #: Of a change over a series both sides are parts of the same rounds; of contention one side is predicted.
 DERIVED = ("moved", "contention", "predicted")
 
@@ -113,7 +117,7 @@ def check_operand(
             f"{len(classes)} classes: {sorted(map(str, classes))[:2]}",
         )
     needed = {f"{key}={value}" for case in cases for key, value in case.settings.items()}
-    said = " ".join(f"{key} {value}" for key, value in operand["settings"])
+    said = " ".join(f"{key} {value}" for key, value in dict(operand["settings"]).items())
     yield check("settings", name, all(one in said for one in needed), f"{sorted(needed)} not named")
     noisy = {case.case_id for case in cases if "noisy" in case.warnings}
     if len(noisy) == len(cases):
@@ -152,7 +156,7 @@ def _pairs(claim: Mapping[str, Any], sides: Sequence[Sequence[Case]], name: str,
     yield check("rounds", name, not few, f"{len(few)} cases have fewer than three rounds")
     pairs = _matched(claim, sides)
     if pairs is None:
-        yield check(kind, f"{name}: effect", None)
+        yield from _bounded(claim, sides, name, kind)
         return
     yield check(
         kind, f"{name}: {claim['pairs']} pairs", claim["pairs"] == len(pairs), f"there are {len(pairs)}"
@@ -176,6 +180,26 @@ def _pairs(claim: Mapping[str, Any], sides: Sequence[Sequence[Case]], name: str,
     if claim["verdict"] == TIE:
         apart = [_apart(a, b) for a, b in pairs]
         yield check("ties", f"{name}: tie", not all(apart), "every pair lies apart in all rounds")
+
+
+def _bounded(claim: Mapping[str, Any], sides: Sequence[Sequence[Case]], name: str, kind: str) -> Statements:
+    """Where pairs cannot be told: the effect lies between the extremes of both sides, and no prediction is
+    more than what the flows behind it move alone.
+    """
+    first, second = claim["first"], claim["second"]
+    low, high = (
+        first[one] / second[other] if second[other] else 0.0
+        for one, other in (("least", "most"), ("most", "least"))
+    )
+    holds = low * (1 - ROUNDING) <= claim["effect"] <= high * (1 + ROUNDING)
+    yield check(
+        kind, f"{name}: effect {claim['effect']:.4g}", holds, f"its sides allow {low:.4g} to {high:.4g}"
+    )
+    if second["name"] == PREDICTED:
+        alone = sum(case.value for case in sides[1])
+        yield check(
+            kind, f"{name}: predicted", second["value"] <= alone * (1 + ROUNDING), f"{alone:.5g} alone"
+        )
 
 
 def _matched(

@@ -219,7 +219,7 @@ def claim_of_another_size(run: RunData, data: Data) -> bool:
 def claim_scope(run: RunData, data: Data) -> bool:
     for claim in _claims(data):
         if "size" in dict(claim["scope"]):
-            claim["scope"] = [[name, "7" if name == "size" else told] for name, told in claim["scope"]]
+            claim["scope"] = {**dict(claim["scope"]), "size": "7"}
             return True
     return False
 

@@ -83,6 +83,18 @@ def sentence_fastest(run: RunData, data: Data) -> bool:
     return False
 
 
+def sentence_second_best(run: RunData, data: Data) -> bool:
+    """What leads is left out, and what it leads is called fastest."""
+    for finding in data["findings"]:
+        claims = finding.get("claims") or []
+        if " is fastest" in finding["title"] and len(claims) > 1 and claims[0]["verdict"] == "leads":
+            lost = claims[0]
+            finding["results"] = [lost["second"]]
+            finding["claims"] = [one for one in claims[1:] if one["first"]["name"] != lost["first"]["name"]]
+            return True
+    return False
+
+
 def sentence_tie(run: RunData, data: Data) -> bool:
     """A lead that is called a tie."""
     for finding in data["findings"]:

@@ -15,6 +15,8 @@ _NUMBER = re.compile(
     r"(?<![\w.=×\-–>/])(?P<text>\d+(?:\.\d+)?)(?![\w=]|\.\d)"
     r"(?:\s(?P<unit>GB/s|KiB|MiB|GiB|TiB|%|times|×(?!\s?\d)|ns|µs|ms|s|J|W)(?!\w))?"
 )
+#: What a source says, which its study checks.
+_QUOTATION = re.compile(r"“[^”]*”")
 #: The name of a class of links, whose numbers are no results.
 _LINK_CLASS = re.compile(r"\((?:routed|PCIe|NVLink|xGMI)[^()]*\)")
 #: Rates that a record has beside its figure.
@@ -53,6 +55,7 @@ class Number:
 
 
 def numbers(sentence: str) -> list[Number]:
+    sentence = _QUOTATION.sub("", sentence)
     sentence = _LINK_CLASS.sub(lambda found: " " * len(found[0]), sentence)
     return [
         Number(found["text"], found["unit"] or "", sentence[: found.start()], sentence[found.end() :])

@@ -8,10 +8,9 @@ from typing import Any
 
 from statements.claims import check_claim
 from statements.outcome import Statements, check, near
-from statements.records import LEAST_ROUNDS, ROUNDING, Case, RunData, dominance
+from statements.records import ROUNDING, Case, RunData
+from statements.ways import check_fastest
 
-#: A way leads another from this factor on, in most pairs of rounds.
-LEAD, MOST_ROUNDS = 1.01, 0.7
 #: Medians of each direction over samples do not add up to the median of the sum exactly, 3 % apart where
 #: samples scatter. Farther off they are of other rounds.
 SUM_ROUNDING = 0.05
@@ -112,7 +111,6 @@ def record_statements(run: RunData) -> Statements:
 
 def table_statements(run: RunData, data: Mapping[str, Any]) -> Statements:
     """The first table: the best interface between each kind of pair."""
-    cells = {cell["case_id"]: cell for cell in data["cells"]}
     for entry in data["best"]:
         name = f"{entry['between']}, {entry['size_bytes']}: {entry['interface']}"
         wanted, size = entry["wanted_size_bytes"], entry["size_bytes"]
@@ -126,7 +124,9 @@ def table_statements(run: RunData, data: Mapping[str, Any]) -> Statements:
             continue
         best = [run.cases[one] for one in claims[0]["first"]["case_ids"] if one in run.cases]
         yield from _entry(run, entry, best, name)
-        yield from _fastest(run, entry, best, [run.cases[one] for one in cells if one in run.cases], name)
+        few = [case.case_id for case in best if not case.ranked]
+        yield check("rounds", name, not few, f"{len(few)} cases have fewer than three rounds")
+        yield from check_fastest(run, best, claims, name)
 
 
 def _found(run: RunData, entry: Mapping[str, Any]) -> bool:
@@ -186,29 +186,3 @@ def _entry(run: RunData, entry: Mapping[str, Any], best: Sequence[Case], name: s
         yield check(
             "ties", f"{name}: tie with {tie}", any(one["verdict"] != "leads" for one in told), "it is slower"
         )
-
-
-def _fastest(
-    run: RunData, entry: Mapping[str, Any], best: Sequence[Case], shown: Sequence[Case], name: str
-) -> Statements:
-    """That no other way over the same paths is ahead by more than the rounds leave open."""
-    faster = set()
-    kept = [one for claim in entry["claims"] for one in claim["second"]["case_ids"]]
-    for case in best:
-        for other in (one for one in shown if one.case_id in kept):
-            alike = all(
-                case.trait(what) == other.trait(what) for what in ("path", "size", "cache", "pattern")
-            )
-            if (
-                alike
-                and other.value > LEAD * case.value
-                and dominance(other.values, case.values) > MOST_ROUNDS
-            ):
-                faster.add((other.record["interface"], case.record["path"]))
-    # It is best of most paths; where it is not, a claim must say so.
-    told = sum(claim["against"] for claim in entry["claims"])
-    holds = len({path for _, path in faster}) <= max(told, len(best) // 2) and (not faster or told > 0)
-    ranked = all(len(case.values) >= LEAST_ROUNDS for case in best)
-    yield check(
-        "fastest", name, holds and ranked, f"{sorted(faster)[:3]} are faster" if ranked else "too few rounds"
-    )

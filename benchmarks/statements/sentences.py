@@ -12,6 +12,7 @@ from statements.claims import LEADS, TIE, TRAILS, check_claim, check_operand
 from statements.outcome import Statement, Statements, check
 from statements.quoted import Number, Quoted, numbers
 from statements.records import RunData
+from statements.ways import check_fastest
 
 _UNITS = {"KiB": 2**10, "MiB": 2**20, "GiB": 2**30, "TiB": 2**40}
 _TIMES = {"ns": 1.0, "µs": 1e3, "ms": 1e6, "s": 1e9}
@@ -79,7 +80,7 @@ def _number(quoted: Quoted, number: Number, name: str) -> Iterator[Statement]:
     elif number.unit in _TIMES:
         times = quoted.times()
         holds = number.is_one_of(times, _TIMES[number.unit])
-        yield check("numbers", said, holds if holds or times else None, "no result has this time")
+        yield check("numbers", said, holds if holds or (known and times) else None, "no result has this time")
     elif number.unit == "J":
         joules = [one for case in quoted.cases for one in (case.of("energy"),) if one]
         holds = number.is_one_of([median(one) for one in joules])
@@ -106,6 +107,10 @@ def _words(quoted: Quoted, finding: Mapping[str, Any], name: str) -> Iterator[St
     if re.search(r"\b(fastest|least energy|moves most|odd)\b", title):
         led = LEADS in verdicts or TRAILS in verdicts
         yield check("fastest", name, led if told else None, "no claim leads")
+    results = finding.get("results") or []
+    if " is fastest" in title and results:
+        best = [quoted.run.cases[one] for one in results[0]["case_ids"] if one in quoted.run.cases]
+        yield from check_fastest(quoted.run, best, claims, name)
     if "moves most" in title and told:
         rivals = [claim for claim in claims if claim["kind"] == "best"]
         every = all(claim["verdict"] == LEADS and claim["agree"] == claim["pairs"] for claim in rivals)
@@ -118,7 +123,6 @@ def _words(quoted: Quoted, finding: Mapping[str, Any], name: str) -> Iterator[St
         differ = any(one in (LEADS, TRAILS) for one in verdicts)
         yield check("ties", f"{name}: a difference", differ, "every claim is a tie")
     yield from _counts(quoted, title, name, told)
-    results = finding.get("results") or []
     if results:
         first = [quoted.run.cases[one] for one in results[0]["case_ids"] if one in quoted.run.cases]
         needed = {f"{key}={value}" for case in first for key, value in case.settings.items()}

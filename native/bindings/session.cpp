@@ -166,7 +166,9 @@ void bind_session(nb::module_& m) {
           "offers_call",
           [](const Session& session, const std::string& agent, const std::string& call) {
             Runtime& runtime = *session.agent(agent).runtime;
-            return call == "copy-2d" ? runtime.offers_copy_rows() : runtime.offers_submission(call);
+            if (call == "copy-2d") return runtime.offers_copy_rows();
+            if (call == "prefetch-to-domain") return runtime.offers_prefetch_to_domain();
+            return runtime.offers_submission(call);
           },
           "agent"_a, "call"_a)
       .def(

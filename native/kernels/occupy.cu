@@ -3,7 +3,8 @@
 
 namespace byteways {
 
-BYTEWAYS_KERNEL(1024) occupy(OccupyArguments arguments) {
+// Multiprocessors hold 1,536 or 2,048 threads: blocks of 512 fill both, where those of 1,024 leave room in one.
+BYTEWAYS_KERNEL(512) occupy(OccupyArguments arguments) {
   if (thread_index() == 0) {
     atomic_add(arguments.running, 1u);
     fence_system();

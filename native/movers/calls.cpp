@@ -23,6 +23,7 @@ class Call : public Mover {
     const Availability offered = executor().runtime->offers_kernel(executor().device, "nothing");
     if (!offered.available)
       throw Unsupported(flow.interface, "unavailable", offered.reason, executor().name());
+    nothing_ = executor().runtime->prepare(executor().device, "nothing");
   }
 
   std::uint64_t bytes_per_operation() const override { return 0; }
@@ -67,8 +68,9 @@ class Call : public Mover {
 
  private:
   void launch(const LaunchShape& shape, Stream& stream, const NothingArguments& arguments) const {
-    executor().runtime->launch(executor().device, "nothing", shape, &arguments, sizeof arguments, stream);
+    executor().runtime->launch(executor().device, nothing_, shape, &arguments, sizeof arguments, stream);
   }
+  PreparedKernel nothing_;
   std::uint64_t key_ = 0;
 };
 

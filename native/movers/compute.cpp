@@ -29,6 +29,7 @@ class Compute final : public Mover {
     const Availability offered = executor().runtime->offers_kernel(executor().device, "compute");
     if (!offered.available) throw Unsupported("compute", "unavailable", offered.reason, executor().name());
     shape_ = choose_shape();
+    kernel_ = executor().runtime->prepare(executor().device, "compute");
     const std::uint64_t items = std::uint64_t{shape_.blocks} * shape_.threads;
     written_ = std::min(words_, items);
   }
@@ -42,8 +43,7 @@ class Compute final : public Mover {
 
   void enqueue(Stream& stream, std::uint64_t, std::uint64_t count) override {
     for (std::uint64_t k = 0; k < count; ++k)
-      executor().runtime->launch(executor().device, "compute", shape_, &arguments_, sizeof arguments_,
-                                 stream);
+      executor().runtime->launch(executor().device, kernel_, shape_, &arguments_, sizeof arguments_, stream);
   }
 
   void prepare(std::uint64_t key) override {
@@ -84,6 +84,7 @@ class Compute final : public Mover {
   Session* session_;
   Flow flow_;
   std::uint64_t words_ = 0, written_ = 0;
+  PreparedKernel kernel_;
   ComputeArguments arguments_{};
   LaunchShape shape_;
 };

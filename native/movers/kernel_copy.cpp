@@ -51,6 +51,7 @@ class KernelCopy final : public SubmittedMover {
                   flow.count("chunk_bytes", kBulkChunkBytes),
                   flow.count("stages", kBulkStages, kBulkMostStages)};
     shape_ = choose_shape(flow);
+    kernel_ = executor().runtime->prepare(executor().device, interface.kernel);
   }
 
   std::uint64_t queue_entries(std::uint64_t count) const override { return interface_.host ? 1 : count; }
@@ -64,7 +65,7 @@ class KernelCopy final : public SubmittedMover {
 
  private:
   void enqueue_calls(Stream& stream, std::uint64_t first, std::uint64_t count) override {
-    launch_operations(executor(), interface_.kernel, shape_, arguments_, first, count, stream);
+    launch_operations(executor(), kernel_, shape_, arguments_, first, count, stream);
   }
 
   LaunchShape choose_shape(const Flow& flow) const {
@@ -102,6 +103,7 @@ class KernelCopy final : public SubmittedMover {
   }
 
   Interface interface_;
+  PreparedKernel kernel_;
   CopyArguments arguments_{};
   LaunchShape shape_;
 };

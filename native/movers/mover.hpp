@@ -234,7 +234,7 @@ void require_access(Session& session, const Flow& flow);
 // Enqueues operations [first, first + count) by `kernel`: a GPU is launched once for each, a host's function
 // goes through them.
 template <class Arguments>
-void launch_operations(Agent& by, const char* kernel, const LaunchShape& shape, Arguments arguments,
+void launch_operations(Agent& by, const PreparedKernel& kernel, const LaunchShape& shape, Arguments arguments,
                        std::uint64_t first, std::uint64_t count, Stream& stream) {
   arguments.operations = by.is_host() ? count : 1;
   for (std::uint64_t k = 0; k < (by.is_host() ? 1 : count); ++k) {

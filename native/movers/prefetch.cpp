@@ -14,7 +14,6 @@ constexpr std::uint64_t kWord = sizeof(std::uint64_t);
 // Drivers keep residency by blocks of this much: a region of less would share its block with the next one.
 // plan/footprint.py has the same number.
 constexpr std::uint64_t kRegionBytes = 2 << 20;
-constexpr int kHost = -1;  // as Runtime::prefetch has it
 
 class Prefetch final : public Mover {
  public:
@@ -48,7 +47,7 @@ class Prefetch final : public Mover {
   void enqueue(Stream& stream, std::uint64_t first_operation, std::uint64_t count) override {
     if (since_.count == 0) since_.first = first_operation;
     since_.count = first_operation + count - since_.first;
-    const int to = flow_.partner->is_host() ? kHost : flow_.partner->device;
+    const PagePlace to = session_->page_place(*flow_.partner);
     for (std::uint64_t k = first_operation; k < first_operation + count; ++k)
       executor().runtime->prefetch(region(k), flow_.size_bytes, to, stream);
   }
@@ -56,11 +55,8 @@ class Prefetch final : public Mover {
   // Region by region, as they went: after one call for them all, the driver's note of where some were last
   // sent stays what it was (seen with CUDA driver 580.159), although their pages are back.
   void restore() override {
-    Stream& stream = session_->service_stream(executor());
-    const int home = buffer_->agent().is_host() ? kHost : buffer_->agent().device;
     for (std::uint64_t k = 0; k < regions_; ++k)
-      executor().runtime->prefetch(region(k), flow_.size_bytes, home, stream);
-    executor().runtime->synchronize(stream);
+      session_->make_resident(*buffer_, k * stride_bytes_, k * stride_bytes_ + flow_.size_bytes);
     since_ = {};
   }
 

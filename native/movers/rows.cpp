@@ -123,9 +123,9 @@ class CopyRows final : public RowsMover {
 class KernelRows final : public RowsMover {
  public:
   KernelRows(Session& session, const Flow& flow)
-      : RowsMover(session, flow), kernel_(flow.interface == "memcpy-2d" ? "memcpy_rows" : "copy_rows") {
+      : RowsMover(session, flow), name_(flow.interface == "memcpy-2d" ? "memcpy_rows" : "copy_rows") {
     require_access(session, flow);
-    const Availability offered = executor().runtime->offers_kernel(executor().device, kernel_);
+    const Availability offered = executor().runtime->offers_kernel(executor().device, name_);
     if (!offered.available)
       throw Unsupported(flow.interface, "unavailable", offered.reason, executor().name());
     arguments_ = {flow.source->data(),
@@ -139,6 +139,7 @@ class KernelRows final : public RowsMover {
                   0,
                   1};
     shape_ = choose_shape();
+    kernel_ = executor().runtime->prepare(executor().device, name_);
   }
 
   std::uint64_t queue_entries(std::uint64_t count) const override { return executor().is_host() ? 1 : count; }
@@ -158,7 +159,7 @@ class KernelRows final : public RowsMover {
  private:
   LaunchShape choose_shape() const {
     if (executor().is_host()) return {1, 1, 0};
-    const KernelInfo info = executor().runtime->kernel_info(executor().device, kernel_);
+    const KernelInfo info = executor().runtime->kernel_info(executor().device, name_);
     const unsigned threads = std::min(flow_.count("threads", kThreads), info.max_threads);
     const std::uint64_t per_block = std::uint64_t{threads} * kBytesInFlightPerThread;
     const auto processors = static_cast<std::uint64_t>(std::max(1, executor().info.multiprocessors));
@@ -168,7 +169,8 @@ class KernelRows final : public RowsMover {
     return {flow_.count("blocks", static_cast<unsigned>(blocks)), threads, 0};
   }
 
-  const char* kernel_;
+  const char* name_;
+  PreparedKernel kernel_;
   RowsArguments arguments_{};
   LaunchShape shape_;
 };

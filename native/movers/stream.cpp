@@ -59,6 +59,7 @@ class StreamMover final : public CopyingMover {
                   1,
                   away ? 1u : 0u};
     shape_ = executor().is_host() ? team() : grid(away);
+    kernel_ = executor().runtime->prepare(executor().device, interface.kernel);
   }
 
   // As STREAM counts: every array that is read or written.
@@ -72,7 +73,7 @@ class StreamMover final : public CopyingMover {
 
   void enqueue(Stream& stream, std::uint64_t first_operation, std::uint64_t count) override {
     moves(first_operation, count);
-    launch_operations(executor(), interface_.kernel, shape_, arguments_, first_operation, count, stream);
+    launch_operations(executor(), kernel_, shape_, arguments_, first_operation, count, stream);
   }
 
   LaunchShape shape() const override { return shape_; }
@@ -151,6 +152,7 @@ class StreamMover final : public CopyingMover {
   }
 
   Interface interface_;
+  PreparedKernel kernel_;
   StreamArguments arguments_{};
   LaunchShape shape_;
 };

@@ -145,6 +145,13 @@ struct KernelInfo {
   unsigned max_shared_bytes = 0;
 };
 
+// A kernel that was looked for and loaded once, so that its launches look for nothing. Names outlive it.
+struct PreparedKernel {
+  std::string_view name;
+  std::size_t argument_bytes = 0;
+  const void* loaded = nullptr;  // the runtime's own; nullptr where it goes by the name
+};
+
 // The two ends of a copy as its runtime counts devices; -1 is host memory.
 struct CopyEnds {
   int source_device = -1, destination_device = -1;
@@ -179,6 +186,12 @@ struct CopyEngines {
 struct Availability {
   bool available = false;
   std::string reason;
+};
+
+// Where managed pages are sent: to a device, or with `device` -1 to the host, there to a NUMA domain, or with
+// `numa_domain` -1 to whichever one the driver takes.
+struct PagePlace {
+  int device = -1, numa_domain = -1;
 };
 
 class Runtime {
@@ -228,10 +241,15 @@ class Runtime {
   virtual void disable_peer(int, int) {}
   virtual void revoke(Allocation&, int) {}
   // Where managed memory is wanted before a timed operation; waits until it is there.
-  virtual void make_resident(void* data, std::uint64_t bytes, int device) = 0;
-  // The same as an operation of a stream: the vendor's prefetch call. `device` -1: the host.
-  virtual void prefetch(void*, std::uint64_t, int, Stream&) {
+  virtual void make_resident(void* data, std::uint64_t bytes, PagePlace to) = 0;
+  // The same as an operation of a stream: the vendor's prefetch call.
+  virtual void prefetch(void*, std::uint64_t, PagePlace, Stream&) {
     throw Unsupported("prefetch", "runtime", "this runtime has no pages that move");
+  }
+  // Whether the prefetch call can name a domain of the host; where it cannot, pages that are sent to the host
+  // go to the domain near the GPU whose stream takes the call.
+  virtual Availability offers_prefetch_to_domain() const {
+    return {false, "this runtime has no pages that move"};
   }
   // Where the runtime says that all of these pages were last prefetched to, -1 being the host. Nothing when
   // it does not tell, or when they went to different places. What it was asked for, not what it did.
@@ -286,6 +304,13 @@ class Runtime {
   // `arguments` points to the kernel's one argument block (kernels/arguments.hpp), copied before return.
   virtual void launch(int device, std::string_view kernel, const LaunchShape& shape, const void* arguments,
                       std::size_t argument_bytes, Stream& stream) = 0;
+
+  // For whoever launches often. Throws Unsupported where the kernel cannot be had.
+  virtual PreparedKernel prepare(int, std::string_view kernel) { return {kernel}; }
+  virtual void launch(int device, const PreparedKernel& kernel, const LaunchShape& shape,
+                      const void* arguments, std::size_t argument_bytes, Stream& stream) {
+    launch(device, kernel.name, shape, arguments, argument_bytes, stream);
+  }
 
   virtual bool finished(Event& event) = 0;
   virtual void synchronize(Event& event) = 0;

@@ -162,13 +162,17 @@ std::unique_ptr<Allocation> Session::bare_block(Agent& agent, Memory memory, std
 
 void Session::make_resident(Buffer& buffer, std::uint64_t first, std::uint64_t end) {
   const Agent& agent = buffer.agent();
-  constexpr int kHost = -1;
   Runtime* runtime = runtime_for(agent, buffer.allocation().memory());
   constexpr std::uint64_t kMigrationBytes = 2 << 20;  // drivers migrate up to so much around a faulting page
   const std::uint64_t from = first / kMigrationBytes * kMigrationBytes;
   const std::uint64_t to =
       std::min(buffer.bytes(), (end + kMigrationBytes - 1) / kMigrationBytes * kMigrationBytes);
-  runtime->make_resident(buffer.data() + from, to - from, agent.is_host() ? kHost : agent.device);
+  runtime->make_resident(buffer.data() + from, to - from, page_place(agent));
+}
+
+PagePlace Session::page_place(const Agent& agent) const {
+  if (!agent.is_host()) return {agent.device, -1};
+  return {-1, host_->device_count() > 1 ? agent.info.numa_domain : -1};
 }
 
 Availability Session::hold(const Buffer& buffer, const Agent& reader, bool hold) {

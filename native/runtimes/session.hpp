@@ -93,6 +93,8 @@ class Session {
   // Brings the managed pages of bytes [first, end) to the buffer's agent, with what the driver may have moved
   // along with them, and waits until they are there.
   void make_resident(Buffer& buffer, std::uint64_t first, std::uint64_t end);
+  // An agent's own memory as runtimes name it. The only domain of a host is not named: every driver knows it.
+  PagePlace page_place(const Agent& agent) const;
   // Asks for the pages of bytes [first, end) of a managed buffer. Touches none of them.
   PageResidency residency(const Buffer& buffer, std::uint64_t first, std::uint64_t end) const;
   // Keeps the pages of a managed buffer at its agent while `reader` uses them, or lets them move again.

@@ -2,6 +2,7 @@
 #include "simulator/costs.hpp"
 
 #include <algorithm>
+#include <limits>
 
 #include "simulator/world.hpp"
 
@@ -17,6 +18,11 @@ constexpr double kWordBytes = 8;
 
 std::size_t at(int index) { return static_cast<std::size_t>(index); }
 
+// 0 in a model: kernels share the multiprocessors, however many threads they have.
+double resident_threads(const GpuModel& gpu) {
+  return gpu.resident_threads > 0 ? gpu.resident_threads : std::numeric_limits<double>::infinity();
+}
+
 }  // namespace
 
 Costs::Costs(const Model& model, const Faults& faults, Engine& engine)
@@ -25,11 +31,13 @@ Costs::Costs(const Model& model, const Faults& faults, Engine& engine)
     gpu_memory_.push_back(engine.add_resource(model.gpu.memory_bytes_per_s));
     engines_.push_back(engine.add_pool(std::max(1, model.gpu.copy_engines)));
     peer_engines_.push_back(engine.add_pool(std::max(1, model.gpu.peer_copy_engines)));
-    processors_.push_back(engine.add_processors());
+    processors_.push_back(engine.add_processors(resident_threads(model.gpu)));
+  }
+  for (int gpu = 0; gpu < model.gpu.count; ++gpu) {
+    if (model.gpu.kernel_overlap > 0) kernel_paths_.push_back(engine.add_resource(model.gpu.kernel_overlap));
   }
   for (int domain = 0; domain < model.cpu.domains; ++domain) {
-    cpu_reads_.push_back(engine.add_resource(model.cpu.read_bytes_per_s));
-    cpu_writes_.push_back(engine.add_resource(model.cpu.write_bytes_per_s));
+    cpu_memory_.push_back(engine.add_resource(1));
   }
   clocks_.resize(processors_.size(), 1);
   for (int gpu = 0; gpu < model.gpu.count; ++gpu)
@@ -46,20 +54,33 @@ Place Costs::memory_of(Place place) const {
   return place;
 }
 
-void Costs::cross(Flow& flow, Place from, Place to, double efficiency) {
+void Costs::cross(Flow& flow, Place from, Place to, double efficiency, double both) {
   const Way& way = ways_.between(from, to);
   if (!way.found)
     throw Failure(Code::no_peer_access, "no link leads from " + name_of(from) + " to " + name_of(to));
-  if (way.through_gpu) efficiency *= model_->gpu.routed_efficiency;
+  if (both <= 0) both = efficiency;
+  if (way.through_gpu) {
+    efficiency *= model_->gpu.routed_efficiency;
+    both *= model_->gpu.routed_efficiency;
+  }
   for (const Hop& hop : way.hops) {
     flow.demands.push_back({hop.resource, 1 / efficiency});
-    if (hop.both_directions >= 0) flow.demands.push_back({hop.both_directions, 1 / efficiency});
+    if (hop.both_directions >= 0) flow.demands.push_back({hop.both_directions, 1 / both});
   }
 }
 
 void Costs::touch(Flow& flow, Place from, Place to) const {
-  flow.demands.push_back({(from.kind == cpu ? cpu_reads_ : gpu_memory_)[at(from.index)], 1});
-  flow.demands.push_back({(to.kind == cpu ? cpu_writes_ : gpu_memory_)[at(to.index)], 1});
+  touch(flow, from, false);
+  touch(flow, to, true);
+}
+
+// Reads and writes share a domain's channels: while it serves one, it does not serve the other.
+void Costs::touch(Flow& flow, Place memory, bool written) const {
+  const std::size_t index = at(memory.index);
+  if (memory.kind == gpu) return flow.demands.push_back({gpu_memory_[index], 1});
+  const CpuModel& cores = model_->cpu;
+  flow.demands.push_back(
+      {cpu_memory_[index], 1 / (written ? cores.write_bytes_per_s : cores.read_bytes_per_s)});
 }
 
 void Costs::add(Operation& operation, const Transfer& transfer) {
@@ -94,25 +115,26 @@ void Costs::add_gpu(Operation& operation, const Transfer& transfer) {
   const RateModel& rate = rate_of(transfer, local, host);
   const bool by_kernel = transfer.interface != "engine";
   const double clocks = by_kernel ? clocks_[at(here.index)] : 1;
-  const double efficiency = rate.efficiency * clocks * transfer.part;
+  // Slow clocks slow down what waits for multiprocessors. A link has a clock of its own.
+  const double efficiency = rate.efficiency * transfer.part;
   operation.fixed += picoseconds(rate.fixed_ns / clocks);
   operation.bytes += transfer.bytes;
   Flow& flow = operation.flow;
   if (transfer.from == transfer.to && (local || !by_kernel)) {  // within one GPU
-    flow.demands.push_back({gpu_memory_.at(at(transfer.from.index)), transfer.sides / efficiency});
+    flow.demands.push_back({gpu_memory_.at(at(transfer.from.index)), transfer.sides / (efficiency * clocks)});
   } else {
     if (by_kernel && !(transfer.from == here) && !(transfer.to == here)) {
-      cross(flow, transfer.from, here, efficiency);
-      cross(flow, here, transfer.to, efficiency);
+      cross(flow, transfer.from, here, efficiency, rate.duplex_efficiency);
+      cross(flow, here, transfer.to, efficiency, rate.duplex_efficiency);
     } else {
-      cross(flow, transfer.from, transfer.to, efficiency);
+      cross(flow, transfer.from, transfer.to, efficiency, rate.duplex_efficiency);
     }
     touch(flow, transfer.from, transfer.to);
   }
   double cap = rate.cap_bytes_per_s;
   const double each = transfer.interface == "bulk" ? model_->gpu.bulk_block_bytes_per_s
-                      : by_kernel                  ? thread_rate(here, transfer.from, kBytesPerThread)
-                                                   : 0;
+                      : by_kernel ? thread_rate(here, transfer.from, kBytesPerThread) * clocks
+                                  : 0;
   const double most = transfer.threads * each;
   // A launch that has all of its bytes in flight at once waits for them once, however few its threads are.
   if (most > 0 && (transfer.interface == "bulk" || transfer.bytes > transfer.threads * kBytesPerThread))
@@ -120,6 +142,7 @@ void Costs::add_gpu(Operation& operation, const Transfer& transfer) {
   flow.cap = cap;
   if (by_kernel) {
     operation.processors = processors(here.index);
+    if (transfer.interface == "kernel") share_path(flow, here.index);
   } else {
     take_engine(operation, here.index, !host, transfer.engine);
   }
@@ -129,6 +152,14 @@ double Costs::thread_rate(Place executor, Place from, double in_flight) {
   if (model_->gpu.thread_bytes_per_s > 0) return model_->gpu.thread_bytes_per_s;
   constexpr double kBeyondCaches = 1e18;  // bytes of a walk that no cache holds
   return in_flight / latency_ns(executor, from, kBeyondCaches) * 1e9;
+}
+
+void Costs::share_path(Flow& flow, int gpu) const {
+  if (kernel_paths_.empty()) return;
+  double alone = std::numeric_limits<double>::infinity();  // bytes/s that the way gives
+  for (const Demand& demand : flow.demands)
+    alone = std::min(alone, engine_->capacity(demand.resource) / demand.weight);
+  if (alone > 0) flow.demands.push_back({kernel_paths_[at(gpu)], 1 / alone});
 }
 
 void Costs::take_engine(Operation& operation, int gpu, bool for_peer, int chosen) {
@@ -194,7 +225,9 @@ double Costs::latency_ns(Place executor, Place owner, double bytes) {
     }
     const bool switched = way.hops.size() == 2 && !way.through_gpu;
     const double extra = switched ? 0 : static_cast<double>(way.hops.size()) - 1;
-    return device.peer_latency_ns + std::max(0.0, extra) * device.hop_latency_ns;
+    const bool far = device.peer_span_bytes > 0 && bytes > static_cast<double>(device.peer_span_bytes);
+    return (far ? device.peer_far_latency_ns : device.peer_latency_ns) +
+           std::max(0.0, extra) * device.hop_latency_ns;
   }
   const CpuModel& cores = model_->cpu;
   double latency = memory == here ? cores.memory_latency_ns : cores.remote_latency_ns;
@@ -204,15 +237,21 @@ double Costs::latency_ns(Place executor, Place owner, double bytes) {
 }
 
 void Costs::add_walk(Operation& operation, Place executor, Place owner, double bytes, double steps) {
-  const double step_ns = latency_ns(executor, owner, bytes), wait_ns = model_->gpu.memory_wait_ns;
+  const double step_ns = latency_ns(executor, owner, bytes);
   const Place memory = memory_of(owner);
-  if (memory.kind == cpu || wait_ns == 0 || bytes <= static_cast<double>(model_->gpu.cache_bytes)) {
+  const bool host = memory.kind == cpu;
+  const double wait_ns = host ? model_->cpu.memory_wait_ns : model_->gpu.memory_wait_ns;
+  const auto& caches = model_->cpu.cache_bytes;
+  const std::uint64_t cache_bytes = !host            ? model_->gpu.cache_bytes
+                                    : caches.empty() ? std::uint64_t{0}
+                                                     : caches.back();
+  if (wait_ns == 0 || bytes <= static_cast<double>(cache_bytes)) {
     operation.fixed += picoseconds(step_ns * steps);
     return;
   }
   operation.bytes += steps;
   operation.flow.cap = 1e9 / step_ns;
-  operation.flow.waits_at = gpu_memory_[at(memory.index)];
+  operation.flow.waits_at = host ? cpu_memory_[at(memory.index)] : gpu_memory_[at(memory.index)];
   operation.flow.waits = wait_ns / step_ns;
 }
 
@@ -246,22 +285,38 @@ double Costs::arithmetic_ns(Place executor, double each, double items, double bl
   return each * items / (model_->gpu.multiply_adds_per_s * busy * clocks_[at(executor.index)]) * 1e9;
 }
 
-double Costs::migration_ns(Place from, Place to, double bytes, bool prefetch) const {
+void Costs::add_migration(Operation& operation, Place from, Place to, double bytes, bool prefetch) {
   const ManagedModel& managed = model_->managed;
-  double fixed = prefetch ? managed.prefetch_ns : managed.fault_ns;
-  const double between_gpus = prefetch ? managed.prefetch_peer_ns : managed.fault_peer_ns;
-  if (from.kind == gpu && to.kind == gpu && between_gpus > 0) fixed = between_gpus;
-  double rate = 0;
-  if (from.kind == gpu && to.kind == gpu)
-    rate = prefetch ? managed.prefetch_peer_bytes_per_s : managed.peer_bytes_per_s;
+  const bool between_gpus = from.kind == gpu && to.kind == gpu;
+  double fixed_ns = prefetch ? managed.prefetch_ns : managed.fault_ns;
+  const double peer_ns = prefetch ? managed.prefetch_peer_ns : managed.fault_peer_ns;
+  if (between_gpus && peer_ns > 0) fixed_ns = peer_ns;
+  Stage stage{picoseconds(fixed_ns), bytes, {}};
+  if (between_gpus)
+    stage.flow.cap = prefetch ? managed.prefetch_peer_bytes_per_s : managed.peer_bytes_per_s;
   else if (to.kind == gpu)
-    rate = prefetch ? managed.prefetch_to_gpu_bytes_per_s : managed.to_gpu_bytes_per_s;
+    stage.flow.cap = prefetch ? managed.prefetch_to_gpu_bytes_per_s : managed.to_gpu_bytes_per_s;
   else
-    rate = prefetch ? managed.prefetch_to_host_bytes_per_s : managed.to_host_bytes_per_s;
-  if (rate <= 0)
+    stage.flow.cap = prefetch ? managed.prefetch_to_host_bytes_per_s : managed.to_host_bytes_per_s;
+  if (stage.flow.cap <= 0)
     throw Failure(Code::not_supported,
                   "the machine model moves no managed pages from " + name_of(from) + " to " + name_of(to));
-  return fixed + bytes / rate * 1e9;
+  const Place here = memory_of(from), there = memory_of(to);
+  const auto engine = model_->rates.find(between_gpus     ? "engine-peer-write"
+                                         : to.kind == gpu ? "engine-host-read"
+                                                          : "engine-host-write");
+  const bool known = engine != model_->rates.end() && engine->second.efficiency > 0;
+  cross(stage.flow, here, there, known ? engine->second.efficiency : 1);
+  touch(stage.flow, here, there);
+  std::vector<Stage>& before = operation.before;
+  // Page after page takes the same way: as many flows as there are ways are enough.
+  if (!before.empty() && before.back().flow.demands == stage.flow.demands &&
+      before.back().flow.cap == stage.flow.cap) {
+    before.back().fixed += stage.fixed;
+    before.back().bytes += stage.bytes;
+  } else {
+    before.push_back(std::move(stage));
+  }
 }
 
 }  // namespace byteways::sim

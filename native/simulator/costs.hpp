@@ -58,8 +58,9 @@ class Costs {
   double launch_ns(Place executor, unsigned blocks) const;
   // Time of `items` that do `each` multiply-adds one after another, in so many blocks or on so many cores.
   double arithmetic_ns(Place executor, double each, double items, double blocks) const;
-  // Time to move managed pages, beyond any flow.
-  double migration_ns(Place from, Place to, double bytes, bool prefetch) const;
+  // Managed pages that move before the operation itself: a fixed time, and a flow over the links that copies
+  // of engines take as well.
+  void add_migration(Operation& operation, Place from, Place to, double bytes, bool prefetch);
   int processors(int gpu) const { return processors_.at(static_cast<std::size_t>(gpu)); }
   Ways& ways() { return ways_; }
   // Places that share one memory are one: on an APU that is the GPU.
@@ -74,16 +75,22 @@ class Costs {
   void add_pass_of_gpu(Operation& operation, const Pass& pass);
   void add_pass_of_cores(Operation& operation, const Pass& pass);
   const RateModel& rate_of(const Transfer& transfer, bool local, bool host) const;
-  void cross(Flow& flow, Place from, Place to, double efficiency);
+  // `both`: efficiency of a link's two directions together, 0: that of one.
+  void cross(Flow& flow, Place from, Place to, double efficiency, double both = 0);
   void touch(Flow& flow, Place from, Place to) const;  // the memories at both ends
+  void touch(Flow& flow, Place memory, bool written) const;
+  // A kernel takes the part of its GPU's path that its bytes take of the time in which its way moves them.
+  void share_path(Flow& flow, int gpu) const;
   void take_engine(Operation& operation, int gpu, bool for_peer, int chosen);
 
   const Model* model_;
   Engine* engine_;
   Ways ways_;
-  std::vector<int> gpu_memory_, cpu_reads_, cpu_writes_;  // resources
-  std::vector<int> engines_, peer_engines_;               // pools
-  std::map<std::pair<int, int>, int> chosen_engines_;     // pools of one, by GPU and number
+  std::vector<int> gpu_memory_;                        // resources, in bytes/s
+  std::vector<int> cpu_memory_;                        // resources, in seconds a second
+  std::vector<int> kernel_paths_;                      // resources of GPUs whose kernels share a path
+  std::vector<int> engines_, peer_engines_;            // pools
+  std::map<std::pair<int, int>, int> chosen_engines_;  // pools of one, by GPU and number
   std::vector<int> processors_;
   std::vector<double> clocks_;  // of each GPU: part of the model's, below 1 when throttled
 };

@@ -40,19 +40,18 @@ void Costs::add_pass_of_gpu(Operation& operation, const Pass& pass) {
     const Transfer transfer{"kernel", here, written ? here : there, written ? there : here};
     const bool local = there == here;
     const RateModel& rate = rate_of(transfer, local, there.kind == cpu);
-    const double efficiency = rate.efficiency * clocks * pass.part;
+    const double efficiency = rate.efficiency * pass.part;
     fixed_ns = std::max(fixed_ns, rate.fixed_ns / clocks);
-    if (!written) thread_cap = smaller(thread_cap, pass.threads * thread_rate(here, there, kBytesPerThread));
+    if (!written)
+      thread_cap = smaller(thread_cap, pass.threads * thread_rate(here, there, kBytesPerThread) * clocks);
     if (local) {
-      flow.demands.push_back({gpu_memory_[index], 1 / efficiency});
+      flow.demands.push_back({gpu_memory_[index], 1 / (efficiency * clocks)});
       local_cap = rate.cap_bytes_per_s;
       ++local_arrays;
       return;
     }
-    cross(flow, transfer.from, transfer.to, efficiency);
-    const auto far = static_cast<std::size_t>(there.index);
-    flow.demands.push_back(
-        {there.kind == gpu ? gpu_memory_[far] : (written ? cpu_writes_ : cpu_reads_)[far], 1});
+    cross(flow, transfer.from, transfer.to, efficiency, rate.duplex_efficiency);
+    touch(flow, there, written);
     (written ? write_cap : read_cap) = rate.cap_bytes_per_s;
     if (!written) ++reads;
   };
@@ -67,6 +66,7 @@ void Costs::add_pass_of_gpu(Operation& operation, const Pass& pass) {
   if (pass.bytes > pass.threads * kBytesPerThread) cap = smaller(cap, thread_cap);
   flow.cap = cap;
   operation.processors = processors(here.index);
+  share_path(flow, here.index);
 }
 
 void Costs::add_pass_of_cores(Operation& operation, const Pass& pass) {
@@ -91,9 +91,7 @@ void Costs::add_pass_of_cores(Operation& operation, const Pass& pass) {
   for (std::size_t k = 0; k < arrays.size(); ++k) {
     const Place there = arrays[k];
     const bool written = k + 1 == arrays.size();
-    const auto index = static_cast<std::size_t>(there.index);
-    operation.flow.demands.push_back(
-        {there.kind == gpu ? gpu_memory_[index] : (written ? cpu_writes_ : cpu_reads_)[index], 1});
+    touch(operation.flow, there, written);
     if (!(there == here)) cross(operation.flow, written ? here : there, written ? there : here, 1);
   }
 }

@@ -18,6 +18,16 @@ int advise(const void* data, int advice) {
   });
 }
 
+Place place_of(const Location& location) {
+  using Table = Cuda::Table;
+  if (location.type == Table::kLocationDevice) return gpu_place(Cuda::gpu_of(Device{location.id}));
+  if (location.type == Table::kLocationHost) return Memory::host_place();
+  require(location.type == Table::kLocationHostDomain && location.id >= 0 &&
+              location.id < Cuda::world().model().cpu.domains,
+          code::kInvalidValue);
+  return {Place::Kind::cpu, location.id};
+}
+
 void prefetch(void* data, std::size_t bytes, Place to, Stream stream) {
   Cuda::world().prefetch(data, bytes, to, QueueCalls<Cuda>::stream_of(stream));
 }
@@ -63,12 +73,8 @@ int cuMemPrefetchAsync(void* data, std::size_t bytes, Device device, Stream stre
 
 int cuMemPrefetchAsync_v2(void* data, std::size_t bytes, Location to, unsigned flags, Stream stream) {
   return answer([&] {
-    require(flags == 0 && (to.type == Cuda::Table::kLocationDevice || to.type == Cuda::Table::kLocationHost),
-            code::kInvalidValue);
-    prefetch(
-        data, bytes,
-        to.type == Cuda::Table::kLocationHost ? Memory::host_place() : gpu_place(Cuda::gpu_of(Device{to.id})),
-        stream);
+    require(flags == 0, code::kInvalidValue);
+    prefetch(data, bytes, place_of(to), stream);
   });
 }
 

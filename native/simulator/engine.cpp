@@ -12,6 +12,11 @@ namespace {
 constexpr double kPerSecond = 1e12;  // picoseconds
 // A flow that takes longer does not end: 2^62 picoseconds are 53 days, and sums of them still fit.
 constexpr double kLongest = 0x1p62;
+// Part of the threads that a kernel fills which must be free for it to start.
+constexpr double kLeastRoom = 0.5;
+
+// Of a kernel with more threads than there is room for, the rest waits for its own blocks to end.
+double filled(double room, double threads) { return std::min(room, threads); }
 
 }  // namespace
 
@@ -31,8 +36,8 @@ int Engine::add_pool(int tokens) {
   return static_cast<int>(tokens_.size()) - 1;
 }
 
-int Engine::add_processors() {
-  processors_.emplace_back();
+int Engine::add_processors(double threads) {
+  processors_.push_back({threads, 0, 0, false});
   return static_cast<int>(processors_.size()) - 1;
 }
 
@@ -69,7 +74,10 @@ bool Engine::can_start(const Operation& operation) const {
     if (tokens_[static_cast<std::size_t>(pool)] == 0) return false;
   if (operation.processors < 0) return true;
   const Processors& processors = processors_[static_cast<std::size_t>(operation.processors)];
-  return !processors.taken && (!operation.all_processors || processors.running == 0);
+  if (processors.taken || (operation.all_processors && processors.running > 0)) return false;
+  // Blocks start in whatever room there is. With less than half of what a kernel fills it would mostly wait
+  // for the one before it, and does so as a whole.
+  return processors.used + kLeastRoom * filled(processors.threads, operation.threads) <= processors.threads;
 }
 
 void Engine::start(Queue& queue) {
@@ -79,9 +87,9 @@ void Engine::start(Queue& queue) {
     Processors& processors = processors_[static_cast<std::size_t>(operation.processors)];
     ++processors.running;
     processors.taken = operation.all_processors;
+    processors.used += filled(processors.threads, operation.threads);
   }
-  operation.state_ = Operation::State::fixed;
-  operation.until_ = now_ + operation.fixed;
+  begin_stage(operation);
   if (operation.on_start) operation.on_start();
   if (operation.never_ends) {
     operation.state_ = Operation::State::stuck;
@@ -100,22 +108,29 @@ void Engine::finish(Queue& queue) {
     Processors& processors = processors_[static_cast<std::size_t>(operation->processors)];
     --processors.running;
     processors.taken = false;
+    processors.used -= filled(processors.threads, operation->threads);
   }
   if (operation->mark) operation->mark->time = now_;
   if (operation->completed != nullptr) ++*operation->completed;
   if (operation->on_end) operation->on_end();
 }
 
+void Engine::begin_stage(Operation& operation) {
+  operation.state_ = Operation::State::fixed;
+  operation.until_ = now_ + operation.stage().fixed;
+}
+
 bool Engine::advance(Queue& queue) {
   Operation& operation = *queue.operations.front();
+  const Stage& stage = operation.stage();
   if (operation.state_ == Operation::State::fixed) {
     if (operation.until_ > now_) return false;
     if (operation.latch.word != nullptr && (operation.latch.opened < 0 || operation.latch.opened > now_))
       return false;
-    if (operation.bytes > 0) {
+    if (stage.bytes > 0) {
       operation.state_ = Operation::State::flowing;
       operation.until_ = kNever;
-      operation.left_ = operation.bytes;
+      operation.left_ = stage.bytes;
       flowing_.push_back(&operation);
       rates_stale_ = true;
       return true;
@@ -127,7 +142,12 @@ bool Engine::advance(Queue& queue) {
   } else {
     return false;
   }
-  finish(queue);
+  if (operation.is_last_stage()) {
+    finish(queue);
+  } else {
+    ++operation.stage_;
+    begin_stage(operation);
+  }
   return true;
 }
 
@@ -162,15 +182,16 @@ void Engine::find_rates() {
   const double passed = static_cast<double>(now_ - rates_since_) / kPerSecond;
   flows_.clear();
   for (Operation* operation : flowing_) {
-    operation->left_ = std::max(0.0, operation->left_ - operation->flow.rate * passed);
-    flows_.push_back(&operation->flow);
+    Flow& flow = operation->stage().flow;
+    operation->left_ = std::max(0.0, operation->left_ - flow.rate * passed);
+    flows_.push_back(&flow);
   }
   rates_since_ = now_;
   rates_stale_ = false;
   if (flows_.empty()) return;
   share(capacities_, flows_);
   for (Operation* operation : flowing_) {
-    const double rate = operation->flow.rate;
+    const double rate = operation->stage().flow.rate;
     const double takes = rate > 0 ? operation->left_ / rate * kPerSecond : kLongest;
     operation->until_ = takes < kLongest ? now_ + std::llround(takes) : kNever;
   }

@@ -1,8 +1,9 @@
 // The discrete-event engine: operations in queues, what they share, and the time at which each is done. It
 // knows neither machines nor vendors. Time is in whole picoseconds and passes only in run().
 //
-// An operation first takes a fixed time, then is a flow of bytes whose rate depends on what flows beside it.
-// At each instant all that ends there is ended, all that can start is started, and the rates are found once.
+// An operation takes a fixed time, then is a flow of bytes whose rate depends on what flows beside it; stages
+// of the same kind may come before. At each instant all that ends there is ended, all that can start is
+// started, and the rates are found once.
 #pragma once
 #include <cstdint>
 #include <deque>
@@ -37,14 +38,20 @@ struct Latch {
   Picoseconds opened = -1;
 };
 
-struct Operation {
-  Picoseconds ready = 0;  // not before: when it was enqueued, and had time to reach the device
+// A fixed time, then a flow of bytes.
+struct Stage {
   Picoseconds fixed = 0;
-  double bytes = 0;  // of the flow that follows; 0: none
+  double bytes = 0;  // 0: no flow
   Flow flow;
+};
+
+struct Operation : Stage {
+  Picoseconds ready = 0;        // not before: when it was enqueued, and had time to reach the device
+  std::vector<Stage> before;    // what comes first, one after another: pages that have to move
   std::vector<int> pools;       // takes one token of each while it runs
   int processors = -1;          // runs on these multiprocessors …
   bool all_processors = false;  // … and leaves no room for others
+  double threads = 0;           // … which it fills by so many
   bool never_ends = false;
   Latch latch;                         // waits for it before it ends, when it has a word
   std::shared_ptr<Mark> after;         // does not start before
@@ -54,7 +61,11 @@ struct Operation {
 
  private:
   friend class Engine;
+  bool is_last_stage() const { return stage_ == before.size(); }
+  Stage& stage() { return is_last_stage() ? *this : before[stage_]; }
+
   enum class State { queued, fixed, flowing, stuck } state_ = State::queued;
+  std::size_t stage_ = 0;  // index of `before`, then the operation itself
   Picoseconds until_ = 0;  // end of the state, as far as is known
   double left_ = 0;        // bytes
 };
@@ -68,8 +79,10 @@ class Engine {
 
   int add_resource(double bytes_per_s);
   void set_capacity(int resource, double bytes_per_s);
+  double capacity(int resource) const { return capacities_.at(static_cast<std::size_t>(resource)); }
   int add_pool(int tokens);
-  int add_processors();
+  // `threads`: how many they hold at once.
+  int add_processors(double threads);
   Queue* add_queue();
 
   void enqueue(Queue& queue, std::unique_ptr<Operation> operation);
@@ -84,6 +97,8 @@ class Engine {
 
  private:
   struct Processors {
+    double threads = 0;  // room
+    double used = 0;
     int running = 0;
     bool taken = false;
   };
@@ -92,6 +107,7 @@ class Engine {
   bool can_start(const Operation& operation) const;
   void start(Queue& queue);
   bool advance(Queue& queue);  // past the end of its state, when that is now
+  void begin_stage(Operation& operation);
   void finish(Queue& queue);
   void settle();  // at this instant, until nothing more happens
   void find_rates();

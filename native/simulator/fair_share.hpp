@@ -10,6 +10,7 @@ namespace byteways::sim {
 struct Demand {
   int resource;
   double weight;
+  bool operator==(const Demand&) const = default;
 };
 
 struct Flow {

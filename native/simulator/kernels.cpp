@@ -80,8 +80,8 @@ bool Kernels::hangs(Place from, Place to) const {
   return faults_->find(Fault::Kind::hang, name_of(from), name_of(to)) != nullptr;
 }
 
-Kernels::Reach Kernels::reach(Place executor, const void* data, std::uint64_t bytes) {
-  Reach reached{memory_->range(data, bytes), {}, 0};
+Kernels::Reach Kernels::reach(Operation& operation, Place executor, const void* data, std::uint64_t bytes) {
+  Reach reached{memory_->range(data, bytes), {}};
   Block& block = *reached.range.block;
   if (const std::string reason = devices_->barrier(executor, block); !reason.empty())
     throw Failure(Code::illegal_address, reason);
@@ -89,12 +89,18 @@ Kernels::Reach Kernels::reach(Place executor, const void* data, std::uint64_t by
   if (!block.touched) touch(block, executor);
   // A core cannot reach a GPU's memory over the bus: what it touches there always comes to it.
   const bool moves = executor.kind == Place::Kind::cpu || (migrates && !block.held);
-  if (managed && moves) reached.fixed_ns = bring(reached.range, executor, false);
+  if (managed && moves) bring(operation, reached.range, executor, false);
   reached.place = place_of(block, reached.range.begin * kWordBytes);
   const bool away = !(costs_->memory_of(reached.place) == costs_->memory_of(executor));
   if (managed && away && model_->managed.remote_efficiency > 0)
     reached.part = model_->managed.remote_efficiency;
   return reached;
+}
+
+Place Kernels::reach_by_copy(Operation& operation, const Range& range, Place executor) {
+  const bool moves = executor.kind == Place::Kind::gpu && migrates && !range.block->held;
+  if (is_managed(range.block->kind) && moves) bring(operation, range, executor, false);
+  return place_of(*range.block, range.begin * kWordBytes);
 }
 
 // Pages come to be beside the core that writes them, or beside the GPU; managed ones move to it afterwards,
@@ -108,7 +114,7 @@ void Kernels::touch(Block& block, Place executor) {
   block.pages = {{0, executor}};
 }
 
-double Kernels::bring(const Range& range, Place to, bool prefetch) {
+void Kernels::bring(Operation& operation, const Range& range, Place to, bool prefetch) {
   range.block->touched = true;
   // Pages move as a whole.
   const std::uint64_t begin = range.begin * kWordBytes / kPageBytes * kPageBytes;
@@ -117,15 +123,13 @@ double Kernels::bring(const Range& range, Place to, bool prefetch) {
   const auto parts = bytes_by_place(*range.block, begin, end);
   const auto on_host = [](const auto& part) { return part.first.kind == Place::Kind::cpu; };
   // Cores reach the pages of any domain: only those of a GPU move by being touched.
-  if (!prefetch && to.kind == Place::Kind::cpu && std::all_of(parts.begin(), parts.end(), on_host)) return 0;
-  double time_ns = 0;
+  if (!prefetch && to.kind == Place::Kind::cpu && std::all_of(parts.begin(), parts.end(), on_host)) return;
   for (const auto& [place, bytes] : parts)
     if (!(costs_->memory_of(place) == costs_->memory_of(to))) {
-      time_ns += costs_->migration_ns(place, to, static_cast<double>(bytes), prefetch);
+      costs_->add_migration(operation, place, to, static_cast<double>(bytes), prefetch);
       devices_->count_moved(place, to, bytes);
     }
   move_pages_to(*range.block, begin, end, to);
-  return time_ns;
 }
 
 void Kernels::must_be_real(const void* word) const {
@@ -170,6 +174,7 @@ std::unique_ptr<Operation> Kernels::launch(std::string_view kernel, const Shape&
     compute(*operation, read_arguments<ComputeArguments>(arguments, bytes), shape, executor);
   else
     throw Failure(Code::invalid, "the simulator plays no kernel '" + std::string(kernel) + "'");
+  operation->threads = static_cast<double>(shape.blocks) * shape.threads;
   return operation;
 }
 
@@ -184,7 +189,7 @@ void Kernels::nothing(Operation& operation, const NothingArguments& arguments, c
   operation.fixed += picoseconds(costs_->launch_ns(executor, shape.blocks));
   if (executor.kind == Place::Kind::gpu) operation.processors = costs_->processors(executor.index);
   if (arguments.word == nullptr) return;
-  const Reach reached = reach(executor, arguments.word, kWordBytes);
+  const Reach reached = reach(operation, executor, arguments.word, kWordBytes);
   operation.on_end = [this, range = reached.range, value = arguments.value] {
     memory_->set(*range.block, range.begin, value);
   };
@@ -194,8 +199,8 @@ void Kernels::nothing(Operation& operation, const NothingArguments& arguments, c
 // one that leads takes the time of both and leaves what both would have left.
 void Kernels::ping_pong(Operation& operation, const PingPongArguments& arguments, Place executor) {
   must_be_real(arguments.rounds_done);
-  const Reach writes = reach(executor, arguments.writes, kWordBytes);
-  const Reach polls = reach(executor, arguments.polls, kWordBytes);
+  const Reach writes = reach(operation, executor, arguments.writes, kWordBytes);
+  const Reach polls = reach(operation, executor, arguments.polls, kWordBytes);
   if (arguments.leads == 0) {
     answering_[arguments.polls] = {executor, arguments};
     return;
@@ -238,14 +243,13 @@ void Kernels::idle(Operation& operation, const IdleArguments& arguments, Place e
 
 void Kernels::compute(Operation& operation, const ComputeArguments& arguments, const Shape& shape,
                       Place executor) {
-  const Reach reached = reach(executor, arguments.words, arguments.count * kWordBytes);
+  const Reach reached = reach(operation, executor, arguments.words, arguments.count * kWordBytes);
   const bool on_gpu = executor.kind == Place::Kind::gpu;
   const Word items = on_gpu ? Word{shape.blocks} * shape.threads : shape.blocks;
   constexpr double kInstructionsPerStep = 2;
   const double steps = kInstructionsPerStep * kComputeChains * arguments.steps;
-  operation.fixed +=
-      picoseconds(reached.fixed_ns + costs_->arithmetic_ns(executor, steps, static_cast<double>(items),
-                                                           static_cast<double>(shape.blocks)));
+  operation.fixed += picoseconds(
+      costs_->arithmetic_ns(executor, steps, static_cast<double>(items), static_cast<double>(shape.blocks)));
   if (on_gpu) operation.processors = costs_->processors(executor.index);
   const bool lost = lies(executor, reached.place);
   Range written = reached.range;
@@ -259,11 +263,10 @@ void Kernels::fill(Operation& operation, std::string_view kernel, const PatternA
                    const Shape& shape, Place executor) {
   const bool checks = kernel == "check";
   if (checks) must_be_real(arguments.result);
-  const Reach reached = reach(executor, arguments.words, arguments.count * kWordBytes);
+  const Reach reached = reach(operation, executor, arguments.words, arguments.count * kWordBytes);
   const auto touched = arguments.stride > 1
                            ? static_cast<double>(arguments.count / arguments.stride + 1) * kLineBytes
                            : static_cast<double>(arguments.count * kWordBytes);
-  operation.fixed += picoseconds(reached.fixed_ns);
   costs_->add(operation, {interface_of(kernel, executor), executor, checks ? reached.place : executor,
                           checks ? executor : reached.place, touched, 1, threads_of(kernel, shape, executor),
                           0, reached.part});
@@ -328,15 +331,14 @@ void Kernels::copy(Operation& operation, std::string_view kernel, const CopyArgu
   const Slots sources = slots_of(arguments.source, source_slots, arguments.source_stride);
   const Slots destinations = slots_of(arguments.destination, destination_slots, arguments.destination_stride);
   const Word first = arguments.first_operation;
-  const Reach from = reach(executor, address_of(sources.at(first)), arguments.bytes);
-  const Reach to = reach(executor, address_of(destinations.at(first)), arguments.bytes);
+  const Reach from = reach(operation, executor, address_of(sources.at(first)), arguments.bytes);
+  const Reach to = reach(operation, executor, address_of(destinations.at(first)), arguments.bytes);
   const bool warm = cores && source_slots == 1 && destination_slots == 1;
-  operation.fixed += picoseconds(from.fixed_ns + to.fixed_ns);
   // Operations that go through the same slots again change nothing more.
   const Word different = std::min(operations, std::max(source_slots, destination_slots));
   for (Word k = first + 1; k < first + different; ++k)
     for (const Slots* slots : {&sources, &destinations})
-      operation.fixed += picoseconds(reach(executor, address_of(slots->at(k)), arguments.bytes).fixed_ns);
+      reach(operation, executor, address_of(slots->at(k)), arguments.bytes);
   if (cores)
     operation.fixed += picoseconds(model_->cpu.begin_ns(shape.blocks) * static_cast<double>(operations));
   costs_->add(operation,
@@ -354,8 +356,7 @@ void Kernels::copy(Operation& operation, std::string_view kernel, const CopyArgu
 void Kernels::build_chase(Operation& operation, const ChaseArguments& arguments, const Shape& shape,
                           Place executor) {
   const std::uint64_t bytes = arguments.lines * arguments.line_bytes;
-  const Reach reached = reach(executor, arguments.base, bytes);
-  operation.fixed += picoseconds(reached.fixed_ns);
+  const Reach reached = reach(operation, executor, arguments.base, bytes);
   costs_->add(operation, {interface_of("fill", executor), executor, executor, reached.place,
                           static_cast<double>(arguments.lines) * kLineBytes, 1,
                           threads_of("fill", shape, executor), 0, reached.part});
@@ -375,8 +376,7 @@ void Kernels::build_chase(Operation& operation, const ChaseArguments& arguments,
 void Kernels::chase(Operation& operation, const ChaseArguments& arguments, Place executor) {
   must_be_real(arguments.end);
   const std::uint64_t bytes = arguments.lines * arguments.line_bytes;
-  const Reach reached = reach(executor, arguments.base, bytes);
-  operation.fixed += picoseconds(reached.fixed_ns);
+  const Reach reached = reach(operation, executor, arguments.base, bytes);
   costs_->add_walk(operation, executor, reached.place, static_cast<double>(bytes),
                    static_cast<double>(arguments.steps));
   if (executor.kind == Place::Kind::gpu) operation.processors = costs_->processors(executor.index);

@@ -27,9 +27,12 @@ class Kernels {
   void move(const Range& to, const Range& from, Place executor);
   // The same of rows that lie a pitch apart; the ranges span them and the gaps.
   void move_rows(const Range& to, const Range& from, const RowsShape& shape, Place executor);
-  // Moves managed pages, at once: what is enqueued later finds them there, on whichever stream. Answers the
-  // nanoseconds that it takes, with the fixed time of each place they leave.
-  double bring(const Range& range, Place to, bool prefetch);
+  // Moves managed pages, at once: what is enqueued later finds them there, on whichever stream. What that
+  // takes, a flow from each place they leave, comes first in the operation.
+  void bring(Operation& operation, const Range& range, Place to, bool prefetch);
+  // What the runtime's copy call finds: managed pages move to the GPU that copies, as kernels of it would
+  // have them, unless they are kept where they are. Answers where the range begins then.
+  Place reach_by_copy(Operation& operation, const Range& range, Place executor);
   // Whether operations of this way never end.
   bool hangs(Place from, Place to) const;
 
@@ -38,12 +41,12 @@ class Kernels {
  private:
   struct Reach {
     Range range;
-    Place place;          // where the memory is
-    double fixed_ns = 0;  // to bring it there
-    double part = 1;      // of what kernels reach in other memory there
+    Place place;      // where the memory is
+    double part = 1;  // of what kernels reach in other memory there
   };
   void touch(Block& block, Place executor);
-  Reach reach(Place executor, const void* data, std::uint64_t bytes);
+  // Where the memory is for the executor; what brings it there comes first in the operation.
+  Reach reach(Operation& operation, Place executor, const void* data, std::uint64_t bytes);
   // A word that the host and a kernel share must be there: larger blocks are addresses only. Throws Failure.
   void must_be_real(const void* word) const;
   void gate(Operation& operation, const GateArguments& arguments) const;

@@ -39,11 +39,10 @@ void Kernels::rows(Operation& operation, const RowsArguments& arguments, const S
   const auto sources = side(arguments.source, arguments.source_pitch);
   const auto destinations = side(arguments.destination, arguments.destination_pitch);
   const auto reached = [&](const Range& range, Word pitch) {
-    return reach(executor, range.block->data + range.begin * kWordBytes, arguments.rows * pitch);
+    return reach(operation, executor, range.block->data + range.begin * kWordBytes, arguments.rows * pitch);
   };
   const Reach from = reached(sources(first), arguments.source_pitch);
   const Reach to = reached(destinations(first), arguments.destination_pitch);
-  operation.fixed += picoseconds(from.fixed_ns + to.fixed_ns);
   if (cores)
     operation.fixed += picoseconds(model_->cpu.begin_ns(shape.blocks) * static_cast<double>(operations));
   const double threads = cores ? shape.blocks : static_cast<double>(shape.blocks) * shape.threads;
@@ -68,8 +67,7 @@ void Kernels::check_rows(Operation& operation, const RowsCheckArguments& argumen
   const RowsShape rows{arguments.rows, arguments.row_words, arguments.pitch_words,
                        arguments.source_pitch_words};
   const std::uint64_t bytes = arguments.count * kWordBytes;
-  const Reach reached = reach(executor, arguments.words, bytes);
-  operation.fixed += picoseconds(reached.fixed_ns);
+  const Reach reached = reach(operation, executor, arguments.words, bytes);
   const bool cores = executor.kind == Place::Kind::cpu;
   const double threads = cores ? shape.blocks : static_cast<double>(shape.blocks) * shape.threads;
   costs_->add(operation, Transfer{cores ? "core" : "kernel", executor, reached.place, executor,

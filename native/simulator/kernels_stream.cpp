@@ -39,8 +39,8 @@ void Kernels::stream(Operation& operation, std::string_view kernel, const Stream
   const auto array = [&](const void* base, std::vector<Place>& places) {
     const Range all = memory_->range(base, span);
     const Range turn = slot_of(all, first);
-    const Reach reached = reach(executor, turn.block->data + turn.begin * kWordBytes, arguments.bytes);
-    operation.fixed += picoseconds(reached.fixed_ns);
+    const Reach reached =
+        reach(operation, executor, turn.block->data + turn.begin * kWordBytes, arguments.bytes);
     pass.part = std::min(pass.part, reached.part);
     places.push_back(reached.place);
     return all;
@@ -71,8 +71,7 @@ void Kernels::stream_pattern(Operation& operation, bool checks, const StreamPatt
                              const Shape& shape, Place executor) {
   if (checks) must_be_real(arguments.result);
   const std::uint64_t bytes = arguments.count * kWordBytes;
-  const Reach reached = reach(executor, arguments.words, bytes);
-  operation.fixed += picoseconds(reached.fixed_ns);
+  const Reach reached = reach(operation, executor, arguments.words, bytes);
   const std::string_view interface = executor.kind == Place::Kind::cpu ? "core" : "kernel";
   costs_->add(operation, Transfer{interface, executor, checks ? reached.place : executor,
                                   checks ? executor : reached.place, static_cast<double>(bytes), 1,

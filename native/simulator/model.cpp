@@ -43,6 +43,8 @@ void read_gpu(Sheet& sheet, GpuModel& gpu) {
   gpu.copy_engines = sheet.integer("gpu.copy_engines");
   gpu.peer_copy_engines = sheet.integer("gpu.peer_copy_engines");
   gpu.hardware_queues = sheet.integer("gpu.hardware_queues");
+  gpu.resident_threads = sheet.number("gpu.resident_threads");
+  gpu.kernel_overlap = sheet.number("gpu.kernel_overlap");
   gpu.queue_depth = static_cast<unsigned>(sheet.whole("gpu.queue_depth"));
   gpu.thread_bytes_per_s = sheet.number("gpu.thread_bytes_per_s");
   gpu.bulk_block_bytes_per_s = sheet.number("gpu.bulk_block_bytes_per_s");
@@ -54,6 +56,8 @@ void read_gpu(Sheet& sheet, GpuModel& gpu) {
   gpu.memory_latency_ns = sheet.number("gpu.memory_latency_ns");
   gpu.memory_wait_ns = sheet.number("gpu.memory_wait_ns");
   gpu.peer_latency_ns = sheet.number("gpu.peer_latency_ns");
+  gpu.peer_span_bytes = sheet.whole("gpu.peer_span_bytes");
+  gpu.peer_far_latency_ns = sheet.number("gpu.peer_far_latency_ns");
   gpu.hop_latency_ns = sheet.number("gpu.hop_latency_ns");
   gpu.host_latency_ns = sheet.number("gpu.host_latency_ns");
   gpu.routed_efficiency = sheet.number("gpu.routed_efficiency");
@@ -81,6 +85,7 @@ void read_cpu(Sheet& sheet, CpuModel& cpu) {
   }
   cpu.memory_latency_ns = sheet.number("cpu.memory_latency_ns");
   cpu.remote_latency_ns = sheet.number("cpu.remote_latency_ns");
+  cpu.memory_wait_ns = sheet.number("cpu.memory_wait_ns");
 }
 
 void read_managed(Sheet& sheet, ManagedModel& managed) {
@@ -158,7 +163,7 @@ Model Model::from_sheet(std::string_view text) {
   for (const std::string& name : sheet.names("rates")) {
     const std::string key = "rates." + name;
     model.rates[name] = {sheet.number(key + ".fixed_ns"), sheet.number(key + ".efficiency"),
-                         sheet.number(key + ".cap_bytes_per_s")};
+                         sheet.number(key + ".cap_bytes_per_s"), sheet.number(key + ".duplex_efficiency")};
   }
   for (int index = 0; index < sheet.count("faults"); ++index)
     model.faults.push_back(sheet.text(at("faults", index)));

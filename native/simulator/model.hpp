@@ -38,7 +38,8 @@ struct RateModel {
   double fixed_ns = 0;    // before the first byte moves, every operation, also back to back
   double efficiency = 0;  // payload over nominal peak on every link crossed; local: over the memory's peak,
                           // read and write counted
-  double cap_bytes_per_s = 0;  // payload one operation can reach whatever the links give; 0: none
+  double cap_bytes_per_s = 0;    // payload one operation can reach whatever the links give; 0: none
+  double duplex_efficiency = 0;  // payload over what a link's two directions share; 0: as `efficiency`
 };
 
 // [gpu]: all GPUs of a model are alike.
@@ -50,9 +51,13 @@ struct GpuModel {
   std::uint64_t memory_bytes = 0, cache_bytes = 0;  // of one GPU; last-level cache
   double memory_bytes_per_s = 0;                    // nominal, read and write shared
   int copy_engines = 0;                             // operations of copy engines that run at once
-  int peer_copy_engines = 0;  // of them, copies to or from peers that one GPU issues at once
-  int hardware_queues = 0;    // streams beyond it wait for each other
-  unsigned queue_depth = 0;   // operations a stream takes before an enqueueing call blocks
+  int peer_copy_engines = 0;    // of them, copies to or from peers that one GPU issues at once
+  int hardware_queues = 0;      // streams beyond it wait for each other
+  double resident_threads = 0;  // a kernel that finds less than half of the room it fills waits; 0: none does
+  // Kernels of one GPU share its path to memory, where those that wait for a slow way hold up the others: the
+  // parts of their own times that they need of it add up to this much. 0: each has a path of its own.
+  double kernel_overlap = 0;
+  unsigned queue_depth = 0;  // operations a stream takes before an enqueueing call blocks
   // What one thread of a copying kernel, and one block of the bulk-copy kernel, moves at most. 0: the
   // thread's bytes in flight over the latency of what it reads (Little's law); of a block, no limit.
   double thread_bytes_per_s = 0, bulk_block_bytes_per_s = 0;
@@ -63,27 +68,32 @@ struct GpuModel {
   // cube of the part they use: copies that take 8 % of an H200's memory add 0.8 ns (examples/h200x2)
   double memory_wait_ns = 0;
   double peer_latency_ns = 0, hop_latency_ns = 0;  // chase: one link away; every further link
-  double host_latency_ns = 0;                      // chase: CPU memory of the near domain
-  double routed_efficiency = 1;                    // of the rate of a way that leads through another GPU
+  // chase: one link away, of a working set beyond so many bytes; 0: all alike
+  std::uint64_t peer_span_bytes = 0;
+  double peer_far_latency_ns = 0;
+  double host_latency_ns = 0;    // chase: CPU memory of the near domain
+  double routed_efficiency = 1;  // of the rate of a way that leads through another GPU
 };
 
 // [cpu]: all NUMA domains of a model are alike.
 struct CpuModel {
   int domains = 0, cores = 0;  // cores of one domain
   std::string name, architecture;
-  std::uint64_t memory_bytes = 0;                      // of one domain
-  double read_bytes_per_s = 0, write_bytes_per_s = 0;  // that one domain's memory gives to all together
-  double core_copy_bytes_per_s = 0;                    // memcpy of one core between buffers in memory
-  double core_stream_bytes_per_s = 0;                  // with non-temporal stores, which pass the caches
-  double core_multiply_adds_per_s = 0;                 // in single precision, one after another
-  double call_ns = 0;                                  // a copy of one core, before its first byte moves
-  double team_ns = 0;                                  // several cores: to begin and to end one copy together
+  std::uint64_t memory_bytes = 0;  // of one domain
+  double read_bytes_per_s = 0,
+         write_bytes_per_s = 0;            // of one domain's memory, when all of it reads or writes
+  double core_copy_bytes_per_s = 0;        // memcpy of one core between buffers in memory
+  double core_stream_bytes_per_s = 0;      // with non-temporal stores, which pass the caches
+  double core_multiply_adds_per_s = 0;     // in single precision, one after another
+  double call_ns = 0;                      // a copy of one core, before its first byte moves
+  double team_ns = 0;                      // several cores: to begin and to end one copy together
   double core_remote_bytes_per_s = 0;      // memcpy of one core when either side is another domain's
   std::vector<std::uint64_t> cache_bytes;  // cpu.caches.N.bytes, ascending levels as one core sees them
   std::vector<double> cache_latency_ns;    // cpu.caches.N.latency_ns
   std::vector<double>
       cache_copy_bytes_per_s;  // cpu.caches.N.copy_bytes_per_s: warm memcpy that fits this level
   double memory_latency_ns = 0, remote_latency_ns = 0;
+  double memory_wait_ns = 0;  // chase: as of the GPU, of what the domain's channels reach
 
   double begin_ns(unsigned cores_used) const { return cores_used > 1 ? team_ns : call_ns; }
 };

@@ -80,6 +80,10 @@ void Streams::submit(Lock& lock, Stream& stream, std::unique_ptr<Operation> oper
     const double factor = noise_.next();
     operation->fixed = static_cast<Picoseconds>(static_cast<double>(operation->fixed) * factor);
     operation->bytes *= factor;
+    for (Stage& stage : operation->before) {
+      stage.fixed = static_cast<Picoseconds>(static_cast<double>(stage.fixed) * factor);
+      stage.bytes *= factor;
+    }
   }
   const std::uint64_t depth = std::max(1u, model_->gpu.queue_depth);
   const auto has_room = [&stream, depth] { return stream.submitted - stream.completed < depth; };

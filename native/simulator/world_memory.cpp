@@ -68,8 +68,12 @@ std::map<int, std::uint64_t> SimulatedWorld::placement(const void* data, std::ui
   if (!block.touched) return {};
   const auto first = static_cast<std::uint64_t>(static_cast<const std::byte*>(data) - block.data);
   std::map<int, std::uint64_t> pages;
-  for (const auto& [place, held] : bytes_by_place(block, first, first + bytes))
-    if (place.kind == Place::Kind::cpu) pages[place.index] = (held + kPageBytes - 1) / kPageBytes;
+  for (const auto& [place, held] : bytes_by_place(block, first, first + bytes)) {
+    // What a GPU shares with a domain is that domain's to the operating system.
+    const bool on_host =
+        place.kind == Place::Kind::cpu || (model_.host_access && place.index < model_.cpu.domains);
+    if (on_host) pages[place.index] += (held + kPageBytes - 1) / kPageBytes;
+  }
   return pages;
 }
 

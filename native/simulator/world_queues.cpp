@@ -142,7 +142,7 @@ void SimulatedWorld::prefetch(void* data, std::uint64_t bytes, Place to, Stream*
   if (faults_.find(Fault::Kind::skip, name_of(from), name_of(to)) != nullptr) {
     operation->fixed = picoseconds(model_.managed.prefetch_ns);
   } else {
-    operation->fixed = picoseconds(kernels_.bring(range, to, true));
+    kernels_.bring(*operation, range, to, true);
     note_prefetch(*range.block, range.begin * kWordBytes, range.end_byte(), to);
   }
   operation->never_ends = kernels_.hangs(from, to);
@@ -202,9 +202,9 @@ void SimulatedWorld::launch_now(Lock& lock, std::string_view kernel, const Shape
 void SimulatedWorld::submit_copy(Lock& lock, const Range& to, const Range& from, double bytes, Stream* stream,
                                  const CopyPolicy& policy, std::function<void()> effect) {
   const Place executor = stream->place;
-  const Place there = place_of(*to.block, to.begin * kWordBytes);
-  const Place here = place_of(*from.block, from.begin * kWordBytes);
   auto operation = std::make_unique<Operation>();
+  const Place there = kernels_.reach_by_copy(*operation, to, executor);
+  const Place here = kernels_.reach_by_copy(*operation, from, executor);
   const bool both_host = here.kind == Place::Kind::cpu && there.kind == Place::Kind::cpu;
   const bool staged = both_host || is_plain(from.block->kind) || is_plain(to.block->kind);
   const bool early = staged && here.kind == Place::Kind::cpu &&

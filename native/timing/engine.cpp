@@ -79,8 +79,14 @@ EngineFinding probe(Session& session, Lane& lane, const Flow& flow) {
   const auto mover = make_mover(session, smaller);
   mover->restore();
   mover->make_ready(0, 1);
+  // Whichever of them a kernel would run on: ROCr copies by one of the source, whoever asks.
   std::vector<Agent*> involved{&agent};
-  for (Agent* helper : mover->helpers()) involved.push_back(helper);
+  const auto involve = [&](Agent& other) {
+    if (!other.is_host() && std::find(involved.begin(), involved.end(), &other) == involved.end())
+      involved.push_back(&other);
+  };
+  for (const Buffer* end : {flow.source, flow.destination}) involve(end->agent());
+  for (Agent* helper : mover->helpers()) involve(*helper);
   std::vector<std::unique_ptr<Occupation>> occupations;
   std::string names;
   for (Agent* each : involved) {

@@ -142,11 +142,11 @@ class Command:
         return self.run("--resume", str(self.folder), **variables)
 
 
-def assert_complete(folder: Path) -> None:
-    """Every planned case has exactly one record, and every one that was measured its samples."""
+def assert_complete(folder: Path, planned: int = 5) -> None:
+    """Every planned case and round has exactly one record, and every measured one its samples."""
     run = RunFolder(folder)
     keys = Counter((record.case_id, record.round) for record in run.records)
-    assert len(keys) == run.manifest["planned"] == 5
+    assert len(keys) == run.manifest["planned"] == planned
     assert max(keys.values()) == 1
     assert run.manifest["state"] == "complete"
     measured = [record for record in run.records if record.status == "measured"]

@@ -47,6 +47,8 @@ _GPU = {
     "copy_engines": 2,
     "peer_copy_engines": 2,
     "hardware_queues": 32,
+    "resident_threads": 0,
+    "kernel_overlap": 0.0,
     "queue_depth": 1024,
     "thread_bytes_per_s": 0.0,
     "bulk_block_bytes_per_s": 0.0,
@@ -58,6 +60,8 @@ _GPU = {
     "memory_latency_ns": 300.0,
     "memory_wait_ns": 0.0,
     "peer_latency_ns": 800.0,
+    "peer_span_bytes": 0,
+    "peer_far_latency_ns": 0.0,
     "hop_latency_ns": 200.0,
     "host_latency_ns": 1000.0,
     "routed_efficiency": 1.0,
@@ -78,6 +82,7 @@ _CPU = {
     "core_remote_bytes_per_s": 5 * GB,
     "memory_latency_ns": 90.0,
     "remote_latency_ns": 150.0,
+    "memory_wait_ns": 0.0,
     "caches.0.bytes": 1 * MIB,
     "caches.0.latency_ns": 4.0,
     "caches.0.copy_bytes_per_s": 40 * GB,
@@ -118,6 +123,7 @@ def _rates() -> dict[str, float]:
         values[f"rates.{way}.fixed_ns"] = FIXED_NS[way.split("-")[0]]
         values[f"rates.{way}.efficiency"] = _efficiency(way.replace("bulk", "kernel"))
         values[f"rates.{way}.cap_bytes_per_s"] = 0.0
+        values[f"rates.{way}.duplex_efficiency"] = 0.0
     return values
 
 

@@ -17,15 +17,19 @@ from byteways.analyse.subjects.saturation import saturations
 from byteways.analyse.summary import cells
 from byteways.cli import main
 from byteways.machines import load, names, sheet
+from byteways.machines.model import MachineModel
 from byteways.machines.topology import topology_of
+from byteways.plan.case import Buffer, Case, Flow
 from byteways.plan.suite import load as suite
 from byteways.results.run_folder import RunFolder
 from byteways.run.execution import dry_plan
+from byteways.run.measuring import Measurer
 from byteways.run.options import Options
 from byteways.run.probe import lost_probe
 from byteways.run.process import WorkerLost
 from byteways.run.simulation import Simulation
 from byteways.run.simulator import simulator_path
+from byteways.topology.routes import route
 
 sys.path.insert(0, str(Path(__file__).parent))
 
@@ -186,3 +190,84 @@ def test_a_missing_simulator_is_no_fault_of_the_model() -> None:
     lost = WorkerLost("Error: dlopen: simulator (the simulator is not there: /nosuch.so)")
     assert lost_probe(lost, "crusher-mi250x").hint == "install byteways again: the simulator is a part of it"
     assert "another model" in (lost_probe(WorkerLost("it died"), "crusher-mi250x").hint or "")
+
+
+def flows_of_all_gpus(model: MachineModel) -> tuple[Flow, ...]:
+    """Copies of every GPU to and from the pinned memory of the domain beside it."""
+    found = []
+    for gpu, domain in enumerate(model.wholes("gpu.domains")):
+        host, device = Buffer(f"cpu{domain}", "pinned"), Buffer(f"gpu{gpu}", "device")
+        found += [Flow(host, device, f"gpu{gpu}"), Flow(device, host, f"gpu{gpu}")]
+    return tuple(found)
+
+
+@pytest.mark.parametrize("name", [name for name in names() if name != "elcap-mi300a"])
+def test_a_domain_gives_no_more_than_its_memory_has(name: str) -> None:
+    """Would catch reads and writes that each get all of a domain's channels: 408 GB/s on a node of 205."""
+    model = load(name)
+    case = Case("copy", "fan-bidirectional", flows_of_all_gpus(model), 64 << 20)
+
+    def measured() -> float:
+        measurer = Measurer.open(sheet(model))
+        answer = measurer.measure({"case": case.identity(), "budget_s": 0.01, "precision": 0.1, "key": 1})[0]
+        return float(answer["bandwidth_bytes_per_s"])
+
+    most = max(model.number("cpu.read_bytes_per_s"), model.number("cpu.write_bytes_per_s"))
+    assert apart(measured) <= 1.02 * most * len(set(model.wholes("gpu.domains")))
+
+
+@pytest.mark.parametrize("name", names())
+def test_pages_move_no_faster_than_links(name: str) -> None:
+    """Would catch pages that move through nothing, or to another domain than the one whose path is named."""
+    model = load(name)
+    far = max(model.wholes("gpu.domains"))
+    ends = [(f"cpu{far}", "gpu0"), ("gpu0", f"cpu{far}"), ("gpu0", f"gpu{model.whole('gpu.count') - 1}")]
+
+    def measured() -> list[Any]:
+        measurer = Measurer.open(sheet(model))
+        answers = []
+        for key, (source, destination) in enumerate(ends):
+            flow = Flow(Buffer(source, "managed"), Buffer(destination, "managed"), "gpu0")
+            case = Case("prefetch", "unidirectional", (flow,), 64 << 20)
+            measurer.restart(key)
+            request = {"case": case.identity(), "budget_s": 0.01, "precision": 0.1, "key": 1}
+            answer = measurer.measure(request)[0]
+            answers.append([answer["status"], answer["reason"], answer.get("bandwidth_bytes_per_s", 0.0)])
+        return answers
+
+    topology = topology_of(model)
+    for (source, destination), (status, reason, bandwidth) in zip(ends, apart(measured), strict=True):
+        if status == "failed":
+            assert f"were not on {destination}" in reason
+            continue
+        peaks = [link.peak_bytes_per_s or float("inf") for link in route(topology, source, destination)]
+        assert status == "measured" and bandwidth <= min(peaks)
+
+
+def outcome(name: str, case: Case) -> dict[str, Any]:
+    """Of the case on a machine model, from a process of its own."""
+
+    def measured() -> dict[str, Any]:
+        request = {"case": case.identity(), "budget_s": 0.01, "precision": 0.1, "key": 1}
+        return Measurer.open(sheet(load(name))).measure(request)[0]
+
+    return dict(apart(measured))
+
+
+def test_loads_of_a_core_wait_for_copies() -> None:
+    """Would catch a CPU's memory that answers as fast under load as without."""
+    host = Buffer("cpu0", "pageable")
+    walk = Flow(host, host, "cpu0")
+    alone = outcome("h200-x4", Case("pointer-chase", "unidirectional", (walk,), 512 << 20, cache="warm"))
+    load_of_all = Flow(host, host, "cpu0", interface="memcpy-mt")
+    case = Case("pointer-chase", "interference", (walk, load_of_all), 512 << 20, cache="warm")
+    beside = outcome("h200-x4", case)
+    assert alone["latency_ns"] == pytest.approx(134, rel=0.02)
+    assert 1.5 * alone["latency_ns"] < beside["latency_ns"] < 4 * alone["latency_ns"]
+
+
+def test_kernels_of_one_gpu_share_its_path() -> None:
+    """Would catch kernels that wait for the host and leave others alone: 95 GB/s where 57 were measured."""
+    host, device = Buffer("cpu0", "pinned"), Buffer("gpu0", "device")
+    case = Case("kernel", "bidirectional", (Flow(host, device, "gpu0"), Flow(device, host, "gpu0")), 64 << 20)
+    assert outcome("h200-x4", case)["bandwidth_bytes_per_s"] == pytest.approx(57.4e9, rel=0.03)

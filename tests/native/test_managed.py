@@ -29,6 +29,11 @@ def prefetch(session: _core.Session, source: str, to: str, executor: str, size: 
     return session.measure([flow], toy.options())
 
 
+def far_prefetch(session: _core.Session, source: str, to: str) -> Any:
+    """Of 1 MiB by gpu0, which is beside cpu0."""
+    return prefetch(session, source, to, "gpu0", toy.MIB, 8 * toy.MIB).flows[0]
+
+
 @BOTH
 @pytest.mark.parametrize(
     ("source", "to", "executor"),
@@ -51,6 +56,40 @@ def test_a_prefetch_moves_pages_every_way(sheet: str, source: str, to: str, exec
     assert (verified, gated) == (True, True)
     assert before == at(source, pages) and after == at(to, pages)
     assert timed[0][1] > pages and timed == at(to, timed[0][1])
+
+
+@BOTH
+def test_pages_of_a_far_domain_are_brought_back_to_it(sheet: str) -> None:
+    """Catches a host that is one place: pages of cpu1 that come back to cpu0, beside the GPU that calls."""
+    told = toy.play(sheet, lambda session: seen(far_prefetch(session, "cpu1", "gpu0").before))
+    assert told == [["pages", 256, {"cpu1": 256}, "host"]]
+
+
+@pytest.mark.parametrize(("sheet", "lands"), [(toy.nvidia(), "cpu1"), (toy.amd(), "cpu0")])
+def test_a_prefetch_names_a_domain_where_the_call_can(sheet: str, lands: str) -> None:
+    """Catches a prefetch to cpu1 that ends beside the GPU, and a runtime that says it could do better."""
+
+    def scene(session: _core.Session) -> list[Any]:
+        offered = session.offers_call("gpu0", "prefetch-to-domain")
+        return [seen(far_prefetch(session, "gpu0", "cpu1").after), offered.available, offered.reason]
+
+    after, available, reason = toy.play(sheet, scene)
+    assert after == [["pages", 256, {lands: 256}, "host"]]
+    assert available == (lands == "cpu1") and available == (reason == "")
+
+
+def test_a_prefetch_to_another_domain_has_no_figure() -> None:
+    """Catches the rate of a path that is not the named one: of a runtime that cannot name the domain."""
+
+    def scene() -> dict[str, Any]:
+        measurer = Measurer.open(toy.amd())
+        flow = Flow(Buffer("gpu0", "managed"), Buffer("cpu1", "managed"), "gpu0")
+        case = Case("prefetch", "unidirectional", (flow,), toy.MIB)
+        return measurer.measure({"case": case.identity(), "budget_s": 0.01, "precision": 0.1, "key": 1})[0]
+
+    answer = toy.apart(scene)
+    assert answer["status"] == "failed" and "bandwidth_bytes_per_s" not in answer
+    assert "sampled pages were not on cpu1: sampled pages on cpu0" in answer["reason"]
 
 
 def test_a_prefetch_that_does_nothing_is_seen() -> None:

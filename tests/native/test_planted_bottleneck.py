@@ -18,14 +18,19 @@ from byteways.results.run_folder import RunFolder
 SWEEPS = ("from-host", "to-host", "host-out", "host-in", "host-out-two", "host-in-two", "host-bidirectional")
 
 
-def shown(folder: Path, links: str, *faults: str) -> dict[str, Any]:
-    """`byteways show --json` of the suite `concurrency` on h200-x4 with other PCIe links."""
-    text = load("h200-x4").text
+def shown(folder: Path, links: str, *, memory: float = 1) -> dict[str, Any]:
+    """`byteways show --json` of `concurrency` on h200-x4 with other PCIe links, and faster host memory."""
+    model = load("h200-x4")
+    text = model.text
+    for key in ("read_bytes_per_s", "write_bytes_per_s"):
+        rate = model.number(f"cpu.{key}")
+        assert f"{key} = [{rate / 1e9:g}e9" in text
+        text = text.replace(f"{key} = [{rate / 1e9:g}e9", f"{key} = [{memory * rate / 1e9:g}e9")
     pairs = 'pairs = ["gpu0-cpu0", "gpu1-cpu0", "gpu2-cpu0", "gpu3-cpu0"]'
     assert pairs in text
     (folder / "planted.toml").write_text(text.replace(pairs, f"pairs = [{links}]"), encoding="utf-8")
     arguments = ["run", "concurrency", "--machine", "planted.toml", "--rounds", "3", "--out", "R"]
-    arguments += ["--only", f"sweep={'|'.join(SWEEPS)}", "--no-report", *faults]
+    arguments += ["--only", f"sweep={'|'.join(SWEEPS)}", "--no-report"]
     for line in (arguments, ["show", "R", "--json"]):
         done = subprocess.run(
             [sys.executable, "-m", "byteways", *line], cwd=folder, capture_output=True, text=True, timeout=400
@@ -42,10 +47,13 @@ def bottlenecks(answer: dict[str, Any]) -> set[str]:
 
 @pytest.mark.parametrize("pair", [("gpu0", "gpu1"), ("gpu1", "gpu3")])
 def test_a_planted_switch_is_found(pair: tuple[str, str], tmp_path: Path) -> None:
-    """Would catch a shared switch that stays without a name, or is told of GPUs that do not share it."""
+    """Would catch a shared switch that stays without a name, or is told of GPUs that do not share it.
+
+    With the machine's own memory, which four GPUs fill, a switch holds back no case that the memory does not.
+    """
     ends = {gpu: "switch0" if gpu in pair else "cpu0" for gpu in ("gpu0", "gpu1", "gpu2", "gpu3")}
     links = ", ".join([*(f'"{gpu}-{end}"' for gpu, end in ends.items()), '"switch0-cpu0"'])
-    answer = shown(tmp_path, links)
+    answer = shown(tmp_path, links, memory=4)
     found = bottlenecks(answer)
     a, b = pair
     assert f"what {a} and {b} share on the way from the host" in found
@@ -59,11 +67,9 @@ def test_without_a_switch_there_is_none(tmp_path: Path) -> None:
     """Would catch a hidden switch on a machine that has none: its limits are memory and links both ways."""
     links = '"gpu0-cpu0", "gpu1-cpu0", "gpu2-cpu0", "gpu3-cpu0"'
     found = {name.partition(" or ")[0] for name in bottlenecks(shown(tmp_path, links))}
-    assert found == {
-        "each PCIe 5.0 ×16 link, both directions together",
-        "cpu0's memory when read",
-        "cpu0's memory when written",
-    }
+    assert "each PCIe 5.0 ×16 link, both directions together" in found
+    memory = ("when read", "when written", "read and written")
+    assert all(name.startswith("each PCIe") or name.endswith(memory) for name in found)
 
 
 def test_every_pattern_runs_and_kernels_are_as_predicted(tmp_path: Path) -> None:

@@ -289,7 +289,7 @@ def test_cells_say_what_is_behind_them(tmp_path: Path) -> None:
         "gpu0",
         "gpu1",
     )
-    assert (cell.absolute, cell.percent) == ("393.9", "87.5 %")
+    assert (cell.absolute, cell.percent) == ("394", "87.5 %")
     assert cell.details == (
         "copy gpu0:device > gpu1:device, read\n"
         "repeatability interval, 3 rounds, 392.4 to 395.3 GB/s, n = 90\n"

@@ -110,6 +110,11 @@ def test_a_short_case_is_judged_with_what_came_before(tmp_path: Path) -> None:
     host.passes(0.3)
     load = monitor.end()
     assert (load.window_s, load.others) == (0.6, 0)
+    host.passes(2.0, others=40)
+    monitor.begin()
+    host.passes(0.5, others=50)
+    load = monitor.end()
+    assert (load.window_s, load.others) == (0.5, 0.5), "one that is long enough is judged alone"
 
 
 def test_a_kernel_that_tells_nothing(tmp_path: Path) -> None:

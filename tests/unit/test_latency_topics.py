@@ -205,5 +205,5 @@ def test_a_launch_is_said_in_both_paces(tmp_path: Path) -> None:
     waited = {"pace": "one-at-a-time"}
     build.measure("launch", at, 0.0, size=8, cache="warm", latency_ns=10100.0, options=waited)
     assert titles(launches, build, tmp_path) == [
-        "A kernel launch on a GPU takes 1.45 µs back to back, 10.1 µs (7 times) when each is waited for"
+        "A kernel launch on a GPU takes 1.45 µs back to back, 10.1 µs (7 times as long) when each is waited for"
     ]

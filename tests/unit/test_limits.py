@@ -2,21 +2,28 @@
 
 from __future__ import annotations
 
+import json
+import shutil
 from collections.abc import Mapping
 from dataclasses import replace
-from typing import Any
+from pathlib import Path
+from types import SimpleNamespace
+from typing import Any, cast
 
 import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
 from byteways.analyse.summary import cells
+from byteways.cli.run import _beyond_limit
 from byteways.plan.case import Buffer, Case, Flow
 from byteways.plan.limits import excess, limit
 from byteways.results.physical import judged, judged_all
 from byteways.results.record import Record
+from byteways.results.run_folder import RunFolder
 from byteways.topology.model import Agent, Link, Topology
 
+EXAMPLE = Path(__file__).parents[2] / "examples/h200x4"
 MIB, GIB = 2**20, 2**30
 NVLINK, PCIE = 478.125e9, 64e9
 HBM, CACHE = 4.8e12, 60 * MIB
@@ -97,8 +104,8 @@ def test_more_than_a_link_signals_is_void() -> None:
     assert beyond.limit_bytes_per_s == NVLINK
     assert beyond.limit_source == "gpu0>nvswitch (NVLINK: raw signalling rate of 478.1 GB/s)"
     (warning,) = beyond.warnings
-    assert (warning.id, warning.observed, warning.required) == ("beyond-limit", 692e9, NVLINK)
-    assert "692.0 GB/s" in warning.advice
+    assert (warning.id, warning.observed) == ("beyond-limit", "692.0 GB/s")
+    assert warning.required == "at most 478.1 GB/s over gpu0>gpu1"
     within = copied(460e9)
     assert within.limit_bytes_per_s == NVLINK
     assert not within.beyond_limit
@@ -123,6 +130,31 @@ def test_an_old_run_is_held_against_the_limit_when_it_is_read() -> None:
     assert judged(found, wanted, machine()).warnings == found.warnings
 
 
+def test_a_recorded_run_with_an_impossible_figure(tmp_path: Path) -> None:
+    """Catches a run folder of version 1 that is read without the check, by its own topology and caches."""
+    shutil.copy(EXAMPLE / "run.json", tmp_path)
+    lines = (EXAMPLE / "measurements.jsonl").read_text().splitlines()
+    copies = [json.loads(line) for line in lines if '"copy"' in line and '"gpu0>gpu1"' in line]
+    copies = [one for one in copies if one["pattern"] == "one-way" and one["status"] == "measured"]
+    for one in copies[:2]:
+        one["bandwidth_bytes_per_s"], one["directions"] = 692e9, {"gpu0>gpu1": 692e9}
+    (tmp_path / "measurements.jsonl").write_text("".join(f"{json.dumps(one)}\n" for one in copies))
+    found = RunFolder(tmp_path).records
+    assert [one.beyond_limit for one in found] == [True, True] + [False] * (len(copies) - 2)
+    assert len(cells(found)) == len(copies) - 2 > 0
+    untouched = RunFolder(EXAMPLE).records
+    assert not any(one.beyond_limit for one in untouched)
+    assert sum(one.limit_bytes_per_s is not None for one in untouched) > 400
+
+
+def test_a_run_says_how_many_figures_count_for_nothing(tmp_path: Path) -> None:
+    """Catches a run that ends as if all of its figures were good."""
+    records = [copied(692e9), copied(400e9), copied(500e9)]
+    folder = cast(RunFolder, SimpleNamespace(records=records, path=tmp_path))
+    assert _beyond_limit(folder).startswith("2 figures are beyond a physical limit and count for nothing")
+    assert _beyond_limit(cast(RunFolder, SimpleNamespace(records=records[1:2], path=tmp_path))) == ""
+
+
 def test_a_direction_and_a_load_are_held_against_the_limit_too() -> None:
     """Catches a sum below its limit with one direction above it, and what disturbs left unchecked."""
     wanted = case(flow("gpu0", "gpu1"), flow("gpu1", "gpu0"), pattern="bidirectional")
@@ -130,7 +162,7 @@ def test_a_direction_and_a_load_are_held_against_the_limit_too() -> None:
     both = record(wanted, bandwidth_bytes_per_s=700e9, directions=rates, counts="sum-of-directions")
     found = judged(both, wanted, machine())
     assert found.limit_bytes_per_s == pytest.approx(2 * NVLINK)
-    assert [warning.observed for warning in found.warnings] == [600e9]
+    assert [warning.observed for warning in found.warnings] == ["600.0 GB/s"]
 
     walk = Flow(Buffer("gpu0", "device"), Buffer("gpu0", "device"), "gpu0")
     load = flow("cpu0", "gpu0", "gpu0", interface="copy")
@@ -202,7 +234,11 @@ def test_pages_that_move_cross_the_link_whole() -> None:
     times = {"median": 1000.0, "ci95": [1, 2], "min": 1, "max": 2, "mean": 1, "sd": 0, "n": 3}
     moved = record(wanted, bandwidth_bytes_per_s=4e9, directions={"cpu0>gpu0": 4e9}, time_ns=times)
     found = judged(replace(moved, migrated_bytes=65536), wanted, machine())
-    assert [(warning.observed, warning.required) for warning in found.warnings] == [(65.536e9, PCIE)]
+    (warning,) = found.warnings
+    assert (warning.observed, warning.required) == (
+        "65.54 GB/s",
+        "at most 64.00 GB/s over cpu0>gpu0, by pages",
+    )
     assert not judged(replace(moved, migrated_bytes=32768), wanted, machine()).beyond_limit
 
 

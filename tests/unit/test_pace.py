@@ -2,6 +2,8 @@
 
 from __future__ import annotations
 
+from dataclasses import replace
+
 import pytest
 
 from byteways.plan.case import Buffer, Case, Flow, PlannedCase
@@ -82,3 +84,16 @@ def test_a_small_budget_is_not_all_reserve() -> None:
 def test_without_leave_to_lengthen_a_fast_run_ends_sooner() -> None:
     """Would catch a suite's own budget used up where nobody asked for so much time."""
     assert Pace([PLANNED] * 10, 100.0, lengthen=False).budget_s(PLANNED, 0.0) == PLANNED.budget_s
+
+
+def test_a_case_comes_back_with_all_its_rounds_or_with_none() -> None:
+    """Catches a case that was left out and gets one round, which can be compared with nothing."""
+    rounds = [replace(SPARE, round=number, rounds=3) for number in range(3)]
+    pace = Pace(rounds, 6.5)
+    assert not pace.puts_back(rounds[0], 1.0)  # three rounds take 6 s
+    assert not pace.puts_back(rounds[1], 1.0) and not pace.puts_back(rounds[2], 1.0)
+    assert pace.puts_back(rounds[0], 0.5)
+    other = replace(SPARE, case=replace(CASE, size_bytes=8192), rounds=1)
+    assert not pace.puts_back(other, 2.0)  # what is promised comes first
+    assert pace.puts_back(rounds[1], 6.4) and pace.puts_back(rounds[2], 6.4)
+    assert not pace.puts_back(rounds[0], 6.4)

@@ -264,6 +264,25 @@ def test_what_is_refused_and_why(machine: Machine, what: Case, sentence: str) ->
     assert sentence in (reason(what, machine) or "")
 
 
+def test_prefetches_to_domains_that_the_call_cannot_name() -> None:
+    """Catches a prefetch to a far domain that is tried, and one to the near domain that is not."""
+    topology, found = TWO_DOMAINS
+    offer = {"prefetch-to-domain": Offer(False, "the call names no domain")}
+    unnamed = (topology, replace(found, calls={"gpu0": offer, "gpu3": offer}))
+    assert topology.agent("gpu0").numa_domain == 0 and topology.agent("gpu3").numa_domain == 1
+    there = {
+        (executor, to): reason(case("prefetch", f"{executor}:managed", f"{to}:managed", executor), unnamed)
+        for executor in ("gpu0", "gpu3")
+        for to in ("cpu0", "cpu1")
+    }
+    assert there["gpu0", "cpu0"] is None and there["gpu3", "cpu1"] is None
+    assert there["gpu0", "cpu1"] == "cpu1 is not near gpu0, and the call names no domain"
+    assert there["gpu3", "cpu0"] == "cpu0 is not near gpu3, and the call names no domain"
+    back = case("prefetch", "cpu1:managed", "gpu0:managed", "gpu0")
+    assert reason(back, unnamed) is None  # gpu3 brings its pages back
+    assert reason(case("prefetch", "gpu0:managed", "cpu1:managed", "gpu0"), TWO_DOMAINS) is None
+
+
 def test_every_combination_has_a_verdict() -> None:
     """Catches a word of the vocabulary that the table does not know, and an empty reason."""
     for interface, kind in TABLE:

@@ -17,11 +17,11 @@ def side(name: str, sampled: int, on_host: dict[str, int], told: str = "") -> An
     return SimpleNamespace(side=name, sampled=sampled, on_host=on_host, prefetched_to=told)
 
 
-def about(case: Case, before: Any, after: Any, *timed: Any) -> Any:
+def about(case: Case, before: Any, after: Any, *timed: Any, twins: dict[str, str] | None = None) -> Any:
     result = SimpleNamespace(before=[before], after=[after], timed=list(timed), bytes_per_touch=0)
     buffers: Any = [(SimpleNamespace(page_bytes=4096), SimpleNamespace(page_bytes=4096))]
     measurement: Any = SimpleNamespace(flows=[result])
-    fields, found, refuted = about_pages(case, measurement, buffers)
+    fields, found, refuted = about_pages(case, measurement, buffers, twins)
     return fields, [str(warning.id) for warning in found], refuted
 
 
@@ -80,11 +80,34 @@ def test_what_nobody_can_tell_is_a_warning(told: str) -> None:
     assert "migrated_bytes" not in fields
 
 
-def test_pages_that_were_not_brought_back_are_a_warning() -> None:
+def test_pages_that_were_not_brought_back_refute_the_figure() -> None:
     """Catches a case that began with its pages at the destination, so that it moved nothing."""
     away = side("source", 256, {}, "gpu0")
-    _, found, _ = about(kernel("cpu0"), away, away)
-    assert found == ["residency"]
+    _, _, refuted = about(kernel("cpu0"), away, away)
+    assert refuted is not None and "were not on cpu0: sampled pages on gpu0: 256" in refuted
+
+
+@pytest.mark.parametrize("case", [kernel("cpu1"), prefetch("cpu1", "gpu0")])
+def test_pages_on_another_domain_refute_the_figure(case: Case) -> None:
+    """Catches all of the host taken for one place: the figure is that of another path."""
+    other = side("source", 256, {"cpu0": 256}, "host")
+    _, _, refuted = about(case, other, ON_GPU)
+    assert refuted is not None
+    assert "256 of 256 sampled pages were not on cpu1: sampled pages on cpu0: 256" in refuted
+
+
+def test_a_prefetch_to_another_domain_refutes_the_figure() -> None:
+    """Catches a prefetch to cpu1 that moved its pages to cpu0, which is nearer, and passes for fast."""
+    other = side("pages", 256, {"cpu0": 256}, "host")
+    _, _, refuted = about(prefetch("gpu0", "cpu1"), ON_GPU, other, other)
+    assert refuted is not None and "sampled pages were not on cpu1" in refuted
+
+
+def test_agents_that_share_a_memory_are_one_place() -> None:
+    """Catches an APU whose GPU's pages, which the system counts to the CPU's domain, pass for misplaced."""
+    both = side("source", 256, {"cpu0": 256}, "gpu0")
+    assert about(kernel("gpu0"), both, both)[2] is not None
+    assert about(kernel("gpu0"), both, both, twins={"gpu0": "cpu0", "cpu0": "gpu0"})[2] is None
 
 
 def test_a_kernel_that_touches() -> None:

@@ -43,6 +43,16 @@ def test_only_wording_compares() -> None:
     assert found == []
 
 
+def test_factors_are_told_of_claims_alone() -> None:
+    """Catches "7 times" of two medians that nobody compared."""
+    found = [
+        path.name
+        for path in sorted((PACKAGE / "analyse" / "subjects").rglob("*.py"))
+        if re.search(r"\btimes\(", path.read_text(encoding="utf-8"))
+    ]
+    assert found == []
+
+
 def test_only_one_module_compares_values() -> None:
     """Catches a lead by `first.low > second.high`: intervals for one comparison, of unlike results."""
     compares = re.compile(r"\.low\s*[<>]=?\s*\w+(\.\w+)*\.high|\.high\s*[<>]=?\s*\w+(\.\w+)*\.low")

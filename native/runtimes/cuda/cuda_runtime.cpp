@@ -130,7 +130,7 @@ class CudaRuntime final : public gpu::GpuRuntime<CudaDriver> {
     const auto advise = [&](int advice, int about) {
       if (driver_->advise_location)
         driver_->call(device, driver_->advise_location, data, std::size_t{bytes}, advice,
-                      driver_->location(about));
+                      driver_->location({about, -1}));
       else
         driver_->call(device, driver_->advise, data, std::size_t{bytes}, advice, driver_->whereabouts(about));
     };

@@ -62,16 +62,22 @@ int CudaDriver::prepare_kernel(int device, Kernel kernel, int own_shared_bytes) 
   return dynamic;
 }
 
-CudaTable::Location CudaDriver::location(int device) const {
-  if (device < 0) return {kLocationHost, 0};
-  return {kLocationDevice, handle(device)};
+CudaTable::Location CudaDriver::location(PagePlace place) const {
+  if (place.device >= 0) return {kLocationDevice, handle(place.device)};
+  if (place.numa_domain >= 0) return {kLocationHostDomain, place.numa_domain};
+  return {kLocationHost, 0};
 }
 
-void CudaDriver::send_pages(int issuer, void* data, std::size_t bytes, int device, Stream stream) const {
+void CudaDriver::send_pages(int issuer, void* data, std::size_t bytes, PagePlace to, Stream stream) const {
   if (prefetch_to_location)
-    call(issuer, prefetch_to_location, data, bytes, location(device), 0u, stream);
+    call(issuer, prefetch_to_location, data, bytes, location(to), 0u, stream);
   else
-    call(issuer, prefetch, data, bytes, whereabouts(device), stream);
+    call(issuer, prefetch, data, bytes, whereabouts(to.device), stream);
+}
+
+Availability CudaDriver::offers_prefetch_to_domain() const {
+  if (prefetch_to_location) return {true, {}};
+  return {false, std::string("the driver has no ") + prefetch_to_location.symbol() + " (since CUDA 12.2)"};
 }
 
 std::optional<int> CudaDriver::device_of(Device handle) const {

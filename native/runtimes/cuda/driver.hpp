@@ -69,8 +69,9 @@ struct CudaTable {
   static constexpr unsigned kAttachGlobal = 1;       // CU_MEM_ATTACH_GLOBAL
   static constexpr unsigned kStreamNonBlocking = 1;  // CU_STREAM_NON_BLOCKING
   static constexpr unsigned kEventTiming = 0;        // CU_EVENT_DEFAULT
-  static constexpr int kLocationDevice = 1, kLocationHost = 2;  // CU_MEM_LOCATION_TYPE_*
-  static constexpr int kHostDevice = -1;                        // CU_DEVICE_CPU
+  // CU_MEM_LOCATION_TYPE_*; the last is HOST_NUMA
+  static constexpr int kLocationDevice = 1, kLocationHost = 2, kLocationHostDomain = 3;
+  static constexpr int kHostDevice = -1;  // CU_DEVICE_CPU
   static constexpr int kPreferredLocation = 3, kNoPreferredLocation = 4, kAccessedBy = 5,
                        kNotAccessedBy = 6;         // CU_MEM_ADVISE_*
   static constexpr int kLastPrefetchLocation = 4;  // CU_MEM_RANGE_ATTRIBUTE_LAST_PREFETCH_LOCATION
@@ -116,14 +117,15 @@ class CudaDriver : public gpu::Driver<CudaTable> {
   }
   int prepare_kernel(int device, Kernel kernel, int own_shared_bytes) const;
   Context peer(int device) const { return context(device); }
-  void send_pages(int issuer, void* data, std::size_t bytes, int device, Stream stream) const;
+  void send_pages(int issuer, void* data, std::size_t bytes, PagePlace to, Stream stream) const;
+  Availability offers_prefetch_to_domain() const;
   std::optional<int> device_of(Device handle) const;
   void copy_all(int device, std::vector<void*>& to, std::vector<const void*>& from,
                 std::vector<std::size_t>& sizes, Stream stream) const;
 
   // Where pages are, as older and newer calls name it; -1: the host.
   Device whereabouts(int device) const { return device < 0 ? kHostDevice : handle(device); }
-  Location location(int device) const;
+  Location location(PagePlace place) const;
 
  private:
   std::vector<Device> handles_;

@@ -115,7 +115,7 @@ std::string Nvrtc::build(const std::string& file, const std::string& target, con
                                                     file.c_str(), static_cast<int>(headers.names.size()),
                                                     headers.texts.data(), headers.names.data()));
   const std::string architecture = "--gpu-architecture=" + target;
-  const char* const options[] = {architecture.c_str(), "--std=c++17"};
+  const char* const options[] = {architecture.c_str(), kNvrtcOption};
   const int code = table_.compile_program(owner.program, 2, options);
   if (code != 0) {
     const std::string log = text_of(owner.program, table_.get_log_size, table_.get_log);

@@ -20,6 +20,9 @@ struct NvrtcTable {
   void bind(const Library& library, LibraryReport& report);
 };
 
+// Beside the architecture.
+inline constexpr const char* kNvrtcOption = "-std=c++17";
+
 class Nvrtc final : public gpu::KernelCompiler {
  public:
   // `driver_major`: CUDA major version of the driver, 0 when there is none; compilers it can follow are tried
@@ -29,7 +32,7 @@ class Nvrtc final : public gpu::KernelCompiler {
 
   const LibraryReport& report() const { return report_; }
   Availability available() const override;
-  std::string version() const override { return "nvrtc-" + report_.version; }
+  std::string version() const override { return "nvrtc-" + report_.version + kNvrtcOption; }
   std::string compile(const std::string& file, const std::string& architecture) override;
   // The same as text, for inspection.
   std::string ptx(const std::string& file, const std::string& architecture);

@@ -6,7 +6,7 @@
 //   new_device_memory, new_managed_memory(device, memory, bytes), pinned_flags(memory)
 //   prepare_kernel(device, kernel, own_shared_bytes)    ready to launch; the dynamic shared bytes it may use
 //   peer(device)                                        what calls about peers name a device by
-//   send_pages(issuer, data, bytes, device, stream)     the prefetch call; device -1: to the host
+//   send_pages(issuer, data, bytes, place, stream)      the prefetch call
 //   device_of(handle)                                   -1: the host; nothing: several places, or none
 //   copy_all(device, to, from, sizes, stream)           a copy of each, by one call
 #pragma once

@@ -12,9 +12,6 @@
 
 namespace byteways::gpu {
 
-// What drivers map device memory with, from this size on; smaller buffers share a page with others.
-inline constexpr std::uint64_t kDevicePageBytes = 2 << 20;
-
 template <class Vendor>
 class VendorMemory : public Allocation {
  public:
@@ -45,7 +42,6 @@ class DeviceMemory final : public VendorMemory<Vendor> {
   DeviceMemory(std::shared_ptr<Vendor> driver, int device, Memory memory, std::uint64_t bytes)
       : VendorMemory<Vendor>(std::move(driver), device, memory, bytes) {
     this->data_ = static_cast<std::byte*>(this->driver_->new_device_memory(device, memory, bytes));
-    this->page_bytes_ = bytes >= kDevicePageBytes ? kDevicePageBytes : 0;
   }
   ~DeviceMemory() override { this->release(this->driver_->free_device); }
 };
@@ -76,7 +72,6 @@ class PoolMemory final : public GrantedMemory<Vendor> {
     void* data = nullptr;
     vendor.call(device, vendor.allocate_from_pool, &data, std::size_t{bytes}, pool_, Queue{});
     this->data_ = static_cast<std::byte*>(data);
-    this->page_bytes_ = bytes >= kDevicePageBytes ? kDevicePageBytes : 0;
     if (const int code = vendor.synchronize_stream(Queue{}); code != 0) {
       give_back();
       vendor.fail(vendor.synchronize_stream.symbol(), code, device);

@@ -108,18 +108,19 @@ class GpuRuntime : public Runtime {
     driver_->call(device, driver_->disable_peer_access, other);
   }
 
-  void make_resident(void* data, std::uint64_t bytes, int device) override {
-    const int issuer = std::max(device, 0);
+  void make_resident(void* data, std::uint64_t bytes, PagePlace to) override {
+    const int issuer = to.device >= 0 ? to.device : device_near(to.numa_domain);
     const typename Vendor::Stream stream = nullptr;
     driver_->make_current(issuer);
-    driver_->send_pages(issuer, data, bytes, device, stream);
+    driver_->send_pages(issuer, data, bytes, to, stream);
     driver_->call(issuer, driver_->synchronize_stream, stream);
   }
-  void prefetch(void* data, std::uint64_t bytes, int device, Stream& stream) override {
+  void prefetch(void* data, std::uint64_t bytes, PagePlace to, Stream& stream) override {
     const auto& queue = of(stream);
     driver_->make_current(queue.device());
-    driver_->send_pages(queue.device(), data, bytes, device, queue.handle());
+    driver_->send_pages(queue.device(), data, bytes, to, queue.handle());
   }
+  Availability offers_prefetch_to_domain() const override { return driver_->offers_prefetch_to_domain(); }
   std::optional<int> last_prefetch(const void* data, std::uint64_t bytes) override {
     if (!driver_->range_attribute) return std::nullopt;
     driver_->make_current(0);
@@ -179,14 +180,24 @@ class GpuRuntime : public Runtime {
   }
   KernelInfo kernel_info(int device, std::string_view kernel) override { return loaded(device, kernel).info; }
 
+  PreparedKernel prepare(int device, std::string_view kernel) override {
+    const CatalogueEntry& entry = kCatalogue[catalogue_index(kernel)];
+    return {entry.kernel, entry.argument_bytes, &loaded(device, kernel)};
+  }
+
   void launch(int device, std::string_view kernel, const LaunchShape& shape, const void* arguments,
               std::size_t argument_bytes, Stream& stream) override {
-    if (argument_bytes != kCatalogue[catalogue_index(kernel)].argument_bytes)
+    launch(device, prepare(device, kernel), shape, arguments, argument_bytes, stream);
+  }
+
+  void launch(int device, const PreparedKernel& kernel, const LaunchShape& shape, const void* arguments,
+              std::size_t argument_bytes, Stream& stream) override {
+    if (argument_bytes != kernel.argument_bytes)
       throw Error(
           "launch", "argument block",
-          std::string(kernel) + " was given " + std::to_string(argument_bytes) + " bytes of arguments",
+          std::string(kernel.name) + " was given " + std::to_string(argument_bytes) + " bytes of arguments",
           agent_name(device));
-    const auto handle = loaded(device, kernel).handle;
+    const auto handle = static_cast<const typename KernelStore<Vendor>::Loaded*>(kernel.loaded)->handle;
     driver_->make_current(device);
     void* parameters[] = {const_cast<void*>(arguments)};
     driver_->call(device, driver_->launch_kernel, handle, shape.blocks, 1u, 1u, shape.threads, 1u, 1u,
@@ -282,6 +293,12 @@ class GpuRuntime : public Runtime {
 
   // Whether several copies can be made by one call.
   virtual Availability offers_batch() const = 0;
+  // The first GPU beside a domain of the host; the first of all where none is.
+  int device_near(int numa_domain) const {
+    for (int device = 0; device < device_count(); ++device)
+      if (numa_domain >= 0 && info(device).numa_domain == numa_domain) return device;
+    return 0;
+  }
   // Why the device cannot have the kernel whatever the compiler does; empty when nothing is in the way.
   virtual std::string kernel_obstacle(int device, std::string_view kernel) const = 0;
 

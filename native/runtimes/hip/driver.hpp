@@ -103,8 +103,12 @@ class HipDriver : public gpu::Driver<HipTable> {
   // A code object is loaded as a whole and its kernels may use all of a compute unit's shared memory.
   int prepare_kernel(int device, Kernel kernel, int own_shared_bytes) const;
   static Device peer(int device) { return device; }
-  void send_pages(int issuer, void* data, std::size_t bytes, int device, Stream stream) const {
-    call(issuer, prefetch, static_cast<const void*>(data), bytes, device >= 0 ? device : kHostDevice, stream);
+  void send_pages(int issuer, void* data, std::size_t bytes, PagePlace to, Stream stream) const {
+    const Device device = to.device >= 0 ? to.device : kHostDevice;
+    call(issuer, prefetch, static_cast<const void*>(data), bytes, device, stream);
+  }
+  Availability offers_prefetch_to_domain() const {
+    return {false, std::string(prefetch.symbol()) + " sends pages to the host, and names no domain of it"};
   }
   static std::optional<int> device_of(Device handle) {
     if (handle < kHostDevice) return std::nullopt;  // hipInvalidDeviceId

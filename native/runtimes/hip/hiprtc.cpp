@@ -112,7 +112,7 @@ std::string Hiprtc::compile(const std::string& file, const std::string& architec
                                                      file.c_str(), static_cast<int>(headers.names.size()),
                                                      headers.texts.data(), headers.names.data()));
   const std::string target = "--offload-arch=" + architecture;
-  const char* const options[] = {target.c_str(), "-O3", "-std=c++17"};
+  const char* const options[] = {target.c_str(), kHiprtcOptions[0], kHiprtcOptions[1]};
   const int code = table_.compile_program(owner.program, 3, options);
   if (code != 0) {
     const std::string log = text_of(owner.program, table_.get_log_size, table_.get_log);

@@ -28,6 +28,9 @@ struct HipLibrary {
 // "6.2" of 60241134: hipRuntimeGetVersion answers major * 10^7 + minor * 10^5 + patch.
 std::string version_text(int version);
 
+// Beside the architecture.
+inline constexpr const char* kHiprtcOptions[] = {"-O3", "-std=c++17"};
+
 class Hiprtc final : public gpu::KernelCompiler {
  public:
   // hipRTC 5 ends the process when it does not know an architecture (seen with 5.2.3 on gfx942). A worker
@@ -40,7 +43,9 @@ class Hiprtc final : public gpu::KernelCompiler {
 
   const LibraryReport& report() const { return report_; }
   Availability available() const override;
-  std::string version() const override { return "hiprtc-" + report_.version; }
+  std::string version() const override {
+    return "hiprtc-" + report_.version + kHiprtcOptions[0] + kHiprtcOptions[1];
+  }
   std::string compile(const std::string& file, const std::string& architecture) override;
 
  private:

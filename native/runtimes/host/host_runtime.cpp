@@ -115,8 +115,8 @@ Availability HostRuntime::enable_peer(int device, int peer) {
   return {true, {}};  // one address space
 }
 
-void HostRuntime::make_resident(void*, std::uint64_t, int device) {
-  domain(device);
+void HostRuntime::make_resident(void*, std::uint64_t, PagePlace to) {
+  domain(to.device);
 }  // its pages do not migrate
 
 std::unique_ptr<Stream> HostRuntime::create_stream(int device) {

@@ -26,7 +26,7 @@ class HostRuntime final : public Host {
   std::unique_ptr<Allocation> allocate(Memory memory, int device, std::uint64_t bytes,
                                        int numa_domain) override;
   Availability enable_peer(int device, int peer) override;
-  void make_resident(void* data, std::uint64_t bytes, int device) override;
+  void make_resident(void* data, std::uint64_t bytes, PagePlace to) override;
 
   std::unique_ptr<Stream> create_stream(int device) override;
   std::unique_ptr<Event> create_event(int device) override;

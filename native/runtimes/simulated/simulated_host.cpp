@@ -199,8 +199,8 @@ Availability SimulatedHost::enable_peer(int device, int peer) {
   return {true, {}};  // one address space
 }
 
-void SimulatedHost::make_resident(void*, std::uint64_t, int device) {
-  require_device(device);
+void SimulatedHost::make_resident(void*, std::uint64_t, PagePlace to) {
+  require_device(to.device);
 }  // its pages do not migrate
 
 std::unique_ptr<Stream> SimulatedHost::create_stream(int device) {

@@ -11,8 +11,8 @@ from collections.abc import Sequence
 from dataclasses import dataclass, replace
 from statistics import median
 
-from byteways.analyse.prediction import Predictions, Seen, Together
-from byteways.analyse.resources import Resource, resources
+from byteways.analyse.prediction import Carried, Predictions, Seen, Together
+from byteways.analyse.resources import Resource, Uses, resources
 from byteways.analyse.summary import group_by
 from byteways.topology.model import Topology
 
@@ -138,21 +138,18 @@ def _candidates(
     """Resources that could hold back LEAST_CASES, those with the same users as one, under all their names."""
     by_users: dict[object, _Candidate] = {}
     for resource in found:
-        users = tuple(
-            tuple(
-                frozenset(index for index, flow in enumerate(case.flows) if uses(flow))
-                for uses in resource.uses
-            )
-            for case in cases
-        )
+        members = [_Members(uses) for uses in resource.uses]
+        users = tuple(tuple(member.of(case.carried) for member in members) for case in cases)
         loads = tuple(
-            tuple(sum(case.rates[index] for index in member) for member in members)
-            for case, members in zip(cases, users, strict=True)
+            tuple(sum(case.rates[index] for index in member) for member in each)
+            for case, each in zip(cases, users, strict=True)
         )
         capacity = max((load for each in loads for load in each), default=0.0)
-        capacity = max(capacity, _most_seen(resource, seen))
         one = _Candidate(resource, (resource.name,), users, loads, capacity)
-        if sum(bool(one.holds(index) & set(cases[index].slow)) for index in held) < LEAST_CASES:
+        if not _holds_enough(one, cases, held):
+            continue
+        one = replace(one, capacity=max(capacity, _most_seen(members, seen)))
+        if not _holds_enough(one, cases, held):
             continue
         # Equal where it matters: in the cases that are held back.
         key = tuple(frozenset(one.holds(index)) for index in range(len(cases)))
@@ -166,13 +163,32 @@ def _candidates(
     return [*by_users.values()]
 
 
-def _most_seen(resource: Resource, seen: Sequence[Seen]) -> float:
-    """The most that any record of the run carried over a member of this resource."""
+def _holds_enough(one: _Candidate, cases: Sequence[Together], held: Sequence[int]) -> bool:
+    return sum(bool(one.holds(index) & set(cases[index].slow)) for index in held) >= LEAST_CASES
+
+
+class _Members:
+    """Which flows use a member of a resource; it asks for a flow's devices alone, so each answer is kept."""
+
+    def __init__(self, uses: Uses) -> None:
+        self._uses = uses
+        self._known: dict[tuple[str, str, str], bool] = {}
+
+    def of(self, carried: Sequence[Carried]) -> frozenset[int]:
+        """The flows that use it, by index."""
+        for flow, devices, _ in carried:
+            if devices not in self._known:
+                self._known[devices] = self._uses(flow)
+        return frozenset(index for index, (_, devices, _) in enumerate(carried) if self._known[devices])
+
+
+def _most_seen(members: Sequence[_Members], seen: Sequence[Seen]) -> float:
+    """The most that any record of the run carried over a member of a resource."""
     return max(
         (
-            sum(rate for flow, rate in zip(one.flows, one.rates, strict=True) if uses(flow))
+            sum(one.carried[index][2] for index in member.of(one.carried))
             for one in seen
-            for uses in resource.uses
+            for member in members
         ),
         default=0.0,
     )

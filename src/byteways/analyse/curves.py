@@ -95,20 +95,20 @@ class Scaling:
 def over_flows(found: Sequence[Cell]) -> dict[str, list[Scaling]]:
     """Fans of growing width, at their largest size, by the kind of their hub; only those with two widths."""
     fans = [cell for cell in found if cell.record.pattern in ("fan-in", "fan-out")]
-    singles = [cell for cell in unidirectional(found) if cell.record.cache == "cold"]
+    singles = group_by(
+        [cell for cell in unidirectional(found) if cell.record.cache == "cold"],
+        lambda cell: (cell.variant, cell.record.size_bytes),
+    )
     chosen: dict[str, list[Scaling]] = {}
     for (pattern, hub, other, same), members in group_by(fans, _fan_key).items():
         size = max(cell.record.size_bytes for cell in members)
         widths = group_by(
             [cell for cell in members if cell.record.size_bytes == size], lambda cell: len(cell.record.flows)
         )
-        alone = [
-            cell
-            for cell in singles
-            if cell.variant == same and cell.record.size_bytes == size and _one_of(cell, pattern, hub, other)
-        ]
+        alone = [cell for cell in singles.get((same, size), ()) if _one_of(cell, pattern, hub, other)]
         points = {width: pool(some) for width, some in widths.items()}
-        if alone and 1 not in points:
+        # Flows over links of different widths have no rate in common.
+        if alone and len({cell.peak for cell in alone}) == 1 and 1 not in points:
             points[1] = pool(alone)
         if len(points) < 2:
             continue

@@ -12,6 +12,7 @@ from __future__ import annotations
 from collections import Counter, defaultdict
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, replace
+from functools import cached_property
 
 from byteways.analyse.claim import Claim
 from byteways.analyse.compare import compare, summed
@@ -32,6 +33,17 @@ _NO_SUM = ("unidirectional", "interference")
 _ROUNDING = 1e-9
 
 
+#: A flow, its devices (source, executor, destination) and its rate in bytes/s.
+Carried = tuple[Flow, tuple[str, str, str], float]
+
+
+def _carried(flows: Sequence[Flow], rates: Sequence[float]) -> tuple[Carried, ...]:
+    return tuple(
+        (flow, (flow.source.agent, flow.executor, flow.destination.agent), rate)
+        for flow, rate in zip(flows, rates, strict=True)
+    )
+
+
 @dataclass(frozen=True)
 class Together:
     """A concurrent case: what each of its flows gets, alone, by even shares and together. All in bytes/s."""
@@ -47,7 +59,11 @@ class Together:
     ]  # arcs that limit it: `nvswitch>gpu0`; none where every flow gets what it gets alone
     claim: Claim  # what was measured beside the even shares
 
-    @property
+    @cached_property
+    def carried(self) -> tuple[Carried, ...]:
+        return _carried(self.flows, self.rates)
+
+    @cached_property
     def even(self) -> float:
         """The sum of even shares."""
         return sum(self.shares)
@@ -66,12 +82,12 @@ class Together:
         environment = tuple(sorted(record.environment.items()))
         return record.interface, record.size_bytes, record.cache, options, environment, tuple(memories)
 
-    @property
+    @cached_property
     def held_back(self) -> bool:
         """Whether the sum is less than even shares allow, by more than the intervals do."""
         return self.claim.trails and self.cell.value < HELD_BACK * self.even
 
-    @property
+    @cached_property
     def slow(self) -> tuple[int, ...]:
         """Flows that get less than their share, by index."""
         pairs = zip(self.rates, self.shares, strict=True)
@@ -84,6 +100,10 @@ class Seen:
 
     flows: tuple[Flow, ...]
     rates: tuple[float, ...]
+
+    @cached_property
+    def carried(self) -> tuple[Carried, ...]:
+        return _carried(self.flows, self.rates)
 
 
 @dataclass(frozen=True)

@@ -12,9 +12,9 @@ from __future__ import annotations
 
 from collections.abc import Hashable, Mapping, Sequence
 from dataclasses import dataclass
-from functools import lru_cache
+from functools import cached_property, lru_cache
 from math import exp, inf, isinf, lgamma, log, sqrt
-from statistics import fmean, median, variance
+from statistics import fmean, median
 
 #: Rounds from which on a result can be ranked.
 LEAST_ROUNDS = 3
@@ -70,9 +70,15 @@ class Rounds:
     def freedom(self) -> int:
         return len(self.values) - 1
 
-    @property
+    @cached_property
     def variance(self) -> float:
-        return variance([log(value) for value in self.values]) if self.freedom else 0.0
+        return _variance([log(value) for value in self.values]) if self.freedom else 0.0
+
+
+def _variance(values: Sequence[float]) -> float:
+    """That of the statistics module is exact, and ten times as slow."""
+    middle = fmean(values)
+    return sum((value - middle) ** 2 for value in values) / (len(values) - 1)
 
 
 def spreads(cases: Sequence[Rounds]) -> list[Spread]:
@@ -104,7 +110,7 @@ def _prior(cases: Sequence[Rounds]) -> _Prior:
     variances = [max(case.variance, least) for case in cases]
     freedoms = [case.freedom for case in cases]
     logs = [log(one) - _digamma(d / 2) + log(d / 2) for one, d in zip(variances, freedoms, strict=True)]
-    scatter = (variance(logs) if len(logs) > 1 else 0.0) - fmean(_trigamma(d / 2) for d in freedoms)
+    scatter = (_variance(logs) if len(logs) > 1 else 0.0) - fmean(_trigamma(d / 2) for d in freedoms)
     if scatter <= 0:  # no more than chance explains: one variance for all
         pooled = sum(one * d for one, d in zip(variances, freedoms, strict=True)) / total
         return _Prior(pooled, inf, total)

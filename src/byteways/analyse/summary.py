@@ -189,7 +189,7 @@ class Cell:
         ends = self.source, self.destination
         return all(not is_managed(end.memory) and end.first_touch in (None, end.agent) for end in ends)
 
-    @property
+    @cached_property
     def warning_ids(self) -> tuple[str, ...]:
         records = (record for part in self.sum_of or (self,) for record in part.records)
         return tuple(dict.fromkeys(warning.id for record in records for warning in record.warnings))
@@ -204,7 +204,7 @@ class Cell:
             for record in self.records
         )
 
-    @property
+    @cached_property
     def doubts(self) -> tuple[str, ...]:
         """What makes this figure unsure, in the words of UNSETTLED; empty for most."""
         found = [word for warning, word in UNSETTLED.items() if warning in self.warning_ids]

@@ -52,6 +52,9 @@ FIGURES: Mapping[str, Callable[[float], str]] = {
     "gate-slows": format_time,
     "short-batch": _percent,
     "clock-drop": lambda value: f"{value:.0f} MHz",
+    "host-busy": _percent,
+    "steal": _percent,
+    "cpu-throttled": lambda value: f"{value:.3g} s",
 }
 
 

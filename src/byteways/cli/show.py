@@ -248,13 +248,13 @@ def _print_topics(console: Console, index: Index, mark: str) -> None:
 
 
 def _print_grid(console: Console, grid: Grid, mark: str) -> None:
-    from byteways.report.numbers import UNITS, number, peaks_of
+    from byteways.report.numbers import UNITS, cell_number, peaks_of
 
     title = f"{grid.heading()}, {UNITS[grid.quantity]}"
     rows = [
         (
             row.label,
-            *("" if cell is None else number(cell.value, grid.quantity) + _mark(cell) for cell in row.cells),
+            *("" if cell is None else cell_number(cell, grid.quantity) + _mark(cell) for cell in row.cells),
         )
         for row in grid.rows
     ]
@@ -272,7 +272,7 @@ def _mark(cell: Any) -> str:
 
 
 def _print_patterns(console: Console, rows: Sequence[PatternRow], mark: str) -> None:
-    from byteways.report.numbers import bandwidth_number, percent_number
+    from byteways.report.numbers import bandwidth_number, cell_number, percent_number
     from byteways.units import format_size
 
     headings = ["pattern", "interface", "access", "path", "size", "sum", "of peak", "each direction"]
@@ -284,7 +284,7 @@ def _print_patterns(console: Console, rows: Sequence[PatternRow], mark: str) -> 
             row.cell.record.access,
             row.cell.record.path,
             format_size(row.cell.record.size_bytes),
-            bandwidth_number(row.cell.value) + _mark(row.cell),
+            cell_number(row.cell, "bandwidth") + _mark(row.cell),
             "" if row.cell.fraction is None else percent_number(row.cell.fraction),
             "  ".join(f"{path} {bandwidth_number(rate)}" for path, rate in row.directions),
             bandwidth_number(row.beside) if row.beside else "",

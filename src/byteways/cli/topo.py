@@ -126,7 +126,7 @@ def blocks(topology: Topology) -> list[Table | Lines]:
     """All that is shown of a machine, as plain data."""
     cpus = [agent for agent in topology.devices if agent.kind == "cpu"]
     gpus = [agent for agent in topology.devices if agent.kind == "gpu"]
-    shown: list[Table | Lines] = [_cpu_table(topology.host, cpus)]
+    shown: list[Table | Lines] = [_cpu_table(topology.host, cpus), _host_memory(topology)]
     if gpus:
         shown.append(_gpu_table(gpus))
     sources = _sources(topology)
@@ -158,6 +158,12 @@ def _cpu_table(host: str, agents: Sequence[Agent]) -> Table:
     return Table(
         f"NUMA domains of {host}", ("agent", "model", "cores", "domain's memory", "caches"), tuple(rows)
     )
+
+
+def _host_memory(topology: Topology) -> Lines:
+    """What all memory modules of the host carry at most, or why that is not known."""
+    most = topo_links.rate(topology.host_memory_limit_bytes_per_s)
+    return Lines("Limit of host memory", (f"{most}: {topology.host_memory_limit_source}",))
 
 
 def _gpu_table(agents: Sequence[Agent]) -> Table:

@@ -30,7 +30,7 @@ GRAMMAR = {
     "down": ("down:gpu0-gpu1", "the link is not there"),
     "false-peer": ("false-peer:gpu0>gpu1", "access is granted, and writes do not arrive"),
     "serialise": ("serialise:gpu0", "operations of its streams run one after another"),
-    "throttle": ("throttle:gpu0:0.7", "its clocks, and with them kernels and memory, at this part"),
+    "throttle": ("throttle:gpu0:0.7", "its clocks, and with them kernels in its own memory, at this part"),
 }
 _AGENT = r"(?:cpu|gpu)\d+"
 

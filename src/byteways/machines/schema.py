@@ -43,7 +43,12 @@ _SHARE = Key("number", least=1e-6)
 _SPEED = Key("number", least=1e6)
 
 #: Keys of every kind of rate.
-_RATE = {"fixed_ns": _NUMBER, "efficiency": _SHARE, "cap_bytes_per_s": Key("number", 0.0)}
+_RATE = {
+    "fixed_ns": _NUMBER,
+    "efficiency": _SHARE,
+    "cap_bytes_per_s": Key("number", 0.0),
+    "duplex_efficiency": Key("number", 0.0),
+}
 
 
 def _rate_names(interface: str) -> tuple[str, ...]:
@@ -84,6 +89,8 @@ TABLES: Mapping[str, Mapping[str, Key]] = {
         "copy_engines": Key("whole", least=1),
         "peer_copy_engines": Key("whole", least=1),
         "hardware_queues": Key("whole", least=1),
+        "resident_threads": Key("whole", 0),
+        "kernel_overlap": Key("number", 0.0),
         "queue_depth": Key("whole", least=1),
         "thread_bytes_per_s": Key("number", 0.0),
         "bulk_block_bytes_per_s": Key("number", 0.0),
@@ -93,6 +100,8 @@ TABLES: Mapping[str, Mapping[str, Key]] = {
         "memory_latency_ns": _POSITIVE,
         "memory_wait_ns": _NUMBER,
         "peer_latency_ns": _POSITIVE,
+        "peer_span_bytes": Key("whole", 0),
+        "peer_far_latency_ns": Key("number", 0.0),
         "hop_latency_ns": _NUMBER,
         "host_latency_ns": _POSITIVE,
         "routed_efficiency": _SHARE,
@@ -113,6 +122,7 @@ TABLES: Mapping[str, Mapping[str, Key]] = {
         "core_remote_bytes_per_s": _SPEED,
         "memory_latency_ns": _POSITIVE,
         "remote_latency_ns": _POSITIVE,
+        "memory_wait_ns": Key("number", 0.0),
     },
     "cpu.caches": {"bytes": Key("whole", least=1), "latency_ns": _POSITIVE, "copy_bytes_per_s": _SPEED},
     "links": {

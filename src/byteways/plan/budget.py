@@ -88,7 +88,8 @@ class Load:
             round_s += self.estimator.allocation_s(held[1], held[2])
         start_s = 0.0
         if item.process not in self._environments:
-            start_s = self.estimator.start_s() * (self.rounds if self._environments else 1)
+            further_s = self.rounds * self.estimator.further_start_s()
+            start_s = further_s if self._environments else self.estimator.start_s()
         return round_s, start_s + self.rounds * round_s
 
     def add(self, item: Wanted) -> Wanted:

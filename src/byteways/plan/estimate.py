@@ -105,8 +105,9 @@ COMPUTE_S = {"cpu": 1e-4, "gpu": 4e-4}
 CHASE_WINDOW_S = 20e-3
 #: Sustaining a case's operations for its energy (run/energy.py).
 ENERGY_S = 3.0
-#: Starting a worker and probing, and for each GPU its context and kernels.
+#: Starting a worker and probing, and for each GPU its context and kernels; further workers probe nothing.
 START_S, START_GPU_S = 0.5, 0.9
+FURTHER_GPU_S = 0.4
 
 
 @dataclass(frozen=True)
@@ -117,8 +118,12 @@ class Estimator:
     capabilities: Capabilities
 
     def start_s(self) -> float:
-        """Before the first case of a process environment."""
+        """Before the first case of all."""
         return START_S + START_GPU_S * len(self.topology.names("gpu"))
+
+    def further_start_s(self) -> float:
+        """Before the first case of another process environment, in each round."""
+        return START_S + FURTHER_GPU_S * len(self.topology.names("gpu"))
 
     def case_s(self, case: Case, budget_s: float, rounds: int = 1) -> float:
         """Seconds for one of so many rounds of a case whose buffers are there already.

@@ -17,7 +17,7 @@ from byteways.plan.peaks import measured_flows, stranger_of, ways_of
 from byteways.topology.cached import cached
 from byteways.topology.capacity import Arc, host_memory, maximum_flow, memory_of, package_gpu
 from byteways.topology.model import Topology
-from byteways.units import format_bandwidth, format_size
+from byteways.units import format_size
 
 #: Timers and links have clocks of their own, which differ by some 10⁻⁴.
 TOLERANCE = 1.001
@@ -132,7 +132,7 @@ def excess_of_pages(topology: Topology, flow: Flow, bytes_per_s: float) -> Exces
     known = {arc.name: arc.limit for arc in links if arc.limit is not None}
     if len(known) < len({arc.name for arc in links}) or not known:
         return None  # pages may have come over the link of unknown rate alone
-    return worst([Excess(f"pages over {', '.join(known)}", bytes_per_s, min(known.values()))])
+    return worst([Excess(f"{', '.join(known)}, by pages", bytes_per_s, min(known.values()))])
 
 
 def worst(found: Iterable[Excess]) -> Excess | None:
@@ -265,9 +265,3 @@ def _by_source(arcs: Iterable[Arc]) -> dict[str, str]:
 def _some(names: list[str]) -> str:
     more = len(names) - _NAMED
     return ", ".join(names[:_NAMED]) + (f" and {more} more" if more > 0 else "")
-
-
-def described(excess: Excess) -> str:
-    """`gpu0>nvswitch: 692.0 GB/s, and 478.1 GB/s is the most that it can carry`."""
-    measured, most = (format_bandwidth(rate) for rate in (excess.bytes_per_s, excess.limit_bytes_per_s))
-    return f"{excess.resource}: {measured}, and {most} is the most that it can carry"

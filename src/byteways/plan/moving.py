@@ -11,7 +11,7 @@ from byteways.topology.model import Capabilities, Topology
 def moving_refusal(case: Case, flow: Flow, topology: Topology, capabilities: Capabilities) -> str | None:
     """Why the flow's pages cannot move, or stay, as it asks for; None when they can."""
     if moves_pages(case.interface_of(flow)):
-        return _prefetch_refusal(case, flow, topology)
+        return _prefetch_refusal(case, flow, topology) or _domain_refusal(flow, topology, capabilities)
     wanted = case.options_of(flow).get("migration")
     return None if wanted is None else _migration_refusal(case, flow, str(wanted), capabilities)
 
@@ -33,6 +33,21 @@ def _prefetch_refusal(case: Case, flow: Flow, topology: Topology) -> str | None:
         return f"{source.agent} and {destination.agent} share one memory: there is nowhere to move pages to"
     if case.cache_of(flow) == "warm":
         return f"{interface} moves each region once, so that no operation finds it in a cache"
+    return None
+
+
+def _domain_refusal(flow: Flow, topology: Topology, capabilities: Capabilities) -> str | None:
+    """Where the call cannot name a domain, pages go to that of the GPU whose stream takes it."""
+    offer = capabilities.calls.get(flow.executor, {}).get("prefetch-to-domain")
+    domains = [agent for agent in topology.devices if agent.kind == "cpu"]
+    if len(domains) < 2 or offer is None or offer.available:
+        return None
+    near = {agent.numa_domain for agent in topology.devices if agent.kind == "gpu"}
+    source, destination = (topology.agent(end.agent) for end in (flow.source, flow.destination))
+    if source.kind == "cpu" and source.numa_domain not in near:
+        return f"no GPU is near {source.name}, and {offer.reason}: its pages cannot be brought back to it"
+    if destination.kind == "cpu" and destination.numa_domain != topology.agent(flow.executor).numa_domain:
+        return f"{destination.name} is not near {flow.executor}, and {offer.reason}"
     return None
 
 

@@ -7,7 +7,7 @@ from dataclasses import dataclass
 from byteways.analyse.grids import Grid
 from byteways.analyse.summary import Cell
 from byteways.analyse.words import describe
-from byteways.report.numbers import UNITS, number, peaks_of, percent_number
+from byteways.report.numbers import UNITS, cell_number, number, peaks_of, percent_number
 from byteways.units import format_size
 
 #: Share of the largest figure of a table below which a cell is not shaded at all.
@@ -77,7 +77,7 @@ def page_cell(cell: Cell, quantity: str, greatest: float | None) -> PageCell:
         shade = round(100 * min(cell.value / greatest, 1.0))
     fraction = cell.fraction if quantity == "bandwidth" else None
     return PageCell(
-        number(cell.value, quantity),
+        cell_number(cell, quantity),
         percent_number(fraction) if fraction is not None else NO_PEAK,
         shade if shade >= FAINTEST else 0,
         _details(cell, quantity),

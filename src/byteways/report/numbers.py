@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from datetime import datetime, timezone
+from math import ceil, log10
 
 from byteways.analyse.grids import Grid
 from byteways.analyse.summary import Cell
@@ -36,6 +37,19 @@ def moment(iso: str) -> str:
 
 def number(value: float, quantity: str) -> str:
     return latency_number(value) if quantity == "latency" else bandwidth_number(value)
+
+
+def cell_number(cell: Cell, quantity: str) -> str:
+    """The result of a cell, with no digit below a tenth of the half-width of its interval."""
+    text = number(cell.value, quantity)
+    unit = 1e9 if quantity == "bandwidth" else 1.0
+    half = max(cell.high - cell.value, cell.value - cell.low) / unit / 10
+    place = ceil(log10(half)) if half > 0 else -9
+    decimals = len(text.partition(".")[2])
+    if -place >= decimals:
+        return text
+    rounded = round(cell.value / unit / 10.0**place) * 10.0**place
+    return f"{rounded:.{max(-place, 0)}f}" if rounded else text
 
 
 def percent_number(fraction: float) -> str:

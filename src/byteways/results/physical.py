@@ -10,10 +10,11 @@ from collections.abc import Mapping, Sequence
 from dataclasses import replace
 
 from byteways.plan.case import Case, Flow, is_managed
-from byteways.plan.limits import Excess, Limit, described, excess, excess_of_pages, limit, worst
+from byteways.plan.limits import Excess, Limit, excess, excess_of_pages, limit, worst
 from byteways.results import warnings
 from byteways.results.record import BEYOND_LIMIT, Record, Warning
 from byteways.topology.model import Topology
+from byteways.units import format_bandwidth
 
 #: What a bandwidth may count to be compared with a limit. Of others, as the bus bandwidth of a collective, a
 #: formula says what it is, and not what moved.
@@ -55,8 +56,8 @@ def _of_pages(record: Record, flow: Flow, topology: Topology) -> Excess | None:
 
 
 def _warning(found: Excess) -> Warning:
-    warning = warnings.make(BEYOND_LIMIT, found.bytes_per_s, found.limit_bytes_per_s)
-    return replace(warning, advice=f"{described(found)}. {warning.advice}")
+    most = f"at most {format_bandwidth(found.limit_bytes_per_s)} over {found.resource}"
+    return warnings.make(BEYOND_LIMIT, format_bandwidth(found.bytes_per_s), most)
 
 
 def judged_all(

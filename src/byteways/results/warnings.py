@@ -64,12 +64,12 @@ ADVICE = {
     "or look at the limits of numactl and cpuset.",
     "residency": "Nobody could confirm that managed pages were where the case says: "
     "look at residency in the record, and do not take the figure for one of pages that moved.",
-    "host-busy": "Other processes used the host's cores (observed: share of their time): "
+    "host-busy": "Other processes used the time of the host's cores: "
     "wait for them to end, or ask the batch system for the whole node.",
-    "steal": "The hypervisor gave the cores to other machines (observed: share of their time): "
+    "steal": "The hypervisor gave the time of the cores to other virtual machines: "
     "ask for dedicated cores, or repeat when the host of this virtual machine is quiet.",
-    "cpu-throttled": "The control group stopped threads, as its quota of processor time was used up "
-    "(observed: seconds): raise the container's CPU limit.",
+    "cpu-throttled": "The control group stopped threads, as its quota of processor time was used up: "
+    "raise the container's CPU limit.",
     "gpu-shared": "Another process used the GPU: its work takes bandwidth and power from this one. "
     "Wait for it to end, or leave the GPU out (CUDA_VISIBLE_DEVICES, ROCR_VISIBLE_DEVICES).",
     "throttled": "The GPU held its clocks back: look at power and cooling "

@@ -15,6 +15,7 @@ from datetime import datetime, timezone
 from pathlib import Path
 from typing import Protocol
 
+from byteways.machines.model import MachineModel
 from byteways.plan.case import PlannedCase
 from byteways.results.record import Record
 from byteways.results.run_folder import LOG
@@ -84,6 +85,7 @@ class Conductor:
         command: Worker program, see WorkerProcess.
         deadline: Seconds a case may take, see deadline_s.
         worker: A worker that is already running with no environment of its own, to be used first.
+        model: What the workers simulate; None: they measure this machine.
     """
 
     def __init__(
@@ -98,6 +100,7 @@ class Conductor:
         command: Sequence[str] | None = None,
         deadline: Callable[[PlannedCase, bool], float] = deadline_s,
         worker: WorkerProcess | None = None,
+        model: MachineModel | None = None,
     ) -> None:
         self._journal = journal
         self._topology = topology
@@ -109,6 +112,7 @@ class Conductor:
         self._deadline = deadline
         self._log: Path = journal.folder / LOG
         self._worker = worker
+        self._model = model
         self._process: tuple[str, dict[str, str]] = ("native", {})  # kind and variables of the worker
         self._round: int | None = None  # of the worker's last case; None: it has measured nothing yet
         self._losses: Counter[Blame] = Counter()
@@ -165,7 +169,7 @@ class Conductor:
         """Measures one case, or says why not."""
         reason = planned.reason or self._given_up(planned)
         if reason is not None:
-            return entry_of(unmeasured(planned, self._method_version, "skipped", reason))
+            return entry_of(unmeasured(planned, self._method_version, "skipped", reason, self._model))
         started_at = datetime.now(timezone.utc).isoformat(timespec="milliseconds")
         began = time.monotonic()
         pid: int | None = None
@@ -191,7 +195,7 @@ class Conductor:
             happened = {"started_at": started_at, "wall_s": round(time.monotonic() - began, 6), "worker": pid}
             try:
                 record, samples = measured(
-                    planned, answer["outcome"], self._method_version, self._topology, **happened
+                    planned, answer["outcome"], self._method_version, self._topology, self._model, **happened
                 )
                 entry = entry_of(record, samples)
             except (ValueError, KeyError, TypeError, AttributeError) as error:
@@ -204,6 +208,7 @@ class Conductor:
                 self._method_version,
                 loss.status,
                 loss.reason,
+                self._model,
                 started_at=started_at,
                 wall_s=wall_s,
                 worker=pid,

@@ -26,7 +26,7 @@ from byteways.run.opening import Opened, open_machine, topology_of
 from byteways.run.options import Options
 from byteways.run.probe import Probe, probe
 from byteways.run.process import WorkerProcess
-from byteways.run.simulation import Simulation, simulated_deadline_s
+from byteways.run.simulation import Simulation, recorded_simulation, simulated_deadline_s
 from byteways.topology.model import Topology
 
 #: Of the run's budget, kept for the report and for closing the runtimes: at most so much, and such a part.
@@ -113,7 +113,8 @@ class Execution:
             return
         total_s = None
         # A simulated run keeps to its plan: what it gives must not depend on how fast this machine is.
-        simulated = self.manifest["simulated"]
+        simulation = recorded_simulation(self.folder, self.manifest)
+        simulated = simulation is not None
         if self.budget_s is not None and not simulated:
             part = planned_seconds(self.remaining) / max(planned_seconds(self.planned), 1e-9)
             own_s = max(part * self.budget_s, self.budget_s - self.spent_s)
@@ -129,6 +130,7 @@ class Execution:
             command=self.machine.command,
             deadline=simulated_deadline_s if simulated else deadline_s,
             worker=self.worker,
+            model=simulation.model if simulation else None,
         )
         self.worker = None  # the conductor's from here on
         on_start(conductor)

@@ -97,7 +97,9 @@ class HostMonitor:
         last = self.read()
         while len(self._readings) > 1 and last.at_s - self._readings[1].at_s >= LEAST_WINDOW_S:
             self._readings.popleft()
-        return self._between(self._readings[0], last)
+        first = self._readings[0]
+        self._readings.append(last)
+        return self._between(first, last)
 
     def read(self) -> HostReading:
         total, idle, steal = self._ticks()

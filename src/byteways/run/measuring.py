@@ -30,7 +30,7 @@ from byteways.settings import gpus_wanted, kernel_cache
 from byteways.units import format_size
 
 if TYPE_CHECKING:
-    from byteways._core import Buffer, Flow, Measurement, MeasureOptions, Session
+    from byteways._core import Agent, Buffer, Flow, Measurement, MeasureOptions, Session
 
 #: Options of a case that are about how it is measured; the others are the flow's.
 _MEASURE_OPTIONS = ("gate", "batch", "energy")
@@ -66,6 +66,7 @@ class Measurer:
         self._gpus = [agent.agent for agent in agents if not self._on_host[agent.agent]]
         self._cache_bytes = {agent.agent: agent.last_level_cache_bytes for agent in agents}
         self._cpu_domain = {agent.agent: agent.numa_domain for agent in agents if self._on_host[agent.agent]}
+        self._twins = _twins(agents)
         on_host = [agent.memory_bytes for agent in agents if self._on_host[agent.agent]]
         #: Host memory that may be used; nothing of a simulated machine's is this one's.
         self.host_bytes = sum(on_host) if simulator else host_memory_bytes()
@@ -148,7 +149,7 @@ class Measurer:
         measurement, buffers = self._measured(case, options)
         after = self._health.read(agents)
         users = self._users.after(users) if self._users else {}
-        outcome = outcome_of(case, measurement, buffers)
+        outcome = outcome_of(case, measurement, buffers, self._twins)
         operations = len(measurement.samples_ns) * measurement.batch
         changes = self._health.compare(case, before, after, operations, users)
         found = misplaced(case, buffers, self._cpu_domain) + changes.warnings
@@ -164,9 +165,7 @@ class Measurer:
     def _energy(self, case: Case, agents: list[str], buffers: list[tuple[Buffer, ...]]) -> dict[str, Any]:
         """The field `energy`: figures, or the reason why there are none."""
         if self._simulated:
-            return {
-                "reason": "machine models have no energy counter: what moving bytes takes is not simulated"
-            }
+            return {"reason": "machine models have no energy counter: energy is not simulated"}
         if figure_of(case.interface) != "bandwidth":
             return {"reason": f"{case.interface} moves no bytes that its energy could be shared by"}
         flows = self._flows(case, buffers)
@@ -288,6 +287,17 @@ def _open(core: ModuleType, simulator: str, machine: str) -> Session:
         machine=machine,
     )
     return session
+
+
+def _twins(agents: Sequence[Agent]) -> dict[str, str]:
+    """Agents that share one memory, each with the other: a GPU that cores reach, and its NUMA domain."""
+    cpus = {agent.numa_domain: agent.agent for agent in agents if agent.runtime == "host"}
+    shared = {
+        agent.agent: cpus[agent.numa_domain]
+        for agent in agents
+        if agent.host_access and agent.numa_domain in cpus
+    }
+    return {**shared, **{cpu: gpu for gpu, cpu in shared.items()}}
 
 
 def _partner(case: Case, flow: PlannedFlow) -> str:

@@ -32,8 +32,17 @@ def rounded(value: float) -> float:
     return float(f"{value:.{SIGNIFICANT}g}")
 
 
-def outcome_of(case: Case, measurement: Measurement, buffers: list[tuple[Buffer, ...]]) -> dict[str, Any]:
-    """Record fields of a finished measurement; status `measured` or `corrupt`."""
+def outcome_of(
+    case: Case,
+    measurement: Measurement,
+    buffers: list[tuple[Buffer, ...]],
+    twins: Mapping[str, str] | None = None,
+) -> dict[str, Any]:
+    """Record fields of a finished measurement; status `measured`, `corrupt` or `failed`.
+
+    Args:
+        twins: Agents that share one memory, each with the other.
+    """
     fields: dict[str, Any] = {
         "status": "measured",
         "reason": None,
@@ -63,7 +72,7 @@ def outcome_of(case: Case, measurement: Measurement, buffers: list[tuple[Buffer,
     if measurement.samples_ns:
         fields |= _figures(case, measurement)
     fields |= _corruption(case, measurement)
-    pages, found, refuted = about_pages(case, measurement, buffers)
+    pages, found, refuted = about_pages(case, measurement, buffers, twins)
     fields |= pages
     fields["warnings"] += [asdict(warning) for warning in found]
     if refuted is not None and fields["status"] == "measured":

@@ -6,6 +6,8 @@ from collections.abc import Mapping
 from dataclasses import fields as fields_of
 from typing import Any
 
+from byteways.machines.basis import rests_on
+from byteways.machines.model import MachineModel
 from byteways.plan.case import PlannedCase
 from byteways.plan.peaks import peak
 from byteways.results.physical import judged
@@ -18,8 +20,8 @@ _FIELDS = {entry.name for entry in fields_of(Record)}
 WORKER_STATUSES = ("measured", "failed", "corrupt", "skipped")
 
 
-def asked(planned: PlannedCase) -> dict[str, Any]:
-    """The "what was asked" fields of a record."""
+def asked(planned: PlannedCase, model: MachineModel | None = None) -> dict[str, Any]:
+    """The "what was asked" fields of a record; of a simulated one also that it is, and what it rests on."""
     case = planned.case
     identity = case.identity()
     return {
@@ -33,15 +35,27 @@ def asked(planned: PlannedCase) -> dict[str, Any]:
         "source": str(case.flows[0].source),
         "destination": str(case.flows[0].destination),
         **identity,
+        **({"simulated": True, "rests_on": rests_on(case, model)} if model else {}),
     }
 
 
 def unmeasured(
-    planned: PlannedCase, method_version: int, status: str, reason: str, **happened: Any
+    planned: PlannedCase,
+    method_version: int,
+    status: str,
+    reason: str,
+    model: MachineModel | None = None,
+    **happened: Any,
 ) -> Record:
-    """The record of a case without figures: `skipped`, `timeout` or `lost`."""
+    """The record of a case without figures: `skipped`, `timeout` or `lost`. `model`: what is simulated."""
     return Record.from_json(
-        {**asked(planned), "status": status, "reason": reason, "method_version": method_version, **happened}
+        {
+            **asked(planned, model),
+            "status": status,
+            "reason": reason,
+            "method_version": method_version,
+            **happened,
+        }
     )
 
 
@@ -50,11 +64,13 @@ def measured(
     outcome: Mapping[str, Any],
     method_version: int,
     topology: Topology,
+    model: MachineModel | None = None,
     **happened: Any,
 ) -> tuple[Record, Samples | None]:
     """The record of a case that a worker answered, and its samples, which lie beside it.
 
     Args:
+        model: What is simulated; None: a real machine is measured.
         happened: `started_at`, `wall_s`, `worker`.
 
     Raises:
@@ -66,7 +82,7 @@ def measured(
     told = {name: value for name, value in outcome.items() if name not in ("samples", "samples_ns")}
     if unknown := told.keys() - _FIELDS:
         raise ValueError(f"unknown field '{min(unknown)}'")
-    fields = {**told, **happened, **asked(planned), "method_version": method_version}
+    fields = {**told, **happened, **asked(planned, model), "method_version": method_version}
     fields.setdefault("reason", None)
     bandwidth = outcome.get("bandwidth_bytes_per_s")
     if bandwidth is not None:

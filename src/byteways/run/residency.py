@@ -33,10 +33,14 @@ class Pages:
     where: Mapping[str, int]
     known: bool = True
 
-    def part(self, agent: str) -> float:
-        """Of the pages that are with the agent; all of the host's domains are one place."""
-        on_host = sum(count for place, count in self.where.items() if place.startswith("cpu"))
-        return (on_host if agent.startswith("cpu") else self.where.get(agent, 0)) / max(1, self.sampled)
+    def part(self, agent: str, twins: Mapping[str, str]) -> float:
+        """Of the pages that are with the agent. Each NUMA domain of the host is a place of its own.
+
+        Args:
+            twins: Agents that share one memory, each with the other.
+        """
+        places = {agent, twins.get(agent, agent)}
+        return sum(count for place, count in self.where.items() if place in places) / max(1, self.sampled)
 
 
 def pages_of(seen: SideResidency, fresh: bool) -> Pages:
@@ -57,9 +61,17 @@ def pages_of(seen: SideResidency, fresh: bool) -> Pages:
 
 
 def about_pages(
-    case: Case, measurement: Measurement, buffers: list[tuple[Buffer, ...]]
+    case: Case,
+    measurement: Measurement,
+    buffers: list[tuple[Buffer, ...]],
+    twins: Mapping[str, str] | None = None,
 ) -> tuple[dict[str, Any], list[Warning], str | None]:
-    """Record fields on pages that may move, warnings, and what refutes the figures in a sentence."""
+    """Record fields on pages that may move, warnings, and what refutes the figures in a sentence.
+
+    Args:
+        twins: Agents that share one memory, each with the other.
+    """
+    twins = twins or {}
     fields: dict[str, Any] = {}
     found: list[Warning] = []
     refuted: str | None = None
@@ -77,13 +89,15 @@ def about_pages(
                 "before": dict(first.where),
                 "after": dict(then.where),
             }
-            if not first.known or first.part(owner) < LEAST_PART:
+            if not first.known:
                 found.append(warnings.make("residency", _seen(first), f"{owner}, before the operation"))
+            elif first.part(owner, twins) < LEAST_PART:
+                refuted = refuted or _elsewhere(f"{name}, before the operation", first, owner, twins)
             if index == 0:
                 page = buffers[0][0 if before.side != "destination" else -1].page_bytes
                 moved = _sum(moved, _moved_bytes(case.size_of(flow), page, first, then, prefetch))
         if prefetch:
-            reason, warning = _judge(flow, result)
+            reason, warning = _judge(flow, result, twins)
             refuted = refuted or reason
             found += [warning] if warning is not None else []
     if not fields:
@@ -115,7 +129,7 @@ def _moved_bytes(size: int, page: int, before: Pages, after: Pages, fresh: bool)
     return round((before.sampled - stayed) / max(1, before.sampled) * pages) * page
 
 
-def _judge(flow: Flow, result: FlowResult) -> tuple[str | None, Warning | None]:
+def _judge(flow: Flow, result: FlowResult, twins: Mapping[str, str]) -> tuple[str | None, Warning | None]:
     """Of a prefetch: what refutes that its batches moved the pages, or the warning that nobody could tell."""
     wanted = flow.destination.agent
     for label, seen in [("after timed prefetches", result.timed), ("after a prefetch", result.after)]:
@@ -123,14 +137,15 @@ def _judge(flow: Flow, result: FlowResult) -> tuple[str | None, Warning | None]:
             pages = pages_of(side, True)
             if not pages.known:
                 return None, warnings.make("residency", _seen(pages), f"{wanted}, {label}")
-            if pages.part(wanted) < LEAST_PART:
-                away = pages.sampled - round(pages.part(wanted) * pages.sampled)
-                return (
-                    f"{flow.path}: {label}, {away} of {pages.sampled} sampled pages were not on {wanted}: "
-                    f"{_seen(pages)}",
-                    None,
-                )
+            if pages.part(wanted, twins) < LEAST_PART:
+                return _elsewhere(f"{flow.path}: {label}", pages, wanted, twins), None
     return None, None
+
+
+def _elsewhere(when: str, pages: Pages, wanted: str, twins: Mapping[str, str]) -> str:
+    """What refutes a case: the figure would be that of another path."""
+    away = pages.sampled - round(pages.part(wanted, twins) * pages.sampled)
+    return f"{when}, {away} of {pages.sampled} sampled pages were not on {wanted}: {_seen(pages)}"
 
 
 def _seen(pages: Pages) -> str:

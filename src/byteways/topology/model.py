@@ -155,8 +155,9 @@ class CopyEngines:
 #: Stands for host memory of any domain where copy engines are told by their two ends.
 HOST = "host"
 
-#: What a runtime may have beside single copies and launches: recorded queues, batched copies, copies of rows.
-CALLS = ("graph", "batch", "copy-2d")
+#: What a runtime may have beside single copies and launches: recorded queues, batched copies, copies of rows,
+#: prefetches that name a NUMA domain.
+CALLS = ("graph", "batch", "copy-2d", "prefetch-to-domain")
 
 
 @dataclass(frozen=True)

@@ -13,6 +13,7 @@ using namespace byteways::sim;
 
 constexpr double kGiga = 1e9;
 constexpr double kGib = 1 << 30;
+constexpr double kManyThreads = 1e9;
 
 Operation* put(Engine& engine, Engine::Queue* queue, Picoseconds fixed, double bytes = 0,
                std::vector<Demand> demands = {}) {
@@ -133,7 +134,7 @@ void pool() {
 // One kernel runs, one wants all multiprocessors, one comes after both, and one runs on none of them.
 void processors() {
   Engine engine;
-  const int device = engine.add_processors();
+  const int device = engine.add_processors(kManyThreads);
   Operation* running = put(engine, engine.add_queue(), 1000);
   Operation* greedy = put(engine, engine.add_queue(), 5000);
   greedy->all_processors = true;
@@ -144,6 +145,36 @@ void processors() {
   apart->ready = 2000;
   running->processors = greedy->processors = late->processors = device;
   tell_ends(engine, {running->mark, greedy->mark, late->mark, apart->mark});
+}
+
+// Room for 100 threads: two kernels of 50 share it. Of 60 the second begins in a room of 40, more than half
+// of what it wants. One of 200, which fills what there is, waits for all of them.
+void room() {
+  Engine engine;
+  const int device = engine.add_processors(100);
+  std::vector<std::shared_ptr<Mark>> marks;
+  for (const double threads : {50.0, 50.0, 60.0, 60.0, 200.0}) {
+    Operation* operation = put(engine, engine.add_queue(), 1000);
+    operation->processors = device;
+    operation->threads = threads;
+    marks.push_back(operation->mark);
+  }
+  tell_ends(engine, marks);
+}
+
+// What comes first is one fixed time and flow after another, and shares the link with a flow beside it.
+void stages() {
+  Engine engine;
+  const int link = engine.add_resource(50 * kGiga);
+  Operation* staged = put(engine, engine.add_queue(), 1000, 1e6, {{link, 1}});
+  for (const double cap : {10 * kGiga, 0.0}) {
+    Flow flow;
+    flow.demands = {{link, 1}};
+    flow.cap = cap;
+    staged->before.push_back({2000, 1e6, flow});
+  }
+  const auto beside = put(engine, engine.add_queue(), 0, 5e6, {{link, 1}})->mark;
+  tell_ends(engine, {staged->mark, beside});
 }
 
 // The host sees the word at 7 ns and takes it back: what the engine replays later finds the latch open.
@@ -195,6 +226,8 @@ void add_engine_toys(Toys& toys) {
   toys["late-flow"] = late_flow;
   toys["pool"] = pool;
   toys["processors"] = processors;
+  toys["room"] = room;
+  toys["stages"] = stages;
   toys["latch"] = latch;
   toys["long-time"] = long_time;
 }

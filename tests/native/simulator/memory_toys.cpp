@@ -45,6 +45,8 @@ void managed() {
   where("at-first");
   say("copied", timed(pair.stream, [&] { world().copy(pair.near, data, kSize, pair.stream, {}); }));
   where("after-copy");
+  world().prefetch(data, kSize, kCpu0, pair.stream);
+  world().synchronize(pair.stream);
   read("first");
   where("after-kernel");
   read("second");
@@ -54,6 +56,33 @@ void managed() {
   // Half of the pages are at home: only the others cost.
   world().prefetch(data, kSize / 2, kGpu0, pair.stream);
   read("half");
+}
+
+// Eight prefetches at once, then one beside a copy over the same link.
+void migrations() {
+  constexpr int kMany = 8;
+  std::vector<Stream*> streams;
+  std::vector<void*> blocks;
+  for (int k = 0; k < kMany; ++k) {
+    streams.push_back(world().create_stream(kGpu0));
+    blocks.push_back(world().allocate(kCpu0, Kind::managed, kSize));
+  }
+  const auto all = [&] {
+    for (int k = 1; k < kMany; ++k) world().prefetch(blocks[k], kSize, kGpu0, streams[k]);
+    world().prefetch(blocks[0], kSize, kGpu0, streams[0]);
+    for (Stream* stream : streams) world().synchronize(stream);
+  };
+  const std::int64_t began = world().now_ns();
+  all();
+  say("together", world().now_ns() - began);
+  void* pinned = world().allocate(kCpu0, Kind::pinned, 4 * kSize);
+  void* device = world().allocate(kGpu0, Kind::device, 4 * kSize);
+  const auto copy = [&] { world().copy(device, pinned, 4 * kSize, streams[0], {}); };
+  say("alone", timed(streams[0], copy));
+  world().prefetch(blocks[1], kSize, kCpu0, streams[1]);
+  world().synchronize(streams[1]);
+  world().prefetch(blocks[1], kSize, kGpu0, streams[1]);
+  say("beside", timed(streams[0], copy));
 }
 
 // On an APU: cores and kernels touch what is the other's, and it is one memory.
@@ -162,6 +191,7 @@ void refused() {
 void add_memory_toys(Toys& toys) {
   toys["moves"] = moves;
   toys["managed"] = managed;
+  toys["migrations"] = migrations;
   toys["shared-memory"] = shared_memory;
   toys["cores"] = cores;
   toys["chase"] = chase;

@@ -41,6 +41,9 @@ def test_shares_are_max_min_fair(play: Play) -> None:
         ("late-flow", [30_000_000_000, 40_000_000_000]),
         ("pool", [1000, 1000, 2000, 2000, 3000]),
         ("processors", [1000, 6000, 7000, 3000]),
+        ("room", [1000, 1000, 2000, 2000, 3000]),
+        # 100 us at its cap beside 40 GB/s, 40 us at half of the link, 20 us alone, and fixed times between.
+        ("stages", [160_001_000, 139_996_000]),
         ("long-time", [50 * 86400e12]),
     ],
 )

@@ -6,16 +6,17 @@ from __future__ import annotations
 
 import json
 from collections.abc import Iterable, Iterator, Sequence
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from statistics import median
 
+from byteways.analyse.claim import Claim
+from byteways.analyse.compare import compare
 from byteways.analyse.finding import Finding, finding
-from byteways.analyse.phrases import times
 from byteways.analyse.results_index import Index
 from byteways.analyse.selection import KINDS, kind, link_class
-from byteways.analyse.summary import Cell, Run, group_by
+from byteways.analyse.summary import Cell, Run, group_by, pool
 from byteways.analyse.topic import Line, Plot, PlotPoint, Table, Topic
-from byteways.analyse.wording import losing_most
+from byteways.analyse.wording import longer_by, losing_most
 from byteways.plan.interfaces import figure_of
 from byteways.units import format_size, format_time, short_time
 
@@ -36,6 +37,7 @@ class Cost:
     submit_ns: float | None
     waited_ns: float | None
     cells: tuple[Cell, ...]  # all that these are from
+    claim: Claim | None  # of the time: waited for beside back to back
 
     def texts(self) -> tuple[str, ...]:
         return tuple(
@@ -91,9 +93,24 @@ def costs(members: Iterable[Cell], run: Run) -> list[Cost]:
                 median(submits) if submits else None,
                 _time_ns(waited),
                 (*behind, *waited),
+                _beside(waited, behind),
             )
         )
     return found
+
+
+def _beside(waited: Sequence[Cell], behind: Sequence[Cell]) -> Claim | None:
+    """The time of operations that are waited for beside that of those back to back, pair by pair."""
+    if not waited or not behind:
+        return None
+    names = "waited for", "back to back"
+    claim = compare(pool(waited), pool(behind), kind="calls", match=_ends, names=names)
+    by_rate = figure_of(waited[0].record.interface) == "bandwidth"
+    return replace(claim.turned(), quantity="latency") if by_rate else claim
+
+
+def _ends(cell: Cell) -> tuple[str, str]:
+    return cell.record.path, cell.record.executor
 
 
 def _is_call(cell: Cell) -> bool:
@@ -187,7 +204,7 @@ def launches(index: Index) -> Iterator[Finding]:
     for cost in call_costs(index.ranked, index):
         if cost.label == "GPU: launch" and (said := _paces(cost)):
             title = f"A kernel launch on a GPU takes {said}"
-            yield finding(title, _submit(cost), CALLS, cost.cells)
+            yield finding(title, _submit(cost), CALLS, cost.cells, [cost.claim] if cost.claim else ())
 
 
 def small_copies(index: Index) -> Iterator[Finding]:
@@ -205,14 +222,14 @@ def small_copies(index: Index) -> Iterator[Finding]:
     if said:
         title = f"{most.label}: {format_size(least)} take {said}"
         detail = f"{losing_most('Of small copies this')} by waiting. {_submit(most)}"
-        yield finding(title, detail, CALLS - 1, most.cells)
+        yield finding(title, detail, CALLS - 1, most.cells, [most.claim] if most.claim else ())
 
 
 def _paces(cost: Cost) -> str:
     """'1.45 µs back to back, 10.1 µs (7 times) when each is waited for'; empty unless both were measured."""
     if not cost.behind_ns or not cost.waited_ns:
         return ""
-    factor = f" ({times(cost.waited_ns / cost.behind_ns)})" if cost.waited_ns > cost.behind_ns else ""
+    factor = f" ({longer_by(cost.claim)})" if cost.claim is not None and cost.claim.leads else ""
     behind, waited = short_time(cost.behind_ns), short_time(cost.waited_ns)
     return f"{behind} back to back, {waited}{factor} when each is waited for"
 

@@ -1,0 +1,157 @@
+"""What a simulated figure rests on: the kinds of the model's numbers that its path and interface use.
+
+Used are links, engines, memories and latencies. The cost of a call, which every operation has, counts only
+where calls are what is measured. Pure.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Iterable, Iterator
+
+from byteways.machines.model import MachineModel
+from byteways.plan.case import Buffer, Case, Flow, is_managed, is_plain
+from byteways.plan.interfaces import is_memory_step, moves_pages
+
+ASSUMED, FITTED, NOMINAL = "assumed", "fitted", "nominal"
+#: Interfaces of whose time the runtime's calls are all.
+_CALLS = ("launch", "synchronize", "event")
+_WALKS = ("pointer-chase", "ping-pong")
+#: Interfaces of a GPU by the beginning of the names of their rates; the others are kernels.
+_RATES = {
+    "copy": "engine",
+    "copy-2d": "engine",
+    "torch-copy": "engine",
+    "route": "engine",
+    "kernel-bulk": "bulk",
+}
+
+
+def rests_on(case: Case, model: MachineModel) -> list[str]:
+    """Which of `assumed`, `fitted`, `nominal` (published as such) the case's numbers are, in this order."""
+    used = {prefix for flow in case.flows for prefix in _used(case, flow, model)}
+    kinds = {kind for prefix in used for kind in _kinds(model, prefix)}
+    return [kind for kind in (ASSUMED, FITTED, NOMINAL) if kind in kinds]
+
+
+def _kinds(model: MachineModel, prefix: str) -> Iterator[str]:
+    """Of the numbers of a key, or of all keys of a table. What a model leaves out says nothing."""
+    for key, fact in model.facts.items():
+        if fact.source and (key == prefix or key.startswith(f"{prefix}.")):
+            yield ASSUMED if fact.assumed else FITTED if fact.fitted else NOMINAL
+
+
+def _used(case: Case, flow: Flow, model: MachineModel) -> Iterator[str]:
+    """Keys and tables of the model that a flow's figure follows from."""
+    interface = case.interface_of(flow)
+    if is_memory_step(interface):
+        yield "memory"
+        return
+    if interface in _CALLS:
+        yield from ("calls", "rates.kernel-local")
+        return
+    if interface == "compute":
+        on_gpu = flow.executor.startswith("gpu")
+        yield "gpu.multiply_adds_per_s" if on_gpu else "cpu.core_multiply_adds_per_s"
+        return
+    ends = list(case.buffers_of(flow))
+    if interface in _WALKS:
+        yield from _latencies(model, flow.executor, ends[0].agent)
+        if flow.partner:
+            yield from _latencies(model, flow.partner, ends[0].agent)
+        return
+    yield from _memories(ends)
+    for end in ends:
+        yield from _links(model, end.agent, flow.executor)
+    if moves_pages(interface):
+        peers = all(end.agent.startswith("gpu") for end in ends)
+        yield from (
+            "managed.prefetch_peer_bytes_per_s" if peers else _prefetch_key(flow),
+            "managed.prefetch_ns",
+        )
+    elif flow.executor.startswith("cpu"):
+        yield from _of_cores(interface, ends, flow.executor)
+    else:
+        yield from _of_gpu(model, interface, ends, flow)
+
+
+def _prefetch_key(flow: Flow) -> str:
+    to = "gpu" if flow.destination.agent.startswith("gpu") else "host"
+    return f"managed.prefetch_to_{to}_bytes_per_s"
+
+
+def _latencies(model: MachineModel, executor: str, owner: str) -> Iterator[str]:
+    if executor.startswith("cpu"):
+        yield from ("cpu.caches", "cpu.memory_latency_ns" if owner == executor else "cpu.remote_latency_ns")
+    elif owner == executor:
+        yield from ("gpu.cache_latency_ns", "gpu.memory_latency_ns")
+    elif owner.startswith("cpu"):
+        yield "gpu.host_latency_ns"
+    else:
+        yield from ("gpu.peer_latency_ns", "gpu.peer_far_latency_ns")
+        if not _joining(model, executor, owner):
+            yield "gpu.hop_latency_ns"
+
+
+def _memories(ends: Iterable[Buffer]) -> Iterator[str]:
+    for end in ends:
+        if end.agent.startswith("gpu"):
+            yield "gpu.memory_bytes_per_s"
+        else:
+            yield from ("cpu.read_bytes_per_s", "cpu.write_bytes_per_s")
+
+
+def _of_cores(interface: str, ends: list[Buffer], executor: str) -> Iterator[str]:
+    if any(end.agent != executor for end in ends):
+        yield "cpu.core_remote_bytes_per_s"
+    else:
+        yield "cpu.core_stream_bytes_per_s" if interface == "memcpy-stream" else "cpu.core_copy_bytes_per_s"
+    if any(is_managed(end.memory) for end in ends):
+        yield from ("managed.fault_ns", "managed.to_host_bytes_per_s")
+
+
+def _of_gpu(model: MachineModel, interface: str, ends: list[Buffer], flow: Flow) -> Iterator[str]:
+    rate = _RATES.get(interface, "kernel")
+    by_copy = rate == "engine"
+    *sources, destination = ends
+    if by_copy and any(is_plain(end.memory) for end in ends):
+        yield "staging.to" if is_plain(sources[0].memory) else "staging.from"
+        return
+    if any(is_managed(end.memory) and end.agent != flow.executor for end in ends) and model.truth(
+        "managed.kernels_migrate"
+    ):
+        yield from ("managed.fault_ns", "managed.to_gpu_bytes_per_s", "managed.peer_bytes_per_s")
+    away = [(end.agent, "read") for end in sources if end.agent != flow.executor]
+    if destination.agent != flow.executor:
+        away.append((destination.agent, "write"))
+    if not away:
+        yield "rates.blit-local" if by_copy else f"rates.{rate}-local"
+    for agent, access in away:
+        yield f"rates.{rate}-{'host' if agent.startswith('cpu') else 'peer'}-{access}"
+
+
+def _pairs(model: MachineModel) -> Iterator[tuple[int, frozenset[str]]]:
+    """Bundles with their two ends."""
+    for index in range(model.count("links")):
+        for pair in model.texts(f"links.{index}.pairs"):
+            yield index, frozenset(pair.split("-"))
+
+
+def _joining(model: MachineModel, a: str, b: str) -> set[int]:
+    """Bundles that join two agents, directly or by one switch; empty when others pass the bytes on."""
+    direct = {index for index, ends in _pairs(model) if ends == {a, b}}
+    if direct:
+        return direct
+    at_a, at_b = ({*(end for _, ends in _pairs(model) if one in ends for end in ends)} for one in (a, b))
+    switches = {node for node in at_a & at_b if not node.startswith(("cpu", "gpu"))}
+    return {index for index, ends in _pairs(model) if ends & switches and ends & {a, b}}
+
+
+def _links(model: MachineModel, a: str, b: str) -> Iterator[str]:
+    """Bundles between two agents: those that join them, or else all that lead from either."""
+    if a == b:
+        return
+    joining = _joining(model, a, b)
+    for index in sorted(joining or {index for index, ends in _pairs(model) if ends & {a, b}}):
+        yield f"links.{index}.peak_bytes_per_s"
+    if not joining and a.startswith("gpu") and b.startswith("gpu"):
+        yield "gpu.routed_efficiency"

@@ -1,0 +1,40 @@
+"""What `show` says of runs, recorded and simulated, against their records (benchmarks/contradictions.py)."""
+
+from __future__ import annotations
+
+import subprocess
+import sys
+from pathlib import Path
+
+import pytest
+
+sys.path.insert(0, str(Path(__file__).resolve().parents[2] / "benchmarks"))
+import contradictions
+
+EXAMPLES = Path(__file__).resolve().parents[2] / "examples"
+PROGRAM = [sys.executable, "-m", "byteways"]
+
+
+def account(folder: Path, tmp_path: Path, capsys: pytest.CaptureFixture[str]) -> tuple[int, str]:
+    """Exit status and text of the check of a run by the program that is under test."""
+    program = tmp_path / "byteways"
+    program.write_text(f'#!/bin/sh\nexec {" ".join(PROGRAM)} "$@"\n')
+    program.chmod(0o755)
+    status = contradictions.main([str(folder), "--byteways", str(program)])
+    return status, capsys.readouterr().out
+
+
+@pytest.mark.parametrize("name", ["h200x2/energy", "h200x2/routes"])
+def test_a_recorded_run(name: str, tmp_path: Path, capsys: pytest.CaptureFixture[str]) -> None:
+    """Catches a figure or sentence that the records of an old run contradict."""
+    status, text = account(EXAMPLES / name, tmp_path, capsys)
+    assert status == 0, text
+
+
+def test_a_simulated_run(tmp_path: Path, capsys: pytest.CaptureFixture[str]) -> None:
+    """Catches a figure or sentence that a run contradicts, with link classes and settings that differ."""
+    folder = tmp_path / "run"
+    command = [*PROGRAM, "run", "quick", "--machine", "frontier-mi250x", "--out", str(folder)]
+    subprocess.run(command, capture_output=True, check=True)
+    status, text = account(folder, tmp_path, capsys)
+    assert status == 0, text
