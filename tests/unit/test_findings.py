@@ -27,7 +27,7 @@ def test_gpu_machine(tmp_path: Path) -> None:
         "Shared bottleneck: cpu0's memory when written carries 139 GB/s in sum; copy 4 GPUs>cpu0 moves "
         "144 where its flows alone allow 221",
         "Between GPUs, copy as a write is fastest at 1 GiB: 396 GB/s (88 % of 450); kernel reaches 375 "
-        "with all 132 multiprocessors",
+        "with all 132 SMs",
         "4 GPUs to cpu0 at once: copy with pinned memory moves 144 GB/s in sum (57 % of 252), 65 % of "
         "the 4 alone (221)",
         "Shared bottleneck: each PCIe 5.0 ×16 link, both directions together carries 85 GB/s in sum; "
@@ -102,7 +102,7 @@ def test_corruption_and_failures_come_first(tmp_path: Path) -> None:
     """Would catch wrong data being reported below a fast link."""
     build = sample_run.h200x4()
     flow = [("gpu0:device", "gpu1:device", "gpu0")]
-    bad = {"path": "gpu0>gpu1", "first_offset_bytes": 4096, "expected": 7, "got": 9, "bad_words": 3}
+    bad = {"path": "gpu0>gpu1", "first_offset_bytes": 4096, "expected": "7", "got": "9", "bad_words": 3}
     build.lose("corrupt", "3 words differ", "kernel-bulk", flow, corruption=bad)
     build.lose("lost", "the worker died of SIGSEGV", "kernel-bulk", flow, size=MIB)
     build.lose("timeout", "no answer for 30 s", "kernel-bulk", flow, size=KIB)

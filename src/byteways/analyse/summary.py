@@ -182,10 +182,7 @@ class Cell:
 
     @property
     def stays(self) -> bool:
-        """Whether the pages lie where the path says: not managed, and first touched by their owner.
-
-        Other pages may migrate or lie elsewhere, so the figure need not be one of the path.
-        """
+        """Whether pages lie where the path says: not managed (they migrate), first touched by their owner."""
         ends = self.source, self.destination
         return all(not is_managed(end.memory) and end.first_touch in (None, end.agent) for end in ends)
 
