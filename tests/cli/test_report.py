@@ -50,4 +50,5 @@ def test_damage_is_told(tmp_path: Path, capsys: pytest.CaptureFixture[str]) -> N
     assert main(["report", str(folder)]) == 0
     captured = capsys.readouterr()
     assert captured.out == f"{folder / 'report.html'}\n"
-    assert captured.err == f"warning: {folder}: 1 damaged line(s) in measurements.jsonl left out\n"
+    said = f"warning: {folder}: 1 damaged line(s) in measurements.jsonl left out (line "
+    assert captured.err.startswith(said) and "case_id" in captured.err

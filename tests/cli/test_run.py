@@ -59,6 +59,8 @@ def test_whole_run(suite: Path, tmp_path: Path) -> None:
     assert done.returncode == 0, done.stderr
     assert {path.name for path in (tmp_path / "R").iterdir()} == {
         "run.json",
+        "plan.jsonl",
+        "samples.jsonl",
         "measurements.jsonl",
         "report.html",
         "workers.log",

@@ -25,7 +25,7 @@ from byteways.doctor.host import (
 )
 from byteways.doctor.libraries import check_libraries
 from byteways.doctor.process import check_cache, check_compiler, check_process, check_variables
-from byteways.plan import legality
+from byteways.plan import footprint
 from byteways.run.health_host import HostLoad
 from byteways.run.health_users import GpuProcess, GpuUse
 from byteways.topology.model import Offer
@@ -221,7 +221,7 @@ def test_cores_and_memory_limits(tmp_path: Path) -> None:
     assert check_cores(range(8), tmp_path).state == "ok"
     few = check_cores([3], tmp_path)
     assert (few.state, few.text) == ("warning", "1 of 8 may be used")
-    assert legality.usable(20 * 2**30) == 16 * 2**30
+    assert footprint.usable(20 * 2**30) == 16 * 2**30
     whole = check_memory(20 * 2**30, 20 * 2**30, 2**25)
     assert whole.text == "the whole host has 20 GiB; a case may use four fifths, 16 GiB"
     limited = check_memory(10 * 2**30, 20 * 2**30, 2**25)

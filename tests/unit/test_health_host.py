@@ -141,6 +141,9 @@ class Answering:
     def __init__(self, outcome: dict[str, Any]) -> None:
         self.outcome = outcome
 
+    def restart(self, key: int) -> None:
+        """Each case begins a simulated machine anew."""
+
     def measure(self, request: object) -> tuple[dict[str, Any], bool]:
         return dict(self.outcome), False
 
@@ -154,7 +157,7 @@ def test_every_kind_of_worker_tells_the_load(kind: str, tmp_path: Path) -> None:
     host.passes(1.0, others=150)
     outcome = {"status": "measured", "health": {"gpu0": {}}, "warnings": [{"id": "noisy"}]}
     worker._measurer = worker._torch = Answering(outcome)  # type: ignore[assignment]
-    answer = worker._measure({})["outcome"]
+    answer = worker._measure({"key": 1})["outcome"]
     assert answer["health"]["gpu0"] == {} and answer["health"]["host"]["others"] == 0.75
     assert [warning["id"] for warning in answer["warnings"]] == ["noisy", "host-busy"]
 
@@ -163,4 +166,4 @@ def test_a_simulated_machine_has_no_load() -> None:
     """Catches a simulated run whose records depend on what runs beside it."""
     worker = Worker(SimpleNamespace(), machine="a sheet")  # type: ignore[arg-type]
     worker._measurer = Answering({"status": "measured"})  # type: ignore[assignment]
-    assert worker._measure({})["outcome"] == {"status": "measured"}
+    assert worker._measure({"key": 1})["outcome"] == {"status": "measured"}

@@ -218,6 +218,19 @@ def test_arena_reuses_buffers_of_the_same_size() -> None:
     assert session.room == 1 << 40
 
 
+def test_arena_keeps_locked_memory_over_rounds() -> None:
+    """Would catch GPU memory of an earlier round in the next one, and rounds spent on locking pages."""
+    session = FakeSession(1 << 40)
+    arena = Arena(CORE, session, {})  # type: ignore[arg-type]
+    ends = Buffer.parse("cpu0:pinned"), Buffer.parse("gpu0:device")
+    copied = Case("copy", "unidirectional", (Flow(*ends, "gpu0"),), LARGE)
+    ((locked, device),) = arena.take(copied, no_cache)
+    arena.renew()
+    ((again, anew),) = arena.take(copied, no_cache)
+    assert again is locked
+    assert anew is not device
+
+
 def test_arena_rotates_over_twice_the_cache() -> None:
     """Would catch a cold case whose data stay in the cache, and sizes that each ask for a buffer of their
     own.

@@ -18,6 +18,8 @@ from byteways.plan.interfaces import moves_pages, one_buffer
 if TYPE_CHECKING:
     from byteways._core import Buffer, Session
 
+#: Host memory whose pages are locked when it is allocated.
+LOCKED = ("pinned", "pinned-noncoherent", "write-combined", "registered")
 #: Part of an agent's memory that kept buffers may take together.
 KEPT_PART = 0.5
 
@@ -52,6 +54,13 @@ class Arena:
 
     def clear(self) -> None:
         self._buffers.clear()
+
+    def renew(self) -> None:
+        """Drops what a new round is to allocate anew. Locked host memory stays and is filled again: to lock
+        1 GiB took 0.4 s where a round measures for 10 (virtual machine with H200, 2026-11-22).
+        """
+        for key in [key for key in self._buffers if key[0].memory not in LOCKED]:
+            del self._buffers[key]
 
     def take(self, case: Case, cache_bytes: Callable[[str], int]) -> list[tuple[Buffer, ...]]:
         """Buffers of every flow: sources, then the destination; one that is walked or moves stands for both.

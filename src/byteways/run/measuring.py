@@ -120,7 +120,8 @@ class Measurer:
         # What others left would be opened along with what a step is about, and take its room.
         if request.get("fresh"):
             self._meter.begin_round()
-        if request.get("fresh") or is_memory_step(case.interface):
+            self._arena.renew()
+        if is_memory_step(case.interface):
             self._arena.clear()
         try:
             return self._outcome(case, request), False

@@ -12,10 +12,11 @@ answers one request at a time. Requests carry `do`, answers `did`.
     conductor  {"do": "stop"}
 
 `rounds` is how often the case is measured in all (1 when it is not said): `budget_s` is for this round,
-and the samples that `precision` needs count over all of them. `fresh` drops all buffers kept from earlier
-cases first. `uuids` names the GPUs to workers that count them in another way. `outcome` holds the "what
-happened", "how it was timed", "figures" and "how it is known" fields of results.record.Record that only the
-worker can know; the conductor adds what was asked, peaks and the rest. `samples` in it is what is kept of
+and the samples that `precision` needs count over all of them. `fresh` drops the buffers kept from earlier
+cases first, but for locked host memory. `uuids` names the GPUs to workers that count them in another way.
+`outcome` holds the "what happened", "how it was timed", "figures" and "how it is known" fields of
+results.record.Record that only the worker can know; the conductor adds what was asked, peaks and the
+rest. `samples` in it is what is kept of
 each sample beside `samples_ns` (run/outcome.py); both go into the run's file of samples, not into the
 record. A probe that failed has `error` alone. An answer with `"leaving": true` is the worker's last: a
 runtime of its is broken for good.
