@@ -1,6 +1,6 @@
 """What a part of the report and of `byteways show` is made of: tables and plots of one question, as data.
 
-A topic is built from the records by one function of analyse/topics; report and terminal render all of them
+A topic is built from the records by one function of analyse/subjects; report and terminal render all of them
 alike, so that a new question needs neither a template nor a printer. A topic without data is not shown.
 """
 
