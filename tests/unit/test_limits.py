@@ -18,6 +18,7 @@ from byteways.analyse.summary import cells
 from byteways.cli.run import _beyond_limit
 from byteways.plan.case import Buffer, Case, Flow
 from byteways.plan.limits import excess, limit
+from byteways.results import warnings
 from byteways.results.physical import judged, judged_all
 from byteways.results.record import Record
 from byteways.results.run_folder import RunFolder
@@ -170,6 +171,18 @@ def test_a_direction_and_a_load_are_held_against_the_limit_too() -> None:
     loaded = record(beside, latency_ns=500.0, directions={"cpu0>gpu0": 70e9}, counts="dependent-load")
     assert judged(loaded, beside, machine()).beyond_limit
     assert not judged(replace(loaded, directions={"cpu0>gpu0": 55e9}), beside, machine()).beyond_limit
+
+
+def test_a_load_that_took_turns_is_not_added() -> None:
+    """Catches 394 and 394 GB/s, each of its own turns on one link, added to 787 over its 478."""
+    beside = case(flow("gpu0", "gpu1"), flow("gpu0", "gpu2"), pattern="interference")
+    rates = {"gpu0>gpu1": 394e9, "gpu0>gpu2": 394e9}
+    found = record(beside, bandwidth_bytes_per_s=394e9, directions=rates, counts="per-direction")
+    assert judged(found, beside, machine()).beyond_limit
+    turns = replace(found, warnings=[warnings.make("serialised", 394e9, 788e9)])
+    assert not judged(turns, beside, machine()).beyond_limit
+    faster = replace(turns, directions={**rates, "gpu0>gpu2": 500e9})
+    assert judged(faster, beside, machine()).beyond_limit
 
 
 def test_flows_that_share_a_link_are_added() -> None:

@@ -97,8 +97,17 @@ class Cell:
 
     @property
     def ranked(self) -> bool:
-        """Whether it was measured in rounds enough to be ranked, compared, fitted and quoted."""
-        return all(part.rounds >= LEAST_ROUNDS for part in self.sum_of or (self,))
+        """Whether it was measured in rounds enough to be ranked, compared, fitted and quoted, and in batches
+        that the timer can tell: the interval of shorter ones says too little.
+        """
+        parts = self.sum_of or (self,)
+        short = any(
+            warning.id == "short-batch"
+            for part in parts
+            for record in part.records
+            for warning in record.warnings
+        )
+        return not short and all(part.rounds >= LEAST_ROUNDS for part in parts)
 
     @cached_property
     def middle(self) -> tuple[Record, ...]:

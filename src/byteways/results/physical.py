@@ -41,11 +41,23 @@ def _limit_and_excess(record: Record, case: Case, topology: Topology) -> tuple[L
     found = []
     if record.bandwidth_bytes_per_s is not None and most.bytes_per_s is not None:
         found.append(Excess(case.path, record.bandwidth_bytes_per_s, most.bytes_per_s))
-    if one := excess(topology, case, record.distinct_bytes, record.directions or {}):
-        found.append(one)
+    for rates in _at_once(record):
+        if one := excess(topology, case, record.distinct_bytes, rates):
+            found.append(one)
     if one := _of_pages(record, case.flows[0], topology):
         found.append(one)
     return most, worst(found)
+
+
+def _at_once(record: Record) -> list[dict[str, float]]:
+    """Rates by path of flows that ran at one time. A load that took turns with the measured flow has the rate
+    of its own turns, so that the two are not to be added.
+    """
+    rates = dict(record.directions or {})
+    turns = any(warning.id == "serialised" for warning in record.warnings)
+    if record.pattern == "interference" and turns:
+        return [{path: rate} for path, rate in rates.items()]
+    return [rates]
 
 
 def _of_pages(record: Record, flow: Flow, topology: Topology) -> Excess | None:
