@@ -214,7 +214,7 @@ def test_above_peak_is_a_finding(tmp_path: Path) -> None:
     build = sample_run.Builder(sample_run.topology(2))
     build.measure("copy", [("gpu0:device", "gpu1:device", "gpu0")], 500.0, peak=450)
     assert (
-        "1 figure above the nominal peak: copy gpu0:device > gpu1:device, write reaches 500"
+        "1 figure above the nominal peak: copy gpu0:device > gpu1:device, write reaches 500 GB/s"
         in sample_run.sentences(build, tmp_path)
     )
 

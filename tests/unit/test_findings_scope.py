@@ -243,3 +243,17 @@ def test_assumed_numbers_are_not_told_as_known(tmp_path: Path) -> None:
     (one,) = titled(build, tmp_path, "Simulated: Between GPUs, copy")
     assert one.detail.endswith("It rests on assumed numbers of the model.")
     assert one.importance <= ASSUMED and "assumed" in one.rests_on
+
+
+def test_assumed_numbers_keep_their_order(tmp_path: Path) -> None:
+    """Catches a tie that leads the findings of a run in which everything rests on assumed numbers."""
+    build = sample_run.Builder(sample_run.topology(2))
+    build.simulated = True
+    told = {"simulated": True, "rests_on": ["assumed"]}
+    for interface, rate in (("copy", 24.0), ("kernel", 24.0)):
+        build.measure(interface, [("cpu0:pinned", "gpu0:device", "gpu0")], rate, **told)
+    for interface, rate in (("copy", 395.0), ("kernel", 200.0)):
+        build.measure(interface, [("gpu0:device", "gpu1:device", "gpu0")], rate, **told)
+    lead, tie = sample_run.sentences(build, tmp_path)[:2]
+    assert lead.startswith("Simulated: Between GPUs, copy as a write is fastest")
+    assert tie.startswith("Simulated: From host to GPU, no significant difference")
