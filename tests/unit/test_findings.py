@@ -284,7 +284,7 @@ def test_ways_of_one_pattern_share_a_finding(tmp_path: Path) -> None:
         "All pairs at once: copy as a write moves most, 780 GB/s in sum (87 % of 900)",
     ]
     assert sample_run.details(build, tmp_path / "again", "All pairs") == (
-        "1 GiB, copy as a write, 2 flows. Flows get 390 to 390 GB/s each. Others: kernel as a write 720 GB/s."
+        "1 GiB, copy as a write, 2 flows. Flows get 390 GB/s each. Others: kernel as a write 720 GB/s."
     )
 
 

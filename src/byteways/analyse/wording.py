@@ -192,15 +192,19 @@ def slower_ways(ranking: Ranking) -> str:
 def difference(claim: Claim) -> str:
     """'as a write is 1.4 % faster than as a read: 375 against 370 GB/s', of both names."""
     lead = _lead(claim)
+    beside = f"{faster(lead)} {lead.second.name}".replace(" as as ", " as ")
     return (
-        f"{lead.first.name} is {faster(lead)} {lead.second.name}{agreement(lead)}: "
-        f"{rate(lead.first)} against {rate(lead.second)} GB/s"
+        f"{lead.first.name} is {beside}{agreement(lead)}: {rate(lead.first)} against {rate(lead.second)} GB/s"
     )
 
 
 def gains_of_others(others: Mapping[str, Claim]) -> str:
-    """' Also: kernel as a read by 3 %.', empty without any."""
-    said = [f"{name} {_lead(claim).first.name} by {_gain(_lead(claim))}" for name, claim in others.items()]
+    """' Also faster: kernel as a read by 3 %.', empty without any."""
+    leads = {name: _lead(claim) for name, claim in others.items()}
+    said = [
+        f"{name} {one.first.name} {f'by {_gain(one)}' if one.effect < 2 else _factor(one)}"
+        for name, one in leads.items()
+    ]
     return f" Also faster: {listed(said)}." if said else ""
 
 

@@ -121,8 +121,8 @@ def _cases(index: Index, predicted: Predictions, explained: Sequence[Explanation
         "held back by",
     )
     note = (
-        "GB/s in sum, of equal cases the one farthest below prediction. Held back is what stays below the "
-        f"even share by {percent(1 - HELD_BACK)} and more"
+        "GB/s in sum, of equal cases over links alike the one farthest below prediction. Held back is what "
+        f"stays below the even share by {percent(1 - HELD_BACK)} and more"
     )
     if predicted.lacking:
         note += (

@@ -260,7 +260,7 @@ def _worst(walk: Walk, curves: Sequence[LoadCurve]) -> Finding | None:
     claim, curve, idle, cell = max(found, key=lambda one: one[0].effect)
     if not claim.leads:
         return None
-    load = supported(*(value / 1e9 for value in (cell.load.value, cell.load.low, cell.load.high)))
+    load = supported(cell.load.value / 1e9, cell.load.low / 1e9, cell.load.high / 1e9)
     title = (
         f"Latency of {walk.memory} from {walk.walker}: {three_digits(idle.value)} ns alone, "
         f"{three_digits(cell.value)} ns ({multiple(claim)}) beside {curve.load} at {load} GB/s"
