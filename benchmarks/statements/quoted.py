@@ -5,7 +5,7 @@ from __future__ import annotations
 import re
 from collections.abc import Iterator, Mapping, Sequence
 from dataclasses import dataclass, replace
-from statistics import median
+from statistics import mean, median
 from typing import Any
 
 from statements.records import Case, RunData
@@ -106,6 +106,17 @@ class Quoted:
                 )
                 yield from (record[name] for name in _BESIDE if record.get(name))
         yield from (case.value for case in self.run.cases.values() if case.values)
+
+    def loads(self) -> list[float]:
+        """What those that disturb a case moved in the rounds that its median is from."""
+        told = []
+        for case in self.cases:
+            rounds = sorted(
+                zip(case.values, (one.get("load_bytes_per_s") for one in case.measured), strict=True)
+            )
+            middle = [load for _, load in rounds[(len(rounds) - 1) // 2 : len(rounds) // 2 + 1]]
+            told += [mean(middle)] if all(middle) else []
+        return told
 
     def sizes(self) -> set[int]:
         """Of transfers, and of rows and pieces."""

@@ -20,6 +20,8 @@ _TIMES = {"ns": 1.0, "µs": 1e3, "ms": 1e6, "s": 1e9}
 _RATE_BEFORE = re.compile(r"(?:reaches|moves|gets?|against|moves most,)\s$")
 #: Rates that follow from others and are no result of their own.
 _DERIVED_BEFORE = re.compile(r"(?:carries|allows?|predicts?)\s$")
+#: What disturbs a walk moves in the same window, which is no result of its own.
+_LOAD_BEFORE = re.compile(r"\bns \([^()]*\) beside .* at $")
 #: Bounds of the analysis itself.
 _BOUND_BEFORE = re.compile(r"\b[Ww]ithin $")
 #: Words of UNSETTLED (byteways' names of what makes a figure unsure), by warning.
@@ -55,7 +57,11 @@ def sentence_statements(run: RunData, data: Mapping[str, Any]) -> Statements:
 def _number(quoted: Quoted, number: Number, name: str) -> Iterator[Statement]:
     said = f"{name}: {number.text} {number.unit}".rstrip()
     known = bool(quoted.operands)
-    if number.unit == "GB/s" or (not number.unit and _RATE_BEFORE.search(number.before)):
+    if number.unit == "GB/s" and _LOAD_BEFORE.search(number.before):
+        yield check(
+            "numbers", said, number.is_one_of(quoted.loads(), 1e9), "no load of a window moves so much"
+        )
+    elif number.unit == "GB/s" or (not number.unit and _RATE_BEFORE.search(number.before)):
         holds: bool | None = number.is_one_of(quoted.figures(), 1e9)
         derived = bool(_DERIVED_BEFORE.search(number.before))
         yield check(

@@ -170,6 +170,11 @@ def test_what_a_load_does_to_a_walk_is_said(walked: Fixture) -> None:
         "Latency of gpu0:device from gpu0: 340 ns alone, 700 ns (2.1 ×) beside copy gpu0>gpu1 by gpu0 "
         "at 390 GB/s"
     )
+    little = Fixture(
+        [walked.records[0], record("pointer-chase", [WALK, load(0)], 360.0, load_bytes_per_s=26.04 * GB)]
+    )
+    [finding] = loaded.loaded_latency(Index(little))
+    assert "360 ns (5.9 % more) beside" in finding.title  # not 1 ×
     steady = Fixture(
         [walked.records[0], record("pointer-chase", [WALK, load(0)], 341.0, load_bytes_per_s=390 * GB)]
     )

@@ -17,6 +17,7 @@ from statements.outcome import CONTRADICTED, HOLDS
 from statements.plants import PLANTS
 from statements.quoted import numbers
 from statements.records import RunData
+from statements.sentences import sentence_statements
 
 sys.path.insert(0, str(Path(__file__).parent))
 import said_run
@@ -126,3 +127,30 @@ def test_it_shares_nothing_with_byteways() -> None:
     """Catches a check that uses what it checks."""
     code = "import sys, contradictions; sys.exit('byteways' in {one.split('.')[0] for one in sys.modules})"
     assert subprocess.run([sys.executable, "-c", code], cwd=BENCHMARKS, check=False).returncode == 0
+
+
+def test_the_load_beside_a_walk_is_that_of_its_window(tmp_path: Path) -> None:
+    """Catches a load that no record has, and one of another round than the latency is of."""
+    folder = said_run.write(tmp_path)
+    walk = next(case for case in said_run.CASES if case[0] == "pointer-chase")
+    rounds = [
+        said_run.record(number, walk) | {"load_bytes_per_s": load}
+        for number, load in enumerate((20e9, 26.04e9, 30e9))
+    ]
+    (folder / "measurements.jsonl").write_text("\n".join(map(json.dumps, rounds)))
+    run = RunData(folder)
+    case = said_run.name_of(*walk[:3])
+    for load, outcome in (("26.04", HOLDS), ("29", CONTRADICTED), ("27", CONTRADICTED)):
+        title = (
+            f"Latency of gpu0:device from gpu0: 490 ns alone, 500 ns (2 % more) beside copy at {load} GB/s"
+        )
+        finding = {
+            "title": title,
+            "detail": "",
+            "importance": 1.0,
+            "claims": [],
+            "results": [said_run.operand("walk", [case])],
+        }
+        found = sentence_statements(run, {"findings": [finding], "cells": [], "void": []})
+        said = [one for one in found if one.kind == "numbers" and one.said.endswith(f"{load} GB/s")]
+        assert [one.outcome for one in said] == [outcome]

@@ -214,7 +214,7 @@ def test_above_peak_is_a_finding(tmp_path: Path) -> None:
     build = sample_run.Builder(sample_run.topology(2))
     build.measure("copy", [("gpu0:device", "gpu1:device", "gpu0")], 500.0, peak=450)
     assert (
-        "1 figure above the nominal peak: copy gpu0:device > gpu1:device, write reaches 500"
+        "1 figure above the nominal peak: copy gpu0:device > gpu1:device, write reaches 500 GB/s"
         in sample_run.sentences(build, tmp_path)
     )
 
@@ -284,7 +284,7 @@ def test_ways_of_one_pattern_share_a_finding(tmp_path: Path) -> None:
         "All pairs at once: copy as a write moves most, 780 GB/s in sum (87 % of 900)",
     ]
     assert sample_run.details(build, tmp_path / "again", "All pairs") == (
-        "1 GiB, copy as a write, 2 flows. Flows get 390 to 390 GB/s each. Others: kernel as a write 720 GB/s."
+        "1 GiB, copy as a write, 2 flows. Flows get 390 GB/s each. Others: kernel as a write 720 GB/s."
     )
 
 

@@ -18,9 +18,11 @@ from byteways.analyse.finding import ASSUMED, Finding
 from byteways.analyse.findings import findings
 from byteways.analyse.headline import headline, rows_of_text
 from byteways.analyse.results_index import Index
-from byteways.analyse.subjects import host, odd_pairs, routes
+from byteways.analyse.subjects import contention, host, odd_pairs, routes
 from byteways.analyse.subjects.pages import compared
 from byteways.analyse.summary import cells
+from byteways.machines.library import load
+from byteways.machines.topology import topology_of
 from byteways.results.record import Warning
 from byteways.results.run_folder import RunFolder
 
@@ -243,3 +245,53 @@ def test_assumed_numbers_are_not_told_as_known(tmp_path: Path) -> None:
     (one,) = titled(build, tmp_path, "Simulated: Between GPUs, copy")
     assert one.detail.endswith("It rests on assumed numbers of the model.")
     assert one.importance <= ASSUMED and "assumed" in one.rests_on
+
+
+def test_assumed_numbers_keep_their_order(tmp_path: Path) -> None:
+    """Catches a tie that leads the findings of a run in which everything rests on assumed numbers."""
+    build = sample_run.Builder(sample_run.topology(2))
+    build.simulated = True
+    told = {"simulated": True, "rests_on": ["assumed"]}
+    for interface, rate in (("copy", 24.0), ("kernel", 24.0)):
+        build.measure(interface, [("cpu0:pinned", "gpu0:device", "gpu0")], rate, **told)
+    for interface, rate in (("copy", 395.0), ("kernel", 200.0)):
+        build.measure(interface, [("gpu0:device", "gpu1:device", "gpu0")], rate, **told)
+    lead, tie = sample_run.sentences(build, tmp_path)[:2]
+    assert lead.startswith("Simulated: Between GPUs, copy as a write is fastest")
+    assert tie.startswith("Simulated: From host to GPU, no significant difference")
+
+
+def test_latencies_over_other_links_are_told_apart(tmp_path: Path) -> None:
+    """Catches one latency of "a peer's memory", pooled over links of several classes."""
+    build = sample_run.Builder(topology_of(load("frontier-mi250x")))
+    for far, latency in (("gpu0", 420.0), ("gpu1", 1000.0), ("gpu2", 1100.0), ("gpu3", 1300.0)):
+        buffer = f"{far}:device"
+        build.measure("pointer-chase", [(buffer, buffer, "gpu0")], 0.0, latency_ns=latency)
+    (one,) = titled(build, tmp_path, "Load latency on a GPU")
+    assert one.title == (
+        "Load latency on a GPU: its own memory 420 ns, a peer's memory (xGMI ×4) 1 µs (2.4 ×) and a peer's "
+        "memory (routed, 50 GB/s) 1.3 µs (3.1 ×)"
+    )
+
+
+def test_flows_over_other_links_have_rows_of_their_own(tmp_path: Path) -> None:
+    """Catches a row "28 cases" of bidirectional copies over wide, narrow and forwarded links."""
+    build = sample_run.Builder(topology_of(load("frontier-mi250x")))
+    for far, rate in (("gpu1", 150.0), ("gpu2", 38.0)):
+        ways = [("gpu0:device", f"{far}:device", "gpu0"), (f"{far}:device", "gpu0:device", far)]
+        for way in ways:
+            build.measure("copy", [way], rate)
+        paths = {f"gpu0>{far}": rate, f"{far}>gpu0": rate}
+        build.measure("copy", ways, paths, pattern="bidirectional")
+    run = RunFolder(build.write(tmp_path))
+    topic = contention.topic(run, cells(run.records))
+    assert topic is not None
+    assert [(row[2], row[3]) for row in topic.tables[-1].rows] == [("gpu0<>gpu1", "1"), ("gpu0<>gpu2", "1")]
+
+
+def test_pages_that_move_are_no_read_against_write(tmp_path: Path) -> None:
+    """Catches "as a write 24 times as fast" where the one migrated the pages and the other copied them."""
+    build = sample_run.Builder(sample_run.topology(2))
+    for executor, rate in (("gpu0", 394.0), ("gpu1", 16.0)):
+        build.measure("copy", [("gpu0:managed", "gpu1:device", executor)], rate)
+    assert not [title for title in sample_run.sentences(build, tmp_path) if "as a read" in title]

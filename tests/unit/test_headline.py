@@ -108,3 +108,22 @@ def test_a_run_without_transfers_has_none(tmp_path: Path) -> None:
     build = sample_run.Builder(sample_run.topology(0))
     sample_run.cpu_chase(build, MIB)
     assert headline(RunFolder(build.write(tmp_path))) is None
+
+
+def test_too_few_rounds_are_not_called_unmeasured(tmp_path: Path) -> None:
+    """Would catch "not measured" where there are results, which one round too few keeps from being ranked."""
+    build = sample_run.Builder(sample_run.topology(2))
+    build.measure("copy", PAIR, 396.0, peak=450)
+    build.rounds = 1
+    build.measure("copy", PAIR, 24.0, size=MIB)
+    build.measure("copy", [("cpu0:pinned", "gpu0:device", "gpu0")], 20.0, size=MIB)
+    found = of(build, tmp_path / "some")
+    assert found.size_names == ("1 MiB", "1 GiB")
+    assert rows_of_text(found) == [
+        ("host > GPU", "too few rounds", "not measured"),
+        ("GPU > GPU, NVLink4 ×18", "too few rounds", "copy 396 GB/s, nothing else at this size"),
+    ]
+    assert len(best_first(found)) == 1
+    none = sample_run.Builder(sample_run.topology(2), rounds=1)
+    none.measure("copy", PAIR, 396.0)
+    assert headline(RunFolder(none.write(tmp_path / "none"))) is None

@@ -127,3 +127,23 @@ def test_a_run_without_such_pages_shows_nothing(build: sample_run.Builder, tmp_p
     """Catches an empty section."""
     build.measure("copy", [("gpu0:device", "gpu1:device", "gpu0")], 100.0)
     assert about_pages(build, tmp_path)[1] is None
+
+
+def test_each_size_of_a_span_has_its_claims(build: sample_run.Builder, tmp_path: Path) -> None:
+    """Catches "from 64 KiB to 1 GiB" that rests on a comparison at the last size alone, and more digits than
+    the intervals have."""
+    sizes = (64 * KIB, MIB, GIB)
+    for size in sizes:
+        build.measure("prefetch", [("cpu0:managed", "gpu0:managed", "gpu0")], 5.456, size=size)
+        build.measure("kernel", TOUCHED, 2.0, size=size, migrated_bytes=size)
+        build.measure("kernel", TOUCHED, 9.0, size=size, options=KEPT, migrated_bytes=0)
+    run = RunFolder(build.write(tmp_path))
+    (one,) = [finding for finding in findings(run) if "managed pages" in finding.title]
+    assert "from 64 KiB to 1 GiB" in one.title
+    told = {cell.record.case_id: cell.record.size_bytes for cell in cells(run.records)}
+    compared = [
+        {told[case] for side in (one.first, one.second) for case in side.case_ids} for one in one.claims
+    ]
+    assert sorted(size for (size,) in compared) == sorted(2 * sizes)
+    assert all(claim.leads and claim.first.name == ZERO_COPY for claim in one.claims)
+    assert {told[case] for result in one.results for case in result.case_ids} == {*sizes}

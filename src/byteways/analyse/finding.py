@@ -19,6 +19,8 @@ from byteways.results.record import Record
 MUST_KNOW = 800.0
 #: What carries a warning, what is no significant difference and what rests on assumed numbers comes later.
 UNSURE, NO_DIFFERENCE, ASSUMED = 350.0, 250.0, 240.0
+#: What rests on assumed numbers keeps its order above this, which is beyond warnings and what was skipped.
+LEAST_ASSUMED = 125.0
 #: A gain of this part is worth half of what a very large one is.
 _HALF_GAIN = 0.1
 
@@ -76,7 +78,10 @@ def _importance(subject: float, cells: Sequence[Cell], claims: Sequence[Claim], 
         told = min(told, UNSURE * told / subject)
     if claims and not any(claim.differ for claim in claims):
         told = min(told, NO_DIFFERENCE)
-    return min(told, ASSUMED) if assumed else told
+    if assumed and told > LEAST_ASSUMED:
+        part = (told - LEAST_ASSUMED) / (MUST_KNOW - LEAST_ASSUMED)
+        return LEAST_ASSUMED + part * (ASSUMED - LEAST_ASSUMED)
+    return told
 
 
 def cpu_threads(record: Record) -> int | None:

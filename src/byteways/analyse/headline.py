@@ -28,8 +28,8 @@ SIZES = (4 * 2**10, 2**20, 2**30)
 #: A size stands for another when it is at most so many times larger or smaller: farther off, another
 #: interface may be best.
 NEAR = 2
-#: In place of a figure at a size that nothing measured is near.
-NOT_MEASURED = "not measured"
+#: In place of a figure: nothing was measured near the size; or what was ranks nothing.
+NOT_MEASURED, FEW_ROUNDS = "not measured", "too few rounds"
 #: Kinds of pair (selection.KINDS) in the order of the table.
 ORDER = ("cpu-gpu", "gpu-cpu", "gpu-gpu", "gpu", "cpu", "cpu-cpu")
 LABELS = {
@@ -113,11 +113,18 @@ class Lead:
 
 
 @dataclass(frozen=True)
+class Gap:
+    """In place of a lead: why there is none."""
+
+    reason: str
+
+
+@dataclass(frozen=True)
 class Headline:
     """A row a kind of pair, an entry a size; sizes of SIZES that no row has anything near are left out."""
 
     sizes: tuple[int, ...]
-    rows: tuple[tuple[str, tuple[Lead | None, ...]], ...]
+    rows: tuple[tuple[str, tuple[Lead | Gap, ...]], ...]
 
     @property
     def size_names(self) -> tuple[str, ...]:
@@ -125,27 +132,30 @@ class Headline:
 
 
 def headline(run: Run) -> Headline | None:
-    """None where nothing of the kind was measured."""
+    """None where nothing of the kind was measured in rounds enough."""
     index = Index.of(run)
-    compared = [cell for cell in unidirectional(index.ranked) if _comparable(cell, run.topology)]
+    compared = [cell for cell in unidirectional(index.cells) if _comparable(cell, run.topology)]
     rows = []
     for name in ORDER:
         of_kind = [cell for cell in compared if kind(cell) == name]
         classes = group_by(of_kind, index.link_class)
         for wires, members in sorted(classes.items(), key=lambda item: -_reach(item[1])):
             named = wires and (name == "gpu-gpu" or len(classes) > 1)
-            leads = tuple(_lead(members, size) for size in SIZES)
-            if any(leads):
+            leads = tuple(_entry(members, size) for size in SIZES)
+            if any(_told(entry) for entry in leads):
                 rows.append((f"{LABELS[name]}, {wires}" if named else LABELS[name], leads))
-    kept = [index for index in range(len(SIZES)) if any(leads[index] for _, leads in rows)]
-    return (
-        Headline(
-            tuple(SIZES[index] for index in kept),
-            tuple((label, tuple(leads[index] for index in kept)) for label, leads in rows),
-        )
-        if rows
-        else None
+    if not any(isinstance(entry, Lead) for _, leads in rows for entry in leads):
+        return None
+    kept = [place for place in range(len(SIZES)) if any(_told(leads[place]) for _, leads in rows)]
+    return Headline(
+        tuple(SIZES[place] for place in kept),
+        tuple((label, tuple(leads[place] for place in kept)) for label, leads in rows),
     )
+
+
+def _told(entry: Lead | Gap) -> bool:
+    """Whether anything was measured there."""
+    return entry != Gap(NOT_MEASURED)
 
 
 def _comparable(cell: Cell, topology: Topology) -> bool:
@@ -165,15 +175,16 @@ def _reach(members: Sequence[Cell]) -> float:
     return max(cell.value for cell in members)
 
 
-def _lead(members: Sequence[Cell], wanted: int) -> Lead | None:
+def _entry(members: Sequence[Cell], wanted: int) -> Lead | Gap:
     """The best at the nearest size that two interfaces have, or that any has."""
-    sizes = {
-        size: some
-        for size, some in group_by(members, lambda cell: cell.record.size_bytes).items()
-        if max(size, wanted) <= NEAR * min(size, wanted)
-    }
+    near = [
+        cell
+        for cell in members
+        if max(cell.record.size_bytes, wanted) <= NEAR * min(cell.record.size_bytes, wanted)
+    ]
+    sizes = group_by([cell for cell in near if cell.ranked], lambda cell: cell.record.size_bytes)
     if not sizes:
-        return None
+        return Gap(FEW_ROUNDS if near else NOT_MEASURED)
     size = min(
         sizes,
         key=lambda size: (
@@ -183,7 +194,7 @@ def _lead(members: Sequence[Cell], wanted: int) -> Lead | None:
         ),
     )
     ranking = rank(sizes[size])
-    return Lead(ranking, size) if ranking is not None else None
+    return Lead(ranking, size) if ranking is not None else Gap(NOT_MEASURED)
 
 
 def best_first(found: Headline | None) -> list[dict[str, Any]]:
@@ -208,7 +219,7 @@ def best_first(found: Headline | None) -> list[dict[str, Any]]:
         }
         for label, leads in found.rows
         for lead, wanted in zip(leads, found.sizes, strict=True)
-        if lead is not None
+        if isinstance(lead, Lead)
     ]
 
 
@@ -220,9 +231,9 @@ def rows_of_text(found: Headline) -> list[tuple[str, ...]]:
     ]
 
 
-def _text(lead: Lead | None, wanted: int) -> str:
-    if lead is None:
-        return NOT_MEASURED
+def _text(lead: Lead | Gap, wanted: int) -> str:
+    if isinstance(lead, Gap):
+        return lead.reason
     at = lead.size_said(wanted)
     parts = f"{lead.name} {lead.figure}{' ' + at if at else ''}", lead.margin, lead.by_default, lead.doubts
     return ", ".join(part for part in parts if part)

@@ -27,6 +27,9 @@ from byteways.analyse.phrases import (
 from byteways.analyse.summary import Group
 from byteways.units import format_size, three_digits
 
+#: Below it a factor of two digits would say next to nothing.
+LEAST_MULTIPLE = 1.1
+
 
 def _lead(claim: Claim) -> Claim:
     """The claim with what is greater first. Raises ValueError where neither is."""
@@ -91,8 +94,9 @@ def longer_by(claim: Claim) -> str:
 
 
 def multiple(claim: Claim) -> str:
-    """'2.3 ×' of the greater beside the other."""
-    return _factor(_lead(claim)).replace(" times", " ×")
+    """'2.3 ×' of the greater beside the other, '8.2 % more' of little more than one."""
+    lead = _lead(claim)
+    return f"{_gain(lead)} more" if lead.effect < LEAST_MULTIPLE else _factor(lead).replace(" times", " ×")
 
 
 def no_difference(names: Sequence[str]) -> str:
@@ -188,15 +192,19 @@ def slower_ways(ranking: Ranking) -> str:
 def difference(claim: Claim) -> str:
     """'as a write is 1.4 % faster than as a read: 375 against 370 GB/s', of both names."""
     lead = _lead(claim)
+    beside = f"{faster(lead)} {lead.second.name}".replace(" as as ", " as ")
     return (
-        f"{lead.first.name} is {faster(lead)} {lead.second.name}{agreement(lead)}: "
-        f"{rate(lead.first)} against {rate(lead.second)} GB/s"
+        f"{lead.first.name} is {beside}{agreement(lead)}: {rate(lead.first)} against {rate(lead.second)} GB/s"
     )
 
 
 def gains_of_others(others: Mapping[str, Claim]) -> str:
-    """' Also: kernel as a read by 3 %.', empty without any."""
-    said = [f"{name} {_lead(claim).first.name} by {_gain(_lead(claim))}" for name, claim in others.items()]
+    """' Also faster: kernel as a read by 3 %.', empty without any."""
+    leads = {name: _lead(claim) for name, claim in others.items()}
+    said = [
+        f"{name} {one.first.name} {f'by {_gain(one)}' if one.effect < 2 else _factor(one)}"
+        for name, one in leads.items()
+    ]
     return f" Also faster: {listed(said)}." if said else ""
 
 
@@ -259,9 +267,14 @@ def fills(needs: Sequence[tuple[str, int]], path: str) -> str:
     return title + (f", {listed([f'{one} needs {more}' for one, more in rest])}" if rest else "")
 
 
-def fastest_by_size(parts: Sequence[str], claims: Sequence[Claim]) -> str:
-    """'of what managed pages can do, fastest is prefetching at 1 MiB and …'; each part needs its leads."""
-    if len(claims) < len(parts):
+def fastest_by_size(parts: Sequence[str], claims: Sequence[Sequence[Claim]]) -> str:
+    """'of what managed pages can do, fastest is prefetching at 1 MiB and …'.
+
+    Args:
+        parts: Each way with the sizes at which it is fastest.
+        claims: Of each of these sizes, that the way leads every other one.
+    """
+    if len(claims) < len(parts) or not all(some and all(one.leads for one in some) for some in claims):
         raise ValueError("a way that is called fastest leads no other")
     return f"of what managed pages can do, fastest is {listed(list(parts))}"
 

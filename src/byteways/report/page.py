@@ -10,7 +10,7 @@ from byteways.analyse import curves
 from byteways.analyse.compare import Ranking
 from byteways.analyse.finding import Finding
 from byteways.analyse.findings import findings
-from byteways.analyse.headline import Lead, headline
+from byteways.analyse.headline import Gap, Lead, headline
 from byteways.analyse.phrases import rate
 from byteways.analyse.progress import damage, shortfall
 from byteways.analyse.results_index import Index
@@ -90,7 +90,7 @@ class Page:
     notices: tuple[str, ...]  # what is missing: the run is not complete, lines are damaged
     facts: tuple[tuple[str, str], ...]
     lead_sizes: tuple[str, ...]
-    leads: tuple[tuple[str, tuple[PageLead | None, ...]], ...]  # kind of pair, an entry a size
+    leads: tuple[tuple[str, tuple[PageLead | str, ...]], ...]  # kind of pair, an entry a size
     findings: tuple[Finding, ...]
     drawing: Drawing | None
     devices: tuple[tuple[str, ...], ...]
@@ -239,9 +239,10 @@ def _best(entry: Ranking | None) -> PageBest | None:
     )
 
 
-def _lead(lead: Lead | None, wanted: int) -> PageLead | None:
-    if lead is None:
-        return None
+def _lead(lead: Lead | Gap, wanted: int) -> PageLead | str:
+    """An entry of the first table, or why there is none."""
+    if isinstance(lead, Gap):
+        return lead.reason
     cells_ = lead.group.cells
     low, high = bandwidth_number(lead.group.low), bandwidth_number(lead.group.high)
     over = f"median of {len(cells_)} paths" if len(cells_) > 1 else cells_[0].record.path

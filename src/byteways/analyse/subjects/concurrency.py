@@ -195,8 +195,14 @@ def _fan_detail(index: Index, widest: Cell, members: list[Cell]) -> str:
             text += f" Up to {len(free[-1].record.flows)} flows lose nothing beside each other."
     rates = list(widest.directions.values())
     if rates and max(rates) > 1.05 * min(rates):
-        text += f" Flows get {gb(min(rates))} to {gb(max(rates))} GB/s each."
+        text += _each(rates)
     return text
+
+
+def _each(rates: Sequence[float]) -> str:
+    """' Flows get 8.5 to 34 GB/s each.'."""
+    least, most = gb(min(rates)), gb(max(rates))
+    return f" Flows get {least if least == most else f'{least} to {most}'} GB/s each."
 
 
 def all_pairs(index: Index) -> Iterator[Finding]:
@@ -218,7 +224,7 @@ def all_pairs(index: Index) -> Iterator[Finding]:
     detail = f"{format_size(size)}, {way(ranking.variant)}, {count(flows, 'flow')}."
     rates = list(best.cells[0].directions.values())
     if rates:
-        detail += f" Flows get {gb(min(rates))} to {gb(max(rates))} GB/s each."
+        detail += _each(rates)
     claims = [one.claim for one in ranking.rivals]
     yield finding(title, detail + others_of(ranking), ALL_PAIRS, (best,), claims)
 

@@ -40,7 +40,7 @@ def topic(run: Run, found: Sequence[Cell]) -> Topic | None:
     if not predicted.cases:
         return None
     explained = index.explanations
-    tables = [table for table in (_bottlenecks(explained), _cases(predicted, explained)) if table.rows]
+    tables = [table for table in (_bottlenecks(explained), _cases(index, predicted, explained)) if table.rows]
     drawn = plots(run.topology, predicted.cases)
     return Topic("together", "Flows together", LEAD, tuple(tables), drawn)
 
@@ -84,8 +84,8 @@ def _bottlenecks(explained: Sequence[Explanation]) -> Table:
     return Table("What holds flows back", headings, tuple(rows), (1, 3), note)
 
 
-def _cases(predicted: Predictions, explained: Sequence[Explanation]) -> Table:
-    """A row for equal cases on different agents, the one farthest below its prediction."""
+def _cases(index: Index, predicted: Predictions, explained: Sequence[Explanation]) -> Table:
+    """A row for equal cases on different agents over links alike, the one farthest below its prediction."""
     groups = group_by(
         predicted.cases,
         lambda case: (
@@ -94,6 +94,7 @@ def _cases(predicted: Predictions, explained: Sequence[Explanation]) -> Table:
             case.cell.record.access,
             len(case.flows),
             tuple(sorted(flow.path[:3] + flow.path.rpartition(">")[2][:3] for flow in case.flows)),
+            index.link_classes(case.cell),
         ),
     )
     sizes = sorted({case.cell.record.size_bytes for case in predicted.cases})
@@ -120,8 +121,8 @@ def _cases(predicted: Predictions, explained: Sequence[Explanation]) -> Table:
         "held back by",
     )
     note = (
-        "GB/s in sum, of equal cases the one farthest below prediction. Held back is what stays below the "
-        f"even share by {percent(1 - HELD_BACK)} and more"
+        "GB/s in sum, of equal cases over links alike the one farthest below prediction. Held back is what "
+        f"stays below the even share by {percent(1 - HELD_BACK)} and more"
     )
     if predicted.lacking:
         note += (

@@ -7,7 +7,7 @@ from collections import Counter
 from collections.abc import Iterator
 
 from byteways.analyse.finding import Finding, finding
-from byteways.analyse.phrases import count, gb, listed, percent
+from byteways.analyse.phrases import count, gb, listed, percent, rate
 from byteways.analyse.repeatability import LEAST_ROUNDS
 from byteways.analyse.results_index import Index
 from byteways.analyse.summary import group_by
@@ -155,7 +155,7 @@ def above_peak(index: Index) -> Iterator[Finding]:
         return
     worst = max(beyond, key=lambda cell: cell.fraction or 0)
     figures = count(len(beyond), "figure")
-    title = f"{figures} above the nominal peak: {describe(worst.record)} reaches {gb(worst.value)}"
+    title = f"{figures} above the nominal peak: {describe(worst.record)} reaches {rate(worst)} GB/s"
     detail = (
         f"That is {percent(worst.fraction or 0)} of {gb(worst.peak or 0)} GB/s ({worst.record.peak_source}). "
         "Either the bytes did not cross that link (caches), or the peak is not that of this machine."

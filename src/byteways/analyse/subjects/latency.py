@@ -23,18 +23,28 @@ BEYOND = 4
 
 
 def gpu_hierarchy(index: Index) -> Iterator[Finding]:
-    walks = [cell for cell in chases(index.ranked) if cell.record.executor.startswith("gpu")]
+    """Each place of memory; over links of several classes the nearest and the farthest."""
+    walks = [
+        cell
+        for cell in chases(index.ranked)
+        if cell.record.executor.startswith("gpu")
+        and (cell.source.agent.startswith("cpu") or cell.source.memory == "device")
+    ]
     if not walks:
         return
     size = broadest_size(walks)
     caches = gpu_caches(index)
     by_place = group_by(
         [cell for cell in walks if cell.record.size_bytes == size],
-        lambda cell: _place(cell, caches.get(cell.record.executor, 0)),
+        lambda cell: (_place(cell, caches.get(cell.record.executor, 0)), _links(index, cell)),
     )
-    levels = sorted(
-        ((place, pool(cells)) for place, cells in by_place.items()), key=lambda item: item[1].value
-    )
+    pooled = {key: pool(cells) for key, cells in by_place.items()}
+    levels = []
+    for place, keys in group_by(pooled, lambda key: key[0]).items():
+        keys.sort(key=lambda key: pooled[key].value)
+        ends = [keys[0], keys[-1]] if len(keys) > 1 else keys
+        levels += [(f"{place} ({key[1]})" if len(keys) > 1 else place, pooled[key]) for key in ends]
+    levels.sort(key=lambda item: item[1].value)
     nearest = levels[0][1]
     claims = [
         compare(group, nearest, kind="latency", ways=len(levels), match=_walker, names=(place, levels[0][0]))
@@ -52,6 +62,12 @@ def gpu_hierarchy(index: Index) -> Iterator[Finding]:
 
 def _walker(cell: Cell) -> str:
     return cell.record.executor
+
+
+def _links(index: Index, cell: Cell) -> str:
+    """Class of the links between what walks and the memory: the same memory is farther from another GPU."""
+    ends = cell.record.executor, cell.source.agent
+    return index.class_between(*ends) if set(ends) <= set(index.topology.names()) else ""
 
 
 def _place(cell: Cell, cache_bytes: int) -> str:

@@ -9,7 +9,7 @@ from typing import Any
 from byteways.analyse.claim import Claim
 from byteways.analyse.compare import compare
 from byteways.analyse.finding import Finding, finding
-from byteways.analyse.phrases import count, gb
+from byteways.analyse.phrases import count, supported
 from byteways.analyse.results_index import Index
 from byteways.analyse.selection import chases
 from byteways.analyse.summary import Cell, Run, group_by
@@ -246,7 +246,7 @@ def loaded_latency(index: Index) -> Iterator[Finding]:
 
 
 def _worst(walk: Walk, curves: Sequence[LoadCurve]) -> Finding | None:
-    found: list[tuple[Claim, LoadCurve, Cell, Cell, float]] = []
+    found: list[tuple[Claim, LoadCurve, Cell, Cell]] = []
     for curve in curves:
         assert curve.idle is not None
         slowest = max(curve.points, key=lambda point: point.cell.value)
@@ -256,13 +256,14 @@ def _worst(walk: Walk, curves: Sequence[LoadCurve]) -> Finding | None:
         claim = compare(
             slowest.cell, curve.idle, kind="loaded latency", ways=ways, across=how, match=None, names=names
         )
-        found.append((claim, curve, curve.idle, slowest.cell, slowest.load_bytes_per_s))
-    claim, curve, idle, cell, load = max(found, key=lambda one: one[0].effect)
+        found.append((claim, curve, curve.idle, slowest.cell))
+    claim, curve, idle, cell = max(found, key=lambda one: one[0].effect)
     if not claim.leads:
         return None
+    load = supported(cell.load.value / 1e9, cell.load.low / 1e9, cell.load.high / 1e9)
     title = (
         f"Latency of {walk.memory} from {walk.walker}: {three_digits(idle.value)} ns alone, "
-        f"{three_digits(cell.value)} ns ({multiple(claim)}) beside {curve.load} at {gb(load)} GB/s"
+        f"{three_digits(cell.value)} ns ({multiple(claim)}) beside {curve.load} at {load} GB/s"
     )
     detail = (
         f"One dependent load, random cycle over {format_size(walk.size_bytes)}; latency and load are of the "

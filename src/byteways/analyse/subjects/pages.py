@@ -8,7 +8,7 @@ from dataclasses import dataclass
 from byteways.analyse.claim import Claim
 from byteways.analyse.compare import compare
 from byteways.analyse.finding import Finding, finding
-from byteways.analyse.phrases import gb, listed, rate, way
+from byteways.analyse.phrases import listed, rate, way
 from byteways.analyse.results_index import Index
 from byteways.analyse.selection import APART, KINDS, kind, link_class, unidirectional
 from byteways.analyse.summary import Cell, Group, Run, group_by, pool
@@ -64,6 +64,11 @@ class Compared:
         """The way of pages that is faster than each of the others beyond doubt; None when none is."""
         leading = [claim.first.name for claim in self.claims if claim.leads]
         return next((name for name in self.ways if leading.count(name) == len(self.ways) - 1), None)
+
+    @property
+    def leads(self) -> list[Claim]:
+        """That the fastest way leads each other one; empty where none is fastest."""
+        return [claim for claim in self.claims if claim.first.name == self.fastest]
 
 
 def way_of(cell: Cell) -> str | None:
@@ -277,32 +282,34 @@ def crossover(index: Index) -> Iterator[Finding]:
         spans = _spans([one for one in sizes if len(one.ways) > 1])
         if not spans:
             continue
-        parts = [f"{_NAMES[name]} {_between(least, most)}" for name, least, most, _ in spans]
-        claims = [claim for *_, one in spans for claim in one.claims if claim.leads]
+        parts = [f"{_NAMES[name]} {_between(alike[0], alike[-1])}" for name, alike in spans]
+        claims = [one.leads for _, alike in spans for one in alike]
         lead = _where(sizes[0], kinds.count(sizes[0].kind) > 1)
         title = f"{lead}, {fastest_by_size(parts, claims)}"
-        at = spans[-1][3]
+        at = spans[-1][1][-1]
         detail = f"At {format_size(at.size_bytes)}: " + listed(
-            [f"{name} {gb(at.ways[name].value)} GB/s" for name in WAYS if name in at.ways]
+            [f"{name} {rate(at.ways[name])} GB/s" for name in WAYS if name in at.ways]
         )
-        yield finding(title, detail + ".", CROSSOVER, [*at.ways.values()], claims)
+        others = [one.ways[name] for name, alike in spans for one in alike if one is not at]
+        results = [*at.ways.values(), *others]
+        yield finding(title, detail + ".", CROSSOVER, results, [claim for some in claims for claim in some])
 
 
-def _spans(sizes: Sequence[Compared]) -> list[tuple[str, int, int, Compared]]:
+def _spans(sizes: Sequence[Compared]) -> list[tuple[str, list[Compared]]]:
     """Runs of neighbouring sizes at which one way is fastest; sizes without a fastest end a run."""
-    spans: list[tuple[str, int, int, Compared]] = []
+    spans: list[tuple[str, list[Compared]]] = []
     before: str | None = None
     for one in sizes:
         name = one.fastest
         if name is not None and name == before:
-            spans[-1] = (name, spans[-1][1], one.size_bytes, one)
+            spans[-1][1].append(one)
         elif name is not None:
-            spans.append((name, one.size_bytes, one.size_bytes, one))
+            spans.append((name, [one]))
         before = name
     return spans
 
 
-def _between(least: int, most: int) -> str:
-    if least == most:
-        return f"at {format_size(least)}"
-    return f"from {format_size(least)} to {format_size(most)}"
+def _between(least: Compared, most: Compared) -> str:
+    if least is most:
+        return f"at {format_size(least.size_bytes)}"
+    return f"from {format_size(least.size_bytes)} to {format_size(most.size_bytes)}"

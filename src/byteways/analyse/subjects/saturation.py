@@ -7,7 +7,7 @@ from dataclasses import dataclass, replace
 
 from byteways.analyse.compare import compare
 from byteways.analyse.finding import Finding, finding
-from byteways.analyse.phrases import gb, listed, percent
+from byteways.analyse.phrases import listed, percent, rate
 from byteways.analyse.results_index import Index
 from byteways.analyse.selection import KINDS, kind, variant
 from byteways.analyse.summary import Cell, Run, Variant, group_by
@@ -233,8 +233,8 @@ def _saturation(curves: list[Saturation]) -> Finding:
     title = fills([(curve.interface, curve.enough[0]) for curve in able], first.path)
     for curve in order:
         if curve not in able:
-            title += f"; {curve.interface} reaches {gb(curve.best[1].value)} GB/s at most"
-    ends = [f"{curve.interface} {gb(curve.best[1].value)} GB/s with {curve.best[0]}" for curve in order]
+            title += f"; {curve.interface} reaches {rate(curve.best[1])} GB/s at most"
+    ends = [f"{curve.interface} {rate(curve.best[1])} GB/s with {curve.best[0]}" for curve in order]
     processors = first.multiprocessors
     of = f" {first.executor} has {processors} multiprocessors." if processors else ""
     detail = (

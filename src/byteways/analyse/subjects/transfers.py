@@ -83,7 +83,8 @@ def read_against_write(index: Index) -> Iterator[Finding]:
     """Who issues the transfer: read and write of the same interface, memory and size over the same paths."""
     found: list[tuple[Claim, str, Group, Group, int]] = []
     for name in ("gpu-gpu", "cpu-cpu"):
-        alike = group_by(index.of_kind(name), lambda cell: (index.link_class(cell), cell.record.interface))
+        settled = [cell for cell in index.of_kind(name) if cell.stays]
+        alike = group_by(settled, lambda cell: (index.link_class(cell), cell.record.interface))
         for members in alike.values():
             found += [
                 (claim, name, read, write, size) for claim, read, write, size in _both_accesses(members)
