@@ -254,3 +254,12 @@ def test_factors_are_for_people() -> None:
         "692 times",
         "more than 1000 times",
     ]
+
+
+def test_a_tie_for_want_of_steady_samples_is_said_so() -> None:
+    """Catches 389 (387–390) and 359 (356–361) GB/s told as no significant difference."""
+    few = {"warnings": [Warning("few-samples", 3.0, 6.0, "More time.")]}
+    ranking = rank(found(on(PAIRS[0], 389.0, **few), on(PAIRS[0], 359.0, "torch-copy", **few)))
+    assert ranking is not None and len(ranking.ties) == 1
+    title, _ = better_way(ranking, "Between GPUs", 64 << 20, peak=False, launched=lambda group: "")
+    assert "copy and torch-copy are not ranked, for want of steady samples, at 64 MiB" in title

@@ -130,6 +130,12 @@ def _effect(one: Cell, other: Cell, comparisons: int) -> _Effect:
     return _Effect(exp(ratio), exp(ratio - half), exp(ratio + half), least)
 
 
+def unsteady(claim: Claim) -> bool:
+    """Whether a tie is one only because the samples do not bear out a lead that the intervals show."""
+    lead = max(claim.effect, 1 / claim.effect) if claim.effect > 0 else 1.0
+    return not claim.differ and lead >= 1 + LEAD and not claim.low <= 1 <= claim.high
+
+
 def _obstacle(
     pairs: Sequence[tuple[Cell, Cell]], ranked: Sequence[tuple[Cell, Cell]], across: frozenset[str]
 ) -> str:

@@ -8,7 +8,7 @@ from __future__ import annotations
 from collections.abc import Callable, Hashable, Mapping, Sequence
 
 from byteways.analyse.claim import Claim
-from byteways.analyse.compare import Ranking, Rival
+from byteways.analyse.compare import Ranking, Rival, unsteady
 from byteways.analyse.phrases import (
     DIFFERENCE,
     GREATEST_FACTOR,
@@ -99,6 +99,11 @@ def multiple(claim: Claim) -> str:
     return f"{_gain(lead)} more" if lead.effect < LEAST_MULTIPLE else _factor(lead).replace(" times", " ×")
 
 
+def unranked(names: Sequence[str]) -> str:
+    """'copy and torch-copy are not ranked, for want of steady samples': of a tie whose intervals lie apart."""
+    return f"{listed(list(names))} are not ranked, for want of steady samples,"
+
+
 def no_difference(names: Sequence[str]) -> str:
     """'no significant difference between copy and kernel'."""
     return f"no significant difference between {listed(list(names))}"
@@ -160,7 +165,8 @@ def better_way(
     if near:
         names = [ranking.variant.interface, *near]
         rates = listed([with_span(group) for group in quoted])
-        title = f"{where}, {no_difference(names)} at {at}: {rates} GB/s{share}"
+        told = unranked(names) if any(unsteady(one.claim) for one in ties) else no_difference(names)
+        title = f"{where}, {told} at {at}: {rates} GB/s{share}"
     elif next_ is None:
         title = f"{where}, {way(ranking.variant)} moves {rate(first)} GB/s{share} at {at}"
     else:
