@@ -16,9 +16,9 @@ Three tables, of the project's own functions alone (two minutes with 1,000 trial
 What cannot be reached: a series that stays in one state for as long as it is looked at looks like a steady
 one. Two states that last for 50 samples each (sticky, stays 0.98) show only one in one series of thirteen of
 400 samples, and about six in ten misses are warned of; no test of one series tells more. Over three rounds
-two in a hundred results still have seen one state only, and seven in ten misses are warned of; of results
-without a warning the interval holds the next run's in 90 %. These limits are printed, and fail the program
-only when fewer than half of the misses are warned of.
+two in a hundred results still have seen one state only, and about three in four misses are warned of; of
+results without a warning the interval holds the next run's in 88 to 91 %. These limits are printed, and fail
+the program when fewer than half of the misses are warned of, or fewer than 85 % hold the next run's.
 """
 
 from __future__ import annotations
@@ -31,8 +31,9 @@ from coverage_runs import PATHS, ROUNDS, WAYS, next_runs, recorded_noise, told_a
 from coverage_series import KINDS, LENGTH, Kind, judge
 
 EXAMPLES = Path(__file__).resolve().parents[1] / "examples"
-#: Series that cannot reach the aim of tables 1 and 2, and the part of the misses that must be warned of.
+#: Series that cannot reach the aims of tables 1 and 2, and the part of the misses that must be warned of.
 LIMITS = {"sticky, stays 0.98": 0.5}
+LIMIT_OF_NEXT = 0.85  # of their results without a warning, that must hold the next run's
 LEAST_TOLD = 30  # results without a warning, from which on their share says something
 
 Rows = list[tuple[str, ...]]
@@ -95,16 +96,17 @@ def runs_table(trials: int) -> Rows:
         covered, unwarned = float(np.mean(told.of_median)), told.unwarned
         good = covered >= 0.93 or told.misses_warned >= 0.95
         enough = len(unwarned) >= LEAST_TOLD
-        holds_next = not enough or float(np.mean(unwarned)) >= 0.9
-        limit = holds_next and among is None and told.misses_warned >= LIMITS.get(kind.name, 2.0)
+        next_held = float(np.mean(unwarned)) if enough else 1.0
+        limit = among is None and told.misses_warned >= LIMITS.get(kind.name, 2.0)
+        limit = limit and next_held >= LIMIT_OF_NEXT
         rows.append(
             (
                 kind.name if among is None else "the same, 1 case of 12",
                 share(covered),
                 share(told.misses_warned),
                 share(float(np.mean(told.warned))),
-                share(float(np.mean(unwarned))) if enough else "-",
-                verdict(good and holds_next, limit),
+                share(next_held) if enough else "-",
+                verdict(good and next_held >= 0.9, limit),
             )
         )
     return rows
@@ -155,8 +157,8 @@ def main() -> int:
     print(f"2. {ROUNDS} rounds of {len(PATHS)} like cases, {trials} trials each: the repeatability interval")
     heads = "holds median", "misses warned of", "all warned of", "holds next, unwarned", ""
     print_table(("series", *heads), runs)
-    ways = ways_table(trials // 2)
-    print(f"3. Equal ways called different, {trials // 2} trials each")
+    ways = ways_table(trials)
+    print(f"3. Equal ways called different, {trials} trials each")
     print_table(("noise of a round, paths", *(f"{n} ways" for n in range(2, len(WAYS) + 1)), ""), ways)
     rows = [*series, *runs, *ways]
     for verdict_, what in (("documented limit", "documented limits"), ("MISSED", "missed")):
