@@ -12,6 +12,7 @@ sys.path.insert(0, str(Path(__file__).parents[1] / "report"))
 import sample_run
 
 from byteways.cli import main
+from byteways.results import run_folder
 
 
 def test_writes_into_the_folder(tmp_path: Path, capsys: pytest.CaptureFixture[str]) -> None:
@@ -31,6 +32,21 @@ def test_writes_to_another_file(tmp_path: Path, capsys: pytest.CaptureFixture[st
     assert capsys.readouterr().out == f"{out}\n"
     assert out.exists()
     assert not (folder / "report.html").exists()
+
+
+def test_reads_the_run_once(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    """Would catch a journal that is parsed for the warnings and again for the page: a third of the time."""
+    folder = sample_run.cpu_only().write(tmp_path)
+    read: list[Path] = []
+    original = run_folder.read_journal
+
+    def counting(path: Path, *rest: object) -> run_folder.JournalText:
+        read.append(path)
+        return original(path, *rest)  # type: ignore[arg-type]
+
+    monkeypatch.setattr(run_folder, "read_journal", counting)
+    assert main(["report", str(folder)]) == 0
+    assert read == [folder / "measurements.jsonl"]
 
 
 def test_errors(tmp_path: Path, capsys: pytest.CaptureFixture[str]) -> None:

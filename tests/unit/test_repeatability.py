@@ -20,6 +20,15 @@ def test_student(level: float, freedom: float, quantile: float) -> None:
     assert student(level, freedom) == pytest.approx(quantile, abs=1e-4)
 
 
+@pytest.mark.parametrize("freedom", [1.0, 2.5, 48.0])
+def test_quantiles_far_out(freedom: float) -> None:
+    """Catches steps towards a quantile that end before it: of 400 ways at once it lies far out."""
+    level = for_many(400 * 399 // 2)
+    inner, outer = (student(factor * level, freedom) for factor in (1.01, 0.99))
+    assert inner < student(level, freedom) < outer
+    assert student(2 * (1 - 0.975), 1.0) == pytest.approx(12.706204736432095, rel=1e-9)
+
+
 def test_many_comparisons_keep_their_level_together() -> None:
     """Catches a level that is divided by the number of ways instead of by that of comparisons."""
     assert for_many(1) == pytest.approx(0.05)

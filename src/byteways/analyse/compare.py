@@ -94,7 +94,8 @@ def summed(parts: Sequence[Cell]) -> Cell:
     whole = sum(squares)
     degrees = (square**2 / part.spread.freedom for square, part in zip(squares, parts, strict=True))
     one_round = Spread(1.0, 1.0).of_median(first.rounds)
-    spread = Spread(sqrt(whole) / one_round, whole**2 / sum(degrees))
+    shared = any(part.spread.shared for part in parts)
+    spread = Spread(sqrt(whole) / one_round, whole**2 / sum(degrees), shared)
     low, high = spread.interval(total, first.rounds)
     return replace(first, value=total, low=low, high=high, spread=spread, sum_of=tuple(parts))
 
@@ -123,8 +124,10 @@ def _effect(one: Cell, other: Cell, comparisons: int) -> _Effect:
         return _Effect(1.0, 0.0, 2.0, least)
     parts = [(cell.spread.of_median(cell.rounds) ** 2, cell.spread.freedom) for cell in (one, other)]
     total = sum(square for square, _ in parts)
-    # Welch and Satterthwaite.
-    freedom = total**2 / sum(square**2 / degrees for square, degrees in parts)
+    if one.spread.shared and other.spread.shared:  # much the same estimate: its freedom counts once
+        freedom = min(degrees for _, degrees in parts)
+    else:  # Welch and Satterthwaite
+        freedom = total**2 / sum(square**2 / degrees for square, degrees in parts)
     half = student(for_many(comparisons), freedom) * sqrt(total)
     ratio = log(one.value / other.value)
     return _Effect(exp(ratio), exp(ratio - half), exp(ratio + half), least)

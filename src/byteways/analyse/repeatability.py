@@ -13,7 +13,7 @@ from __future__ import annotations
 from collections.abc import Hashable, Mapping, Sequence
 from dataclasses import dataclass
 from functools import cached_property, lru_cache
-from math import exp, inf, isinf, lgamma, log, sqrt
+from math import exp, inf, isinf, lgamma, log, log1p, pi, sqrt
 from statistics import fmean, median
 
 #: Rounds from which on a result can be ranked.
@@ -40,6 +40,7 @@ class Spread:
 
     deviation: float
     freedom: float
+    shared: bool = False  # with like cases: two of them are no independent estimates
 
     def of_median(self, rounds: int) -> float:
         """Standard deviation of the median over rounds."""
@@ -129,7 +130,7 @@ def _spread(case: Rounds, known: Mapping[Hashable, _Prior]) -> Spread:
             prior.freedom + case.freedom
         )
         freedom = min(prior.freedom + case.freedom, float(prior.total))
-    return Spread(max(sqrt(between), case.within, _LEAST_DEVIATION), freedom)
+    return Spread(max(sqrt(between), case.within, _LEAST_DEVIATION), freedom, prior is not None)
 
 
 def for_many(comparisons: int) -> float:
@@ -141,13 +142,18 @@ def for_many(comparisons: int) -> float:
 def student(level: float, freedom: float) -> float:
     """The two-sided quantile of Student's t: |t| exceeds it with probability `level`."""
     freedom = min(freedom, _NORMAL)
-    low, high = 0.0, 1.0
-    while _tail(high, freedom) > level:
-        low, high = high, 2 * high
+    t = 0.5
+    while _tail(2 * t, freedom) > level:
+        t *= 2
+    # Newton's method from the left: the tail falls and is convex, so no step goes too far.
+    scale = lgamma((freedom + 1) / 2) - lgamma(freedom / 2) - log(freedom * pi) / 2
     for _ in range(60):
-        middle = (low + high) / 2
-        low, high = (middle, high) if _tail(middle, freedom) > level else (low, middle)
-    return (low + high) / 2
+        density = exp(scale - (freedom + 1) / 2 * log1p(t * t / freedom))
+        step = (_tail(t, freedom) - level) / (2 * density)
+        t += step
+        if abs(step) < 1e-12 * t:
+            break
+    return t
 
 
 def _tail(t: float, freedom: float) -> float:

@@ -27,5 +27,5 @@ def report(
             say(f"warning: {run}: {notice}")
     if mark := mark_of(folder.manifest):
         say(f"warning: {run}: {mark}")
-    echo(str(write_report(run, out)))
+    echo(str(write_report(folder, out)))
     return 0

@@ -10,7 +10,7 @@ import json
 import re
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, field
-from functools import cached_property
+from functools import cached_property, lru_cache
 from typing import Any
 
 from byteways.plan.interfaces import INTERFACES
@@ -67,6 +67,7 @@ class Buffer:
     first_touch: str | None = None  # None: the owning agent
 
     @classmethod
+    @lru_cache(maxsize=4096)  # a run has thousands of cases of few buffers
     def parse(cls, text: str) -> Buffer:
         """Raises ValueError when the text is no buffer."""
         match = _BUFFER.match(text)

@@ -3,13 +3,17 @@
 from __future__ import annotations
 
 from pathlib import Path
+from typing import TYPE_CHECKING
+
+if TYPE_CHECKING:
+    from byteways.results.run_folder import RunFolder
 
 
-def write_report(folder: Path, out: Path | None = None) -> Path:
+def write_report(run: Path | RunFolder, out: Path | None = None) -> Path:
     """Writes the report of a run and returns where it is.
 
     Args:
-        folder: The folder that `byteways run` made.
+        run: The folder that `byteways run` made, or what was read of it already.
         out: The file to write; `report.html` in the folder when None.
 
     Raises:
@@ -21,8 +25,9 @@ def write_report(folder: Path, out: Path | None = None) -> Path:
     from byteways.report.render import render
     from byteways.results.run_folder import REPORT
 
-    path = out or folder / REPORT
-    text = render(from_run(opened(folder)))
+    folder = opened(run) if isinstance(run, Path) else run
+    path = out or folder.path / REPORT
+    text = render(from_run(folder))
     try:
         path.write_text(text, encoding="utf-8")
     except OSError as error:

@@ -1,0 +1,55 @@
+"""benchmarks/coverage.py: what it says is of the project's own functions, and false promises show."""
+
+from __future__ import annotations
+
+import sys
+from pathlib import Path
+
+import numpy as np
+import pytest
+
+sys.path.insert(0, str(Path(__file__).resolve().parents[2] / "benchmarks"))
+import coverage
+import coverage_runs as runs
+from coverage_series import KINDS, Judged
+
+from byteways.analyse import repeatability
+
+NORMAL = KINDS[0]
+
+
+def test_next_runs_hold() -> None:
+    """Catches records that the analysis does not read as they were meant: no interval would hold anything."""
+    told = runs.next_runs(NORMAL, 60)
+    assert len(told.of_next) == 60
+    assert np.mean(told.of_median) > 0.9 and np.mean(told.unwarned) > 0.9
+
+
+def test_narrow_intervals_show(monkeypatch: pytest.MonkeyPatch) -> None:
+    """Catches a program that passes whatever the analysis does: quantiles a tenth as large must be seen."""
+    original = repeatability.student
+    monkeypatch.setattr(repeatability, "student", lambda level, freedom: original(level, freedom) / 10)
+    assert np.mean(runs.next_runs(NORMAL, 60).unwarned) < 0.5
+
+
+def test_different_ways_are_told_apart() -> None:
+    """Catches a third table that is zero because nothing is ever compared."""
+    quiet = np.full(1, 1e-4), np.full(1, 1e-4)
+    each, together = runs.told_apart(np.random.default_rng(1), 2, runs.PATHS, quiet)
+    assert not any(each) and not together
+    rounds = [Judged(value, value, value, 30, ()) for value in (1.0, 1.0001, 0.9999)]
+    slow = [Judged(2 * one.median, 2 * one.low, 2 * one.high, 30, ()) for one in rounds]
+    pair = runs.analysed([("gpu0>gpu1", "copy", rounds), ("gpu0>gpu1", "kernel", slow)])
+    assert runs.differ(pair)
+
+
+def test_warnings_reach_the_result() -> None:
+    """Catches misses that count as silent although a round was warned of."""
+    rounds = [Judged(1.0, 0.99, 1.01, 30, ("bimodal",) if number else ()) for number in range(3)]
+    (cell,) = runs.analysed([("gpu0>gpu1", "copy", rounds)])
+    assert cell.warning_ids == ("bimodal",)
+
+
+def test_limits_are_of_known_series() -> None:
+    """Catches a limit that was printed for a series that is no longer there."""
+    assert set(coverage.LIMITS) <= {kind.name for kind in KINDS}
