@@ -314,3 +314,13 @@ def test_fingerprint_knows_the_driver() -> None:
     }
     assert manifests.driver_versions(Capabilities(agents)) == "cuda 12.8"
     assert manifests.driver_versions(Capabilities()) == "none"
+
+
+def test_a_disturbed_slope_is_no_damage(tmp_path: Path) -> None:
+    """Would catch a whole record read over for one sample that is next to nothing: 0.0063 ns among 302."""
+    least = Times(1.8, (1.79, 1.82), 0.0063, 6.3, 1.84, 0.4, 302)
+    written = record(0, time_ns=least.__dict__, wall_s=0.25)
+    with Journal(tmp_path) as journal:
+        journal.append(written)
+    text = read_journal(tmp_path / JOURNAL)
+    assert (text.damaged, len(text.records)) == ([], 1)

@@ -100,7 +100,7 @@ def multiple(claim: Claim) -> str:
 
 
 def unranked(names: Sequence[str]) -> str:
-    """'copy and torch-copy are not ranked, for want of steady samples': of a tie whose intervals lie apart."""
+    """'copy and torch-copy are not ranked, for want of steady samples,': of intervals that lie apart."""
     return f"{listed(list(names))} are not ranked, for want of steady samples,"
 
 
