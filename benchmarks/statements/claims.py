@@ -154,7 +154,7 @@ def _pairs(claim: Mapping[str, Any], sides: Sequence[Sequence[Case]], name: str,
         return
     few = [case.case_id for side in sides for case in side if not case.ranked]
     yield check("rounds", name, not few, f"{len(few)} cases have fewer than three rounds")
-    pairs = _matched(claim, sides)
+    pairs = matched(claim, sides)
     if pairs is None:
         yield from _bounded(claim, sides, name, kind)
         return
@@ -202,17 +202,20 @@ def _bounded(claim: Mapping[str, Any], sides: Sequence[Sequence[Case]], name: st
         )
 
 
-def _matched(
+def matched(
     claim: Mapping[str, Any], sides: Sequence[Sequence[Case]]
 ) -> list[tuple[Sequence[float], Sequence[float]]] | None:
-    """Rounds of both sides, path by path; None where they cannot be told to belong together."""
+    """Rounds of both sides, path by path, latencies by who walks; None where it cannot be told what belongs
+    together.
+    """
     quantity = claim["quantity"]
     if claim["kind"] in DERIVED or quantity not in ("bandwidth", "latency", "energy"):
         return None
     if len(sides[0]) == len(sides[1]) == 1:
         pairs = [(sides[0][0], sides[1][0])]
     else:
-        paths = [{case.record["path"]: case for case in side} for side in sides]
+        key = "executor" if claim["kind"] == "latency" else "path"
+        paths = [{case.record[key]: case for case in side} for side in sides]
         if any(len(one) != len(side) for one, side in zip(paths, sides, strict=True)):
             return None
         common = [path for path in paths[0] if path in paths[1]]

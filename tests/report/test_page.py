@@ -386,3 +386,15 @@ def test_rewriting_gives_the_same_page(tmp_path: Path) -> None:
     """Would catch a report that depends on when it was written."""
     folder = sample_run.cpu_only().write(tmp_path)
     assert write_report(folder).read_bytes() == write_report(folder).read_bytes()
+
+
+def test_the_first_table_says_why_a_figure_is_missing(tmp_path: Path) -> None:
+    """Would catch "not measured" of a size with results, which are of too few rounds to be ranked."""
+    build = sample_run.Builder(sample_run.topology(2))
+    pair = [("gpu0:device", "gpu1:device", "gpu0")]
+    build.measure("copy", pair, 396.0)
+    build.measure("copy", [("cpu0:pinned", "gpu0:device", "gpu0")], 2.0, size=4096)
+    build.rounds = 1
+    build.measure("copy", pair, 24.0, size=2**20)
+    told = re.findall(r'<td class="none">([^<]*)</td>', html(build, tmp_path))
+    assert {"too few rounds", "not measured"} <= set(told)

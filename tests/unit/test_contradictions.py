@@ -13,6 +13,7 @@ import pytest
 
 sys.path.insert(0, str(Path(__file__).resolve().parents[2] / "benchmarks"))
 import contradictions
+from statements.claims import matched
 from statements.outcome import CONTRADICTED, HOLDS
 from statements.plants import PLANTS
 from statements.quoted import numbers
@@ -154,3 +155,20 @@ def test_the_load_beside_a_walk_is_that_of_its_window(tmp_path: Path) -> None:
         found = sentence_statements(run, {"findings": [finding], "cells": [], "void": []})
         said = [one for one in found if one.kind == "numbers" and one.said.endswith(f"{load} GB/s")]
         assert [one.outcome for one in said] == [outcome]
+
+
+def test_latencies_are_paired_by_who_walks(tmp_path: Path) -> None:
+    """Catches a true ratio called false: the path of a walk names the memory, not the GPU that waits."""
+    folder = said_run.write(tmp_path)
+    walks = [("far", "gpu1", "cpu0", 350.0), ("near", "gpu0", "cpu0", 220.0), ("own", "gpu1", "cpu1", 200.0)]
+    rounds = []
+    for name, walker, memory, latency in walks:
+        plain = ("pointer-chase", f"{memory}>{memory}", said_run.GIB, latency, {})
+        rounds += [said_run.record(n, plain) | {"case_id": name, "executor": walker} for n in range(3)]
+    (folder / "measurements.jsonl").write_text("\n".join(map(json.dumps, rounds)))
+    run = RunData(folder)
+    sides = [[run.cases["far"]], [run.cases["near"], run.cases["own"]]]
+    for kind, second in (("latency", 200.0), ("difference", 220.0)):
+        pairs = matched({"kind": kind, "quantity": "latency"}, sides)
+        assert pairs is not None
+        assert [round(one[1] / second, 3) for _, one in pairs] == [1.0]

@@ -219,6 +219,14 @@ def test_above_peak_is_a_finding(tmp_path: Path) -> None:
     )
 
 
+def test_above_peak_has_no_digit_too_many(tmp_path: Path) -> None:
+    """Would catch "487 GB/s" of a result whose interval is wider than a hundred of them."""
+    build = sample_run.Builder(sample_run.topology(2), spread=0.1)
+    build.measure("copy", [("gpu0:device", "gpu1:device", "gpu0")], 487.3, peak=200)
+    (said,) = [one for one in sample_run.sentences(build, tmp_path) if "above the nominal peak" in one]
+    assert said.endswith("write reaches 500 GB/s")
+
+
 def serialised(
     interface: str, build: sample_run.Builder, *, peers: tuple[int, int] = (1, 2), warned: bool = True
 ) -> None:

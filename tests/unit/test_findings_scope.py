@@ -295,3 +295,16 @@ def test_pages_that_move_are_no_read_against_write(tmp_path: Path) -> None:
     for executor, rate in (("gpu0", 394.0), ("gpu1", 16.0)):
         build.measure("copy", [("gpu0:managed", "gpu1:device", executor)], rate)
     assert not [title for title in sample_run.sentences(build, tmp_path) if "as a read" in title]
+
+
+def test_large_leads_of_an_access_are_factors(tmp_path: Path) -> None:
+    """Catches "24 times as fast as as a read" and "faster by 2221 %"."""
+    build = sample_run.Builder(sample_run.topology(2))
+    for interface, write in (("copy", 384.0), ("kernel", 320.0)):
+        for executor, rate in (("gpu0", write), ("gpu1", 16.0)):
+            build.measure(interface, [("gpu0:device", "gpu1:device", executor)], rate)
+    (one,) = [one for one in findings(RunFolder(build.write(tmp_path))) if "as a read:" in one.title]
+    assert one.title == (
+        "Between GPUs, copy as a write is 24 times as fast as a read: 384 against 16 GB/s at 1 GiB"
+    )
+    assert one.detail.endswith("Also faster: kernel as a write 20 times.")
