@@ -127,3 +127,11 @@ def test_too_few_rounds_are_not_called_unmeasured(tmp_path: Path) -> None:
     none = sample_run.Builder(sample_run.topology(2), rounds=1)
     none.measure("copy", PAIR, 396.0)
     assert headline(RunFolder(none.write(tmp_path / "none"))) is None
+
+
+def test_waiting_for_each_operation_is_no_way(tmp_path: Path) -> None:
+    """Catches "copy with pace=one-at-a-time 0.3 GB/s" as what is best between two GPUs."""
+    build = sample_run.Builder(sample_run.topology(2))
+    build.measure("copy", PAIR, 396.0, peak=450, options={"pace": "one-at-a-time"})
+    build.measure("kernel", PAIR, 370.0, peak=450)
+    assert cell(build, tmp_path) == "kernel 370 GB/s, nothing else at this size"

@@ -164,6 +164,8 @@ def _comparable(cell: Cell, topology: Topology) -> bool:
         return False
     if set(_GAPS) & {*known.options} or not cell.stays:
         return False
+    if "pace" in cell.record.options:  # waits for each operation: what a call costs, not what a path carries
+        return False
     ends = cell.source.agent, cell.destination.agent
     gpus = [end for end in ends if end.startswith("gpu")]
     if len(gpus) == 1 and gpus[0] in topology.names():  # the host is the NUMA domain next to the GPU
