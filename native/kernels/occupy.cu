@@ -3,7 +3,8 @@
 
 namespace byteways {
 
-// Multiprocessors hold 1,536 or 2,048 threads: blocks of 512 fill both, where those of 1,024 leave room in one.
+// Multiprocessors hold 1,536 or 2,048 threads: blocks of 512 fill both, where those of 1,024 leave room in
+// one.
 BYTEWAYS_KERNEL(512) occupy(OccupyArguments arguments) {
   if (thread_index() == 0) {
     atomic_add(arguments.running, 1u);
