@@ -218,3 +218,10 @@ def test_socket_folder_is_gone(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) 
     monkeypatch.setenv("XDG_RUNTIME_DIR", str(deep))
     WorkerProcess(tmp_path / "log", command=FAKE).stop()
     assert list(deep.iterdir()) == []
+
+
+def test_losses_without_settings_count_for_cases_with_them(conduct: Conduct) -> None:
+    """Would catch a broken device that costs three more deadlines for each process environment."""
+    broken = [planned("segfault", size=4096 << number) for number in range(LOSSES_PER_AGENT)]
+    records = conduct([*broken, planned(environment={"HSA_XNACK": "1"})])
+    assert [record.status for record in records] == ["lost"] * LOSSES_PER_AGENT + ["skipped"]

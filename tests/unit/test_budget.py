@@ -8,6 +8,8 @@ from pathlib import Path
 
 import pytest
 
+from byteways.plan.case import Buffer, Case, Flow
+from byteways.plan.estimate import PATTERN_BYTES_PER_S, Estimator
 from byteways.plan.planner import Plan, make_plan
 from byteways.plan.suite import load, parse
 from byteways.topology.model import Capabilities, Topology
@@ -109,3 +111,14 @@ def test_what_was_left_out_comes_back_in_the_same_order() -> None:
     """Catches a run with time left that fills up the first sweep only."""
     spares = [entry.sweep for entry in planned(8, 5, 5, 5).cases if entry.spare]
     assert set(spares[:3]) == {"s0", "s1", "s2"}
+
+
+def test_an_estimate_holds_filling_and_checking(monkeypatch: pytest.MonkeyPatch) -> None:
+    """Catches plans of large buffers that take no time to fill, poison and check."""
+    estimator = Estimator(*TWO_CORES)
+    ends = Buffer.parse("cpu0:pageable"), Buffer.parse("cpu0:pageable")
+    copied = Case("memcpy", "unidirectional", (Flow(*ends, "cpu0"),), 4 << 30)
+    whole_s = estimator.case_s(copied, 0.01)
+    monkeypatch.setattr(Estimator, "_preparation_s", lambda *_: 0.0)
+    each_pass_s = (4 << 30) / PATTERN_BYTES_PER_S["cpu"]
+    assert whole_s - estimator.case_s(copied, 0.01) > 2 * 1.5 * each_pass_s

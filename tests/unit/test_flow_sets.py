@@ -9,7 +9,7 @@ import pytest
 
 from byteways.errors import BytewaysError
 from byteways.plan.case import PATTERNS, Case
-from byteways.plan.flow_sets import lacking
+from byteways.plan.flow_sets import _cut, lacking
 from byteways.plan.suite import parse
 from byteways.plan.sweep import expand
 from byteways.plan.vocabulary import PATTERN_NEEDS
@@ -164,3 +164,12 @@ def test_routes_are_computed_once_for_each_pair(monkeypatch: pytest.MonkeyPatch)
     monkeypatch.setattr(routes, "_without_forwarding", counted)
     assert make_plan(load("full"), machine, capabilities).cases
     assert len(searches) == len(set(searches)) <= len(machine.devices) ** 2
+
+
+def test_a_switch_passes_on_what_the_narrower_side_brings() -> None:
+    """Catches a cut through a switch by its wider side: one GPU against three has one bundle, not three."""
+    topology = H200X4
+    gpus = topology.names("gpu")
+    (bundle,) = {link.peak_bytes_per_s for link in topology.links if link.kind == "nvlink"}
+    assert _cut(topology, gpus[:1], gpus) == bundle
+    assert _cut(topology, gpus[:2], gpus) == 2 * (bundle or 0)

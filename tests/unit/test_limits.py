@@ -16,12 +16,13 @@ from hypothesis import strategies as st
 
 from byteways.analyse.summary import cells
 from byteways.cli.run import _beyond_limit
-from byteways.plan.case import Buffer, Case, Flow
+from byteways.plan.case import Buffer, Case, Flow, PlannedCase
 from byteways.plan.limits import excess, limit
 from byteways.results import warnings
 from byteways.results.physical import judged, judged_all
 from byteways.results.record import Record
 from byteways.results.run_folder import RunFolder
+from byteways.run.recording import measured
 from byteways.topology.model import Agent, Link, Topology
 
 EXAMPLE = Path(__file__).parents[2] / "examples/h200x4"
@@ -343,3 +344,13 @@ def test_every_shipped_link_has_a_limit_or_a_reason() -> None:
         known = {**known, **{one.link_class: one.signalling_bytes_per_s for one in topology.links}}
     assert known["NVLink4 ×18"] == 18 * 26.5625e9
     assert known["xGMI ×4"] == 200e9
+
+
+def test_the_part_of_the_peak_is_that_of_the_bandwidth() -> None:
+    """Catches a fraction of the peak that is its inverse, in every record at once."""
+    wanted = case(flow("gpu0", "gpu1"))
+    rate = 0.5 * 0.94 * NVLINK
+    outcome = {"status": "measured", "bandwidth_bytes_per_s": rate, "counts": "per-direction"}
+    made, _ = measured(PlannedCase(wanted, "s", 0, 1.0, 0.01), outcome, 5, machine())
+    assert made.peak_bytes_per_s == pytest.approx(0.94 * NVLINK)
+    assert made.fraction_of_peak == pytest.approx(0.5)
