@@ -134,6 +134,7 @@ def test_installed_wheel_works(fresh: Path, tmp_path: Path) -> None:
         "machine.schema.json",
         "record.schema.json",
         "run.schema.json",
+        "samples.schema.json",
     ]
 
 
