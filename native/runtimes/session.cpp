@@ -5,7 +5,7 @@
 
 #include "memory/mapping.hpp"
 #include "memory/placement.hpp"
-#include "movers/pattern.hpp"
+#include "interfaces/pattern.hpp"
 
 namespace byteways {
 namespace {

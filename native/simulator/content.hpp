@@ -6,7 +6,7 @@
 #include <memory>
 #include <vector>
 
-#include "kernels/arguments.hpp"
+#include "interfaces/arguments.hpp"
 
 namespace byteways::sim {
 

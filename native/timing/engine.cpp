@@ -4,7 +4,7 @@
 #include <algorithm>
 #include <atomic>
 
-#include "kernels/arguments.hpp"
+#include "interfaces/arguments.hpp"
 
 namespace byteways {
 namespace {

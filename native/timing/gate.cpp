@@ -5,7 +5,7 @@
 #include <map>
 #include <utility>
 
-#include "kernels/arguments.hpp"
+#include "interfaces/arguments.hpp"
 
 namespace byteways {
 

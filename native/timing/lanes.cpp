@@ -6,7 +6,7 @@
 #include <map>
 #include <utility>
 
-#include "kernels/arguments.hpp"
+#include "interfaces/arguments.hpp"
 #include "timing/measure.hpp"
 
 namespace byteways {

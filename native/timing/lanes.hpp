@@ -7,7 +7,7 @@
 #include <string>
 #include <vector>
 
-#include "movers/mover.hpp"
+#include "interfaces/mover.hpp"
 #include "timing/gate.hpp"
 #include "timing/three_times.hpp"
 

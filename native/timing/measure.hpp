@@ -6,7 +6,7 @@
 #include <string>
 #include <vector>
 
-#include "movers/mover.hpp"
+#include "interfaces/mover.hpp"
 #include "timing/statistics.hpp"
 #include "timing/three_times.hpp"
 

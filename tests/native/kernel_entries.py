@@ -3,17 +3,19 @@
 from __future__ import annotations
 
 ENTRIES = {
-    "gate.cu": ["gate"],
-    "pattern.cu": ["fill", "poison", "check"],
-    "copy.cu": ["copy"],
-    "copy_bulk.cu": ["copy_bulk"],  # empty for AMD, and for NVIDIA before compute capability 9.0
-    "chase.cu": ["chase_build", "chase"],
-    "occupy.cu": ["occupy"],
-    "nothing.cu": ["nothing"],
-    "stream.cu": ["stream_copy", "stream_scale", "stream_add", "stream_triad"],
-    "rows.cu": ["copy_rows", "check_rows"],
-    "stream_pattern.cu": ["stream_fill", "stream_check"],
-    "ping_pong.cu": ["ping_pong"],
-    "idle.cu": ["idle"],
-    "compute.cu": ["compute"],
+    "interfaces/service/gate.cu": ["gate"],
+    "interfaces/service/pattern.cu": ["fill", "poison", "check"],
+    "interfaces/kernel_copy/kernel.cu": ["copy"],
+    "interfaces/kernel_copy/bulk.cu": [
+        "copy_bulk"
+    ],  # empty for AMD, and for NVIDIA before compute capability 9.0
+    "interfaces/pointer_chase/kernel.cu": ["chase_build", "chase"],
+    "interfaces/service/occupy.cu": ["occupy"],
+    "interfaces/api_overhead/kernel.cu": ["nothing"],
+    "interfaces/stream/kernel.cu": ["stream_copy", "stream_scale", "stream_add", "stream_triad"],
+    "interfaces/copy_2d/kernel.cu": ["copy_rows", "check_rows"],
+    "interfaces/stream/pattern.cu": ["stream_fill", "stream_check"],
+    "interfaces/ping_pong/kernel.cu": ["ping_pong"],
+    "interfaces/service/idle.cu": ["idle"],
+    "interfaces/compute/kernel.cu": ["compute"],
 }

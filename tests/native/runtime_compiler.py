@@ -13,9 +13,14 @@ import sys
 from collections.abc import Sequence
 from pathlib import Path
 
-KERNELS = Path(__file__).parents[2] / "native" / "kernels"
-SOURCES = sorted(path.name for path in KERNELS.glob("*.cu"))
-HEADERS = ("prelude.cuh", "arguments.hpp", "finding.cuh")
+#: Device sources and the headers that they include, by their paths in this folder.
+NATIVE = Path(__file__).parents[2] / "native"
+SOURCES = sorted(str(path.relative_to(NATIVE)) for path in (NATIVE / "interfaces").glob("*/*.cu"))
+HEADERS = sorted(
+    str(path.relative_to(NATIVE))
+    for pattern in ("*.cuh", "arguments.hpp", "*/arguments.hpp")
+    for path in (NATIVE / "interfaces").glob(pattern)
+)
 NO_LIBRARY = 3  # exit status of the script
 
 
@@ -36,11 +41,11 @@ class RuntimeCompiler:
         Raises:
             RuntimeError: A call failed; with its code, and the compiler's log where there is one.
         """
-        texts = (ctypes.c_char_p * len(HEADERS))(*((KERNELS / name).read_bytes() for name in HEADERS))
+        texts = (ctypes.c_char_p * len(HEADERS))(*((NATIVE / name).read_bytes() for name in HEADERS))
         names = (ctypes.c_char_p * len(HEADERS))(*(name.encode() for name in HEADERS))
         given = (ctypes.c_char_p * len(options))(*(option.encode() for option in options))
         program = ctypes.c_void_p()
-        text = (KERNELS / source).read_bytes()
+        text = (NATIVE / source).read_bytes()
         self._call("CreateProgram", ctypes.byref(program), text, source.encode(), len(HEADERS), texts, names)
         try:
             self._call("CompileProgram", program, len(options), given)

@@ -14,14 +14,14 @@ import pytest
 
 sys.path.insert(0, str(Path(__file__).parent))
 from kernel_entries import ENTRIES
-from runtime_compiler import HEADERS
+from runtime_compiler import HEADERS, NATIVE, SOURCES
 from tests.cache import cached
 from tests.cache import version as version_of
 
-KERNELS = Path(__file__).parents[2] / "native" / "kernels"
 ARCHITECTURES = ("gfx90a", "gfx942")
 NEWEST_CLANG, OLDEST_CLANG = 30, 19  # 19 is what Debian 12 has; 18 and earlier were not tried
 LANGUAGE = ["-x", "hip", "-std=c++17", "-nogpulib", "-nogpuinc", "-Wall", "-Wextra", "-Werror"]
+LANGUAGE.append(f"-I{NATIVE}")
 OUTPUT = ["--cuda-device-only", "--no-gpu-bundle-output", "-O3", "-S", "-o", "-"]
 
 #: System scope in LLVM's User Guide for AMDGPU Backend, memory models gfx90a and gfx942: the bits of a load,
@@ -56,15 +56,17 @@ def assembly() -> dict[tuple[str, str], str]:
         options = [*LANGUAGE, *OUTPUT, f"--offload-arch={architecture}"]
 
         def make(path: Path) -> None:
-            command = [clang, *options, str(KERNELS / source)]
+            command = [clang, *options, str(NATIVE / source)]
             finished = subprocess.run(command, capture_output=True, text=True, check=False)
             assert finished.returncode == 0, f"{source} for {architecture}:\n{finished.stderr}"
             path.write_text(finished.stdout, encoding="utf-8")
 
-        inputs = [version_of(clang), *options, *(KERNELS / name for name in HEADERS), KERNELS / source]
-        return cached(f"{source}.{architecture}.s", inputs, make).read_text(encoding="utf-8")
+        inputs = [version_of(clang), *options, *(NATIVE / name for name in HEADERS), NATIVE / source]
+        return cached(f"{source.replace('/', '.')}.{architecture}.s", inputs, make).read_text(
+            encoding="utf-8"
+        )
 
-    jobs = [(path.name, architecture) for path in KERNELS.glob("*.cu") for architecture in ARCHITECTURES]
+    jobs = [(source, architecture) for source in SOURCES for architecture in ARCHITECTURES]
     with ThreadPoolExecutor(os.cpu_count()) as threads:
         return dict(zip(jobs, threads.map(build, jobs), strict=True))
 
@@ -128,15 +130,15 @@ def test_every_source_holds_its_kernels(sources: dict[str, str]) -> None:
     assert set(sources) == set(ENTRIES)
     for source, names in ENTRIES.items():
         found = re.findall(r"^\s+\.amdhsa_kernel (\w+)$", sources[source], flags=re.MULTILINE)
-        assert sorted(found) == sorted([] if source == "copy_bulk.cu" else names), source
+        assert sorted(found) == sorted([] if source == "interfaces/kernel_copy/bulk.cu" else names), source
 
 
 def test_kernels_run_with_all_the_threads_they_are_launched_with(sources: dict[str, str]) -> None:
     """Catches a launch bound that was lost: the compiler's own limit is another, and launches would fail."""
     for source, names in ENTRIES.items():
-        bounds = re.findall(r"BYTEWAYS_KERNEL\((\d+)\) (\w+)", (KERNELS / source).read_text(encoding="utf-8"))
+        bounds = re.findall(r"BYTEWAYS_KERNEL\((\d+)\) (\w+)", (NATIVE / source).read_text(encoding="utf-8"))
         assert {name for _, name in bounds} == set(names)
-        if source == "copy_bulk.cu":
+        if source == "interfaces/kernel_copy/bulk.cu":
             continue
         told = re.findall(r"\.max_flat_workgroup_size: (\d+)\n\s+\.name:\s+(\w+)", sources[source])
         assert sorted(told) == sorted(bounds), source
@@ -153,7 +155,7 @@ def test_copy_moves_sixteen_bytes_at_a_time_with_eight_in_flight(sources: dict[s
     """Catches narrow accesses, and loads that each wait for the store of the one before."""
     wide = [
         operations
-        for loop in inner_loops(body(sources["copy.cu"], "copy"))
+        for loop in inner_loops(body(sources["interfaces/kernel_copy/kernel.cu"], "copy"))
         if "global_load_dwordx4" in (operations := memory_operations(loop))
     ]
     assert wide == [["global_load_dwordx4"] * 8 + ["global_store_dwordx4"] * 8]
@@ -161,13 +163,15 @@ def test_copy_moves_sixteen_bytes_at_a_time_with_eight_in_flight(sources: dict[s
 
 def test_fill_and_check_run_at_memory_speed(sources: dict[str, str]) -> None:
     """Catches verification by narrow accesses, which would cost more than the measurement."""
-    text = sources["pattern.cu"]
+    text = sources["interfaces/service/pattern.cu"]
     assert "global_store_dwordx4" in memory_operations(body(text, "fill"))
     assert "global_store_dwordx4" in memory_operations(body(text, "poison"))
     assert "global_load_dwordx4" in memory_operations(body(text, "check"))
 
 
-@pytest.mark.parametrize(("source", "kernel"), [("gate.cu", "gate"), ("occupy.cu", "occupy")])
+@pytest.mark.parametrize(
+    ("source", "kernel"), [("interfaces/service/gate.cu", "gate"), ("interfaces/service/occupy.cu", "occupy")]
+)
 def test_waits_sleep_and_acquire_at_system_scope(
     sources: dict[str, str], architecture: str, source: str, kernel: str
 ) -> None:
@@ -177,7 +181,7 @@ def test_waits_sleep_and_acquire_at_system_scope(
 
 def test_chase_goes_past_the_nearest_cache(sources: dict[str, str], architecture: str) -> None:
     """Catches steps through the scalar cache, by flat accesses, or by way of a scalar register."""
-    loops = inner_loops(body(sources["chase.cu"], "chase"))
+    loops = inner_loops(body(sources["interfaces/pointer_chase/kernel.cu"], "chase"))
     assert len(loops) == 2  # unrolled, and what is left of it
     for loop in loops:
         assert set(memory_operations(loop)) == {"global_load_dwordx2"}
@@ -188,7 +192,12 @@ def test_chase_goes_past_the_nearest_cache(sources: dict[str, str], architecture
 
 @pytest.mark.parametrize(
     ("source", "kernel"),
-    [("copy.cu", "copy"), ("pattern.cu", "fill"), ("pattern.cu", "poison"), ("chase.cu", "chase_build")],
+    [
+        ("interfaces/kernel_copy/kernel.cu", "copy"),
+        ("interfaces/service/pattern.cu", "fill"),
+        ("interfaces/service/pattern.cu", "poison"),
+        ("interfaces/pointer_chase/kernel.cu", "chase_build"),
+    ],
 )
 def test_stores_have_arrived_when_a_kernel_ends(
     sources: dict[str, str], architecture: str, source: str, kernel: str

@@ -15,7 +15,7 @@ import pytest
 sys.path.insert(0, str(Path(__file__).parent))
 import runtime_compiler
 from kernel_entries import ENTRIES
-from runtime_compiler import HEADERS, KERNELS, SOURCES
+from runtime_compiler import HEADERS, NATIVE, SOURCES
 from tests.cache import cached
 
 #: LLVM, User Guide for AMDGPU Backend, "ELF Code Object": e_machine, and the low byte of e_flags.
@@ -53,8 +53,8 @@ def objects(version: str) -> dict[str, bytes]:
             finished = run("--compile", source, "gfx90a", str(path))
             assert finished.returncode == 0, f"{source}: {finished.stderr}"
 
-        inputs = [version, compiler, *(KERNELS / name for name in (*HEADERS, source))]
-        return cached(f"{source}.gfx90a.co", inputs, make).read_bytes()
+        inputs = [version, compiler, *(NATIVE / name for name in (*HEADERS, source))]
+        return cached(f"{source.replace('/', '.')}.gfx90a.co", inputs, make).read_bytes()
 
     with ThreadPoolExecutor(os.cpu_count()) as threads:
         return dict(zip(SOURCES, threads.map(build, SOURCES), strict=True))
@@ -78,13 +78,15 @@ def test_kernels_have_the_names_they_are_launched_by(objects: dict[str, bytes]) 
     """Catches a mangled name; `.kd` marks the descriptor that hipModuleGetFunction looks up."""
     for source, names in ENTRIES.items():
         for name in names:
-            assert (f"\0{name}.kd\0".encode() in objects[source]) == (source != "copy_bulk.cu"), name
+            assert (f"\0{name}.kd\0".encode() in objects[source]) == (
+                source != "interfaces/kernel_copy/bulk.cu"
+            ), name
 
 
 def test_an_abort_stays_in_the_child(tmp_path: Path) -> None:
     """Catches a compiler called in our own process: hipRTC 5.2 aborts on gfx942, later ones know it."""
     file = tmp_path / "gate.co"
-    finished = run("--compile", "gate.cu", "gfx942", str(file))
+    finished = run("--compile", "interfaces/service/gate.cu", "gfx942", str(file))
     if finished.returncode == -signal.SIGABRT:
         assert not file.exists()
     else:

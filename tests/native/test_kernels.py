@@ -17,11 +17,10 @@ from byteways.run.library_paths import library_directories
 
 sys.path.insert(0, str(Path(__file__).parent))
 from kernel_entries import ENTRIES
-from runtime_compiler import HEADERS, SOURCES, RuntimeCompiler
+from runtime_compiler import HEADERS, NATIVE, SOURCES, RuntimeCompiler
 from tests.cache import cached, digest
 
 ARCHITECTURES = ("sm_80", "sm_90", "sm_100")
-KERNELS = Path(__file__).parents[2] / "native" / "kernels"
 
 
 @pytest.fixture(scope="module", params=ARCHITECTURES)
@@ -39,7 +38,7 @@ def machine_code() -> dict[tuple[str, str], str]:
     """Disassembly of every source for every architecture, compiled to what a driver loads, side by side."""
     found = [file for folder in library_directories() for file in Path(folder).glob("libnvrtc.so.*")]
     compiler = RuntimeCompiler(ctypes.CDLL(str(found[0])), "nvrtc")
-    headers = [KERNELS / name for name in HEADERS]
+    headers = [NATIVE / name for name in HEADERS]
     disassembler = next(file for entry in sys.path for file in Path(entry).glob("nvidia/*/bin/nvdisasm"))
     tools = [str(compiler.version()), digest([found[0]]), digest([disassembler])]
 
@@ -54,8 +53,10 @@ def machine_code() -> dict[tuple[str, str], str]:
                 subprocess.run([str(disassembler), "--print-code", str(cubin)], stdout=listing, check=True)
             cubin.unlink()
 
-        inputs = [*tools, *options, *headers, KERNELS / source]
-        return cached(f"{source}.{architecture}.txt", inputs, make).read_text(encoding="utf-8")
+        inputs = [*tools, *options, *headers, NATIVE / source]
+        return cached(f"{source.replace('/', '.')}.{architecture}.txt", inputs, make).read_text(
+            encoding="utf-8"
+        )
 
     jobs = [(source, architecture) for source in SOURCES for architecture in ARCHITECTURES]
     with ThreadPoolExecutor(os.cpu_count()) as threads:
@@ -82,21 +83,32 @@ def test_a_driver_gets_code_for_exactly_its_architecture(listings: dict[str, str
 
 def test_copy_becomes_wide_loads_and_stores(listings: dict[str, str]) -> None:
     """Catches accesses that the assembler splits, or reorders so that fewer are in flight."""
-    kinds = [f"{name[:3]}{name[-4:]}" for name in accesses(listings["copy.cu"], "copy")]
+    kinds = [
+        f"{name[:3]}{name[-4:]}" for name in accesses(listings["interfaces/kernel_copy/kernel.cu"], "copy")
+    ]
     assert kinds[:16] == ["LDG.128"] * 8 + ["STG.128"] * 8
     for kernel, loads in (("copy", 4), ("scale", 4), ("add", 8), ("triad", 8)):
-        names = [f"{name[:3]}{name[-4:]}" for name in accesses(listings["stream.cu"], f"stream_{kernel}")]
+        names = [
+            f"{name[:3]}{name[-4:]}"
+            for name in accesses(listings["interfaces/stream/kernel.cu"], f"stream_{kernel}")
+        ]
         assert names[: loads + 4] == ["LDG.128"] * loads + ["STG.128"] * 4
     for kernel, access in (("fill", "STG"), ("poison", "STG"), ("check", "LDG")):
         wide = re.compile(rf"{access}\.\S*128")
-        assert any(wide.fullmatch(name) for name in accesses(listings["pattern.cu"], kernel))
+        assert any(
+            wide.fullmatch(name) for name in accesses(listings["interfaces/service/pattern.cu"], kernel)
+        )
 
 
 def test_waits_and_chase_reach_past_the_first_cache(listings: dict[str, str]) -> None:
     """Catches a system scope that is lost between PTX and machine code."""
-    assert set(accesses(listings["gate.cu"], "gate")) == {"LDG.E.STRONG.SYS"}
-    assert "LDG.E.STRONG.SYS" in accesses(listings["occupy.cu"], "occupy")
-    loads = {name for name in accesses(listings["chase.cu"], "chase") if name.startswith("L")}
+    assert set(accesses(listings["interfaces/service/gate.cu"], "gate")) == {"LDG.E.STRONG.SYS"}
+    assert "LDG.E.STRONG.SYS" in accesses(listings["interfaces/service/occupy.cu"], "occupy")
+    loads = {
+        name
+        for name in accesses(listings["interfaces/pointer_chase/kernel.cu"], "chase")
+        if name.startswith("L")
+    }
     assert loads == {"LDG.E.64.STRONG.SYS"}
 
 
@@ -109,20 +121,20 @@ def body(text: str, entry: str) -> str:
 
 def test_every_source_travels_with_the_module(ptx: dict[str, str]) -> None:
     """Catches a device source that is not embedded, or one that no test knows."""
-    assert set(ptx) == set(ENTRIES) == {path.name for path in KERNELS.glob("*.cu")}
+    assert set(ptx) == set(ENTRIES) == set(SOURCES)
 
 
 def test_entries_have_the_names_they_are_launched_by(ptx: dict[str, str], architecture: str) -> None:
     """Catches a mangled or renamed kernel, which would show on a GPU only."""
     for source, names in ENTRIES.items():
         found = re.findall(r"\.visible \.entry (\w+)\(", ptx[source])
-        expected = [] if source == "copy_bulk.cu" and architecture == "sm_80" else names
+        expected = [] if source == "interfaces/kernel_copy/bulk.cu" and architecture == "sm_80" else names
         assert sorted(found) == sorted(expected), source
 
 
 def test_copy_moves_sixteen_bytes_at_a_time_with_eight_in_flight(ptx: dict[str, str]) -> None:
     """Catches narrow accesses, and loads that each wait for the store of the one before."""
-    code = body(ptx["copy.cu"], "copy")
+    code = body(ptx["interfaces/kernel_copy/kernel.cu"], "copy")
     accesses = re.findall(r"(ld|st)\.global\.\S*v4\.\w+", code)
     assert accesses[:16] == ["ld"] * 8 + ["st"] * 8
     assert re.search(r"fence\.\w+\.sys", code)
@@ -130,29 +142,29 @@ def test_copy_moves_sixteen_bytes_at_a_time_with_eight_in_flight(ptx: dict[str, 
 
 def test_gate_and_occupy_acquire_at_system_scope(ptx: dict[str, str]) -> None:
     """Catches a gate that watches a cached copy of the host's word and never opens."""
-    for source, entry in (("gate.cu", "gate"), ("occupy.cu", "occupy")):
+    for source, entry in (("interfaces/service/gate.cu", "gate"), ("interfaces/service/occupy.cu", "occupy")):
         assert "ld.acquire.sys" in body(ptx[source], entry)
 
 
 def test_chase_goes_past_the_nearest_cache(ptx: dict[str, str]) -> None:
     """Catches peer or host memory that is timed in the multiprocessor's own cache."""
-    code = body(ptx["chase.cu"], "chase")
+    code = body(ptx["interfaces/pointer_chase/kernel.cu"], "chase")
     assert "ld.relaxed.sys" in code and not re.search(r"ld\.(?!relaxed\.sys|param)", code)
 
 
 def test_fill_and_check_run_at_memory_speed(ptx: dict[str, str]) -> None:
     """Catches verification by narrow accesses, which would cost more than the measurement."""
-    assert re.search(r"st\.global\.\S*v4", body(ptx["pattern.cu"], "fill"))
-    assert re.search(r"st\.global\.\S*v4", body(ptx["pattern.cu"], "poison"))
-    assert re.search(r"ld\.global\.\S*v4", body(ptx["pattern.cu"], "check"))
+    assert re.search(r"st\.global\.\S*v4", body(ptx["interfaces/service/pattern.cu"], "fill"))
+    assert re.search(r"st\.global\.\S*v4", body(ptx["interfaces/service/pattern.cu"], "poison"))
+    assert re.search(r"ld\.global\.\S*v4", body(ptx["interfaces/service/pattern.cu"], "check"))
 
 
 def test_bulk_copies_wait_and_fence_in_order(ptx: dict[str, str], architecture: str) -> None:
     """Catches a missing fence or wait: memory reused while it is read, a kernel that ends too early."""
     if architecture == "sm_80":
-        assert ".entry" not in ptx["copy_bulk.cu"]
+        assert ".entry" not in ptx["interfaces/kernel_copy/bulk.cu"]
         return
-    code = body(ptx["copy_bulk.cu"], "copy_bulk")
+    code = body(ptx["interfaces/kernel_copy/bulk.cu"], "copy_bulk")
     order = re.findall(
         r"(mbarrier\.init|mbarrier\.arrive\.expect_tx|mbarrier\.try_wait|fence\.proxy\.async|cp\.async\.bulk"
         r"(?:\.shared|\.global|\.commit_group|\.wait_group\.read|\.wait_group)|fence\.\w+\.sys)",

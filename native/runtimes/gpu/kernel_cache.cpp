@@ -1,6 +1,8 @@
 // See kernel_cache.hpp; cache_files.cpp has the files.
 #include "runtimes/gpu/kernel_cache.hpp"
 
+#include <algorithm>
+
 #include "runtimes/gpu/cache_files.hpp"
 #include "runtimes/gpu/sha256.hpp"
 #include "runtimes/kernel_source.hpp"
@@ -11,7 +13,8 @@ std::string KernelCache::name_of(const KernelCompiler& compiler, const std::stri
                                  const std::string& architecture) const {
   std::string text = embedded_kernels().at(file);
   for (const char* included : kernel_headers().texts) text += included;
-  const std::string name = file.substr(0, file.rfind('.'));
+  std::string name = file.substr(0, file.rfind('.'));
+  std::replace(name.begin(), name.end(), '/', '.');  // one folder for all
   return name + "-" + architecture + "-" + compiler.version() + "-" + sha256(text) + ".bin";
 }
 

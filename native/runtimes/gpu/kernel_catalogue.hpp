@@ -5,7 +5,7 @@
 #include <string_view>
 
 #include "core/error.hpp"
-#include "kernels/arguments.hpp"
+#include "interfaces/arguments.hpp"
 
 namespace byteways::gpu {
 
@@ -16,27 +16,27 @@ struct CatalogueEntry {
 };
 
 inline constexpr CatalogueEntry kCatalogue[] = {
-    {"gate", "gate.cu", sizeof(GateArguments)},
-    {"fill", "pattern.cu", sizeof(PatternArguments)},
-    {"poison", "pattern.cu", sizeof(PatternArguments)},
-    {"check", "pattern.cu", sizeof(PatternArguments)},
-    {"copy", "copy.cu", sizeof(CopyArguments)},
-    {"copy_bulk", "copy_bulk.cu", sizeof(CopyArguments)},
-    {"chase_build", "chase.cu", sizeof(ChaseArguments)},
-    {"chase", "chase.cu", sizeof(ChaseArguments)},
-    {"occupy", "occupy.cu", sizeof(OccupyArguments)},
-    {"stream_copy", "stream.cu", sizeof(StreamArguments)},
-    {"stream_scale", "stream.cu", sizeof(StreamArguments)},
-    {"stream_add", "stream.cu", sizeof(StreamArguments)},
-    {"stream_triad", "stream.cu", sizeof(StreamArguments)},
-    {"stream_fill", "stream_pattern.cu", sizeof(StreamPatternArguments)},
-    {"stream_check", "stream_pattern.cu", sizeof(StreamPatternArguments)},
-    {"copy_rows", "rows.cu", sizeof(RowsArguments)},
-    {"check_rows", "rows.cu", sizeof(RowsCheckArguments)},
-    {"nothing", "nothing.cu", sizeof(NothingArguments)},
-    {"ping_pong", "ping_pong.cu", sizeof(PingPongArguments)},
-    {"idle", "idle.cu", sizeof(IdleArguments)},
-    {"compute", "compute.cu", sizeof(ComputeArguments)},
+    {"gate", "interfaces/service/gate.cu", sizeof(GateArguments)},
+    {"fill", "interfaces/service/pattern.cu", sizeof(PatternArguments)},
+    {"poison", "interfaces/service/pattern.cu", sizeof(PatternArguments)},
+    {"check", "interfaces/service/pattern.cu", sizeof(PatternArguments)},
+    {"copy", "interfaces/kernel_copy/kernel.cu", sizeof(CopyArguments)},
+    {"copy_bulk", "interfaces/kernel_copy/bulk.cu", sizeof(CopyArguments)},
+    {"chase_build", "interfaces/pointer_chase/kernel.cu", sizeof(ChaseArguments)},
+    {"chase", "interfaces/pointer_chase/kernel.cu", sizeof(ChaseArguments)},
+    {"occupy", "interfaces/service/occupy.cu", sizeof(OccupyArguments)},
+    {"stream_copy", "interfaces/stream/kernel.cu", sizeof(StreamArguments)},
+    {"stream_scale", "interfaces/stream/kernel.cu", sizeof(StreamArguments)},
+    {"stream_add", "interfaces/stream/kernel.cu", sizeof(StreamArguments)},
+    {"stream_triad", "interfaces/stream/kernel.cu", sizeof(StreamArguments)},
+    {"stream_fill", "interfaces/stream/pattern.cu", sizeof(StreamPatternArguments)},
+    {"stream_check", "interfaces/stream/pattern.cu", sizeof(StreamPatternArguments)},
+    {"copy_rows", "interfaces/copy_2d/kernel.cu", sizeof(RowsArguments)},
+    {"check_rows", "interfaces/copy_2d/kernel.cu", sizeof(RowsCheckArguments)},
+    {"nothing", "interfaces/api_overhead/kernel.cu", sizeof(NothingArguments)},
+    {"ping_pong", "interfaces/ping_pong/kernel.cu", sizeof(PingPongArguments)},
+    {"idle", "interfaces/service/idle.cu", sizeof(IdleArguments)},
+    {"compute", "interfaces/compute/kernel.cu", sizeof(ComputeArguments)},
 };
 inline constexpr std::size_t kKernels = sizeof kCatalogue / sizeof kCatalogue[0];
 

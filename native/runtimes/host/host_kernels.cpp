@@ -4,7 +4,7 @@
 #include <algorithm>
 #include <cstring>
 
-#include "kernels/arguments.hpp"
+#include "interfaces/arguments.hpp"
 #include "runtimes/host/streaming_copy.hpp"
 
 namespace byteways {

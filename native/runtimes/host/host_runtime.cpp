@@ -10,7 +10,7 @@
 #include <limits>
 
 #include "core/cpus.hpp"
-#include "kernels/arguments.hpp"
+#include "interfaces/arguments.hpp"
 #include "memory/host_memory.hpp"
 #include "memory/placement.hpp"
 #include "runtimes/host/host_kernels.hpp"

@@ -5,7 +5,7 @@
 #include <utility>
 #include <vector>
 
-#include "kernels/arguments.hpp"
+#include "interfaces/arguments.hpp"
 #include "memory/placement.hpp"
 #include "runtimes/host/host_kernels.hpp"
 

@@ -99,7 +99,7 @@ LEAST_SAMPLES = 3
 WARM_UP_OPERATIONS = 8
 #: Part of a case's budget below which every sample is verified (the native core's rule).
 VERIFICATION_SHARE = 0.4
-#: One `compute` of all cores or multiprocessors, by the kind of executor (native/movers/compute.cpp).
+#: One `compute` of all cores or multiprocessors, by the kind of executor (native/interfaces/compute).
 COMPUTE_S = {"cpu": 1e-4, "gpu": 4e-4}
 #: A window with a chase in it (native/timing/window.cpp), and how much longer a load may make it.
 CHASE_WINDOW_S = 20e-3

@@ -14,11 +14,11 @@ from byteways.topology.model import Capabilities
 #: Rotations are rounded up to this much, so that cases of most sizes ask for equal buffers and share them.
 ROTATION_UNIT_BYTES = 64 * 2**20
 #: Drivers keep the residency of pages by blocks of this much: each prefetch has a region of its own
-#: (native/movers/prefetch.cpp has the same number), and regions are enough for a batch that a timer can tell.
+#: (native/interfaces/prefetch has the same number), and regions are enough for a batch that a timer can tell.
 REGION_BYTES = 2 * 2**20
 MOVED_BYTES = 128 * 2**20
 
-#: Slots of a rotation begin on it (native/movers/mover.cpp).
+#: Slots of a rotation begin on it (native/interfaces).
 _SLOT_ALIGNMENT_BYTES = 256
 
 

@@ -1,6 +1,6 @@
 """Steps that have memory, give it back or open it: what exists for which kind, and how much is held.
 
-Pure. The steps themselves are in native/movers/memory_step.cpp.
+Pure. The steps themselves are in native/interfaces/allocation.
 """
 
 from __future__ import annotations
@@ -11,7 +11,7 @@ from byteways.plan.case import Flow, is_device, is_managed, is_plain
 
 #: Sizes are whole pages of every machine that byteways knows.
 PAGE_BYTES = 4096
-#: What one batch holds at most (native/movers/memory_step.cpp has the same): so many blocks and bytes, or one
+#: What one batch holds at most (native/interfaces/allocation has the same): so many blocks and bytes, or one
 #: block that is larger.
 MOST_BLOCKS = 64
 MOST_BYTES = 256 * 2**20

@@ -8,7 +8,7 @@ from dataclasses import dataclass
 #: Threads of a block that every GPU here takes: CUDA C++ Programming Guide, technical specifications per
 #: compute capability; maxThreadsPerBlock of HIP's gfx9.
 MOST_BLOCK_THREADS = 1024
-#: Of a team on a CPU (native/movers/kernel_copy.cpp).
+#: Of a team on a CPU (native/interfaces/kernel_copy).
 MOST_TEAM_THREADS = 4096
 
 
@@ -44,7 +44,7 @@ SPANS: Mapping[str, Span] = {
     "relays": Span(0, 63, "GPUs of a machine that are not at its ends"),
     "piece_bytes": Span(4096, 2**40, "bytes of a piece", step=4096),  # whole pages
     "depth": Span(1, 64, "pieces in flight, each with a stream of its own"),
-    # Of the largest GPU (compute capability 9.0); 16 and 32 are of native/movers/kernel_copy.cpp.
+    # Of the largest GPU (compute capability 9.0); 16 and 32 are of native/interfaces/kernel_copy.
     "chunk_bytes": Span(16, 227 * 1024, "bytes of shared memory of a block", step=16),
     "stages": Span(1, 32, "chunks in flight"),
     "core": Span(0, 4095, "cores of a NUMA domain, by number"),

@@ -3,7 +3,7 @@
 #include <functional>
 #include <string>
 
-#include "kernels/arguments.hpp"
+#include "interfaces/arguments.hpp"
 #include "simulator/world.hpp"
 #include "toys.hpp"
 

@@ -1,0 +1,313 @@
+// Interfaces `allocate`, `free`, `register`, `unregister`, `map-peer` and `open-ipc`: what it costs to have
+// memory, before anything is moved. The host's clock times the steps; what undoes them, or makes what they
+// need, is done before each batch and is not in the figure. Every step of a batch has memory of its own.
+#include <algorithm>
+#include <vector>
+
+#include "interfaces/arguments.hpp"
+#include "interfaces/mover.hpp"
+#include "interfaces/pattern.hpp"
+
+namespace byteways {
+namespace {
+
+constexpr std::uint64_t kPageBytes = 4096;
+// What one batch holds at most: so many blocks, and so many bytes, or one block that is larger
+// (plan/memory_steps.py counts with the same).
+constexpr std::uint64_t kMostBlocks = 64;
+constexpr std::uint64_t kMostBytes = 256ull << 20;
+constexpr std::uint64_t kMostChecked = 4;  // blocks of a batch of which the first and last words are checked
+constexpr std::uint64_t kWord = sizeof(std::uint64_t);
+
+class MemoryStep : public Mover {
+ public:
+  std::uint64_t bytes_per_operation() const override { return 0; }
+  std::uint64_t queue_entries(std::uint64_t) const override { return 1; }
+  bool synchronous() const override { return true; }
+  bool changes_residency() const override { return true; }
+  std::uint64_t rotation() const override { return 1; }
+  std::uint64_t distinct_source_bytes() const override { return flow_.size_bytes; }
+  std::uint64_t distinct_destination_bytes() const override { return flow_.size_bytes; }
+  std::string alone() const override { return "what it has is given back before it is had again"; }
+  void prepare(std::uint64_t key) override { key_ = key; }
+  void spoil(std::uint64_t, std::uint64_t) override {}
+  std::string engine() const override { return "cpu"; }
+  std::string engine_evidence() const override {
+    return "calls of this process's own thread, which move nothing";
+  }
+
+ protected:
+  MemoryStep(Session& session, const Flow& flow)
+      : Mover(*flow.executor), session_(&session), flow_(flow), memory_(flow.source->allocation().memory()) {
+    if (flow.size_bytes == 0 || flow.size_bytes % kPageBytes != 0)
+      throw Unsupported(flow.interface, "size", "memory is had in pages of 4096 bytes");
+  }
+
+  Agent& owner() const { return flow_.source->agent(); }
+  [[noreturn]] void refuse(const std::string& why) const {
+    throw Unsupported(flow_.interface, std::string(memory_name(memory_)), why, executor().name());
+  }
+  std::uint64_t most_blocks() const {
+    return std::clamp<std::uint64_t>(kMostBytes / flow_.size_bytes, 1, kMostBlocks);
+  }
+  // Words of a block that prove it: its first and its last.
+  void write(Agent& by, std::byte* data) const {
+    for (std::byte* word : {data, data + flow_.size_bytes - kWord}) fill(*session_, by, word, 1, key_);
+    by.runtime->synchronize(session_->service_stream(by));
+  }
+  void read(Agent& by, std::byte* data, Verification& found) const { read(by, data, key_, found); }
+  void read(Agent& by, std::byte* data, std::uint64_t key, Verification& found) const {
+    for (const std::uint64_t offset : {std::uint64_t{0}, flow_.size_bytes - kWord}) {
+      const bool last = offset != 0 && key == 0;  // of what was filled as a whole
+      found.note(check(*session_, by, data + offset, 1, last ? offset / kWord : key), offset);
+      found.checked_bytes += kWord;
+    }
+  }
+
+  Session* session_;
+  Flow flow_;
+  Memory memory_;
+  std::uint64_t key_ = 0;
+};
+
+// Memory that an agent has of its own, or gives back.
+class OwnMemory : public MemoryStep {
+ public:
+  OwnMemory(Session& session, const Flow& flow)
+      : MemoryStep(session, flow),
+        touched_(flow.word("touched", "no") == "yes"),
+        keeps_(flow.word("pool", "empty") == "kept") {
+    if (&owner() != flow.executor) refuse("the agent that owns memory has it and gives it back");
+    if (keeps_ && memory_ != Memory::pool) refuse("it comes from no pool that could keep any");
+    if (keeps_)
+      executor().runtime->keep_in_pool(executor().device,
+                                       std::max(kMostBytes, most_blocks() * flow.size_bytes));
+  }
+  ~OwnMemory() override {
+    blocks_.clear();
+    try {
+      if (keeps_) executor().runtime->keep_in_pool(executor().device, 0);
+    } catch (const std::exception&) {  // destructors never throw
+    }
+  }
+  std::uint64_t rotation() const override { return most_blocks(); }
+
+ protected:
+  std::unique_ptr<Allocation> block() const {
+    auto made = session_->bare_block(owner(), memory_, flow_.size_bytes);
+    if (touched_) touch(made->data());
+    return made;
+  }
+  void touch(std::byte* data) const {
+    if (owner().is_host()) return session_->host().touch(data, flow_.size_bytes);
+    poison(*session_, owner(), data, flow_.size_bytes / kWord, kPageBytes / kWord);
+    owner().runtime->synchronize(session_->service_stream(owner()));
+  }
+
+  std::vector<std::unique_ptr<Allocation>> blocks_;
+
+ private:
+  bool touched_, keeps_;
+};
+
+class Allocate final : public OwnMemory {
+ public:
+  using OwnMemory::OwnMemory;
+  void restore() override {
+    blocks_.clear();
+    blocks_.reserve(most_blocks());
+  }
+  void enqueue(Stream&, std::uint64_t, std::uint64_t count) override {
+    for (std::uint64_t k = 0; k < count; ++k) blocks_.push_back(block());
+  }
+  Verification verify(std::uint64_t, std::uint64_t) override {
+    Verification found;
+    for (std::size_t k = 0; k < std::min<std::size_t>(kMostChecked, blocks_.size()); ++k) {
+      std::byte* data = blocks_[blocks_.size() - 1 - k]->data();
+      write(owner(), data);
+      read(owner(), data, found);
+    }
+    return found;
+  }
+};
+
+class Free final : public OwnMemory {
+ public:
+  using OwnMemory::OwnMemory;
+  void restore() override {
+    while (blocks_.size() < most_blocks()) blocks_.push_back(block());
+  }
+  void enqueue(Stream&, std::uint64_t, std::uint64_t count) override {
+    blocks_.resize(blocks_.size() - std::min<std::size_t>(count, blocks_.size()));
+  }
+  // What is gone cannot be looked at: what is left still works.
+  Verification verify(std::uint64_t, std::uint64_t) override {
+    Verification found;
+    if (blocks_.empty()) return found;
+    write(owner(), blocks_.front()->data());
+    read(owner(), blocks_.front()->data(), found);
+    return found;
+  }
+};
+
+// Plain pages, which a GPU's runtime locks and maps.
+class Registering : public MemoryStep {
+ public:
+  Registering(Session& session, const Flow& flow)
+      : MemoryStep(session, flow), touched_(flow.word("touched", "yes") == "yes") {
+    if (!is_plain(memory_)) refuse("only plain pages are registered");
+    if (executor().is_host()) refuse("a GPU's runtime registers memory");
+  }
+  std::uint64_t rotation() const override { return most_blocks(); }
+
+ protected:
+  std::unique_ptr<Allocation> pages() const {
+    const auto placed =
+        session_->host().place_thread(owner().info.numa_domain);  // this thread is near the GPU
+    auto made = session_->bare_block(owner(), memory_, flow_.size_bytes);
+    if (touched_) session_->host().touch(made->data(), flow_.size_bytes);
+    return made;
+  }
+  std::unique_ptr<Allocation> locked(std::unique_ptr<Allocation> pages) const {
+    return executor().runtime->lock(std::move(pages), executor().device);
+  }
+  std::vector<std::unique_ptr<Allocation>> plain_, locked_;
+
+ private:
+  bool touched_;
+};
+
+class Register final : public Registering {
+ public:
+  using Registering::Registering;
+  void restore() override {
+    locked_.clear();
+    while (plain_.size() < most_blocks()) plain_.push_back(pages());
+  }
+  void enqueue(Stream&, std::uint64_t, std::uint64_t count) override {
+    for (std::uint64_t k = 0; k < count; ++k) {
+      locked_.push_back(locked(std::move(plain_.back())));
+      plain_.pop_back();
+    }
+  }
+  // The GPU reaches it, and the host sees what it wrote.
+  Verification verify(std::uint64_t, std::uint64_t) override {
+    Verification found;
+    for (std::size_t k = 0; k < std::min<std::size_t>(kMostChecked, locked_.size()); ++k) {
+      write(executor(), locked_[k]->data());
+      read(owner(), locked_[k]->data(), found);
+    }
+    return found;
+  }
+};
+
+class Unregister final : public Registering {
+ public:
+  using Registering::Registering;
+  void restore() override {
+    plain_.clear();
+    while (locked_.size() < most_blocks()) {
+      locked_.push_back(locked(pages()));
+      if (locked_.size() + kMostChecked > most_blocks()) write(executor(), locked_.back()->data());
+    }
+  }
+  void enqueue(Stream&, std::uint64_t, std::uint64_t count) override {
+    for (std::uint64_t k = 0; k < count; ++k) {
+      plain_.push_back(executor().runtime->unlock(std::move(locked_.back())));
+      locked_.pop_back();
+    }
+  }
+  // The pages are still there, with what the GPU wrote.
+  Verification verify(std::uint64_t, std::uint64_t) override {
+    Verification found;
+    for (std::size_t k = 0; k < std::min<std::size_t>(kMostChecked, plain_.size()); ++k)
+      read(owner(), plain_[k]->data(), found);
+    return found;
+  }
+};
+
+// Access of one GPU to a block of another's memory. Peer access is one switch for all that the other has, so
+// there is one step a batch.
+class MapPeer final : public MemoryStep {
+ public:
+  MapPeer(Session& session, const Flow& flow) : MemoryStep(session, flow) {
+    if (!is_device(memory_) || executor().is_host() || &owner() == flow.executor)
+      refuse("one GPU is given access to another's memory");
+    if (flow.size_bytes > flow.source->bytes())
+      throw Error(flow.interface, "size", "larger than its buffer", executor().name());
+    require_access(session, flow);  // a way that is not there is found untimed
+  }
+  ~MapPeer() override {
+    try {
+      open();                          // others take it for granted
+    } catch (const std::exception&) {  // destructors never throw
+    }
+  }
+  void restore() override {
+    Runtime& runtime = *executor().runtime;
+    if (needs_grant(memory_))
+      runtime.revoke(flow_.source->allocation(), executor().device);
+    else
+      runtime.disable_peer(executor().device, owner().device);
+  }
+  void enqueue(Stream&, std::uint64_t, std::uint64_t) override {
+    const Availability opened = open();
+    if (!opened.available) refuse(opened.reason);
+  }
+  Verification verify(std::uint64_t, std::uint64_t) override {
+    Verification found;
+    spoil_ends();  // the words of the sample before would pass for this one's
+    write(executor(), flow_.source->data());
+    read(owner(), flow_.source->data(), found);
+    return found;
+  }
+
+ private:
+  void spoil_ends() const {
+    for (const std::uint64_t offset : {std::uint64_t{0}, flow_.size_bytes - kWord})
+      poison(*session_, owner(), flow_.source->data() + offset, 1, 1);
+    owner().runtime->synchronize(session_->service_stream(owner()));
+  }
+  Availability open() const {
+    Runtime& runtime = *executor().runtime;
+    return needs_grant(memory_) ? runtime.grant(flow_.source->allocation(), executor().device)
+                                : runtime.enable_peer(executor().device, owner().device);
+  }
+};
+
+// A handle of another process's memory (option `handle`: its bytes in hexadecimal digits), which
+// Session::allocate filled there. Opening it again before it is closed would be a matter of counting, so
+// there is one a batch.
+class OpenIpc final : public MemoryStep {
+ public:
+  OpenIpc(Session& session, const Flow& flow) : MemoryStep(session, flow), handle_(flow.word("handle")) {
+    if (handle_.empty()) refuse("no other process gave a handle of its memory");
+  }
+  void restore() override { opened_.reset(); }
+  void enqueue(Stream&, std::uint64_t, std::uint64_t) override {
+    opened_ = executor().runtime->open_handle(handle_, executor().device, flow_.size_bytes);
+  }
+  Verification verify(std::uint64_t, std::uint64_t) override {
+    Verification found;
+    read(executor(), opened_->data(), 0, found);
+    return found;
+  }
+
+ private:
+  std::string handle_;
+  std::unique_ptr<Allocation> opened_;
+};
+
+}  // namespace
+
+std::unique_ptr<Mover> make_memory_step(Session& session, const Flow& flow) {
+  if (flow.interface == "allocate") return std::make_unique<Allocate>(session, flow);
+  if (flow.interface == "free") return std::make_unique<Free>(session, flow);
+  if (flow.interface == "register") return std::make_unique<Register>(session, flow);
+  if (flow.interface == "unregister") return std::make_unique<Unregister>(session, flow);
+  if (flow.interface == "map-peer") return std::make_unique<MapPeer>(session, flow);
+  if (flow.interface == "open-ipc") return std::make_unique<OpenIpc>(session, flow);
+  return nullptr;
+}
+
+}  // namespace byteways

@@ -1,0 +1,158 @@
+// Interfaces `launch`, `synchronize` and `event`: what the calls themselves cost, with nothing to move. The
+// buffer of a flow holds one word, in which a launch of each batch leaves a stamp: it shows that what was
+// enqueued ran, and in its order.
+#include <cstring>
+
+#include "interfaces/arguments.hpp"
+#include "interfaces/mover.hpp"
+#include "interfaces/pattern.hpp"
+
+namespace byteways {
+namespace {
+
+constexpr std::uint64_t kStampOffset = 3072;  // of its copy in the shared scratch page
+
+class Call : public Mover {
+ public:
+  Call(Session& session, const Flow& flow) : Mover(*flow.executor), session_(&session), flow_(flow) {
+    if (flow.source != flow.destination)
+      throw Unsupported(flow.interface, "buffers", "a call has one buffer");
+    if (flow.size_bytes != sizeof(std::uint64_t) || flow.source->bytes() < sizeof(std::uint64_t))
+      throw Unsupported(flow.interface, "size", "the buffer of a call holds one word of 8 bytes");
+    require_access(session, flow);
+    const Availability offered = executor().runtime->offers_kernel(executor().device, "nothing");
+    if (!offered.available)
+      throw Unsupported(flow.interface, "unavailable", offered.reason, executor().name());
+    nothing_ = executor().runtime->prepare(executor().device, "nothing");
+  }
+
+  std::uint64_t bytes_per_operation() const override { return 0; }
+  std::uint64_t rotation() const override { return 1; }
+  std::uint64_t distinct_source_bytes() const override { return flow_.size_bytes; }
+  std::uint64_t distinct_destination_bytes() const override { return flow_.size_bytes; }
+
+  void prepare(std::uint64_t key) override {
+    key_ = key;
+    spoil(0, 0);
+  }
+
+  void spoil(std::uint64_t, std::uint64_t) override {
+    poison(*session_, executor(), flow_.source->data(), 1, 1);
+    executor().runtime->synchronize(session_->service_stream(executor()));
+  }
+
+  Verification verify(std::uint64_t first_operation, std::uint64_t count) override {
+    Stream& stream = session_->service_stream(executor());
+    std::byte* shared = session_->shared_scratch(executor()) + kStampOffset;
+    executor().runtime->copy(shared, flow_.source->data(), sizeof(std::uint64_t), stream);
+    executor().runtime->synchronize(stream);
+    Verification verification;
+    std::memcpy(&verification.got, shared, sizeof verification.got);
+    verification.expected = pattern_word(key_, first_operation + count);
+    verification.checked_bytes = sizeof(std::uint64_t);
+    verification.ok = verification.got == verification.expected;
+    verification.bad_count = verification.ok ? 0 : 1;
+    return verification;
+  }
+
+ protected:
+  void launch(const LaunchShape& shape, Stream& stream) const { launch(shape, stream, {nullptr, 0}); }
+  // The stamp of a batch whose last operation is `last` - 1.
+  void launch_stamp(const LaunchShape& shape, Stream& stream, std::uint64_t last) const {
+    launch(shape, stream,
+           {reinterpret_cast<unsigned long long*>(flow_.source->data()), pattern_word(key_, last)});
+  }
+
+  Session* session_;
+  Flow flow_;
+
+ private:
+  void launch(const LaunchShape& shape, Stream& stream, const NothingArguments& arguments) const {
+    executor().runtime->launch(executor().device, nothing_, shape, &arguments, sizeof arguments, stream);
+  }
+  PreparedKernel nothing_;
+  std::uint64_t key_ = 0;
+};
+
+// On a CPU the launch starts a team of threads, as its other kernels do.
+class Launch final : public Call {
+ public:
+  Launch(Session& session, const Flow& flow) : Call(session, flow) {
+    const unsigned most = executor().runtime->kernel_info(executor().device, "nothing").max_threads;
+    shape_ = executor().is_host() ? LaunchShape{flow.count("threads", 1, kMostTeam), 1, 0}
+                                  : LaunchShape{flow.count("blocks", 1), flow.count("threads", 1, most), 0};
+  }
+
+  std::uint64_t queue_entries(std::uint64_t count) const override { return count; }
+  LaunchShape shape() const override { return shape_; }
+  std::string engine() const override { return executor().is_host() ? "cpu" : "kernel"; }
+  std::string engine_evidence() const override { return "kernels of this process that end at once"; }
+
+  void enqueue(Stream& stream, std::uint64_t first_operation, std::uint64_t count) override {
+    for (std::uint64_t k = 1; k < count; ++k) launch(shape_, stream);
+    launch_stamp(shape_, stream, first_operation + count);
+  }
+
+ private:
+  LaunchShape shape_;
+};
+
+// Of a queue whose work is done. A launch before the first call shows that the queue is a working one; it
+// takes the same time in every batch, so the slope is free of it.
+class Synchronize final : public Call {
+ public:
+  using Call::Call;
+  std::uint64_t queue_entries(std::uint64_t) const override { return 1; }
+  bool synchronous() const override { return true; }
+  std::string engine() const override { return "cpu"; }
+  std::string engine_evidence() const override { return "calls of this process's own thread"; }
+
+  void enqueue(Stream& stream, std::uint64_t first_operation, std::uint64_t count) override {
+    launch_stamp({1, 1, 0}, stream, first_operation + count);
+    for (std::uint64_t k = 0; k < count; ++k) executor().runtime->synchronize(stream);
+  }
+};
+
+// There and back: an event of the case's queue is waited for in a second one, and one of that in the first.
+class EventPair final : public Call {
+ public:
+  EventPair(Session& session, const Flow& flow)
+      : Call(session, flow),
+        other_(executor().runtime->create_stream(executor().device)),
+        there_(executor().runtime->create_event(executor().device)),
+        back_(executor().runtime->create_event(executor().device)) {}
+
+  std::uint64_t queue_entries(std::uint64_t count) const override { return 2 * count; }  // of either queue
+  std::string engine() const override { return "queue"; }
+  std::string engine_evidence() const override {
+    return "events of two queues of this process, which wait for each other and move nothing";
+  }
+
+  void enqueue(Stream& stream, std::uint64_t first_operation, std::uint64_t count) override {
+    Runtime& runtime = *executor().runtime;
+    for (std::uint64_t k = 0; k < count; ++k) {
+      runtime.record(*there_, stream);
+      runtime.wait(*other_, *there_);
+      if (k + 1 == count) launch_stamp({1, 1, 0}, *other_, first_operation + count);
+      runtime.record(*back_, *other_);
+      runtime.wait(stream, *back_);
+    }
+  }
+
+ private:
+  std::unique_ptr<Stream> other_;
+  std::unique_ptr<Event> there_, back_;
+};
+
+}  // namespace
+
+std::unique_ptr<Mover> make_call(Session& session, const Flow& flow) {
+  if (flow.interface == "launch") return std::make_unique<Launch>(session, flow);
+  if (flow.executor->is_host())
+    throw Unsupported(flow.interface, "executor", "the queues are those of a GPU's runtime",
+                      flow.executor->name());
+  if (flow.interface == "synchronize") return std::make_unique<Synchronize>(session, flow);
+  return std::make_unique<EventPair>(session, flow);
+}
+
+}  // namespace byteways

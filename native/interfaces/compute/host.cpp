@@ -1,0 +1,59 @@
+// The host's compute and idle: arithmetic in registers, and a wait by the host's clock.
+#include "interfaces/arguments.hpp"
+#include "runtimes/host/host_kernels.hpp"
+#include "runtimes/host/targets.hpp"
+#include "runtimes/session.hpp"
+
+namespace byteways {
+namespace {
+
+BYTEWAYS_INLINE unsigned long long ends_of(float seed, unsigned int steps, unsigned int odd) {
+  float ends[kComputeChains];
+  for (unsigned int chain = 0; chain < kComputeChains; ++chain) ends[chain] = compute_seed(seed, chain, odd);
+  for (unsigned int step = 0; step < steps; ++step)
+    for (float& end : ends) {
+      const float grown = 3.9f * end;
+      end = __builtin_fmaf(-grown, end, grown);
+    }
+  unsigned long long mixed = 0;
+  for (const float end : ends) {
+    unsigned int bits = 0;
+    __builtin_memcpy(&bits, &end, sizeof bits);
+    mixed = compute_mix(mixed, bits);
+  }
+  return mixed;
+}
+
+// Without the instruction the C library computes the same bits, many times slower.
+#if defined(__x86_64__)
+BYTEWAYS_TARGET("fma") unsigned long long ends_by_fma(float seed, unsigned int steps, unsigned int odd) {
+  return ends_of(seed, steps, odd);
+}
+#endif
+
+}  // namespace
+
+unsigned long long compute_ends(float seed, unsigned int steps, unsigned int odd) {
+#if defined(__x86_64__)
+  if (__builtin_cpu_supports("fma")) return ends_by_fma(seed, steps, odd);
+#endif
+  return ends_of(seed, steps, odd);
+}
+
+void compute_kernel(const void* block, const TeamMember& member) {
+  const auto& arguments = *static_cast<const ComputeArguments*>(block);
+  const unsigned int odd = member.rank % 2;
+  const unsigned long long mixed = compute_ends(arguments.seed, arguments.steps, odd);
+  const unsigned long long index = member.rank % arguments.count;
+  arguments.words[index] = pattern_word(arguments.key, index) + (mixed - arguments.expected[odd]);
+}
+
+void idle_kernel(const void* block, const TeamMember& member) {
+  const auto& arguments = *static_cast<const IdleArguments*>(block);
+  if (member.rank != 0) return;
+  Clock& clock = host_clock();
+  const Nanoseconds until = clock.now() + static_cast<Nanoseconds>(arguments.nanoseconds);
+  spin_until([&] { return clock.now() >= until; });
+}
+
+}  // namespace byteways

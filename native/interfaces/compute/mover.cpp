@@ -1,0 +1,98 @@
+// Interface `compute`: arithmetic in registers on all multiprocessors or cores, which moves no bytes. What a
+// transfer beside it takes away from it is not bandwidth.
+#include <algorithm>
+
+#include "interfaces/arguments.hpp"
+#include "interfaces/mover.hpp"
+#include "interfaces/pattern.hpp"
+#include "runtimes/host/host_kernels.hpp"
+
+namespace byteways {
+namespace {
+
+// Half of the threads that a multiprocessor holds: enough to keep its units busy with four chains each, and
+// another kernel's blocks find room beside them. All of them would make a kernel that copies wait for its
+// turn.
+constexpr unsigned kThreads = 512;
+constexpr unsigned kBlocksPerMultiprocessor = 2;
+constexpr unsigned kSteps = 8192;  // 0.2 to 0.4 ms on GPUs since 2020, 30 µs on a core
+
+class Compute final : public Mover {
+ public:
+  Compute(Session& session, const Flow& flow) : Mover(*flow.executor), session_(&session), flow_(flow) {
+    if (flow.source != flow.destination)
+      throw Unsupported("compute", "buffers", "compute has one buffer, for its result");
+    words_ = flow.size_bytes / sizeof(unsigned long long);
+    if (words_ == 0 || flow.size_bytes > flow.source->bytes())
+      throw Error("compute", "size", "the result does not fit its buffer");
+    require_access(session, flow);
+    const Availability offered = executor().runtime->offers_kernel(executor().device, "compute");
+    if (!offered.available) throw Unsupported("compute", "unavailable", offered.reason, executor().name());
+    shape_ = choose_shape();
+    kernel_ = executor().runtime->prepare(executor().device, "compute");
+    const std::uint64_t items = std::uint64_t{shape_.blocks} * shape_.threads;
+    written_ = std::min(words_, items);
+  }
+
+  std::uint64_t bytes_per_operation() const override { return 0; }
+  std::uint64_t queue_entries(std::uint64_t count) const override { return count; }
+  std::uint64_t rotation() const override { return 1; }
+  std::uint64_t distinct_source_bytes() const override { return 0; }
+  std::uint64_t distinct_destination_bytes() const override { return written_ * sizeof(unsigned long long); }
+  LaunchShape shape() const override { return shape_; }
+
+  void enqueue(Stream& stream, std::uint64_t, std::uint64_t count) override {
+    for (std::uint64_t k = 0; k < count; ++k)
+      executor().runtime->launch(executor().device, kernel_, shape_, &arguments_, sizeof arguments_, stream);
+  }
+
+  void prepare(std::uint64_t key) override {
+    // Seeds from 0.1 to 0.3: those of all chains then lie between 0 and 1, where the map stays.
+    const float seed = 0.1f + 0.2f * static_cast<float>(pattern_word(key, 0) >> 40) / (1 << 24);
+    arguments_ = {reinterpret_cast<unsigned long long*>(flow_.source->data()), words_, key, {}, seed, kSteps};
+    for (unsigned int odd : {0u, 1u}) arguments_.expected[odd] = compute_ends(seed, kSteps, odd);
+    spoil(0, 1);
+  }
+
+  void spoil(std::uint64_t, std::uint64_t) override {
+    Agent& owner = flow_.source->agent();
+    poison(*session_, owner, flow_.source->data(), written_, 1);
+    owner.runtime->synchronize(session_->service_stream(owner));
+  }
+
+  Verification verify(std::uint64_t, std::uint64_t) override {
+    Verification verification;
+    verification.checked_bytes = written_ * sizeof(unsigned long long);
+    verification.note(check(*session_, flow_.source->agent(), flow_.source->data(), written_, arguments_.key),
+                      0);
+    return verification;
+  }
+
+  std::string engine() const override { return executor().is_host() ? "cpu" : "kernel"; }
+  std::string engine_evidence() const override { return "arithmetic of this process; no bytes are moved"; }
+
+ private:
+  LaunchShape choose_shape() const {
+    const auto processors = static_cast<unsigned>(std::max(1, executor().info.multiprocessors));
+    // Half of the cores: beside a team that has them all, a transfer costs what the scheduler makes of it.
+    if (executor().is_host()) return {flow_.count("threads", std::max(1u, processors / 2), kMostTeam), 1, 0};
+    const KernelInfo info = executor().runtime->kernel_info(executor().device, "compute");
+    return {flow_.count("blocks", kBlocksPerMultiprocessor * processors),
+            std::min(flow_.count("threads", kThreads), info.max_threads), 0};
+  }
+
+  Session* session_;
+  Flow flow_;
+  std::uint64_t words_ = 0, written_ = 0;
+  PreparedKernel kernel_;
+  ComputeArguments arguments_{};
+  LaunchShape shape_;
+};
+
+}  // namespace
+
+std::unique_ptr<Mover> make_compute(Session& session, const Flow& flow) {
+  return std::make_unique<Compute>(session, flow);
+}
+
+}  // namespace byteways

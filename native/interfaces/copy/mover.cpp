@@ -1,0 +1,108 @@
+// Interface `copy`: the vendor's asynchronous copy call. What engine carries it out is the vendor's secret
+// and has to be observed (timing/engine.hpp).
+#include "interfaces/submission.hpp"
+
+namespace byteways {
+namespace {
+
+class Copy final : public SubmittedMover {
+ public:
+  Copy(Session& session, const Flow& flow) : SubmittedMover(session, flow, true) {
+    // Without peer access the driver stages the copy through the host: allowed, and observed as such.
+    for (Buffer* buffer : {flow.source, flow.destination}) session.open_to(*flow.executor, *buffer);
+  }
+
+  std::uint64_t queue_entries(std::uint64_t count) const override { return count; }
+
+ private:
+  void enqueue_calls(Stream& stream, std::uint64_t first, std::uint64_t count) override {
+    for (std::uint64_t k = first; k < first + count; ++k)
+      executor().runtime->copy(destination_slot(k), source_slot(k), flow_.size_bytes, stream);
+  }
+
+  // Copies of one batch have no order among themselves, so that no slot may be twice in it.
+  void enqueue_batch(Stream& stream, std::uint64_t first, std::uint64_t count) override {
+    std::vector<CopyPiece> pieces;
+    for (std::uint64_t k = first; k < first + count; ++k) {
+      pieces.push_back({destination_slot(k), source_slot(k), flow_.size_bytes});
+      if (pieces.size() < slots_.count && k + 1 < first + count) continue;
+      executor().runtime->copy_batch(pieces, stream);
+      pieces.clear();
+    }
+  }
+};
+
+// The same on an engine that the flow names. The call that takes one works in no stream, so it is waited for,
+// and the host's clock times it.
+class EngineCopy final : public CopyingMover {
+ public:
+  EngineCopy(Session& session, const Flow& flow) : CopyingMover(session, flow) {
+    if (flow.word("submit", "calls") != "calls") refuse("a copy on a chosen engine is a call of its own");
+    const auto device = [&](const Buffer& buffer) {
+      return buffer.agent().is_host() ? -1 : buffer.agent().device;
+    };
+    const Memory from = flow.source->allocation().memory(), to = flow.destination->allocation().memory();
+    ends_ = {device(*flow.source), device(*flow.destination), is_plain(from) || is_plain(to)};
+    const Agent& owner = (flow.source->agent().is_host() ? flow.destination : flow.source)->agent();
+    if (flow.executor != &owner)
+      refuse("the engines are those of " + owner.name() +
+             ": of the source, or of the destination where the source is host memory");
+    if (is_managed(from) || is_managed(to))
+      refuse("managed pages may be elsewhere than the copy engine is told");
+    require_access(session, flow);
+    const CopyEngines offered = executor().runtime->copy_engines(ends_);
+    if (offered.mask == 0) refuse(offered.reason);
+    const std::int64_t engine = flow.number("copy_engine");
+    if (engine > 31 || (offered.mask >> engine & 1) == 0)
+      refuse("engine " + std::to_string(engine) + " is not offered for such a copy, which may ask for " +
+             numbers(offered.mask));
+    engine_ = static_cast<int>(engine);
+    rule_ = offered.rule;
+  }
+
+  std::uint64_t queue_entries(std::uint64_t) const override { return 1; }
+  bool synchronous() const override { return true; }
+  std::string alone() const override { return "a copy on a chosen engine is waited for"; }
+
+  void enqueue(Stream&, std::uint64_t first_operation, std::uint64_t count) override {
+    moves(first_operation, count);
+    for (std::uint64_t k = first_operation; k < first_operation + count; ++k)
+      executor().runtime->copy_on_engine(destination_slot(k), source_slot(k), flow_.size_bytes, ends_,
+                                         engine_);
+  }
+
+  std::string engine() const override { return rule_.engine; }
+  std::string engine_evidence() const override {
+    return "engine " + std::to_string(engine_) +
+           " was asked for, which the runtime offers for such copies; by rule (" + rule_.rule + ")";
+  }
+
+ private:
+  [[noreturn]] void refuse(const std::string& why) const {
+    throw Unsupported("copy", "copy_engine", why, executor().name());
+  }
+
+  // "1, 2, 3" of a bit mask.
+  static std::string numbers(std::uint32_t mask) {
+    std::string text;
+    for (int engine = 0; engine < 32; ++engine)
+      if ((mask >> engine & 1) != 0) text += (text.empty() ? "" : ", ") + std::to_string(engine);
+    return text;
+  }
+
+  CopyEnds ends_;
+  int engine_ = 0;
+  CopyRule rule_;
+};
+
+}  // namespace
+
+std::unique_ptr<Mover> make_copy(Session& session, const Flow& flow) {
+  if (flow.executor->is_host())
+    throw Unsupported("copy", "executor", "the vendor's copy call needs a GPU's queue",
+                      flow.executor->name());
+  if (flow.number("copy_engine", -1) >= 0) return std::make_unique<EngineCopy>(session, flow);
+  return std::make_unique<Copy>(session, flow);
+}
+
+}  // namespace byteways

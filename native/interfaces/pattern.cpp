@@ -1,0 +1,65 @@
+// See pattern.hpp.
+#include "interfaces/pattern.hpp"
+
+#include <algorithm>
+#include <cstring>
+
+namespace byteways {
+namespace {
+
+constexpr std::uint64_t kResultOffset = 1024;  // of the CheckResult in both scratch pages
+constexpr unsigned kServiceThreads = 512;
+
+void launch(Session& session, Agent& by, const char* kernel, const PatternArguments& arguments) {
+  by.runtime->launch(by.device, kernel, full_shape(by, kernel, arguments.count / arguments.stride),
+                     &arguments, sizeof arguments, session.service_stream(by));
+}
+
+}  // namespace
+
+LaunchShape full_shape(Agent& agent, const char* kernel, std::uint64_t items) {
+  const auto processors = static_cast<unsigned>(std::max(1, agent.info.multiprocessors));
+  if (agent.is_host()) {
+    constexpr std::uint64_t kItemsWorthAThread = 1 << 15;
+    return {static_cast<unsigned>(std::clamp<std::uint64_t>(items / kItemsWorthAThread, 1, processors)), 1,
+            0};
+  }
+  const KernelInfo info = agent.runtime->kernel_info(agent.device, kernel);
+  const unsigned threads = std::min(kServiceThreads, info.max_threads);
+  const std::uint64_t wanted = (items + threads - 1) / threads;
+  const std::uint64_t room = std::uint64_t{processors} * std::max(1u, info.blocks_per_multiprocessor);
+  return {static_cast<unsigned>(std::clamp<std::uint64_t>(wanted, 1, room)), threads, 0};
+}
+
+void fill(Session& session, Agent& by, void* data, std::uint64_t words, std::uint64_t key) {
+  launch(session, by, "fill", {static_cast<unsigned long long*>(data), words, key, 0, 1, nullptr});
+}
+
+void poison(Session& session, Agent& by, void* data, std::uint64_t words, std::uint64_t stride) {
+  launch(session, by, "poison", {static_cast<unsigned long long*>(data), words, kPoison, 0, stride, nullptr});
+}
+
+CheckResult found_by(Session& session, Agent& by, const std::function<void(CheckResult*)>& launch) {
+  Stream& stream = session.service_stream(by);
+  std::byte* shared = session.shared_scratch(by) + kResultOffset;
+  std::byte* own = session.own_scratch(by) + kResultOffset;
+  CheckResult result{0, ~0ull, 0, 0};
+  std::memcpy(shared, &result, sizeof result);
+  by.runtime->copy(own, shared, sizeof result, stream);
+  launch(reinterpret_cast<CheckResult*>(own));
+  by.runtime->copy(shared, own, sizeof result, stream);
+  by.runtime->synchronize(stream);
+  std::memcpy(&result, shared, sizeof result);
+  return result;
+}
+
+CheckResult check(Session& session, Agent& by, void* data, std::uint64_t words, std::uint64_t key,
+                  const Strided& strided) {
+  return found_by(session, by, [&](CheckResult* result) {
+    launch(session, by, "check",
+           {static_cast<unsigned long long*>(data), words, key, 0, strided.stride, result, strided.mask,
+            kPoison & ~strided.mask});
+  });
+}
+
+}  // namespace byteways

@@ -1,0 +1,157 @@
+// Interface `ping-pong`: a number goes from the executor to the partner and back, each side writing a word of
+// its own and polling the other's: the source is what the executor writes, the destination what the partner
+// writes. An operation is one round trip; all of a batch are one launch on either side.
+#include <algorithm>
+#include <atomic>
+#include <cstring>
+
+#include "interfaces/arguments.hpp"
+#include "interfaces/mover.hpp"
+#include "interfaces/pattern.hpp"
+
+namespace byteways {
+namespace {
+
+// Of the words in the shared scratch pages: how far each side came, and the copies of both flags.
+constexpr std::uint64_t kExecutorDone = 3200, kPartnerDone = 3264, kFlag = 3328;
+constexpr std::uint64_t kNotDone = ~0ull;
+constexpr std::uint64_t kLeastRounds = 500;
+// How long a side looks in vain: far longer than the gate holds anything back or a busy machine keeps a
+// thread from its core, shorter than what ends a worker that hangs (run/conductor.py: 20 s at least).
+constexpr std::uint64_t kPatienceNs = 10'000'000'000;
+
+std::uint64_t* word_at(std::byte* page, std::uint64_t offset) {
+  return reinterpret_cast<std::uint64_t*>(page + offset);
+}
+
+class PingPong final : public Mover {
+ public:
+  PingPong(Session& session, const Flow& flow) : Mover(*flow.executor), session_(&session), flow_(flow) {
+    if (flow.partner == nullptr) throw Error("ping-pong", "partner", "nobody would answer");
+    if (flow.source == flow.destination)
+      throw Unsupported("ping-pong", "buffers", "each side writes a buffer of its own");
+    if (flow.size_bytes != sizeof(std::uint64_t))
+      throw Unsupported("ping-pong", "size", "one word of 8 bytes goes back and forth");
+    if (std::min(flow.source->bytes(), flow.destination->bytes()) < sizeof(std::uint64_t))
+      throw Error("ping-pong", "size", "a word does not fit its buffer");
+    const std::int64_t core = flow.number("core", -1), other = flow.number("partner_core", -1);
+    if (flow.partner == flow.executor && core >= 0 && core == other)
+      throw Unsupported("ping-pong", "core", "a core does not wait for itself", executor().name());
+    require_access(session, flow);
+    Flow answering = flow;
+    answering.executor = flow.partner;
+    require_access(session, answering);
+    for (Agent* side : {flow.executor, flow.partner}) {
+      const Availability offered = side->runtime->offers_kernel(side->device, "ping_pong");
+      if (!offered.available) throw Unsupported("ping-pong", "unavailable", offered.reason, side->name());
+    }
+    done_ = word_at(session.shared_scratch(executor()), kExecutorDone);
+    partner_done_ = word_at(session.shared_scratch(*flow.partner), kPartnerDone);
+    partner_stream_ = create_stream_for(session, *flow.partner, other);
+  }
+
+  ~PingPong() override {
+    try {
+      flow_.partner->runtime->synchronize(*partner_stream_);  // it may still poll what is about to be freed
+    } catch (const std::exception&) {                         // destructors never throw
+    }
+  }
+
+  std::uint64_t bytes_per_operation() const override { return 0; }
+  std::uint64_t queue_entries(std::uint64_t) const override { return 1; }
+  std::uint64_t least_batch() const override { return kLeastRounds; }
+  std::string alone() const override { return "it keeps two agents waiting for each other"; }
+  bool goes_on() const override { return false; }
+  std::uint64_t rotation() const override { return 1; }
+  std::uint64_t distinct_source_bytes() const override { return flow_.size_bytes; }
+  std::uint64_t distinct_destination_bytes() const override { return flow_.size_bytes; }
+
+  // The partner first: it waits for the executor, which may have to wait for the gate.
+  void enqueue(Stream& stream, std::uint64_t first_operation, std::uint64_t count) override {
+    if (rounds_ != 0) require_answers();
+    rounds_ = count;
+    for (std::uint64_t* done : {done_, partner_done_}) std::atomic_ref(*done).store(kNotDone);
+    auto* ours = reinterpret_cast<unsigned long long*>(flow_.source->data());
+    auto* theirs = reinterpret_cast<unsigned long long*>(flow_.destination->data());
+    launch(*flow_.partner, *partner_stream_,
+           {theirs, ours, first_operation, count, kPatienceNs, 0,
+            reinterpret_cast<unsigned long long*>(partner_done_)});
+    launch(
+        executor(), stream,
+        {ours, theirs, first_operation, count, kPatienceNs, 1, reinterpret_cast<unsigned long long*>(done_)});
+  }
+
+  void prepare(std::uint64_t) override { spoil(0, 0); }
+
+  // Flags that are no number of any round.
+  void spoil(std::uint64_t, std::uint64_t) override {
+    if (rounds_ != 0) require_answers();
+    for (Buffer* flag : {flow_.source, flow_.destination}) {
+      poison(*session_, flag->agent(), flag->data(), 1, 1);
+      flag->agent().runtime->synchronize(session_->service_stream(flag->agent()));
+    }
+  }
+
+  // Both sides went through every round, and both flags hold the number of the last.
+  Verification verify(std::uint64_t first_operation, std::uint64_t count) override {
+    require_answers();
+    Verification verification;
+    verification.expected = first_operation + count;
+    for (Buffer* flag : {flow_.source, flow_.destination}) {
+      Agent& owner = flag->agent();
+      std::byte* shared = session_->shared_scratch(owner) + kFlag;
+      owner.runtime->copy(shared, flag->data(), sizeof(std::uint64_t), session_->service_stream(owner));
+      owner.runtime->synchronize(session_->service_stream(owner));
+      std::memcpy(&verification.got, shared, sizeof verification.got);
+      verification.checked_bytes += sizeof(std::uint64_t);
+      verification.ok = verification.got == verification.expected;
+      if (!verification.ok) {
+        verification.bad_count = 1;
+        break;
+      }
+    }
+    return verification;
+  }
+
+  std::string engine() const override {
+    const bool gpu = !executor().is_host(), other = !flow_.partner->is_host();
+    return gpu && other ? "kernel" : gpu || other ? "cpu + kernel" : "cpu";
+  }
+  std::string engine_evidence() const override { return "stores and loads of this process's own threads"; }
+
+ private:
+  static void launch(Agent& side, Stream& stream, const PingPongArguments& arguments) {
+    side.runtime->launch(side.device, "ping_pong", {1, 1, 0}, &arguments, sizeof arguments, stream);
+  }
+
+  // Of the batch that is over on the executor's side. Throws Error when a side gave up.
+  void require_answers() const {
+    flow_.partner->runtime->synchronize(*partner_stream_);
+    const std::uint64_t done = std::atomic_ref(*done_).load();
+    const std::uint64_t answered = std::atomic_ref(*partner_done_).load();
+    if (done == rounds_ && answered == rounds_) return;
+    const bool ran = done != kNotDone;
+    throw Error("ping-pong", "no answer",
+                ran ? "round " + std::to_string(done + 1) + " of " + std::to_string(rounds_) +
+                          " was not answered by " + flow_.partner->name() + " in " +
+                          std::to_string(kPatienceNs / 1'000'000'000) +
+                          " s: stores of one side do not reach the other while both run"
+                    : "the kernel of " + executor().name() + " did not end",
+                executor().name());
+  }
+
+  Session* session_;
+  Flow flow_;
+  std::unique_ptr<Stream> partner_stream_;
+  std::uint64_t* done_ = nullptr;
+  std::uint64_t* partner_done_ = nullptr;
+  std::uint64_t rounds_ = 0;  // of the latest batch
+};
+
+}  // namespace
+
+std::unique_ptr<Mover> make_ping_pong(Session& session, const Flow& flow) {
+  return std::make_unique<PingPong>(session, flow);
+}
+
+}  // namespace byteways

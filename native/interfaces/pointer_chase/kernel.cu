@@ -1,0 +1,34 @@
+// Interface `chase`: the latency of dependent loads along a random cycle through the working set.
+#include "interfaces/prelude.cuh"
+
+namespace byteways {
+
+__device__ inline Word* line_of(const ChaseArguments& arguments, Word line) {
+  return reinterpret_cast<Word*>(static_cast<char*>(arguments.base) + line * arguments.line_bytes);
+}
+__device__ inline Word address_of(const ChaseArguments& arguments, Word line) {
+  return reinterpret_cast<Word>(line_of(arguments, line));
+}
+
+BYTEWAYS_KERNEL(512) chase_build(ChaseArguments arguments) {
+  for (Word position = grid_thread(); position < arguments.lines; position += grid_threads()) {
+    const Word line = chase_line(position, arguments.lines, arguments.key);
+    const Word next = chase_line(position + 1, arguments.lines, arguments.key);
+    *line_of(arguments, line) = address_of(arguments, next);
+  }
+  fence_system();
+}
+
+// Relaxed loads of system scope: each goes past the multiprocessor's own cache to where the memory is
+// coherent. Whether a step over a link can be answered by a cache on this side of it: see the prelude.
+BYTEWAYS_KERNEL(64) chase(ChaseArguments arguments) {
+  if (block_index() != 0 || thread_index() != 0) return;
+  Word address = per_lane(address_of(arguments, arguments.start));
+#pragma unroll 4
+  for (Word step = 0; step < arguments.steps; ++step)
+    address = load_relaxed_system(reinterpret_cast<const Word*>(address));
+  *arguments.end = (address - address_of(arguments, 0)) / arguments.line_bytes;
+  fence_system();
+}
+
+}  // namespace byteways

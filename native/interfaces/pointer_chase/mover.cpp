@@ -1,0 +1,109 @@
+// Interface `chase`: one thread follows a random cycle through every line of the working set; each step waits
+// for the one before, so the time of a step is the latency of a load. Each batch goes on where the last one
+// ended: a walk that started over would meet lines that are still in a cache.
+#include <algorithm>
+#include <cstring>
+
+#include "interfaces/arguments.hpp"
+#include "interfaces/mover.hpp"
+#include "interfaces/pattern.hpp"
+
+namespace byteways {
+namespace {
+
+constexpr std::uint64_t kHostLineBytes = 64;
+constexpr std::uint64_t kDeviceLineBytes = 128;
+constexpr std::uint64_t kEndOffset = 2048;   // of the end word in both scratch pages
+constexpr std::uint64_t kLeastSteps = 5000;  // 20 samples make the 10^5 steps that a figure needs
+constexpr std::uint64_t kMostWarmedLines =
+    1u << 18;  // 32 MiB on a GPU: what may fit into a cache is walked once
+
+class Chase final : public Mover {
+ public:
+  Chase(Session& session, const Flow& flow) : Mover(*flow.executor), session_(&session), flow_(flow) {
+    const std::uint64_t line_bytes = executor().is_host() ? kHostLineBytes : kDeviceLineBytes;
+    lines_ = flow.size_bytes / line_bytes;
+    if (flow.source != flow.destination)
+      throw Unsupported("pointer-chase", "buffers", "a chase walks one buffer");
+    if (lines_ == 0 || (lines_ & (lines_ - 1)) != 0 || flow.size_bytes % line_bytes != 0)
+      throw Unsupported("pointer-chase", "size",
+                        "the working set of a chase is a power of two of at least " +
+                            std::to_string(line_bytes) + " bytes");
+    if (flow.size_bytes > flow.source->bytes())
+      throw Error("pointer-chase", "size", "the working set is larger than its buffer");
+    require_access(session, flow);
+    for (const char* kernel : {"chase", "chase_build"}) {
+      Agent& agent = kernel[5] == '\0' ? executor() : flow.source->agent();
+      const Availability offered = agent.runtime->offers_kernel(agent.device, kernel);
+      if (!offered.available) throw Unsupported("pointer-chase", "unavailable", offered.reason, agent.name());
+    }
+    arguments_ = {flow.source->data(), lines_, line_bytes, 0, 0, 0, nullptr};
+  }
+
+  std::uint64_t bytes_per_operation() const override { return 0; }
+  bool walks() const override { return true; }
+  std::uint64_t queue_entries(std::uint64_t) const override { return 1; }
+  std::uint64_t rotation() const override { return lines_; }
+  std::uint64_t least_batch() const override { return kLeastSteps; }
+  std::uint64_t distinct_source_bytes() const override { return flow_.size_bytes; }
+  std::uint64_t distinct_destination_bytes() const override { return flow_.size_bytes; }
+
+  void enqueue(Stream& stream, std::uint64_t first_operation, std::uint64_t count) override {
+    arguments_.start = chase_line(first_operation % lines_, lines_, arguments_.key);
+    arguments_.steps = count;
+    arguments_.end = reinterpret_cast<unsigned long long*>(session_->own_scratch(executor()) + kEndOffset);
+    executor().runtime->launch(executor().device, "chase", {1, 1, 0}, &arguments_, sizeof arguments_, stream);
+  }
+
+  void prepare(std::uint64_t key) override {
+    Agent& owner = flow_.source->agent();
+    arguments_.key = key;
+    owner.runtime->launch(owner.device, "chase_build", full_shape(owner, "chase_build", lines_), &arguments_,
+                          sizeof arguments_, session_->service_stream(owner));
+    owner.runtime->synchronize(session_->service_stream(owner));
+    // A larger set is not walked at all: its first lines would be warm and its later ones not.
+    if (lines_ > kMostWarmedLines) return;
+    Stream& stream = session_->service_stream(executor());
+    enqueue(stream, 0, lines_);
+    executor().runtime->synchronize(stream);
+  }
+
+  // The end of the walk before would pass for this one's where it goes round the cycle a whole number of
+  // times.
+  void spoil(std::uint64_t, std::uint64_t) override {
+    poison(*session_, executor(), session_->own_scratch(executor()) + kEndOffset, 1, 1);
+    executor().runtime->synchronize(session_->service_stream(executor()));
+  }
+
+  Verification verify(std::uint64_t first_operation, std::uint64_t count) override {
+    Stream& stream = session_->service_stream(executor());
+    std::byte* shared = session_->shared_scratch(executor()) + kEndOffset;
+    executor().runtime->copy(shared, session_->own_scratch(executor()) + kEndOffset, sizeof(std::uint64_t),
+                             stream);
+    executor().runtime->synchronize(stream);
+    Verification verification;
+    std::memcpy(&verification.got, shared, sizeof verification.got);
+    verification.expected = chase_line((first_operation + count) % lines_, lines_, arguments_.key);
+    verification.checked_bytes = count * arguments_.line_bytes;
+    verification.ok = verification.got == verification.expected;
+    verification.bad_count = verification.ok ? 0 : 1;
+    return verification;
+  }
+
+  std::string engine() const override { return executor().is_host() ? "cpu" : "kernel"; }
+  std::string engine_evidence() const override { return "dependent loads of one thread of this process"; }
+
+ private:
+  Session* session_;
+  Flow flow_;
+  std::uint64_t lines_ = 0;
+  ChaseArguments arguments_{};
+};
+
+}  // namespace
+
+std::unique_ptr<Mover> make_chase(Session& session, const Flow& flow) {
+  return std::make_unique<Chase>(session, flow);
+}
+
+}  // namespace byteways

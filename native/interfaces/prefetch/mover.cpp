@@ -1,0 +1,124 @@
+// Interface `prefetch`: the vendor's call that moves managed pages. One allocation is source and destination:
+// its pages are with the agent of the buffer before an operation, and with the flow's partner after it. An
+// operation cannot be repeated in place, so each has a region of its own, and all are brought back, untimed.
+// Data that is right proves nothing here (it is right wherever it is), so pages are asked where they are.
+#include <algorithm>
+
+#include "interfaces/mover.hpp"
+#include "interfaces/pattern.hpp"
+
+namespace byteways {
+namespace {
+
+constexpr std::uint64_t kWord = sizeof(std::uint64_t);
+// Drivers keep residency by blocks of this much: a region of less would share its block with the next one.
+// plan/footprint.py has the same number.
+constexpr std::uint64_t kRegionBytes = 2 << 20;
+
+class Prefetch final : public Mover {
+ public:
+  Prefetch(Session& session, const Flow& flow)
+      : Mover(*flow.executor), session_(&session), flow_(flow), buffer_(flow.source) {
+    if (executor().is_host()) refuse("executor", "the prefetch call needs a GPU's queue");
+    if (flow.source != flow.destination || flow.partner == nullptr)
+      refuse("buffers", "a prefetch moves the pages of one buffer to its partner");
+    if (!is_managed(buffer_->allocation().memory()))
+      refuse("memory",
+             std::string(memory_name(buffer_->allocation().memory())) + " pages stay where they are");
+    if (flow.partner == &buffer_->agent()) refuse("buffers", "the pages are there already");
+    if (flow.size_bytes == 0 || flow.size_bytes % kWord != 0)
+      throw Unsupported("size", std::to_string(flow.size_bytes),
+                        "sizes are multiples of 8 bytes, so that every word can be checked");
+    if (flow.size_bytes > buffer_->bytes())
+      throw Error("size", std::to_string(flow.size_bytes),
+                  "larger than a buffer of " + std::to_string(buffer_->bytes()) + " bytes");
+    stride_bytes_ = (flow.size_bytes + kRegionBytes - 1) / kRegionBytes * kRegionBytes;
+    regions_ = std::max<std::uint64_t>(1, buffer_->bytes() / stride_bytes_);
+  }
+
+  std::uint64_t bytes_per_operation() const override { return flow_.size_bytes; }
+  std::uint64_t queue_entries(std::uint64_t count) const override { return count; }
+  std::uint64_t rotation() const override { return regions_; }
+  std::uint64_t distinct_source_bytes() const override { return regions_ * flow_.size_bytes; }
+  std::uint64_t distinct_destination_bytes() const override { return regions_ * flow_.size_bytes; }
+  bool changes_residency() const override { return true; }
+  bool must_move() const override { return true; }
+
+  void enqueue(Stream& stream, std::uint64_t first_operation, std::uint64_t count) override {
+    if (since_.count == 0) since_.first = first_operation;
+    since_.count = first_operation + count - since_.first;
+    const PagePlace to = session_->page_place(*flow_.partner);
+    for (std::uint64_t k = first_operation; k < first_operation + count; ++k)
+      executor().runtime->prefetch(region(k), flow_.size_bytes, to, stream);
+  }
+
+  // Region by region, as they went: after one call for them all, the driver's note of where some were last
+  // sent stays what it was (seen with CUDA driver 580.159), although their pages are back.
+  void restore() override {
+    for (std::uint64_t k = 0; k < regions_; ++k)
+      session_->make_resident(*buffer_, k * stride_bytes_, k * stride_bytes_ + flow_.size_bytes);
+    since_ = {};
+  }
+
+  void prepare(std::uint64_t key) override {
+    restore();
+    key_ = key;
+    Agent& owner = buffer_->agent();
+    for (std::uint64_t k = 0; k < regions_; ++k)
+      fill(*session_, owner, region(k), flow_.size_bytes / kWord, key_ + k * stride_bytes_ / kWord);
+    owner.runtime->synchronize(session_->service_stream(owner));
+  }
+
+  // What is moved holds the same words before and after: where the pages are tells what was left out.
+  void spoil(std::uint64_t, std::uint64_t) override {}
+
+  Verification verify(std::uint64_t first_operation, std::uint64_t count) override {
+    Verification verification;
+    for (std::uint64_t k = first_operation; k < first_operation + std::min(count, regions_); ++k) {
+      const std::uint64_t offset = k % regions_ * stride_bytes_;
+      verification.note(
+          check(*session_, *flow_.partner, region(k), flow_.size_bytes / kWord, key_ + offset / kWord),
+          offset);
+      verification.checked_bytes += flow_.size_bytes;
+    }
+    return verification;
+  }
+
+  // Nothing of it is written, and where the pages are is asked of every batch.
+  Verification glance(std::uint64_t first_operation, std::uint64_t) override {
+    return verify(first_operation, 1);
+  }
+
+  Operations since_restore() const override { return since_; }
+  std::vector<SideResidency> residency(const Operations& of) const override {
+    PageResidency all;
+    for (std::uint64_t k = of.first; k < of.first + std::min(of.count, regions_); ++k) {
+      const std::uint64_t offset = k % regions_ * stride_bytes_;
+      all.add(session_->residency(*buffer_, offset, offset + flow_.size_bytes));
+    }
+    return {{"pages", all}};
+  }
+
+ private:
+  [[noreturn]] void refuse(const char* what, const std::string& why) const {
+    throw Unsupported("prefetch", what, why, executor().name());
+  }
+  std::byte* region(std::uint64_t operation) const {
+    return buffer_->data() + operation % regions_ * stride_bytes_;
+  }
+
+  Session* session_;
+  Flow flow_;
+  Buffer* buffer_;
+  std::uint64_t stride_bytes_ = 0, regions_ = 1;
+  std::uint64_t key_ = 0;
+  Operations since_;
+};
+
+}  // namespace
+
+std::unique_ptr<Mover> make_prefetch(Session& session, const Flow& flow) {
+  return std::make_unique<Prefetch>(session, flow);
+}
+
+}  // namespace byteways

@@ -1,0 +1,220 @@
+// Every difference between the vendors' device compilers, behind names of our own: the kernels see nothing
+// else. Read without any header by NVRTC and nvcc (NVIDIA), by hipRTC and `clang -x hip -nogpuinc` (AMD).
+#pragma once
+
+#if defined(__HIP__) || defined(__HIPCC_RTC__)
+#define BYTEWAYS_AMD 1
+#else
+#define BYTEWAYS_NVIDIA 1
+#endif
+
+#if defined(BYTEWAYS_AMD) && !defined(__global__)
+#define __global__ __attribute__((global))
+#define __device__ __attribute__((device))
+#define __host__ __attribute__((host))
+#endif
+
+#include "interfaces/arguments.hpp"
+
+namespace byteways {
+
+using Word = unsigned long long;
+
+// What one thread loads or stores with one instruction.
+struct alignas(16) Bytes16 {
+  unsigned int x, y, z, w;
+};
+
+#if defined(BYTEWAYS_NVIDIA)
+
+#define BYTEWAYS_KERNEL(most_threads) extern "C" __global__ void __launch_bounds__(most_threads)
+
+__device__ inline unsigned int thread_index() { return threadIdx.x; }
+__device__ inline unsigned int block_index() { return blockIdx.x; }
+__device__ inline unsigned int block_threads() { return blockDim.x; }
+__device__ inline unsigned int grid_blocks() { return gridDim.x; }
+__device__ inline void synchronize_block() { __syncthreads(); }
+
+// Streamed data is used once: evict first, so that a copy displaces little of what else is cached.
+__device__ inline Bytes16 load_streaming(const Bytes16* from) {
+  Bytes16 value;
+  asm volatile("ld.global.cs.v4.u32 {%0, %1, %2, %3}, [%4];"
+               : "=r"(value.x), "=r"(value.y), "=r"(value.z), "=r"(value.w)
+               : "l"(__cvta_generic_to_global(from)));
+  return value;
+}
+__device__ inline void store_streaming(Bytes16* to, Bytes16 value) {
+  asm volatile("st.global.cs.v4.u32 [%0], {%1, %2, %3, %4};"
+               :
+               : "l"(__cvta_generic_to_global(to)), "r"(value.x), "r"(value.y), "r"(value.z), "r"(value.w)
+               : "memory");
+}
+
+__device__ inline unsigned int load_acquire_system(const unsigned int* from) {
+  unsigned int value;
+  asm volatile("ld.acquire.sys.global.u32 %0, [%1];"
+               : "=r"(value)
+               : "l"(__cvta_generic_to_global(from))
+               : "memory");
+  return value;
+}
+__device__ inline Word load_acquire_system(const Word* from) {
+  Word value;
+  asm volatile("ld.acquire.sys.global.u64 %0, [%1];"
+               : "=l"(value)
+               : "l"(__cvta_generic_to_global(from))
+               : "memory");
+  return value;
+}
+__device__ inline void store_release_system(Word* to, Word value) {
+  asm volatile("st.release.sys.global.u64 [%0], %1;"
+               :
+               : "l"(__cvta_generic_to_global(to)), "l"(value)
+               : "memory");
+}
+// System scope: never answered by this multiprocessor's L1, and only by a cache that is coherent with the
+// owner.
+__device__ inline Word load_relaxed_system(const Word* from) {
+  Word value;
+  asm volatile("ld.relaxed.sys.global.u64 %0, [%1];" : "=l"(value) : "l"(__cvta_generic_to_global(from)));
+  return value;
+}
+__device__ inline void fence_system() { asm volatile("fence.acq_rel.sys;" ::: "memory"); }
+__device__ inline void fence_sequential() { asm volatile("fence.sc.sys;" ::: "memory"); }
+__device__ inline void pause() { __nanosleep(20); }
+__device__ inline void pause_long() { __nanosleep(20000); }
+// Steps by 32 ns or more (CUDA C++ Programming Guide: %globaltimer).
+__device__ inline Word clock_nanoseconds() {
+  Word now;
+  asm volatile("mov.u64 %0, %globaltimer;" : "=l"(now));
+  return now;
+}
+
+__device__ inline float fused_multiply_add(float a, float b, float c) { return __fmaf_rn(a, b, c); }
+__device__ inline unsigned int bits_of(float value) { return __float_as_uint(value); }
+
+__device__ inline void atomic_add(unsigned int* to, unsigned int value) { atomicAdd(to, value); }
+__device__ inline void atomic_add(Word* to, Word value) { atomicAdd(to, value); }
+__device__ inline Word atomic_minimum(Word* to, Word value) { return atomicMin(to, value); }
+__device__ inline void atomic_store(Word* to, Word value) { atomicExch(to, value); }
+
+// Where each lane keeps its own copy of a value: every register here.
+__device__ inline Word per_lane(Word value) { return value; }
+
+#else  // BYTEWAYS_AMD
+
+#define BYTEWAYS_KERNEL(most_threads) \
+  extern "C" __global__ void __attribute__((amdgpu_flat_work_group_size(1, most_threads)))
+
+using Vector = unsigned int __attribute__((ext_vector_type(4)));
+
+// Address space 1 is global memory. Where the compiler cannot tell, it emits flat accesses, which also wait
+// for the block's shared memory.
+#define BYTEWAYS_GLOBAL __attribute__((address_space(1)))
+template <class T>
+__device__ inline BYTEWAYS_GLOBAL T* global(T* pointer) {
+  return (BYTEWAYS_GLOBAL T*)pointer;
+}
+
+__device__ inline unsigned int thread_index() { return __builtin_amdgcn_workitem_id_x(); }
+__device__ inline unsigned int block_index() { return __builtin_amdgcn_workgroup_id_x(); }
+__device__ inline unsigned int block_threads() { return __builtin_amdgcn_workgroup_size_x(); }
+// The launch packet holds the grid's size in threads, whatever the version of the code object.
+__device__ inline unsigned int grid_blocks() {
+  return __builtin_amdgcn_grid_size_x() / __builtin_amdgcn_workgroup_size_x();
+}
+__device__ inline void synchronize_block() {
+  __builtin_amdgcn_fence(__ATOMIC_RELEASE, "workgroup");
+  __builtin_amdgcn_s_barrier();
+  __builtin_amdgcn_fence(__ATOMIC_ACQUIRE, "workgroup");
+}
+
+// Streamed data is used once: first to leave the L2 ("nt"; on gfx90a "glc slc").
+__device__ inline Bytes16 load_streaming(const Bytes16* from) {
+  const Vector value = __builtin_nontemporal_load((const BYTEWAYS_GLOBAL Vector*)from);
+  return {value.x, value.y, value.z, value.w};
+}
+__device__ inline void store_streaming(Bytes16* to, Bytes16 value) {
+  const Vector vector = {value.x, value.y, value.z, value.w};
+  __builtin_nontemporal_store(vector, (BYTEWAYS_GLOBAL Vector*)to);
+}
+
+// A host that writes the word meanwhile is seen only if the word is in coherent (fine-grained) host memory.
+__device__ inline unsigned int load_acquire_system(const unsigned int* from) {
+  return __hip_atomic_load(global(from), __ATOMIC_ACQUIRE, __HIP_MEMORY_SCOPE_SYSTEM);
+}
+// Neither does a peer, unless the word is in fine-grained memory.
+__device__ inline Word load_acquire_system(const Word* from) {
+  return __hip_atomic_load(global(from), __ATOMIC_ACQUIRE, __HIP_MEMORY_SCOPE_SYSTEM);
+}
+__device__ inline void store_release_system(Word* to, Word value) {
+  __hip_atomic_store(global(to), value, __ATOMIC_RELEASE, __HIP_MEMORY_SCOPE_SYSTEM);
+}
+// System scope: never answered by the L1. Fine-grained memory of another agent is not answered by this
+// device's L2 either; coarse-grained memory of a peer may be (LLVM, User Guide for AMDGPU Backend, memory
+// model gfx90a: not local to the L2 is non-coherent, and valid until the next system-scope acquire). A
+// working set that is larger than the L2, or fine-grained, shows the link.
+__device__ inline Word load_relaxed_system(const Word* from) {
+  return __hip_atomic_load(global(from), __ATOMIC_RELAXED, __HIP_MEMORY_SCOPE_SYSTEM);
+}
+// Writes the L2 back and waits for all stores: those to coarse-grained peer memory have arrived.
+__device__ inline void fence_system() { __builtin_amdgcn_fence(__ATOMIC_ACQ_REL, ""); }
+__device__ inline void fence_sequential() { __builtin_amdgcn_fence(__ATOMIC_SEQ_CST, ""); }
+// In steps of 64 clocks.
+__device__ inline void pause() { __builtin_amdgcn_s_sleep(1); }
+__device__ inline void pause_long() { __builtin_amdgcn_s_sleep(127); }
+// The constant clock of 100 MHz (ISA documents of CDNA 2 and 3: S_MEMREALTIME).
+__device__ inline Word clock_nanoseconds() { return __builtin_amdgcn_s_memrealtime() * 10; }
+
+__device__ inline float fused_multiply_add(float a, float b, float c) { return __builtin_fmaf(a, b, c); }
+__device__ inline unsigned int bits_of(float value) { return __builtin_bit_cast(unsigned int, value); }
+
+// Words that others count or compare may be in host memory, where PCIe knows addition, exchange and compare
+// and swap and nothing else ("How ROCm uses PCIe atomics"): a minimum is made of the last.
+__device__ inline void atomic_add(unsigned int* to, unsigned int value) {
+  __hip_atomic_fetch_add(global(to), value, __ATOMIC_RELAXED, __HIP_MEMORY_SCOPE_SYSTEM);
+}
+__device__ inline void atomic_add(Word* to, Word value) {
+  __hip_atomic_fetch_add(global(to), value, __ATOMIC_RELAXED, __HIP_MEMORY_SCOPE_SYSTEM);
+}
+__device__ inline Word atomic_minimum(Word* to, Word value) {
+  Word seen = __hip_atomic_load(global(to), __ATOMIC_RELAXED, __HIP_MEMORY_SCOPE_SYSTEM);
+  while (value < seen && !__hip_atomic_compare_exchange_strong(global(to), &seen, value, __ATOMIC_RELAXED,
+                                                               __ATOMIC_RELAXED, __HIP_MEMORY_SCOPE_SYSTEM)) {
+  }
+  return seen;
+}
+__device__ inline void atomic_store(Word* to, Word value) {
+  __hip_atomic_store(global(to), value, __ATOMIC_RELAXED, __HIP_MEMORY_SCOPE_SYSTEM);
+}
+
+// A value that is the same in all lanes would live in a scalar register: moved there and back at every step
+// of a dependent loop, or even loaded through the scalar cache.
+__device__ inline Word per_lane(Word value) {
+  asm volatile("" : "+v"(value));
+  return value;
+}
+
+#endif
+
+__device__ inline Word grid_thread() { return Word{block_index()} * block_threads() + thread_index(); }
+__device__ inline Word grid_threads() { return Word{grid_blocks()} * block_threads(); }
+
+// Where the operation of this launch reads and writes.
+__device__ inline const char* source_of(const CopyArguments& arguments) {
+  const Word slot = arguments.source_slots > 1 ? arguments.first_operation % arguments.source_slots : 0;
+  return static_cast<const char*>(arguments.source) + slot * arguments.source_stride;
+}
+__device__ inline char* destination_of(const CopyArguments& arguments) {
+  const Word slot =
+      arguments.destination_slots > 1 ? arguments.first_operation % arguments.destination_slots : 0;
+  return static_cast<char*>(arguments.destination) + slot * arguments.destination_stride;
+}
+
+// Bytes past the last boundary, and whatever is not aligned at all: right, not fast.
+__device__ inline void copy_bytes(char* destination, const char* source, Word first, Word end, Word thread,
+                                  Word threads) {
+  for (Word i = first + thread; i < end; i += threads) destination[i] = source[i];
+}
+
+}  // namespace byteways

@@ -1,0 +1,12 @@
+// The pause between two operations of a flow: holds its queue, and next to nothing else, for a given time.
+#include "interfaces/prelude.cuh"
+
+namespace byteways {
+
+BYTEWAYS_KERNEL(64) idle(IdleArguments arguments) {
+  if (block_index() != 0 || thread_index() != 0) return;
+  const Word begin = clock_nanoseconds();
+  while (clock_nanoseconds() - begin < arguments.nanoseconds) pause();
+}
+
+}  // namespace byteways

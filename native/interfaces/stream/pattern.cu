@@ -1,0 +1,19 @@
+// The data that proves a STREAM kernel: sources of doubles that follow the pattern, and the check of every
+// result against what the operation makes of them.
+#include "interfaces/finding.cuh"
+
+namespace byteways {
+
+BYTEWAYS_KERNEL(512) stream_fill(StreamPatternArguments arguments) {
+  for (Word i = grid_thread(); i < arguments.count; i += grid_threads())
+    arguments.words[i] = stream_word(pattern_word(arguments.key, arguments.first_index + i));
+  fence_system();
+}
+
+__device__ inline Word expected_at(const StreamPatternArguments& arguments, Word i) {
+  return stream_expected(arguments.operation, arguments.key, arguments.second_key, arguments.first_index + i);
+}
+
+BYTEWAYS_KERNEL(512) stream_check(StreamPatternArguments arguments) { check_words(arguments); }
+
+}  // namespace byteways

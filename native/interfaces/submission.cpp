@@ -1,0 +1,68 @@
+// See submission.hpp.
+#include "interfaces/submission.hpp"
+
+#include <utility>
+
+namespace byteways {
+
+Submission::Submission(const Flow& flow) : word_(flow.word("submit", "calls")) {
+  if (word_ == "calls") return;
+  const Availability offered = flow.executor->runtime->offers_submission(word_);
+  if (!offered.available) throw Unsupported(flow.interface, "submit", offered.reason, flow.executor->name());
+  for (const Buffer* buffer : {flow.source, flow.destination})
+    if (is_plain(buffer->allocation().memory()))
+      throw Unsupported(flow.interface, "submit",
+                        "what is recorded or batched needs memory that stays locked, and " +
+                            std::string(memory_name(buffer->allocation().memory())) + " is not",
+                        flow.executor->name());
+}
+
+std::string Submission::alone() const {
+  return word_ == "calls" ? std::string() : "a " + word_ + " is made ready for one flow";
+}
+
+void Submission::record(Agent& executor, std::uint64_t first, std::uint64_t count, std::uint64_t rotation,
+                        const Calls& calls) {
+  first %= rotation;
+  if (recording_ != nullptr && first == first_ && count == count_) return;
+  before_ = std::move(recording_);  // may still run; what was before it is over
+  recording_ =
+      executor.runtime->record_work(executor.device, [&](Stream& stream) { calls(stream, first, count); });
+  first_ = first;
+  count_ = count;
+}
+
+void Submission::launch(Agent& executor, Stream& stream, std::uint64_t first, std::uint64_t count,
+                        std::uint64_t rotation, const Calls& calls) {
+  record(executor, first, count, rotation, calls);
+  executor.runtime->launch(*recording_, stream);
+}
+
+SubmittedMover::SubmittedMover(Session& session, const Flow& flow, bool batches)
+    : CopyingMover(session, flow), submission_(flow) {
+  if (submission_.batch() && !batches)
+    throw Unsupported(flow.interface, "submit", "a batched call is of copies, not of kernels",
+                      executor().name());
+}
+
+Submission::Calls SubmittedMover::calls() {
+  return [this](Stream& stream, std::uint64_t first, std::uint64_t count) {
+    enqueue_calls(stream, first, count);
+  };
+}
+
+void SubmittedMover::make_ready(std::uint64_t first_operation, std::uint64_t count) {
+  if (submission_.graph()) submission_.record(executor(), first_operation, count, slots_.count, calls());
+}
+
+void SubmittedMover::enqueue(Stream& stream, std::uint64_t first_operation, std::uint64_t count) {
+  moves(first_operation, count);
+  if (submission_.graph())
+    submission_.launch(executor(), stream, first_operation, count, slots_.count, calls());
+  else if (submission_.batch())
+    enqueue_batch(stream, first_operation, count);
+  else
+    enqueue_calls(stream, first_operation, count);
+}
+
+}  // namespace byteways
