@@ -22,8 +22,7 @@ from byteways.cli.frame import VERBS
 from byteways.errors import BytewaysError
 from byteways.plan import suite
 from byteways.plan.filters import KEYS
-from byteways.plan.interfaces import INTERFACES, OF_ALL
-from byteways.plan.numbers import SPANS
+from byteways.plan.interfaces import INTERFACES, OF_ALL, OPTIONS
 from byteways.results.warnings import ADVICE
 
 DOCS = Path(__file__).parents[1] / "docs"
@@ -76,7 +75,7 @@ def options_table() -> str:
     """Options by interface; interfaces with the same ones share a row."""
     rows: dict[tuple[str, ...], list[str]] = {(): [], OF_ALL: ["all"]}
     for name, row in INTERFACES.items():
-        rows.setdefault(row.options, []).append(f"`{name}`")
+        rows.setdefault(tuple(option.name for option in row.options), []).append(f"`{name}`")
     rows.pop(())
     cells = (
         (", ".join(names), ", ".join(f"`{name}`" for name in options)) for options, names in rows.items()
@@ -87,7 +86,8 @@ def options_table() -> str:
 def numbers_table() -> str:
     rows = (
         (f"`{name}`", str(span.least), str(span.most), "" if span.step == 1 else str(span.step), span.why)
-        for name, span in SPANS.items()
+        for name, option in OPTIONS.items()
+        if (span := option.span)
     )
     return table(("option", "from", "to", "multiple of", "no more"), rows)
 

@@ -310,6 +310,12 @@ Verification CopyingMover::verify(std::uint64_t first_operation, std::uint64_t c
   return verification;
 }
 
+PreparedKernel require_kernel(const Flow& flow, Agent& agent, const char* kernel) {
+  const Availability offered = agent.runtime->offers_kernel(agent.device, kernel);
+  if (!offered.available) throw Unsupported(flow.interface, "unavailable", offered.reason, agent.name());
+  return agent.runtime->prepare(agent.device, kernel);
+}
+
 void require_access(Session& session, const Flow& flow) {
   for (Buffer* buffer : {flow.source, flow.second_source, flow.destination}) {
     if (buffer == nullptr) continue;
@@ -336,24 +342,6 @@ std::unique_ptr<Stream> create_stream_for(Session& session, Agent& agent, std::i
   if (!agent.is_host())
     throw Unsupported("stream", "core", "only a CPU has cores to choose from", agent.name());
   return session.host().create_stream_on(agent.device, core);
-}
-
-std::unique_ptr<Mover> make_mover(Session& session, const Flow& flow) {
-  if (flow.number("copy_engine", -1) >= 0 && flow.interface != "copy")
-    throw Unsupported(flow.interface, "copy_engine", "only the interface copy can be given an engine",
-                      flow.executor->name());
-  if (flow.interface == "copy") return make_copy(session, flow);
-  if (flow.interface == "route") return make_route(session, flow);
-  if (flow.interface.ends_with("-2d")) return make_rows(session, flow);
-  if (flow.interface == "pointer-chase") return make_chase(session, flow);
-  if (flow.interface == "ping-pong") return make_ping_pong(session, flow);
-  if (flow.interface == "launch" || flow.interface == "synchronize" || flow.interface == "event")
-    return make_call(session, flow);
-  if (flow.interface.starts_with("stream-")) return make_stream(session, flow);
-  if (flow.interface == "prefetch") return make_prefetch(session, flow);
-  if (flow.interface == "compute") return make_compute(session, flow);
-  if (auto step = make_memory_step(session, flow)) return step;
-  return make_kernel_copy(session, flow);
 }
 
 }  // namespace byteways

@@ -9,7 +9,7 @@
 #include <variant>
 #include <vector>
 
-#include "interfaces/arguments.hpp"
+#include "interfaces/device/data_pattern.hpp"
 #include "runtimes/session.hpp"
 
 namespace byteways {
@@ -209,23 +209,11 @@ class CopyingMover : public Mover {
   std::uint64_t moved_first_ = 0, moved_count_ = 0;  // operations since the last restore()
 };
 
-// One factory per interface family; make_mover() picks.
-std::unique_ptr<Mover> make_copy(Session& session, const Flow& flow);         // the vendor's copy call
-std::unique_ptr<Mover> make_kernel_copy(Session& session, const Flow& flow);  // kernels and the host's memcpy
-std::unique_ptr<Mover> make_rows(Session& session, const Flow& flow);         // rows that lie a pitch apart
-std::unique_ptr<Mover> make_route(Session& session, const Flow& flow);        // a copy over several paths
-std::unique_ptr<Mover> make_chase(Session& session, const Flow& flow);
-std::unique_ptr<Mover> make_call(Session& session, const Flow& flow);      // launch, synchronize, event
-std::unique_ptr<Mover> make_stream(Session& session, const Flow& flow);    // the four loops of STREAM
-std::unique_ptr<Mover> make_prefetch(Session& session, const Flow& flow);  // pages of one allocation
-std::unique_ptr<Mover> make_compute(Session& session, const Flow& flow);   // arithmetic, no transfer
-std::unique_ptr<Mover> make_ping_pong(Session& session, const Flow& flow);
-
 // A queue of the agent; of a CPU on the core of that number, -1: on any. Throws Unsupported.
 std::unique_ptr<Stream> create_stream_for(Session& session, Agent& agent, std::int64_t core);
 
-// Steps that have memory, give it back or open it; nullptr when the interface is none of them.
-std::unique_ptr<Mover> make_memory_step(Session& session, const Flow& flow);
+// The kernel, ready to be launched on this agent. Throws Unsupported with the reason.
+PreparedKernel require_kernel(const Flow& flow, Agent& agent, const char* kernel);
 
 // Peer access between the executor and the owners of all buffers, proved; throws Unsupported with the
 // reason.
@@ -242,8 +230,5 @@ void launch_operations(Agent& by, const PreparedKernel& kernel, const LaunchShap
     by.runtime->launch(by.device, kernel, shape, &arguments, sizeof arguments, stream);
   }
 }
-
-// Throws Unsupported when the interface cannot run with this executor and these buffers.
-std::unique_ptr<Mover> make_mover(Session& session, const Flow& flow);
 
 }  // namespace byteways

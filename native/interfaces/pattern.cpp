@@ -4,6 +4,10 @@
 #include <algorithm>
 #include <cstring>
 
+#include "interfaces/device/geometry.hpp"
+#include "interfaces/mover.hpp"
+#include "interfaces/service/arguments.hpp"
+
 namespace byteways {
 namespace {
 
@@ -16,6 +20,18 @@ void launch(Session& session, Agent& by, const char* kernel, const PatternArgume
 }
 
 }  // namespace
+
+LaunchShape copying_shape(const Flow& flow, const char* kernel, std::uint64_t bytes) {
+  const Agent& executor = *flow.executor;
+  const KernelInfo info = executor.runtime->kernel_info(executor.device, kernel);
+  const unsigned threads = std::min(flow.count("threads", kBlockThreads), info.max_threads);
+  const std::uint64_t per_block = std::uint64_t{threads} * kCopyInFlight * kAccessBytes;
+  const std::uint64_t useful = std::max<std::uint64_t>(1, (bytes + per_block - 1) / per_block);
+  const auto processors = static_cast<std::uint64_t>(std::max(1, executor.info.multiprocessors));
+  const std::uint64_t room = processors * kBlocksPerMultiprocessor / flow.sharing;
+  const std::uint64_t blocks = std::min(useful, std::max<std::uint64_t>(1, room));
+  return {flow.count("blocks", static_cast<unsigned>(blocks)), threads, 0};
+}
 
 LaunchShape full_shape(Agent& agent, const char* kernel, std::uint64_t items) {
   const auto processors = static_cast<unsigned>(std::max(1, agent.info.multiprocessors));

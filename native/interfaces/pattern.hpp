@@ -4,10 +4,12 @@
 #include <cstdint>
 #include <functional>
 
-#include "interfaces/arguments.hpp"
+#include "interfaces/device/data_pattern.hpp"
 #include "runtimes/session.hpp"
 
 namespace byteways {
+
+struct Flow;
 
 inline constexpr std::uint64_t kPoison = 0xBADC0FFEE0DDF00Dull;
 
@@ -28,6 +30,11 @@ CheckResult check(Session& session, Agent& by, void* data, std::uint64_t words, 
 // What a kernel found that is given where to leave it: `launch` enqueues it on the agent's service stream.
 // Waits for the answer.
 CheckResult found_by(Session& session, Agent& by, const std::function<void(CheckResult*)>& launch);
+
+// A grid for a kernel that moves `bytes` as the interface `kernel` does, with the options `blocks` and
+// `threads` of the flow: no more blocks than the bytes keep busy, nor than leave room for the other flows of
+// the executor.
+LaunchShape copying_shape(const Flow& flow, const char* kernel, std::uint64_t bytes);
 
 // A grid that fills the agent without leaving work items idle.
 LaunchShape full_shape(Agent& agent, const char* kernel, std::uint64_t items);

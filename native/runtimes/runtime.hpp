@@ -301,7 +301,7 @@ class Runtime {
   // Loads (compiles, caches) the kernel before it is needed inside a timed region. Thread-safe.
   virtual Availability offers_kernel(int device, std::string_view kernel) = 0;
   virtual KernelInfo kernel_info(int device, std::string_view kernel) = 0;
-  // `arguments` points to the kernel's one argument block (kernels/arguments.hpp), copied before return.
+  // `arguments` points to the kernel's one argument block (interfaces/*/arguments.hpp), copied before return.
   virtual void launch(int device, std::string_view kernel, const LaunchShape& shape, const void* arguments,
                       std::size_t argument_bytes, Stream& stream) = 0;
 

@@ -7,18 +7,12 @@
 #include <regex>
 #include <sstream>
 
-#include "runtimes/gpu/kernel_catalogue.hpp"
+#include "simulator/kernels.hpp"
 
 namespace byteways::sim {
 namespace {
 
 constexpr const char* kHeader = "byteways simulated kernels";
-
-const gpu::CatalogueEntry* find_kernel(const std::string& name) {
-  for (const gpu::CatalogueEntry& entry : gpu::kCatalogue)
-    if (entry.kernel == name) return &entry;
-  return nullptr;
-}
 
 }  // namespace
 
@@ -27,7 +21,7 @@ std::optional<std::string> compile_image(const std::string& source) {
   std::string image;
   for (auto found = std::sregex_iterator(source.begin(), source.end(), kernel);
        found != std::sregex_iterator(); ++found)
-    if (find_kernel((*found)[2].str()) != nullptr)
+    if (find_simulated_kernel((*found)[2].str()) != nullptr)
       image += (*found)[1].str() + " " + (*found)[2].str() + "\n";
   if (image.empty()) return std::nullopt;
   return std::string(kHeader) + "\n" + image;
@@ -45,7 +39,7 @@ KernelModule* load_image(const char* image) {
     std::istringstream lines(known->first.substr(header.size()));
     KernelEntry entry;
     while (lines >> entry.most_threads >> entry.name) {
-      const gpu::CatalogueEntry* known_kernel = find_kernel(entry.name);
+      const SimulatedKernel* known_kernel = find_simulated_kernel(entry.name);
       if (known_kernel == nullptr) continue;
       entry.argument_bytes = known_kernel->argument_bytes;
       module.kernels[entry.name] = entry;

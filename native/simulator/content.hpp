@@ -6,7 +6,7 @@
 #include <memory>
 #include <vector>
 
-#include "interfaces/arguments.hpp"
+#include "interfaces/stream/arguments.hpp"
 
 namespace byteways::sim {
 

@@ -4,6 +4,7 @@
 #include <algorithm>
 #include <limits>
 
+#include "interfaces/device/geometry.hpp"
 #include "simulator/world.hpp"
 
 namespace byteways::sim {
@@ -11,10 +12,25 @@ namespace {
 
 using enum Place::Kind;
 
-constexpr double kBytesPerThread =
-    128;  // that a thread of the kernel `copy` has in flight (native/kernels/copy.cu)
+constexpr double kBytesPerThread = kCopyInFlight * kAccessBytes;  // that a copying kernel has in flight
 
 constexpr double kWordBytes = 8;
+
+// As the rates of a machine model have it: [rates.kernel-local].
+std::string_view name_of(Mechanism mechanism) {
+  switch (mechanism) {
+    case Mechanism::kernel:
+      return "kernel";
+    case Mechanism::bulk:
+      return "bulk";
+    case Mechanism::engine:
+      return "engine";
+    case Mechanism::blit:
+      return "blit";
+    default:
+      return "core";
+  }
+}
 
 std::size_t at(int index) { return static_cast<std::size_t>(index); }
 
@@ -95,8 +111,9 @@ void Costs::add(Operation& operation, const Transfer& transfer) {
 }
 
 const RateModel& Costs::rate_of(const Transfer& transfer, bool local, bool host) const {
-  std::string name(transfer.interface);
-  if (local && name == "engine")  // between a GPU and the CPU it shares its memory with
+  std::string name(name_of(transfer.mechanism));
+  if (local &&
+      transfer.mechanism == Mechanism::engine)  // between a GPU and the CPU it shares its memory with
     name += transfer.from_host ? "-host-read" : "-host-write";
   else if (local)
     name += "-local";
@@ -113,7 +130,7 @@ void Costs::add_gpu(Operation& operation, const Transfer& transfer) {
   const bool local = transfer.from == here && transfer.to == here;
   const bool host = transfer.from.kind == cpu || transfer.to.kind == cpu;
   const RateModel& rate = rate_of(transfer, local, host);
-  const bool by_kernel = transfer.interface != "engine";
+  const bool by_kernel = transfer.mechanism != Mechanism::engine;
   const double clocks = by_kernel ? clocks_[at(here.index)] : 1;
   // Slow clocks slow down what waits for multiprocessors. A link has a clock of its own.
   const double efficiency = rate.efficiency * transfer.part;
@@ -132,17 +149,18 @@ void Costs::add_gpu(Operation& operation, const Transfer& transfer) {
     touch(flow, transfer.from, transfer.to);
   }
   double cap = rate.cap_bytes_per_s;
-  const double each = transfer.interface == "bulk" ? model_->gpu.bulk_block_bytes_per_s
+  const double each = transfer.mechanism == Mechanism::bulk ? model_->gpu.bulk_block_bytes_per_s
                       : by_kernel ? thread_rate(here, transfer.from, kBytesPerThread) * clocks
                                   : 0;
   const double most = transfer.threads * each;
   // A launch that has all of its bytes in flight at once waits for them once, however few its threads are.
-  if (most > 0 && (transfer.interface == "bulk" || transfer.bytes > transfer.threads * kBytesPerThread))
+  if (most > 0 &&
+      (transfer.mechanism == Mechanism::bulk || transfer.bytes > transfer.threads * kBytesPerThread))
     cap = cap > 0 ? std::min(cap, most) : most;
   flow.cap = cap;
   if (by_kernel) {
     operation.processors = processors(here.index);
-    if (transfer.interface == "kernel") share_path(flow, here.index);
+    if (transfer.mechanism == Mechanism::kernel) share_path(flow, here.index);
   } else {
     take_engine(operation, here.index, !host, transfer.engine);
   }
@@ -175,7 +193,7 @@ void Costs::add_cores(Operation& operation, const Transfer& transfer) {
   const CpuModel& cores = model_->cpu;
   const Place here = memory_of(transfer.executor);
   const bool remote = !(transfer.from == here) || !(transfer.to == here);
-  const bool streams = transfer.interface == "stream";
+  const bool streams = transfer.mechanism == Mechanism::streaming_core;
   double each = remote    ? cores.core_remote_bytes_per_s
                 : streams ? cores.core_stream_bytes_per_s
                           : cores.core_copy_bytes_per_s;

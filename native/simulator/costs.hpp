@@ -14,9 +14,13 @@
 
 namespace byteways::sim {
 
+// What of the machine moves the bytes: threads of a kernel, its bulk-copy instructions, a copy engine, a
+// kernel of the runtime's own; cores of a CPU with ordinary stores, or with those that bypass the caches.
+enum class Mechanism { kernel, bulk, engine, blit, core, streaming_core };
+
 // One operation that moves bytes, as far as its cost goes.
 struct Transfer {
-  std::string_view interface;  // "kernel", "bulk", "engine", "blit"; of CPU cores: "core", "stream"
+  Mechanism mechanism;
   Place executor, from, to;
   double bytes = 0;
   int sides = 2;            // local: the memory is read and written (2), or only one of them (1)

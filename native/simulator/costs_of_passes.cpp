@@ -3,6 +3,7 @@
 // copying kernel have there.
 #include <algorithm>
 
+#include "interfaces/device/geometry.hpp"
 #include "simulator/costs.hpp"
 #include "simulator/world.hpp"
 
@@ -11,8 +12,7 @@ namespace {
 
 using enum Place::Kind;
 
-constexpr double kBytesPerThread =
-    64;  // of each array that a thread has in flight (native/kernels/stream.cu)
+constexpr double kBytesPerThread = kStreamInFlight * kAccessBytes;  // in flight, of each array
 
 double smaller(double cap, double other) {
   if (other <= 0) return cap;
@@ -37,7 +37,7 @@ void Costs::add_pass_of_gpu(Operation& operation, const Pass& pass) {
   Flow& flow = operation.flow;
   const auto add_array = [&](Place owner, bool written) {
     const Place there = memory_of(owner);
-    const Transfer transfer{"kernel", here, written ? here : there, written ? there : here};
+    const Transfer transfer{Mechanism::kernel, here, written ? here : there, written ? there : here};
     const bool local = there == here;
     const RateModel& rate = rate_of(transfer, local, there.kind == cpu);
     const double efficiency = rate.efficiency * pass.part;

@@ -14,12 +14,9 @@ constexpr std::uint64_t kGranularity = 2 << 20;  // in which vendors hand out de
 
 Word* words_of(const Block& block) { return reinterpret_cast<Word*>(block.data); }
 
-// A cycle does not survive that its words are written.
-void tear(const Range& to) {
-  const Cycle* cycle = to.block->cycle.get();
-  if (cycle == nullptr) return;
-  const Word end = cycle->begin + cycle->lines * (cycle->line_bytes / kWordBytes);
-  if (to.begin < end && to.end > cycle->begin) to.block->cycle.reset();
+void drop_note(const Range& written) {
+  std::optional<Note>& note = written.block->note;
+  if (note && written.begin < note->end && written.end > note->begin) note.reset();
 }
 
 // Gives [begin, end) of a map from first offset to value another value; neighbours of one value are one
@@ -101,7 +98,7 @@ void Memory::set(Block& block, Word index, Word value) {
 
 void Memory::copy(const Range& to, const Range& from) {
   const Word count = from.end - from.begin;
-  tear(to);
+  drop_note(to);
   if (to.rest_bytes != 0) {
     const Word mask = (Word{1} << (8 * to.rest_bytes)) - 1;
     set(*to.block, to.end, (at(*to.block, to.end) & ~mask) | (at(*from.block, from.end) & mask));
@@ -125,7 +122,7 @@ void Memory::copy(const Range& to, const Range& from) {
 }
 
 void Memory::fill(const Range& to, Word key, Word first_index, Word stride) {
-  tear(to);
+  drop_note(to);
   const Word base = key + first_index - to.begin;
   if (!to.block->real() && stride <= 1) {
     to.block->content->assign(to.begin, to.end, {Rule::Kind::pattern, base, nullptr, 0, 0, 0});
@@ -136,7 +133,7 @@ void Memory::fill(const Range& to, Word key, Word first_index, Word stride) {
 }
 
 void Memory::poison(const Range& to, Word value, Word stride) {
-  tear(to);
+  drop_note(to);
   if (!to.block->real()) return to.block->content->spot(to.begin, to.end, stride, value);
   for (Word i = to.begin; i < to.end; i += std::max<Word>(1, stride)) set(*to.block, i, value);
 }
@@ -164,7 +161,7 @@ CheckResult Memory::check_bits(const Range& of, Word key, Word first_index, Word
 }
 
 void Memory::fill_doubles(const Range& to, Word key, Word first_index) {
-  tear(to);
+  drop_note(to);
   const Word base = key + first_index - to.begin;
   if (!to.block->real())
     return to.block->content->assign(to.begin, to.end, {Rule::Kind::doubles, base, nullptr, 0, 0, 0, 0});
@@ -172,7 +169,7 @@ void Memory::fill_doubles(const Range& to, Word key, Word first_index) {
 }
 
 void Memory::stream(unsigned operation, const Range& to, const Range& first, const Range& second) {
-  tear(to);
+  drop_note(to);
   const Word count = to.end - to.begin;
   // The rule of an array that is untouched since it was filled; else nothing is known of it as a whole.
   const auto rule_of = [&to](const Range& range) -> std::optional<Rule> {

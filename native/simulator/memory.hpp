@@ -1,5 +1,6 @@
 // The memory of the simulated machine: blocks of addresses, where their pages are, and what they hold.
 #pragma once
+#include <any>
 #include <cstddef>
 #include <map>
 #include <memory>
@@ -25,9 +26,11 @@ inline bool is_device(Kind kind) {
 }
 inline bool is_managed(Kind kind) { return kind == Kind::managed || kind == Kind::managed_coarse; }
 
-// A random cycle through a block, as the kernel chase_build left it.
-struct Cycle {
-  Word begin = 0, lines = 0, line_bytes = 0, key = 0;
+// What a kernel keeps about the words of a range that it wrote, for those that read them. It is gone when any
+// of them is written.
+struct Note {
+  Word begin = 0, end = 0;
+  std::any about;
 };
 
 struct Block {
@@ -42,7 +45,7 @@ struct Block {
   std::uint64_t physical = 0;        // vmm: the number of what is mapped there, 0: nothing is
   std::set<int> open_to;             // vmm: GPUs
   std::unique_ptr<Content> content;  // null: the memory is real
-  std::unique_ptr<Cycle> cycle;
+  std::optional<Note> note;
 
   bool real() const { return content == nullptr; }
   Word words() const { return bytes / kWordBytes; }

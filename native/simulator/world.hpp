@@ -165,7 +165,7 @@ class World {
                          std::uint64_t source_pitch, std::uint64_t width_bytes, std::uint64_t rows,
                          Stream* stream, const CopyPolicy& policy) = 0;
   virtual void prefetch(void* data, std::uint64_t bytes, Place to, Stream* stream) = 0;
-  // `kernel` and `arguments` as in kernels/arguments.hpp and the host's kernels of the same names.
+  // `kernel` and `arguments` as in interfaces/*/arguments.hpp and the host's kernels of the same names.
   virtual void launch(std::string_view kernel, const Shape& shape, const void* arguments, std::size_t bytes,
                       Stream* stream) = 0;
   // What is enqueued between the two is recorded and not done. A graph plays it, in order, at the cost of one

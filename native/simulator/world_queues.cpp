@@ -213,13 +213,13 @@ void SimulatedWorld::submit_copy(Lock& lock, const Range& to, const Range& from,
     costs_.add_staged(*operation, executor, true, here, bytes);
     time_.enter(lock, static_cast<double>(operation->fixed) / 1e3 + bytes / operation->flow.cap * 1e9);
     operation = std::make_unique<Operation>();
-    costs_.add(*operation, {"engine", executor, here, there, bytes});
+    costs_.add(*operation, {Mechanism::engine, executor, here, there, bytes});
   } else if (staged) {
     const bool to_gpu = here.kind == Place::Kind::cpu;
     costs_.add_staged(*operation, executor, to_gpu, to_gpu ? here : there, bytes);
   } else {
     const bool engine = by_engine(here, there, static_cast<std::uint64_t>(bytes), policy);
-    Transfer transfer{engine ? "engine" : "blit", executor, here, there, bytes};
+    Transfer transfer{engine ? Mechanism::engine : Mechanism::blit, executor, here, there, bytes};
     transfer.engine = policy.engine;
     costs_.add(*operation, transfer);
   }

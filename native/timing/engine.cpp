@@ -4,7 +4,8 @@
 #include <algorithm>
 #include <atomic>
 
-#include "interfaces/arguments.hpp"
+#include "interfaces/registry.hpp"
+#include "interfaces/service/arguments.hpp"
 
 namespace byteways {
 namespace {

@@ -5,7 +5,7 @@
 #include <map>
 #include <utility>
 
-#include "interfaces/arguments.hpp"
+#include "interfaces/service/arguments.hpp"
 
 namespace byteways {
 

@@ -6,7 +6,8 @@
 #include <map>
 #include <utility>
 
-#include "interfaces/arguments.hpp"
+#include "interfaces/registry.hpp"
+#include "interfaces/service/arguments.hpp"
 #include "timing/measure.hpp"
 
 namespace byteways {

@@ -214,6 +214,15 @@ class Session:
     def measure(self, flows: Sequence[Flow], options: MeasureOptions) -> Measurement: ...
     def sustain(self, flows: Sequence[Flow], slice_s: float, *, interference: bool = False) -> Sustainer: ...
 
+def interfaces() -> list[str]:
+    """Names of the interfaces that have a mover here, in alphabetical order."""
+
+def host_kernels() -> list[str]:
+    """Names of the kernels that the host has."""
+
+def device_kernels() -> dict[str, str]:
+    """Names of the kernels of GPUs, each with the source that has it."""
+
 def load_machine(simulator: str, machine: str) -> None:
     """Makes `machine` (a sheet) the one of this process, for those who only ask Nvml(simulator)."""
 

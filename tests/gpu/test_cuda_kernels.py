@@ -26,7 +26,7 @@ def device(tmp_path_factory: pytest.TempPathFactory) -> Device:
 
 
 def pattern(key: int, first: int, count: int) -> np.ndarray:
-    """What fill writes: pattern_word of native/interfaces/arguments.hpp."""
+    """What fill writes: pattern_word of native/interfaces/device/data_pattern.hpp."""
     indices = np.uint64(key) + np.uint64(first) + np.arange(count, dtype=np.uint64)
     word = indices * np.uint64(0x9E3779B97F4A7C15)
     return word ^ (word >> np.uint64(32))

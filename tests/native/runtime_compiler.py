@@ -17,9 +17,11 @@ from pathlib import Path
 NATIVE = Path(__file__).parents[2] / "native"
 SOURCES = sorted(str(path.relative_to(NATIVE)) for path in (NATIVE / "interfaces").glob("*/*.cu"))
 HEADERS = sorted(
-    str(path.relative_to(NATIVE))
-    for pattern in ("*.cuh", "arguments.hpp", "*/arguments.hpp")
-    for path in (NATIVE / "interfaces").glob(pattern)
+    {
+        str(path.relative_to(NATIVE))
+        for pattern in ("*/*.cuh", "device/*.hpp", "*/arguments.hpp")
+        for path in (NATIVE / "interfaces").glob(pattern)
+    }
 )
 NO_LIBRARY = 3  # exit status of the script
 

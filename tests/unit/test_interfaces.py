@@ -1,18 +1,30 @@
-"""An interface is named in several tables; one that lacks it is found here and not by a user."""
+"""The table of interfaces against what the native core has; what lacks here is found here, and not by a user."""
 
 from __future__ import annotations
 
-
 import pytest
 
-from byteways.plan import estimate, legality
+from byteways import _core
 from byteways.plan.interfaces import INTERFACES
 
 
+def test_every_row_has_a_mover_and_every_mover_a_row() -> None:
+    """Catches an interface that is planned and cannot be measured, or has a mover and is never planned."""
+    assert _core.interfaces() == sorted(name for name, row in INTERFACES.items() if row.worker == "native")
+
+
 @pytest.mark.parametrize("interface", INTERFACES)
-def test_every_interface_is_in_every_table(interface: str) -> None:
-    """Catches a new interface that is refused, or crashes, because one of its tables does not have it."""
-    on = [kind for kind in ("cpu", "gpu") if legality.executes(interface, kind)]
-    assert on
-    if "cpu" in on and INTERFACES[interface].figure == "bandwidth":
-        assert interface in estimate.CPU_COPY_BYTES_PER_S
+def test_kernels_exist(interface: str) -> None:
+    """Catches a kernel that nothing registers: the interface would be skipped everywhere."""
+    kernels = INTERFACES[interface].kernels
+    assert set(kernels.get("cpu", ())) <= set(_core.host_kernels())
+    assert set(kernels.get("gpu", ())) <= set(_core.device_kernels())
+
+
+@pytest.mark.parametrize("interface", INTERFACES)
+def test_estimates_have_a_rate(interface: str) -> None:
+    """Catches a row without what planning needs of it, at which every plan with such a case would fail."""
+    row = INTERFACES[interface]
+    assert row.kernels
+    if row.executed_by("cpu") and row.figure == "bandwidth":
+        assert row.cpu_bytes_per_s > 0

@@ -4,9 +4,8 @@
 #include <algorithm>
 #include <vector>
 
-#include "interfaces/arguments.hpp"
-#include "interfaces/mover.hpp"
 #include "interfaces/pattern.hpp"
+#include "interfaces/registry.hpp"
 
 namespace byteways {
 namespace {
@@ -298,16 +297,12 @@ class OpenIpc final : public MemoryStep {
   std::unique_ptr<Allocation> opened_;
 };
 
+const RegisterInterface kAllocate("allocate", make<Allocate>);
+const RegisterInterface kFree("free", make<Free>);
+const RegisterInterface kRegister("register", make<Register>);
+const RegisterInterface kUnregister("unregister", make<Unregister>);
+const RegisterInterface kMapPeer("map-peer", make<MapPeer>);
+const RegisterInterface kOpenIpc("open-ipc", make<OpenIpc>);
+
 }  // namespace
-
-std::unique_ptr<Mover> make_memory_step(Session& session, const Flow& flow) {
-  if (flow.interface == "allocate") return std::make_unique<Allocate>(session, flow);
-  if (flow.interface == "free") return std::make_unique<Free>(session, flow);
-  if (flow.interface == "register") return std::make_unique<Register>(session, flow);
-  if (flow.interface == "unregister") return std::make_unique<Unregister>(session, flow);
-  if (flow.interface == "map-peer") return std::make_unique<MapPeer>(session, flow);
-  if (flow.interface == "open-ipc") return std::make_unique<OpenIpc>(session, flow);
-  return nullptr;
-}
-
 }  // namespace byteways

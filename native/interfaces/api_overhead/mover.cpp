@@ -3,9 +3,10 @@
 // enqueued ran, and in its order.
 #include <cstring>
 
-#include "interfaces/arguments.hpp"
-#include "interfaces/mover.hpp"
+#include "interfaces/api_overhead/arguments.hpp"
 #include "interfaces/pattern.hpp"
+#include "interfaces/registry.hpp"
+#include "runtimes/gpu/kernel_catalogue.hpp"
 
 namespace byteways {
 namespace {
@@ -20,10 +21,7 @@ class Call : public Mover {
     if (flow.size_bytes != sizeof(std::uint64_t) || flow.source->bytes() < sizeof(std::uint64_t))
       throw Unsupported(flow.interface, "size", "the buffer of a call holds one word of 8 bytes");
     require_access(session, flow);
-    const Availability offered = executor().runtime->offers_kernel(executor().device, "nothing");
-    if (!offered.available)
-      throw Unsupported(flow.interface, "unavailable", offered.reason, executor().name());
-    nothing_ = executor().runtime->prepare(executor().device, "nothing");
+    empty_ = require_kernel(flow, executor(), "empty");
   }
 
   std::uint64_t bytes_per_operation() const override { return 0; }
@@ -67,10 +65,10 @@ class Call : public Mover {
   Flow flow_;
 
  private:
-  void launch(const LaunchShape& shape, Stream& stream, const NothingArguments& arguments) const {
-    executor().runtime->launch(executor().device, nothing_, shape, &arguments, sizeof arguments, stream);
+  void launch(const LaunchShape& shape, Stream& stream, const EmptyArguments& arguments) const {
+    executor().runtime->launch(executor().device, empty_, shape, &arguments, sizeof arguments, stream);
   }
-  PreparedKernel nothing_;
+  PreparedKernel empty_;
   std::uint64_t key_ = 0;
 };
 
@@ -78,7 +76,7 @@ class Call : public Mover {
 class Launch final : public Call {
  public:
   Launch(Session& session, const Flow& flow) : Call(session, flow) {
-    const unsigned most = executor().runtime->kernel_info(executor().device, "nothing").max_threads;
+    const unsigned most = executor().runtime->kernel_info(executor().device, "empty").max_threads;
     shape_ = executor().is_host() ? LaunchShape{flow.count("threads", 1, kMostTeam), 1, 0}
                                   : LaunchShape{flow.count("blocks", 1), flow.count("threads", 1, most), 0};
   }
@@ -144,15 +142,19 @@ class EventPair final : public Call {
   std::unique_ptr<Event> there_, back_;
 };
 
-}  // namespace
-
-std::unique_ptr<Mover> make_call(Session& session, const Flow& flow) {
-  if (flow.interface == "launch") return std::make_unique<Launch>(session, flow);
+const gpu::RegisterKernels<EmptyArguments> kEmptyKernels("interfaces/api_overhead/kernel.cu", {"empty"});
+// What is about a GPU's queues.
+template <class Interface>
+std::unique_ptr<Mover> make_on_gpu(Session& session, const Flow& flow) {
   if (flow.executor->is_host())
     throw Unsupported(flow.interface, "executor", "the queues are those of a GPU's runtime",
                       flow.executor->name());
-  if (flow.interface == "synchronize") return std::make_unique<Synchronize>(session, flow);
-  return std::make_unique<EventPair>(session, flow);
+  return make<Interface>(session, flow);
 }
 
+const RegisterInterface kLaunch("launch", make<Launch>);
+const RegisterInterface kSynchronize("synchronize", make_on_gpu<Synchronize>);
+const RegisterInterface kEvent("event", make_on_gpu<EventPair>);
+
+}  // namespace
 }  // namespace byteways

@@ -1,8 +1,8 @@
-// The host's compute and idle: arithmetic in registers, and a wait by the host's clock.
-#include "interfaces/arguments.hpp"
+// The host's arithmetic in registers.
+#include "interfaces/compute/arguments.hpp"
+#include "interfaces/compute/ends.hpp"
 #include "runtimes/host/host_kernels.hpp"
 #include "runtimes/host/targets.hpp"
-#include "runtimes/session.hpp"
 
 namespace byteways {
 namespace {
@@ -40,20 +40,16 @@ unsigned long long compute_ends(float seed, unsigned int steps, unsigned int odd
   return ends_of(seed, steps, odd);
 }
 
-void compute_kernel(const void* block, const TeamMember& member) {
-  const auto& arguments = *static_cast<const ComputeArguments*>(block);
+namespace {
+
+void compute_kernel(const ComputeArguments& arguments, const TeamMember& member) {
   const unsigned int odd = member.rank % 2;
   const unsigned long long mixed = compute_ends(arguments.seed, arguments.steps, odd);
   const unsigned long long index = member.rank % arguments.count;
   arguments.words[index] = pattern_word(arguments.key, index) + (mixed - arguments.expected[odd]);
 }
 
-void idle_kernel(const void* block, const TeamMember& member) {
-  const auto& arguments = *static_cast<const IdleArguments*>(block);
-  if (member.rank != 0) return;
-  Clock& clock = host_clock();
-  const Nanoseconds until = clock.now() + static_cast<Nanoseconds>(arguments.nanoseconds);
-  spin_until([&] { return clock.now() >= until; });
-}
+const RegisterHostKernel<compute_kernel> kCompute("compute");
 
+}  // namespace
 }  // namespace byteways

@@ -1,6 +1,7 @@
 // Interface `compute`: arithmetic in registers, which a transfer beside it slows down only by taking
 // multiprocessors, power or clocks away.
-#include "interfaces/prelude.cuh"
+#include "interfaces/compute/arguments.hpp"
+#include "interfaces/device/prelude.cuh"
 
 namespace byteways {
 

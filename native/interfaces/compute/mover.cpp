@@ -2,10 +2,11 @@
 // transfer beside it takes away from it is not bandwidth.
 #include <algorithm>
 
-#include "interfaces/arguments.hpp"
-#include "interfaces/mover.hpp"
+#include "interfaces/compute/arguments.hpp"
+#include "interfaces/compute/ends.hpp"
 #include "interfaces/pattern.hpp"
-#include "runtimes/host/host_kernels.hpp"
+#include "interfaces/registry.hpp"
+#include "runtimes/gpu/kernel_catalogue.hpp"
 
 namespace byteways {
 namespace {
@@ -26,10 +27,8 @@ class Compute final : public Mover {
     if (words_ == 0 || flow.size_bytes > flow.source->bytes())
       throw Error("compute", "size", "the result does not fit its buffer");
     require_access(session, flow);
-    const Availability offered = executor().runtime->offers_kernel(executor().device, "compute");
-    if (!offered.available) throw Unsupported("compute", "unavailable", offered.reason, executor().name());
+    kernel_ = require_kernel(flow, executor(), "compute");
     shape_ = choose_shape();
-    kernel_ = executor().runtime->prepare(executor().device, "compute");
     const std::uint64_t items = std::uint64_t{shape_.blocks} * shape_.threads;
     written_ = std::min(words_, items);
   }
@@ -89,10 +88,8 @@ class Compute final : public Mover {
   LaunchShape shape_;
 };
 
+const gpu::RegisterKernels<ComputeArguments> kComputeKernels("interfaces/compute/kernel.cu", {"compute"});
+const RegisterInterface kCompute("compute", make<Compute>);
+
 }  // namespace
-
-std::unique_ptr<Mover> make_compute(Session& session, const Flow& flow) {
-  return std::make_unique<Compute>(session, flow);
-}
-
 }  // namespace byteways

@@ -1,5 +1,6 @@
 // Interface `copy`: the vendor's asynchronous copy call. What engine carries it out is the vendor's secret
 // and has to be observed (timing/engine.hpp).
+#include "interfaces/registry.hpp"
 #include "interfaces/submission.hpp"
 
 namespace byteways {
@@ -95,14 +96,15 @@ class EngineCopy final : public CopyingMover {
   CopyRule rule_;
 };
 
-}  // namespace
-
 std::unique_ptr<Mover> make_copy(Session& session, const Flow& flow) {
   if (flow.executor->is_host())
     throw Unsupported("copy", "executor", "the vendor's copy call needs a GPU's queue",
                       flow.executor->name());
-  if (flow.number("copy_engine", -1) >= 0) return std::make_unique<EngineCopy>(session, flow);
-  return std::make_unique<Copy>(session, flow);
+  if (flow.number("copy_engine", -1) >= 0) return make<EngineCopy>(session, flow);
+  return make<Copy>(session, flow);
 }
 
+const RegisterInterface kCopy("copy", make_copy, RegisterInterface::Engines::chosen);
+
+}  // namespace
 }  // namespace byteways

@@ -1,15 +1,15 @@
-// The host's twins of the kernels in kernels/rows.cu: rows that lie a pitch apart, copied by memcpy, and
-// their check.
+// The host's 2D copy: rows that lie a pitch apart, copied by memcpy, and their check.
 #include <algorithm>
 #include <cstring>
 
-#include "interfaces/arguments.hpp"
+#include "interfaces/copy_2d/arguments.hpp"
 #include "runtimes/host/host_kernels.hpp"
 
 namespace byteways {
 
-void memcpy_rows_kernel(const void* block, const TeamMember& member) {
-  const auto& arguments = *static_cast<const RowsArguments*>(block);
+namespace {
+
+void memcpy_2d_kernel(const Copy2dArguments& arguments, const TeamMember& member) {
   const Share share = share_of(arguments.rows, 1, member);
   unsigned long long slot = arguments.first_operation % arguments.slots;
   for (unsigned long long operation = 0; operation < arguments.operations; ++operation) {
@@ -23,8 +23,7 @@ void memcpy_rows_kernel(const void* block, const TeamMember& member) {
   }
 }
 
-void check_rows_kernel(const void* block, const TeamMember& member) {
-  const auto& arguments = *static_cast<const RowsCheckArguments*>(block);
+void check_2d_kernel(const Check2dArguments& arguments, const TeamMember& member) {
   const Share share = share_of(arguments.count, 1, member);
   CheckResult found{0, ~0ull, 0, 0};
   for (unsigned long long i = share.begin; i < share.end;) {
@@ -47,4 +46,8 @@ void check_rows_kernel(const void* block, const TeamMember& member) {
   report(*arguments.result, found, member);
 }
 
+const RegisterHostKernel<memcpy_2d_kernel> kMemcpy2d("memcpy_2d");
+const RegisterHostKernel<check_2d_kernel> kCheck2d("check_2d");
+
+}  // namespace
 }  // namespace byteways

@@ -1,10 +1,10 @@
 // Interface `kernel-2d`: rows that lie a pitch apart are packed side by side, unpacked, or both; and the
 // check of such rows and of the gaps between them.
-#include "interfaces/finding.cuh"
+#include "interfaces/copy_2d/arguments.hpp"
+#include "interfaces/device/finding.cuh"
 
 namespace byteways {
 
-constexpr unsigned int kInFlight = 8;
 constexpr Word kNarrowBelow = Word{1} << 31;  // indices that stay in 32 bits, a batch in flight included
 
 __device__ inline Word load_element(const Word* from) { return *from; }
@@ -14,15 +14,15 @@ __device__ inline void store_element(Bytes16* to, Bytes16 value) { store_streami
 
 // Neighbouring threads take neighbouring elements, from row to row: short rows leave no thread idle.
 template <class Element, class Index>
-__device__ void copy_elements(const RowsArguments& arguments, const char* source, char* destination) {
+__device__ void copy_elements(const Copy2dArguments& arguments, const char* source, char* destination) {
   const Index per_row = static_cast<Index>(arguments.width_bytes / sizeof(Element));
   const Index total = static_cast<Index>(arguments.rows) * per_row;
   const Index threads = static_cast<Index>(grid_threads());
-  for (Index first = static_cast<Index>(grid_thread()); first < total; first += kInFlight * threads) {
-    Element held[kInFlight];
-    Word to[kInFlight];
+  for (Index first = static_cast<Index>(grid_thread()); first < total; first += kCopyInFlight * threads) {
+    Element held[kCopyInFlight];
+    Word to[kCopyInFlight];
 #pragma unroll
-    for (unsigned int k = 0; k < kInFlight; ++k) {
+    for (unsigned int k = 0; k < kCopyInFlight; ++k) {
       const Index i = first + k * threads;
       if (i >= total) break;
       const Index row = i / per_row;
@@ -32,7 +32,7 @@ __device__ void copy_elements(const RowsArguments& arguments, const char* source
           load_element(reinterpret_cast<const Element*>(source + row * arguments.source_pitch + column));
     }
 #pragma unroll
-    for (unsigned int k = 0; k < kInFlight; ++k) {
+    for (unsigned int k = 0; k < kCopyInFlight; ++k) {
       if (first + k * threads >= total) break;
       store_element(reinterpret_cast<Element*>(destination + to[k]), held[k]);
     }
@@ -40,28 +40,28 @@ __device__ void copy_elements(const RowsArguments& arguments, const char* source
 }
 
 template <class Element>
-__device__ void copy_rows_of(const RowsArguments& arguments, const char* source, char* destination) {
+__device__ void copy_2d_of(const Copy2dArguments& arguments, const char* source, char* destination) {
   if (arguments.rows * (arguments.width_bytes / sizeof(Element)) < kNarrowBelow &&
-      kInFlight * grid_threads() < kNarrowBelow)
+      kCopyInFlight * grid_threads() < kNarrowBelow)
     copy_elements<Element, unsigned int>(arguments, source, destination);
   else
     copy_elements<Element, Word>(arguments, source, destination);
 }
 
-BYTEWAYS_KERNEL(512) copy_rows(RowsArguments arguments) {
+BYTEWAYS_KERNEL(512) copy_2d(Copy2dArguments arguments) {
   const Word slot = arguments.slots > 1 ? arguments.first_operation % arguments.slots : 0;
   const char* source = static_cast<const char*>(arguments.source) + slot * arguments.stride;
   char* destination = static_cast<char*>(arguments.destination) + slot * arguments.stride;
   const Word alignment = reinterpret_cast<Word>(source) | reinterpret_cast<Word>(destination) |
                          arguments.width_bytes | arguments.source_pitch | arguments.destination_pitch;
   if (alignment & 15)
-    copy_rows_of<Word>(arguments, source, destination);
+    copy_2d_of<Word>(arguments, source, destination);
   else
-    copy_rows_of<Bytes16>(arguments, source, destination);
+    copy_2d_of<Bytes16>(arguments, source, destination);
   fence_system();  // the stores have arrived, wherever the destination is, before the kernel ends
 }
 
-__device__ inline Word expected_at(const RowsCheckArguments& arguments, Word i) {
+__device__ inline Word expected_at(const Check2dArguments& arguments, Word i) {
   const Word slot = i / arguments.slot_words, within = i - slot * arguments.slot_words;
   const Word row = within / arguments.pitch_words, column = within - row * arguments.pitch_words;
   if (row >= arguments.rows || column >= arguments.row_words) return arguments.gap;
@@ -69,6 +69,6 @@ __device__ inline Word expected_at(const RowsCheckArguments& arguments, Word i) 
                       slot * arguments.slot_words + row * arguments.source_pitch_words + column);
 }
 
-BYTEWAYS_KERNEL(512) check_rows(RowsCheckArguments arguments) { check_words(arguments); }
+BYTEWAYS_KERNEL(512) check_2d(Check2dArguments arguments) { check_words(arguments); }
 
 }  // namespace byteways

@@ -3,18 +3,16 @@
 // must stay as they were.
 #include <algorithm>
 
-#include "interfaces/arguments.hpp"
-#include "interfaces/mover.hpp"
+#include "interfaces/copy_2d/arguments.hpp"
 #include "interfaces/pattern.hpp"
+#include "interfaces/registry.hpp"
+#include "runtimes/gpu/kernel_catalogue.hpp"
 
 namespace byteways {
 namespace {
 
 constexpr std::uint64_t kWord = sizeof(std::uint64_t);
 constexpr std::uint64_t kGlanceWords = 8192;  // that are looked at after a sample
-constexpr unsigned kThreads = 512;
-constexpr unsigned kBlocksPerMultiprocessor = 4;
-constexpr unsigned kBytesInFlightPerThread = 128;
 
 struct Geometry {
   std::uint64_t width_bytes = 0, rows = 0, source_pitch = 0, destination_pitch = 0;
@@ -49,18 +47,16 @@ Flow spanning(Flow flow) {
   return flow;
 }
 
-class RowsMover : public CopyingMover {
+class Copy2dMover : public CopyingMover {
  public:
   std::uint64_t bytes_per_operation() const override { return payload(); }
   std::uint64_t distinct_source_bytes() const override { return slots_.count * payload(); }
   std::uint64_t distinct_destination_bytes() const override { return slots_.count * payload(); }
 
  protected:
-  RowsMover(Session& session, const Flow& flow)
+  Copy2dMover(Session& session, const Flow& flow)
       : CopyingMover(session, spanning(flow)), rows_(geometry_of(flow)) {
-    Agent& owner = flow.destination->agent();
-    const Availability offered = owner.runtime->offers_kernel(owner.device, "check_rows");
-    if (!offered.available) throw Unsupported(flow.interface, "unavailable", offered.reason, owner.name());
+    require_kernel(flow, flow.destination->agent(), "check_2d");
   }
 
   std::uint64_t payload() const { return rows_.width_bytes * rows_.rows; }
@@ -70,17 +66,17 @@ class RowsMover : public CopyingMover {
   CheckResult check_words(std::byte* data, std::uint64_t words, std::uint64_t first_index) override {
     Agent& by = flow_.destination->agent();
     return found_by(*session_, by, [&](CheckResult* result) {
-      const RowsCheckArguments arguments{reinterpret_cast<unsigned long long*>(data),
-                                         words,
-                                         flow_.size_bytes / kWord,
-                                         rows_.rows,
-                                         rows_.width_bytes / kWord,
-                                         rows_.destination_pitch / kWord,
-                                         key_ + first_index,
-                                         rows_.source_pitch / kWord,
-                                         kPoison,
-                                         result};
-      by.runtime->launch(by.device, "check_rows", full_shape(by, "check_rows", words), &arguments,
+      const Check2dArguments arguments{reinterpret_cast<unsigned long long*>(data),
+                                       words,
+                                       flow_.size_bytes / kWord,
+                                       rows_.rows,
+                                       rows_.width_bytes / kWord,
+                                       rows_.destination_pitch / kWord,
+                                       key_ + first_index,
+                                       rows_.source_pitch / kWord,
+                                       kPoison,
+                                       result};
+      by.runtime->launch(by.device, "check_2d", full_shape(by, "check_2d", words), &arguments,
                          sizeof arguments, session_->service_stream(by));
     });
   }
@@ -98,9 +94,9 @@ class RowsMover : public CopyingMover {
 };
 
 // The vendor's two-dimensional copy.
-class CopyRows final : public RowsMover {
+class VendorCopy2d final : public Copy2dMover {
  public:
-  CopyRows(Session& session, const Flow& flow) : RowsMover(session, flow) {
+  VendorCopy2d(Session& session, const Flow& flow) : Copy2dMover(session, flow) {
     if (executor().is_host()) refuse(flow, "the vendor's copy call needs a GPU's queue");
     const Availability offered = executor().runtime->offers_copy_rows();
     if (!offered.available) throw Unsupported(flow.interface, "unavailable", offered.reason);
@@ -120,14 +116,12 @@ class CopyRows final : public RowsMover {
 };
 
 // Our packing kernel, or memcpy row by row.
-class KernelRows final : public RowsMover {
+class KernelCopy2d final : public Copy2dMover {
  public:
-  KernelRows(Session& session, const Flow& flow)
-      : RowsMover(session, flow), name_(flow.interface == "memcpy-2d" ? "memcpy_rows" : "copy_rows") {
+  KernelCopy2d(Session& session, const Flow& flow, const char* kernel)
+      : Copy2dMover(session, flow), name_(kernel) {
     require_access(session, flow);
-    const Availability offered = executor().runtime->offers_kernel(executor().device, name_);
-    if (!offered.available)
-      throw Unsupported(flow.interface, "unavailable", offered.reason, executor().name());
+    kernel_ = require_kernel(flow, executor(), kernel);
     arguments_ = {flow.source->data(),
                   flow.destination->data(),
                   rows_.width_bytes,
@@ -139,7 +133,6 @@ class KernelRows final : public RowsMover {
                   0,
                   1};
     shape_ = choose_shape();
-    kernel_ = executor().runtime->prepare(executor().device, name_);
   }
 
   std::uint64_t queue_entries(std::uint64_t count) const override { return executor().is_host() ? 1 : count; }
@@ -159,31 +152,30 @@ class KernelRows final : public RowsMover {
  private:
   LaunchShape choose_shape() const {
     if (executor().is_host()) return {1, 1, 0};
-    const KernelInfo info = executor().runtime->kernel_info(executor().device, name_);
-    const unsigned threads = std::min(flow_.count("threads", kThreads), info.max_threads);
-    const std::uint64_t per_block = std::uint64_t{threads} * kBytesInFlightPerThread;
-    const auto processors = static_cast<std::uint64_t>(std::max(1, executor().info.multiprocessors));
-    const std::uint64_t useful = std::max<std::uint64_t>(1, (payload() + per_block - 1) / per_block);
-    const std::uint64_t room = processors * kBlocksPerMultiprocessor / flow_.sharing;
-    const std::uint64_t blocks = std::min(useful, std::max<std::uint64_t>(1, room));
-    return {flow_.count("blocks", static_cast<unsigned>(blocks)), threads, 0};
+    return copying_shape(flow_, name_, payload());
   }
 
   const char* name_;
   PreparedKernel kernel_;
-  RowsArguments arguments_{};
+  Copy2dArguments arguments_{};
   LaunchShape shape_;
 };
 
-}  // namespace
-
-std::unique_ptr<Mover> make_rows(Session& session, const Flow& flow) {
-  if (flow.interface == "copy-2d") return std::make_unique<CopyRows>(session, flow);
-  if (flow.interface == "kernel-2d" && flow.executor->is_host())
-    refuse(flow, "kernel-2d runs on a GPU; a CPU executes memcpy-2d");
-  if (flow.interface == "memcpy-2d" && !flow.executor->is_host())
+const gpu::RegisterKernels<Copy2dArguments> kCopy2dKernels("interfaces/copy_2d/kernel.cu", {"copy_2d"});
+const gpu::RegisterKernels<Check2dArguments> kCheck2dKernels("interfaces/copy_2d/kernel.cu", {"check_2d"});
+std::unique_ptr<Mover> make_kernel_2d(Session& session, const Flow& flow) {
+  if (flow.executor->is_host()) refuse(flow, "kernel-2d runs on a GPU; a CPU executes memcpy-2d");
+  return std::make_unique<KernelCopy2d>(session, flow, "copy_2d");
+}
+std::unique_ptr<Mover> make_memcpy_2d(Session& session, const Flow& flow) {
+  if (!flow.executor->is_host())
     refuse(flow, "memcpy-2d runs on CPU cores; a GPU executes copy-2d or kernel-2d");
-  return std::make_unique<KernelRows>(session, flow);
+  return std::make_unique<KernelCopy2d>(session, flow, "memcpy_2d");
 }
 
+const RegisterInterface kCopy2d("copy-2d", make<VendorCopy2d>);
+const RegisterInterface kKernel2d("kernel-2d", make_kernel_2d);
+const RegisterInterface kMemcpy2d("memcpy-2d", make_memcpy_2d);
+
+}  // namespace
 }  // namespace byteways

@@ -1,14 +1,12 @@
 // Interface `kernel-bulk`: a copy by bulk-copy instructions through shared memory, with one thread of each
 // block issuing them. A few blocks fill a link, so a communication library gives up fewer multiprocessors.
 // Compute capability 9.0 and later; the file is empty for older devices.
-#include "interfaces/prelude.cuh"
+#include "interfaces/kernel_copy/slots.cuh"
 
 #if defined(BYTEWAYS_NVIDIA) && defined(__CUDA_ARCH__) && __CUDA_ARCH__ >= 900
 namespace byteways {
 
-constexpr unsigned int kBarrierBytes = 256;              // head of the dynamic shared memory
-constexpr unsigned int kMostStages = kBarrierBytes / 8;  // one 8-byte barrier a stage
-constexpr unsigned int kUnread = 2;                      // stores whose shared memory may still be read
+constexpr unsigned int kUnread = 2;  // stores whose shared memory may still be read
 
 // Bulk instructions reach memory through the asynchronous proxy; this orders them after ordinary accesses.
 __device__ inline void fence_proxy() { asm volatile("fence.proxy.async.shared::cta;" ::: "memory"); }
@@ -67,7 +65,7 @@ struct Ring {
   Word bytes;  // a multiple of 16
 
   __device__ unsigned int barrier(unsigned int stage) const { return base + stage * 8; }
-  __device__ unsigned int data(unsigned int stage) const { return base + kBarrierBytes + stage * chunk; }
+  __device__ unsigned int data(unsigned int stage) const { return base + kBulkBarrierBytes + stage * chunk; }
   __device__ Word chunks() const { return (bytes + chunk - 1) / chunk; }
   __device__ unsigned int size(Word index) const {
     const Word left = bytes - index * chunk;
@@ -120,10 +118,10 @@ BYTEWAYS_KERNEL(128) copy_bulk(CopyArguments arguments) {
 
   const unsigned int chunk = arguments.chunk_bytes & ~15u;
   const unsigned int room =
-      dynamic_shared_bytes() > kBarrierBytes ? dynamic_shared_bytes() - kBarrierBytes : 0;
+      dynamic_shared_bytes() > kBulkBarrierBytes ? dynamic_shared_bytes() - kBulkBarrierBytes : 0;
   unsigned int stages = chunk ? room / chunk : 0;
   if (stages > arguments.stages) stages = arguments.stages;
-  if (stages > kMostStages) stages = kMostStages;
+  if (stages > kBulkMostStages) stages = kBulkMostStages;
   // Without room for one stage nothing is copied, and verification says so.
   if (thread_index() == 0 && stages > 0) {
     const Ring ring{static_cast<unsigned int>(__cvta_generic_to_shared(shared)),

@@ -1,23 +1,21 @@
 // Interface `kernel`: a copy by loads and stores of 16 bytes, eight of them in flight per thread.
-#include "interfaces/prelude.cuh"
+#include "interfaces/kernel_copy/slots.cuh"
 
 namespace byteways {
-
-constexpr unsigned int kInFlight = 8;
 
 // Whole passes: each block takes tiles that are contiguous in memory, which suits DRAM pages and address
 // translation. Returns how many were copied.
 __device__ inline Word copy_tiles(Bytes16* destination, const Bytes16* source, Word count) {
   const unsigned int threads = block_threads();
-  const Word tile = Word{kInFlight} * threads;
+  const Word tile = Word{kCopyInFlight} * threads;
   const Word pass = tile * grid_blocks();
   const Word end = count / pass * pass;
   for (Word i = block_index() * tile + thread_index(); i < end; i += pass) {
-    Bytes16 held[kInFlight];
+    Bytes16 held[kCopyInFlight];
 #pragma unroll
-    for (unsigned int k = 0; k < kInFlight; ++k) held[k] = load_streaming(source + i + k * threads);
+    for (unsigned int k = 0; k < kCopyInFlight; ++k) held[k] = load_streaming(source + i + k * threads);
 #pragma unroll
-    for (unsigned int k = 0; k < kInFlight; ++k) store_streaming(destination + i + k * threads, held[k]);
+    for (unsigned int k = 0; k < kCopyInFlight; ++k) store_streaming(destination + i + k * threads, held[k]);
   }
   return end;
 }
@@ -26,12 +24,12 @@ __device__ inline Word copy_tiles(Bytes16* destination, const Bytes16* source, W
 __device__ inline void copy_rest(Bytes16* destination, const Bytes16* source, Word first, Word count) {
   const Word threads = grid_threads();
   const Word i = first + grid_thread();
-  Bytes16 held[kInFlight];
+  Bytes16 held[kCopyInFlight];
 #pragma unroll
-  for (unsigned int k = 0; k < kInFlight; ++k)
+  for (unsigned int k = 0; k < kCopyInFlight; ++k)
     if (i + k * threads < count) held[k] = load_streaming(source + i + k * threads);
 #pragma unroll
-  for (unsigned int k = 0; k < kInFlight; ++k)
+  for (unsigned int k = 0; k < kCopyInFlight; ++k)
     if (i + k * threads < count) store_streaming(destination + i + k * threads, held[k]);
 }
 

@@ -1,5 +1,5 @@
 // The host's side of a ping-pong.
-#include "interfaces/arguments.hpp"
+#include "interfaces/ping_pong/arguments.hpp"
 #include "runtimes/host/host_kernels.hpp"
 #include "runtimes/host/spin.hpp"
 #include "runtimes/session.hpp"
@@ -25,10 +25,7 @@ bool awaited(const PingPongArguments& arguments, Word number) {
   return true;
 }
 
-}  // namespace
-
-void ping_pong_kernel(const void* block, const TeamMember& member) {
-  const auto& arguments = *static_cast<const PingPongArguments*>(block);
+void ping_pong_kernel(const PingPongArguments& arguments, const TeamMember& member) {
   if (member.rank != 0) return;
   Word round = 0;
   for (; round < arguments.rounds; ++round) {
@@ -40,4 +37,7 @@ void ping_pong_kernel(const void* block, const TeamMember& member) {
   __atomic_store_n(arguments.rounds_done, round, __ATOMIC_RELEASE);
 }
 
+const RegisterHostKernel<ping_pong_kernel> kPingPong("ping_pong");
+
+}  // namespace
 }  // namespace byteways

@@ -1,5 +1,6 @@
 // Interface `ping-pong`: one thread that sends a number and waits for the answer, or the other way round.
-#include "interfaces/prelude.cuh"
+#include "interfaces/device/prelude.cuh"
+#include "interfaces/ping_pong/arguments.hpp"
 
 namespace byteways {
 

@@ -1,5 +1,6 @@
-// Interface `chase`: the latency of dependent loads along a random cycle through the working set.
-#include "interfaces/prelude.cuh"
+// Interface `pointer-chase`: the latency of dependent loads along a random cycle through the working set.
+#include "interfaces/device/prelude.cuh"
+#include "interfaces/pointer_chase/arguments.hpp"
 
 namespace byteways {
 

@@ -1,12 +1,13 @@
-// Interface `chase`: one thread follows a random cycle through every line of the working set; each step waits
-// for the one before, so the time of a step is the latency of a load. Each batch goes on where the last one
-// ended: a walk that started over would meet lines that are still in a cache.
+// Interface `pointer-chase`: one thread follows a random cycle through every line of the working set; each
+// step waits for the one before, so the time of a step is the latency of a load. Each batch goes on where the
+// last one ended: a walk that started over would meet lines that are still in a cache.
 #include <algorithm>
 #include <cstring>
 
-#include "interfaces/arguments.hpp"
-#include "interfaces/mover.hpp"
 #include "interfaces/pattern.hpp"
+#include "interfaces/pointer_chase/arguments.hpp"
+#include "interfaces/registry.hpp"
+#include "runtimes/gpu/kernel_catalogue.hpp"
 
 namespace byteways {
 namespace {
@@ -32,11 +33,8 @@ class Chase final : public Mover {
     if (flow.size_bytes > flow.source->bytes())
       throw Error("pointer-chase", "size", "the working set is larger than its buffer");
     require_access(session, flow);
-    for (const char* kernel : {"chase", "chase_build"}) {
-      Agent& agent = kernel[5] == '\0' ? executor() : flow.source->agent();
-      const Availability offered = agent.runtime->offers_kernel(agent.device, kernel);
-      if (!offered.available) throw Unsupported("pointer-chase", "unavailable", offered.reason, agent.name());
-    }
+    chase_ = require_kernel(flow, executor(), "chase");
+    require_kernel(flow, flow.source->agent(), "chase_build");
     arguments_ = {flow.source->data(), lines_, line_bytes, 0, 0, 0, nullptr};
   }
 
@@ -52,7 +50,7 @@ class Chase final : public Mover {
     arguments_.start = chase_line(first_operation % lines_, lines_, arguments_.key);
     arguments_.steps = count;
     arguments_.end = reinterpret_cast<unsigned long long*>(session_->own_scratch(executor()) + kEndOffset);
-    executor().runtime->launch(executor().device, "chase", {1, 1, 0}, &arguments_, sizeof arguments_, stream);
+    executor().runtime->launch(executor().device, chase_, {1, 1, 0}, &arguments_, sizeof arguments_, stream);
   }
 
   void prepare(std::uint64_t key) override {
@@ -97,13 +95,13 @@ class Chase final : public Mover {
   Session* session_;
   Flow flow_;
   std::uint64_t lines_ = 0;
+  PreparedKernel chase_;
   ChaseArguments arguments_{};
 };
 
+const gpu::RegisterKernels<ChaseArguments> kChaseKernels("interfaces/pointer_chase/kernel.cu",
+                                                         {"chase_build", "chase"});
+const RegisterInterface kPointerChase("pointer-chase", make<Chase>);
+
 }  // namespace
-
-std::unique_ptr<Mover> make_chase(Session& session, const Flow& flow) {
-  return std::make_unique<Chase>(session, flow);
-}
-
 }  // namespace byteways

@@ -4,8 +4,8 @@
 // Data that is right proves nothing here (it is right wherever it is), so pages are asked where they are.
 #include <algorithm>
 
-#include "interfaces/mover.hpp"
 #include "interfaces/pattern.hpp"
+#include "interfaces/registry.hpp"
 
 namespace byteways {
 namespace {
@@ -115,10 +115,7 @@ class Prefetch final : public Mover {
   Operations since_;
 };
 
+const RegisterInterface kPrefetch("prefetch", make<Prefetch>);
+
 }  // namespace
-
-std::unique_ptr<Mover> make_prefetch(Session& session, const Flow& flow) {
-  return std::make_unique<Prefetch>(session, flow);
-}
-
 }  // namespace byteways

@@ -6,7 +6,7 @@
 #include <sstream>
 #include <vector>
 
-#include "interfaces/mover.hpp"
+#include "interfaces/registry.hpp"
 
 namespace byteways {
 namespace {
@@ -224,10 +224,7 @@ class Route final : public CopyingMover {
   std::unique_ptr<Event> fork_, begin_, end_;
 };
 
+const RegisterInterface kRoute("route", make<Route>);
+
 }  // namespace
-
-std::unique_ptr<Mover> make_route(Session& session, const Flow& flow) {
-  return std::make_unique<Route>(session, flow);
-}
-
 }  // namespace byteways

@@ -1,5 +1,6 @@
 // Holds a stream back until the host opens the gate: one thread watches one word of host memory.
-#include "interfaces/prelude.cuh"
+#include "interfaces/device/prelude.cuh"
+#include "interfaces/service/arguments.hpp"
 
 namespace byteways {
 

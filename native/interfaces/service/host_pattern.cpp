@@ -3,7 +3,7 @@
 #include <algorithm>
 #include <cstring>
 
-#include "interfaces/arguments.hpp"
+#include "interfaces/service/arguments.hpp"
 #include "runtimes/host/host_kernels.hpp"
 #include "runtimes/host/streaming_copy.hpp"
 #include "runtimes/host/targets.hpp"
@@ -137,10 +137,7 @@ void write_blocks(Word* words, const Share& share, Make make) {
   stream_fence();
 }
 
-}  // namespace
-
-void fill_kernel(const void* block, const TeamMember& member) {
-  const auto& arguments = *static_cast<const PatternArguments*>(block);
+void fill_kernel(const PatternArguments& arguments, const TeamMember& member) {
   const Share share = touched_share(arguments, member);
   if (arguments.stride == 1) {
     write_blocks(arguments.words, share, [&](Word* words, Word count, Word j) {
@@ -152,8 +149,7 @@ void fill_kernel(const void* block, const TeamMember& member) {
     arguments.words[j] = pattern_word(arguments.key, arguments.first_index + j);
 }
 
-void poison_kernel(const void* block, const TeamMember& member) {
-  const auto& arguments = *static_cast<const PatternArguments*>(block);
+void poison_kernel(const PatternArguments& arguments, const TeamMember& member) {
   const Share share = touched_share(arguments, member);
   if (arguments.stride == 1) {
     write_blocks(arguments.words, share,
@@ -163,8 +159,7 @@ void poison_kernel(const void* block, const TeamMember& member) {
   for (Word j = share.begin; j < share.end; j += arguments.stride) arguments.words[j] = arguments.key;
 }
 
-void check_kernel(const void* block, const TeamMember& member) {
-  const auto& arguments = *static_cast<const PatternArguments*>(block);
+void check_kernel(const PatternArguments& arguments, const TeamMember& member) {
   const Share share = touched_share(arguments, member);
   CheckResult found{0, ~0ull, 0, 0};
   if (arguments.stride == 1) {
@@ -179,4 +174,9 @@ void check_kernel(const void* block, const TeamMember& member) {
   report(*arguments.result, found, member);
 }
 
+const RegisterHostKernel<fill_kernel> kFill("fill");
+const RegisterHostKernel<poison_kernel> kPoisonKernel("poison");
+const RegisterHostKernel<check_kernel> kCheck("check");
+
+}  // namespace
 }  // namespace byteways

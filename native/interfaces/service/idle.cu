@@ -1,5 +1,6 @@
 // The pause between two operations of a flow: holds its queue, and next to nothing else, for a given time.
-#include "interfaces/prelude.cuh"
+#include "interfaces/device/prelude.cuh"
+#include "interfaces/service/arguments.hpp"
 
 namespace byteways {
 

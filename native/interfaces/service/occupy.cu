@@ -1,5 +1,6 @@
 // Keeps every multiprocessor busy, so that a transfer that completes meanwhile was not done by any of them.
-#include "interfaces/prelude.cuh"
+#include "interfaces/device/prelude.cuh"
+#include "interfaces/service/arguments.hpp"
 
 namespace byteways {
 

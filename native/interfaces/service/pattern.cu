@@ -1,6 +1,7 @@
 // The data that proves a transfer: a pattern that depends on key and index, a poison, and the check of every
 // word.
-#include "interfaces/finding.cuh"
+#include "interfaces/device/finding.cuh"
+#include "interfaces/service/arguments.hpp"
 
 namespace byteways {
 

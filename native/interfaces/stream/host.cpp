@@ -3,7 +3,7 @@
 #include <algorithm>
 #include <cstring>
 
-#include "interfaces/arguments.hpp"
+#include "interfaces/stream/arguments.hpp"
 #include "runtimes/host/host_kernels.hpp"
 #include "runtimes/host/targets.hpp"
 
@@ -131,8 +131,8 @@ const Loops& loops() {
   return chosen;
 }
 
-void stream(const void* block, const TeamMember& member, StreamOperation operation) {
-  const auto& arguments = *static_cast<const StreamArguments*>(block);
+template <StreamOperation operation>
+void stream_kernel(const StreamArguments& arguments, const TeamMember& member) {
   const Share share = share_of(arguments.bytes, kLineBytes, member);
   const auto at = [&](const void* base, Word slot) {
     return static_cast<const std::byte*>(base) + slot * arguments.stride + share.begin;
@@ -150,22 +150,13 @@ void stream(const void* block, const TeamMember& member, StreamOperation operati
   }
 }
 
-}  // namespace
-
-void stream_copy_kernel(const void* block, const TeamMember& member) { stream(block, member, kStreamCopy); }
-void stream_scale_kernel(const void* block, const TeamMember& member) { stream(block, member, kStreamScale); }
-void stream_add_kernel(const void* block, const TeamMember& member) { stream(block, member, kStreamAdd); }
-void stream_triad_kernel(const void* block, const TeamMember& member) { stream(block, member, kStreamTriad); }
-
-void stream_fill_kernel(const void* block, const TeamMember& member) {
-  const auto& arguments = *static_cast<const StreamPatternArguments*>(block);
+void stream_fill_kernel(const StreamPatternArguments& arguments, const TeamMember& member) {
   const Share share = share_of(arguments.count, kPerLine, member);
   loops().fill(arguments.words + share.begin, share.end - share.begin,
                arguments.key + arguments.first_index + share.begin);
 }
 
-void stream_check_kernel(const void* block, const TeamMember& member) {
-  const auto& arguments = *static_cast<const StreamPatternArguments*>(block);
+void stream_check_kernel(const StreamPatternArguments& arguments, const TeamMember& member) {
   const Share share = share_of(arguments.count, kPerLine, member);
   CheckResult found{0, ~0ull, 0, 0};
   for (Word begin = share.begin; begin < share.end; begin += kWordsPerBlock) {
@@ -184,4 +175,12 @@ void stream_check_kernel(const void* block, const TeamMember& member) {
   report(*arguments.result, found, member);
 }
 
+const RegisterHostKernel<stream_kernel<kStreamCopy>> kCopy("stream_copy");
+const RegisterHostKernel<stream_kernel<kStreamScale>> kScale("stream_scale");
+const RegisterHostKernel<stream_kernel<kStreamAdd>> kAdd("stream_add");
+const RegisterHostKernel<stream_kernel<kStreamTriad>> kTriad("stream_triad");
+const RegisterHostKernel<stream_fill_kernel> kFill("stream_fill");
+const RegisterHostKernel<stream_check_kernel> kCheck("stream_check");
+
+}  // namespace
 }  // namespace byteways

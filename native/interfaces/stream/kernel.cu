@@ -1,10 +1,9 @@
 // Interfaces `stream-copy`, `stream-scale`, `stream-add` and `stream-triad`: the four loops of STREAM over
 // doubles, two of them with each load and store.
-#include "interfaces/prelude.cuh"
+#include "interfaces/device/prelude.cuh"
+#include "interfaces/stream/arguments.hpp"
 
 namespace byteways {
-
-constexpr unsigned int kInFlight = 4;  // loads of 16 bytes per thread and array
 
 template <unsigned int operation>
 __device__ inline Bytes16 computed(const Bytes16& first, const Bytes16& second) {
@@ -29,20 +28,20 @@ __device__ inline Bytes16 computed(const Bytes16& first, const Bytes16& second) 
   return a.bytes;
 }
 
-// kInFlight elements from i on, `step` apart; of a part of an array those below `count` only.
+// kStreamInFlight elements from i on, `step` apart; of a part of an array those below `count` only.
 template <unsigned int operation, bool whole>
 __device__ inline void stream_some(Bytes16* destination, const Bytes16* first, const Bytes16* second, Word i,
                                    Word step, Word count) {
   constexpr bool two = operation == kStreamAdd || operation == kStreamTriad;
-  Bytes16 a[kInFlight], b[kInFlight];
+  Bytes16 a[kStreamInFlight], b[kStreamInFlight];
 #pragma unroll
-  for (unsigned int k = 0; k < kInFlight; ++k) {
+  for (unsigned int k = 0; k < kStreamInFlight; ++k) {
     if (!whole && i + k * step >= count) break;
     a[k] = load_streaming(first + i + k * step);
     b[k] = two ? load_streaming(second + i + k * step) : a[k];
   }
 #pragma unroll
-  for (unsigned int k = 0; k < kInFlight; ++k)
+  for (unsigned int k = 0; k < kStreamInFlight; ++k)
     if (whole || i + k * step < count)
       store_streaming(destination + i + k * step, computed<operation>(a[k], b[k]));
 }
@@ -55,7 +54,7 @@ __device__ inline void stream(const StreamArguments& arguments) {
   const auto* first = reinterpret_cast<const Bytes16*>(static_cast<const char*>(arguments.first) + offset);
   const auto* second = reinterpret_cast<const Bytes16*>(static_cast<const char*>(arguments.second) + offset);
   auto* destination = reinterpret_cast<Bytes16*>(static_cast<char*>(arguments.destination) + offset);
-  const Word tile = Word{kInFlight} * block_threads(), pass = tile * grid_blocks();
+  const Word tile = Word{kStreamInFlight} * block_threads(), pass = tile * grid_blocks();
   const Word end = count / pass * pass;
   for (Word i = block_index() * tile + thread_index(); i < end; i += pass)
     stream_some<operation, true>(destination, first, second, i, block_threads(), end);

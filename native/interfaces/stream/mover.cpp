@@ -3,51 +3,37 @@
 // result is known, whatever the order of operations.
 #include <algorithm>
 
-#include "interfaces/arguments.hpp"
-#include "interfaces/mover.hpp"
 #include "interfaces/pattern.hpp"
+#include "interfaces/registry.hpp"
+#include "interfaces/stream/arguments.hpp"
+#include "runtimes/gpu/kernel_catalogue.hpp"
 
 namespace byteways {
 namespace {
 
 constexpr std::uint64_t kWord = sizeof(std::uint64_t);
 constexpr std::uint64_t kGlanceWords = 512;  // of each piece that is looked at after a sample
-constexpr unsigned kThreads = 512;
-constexpr unsigned kBytesPerThread =
-    64;  // of each array: four accesses of 16 bytes (native/kernels/stream.cu)
-constexpr unsigned kAccessBytes = 16;
-// Of a destination that is not the executor's own: stores have to arrive before a block ends, so blocks stay
-// and go on, as those of the interface `kernel` do.
-constexpr unsigned kBlocksPerMultiprocessor = 4;
+constexpr unsigned kBytesPerThread = kStreamInFlight * kAccessBytes;  // of each array
 constexpr std::uint64_t kSecondKey = std::uint64_t{1}
                                      << 61;  // from the first source's pattern to the second's
 
-struct Interface {
-  const char* name;
-  const char* kernel;
-  StreamOperation operation;
-};
-constexpr Interface kInterfaces[] = {
-    {"stream-copy", "stream_copy", kStreamCopy},
-    {"stream-scale", "stream_scale", kStreamScale},
-    {"stream-add", "stream_add", kStreamAdd},
-    {"stream-triad", "stream_triad", kStreamTriad},
-};
+constexpr const char* kKernelNames[] = {"stream_copy", "stream_scale", "stream_add",
+                                        "stream_triad"};  // by operation
 
 class StreamMover final : public CopyingMover {
  public:
-  StreamMover(Session& session, const Flow& flow, const Interface& interface)
-      : CopyingMover(session, flow), interface_(interface) {
-    const bool two = interface.operation == kStreamAdd || interface.operation == kStreamTriad;
+  StreamMover(Session& session, const Flow& flow, StreamOperation operation)
+      : CopyingMover(session, flow), operation_(operation), name_(kKernelNames[operation]) {
+    const bool two = operation == kStreamAdd || operation == kStreamTriad;
     if (two != (flow.second_source != nullptr))
       throw Unsupported(flow.interface, "buffers", two ? "it reads two arrays" : "it reads one array");
     if (flow.size_bytes % kAccessBytes != 0)
       throw Unsupported(flow.interface, "size", "arrays are multiples of 16 bytes");
     require_access(session, flow);
-    offered(executor(), interface.kernel);
+    kernel_ = require_kernel(flow, executor(), name_);
     for (const Buffer* source : {flow.source, flow.second_source})
-      if (source != nullptr) offered(source->agent(), "stream_fill");
-    offered(flow.destination->agent(), "stream_check");
+      if (source != nullptr) require_kernel(flow, source->agent(), "stream_fill");
+    require_kernel(flow, flow.destination->agent(), "stream_check");
     const bool away = &flow.destination->agent() != &executor();
     arguments_ = {flow.source->data(),
                   two ? flow.second_source->data() : nullptr,
@@ -59,7 +45,6 @@ class StreamMover final : public CopyingMover {
                   1,
                   away ? 1u : 0u};
     shape_ = executor().is_host() ? team() : grid(away);
-    kernel_ = executor().runtime->prepare(executor().device, interface.kernel);
   }
 
   // As STREAM counts: every array that is read or written.
@@ -94,7 +79,7 @@ class StreamMover final : public CopyingMover {
     return found_by(*session_, by, [&](CheckResult* result) {
       launch_pattern(by, "stream_check",
                      {reinterpret_cast<unsigned long long*>(data), words, key_, key_ + kSecondKey,
-                      first_index, interface_.operation, result});
+                      first_index, operation_, result});
     });
   }
 
@@ -112,11 +97,6 @@ class StreamMover final : public CopyingMover {
   bool checks_strided() const override { return false; }
 
  private:
-  void offered(Agent& agent, const char* kernel) const {
-    const Availability found = agent.runtime->offers_kernel(agent.device, kernel);
-    if (!found.available) throw Unsupported(flow_.interface, "unavailable", found.reason, agent.name());
-  }
-
   void launch_pattern(Agent& by, const char* kernel, const StreamPatternArguments& arguments) {
     by.runtime->launch(by.device, kernel, full_shape(by, kernel, arguments.count), &arguments,
                        sizeof arguments, session_->service_stream(by));
@@ -137,9 +117,11 @@ class StreamMover final : public CopyingMover {
   }
 
   // Own memory: a block for every tile, gone when it is done. Small arrays are spread over the whole device.
+  // Of a destination that is not the executor's own, stores have to arrive before a block ends, so blocks
+  // stay and go on, as those of the interface `kernel` do.
   LaunchShape grid(bool away) const {
-    const KernelInfo info = executor().runtime->kernel_info(executor().device, interface_.kernel);
-    const unsigned threads = std::min(flow_.count("threads", kThreads), info.max_threads);
+    const KernelInfo info = executor().runtime->kernel_info(executor().device, name_);
+    const unsigned threads = std::min(flow_.count("threads", kBlockThreads), info.max_threads);
     const auto processors = static_cast<std::uint64_t>(std::max(1, executor().info.multiprocessors));
     const std::uint64_t tiles = flow_.size_bytes / (std::uint64_t{threads} * kBytesPerThread);
     const std::uint64_t spread = (flow_.size_bytes / kAccessBytes + threads - 1) / threads;
@@ -151,18 +133,27 @@ class StreamMover final : public CopyingMover {
             threads, 0};
   }
 
-  Interface interface_;
+  StreamOperation operation_;
+  const char* name_;
   PreparedKernel kernel_;
   StreamArguments arguments_{};
   LaunchShape shape_;
 };
 
-}  // namespace
-
+const gpu::RegisterKernels<StreamArguments> kStreamKernels("interfaces/stream/kernel.cu",
+                                                           {"stream_copy", "stream_scale", "stream_add",
+                                                            "stream_triad"});
+const gpu::RegisterKernels<StreamPatternArguments> kStreamPatternKernels("interfaces/stream/pattern.cu",
+                                                                         {"stream_fill", "stream_check"});
+template <StreamOperation operation>
 std::unique_ptr<Mover> make_stream(Session& session, const Flow& flow) {
-  for (const Interface& interface : kInterfaces)
-    if (flow.interface == interface.name) return std::make_unique<StreamMover>(session, flow, interface);
-  throw Unsupported("interface", "unknown", "there is no interface named '" + flow.interface + "'");
+  return std::make_unique<StreamMover>(session, flow, operation);
 }
 
+const RegisterInterface kCopy("stream-copy", make_stream<kStreamCopy>);
+const RegisterInterface kScale("stream-scale", make_stream<kStreamScale>);
+const RegisterInterface kAdd("stream-add", make_stream<kStreamAdd>);
+const RegisterInterface kTriad("stream-triad", make_stream<kStreamTriad>);
+
+}  // namespace
 }  // namespace byteways

@@ -1,6 +1,7 @@
 // The data that proves a STREAM kernel: sources of doubles that follow the pattern, and the check of every
 // result against what the operation makes of them.
-#include "interfaces/finding.cuh"
+#include "interfaces/device/finding.cuh"
+#include "interfaces/stream/arguments.hpp"
 
 namespace byteways {
 

@@ -1,6 +1,5 @@
 // Kernels compiled, loaded and ready to launch, each once per device and only when first asked for.
 #pragma once
-#include <array>
 #include <map>
 #include <memory>
 #include <mutex>
@@ -29,7 +28,7 @@ class KernelStore {
       : driver_(std::move(driver)),
         compiler_(std::move(compiler)),
         cache_(std::move(cache_folder)),
-        slots_(static_cast<std::size_t>(devices)) {}
+        slots_(static_cast<std::size_t>(devices), std::vector<Slot>(kernel_catalogue().size())) {}
 
   // Thread-safe. Throws Unsupported with the reason; a reason found once is kept, since compiling again would
   // not help.
@@ -39,7 +38,7 @@ class KernelStore {
     if (!slot.obstacle.empty()) throw Unsupported("kernel", "unavailable", slot.obstacle, agent_name(device));
     if (!slot.loaded) {
       try {
-        slot.loaded = load(device, kCatalogue[index], architecture);
+        slot.loaded = load(device, kernel_catalogue()[index], architecture);
       } catch (const Unsupported& error) {
         slot.obstacle = error.text();
         throw;
@@ -59,13 +58,14 @@ class KernelStore {
     if (!compiler.available) throw Unsupported("kernel", "unavailable", compiler.reason, agent_name(device));
     driver_->make_current(device);
     Loaded loaded;
-    driver_->call(device, driver_->get_kernel, &loaded.handle, module_of(device, entry.file, architecture),
+    driver_->call(device, driver_->get_kernel, &loaded.handle,
+                  module_of(device, std::string(entry.file), architecture),
                   std::string(entry.kernel).c_str());
     loaded.info = info_of(device, loaded.handle);
     return loaded;
   }
 
-  typename Vendor::Module module_of(int device, const char* file, const std::string& architecture) {
+  typename Vendor::Module module_of(int device, const std::string& file, const std::string& architecture) {
     typename Vendor::Module& module = modules_[{device, file}];
     if (module != nullptr) return module;
     std::string& image = images_[{architecture, file}];
@@ -94,7 +94,7 @@ class KernelStore {
   std::shared_ptr<KernelCompiler> compiler_;
   KernelCache cache_;
   std::mutex mutex_;
-  std::vector<std::array<Slot, kKernels>> slots_;                           // [device][kernel]
+  std::vector<std::vector<Slot>> slots_;                                    // [device][kernel]
   std::map<std::pair<int, std::string>, typename Vendor::Module> modules_;  // device, file
   std::map<std::pair<std::string, std::string>, std::string> images_;       // architecture, file
 };

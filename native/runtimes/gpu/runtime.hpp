@@ -181,7 +181,7 @@ class GpuRuntime : public Runtime {
   KernelInfo kernel_info(int device, std::string_view kernel) override { return loaded(device, kernel).info; }
 
   PreparedKernel prepare(int device, std::string_view kernel) override {
-    const CatalogueEntry& entry = kCatalogue[catalogue_index(kernel)];
+    const CatalogueEntry& entry = kernel_catalogue()[catalogue_index(kernel)];
     return {entry.kernel, entry.argument_bytes, &loaded(device, kernel)};
   }
 

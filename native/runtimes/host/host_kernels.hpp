@@ -1,8 +1,10 @@
-// The host's functions behind the kernel names, with the argument blocks of kernels/arguments.hpp.
+// The host's functions behind the kernel names: who launches a kernel registers the function that does the
+// same here.
 #pragma once
 #include <cstddef>
 #include <string>
 #include <string_view>
+#include <vector>
 
 #include "runtimes/host/team.hpp"
 
@@ -10,37 +12,40 @@ namespace byteways {
 
 struct HostKernel {
   std::string_view name;
-  HostFunction function;  // nullptr: not on this architecture
+  HostFunction function;
   std::size_t argument_bytes;
+  std::string obstacle;  // why this processor cannot execute it; empty where it can
 };
 
+// All that were registered, which is done before main().
+const std::vector<HostKernel>& host_kernels();
 // nullptr when there is no kernel of that name.
 const HostKernel* find_host_kernel(std::string_view name);
+void register_host_kernel(HostKernel kernel);
 
-// One kernel family a file.
-void gate_kernel(const void* arguments, const TeamMember& member);
-void fill_kernel(const void* arguments, const TeamMember& member);
-void poison_kernel(const void* arguments, const TeamMember& member);
-void check_kernel(const void* arguments, const TeamMember& member);
-void memcpy_kernel(const void* arguments, const TeamMember& member);
-void memcpy_stream_kernel(const void* arguments, const TeamMember& member);
-void memcpy_rows_kernel(const void* arguments, const TeamMember& member);
-void check_rows_kernel(const void* arguments, const TeamMember& member);
-void chase_build_kernel(const void* arguments, const TeamMember& member);
-void chase_kernel(const void* arguments, const TeamMember& member);
-void nothing_kernel(const void* arguments, const TeamMember& member);
-void stream_copy_kernel(const void* arguments, const TeamMember& member);
-void stream_scale_kernel(const void* arguments, const TeamMember& member);
-void stream_add_kernel(const void* arguments, const TeamMember& member);
-void stream_triad_kernel(const void* arguments, const TeamMember& member);
-void stream_fill_kernel(const void* arguments, const TeamMember& member);
-void stream_check_kernel(const void* arguments, const TeamMember& member);
-void ping_pong_kernel(const void* arguments, const TeamMember& member);
-void idle_kernel(const void* arguments, const TeamMember& member);
-void compute_kernel(const void* arguments, const TeamMember& member);
+// Of an argument block: what a queued launch keeps.
+inline constexpr std::size_t kMostArgumentBytes = 128;
 
-// compute_mix() of the ends of all chains of an even or odd item of "compute".
-unsigned long long compute_ends(float seed, unsigned int steps, unsigned int odd);
+// At namespace scope: `function(const Arguments&, const TeamMember&)` is the kernel of that name on the host.
+template <auto function>
+class RegisterHostKernel {
+ public:
+  explicit RegisterHostKernel(std::string_view name, std::string obstacle = {}) {
+    add(name, function, std::move(obstacle));
+  }
+
+ private:
+  template <class Arguments>
+  static void add(std::string_view name, void (*)(const Arguments&, const TeamMember&),
+                  std::string obstacle) {
+    static_assert(sizeof(Arguments) <= kMostArgumentBytes);
+    register_host_kernel({name,
+                          [](const void* block, const TeamMember& member) {
+                            function(*static_cast<const Arguments*>(block), member);
+                          },
+                          sizeof(Arguments), std::move(obstacle)});
+  }
+};
 
 // The part of [0, items) that is this member's; all but the last end at a multiple of `grain`.
 struct Share {

@@ -10,7 +10,6 @@
 #include <limits>
 
 #include "core/cpus.hpp"
-#include "interfaces/arguments.hpp"
 #include "memory/host_memory.hpp"
 #include "memory/placement.hpp"
 #include "runtimes/host/host_kernels.hpp"
@@ -25,10 +24,8 @@ constexpr unsigned kQueueDepth = 1u << 16;
 constexpr int kClockReadings = 20'000;  // a few hundred microseconds: enough to see the smallest step
 
 struct ArgumentBlock {
-  alignas(std::max_align_t) std::array<std::byte, 128> bytes;
+  alignas(std::max_align_t) std::array<std::byte, kMostArgumentBytes> bytes;
 };
-static_assert(sizeof(CopyArguments) <= sizeof(ArgumentBlock) &&
-              sizeof(ChaseArguments) <= sizeof(ArgumentBlock));
 
 double smallest_clock_step() {
   Clock& clock = host_clock();
@@ -45,10 +42,22 @@ double smallest_clock_step() {
 HostStream& host(Stream& stream) { return static_cast<HostStream&>(stream); }
 HostEvent& host(Event& event) { return static_cast<HostEvent&>(event); }
 
+// The runtime's own copy.
+struct Copy {
+  void* destination;
+  const void* source;
+  std::uint64_t bytes;
+};
+void perform(const void* block, const TeamMember&) {
+  const auto& copy = *static_cast<const Copy*>(block);
+  std::memcpy(copy.destination, copy.source, copy.bytes);
+}
+
 const HostKernel& require_kernel(std::string_view name) {
   const HostKernel* kernel = find_host_kernel(name);
-  if (kernel == nullptr || kernel->function == nullptr)
+  if (kernel == nullptr)
     throw Unsupported("launch", "kernel", "the host has no kernel '" + std::string(name) + "'");
+  if (!kernel->obstacle.empty()) throw Unsupported("launch", std::string(name), kernel->obstacle);
   return *kernel;
 }
 
@@ -148,17 +157,15 @@ void HostRuntime::wait(Stream& stream, Event& event) {
 
 void HostRuntime::copy(void* destination, const void* source, std::uint64_t bytes, Stream& stream) {
   HostStream& queue = host(stream);
-  const CopyArguments arguments{source, destination, bytes, 1, 0, 1, 0, 0, 1, 0, 0};
-  queue.enqueue([&queue, arguments] { queue.team().run(1, memcpy_kernel, &arguments); });
+  const Copy copy{destination, source, bytes};
+  queue.enqueue([&queue, copy] { queue.team().run(1, perform, &copy); });
 }
 
 Availability HostRuntime::offers_kernel(int device, std::string_view kernel) {
   domain(device);
   const HostKernel* found = find_host_kernel(kernel);
   if (found == nullptr) return {false, "the host has no kernel '" + std::string(kernel) + "'"};
-  if (found->function == nullptr)
-    return {false, "no stores that bypass the caches are known for " + cpu_architecture() + " processors"};
-  return {true, {}};
+  return {found->obstacle.empty(), found->obstacle};
 }
 
 KernelInfo HostRuntime::kernel_info(int device, std::string_view kernel) {

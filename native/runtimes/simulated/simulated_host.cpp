@@ -5,7 +5,7 @@
 #include <utility>
 #include <vector>
 
-#include "interfaces/arguments.hpp"
+#include "interfaces/kernel_copy/arguments.hpp"
 #include "memory/placement.hpp"
 #include "runtimes/host/host_kernels.hpp"
 

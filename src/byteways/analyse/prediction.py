@@ -152,7 +152,7 @@ def _together_long(cell: Cell) -> bool:
 def _counted(interface: str) -> bool:
     """Whether its figure is bytes from source to destination, each counted once, on the one route there."""
     known = INTERFACES[interface]
-    straight = known.buffers == "pair" and "relays" not in known.options
+    straight = known.buffers == "pair" and "relays" not in known.takes
     return figure_of(interface) == "bandwidth" and known.counts == "per-direction" and straight
 
 

@@ -10,20 +10,9 @@ from collections.abc import Iterable, Iterator
 
 from byteways.machines.model import MachineModel
 from byteways.plan.case import Buffer, Case, Flow, is_managed, is_plain
-from byteways.plan.interfaces import is_memory_step, moves_pages
+from byteways.plan.interfaces import INTERFACES, figure_of, moves_pages
 
 ASSUMED, FITTED, NOMINAL = "assumed", "fitted", "nominal"
-#: Interfaces of whose time the runtime's calls are all.
-_CALLS = ("launch", "synchronize", "event")
-_WALKS = ("pointer-chase", "ping-pong")
-#: Interfaces of a GPU by the beginning of the names of their rates; the others are kernels.
-_RATES = {
-    "copy": "engine",
-    "copy-2d": "engine",
-    "torch-copy": "engine",
-    "route": "engine",
-    "kernel-bulk": "bulk",
-}
 
 
 def rests_on(case: Case, model: MachineModel) -> list[str]:
@@ -43,18 +32,12 @@ def _kinds(model: MachineModel, prefix: str) -> Iterator[str]:
 def _used(case: Case, flow: Flow, model: MachineModel) -> Iterator[str]:
     """Keys and tables of the model that a flow's figure follows from."""
     interface = case.interface_of(flow)
-    if is_memory_step(interface):
-        yield "memory"
-        return
-    if interface in _CALLS:
-        yield from ("calls", "rates.kernel-local")
-        return
-    if interface == "compute":
-        on_gpu = flow.executor.startswith("gpu")
-        yield "gpu.multiply_adds_per_s" if on_gpu else "cpu.core_multiply_adds_per_s"
+    kind = "gpu" if flow.executor.startswith("gpu") else "cpu"
+    if known := INTERFACES[interface].rests_on.get(kind):
+        yield from known
         return
     ends = list(case.buffers_of(flow))
-    if interface in _WALKS:
+    if figure_of(interface) == "latency":
         yield from _latencies(model, flow.executor, ends[0].agent)
         if flow.partner:
             yield from _latencies(model, flow.partner, ends[0].agent)
@@ -104,13 +87,13 @@ def _of_cores(interface: str, ends: list[Buffer], executor: str) -> Iterator[str
     if any(end.agent != executor for end in ends):
         yield "cpu.core_remote_bytes_per_s"
     else:
-        yield "cpu.core_stream_bytes_per_s" if interface == "memcpy-stream" else "cpu.core_copy_bytes_per_s"
+        yield f"cpu.{INTERFACES[interface].core_rate}_bytes_per_s"
     if any(is_managed(end.memory) for end in ends):
         yield from ("managed.fault_ns", "managed.to_host_bytes_per_s")
 
 
 def _of_gpu(model: MachineModel, interface: str, ends: list[Buffer], flow: Flow) -> Iterator[str]:
-    rate = _RATES.get(interface, "kernel")
+    rate = INTERFACES[interface].gpu_rate
     by_copy = rate == "engine"
     *sources, destination = ends
     if by_copy and any(is_plain(end.memory) for end in ends):

@@ -24,14 +24,6 @@ from byteways.plan.legality import kind_of
 from byteways.plan.memory_steps import held_bytes
 from byteways.topology.model import Capabilities, Topology
 
-#: Bytes per second that planning assumes of one CPU thread, by interface; memcpy-mt and STREAM: per core.
-CPU_COPY_BYTES_PER_S = {
-    "memcpy": 7e9,
-    "memcpy-stream": 7e9,
-    "memcpy-mt": 6e9,
-    "memcpy-2d": 4e9,
-    **dict.fromkeys((name for name in INTERFACES if counts_as_stream(name)), 5e9),
-}
 #: Cores beyond this add little to what all of a NUMA domain's do together.
 CORES_THAT_HELP = 16
 #: Of GPUs: within one, between two over an unknown link, to and from the host, and all of them on one host.
@@ -99,8 +91,6 @@ LEAST_SAMPLES = 3
 WARM_UP_OPERATIONS = 8
 #: Part of a case's budget below which every sample is verified (the native core's rule).
 VERIFICATION_SHARE = 0.4
-#: One `compute` of all cores or multiprocessors, by the kind of executor (native/interfaces/compute).
-COMPUTE_S = {"cpu": 1e-4, "gpu": 4e-4}
 #: A window with a chase in it (native/timing/window.cpp), and how much longer a load may make it.
 CHASE_WINDOW_S = 20e-3
 #: Sustaining a case's operations for its energy (run/energy.py).
@@ -138,9 +128,9 @@ class Estimator:
         samples = LOOKS[kind] * max(LEAST_LOOK, math.ceil(FIRST_LOOK / rounds))
         sample_s = max(operation_s, LEAST_SAMPLE_S[kind])
         if len(case.flows) > 1:
-            window_s = CHASE_WINDOW_S if case.interface == "pointer-chase" else LEAST_WINDOW_S
+            window_s = CHASE_WINDOW_S if INTERFACES[case.interface].walks else LEAST_WINDOW_S
             sample_s = max(LEAST_OPERATIONS * operation_s, window_s)
-        elif case.interface == "pointer-chase":
+        elif INTERFACES[case.interface].walks:
             sample_s = max(operation_s * CHASE_STEPS[kind] / (LOOKS[kind] * FIRST_LOOK), LEAST_SAMPLE_S[kind])
         if case.flows[0].partner is not None:
             sample_s = max(LEAST_ROUND_TRIPS * operation_s, LEAST_SAMPLE_S[kind])
@@ -162,7 +152,7 @@ class Estimator:
     def _preparation_s(self, case: Case) -> float:
         """Filling the sources, poisoning the destinations and checking them, once."""
         total = 0.0
-        if case.interface == "pointer-chase" and kind_of(case.flows[0].executor) == "gpu":
+        if INTERFACES[case.interface].walks and kind_of(case.flows[0].executor) == "gpu":
             return case.size_bytes / CHASE_BUILD_BYTES_PER_S[kind_of(case.flows[0].source.agent)] / 2
         for buffer, size in buffers(case, self.capabilities):
             size = size if case.cache == "cold" else case.size_bytes
@@ -184,13 +174,11 @@ class Estimator:
         flow = case.flows[0]
         if flow.partner is not None:
             return ROUND_TRIP_S["gpu" if "gpu" in map(kind_of, (flow.executor, flow.partner)) else "cpu"]
-        if case.interface == "compute":
-            return COMPUTE_S[kind_of(flow.executor)]
         if is_memory_step(case.interface):
             return CALL_S + _pages_s(case, case.size_bytes)
         if figure_of(case.interface) == "time":
-            return CALL_S
-        if case.interface == "pointer-chase":
+            return INTERFACES[case.interface].call_s.get(kind_of(flow.executor), CALL_S)
+        if INTERFACES[case.interface].walks:
             if flow.executor != flow.source.agent:
                 return STEP_S["far"]
             cached = kind_of(flow.executor) == "cpu" and case.size_bytes <= CACHED_BYTES
@@ -220,11 +208,11 @@ class Estimator:
     def _rate(self, interface: str, source: Buffer, destination: Buffer, executor: str) -> float:
         """Bytes per second that one flow is assumed to give."""
         if kind_of(executor) == "cpu":
-            in_team = interface == "memcpy-mt" or counts_as_stream(interface)
-            team = self._cores(executor) if in_team else 1
+            row = INTERFACES[interface]
+            team = self._cores(executor) if row.team else 1
             if source.memory == "write-combined":
                 return WRITE_COMBINED_BYTES_PER_S * team
-            return CPU_COPY_BYTES_PER_S[interface] * team
+            return row.cpu_bytes_per_s * team
         if is_plain(source.memory) or is_plain(destination.memory):
             return STAGED_BYTES_PER_S
         if source.agent == destination.agent:

@@ -1,40 +1,19 @@
 """The interfaces: one row for each, with all that the plan, the worker and the tables have to know of it.
 
-A new interface is a row here, a mover in native/movers and, where it has kernels of its own, those. What may
-be combined with what is the business of legality/, the time to plan with estimate.py's.
+A new interface is a row here and a folder in native/interfaces; nothing else lists them. Rules about what may
+be combined with what are in legality/.
 """
 
 from __future__ import annotations
 
 from collections.abc import Mapping
-from dataclasses import dataclass
+from dataclasses import dataclass, field
 
-#: Options of every interface: `gate` false starts operations as they are enqueued, launch cost included;
-#: `batch` fixes the operations a sample; `energy` true sustains them afterwards, to count what they take.
-OF_ALL = ("gate", "batch", "energy")
-#: Options that are true or false.
-TRUTHS = ("gate", "energy")
-#: Options that are a word, with their words; all others but `gate` are whole numbers.
-WORDS: Mapping[str, tuple[str, ...]] = {
-    # Whether operations are enqueued behind one another, or each is waited for before the next: then the
-    # host's clock times the whole round trip.
-    "pace": ("back-to-back", "one-at-a-time"),
-    # Whether each page is written in the timed step, or was before it.
-    "touched": ("no", "yes"),
-    # Whether the pool has given back what was freed to it, or keeps that for the next.
-    "pool": ("empty", "kept"),
-    # Of managed pages that an operation touches: they move, or are reached where they are.
-    "migration": ("on-demand", "off"),
-    # How operations reach the device: a call each, recorded before and launched as one graph, or by the
-    # vendor's batched copy call.
-    "submit": ("calls", "graph", "batch"),
-    # Which side's rows lie a pitch apart.
-    "strided": ("source", "destination", "both"),
-}
-#: Of these, the word that changes nothing: written or left out, the case is the same.
-DEFAULTS: Mapping[str, str] = {"pace": "back-to-back"}
-#: Options that name GPUs, one or several: "gpu1,gpu2".
-NAMES = ("via",)
+from byteways.plan import options as opt
+from byteways.plan.options import COMMON, Option
+
+#: Options of every interface, by name.
+OF_ALL = tuple(option.name for option in COMMON)
 
 #: What the buffers of a flow are. `pair`: a source and a destination. `one`: a single buffer, written
 #: `buffer` in a suite, which is source and destination. `moved`: one allocation whose pages go from the
@@ -59,28 +38,67 @@ class Interface:
     category: str  # taxonomy of schieffer2025, section 3
     meaning: str  # one line, for `byteways list` and the documentation
     kernels: Mapping[str, tuple[str, ...]]
-    options: tuple[str, ...] = ()
+    options: tuple[Option, ...] = ()
+    gpu_options: tuple[Option, ...] = ()  # of these, what a CPU does not have
     buffers: str = "pair"
     figure: str = "bandwidth"
     counts: str = "per-direction"
     granularity_bytes: int = 8  # sizes are multiples of it
-    by_call: bool = False  # the runtime reaches for it what the executor's own loads and stores cannot
+    one_word: bool = False  # its buffers hold one word, whatever moves
+    power_of_two_from: int = 0  # sizes are powers of two from here on; 0: any
+    by_call: bool = False  # uses a runtime call, so the executor need not map both buffers
+    batched: bool = False  # the vendor has a call for several of its operations
     alone: bool = False  # moves no bytes: runs alone, or as what others disturb
+    own_buffer: bool = False  # its buffer belongs to the executor
     sources: int = 1  # arrays that are read; 2: the flow may name a second source
     counted: int = 1  # how often an operation's bandwidth counts its size: of "read+write", every array
     partner: bool = False  # a second agent takes part, written `partner` in a suite
     worker: str = (
         "native"  # which kind of worker measures it: those with other libraries have processes apart
     )
+    refused: str = ""  # what an executor of another kind is told; empty: refusal() has a sentence
+    needs: str = ""  # what an agent has to be known to have that executes it; empty: nothing special
+    # For planning: bytes/s of one CPU thread, whether all cores of a domain take part, seconds of one call.
+    cpu_bytes_per_s: float = 0
+    team: bool = False
+    call_s: Mapping[str, float] = field(default_factory=dict)
+    # Of a machine model: what the names of its rates begin with when a GPU or a core executes it; for what
+    # has no rate, the numbers that it rests on by kind of executor.
+    gpu_rate: str = "kernel"
+    core_rate: str = "core_copy"
+    rests_on: Mapping[str, tuple[str, ...]] = field(default_factory=dict)
 
     @property
     def takes(self) -> tuple[str, ...]:
         """Options that a case of it may have."""
-        return (*self.options, *OF_ALL)
+        return tuple(option.name for option in (*self.options, *COMMON))
+
+    @property
+    def walks(self) -> bool:
+        """Whether an operation is one step of a walk through its buffer."""
+        return self.figure == "latency" and not self.partner
+
+    @property
+    def copies(self) -> bool:
+        """Whether what is read in one buffer is written into another."""
+        return self.buffers == "pair" and self.figure == "bandwidth" and self.counts != READ_WRITE
 
     def executed_by(self, kind: str) -> bool:
         """Whether agents of this kind ('cpu', 'gpu') can execute it at all."""
         return kind in self.kernels
+
+    def refusal(self, name: str, executor: str) -> str:
+        """What an executor of a kind that does not execute it is told."""
+        if "cpu" in self.kernels:
+            return f"{name} runs on CPU cores, and {executor} is a GPU (a GPU executes copy or kernel)"
+        where = self.refused or "runs on a GPU, and {executor} is a CPU (a CPU executes memcpy)"
+        return f"{name} {where.format(executor=executor)}"
+
+
+#: What is told of interfaces that are about a GPU's runtime.
+_ASKED_OF_A_GPU = "is asked of a GPU's runtime, and {executor} is a CPU"
+_ABOUT_QUEUES = "is about the queues of a GPU, and {executor} is a CPU"
+_OF_CALLS = dict.fromkeys(("cpu", "gpu"), ("calls", "rates.kernel-local"))
 
 
 def _stream(loop: str, kernel: str, sources: int = 1) -> Interface:
@@ -90,18 +108,21 @@ def _stream(loop: str, kernel: str, sources: int = 1) -> Interface:
         "direct access",
         f"{loop} over doubles, each array on an agent of its own choice",
         {"cpu": kernels, "gpu": kernels},
-        ("blocks", "threads", "stream"),
+        (opt.BLOCKS, opt.THREADS, opt.STREAM),
+        gpu_options=(opt.BLOCKS,),
         counts=READ_WRITE,
+        cpu_bytes_per_s=5e9,
+        team=True,
         granularity_bytes=16,
         sources=sources,
         counted=sources + 1,
     )
 
 
-_ROWS = ("width_bytes", "pitch_bytes", "strided")
+_COPY_2D = (opt.WIDTH_BYTES, opt.PITCH_BYTES, opt.STRIDED)
 
 
-def _step(meaning: str, kinds: tuple[str, ...], *options: str) -> Interface:
+def _step(meaning: str, kinds: tuple[str, ...], *options: Option) -> Interface:
     """What it costs to have memory of `size_bytes`, before anything is moved."""
     return Interface(
         MEMORY,
@@ -111,64 +132,84 @@ def _step(meaning: str, kinds: tuple[str, ...], *options: str) -> Interface:
         buffers="one",
         figure="time",
         counts="call",
-        granularity_bytes=4096,
+        granularity_bytes=4096,  # pages of every machine that byteways knows
         by_call=True,
         alone=True,
+        refused=_ASKED_OF_A_GPU,
+        rests_on=dict.fromkeys(("cpu", "gpu"), ("memory",)),
     )
 
 
 INTERFACES: Mapping[str, Interface] = {
     "memcpy": Interface(
-        "explicit", "one CPU core copies", {"cpu": ("memcpy",)}, ("pause_ns",), granularity_bytes=1
+        "explicit",
+        "one CPU core copies",
+        {"cpu": ("memcpy",)},
+        (opt.PAUSE_NS,),
+        granularity_bytes=1,
+        cpu_bytes_per_s=7e9,
     ),
     "memcpy-mt": Interface(
         "explicit",
         "all cores of a NUMA domain copy together",
         {"cpu": ("memcpy",)},
-        ("threads", "pause_ns"),
+        (opt.THREADS, opt.PAUSE_NS),
+        cpu_bytes_per_s=6e9,
+        team=True,
     ),
     "memcpy-stream": Interface(
         "explicit",
         "one CPU core copies with non-temporal stores, past the caches",
         {"cpu": ("memcpy_stream",)},
-        ("pause_ns",),
+        (opt.PAUSE_NS,),
+        cpu_bytes_per_s=7e9,
+        core_rate="core_stream",
     ),
     "copy": Interface(
         "explicit",
         "the vendor's asynchronous copy call, in a GPU's queue",
         {"gpu": ()},
-        ("stream", "copy_engine", "pace", "pause_ns", "submit"),
+        (opt.STREAM, opt.COPY_ENGINE, opt.PACE, opt.PAUSE_NS, opt.SUBMIT),
         granularity_bytes=1,
         by_call=True,
+        batched=True,
+        refused="is queued on a GPU, and {executor} is a CPU (a CPU executes memcpy)",
+        gpu_rate="engine",
     ),
     "copy-2d": Interface(
         "explicit",
         "the vendor's asynchronous copy call for rows that lie a pitch apart",
         {"gpu": ()},
-        (*_ROWS, "stream"),
+        (*_COPY_2D, opt.STREAM),
         by_call=True,
+        gpu_rate="engine",
     ),
     "memcpy-2d": Interface(
-        "explicit", "one CPU core copies rows that lie a pitch apart", {"cpu": ("memcpy_rows",)}, _ROWS
+        "explicit",
+        "one CPU core copies rows that lie a pitch apart",
+        {"cpu": ("memcpy_2d",)},
+        _COPY_2D,
+        cpu_bytes_per_s=4e9,
     ),
     "kernel-2d": Interface(
         "direct access",
         "a packing kernel: loads and stores of rows that lie a pitch apart",
-        {"gpu": ("copy_rows",)},
-        (*_ROWS, "blocks", "threads", "stream"),
+        {"gpu": ("copy_2d",)},
+        (*_COPY_2D, opt.BLOCKS, opt.THREADS, opt.STREAM),
     ),
     "route": Interface(
         "explicit",
         "one transfer split over several paths: straight, and in pieces through other GPUs",
         {"gpu": ()},
-        ("relays", "via", "piece_bytes", "depth"),
+        (opt.RELAYS, opt.VIA, opt.PIECE_BYTES, opt.DEPTH),
         by_call=True,
+        gpu_rate="engine",
     ),
     "prefetch": Interface(
         "explicit",
         "the vendor's prefetch call, which moves managed pages from one agent to another",
         {"gpu": ()},
-        ("stream",),
+        (opt.STREAM,),
         buffers="moved",
         by_call=True,
     ),
@@ -178,20 +219,23 @@ INTERFACES: Mapping[str, Interface] = {
         {"gpu": ()},
         by_call=True,
         worker="torch",
+        gpu_rate="engine",
     ),
     "kernel": Interface(
         "direct access",
         "loads and stores of a GPU kernel",
         {"gpu": ("copy",)},
-        ("blocks", "threads", "stream", "pace", "migration", "pause_ns", "submit"),
+        (opt.BLOCKS, opt.THREADS, opt.STREAM, opt.PACE, opt.MIGRATION, opt.PAUSE_NS, opt.SUBMIT),
         granularity_bytes=16,
     ),
     "kernel-bulk": Interface(
         "direct access",
         "bulk-copy instructions of a GPU kernel, which fill a link from a few multiprocessors",
         {"gpu": ("copy_bulk",)},
-        ("blocks", "chunk_bytes", "stages", "stream", "pace", "migration", "pause_ns"),
+        (opt.BLOCKS, opt.CHUNK_BYTES, opt.STAGES, opt.STREAM, opt.PACE, opt.MIGRATION, opt.PAUSE_NS),
         granularity_bytes=16,
+        needs="bulk-copy instructions",
+        gpu_rate="bulk",
     ),
     "pointer-chase": Interface(
         "direct access",
@@ -200,24 +244,28 @@ INTERFACES: Mapping[str, Interface] = {
         buffers="one",
         figure="latency",
         counts="dependent-load",
+        power_of_two_from=1024,  # a few lines of any agent, all in the first-level cache
         alone=True,
     ),
     "ping-pong": Interface(
         "direct access",
         "latency: one word there and back, between two that poll for it",
         {"cpu": ("ping_pong",), "gpu": ("ping_pong",)},
-        ("core", "partner_core"),
+        (opt.CORE, opt.PARTNER_CORE),
         figure="latency",
         counts="round-trip",
         alone=True,
         partner=True,
+        one_word=True,
     ),
     "launch": Interface(
         "direct access",
         "a kernel that does nothing; on a CPU a team of threads that does nothing",
-        {"cpu": ("nothing",), "gpu": ("nothing",)},
-        ("blocks", "threads", "pace"),
+        {"cpu": ("empty",), "gpu": ("empty",)},
+        (opt.BLOCKS, opt.THREADS, opt.PACE),
         buffers="one",
+        one_word=True,
+        rests_on=_OF_CALLS,
         figure="time",
         counts="call",
         alone=True,
@@ -225,7 +273,10 @@ INTERFACES: Mapping[str, Interface] = {
     "synchronize": Interface(
         "explicit",
         "waiting for a queue that has nothing left to do",
-        {"gpu": ("nothing",)},
+        {"gpu": ("empty",)},
+        one_word=True,
+        refused=_ABOUT_QUEUES,
+        rests_on=_OF_CALLS,
         buffers="one",
         figure="time",
         counts="call",
@@ -234,17 +285,20 @@ INTERFACES: Mapping[str, Interface] = {
     "event": Interface(
         "explicit",
         "two queues of a GPU that wait for each other: an event there and one back",
-        {"gpu": ("nothing",)},
-        ("pace",),
+        {"gpu": ("empty",)},
+        (opt.PACE,),
+        one_word=True,
+        refused=_ABOUT_QUEUES,
+        rests_on=_OF_CALLS,
         buffers="one",
         figure="time",
         counts="round-trip",
         alone=True,
     ),
-    "allocate": _step("memory is had by the agent that owns it", ("cpu", "gpu"), "touched", "pool"),
-    "free": _step("memory is given back", ("cpu", "gpu"), "touched", "pool"),
-    "register": _step("plain host pages are locked and mapped for a GPU", ("gpu",), "touched"),
-    "unregister": _step("locked pages become plain ones again", ("gpu",), "touched"),
+    "allocate": _step("memory is had by the agent that owns it", ("cpu", "gpu"), opt.TOUCHED, opt.POOL),
+    "free": _step("memory is given back", ("cpu", "gpu"), opt.TOUCHED, opt.POOL),
+    "register": _step("plain host pages are locked and mapped for a GPU", ("gpu",), opt.TOUCHED),
+    "unregister": _step("locked pages become plain ones again", ("gpu",), opt.TOUCHED),
     "map-peer": _step("a GPU is given access to another's memory", ("gpu",)),
     "open-ipc": _step("a GPU opens another process's memory by its handle", ("gpu",)),
     "stream-copy": _stream("c = a of STREAM", "stream_copy"),
@@ -255,12 +309,21 @@ INTERFACES: Mapping[str, Interface] = {
         "direct access",
         "arithmetic in registers of all multiprocessors or cores: what transfers beside it slow down",
         {"cpu": ("compute",), "gpu": ("compute",)},
-        ("blocks", "threads"),
+        (opt.BLOCKS, opt.THREADS),
+        gpu_options=(opt.BLOCKS,),
         buffers="one",
+        own_buffer=True,
+        call_s={"cpu": 1e-4, "gpu": 4e-4},
+        rests_on={"cpu": ("cpu.core_multiply_adds_per_s",), "gpu": ("gpu.multiply_adds_per_s",)},
         figure="time",
         counts="kernel-time",
         alone=True,
     ),
+}
+
+#: All options, by name.
+OPTIONS: Mapping[str, Option] = {
+    option.name: option for row in INTERFACES.values() for option in (*COMMON, *row.options)
 }
 
 #: What the one word of an interface that moves none but is timed takes: its size in bytes.

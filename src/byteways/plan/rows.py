@@ -64,7 +64,7 @@ class Rows:
 
 
 def moves_rows(interface: str) -> bool:
-    return "pitch_bytes" in INTERFACES[interface].options
+    return "pitch_bytes" in INTERFACES[interface].takes
 
 
 def rows_of(case: Case, flow: Flow) -> Rows:

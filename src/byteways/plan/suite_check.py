@@ -211,7 +211,7 @@ def _partners(table: Table, interfaces: tuple[str, ...]) -> tuple[str, ...]:
 def _cores(table: Table, interfaces: tuple[str, ...]) -> str:
     """`pairs`: every pair of cores is a case of its own."""
     cores = table.word("cores", CORES, "any")
-    if cores == "pairs" and not all("partner_core" in INTERFACES[name].options for name in interfaces):
+    if cores == "pairs" and not all("partner_core" in INTERFACES[name].takes for name in interfaces):
         table.fail("cores", f"{interfaces[0]} is not between two cores", "leave the key out")
     if cores == "pairs" and {"core", "partner_core"} & set(table.data.get("options", {})):
         table.fail("cores", "the options choose cores already", "leave the key out")

@@ -7,7 +7,7 @@ import re
 from collections.abc import Iterator, Mapping, Sequence
 from typing import Any
 
-from byteways.plan.interfaces import INTERFACES, NAMES, TRUTHS, WORDS
+from byteways.plan.interfaces import INTERFACES, OPTIONS
 from byteways.plan.legality.request import Mistake, Request, mistake
 from byteways.plan.suite_table import Table, kind_of_value
 from byteways.plan.suite_types import Sweep
@@ -43,15 +43,18 @@ def options_of(
 
 
 def _check_option(table: Table, key: str, value: Any) -> None:
-    if key in TRUTHS:
+    option = OPTIONS[key]
+    if option.is_truth:
         if not isinstance(value, bool):
             table.fail(key, f"{kind_of_value(value)} where true or false belongs")
-    elif key in WORDS:
-        if value not in WORDS[key]:
+    elif option.words:
+        if value not in option.words:
             table.fail(
-                key, f"{kind_of_value(value)} where one of its words belongs", closest(str(value), WORDS[key])
+                key,
+                f"{kind_of_value(value)} where one of its words belongs",
+                closest(str(value), option.words),
             )
-    elif key in NAMES:
+    elif option.names_gpus:
         if not isinstance(value, str) or not _GPU_NAMES.match(value):
             table.fail(key, f"{kind_of_value(value)} where GPUs belong", 'write "gpu1,gpu2"')
     elif isinstance(value, bool) or not isinstance(value, int):

@@ -12,7 +12,7 @@ from byteways.errors import BytewaysError
 from byteways.plan import bounds, core_pairs, flow_sets
 from byteways.plan.case import MEMORIES, Buffer, Case, Flow
 from byteways.plan.flow_sets import Ends, Group
-from byteways.plan.interfaces import DEFAULTS, INTERFACES, NAMES
+from byteways.plan.interfaces import INTERFACES, OPTIONS
 from byteways.plan.legality import OWNERS, executes, kind_of
 from byteways.plan.suite_types import BufferGlob, Sweep
 from byteways.plan.words import closest
@@ -99,8 +99,8 @@ def _missing(at: str, sweep: Sweep, key: str, agent: str, names: Sequence[str]) 
 
 def _check_relays(sweep: Sweep, topology: Topology) -> None:
     options = replace(sweep.origin, place=(*sweep.origin.place, "options"))
-    for name in NAMES:
-        for value in sweep.options.get(name, ()):
+    for name, values in sweep.options.items():
+        for value in values if OPTIONS[name].names_gpus else ():
             for agent in str(value).split(","):
                 if agent not in topology.names("gpu"):
                     raise _missing(options.at(name), sweep, name, agent, topology.names("gpu"))
@@ -384,7 +384,7 @@ def _cases(
     sweep: Sweep, pattern: str, interface: str, flows: tuple[Flow, ...], topology: Topology
 ) -> Iterator[Case]:
     options = [
-        {name: value for name, value in chosen.items() if DEFAULTS.get(name) != value}
+        {name: value for name, value in chosen.items() if OPTIONS[name].default != value}
         for chosen in _products(sweep.options)
     ]
     if sweep.cores == "pairs":

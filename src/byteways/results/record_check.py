@@ -9,8 +9,7 @@ from __future__ import annotations
 from collections.abc import Iterable
 
 from byteways.plan.case import CACHES, MEMORIES, PATTERNS, Case
-from byteways.plan.interfaces import INTERFACES, NAMES, TRUTHS, WORDS, figure_of
-from byteways.plan.numbers import SPANS
+from byteways.plan.interfaces import INTERFACES, OPTIONS, figure_of
 from byteways.results.record import STATUSES, Record
 from byteways.results.record_parts import wrong_part
 
@@ -74,13 +73,12 @@ def _about_case(record: Record) -> str:
 
 def _fits(name: str, value: object) -> bool:
     """Whether an option may have this value; those that are not known may have any that JSON calls plain."""
-    if name in TRUTHS:
+    option = OPTIONS.get(name)
+    if option is None:
+        return isinstance(value, (int, str))
+    if option.is_truth:
         return isinstance(value, bool)
-    if name in WORDS or name in NAMES:
-        return isinstance(value, str)
-    if name in SPANS:
-        return type(value) is int
-    return isinstance(value, (int, str))
+    return type(value) is int if option.span else isinstance(value, str)
 
 
 def _about_outcome(record: Record) -> str:

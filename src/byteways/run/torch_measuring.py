@@ -51,7 +51,7 @@ CYCLES_PER_NS = 2.0
 CHUNK_WORDS = 8 << 20
 WORD_BYTES = 8
 POISON = -0x5A5A5A5A5A5A5A5B
-#: 2^64 / golden ratio as a signed number, as in native/interfaces/arguments.hpp.
+#: 2^64 / golden ratio as a signed number, as in native/interfaces/device/data_pattern.hpp.
 MULTIPLIER = -0x61C8864680B583EB
 
 

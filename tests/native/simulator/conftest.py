@@ -32,6 +32,7 @@ def toys() -> Path:
     since the last session, a source is compiled alone, a header with all sources.
     """
     sources = [each for each in (NATIVE / "simulator").glob("*.cpp") if not _is_entry_point(each)]
+    sources += (NATIVE / "interfaces").glob("*/simulated.cpp")
     sources += HERE.glob("*.cpp")
     options = ["-std=c++20", "-O1", "-w", "-pthread"]
     command = ["g++", *options, f"-I{NATIVE}", f"-I{HERE}"]
@@ -41,7 +42,7 @@ def toys() -> Path:
         def make(path: Path) -> None:
             subprocess.run([*command, "-c", source, "-o", path], check=True)
 
-        return cached(f"{source.stem}.o", [*common, source], make)
+        return cached(f"{source.parent.name}.{source.stem}.o", [*common, source], make)
 
     with ThreadPoolExecutor(os.cpu_count()) as pool:
         objects = list(pool.map(compiled, sorted(sources)))

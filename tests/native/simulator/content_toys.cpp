@@ -4,6 +4,8 @@
 #include <memory>
 #include <vector>
 
+#include "interfaces/pointer_chase/arguments.hpp"
+#include "interfaces/pointer_chase/simulated.hpp"
 #include "simulator/kernels.hpp"
 #include "simulator/memory.hpp"
 #include "toys.hpp"

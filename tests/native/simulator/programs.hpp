@@ -3,7 +3,9 @@
 #include <functional>
 #include <string>
 
-#include "interfaces/arguments.hpp"
+#include "interfaces/kernel_copy/arguments.hpp"
+#include "interfaces/pointer_chase/arguments.hpp"
+#include "interfaces/service/arguments.hpp"
 #include "simulator/world.hpp"
 #include "toys.hpp"
 

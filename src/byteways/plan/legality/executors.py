@@ -5,11 +5,11 @@ from __future__ import annotations
 from dataclasses import replace
 
 from byteways.plan.case import Case, Flow, is_managed
-from byteways.plan.interfaces import INTERFACES, counts_as_stream, is_memory_step
+from byteways.plan.interfaces import INTERFACES
 from byteways.plan.legality.question import Question
 from byteways.plan.legality.reach import TABLE, because, buffer_refusal, kind_of, reach_refusal
 from byteways.plan.legality.request import too_many_threads
-from byteways.plan.numbers import MOST_BLOCK_THREADS, MOST_TEAM_THREADS
+from byteways.plan.options import MOST_BLOCK_THREADS, MOST_TEAM_THREADS
 from byteways.plan.variables import gives_pageable_access, reader_of, runtime_of
 from byteways.topology.model import Capabilities, Offer
 
@@ -22,25 +22,13 @@ def executes(interface: str, kind: str) -> bool:
 def interface_offer(interface: str, agent: str, capabilities: Capabilities) -> Offer:
     """Whether the agent can execute the interface here, whatever the memory."""
     if not executes(interface, kind_of(agent)):
-        return Offer(False, _wrong_kind(interface, agent))
+        return Offer(False, INTERFACES[interface].refusal(interface, agent))
     offer = capabilities.interface.get(agent, {}).get(interface)
-    if offer is None and interface == "kernel-bulk":
-        return Offer(False, f"the runtime does not say that {agent} has bulk-copy instructions")
+    if offer is None and (needed := INTERFACES[interface].needs):
+        return Offer(False, f"the runtime does not say that {agent} has {needed}")
     if offer is None or offer.available:
         return Offer(True)
     return Offer(False, because(f"{interface} is not available on {agent}", offer))
-
-
-def _wrong_kind(interface: str, executor: str) -> str:
-    if interface == "copy":
-        return f"copy is queued on a GPU, and {executor} is a CPU (a CPU executes memcpy)"
-    if is_memory_step(interface):
-        return f"{interface} is asked of a GPU's runtime, and {executor} is a CPU"
-    if interface in ("synchronize", "event"):
-        return f"{interface} is about the queues of a GPU, and {executor} is a CPU"
-    if interface.startswith("memcpy"):
-        return f"{interface} runs on CPU cores, and {executor} is a GPU (a GPU executes copy or kernel)"
-    return f"{interface} runs on a GPU, and {executor} is a CPU (a CPU executes memcpy)"
 
 
 def flow_refusal(question: Question) -> str | None:
@@ -78,7 +66,9 @@ def result_refusal(question: Question) -> str | None:
     flow = question.flow
     if flow.source.agent == flow.executor:
         return None
-    return f"compute keeps its result in memory of {flow.executor}, and {flow.source} is another's"
+    return (
+        f"{question.interface} keeps its result in memory of {flow.executor}, and {flow.source} is another's"
+    )
 
 
 def threads_refusal(question: Question) -> str | None:
@@ -87,7 +77,7 @@ def threads_refusal(question: Question) -> str | None:
     threads = int(options.get("threads", 1))
     if kind_of(executor) != "cpu":
         return too_many_threads(threads) if threads > MOST_BLOCK_THREADS else None
-    if "blocks" in options and (counts_as_stream(interface) or interface == "compute"):
+    if any(option.name in options for option in INTERFACES[interface].gpu_options):
         return f"{executor} has no blocks: {interface} on a CPU has the option threads alone"
     cores = len(question.topology.agent(executor).cores) or MOST_TEAM_THREADS
     if threads > cores:

@@ -62,7 +62,7 @@ TABLE: Mapping[tuple[str, str], Mapping[str, Reach]] = {
     (name, kind): _BY_CALL
     if interface.by_call
     else _BY_COPYING_CPU
-    if name.startswith("memcpy")
+    if kind == "cpu" and interface.copies
     else _BY_KIND[kind]
     for name, interface in INTERFACES.items()
     for kind in interface.kernels

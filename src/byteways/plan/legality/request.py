@@ -9,14 +9,10 @@ from __future__ import annotations
 from collections.abc import Mapping
 from dataclasses import dataclass
 
-from byteways.plan.interfaces import INTERFACES, WORD_BYTES, is_memory_step
-from byteways.plan.memory_steps import PAGE_BYTES
-from byteways.plan.numbers import MOST_BLOCK_THREADS, SPANS
+from byteways.plan.interfaces import INTERFACES, OPTIONS, WORD_BYTES, is_memory_step
+from byteways.plan.options import MOST_BLOCK_THREADS
 from byteways.plan.relays import via_mistake
 from byteways.plan.rows import moves_rows, rows_of_options
-
-#: The least working set of a chase: a few lines of any agent, all in the first-level cache.
-CHASE_LEAST_BYTES = 1024
 
 
 @dataclass(frozen=True)
@@ -54,8 +50,9 @@ def mistake(request: Request) -> Mistake | None:
 
 
 def _number_mistake(request: Request) -> Mistake | None:
-    for name, span in SPANS.items():
-        if name in request.options and (reason := span.wrong(name, int(request.options[name]))):
+    for name, value in request.options.items():
+        span = OPTIONS[name].span if name in OPTIONS else None
+        if span is not None and (reason := span.wrong(name, int(value))):
             return Mistake(name, reason)
     return None
 
@@ -65,20 +62,19 @@ def _size_mistake(request: Request) -> Mistake | None:
     row = INTERFACES[interface]
     if size <= 0:
         return Mistake("size", f"a size of {size} bytes moves nothing")
-    if interface == "pointer-chase":
-        if size & (size - 1) or size < CHASE_LEAST_BYTES:
-            reason = f"a chase walks a power of two of bytes, at least {CHASE_LEAST_BYTES}; {size} is none"
+    if row.power_of_two_from:
+        if size & (size - 1) or size < row.power_of_two_from:
+            reason = (
+                f"a chase walks a power of two of bytes, at least {row.power_of_two_from}; {size} is none"
+            )
             return Mistake("size", reason, 'such as "64KiB..1GiB x4"')
         return None
-    if is_memory_step(interface) and size % PAGE_BYTES:
-        reason = f"memory is had in pages of {PAGE_BYTES} bytes; {size} is no number of them"
+    if is_memory_step(interface) and size % row.granularity_bytes:
+        reason = f"memory is had in pages of {row.granularity_bytes} bytes; {size} is no number of them"
         return Mistake("size", reason, 'such as "4KiB..1GiB x16"')
-    calls = row.figure == "time" and interface != "compute" and not is_memory_step(interface)
-    if calls and size != WORD_BYTES:
-        reason = f"{interface} moves nothing: its buffer holds one word of {WORD_BYTES} bytes, not {size}"
-        return Mistake("size", reason, f"size = {WORD_BYTES}")
-    if row.partner and size != WORD_BYTES:
-        reason = f"{interface} sends one word of {WORD_BYTES} bytes, not {size}"
+    if row.one_word and size != WORD_BYTES:
+        what = "sends one word" if row.partner else "moves nothing: its buffer holds one word"
+        reason = f"{interface} {what} of {WORD_BYTES} bytes, not {size}"
         return Mistake("size", reason, f"size = {WORD_BYTES}")
     if size % row.granularity_bytes:
         return Mistake(
@@ -146,7 +142,7 @@ def _submit_mistake(request: Request) -> Mistake | None:
             return Mistake(name, f"what is submitted as a {how} has no {name}", "leave one of them out")
     if options.get("pace") == "one-at-a-time":
         return Mistake("pace", f"a {how} of one operation at a time is a call each", "leave one of them out")
-    if how == "batch" and request.interface != "copy":
+    if how == "batch" and not INTERFACES[request.interface].batched:
         return Mistake("submit", "a batched call is of copies, not of kernels", 'submit = "graph"')
     if how == "batch" and request.cache == "warm":
         reason = "copies of a batch have no order, and warm ones would write the same bytes at once"

@@ -54,13 +54,14 @@ def _company(question: Question) -> str | None:
 
 _STEPS = tuple(name for name in INTERFACES if is_memory_step(name))
 _OF_TORCH = tuple(name for name, interface in INTERFACES.items() if interface.worker == "torch")
-_OF_THREADS = tuple(name for name, interface in INTERFACES.items() if "threads" in interface.options)
+_OF_THREADS = tuple(name for name, interface in INTERFACES.items() if "threads" in interface.takes)
+_OWN = tuple(name for name, interface in INTERFACES.items() if interface.own_buffer)
 
 #: In this order: the first that is broken gives the reason.
 RULES: tuple[Rule, ...] = (
     Rule("size, options and pattern go together on some machine", _possible),
     Rule("what moves no bytes runs alone, or is what others disturb", _company, whole_case=True),
-    Rule("compute has its result at hand", executors.result_refusal, ("compute",)),
+    Rule("an own buffer is the executor's", executors.result_refusal, _OWN),
     Rule("somebody reads the variables that are set", executors.environment_refusal, whole_case=True),
     Rule("executor and partner can do it, and reach every buffer", executors.flow_refusal),
     Rule("managed pages can move, or stay, as is asked", calls.pages_refusal),

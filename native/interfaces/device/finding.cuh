@@ -1,7 +1,7 @@
 // What a check finds: how many words are wrong, and of the first of them what was expected and what is there.
 // A check brings its arguments, with `words`, `count` and `result`, and expected_at(arguments, i).
 #pragma once
-#include "interfaces/prelude.cuh"
+#include "interfaces/device/prelude.cuh"
 
 namespace byteways {
 

@@ -1,0 +1,27 @@
+// Argument block and shapes of the kernels that copy.
+#pragma once
+#include "interfaces/device/geometry.hpp"
+
+namespace byteways {
+
+// "copy" and "copy_bulk" (device), "memcpy", "memcpy_stream" (host): `operations` back-to-back copies of
+// `bytes`; operation k uses slot (first_operation + k) % slots, at slot * slot_stride bytes from each base.
+// Device kernels are launched once an operation (operations = 1); the host loops inside one launch.
+struct CopyArguments {
+  const void* source;
+  void* destination;
+  unsigned long long bytes;
+  unsigned long long source_slots, source_stride;
+  unsigned long long destination_slots, destination_stride;
+  unsigned long long first_operation;
+  unsigned long long operations;
+  unsigned int chunk_bytes;  // copy_bulk: bytes of one bulk instruction
+  unsigned int stages;       // copy_bulk: chunks in flight per block
+};
+
+// The dynamic shared memory of copy_bulk: barriers of 8 bytes, one a stage, then the stages.
+constexpr unsigned int kBulkBarrierBytes = 256;
+constexpr unsigned int kBulkMostStages = kBulkBarrierBytes / 8;
+constexpr unsigned int kBulkGrainBytes = 16;  // of one bulk instruction
+
+}  // namespace byteways
