@@ -5,39 +5,13 @@
 #include <map>
 #include <memory>
 #include <string>
-#include <string_view>
-#include <variant>
 #include <vector>
 
 #include "interfaces/device/data_pattern.hpp"
+#include "interfaces/flow.hpp"
 #include "runtimes/session.hpp"
 
 namespace byteways {
-
-// Of a grid, as both vendors take them; and of a CPU's team, beyond any machine's cores.
-inline constexpr unsigned kMostBlocks = 0x7fffffff, kMostTeam = 4096;
-
-// What a flow is, as the plan asked for it.
-struct Flow {
-  Buffer* source = nullptr;
-  Buffer* destination = nullptr;  // chase: the same buffer
-  Agent* executor = nullptr;
-  std::string interface;  // a row of src/byteways/plan/interfaces.py
-  std::uint64_t size_bytes = 0;
-  bool source_cold = true;          // either: both buffers are gone through from slot to slot, so that data
-  bool destination_cold = true;     // and slot agree; neither: both stay on their first size_bytes
-  Buffer* second_source = nullptr;  // of interfaces that read two arrays
-  Agent* partner = nullptr;         // the agent that answers, of interfaces that have one; where pages go to
-  unsigned sharing = 1;  // flows of this executor that run at once: the kernel of each leaves room for all
-  std::map<std::string, std::variant<std::int64_t, std::string>, std::less<>> options;
-
-  // Of an option; `otherwise` where the case does not have it. `stream`: flows of one device with equal
-  // numbers >= 0 share one.
-  std::int64_t number(std::string_view option, std::int64_t otherwise = 0) const;
-  // Of an option that counts things. Throws Unsupported when it is not from 1 to `most`.
-  unsigned count(std::string_view option, unsigned otherwise, unsigned most = kMostBlocks) const;
-  std::string word(std::string_view option, std::string_view otherwise = {}) const;
-};
 
 struct Verification {
   bool ok = true;
@@ -63,45 +37,64 @@ struct SideResidency {
   PageResidency where;
 };
 
+// What a mover says of its operations. Its constructor fills it in, and nothing changes it afterwards.
+struct Traits {
+  // Bytes that an operation moves in its direction; 0 where its time is the result: a step of a walk, a call.
+  std::uint64_t bytes_per_operation = 0;
+  bool walks = false;  // an operation is a step of a walk: those enqueued together are one launch
+  // Entries of the queue that a batch takes: so many for each operation, and so many in any case.
+  std::uint64_t entries_per_operation = 1, entries_per_batch = 0;
+  std::uint64_t least_batch = 1;     // fewest operations of a batch
+  bool synchronous = false;          // enqueue() uses no stream, and returns when its operations are done
+  std::string concurrency_obstacle;  // why it does not run beside other flows; empty where it does
+  bool can_pipeline = true;          // a batch may be enqueued while the one before still runs
+  // An operation leaves its buffers elsewhere than it found them (managed pages move): then it runs once on
+  // each slot, and restore() brings the pages back before a batch, untimed.
+  bool changes_residency = false;
+  bool must_move = false;      // it does nothing but to move pages: each batch is asked whether it did
+  std::uint64_t rotation = 1;  // operations after which the buffers' slots start again
+  // Different bytes touched on either side before an address repeats.
+  std::uint64_t distinct_source_bytes = 0, distinct_destination_bytes = 0;
+  LaunchShape shape{0, 0, 0};  // for the record; zeros where the interface has none
+  // What moves the bytes when the interface alone decides it, and why; empty when it has to be observed.
+  std::string engine, engine_evidence;
+  // How it is observed: with a smaller size that is a multiple of this one, and what an operation is called.
+  std::uint64_t granularity_bytes = 1;
+  std::string noun = "copy";
+  bool copy_rule = false;               // an operation is one copy call, of which runtimes have rules
+  std::vector<Agent*> helpers;          // agents beside the executor that carry out a part of each operation
+  std::map<std::string, double> parts;  // path ("cpu0>gpu1>gpu0") to its part; empty when all take the same
+
+  std::uint64_t queue_entries(std::uint64_t count) const {
+    return entries_per_batch + count * entries_per_operation;
+  }
+};
+
+// Of movers whose operations change where pages are, or what memory there is.
+class Residency {
+ public:
+  virtual ~Residency() = default;
+  // Undoes the operations since the last call, untimed.
+  virtual void restore() = 0;
+  // What was enqueued since then, and where the managed pages of such operations are. Asking touches no page;
+  // empty where no page can move.
+  virtual Operations since_restore() const { return {}; }
+  virtual std::vector<SideResidency> of(const Operations&) const { return {}; }
+  // Bytes of pages that moved when the executor touched one word of them, as seen: what a driver moves at
+  // once. 0 where none moves or nobody can tell.
+  virtual std::uint64_t bytes_per_touch() { return 0; }
+};
+
 class Mover {
  public:
   virtual ~Mover() = default;
   Agent& executor() const { return *executor_; }
+  const Traits& traits() const { return traits_; }
 
-  // Bytes one operation moves in its direction; 0 where its time is the figure: the step of a chase, a call.
-  virtual std::uint64_t bytes_per_operation() const = 0;
-  // Whether an operation is a step of a walk: as many as are enqueued together are one launch.
-  virtual bool walks() const { return false; }
-  // Operations the queue holds for one enqueue() of `count` (device copies: count; a chase or the host: 1).
-  virtual std::uint64_t queue_entries(std::uint64_t count) const = 0;
   // Enqueues `count` back-to-back operations, numbered from first_operation.
   virtual void enqueue(Stream& stream, std::uint64_t first_operation, std::uint64_t count) = 0;
   // Before the gate is shut: whatever of enqueue(first_operation, count) may be done beforehand, untimed.
   virtual void make_ready(std::uint64_t, std::uint64_t) {}
-  // The fewest operations of a batch.
-  virtual std::uint64_t least_batch() const { return 1; }
-  // Whether enqueue() carries its operations out itself, in no stream, and returns when they are done.
-  virtual bool synchronous() const { return false; }
-
-  // Why it does not run beside other flows; empty where it does.
-  virtual std::string alone() const { return {}; }
-  // Whether a batch may be enqueued while the one before still runs.
-  virtual bool goes_on() const { return true; }
-
-  // Whether an operation leaves its buffers elsewhere than it found them (managed pages move): then it runs
-  // once on each slot, and restore() brings the pages back before a batch, untimed.
-  virtual bool changes_residency() const { return false; }
-  virtual void restore() {}
-  // Whether it does nothing but to move pages: then each batch is asked whether it did.
-  virtual bool must_move() const { return false; }
-  // What was enqueued since the last restore(), and where the managed pages of such operations are. Asking
-  // touches no page; empty where no page can move.
-  virtual Operations since_restore() const { return {}; }
-  virtual std::vector<SideResidency> residency(const Operations&) const { return {}; }
-  // Bytes of pages that moved when the executor touched one word of them, as seen: what a driver moves at
-  // once. 0 where none moves or nobody can tell.
-  virtual std::uint64_t bytes_per_touch() { return 0; }
-
   // New data keyed by `key`: fills the source, poisons the destination, waits until both are done.
   virtual void prepare(std::uint64_t key) = 0;
   // Spoils some words of what the operations [first_operation, first_operation + count) are about to write,
@@ -111,102 +104,27 @@ class Mover {
   virtual Verification verify(std::uint64_t first_operation, std::uint64_t count) = 0;
   // Checks some words of what these operations wrote, those that spoil() spoiled among them, at a cost that
   // does not grow with their size. Which words these are differs with `first_operation`.
-  virtual Verification glance(std::uint64_t first_operation, std::uint64_t count) {
+  virtual Verification spot_check(std::uint64_t first_operation, std::uint64_t count) {
     return verify(first_operation, count);
   }
-  // Different bytes touched on either side before an address repeats.
-  virtual std::uint64_t distinct_source_bytes() const = 0;
-  virtual std::uint64_t distinct_destination_bytes() const = 0;
-  // Operations after which the rotation starts again (1 when warm).
-  virtual std::uint64_t rotation() const = 0;
-  // Blocks and threads in effect, for the record; zeros when the interface has none.
-  virtual LaunchShape shape() const { return {0, 0, 0}; }
-  // What moves the bytes when the interface alone decides it, and why; empty when it has to be observed.
-  virtual std::string engine() const { return {}; }
-  virtual std::string engine_evidence() const { return {}; }
-  // Agents beside the executor that carry out a part of each operation.
-  virtual std::vector<Agent*> helpers() const { return {}; }
-  // Which part of the bytes takes which path ("cpu0>gpu1>gpu0"); empty when all take the same.
-  virtual std::map<std::string, double> parts() const { return {}; }
+  // nullptr where operations leave everything where it is.
+  virtual Residency* residency() { return nullptr; }
+  void restore() {
+    if (Residency* changed = residency()) changed->restore();
+  }
 
  protected:
   explicit Mover(Agent& executor) : executor_(&executor) {}
+  // Of loads and stores, and of arithmetic, that this process does itself.
+  void moved_by_own(const std::string& what) {
+    traits_.engine = executor().is_host() ? "cpu" : "kernel";
+    traits_.engine_evidence = what;
+  }
+
+  Traits traits_;
 
  private:
   Agent* executor_;
-};
-
-// Operation k of a copy uses slot k % slots of both buffers, so that nothing is found in a cache (cold), or
-// always slot 0 (warm).
-struct Slots {
-  std::uint64_t count = 1;
-  std::uint64_t stride_bytes = 0;
-};
-
-// Managed pages that are kept where they are for as long as it lives.
-class HeldPages;
-
-// What all movers that copy share: the slots, and data that proves the copy.
-class CopyingMover : public Mover {
- public:
-  ~CopyingMover() override;
-  std::uint64_t bytes_per_operation() const override { return flow_.size_bytes; }
-  bool changes_residency() const override;
-  void restore() override;
-  std::vector<SideResidency> residency(const Operations& of) const override;
-  std::uint64_t bytes_per_touch() override;
-  void prepare(std::uint64_t key) override;
-  void spoil(std::uint64_t first_operation, std::uint64_t count) override;
-  Verification verify(std::uint64_t first_operation, std::uint64_t count) override;
-  Verification glance(std::uint64_t first_operation, std::uint64_t count) override;
-  std::uint64_t rotation() const override { return slots_.count; }
-  std::uint64_t distinct_source_bytes() const override { return slots_.count * flow_.size_bytes; }
-  std::uint64_t distinct_destination_bytes() const override { return slots_.count * flow_.size_bytes; }
-
- protected:
-  CopyingMover(Session& session, const Flow& flow);
-  // Every enqueue() says which operations it enqueues, so that restore() brings back what they moved.
-  void moves(std::uint64_t first_operation, std::uint64_t count);
-  std::byte* source_slot(std::uint64_t operation) const;
-  // What the words of the sources are, and what those of the destination have to be: as a copy has them.
-  // `words` from the first slot on; `first_index` is that of data[0] within the destination.
-  virtual void fill_sources(std::uint64_t words);
-  virtual CheckResult check_words(std::byte* data, std::uint64_t words, std::uint64_t first_index);
-  // Some words of one slot from data[0] on, which is word `phase` of it: every `stride`-th, or as good a
-  // part.
-  virtual CheckResult check_some(std::byte* data, std::uint64_t words, std::uint64_t stride,
-                                 std::uint64_t first_index, std::uint64_t phase);
-  // Whether check_some() looks at the `stride`-th words alone, so that slots may be checked in one go.
-  virtual bool checks_strided() const { return true; }
-  std::byte* destination_slot(std::uint64_t operation) const;
-
-  Session* session_;
-  Flow flow_;
-  Slots slots_;
-  std::uint64_t key_ = 0;  // of the data
-
- private:
-  bool contiguous() const { return slots_.stride_bytes == flow_.size_bytes; }
-  // Ranges of slots that `count` operations write, before and after the rotation starts again.
-  template <class Action>
-  void for_written(std::uint64_t first_operation, std::uint64_t count, Action action) const;
-  // Where in each slot the words lie that are spoiled and looked at, one in `stride`.
-  struct Spots {
-    std::uint64_t phase = 0, stride = 1;
-  };
-  Spots spots(std::uint64_t first_operation) const;
-  void check_word(std::uint64_t word, std::uint64_t first_slot, std::uint64_t count,
-                  Verification& verification);
-  void check_range(std::uint64_t first_slot, std::uint64_t count, Verification& verification);
-  void restore_slots(std::uint64_t first_slot, std::uint64_t count);
-  // The arrays of the flow, the destination last.
-  std::vector<Buffer*> buffers() const;
-  // The managed ones of them, with the side that they are.
-  std::vector<std::pair<const char*, Buffer*>> managed() const;
-  void hold_pages();
-  // Of option `migration` off: pages stay where they are while the executor reaches them.
-  std::vector<std::unique_ptr<HeldPages>> held_;
-  std::uint64_t moved_first_ = 0, moved_count_ = 0;  // operations since the last restore()
 };
 
 // A queue of the agent; of a CPU on the core of that number, -1: on any. Throws Unsupported.

@@ -17,7 +17,7 @@ Submission::Submission(const Flow& flow) : word_(flow.word("submit", "calls")) {
                         flow.executor->name());
 }
 
-std::string Submission::alone() const {
+std::string Submission::concurrency_obstacle() const {
   return word_ == "calls" ? std::string() : "a " + word_ + " is made ready for one flow";
 }
 
@@ -38,8 +38,10 @@ void Submission::launch(Agent& executor, Stream& stream, std::uint64_t first, st
   executor.runtime->launch(*recording_, stream);
 }
 
-SubmittedMover::SubmittedMover(Session& session, const Flow& flow, bool batches)
-    : CopyingMover(session, flow), submission_(flow) {
+SubmittedMover::SubmittedMover(Session& session, const Flow& flow, bool batches,
+                               std::uint64_t granularity_bytes)
+    : CopyingMover(session, flow, granularity_bytes), submission_(flow) {
+  traits_.concurrency_obstacle = submission_.concurrency_obstacle();
   if (submission_.batch() && !batches)
     throw Unsupported(flow.interface, "submit", "a batched call is of copies, not of kernels",
                       executor().name());

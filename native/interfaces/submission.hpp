@@ -4,7 +4,7 @@
 #include <functional>
 #include <memory>
 
-#include "interfaces/mover.hpp"
+#include "interfaces/copying_mover.hpp"
 
 namespace byteways {
 
@@ -19,7 +19,7 @@ class Submission {
   bool batch() const { return word_ == "batch"; }
   // Why what is submitted so does not run beside other flows, whose marks would each be a batch of their own,
   // made ready while the queues are held; empty where each operation is a call.
-  std::string alone() const;
+  std::string concurrency_obstacle() const;
   // Records the calls, unless the same were recorded last.
   void record(Agent& executor, std::uint64_t first, std::uint64_t count, std::uint64_t rotation,
               const Calls& calls);
@@ -38,13 +38,12 @@ class Submission {
 // A copy whose operations a flow may ask to be submitted in any of these ways.
 class SubmittedMover : public CopyingMover {
  public:
-  std::string alone() const override { return submission_.alone(); }
   void make_ready(std::uint64_t first_operation, std::uint64_t count) override;
   void enqueue(Stream& stream, std::uint64_t first_operation, std::uint64_t count) override;
 
  protected:
   // `batches`: whether there is a call for a batch of such operations.
-  SubmittedMover(Session& session, const Flow& flow, bool batches);
+  SubmittedMover(Session& session, const Flow& flow, bool batches, std::uint64_t granularity_bytes);
   // Operations [first, first + count) with a call each; with one call.
   virtual void enqueue_calls(Stream& stream, std::uint64_t first, std::uint64_t count) = 0;
   virtual void enqueue_batch(Stream&, std::uint64_t, std::uint64_t) {}

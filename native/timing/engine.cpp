@@ -73,10 +73,8 @@ EngineFinding probe(Session& session, Lane& lane, const Flow& flow) {
   // Operation 0 of the smaller copy writes what operation 0 of the case does: verification is not disturbed.
   Flow smaller = flow;
   smaller.size_bytes = std::min(flow.size_bytes, kMostProbedBytes);
-  if (flow.interface.ends_with("-2d")) {  // whole rows
-    const auto width = static_cast<std::uint64_t>(flow.number("width_bytes"));
-    smaller.size_bytes = std::max(width, smaller.size_bytes / width * width);
-  }
+  const std::uint64_t granularity = lane.mover->traits().granularity_bytes;
+  smaller.size_bytes = std::max(granularity, smaller.size_bytes / granularity * granularity);
   const auto mover = make_mover(session, smaller);
   mover->restore();
   mover->make_ready(0, 1);
@@ -87,7 +85,7 @@ EngineFinding probe(Session& session, Lane& lane, const Flow& flow) {
       involved.push_back(&other);
   };
   for (const Buffer* end : {flow.source, flow.destination}) involve(end->agent());
-  for (Agent* helper : mover->helpers()) involve(*helper);
+  for (Agent* helper : mover->traits().helpers) involve(*helper);
   std::vector<std::unique_ptr<Occupation>> occupations;
   std::string names;
   for (Agent* each : involved) {
@@ -105,8 +103,8 @@ EngineFinding probe(Session& session, Lane& lane, const Flow& flow) {
   for (const auto& occupation : occupations) occupation->release();
   lane.runtime().synchronize(*lane.stream);
   mover->restore();  // the case's own mover knows nothing of what this one moved
-  const std::string copy = (flow.interface == "prefetch" ? "a prefetch of " : "a copy of ") +
-                           std::to_string(smaller.size_bytes) + " bytes ";
+  const std::string copy =
+      "a " + mover->traits().noun + " of " + std::to_string(smaller.size_bytes) + " bytes ";
   const std::string meanwhile = " while a spinning kernel held every multiprocessor of " + names;
   if (done) return {"copy-engine", copy + "completed" + meanwhile};
   return {"kernel", copy + "did not complete in 0.1 s" + meanwhile};
@@ -159,9 +157,10 @@ EngineFinding observe(Session& session, Lane& lane, const Flow& flow) {
 }  // namespace
 
 EngineFinding observe_engine(Session& session, Lane& lane, const Flow& flow) {
-  if (!lane.mover->engine().empty()) return {lane.mover->engine(), lane.mover->engine_evidence()};
+  if (!lane.mover->traits().engine.empty())
+    return {lane.mover->traits().engine, lane.mover->traits().engine_evidence};
   const EngineFinding seen = observe(session, lane, flow);
-  return flow.interface == "copy" ? weigh(seen, rule_for(flow)) : seen;  // the rules are of single copies
+  return lane.mover->traits().copy_rule ? weigh(seen, rule_for(flow)) : seen;
 }
 
 }  // namespace byteways

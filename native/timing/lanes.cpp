@@ -24,7 +24,7 @@ constexpr int kMostOpenings = 2;  // of the gate by its watchdog
 
 // Of a walk one step is mostly launch: its time is the slope between two walks.
 void learn_pace(Lane& lane) {
-  const std::uint64_t steps = lane.mover->least_batch();
+  const std::uint64_t steps = lane.mover->traits().least_batch;
   double before = 0, after = 0;
   for (double* time : {&before, &after}) {
     lane.runtime().record(*lane.begin, *lane.stream);
@@ -47,7 +47,7 @@ Lane make_lane(Session& session, const Flow& flow, std::shared_ptr<Stream> strea
   lane.end = runtime.create_event(device);
   lane.one_at_a_time = flow.word("pace") == "one-at-a-time";
   const auto plain = [](const Buffer* buffer) { return is_plain(buffer->allocation().memory()); };
-  lane.plain_end = !flow.executor->is_host() && lane.mover->engine().empty() &&
+  lane.plain_end = !flow.executor->is_host() && lane.mover->traits().engine.empty() &&
                    (plain(flow.source) || plain(flow.destination));
   const std::string submit = flow.word("submit", "calls");
   for (const char* option : {"pace", "pause_ns"})
@@ -62,7 +62,7 @@ Lane make_lane(Session& session, const Flow& flow, std::shared_ptr<Stream> strea
         std::to_string(pause_ns) + " ns are no pause: it lasts from 0 to " + std::to_string(kMostPauseNs),
         flow.executor->name());
   lane.pause_ns = static_cast<std::uint64_t>(pause_ns);
-  if (lane.mover->synchronous())
+  if (lane.mover->traits().synchronous)
     throw Unsupported(flow.interface, "pause_ns", "its operations are in no queue that could idle",
                       flow.executor->name());
   const Availability offered = runtime.offers_kernel(device, "idle");
@@ -72,8 +72,8 @@ Lane make_lane(Session& session, const Flow& flow, std::shared_ptr<Stream> strea
 }
 
 void require_company(const Lane& lane, const Flow& flow) {
-  const std::string why =
-      lane.one_at_a_time ? "its operations are waited for one by one" : lane.mover->alone();
+  const std::string why = lane.one_at_a_time ? "its operations are waited for one by one"
+                                             : lane.mover->traits().concurrency_obstacle;
   if (!why.empty())
     throw Unsupported(flow.interface, "pattern", why + ": it runs alone", flow.executor->name());
 }
@@ -103,7 +103,8 @@ void Lane::enqueue(std::uint64_t count) {
 }
 
 std::uint64_t Lane::queue_entries(std::uint64_t count) const {
-  return pause_ns == 0 ? mover->queue_entries(count) : count * (mover->queue_entries(1) + 1);
+  return pause_ns == 0 ? mover->traits().queue_entries(count)
+                       : count * (mover->traits().queue_entries(1) + 1);
 }
 
 std::vector<Lane> make_lanes(Session& session, const std::vector<Flow>& flows) {
@@ -188,9 +189,9 @@ void learn_staging(Session& session, Lane& lane, const Batch& batch) {
 // As many as fit into a time that nobody minds, and one at least.
 std::uint64_t operations_to_learn(const Lane& lane, double operation_ns) {
   const Mover& mover = *lane.mover;
-  if (mover.walks() || mover.synchronous() || lane.one_at_a_time) return 1;
+  if (mover.traits().walks || mover.traits().synchronous || lane.one_at_a_time) return 1;
   std::uint64_t count = kLearnOperations;
-  if (mover.changes_residency()) count = std::min(count, mover.rotation());
+  if (mover.traits().changes_residency) count = std::min(count, mover.traits().rotation);
   return std::clamp<std::uint64_t>(static_cast<std::uint64_t>(kLearnNs / std::max(1.0, operation_ns)), 1,
                                    count);
 }
@@ -198,7 +199,7 @@ std::uint64_t operations_to_learn(const Lane& lane, double operation_ns) {
 }  // namespace
 
 void learn_lane(Session& session, Lane& lane, Gate* gate, const MeasureOptions& options) {
-  lane.blocking = lane.mover->synchronous();
+  lane.blocking = lane.mover->traits().synchronous;
   lane.unobservable = "without the gate nothing is known about calls that block";
   time_ungated(session, lane, 1);  // loads kernels, makes first connections; nothing is held yet
   Batch batch = time_ungated(session, lane, 1);
@@ -208,7 +209,7 @@ void learn_lane(Session& session, Lane& lane, Gate* gate, const MeasureOptions& 
   learn_staging(session, lane, batch);
   const Times times = batch.of_one();
   lane.operation_ns = lane.blocking ? times.host_ns : std::max(1.0, times.device_ns);
-  if (lane.mover->walks()) learn_pace(lane);
+  if (lane.mover->traits().walks) learn_pace(lane);
 }
 
 void Sampler::note_opening() {

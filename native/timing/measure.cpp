@@ -36,7 +36,7 @@ class CaseRun {
     lanes_ = make_lanes(session, flows_);
     spans_.resize(lanes_.size());
     for (std::size_t k = 0; k < flows.size() && flows.size() > 1; ++k)
-      if (lanes_[k].mover->bytes_per_operation() == 0 && !(options.interference && k == 0))
+      if (lanes_[k].mover->traits().bytes_per_operation == 0 && !(options.interference && k == 0))
         throw Unsupported(flows[k].interface, "pattern",
                           "it moves no bytes, so it is measured alone, or beside others that do");
     if (options.gate) {
@@ -80,7 +80,7 @@ class CaseRun {
     for (std::size_t k = 0; k < lanes_.size(); ++k) {
       Lane& lane = lanes_[k];
       lane.mover->prepare((options_.key << 20) + (preparations_ << 8) + k);
-      const std::uint64_t rotation = lane.mover->rotation();
+      const std::uint64_t rotation = lane.mover->traits().rotation;
       lane.next_operation = (lane.next_operation + rotation - 1) / rotation * rotation;
       spans_[k].first = lane.next_operation;
     }
@@ -94,7 +94,8 @@ class CaseRun {
   void warm_caches() {
     for (std::size_t k = 0; k < lanes_.size(); ++k) {
       Lane& lane = lanes_[k];
-      if (flows_[k].source_cold || flows_[k].destination_cold || lane.mover->bytes_per_operation() == 0)
+      if (flows_[k].source_cold || flows_[k].destination_cold ||
+          lane.mover->traits().bytes_per_operation == 0)
         continue;
       const std::uint64_t count = lane.agent().is_host() ? sampler_->operations(lane) : 1;
       lane.mover->enqueue(*lane.stream, lane.next_operation, count);
@@ -123,7 +124,7 @@ class CaseRun {
   // Some words of what the latest sample wrote: which, differs from sample to sample.
   void glance(const std::vector<std::uint64_t>& firsts) {
     for (std::size_t k = 0; k < lanes_.size(); ++k)
-      note(k, lanes_[k].mover->glance(firsts[k], lanes_[k].next_operation - firsts[k]));
+      note(k, lanes_[k].mover->spot_check(firsts[k], lanes_[k].next_operation - firsts[k]));
   }
 
   void find_engine() {
@@ -158,13 +159,13 @@ class CaseRun {
     }
     prepare();
     // What is made anew for each sample is in the caches again, where a walk beside others must not find it.
-    if (lanes_.front().mover->bytes_per_operation() == 0) return;
+    if (lanes_.front().mover->traits().bytes_per_operation == 0) return;
     measurement_.verified_every_sample = (verification_ns_ + preparation_ns_) * kExpectedSamples <=
                                          kVerificationShare * options_.budget_s * 1e9;
   }
 
   bool alone_and_moves_nothing() const {
-    return lanes_.size() == 1 && lanes_.front().mover->bytes_per_operation() == 0;
+    return lanes_.size() == 1 && lanes_.front().mover->traits().bytes_per_operation == 0;
   }
 
   void make_data_ready() {
@@ -217,10 +218,11 @@ class CaseRun {
   void look_for_pages() {
     measurement_.flows.resize(lanes_.size());
     for (std::size_t k = 0; k < lanes_.size(); ++k) {
-      const Mover& mover = *lanes_[k].mover;
-      if (!mover.must_move()) continue;
+      Mover& mover = *lanes_[k].mover;
+      Residency* pages = mover.residency();
+      if (!mover.traits().must_move || pages == nullptr) continue;
       std::vector<SideResidency>& timed = measurement_.flows[k].timed;
-      for (const SideResidency& found : mover.residency(mover.since_restore())) {
+      for (const SideResidency& found : pages->of(pages->since_restore())) {
         if (timed.empty()) timed.push_back({found.side, {}});
         timed.front().where.add(found.where);
       }
@@ -233,14 +235,15 @@ class CaseRun {
     for (std::size_t k = 0; k < lanes_.size(); ++k) {
       Lane& lane = lanes_[k];
       const Operations one{lane.next_operation, 1};
-      if (lane.mover->residency(one).empty()) continue;
-      lane.mover->restore();
-      measurement_.flows[k].before = lane.mover->residency(one);
+      Residency* pages = lane.mover->residency();
+      if (pages == nullptr || pages->of(one).empty()) continue;
+      pages->restore();
+      measurement_.flows[k].before = pages->of(one);
       lane.enqueue(1);
       lane.runtime().synchronize(*lane.stream);
-      measurement_.flows[k].after = lane.mover->residency(one);
-      lane.mover->restore();
-      measurement_.flows[k].bytes_per_touch = lane.mover->bytes_per_touch();
+      measurement_.flows[k].after = pages->of(one);
+      pages->restore();
+      measurement_.flows[k].bytes_per_touch = pages->bytes_per_touch();
     }
   }
 
@@ -272,19 +275,19 @@ class CaseRun {
                                          : std::string(lane.runtime().timed_by()));
       m.timer_resolution_ns =
           std::max(m.timer_resolution_ns, lane.runtime().timer_resolution_ns(lane.agent().device));
-      m.distinct_source_bytes += lane.mover->distinct_source_bytes();
-      m.distinct_destination_bytes += lane.mover->distinct_destination_bytes();
+      m.distinct_source_bytes += lane.mover->traits().distinct_source_bytes;
+      m.distinct_destination_bytes += lane.mover->traits().distinct_destination_bytes;
     }
     for (const std::string& clock : clocks) m.timed_by += (m.timed_by.empty() ? "" : " + ") + clock;
     m.flows.resize(lanes_.size());
     for (std::size_t k = 0; k < lanes_.size(); ++k) {
-      m.flows[k].shape = lanes_[k].mover->shape();
-      m.flows[k].parts = lanes_[k].mover->parts();
+      m.flows[k].shape = lanes_[k].mover->traits().shape;
+      m.flows[k].parts = lanes_[k].mover->traits().parts;
     }
     if (m.samples_ns.empty()) return;  // corrupt before the first sample
     if (window_ != nullptr)
       conclude_window();
-    else if (const std::uint64_t bytes = lanes_.front().mover->bytes_per_operation())
+    else if (const std::uint64_t bytes = lanes_.front().mover->traits().bytes_per_operation)
       m.flows[0].bytes_per_s = m.flows[0].end_to_end_bytes_per_s =
           static_cast<double>(bytes) / m.time_ns.median * 1e9;
     add_warnings();
@@ -304,7 +307,7 @@ class CaseRun {
     for (std::size_t k = 0; k < lanes_.size(); ++k) {
       FlowResult& flow = m.flows[k];
       flow.start_skew_ns = over_samples([k](const WindowSample& s) { return s.skews[k]; });
-      if (lanes_[k].mover->bytes_per_operation() == 0) continue;  // its rates are of operations
+      if (lanes_[k].mover->traits().bytes_per_operation == 0) continue;  // its rates are of operations
       flow.bytes_per_s = over_samples([k](const WindowSample& s) { return s.rates[k]; });
       flow.end_to_end_bytes_per_s = over_samples([k](const WindowSample& s) { return s.whole_rates[k]; });
       together += flow.end_to_end_bytes_per_s;
@@ -322,8 +325,8 @@ class CaseRun {
     if (window_ == nullptr) doubt_clocks(m);
     const Lane& first = lanes_.front();
     // What is timed is what the host waits for, which a gate would only hold up.
-    const bool meant =
-        first.one_at_a_time || (first.mover->synchronous() && first.mover->bytes_per_operation() == 0);
+    const bool meant = first.one_at_a_time ||
+                       (first.mover->traits().synchronous && first.mover->traits().bytes_per_operation == 0);
     if (sampler_->held_ns() > 0)
       m.warnings.push_back({"gate-slows", sampler_->held_ns(), m.time_ns.median, "ns"});
     else if (options_.gate && !m.gated && !meant)

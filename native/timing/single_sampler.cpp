@@ -96,7 +96,7 @@ void SingleSampler::time_calls(Batch& batch) {
   const Nanoseconds before = session_->clock().now();
   lane_->enqueue(batch.operations);
   batch.times.submit_ns = static_cast<double>(session_->clock().now() - before);
-  if (!lane_->mover->synchronous()) lane_->runtime().synchronize(*lane_->stream);
+  if (!lane_->mover->traits().synchronous) lane_->runtime().synchronize(*lane_->stream);
   batch.times.host_ns = static_cast<double>(session_->clock().now() - before);
 }
 
@@ -116,8 +116,8 @@ double SingleSampler::figure_ns(const Batch& batch) const {
 
 std::uint64_t SingleSampler::most_operations() const {
   if (!options_->cap_depth) return UINT64_MAX / 4;
-  if (lane_->mover->changes_residency())
-    return std::max<std::uint64_t>(1, lane_->mover->rotation() / (slope_ ? 2 : 1));
+  if (lane_->mover->traits().changes_residency)
+    return std::max<std::uint64_t>(1, lane_->mover->traits().rotation / (slope_ ? 2 : 1));
   const std::uint64_t entries = lane_->queue_entries(2) - lane_->queue_entries(1);
   if (entries == 0 || lane_->one_at_a_time) return UINT64_MAX / 4;
   constexpr std::uint64_t kTaken = 3;  // the gate and two events take places too
@@ -127,13 +127,13 @@ std::uint64_t SingleSampler::most_operations() const {
 }
 
 void SingleSampler::choose_batch() {
-  const bool chase = lane_->mover->bytes_per_operation() == 0;
+  const bool chase = lane_->mover->traits().bytes_per_operation == 0;
   // One operation asked for is one with its fixed cost, as programs that time single operations see it.
   const bool single = options_->batch == 1;
-  slope_ = chase || (lane_->mover->bytes_per_operation() < kSlopeBelowBytes && !single);
-  if (lane_->mover->changes_residency() && lane_->mover->rotation() < 2) slope_ = false;
+  slope_ = chase || (lane_->mover->traits().bytes_per_operation < kSlopeBelowBytes && !single);
+  if (lane_->mover->traits().changes_residency && lane_->mover->traits().rotation < 2) slope_ = false;
   // A step that moves nothing and is done once has no fixed cost around it that a slope could take away.
-  if (chase && lane_->mover->changes_residency()) slope_ = false;
+  if (chase && lane_->mover->traits().changes_residency) slope_ = false;
   const std::uint64_t most = most_operations();
   if (options_->batch != 0) {
     batch_ = std::min(options_->batch, most);
@@ -143,12 +143,12 @@ void SingleSampler::choose_batch() {
   if (!lane_->agent().is_host()) tick = std::max(tick, kStatedResolutionNs);
   double wanted = kTicksPerSample * tick;
   // Migration by faults varies from page to page and has to be averaged over, slope or not.
-  const bool steady_cost = slope_ && !lane_->mover->changes_residency();
+  const bool steady_cost = slope_ && !lane_->mover->traits().changes_residency;
   if (lane_->agent().is_host())
     wanted = std::max(wanted, steady_cost ? 0 : kLeastHostBatchNs);
   else if (!steady_cost && !lane_->by_host_clock())
     wanted = std::max(wanted, kLeastDeviceBatchNs);
-  batch_ = lane_->mover->least_batch();
+  batch_ = lane_->mover->traits().least_batch;
   // What the resolution is held against: with a slope only the difference of the two batches carries the
   // figure.
   const auto time_of_sample = [&] {
@@ -163,14 +163,14 @@ void SingleSampler::choose_batch() {
   if (chase && time > kChaseSlopeBelowNs) slope_ = false;
   lane_->operation_ns = time / static_cast<double>(batch_);
   const double ticks = kTicksPerSample * tick;
-  if (time >= ticks || lane_->mover->changes_residency()) return;
+  if (time >= ticks || lane_->mover->traits().changes_residency) return;
   repeats_ = std::min(kMostRepeats, static_cast<std::uint64_t>(std::ceil(ticks / std::max(time, tick))));
   timed_part_ = std::max(time, 0.0) * static_cast<double>(repeats_) / ticks;
 }
 
 // Whether holding the queue is what makes the operations slow.
 bool SingleSampler::gate_slows() {
-  if (!gated_ || lane_->agent().is_host() || lane_->mover->bytes_per_operation() == 0 ||
+  if (!gated_ || lane_->agent().is_host() || lane_->mover->traits().bytes_per_operation == 0 ||
       lane_->operation_ns > kGateMattersBelowNs)
     return false;
   double held = 0, running = 0;
@@ -225,7 +225,8 @@ Sample SingleSampler::sample() {
 // Of an interface that enqueues its operations one by one: a chase of any length is one launch.
 bool SingleSampler::counts_submission() const {
   const Mover& mover = *lane_->mover;
-  return !lane_->one_at_a_time && !mover.synchronous() && mover.queue_entries(2) > mover.queue_entries(1);
+  return !lane_->one_at_a_time && !mover.traits().synchronous &&
+         mover.traits().queue_entries(2) > mover.traits().queue_entries(1);
 }
 
 double SingleSampler::resolution_ns() const {

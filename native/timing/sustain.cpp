@@ -13,8 +13,8 @@ constexpr std::uint64_t kPatternKey = 0x50ull << 32;  // of data that nobody che
 constexpr double kMostSliceS = 60;                    // nobody waits longer for a slice to end
 
 void require_going_on(const Lane& lane, const Flow& flow) {
-  const char* why = !lane.mover->goes_on() ? "its next batch begins when the one before has ended"
-                    : lane.mover->changes_residency()
+  const char* why = !lane.mover->traits().can_pipeline ? "its next batch begins when the one before has ended"
+                    : lane.mover->traits().changes_residency
                         ? "what it leaves has to be brought back between operations"
                         : nullptr;
   if (why != nullptr) throw Unsupported(flow.interface, "sustain", why, flow.executor->name());
@@ -132,7 +132,7 @@ double Sustainer::moved_bytes() const {
   double bytes = 0;
   for (const Going& going : flows_)
     bytes += static_cast<double>(going.done->load()) *
-             static_cast<double>(going.lane.mover->bytes_per_operation());
+             static_cast<double>(going.lane.mover->traits().bytes_per_operation);
   return bytes;
 }
 

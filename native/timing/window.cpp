@@ -45,7 +45,7 @@ WindowSampler::WindowSampler(Session& session, std::vector<Lane>& lanes, Gate* g
 
 std::uint64_t WindowSampler::most_operations(const Lane& lane) const {
   if (!options_->cap_depth) return UINT64_MAX / 4;
-  if (lane.mover->changes_residency()) return lane.mover->rotation();
+  if (lane.mover->traits().changes_residency) return lane.mover->traits().rotation;
   const std::uint64_t each = lane.queue_entries(2) - lane.queue_entries(1);
   if (each == 0) return UINT64_MAX / 4;
   std::uint64_t sharing = 0;  // lanes of one stream share its depth
@@ -64,7 +64,7 @@ std::uint64_t WindowSampler::least_operations(double operation_ns) const {
 double WindowSampler::window_wanted() const {
   double wanted = std::max(kLeastWindowNs, kAlignmentsPerWindow * alignment_ns_);
   for (const Lane& lane : *lanes_)
-    if (!lane.mover->walks())
+    if (!lane.mover->traits().walks)
       wanted = std::max(wanted, static_cast<double>(least_operations(lane.operation_ns)) * lane.operation_ns);
   if (options_->interference) wanted = std::max(wanted, kParts * kLeastPartNs);
   return wanted * stretch_;
@@ -275,8 +275,8 @@ void WindowSampler::warm_up() {
 Sample WindowSampler::sample() {
   std::vector<std::uint64_t> units;
   for (const Lane& lane : *lanes_)
-    units.push_back(std::max<std::uint64_t>(1, lane.mover->bytes_per_operation()));
-  const int cut_at = options_->interference && lanes_->front().mover->walks() ? 0 : -1;
+    units.push_back(std::max<std::uint64_t>(1, lane.mover->traits().bytes_per_operation));
+  const int cut_at = options_->interference && lanes_->front().mover->traits().walks ? 0 : -1;
   Run done = run();
   Sample sample;
   sample.window = evaluate(done.traces, units, options_->interference, cut_at);

@@ -18,28 +18,25 @@ constexpr std::uint64_t kMostBytes = 256ull << 20;
 constexpr std::uint64_t kMostChecked = 4;  // blocks of a batch of which the first and last words are checked
 constexpr std::uint64_t kWord = sizeof(std::uint64_t);
 
-class MemoryStep : public Mover {
+class Step : public Mover, private Residency {
  public:
-  std::uint64_t bytes_per_operation() const override { return 0; }
-  std::uint64_t queue_entries(std::uint64_t) const override { return 1; }
-  bool synchronous() const override { return true; }
-  bool changes_residency() const override { return true; }
-  std::uint64_t rotation() const override { return 1; }
-  std::uint64_t distinct_source_bytes() const override { return flow_.size_bytes; }
-  std::uint64_t distinct_destination_bytes() const override { return flow_.size_bytes; }
-  std::string alone() const override { return "what it has is given back before it is had again"; }
+  Residency* residency() override { return this; }
   void prepare(std::uint64_t key) override { key_ = key; }
   void spoil(std::uint64_t, std::uint64_t) override {}
-  std::string engine() const override { return "cpu"; }
-  std::string engine_evidence() const override {
-    return "calls of this process's own thread, which move nothing";
-  }
 
  protected:
-  MemoryStep(Session& session, const Flow& flow)
+  Step(Session& session, const Flow& flow)
       : Mover(*flow.executor), session_(&session), flow_(flow), memory_(flow.source->allocation().memory()) {
     if (flow.size_bytes == 0 || flow.size_bytes % kPageBytes != 0)
-      throw Unsupported(flow.interface, "size", "memory is had in pages of 4096 bytes");
+      throw Unsupported(flow.interface, "size", "memory is allocated in pages of 4096 bytes");
+    traits_.entries_per_operation = 0;
+    traits_.entries_per_batch = 1;
+    traits_.synchronous = true;
+    traits_.changes_residency = true;  // what a step allocated, freed, locked or mapped
+    traits_.distinct_source_bytes = traits_.distinct_destination_bytes = flow.size_bytes;
+    traits_.concurrency_obstacle = "what it has is given back before it is had again";
+    traits_.engine = "cpu";
+    traits_.engine_evidence = "calls of this process's own thread, which move nothing";
   }
 
   Agent& owner() const { return flow_.source->agent(); }
@@ -70,13 +67,14 @@ class MemoryStep : public Mover {
 };
 
 // Memory that an agent has of its own, or gives back.
-class OwnMemory : public MemoryStep {
+class OwnMemory : public Step {
  public:
   OwnMemory(Session& session, const Flow& flow)
-      : MemoryStep(session, flow),
+      : Step(session, flow),
         touched_(flow.word("touched", "no") == "yes"),
         keeps_(flow.word("pool", "empty") == "kept") {
     if (&owner() != flow.executor) refuse("the agent that owns memory has it and gives it back");
+    traits_.rotation = most_blocks();
     if (keeps_ && memory_ != Memory::pool) refuse("it comes from no pool that could keep any");
     if (keeps_)
       executor().runtime->keep_in_pool(executor().device,
@@ -89,7 +87,6 @@ class OwnMemory : public MemoryStep {
     } catch (const std::exception&) {  // destructors never throw
     }
   }
-  std::uint64_t rotation() const override { return most_blocks(); }
 
  protected:
   std::unique_ptr<Allocation> block() const {
@@ -150,14 +147,14 @@ class Free final : public OwnMemory {
 };
 
 // Plain pages, which a GPU's runtime locks and maps.
-class Registering : public MemoryStep {
+class Registering : public Step {
  public:
   Registering(Session& session, const Flow& flow)
-      : MemoryStep(session, flow), touched_(flow.word("touched", "yes") == "yes") {
+      : Step(session, flow), touched_(flow.word("touched", "yes") == "yes") {
+    traits_.rotation = most_blocks();
     if (!is_plain(memory_)) refuse("only plain pages are registered");
     if (executor().is_host()) refuse("a GPU's runtime registers memory");
   }
-  std::uint64_t rotation() const override { return most_blocks(); }
 
  protected:
   std::unique_ptr<Allocation> pages() const {
@@ -227,9 +224,9 @@ class Unregister final : public Registering {
 
 // Access of one GPU to a block of another's memory. Peer access is one switch for all that the other has, so
 // there is one step a batch.
-class MapPeer final : public MemoryStep {
+class MapPeer final : public Step {
  public:
-  MapPeer(Session& session, const Flow& flow) : MemoryStep(session, flow) {
+  MapPeer(Session& session, const Flow& flow) : Step(session, flow) {
     if (!is_device(memory_) || executor().is_host() || &owner() == flow.executor)
       refuse("one GPU is given access to another's memory");
     if (flow.size_bytes > flow.source->bytes())
@@ -277,9 +274,9 @@ class MapPeer final : public MemoryStep {
 // A handle of another process's memory (option `handle`: its bytes in hexadecimal digits), which
 // Session::allocate filled there. Opening it again before it is closed would be a matter of counting, so
 // there is one a batch.
-class OpenIpc final : public MemoryStep {
+class OpenIpc final : public Step {
  public:
-  OpenIpc(Session& session, const Flow& flow) : MemoryStep(session, flow), handle_(flow.word("handle")) {
+  OpenIpc(Session& session, const Flow& flow) : Step(session, flow), handle_(flow.word("handle")) {
     if (handle_.empty()) refuse("no other process gave a handle of its memory");
   }
   void restore() override { opened_.reset(); }

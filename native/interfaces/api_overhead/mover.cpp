@@ -22,12 +22,8 @@ class Call : public Mover {
       throw Unsupported(flow.interface, "size", "the buffer of a call holds one word of 8 bytes");
     require_access(session, flow);
     empty_ = require_kernel(flow, executor(), "empty");
+    traits_.distinct_source_bytes = traits_.distinct_destination_bytes = flow.size_bytes;
   }
-
-  std::uint64_t bytes_per_operation() const override { return 0; }
-  std::uint64_t rotation() const override { return 1; }
-  std::uint64_t distinct_source_bytes() const override { return flow_.size_bytes; }
-  std::uint64_t distinct_destination_bytes() const override { return flow_.size_bytes; }
 
   void prepare(std::uint64_t key) override {
     key_ = key;
@@ -77,33 +73,29 @@ class Launch final : public Call {
  public:
   Launch(Session& session, const Flow& flow) : Call(session, flow) {
     const unsigned most = executor().runtime->kernel_info(executor().device, "empty").max_threads;
-    shape_ = executor().is_host() ? LaunchShape{flow.count("threads", 1, kMostTeam), 1, 0}
-                                  : LaunchShape{flow.count("blocks", 1), flow.count("threads", 1, most), 0};
+    traits_.shape = executor().is_host()
+                        ? LaunchShape{flow.count("threads", 1, kMostTeam), 1, 0}
+                        : LaunchShape{flow.count("blocks", 1), flow.count("threads", 1, most), 0};
+    moved_by_own("kernels of this process that end at once");
   }
-
-  std::uint64_t queue_entries(std::uint64_t count) const override { return count; }
-  LaunchShape shape() const override { return shape_; }
-  std::string engine() const override { return executor().is_host() ? "cpu" : "kernel"; }
-  std::string engine_evidence() const override { return "kernels of this process that end at once"; }
 
   void enqueue(Stream& stream, std::uint64_t first_operation, std::uint64_t count) override {
-    for (std::uint64_t k = 1; k < count; ++k) launch(shape_, stream);
-    launch_stamp(shape_, stream, first_operation + count);
+    for (std::uint64_t k = 1; k < count; ++k) launch(traits_.shape, stream);
+    launch_stamp(traits_.shape, stream, first_operation + count);
   }
-
- private:
-  LaunchShape shape_;
 };
 
 // Of a queue whose work is done. A launch before the first call shows that the queue is a working one; it
 // takes the same time in every batch, so the slope is free of it.
 class Synchronize final : public Call {
  public:
-  using Call::Call;
-  std::uint64_t queue_entries(std::uint64_t) const override { return 1; }
-  bool synchronous() const override { return true; }
-  std::string engine() const override { return "cpu"; }
-  std::string engine_evidence() const override { return "calls of this process's own thread"; }
+  Synchronize(Session& session, const Flow& flow) : Call(session, flow) {
+    traits_.entries_per_operation = 0;
+    traits_.entries_per_batch = 1;
+    traits_.synchronous = true;
+    traits_.engine = "cpu";
+    traits_.engine_evidence = "calls of this process's own thread";
+  }
 
   void enqueue(Stream& stream, std::uint64_t first_operation, std::uint64_t count) override {
     launch_stamp({1, 1, 0}, stream, first_operation + count);
@@ -118,12 +110,11 @@ class EventPair final : public Call {
       : Call(session, flow),
         other_(executor().runtime->create_stream(executor().device)),
         there_(executor().runtime->create_event(executor().device)),
-        back_(executor().runtime->create_event(executor().device)) {}
-
-  std::uint64_t queue_entries(std::uint64_t count) const override { return 2 * count; }  // of either queue
-  std::string engine() const override { return "queue"; }
-  std::string engine_evidence() const override {
-    return "events of two queues of this process, which wait for each other and move nothing";
+        back_(executor().runtime->create_event(executor().device)) {
+    traits_.entries_per_operation = 2;  // of either queue
+    traits_.engine = "queue";
+    traits_.engine_evidence =
+        "events of two queues of this process, which wait for each other and move nothing";
   }
 
   void enqueue(Stream& stream, std::uint64_t first_operation, std::uint64_t count) override {

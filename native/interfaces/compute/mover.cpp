@@ -28,21 +28,17 @@ class Compute final : public Mover {
       throw Error("compute", "size", "the result does not fit its buffer");
     require_access(session, flow);
     kernel_ = require_kernel(flow, executor(), "compute");
-    shape_ = choose_shape();
-    const std::uint64_t items = std::uint64_t{shape_.blocks} * shape_.threads;
+    traits_.shape = choose_shape();
+    const std::uint64_t items = std::uint64_t{traits_.shape.blocks} * traits_.shape.threads;
     written_ = std::min(words_, items);
+    traits_.distinct_destination_bytes = written_ * sizeof(unsigned long long);
+    moved_by_own("arithmetic of this process; no bytes are moved");
   }
-
-  std::uint64_t bytes_per_operation() const override { return 0; }
-  std::uint64_t queue_entries(std::uint64_t count) const override { return count; }
-  std::uint64_t rotation() const override { return 1; }
-  std::uint64_t distinct_source_bytes() const override { return 0; }
-  std::uint64_t distinct_destination_bytes() const override { return written_ * sizeof(unsigned long long); }
-  LaunchShape shape() const override { return shape_; }
 
   void enqueue(Stream& stream, std::uint64_t, std::uint64_t count) override {
     for (std::uint64_t k = 0; k < count; ++k)
-      executor().runtime->launch(executor().device, kernel_, shape_, &arguments_, sizeof arguments_, stream);
+      executor().runtime->launch(executor().device, kernel_, traits_.shape, &arguments_, sizeof arguments_,
+                                 stream);
   }
 
   void prepare(std::uint64_t key) override {
@@ -67,9 +63,6 @@ class Compute final : public Mover {
     return verification;
   }
 
-  std::string engine() const override { return executor().is_host() ? "cpu" : "kernel"; }
-  std::string engine_evidence() const override { return "arithmetic of this process; no bytes are moved"; }
-
  private:
   LaunchShape choose_shape() const {
     const auto processors = static_cast<unsigned>(std::max(1, executor().info.multiprocessors));
@@ -85,7 +78,6 @@ class Compute final : public Mover {
   std::uint64_t words_ = 0, written_ = 0;
   PreparedKernel kernel_;
   ComputeArguments arguments_{};
-  LaunchShape shape_;
 };
 
 const gpu::RegisterKernels<ComputeArguments> kComputeKernels("interfaces/compute/kernel.cu", {"compute"});

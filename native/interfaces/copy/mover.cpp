@@ -8,12 +8,11 @@ namespace {
 
 class Copy final : public SubmittedMover {
  public:
-  Copy(Session& session, const Flow& flow) : SubmittedMover(session, flow, true) {
+  Copy(Session& session, const Flow& flow) : SubmittedMover(session, flow, true, 1) {
+    traits_.copy_rule = true;
     // Without peer access the driver stages the copy through the host: allowed, and observed as such.
     for (Buffer* buffer : {flow.source, flow.destination}) session.open_to(*flow.executor, *buffer);
   }
-
-  std::uint64_t queue_entries(std::uint64_t count) const override { return count; }
 
  private:
   void enqueue_calls(Stream& stream, std::uint64_t first, std::uint64_t count) override {
@@ -37,7 +36,7 @@ class Copy final : public SubmittedMover {
 // and the host's clock times it.
 class EngineCopy final : public CopyingMover {
  public:
-  EngineCopy(Session& session, const Flow& flow) : CopyingMover(session, flow) {
+  EngineCopy(Session& session, const Flow& flow) : CopyingMover(session, flow, 1) {
     if (flow.word("submit", "calls") != "calls") refuse("a copy on a chosen engine is a call of its own");
     const auto device = [&](const Buffer& buffer) {
       return buffer.agent().is_host() ? -1 : buffer.agent().device;
@@ -58,24 +57,21 @@ class EngineCopy final : public CopyingMover {
       refuse("engine " + std::to_string(engine) + " is not offered for such a copy, which may ask for " +
              numbers(offered.mask));
     engine_ = static_cast<int>(engine);
-    rule_ = offered.rule;
+    traits_.entries_per_operation = 0;
+    traits_.entries_per_batch = 1;
+    traits_.synchronous = true;
+    traits_.concurrency_obstacle = "a copy on a chosen engine is waited for";
+    traits_.engine = offered.rule.engine;
+    traits_.engine_evidence = "engine " + std::to_string(engine_) +
+                              " was asked for, which the runtime offers for such copies; by rule (" +
+                              offered.rule.rule + ")";
   }
-
-  std::uint64_t queue_entries(std::uint64_t) const override { return 1; }
-  bool synchronous() const override { return true; }
-  std::string alone() const override { return "a copy on a chosen engine is waited for"; }
 
   void enqueue(Stream&, std::uint64_t first_operation, std::uint64_t count) override {
     moves(first_operation, count);
     for (std::uint64_t k = first_operation; k < first_operation + count; ++k)
       executor().runtime->copy_on_engine(destination_slot(k), source_slot(k), flow_.size_bytes, ends_,
                                          engine_);
-  }
-
-  std::string engine() const override { return rule_.engine; }
-  std::string engine_evidence() const override {
-    return "engine " + std::to_string(engine_) +
-           " was asked for, which the runtime offers for such copies; by rule (" + rule_.rule + ")";
   }
 
  private:
@@ -93,7 +89,6 @@ class EngineCopy final : public CopyingMover {
 
   CopyEnds ends_;
   int engine_ = 0;
-  CopyRule rule_;
 };
 
 std::unique_ptr<Mover> make_copy(Session& session, const Flow& flow) {

@@ -4,6 +4,7 @@
 #include <algorithm>
 
 #include "interfaces/copy_2d/arguments.hpp"
+#include "interfaces/copying_mover.hpp"
 #include "interfaces/pattern.hpp"
 #include "interfaces/registry.hpp"
 #include "runtimes/gpu/kernel_catalogue.hpp"
@@ -12,7 +13,7 @@ namespace byteways {
 namespace {
 
 constexpr std::uint64_t kWord = sizeof(std::uint64_t);
-constexpr std::uint64_t kGlanceWords = 8192;  // that are looked at after a sample
+constexpr std::uint64_t kSpotCheckWords = 8192;  // that are looked at after a sample
 
 struct Geometry {
   std::uint64_t width_bytes = 0, rows = 0, source_pitch = 0, destination_pitch = 0;
@@ -48,15 +49,13 @@ Flow spanning(Flow flow) {
 }
 
 class Copy2dMover : public CopyingMover {
- public:
-  std::uint64_t bytes_per_operation() const override { return payload(); }
-  std::uint64_t distinct_source_bytes() const override { return slots_.count * payload(); }
-  std::uint64_t distinct_destination_bytes() const override { return slots_.count * payload(); }
-
  protected:
   Copy2dMover(Session& session, const Flow& flow)
       : CopyingMover(session, spanning(flow)), rows_(geometry_of(flow)) {
     require_kernel(flow, flow.destination->agent(), "check_2d");
+    set_payload(payload(), payload());
+    traits_.granularity_bytes = rows_.width_bytes;
+    checks_strided_ = false;  // rows are told from gaps by their place in the slot
   }
 
   std::uint64_t payload() const { return rows_.width_bytes * rows_.rows; }
@@ -81,14 +80,12 @@ class Copy2dMover : public CopyingMover {
     });
   }
 
-  // Rows are told from gaps by their place in the slot: its beginning is looked at, up to what was spoiled.
+  // The beginning of the slot is looked at, up to what was spoiled.
   CheckResult check_some(std::byte* data, std::uint64_t words, std::uint64_t, std::uint64_t first_index,
                          std::uint64_t phase) override {
-    return check_words(data - phase * kWord, std::min(words + phase, std::max(phase + 1, kGlanceWords)),
+    return check_words(data - phase * kWord, std::min(words + phase, std::max(phase + 1, kSpotCheckWords)),
                        first_index - phase);
   }
-
-  bool checks_strided() const override { return false; }
 
   Geometry rows_;
 };
@@ -102,8 +99,6 @@ class VendorCopy2d final : public Copy2dMover {
     if (!offered.available) throw Unsupported(flow.interface, "unavailable", offered.reason);
     for (Buffer* buffer : {flow.source, flow.destination}) session.open_to(executor(), *buffer);
   }
-
-  std::uint64_t queue_entries(std::uint64_t count) const override { return count; }
 
   void enqueue(Stream& stream, std::uint64_t first_operation, std::uint64_t count) override {
     moves(first_operation, count);
@@ -132,33 +127,22 @@ class KernelCopy2d final : public Copy2dMover {
                   slots_.stride_bytes,
                   0,
                   1};
-    shape_ = choose_shape();
+    traits_.shape = executor().is_host() ? LaunchShape{1, 1, 0} : copying_shape(flow_, name_, payload());
+    traits_.entries_per_operation = executor().is_host() ? 0 : 1;
+    traits_.entries_per_batch = executor().is_host() ? 1 : 0;
+    moved_by_own(executor().is_host() ? "loads and stores of this process's own thread"
+                                      : "loads and stores of a kernel that this process launched");
   }
-
-  std::uint64_t queue_entries(std::uint64_t count) const override { return executor().is_host() ? 1 : count; }
 
   void enqueue(Stream& stream, std::uint64_t first_operation, std::uint64_t count) override {
     moves(first_operation, count);
-    launch_operations(executor(), kernel_, shape_, arguments_, first_operation, count, stream);
-  }
-
-  LaunchShape shape() const override { return shape_; }
-  std::string engine() const override { return executor().is_host() ? "cpu" : "kernel"; }
-  std::string engine_evidence() const override {
-    return executor().is_host() ? "loads and stores of this process's own thread"
-                                : "loads and stores of a kernel that this process launched";
+    launch_operations(executor(), kernel_, traits_.shape, arguments_, first_operation, count, stream);
   }
 
  private:
-  LaunchShape choose_shape() const {
-    if (executor().is_host()) return {1, 1, 0};
-    return copying_shape(flow_, name_, payload());
-  }
-
   const char* name_;
   PreparedKernel kernel_;
   Copy2dArguments arguments_{};
-  LaunchShape shape_;
 };
 
 const gpu::RegisterKernels<Copy2dArguments> kCopy2dKernels("interfaces/copy_2d/kernel.cu", {"copy_2d"});

@@ -18,14 +18,11 @@ constexpr unsigned kBulkStages = 13;  // of 16 KiB: what the shared memory of an
 constexpr unsigned kBulkThreads = 32;
 
 class KernelCopy : public SubmittedMover {
- public:
-  std::uint64_t queue_entries(std::uint64_t count) const override { return executor().is_host() ? 1 : count; }
-  LaunchShape shape() const override { return shape_; }
-
  protected:
   // `on_host`: whether CPUs execute the interface, or GPUs.
-  KernelCopy(Session& session, const Flow& flow, const char* kernel, bool on_host)
-      : SubmittedMover(session, flow, false), name_(kernel) {
+  KernelCopy(Session& session, const Flow& flow, const char* kernel, bool on_host,
+             std::uint64_t granularity_bytes = sizeof(std::uint64_t))
+      : SubmittedMover(session, flow, false, granularity_bytes), name_(kernel) {
     if (on_host != flow.executor->is_host())
       throw Unsupported(flow.interface, "executor",
                         on_host ? "this interface runs on a CPU" : "this interface runs on a GPU",
@@ -48,48 +45,46 @@ class KernelCopy : public SubmittedMover {
   const char* name_;
   PreparedKernel kernel_;
   CopyArguments arguments_{};
-  LaunchShape shape_;
 
  private:
   void enqueue_calls(Stream& stream, std::uint64_t first, std::uint64_t count) override {
-    launch_operations(executor(), kernel_, shape_, arguments_, first, count, stream);
+    launch_operations(executor(), kernel_, traits_.shape, arguments_, first, count, stream);
   }
 };
 
 class HostCopy final : public KernelCopy {
  public:
-  HostCopy(Session& session, const Flow& flow, const char* kernel, bool by_team)
-      : KernelCopy(session, flow, kernel, true) {
+  // The host goes through the operations of a batch in one launch.
+  HostCopy(Session& session, const Flow& flow, const char* kernel, bool by_team,
+           std::uint64_t granularity_bytes = sizeof(std::uint64_t))
+      : KernelCopy(session, flow, kernel, true, granularity_bytes) {
     const auto cores = static_cast<unsigned>(std::max(1, executor().info.multiprocessors));
-    shape_ = {by_team ? flow.count("threads", cores, kMostTeam) : 1, 1, 0};
+    traits_.shape = {by_team ? flow.count("threads", cores, kMostTeam) : 1, 1, 0};
+    traits_.entries_per_operation = 0;
+    traits_.entries_per_batch = 1;
+    moved_by_own("loads and stores of this process's own threads");
   }
-  std::string engine() const override { return "cpu"; }
-  std::string engine_evidence() const override { return "loads and stores of this process's own threads"; }
 };
 
 class DeviceCopy : public KernelCopy {
- public:
-  std::string engine() const override { return "kernel"; }
-  std::string engine_evidence() const override {
-    return "loads and stores of a kernel that this process launched";
-  }
-
  protected:
   DeviceCopy(Session& session, const Flow& flow, const char* kernel)
-      : KernelCopy(session, flow, kernel, false) {}
+      : KernelCopy(session, flow, kernel, false) {
+    moved_by_own("loads and stores of a kernel that this process launched");
+  }
 };
 
 class GridCopy final : public DeviceCopy {
  public:
   GridCopy(Session& session, const Flow& flow) : DeviceCopy(session, flow, "copy") {
-    shape_ = copying_shape(flow, name_, flow.size_bytes);
+    traits_.shape = copying_shape(flow, name_, flow.size_bytes);
   }
 };
 
 class BulkCopy final : public DeviceCopy {
  public:
   BulkCopy(Session& session, const Flow& flow) : DeviceCopy(session, flow, "copy_bulk") {
-    shape_ = {flow.count("blocks", kBulkBlocks), kBulkThreads, shared_bytes()};
+    traits_.shape = {flow.count("blocks", kBulkBlocks), kBulkThreads, shared_bytes()};
   }
 
  private:
@@ -112,7 +107,7 @@ class BulkCopy final : public DeviceCopy {
 };
 
 std::unique_ptr<Mover> make_memcpy(Session& session, const Flow& flow) {
-  return std::make_unique<HostCopy>(session, flow, "memcpy", false);
+  return std::make_unique<HostCopy>(session, flow, "memcpy", false, 1);
 }
 std::unique_ptr<Mover> make_memcpy_mt(Session& session, const Flow& flow) {
   return std::make_unique<HostCopy>(session, flow, "memcpy", true);

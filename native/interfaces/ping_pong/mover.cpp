@@ -47,6 +47,15 @@ class PingPong final : public Mover {
     done_ = word_at(session.shared_scratch(executor()), kExecutorDone);
     partner_done_ = word_at(session.shared_scratch(*flow.partner), kPartnerDone);
     partner_stream_ = create_stream_for(session, *flow.partner, other);
+    traits_.entries_per_operation = 0;
+    traits_.entries_per_batch = 1;
+    traits_.least_batch = kLeastRounds;
+    traits_.concurrency_obstacle = "it keeps two agents waiting for each other";
+    traits_.can_pipeline = false;
+    traits_.distinct_source_bytes = traits_.distinct_destination_bytes = flow.size_bytes;
+    const bool both = executor().is_host() == flow.partner->is_host();
+    traits_.engine = !both ? "cpu + kernel" : executor().is_host() ? "cpu" : "kernel";
+    traits_.engine_evidence = "stores and loads of this process's own threads";
   }
 
   ~PingPong() override {
@@ -55,15 +64,6 @@ class PingPong final : public Mover {
     } catch (const std::exception&) {                         // destructors never throw
     }
   }
-
-  std::uint64_t bytes_per_operation() const override { return 0; }
-  std::uint64_t queue_entries(std::uint64_t) const override { return 1; }
-  std::uint64_t least_batch() const override { return kLeastRounds; }
-  std::string alone() const override { return "it keeps two agents waiting for each other"; }
-  bool goes_on() const override { return false; }
-  std::uint64_t rotation() const override { return 1; }
-  std::uint64_t distinct_source_bytes() const override { return flow_.size_bytes; }
-  std::uint64_t distinct_destination_bytes() const override { return flow_.size_bytes; }
 
   // The partner first: it waits for the executor, which may have to wait for the gate.
   void enqueue(Stream& stream, std::uint64_t first_operation, std::uint64_t count) override {
@@ -111,12 +111,6 @@ class PingPong final : public Mover {
     }
     return verification;
   }
-
-  std::string engine() const override {
-    const bool gpu = !executor().is_host(), other = !flow_.partner->is_host();
-    return gpu && other ? "kernel" : gpu || other ? "cpu + kernel" : "cpu";
-  }
-  std::string engine_evidence() const override { return "stores and loads of this process's own threads"; }
 
  private:
   static void launch(Agent& side, const PreparedKernel& kernel, Stream& stream,

@@ -36,15 +36,14 @@ class Chase final : public Mover {
     chase_ = require_kernel(flow, executor(), "chase");
     require_kernel(flow, flow.source->agent(), "chase_build");
     arguments_ = {flow.source->data(), lines_, line_bytes, 0, 0, 0, nullptr};
+    traits_.walks = true;
+    traits_.entries_per_operation = 0;
+    traits_.entries_per_batch = 1;
+    traits_.rotation = lines_;
+    traits_.least_batch = kLeastSteps;
+    traits_.distinct_source_bytes = traits_.distinct_destination_bytes = flow.size_bytes;
+    moved_by_own("dependent loads of one thread of this process");
   }
-
-  std::uint64_t bytes_per_operation() const override { return 0; }
-  bool walks() const override { return true; }
-  std::uint64_t queue_entries(std::uint64_t) const override { return 1; }
-  std::uint64_t rotation() const override { return lines_; }
-  std::uint64_t least_batch() const override { return kLeastSteps; }
-  std::uint64_t distinct_source_bytes() const override { return flow_.size_bytes; }
-  std::uint64_t distinct_destination_bytes() const override { return flow_.size_bytes; }
 
   void enqueue(Stream& stream, std::uint64_t first_operation, std::uint64_t count) override {
     arguments_.start = chase_line(first_operation % lines_, lines_, arguments_.key);
@@ -87,9 +86,6 @@ class Chase final : public Mover {
     verification.bad_count = verification.ok ? 0 : 1;
     return verification;
   }
-
-  std::string engine() const override { return executor().is_host() ? "cpu" : "kernel"; }
-  std::string engine_evidence() const override { return "dependent loads of one thread of this process"; }
 
  private:
   Session* session_;

@@ -15,7 +15,7 @@ constexpr std::uint64_t kWord = sizeof(std::uint64_t);
 // plan/footprint.py has the same number.
 constexpr std::uint64_t kRegionBytes = 2 << 20;
 
-class Prefetch final : public Mover {
+class Prefetch final : public Mover, private Residency {
  public:
   Prefetch(Session& session, const Flow& flow)
       : Mover(*flow.executor), session_(&session), flow_(flow), buffer_(flow.source) {
@@ -34,15 +34,14 @@ class Prefetch final : public Mover {
                   "larger than a buffer of " + std::to_string(buffer_->bytes()) + " bytes");
     stride_bytes_ = (flow.size_bytes + kRegionBytes - 1) / kRegionBytes * kRegionBytes;
     regions_ = std::max<std::uint64_t>(1, buffer_->bytes() / stride_bytes_);
+    traits_.bytes_per_operation = flow.size_bytes;
+    traits_.rotation = regions_;
+    traits_.distinct_source_bytes = traits_.distinct_destination_bytes = regions_ * flow.size_bytes;
+    traits_.changes_residency = traits_.must_move = true;
+    traits_.noun = "prefetch";
   }
 
-  std::uint64_t bytes_per_operation() const override { return flow_.size_bytes; }
-  std::uint64_t queue_entries(std::uint64_t count) const override { return count; }
-  std::uint64_t rotation() const override { return regions_; }
-  std::uint64_t distinct_source_bytes() const override { return regions_ * flow_.size_bytes; }
-  std::uint64_t distinct_destination_bytes() const override { return regions_ * flow_.size_bytes; }
-  bool changes_residency() const override { return true; }
-  bool must_move() const override { return true; }
+  Residency* residency() override { return this; }
 
   void enqueue(Stream& stream, std::uint64_t first_operation, std::uint64_t count) override {
     if (since_.count == 0) since_.first = first_operation;
@@ -50,14 +49,6 @@ class Prefetch final : public Mover {
     const PagePlace to = session_->page_place(*flow_.partner);
     for (std::uint64_t k = first_operation; k < first_operation + count; ++k)
       executor().runtime->prefetch(region(k), flow_.size_bytes, to, stream);
-  }
-
-  // Region by region, as they went: after one call for them all, the driver's note of where some were last
-  // sent stays what it was (seen with CUDA driver 580.159), although their pages are back.
-  void restore() override {
-    for (std::uint64_t k = 0; k < regions_; ++k)
-      session_->make_resident(*buffer_, k * stride_bytes_, k * stride_bytes_ + flow_.size_bytes);
-    since_ = {};
   }
 
   void prepare(std::uint64_t key) override {
@@ -85,21 +76,30 @@ class Prefetch final : public Mover {
   }
 
   // Nothing of it is written, and where the pages are is asked of every batch.
-  Verification glance(std::uint64_t first_operation, std::uint64_t) override {
+  Verification spot_check(std::uint64_t first_operation, std::uint64_t) override {
     return verify(first_operation, 1);
   }
 
+ private:
+  // Region by region, as they went: after one call for them all, the driver's note of where some were last
+  // sent stays what it was (seen with CUDA driver 580.159), although their pages are back.
+  void restore() override {
+    for (std::uint64_t k = 0; k < regions_; ++k)
+      session_->make_resident(*buffer_, k * stride_bytes_, k * stride_bytes_ + flow_.size_bytes);
+    since_ = {};
+  }
+
   Operations since_restore() const override { return since_; }
-  std::vector<SideResidency> residency(const Operations& of) const override {
+  std::vector<SideResidency> of(const Operations& operations) const override {
     PageResidency all;
-    for (std::uint64_t k = of.first; k < of.first + std::min(of.count, regions_); ++k) {
+    for (std::uint64_t k = operations.first; k < operations.first + std::min(operations.count, regions_);
+         ++k) {
       const std::uint64_t offset = k % regions_ * stride_bytes_;
       all.add(session_->residency(*buffer_, offset, offset + flow_.size_bytes));
     }
     return {{"pages", all}};
   }
 
- private:
   [[noreturn]] void refuse(const char* what, const std::string& why) const {
     throw Unsupported("prefetch", what, why, executor().name());
   }

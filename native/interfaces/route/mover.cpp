@@ -6,6 +6,7 @@
 #include <sstream>
 #include <vector>
 
+#include "interfaces/copying_mover.hpp"
 #include "interfaces/registry.hpp"
 
 namespace byteways {
@@ -59,16 +60,9 @@ class Route final : public CopyingMover {
     end_ = executor().runtime->create_event(executor().device);
     split(std::vector<double>(paths, 1));
     if (!relays_.empty()) choose_parts();
-  }
-
-  std::uint64_t queue_entries(std::uint64_t count) const override {
-    std::uint64_t own = 2, chain = 0;  // the fork and the straight copy
-    for (std::size_t k = 0; k < relays_.size(); ++k) {
-      const std::uint64_t depth = relays_[k].chains.size(), pieces = pieces_of(parts_[k + 1]);
-      own += depth;
-      chain = std::max(chain, 2 * ((pieces + depth - 1) / depth) + 2);
-    }
-    return count * std::max(own, chain);
+    traits_.entries_per_operation = entries_of_an_operation();
+    traits_.parts = share_of_paths();
+    for (const Relay& relay : relays_) traits_.helpers.push_back(relay.agent);
   }
 
   void enqueue(Stream& stream, std::uint64_t first_operation, std::uint64_t count) override {
@@ -76,13 +70,19 @@ class Route final : public CopyingMover {
     for (std::uint64_t k = first_operation; k < first_operation + count; ++k) enqueue_one(stream, k, false);
   }
 
-  std::vector<Agent*> helpers() const override {
-    std::vector<Agent*> agents;
-    for (const Relay& relay : relays_) agents.push_back(relay.agent);
-    return agents;
+ private:
+  // Of its own queue, or of the longest of a relay's.
+  std::uint64_t entries_of_an_operation() const {
+    std::uint64_t own = 2, chain = 0;  // the fork and the straight copy
+    for (std::size_t k = 0; k < relays_.size(); ++k) {
+      const std::uint64_t depth = relays_[k].chains.size(), pieces = pieces_of(parts_[k + 1]);
+      own += depth;
+      chain = std::max(chain, 2 * ((pieces + depth - 1) / depth) + 2);
+    }
+    return std::max(own, chain);
   }
 
-  std::map<std::string, double> parts() const override {
+  std::map<std::string, double> share_of_paths() const {
     const std::string from = flow_.source->agent().name() + ">", to = flow_.destination->agent().name();
     const auto part = [&](std::size_t path) {
       return static_cast<double>(parts_[path]) / static_cast<double>(flow_.size_bytes);
@@ -93,7 +93,6 @@ class Route final : public CopyingMover {
     return found;
   }
 
- private:
   [[noreturn]] void refuse(const std::string& why) const {
     throw Unsupported("route", "path", why, executor().name());
   }

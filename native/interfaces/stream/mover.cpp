@@ -3,6 +3,7 @@
 // result is known, whatever the order of operations.
 #include <algorithm>
 
+#include "interfaces/copying_mover.hpp"
 #include "interfaces/pattern.hpp"
 #include "interfaces/registry.hpp"
 #include "interfaces/stream/arguments.hpp"
@@ -12,7 +13,7 @@ namespace byteways {
 namespace {
 
 constexpr std::uint64_t kWord = sizeof(std::uint64_t);
-constexpr std::uint64_t kGlanceWords = 512;  // of each piece that is looked at after a sample
+constexpr std::uint64_t kSpotCheckWords = 512;  // of each piece that is looked at after a sample
 constexpr unsigned kBytesPerThread = kStreamInFlight * kAccessBytes;  // of each array
 constexpr std::uint64_t kSecondKey = std::uint64_t{1}
                                      << 61;  // from the first source's pattern to the second's
@@ -44,28 +45,20 @@ class StreamMover final : public CopyingMover {
                   0,
                   1,
                   away ? 1u : 0u};
-    shape_ = executor().is_host() ? team() : grid(away);
+    checks_strided_ = false;
+    traits_.shape = executor().is_host() ? team() : grid(away);
+    set_payload((two ? 2 : 1) * flow.size_bytes, flow.size_bytes);
+    traits_.bytes_per_operation =
+        (two ? 3 : 2) * flow.size_bytes;  // as STREAM counts: all that is read or written
+    traits_.entries_per_operation = executor().is_host() ? 0 : 1;
+    traits_.entries_per_batch = executor().is_host() ? 1 : 0;
+    moved_by_own(executor().is_host() ? "loads and stores of this process's own threads"
+                                      : "loads and stores of a kernel that this process launched");
   }
-
-  // As STREAM counts: every array that is read or written.
-  std::uint64_t bytes_per_operation() const override {
-    return (flow_.second_source == nullptr ? 2 : 3) * flow_.size_bytes;
-  }
-  std::uint64_t distinct_source_bytes() const override {
-    return (flow_.second_source == nullptr ? 1 : 2) * CopyingMover::distinct_source_bytes();
-  }
-  std::uint64_t queue_entries(std::uint64_t count) const override { return executor().is_host() ? 1 : count; }
 
   void enqueue(Stream& stream, std::uint64_t first_operation, std::uint64_t count) override {
     moves(first_operation, count);
-    launch_operations(executor(), kernel_, shape_, arguments_, first_operation, count, stream);
-  }
-
-  LaunchShape shape() const override { return shape_; }
-  std::string engine() const override { return executor().is_host() ? "cpu" : "kernel"; }
-  std::string engine_evidence() const override {
-    return executor().is_host() ? "loads and stores of this process's own threads"
-                                : "loads and stores of a kernel that this process launched";
+    launch_operations(executor(), kernel_, traits_.shape, arguments_, first_operation, count, stream);
   }
 
  protected:
@@ -87,14 +80,13 @@ class StreamMover final : public CopyingMover {
   CheckResult check_some(std::byte* data, std::uint64_t words, std::uint64_t stride,
                          std::uint64_t first_index, std::uint64_t) override {
     const std::uint64_t last = (words - 1) / stride * stride;
-    const CheckResult found = check_words(data, std::min(words, kGlanceWords), first_index);
+    const CheckResult found = check_words(data, std::min(words, kSpotCheckWords), first_index);
     if (found.bad_count != 0 || last == 0) return found;
     CheckResult behind =
-        check_words(data + last * kWord, std::min(words - last, kGlanceWords), first_index + last);
+        check_words(data + last * kWord, std::min(words - last, kSpotCheckWords), first_index + last);
     behind.first_bad += behind.bad_count != 0 ? last : 0;
     return behind;
   }
-  bool checks_strided() const override { return false; }
 
  private:
   void launch_pattern(Agent& by, const char* kernel, const StreamPatternArguments& arguments) {
@@ -137,7 +129,6 @@ class StreamMover final : public CopyingMover {
   const char* name_;
   PreparedKernel kernel_;
   StreamArguments arguments_{};
-  LaunchShape shape_;
 };
 
 const gpu::RegisterKernels<StreamArguments> kStreamKernels("interfaces/stream/kernel.cu",
