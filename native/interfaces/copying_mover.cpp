@@ -58,7 +58,7 @@ CopyingMover::CopyingMover(Session& session, const Flow& flow, std::uint64_t gra
   if (flow.size_bytes == 0 || flow.size_bytes % granularity_bytes != 0)
     throw Unsupported("size", std::to_string(flow.size_bytes),
                       "sizes are multiples of 8 bytes, so that every word can be checked");
-  std::uint64_t smaller = flow.destination->bytes();
+  std::uint64_t smaller = flow.destination->bytes();  // than the sources, where there are any
   for (const Buffer* source : {flow.source, flow.second_source}) {
     if (source == nullptr) continue;
     if (source == flow.destination)
@@ -130,12 +130,14 @@ std::byte* CopyingMover::destination_slot(std::uint64_t operation) const {
 }
 
 std::vector<Buffer*> CopyingMover::buffers() const {
-  if (flow_.second_source == nullptr) return {flow_.source, flow_.destination};
-  return {flow_.source, flow_.second_source, flow_.destination};
+  std::vector<Buffer*> arrays;
+  for (Buffer* array : {flow_.source, flow_.second_source, flow_.destination})
+    if (array != nullptr) arrays.push_back(array);
+  return arrays;
 }
 
 std::uint64_t CopyingMover::bytes_per_touch() {
-  if (!held_.empty() || !is_managed(flow_.source->allocation().memory())) return 0;
+  if (!held_.empty() || flow_.source == nullptr || !is_managed(flow_.source->allocation().memory())) return 0;
   Buffer& pages = *flow_.source;
   // Only what comes to the host, or leaves it, can be seen.
   if (pages.agent().is_host() == executor().is_host()) return 0;

@@ -14,7 +14,7 @@ namespace byteways {
 inline constexpr unsigned kMostBlocks = 0x7fffffff, kMostTeam = 4096;
 
 struct Flow {
-  Buffer* source = nullptr;
+  Buffer* source = nullptr;       // of interfaces with one buffer, that one
   Buffer* destination = nullptr;  // chase: the same buffer
   Agent* executor = nullptr;
   std::string interface;  // a row of src/byteways/plan/interfaces.py

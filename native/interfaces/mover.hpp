@@ -120,6 +120,16 @@ class Mover {
     traits_.engine = executor().is_host() ? "cpu" : "kernel";
     traits_.engine_evidence = what;
   }
+  // Of operations that are launches of one kernel of ours, which moves the bytes. The host goes through all
+  // of a batch in one launch.
+  void use_own_kernel(const LaunchShape& shape) {
+    const bool host = executor().is_host();
+    traits_.shape = shape;
+    traits_.entries_per_operation = host ? 0 : 1;
+    traits_.entries_per_batch = host ? 1 : 0;
+    moved_by_own(host ? "loads and stores of this process's own threads"
+                      : "loads and stores of a kernel that this process launched");
+  }
 
   Traits traits_;
 

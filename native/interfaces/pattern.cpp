@@ -5,7 +5,6 @@
 #include <cstring>
 
 #include "interfaces/device/geometry.hpp"
-#include "interfaces/mover.hpp"
 #include "interfaces/service/arguments.hpp"
 
 namespace byteways {
@@ -31,6 +30,14 @@ LaunchShape copying_shape(const Flow& flow, const char* kernel, std::uint64_t by
   const std::uint64_t room = processors * kBlocksPerMultiprocessor / flow.sharing;
   const std::uint64_t blocks = std::min(useful, std::max<std::uint64_t>(1, room));
   return {flow.count("blocks", static_cast<unsigned>(blocks)), threads, 0};
+}
+
+LaunchShape team_of(const Flow& flow) {
+  if (flow.number("blocks") != 0)
+    throw Unsupported(flow.interface, "blocks", "a CPU has no blocks; its threads are the option threads",
+                      flow.executor->name());
+  const auto cores = static_cast<unsigned>(std::max(1, flow.executor->info.multiprocessors));
+  return {flow.count("threads", cores, kMostTeam), 1, 0};
 }
 
 LaunchShape full_shape(Agent& agent, const char* kernel, std::uint64_t items) {

@@ -5,11 +5,10 @@
 #include <functional>
 
 #include "interfaces/device/data_pattern.hpp"
+#include "interfaces/flow.hpp"
 #include "runtimes/session.hpp"
 
 namespace byteways {
-
-struct Flow;
 
 inline constexpr std::uint64_t kPoison = 0xBADC0FFEE0DDF00Dull;
 
@@ -35,6 +34,13 @@ CheckResult found_by(Session& session, Agent& by, const std::function<void(Check
 // `threads` of the flow: no more blocks than the bytes keep busy, nor than leave room for the other flows of
 // the executor.
 LaunchShape copying_shape(const Flow& flow, const char* kernel, std::uint64_t bytes);
+
+// Of a CPU's team, as the option `threads` of the flow has it, or all cores. Throws Unsupported for `blocks`.
+LaunchShape team_of(const Flow& flow);
+// Either of them, as the executor is.
+inline LaunchShape team_or_grid(const Flow& flow, const char* kernel) {
+  return flow.executor->is_host() ? team_of(flow) : copying_shape(flow, kernel, flow.size_bytes);
+}
 
 // A grid that fills the agent without leaving work items idle.
 LaunchShape full_shape(Agent& agent, const char* kernel, std::uint64_t items);

@@ -3,9 +3,9 @@
 
 #include <algorithm>
 
+#include "interfaces/pattern.hpp"
 #include "memory/mapping.hpp"
 #include "memory/placement.hpp"
-#include "interfaces/pattern.hpp"
 
 namespace byteways {
 namespace {

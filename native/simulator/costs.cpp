@@ -42,7 +42,7 @@ double resident_threads(const GpuModel& gpu) {
 }  // namespace
 
 Costs::Costs(const Model& model, const Faults& faults, Engine& engine)
-    : model_(&model), engine_(&engine), ways_(model, engine) {
+    : model_(&model), engine_(&engine), router_(model, engine) {
   for (int gpu = 0; gpu < model.gpu.count; ++gpu) {
     gpu_memory_.push_back(engine.add_resource(model.gpu.memory_bytes_per_s));
     engines_.push_back(engine.add_pool(std::max(1, model.gpu.copy_engines)));
@@ -60,8 +60,8 @@ Costs::Costs(const Model& model, const Faults& faults, Engine& engine)
     if (const Fault* fault = faults.find(Fault::Kind::throttle, "gpu" + std::to_string(gpu)))
       clocks_[at(gpu)] = fault->part;
   for (const Fault& fault : faults.all()) {
-    if (fault.kind == Fault::Kind::slow) ways_.weaken(fault.a, fault.b, fault.part);
-    if (fault.kind == Fault::Kind::down) ways_.weaken(fault.a, fault.b, 0);
+    if (fault.kind == Fault::Kind::slow) router_.weaken(fault.a, fault.b, fault.part);
+    if (fault.kind == Fault::Kind::down) router_.weaken(fault.a, fault.b, 0);
   }
 }
 
@@ -71,7 +71,7 @@ Place Costs::memory_of(Place place) const {
 }
 
 void Costs::cross(Flow& flow, Place from, Place to, double efficiency, double both) {
-  const Way& way = ways_.between(from, to);
+  const Route& way = router_.between(from, to);
   if (!way.found)
     throw Failure(Code::no_peer_access, "no link leads from " + name_of(from) + " to " + name_of(to));
   if (both <= 0) both = efficiency;
@@ -236,7 +236,7 @@ double Costs::latency_ns(Place executor, Place owner, double bytes) {
       return step(static_cast<double>(device.cache_bytes), device.cache_latency_ns,
                   device.memory_latency_ns) /
              clocks_[at(executor.index)];
-    const Way& way = ways_.between(here, memory);
+    const Route& way = router_.between(here, memory);
     if (memory.kind == cpu || owner.kind == cpu) {
       const auto beyond = way.hops.empty() ? 0.0 : static_cast<double>(way.hops.size() - 1);
       return device.host_latency_ns + beyond * device.hop_latency_ns;

@@ -10,7 +10,7 @@
 #include "simulator/engine.hpp"
 #include "simulator/faults.hpp"
 #include "simulator/model.hpp"
-#include "simulator/ways.hpp"
+#include "simulator/routes.hpp"
 
 namespace byteways::sim {
 
@@ -66,7 +66,7 @@ class Costs {
   // of engines take as well.
   void add_migration(Operation& operation, Place from, Place to, double bytes, bool prefetch);
   int processors(int gpu) const { return processors_.at(static_cast<std::size_t>(gpu)); }
-  Ways& ways() { return ways_; }
+  Router& router() { return router_; }
   // Places that share one memory are one: on an APU that is the GPU.
   Place memory_of(Place place) const;
 
@@ -89,7 +89,7 @@ class Costs {
 
   const Model* model_;
   Engine* engine_;
-  Ways ways_;
+  Router router_;
   std::vector<int> gpu_memory_;                        // resources, in bytes/s
   std::vector<int> cpu_memory_;                        // resources, in seconds a second
   std::vector<int> kernel_paths_;                      // resources of GPUs whose kernels share a path

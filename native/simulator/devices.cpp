@@ -8,12 +8,12 @@ std::size_t at(int index) { return static_cast<std::size_t>(index); }
 
 }  // namespace
 
-Devices::Devices(const Model& model, const Faults& faults, Costs& costs, const Holdings& holdings)
+Devices::Devices(const Model& model, const Faults& faults, Costs& costs, const MemoryAccounting& holdings)
     : pageable_access(model.pageable_access),
       model_(&model),
       faults_(&faults),
       costs_(&costs),
-      holdings_(&holdings),
+      accounting_(&holdings),
       devices_(at(model.gpu.count)) {}
 
 void Devices::check(Place place) const {
@@ -37,7 +37,7 @@ void Devices::fail(Place place, const Failure& failure) {
 }
 
 bool Devices::linked(int gpu, int peer) {
-  const Way& way = costs_->ways().between({Place::Kind::gpu, gpu}, {Place::Kind::gpu, peer});
+  const Route& way = costs_->router().between({Place::Kind::gpu, gpu}, {Place::Kind::gpu, peer});
   return gpu != peer && way.found && !way.through_cpu;
 }
 
@@ -61,7 +61,7 @@ std::string Devices::barrier(Place who, const Block& block) const {
   if (block.kind == Kind::vmm && block.physical == 0) return "nothing is mapped at these addresses";
   if (block.kind == Kind::vmm || block.kind == Kind::pool) {
     const bool open = block.kind == Kind::vmm ? block.open_to.contains(who.index)
-                                              : holdings_->pool_is_open(block.owner.index, who.index);
+                                              : accounting_->pool_is_open(block.owner.index, who.index);
     return open ? "" : name_of(who) + " was not given access to this memory of " + name_of(block.owner);
   }
   if (is_device(block.kind) && block.owner.index != who.index &&

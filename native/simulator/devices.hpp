@@ -10,15 +10,15 @@
 
 #include "simulator/costs.hpp"
 #include "simulator/faults.hpp"
-#include "simulator/holdings.hpp"
 #include "simulator/memory.hpp"
+#include "simulator/memory_accounting.hpp"
 #include "simulator/world.hpp"
 
 namespace byteways::sim {
 
 class Devices {
  public:
-  Devices(const Model& model, const Faults& faults, Costs& costs, const Holdings& holdings);
+  Devices(const Model& model, const Faults& faults, Costs& costs, const MemoryAccounting& holdings);
 
   // Every call that concerns a GPU asks first: throws what it failed of (device_lost, illegal_address), then
   // and ever after. CPUs do not fail.
@@ -46,7 +46,7 @@ class Devices {
   const Model* model_;
   const Faults* faults_;
   Costs* costs_;
-  const Holdings* holdings_;
+  const MemoryAccounting* accounting_;
   std::vector<Device> devices_;
   std::set<std::pair<int, int>> peers_;  // who may reach whose memory
 };

@@ -130,8 +130,11 @@ void Kernels::move(const Range& to, const Range& from, Place executor) {
 
 void Kernels::deliver(const Range& to, const Range& from, Place executor,
                       const std::function<void()>& write) {
+  deliver(to, place_of(*from.block, from.begin * kWordBytes), executor, write);
+}
+
+void Kernels::deliver(const Range& to, Place here, Place executor, const std::function<void()>& write) {
   const Place there = place_of(*to.block, to.begin * kWordBytes);
-  const Place here = place_of(*from.block, from.begin * kWordBytes);
   const std::string a = name_of(here), b = name_of(there);
   if (faults_->find(Fault::Kind::skip, a, b) != nullptr || lies(executor, there)) return;
   if (const Fault* fault = faults_->find(Fault::Kind::lapse, a, b))
@@ -145,6 +148,12 @@ void Kernels::deliver(const Range& to, const Range& from, Place executor,
     const Word index = to.begin + fault->number % std::max<Word>(1, to.end - to.begin);
     memory_->set(*to.block, index, memory_->at(*to.block, index) ^ 1);
   }
+}
+
+bool Kernels::misreads(Place executor, Place owner) const {
+  const std::string a = name_of(owner), b = name_of(executor);
+  return lies(executor, owner) || faults_->find(Fault::Kind::skip, a, b) != nullptr ||
+         faults_->find(Fault::Kind::corrupt, a, b) != nullptr;
 }
 
 void Kernels::move_rows(const Range& to, const Range& from, const RowsShape& shape, Place executor) {

@@ -57,6 +57,9 @@ class Kernels {
   void move_rows(const Range& to, const Range& from, const RowsShape& shape, Place executor);
   // The effect of what `executor` does with words of `from` that end in `to`, unless a fault hinders it.
   void deliver(const Range& to, const Range& from, Place executor, const std::function<void()>& write);
+  void deliver(const Range& to, Place from, Place executor, const std::function<void()>& write);
+  // Whether what `executor` reads of memory of `owner` does not arrive as it is there.
+  bool misreads(Place executor, Place owner) const;
   // Moves managed pages, at once: what is enqueued later finds them there, on whichever stream. What that
   // takes, a flow from each place they leave, comes first in the operation.
   void bring(Operation& operation, const Range& range, Place to, bool prefetch);
@@ -120,8 +123,8 @@ struct SimulatedKernel {
 const SimulatedKernel* find_simulated_kernel(std::string_view name);
 void register_simulated_kernel(std::string_view name, const SimulatedKernel& kernel);
 
-// At namespace scope: `function(Kernels&, Operation&, const Arguments&, const KernelLaunch&)` plays the kernel of
-// that name.
+// At namespace scope: `function(Kernels&, Operation&, const Arguments&, const KernelLaunch&)` plays the
+// kernel of that name.
 template <auto function>
 class RegisterSimulatedKernel {
  public:
@@ -129,7 +132,8 @@ class RegisterSimulatedKernel {
 
  private:
   template <class Arguments>
-  static void add(std::string_view name, void (*)(Kernels&, Operation&, const Arguments&, const KernelLaunch&)) {
+  static void add(std::string_view name,
+                  void (*)(Kernels&, Operation&, const Arguments&, const KernelLaunch&)) {
     register_simulated_kernel(name, {sizeof(Arguments), [](Kernels& kernels, Operation& operation,
                                                            const void* block, const KernelLaunch& launch) {
                                        Arguments arguments;

@@ -3,14 +3,14 @@
 
 #include <stdexcept>
 
-#include "simulator/sheet.hpp"
+#include "simulator/model_parser.hpp"
 
 namespace byteways::sim {
 namespace {
 
 std::string at(const std::string& prefix, int index) { return prefix + "." + std::to_string(index); }
 
-void read_links(Sheet& sheet, Model& model) {
+void read_links(ModelParser& sheet, Model& model) {
   for (int group = 0; group < sheet.count("links"); ++group) {
     const std::string key = at("links", group);
     LinkModel link;
@@ -31,7 +31,7 @@ void read_links(Sheet& sheet, Model& model) {
   }
 }
 
-void read_gpu(Sheet& sheet, GpuModel& gpu) {
+void read_gpu(ModelParser& sheet, GpuModel& gpu) {
   gpu.count = sheet.integer("gpu.count");
   gpu.name = sheet.text("gpu.name");
   gpu.architecture = sheet.text("gpu.architecture");
@@ -63,7 +63,7 @@ void read_gpu(Sheet& sheet, GpuModel& gpu) {
   gpu.routed_efficiency = sheet.number("gpu.routed_efficiency");
 }
 
-void read_cpu(Sheet& sheet, CpuModel& cpu) {
+void read_cpu(ModelParser& sheet, CpuModel& cpu) {
   cpu.domains = sheet.integer("cpu.domains");
   cpu.cores = sheet.integer("cpu.cores");
   cpu.name = sheet.text("cpu.name");
@@ -88,7 +88,7 @@ void read_cpu(Sheet& sheet, CpuModel& cpu) {
   cpu.memory_wait_ns = sheet.number("cpu.memory_wait_ns");
 }
 
-void read_managed(Sheet& sheet, ManagedModel& managed) {
+void read_managed(ModelParser& sheet, ManagedModel& managed) {
   managed.kernels_migrate = sheet.truth("managed.kernels_migrate");
   managed.remote_efficiency = sheet.number("managed.remote_efficiency");
   managed.fault_ns = sheet.number("managed.fault_ns");
@@ -103,7 +103,7 @@ void read_managed(Sheet& sheet, ManagedModel& managed) {
   managed.prefetch_peer_bytes_per_s = sheet.number("managed.prefetch_peer_bytes_per_s");
 }
 
-std::vector<StagingStep> read_staging(Sheet& sheet, const std::string& prefix) {
+std::vector<StagingStep> read_staging(ModelParser& sheet, const std::string& prefix) {
   std::vector<StagingStep> steps;
   for (int index = 0; index < sheet.count(prefix); ++index) {
     const std::string key = at(prefix, index);
@@ -116,7 +116,7 @@ std::vector<StagingStep> read_staging(Sheet& sheet, const std::string& prefix) {
   return steps;
 }
 
-void read_calls(Sheet& sheet, CallModel& calls) {
+void read_calls(ModelParser& sheet, CallModel& calls) {
   calls.enqueue_ns = sheet.number("calls.enqueue_ns");
   calls.synchronize_ns = sheet.number("calls.synchronize_ns");
   calls.query_ns = sheet.number("calls.query_ns");
@@ -125,7 +125,7 @@ void read_calls(Sheet& sheet, CallModel& calls) {
   calls.launch_ns = sheet.number("calls.launch_ns");
 }
 
-void read_memory(Sheet& sheet, MemoryModel& memory) {
+void read_memory(ModelParser& sheet, MemoryModel& memory) {
   memory.call_ns = sheet.number("memory.call_ns");
   memory.page_ns = sheet.number("memory.page_ns");
   memory.lock_page_ns = sheet.number("memory.lock_page_ns");
@@ -142,7 +142,7 @@ const LinkModel* Model::link_between(const std::string& a, const std::string& b)
 }
 
 Model Model::from_sheet(std::string_view text) {
-  Sheet sheet(text);
+  ModelParser sheet(text);
   Model model;
   model.name = sheet.text("name");
   model.vendor = sheet.text("vendor");

@@ -8,15 +8,15 @@
 #include <string_view>
 #include <vector>
 
+#include "simulator/allocation_cost.hpp"
 #include "simulator/costs.hpp"
 #include "simulator/devices.hpp"
 #include "simulator/engine.hpp"
 #include "simulator/faults.hpp"
 #include "simulator/graphs.hpp"
-#include "simulator/having.hpp"
-#include "simulator/holdings.hpp"
 #include "simulator/kernels.hpp"
 #include "simulator/memory.hpp"
+#include "simulator/memory_accounting.hpp"
 #include "simulator/streams.hpp"
 #include "simulator/timeline.hpp"
 #include "simulator/world.hpp"
@@ -31,9 +31,9 @@ class SimulatedWorld final : public World {
         faults_(model_),
         time_(engine_),
         costs_(model_, faults_, engine_),
-        holdings_(model_, faults_, costs_),
-        having_(model_),
-        devices_(model_, faults_, costs_, holdings_),
+        accounting_(model_, faults_, costs_),
+        allocation_cost_(model_),
+        devices_(model_, faults_, costs_, accounting_),
         streams_(model_, faults_, engine_, time_, devices_, key),
         graphs_(devices_),
         kernels_(model_, faults_, memory_, costs_, devices_) {}
@@ -125,8 +125,8 @@ class SimulatedWorld final : public World {
   Timeline time_;
   Memory memory_;
   Costs costs_;
-  Holdings holdings_;
-  const Having having_;
+  MemoryAccounting accounting_;
+  const AllocationCost allocation_cost_;
   Devices devices_;
   Streams streams_;
   Graphs graphs_;

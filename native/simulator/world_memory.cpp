@@ -9,11 +9,11 @@ void* SimulatedWorld::allocate(Place owner, Kind kind, std::uint64_t bytes) {
   if (bytes == 0) throw Failure(Code::invalid, "a block of 0 bytes was asked for");
   devices_.check(owner);
   if (kind == Kind::pool) {
-    const std::uint64_t fresh = holdings_.take_from_pool(owner.index, bytes);
-    if (fresh > 0) time_.enter(lock, having_.allocate_ns(kind, fresh));
+    const std::uint64_t fresh = accounting_.take_from_pool(owner.index, bytes);
+    if (fresh > 0) time_.enter(lock, allocation_cost_.allocate_ns(kind, fresh));
   } else {
-    holdings_.take(owner, bytes);
-    time_.enter(lock, having_.allocate_ns(kind, bytes));
+    accounting_.take(owner, bytes);
+    time_.enter(lock, allocation_cost_.allocate_ns(kind, bytes));
   }
   Block& block = memory_.allocate(owner, kind, bytes);
   block.touched = !is_managed(kind);
@@ -33,20 +33,20 @@ void SimulatedWorld::release(void* data) {
   memory_.release(data);
   std::uint64_t given = bytes;
   if (kind == Kind::pool)
-    given = holdings_.give_to_pool(owner.index, bytes);
+    given = accounting_.give_to_pool(owner.index, bytes);
   else if (kind != Kind::vmm)
-    holdings_.give_back(owner, bytes);
-  if (kind != Kind::vmm && given > 0) time_.enter(lock, having_.free_ns(kind, given, touched));
+    accounting_.give_back(owner, bytes);
+  if (kind != Kind::vmm && given > 0) time_.enter(lock, allocation_cost_.free_ns(kind, given, touched));
 }
 
 void SimulatedWorld::set_kind(void* data, Kind kind) {
   Lock lock(mutex_);
   Block& block = known(data);
   if (kind == Kind::registered && block.kind != Kind::registered) {
-    time_.enter(lock, having_.lock_ns(block.bytes, block.kind, block.touched));
+    time_.enter(lock, allocation_cost_.lock_ns(block.bytes, block.kind, block.touched));
     block.touched = true;
   } else if (block.kind == Kind::registered) {
-    time_.enter(lock, having_.unlock_ns(block.bytes));
+    time_.enter(lock, allocation_cost_.unlock_ns(block.bytes));
   }
   known(data).kind = kind;
 }
@@ -94,7 +94,7 @@ void SimulatedWorld::hold(const void* data, bool hold) {
 std::uint64_t SimulatedWorld::free_bytes(Place place) {
   const std::lock_guard lock(mutex_);
   devices_.check(place);
-  return holdings_.free_at(place);
+  return accounting_.free_at(place);
 }
 
 void SimulatedWorld::leave_to_first_touch(void* data) {
@@ -108,7 +108,7 @@ void SimulatedWorld::touch(void* data, std::uint64_t bytes, Place by) {
   if (block.touched) return;
   block.touched = true;
   if (!is_device(block.kind)) block.pages = {{0, by}};
-  time_.enter(lock, having_.touch_ns(block.kind, bytes));
+  time_.enter(lock, allocation_cost_.touch_ns(block.kind, bytes));
 }
 
 bool SimulatedWorld::can_access_peer(int gpu, int peer) {
@@ -121,7 +121,7 @@ void SimulatedWorld::enable_peer(int gpu, int peer) {
   Lock lock = enter(model_.calls.enqueue_ns);
   devices_.check(gpu_place(gpu));
   devices_.enable_peer(gpu, peer);
-  time_.enter(lock, having_.open_ns(holdings_.used_at(gpu_place(peer))));
+  time_.enter(lock, allocation_cost_.open_ns(accounting_.used_at(gpu_place(peer))));
 }
 
 void SimulatedWorld::disable_peer(int gpu, int peer) {
@@ -132,30 +132,30 @@ void SimulatedWorld::disable_peer(int gpu, int peer) {
 void SimulatedWorld::open_pool(int owner, int gpu, bool open) {
   Lock lock = enter(model_.calls.enqueue_ns);
   require_link(owner, gpu);
-  holdings_.open_pool(owner, gpu, open);
-  if (open) time_.enter(lock, having_.open_ns(holdings_.used_at(gpu_place(owner))));
+  accounting_.open_pool(owner, gpu, open);
+  if (open) time_.enter(lock, allocation_cost_.open_ns(accounting_.used_at(gpu_place(owner))));
 }
 
 void SimulatedWorld::set_pool_threshold(int owner, std::uint64_t bytes) {
   const std::lock_guard lock(mutex_);
-  holdings_.set_pool_threshold(owner, bytes);
+  accounting_.set_pool_threshold(owner, bytes);
 }
 
 void SimulatedWorld::trim_pool(int owner, std::uint64_t keep) {
   const std::lock_guard lock(mutex_);
-  holdings_.trim_pool(owner, keep);
+  accounting_.trim_pool(owner, keep);
 }
 
 std::uint64_t SimulatedWorld::create_physical(int gpu, std::uint64_t bytes) {
   Lock lock = enter(model_.calls.enqueue_ns);
   devices_.check(gpu_place(gpu));
-  time_.enter(lock, having_.allocate_ns(Kind::vmm, bytes));
-  return holdings_.create_physical(gpu_place(gpu), bytes);
+  time_.enter(lock, allocation_cost_.allocate_ns(Kind::vmm, bytes));
+  return accounting_.create_physical(gpu_place(gpu), bytes);
 }
 
 void SimulatedWorld::release_physical(std::uint64_t number) {
   const std::lock_guard lock(mutex_);
-  holdings_.drop_physical(number);
+  accounting_.drop_physical(number);
 }
 
 void* SimulatedWorld::reserve(std::uint64_t bytes) {
@@ -168,7 +168,7 @@ void SimulatedWorld::map(void* data, std::uint64_t bytes, std::uint64_t number) 
   Block& block = known(data);
   if (block.kind != Kind::vmm || block.data != data || block.bytes != bytes || block.physical != 0)
     throw Failure(Code::invalid, "memory is mapped to the whole of addresses that were reserved for it");
-  const Holdings::Physical& physical = holdings_.use_physical(number);
+  const MemoryAccounting::Physical& physical = accounting_.use_physical(number);
   block.physical = number;
   block.owner = physical.owner;
   block.pages = {{0, physical.owner}};
@@ -178,8 +178,8 @@ void SimulatedWorld::unmap(void* data) {
   Lock lock = enter(model_.calls.enqueue_ns);
   wait_for_all(lock);
   Block& block = known(data);
-  time_.enter(lock, having_.free_ns(Kind::vmm, block.bytes, true));
-  holdings_.drop_physical(block.physical);
+  time_.enter(lock, allocation_cost_.free_ns(Kind::vmm, block.bytes, true));
+  accounting_.drop_physical(block.physical);
   block.physical = 0;
   block.open_to.clear();
 }
@@ -188,7 +188,7 @@ void SimulatedWorld::open_mapping(void* data, int gpu, bool open) {
   Lock lock = enter(model_.calls.enqueue_ns);
   Block& block = known(data);
   if (block.physical == 0) throw Failure(Code::invalid, "nothing is mapped there");
-  if (open) time_.enter(lock, having_.open_ns(block.bytes));
+  if (open) time_.enter(lock, allocation_cost_.open_ns(block.bytes));
   require_link(block.owner.index, gpu);
   if (open)
     block.open_to.insert(gpu);

@@ -6,7 +6,8 @@ namespace byteways::sim {
 namespace {
 
 // As long as a copy of no bytes: what a launch costs that follows another.
-void empty(Kernels& kernels, Operation& operation, const EmptyArguments& arguments, const KernelLaunch& launch) {
+void empty(Kernels& kernels, Operation& operation, const EmptyArguments& arguments,
+           const KernelLaunch& launch) {
   operation.fixed += picoseconds(kernels.costs().launch_ns(launch.executor, launch.shape.blocks));
   if (launch.on_gpu()) operation.processors = kernels.costs().processors(launch.executor.index);
   if (arguments.word == nullptr) return;

@@ -7,7 +7,8 @@
 namespace byteways::sim {
 namespace {
 
-void copy_2d(Kernels& kernels, Operation& operation, const Copy2dArguments& arguments, const KernelLaunch& launch) {
+void copy_2d(Kernels& kernels, Operation& operation, const Copy2dArguments& arguments,
+             const KernelLaunch& launch) {
   const bool cores = !launch.on_gpu();
   const Word operations = cores ? arguments.operations : 1, slots = std::max<Word>(1, arguments.slots);
   const Word first = arguments.first_operation;

@@ -54,37 +54,25 @@ class KernelCopy : public SubmittedMover {
 
 class HostCopy final : public KernelCopy {
  public:
-  // The host goes through the operations of a batch in one launch.
   HostCopy(Session& session, const Flow& flow, const char* kernel, bool by_team,
            std::uint64_t granularity_bytes = sizeof(std::uint64_t))
       : KernelCopy(session, flow, kernel, true, granularity_bytes) {
     const auto cores = static_cast<unsigned>(std::max(1, executor().info.multiprocessors));
-    traits_.shape = {by_team ? flow.count("threads", cores, kMostTeam) : 1, 1, 0};
-    traits_.entries_per_operation = 0;
-    traits_.entries_per_batch = 1;
-    moved_by_own("loads and stores of this process's own threads");
+    use_own_kernel({by_team ? flow.count("threads", cores, kMostTeam) : 1, 1, 0});
   }
 };
 
-class DeviceCopy : public KernelCopy {
- protected:
-  DeviceCopy(Session& session, const Flow& flow, const char* kernel)
-      : KernelCopy(session, flow, kernel, false) {
-    moved_by_own("loads and stores of a kernel that this process launched");
-  }
-};
-
-class GridCopy final : public DeviceCopy {
+class GridCopy final : public KernelCopy {
  public:
-  GridCopy(Session& session, const Flow& flow) : DeviceCopy(session, flow, "copy") {
-    traits_.shape = copying_shape(flow, name_, flow.size_bytes);
+  GridCopy(Session& session, const Flow& flow) : KernelCopy(session, flow, "copy", false) {
+    use_own_kernel(copying_shape(flow, name_, flow.size_bytes));
   }
 };
 
-class BulkCopy final : public DeviceCopy {
+class BulkCopy final : public KernelCopy {
  public:
-  BulkCopy(Session& session, const Flow& flow) : DeviceCopy(session, flow, "copy_bulk") {
-    traits_.shape = {flow.count("blocks", kBulkBlocks), kBulkThreads, shared_bytes()};
+  BulkCopy(Session& session, const Flow& flow) : KernelCopy(session, flow, "copy_bulk", false) {
+    use_own_kernel({flow.count("blocks", kBulkBlocks), kBulkThreads, shared_bytes()});
   }
 
  private:

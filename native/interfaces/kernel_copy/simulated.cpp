@@ -8,7 +8,8 @@ namespace byteways::sim {
 namespace {
 
 template <Mechanism mechanism>
-void copy(Kernels& kernels, Operation& operation, const CopyArguments& arguments, const KernelLaunch& launch) {
+void copy(Kernels& kernels, Operation& operation, const CopyArguments& arguments,
+          const KernelLaunch& launch) {
   const bool cores = !launch.on_gpu();
   const Word operations = cores ? arguments.operations : 1;
   const Slots sources =

@@ -57,7 +57,8 @@ void build_chase(Kernels& kernels, Operation& operation, const ChaseArguments& a
   };
 }
 
-void chase(Kernels& kernels, Operation& operation, const ChaseArguments& arguments, const KernelLaunch& launch) {
+void chase(Kernels& kernels, Operation& operation, const ChaseArguments& arguments,
+           const KernelLaunch& launch) {
   kernels.must_be_real(arguments.end);
   const std::uint64_t bytes = arguments.lines * arguments.line_bytes;
   const Kernels::Reach reached = kernels.reach(operation, launch.executor, arguments.base, bytes);

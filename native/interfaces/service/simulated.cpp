@@ -14,7 +14,8 @@ void gate(Kernels& kernels, Operation& operation, const GateArguments& arguments
   operation.latch = {arguments.word, arguments.target, -1};
 }
 
-void occupy(Kernels& kernels, Operation& operation, const OccupyArguments& arguments, const KernelLaunch& launch) {
+void occupy(Kernels& kernels, Operation& operation, const OccupyArguments& arguments,
+            const KernelLaunch& launch) {
   kernels.must_be_real(arguments.word);
   kernels.must_be_real(arguments.running);
   operation.latch = {arguments.word, arguments.target, -1};
@@ -25,7 +26,8 @@ void occupy(Kernels& kernels, Operation& operation, const OccupyArguments& argum
   };
 }
 
-void idle(Kernels& kernels, Operation& operation, const IdleArguments& arguments, const KernelLaunch& launch) {
+void idle(Kernels& kernels, Operation& operation, const IdleArguments& arguments,
+          const KernelLaunch& launch) {
   operation.fixed += picoseconds(static_cast<double>(arguments.nanoseconds));
   if (launch.on_gpu()) operation.processors = kernels.costs().processors(launch.executor.index);
 }

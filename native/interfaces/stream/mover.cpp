@@ -46,14 +46,10 @@ class StreamMover final : public CopyingMover {
                   1,
                   away ? 1u : 0u};
     checks_strided_ = false;
-    traits_.shape = executor().is_host() ? team() : grid(away);
+    use_own_kernel(executor().is_host() ? team_of(flow) : grid(away));
     set_payload((two ? 2 : 1) * flow.size_bytes, flow.size_bytes);
     traits_.bytes_per_operation =
         (two ? 3 : 2) * flow.size_bytes;  // as STREAM counts: all that is read or written
-    traits_.entries_per_operation = executor().is_host() ? 0 : 1;
-    traits_.entries_per_batch = executor().is_host() ? 1 : 0;
-    moved_by_own(executor().is_host() ? "loads and stores of this process's own threads"
-                                      : "loads and stores of a kernel that this process launched");
   }
 
   void enqueue(Stream& stream, std::uint64_t first_operation, std::uint64_t count) override {
@@ -98,14 +94,6 @@ class StreamMover final : public CopyingMover {
     launch_pattern(
         buffer.agent(), "stream_fill",
         {reinterpret_cast<unsigned long long*>(buffer.data()), words, key, 0, 0, kStreamCopy, nullptr});
-  }
-
-  LaunchShape team() const {
-    if (flow_.number("blocks") != 0)
-      throw Unsupported(flow_.interface, "blocks", "a CPU has no blocks; its threads are the option threads",
-                        executor().name());
-    const auto cores = static_cast<unsigned>(std::max(1, executor().info.multiprocessors));
-    return {flow_.count("threads", cores, kMostTeam), 1, 0};
   }
 
   // Own memory: a block for every tile, gone when it is done. Small arrays are spread over the whole device.

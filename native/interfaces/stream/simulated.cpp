@@ -8,7 +8,8 @@ namespace byteways::sim {
 namespace {
 
 template <StreamOperation wanted>
-void stream(Kernels& kernels, Operation& operation, const StreamArguments& arguments, const KernelLaunch& launch) {
+void stream(Kernels& kernels, Operation& operation, const StreamArguments& arguments,
+            const KernelLaunch& launch) {
   constexpr bool two = wanted == kStreamAdd || wanted == kStreamTriad;
   const bool cores = !launch.on_gpu();
   const Word operations = cores ? arguments.operations : 1, slots = std::max<Word>(1, arguments.slots);

@@ -54,7 +54,7 @@ def _used(case: Case, flow: Flow, model: MachineModel) -> Iterator[str]:
     elif flow.executor.startswith("cpu"):
         yield from _of_cores(interface, ends, flow.executor)
     else:
-        yield from _of_gpu(model, interface, ends, flow)
+        yield from _of_gpu(model, case, flow)
 
 
 def _prefetch_key(flow: Flow) -> str:
@@ -92,10 +92,11 @@ def _of_cores(interface: str, ends: list[Buffer], executor: str) -> Iterator[str
         yield from ("managed.fault_ns", "managed.to_host_bytes_per_s")
 
 
-def _of_gpu(model: MachineModel, interface: str, ends: list[Buffer], flow: Flow) -> Iterator[str]:
-    rate = INTERFACES[interface].gpu_rate
+def _of_gpu(model: MachineModel, case: Case, flow: Flow) -> Iterator[str]:
+    rate = INTERFACES[case.interface_of(flow)].gpu_rate
     by_copy = rate == "engine"
-    *sources, destination = ends
+    sources, destinations = case.arrays_of(flow)
+    ends = (*sources, *destinations)
     if by_copy and any(is_plain(end.memory) for end in ends):
         yield "staging.to" if is_plain(sources[0].memory) else "staging.from"
         return
@@ -104,8 +105,7 @@ def _of_gpu(model: MachineModel, interface: str, ends: list[Buffer], flow: Flow)
     ):
         yield from ("managed.fault_ns", "managed.to_gpu_bytes_per_s", "managed.peer_bytes_per_s")
     away = [(end.agent, "read") for end in sources if end.agent != flow.executor]
-    if destination.agent != flow.executor:
-        away.append((destination.agent, "write"))
+    away += [(end.agent, "write") for end in destinations if end.agent != flow.executor]
     if not away:
         yield "rates.blit-local" if by_copy else f"rates.{rate}-local"
     for agent, access in away:

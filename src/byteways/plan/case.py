@@ -201,10 +201,18 @@ class Case:
         return flow.interface or self.interface
 
     def buffers_of(self, flow: Flow) -> tuple[Buffer, ...]:
-        """Sources, then the destination; a second source that is not named is like the first."""
-        if flow.second_source is None and INTERFACES[self.interface_of(flow)].sources > 1:
+        """Sources, then the destination, or the one buffer; a second source not named is like the first."""
+        row = INTERFACES[self.interface_of(flow)]
+        if row.buffers == "one":
+            return (flow.source,)
+        if flow.second_source is None and row.sources > 1:
             return (flow.source, flow.source, flow.destination)
         return flow.buffers
+
+    def arrays_of(self, flow: Flow) -> tuple[tuple[Buffer, ...], tuple[Buffer, ...]]:
+        """What a flow reads, and what it writes."""
+        arrays = self.buffers_of(flow)
+        return (arrays[:-1], arrays[-1:]) if INTERFACES[self.interface_of(flow)].writes else (arrays, ())
 
     def options_of(self, flow: Flow) -> Mapping[str, int | str | bool]:
         """A flow with an interface of its own has its own options too."""

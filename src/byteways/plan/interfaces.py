@@ -50,7 +50,8 @@ class Interface:
     batched: bool = False  # the vendor has a call for several of its operations
     alone: bool = False  # moves no bytes: runs alone, or as what others disturb
     own_buffer: bool = False  # its buffer belongs to the executor
-    sources: int = 1  # arrays that are read; 2: the flow may name a second source
+    sources: int = 1  # arrays that are read; 2: the flow may name a second source; 0: it only writes
+    writes: bool = True  # False: it only reads
     counted: int = 1  # how often an operation's bandwidth counts its size: of "read+write", every array
     partner: bool = False  # a second agent takes part, written `partner` in a suite
     worker: str = (

@@ -197,8 +197,11 @@ def _shares(
     source, destination = (
         distinct_bytes.get(side, 0) / len(case.flows) for side in ("source", "destination")
     )
-    sources = len(buffers) - 1
-    return [*((buffer, source / sources) for buffer in buffers[:-1]), (buffers[-1], destination)]
+    read, written = case.arrays_of(flow)
+    return [
+        *((buffer, source / len(read)) for buffer in read),
+        *((buffer, destination) for buffer in written),
+    ]
 
 
 def _link_arc(

@@ -119,8 +119,8 @@ def arcs_of(topology: Topology, flow: Flow) -> list[Arc] | None:
 def _arcs_of_arrays(topology: Topology, case: Case, flow: Flow) -> list[Arc] | None:
     """What the arrays of a flow cross on their own, each arc once an array; None when one has no way."""
     arcs: list[Arc] = []
-    *sources, destination = case.buffers_of(flow)
-    ends = [*((end.agent, flow.executor) for end in sources), (flow.executor, destination.agent)]
+    read, written = case.arrays_of(flow)
+    ends = [*((end.agent, flow.executor) for end in read), *((flow.executor, end.agent) for end in written)]
     for begin, end in ends:
         if begin == end or one_memory(topology, begin, end) is not None:
             arcs.append(memory_of(topology, begin))
@@ -168,6 +168,9 @@ def _explain(case: Case, flows: int, ways: int, rate: float, full: Sequence[Arc]
     if case.pattern == "interference":
         return f"{total} for the measured flow alone, limited by {limits}"
     if counts_as_stream(case.interface):
+        read, written = case.arrays_of(case.flows[0])
+        if not read or not written:
+            return f"{total} {'read' if read else 'written'}, limited by {limits}"
         arrays = INTERFACES[case.interface].counted
         return f"{total} read and written, {arrays} arrays counted, limited by {limits}"
     if any(arc.kind == "memory" for arc in full):

@@ -130,9 +130,7 @@ def _read_ends(
         return _buffers(table, "source"), _buffers(table, "destination")
     if len(walkers) != len(interfaces):
         table.fail("interface", f"{walkers[0]} has one buffer and needs a sweep of its own")
-    if INTERFACES[walkers[0]].alone and any(
-        pattern not in ("unidirectional", "interference") for pattern in patterns
-    ):
+    if any(pattern not in ("unidirectional", "interference") for pattern in patterns):
         table.fail("pattern", f"{walkers[0]} is unidirectional, or what is disturbed", "leave the key out")
     for key in ("source", "destination"):
         if key in table.data:
@@ -153,6 +151,8 @@ def _read_beside(table: Table, interfaces: tuple[str, ...], patterns: tuple[str,
     for other in others:
         if INTERFACES[other].alone:
             table.fail("beside_interface", f"{other} moves no bytes, so it is no load", "such as copy")
+        if INTERFACES[other].buffers == "one":
+            table.fail("beside_interface", f"{other} has one buffer, and a load two", "such as stream-copy")
     for key in ("beside_executor", "beside_size", "beside_options"):
         if key in table.data and not named:
             table.fail(key, "it is about what beside_interface names, which is missing")

@@ -203,10 +203,10 @@ def _error_warnings(old: Reading, new: Reading) -> list[Warning]:
 
 def _sendings(case: Case, flow: Flow) -> list[tuple[str, str]]:
     """(from, to) of each array that crosses links: a kernel over several brings each to its executor."""
-    *sources, destination = case.buffers_of(flow)
-    if counts_as_stream(case.interface_of(flow)):
-        return [*((end.agent, flow.executor) for end in sources), (flow.executor, destination.agent)]
-    return [(flow.source.agent, destination.agent)]
+    if not counts_as_stream(case.interface_of(flow)):
+        return [(flow.source.agent, flow.destination.agent)]
+    read, written = case.arrays_of(flow)
+    return [*((end.agent, flow.executor) for end in read), *((flow.executor, end.agent) for end in written)]
 
 
 def _link_bytes(

@@ -207,9 +207,9 @@ def _other_count(case: Case, median_ns: float) -> dict[str, Any] | None:
         return None
     flow = case.flows[0]
     rate = case.size_bytes / median_ns * 1e9
-    *sources, destination = case.buffers_of(flow)
+    sources, destinations = case.arrays_of(flow)
     read = rate * sum(source.agent != flow.executor for source in sources)
-    written = rate * (destination.agent != flow.executor)
+    written = rate * sum(destination.agent != flow.executor for destination in destinations)
     if not read and not written:
         return {"counts": "per-direction", "bytes_per_s": rounded(rate)}
     return {

@@ -5,7 +5,7 @@
 
 #include "programs.hpp"
 #include "simulator/faults.hpp"
-#include "simulator/ways.hpp"
+#include "simulator/routes.hpp"
 
 namespace toys {
 namespace {
@@ -61,10 +61,10 @@ void cancelled() {
   say("cancels-itself", 1);
 }
 
-void ways() {
+void router() {
   Engine engine;
   const Model& model = world().model();
-  Ways ways(model, engine);
+  Router ways(model, engine);
   const Faults faults(model);
   for (const Fault& fault : faults.all()) ways.weaken(fault.a, fault.b, 0);
   std::vector<Place> places;
@@ -73,7 +73,7 @@ void ways() {
   for (const Place from : places)
     for (const Place to : places) {
       if (from == to) continue;
-      const Way& way = ways.between(from, to);
+      const Route& way = ways.between(from, to);
       std::string names = name_of(from);
       for (const Hop& hop : way.hops) names += "-" + hop.to;
       say(name_of(from) + ">" + name_of(to), way.found ? names : "none", way.through_gpu, way.through_cpu);

@@ -78,7 +78,7 @@ def streams(found: Iterable[Cell]) -> list[Cell]:
 def arrays(cell: Cell) -> tuple[Buffer, ...]:
     """Where the arrays are: those that are read, then the one that is written."""
     second = cell.record.flows[0].get("second_source")
-    if INTERFACES[cell.record.interface].sources == 1:
+    if INTERFACES[cell.record.interface].sources < 2:
         return (cell.source, cell.destination)
     return (cell.source, Buffer.parse(second) if second else cell.source, cell.destination)
 

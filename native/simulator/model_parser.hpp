@@ -9,10 +9,10 @@
 
 namespace byteways::sim {
 
-class Sheet {
+class ModelParser {
  public:
   // Throws std::invalid_argument for a line that is no `key<TAB>value`, or a key that comes twice.
-  explicit Sheet(std::string_view text);
+  explicit ModelParser(std::string_view text);
 
   // All of these throw std::invalid_argument, naming the key.
   std::string text(const std::string& key);

@@ -13,9 +13,9 @@
 
 namespace byteways::sim {
 
-class Holdings {
+class MemoryAccounting {
  public:
-  Holdings(const Model& model, const Faults& faults, Costs& costs)
+  MemoryAccounting(const Model& model, const Faults& faults, Costs& costs)
       : model_(&model), faults_(&faults), costs_(&costs) {}
 
   // Bytes that are left where the owner's memory is.

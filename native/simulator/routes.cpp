@@ -1,5 +1,5 @@
-// See ways.hpp.
-#include "simulator/ways.hpp"
+// See routes.hpp.
+#include "simulator/routes.hpp"
 
 #include <algorithm>
 #include <cstdlib>
@@ -23,7 +23,7 @@ std::string name_of(Place place) {
   return (place.kind == Place::Kind::cpu ? "cpu" : "gpu") + std::to_string(place.index);
 }
 
-Ways::Ways(const Model& model, Engine& engine) : gpus_(model.gpu.count), engine_(&engine) {
+Router::Router(const Model& model, Engine& engine) : gpus_(model.gpu.count), engine_(&engine) {
   for (const LinkModel& link : model.links) {
     const int shared = link.duplex_bytes_per_s > 0 ? engine.add_resource(link.duplex_bytes_per_s) : -1;
     hops_.push_back({engine.add_resource(link.peak_bytes_per_s), shared, link.peak_bytes_per_s,
@@ -46,7 +46,7 @@ Ways::Ways(const Model& model, Engine& engine) : gpus_(model.gpu.count), engine_
   }
 }
 
-void Ways::weaken(const std::string& a, const std::string& b, double part) {
+void Router::weaken(const std::string& a, const std::string& b, double part) {
   bool found = false;
   for (std::size_t k = 0; k < hops_.size(); ++k) {
     Hop& hop = hops_[k];
@@ -61,7 +61,7 @@ void Ways::weaken(const std::string& a, const std::string& b, double part) {
 }
 
 // Dijkstra's algorithm for the widest path, with the number of links to break ties.
-Way Ways::find(const std::string& from, const std::string& to, bool over_cpus, bool over_gpus) const {
+Route Router::find(const std::string& from, const std::string& to, bool over_cpus, bool over_gpus) const {
   struct Reached {
     double width = 0;
     std::size_t links = 0;
@@ -98,8 +98,8 @@ Way Ways::find(const std::string& from, const std::string& to, bool over_cpus, b
   return way_over(by);
 }
 
-Way Ways::way_over(const std::vector<std::size_t>& hops) const {
-  Way way;
+Route Router::way_over(const std::vector<std::size_t>& hops) const {
+  Route way;
   way.found = true;
   for (const std::size_t k : hops) {
     const Hop& hop = hops_[k];
@@ -112,7 +112,7 @@ Way Ways::way_over(const std::vector<std::size_t>& hops) const {
   return way;
 }
 
-std::vector<std::size_t> Ways::over_peers(int from, int to) const {
+std::vector<std::size_t> Router::over_peers(int from, int to) const {
   const auto own = own_.find({from, to});
   if (own != own_.end() && !down_[own->second]) return {own->second};
   std::set<double, std::greater<>> widths;
@@ -131,7 +131,7 @@ std::vector<std::size_t> Ways::over_peers(int from, int to) const {
 }
 
 // Breadth first over bundles of at least that width; of equal ways that over the GPUs that come first.
-std::vector<std::size_t> Ways::shortest_over_peers(int from, int to, double width) const {
+std::vector<std::size_t> Router::shortest_over_peers(int from, int to, double width) const {
   std::map<int, std::vector<std::size_t>> reached{{from, {}}};
   std::deque<int> next{from};
   for (; !next.empty() && !reached.contains(to); next.pop_front())
@@ -149,9 +149,9 @@ std::vector<std::size_t> Ways::shortest_over_peers(int from, int to, double widt
   return found == reached.end() ? std::vector<std::size_t>{} : found->second;
 }
 
-const Way& Ways::between(Place from, Place to) {
+const Route& Router::between(Place from, Place to) {
   auto [known, fresh] = known_.try_emplace({from, to});
-  Way& way = known->second;
+  Route& way = known->second;
   if (!fresh) return way;
   if (from.kind == Place::Kind::gpu && to.kind == Place::Kind::gpu && from.index != to.index) {
     const std::vector<std::size_t> hops = over_peers(from.index, to.index);

@@ -1,5 +1,5 @@
-// See sheet.hpp.
-#include "simulator/sheet.hpp"
+// See model_parser.hpp.
+#include "simulator/model_parser.hpp"
 
 #include <algorithm>
 #include <charconv>
@@ -17,7 +17,7 @@ namespace {
 
 }  // namespace
 
-Sheet::Sheet(std::string_view text) {
+ModelParser::ModelParser(std::string_view text) {
   while (!text.empty()) {
     const std::size_t end = std::min(text.find('\n'), text.size());
     const std::string_view line = text.substr(0, end);
@@ -31,14 +31,14 @@ Sheet::Sheet(std::string_view text) {
   }
 }
 
-std::string Sheet::text(const std::string& key) {
+std::string ModelParser::text(const std::string& key) {
   const auto found = values_.find(key);
   if (found == values_.end()) refuse(key, "missing");
   read_.insert(key);
   return found->second;
 }
 
-double Sheet::number(const std::string& key) {
+double ModelParser::number(const std::string& key) {
   const std::string value = text(key);
   char* end = nullptr;
   const double result = std::strtod(value.c_str(), &end);
@@ -47,7 +47,7 @@ double Sheet::number(const std::string& key) {
   return result;
 }
 
-std::uint64_t Sheet::whole(const std::string& key) {
+std::uint64_t ModelParser::whole(const std::string& key) {
   const double value = number(key);
   if (value != std::floor(value) || value > 9e18) refuse(key, "not a whole number");
   const std::string written = text(key);
@@ -57,13 +57,13 @@ std::uint64_t Sheet::whole(const std::string& key) {
                                                                         : static_cast<std::uint64_t>(value);
 }
 
-int Sheet::integer(const std::string& key) {
+int ModelParser::integer(const std::string& key) {
   const std::uint64_t value = whole(key);
   if (value > static_cast<std::uint64_t>(std::numeric_limits<int>::max())) refuse(key, "too large");
   return static_cast<int>(value);
 }
 
-int Sheet::count(const std::string& prefix) const {
+int ModelParser::count(const std::string& prefix) const {
   for (int index = 0;; ++index) {
     const std::string key = prefix + "." + std::to_string(index);
     const auto found = values_.lower_bound(key);
@@ -72,7 +72,7 @@ int Sheet::count(const std::string& prefix) const {
   }
 }
 
-std::set<std::string> Sheet::names(const std::string& prefix) const {
+std::set<std::string> ModelParser::names(const std::string& prefix) const {
   std::set<std::string> found;
   const std::string before = prefix + ".";
   for (auto each = values_.lower_bound(before); each != values_.end() && each->first.starts_with(before);
@@ -83,12 +83,12 @@ std::set<std::string> Sheet::names(const std::string& prefix) const {
   return found;
 }
 
-void Sheet::ignore(const std::string& prefix) {
+void ModelParser::ignore(const std::string& prefix) {
   for (const auto& [key, value] : values_)
     if (key.starts_with(prefix + ".")) read_.insert(key);
 }
 
-void Sheet::refuse_unread() const {
+void ModelParser::refuse_unread() const {
   for (const auto& [key, value] : values_)
     if (!read_.contains(key)) refuse(key, "nothing reads it");
 }

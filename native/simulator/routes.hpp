@@ -19,16 +19,16 @@ struct Hop {
   std::string from, to;
 };
 
-struct Way {
+struct Route {
   std::vector<Hop> hops;
   bool found = false;
   bool through_gpu = false;  // another GPU passes it on
   bool through_cpu = false;  // between GPUs: staged, or over the root of the PCIe tree
 };
 
-class Ways {
+class Router {
  public:
-  Ways(const Model& model, Engine& engine);
+  Router(const Model& model, Engine& engine);
   // Links by name of both ends at `part` of their rate (a fault); 0 takes them away. Throws
   // std::invalid_argument when there is no such link.
   void weaken(const std::string& a, const std::string& b, double part);
@@ -36,22 +36,22 @@ class Ways {
   // way over other GPUs, of equal ones that with the fewest links, both directions alike. Otherwise the
   // widest way over switches and, to and from CPUs or where there is no other, over CPUs; over GPUs as the
   // very last.
-  const Way& between(Place from, Place to);
+  const Route& between(Place from, Place to);
 
  private:
-  Way find(const std::string& from, const std::string& to, bool over_cpus, bool over_gpus) const;
+  Route find(const std::string& from, const std::string& to, bool over_cpus, bool over_gpus) const;
   // Links from one GPU to another as indices of hops_; none when GPUs do not pass on what is for others
   // there.
   std::vector<std::size_t> over_peers(int from, int to) const;
   std::vector<std::size_t> shortest_over_peers(int from, int to, double width) const;
-  Way way_over(const std::vector<std::size_t>& hops) const;
+  Route way_over(const std::vector<std::size_t>& hops) const;
 
   int gpus_;
   std::vector<Hop> hops_;                           // both directions of a bundle are neighbours
   std::vector<bool> down_, forwarded_;              // by index of hops_
   std::map<std::pair<int, int>, std::size_t> own_;  // GPU and GPU -> their widest bundle
   Engine* engine_;
-  std::map<std::pair<Place, Place>, Way> known_;
+  std::map<std::pair<Place, Place>, Route> known_;
 };
 
 }  // namespace byteways::sim

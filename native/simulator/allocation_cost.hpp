@@ -9,9 +9,9 @@
 
 namespace byteways::sim {
 
-class Having {
+class AllocationCost {
  public:
-  explicit Having(const Model& model) : model_(model.memory), enqueue_ns_(model.calls.enqueue_ns) {}
+  explicit AllocationCost(const Model& model) : model_(model.memory), enqueue_ns_(model.calls.enqueue_ns) {}
 
   // Plain and managed memory has no pages before it is touched.
   double allocate_ns(Kind kind, std::uint64_t bytes) const {
