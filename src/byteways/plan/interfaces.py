@@ -120,6 +120,24 @@ def _stream(loop: str, kernel: str, sources: int = 1) -> Interface:
     )
 
 
+def _one_way(meaning: str, kernel: str, *, sources: int, writes: bool) -> Interface:
+    """Loads or stores alone, of one buffer."""
+    return Interface(
+        "direct access",
+        meaning,
+        {"cpu": (kernel,), "gpu": (kernel,)},
+        (opt.BLOCKS, opt.THREADS, opt.STREAM),
+        gpu_options=(opt.BLOCKS,),
+        buffers="one",
+        counts=READ_WRITE,
+        granularity_bytes=16,
+        sources=sources,
+        writes=writes,
+        cpu_bytes_per_s=10e9,
+        team=True,
+    )
+
+
 _COPY_2D = (opt.WIDTH_BYTES, opt.PITCH_BYTES, opt.STRIDED)
 
 
@@ -306,6 +324,7 @@ INTERFACES: Mapping[str, Interface] = {
     "stream-scale": _stream("b = 3 c of STREAM", "stream_scale"),
     "stream-add": _stream("c = a + b of STREAM", "stream_add", 2),
     "stream-triad": _stream("a = b + 3 c of STREAM", "stream_triad", 2),
+    "store": _one_way("stores alone: one buffer is written", "store", sources=0, writes=True),
     "compute": Interface(
         "direct access",
         "arithmetic in registers of all multiprocessors or cores: what transfers beside it slow down",

@@ -1,0 +1,20 @@
+// Argument block of the kernel that only writes.
+#pragma once
+#include "interfaces/device/data_pattern.hpp"
+#include "interfaces/device/geometry.hpp"
+
+namespace byteways {
+
+// "store": `operations` in turn, each of which writes the pattern of `key` into its slot of `bytes`; word i
+// of the whole buffer is pattern_word(key, i). Device kernels are launched once an operation; the host loops
+// inside one launch.
+struct StoreArguments {
+  void* data;
+  unsigned long long bytes;
+  unsigned long long slots, stride;
+  unsigned long long first_operation;
+  unsigned long long operations;
+  unsigned long long key;
+};
+
+}  // namespace byteways

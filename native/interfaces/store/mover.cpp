@@ -1,0 +1,55 @@
+// Interface `store`: the executor's own stores and no loads, into one buffer that each operation fills with
+// the pattern.
+#include <algorithm>
+
+#include "interfaces/copying_mover.hpp"
+#include "interfaces/pattern.hpp"
+#include "interfaces/registry.hpp"
+#include "interfaces/store/arguments.hpp"
+#include "runtimes/gpu/kernel_catalogue.hpp"
+
+namespace byteways {
+namespace {
+
+// A copy whose source is in registers.
+Flow into_buffer(Flow flow) {
+  if (flow.source != flow.destination)
+    throw Unsupported("store", "buffers", "it writes one buffer", flow.executor->name());
+  if (flow.size_bytes % kAccessBytes != 0)
+    throw Unsupported("store", "size", "it writes multiples of 16 bytes", flow.executor->name());
+  flow.source = nullptr;
+  return flow;
+}
+
+class Store final : public CopyingMover {
+ public:
+  Store(Session& session, const Flow& flow) : CopyingMover(session, into_buffer(flow)) {
+    require_access(session, flow);
+    kernel_ = require_kernel(flow, executor(), "store");
+    arguments_ = {flow.destination->data(), flow.size_bytes, slots_.count, slots_.stride_bytes, 0, 1, 0};
+    set_payload(0, flow.size_bytes);
+    use_own_kernel(team_or_grid(flow, "store"));
+  }
+
+  void prepare(std::uint64_t key) override {
+    arguments_.key = key;
+    CopyingMover::prepare(key);
+  }
+
+  void enqueue(Stream& stream, std::uint64_t first_operation, std::uint64_t count) override {
+    moves(first_operation, count);
+    launch_operations(executor(), kernel_, traits_.shape, arguments_, first_operation, count, stream);
+  }
+
+ private:
+  void fill_sources(std::uint64_t) override {}
+
+  PreparedKernel kernel_;
+  StoreArguments arguments_{};
+};
+
+const gpu::RegisterKernels<StoreArguments> kKernels("interfaces/store/kernel.cu", {"store"});
+const RegisterInterface kStore("store", make<Store>);
+
+}  // namespace
+}  // namespace byteways

@@ -1,0 +1,96 @@
+"""Interfaces that only write or only read: proved word by word or by their sum, timed as the buffer lies."""
+
+from __future__ import annotations
+
+import sys
+from pathlib import Path
+from typing import Any
+
+import pytest
+
+from byteways import _core
+
+sys.path.insert(0, str(Path(__file__).parent))
+import simulated as toy
+from simulated import FIXED_NS, MIB, RATES
+
+SIZE = 64 * MIB
+
+
+def flow(
+    session: _core.Session, interface: str, array: str, executor: str, size: int, **more: Any
+) -> _core.Flow:
+    """A flow over one new buffer, `agent:memory`."""
+    room = more.pop("room", size)
+    agent, memory = array.split(":")
+    if agent.startswith("gpu") and executor.startswith("gpu") and agent != executor:
+        assert session.prove_peer(executor, agent).available
+    buffer = session.allocate(agent, memory, room, agent)
+    return _core.Flow(buffer, buffer, executor, interface, size, **more)
+
+
+@pytest.mark.parametrize("interface", ["store"])
+@pytest.mark.parametrize("size", [16, 4112, MIB + 48])
+@pytest.mark.parametrize("threads", [1, 3])
+def test_the_host_s_loops_are_right(interface: str, size: int, threads: int) -> None:
+    """Would catch a loop that loses its tail or a member's share, a slot left out, and a false alarm."""
+    session = _core.Session(gpus=False)
+    options = _core.MeasureOptions()
+    options.budget_s, options.max_samples = 0.02, 10
+    measured = session.measure(
+        [flow(session, interface, "cpu0:pageable", "cpu0", size, threads=threads, room=3 * MIB)], options
+    )
+    assert measured.verified and measured.engine == "cpu"
+    [result] = measured.flows
+    assert result.verification.checked_bytes > 0 and result.blocks == threads
+    assert result.bytes_per_s == pytest.approx(size / measured.time_ns.median * 1e9)
+
+
+@pytest.mark.parametrize(
+    ("interface", "array", "rate"),
+    [
+        ("store", "gpu0:device", 2 * RATES["kernel-local"]),  # the model's is of a copy, which reads as well
+        ("store", "gpu1:device", RATES["kernel-peer-write"]),
+        ("store", "cpu0:pinned", RATES["kernel-host-write"]),
+    ],
+)
+def test_bytes_go_one_way(interface: str, array: str, rate: float) -> None:
+    """Catches a model in which stores read, or loads write, and bytes on the other direction's link."""
+
+    def scene(session: _core.Session) -> Any:
+        measured = session.measure([flow(session, interface, array, "gpu0", SIZE)], toy.options())
+        return measured.time_ns.median, measured.verified, measured.engine
+
+    time_ns, right, engine = toy.play(toy.nvidia(), scene)
+    assert right and engine == "kernel"
+    assert time_ns == pytest.approx(FIXED_NS["kernel"] + SIZE / rate * 1e9, rel=1e-3)
+
+
+@pytest.mark.parametrize("interface", ["store"])
+@pytest.mark.parametrize("fault", ["corrupt:gpu0>gpu0:word=77", "skip:gpu0>gpu0"])
+@pytest.mark.parametrize("size", [64 * 1024, SIZE], ids=["real", "described"])
+def test_what_is_wrong_is_found(interface: str, fault: str, size: int) -> None:
+    """Fail closed. Catches words that were not written, or not read, and count as transferred."""
+
+    def scene(session: _core.Session) -> Any:
+        [result] = session.measure(
+            [flow(session, interface, "gpu0:device", "gpu0", size)], toy.options()
+        ).flows
+        return result.verification.ok
+
+    assert toy.play(toy.nvidia(), scene)
+    assert not toy.play(toy.nvidia(faults__0=fault), scene)
+
+
+@pytest.mark.parametrize("interface", ["store"])
+def test_other_shapes_are_refused(interface: str) -> None:
+    """Catches a second buffer, a part of 16 bytes and blocks of a CPU that are taken without a word."""
+    session = _core.Session(gpus=False)
+    buffers = [session.allocate("cpu0", "pageable", MIB, "cpu0") for _ in range(2)]
+    for case, words in (
+        (_core.Flow(*buffers, "cpu0", interface, MIB), "one buffer"),
+        (_core.Flow(buffers[0], buffers[0], "cpu0", interface, 24), "multiples of 16"),
+        (_core.Flow(buffers[0], buffers[0], "cpu0", interface, MIB, blocks=2), "no blocks"),
+    ):
+        with pytest.raises(_core.UnsupportedError, match=words):
+            session.measure([case], _core.MeasureOptions())
