@@ -29,7 +29,7 @@ def flow(
     return _core.Flow(buffer, buffer, executor, interface, size, **more)
 
 
-@pytest.mark.parametrize("interface", ["store"])
+@pytest.mark.parametrize("interface", ["store", "load"])
 @pytest.mark.parametrize("size", [16, 4112, MIB + 48])
 @pytest.mark.parametrize("threads", [1, 3])
 def test_the_host_s_loops_are_right(interface: str, size: int, threads: int) -> None:
@@ -50,8 +50,11 @@ def test_the_host_s_loops_are_right(interface: str, size: int, threads: int) -> 
     ("interface", "array", "rate"),
     [
         ("store", "gpu0:device", 2 * RATES["kernel-local"]),  # the model's is of a copy, which reads as well
+        ("load", "gpu0:device", 2 * RATES["kernel-local"]),
         ("store", "gpu1:device", RATES["kernel-peer-write"]),
+        ("load", "gpu1:device", RATES["kernel-peer-read"]),
         ("store", "cpu0:pinned", RATES["kernel-host-write"]),
+        ("load", "cpu0:pinned", RATES["kernel-host-read"]),
     ],
 )
 def test_bytes_go_one_way(interface: str, array: str, rate: float) -> None:
@@ -66,7 +69,7 @@ def test_bytes_go_one_way(interface: str, array: str, rate: float) -> None:
     assert time_ns == pytest.approx(FIXED_NS["kernel"] + SIZE / rate * 1e9, rel=1e-3)
 
 
-@pytest.mark.parametrize("interface", ["store"])
+@pytest.mark.parametrize("interface", ["store", "load"])
 @pytest.mark.parametrize("fault", ["corrupt:gpu0>gpu0:word=77", "skip:gpu0>gpu0"])
 @pytest.mark.parametrize("size", [64 * 1024, SIZE], ids=["real", "described"])
 def test_what_is_wrong_is_found(interface: str, fault: str, size: int) -> None:
@@ -82,7 +85,7 @@ def test_what_is_wrong_is_found(interface: str, fault: str, size: int) -> None:
     assert not toy.play(toy.nvidia(faults__0=fault), scene)
 
 
-@pytest.mark.parametrize("interface", ["store"])
+@pytest.mark.parametrize("interface", ["store", "load"])
 def test_other_shapes_are_refused(interface: str) -> None:
     """Catches a second buffer, a part of 16 bytes and blocks of a CPU that are taken without a word."""
     session = _core.Session(gpus=False)

@@ -325,6 +325,7 @@ INTERFACES: Mapping[str, Interface] = {
     "stream-add": _stream("c = a + b of STREAM", "stream_add", 2),
     "stream-triad": _stream("a = b + 3 c of STREAM", "stream_triad", 2),
     "store": _one_way("stores alone: one buffer is written", "store", sources=0, writes=True),
+    "load": _one_way("loads alone: one buffer is read", "load", sources=1, writes=False),
     "compute": Interface(
         "direct access",
         "arithmetic in registers of all multiprocessors or cores: what transfers beside it slow down",

@@ -1,0 +1,102 @@
+// Interface `load`: the executor's own loads and no stores, from one buffer that holds the pattern. The sum
+// of all words read since it was last set to zero proves that every operation read every word.
+#include <cstring>
+
+#include "interfaces/copying_mover.hpp"
+#include "interfaces/load/arguments.hpp"
+#include "interfaces/pattern.hpp"
+#include "interfaces/registry.hpp"
+#include "runtimes/gpu/kernel_catalogue.hpp"
+
+namespace byteways {
+namespace {
+
+constexpr std::uint64_t kSumOffset = 2560;  // of its copy in the shared scratch page
+constexpr std::uint64_t kSumBytes = 4096;
+constexpr std::uint64_t kWord = sizeof(std::uint64_t);
+
+// The buffer takes the place of a copy's destination: its slots are those that rotate.
+Flow from_buffer(Flow flow) {
+  if (flow.source != flow.destination)
+    throw Unsupported("load", "buffers", "it reads one buffer", flow.executor->name());
+  if (flow.size_bytes % kAccessBytes != 0)
+    throw Unsupported("load", "size", "it reads multiples of 16 bytes", flow.executor->name());
+  flow.source = nullptr;
+  return flow;
+}
+
+class Load final : public CopyingMover {
+ public:
+  Load(Session& session, const Flow& flow) : CopyingMover(session, from_buffer(flow)) {
+    require_access(session, flow);
+    kernel_ = require_kernel(flow, executor(), "load");
+    const Memory own = executor().is_host() ? Memory::pageable : Memory::device;
+    sum_ = session.allocate(executor(), own, kSumBytes, executor());
+    arguments_ = {flow.destination->data(),
+                  flow.size_bytes,
+                  slots_.count,
+                  slots_.stride_bytes,
+                  0,
+                  1,
+                  0,
+                  reinterpret_cast<unsigned long long*>(sum_->data())};
+    set_payload(flow.size_bytes, 0);
+    traits_.bytes_per_operation = flow.size_bytes;
+    use_own_kernel(team_or_grid(flow, "load"));
+  }
+
+  void enqueue(Stream& stream, std::uint64_t first_operation, std::uint64_t count) override {
+    moves(first_operation, count);
+    if (read_.count == 0) read_.first = first_operation;
+    read_.count = first_operation + count - read_.first;
+    launch_operations(executor(), kernel_, traits_.shape, arguments_, first_operation, count, stream);
+  }
+
+  void prepare(std::uint64_t key) override {
+    arguments_.key = key;
+    Agent& owner = flow_.destination->agent();
+    const std::uint64_t bytes = (slots_.count - 1) * slots_.stride_bytes + flow_.size_bytes;
+    fill(*session_, owner, flow_.destination->data(), bytes / kWord, key);
+    owner.runtime->synchronize(session_->service_stream(owner));
+    spoil(0, 0);
+  }
+
+  void spoil(std::uint64_t, std::uint64_t) override {
+    poison(*session_, executor(), sum_->data(), 1, 1);
+    executor().runtime->synchronize(session_->service_stream(executor()));
+    read_ = {};
+  }
+
+  Verification verify(std::uint64_t, std::uint64_t) override {
+    Verification verification;
+    verification.expected = kPoison;  // where the sum begins
+    for (std::uint64_t k = read_.first; k < read_.first + read_.count; ++k)
+      verification.expected +=
+          load_sum(arguments_.key, k % slots_.count * slots_.stride_bytes / kWord, flow_.size_bytes / kWord);
+    Stream& stream = session_->service_stream(executor());
+    std::byte* shared = session_->shared_scratch(executor()) + kSumOffset;
+    executor().runtime->copy(shared, sum_->data(), kWord, stream);
+    executor().runtime->synchronize(stream);
+    std::memcpy(&verification.got, shared, kWord);
+    verification.checked_bytes = read_.count * flow_.size_bytes;
+    verification.ok = verification.got == verification.expected;
+    verification.bad_count = verification.ok ? 0 : 1;
+    return verification;
+  }
+
+  Verification spot_check(std::uint64_t first_operation, std::uint64_t count) override {
+    return verify(first_operation, count);
+  }
+
+ private:
+  PreparedKernel kernel_;
+  LoadArguments arguments_{};
+  std::unique_ptr<Buffer> sum_;
+  Operations read_;  // since the sum was last set
+};
+
+const gpu::RegisterKernels<LoadArguments> kKernels("interfaces/load/kernel.cu", {"load"});
+const RegisterInterface kLoad("load", make<Load>);
+
+}  // namespace
+}  // namespace byteways
