@@ -195,7 +195,7 @@ void SingleSampler::warm_up() {
   if (gate_slows()) gated_ = false;
   const Nanoseconds until =
       session_->clock().now() + static_cast<Nanoseconds>(kWarmUpShare * options_->budget_s * 1e9);
-  double before = figure_of(batch_);
+  double before = lane_->operation_ns * static_cast<double>(batch_);  // as choose_batch() has just seen it
   for (int run = 0, steady = 0;
        run < kMostWarmUpRuns && steady < kSteadyRuns && session_->clock().now() < until; ++run) {
     const double now = figure_of(batch_);
