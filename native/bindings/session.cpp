@@ -26,10 +26,12 @@ struct KeptFlows {
   std::vector<Flow> made;
 };
 
-Measurement measure_flows(Session& session, const nb::sequence& flows, const MeasureOptions& options) {
+Measurement measure_flows(Session& session, const nb::sequence& flows, const MeasureOptions& options,
+                          Team* team) {
   const KeptFlows kept(flows);
   nb::gil_scoped_release unlocked;
-  return measure(session, kept.made, options);
+  SoloTeam alone;
+  return measure(session, kept.made, options, team == nullptr ? alone : *team);
 }
 
 struct Sustained {
@@ -208,7 +210,7 @@ void bind_session(nb::module_& m) {
             return session.free_bytes(session.agent(agent));
           },
           "agent"_a, nb::call_guard<nb::gil_scoped_release>())
-      .def("measure", &measure_flows, "flows"_a, "options"_a)
+      .def("measure", &measure_flows, "flows"_a, "options"_a, "team"_a.none() = nb::none())
       .def("sustain", &sustain_flows, "flows"_a, "slice_s"_a, nb::kw_only(), "interference"_a = false,
            nb::keep_alive<0, 1>());
   m.def("load_machine", &load_machine, "simulator"_a, "machine"_a, nb::call_guard<nb::gil_scoped_release>());

@@ -126,9 +126,10 @@ void share_executors(std::vector<Flow>& flows) {
 namespace {
 
 // Operations as a program would submit them, behind no gate.
-Batch time_ungated(Session& session, Lane& lane, std::uint64_t count) {
+Batch time_ungated(Session& session, Lane& lane, std::uint64_t count, Team& team) {
   lane.mover->restore();
   lane.mover->make_ready(lane.next_operation, count);
+  team.barrier("operations to learn from");
   Batch batch{{}, count};
   const Nanoseconds before = session.clock().now();
   lane.runtime().record(*lane.begin, *lane.stream);
@@ -196,22 +197,35 @@ std::uint64_t operations_to_learn(const Lane& lane, double operation_ns) {
 
 }  // namespace
 
-void learn_lane(Session& session, Lane& lane, Gate* gate, const MeasureOptions& options) {
-  lane.blocking = lane.mover->synchronous();
+void learn_lane(Session& session, Lane& lane, Gate* gate, const MeasureOptions& options, Team& team) {
+  lane.blocking = team.agree_any("calls that do the work", lane.mover->synchronous());
   lane.unobservable = "without the gate nothing is known about calls that block";
-  time_ungated(session, lane, 1);  // loads kernels, makes first connections; nothing is held yet
-  Batch batch = time_ungated(session, lane, 1);
-  const std::uint64_t count = operations_to_learn(lane, batch.times.host_ns);
+  time_ungated(session, lane, 1, team);  // loads kernels, makes first connections; nothing is held yet
+  Batch batch = time_ungated(session, lane, 1, team);
+  const std::uint64_t count =
+      team.agree_min("number of operations to learn from", operations_to_learn(lane, batch.times.host_ns));
   if (gate != nullptr && !lane.blocking) learn_blocking(lane, *gate, options, count);
-  if (count > 1) batch = time_ungated(session, lane, count);
+  lane.blocking = team.agree_any("calls that block", lane.blocking);
+  if (count > 1) batch = time_ungated(session, lane, count, team);
   learn_staging(session, lane, batch);
+  lane.blocking = team.agree_any("calls that move the bytes", lane.blocking);
   const Times times = batch.of_one();
   lane.operation_ns = lane.blocking ? times.host_ns : std::max(1.0, times.device_ns);
   if (lane.mover->walks()) learn_pace(lane);
+  lane.operation_ns = team.agree_max("time of an operation", lane.operation_ns);
 }
 
-void Sampler::note_opening() {
-  if (++openings_ > kMostOpenings) gated_ = false;
+bool Sampler::note_opening(bool opened) {
+  const bool any = team_->agree_any("gate opened by its watchdog", opened);
+  if (any && ++openings_ > kMostOpenings) gated_ = false;
+  return any;
+}
+
+double Sampler::wait_for_all(Clock& clock) const {
+  if (team_->size() == 1) return 0;  // reading a simulated clock takes time
+  const Nanoseconds before = clock.now();
+  team_->barrier("start of a batch");
+  return static_cast<double>(clock.now() - before);
 }
 
 }  // namespace byteways

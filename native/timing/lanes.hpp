@@ -9,6 +9,7 @@
 
 #include "movers/mover.hpp"
 #include "timing/gate.hpp"
+#include "timing/team.hpp"
 #include "timing/three_times.hpp"
 
 namespace byteways {
@@ -52,6 +53,7 @@ void share_executors(std::vector<Flow>& flows);
 // One sample at a time of whatever a case runs; warm-up first.
 class Sampler {
  public:
+  explicit Sampler(Team& team) : team_(&team) {}
   virtual ~Sampler() = default;
   // Warms up until steady and chooses the batch.
   virtual void warm_up() = 0;
@@ -74,10 +76,13 @@ class Sampler {
   double timed_part() const { return std::min(1.0, timed_part_); }
 
  protected:
-  // A watchdog that opens the gate once costs a sample; one that goes on opening it ends gating, which the
-  // samples before were under.
-  void note_opening();
+  // Whether the watchdog opened the gate of some rank. Once, that costs a sample; where it goes on, it ends
+  // gating, which the samples before were under.
+  bool note_opening(bool opened);
+  // Time by `clock` that this rank waited until all had arrived.
+  double wait_for_all(Clock& clock) const;
 
+  Team* team_;
   std::uint64_t batch_ = 1;
   bool slope_ = false;
   bool gated_ = true;
@@ -92,7 +97,7 @@ struct MeasureOptions;
 // Runs one lane's batch.
 class SingleSampler final : public Sampler {
  public:
-  SingleSampler(Session& session, Lane& lane, Gate* gate, const MeasureOptions& options);
+  SingleSampler(Session& session, Lane& lane, Gate* gate, const MeasureOptions& options, Team& team);
   void warm_up() override;
   Sample sample() override;
   std::uint64_t operations(const Lane& lane) const override;
@@ -107,9 +112,14 @@ class SingleSampler final : public Sampler {
   void time_round_trips(Batch& batch);
   // What is the figure of it: the device's time, or the host's where that is the clock.
   double figure_ns(const Batch& batch) const;
-  double figure_of(std::uint64_t count) { return figure_ns(time_batch(count)); }
+  // Of a new batch, on the slowest rank.
+  double figure_of(std::uint64_t count);
+  // The times of the slowest rank in place of this one's.
+  Batch slowest(Batch batch) const;
   bool counts_submission() const;
   void choose_batch();
+  void grow_batch(std::uint64_t most);
+  bool gate_may_slow() const;
   std::uint64_t most_operations() const;
 
   Session* session_;
@@ -120,7 +130,8 @@ class SingleSampler final : public Sampler {
 };
 
 // Finds out whether enqueueing blocks while the queue is held or moves the bytes itself, and the first-order
-// time of an operation. Without a gate every lane counts as not blocking.
-void learn_lane(Session& session, Lane& lane, Gate* gate, const MeasureOptions& options);
+// time of an operation. Without a gate every lane counts as not blocking. What blocks on one rank counts as
+// blocking on all of them.
+void learn_lane(Session& session, Lane& lane, Gate* gate, const MeasureOptions& options, Team& team);
 
 }  // namespace byteways

@@ -3,7 +3,9 @@
 
 #include <algorithm>
 #include <cmath>
+#include <optional>
 #include <set>
+#include <sstream>
 
 #include "timing/dependence.hpp"
 #include "timing/doubts.hpp"
@@ -26,11 +28,28 @@ struct Span {
   std::uint64_t first = 0;
 };
 
+// A finding as ranks tell it to each other.
+std::string finding_text(const Verification& found) {
+  std::ostringstream text;
+  text << found.checked_bytes << ' ' << found.bad_count << ' ' << found.first_offset_bytes << ' '
+       << found.expected << ' ' << found.got;
+  return text.str();
+}
+
+Verification parse_finding(const std::string& text) {
+  Verification found;
+  found.ok = false;
+  std::istringstream(text) >> found.checked_bytes >> found.bad_count >> found.first_offset_bytes >>
+      found.expected >> found.got;
+  return found;
+}
+
 class CaseRun {
  public:
-  CaseRun(Session& session, const std::vector<Flow>& flows, const MeasureOptions& options)
-      : session_(session), flows_(flows), options_(options) {
+  CaseRun(Session& session, const std::vector<Flow>& flows, const MeasureOptions& options, Team& team)
+      : session_(session), flows_(flows), options_(options), team_(team) {
     if (flows.empty()) throw Error("measure", "flows", "a case needs at least one flow");
+    require_as_many_flows();
     // What disturbs takes all it can get, and so did the measured flow when it was alone.
     if (!options.interference) share_executors(flows_);
     lanes_ = make_lanes(session, flows_);
@@ -47,31 +66,42 @@ class CaseRun {
       gate_ = std::make_unique<Gate>(session, *owner);
     }
     if (lanes_.size() == 1) {
-      sampler_ = std::make_unique<SingleSampler>(session, lanes_.front(), gate_.get(), options_);
+      sampler_ = std::make_unique<SingleSampler>(session, lanes_.front(), gate_.get(), options_, team_);
     } else {
-      auto window = std::make_unique<WindowSampler>(session, lanes_, gate_.get(), options_);
+      auto window = std::make_unique<WindowSampler>(session, lanes_, gate_.get(), options_, team_);
       window_ = window.get();
       sampler_ = std::move(window);
     }
   }
 
   Measurement run() {
-    lanes_.front().runtime().bind_thread_near(lanes_.front().agent().device);
-    prepare();
-    sampler_->warm_up();
-    check_warm_up();
-    find_engine();
-    decide_verification();
-    sample_all();
-    if (series_.times_ns().size() >= 2 && correlated() && session_.clock().now() < halfway_ &&
-        sampler_->double_batch())
-      sample_all();
-    probe_residency();
-    conclude();
+    team_.together("preparation", [&] {
+      lanes_.front().runtime().bind_thread_near(lanes_.front().agent().device);
+      prepare();
+    });
+    team_.together("warm-up", [&] { sampler_->warm_up(); });
+    team_.together("verification of the warm-up", [&] { check_warm_up(); });
+    team_.together("engine", [&] { find_engine(); });
+    team_.together("verification", [&] { decide_verification(); });
+    team_.together("sampling", [&] { sample_all(); });
+    team_.together("sampling of twice the batch", [&] {
+      if (should_double() && sampler_->double_batch()) sample_all();
+    });
+    team_.together("residency", [&] { probe_residency(); });
+    team_.together("conclusion", [&] { conclude(); });
     return std::move(measurement_);
   }
 
  private:
+  void require_as_many_flows() {
+    const std::uint64_t mine = flows_.size();
+    const std::uint64_t least = team_.agree_min("number of flows", mine);
+    if (least != team_.agree_max("number of flows", mine))
+      throw Error("measure", "flows",
+                  "rank " + std::to_string(team_.rank()) + " has " + std::to_string(mine) +
+                      " flows where another has " + std::to_string(least));
+  }
+
   // New data everywhere; rotation starts at slot 0, which filling has long driven out of the caches.
   void prepare() {
     const Nanoseconds before = session_.clock().now();
@@ -96,7 +126,8 @@ class CaseRun {
       Lane& lane = lanes_[k];
       if (flows_[k].source_cold || flows_[k].destination_cold || lane.mover->bytes_per_operation() == 0)
         continue;
-      const std::uint64_t count = lane.agent().is_host() ? sampler_->operations(lane) : 1;
+      const std::uint64_t count = team_.agree_max("operations that warm the caches",
+                                                  lane.agent().is_host() ? sampler_->operations(lane) : 1);
       lane.mover->enqueue(*lane.stream, lane.next_operation, count);
       lane.runtime().synchronize(*lane.stream);
       lane.mover->spoil(lane.next_operation, 1);
@@ -112,18 +143,34 @@ class CaseRun {
     measurement_.verified = measurement_.verified && result.ok;
   }
 
+  // What is wrong on one rank is wrong: all stop, and each says what the first such rank found.
+  void agree_on_verification() {
+    measurement_.verified = team_.agree_all("verification", measurement_.verified);
+    if (measurement_.verified) return;
+    for (FlowResult& flow : measurement_.flows) {
+      const std::vector<double> wrong =
+          team_.gather("verification of a flow", flow.verification.ok ? 0.0 : 1.0);
+      const auto first = std::find(wrong.begin(), wrong.end(), 1.0);
+      if (first == wrong.end()) continue;
+      flow.verification = parse_finding(team_.broadcast("finding", finding_text(flow.verification),
+                                                        static_cast<int>(first - wrong.begin())));
+    }
+  }
+
   // Every word that operations wrote since the data was made.
   void verify() {
     for (std::size_t k = 0; k < lanes_.size(); ++k) {
       Lane& lane = lanes_[k];
       note(k, lane.mover->verify(spans_[k].first, lane.next_operation - spans_[k].first));
     }
+    agree_on_verification();
   }
 
   // Some words of what the latest sample wrote: which, differs from sample to sample.
   void glance(const std::vector<std::uint64_t>& firsts) {
     for (std::size_t k = 0; k < lanes_.size(); ++k)
       note(k, lanes_[k].mover->glance(firsts[k], lanes_[k].next_operation - firsts[k]));
+    agree_on_verification();
   }
 
   void find_engine() {
@@ -159,8 +206,9 @@ class CaseRun {
     prepare();
     // What is made anew for each sample is in the caches again, where a walk beside others must not find it.
     if (lanes_.front().mover->bytes_per_operation() == 0) return;
-    measurement_.verified_every_sample = (verification_ns_ + preparation_ns_) * kExpectedSamples <=
-                                         kVerificationShare * options_.budget_s * 1e9;
+    measurement_.verified_every_sample = team_.agree_all(
+        "verification of every sample", (verification_ns_ + preparation_ns_) * kExpectedSamples <=
+                                            kVerificationShare * options_.budget_s * 1e9);
   }
 
   bool alone_and_moves_nothing() const {
@@ -200,15 +248,19 @@ class CaseRun {
     const Nanoseconds begin = session_.clock().now();
     const double budget_ns = options_.budget_s * 1e9;
     halfway_ = begin + static_cast<Nanoseconds>(0.5 * budget_ns);
-    StoppingRule rule(options_.precision, options_.rounds, sampler_->resolution_ns());
+    resolution_ns_ = team_.agree_max("step of the timer in a sample", sampler_->resolution_ns());
+    StoppingRule rule(options_.precision, options_.rounds, resolution_ns_);
     const double least_ns =
         std::min(kLeastSpreadNs / static_cast<double>(options_.rounds), kSpreadShare * budget_ns);
     while (measurement_.verified && series_.taken() < options_.max_samples) {
       take_sample();
       const auto spent_ns = static_cast<double>(session_.clock().now() - begin);
-      const bool enough = rule.enough(series_.times_ns(), budget_ns > 0 ? spent_ns / budget_ns : 1);
-      if (enough && spent_ns >= least_ns && series_.discarded_share() <= kMostDiscarded) break;
-      if (series_.taken() >= kLeastSamples && spent_ns >= budget_ns) break;
+      const double spent =
+          team_.agree_max("part of the budget that is spent", budget_ns > 0 ? spent_ns / budget_ns : 1);
+      const bool spread = team_.agree_all("spread of the samples", spent_ns >= least_ns);
+      if (rule.enough(series_.times_ns(), spent) && spread && series_.discarded_share() <= kMostDiscarded)
+        break;
+      if (series_.taken() >= kLeastSamples && spent >= 1) break;
     }
     if (!measurement_.verified_every_sample) verify();
   }
@@ -233,7 +285,7 @@ class CaseRun {
     for (std::size_t k = 0; k < lanes_.size(); ++k) {
       Lane& lane = lanes_[k];
       const Operations one{lane.next_operation, 1};
-      if (lane.mover->residency(one).empty()) continue;
+      if (!team_.agree_any("pages that may move", !lane.mover->residency(one).empty())) continue;
       lane.mover->restore();
       measurement_.flows[k].before = lane.mover->residency(one);
       lane.enqueue(1);
@@ -244,7 +296,11 @@ class CaseRun {
     }
   }
 
-  bool correlated() const { return variance_inflation(series_.times_ns()) > kCorrelatedAbove; }
+  bool should_double() {
+    const bool correlated =
+        series_.times_ns().size() >= 2 && variance_inflation(series_.times_ns()) > kCorrelatedAbove;
+    return correlated && team_.agree_all("time for twice the batch", session_.clock().now() < halfway_);
+  }
 
   void take_series() {
     Measurement& m = measurement_;
@@ -257,7 +313,7 @@ class CaseRun {
     for (const Sample& sample : series_.discarded()) m.discarded.push_back({sample.discard, sample.time_ns});
     m.submit_ns = middle_of(m.times, &Times::submit_ns);
     m.host_ns = middle_of(m.times, &Times::host_ns);
-    m.time_ns = summarize(m.samples_ns, sampler_->resolution_ns());
+    m.time_ns = summarize(m.samples_ns, resolution_ns_);
   }
 
   void conclude() {
@@ -275,6 +331,7 @@ class CaseRun {
       m.distinct_source_bytes += lane.mover->distinct_source_bytes();
       m.distinct_destination_bytes += lane.mover->distinct_destination_bytes();
     }
+    m.timer_resolution_ns = team_.agree_max("resolution of the timer", m.timer_resolution_ns);
     for (const std::string& clock : clocks) m.timed_by += (m.timed_by.empty() ? "" : " + ") + clock;
     m.flows.resize(lanes_.size());
     for (std::size_t k = 0; k < lanes_.size(); ++k) {
@@ -297,7 +354,7 @@ class CaseRun {
       for (const Sample& sample : series_.counted()) values.push_back(value(sample.window));
       return median(std::move(values));
     };
-    m.clock_alignment_ns = window_->alignment_ns();
+    m.clock_alignment_ns = team_.agree_max("alignment of the clocks", window_->alignment_ns());
     m.window_ns = over_samples([](const WindowSample& s) { return s.window_ns; });
     m.end_to_end_ns = over_samples([](const WindowSample& s) { return s.end_to_end_ns; });
     double together = 0, alone = 0;
@@ -318,7 +375,7 @@ class CaseRun {
 
   void add_warnings() {
     Measurement& m = measurement_;
-    doubt_series(m, series_, options_, sampler_->resolution_ns());
+    doubt_series(m, series_, options_, resolution_ns_);
     if (window_ == nullptr) doubt_clocks(m);
     const Lane& first = lanes_.front();
     // What is timed is what the host waits for, which a gate would only hold up.
@@ -334,6 +391,7 @@ class CaseRun {
   Session& session_;
   std::vector<Flow> flows_;
   MeasureOptions options_;
+  Team& team_;
   std::vector<Lane> lanes_;
   std::vector<Span> spans_;
   std::unique_ptr<Gate> gate_;  // opens before the lanes go, which wait for their streams
@@ -344,6 +402,7 @@ class CaseRun {
   double verification_ns_ = 0, preparation_ns_ = 0;  // of every word, once
   Series series_;
   Nanoseconds halfway_ = 0;
+  double resolution_ns_ = 0;  // of the time of one sample
   Measurement measurement_;
 };
 
@@ -364,9 +423,14 @@ void require_sensible(const MeasureOptions& options) {
 
 }  // namespace
 
-Measurement measure(Session& session, const std::vector<Flow>& flows, const MeasureOptions& options) {
-  require_sensible(options);
-  return CaseRun(session, flows, options).run();
+Measurement measure(Session& session, const std::vector<Flow>& flows, const MeasureOptions& options,
+                    Team& team) {
+  std::optional<CaseRun> run;
+  team.together("set-up", [&] {
+    require_sensible(options);
+    run.emplace(session, flows, options, team);
+  });
+  return run->run();
 }
 
 }  // namespace byteways

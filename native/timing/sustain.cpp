@@ -39,12 +39,13 @@ Sustainer::Sustainer(Session& session, const std::vector<Flow>& flows, double sl
   std::vector<Flow> together = flows;
   if (!interference) share_executors(together);
   for (Lane& lane : make_lanes(session, together)) flows_.push_back({std::move(lane), {}});
+  SoloTeam alone;
   for (std::size_t k = 0; k < flows_.size(); ++k) {
     Going& going = flows_[k];
     Lane& lane = going.lane;
     require_going_on(lane, flows[k]);
     lane.mover->prepare(kPatternKey + k);
-    learn_lane(session, lane, nullptr, MeasureOptions());
+    learn_lane(session, lane, nullptr, MeasureOptions(), alone);
     for (auto& end : going.ends) end = lane.runtime().create_event(lane.agent().device);
     const auto sharing = std::count_if(flows_.begin(), flows_.end(),
                                        [&](const Going& other) { return other.lane.stream == lane.stream; });

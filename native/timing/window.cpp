@@ -6,6 +6,7 @@
 #include <cmath>
 #include <exception>
 #include <thread>
+#include <utility>
 
 #include "timing/measure.hpp"
 
@@ -33,8 +34,9 @@ constexpr double kParts = 8;  // in a window; the first one only begins it
 }  // namespace
 
 WindowSampler::WindowSampler(Session& session, std::vector<Lane>& lanes, Gate* gate,
-                             const MeasureOptions& options)
-    : session_(&session),
+                             const MeasureOptions& options, Team& team)
+    : Sampler(team),
+      session_(&session),
       lanes_(&lanes),
       gate_(gate),
       options_(&options),
@@ -133,16 +135,16 @@ void WindowSampler::make_marks() {
   }
 }
 
-void WindowSampler::run_gated(Run& done) {
+double WindowSampler::run_gated(Run& done) {
   std::vector<double> unused;
   gate_->shut(static_cast<Nanoseconds>(options_->gate_timeout_s * 1e9));
   for (std::size_t k = 0; k < lanes_->size(); ++k) {
     gate_->hold((*lanes_)[k].agent(), *(*lanes_)[k].stream);
     enqueue_lane(k, unused);
   }
-  if (gate_->open()) return;
-  done.gate_opened = true;
-  note_opening();
+  const double waited_ns = wait_for_all(session_->clock());
+  done.gate_opened = !gate_->open();
+  return waited_ns;
 }
 
 std::vector<std::vector<double>> WindowSampler::run_threads() {
@@ -189,29 +191,48 @@ WindowSampler::Run WindowSampler::run() {
   make_marks();
   Run done;
   std::vector<std::vector<double>> host_marks(lanes_->size());
-  gated_ = held_back();
+  const bool gated = gated_ = held_back();
+  if (!gated) wait_for_all(session_->clock());
   const Nanoseconds before = session_->clock().now();
-  if (gated_)
-    run_gated(done);
+  double waited_ns = 0;
+  if (gated)
+    waited_ns = run_gated(done);
   else
     host_marks = run_threads();
-  done.times.submit_ns = static_cast<double>(session_->clock().now() - before);
-  for (std::size_t k = 0; k < lanes_->size(); ++k) {
-    Lane& lane = (*lanes_)[k];
-    Runtime& runtime = lane.runtime();
-    runtime.synchronize(*lane.stream);
-    const Anchor& anchor = anchors_.at({&runtime, lane.agent().device});
-    const auto when = [&](Event& event) { return anchor.host_ns + runtime.elapsed_ns(*anchor.event, event); };
-    const std::uint64_t marks = marks_of(k);
-    Trace& trace = done.traces.emplace_back();
-    trace.released = lane.blocking ? host_marks[k][0] : when(*lane.begin);
-    for (std::uint64_t mark = 0; mark < marks; ++mark) {
-      trace.marks.push_back(lane.blocking ? host_marks[k][mark + 1] : when(*lane.marks[mark]));
-      trace.operations.push_back(counts_[k] * (mark + 1) / marks);
-    }
-  }
-  done.times.host_ns = static_cast<double>(session_->clock().now() - before);
+  done.times.submit_ns = static_cast<double>(session_->clock().now() - before) - waited_ns;
+  for (std::size_t k = 0; k < lanes_->size(); ++k) done.traces.push_back(trace_of(k, host_marks[k]));
+  done.times.host_ns = static_cast<double>(session_->clock().now() - before) - waited_ns;
+  if (gated) done.gate_opened = note_opening(done.gate_opened);
+  agree_on(done);
   return done;
+}
+
+// What the lane did in the run that ends now, on the host's timeline.
+Trace WindowSampler::trace_of(std::size_t index, const std::vector<double>& host_marks) {
+  Lane& lane = (*lanes_)[index];
+  Runtime& runtime = lane.runtime();
+  runtime.synchronize(*lane.stream);
+  const Anchor& anchor = anchors_.at({&runtime, lane.agent().device});
+  const auto when = [&](Event& event) { return anchor.host_ns + runtime.elapsed_ns(*anchor.event, event); };
+  const std::uint64_t marks = marks_of(index);
+  Trace trace;
+  trace.released = lane.blocking ? host_marks[0] : when(*lane.begin);
+  for (std::uint64_t mark = 0; mark < marks; ++mark) {
+    trace.marks.push_back(lane.blocking ? host_marks[mark + 1] : when(*lane.marks[mark]));
+    trace.operations.push_back(counts_[index] * (mark + 1) / marks);
+  }
+  return trace;
+}
+
+// A flow begins when its first rank does and is as far as its last rank. Ranks of one host have one clock.
+void WindowSampler::agree_on(Run& done) {
+  for (Trace& trace : done.traces) {
+    trace.released = team_->agree_min("release of a flow", trace.released);
+    trace.marks = team_->agree_max("marks of a flow", std::move(trace.marks));
+  }
+  const std::vector<double> times =
+      team_->agree_max("times of a run", {done.times.submit_ns, done.times.host_ns});
+  done.times = {0, times[0], times[1]};
 }
 
 void WindowSampler::balance(double window_ns) {
@@ -220,8 +241,9 @@ void WindowSampler::balance(double window_ns) {
                               ? static_cast<double>(options_->batch)
                               : std::round(stretch_of(k) * window_ns / (*lanes_)[k].operation_ns);
     const std::uint64_t most = most_operations((*lanes_)[k]);
-    counts_[k] =
+    const std::uint64_t count =
         std::min(most, std::max(kLeastOperations, static_cast<std::uint64_t>(std::max(wanted, 1.0))));
+    counts_[k] = team_->agree_min("operations of a flow", count);
   }
 }
 
@@ -241,7 +263,7 @@ bool WindowSampler::lasting(double before_ns, double now_ns) const {
 }
 
 void WindowSampler::warm_up() {
-  for (Lane& lane : *lanes_) learn_lane(*session_, lane, gate_, *options_);
+  for (Lane& lane : *lanes_) learn_lane(*session_, lane, gate_, *options_, *team_);
   anchor();
   const Nanoseconds until =
       session_->clock().now() + static_cast<Nanoseconds>(kWarmUpShare * options_->budget_s * 1e9);
@@ -267,7 +289,8 @@ void WindowSampler::warm_up() {
     steady = lasting(before_ns, last - first) ? steady + 1 : 0;
     before_ns = last - first;
     if (number + 1 < kWarmUpRuns || (!outlasted && number + 1 < kMostOutlastingRuns)) continue;
-    if (steady >= kSteadyRuns || number + 1 >= kMostWarmUpRuns || session_->clock().now() >= until) break;
+    if (steady >= kSteadyRuns || number + 1 >= kMostWarmUpRuns) break;
+    if (team_->agree_any("end of the warm-up", session_->clock().now() >= until)) break;
   }
   batch_ = *std::min_element(counts_.begin(), counts_.end());
 }
@@ -288,7 +311,7 @@ Sample WindowSampler::sample() {
     moved += static_cast<double>(units[k]);
     rate += sample.window.rates[k];
   }
-  sample.time_ns = moved / rate * 1e9;
+  sample.time_ns = team_->agree_max("time of a sample", moved / rate * 1e9);
   const auto count = static_cast<double>(batch_);
   const bool by_device = std::none_of(lanes_->begin(), lanes_->end(), [](const Lane& lane) {
     return lane.by_host_clock() || lane.agent().is_host();
@@ -304,13 +327,10 @@ std::uint64_t WindowSampler::operations(const Lane& lane) const {
 }
 
 bool WindowSampler::double_batch() {
-  if (options_->batch != 0) return false;
-  std::vector<std::uint64_t> doubled;
-  for (std::size_t k = 0; k < counts_.size(); ++k) {
-    if (2 * counts_[k] > most_operations((*lanes_)[k])) return false;
-    doubled.push_back(2 * counts_[k]);
-  }
-  counts_ = doubled;
+  bool room = options_->batch == 0;
+  for (std::size_t k = 0; k < counts_.size(); ++k) room &= 2 * counts_[k] <= most_operations((*lanes_)[k]);
+  if (!team_->agree_all("room for twice the operations", room)) return false;
+  for (std::uint64_t& count : counts_) count *= 2;
   stretch_ *= 2;
   batch_ *= 2;
   return true;

@@ -22,7 +22,8 @@ inline constexpr std::uint64_t kEnoughOperations = 16;
 
 class WindowSampler final : public Sampler {
  public:
-  WindowSampler(Session& session, std::vector<Lane>& lanes, Gate* gate, const MeasureOptions& options);
+  WindowSampler(Session& session, std::vector<Lane>& lanes, Gate* gate, const MeasureOptions& options,
+                Team& team);
   void warm_up() override;
   Sample sample() override;
   std::uint64_t operations(const Lane& lane) const override;
@@ -48,7 +49,10 @@ class WindowSampler final : public Sampler {
   bool held_back() const;
   void make_marks();
   void enqueue_lane(std::size_t index, std::vector<double>& host_marks);
-  void run_gated(Run& done);
+  // Answers the time that this rank waited for the others.
+  double run_gated(Run& done);
+  void agree_on(Run& done);
+  Trace trace_of(std::size_t index, const std::vector<double>& host_marks);
   std::vector<std::vector<double>> run_threads();
   void anchor();
   void balance(double window_ns);
