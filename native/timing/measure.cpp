@@ -82,7 +82,7 @@ class CaseRun {
     team_.together("warm-up", [&] { sampler_->warm_up(); });
     team_.together("verification of the warm-up", [&] { check_warm_up(); });
     team_.together("engine", [&] { find_engine(); });
-    team_.together("verification", [&] { decide_verification(); });
+    team_.together("choice of verification", [&] { decide_verification(); });
     team_.together("sampling", [&] { sample_all(); });
     team_.together("sampling of twice the batch", [&] {
       if (should_double() && sampler_->double_batch()) sample_all();
@@ -145,7 +145,7 @@ class CaseRun {
 
   // What is wrong on one rank is wrong: all stop, and each says what the first such rank found.
   void agree_on_verification() {
-    measurement_.verified = team_.agree_all("verification", measurement_.verified);
+    measurement_.verified = team_.agree_all("words as expected", measurement_.verified);
     if (measurement_.verified) return;
     for (FlowResult& flow : measurement_.flows) {
       const std::vector<double> wrong =

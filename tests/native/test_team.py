@@ -1,4 +1,4 @@
-"""Ranks that measure one case together, as threads: what follows from a rank's own clock is agreed on by all."""
+"""Ranks that measure one case together, as threads: what one rank's clock says is agreed on by all."""
 
 from __future__ import annotations
 
@@ -209,8 +209,8 @@ def test_ranks_without_a_team_differ() -> None:
 
 @pytest.mark.parametrize(("memory", "flows"), [("pinned", 1), ("pinned", 2), ("pageable", 1)])
 def test_ranks_of_a_simulated_machine_agree(memory: str, flows: int) -> None:
-    """Catches the same of GPUs behind gates: each rank has a session of its own on the one machine, one copies
-    from memory where calls block.
+    """Catches the same of GPUs behind gates. Each rank has its own session on the one machine; one of them
+    copies from memory where calls block.
     """
 
     def scene(first: _core.Session) -> dict[str, Any]:
