@@ -10,6 +10,7 @@
 #include "timing/dependence.hpp"
 #include "timing/doubts.hpp"
 #include "timing/engine.hpp"
+#include "timing/single_sampler.hpp"
 #include "timing/window.hpp"
 
 namespace byteways {
@@ -23,7 +24,7 @@ constexpr double kCorrelatedAbove = 4;      // inflation beyond which one doubli
 // part of the budget.
 constexpr double kLeastSpreadNs = 3e7, kSpreadShare = 0.25;
 
-// Which operations of a lane ran since its data was prepared.
+// Which operations of a flow ran since its data was prepared.
 struct Span {
   std::uint64_t first = 0;
 };
@@ -52,23 +53,23 @@ class CaseRun {
     require_as_many_flows();
     // What disturbs takes all it can get, and so did the measured flow when it was alone.
     if (!options.interference) share_executors(flows_);
-    lanes_ = make_lanes(session, flows_);
-    spans_.resize(lanes_.size());
+    runners_ = make_runners(session, flows_);
+    spans_.resize(runners_.size());
     for (std::size_t k = 0; k < flows.size() && flows.size() > 1; ++k)
-      if (lanes_[k].mover->bytes_per_operation() == 0 && !(options.interference && k == 0))
+      if (runners_[k].mover->bytes_per_operation() == 0 && !(options.interference && k == 0))
         throw Unsupported(flows[k].interface, "pattern",
                           "it moves no bytes, so it is measured alone, or beside others that do");
     if (options.gate) {
-      Agent* owner = &lanes_.front().agent();
-      for (const Lane& lane : lanes_)
-        if (!lane.agent().is_host())
-          owner = &lane.agent();  // a GPU's flag is visible to the host, not vice versa
+      Agent* owner = &runners_.front().agent();
+      for (const FlowRunner& runner : runners_)
+        if (!runner.agent().is_host())
+          owner = &runner.agent();  // a GPU's flag is visible to the host, not vice versa
       gate_ = std::make_unique<Gate>(session, *owner);
     }
-    if (lanes_.size() == 1) {
-      sampler_ = std::make_unique<SingleSampler>(session, lanes_.front(), gate_.get(), options_, team_);
+    if (runners_.size() == 1) {
+      sampler_ = std::make_unique<SingleSampler>(session, runners_.front(), gate_.get(), options_, team_);
     } else {
-      auto window = std::make_unique<WindowSampler>(session, lanes_, gate_.get(), options_, team_);
+      auto window = std::make_unique<WindowSampler>(session, runners_, gate_.get(), options_, team_);
       window_ = window.get();
       sampler_ = std::move(window);
     }
@@ -76,7 +77,7 @@ class CaseRun {
 
   Measurement run() {
     team_.together("preparation", [&] {
-      lanes_.front().runtime().bind_thread_near(lanes_.front().agent().device);
+      runners_.front().runtime().bind_thread_near(runners_.front().agent().device);
       prepare();
     });
     team_.together("warm-up", [&] { sampler_->warm_up(); });
@@ -107,12 +108,12 @@ class CaseRun {
     const Nanoseconds before = session_.clock().now();
     ++preparations_;
     untouched_ = true;
-    for (std::size_t k = 0; k < lanes_.size(); ++k) {
-      Lane& lane = lanes_[k];
-      lane.mover->prepare((options_.key << 20) + (preparations_ << 8) + k);
-      const std::uint64_t rotation = lane.mover->rotation();
-      lane.next_operation = (lane.next_operation + rotation - 1) / rotation * rotation;
-      spans_[k].first = lane.next_operation;
+    for (std::size_t k = 0; k < runners_.size(); ++k) {
+      FlowRunner& runner = runners_[k];
+      runner.mover->prepare((options_.key << 20) + (preparations_ << 8) + k);
+      const std::uint64_t rotation = runner.mover->rotation();
+      runner.next_operation = (runner.next_operation + rotation - 1) / rotation * rotation;
+      spans_[k].first = runner.next_operation;
     }
     preparation_ns_ = static_cast<double>(session_.clock().now() - before);
   }
@@ -122,21 +123,20 @@ class CaseRun {
   // loops over 8 MiB were still slower by a third. What was written is spoiled in a few words, so that a
   // timed operation left out still shows.
   void warm_caches() {
-    for (std::size_t k = 0; k < lanes_.size(); ++k) {
-      Lane& lane = lanes_[k];
-      if (flows_[k].source_cold || flows_[k].destination_cold || lane.mover->bytes_per_operation() == 0)
-        continue;
-      const std::uint64_t count = team_.agree_max("operations that warm the caches",
-                                                  lane.agent().is_host() ? sampler_->operations(lane) : 1);
-      lane.mover->enqueue(*lane.stream, lane.next_operation, count);
-      lane.runtime().synchronize(*lane.stream);
-      lane.mover->spoil(lane.next_operation, 1);
+    for (std::size_t k = 0; k < runners_.size(); ++k) {
+      FlowRunner& runner = runners_[k];
+      if (flows_[k].cold || runner.mover->bytes_per_operation() == 0) continue;
+      const std::uint64_t count = team_.agree_max(
+          "operations that warm the caches", runner.agent().is_host() ? sampler_->operations(runner) : 1);
+      runner.mover->enqueue(*runner.stream, runner.next_operation, count);
+      runner.runtime().synchronize(*runner.stream);
+      runner.mover->spoil(runner.next_operation, 1);
     }
   }
 
   // What was wrong once stays wrong, whatever comes later.
-  void note(std::size_t lane, const Verification& result) {
-    Verification& total = measurement_.flows[lane].verification;
+  void note(std::size_t runner, const Verification& result) {
+    Verification& total = measurement_.flows[runner].verification;
     const std::uint64_t checked = total.checked_bytes + result.checked_bytes;
     if (total.ok) total = result;
     total.checked_bytes = checked;
@@ -159,24 +159,24 @@ class CaseRun {
 
   // Every word that operations wrote since the data was made.
   void verify() {
-    for (std::size_t k = 0; k < lanes_.size(); ++k) {
-      Lane& lane = lanes_[k];
-      note(k, lane.mover->verify(spans_[k].first, lane.next_operation - spans_[k].first));
+    for (std::size_t k = 0; k < runners_.size(); ++k) {
+      FlowRunner& runner = runners_[k];
+      note(k, runner.mover->verify(spans_[k].first, runner.next_operation - spans_[k].first));
     }
     agree_on_verification();
   }
 
   // Some words of what the latest sample wrote: which, differs from sample to sample.
   void glance(const std::vector<std::uint64_t>& firsts) {
-    for (std::size_t k = 0; k < lanes_.size(); ++k)
-      note(k, lanes_[k].mover->glance(firsts[k], lanes_[k].next_operation - firsts[k]));
+    for (std::size_t k = 0; k < runners_.size(); ++k)
+      note(k, runners_[k].mover->glance(firsts[k], runners_[k].next_operation - firsts[k]));
     agree_on_verification();
   }
 
   void find_engine() {
     std::set<std::string> engines, evidence;
-    for (std::size_t k = 0; k < lanes_.size(); ++k) {
-      const EngineFinding finding = observe_engine(session_, lanes_[k], flows_[k]);
+    for (std::size_t k = 0; k < runners_.size(); ++k) {
+      const EngineFinding finding = observe_engine(session_, runners_[k], flows_[k]);
       engines.insert(finding.engine);
       evidence.insert(finding.evidence);
     }
@@ -192,7 +192,7 @@ class CaseRun {
   // Learns from it what checking costs, too.
   void check_warm_up() {
     const Nanoseconds before = session_.clock().now();
-    measurement_.flows.resize(lanes_.size());
+    measurement_.flows.resize(runners_.size());
     measurement_.verified = true;
     verify();
     verification_ns_ = static_cast<double>(session_.clock().now() - before);
@@ -205,21 +205,22 @@ class CaseRun {
     }
     prepare();
     // What is made anew for each sample is in the caches again, where a walk beside others must not find it.
-    if (lanes_.front().mover->bytes_per_operation() == 0) return;
+    if (runners_.front().mover->bytes_per_operation() == 0) return;
     measurement_.verified_every_sample = team_.agree_all(
         "verification of every sample", (verification_ns_ + preparation_ns_) * kExpectedSamples <=
                                             kVerificationShare * options_.budget_s * 1e9);
   }
 
   bool alone_and_moves_nothing() const {
-    return lanes_.size() == 1 && lanes_.front().mover->bytes_per_operation() == 0;
+    return runners_.size() == 1 && runners_.front().mover->bytes_per_operation() == 0;
   }
 
   void make_data_ready() {
     if (measurement_.verified_every_sample && !alone_and_moves_nothing()) {
       if (!untouched_) prepare();
     } else {
-      for (Lane& lane : lanes_) lane.mover->spoil(lane.next_operation, sampler_->operations(lane));
+      for (FlowRunner& runner : runners_)
+        runner.mover->spoil(runner.next_operation, sampler_->operations(runner));
     }
     untouched_ = false;
   }
@@ -229,7 +230,7 @@ class CaseRun {
     make_data_ready();
     warm_caches();
     std::vector<std::uint64_t> firsts;
-    for (const Lane& lane : lanes_) firsts.push_back(lane.next_operation);
+    for (const FlowRunner& runner : runners_) firsts.push_back(runner.next_operation);
     const bool gated = sampler_->gated();
     Sample sample = sampler_->sample();
     look_for_pages();
@@ -267,9 +268,9 @@ class CaseRun {
 
   // What the timed batch left. Verification comes later: it may bring the pages to who checks them.
   void look_for_pages() {
-    measurement_.flows.resize(lanes_.size());
-    for (std::size_t k = 0; k < lanes_.size(); ++k) {
-      const Mover& mover = *lanes_[k].mover;
+    measurement_.flows.resize(runners_.size());
+    for (std::size_t k = 0; k < runners_.size(); ++k) {
+      const Mover& mover = *runners_[k].mover;
       if (!mover.must_move()) continue;
       std::vector<SideResidency>& timed = measurement_.flows[k].timed;
       for (const SideResidency& found : mover.residency(mover.since_restore())) {
@@ -281,18 +282,18 @@ class CaseRun {
 
   // Where managed pages are before an operation and after it, each flow alone, untimed.
   void probe_residency() {
-    measurement_.flows.resize(lanes_.size());
-    for (std::size_t k = 0; k < lanes_.size(); ++k) {
-      Lane& lane = lanes_[k];
-      const Operations one{lane.next_operation, 1};
-      if (!team_.agree_any("pages that may move", !lane.mover->residency(one).empty())) continue;
-      lane.mover->restore();
-      measurement_.flows[k].before = lane.mover->residency(one);
-      lane.enqueue(1);
-      lane.runtime().synchronize(*lane.stream);
-      measurement_.flows[k].after = lane.mover->residency(one);
-      lane.mover->restore();
-      measurement_.flows[k].bytes_per_touch = lane.mover->bytes_per_touch();
+    measurement_.flows.resize(runners_.size());
+    for (std::size_t k = 0; k < runners_.size(); ++k) {
+      FlowRunner& runner = runners_[k];
+      const Operations one{runner.next_operation, 1};
+      if (!team_.agree_any("pages that may move", !runner.mover->residency(one).empty())) continue;
+      runner.mover->restore();
+      measurement_.flows[k].before = runner.mover->residency(one);
+      runner.enqueue(1);
+      runner.runtime().synchronize(*runner.stream);
+      measurement_.flows[k].after = runner.mover->residency(one);
+      runner.mover->restore();
+      measurement_.flows[k].bytes_per_touch = runner.mover->bytes_per_touch();
     }
   }
 
@@ -323,25 +324,25 @@ class CaseRun {
     m.slope = sampler_->slope();
     m.gated = sampler_->gated();
     std::set<std::string> clocks;
-    for (const Lane& lane : lanes_) {
-      clocks.insert(lane.by_host_clock() ? std::string("host-clock")
-                                         : std::string(lane.runtime().timed_by()));
+    for (const FlowRunner& runner : runners_) {
+      clocks.insert(runner.timed_by_host() ? std::string("host-clock")
+                                           : std::string(runner.runtime().timed_by()));
       m.timer_resolution_ns =
-          std::max(m.timer_resolution_ns, lane.runtime().timer_resolution_ns(lane.agent().device));
-      m.distinct_source_bytes += lane.mover->distinct_source_bytes();
-      m.distinct_destination_bytes += lane.mover->distinct_destination_bytes();
+          std::max(m.timer_resolution_ns, runner.runtime().timer_resolution_ns(runner.agent().device));
+      m.distinct_source_bytes += runner.mover->distinct_source_bytes();
+      m.distinct_destination_bytes += runner.mover->distinct_destination_bytes();
     }
     m.timer_resolution_ns = team_.agree_max("resolution of the timer", m.timer_resolution_ns);
     for (const std::string& clock : clocks) m.timed_by += (m.timed_by.empty() ? "" : " + ") + clock;
-    m.flows.resize(lanes_.size());
-    for (std::size_t k = 0; k < lanes_.size(); ++k) {
-      m.flows[k].shape = lanes_[k].mover->shape();
-      m.flows[k].parts = lanes_[k].mover->parts();
+    m.flows.resize(runners_.size());
+    for (std::size_t k = 0; k < runners_.size(); ++k) {
+      m.flows[k].shape = runners_[k].mover->shape();
+      m.flows[k].parts = runners_[k].mover->parts();
     }
     if (m.samples_ns.empty()) return;  // corrupt before the first sample
     if (window_ != nullptr)
       conclude_window();
-    else if (const std::uint64_t bytes = lanes_.front().mover->bytes_per_operation())
+    else if (const std::uint64_t bytes = runners_.front().mover->bytes_per_operation())
       m.flows[0].bytes_per_s = m.flows[0].end_to_end_bytes_per_s =
           static_cast<double>(bytes) / m.time_ns.median * 1e9;
     add_warnings();
@@ -358,10 +359,10 @@ class CaseRun {
     m.window_ns = over_samples([](const WindowSample& s) { return s.window_ns; });
     m.end_to_end_ns = over_samples([](const WindowSample& s) { return s.end_to_end_ns; });
     double together = 0, alone = 0;
-    for (std::size_t k = 0; k < lanes_.size(); ++k) {
+    for (std::size_t k = 0; k < runners_.size(); ++k) {
       FlowResult& flow = m.flows[k];
       flow.start_skew_ns = over_samples([k](const WindowSample& s) { return s.skews[k]; });
-      if (lanes_[k].mover->bytes_per_operation() == 0) continue;  // its rates are of operations
+      if (runners_[k].mover->bytes_per_operation() == 0) continue;  // its rates are of operations
       flow.bytes_per_s = over_samples([k](const WindowSample& s) { return s.rates[k]; });
       flow.end_to_end_bytes_per_s = over_samples([k](const WindowSample& s) { return s.whole_rates[k]; });
       together += flow.end_to_end_bytes_per_s;
@@ -377,10 +378,11 @@ class CaseRun {
     Measurement& m = measurement_;
     doubt_series(m, series_, options_, resolution_ns_);
     if (window_ == nullptr) doubt_clocks(m);
-    const Lane& first = lanes_.front();
+    const FlowRunner& first = runners_.front();
     // What is timed is what the host waits for, which a gate would only hold up.
     const bool meant =
-        first.one_at_a_time || (first.mover->synchronous() && first.mover->bytes_per_operation() == 0);
+        first.completion == Completion::awaited ||
+        (first.completion == Completion::synchronous && first.mover->bytes_per_operation() == 0);
     if (sampler_->held_ns() > 0)
       m.warnings.push_back({"gate-slows", sampler_->held_ns(), m.time_ns.median, "ns"});
     else if (options_.gate && !m.gated && !meant)
@@ -392,9 +394,9 @@ class CaseRun {
   std::vector<Flow> flows_;
   MeasureOptions options_;
   Team& team_;
-  std::vector<Lane> lanes_;
+  std::vector<FlowRunner> runners_;
   std::vector<Span> spans_;
-  std::unique_ptr<Gate> gate_;  // opens before the lanes go, which wait for their streams
+  std::unique_ptr<Gate> gate_;  // opens before the flows go, which wait for their streams
   std::unique_ptr<Sampler> sampler_;
   WindowSampler* window_ = nullptr;  // the sampler, when flows are concurrent
   std::uint64_t preparations_ = 0;

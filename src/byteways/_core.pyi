@@ -75,8 +75,7 @@ class Flow:
         interface: str,
         size_bytes: int,
         *,
-        source_cold: bool = True,
-        destination_cold: bool = True,
+        cold: bool = True,
         second_source: Buffer | None = None,
         partner: str = "",
         **options: int | str,
@@ -95,7 +94,7 @@ class MeasureOptions:
     key: int
     def __init__(self) -> None: ...
 
-class Sustainer:
+class LoadGenerator:
     operations: list[int]
     moved_bytes: float
     def start(self) -> None: ...
@@ -262,7 +261,9 @@ class Session:
     ) -> Measurement:
         """Measures one case, with the other ranks of `team` where there is one: each calls this once."""
 
-    def sustain(self, flows: Sequence[Flow], slice_s: float, *, interference: bool = False) -> Sustainer: ...
+    def sustain(
+        self, flows: Sequence[Flow], slice_s: float, *, interference: bool = False
+    ) -> LoadGenerator: ...
 
 def load_machine(simulator: str, machine: str) -> None:
     """Makes `machine` (a sheet) the one of this process, for those who only ask Nvml(simulator)."""
@@ -279,12 +280,12 @@ def series_warnings(samples: Sequence[float], resolution: float = 0.0) -> list[W
     """What a series shows as a whole: drift, bimodal, correlated, quantised."""
 
 def window(
-    lanes: Sequence[tuple[float, Sequence[float], Sequence[int]]],
+    flows: Sequence[tuple[float, Sequence[float], Sequence[int]]],
     *,
     interference: bool = False,
     cut_at: int = -1,
 ) -> tuple[list[float], float]:
-    """Rates (operations per ns) and overlap of lanes that ran together, each as (ns released, ns of its
+    """Rates (operations per ns) and overlap of flows that ran together, each as (ns released, ns of its
     marks, operations done at each mark)."""
 
 def contradiction(
