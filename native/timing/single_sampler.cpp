@@ -223,7 +223,7 @@ void SingleSampler::warm_up() {
   if (gate_slows()) gated_ = false;
   const Nanoseconds until =
       session_->clock().now() + static_cast<Nanoseconds>(kWarmUpShare * options_->budget_s * 1e9);
-  double before = figure_of(batch_);
+  double before = runner_->operation_ns * static_cast<double>(batch_);  // as choose_batch() has just seen it
   const auto time_is_left = [&] {
     return team_->agree_all("time left to warm up", session_->clock().now() < until);
   };

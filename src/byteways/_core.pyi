@@ -354,7 +354,6 @@ class NvmlHealth:
     nvlink_errors: int
     nvlink_data_tx_bytes: int  # since boot; -1 when the driver does not tell
     nvlink_data_rx_bytes: int
-    energy_mj: int
 
 class Nvml:
     """NVIDIA's management library, found by dlopen."""
