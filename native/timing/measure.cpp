@@ -5,8 +5,8 @@
 #include <cmath>
 #include <optional>
 #include <set>
-#include <sstream>
 
+#include "timing/checked_data.hpp"
 #include "timing/dependence.hpp"
 #include "timing/doubts.hpp"
 #include "timing/engine.hpp"
@@ -24,27 +24,6 @@ constexpr double kCorrelatedAbove = 4;      // inflation beyond which one doubli
 // part of the budget.
 constexpr double kLeastSpreadNs = 3e7, kSpreadShare = 0.25;
 
-// Which operations of a flow ran since its data was prepared.
-struct Span {
-  std::uint64_t first = 0;
-};
-
-// A finding as ranks tell it to each other.
-std::string finding_text(const Verification& found) {
-  std::ostringstream text;
-  text << found.checked_bytes << ' ' << found.bad_count << ' ' << found.first_offset_bytes << ' '
-       << found.expected << ' ' << found.got;
-  return text.str();
-}
-
-Verification parse_finding(const std::string& text) {
-  Verification found;
-  found.ok = false;
-  std::istringstream(text) >> found.checked_bytes >> found.bad_count >> found.first_offset_bytes >>
-      found.expected >> found.got;
-  return found;
-}
-
 class CaseRun {
  public:
   CaseRun(Session& session, const std::vector<Flow>& flows, const MeasureOptions& options, Team& team)
@@ -54,11 +33,11 @@ class CaseRun {
     // What disturbs takes all it can get, and so did the measured flow when it was alone.
     if (!options.interference) share_executors(flows_);
     runners_ = make_runners(session, flows_);
-    spans_.resize(runners_.size());
     for (std::size_t k = 0; k < flows.size() && flows.size() > 1; ++k)
       if (runners_[k].mover->bytes_per_operation() == 0 && !(options.interference && k == 0))
         throw Unsupported(flows[k].interface, "pattern",
                           "it moves no bytes, so it is measured alone, or beside others that do");
+    data_ = std::make_unique<CheckedData>(session, runners_, options.key, team);
     if (options.gate) {
       Agent* owner = &runners_.front().agent();
       for (const FlowRunner& runner : runners_)
@@ -78,7 +57,7 @@ class CaseRun {
   Measurement run() {
     team_.together("preparation", [&] {
       runners_.front().runtime().bind_thread_near(runners_.front().agent().device);
-      prepare();
+      data_->prepare();
     });
     team_.together("warm-up", [&] { sampler_->warm_up(); });
     team_.together("verification of the warm-up", [&] { check_warm_up(); });
@@ -103,21 +82,6 @@ class CaseRun {
                       " flows where another has " + std::to_string(least));
   }
 
-  // New data everywhere; rotation starts at slot 0, which filling has long driven out of the caches.
-  void prepare() {
-    const Nanoseconds before = session_.clock().now();
-    ++preparations_;
-    untouched_ = true;
-    for (std::size_t k = 0; k < runners_.size(); ++k) {
-      FlowRunner& runner = runners_[k];
-      runner.mover->prepare((options_.key << 20) + (preparations_ << 8) + k);
-      const std::uint64_t rotation = runner.mover->rotation();
-      runner.next_operation = (runner.next_operation + rotation - 1) / rotation * rotation;
-      spans_[k].first = runner.next_operation;
-    }
-    preparation_ns_ = static_cast<double>(session_.clock().now() - before);
-  }
-
   // Filling, checking and spoiling leave the lines in other cores' caches: operations that are not timed
   // bring them to where a warm case wants them. On a host these are as many as are timed: after a single one,
   // loops over 8 MiB were still slower by a third. What was written is spoiled in a few words, so that a
@@ -132,45 +96,6 @@ class CaseRun {
       runner.runtime().synchronize(*runner.stream);
       runner.mover->spoil(runner.next_operation, 1);
     }
-  }
-
-  // What was wrong once stays wrong, whatever comes later.
-  void note(std::size_t runner, const Verification& result) {
-    Verification& total = measurement_.flows[runner].verification;
-    const std::uint64_t checked = total.checked_bytes + result.checked_bytes;
-    if (total.ok) total = result;
-    total.checked_bytes = checked;
-    measurement_.verified = measurement_.verified && result.ok;
-  }
-
-  // What is wrong on one rank is wrong: all stop, and each says what the first such rank found.
-  void agree_on_verification() {
-    measurement_.verified = team_.agree_all("words as expected", measurement_.verified);
-    if (measurement_.verified) return;
-    for (FlowResult& flow : measurement_.flows) {
-      const std::vector<double> wrong =
-          team_.gather("verification of a flow", flow.verification.ok ? 0.0 : 1.0);
-      const auto first = std::find(wrong.begin(), wrong.end(), 1.0);
-      if (first == wrong.end()) continue;
-      flow.verification = parse_finding(team_.broadcast("finding", finding_text(flow.verification),
-                                                        static_cast<int>(first - wrong.begin())));
-    }
-  }
-
-  // Every word that operations wrote since the data was made.
-  void verify() {
-    for (std::size_t k = 0; k < runners_.size(); ++k) {
-      FlowRunner& runner = runners_[k];
-      note(k, runner.mover->verify(spans_[k].first, runner.next_operation - spans_[k].first));
-    }
-    agree_on_verification();
-  }
-
-  // Some words of what the latest sample wrote: which, differs from sample to sample.
-  void glance(const std::vector<std::uint64_t>& firsts) {
-    for (std::size_t k = 0; k < runners_.size(); ++k)
-      note(k, runners_[k].mover->glance(firsts[k], runners_[k].next_operation - firsts[k]));
-    agree_on_verification();
   }
 
   void find_engine() {
@@ -192,9 +117,7 @@ class CaseRun {
   // Learns from it what checking costs, too.
   void check_warm_up() {
     const Nanoseconds before = session_.clock().now();
-    measurement_.flows.resize(runners_.size());
-    measurement_.verified = true;
-    verify();
+    data_->check_all();
     verification_ns_ = static_cast<double>(session_.clock().now() - before);
   }
 
@@ -203,11 +126,11 @@ class CaseRun {
       measurement_.verified_every_sample = true;
       return;
     }
-    prepare();
+    data_->prepare();
     // What is made anew for each sample is in the caches again, where a walk beside others must not find it.
     if (runners_.front().mover->bytes_per_operation() == 0) return;
     measurement_.verified_every_sample = team_.agree_all(
-        "verification of every sample", (verification_ns_ + preparation_ns_) * kExpectedSamples <=
+        "verification of every sample", (verification_ns_ + data_->preparation_ns()) * kExpectedSamples <=
                                             kVerificationShare * options_.budget_s * 1e9);
   }
 
@@ -217,12 +140,12 @@ class CaseRun {
 
   void make_data_ready() {
     if (measurement_.verified_every_sample && !alone_and_moves_nothing()) {
-      if (!untouched_) prepare();
+      data_->renew();
     } else {
       for (FlowRunner& runner : runners_)
         runner.mover->spoil(runner.next_operation, sampler_->operations(runner));
     }
-    untouched_ = false;
+    data_->use();
   }
 
   // One more sample, its pages looked for and its data checked.
@@ -235,9 +158,9 @@ class CaseRun {
     Sample sample = sampler_->sample();
     look_for_pages();
     if (measurement_.verified_every_sample)
-      verify();
+      data_->check_all();
     else
-      glance(firsts);
+      data_->spot_check(firsts);
     if (gated && !sampler_->gated())  // what was timed behind the gate is no series with what is not
       series_.clear();
     else
@@ -253,7 +176,7 @@ class CaseRun {
     StoppingRule rule(options_.precision, options_.rounds, resolution_ns_);
     const double least_ns =
         std::min(kLeastSpreadNs / static_cast<double>(options_.rounds), kSpreadShare * budget_ns);
-    while (measurement_.verified && series_.taken() < options_.max_samples) {
+    while (data_->ok() && series_.taken() < options_.max_samples) {
       take_sample();
       const auto spent_ns = static_cast<double>(session_.clock().now() - begin);
       const double spent =
@@ -263,7 +186,7 @@ class CaseRun {
         break;
       if (series_.taken() >= kLeastSamples && spent >= 1) break;
     }
-    if (!measurement_.verified_every_sample) verify();
+    if (!measurement_.verified_every_sample) data_->check_all();
   }
 
   // What the timed batch left. Verification comes later: it may bring the pages to who checks them.
@@ -334,8 +257,10 @@ class CaseRun {
     }
     m.timer_resolution_ns = team_.agree_max("resolution of the timer", m.timer_resolution_ns);
     for (const std::string& clock : clocks) m.timed_by += (m.timed_by.empty() ? "" : " + ") + clock;
+    m.verified = data_->ok();
     m.flows.resize(runners_.size());
     for (std::size_t k = 0; k < runners_.size(); ++k) {
+      m.flows[k].verification = data_->found()[k];
       m.flows[k].shape = runners_[k].mover->shape();
       m.flows[k].parts = runners_[k].mover->parts();
     }
@@ -395,13 +320,11 @@ class CaseRun {
   MeasureOptions options_;
   Team& team_;
   std::vector<FlowRunner> runners_;
-  std::vector<Span> spans_;
+  std::unique_ptr<CheckedData> data_;
   std::unique_ptr<Gate> gate_;  // opens before the flows go, which wait for their streams
   std::unique_ptr<Sampler> sampler_;
   WindowSampler* window_ = nullptr;  // the sampler, when flows are concurrent
-  std::uint64_t preparations_ = 0;
-  bool untouched_ = false;                           // no operation ran on the data since prepare()
-  double verification_ns_ = 0, preparation_ns_ = 0;  // of every word, once
+  double verification_ns_ = 0;       // of every word, once
   Series series_;
   Nanoseconds halfway_ = 0;
   double resolution_ns_ = 0;  // of the time of one sample
