@@ -65,15 +65,15 @@ bool wait_until(Session& session, double limit_ns, Condition condition) {
   return true;
 }
 
-EngineFinding probe(Session& session, Lane& lane, const Flow& flow) {
-  Agent& agent = lane.agent();
+EngineFinding probe(Session& session, FlowRunner& runner, const Flow& flow) {
+  Agent& agent = runner.agent();
   const Availability offered = agent.runtime->offers_kernel(agent.device, "occupy");
   if (!offered.available)
     return {"unknown", "not observed: the multiprocessors could not be held: " + offered.reason};
   // Operation 0 of the smaller copy writes what operation 0 of the case does: verification is not disturbed.
   Flow smaller = flow;
   smaller.size_bytes = std::min(flow.size_bytes, kMostProbedBytes);
-  const std::uint64_t granularity = lane.mover->traits().granularity_bytes;
+  const std::uint64_t granularity = runner.mover->traits().granularity_bytes;
   smaller.size_bytes = std::max(granularity, smaller.size_bytes / granularity * granularity);
   const auto mover = make_mover(session, smaller);
   mover->restore();
@@ -97,11 +97,11 @@ EngineFinding probe(Session& session, Lane& lane, const Flow& flow) {
                   each->name()};
     names += (names.empty() ? "" : ", ") + each->name();
   }
-  mover->enqueue(*lane.stream, 0, 1);
-  lane.runtime().record(*lane.end, *lane.stream);
-  const bool done = wait_until(session, kPatienceNs, [&] { return lane.runtime().finished(*lane.end); });
+  mover->enqueue(*runner.stream, 0, 1);
+  runner.runtime().record(*runner.end, *runner.stream);
+  const bool done = wait_until(session, kPatienceNs, [&] { return runner.runtime().finished(*runner.end); });
   for (const auto& occupation : occupations) occupation->release();
-  lane.runtime().synchronize(*lane.stream);
+  runner.runtime().synchronize(*runner.stream);
   mover->restore();  // the case's own mover knows nothing of what this one moved
   const std::string copy =
       "a " + mover->traits().noun + " of " + std::to_string(smaller.size_bytes) + " bytes ";
@@ -131,11 +131,9 @@ EngineFinding weigh(const EngineFinding& seen, const CopyRule& rule) {
   return {seen.engine, seen.evidence + ", against the rule (" + rule.rule + ")"};
 }
 
-EngineFinding observe(Session& session, Lane& lane, const Flow& flow) {
-  if (!lane.unobservable.empty()) return {"unknown", "not observed: " + lane.unobservable};
-  if (!lane.staged.empty()) return {"staged", lane.staged};
-  if (lane.blocking)
-    return {"staged", "the call did not return while its queue was held: it waits for its copy"};
+EngineFinding observe(Session& session, FlowRunner& runner, const Flow& flow) {
+  if (!runner.unobservable.empty()) return {"unknown", "not observed: " + runner.unobservable};
+  if (!runner.staged.empty()) return {"staged", runner.staged};
   const auto end = [](const Buffer& buffer) {
     return buffer.agent().name() + ":" + std::string(memory_name(buffer.allocation().memory()));
   };
@@ -148,7 +146,7 @@ EngineFinding observe(Session& session, Lane& lane, const Flow& flow) {
                                std::to_string(std::min(flow.size_bytes, kMostProbedBytes));
   auto& known = session.engines()[question];
   if (known.first.empty()) {
-    const EngineFinding finding = probe(session, lane, flow);
+    const EngineFinding finding = probe(session, runner, flow);
     known = {finding.engine, finding.evidence};
   }
   return {known.first, known.second};
@@ -156,11 +154,11 @@ EngineFinding observe(Session& session, Lane& lane, const Flow& flow) {
 
 }  // namespace
 
-EngineFinding observe_engine(Session& session, Lane& lane, const Flow& flow) {
-  if (!lane.mover->traits().engine.empty())
-    return {lane.mover->traits().engine, lane.mover->traits().engine_evidence};
-  const EngineFinding seen = observe(session, lane, flow);
-  return lane.mover->traits().copy_rule ? weigh(seen, rule_for(flow)) : seen;
+EngineFinding observe_engine(Session& session, FlowRunner& runner, const Flow& flow) {
+  if (!runner.mover->traits().engine.empty())
+    return {runner.mover->traits().engine, runner.mover->traits().engine_evidence};
+  const EngineFinding seen = observe(session, runner, flow);
+  return runner.mover->traits().copy_rule ? weigh(seen, rule_for(flow)) : seen;
 }
 
 }  // namespace byteways

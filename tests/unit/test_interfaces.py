@@ -1,4 +1,4 @@
-"""The table of interfaces against what the native core has; what lacks here is found here, and not by a user."""
+"""The table of interfaces against what the native core has; what lacks here is found before a user does."""
 
 from __future__ import annotations
 
