@@ -59,7 +59,11 @@ void bind_sustainer(nb::module_& m) {
 CopyEngines copy_engines(const Agent& source, const Agent& destination) {
   const auto device = [](const Agent& agent) { return agent.is_host() ? -1 : agent.device; };
   const Agent& issuer = source.is_host() ? destination : source;
-  return issuer.runtime->copy_engines({device(source), device(destination), false});
+  if (!source.is_host() && !destination.is_host() && source.runtime != destination.runtime)
+    return {0, {}, Session::different_runtimes(source, destination)};
+  const Offer<EngineChoice>& choice = issuer.runtime->capability<EngineChoice>();
+  if (!choice) return {0, {}, choice.reason};
+  return choice->engines({device(source), device(destination), false});
 }
 
 // Numbers of the bits that are set.
@@ -119,7 +123,9 @@ void bind_agents(nb::module_& m) {
       .def_prop_ro("page_bytes", [](const Buffer& b) { return b.allocation().page_bytes(); })
       .def("placement", &Buffer::placement)
       // How another process names this memory; throws Unsupported where there are no such names.
-      .def("handle", [](const Buffer& b) { return b.agent().runtime->handle_of(b.allocation()); });
+      .def("handle", [](const Buffer& b) {
+        return b.agent().runtime->capability<ProcessHandles>()->handle_of(b.allocation());
+      });
 }
 
 }  // namespace
@@ -166,9 +172,13 @@ void bind_session(nb::module_& m) {
           "offers_call",
           [](const Session& session, const std::string& agent, const std::string& call) {
             Runtime& runtime = *session.agent(agent).runtime;
-            if (call == "copy-2d") return runtime.offers_copy_rows();
-            if (call == "prefetch-to-domain") return runtime.offers_prefetch_to_domain();
-            return runtime.offers_submission(call);
+            if (call == "copy-2d") return runtime.capability<Copies2D>().availability();
+            if (call == "graph") return runtime.capability<Graphs>().availability();
+            if (call == "batch") return runtime.capability<CopyBatches>().availability();
+            if (call != "prefetch-to-domain")
+              throw Unsupported("call", "unknown", "no call is named '" + call + "'");
+            const Offer<ManagedPages>& pages = runtime.capability<ManagedPages>();
+            return pages ? pages->names_domains() : pages.availability();
           },
           "agent"_a, "call"_a)
       .def(
@@ -176,7 +186,7 @@ void bind_session(nb::module_& m) {
           [](const Session& session, const std::string& agent) -> std::string {
             if (!session.clock().runs_by_itself())
               return "a simulated machine is played by one process, and there is no other's memory to open";
-            return session.agent(agent).runtime->handle_obstacle();
+            return session.agent(agent).runtime->capability<ProcessHandles>().reason;
           },
           "agent"_a)
       .def(

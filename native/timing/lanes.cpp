@@ -64,9 +64,11 @@ Lane make_lane(Session& session, const Flow& flow, std::shared_ptr<Stream> strea
   if (lane.mover->synchronous())
     throw Unsupported(flow.interface, "pause_ns", "its operations are in no queue that could idle",
                       flow.executor->name());
-  const Availability offered = runtime.offers_kernel(device, "idle");
-  if (!offered.available)
-    throw Unsupported(flow.interface, "pause_ns", offered.reason, flow.executor->name());
+  try {
+    lane.idle = runtime.prepare(device, "idle");
+  } catch (const Unsupported& error) {
+    throw Unsupported(flow.interface, "pause_ns", error.text(), flow.executor->name());
+  }
   return lane;
 }
 
@@ -97,7 +99,7 @@ void Lane::enqueue(std::uint64_t count) {
   const IdleArguments arguments{pause_ns};
   for (std::uint64_t k = 0; k < count; ++k) {
     mover->enqueue(*stream, first + k, 1);
-    runtime().launch(agent().device, "idle", {1, 1, 0}, &arguments, sizeof arguments, *stream);
+    runtime().launch(agent().device, idle, {1, 1, 0}, &arguments, sizeof arguments, *stream);
   }
 }
 

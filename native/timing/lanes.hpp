@@ -32,6 +32,7 @@ struct Lane {
   std::uint64_t next_operation = 0;  // operations are numbered on, so that cold buffers rotate
   double operation_ns = 0;           // alone, back to back, with the pause after it
   std::uint64_t pause_ns = 0;        // the queue idles so long after each operation
+  PreparedKernel idle;               // by this kernel
 
   Agent& agent() const { return mover->executor(); }
   Runtime& runtime() const { return *mover->executor().runtime; }

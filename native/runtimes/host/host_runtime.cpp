@@ -13,9 +13,9 @@
 #include "kernels/arguments.hpp"
 #include "memory/host_memory.hpp"
 #include "memory/placement.hpp"
+#include "runtimes/factories.hpp"
 #include "runtimes/host/host_kernels.hpp"
 #include "runtimes/host/host_stream.hpp"
-#include "runtimes/session.hpp"
 
 namespace byteways {
 namespace {
@@ -44,13 +44,6 @@ double smallest_clock_step() {
 
 HostStream& host(Stream& stream) { return static_cast<HostStream&>(stream); }
 HostEvent& host(Event& event) { return static_cast<HostEvent&>(event); }
-
-const HostKernel& require_kernel(std::string_view name) {
-  const HostKernel* kernel = find_host_kernel(name);
-  if (kernel == nullptr || kernel->function == nullptr)
-    throw Unsupported("launch", "kernel", "the host has no kernel '" + std::string(name) + "'");
-  return *kernel;
-}
 
 }  // namespace
 
@@ -109,16 +102,6 @@ std::unique_ptr<Allocation> HostRuntime::allocate(Memory memory, int device, std
   throw Unsupported("allocate", std::string(memory_name(memory)), offers(memory, device).reason);
 }
 
-Availability HostRuntime::enable_peer(int device, int peer) {
-  domain(device);
-  domain(peer);
-  return {true, {}};  // one address space
-}
-
-void HostRuntime::make_resident(void*, std::uint64_t, PagePlace to) {
-  domain(to.device);
-}  // its pages do not migrate
-
 std::unique_ptr<Stream> HostRuntime::create_stream(int device) {
   domain(device);
   return std::make_unique<HostStream>(*cores_[static_cast<std::size_t>(device)]);
@@ -152,35 +135,29 @@ void HostRuntime::copy(void* destination, const void* source, std::uint64_t byte
   queue.enqueue([&queue, arguments] { queue.team().run(1, memcpy_kernel, &arguments); });
 }
 
-Availability HostRuntime::offers_kernel(int device, std::string_view kernel) {
+PreparedKernel HostRuntime::prepare(int device, std::string_view kernel) {
   domain(device);
   const HostKernel* found = find_host_kernel(kernel);
-  if (found == nullptr) return {false, "the host has no kernel '" + std::string(kernel) + "'"};
+  if (found == nullptr)
+    throw Unsupported("kernel", "unavailable", "the host has no kernel '" + std::string(kernel) + "'");
   if (found->function == nullptr)
-    return {false, "no stores that bypass the caches are known for " + cpu_architecture() + " processors"};
-  return {true, {}};
+    throw Unsupported("kernel", "unavailable",
+                      "no stores that bypass the caches are known for " + cpu_architecture() + " processors");
+  return {found->name, found->argument_bytes, found, {1, 1, 0}};  // a block is a thread; a core holds one
 }
 
-KernelInfo HostRuntime::kernel_info(int device, std::string_view kernel) {
-  domain(device);
-  require_kernel(kernel);
-  return {1, 1, 0};  // a block is a thread, and a core holds one
-}
-
-void HostRuntime::launch(int device, std::string_view kernel, const LaunchShape& shape, const void* arguments,
+void HostRuntime::launch(int, const PreparedKernel& kernel, const LaunchShape& shape, const void* arguments,
                          std::size_t argument_bytes, Stream& stream) {
-  domain(device);
-  const HostKernel& found = require_kernel(kernel);
-  if (argument_bytes != found.argument_bytes)
-    throw Error("launch", std::string(kernel),
+  if (argument_bytes != kernel.argument_bytes)
+    throw Error("launch", std::string(kernel.name),
                 "an argument block of " + std::to_string(argument_bytes) + " bytes instead of " +
-                    std::to_string(found.argument_bytes));
+                    std::to_string(kernel.argument_bytes));
   ArgumentBlock block;
   std::memcpy(block.bytes.data(), arguments, argument_bytes);
   HostStream& queue = host(stream);
   const unsigned size = std::max(1u, shape.blocks);
   queue.team().expect(size);
-  queue.enqueue([&queue, size, function = found.function, block] {
+  queue.enqueue([&queue, size, function = static_cast<const HostKernel*>(kernel.handle)->function, block] {
     queue.team().run(size, function, block.bytes.data());
   });
 }
