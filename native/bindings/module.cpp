@@ -9,6 +9,6 @@ NB_MODULE(_core, m) {
   byteways::bind_errors(m);
   byteways::bind_session(m);
   byteways::bind_timing(m);
-  byteways::bind_nvidia(m);
-  byteways::bind_hip(m);
+  byteways::bind_management(m);
+  byteways::bind_kernels(m);
 }

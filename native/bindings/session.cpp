@@ -8,6 +8,7 @@
 #include <nanobind/stl/vector.h>
 
 #include "bindings/bindings.hpp"
+#include "movers/pattern.hpp"
 #include "timing/measure.hpp"
 #include "timing/sustain.hpp"
 
@@ -54,6 +55,13 @@ void bind_sustainer(nb::module_& m) {
       .def_prop_ro("operations", [](const Sustained& load) { return load.sustainer->operations(); })
       .def_prop_ro("moved_bytes", [](const Sustained& load) { return load.sustainer->moved_bytes(); });
 }
+
+constexpr DataService kDataService{
+    &fill,
+    [](Session& session, Agent& by, void* data, std::uint64_t words) { poison(session, by, data, words, 1); },
+    [](Session& session, Agent& by, void* data, std::uint64_t words, std::uint64_t key) -> std::uint64_t {
+      return check(session, by, data, words, key).bad_count;
+    }};
 
 // What a copy from one agent to another may choose; host memory is taken to be locked.
 CopyEngines copy_engines(const Agent& source, const Agent& destination) {
@@ -141,7 +149,8 @@ void bind_session(nb::module_& m) {
              std::string simulator, std::string machine) {
             nb::gil_scoped_release unlocked;
             new (self) Session(
-                {std::move(directories), std::move(cache), gpus, std::move(simulator), std::move(machine)});
+                {std::move(directories), std::move(cache), gpus, std::move(simulator), std::move(machine)},
+                kDataService);
           },
           nb::kw_only(), "library_directories"_a = std::vector<std::string>{}, "kernel_cache"_a = "",
           "gpus"_a = true, "simulator"_a = "", "machine"_a = "")

@@ -5,7 +5,6 @@
 
 #include "memory/mapping.hpp"
 #include "memory/placement.hpp"
-#include "movers/pattern.hpp"
 
 namespace byteways {
 namespace {
@@ -37,7 +36,7 @@ std::map<int, std::uint64_t> Buffer::placement() const {
   return session_->host().placement(allocation_->data(), allocation_->bytes());
 }
 
-Session::Session(const SessionOptions& asked) {
+Session::Session(const SessionOptions& asked, const DataService& data_service) : data_service_(data_service) {
   SessionOptions options = asked;
   const bool simulated = !options.simulator.empty();
   if (simulated) options.kernel_cache.clear();  // what the simulator compiles is for no real GPU
@@ -122,7 +121,7 @@ std::unique_ptr<Buffer> Session::allocate(Agent& agent, Memory memory, std::uint
   const int domain = placed ? near.info.numa_domain : -1;
   const int device = runtime == agent.runtime ? agent.device : 0;
   const auto touch = [&](Allocation& pages) {
-    fill(*this, first_touch, pages.data(), bytes / sizeof(std::uint64_t), 0);
+    data_service_.fill(*this, first_touch, pages.data(), bytes / sizeof(std::uint64_t), 0);
     first_touch.runtime->synchronize(service_stream(first_touch));
   };
   std::unique_ptr<Allocation> made;
@@ -227,19 +226,21 @@ Availability Session::prove_peer(Agent& executor, Agent& owner, Memory memory) {
           owner.runtime->capability<PeerAccess>()->grant(buffer->allocation(), executor.device);
       if (!granted.available) return granted;
     }
-    poison(*this, owner, buffer->data(), kProofWords, 1);
+    data_service_.poison(*this, owner, buffer->data(), kProofWords);
     owner.runtime->synchronize(service_stream(owner));
-    fill(*this, executor, buffer->data(), kProofWords, kProofKey);
+    data_service_.fill(*this, executor, buffer->data(), kProofWords, kProofKey);
     executor.runtime->synchronize(service_stream(executor));
-    const CheckResult written = check(*this, owner, buffer->data(), kProofWords, kProofKey);
-    if (written.bad_count != 0)
-      return {false, "peer access was granted, but " + std::to_string(written.bad_count) + " of " +
+    const std::uint64_t unwritten =
+        data_service_.count_wrong(*this, owner, buffer->data(), kProofWords, kProofKey);
+    if (unwritten != 0)
+      return {false, "peer access was granted, but " + std::to_string(unwritten) + " of " +
                          std::to_string(kProofWords) + " words that " + executor.name() +
                          " wrote did not arrive"};
-    const CheckResult read = check(*this, executor, buffer->data(), kProofWords, kProofKey);
-    if (read.bad_count != 0)
+    const std::uint64_t misread =
+        data_service_.count_wrong(*this, executor, buffer->data(), kProofWords, kProofKey);
+    if (misread != 0)
       return {false, "peer access was granted, but " + executor.name() + " reads other words than " +
-                         owner.name() + " holds (" + std::to_string(read.bad_count) + " of " +
+                         owner.name() + " holds (" + std::to_string(misread) + " of " +
                          std::to_string(kProofWords) + ")"};
     return {true, {}};
   };

@@ -71,9 +71,19 @@ class Buffer {
   std::unique_ptr<Allocation> allocation_;
 };
 
+// How an agent writes and checks words of memory. It takes kernels, which are above the runtimes: whoever
+// opens a session brings it along.
+struct DataService {
+  // Enqueued on the agent's service stream.
+  void (*fill)(Session&, Agent& by, void* data, std::uint64_t words, std::uint64_t key);
+  void (*poison)(Session&, Agent& by, void* data, std::uint64_t words);
+  // Words that are not what fill(key) wrote; waits for the answer.
+  std::uint64_t (*count_wrong)(Session&, Agent& by, void* data, std::uint64_t words, std::uint64_t key);
+};
+
 class Session {
  public:
-  explicit Session(const SessionOptions& options);
+  Session(const SessionOptions& options, const DataService& data_service);
   ~Session();
   Session(const Session&) = delete;
   Session& operator=(const Session&) = delete;
@@ -133,6 +143,7 @@ class Session {
   Runtime* runtime_for(const Agent& agent, Memory memory, const Agent* first_touch = nullptr) const;
   static Availability knows(const Agent& agent, Memory memory, const Runtime& giver, const Agent& owner);
   static Availability enable_peer(const Agent& executor, const Agent& owner);
+  DataService data_service_;
   std::vector<LibraryReport> libraries_;
   std::vector<std::unique_ptr<Runtime>> runtimes_;
   std::vector<std::unique_ptr<Agent>> agents_;
