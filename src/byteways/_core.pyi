@@ -257,6 +257,36 @@ def settle(samples: Sequence[tuple[float, str]]) -> tuple[list[float], bool]:
 def stop(series: Sequence[float], precision: float, rounds: int = 1, resolution: float = 0.0) -> int:
     """Number of samples of `series` after which the stopping rule stops; 0 when it never does."""
 
+class CpuCache:
+    level: int
+    kind: str  # "data", "instruction", "unified"
+    size_bytes: int
+    line_bytes: int
+    sharing_cpus: int
+
+class SharedCpuCache:
+    level: int
+    cpus: list[int]
+
+class CpuDomain:
+    number: int
+    cpus: list[int]
+    cores: list[list[int]]  # CPUs of each physical core; empty when the kernel does not tell
+    memory_bytes: int  # 0 when not told
+    distances: dict[int, int]
+    caches: list[CpuCache]
+    shared: list[SharedCpuCache]
+    last_level_cache_bytes: int
+
+class CpuTopology:
+    model: str
+    virtual_machine: bool
+    domains: list[CpuDomain]
+    notes: list[str]
+
+def read_cpus(sysfs: str, proc: str, allowed: Sequence[int]) -> CpuTopology:
+    """The CPU side of the machine that these file systems describe."""
+
 class FabricLink:
     index: int
     active: bool

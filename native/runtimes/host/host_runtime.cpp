@@ -47,12 +47,14 @@ HostEvent& host(Event& event) { return static_cast<HostEvent&>(event); }
 
 }  // namespace
 
-HostRuntime::HostRuntime(std::vector<CpuDomain> domains)
-    : domains_(std::move(domains)), timer_resolution_ns_(smallest_clock_step()) {
-  for (const CpuDomain& domain : domains_) cores_.push_back(std::make_unique<CorePool>(domain.cpus));
+HostRuntime::HostRuntime(HostCpus cpus)
+    : cpu_name_(std::move(cpus.name)),
+      domains_(std::move(cpus.domains)),
+      timer_resolution_ns_(smallest_clock_step()) {
+  for (const HostDomain& domain : domains_) cores_.push_back(std::make_unique<CorePool>(domain.cpus));
 }
 
-const CpuDomain& HostRuntime::domain(int device) const {
+const HostDomain& HostRuntime::domain(int device) const {
   if (device < 0 || device >= device_count())
     throw Error("device", std::to_string(device),
                 "the host has " + std::to_string(device_count()) + " devices");
@@ -66,9 +68,9 @@ std::string HostRuntime::version() const {
 }
 
 DeviceInfo HostRuntime::device(int device) {
-  const CpuDomain& cores = domain(device);
+  const HostDomain& cores = domain(device);
   DeviceInfo info;
-  info.name = cpu_name();
+  info.name = cpu_name_;
   info.architecture = cpu_architecture();
   info.numa_domain = cores.numa_domain;
   info.multiprocessors = cores.physical_cores;
@@ -222,7 +224,7 @@ bool HostRuntime::bind_thread_near_pci(const std::string& pci_address) {
 }
 
 std::unique_ptr<Host> open_host(std::vector<LibraryReport>& reports) {
-  auto runtime = std::make_unique<HostRuntime>(cpu_domains());
+  auto runtime = std::make_unique<HostRuntime>(host_cpus());
   LibraryReport report;
   report.library = "host";
   report.usable = true;

@@ -13,7 +13,7 @@ namespace byteways {
 
 class HostRuntime final : public Host {
  public:
-  explicit HostRuntime(std::vector<CpuDomain> domains);
+  explicit HostRuntime(HostCpus cpus);
 
   std::string_view name() const override { return "host"; }
   std::string_view timed_by() const override { return "host-clock"; }
@@ -54,9 +54,10 @@ class HostRuntime final : public Host {
   bool bind_thread_near_pci(const std::string& pci_address) override;
 
  private:
-  const CpuDomain& domain(int device) const;
+  const HostDomain& domain(int device) const;
 
-  std::vector<CpuDomain> domains_;
+  std::string cpu_name_;
+  std::vector<HostDomain> domains_;
   std::vector<std::unique_ptr<CorePool>> cores_;  // one per domain
   Cores allowed_;
   double timer_resolution_ns_ = 0;
