@@ -16,8 +16,9 @@ class Copy final : public SubmittedMover {
 
  private:
   void enqueue_calls(Stream& stream, std::uint64_t first, std::uint64_t count) override {
-    for (std::uint64_t k = first; k < first + count; ++k)
-      executor().runtime->copy(destination_slot(k), source_slot(k), flow_.size_bytes, stream);
+    executor().runtime->copy_series({flow_.destination->data(), flow_.source->data(), flow_.size_bytes,
+                                     slots_.count, slots_.stride_bytes, first, count},
+                                    stream);
   }
 
   // Copies of one batch have no order among themselves, so that no slot may be twice in it.

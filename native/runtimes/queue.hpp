@@ -42,6 +42,22 @@ struct PreparedKernel {
   KernelInfo info;
 };
 
+// How often a kernel is launched in a row, and the word of its argument block that counts the launches from
+// `first` on; nullptr: none does.
+struct LaunchSeries {
+  unsigned long long* counter = nullptr;
+  std::uint64_t first = 0, count = 1;
+};
+
+// Copies in a row, numbered from `first` on: number k takes slot k % slots on both sides.
+struct CopySeries {
+  void* destination;
+  const void* source;
+  std::uint64_t bytes;
+  std::uint64_t slots = 1, stride_bytes = 0;
+  std::uint64_t first = 0, count = 1;
+};
+
 class QueueInterface {
  public:
   // All of these enqueue and return, but for calls that the vendor makes blocking.
@@ -49,13 +65,15 @@ class QueueInterface {
   virtual std::unique_ptr<Event> create_event(int device) = 0;
   virtual void record(Event& event, Stream& stream) = 0;
   virtual void wait(Stream& stream, Event& event) = 0;
-  virtual void copy(void* destination, const void* source, std::uint64_t bytes, Stream& stream) = 0;
+  // A call of the driver for each copy, and nothing between them.
+  virtual void copy_series(const CopySeries& copies, Stream& stream) = 0;
   // Loads (compiles, caches) the kernel before it is needed inside a timed region. Thread-safe. Throws
   // Unsupported where the kernel cannot be had.
   virtual PreparedKernel prepare(int device, std::string_view kernel) = 0;
-  // `arguments` points to the kernel's one argument block (kernels/arguments.hpp), copied before return.
-  virtual void launch(int device, const PreparedKernel& kernel, const LaunchShape& shape,
-                      const void* arguments, std::size_t argument_bytes, Stream& stream) = 0;
+  // A call of the driver for each launch, and nothing between them. `arguments` points to the kernel's one
+  // argument block (kernels/arguments.hpp), copied by each.
+  virtual void launch_series(const PreparedKernel& kernel, const LaunchShape& shape, const void* arguments,
+                             std::size_t argument_bytes, const LaunchSeries& series, Stream& stream) = 0;
 
   virtual bool finished(Event& event) = 0;
   virtual void synchronize(Event& event) = 0;
@@ -64,6 +82,13 @@ class QueueInterface {
   virtual double timer_resolution_ns(int device) = 0;  // smallest step elapsed_ns() was seen to make, 0: none
   virtual unsigned queue_depth(int device) = 0;        // operations that may be enqueued unstarted
 
+  void copy(void* destination, const void* source, std::uint64_t bytes, Stream& stream) {
+    copy_series({destination, source, bytes}, stream);
+  }
+  void launch(int, const PreparedKernel& kernel, const LaunchShape& shape, const void* arguments,
+              std::size_t argument_bytes, Stream& stream) {
+    launch_series(kernel, shape, arguments, argument_bytes, {}, stream);
+  }
   // What prepare() finds, for those who do not launch.
   KernelInfo kernel_info(int device, std::string_view kernel) { return prepare(device, kernel).info; }
   Availability offers_kernel(int device, std::string_view kernel) {

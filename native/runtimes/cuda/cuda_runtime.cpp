@@ -123,13 +123,6 @@ class CudaRuntime final : public gpu::GpuRuntime<CudaDriver> {
     }
   }
 
-  void copy(void* destination, const void* source, std::uint64_t bytes, Stream& stream) override {
-    const auto& queue = gpu::of<CudaDriver>(stream);
-    queue.enter();
-    driver_->call(queue.device(), driver_->copy_async, destination, source, std::size_t{bytes},
-                  queue.handle());
-  }
-
   unsigned queue_depth(int) override { return kQueueDepth; }
 
  protected:

@@ -122,6 +122,9 @@ class CudaDriver : public gpu::Driver<CudaTable> {
   Availability offers_prefetch_to_domain() const;
   std::optional<int> device_of(Device handle) const;
   Availability hold_pages(void* data, std::size_t bytes, int owner, int device, bool hold) const;
+  void copy(int device, void* to, const void* from, std::size_t bytes, Stream stream) const {
+    call(device, copy_async, to, from, bytes, stream);
+  }
   std::string batch_obstacle() const;
   void copy_all(int device, std::vector<void*>& to, std::vector<const void*>& from,
                 std::vector<std::size_t>& sizes, Stream stream) const;

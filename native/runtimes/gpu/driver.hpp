@@ -10,6 +10,7 @@
 //   send_pages(issuer, data, bytes, place, stream)      the prefetch call
 //   device_of(handle)                                   -1: the host; nothing: several places, or none
 //   hold_pages(data, bytes, owner, device, hold)        advice that keeps managed pages where they are
+//   copy(device, to, from, bytes, stream)               the plain copy call
 //   batch_obstacle()                                    why copy_all() cannot be had; empty when it can
 //   copy_all(device, to, from, sizes, stream)           a copy of each, by one call
 //   rows_obstacle()                                     why copy_rows() cannot be had; empty when it can

@@ -75,19 +75,34 @@ class GpuRuntime : public Runtime {
     return {kCatalogue[index].kernel, kCatalogue[index].argument_bytes, loaded.handle, loaded.info};
   }
 
-  void launch(int, const PreparedKernel& kernel, const LaunchShape& shape, const void* arguments,
-              std::size_t argument_bytes, Stream& stream) override {
+  void launch_series(const PreparedKernel& kernel, const LaunchShape& shape, const void* arguments,
+                     std::size_t argument_bytes, const LaunchSeries& series, Stream& stream) override {
     const auto& queue = of<Vendor>(stream);
+    const int device = queue.device();
     if (argument_bytes != kernel.argument_bytes)
       throw Error(
           "launch", "argument block",
           std::string(kernel.name) + " was given " + std::to_string(argument_bytes) + " bytes of arguments",
-          driver_->agent_name(queue.device()));
+          driver_->agent_name(device));
     const auto handle = static_cast<typename Vendor::Kernel>(const_cast<void*>(kernel.handle));
     void* parameters[] = {const_cast<void*>(arguments)};
     queue.enter();
-    driver_->call(queue.device(), driver_->launch_kernel, handle, shape.blocks, 1u, 1u, shape.threads, 1u, 1u,
-                  shape.shared_bytes, queue.handle(), parameters, nullptr);
+    for (std::uint64_t k = 0; k < series.count; ++k) {
+      if (series.counter != nullptr) *series.counter = series.first + k;
+      driver_->call(device, driver_->launch_kernel, handle, shape.blocks, 1u, 1u, shape.threads, 1u, 1u,
+                    shape.shared_bytes, queue.handle(), parameters, nullptr);
+    }
+  }
+
+  void copy_series(const CopySeries& copies, Stream& stream) override {
+    const auto& queue = of<Vendor>(stream);
+    const Vendor& vendor = *driver_;
+    queue.enter();
+    for (std::uint64_t k = copies.first; k < copies.first + copies.count; ++k) {
+      const std::uint64_t offset = k % copies.slots * copies.stride_bytes;
+      vendor.copy(queue.device(), static_cast<std::byte*>(copies.destination) + offset,
+                  static_cast<const std::byte*>(copies.source) + offset, copies.bytes, queue.handle());
+    }
   }
 
   bool finished(Event& event) override {

@@ -149,13 +149,6 @@ class HipRuntime final : public gpu::GpuRuntime<HipDriver> {
     }
   }
 
-  void copy(void* destination, const void* source, std::uint64_t bytes, Stream& stream) override {
-    const auto& queue = gpu::of<HipDriver>(stream);
-    queue.enter();
-    driver_->call(queue.device(), driver_->copy_async, destination, source, std::size_t{bytes},
-                  HipTable::kCopyDefault, queue.handle());
-  }
-
   unsigned queue_depth(int) override { return kQueueDepth; }
 
  protected:

@@ -131,9 +131,19 @@ void HostRuntime::wait(Stream& stream, Event& event) {
   if (passing) host(stream).enqueue([passing] { passing->wait(); });
 }
 
-void HostRuntime::copy(void* destination, const void* source, std::uint64_t bytes, Stream& stream) {
+void HostRuntime::copy_series(const CopySeries& copies, Stream& stream) {
   HostStream& queue = host(stream);
-  const CopyArguments arguments{source, destination, bytes, 1, 0, 1, 0, 0, 1, 0, 0};
+  const CopyArguments arguments{copies.source,
+                                copies.destination,
+                                copies.bytes,
+                                copies.slots,
+                                copies.stride_bytes,
+                                copies.slots,
+                                copies.stride_bytes,
+                                copies.first,
+                                copies.count,
+                                0,
+                                0};
   queue.enqueue([&queue, arguments] { queue.team().run(1, memcpy_kernel, &arguments); });
 }
 
@@ -148,20 +158,22 @@ PreparedKernel HostRuntime::prepare(int device, std::string_view kernel) {
   return {found->name, found->argument_bytes, found, {1, 1, 0}};  // a block is a thread; a core holds one
 }
 
-void HostRuntime::launch(int, const PreparedKernel& kernel, const LaunchShape& shape, const void* arguments,
-                         std::size_t argument_bytes, Stream& stream) {
+void HostRuntime::launch_series(const PreparedKernel& kernel, const LaunchShape& shape, const void* arguments,
+                                std::size_t argument_bytes, const LaunchSeries& series, Stream& stream) {
   if (argument_bytes != kernel.argument_bytes)
     throw Error("launch", std::string(kernel.name),
                 "an argument block of " + std::to_string(argument_bytes) + " bytes instead of " +
                     std::to_string(kernel.argument_bytes));
-  ArgumentBlock block;
-  std::memcpy(block.bytes.data(), arguments, argument_bytes);
   HostStream& queue = host(stream);
   const unsigned size = std::max(1u, shape.blocks);
+  const HostFunction function = static_cast<const HostKernel*>(kernel.handle)->function;
   queue.team().expect(size);
-  queue.enqueue([&queue, size, function = static_cast<const HostKernel*>(kernel.handle)->function, block] {
-    queue.team().run(size, function, block.bytes.data());
-  });
+  for (std::uint64_t k = 0; k < series.count; ++k) {
+    if (series.counter != nullptr) *series.counter = series.first + k;
+    ArgumentBlock block;
+    std::memcpy(block.bytes.data(), arguments, argument_bytes);
+    queue.enqueue([&queue, size, function, block] { queue.team().run(size, function, block.bytes.data()); });
+  }
 }
 
 bool HostRuntime::finished(Event& event) { return !host(event).last || host(event).last->done(); }

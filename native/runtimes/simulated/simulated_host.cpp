@@ -214,8 +214,18 @@ void SimulatedHost::wait(Stream& stream, Event& event) {
                   of(stream).agent());
 }
 
-void SimulatedHost::copy(void* destination, const void* source, std::uint64_t bytes, Stream& stream) {
-  const CopyArguments arguments{source, destination, bytes, 1, 0, 1, 0, 0, 1, 0, 0};
+void SimulatedHost::copy_series(const CopySeries& copies, Stream& stream) {
+  const CopyArguments arguments{copies.source,
+                                copies.destination,
+                                copies.bytes,
+                                copies.slots,
+                                copies.stride_bytes,
+                                copies.slots,
+                                copies.stride_bytes,
+                                copies.first,
+                                copies.count,
+                                0,
+                                0};
   machine_->check(machine_->launch.symbol(),
                   machine_->launch("memcpy", 1, &arguments, sizeof arguments, of(stream).handle()),
                   of(stream).agent());
@@ -229,16 +239,21 @@ PreparedKernel SimulatedHost::prepare(int device, std::string_view kernel) {
   return {found->name, found->argument_bytes, found, {1, 1, 0}};  // a block is a thread; a core holds one
 }
 
-void SimulatedHost::launch(int, const PreparedKernel& kernel, const LaunchShape& shape, const void* arguments,
-                           std::size_t argument_bytes, Stream& stream) {
+void SimulatedHost::launch_series(const PreparedKernel& kernel, const LaunchShape& shape,
+                                  const void* arguments, std::size_t argument_bytes,
+                                  const LaunchSeries& series, Stream& stream) {
   if (argument_bytes != kernel.argument_bytes)
     throw Error("launch", std::string(kernel.name),
                 "an argument block of " + std::to_string(argument_bytes) + " bytes instead of " +
                     std::to_string(kernel.argument_bytes));
-  machine_->check(machine_->launch.symbol(),
-                  machine_->launch(std::string(kernel.name).c_str(), std::max(1u, shape.blocks), arguments,
-                                   argument_bytes, of(stream).handle()),
-                  of(stream).agent());
+  const std::string name(kernel.name);
+  for (std::uint64_t k = 0; k < series.count; ++k) {
+    if (series.counter != nullptr) *series.counter = series.first + k;
+    machine_->check(machine_->launch.symbol(),
+                    machine_->launch(name.c_str(), std::max(1u, shape.blocks), arguments, argument_bytes,
+                                     of(stream).handle()),
+                    of(stream).agent());
+  }
 }
 
 bool SimulatedHost::finished(Event& event) {

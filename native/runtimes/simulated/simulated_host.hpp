@@ -56,10 +56,10 @@ class SimulatedHost final : public Host {
   std::unique_ptr<Event> create_event(int device) override;
   void record(Event& event, Stream& stream) override;
   void wait(Stream& stream, Event& event) override;
-  void copy(void* destination, const void* source, std::uint64_t bytes, Stream& stream) override;
+  void copy_series(const CopySeries& copies, Stream& stream) override;
   PreparedKernel prepare(int device, std::string_view kernel) override;
-  void launch(int device, const PreparedKernel& kernel, const LaunchShape& shape, const void* arguments,
-              std::size_t argument_bytes, Stream& stream) override;
+  void launch_series(const PreparedKernel& kernel, const LaunchShape& shape, const void* arguments,
+                     std::size_t argument_bytes, const LaunchSeries& series, Stream& stream) override;
 
   bool finished(Event& event) override;
   void synchronize(Event& event) override;
