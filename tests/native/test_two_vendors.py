@@ -3,6 +3,8 @@
 from __future__ import annotations
 
 import sys
+import threading
+from concurrent.futures import ThreadPoolExecutor
 from pathlib import Path
 
 import pytest
@@ -85,3 +87,25 @@ def test_a_vendor_that_is_not_there_is_not_told_of_beside_another(both: pytest.M
     session = _core.Session()
     assert gpus(session) == [("gpu0", "cuda")]
     assert [report.library for report in session.libraries] == ["host", "cuda-driver", "nvrtc"]
+
+
+def test_sessions_live_in_threads(both: pytest.MonkeyPatch) -> None:
+    """Catches state of the process that one session sets and another one finds changed."""
+    start = threading.Barrier(4)
+
+    def opened(number: int) -> tuple[list[tuple[str, str]], str, bool]:
+        start.wait()
+        session = _core.Session(gpus=number % 2 == 0)  # every other one has the host alone
+        source, destination = (session.allocate("cpu0", "pageable", 64 * KIB, "cpu0") for _ in range(2))
+        flow = _core.Flow(source, destination, "cpu0", "memcpy", 64 * KIB)
+        options = _core.MeasureOptions()
+        options.budget_s, options.max_samples = 0.05, 3
+        verified = session.measure([flow], options).verified
+        with pytest.raises(_core.UnsupportedError) as raised:
+            session.allocate("cpu0", "device", 4 * KIB, "cpu0")
+        return gpus(session), str(raised.value), verified
+
+    with ThreadPoolExecutor(4) as threads:
+        found = list(threads.map(opened, range(4)))
+    assert [len(seen) for seen, _, _ in found] == [2, 0, 2, 0]
+    assert all("belongs to a GPU" in text and verified for _, text, verified in found)
