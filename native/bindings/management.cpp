@@ -54,8 +54,7 @@ void bind_management(nb::module_& m) {
       .def_ro("pcie_replays", &ManagementHealth::pcie_replays)
       .def_ro("nvlink_errors", &ManagementHealth::nvlink_errors)
       .def_ro("nvlink_data_tx_bytes", &ManagementHealth::nvlink_data_tx_bytes)
-      .def_ro("nvlink_data_rx_bytes", &ManagementHealth::nvlink_data_rx_bytes)
-      .def_ro("energy_mj", &ManagementHealth::energy_mj);
+      .def_ro("nvlink_data_rx_bytes", &ManagementHealth::nvlink_data_rx_bytes);
   nb::class_<Management>(m, "Management")
       .def(nb::init<const std::string&>(), "simulator"_a = "")
       .def_prop_ro("report", [](const Management& library) { return library.report(); })

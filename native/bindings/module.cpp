@@ -8,6 +8,7 @@ NB_MODULE(_core, m) {
   m.attr("METHOD_VERSION") = byteways::kMethodVersion;
   byteways::bind_errors(m);
   byteways::bind_cpus(m);
+  byteways::bind_team(m);
   byteways::bind_session(m);
   byteways::bind_timing(m);
   byteways::bind_management(m);
