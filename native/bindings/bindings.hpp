@@ -4,10 +4,11 @@
 
 namespace byteways {
 void bind_errors(nanobind::module_& m);
+void bind_cpus(nanobind::module_& m);
 void bind_session(nanobind::module_& m);
 void bind_interfaces(nanobind::module_& m);
 void bind_team(nanobind::module_& m);
 void bind_timing(nanobind::module_& m);
-void bind_nvidia(nanobind::module_& m);
-void bind_hip(nanobind::module_& m);
+void bind_management(nanobind::module_& m);
+void bind_kernels(nanobind::module_& m);
 }  // namespace byteways

@@ -34,6 +34,12 @@ std::unique_ptr<Mover> make_mover(Session& session, const Flow& flow) {
   const auto found = registered().find(flow.interface);
   if (found == registered().end())
     throw Unsupported("interface", "unknown", "there is no interface named '" + flow.interface + "'");
+  for (const Buffer* buffer : {flow.source, flow.destination, flow.second_source})
+    for (const Agent* user : {flow.executor, flow.partner}) {
+      if (buffer == nullptr || user == nullptr) continue;
+      if (const Availability known = session.knows(*user, *buffer); !known.available)
+        throw Unsupported(flow.interface, "runtime", known.reason, flow.executor->name());
+    }
   if (flow.number("copy_engine", -1) >= 0 && found->second.engines != RegisterInterface::Engines::chosen)
     throw Unsupported(flow.interface, "copy_engine", "this interface cannot be given an engine",
                       flow.executor->name());

@@ -75,8 +75,9 @@ class Copy2dMover : public CopyingMover {
                                        rows_.source_pitch / kWord,
                                        kPoison,
                                        result};
-      by.runtime->launch(by.device, "check_2d", full_shape(by, "check_2d", words), &arguments,
-                         sizeof arguments, session_->service_stream(by));
+      by.runtime->launch(by.device, by.runtime->prepare(by.device, "check_2d"),
+                         full_shape(by, "check_2d", words), &arguments, sizeof arguments,
+                         session_->service_stream(by));
     });
   }
 
@@ -95,7 +96,7 @@ class VendorCopy2d final : public Copy2dMover {
  public:
   VendorCopy2d(Session& session, const Flow& flow) : Copy2dMover(session, flow) {
     if (executor().is_host()) refuse(flow, "the vendor's copy call needs a GPU's queue");
-    const Availability offered = executor().runtime->offers_copy_rows();
+    const Availability offered = executor().runtime->capability<Copies2D>().availability();
     if (!offered.available) throw Unsupported(flow.interface, "unavailable", offered.reason);
     for (Buffer* buffer : {flow.source, flow.destination}) session.open_to(executor(), *buffer);
   }
@@ -103,7 +104,7 @@ class VendorCopy2d final : public Copy2dMover {
   void enqueue(Stream& stream, std::uint64_t first_operation, std::uint64_t count) override {
     moves(first_operation, count);
     for (std::uint64_t k = first_operation; k < first_operation + count; ++k)
-      executor().runtime->copy_rows(
+      executor().runtime->capability<Copies2D>()->copy(
           {destination_slot(k), rows_.destination_pitch, flow_.destination->agent().is_host(), source_slot(k),
            rows_.source_pitch, flow_.source->agent().is_host(), rows_.width_bytes, rows_.rows},
           stream);

@@ -55,8 +55,9 @@ class Chase final : public Mover {
   void prepare(std::uint64_t key) override {
     Agent& owner = flow_.source->agent();
     arguments_.key = key;
-    owner.runtime->launch(owner.device, "chase_build", full_shape(owner, "chase_build", lines_), &arguments_,
-                          sizeof arguments_, session_->service_stream(owner));
+    owner.runtime->launch(owner.device, owner.runtime->prepare(owner.device, "chase_build"),
+                          full_shape(owner, "chase_build", lines_), &arguments_, sizeof arguments_,
+                          session_->service_stream(owner));
     owner.runtime->synchronize(session_->service_stream(owner));
     // A larger set is not walked at all: its first lines would be warm and its later ones not.
     if (lines_ > kMostWarmedLines) return;

@@ -1,7 +1,7 @@
 // The host's gate and pause; host_pattern.cpp has the data.
 #include "interfaces/service/arguments.hpp"
+#include "runtimes/factories.hpp"
 #include "runtimes/host/host_kernels.hpp"
-#include "runtimes/session.hpp"
 
 namespace byteways {
 namespace {

@@ -26,9 +26,8 @@ void store(Kernels& kernels, Operation& operation, const StoreArguments& argumen
     for (Word k = first + operations - different; k < first + operations; ++k) {
       const Range to = slots.at(k);
       kernels.devices().count_moved(launch.executor, place, arguments.bytes);
-      kernels.deliver(to, launch.executor, launch.executor, [&] {
-        kernels.memory().fill(to, arguments.key, to.begin - slots.first.begin, 1);
-      });
+      kernels.deliver(to, launch.executor, launch.executor,
+                      [&] { kernels.memory().fill(to, arguments.key, to.begin - slots.first.begin, 1); });
     }
   };
 }

@@ -12,9 +12,9 @@
 #include "core/cpus.hpp"
 #include "memory/host_memory.hpp"
 #include "memory/placement.hpp"
+#include "runtimes/factories.hpp"
 #include "runtimes/host/host_kernels.hpp"
 #include "runtimes/host/host_stream.hpp"
-#include "runtimes/session.hpp"
 
 namespace byteways {
 namespace {
@@ -42,33 +42,25 @@ double smallest_clock_step() {
 HostStream& host(Stream& stream) { return static_cast<HostStream&>(stream); }
 HostEvent& host(Event& event) { return static_cast<HostEvent&>(event); }
 
-// The runtime's own copy.
-struct Copy {
-  void* destination;
-  const void* source;
-  std::uint64_t bytes;
-};
-void perform(const void* block, const TeamMember&) {
-  const auto& copy = *static_cast<const Copy*>(block);
-  std::memcpy(copy.destination, copy.source, copy.bytes);
-}
-
-const HostKernel& require_kernel(std::string_view name) {
-  const HostKernel* kernel = find_host_kernel(name);
-  if (kernel == nullptr)
-    throw Unsupported("launch", "kernel", "the host has no kernel '" + std::string(name) + "'");
-  if (!kernel->obstacle.empty()) throw Unsupported("launch", std::string(name), kernel->obstacle);
-  return *kernel;
+void copy_in_a_row(const void* block, const TeamMember&) {
+  const auto& copies = *static_cast<const CopySeries*>(block);
+  for (std::uint64_t k = copies.first; k < copies.first + copies.count; ++k) {
+    const std::uint64_t offset = k % copies.slots * copies.stride_bytes;
+    std::memcpy(static_cast<std::byte*>(copies.destination) + offset,
+                static_cast<const std::byte*>(copies.source) + offset, copies.bytes);
+  }
 }
 
 }  // namespace
 
-HostRuntime::HostRuntime(std::vector<CpuDomain> domains)
-    : domains_(std::move(domains)), timer_resolution_ns_(smallest_clock_step()) {
-  for (const CpuDomain& domain : domains_) cores_.push_back(std::make_unique<CorePool>(domain.cpus));
+HostRuntime::HostRuntime(HostCpus cpus)
+    : cpu_name_(std::move(cpus.name)),
+      domains_(std::move(cpus.domains)),
+      timer_resolution_ns_(smallest_clock_step()) {
+  for (const HostDomain& domain : domains_) cores_.push_back(std::make_unique<CorePool>(domain.cpus));
 }
 
-const CpuDomain& HostRuntime::domain(int device) const {
+const HostDomain& HostRuntime::domain(int device) const {
   if (device < 0 || device >= device_count())
     throw Error("device", std::to_string(device),
                 "the host has " + std::to_string(device_count()) + " devices");
@@ -82,9 +74,9 @@ std::string HostRuntime::version() const {
 }
 
 DeviceInfo HostRuntime::device(int device) {
-  const CpuDomain& cores = domain(device);
+  const HostDomain& cores = domain(device);
   DeviceInfo info;
-  info.name = cpu_name();
+  info.name = cpu_name_;
   info.architecture = cpu_architecture();
   info.numa_domain = cores.numa_domain;
   info.multiprocessors = cores.physical_cores;
@@ -118,16 +110,6 @@ std::unique_ptr<Allocation> HostRuntime::allocate(Memory memory, int device, std
   throw Unsupported("allocate", std::string(memory_name(memory)), offers(memory, device).reason);
 }
 
-Availability HostRuntime::enable_peer(int device, int peer) {
-  domain(device);
-  domain(peer);
-  return {true, {}};  // one address space
-}
-
-void HostRuntime::make_resident(void*, std::uint64_t, PagePlace to) {
-  domain(to.device);
-}  // its pages do not migrate
-
 std::unique_ptr<Stream> HostRuntime::create_stream(int device) {
   domain(device);
   return std::make_unique<HostStream>(*cores_[static_cast<std::size_t>(device)]);
@@ -155,41 +137,36 @@ void HostRuntime::wait(Stream& stream, Event& event) {
   if (passing) host(stream).enqueue([passing] { passing->wait(); });
 }
 
-void HostRuntime::copy(void* destination, const void* source, std::uint64_t bytes, Stream& stream) {
+void HostRuntime::copy_series(const CopySeries& copies, Stream& stream) {
   HostStream& queue = host(stream);
-  const Copy copy{destination, source, bytes};
-  queue.enqueue([&queue, copy] { queue.team().run(1, perform, &copy); });
+  queue.enqueue([&queue, copies] { queue.team().run(1, copy_in_a_row, &copies); });
 }
 
-Availability HostRuntime::offers_kernel(int device, std::string_view kernel) {
+PreparedKernel HostRuntime::prepare(int device, std::string_view kernel) {
   domain(device);
   const HostKernel* found = find_host_kernel(kernel);
-  if (found == nullptr) return {false, "the host has no kernel '" + std::string(kernel) + "'"};
-  return {found->obstacle.empty(), found->obstacle};
+  if (found == nullptr)
+    throw Unsupported("kernel", "unavailable", "the host has no kernel '" + std::string(kernel) + "'");
+  if (!found->obstacle.empty()) throw Unsupported("kernel", "unavailable", found->obstacle);
+  return {found->name, found->argument_bytes, found, {1, 1, 0}};  // a block is a thread; a core holds one
 }
 
-KernelInfo HostRuntime::kernel_info(int device, std::string_view kernel) {
-  domain(device);
-  require_kernel(kernel);
-  return {1, 1, 0};  // a block is a thread, and a core holds one
-}
-
-void HostRuntime::launch(int device, std::string_view kernel, const LaunchShape& shape, const void* arguments,
-                         std::size_t argument_bytes, Stream& stream) {
-  domain(device);
-  const HostKernel& found = require_kernel(kernel);
-  if (argument_bytes != found.argument_bytes)
-    throw Error("launch", std::string(kernel),
+void HostRuntime::launch_series(const PreparedKernel& kernel, const LaunchShape& shape, const void* arguments,
+                                std::size_t argument_bytes, const LaunchSeries& series, Stream& stream) {
+  if (argument_bytes != kernel.argument_bytes)
+    throw Error("launch", std::string(kernel.name),
                 "an argument block of " + std::to_string(argument_bytes) + " bytes instead of " +
-                    std::to_string(found.argument_bytes));
-  ArgumentBlock block;
-  std::memcpy(block.bytes.data(), arguments, argument_bytes);
+                    std::to_string(kernel.argument_bytes));
   HostStream& queue = host(stream);
   const unsigned size = std::max(1u, shape.blocks);
+  const HostFunction function = static_cast<const HostKernel*>(kernel.handle)->function;
   queue.team().expect(size);
-  queue.enqueue([&queue, size, function = found.function, block] {
-    queue.team().run(size, function, block.bytes.data());
-  });
+  for (std::uint64_t k = 0; k < series.count; ++k) {
+    if (series.counter != nullptr) *series.counter = series.first + k;
+    ArgumentBlock block;
+    std::memcpy(block.bytes.data(), arguments, argument_bytes);
+    queue.enqueue([&queue, size, function, block] { queue.team().run(size, function, block.bytes.data()); });
+  }
 }
 
 bool HostRuntime::finished(Event& event) { return !host(event).last || host(event).last->done(); }
@@ -252,7 +229,7 @@ bool HostRuntime::bind_thread_near_pci(const std::string& pci_address) {
 }
 
 std::unique_ptr<Host> open_host(std::vector<LibraryReport>& reports) {
-  auto runtime = std::make_unique<HostRuntime>(cpu_domains());
+  auto runtime = std::make_unique<HostRuntime>(host_cpus());
   LibraryReport report;
   report.library = "host";
   report.usable = true;
