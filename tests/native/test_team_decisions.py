@@ -338,3 +338,45 @@ def test_every_question_may_be_answered_by_a_failure(
             result = measure(flows=flows, fails_at=question)
             assert "rank 1 failed in its phase: its cause" in result["failure"], question
             assert result["unsupported"], question
+
+
+def failing(lost_after: int, rank: int = 0, fails_at: str = "") -> tuple[str, list[str]]:
+    """What a measurement on a GPU that is lost after so many operations raises; what the team was asked."""
+
+    def scene(session: _core.Session) -> tuple[str, list[str]]:
+        class Ranked(Peer):
+            def rank(self) -> int:
+                return rank
+
+            def exchange(self, mine: _core.Vote) -> list[_core.Vote]:
+                votes = super().exchange(mine)
+                return votes if rank == 0 else votes[::-1]
+
+        peer = Ranked({}, fails_at)
+        try:
+            case = toy.flow(session, ("cpu0", "pinned"), ("gpu0", "device"), "gpu0", "copy", MIB)
+            session.measure([case], toy.options(budget_s=0.02, batch=1), peer)
+        except _core.Error as failure:
+            return str(failure), peer.asked
+        return "", peer.asked
+
+    message, asked = toy.play(toy.nvidia(faults__0=f"lost:gpu0:after={lost_after}"), scene)
+    return message, asked
+
+
+def test_a_failure_of_this_rank_is_told_in_every_phase() -> None:
+    """Catches a rank that ends by its own error while others wait for it, and one that observes its engine
+    when it is another rank's turn.
+    """
+    wanted = {"preparation", "warm-up", "verification of the warm-up", "engine", "sampling"}
+    phases: dict[str, int] = {}
+    for lost_after in range(1, 300):
+        message, asked = failing(lost_after)
+        if message and asked:
+            phases.setdefault(asked[-1], lost_after)
+        if wanted <= set(phases):
+            break
+    assert wanted <= set(phases)
+    # Rank 1 observes when rank 0 has: where that fails in its turn, this GPU is never asked.
+    message, asked = failing(phases["engine"], rank=1, fails_at="end of a turn")
+    assert "rank 0 failed in its phase" in message and asked[-1] == "end of a turn"
