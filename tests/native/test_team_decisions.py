@@ -340,7 +340,9 @@ def test_every_question_may_be_answered_by_a_failure(
             assert result["unsupported"], question
 
 
-def failing(lost_after: int, rank: int = 0, fails_at: str = "") -> tuple[str, list[str]]:
+def failing(
+    lost_after: int, rank: int = 0, fails_at: str = "", script: Script | None = None
+) -> tuple[str, list[str]]:
     """What a measurement on a GPU that is lost after so many operations raises; what the team was asked."""
 
     def scene(session: _core.Session) -> tuple[str, list[str]]:
@@ -352,10 +354,10 @@ def failing(lost_after: int, rank: int = 0, fails_at: str = "") -> tuple[str, li
                 votes = super().exchange(mine)
                 return votes if rank == 0 else votes[::-1]
 
-        peer = Ranked({}, fails_at)
+        peer = Ranked(script or {}, fails_at)
         try:
             case = toy.flow(session, ("cpu0", "pinned"), ("gpu0", "device"), "gpu0", "copy", MIB)
-            session.measure([case], toy.options(budget_s=0.02, batch=1), peer)
+            session.measure([case], toy.options(budget_s=0.02, batch=1, max_samples=3), peer)
         except _core.Error as failure:
             return str(failure), peer.asked
         return "", peer.asked
@@ -380,3 +382,10 @@ def test_a_failure_of_this_rank_is_told_in_every_phase() -> None:
     # Rank 1 observes when rank 0 has: where that fails in its turn, this GPU is never asked.
     message, asked = failing(phases["engine"], rank=1, fails_at="end of a turn")
     assert "rank 0 failed in its phase" in message and asked[-1] == "end of a turn"
+
+
+def test_one_rank_with_pages_that_move_makes_all_probe() -> None:
+    """Catches an operation that ranks with managed pages run, untimed, and the others do not."""
+    last = next(number for number in range(100, 400) if not failing(number)[0])
+    message, asked = failing(last, script={"pages that may move": YES})
+    assert "gpu0" in message and asked[-1] == "residency"
