@@ -7,7 +7,8 @@
 
 VENV := .venv
 BIN := $(VENV)/bin
-INSTALL := $(BIN)/python -m pip install --quiet --disable-pip-version-check
+# --no-compile: Python compiles what is imported, the first time; most of what is installed never is.
+INSTALL := $(BIN)/python -m pip install --quiet --disable-pip-version-check --no-compile
 # The same as build-system.requires in pyproject.toml, and the build programs that scikit-build-core asks for: they
 # stay in .venv, so that a rebuild compiles what has changed and no more.
 BUILD_TOOLS := 'scikit-build-core>=0.10' 'nanobind>=2.4' 'cmake>=3.20' 'ninja>=1.10'
