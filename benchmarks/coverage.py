@@ -24,13 +24,17 @@ the program when fewer than half of the misses are warned of, or fewer than 85 %
 from __future__ import annotations
 
 import argparse
+import sys
 from pathlib import Path
 
 import numpy as np
 from coverage_runs import PATHS, ROUNDS, WAYS, next_runs, recorded_noise, told_apart
 from coverage_series import KINDS, LENGTH, Kind, judge
 
-EXAMPLES = Path(__file__).resolve().parents[1] / "examples"
+ROOT = Path(__file__).resolve().parents[1]
+sys.path.insert(0, str(ROOT / "scripts"))
+from unpack_examples import EXAMPLES, unpack  # noqa: E402
+
 #: Series that cannot reach the aims of tables 1 and 2, and the part of the misses that must be warned of.
 LIMITS = {"sticky, stays 0.98": 0.5}
 LIMIT_OF_NEXT = 0.85  # of their results without a warning, that must hold the next run's
@@ -115,6 +119,7 @@ def runs_table(trials: int) -> Rows:
 def ways_table(trials: int) -> Rows:
     """One ranking a trial: of a path measured alone, of a path among others; of all paths, one a run."""
     most = 0.05 + 2 * (0.05 * 0.95 / trials) ** 0.5  # two standard errors of so many trials
+    unpack()
     between, within = recorded_noise(run.parent for run in sorted(EXAMPLES.glob("**/run.json")))
     rng = np.random.default_rng(20261124)
     drawn = np.exp(rng.normal(np.log(0.01), 1.0, 1000))
