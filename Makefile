@@ -3,7 +3,7 @@
 
 .DEFAULT_GOAL := help
 .DELETE_ON_ERROR:
-.PHONY: help setup develop run test test-slow lint format clean
+.PHONY: help setup develop run wheel examples test test-slow lint format clean
 
 VENV := .venv
 BIN := $(VENV)/bin
@@ -19,7 +19,7 @@ JOBS ?= $(shell n=$$(nproc 2>/dev/null || echo 2); echo $$((n > 8 ? 8 : n)))
 PYTEST := $(BIN)/python -m pytest -n $(JOBS)
 # Folders are listed too: their time stamps tell of files that came or went.
 NATIVE := $(shell find native) CMakeLists.txt
-CPP := $(shell find native tests \( -name '*.cpp' -o -name '*.hpp' -o -name '*.cu' -o -name '*.cuh' \) -type f)
+CPP := $(shell find native $(wildcard tests) \( -name '*.cpp' -o -name '*.hpp' -o -name '*.cu' -o -name '*.cuh' \) -type f)
 
 help: ## list the targets
 	@sed -n 's/^\([a-z-]*\):.*## \(.*\)/make \1\t\2/p' $(MAKEFILE_LIST)
@@ -34,6 +34,12 @@ develop: ## setup, with the tools of `make test` and `make lint`
 run: ## setup, then measure this machine (ARGS='full --budget 600' for more)
 	@+$(LOCKED) $(VENV)/installed
 	@$(BIN)/byteways run $(ARGS)
+
+wheel: develop ## build the sdist and a wheel for glibc 2.28 into dist (PYTHONS='python3.10 python3.12' for several)
+	@$(BIN)/python scripts/build_wheels.py $(PYTHONS)
+
+examples: $(VENV)/tools ## unpack the recorded runs of examples/recorded below examples
+	@$(BIN)/python scripts/unpack_examples.py
 
 test: develop ## setup, then all tests but slow ones and those on GPUs (ARGS='-k name' for fewer)
 	@$(PYTEST) --dist worksteal $(ARGS)
@@ -62,7 +68,7 @@ $(VENV)/tools: scripts/check_tools.sh
 	"$$python" -m venv --clear $(VENV) && $(INSTALL) $(BUILD_TOOLS) && echo "$$compiler" > $@
 
 $(VENV)/installed: $(VENV)/tools pyproject.toml $(NATIVE)
-	@echo "Building the native core with $$(cat $<) (three minutes on two cores the first time)"
+	@echo "Building the native core with $$(cat $<) (a minute and a half on two cores the first time)"
 	@CXX=$$(cat $<) $(INSTALL) --no-build-isolation --editable .
 	@if sh scripts/find_driver.sh; then $(INSTALL) 'byteways[cuda]'; fi
 	@touch $@
@@ -70,5 +76,5 @@ $(VENV)/installed: $(VENV)/tools pyproject.toml $(NATIVE)
 # byteways itself is installed already, so this adds the extras and builds nothing.
 $(VENV)/developing: pyproject.toml | $(VENV)/installed
 	@echo "Installing the tools for tests and lint"
-	@$(INSTALL) 'byteways[test,lint]'
+	@$(INSTALL) 'byteways[test,lint,release]'
 	@touch $@
