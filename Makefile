@@ -35,7 +35,8 @@ run: ## setup, then measure this machine (ARGS='full --budget 600' for more)
 	@+$(LOCKED) $(VENV)/installed
 	@$(BIN)/byteways run $(ARGS)
 
-wheel: develop ## build the sdist and a wheel for glibc 2.28 into dist (PYTHONS='python3.10 python3.12' for several)
+wheel: ## build the sdist and a wheel for glibc 2.28 into dist (PYTHONS='python3.10 python3.12' for several)
+	@+$(LOCKED) $(VENV)/releasing
 	@$(BIN)/python scripts/build_wheels.py $(PYTHONS)
 
 examples: $(VENV)/tools ## unpack the recorded runs of examples/recorded below examples
@@ -45,6 +46,7 @@ test: develop ## setup, then all tests but slow ones and those on GPUs (ARGS='-k
 	@$(PYTEST) --dist worksteal $(ARGS)
 
 test-slow: develop ## setup, then the slow tests: packaging, and the report in a browser
+	@+$(LOCKED) $(VENV)/releasing
 	@$(PYTEST) --dist loadfile -m 'slow and not gpu' $(ARGS)
 
 lint: develop ## formatting, lint and types of all sources; changes nothing
@@ -76,5 +78,11 @@ $(VENV)/installed: $(VENV)/tools pyproject.toml $(NATIVE)
 # byteways itself is installed already, so this adds the extras and builds nothing.
 $(VENV)/developing: pyproject.toml | $(VENV)/installed
 	@echo "Installing the tools for tests and lint"
-	@$(INSTALL) 'byteways[test,lint,release]'
+	@$(INSTALL) 'byteways[test,lint]'
+	@touch $@
+
+# A hundred megabytes, which only packaging needs.
+$(VENV)/releasing: pyproject.toml | $(VENV)/developing
+	@echo "Installing the tools that build wheels"
+	@$(INSTALL) 'byteways[release]'
 	@touch $@

@@ -51,7 +51,7 @@ def compiler(folder: Path) -> dict[str, str]:
         program = folder / name
         program.write_text(
             f"#!/bin/sh\nexport ZIG_GLOBAL_CACHE_DIR='{cache}' ZIG_LOCAL_CACHE_DIR='{cache}'\n"
-            f"exec '{sys.executable}' -m ziglang {name} {options.get(name, '')} \"$@\"\n",
+            f"exec '{sys.executable}' -I -m ziglang {name} {options.get(name, '')} \"$@\"\n",
             encoding="utf-8",
         )
         program.chmod(0o755)
