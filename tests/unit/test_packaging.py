@@ -110,7 +110,7 @@ def test_wheel_has_everything(wheel: Path) -> None:
 def test_wheel_has_nothing_else(wheel: Path) -> None:
     """Catches tests, native sources or build files that slip into users' site-packages."""
     with zipfile.ZipFile(wheel) as archive:
-        names = {name for name in archive.namelist() if ".dist-info/" not in name}
+        names = {each for each in archive.namelist() if ".dist-info/" not in each and not each.endswith("/")}
     extra = {name for name in names - package_files() if not name.startswith("byteways/_core.")}
     assert extra == {SIMULATOR}
 
