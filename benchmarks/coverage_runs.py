@@ -12,12 +12,13 @@ from pathlib import Path
 from typing import Any
 
 import numpy as np
-from coverage_series import Generator, Judged, Kind, judge
+from coverage_series import Generator, Judged, Kind, judge, no_trace
 
 from byteways import _core
 from byteways.analyse.compare import rank
 from byteways.analyse.results_index import Index
-from byteways.analyse.summary import NORMAL_95, Cell, group_by
+from byteways.analyse.rounds import NORMAL_95
+from byteways.analyse.summary import Cell, group_by
 from byteways.results.record import Record, Times, Warning
 from byteways.results.run_folder import RunFolder
 from byteways.topology.model import Topology
@@ -92,13 +93,20 @@ class Told:
     of_median: list[bool] = field(default_factory=list)
     of_next: list[bool] = field(default_factory=list)
     warned: list[bool] = field(default_factory=list)
+    #: Whether the samples of a sticky series have no trace of its second state.
+    blind: list[bool] = field(default_factory=list)
+    #: Of these, the samples of each round.
+    blind_samples: list[int] = field(default_factory=list)
 
-    def add(self, cell: Cell, truth: float, after: Cell) -> None:
+    def add(self, cell: Cell, truth: float, after: Cell, rounds: Sequence[Judged], kind: Kind) -> None:
         least = 1e-9 * cell.value
         true_value = SIZE_BYTES / truth * 10
         self.of_median.append(cell.low - least <= true_value <= cell.high + least)
         self.of_next.append(cell.low - least <= after.value <= cell.high + least)
         self.warned.append(bool(cell.warning_ids))
+        self.blind.append(kind.stay > 0 and no_trace(rounds))
+        if self.blind[-1]:
+            self.blind_samples += [one.samples for one in rounds]
 
     @property
     def misses_warned(self) -> float:
@@ -108,8 +116,11 @@ class Told:
 
     @property
     def unwarned(self) -> list[bool]:
-        """Of results without a warning: whether the interval holds the next run's."""
-        return [held for held, warned in zip(self.of_next, self.warned, strict=True) if not warned]
+        """Of results without a warning, but for those that are blind: whether the interval holds the next
+        run's.
+        """
+        told = zip(self.of_next, self.warned, self.blind, strict=True)
+        return [held for held, warned, blind in told if not warned and not blind]
 
 
 def next_runs(kind: Kind, trials: int, among: Kind | None = None) -> Told:
@@ -133,7 +144,8 @@ def next_runs(kind: Kind, trials: int, among: Kind | None = None) -> Told:
             analysed((path, "copy", case) for path, case in zip(PATHS, run, strict=True)) for run in runs
         )
         for number in range(here):
-            told.add(first[number], float(truth[2 * ROUNDS * number]), second[number])
+            true_time = float(truth[2 * ROUNDS * number])
+            told.add(first[number], true_time, second[number], cases[2 * number], kind)
     return told
 
 

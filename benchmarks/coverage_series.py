@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable
+from collections.abc import Callable, Sequence
 from dataclasses import dataclass
 
 import numpy as np
@@ -13,6 +13,9 @@ LENGTH = 400  # samples at most, as in a measurement
 PRECISION = 0.01
 LEAST_FOR_INTERVAL = 6
 STEP = 0.005  # of the quantised series
+LOWER, UPPER = 1.0, 1.02  # the states of the sticky series
+#: Samples of a second state below which a series cannot be told from a steady one with a disturbance or two.
+TRACE = 4
 
 Generator = np.random.Generator
 Made = tuple[np.ndarray, np.ndarray]  # [trial, sample], and the true median of each trial
@@ -26,6 +29,7 @@ class Kind:
     make: Callable[[Generator, int], Made]
     clean: bool = False
     resolution: float = 0.0
+    stay: float = 0.0  # of two states: the probability to stay for one more sample
 
 
 def normal(rng: Generator, trials: int) -> np.ndarray:
@@ -54,13 +58,14 @@ def spiky(rng: Generator, trials: int) -> Made:
 
 
 def sticky(rng: Generator, trials: int, stay: float) -> Made:
-    """Two states 2 % apart, equally likely; the median of both together lies in the middle."""
+    """Two states, equally likely; the median of both together lies in the middle."""
     high = np.empty((trials, LENGTH), bool)
     high[:, 0] = rng.random(trials) < 0.5
     changes = rng.random(high.shape) >= stay
     for k in range(1, LENGTH):
         high[:, k] = high[:, k - 1] ^ changes[:, k]
-    return 1 + 0.02 * high + 0.002 * normal(rng, trials), np.full(trials, 1.01)
+    states = np.where(high, UPPER, LOWER)
+    return states + 0.002 * normal(rng, trials), np.full(trials, (LOWER + UPPER) / 2)
 
 
 def quantised(rng: Generator, trials: int) -> Made:
@@ -87,9 +92,9 @@ KINDS = (
         "white 1 % + AR 0.95 1 %",
         lambda rng, n: around_one(0.01 * (normal(rng, n) + autoregressive(rng, n, 0.95))),
     ),
-    Kind("sticky, stays 0.9", lambda rng, n: sticky(rng, n, 0.9)),
-    Kind("sticky, stays 0.95", lambda rng, n: sticky(rng, n, 0.95)),
-    Kind("sticky, stays 0.98", lambda rng, n: sticky(rng, n, 0.98)),
+    Kind("sticky, stays 0.9", lambda rng, n: sticky(rng, n, 0.9), stay=0.9),
+    Kind("sticky, stays 0.95", lambda rng, n: sticky(rng, n, 0.95), stay=0.95),
+    Kind("sticky, stays 0.98", lambda rng, n: sticky(rng, n, 0.98), stay=0.98),
     Kind("quantised 0.5 %", quantised, resolution=STEP),
     Kind("drift 1 % in 30", drifting),
 )
@@ -104,10 +109,34 @@ class Judged:
     high: float
     samples: int
     warnings: tuple[str, ...]
+    upper: int = 0  # samples in the upper state of a sticky series
 
     @property
     def warned(self) -> bool:
         return bool(self.warnings)
+
+
+def no_trace(rounds: Sequence[Judged]) -> bool:
+    """Whether one of two states was seen in next to no sample of all rounds."""
+    upper = sum(one.upper for one in rounds)
+    return min(upper, sum(one.samples for one in rounds) - upper) < TRACE
+
+
+def chance_of_no_trace(samples: Sequence[int], stay: float) -> float:
+    """The probability of that for independent rounds of so many samples (seven and more in all), by the
+    two-state Markov chain.
+    """
+    together = np.ones(1)  # by the number of samples in the upper state, those below TRACE
+    for count in samples:
+        # chance[state, upper]: of each start, the chain goes from state to state.
+        chance = np.zeros((2, TRACE))
+        chance[0, 0] = chance[1, 1] = 0.5
+        for _ in range(count - 1):
+            lower = stay * chance[0] + (1 - stay) * chance[1]
+            upper = stay * chance[1] + (1 - stay) * chance[0]
+            chance = np.array([lower, np.concatenate(([0.0], upper[:-1]))])
+        together = np.convolve(together, chance.sum(axis=0))[:TRACE]
+    return float(2 * together.sum())  # both states are alike
 
 
 def judge(series: np.ndarray, resolution: float, rounds: int = 1, most: int = LENGTH) -> Judged:
@@ -120,4 +149,5 @@ def judge(series: np.ndarray, resolution: float, rounds: int = 1, most: int = LE
     told = [warning.id for warning in _core.series_warnings(taken, resolution)]
     told += ["noisy"] if noisy else []
     told += ["few-samples"] if len(taken) < LEAST_FOR_INTERVAL else []
-    return Judged(summary.median, low, high, len(taken), tuple(told))
+    upper = int(np.sum(np.array(taken) > (LOWER + UPPER) / 2))
+    return Judged(summary.median, low, high, len(taken), tuple(told), upper)

@@ -59,8 +59,7 @@ def our_stream(session: _core.Session, size: int, threads: int) -> Times:
             "cpu0",
             kernel,
             size,
-            source_cold=False,
-            destination_cold=False,
+            cold=False,
             second_source=second,
             threads=threads,
         )

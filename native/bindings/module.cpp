@@ -7,6 +7,7 @@
 NB_MODULE(_core, m) {
   m.attr("METHOD_VERSION") = byteways::kMethodVersion;
   byteways::bind_errors(m);
+  byteways::bind_team(m);
   byteways::bind_session(m);
   byteways::bind_timing(m);
   byteways::bind_nvidia(m);

@@ -55,8 +55,7 @@ void bind_nvidia(nb::module_& m) {
       .def_ro("pcie_replays", &NvmlHealth::pcie_replays)
       .def_ro("nvlink_errors", &NvmlHealth::nvlink_errors)
       .def_ro("nvlink_data_tx_bytes", &NvmlHealth::nvlink_data_tx_bytes)
-      .def_ro("nvlink_data_rx_bytes", &NvmlHealth::nvlink_data_rx_bytes)
-      .def_ro("energy_mj", &NvmlHealth::energy_mj);
+      .def_ro("nvlink_data_rx_bytes", &NvmlHealth::nvlink_data_rx_bytes);
   nb::class_<Nvml>(m, "Nvml")
       .def(nb::init<const std::string&>(), "simulator"_a = "")
       .def_prop_ro("report", [](const Nvml& nvml) { return nvml.report(); })

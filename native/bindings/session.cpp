@@ -8,8 +8,8 @@
 #include <nanobind/stl/vector.h>
 
 #include "bindings/bindings.hpp"
+#include "timing/load_generator.hpp"
 #include "timing/measure.hpp"
-#include "timing/sustain.hpp"
 
 namespace nb = nanobind;
 using namespace nb::literals;
@@ -26,33 +26,35 @@ struct KeptFlows {
   std::vector<Flow> made;
 };
 
-Measurement measure_flows(Session& session, const nb::sequence& flows, const MeasureOptions& options) {
+Measurement measure_flows(Session& session, const nb::sequence& flows, const MeasureOptions& options,
+                          Team* team) {
   const KeptFlows kept(flows);
   nb::gil_scoped_release unlocked;
-  return measure(session, kept.made, options);
+  SoloTeam alone;
+  return measure(session, kept.made, options, team == nullptr ? alone : *team);
 }
 
 struct Sustained {
   KeptFlows flows;
-  std::unique_ptr<Sustainer> sustainer;  // is over before they go
+  std::unique_ptr<LoadGenerator> generator;  // is over before they go
 };
 
 std::unique_ptr<Sustained> sustain_flows(Session& session, const nb::sequence& flows, double slice_s,
                                          bool interference) {
   auto made = std::make_unique<Sustained>(Sustained{KeptFlows(flows), nullptr});
   nb::gil_scoped_release unlocked;
-  made->sustainer = std::make_unique<Sustainer>(session, made->flows.made, slice_s, interference);
+  made->generator = std::make_unique<LoadGenerator>(session, made->flows.made, slice_s, interference);
   return made;
 }
 
-void bind_sustainer(nb::module_& m) {
-  nb::class_<Sustained>(m, "Sustainer")
-      .def("start", [](Sustained& load) { load.sustainer->start(); })
+void bind_load_generator(nb::module_& m) {
+  nb::class_<Sustained>(m, "LoadGenerator")
+      .def("start", [](Sustained& load) { load.generator->start(); })
       .def(
-          "finish", [](Sustained& load) { load.sustainer->finish(); },
+          "finish", [](Sustained& load) { load.generator->finish(); },
           nb::call_guard<nb::gil_scoped_release>())
-      .def_prop_ro("operations", [](const Sustained& load) { return load.sustainer->operations(); })
-      .def_prop_ro("moved_bytes", [](const Sustained& load) { return load.sustainer->moved_bytes(); });
+      .def_prop_ro("operations", [](const Sustained& load) { return load.generator->operations(); })
+      .def_prop_ro("moved_bytes", [](const Sustained& load) { return load.generator->moved_bytes(); });
 }
 
 // What a copy from one agent to another may choose; host memory is taken to be locked.
@@ -127,7 +129,7 @@ void bind_agents(nb::module_& m) {
 void bind_session(nb::module_& m) {
   bind_libraries(m);
   bind_agents(m);
-  bind_sustainer(m);
+  bind_load_generator(m);
   nb::class_<Session>(m, "Session")
       .def(
           "__init__",
@@ -208,7 +210,7 @@ void bind_session(nb::module_& m) {
             return session.free_bytes(session.agent(agent));
           },
           "agent"_a, nb::call_guard<nb::gil_scoped_release>())
-      .def("measure", &measure_flows, "flows"_a, "options"_a)
+      .def("measure", &measure_flows, "flows"_a, "options"_a, "team"_a.none() = nb::none())
       .def("sustain", &sustain_flows, "flows"_a, "slice_s"_a, nb::kw_only(), "interference"_a = false,
            nb::keep_alive<0, 1>());
   m.def("load_machine", &load_machine, "simulator"_a, "machine"_a, nb::call_guard<nb::gil_scoped_release>());

@@ -51,18 +51,18 @@ std::pair<std::vector<double>, bool> settle(const std::vector<std::pair<double, 
   return {series.times_ns(), series.keeps_all()};
 }
 
-using RecordedLane = std::tuple<double, std::vector<double>, std::vector<std::uint64_t>>;
+using RecordedFlow = std::tuple<double, std::vector<double>, std::vector<std::uint64_t>>;
 
-// Rates in operations per ns and overlap of lanes that ran together.
-std::pair<std::vector<double>, double> window(const std::vector<RecordedLane>& lanes, bool interference,
+// Rates in operations per ns and overlap of flows that ran together.
+std::pair<std::vector<double>, double> window(const std::vector<RecordedFlow>& flows, bool interference,
                                               int cut_at) {
   std::vector<Trace> traces;
-  if (lanes.empty() || cut_at >= static_cast<int>(lanes.size()))
-    throw Error("window", "lanes", "there is no such lane");
-  for (const auto& [released, marks, operations] : lanes)
+  if (flows.empty() || cut_at >= static_cast<int>(flows.size()))
+    throw Error("window", "flows", "there is no such flow");
+  for (const auto& [released, marks, operations] : flows)
     if (marks.empty() || marks.size() != operations.size())
-      throw Error("window", "marks", "a lane has as many marks as counts of operations, and one at least");
-  for (const auto& [released, marks, operations] : lanes) traces.push_back({released, marks, operations});
+      throw Error("window", "marks", "a flow has as many marks as counts of operations, and one at least");
+  for (const auto& [released, marks, operations] : flows) traces.push_back({released, marks, operations});
   constexpr std::uint64_t kPerSecond = 1'000'000'000;
   WindowSample sample = evaluate(traces, std::vector<std::uint64_t>(traces.size(), 1), interference, cut_at);
   for (double& rate : sample.rates) rate /= kPerSecond;
@@ -88,8 +88,8 @@ void bind_flow(nb::module_& m) {
   nb::class_<Flow>(m, "Flow").def(
       "__init__",
       [](Flow* self, Buffer& source, Buffer& destination, const std::string& executor, std::string interface,
-         std::uint64_t size, bool source_cold, bool destination_cold, Buffer* second_source,
-         const std::string& partner, const nb::kwargs& options) {
+         std::uint64_t size, bool cold, Buffer* second_source, const std::string& partner,
+         const nb::kwargs& options) {
         auto flow = std::make_unique<Flow>();
         for (const auto& [name, value] : options) {
           const auto option = nb::cast<std::string>(name);
@@ -103,15 +103,14 @@ void bind_flow(nb::module_& m) {
         flow->executor = &source.session().agent(executor);
         flow->interface = std::move(interface);
         flow->size_bytes = size;
-        flow->source_cold = source_cold;
-        flow->destination_cold = destination_cold;
+        flow->cold = cold;
         flow->second_source = second_source;
         flow->partner = partner.empty() ? nullptr : &source.session().agent(partner);
         new (self) Flow(std::move(*flow));
       },
-      nb::keep_alive<1, 2>(), nb::keep_alive<1, 3>(), nb::keep_alive<1, 9>(), "source"_a, "destination"_a,
-      "executor"_a, "interface"_a, "size_bytes"_a, nb::kw_only(), "source_cold"_a = true,
-      "destination_cold"_a = true, "second_source"_a.none() = nb::none(), "partner"_a = "", "options"_a);
+      nb::keep_alive<1, 2>(), nb::keep_alive<1, 3>(), nb::keep_alive<1, 8>(), "source"_a, "destination"_a,
+      "executor"_a, "interface"_a, "size_bytes"_a, nb::kw_only(), "cold"_a = true,
+      "second_source"_a.none() = nb::none(), "partner"_a = "", "options"_a);
 }
 
 void bind_results(nb::module_& m) {
@@ -198,7 +197,7 @@ void bind_timing(nb::module_& m) {
   bind_results(m);
   m.def("summarize", &summarize, "samples"_a, "resolution"_a = 0.0);
   m.def("series_warnings", &warnings_of, "samples"_a, "resolution"_a = 0.0);
-  m.def("window", &window, "lanes"_a, nb::kw_only(), "interference"_a = false, "cut_at"_a = -1);
+  m.def("window", &window, "flows"_a, nb::kw_only(), "interference"_a = false, "cut_at"_a = -1);
   m.def("contradiction", &contradiction_of, nb::kw_only(), "device_ns"_a, "submit_ns"_a, "host_ns"_a,
         "gated"_a = true, "gate_opened"_a = false, "resolution_ns"_a = 500.0);
   m.def(

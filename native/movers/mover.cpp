@@ -112,7 +112,7 @@ CopyingMover::CopyingMover(Session& session, const Flow& flow)
   // launch.
   const bool packs = kSlotAlignment % flow.size_bytes == 0 && flow.size_bytes >= 16;
   slots_.stride_bytes = packs ? flow.size_bytes : round_up(flow.size_bytes, kSlotAlignment);
-  const bool cold = flow.source_cold || flow.destination_cold;
+  const bool cold = flow.cold;
   slots_.count = cold ? std::max<std::uint64_t>(1, smaller / slots_.stride_bytes) : 1;
   if (flow.word("migration", "on-demand") == "off") hold_pages();
   // Who touches pages first need not have them: kernels of some machines fill them where they are.

@@ -24,8 +24,7 @@ struct Flow {
   Agent* executor = nullptr;
   std::string interface;  // a row of src/byteways/plan/interfaces.py
   std::uint64_t size_bytes = 0;
-  bool source_cold = true;          // either: both buffers are gone through from slot to slot, so that data
-  bool destination_cold = true;     // and slot agree; neither: both stay on their first size_bytes
+  bool cold = true;  // operations rotate through the slots of both buffers; else all use the first slot
   Buffer* second_source = nullptr;  // of interfaces that read two arrays
   Agent* partner = nullptr;         // the agent that answers, of interfaces that have one; where pages go to
   unsigned sharing = 1;  // flows of this executor that run at once: the kernel of each leaves room for all

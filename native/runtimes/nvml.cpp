@@ -266,7 +266,6 @@ NvmlHealth Nvml::health(const std::string& uuid) const {
   const auto& reasons = table_->clock_reasons ? table_->clock_reasons : table_->throttle_reasons;
   health.throttle_reasons = or_unknown(Table::ask<unsigned long long>(reasons, device));
   health.pcie_replays = or_unknown(Table::ask<unsigned>(table_->pcie_replays, device));
-  health.energy_mj = or_unknown(Table::ask<unsigned long long>(table_->energy, device));
   for (unsigned field : Table::kErrorFields)
     if (const auto errors = table_->field(device, field, 0))
       health.nvlink_errors = *errors + (health.nvlink_errors < 0 ? 0 : health.nvlink_errors);

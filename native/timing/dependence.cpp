@@ -5,6 +5,8 @@
 #include <cmath>
 #include <numeric>
 
+#include "timing/states.hpp"
+
 namespace byteways {
 namespace {
 
@@ -12,7 +14,7 @@ constexpr double kMostInflation = 400;  // as many as a series has samples at mo
 
 // Sums of autocorrelations come out too low by about so many times themselves over n: found with AR(1) series
 // of 0.5 to 0.95 and 30 to 400 samples (benchmarks/coverage.py), where the mean is that of the series itself.
-constexpr double kHidden = 8;
+constexpr double kHidden = 10;
 
 // Of the median: what lies further apart are groups of samples, and no timer's steps.
 constexpr double kMostStep = 0.05;
@@ -63,7 +65,8 @@ double variance_inflation(const std::vector<double>& samples) {
     sum += before = pair;
   }
   const double inflation = std::max(1.0, 2 * sum - 1);
-  return std::min(kMostInflation, inflation * (1 + kHidden * (inflation - 1) / count));
+  const double of_ranks = inflation * (1 + kHidden * (inflation - 1) / count);
+  return std::min(kMostInflation, std::max(of_ranks, samples_per_visit(samples)));
 }
 
 Trend trend(const std::vector<double>& samples) {

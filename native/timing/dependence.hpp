@@ -7,8 +7,9 @@ namespace byteways {
 
 // By how much the variance of the median is larger than that of as many independent samples: 1 when they are.
 // 1 + 2 (r1 + r2 + …) of the ranks' autocorrelations, summed by Geyer's initial monotone sequence
-// (Statistical Science 7, 1992, section 3.3), corrected for what a short series hides. Large for fewer than 5
-// samples.
+// (Statistical Science 7, 1992, section 3.3), corrected for what a short series hides. Of a series that
+// stays in one of two states for a while, at least the samples of one visit: few samples of the second state
+// hardly show in the ranks. Large for fewer than 5 samples.
 double variance_inflation(const std::vector<double>& samples);
 
 // Movement along the series.

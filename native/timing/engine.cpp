@@ -64,8 +64,8 @@ bool wait_until(Session& session, double limit_ns, Condition condition) {
   return true;
 }
 
-EngineFinding probe(Session& session, Lane& lane, const Flow& flow) {
-  Agent& agent = lane.agent();
+EngineFinding probe(Session& session, FlowRunner& runner, const Flow& flow) {
+  Agent& agent = runner.agent();
   const Availability offered = agent.runtime->offers_kernel(agent.device, "occupy");
   if (!offered.available)
     return {"unknown", "not observed: the multiprocessors could not be held: " + offered.reason};
@@ -98,11 +98,11 @@ EngineFinding probe(Session& session, Lane& lane, const Flow& flow) {
                   each->name()};
     names += (names.empty() ? "" : ", ") + each->name();
   }
-  mover->enqueue(*lane.stream, 0, 1);
-  lane.runtime().record(*lane.end, *lane.stream);
-  const bool done = wait_until(session, kPatienceNs, [&] { return lane.runtime().finished(*lane.end); });
+  mover->enqueue(*runner.stream, 0, 1);
+  runner.runtime().record(*runner.end, *runner.stream);
+  const bool done = wait_until(session, kPatienceNs, [&] { return runner.runtime().finished(*runner.end); });
   for (const auto& occupation : occupations) occupation->release();
-  lane.runtime().synchronize(*lane.stream);
+  runner.runtime().synchronize(*runner.stream);
   mover->restore();  // the case's own mover knows nothing of what this one moved
   const std::string copy = (flow.interface == "prefetch" ? "a prefetch of " : "a copy of ") +
                            std::to_string(smaller.size_bytes) + " bytes ";
@@ -132,11 +132,9 @@ EngineFinding weigh(const EngineFinding& seen, const CopyRule& rule) {
   return {seen.engine, seen.evidence + ", against the rule (" + rule.rule + ")"};
 }
 
-EngineFinding observe(Session& session, Lane& lane, const Flow& flow) {
-  if (!lane.unobservable.empty()) return {"unknown", "not observed: " + lane.unobservable};
-  if (!lane.staged.empty()) return {"staged", lane.staged};
-  if (lane.blocking)
-    return {"staged", "the call did not return while its queue was held: it waits for its copy"};
+EngineFinding observe(Session& session, FlowRunner& runner, const Flow& flow) {
+  if (!runner.unobservable.empty()) return {"unknown", "not observed: " + runner.unobservable};
+  if (!runner.staged.empty()) return {"staged", runner.staged};
   const auto end = [](const Buffer& buffer) {
     return buffer.agent().name() + ":" + std::string(memory_name(buffer.allocation().memory()));
   };
@@ -149,7 +147,7 @@ EngineFinding observe(Session& session, Lane& lane, const Flow& flow) {
                                std::to_string(std::min(flow.size_bytes, kMostProbedBytes));
   auto& known = session.engines()[question];
   if (known.first.empty()) {
-    const EngineFinding finding = probe(session, lane, flow);
+    const EngineFinding finding = probe(session, runner, flow);
     known = {finding.engine, finding.evidence};
   }
   return {known.first, known.second};
@@ -157,9 +155,9 @@ EngineFinding observe(Session& session, Lane& lane, const Flow& flow) {
 
 }  // namespace
 
-EngineFinding observe_engine(Session& session, Lane& lane, const Flow& flow) {
-  if (!lane.mover->engine().empty()) return {lane.mover->engine(), lane.mover->engine_evidence()};
-  const EngineFinding seen = observe(session, lane, flow);
+EngineFinding observe_engine(Session& session, FlowRunner& runner, const Flow& flow) {
+  if (!runner.mover->engine().empty()) return {runner.mover->engine(), runner.mover->engine_evidence()};
+  const EngineFinding seen = observe(session, runner, flow);
   return flow.interface == "copy" ? weigh(seen, rule_for(flow)) : seen;  // the rules are of single copies
 }
 

@@ -4,7 +4,7 @@
 #pragma once
 #include <string>
 
-#include "timing/lanes.hpp"
+#include "timing/flow_runner.hpp"
 
 namespace byteways {
 
@@ -13,8 +13,8 @@ struct EngineFinding {
   std::string evidence;
 };
 
-// `flow` is what the lane's mover was made from. What was found is kept in the session: the question is asked
+// `flow` is what the flow's mover was made from. What was found is kept in the session: the question is asked
 // once.
-EngineFinding observe_engine(Session& session, Lane& lane, const Flow& flow);
+EngineFinding observe_engine(Session& session, FlowRunner& runner, const Flow& flow);
 
 }  // namespace byteways

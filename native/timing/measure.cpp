@@ -3,11 +3,14 @@
 
 #include <algorithm>
 #include <cmath>
+#include <optional>
 #include <set>
 
+#include "timing/checked_data.hpp"
 #include "timing/dependence.hpp"
 #include "timing/doubts.hpp"
 #include "timing/engine.hpp"
+#include "timing/single_sampler.hpp"
 #include "timing/window.hpp"
 
 namespace byteways {
@@ -21,70 +24,62 @@ constexpr double kCorrelatedAbove = 4;      // inflation beyond which one doubli
 // part of the budget.
 constexpr double kLeastSpreadNs = 3e7, kSpreadShare = 0.25;
 
-// Which operations of a lane ran since its data was prepared.
-struct Span {
-  std::uint64_t first = 0;
-};
-
 class CaseRun {
  public:
-  CaseRun(Session& session, const std::vector<Flow>& flows, const MeasureOptions& options)
-      : session_(session), flows_(flows), options_(options) {
+  CaseRun(Session& session, const std::vector<Flow>& flows, const MeasureOptions& options, Team& team)
+      : session_(session), flows_(flows), options_(options), team_(team) {
     if (flows.empty()) throw Error("measure", "flows", "a case needs at least one flow");
+    require_as_many_flows();
     // What disturbs takes all it can get, and so did the measured flow when it was alone.
     if (!options.interference) share_executors(flows_);
-    lanes_ = make_lanes(session, flows_);
-    spans_.resize(lanes_.size());
+    runners_ = make_runners(session, flows_);
     for (std::size_t k = 0; k < flows.size() && flows.size() > 1; ++k)
-      if (lanes_[k].mover->bytes_per_operation() == 0 && !(options.interference && k == 0))
+      if (runners_[k].mover->bytes_per_operation() == 0 && !(options.interference && k == 0))
         throw Unsupported(flows[k].interface, "pattern",
                           "it moves no bytes, so it is measured alone, or beside others that do");
+    data_ = std::make_unique<CheckedData>(session, runners_, options.key, team);
     if (options.gate) {
-      Agent* owner = &lanes_.front().agent();
-      for (const Lane& lane : lanes_)
-        if (!lane.agent().is_host())
-          owner = &lane.agent();  // a GPU's flag is visible to the host, not vice versa
+      Agent* owner = &runners_.front().agent();
+      for (const FlowRunner& runner : runners_)
+        if (!runner.agent().is_host())
+          owner = &runner.agent();  // a GPU's flag is visible to the host, not vice versa
       gate_ = std::make_unique<Gate>(session, *owner);
     }
-    if (lanes_.size() == 1) {
-      sampler_ = std::make_unique<SingleSampler>(session, lanes_.front(), gate_.get(), options_);
+    if (runners_.size() == 1) {
+      sampler_ = std::make_unique<SingleSampler>(session, runners_.front(), gate_.get(), options_, team_);
     } else {
-      auto window = std::make_unique<WindowSampler>(session, lanes_, gate_.get(), options_);
+      auto window = std::make_unique<WindowSampler>(session, runners_, gate_.get(), options_, team_);
       window_ = window.get();
       sampler_ = std::move(window);
     }
   }
 
   Measurement run() {
-    lanes_.front().runtime().bind_thread_near(lanes_.front().agent().device);
-    prepare();
-    sampler_->warm_up();
-    check_warm_up();
-    find_engine();
-    decide_verification();
-    sample_all();
-    if (series_.times_ns().size() >= 2 && correlated() && session_.clock().now() < halfway_ &&
-        sampler_->double_batch())
-      sample_all();
-    probe_residency();
-    conclude();
+    team_.together("preparation", [&] {
+      runners_.front().runtime().bind_thread_near(runners_.front().agent().device);
+      data_->prepare();
+    });
+    team_.together("warm-up", [&] { sampler_->warm_up(); });
+    team_.together("verification of the warm-up", [&] { check_warm_up(); });
+    team_.together("engine", [&] { find_engine(); });
+    team_.together("choice of verification", [&] { decide_verification(); });
+    team_.together("sampling", [&] { sample_all(); });
+    team_.together("sampling of twice the batch", [&] {
+      if (should_double() && sampler_->double_batch()) sample_all();
+    });
+    team_.together("residency", [&] { probe_residency(); });
+    team_.together("conclusion", [&] { conclude(); });
     return std::move(measurement_);
   }
 
  private:
-  // New data everywhere; rotation starts at slot 0, which filling has long driven out of the caches.
-  void prepare() {
-    const Nanoseconds before = session_.clock().now();
-    ++preparations_;
-    untouched_ = true;
-    for (std::size_t k = 0; k < lanes_.size(); ++k) {
-      Lane& lane = lanes_[k];
-      lane.mover->prepare((options_.key << 20) + (preparations_ << 8) + k);
-      const std::uint64_t rotation = lane.mover->rotation();
-      lane.next_operation = (lane.next_operation + rotation - 1) / rotation * rotation;
-      spans_[k].first = lane.next_operation;
-    }
-    preparation_ns_ = static_cast<double>(session_.clock().now() - before);
+  void require_as_many_flows() {
+    const std::uint64_t mine = flows_.size();
+    const std::uint64_t least = team_.agree_min("number of flows", mine);
+    if (least != team_.agree_max("number of flows", mine))
+      throw Error("measure", "flows",
+                  "rank " + std::to_string(team_.rank()) + " has " + std::to_string(mine) +
+                      " flows where another has " + std::to_string(least));
   }
 
   // Filling, checking and spoiling leave the lines in other cores' caches: operations that are not timed
@@ -92,44 +87,21 @@ class CaseRun {
   // loops over 8 MiB were still slower by a third. What was written is spoiled in a few words, so that a
   // timed operation left out still shows.
   void warm_caches() {
-    for (std::size_t k = 0; k < lanes_.size(); ++k) {
-      Lane& lane = lanes_[k];
-      if (flows_[k].source_cold || flows_[k].destination_cold || lane.mover->bytes_per_operation() == 0)
-        continue;
-      const std::uint64_t count = lane.agent().is_host() ? sampler_->operations(lane) : 1;
-      lane.mover->enqueue(*lane.stream, lane.next_operation, count);
-      lane.runtime().synchronize(*lane.stream);
-      lane.mover->spoil(lane.next_operation, 1);
+    for (std::size_t k = 0; k < runners_.size(); ++k) {
+      FlowRunner& runner = runners_[k];
+      if (flows_[k].cold || runner.mover->bytes_per_operation() == 0) continue;
+      const std::uint64_t count = team_.agree_max(
+          "operations that warm the caches", runner.agent().is_host() ? sampler_->operations(runner) : 1);
+      runner.mover->enqueue(*runner.stream, runner.next_operation, count);
+      runner.runtime().synchronize(*runner.stream);
+      runner.mover->spoil(runner.next_operation, 1);
     }
-  }
-
-  // What was wrong once stays wrong, whatever comes later.
-  void note(std::size_t lane, const Verification& result) {
-    Verification& total = measurement_.flows[lane].verification;
-    const std::uint64_t checked = total.checked_bytes + result.checked_bytes;
-    if (total.ok) total = result;
-    total.checked_bytes = checked;
-    measurement_.verified = measurement_.verified && result.ok;
-  }
-
-  // Every word that operations wrote since the data was made.
-  void verify() {
-    for (std::size_t k = 0; k < lanes_.size(); ++k) {
-      Lane& lane = lanes_[k];
-      note(k, lane.mover->verify(spans_[k].first, lane.next_operation - spans_[k].first));
-    }
-  }
-
-  // Some words of what the latest sample wrote: which, differs from sample to sample.
-  void glance(const std::vector<std::uint64_t>& firsts) {
-    for (std::size_t k = 0; k < lanes_.size(); ++k)
-      note(k, lanes_[k].mover->glance(firsts[k], lanes_[k].next_operation - firsts[k]));
   }
 
   void find_engine() {
     std::set<std::string> engines, evidence;
-    for (std::size_t k = 0; k < lanes_.size(); ++k) {
-      const EngineFinding finding = observe_engine(session_, lanes_[k], flows_[k]);
+    for (std::size_t k = 0; k < runners_.size(); ++k) {
+      const EngineFinding finding = observe_engine(session_, runners_[k], flows_[k]);
       engines.insert(finding.engine);
       evidence.insert(finding.evidence);
     }
@@ -145,9 +117,7 @@ class CaseRun {
   // Learns from it what checking costs, too.
   void check_warm_up() {
     const Nanoseconds before = session_.clock().now();
-    measurement_.flows.resize(lanes_.size());
-    measurement_.verified = true;
-    verify();
+    data_->check_all();
     verification_ns_ = static_cast<double>(session_.clock().now() - before);
   }
 
@@ -156,24 +126,26 @@ class CaseRun {
       measurement_.verified_every_sample = true;
       return;
     }
-    prepare();
+    data_->prepare();
     // What is made anew for each sample is in the caches again, where a walk beside others must not find it.
-    if (lanes_.front().mover->bytes_per_operation() == 0) return;
-    measurement_.verified_every_sample = (verification_ns_ + preparation_ns_) * kExpectedSamples <=
-                                         kVerificationShare * options_.budget_s * 1e9;
+    if (runners_.front().mover->bytes_per_operation() == 0) return;
+    measurement_.verified_every_sample = team_.agree_all(
+        "verification of every sample", (verification_ns_ + data_->preparation_ns()) * kExpectedSamples <=
+                                            kVerificationShare * options_.budget_s * 1e9);
   }
 
   bool alone_and_moves_nothing() const {
-    return lanes_.size() == 1 && lanes_.front().mover->bytes_per_operation() == 0;
+    return runners_.size() == 1 && runners_.front().mover->bytes_per_operation() == 0;
   }
 
   void make_data_ready() {
     if (measurement_.verified_every_sample && !alone_and_moves_nothing()) {
-      if (!untouched_) prepare();
+      data_->renew();
     } else {
-      for (Lane& lane : lanes_) lane.mover->spoil(lane.next_operation, sampler_->operations(lane));
+      for (FlowRunner& runner : runners_)
+        runner.mover->spoil(runner.next_operation, sampler_->operations(runner));
     }
-    untouched_ = false;
+    data_->use();
   }
 
   // One more sample, its pages looked for and its data checked.
@@ -181,14 +153,14 @@ class CaseRun {
     make_data_ready();
     warm_caches();
     std::vector<std::uint64_t> firsts;
-    for (const Lane& lane : lanes_) firsts.push_back(lane.next_operation);
+    for (const FlowRunner& runner : runners_) firsts.push_back(runner.next_operation);
     const bool gated = sampler_->gated();
     Sample sample = sampler_->sample();
     look_for_pages();
     if (measurement_.verified_every_sample)
-      verify();
+      data_->check_all();
     else
-      glance(firsts);
+      data_->spot_check(firsts);
     if (gated && !sampler_->gated())  // what was timed behind the gate is no series with what is not
       series_.clear();
     else
@@ -200,24 +172,28 @@ class CaseRun {
     const Nanoseconds begin = session_.clock().now();
     const double budget_ns = options_.budget_s * 1e9;
     halfway_ = begin + static_cast<Nanoseconds>(0.5 * budget_ns);
-    StoppingRule rule(options_.precision, options_.rounds, sampler_->resolution_ns());
+    resolution_ns_ = team_.agree_max("step of the timer in a sample", sampler_->resolution_ns());
+    StoppingRule rule(options_.precision, options_.rounds, resolution_ns_);
     const double least_ns =
         std::min(kLeastSpreadNs / static_cast<double>(options_.rounds), kSpreadShare * budget_ns);
-    while (measurement_.verified && series_.taken() < options_.max_samples) {
+    while (data_->ok() && series_.taken() < options_.max_samples) {
       take_sample();
       const auto spent_ns = static_cast<double>(session_.clock().now() - begin);
-      const bool enough = rule.enough(series_.times_ns(), budget_ns > 0 ? spent_ns / budget_ns : 1);
-      if (enough && spent_ns >= least_ns && series_.discarded_share() <= kMostDiscarded) break;
-      if (series_.taken() >= kLeastSamples && spent_ns >= budget_ns) break;
+      const double spent =
+          team_.agree_max("part of the budget that is spent", budget_ns > 0 ? spent_ns / budget_ns : 1);
+      const bool spread = team_.agree_all("spread of the samples", spent_ns >= least_ns);
+      if (rule.enough(series_.times_ns(), spent) && spread && series_.discarded_share() <= kMostDiscarded)
+        break;
+      if (series_.taken() >= kLeastSamples && spent >= 1) break;
     }
-    if (!measurement_.verified_every_sample) verify();
+    if (!measurement_.verified_every_sample) data_->check_all();
   }
 
   // What the timed batch left. Verification comes later: it may bring the pages to who checks them.
   void look_for_pages() {
-    measurement_.flows.resize(lanes_.size());
-    for (std::size_t k = 0; k < lanes_.size(); ++k) {
-      const Mover& mover = *lanes_[k].mover;
+    measurement_.flows.resize(runners_.size());
+    for (std::size_t k = 0; k < runners_.size(); ++k) {
+      const Mover& mover = *runners_[k].mover;
       if (!mover.must_move()) continue;
       std::vector<SideResidency>& timed = measurement_.flows[k].timed;
       for (const SideResidency& found : mover.residency(mover.since_restore())) {
@@ -229,22 +205,26 @@ class CaseRun {
 
   // Where managed pages are before an operation and after it, each flow alone, untimed.
   void probe_residency() {
-    measurement_.flows.resize(lanes_.size());
-    for (std::size_t k = 0; k < lanes_.size(); ++k) {
-      Lane& lane = lanes_[k];
-      const Operations one{lane.next_operation, 1};
-      if (lane.mover->residency(one).empty()) continue;
-      lane.mover->restore();
-      measurement_.flows[k].before = lane.mover->residency(one);
-      lane.enqueue(1);
-      lane.runtime().synchronize(*lane.stream);
-      measurement_.flows[k].after = lane.mover->residency(one);
-      lane.mover->restore();
-      measurement_.flows[k].bytes_per_touch = lane.mover->bytes_per_touch();
+    measurement_.flows.resize(runners_.size());
+    for (std::size_t k = 0; k < runners_.size(); ++k) {
+      FlowRunner& runner = runners_[k];
+      const Operations one{runner.next_operation, 1};
+      if (!team_.agree_any("pages that may move", !runner.mover->residency(one).empty())) continue;
+      runner.mover->restore();
+      measurement_.flows[k].before = runner.mover->residency(one);
+      runner.enqueue(1);
+      runner.runtime().synchronize(*runner.stream);
+      measurement_.flows[k].after = runner.mover->residency(one);
+      runner.mover->restore();
+      measurement_.flows[k].bytes_per_touch = runner.mover->bytes_per_touch();
     }
   }
 
-  bool correlated() const { return variance_inflation(series_.times_ns()) > kCorrelatedAbove; }
+  bool should_double() {
+    const bool correlated =
+        series_.times_ns().size() >= 2 && variance_inflation(series_.times_ns()) > kCorrelatedAbove;
+    return correlated && team_.agree_all("time for twice the batch", session_.clock().now() < halfway_);
+  }
 
   void take_series() {
     Measurement& m = measurement_;
@@ -257,7 +237,7 @@ class CaseRun {
     for (const Sample& sample : series_.discarded()) m.discarded.push_back({sample.discard, sample.time_ns});
     m.submit_ns = middle_of(m.times, &Times::submit_ns);
     m.host_ns = middle_of(m.times, &Times::host_ns);
-    m.time_ns = summarize(m.samples_ns, sampler_->resolution_ns());
+    m.time_ns = summarize(m.samples_ns, resolution_ns_);
   }
 
   void conclude() {
@@ -267,24 +247,27 @@ class CaseRun {
     m.slope = sampler_->slope();
     m.gated = sampler_->gated();
     std::set<std::string> clocks;
-    for (const Lane& lane : lanes_) {
-      clocks.insert(lane.by_host_clock() ? std::string("host-clock")
-                                         : std::string(lane.runtime().timed_by()));
+    for (const FlowRunner& runner : runners_) {
+      clocks.insert(runner.timed_by_host() ? std::string("host-clock")
+                                           : std::string(runner.runtime().timed_by()));
       m.timer_resolution_ns =
-          std::max(m.timer_resolution_ns, lane.runtime().timer_resolution_ns(lane.agent().device));
-      m.distinct_source_bytes += lane.mover->distinct_source_bytes();
-      m.distinct_destination_bytes += lane.mover->distinct_destination_bytes();
+          std::max(m.timer_resolution_ns, runner.runtime().timer_resolution_ns(runner.agent().device));
+      m.distinct_source_bytes += runner.mover->distinct_source_bytes();
+      m.distinct_destination_bytes += runner.mover->distinct_destination_bytes();
     }
+    m.timer_resolution_ns = team_.agree_max("resolution of the timer", m.timer_resolution_ns);
     for (const std::string& clock : clocks) m.timed_by += (m.timed_by.empty() ? "" : " + ") + clock;
-    m.flows.resize(lanes_.size());
-    for (std::size_t k = 0; k < lanes_.size(); ++k) {
-      m.flows[k].shape = lanes_[k].mover->shape();
-      m.flows[k].parts = lanes_[k].mover->parts();
+    m.verified = data_->ok();
+    m.flows.resize(runners_.size());
+    for (std::size_t k = 0; k < runners_.size(); ++k) {
+      m.flows[k].verification = data_->found()[k];
+      m.flows[k].shape = runners_[k].mover->shape();
+      m.flows[k].parts = runners_[k].mover->parts();
     }
     if (m.samples_ns.empty()) return;  // corrupt before the first sample
     if (window_ != nullptr)
       conclude_window();
-    else if (const std::uint64_t bytes = lanes_.front().mover->bytes_per_operation())
+    else if (const std::uint64_t bytes = runners_.front().mover->bytes_per_operation())
       m.flows[0].bytes_per_s = m.flows[0].end_to_end_bytes_per_s =
           static_cast<double>(bytes) / m.time_ns.median * 1e9;
     add_warnings();
@@ -297,14 +280,14 @@ class CaseRun {
       for (const Sample& sample : series_.counted()) values.push_back(value(sample.window));
       return median(std::move(values));
     };
-    m.clock_alignment_ns = window_->alignment_ns();
+    m.clock_alignment_ns = team_.agree_max("alignment of the clocks", window_->alignment_ns());
     m.window_ns = over_samples([](const WindowSample& s) { return s.window_ns; });
     m.end_to_end_ns = over_samples([](const WindowSample& s) { return s.end_to_end_ns; });
     double together = 0, alone = 0;
-    for (std::size_t k = 0; k < lanes_.size(); ++k) {
+    for (std::size_t k = 0; k < runners_.size(); ++k) {
       FlowResult& flow = m.flows[k];
       flow.start_skew_ns = over_samples([k](const WindowSample& s) { return s.skews[k]; });
-      if (lanes_[k].mover->bytes_per_operation() == 0) continue;  // its rates are of operations
+      if (runners_[k].mover->bytes_per_operation() == 0) continue;  // its rates are of operations
       flow.bytes_per_s = over_samples([k](const WindowSample& s) { return s.rates[k]; });
       flow.end_to_end_bytes_per_s = over_samples([k](const WindowSample& s) { return s.whole_rates[k]; });
       together += flow.end_to_end_bytes_per_s;
@@ -318,12 +301,13 @@ class CaseRun {
 
   void add_warnings() {
     Measurement& m = measurement_;
-    doubt_series(m, series_, options_, sampler_->resolution_ns());
+    doubt_series(m, series_, options_, resolution_ns_);
     if (window_ == nullptr) doubt_clocks(m);
-    const Lane& first = lanes_.front();
+    const FlowRunner& first = runners_.front();
     // What is timed is what the host waits for, which a gate would only hold up.
     const bool meant =
-        first.one_at_a_time || (first.mover->synchronous() && first.mover->bytes_per_operation() == 0);
+        first.completion == Completion::awaited ||
+        (first.completion == Completion::synchronous && first.mover->bytes_per_operation() == 0);
     if (sampler_->held_ns() > 0)
       m.warnings.push_back({"gate-slows", sampler_->held_ns(), m.time_ns.median, "ns"});
     else if (options_.gate && !m.gated && !meant)
@@ -334,16 +318,16 @@ class CaseRun {
   Session& session_;
   std::vector<Flow> flows_;
   MeasureOptions options_;
-  std::vector<Lane> lanes_;
-  std::vector<Span> spans_;
-  std::unique_ptr<Gate> gate_;  // opens before the lanes go, which wait for their streams
+  Team& team_;
+  std::vector<FlowRunner> runners_;
+  std::unique_ptr<CheckedData> data_;
+  std::unique_ptr<Gate> gate_;  // opens before the flows go, which wait for their streams
   std::unique_ptr<Sampler> sampler_;
   WindowSampler* window_ = nullptr;  // the sampler, when flows are concurrent
-  std::uint64_t preparations_ = 0;
-  bool untouched_ = false;                           // no operation ran on the data since prepare()
-  double verification_ns_ = 0, preparation_ns_ = 0;  // of every word, once
+  double verification_ns_ = 0;       // of every word, once
   Series series_;
   Nanoseconds halfway_ = 0;
+  double resolution_ns_ = 0;  // of the time of one sample
   Measurement measurement_;
 };
 
@@ -364,9 +348,14 @@ void require_sensible(const MeasureOptions& options) {
 
 }  // namespace
 
-Measurement measure(Session& session, const std::vector<Flow>& flows, const MeasureOptions& options) {
-  require_sensible(options);
-  return CaseRun(session, flows, options).run();
+Measurement measure(Session& session, const std::vector<Flow>& flows, const MeasureOptions& options,
+                    Team& team) {
+  std::optional<CaseRun> run;
+  team.together("set-up", [&] {
+    require_sensible(options);
+    run.emplace(session, flows, options, team);
+  });
+  return run->run();
 }
 
 }  // namespace byteways

@@ -1,8 +1,10 @@
-// One flow alone: batches timed by events, or by the host's clock. See lanes.hpp.
+// See single_sampler.hpp.
+#include "timing/single_sampler.hpp"
+
 #include <algorithm>
 #include <cmath>
+#include <utility>
 
-#include "timing/lanes.hpp"
 #include "timing/measure.hpp"
 
 namespace byteways {
@@ -36,8 +38,9 @@ constexpr double kGateMattersBelowNs =
 
 }  // namespace
 
-SingleSampler::SingleSampler(Session& session, Lane& lane, Gate* gate, const MeasureOptions& options)
-    : session_(&session), lane_(&lane), gate_(gate), options_(&options) {
+SingleSampler::SingleSampler(Session& session, FlowRunner& runner, Gate* gate, const MeasureOptions& options,
+                             Team& team)
+    : Sampler(team), session_(&session), runner_(&runner), gate_(gate), options_(&options) {
   gated_ = gate != nullptr;
 }
 
@@ -57,46 +60,49 @@ Batch SingleSampler::time_batches(std::uint64_t count) {
 }
 
 Batch SingleSampler::time_batch(std::uint64_t count) {
-  Runtime& runtime = lane_->runtime();
-  lane_->mover->restore();
-  lane_->mover->make_ready(lane_->next_operation, count);
+  Runtime& runtime = runner_->runtime();
+  runner_->mover->restore();
+  runner_->mover->make_ready(runner_->next_operation, count);
   Batch batch{{}, count};
-  batch.resolution_ns = runtime.timer_resolution_ns(lane_->agent().device);
-  if (lane_->blocking) {
+  batch.resolution_ns = runtime.timer_resolution_ns(runner_->agent().device);
+  batch.gated = gate_ != nullptr && gated_ && !runner_->timed_by_host();
+  if (!batch.gated) wait_for_all(session_->clock());
+  if (runner_->blocks()) {
     time_calls(batch);
     return batch;
   }
-  if (lane_->one_at_a_time) {
+  if (runner_->completion == Completion::awaited) {
     time_round_trips(batch);
     return batch;
   }
-  batch.gated = gate_ != nullptr && gated_;
   if (batch.gated) {
     gate_->shut(static_cast<Nanoseconds>(options_->gate_timeout_s * 1e9));
-    gate_->hold(lane_->agent(), *lane_->stream);
+    gate_->hold(runner_->agent(), *runner_->stream);
   }
-  runtime.record(*lane_->begin, *lane_->stream);
+  runtime.record(*runner_->begin, *runner_->stream);
   const Nanoseconds before = session_->clock().now();
-  lane_->enqueue(count);
+  runner_->enqueue(count);
   const Nanoseconds submitted = session_->clock().now();
-  runtime.record(*lane_->end, *lane_->stream);
-  if (batch.gated && !gate_->open()) {
-    batch.gate_opened = true;
-    note_opening();
+  runtime.record(*runner_->end, *runner_->stream);
+  double waited_ns = 0;
+  if (batch.gated) {
+    waited_ns = wait_for_all(session_->clock());
+    batch.gate_opened = !gate_->open();
   }
-  runtime.synchronize(*lane_->end);
+  runtime.synchronize(*runner_->end);
   batch.times.submit_ns = static_cast<double>(submitted - before);
-  batch.times.host_ns = static_cast<double>(session_->clock().now() - before);
-  batch.times.device_ns = runtime.elapsed_ns(*lane_->begin, *lane_->end);
+  batch.times.host_ns = static_cast<double>(session_->clock().now() - before) - waited_ns;
+  batch.times.device_ns = runtime.elapsed_ns(*runner_->begin, *runner_->end);
+  if (batch.gated) batch.gate_opened = note_opening(batch.gate_opened);
   return batch;
 }
 
 // The calls do the work: the caller's clock is the one that sees it.
 void SingleSampler::time_calls(Batch& batch) {
   const Nanoseconds before = session_->clock().now();
-  lane_->enqueue(batch.operations);
+  runner_->enqueue(batch.operations);
   batch.times.submit_ns = static_cast<double>(session_->clock().now() - before);
-  if (!lane_->mover->synchronous()) lane_->runtime().synchronize(*lane_->stream);
+  if (runner_->completion != Completion::synchronous) runner_->runtime().synchronize(*runner_->stream);
   batch.times.host_ns = static_cast<double>(session_->clock().now() - before);
 }
 
@@ -104,51 +110,69 @@ void SingleSampler::time_calls(Batch& batch) {
 void SingleSampler::time_round_trips(Batch& batch) {
   const Nanoseconds before = session_->clock().now();
   for (std::uint64_t k = 0; k < batch.operations; ++k) {
-    lane_->enqueue(1);
-    lane_->runtime().synchronize(*lane_->stream);
+    runner_->enqueue(1);
+    runner_->runtime().synchronize(*runner_->stream);
   }
   batch.times.host_ns = static_cast<double>(session_->clock().now() - before);
 }
 
 double SingleSampler::figure_ns(const Batch& batch) const {
-  return lane_->by_host_clock() ? batch.times.host_ns : batch.times.device_ns;
+  return runner_->timed_by_host() ? batch.times.host_ns : batch.times.device_ns;
+}
+
+double SingleSampler::figure_of(std::uint64_t count) {
+  return team_->agree_max("time of a batch", figure_ns(time_batch(count)));
+}
+
+Batch SingleSampler::slowest(Batch batch) const {
+  const std::vector<double> times = team_->agree_max(
+      "times of a batch", {batch.times.device_ns, batch.times.submit_ns, batch.times.host_ns});
+  batch.times = {times[0], times[1], times[2]};
+  return batch;
 }
 
 std::uint64_t SingleSampler::most_operations() const {
   if (!options_->cap_depth) return UINT64_MAX / 4;
-  if (lane_->mover->changes_residency())
-    return std::max<std::uint64_t>(1, lane_->mover->rotation() / (slope_ ? 2 : 1));
-  const std::uint64_t entries = lane_->queue_entries(2) - lane_->queue_entries(1);
-  if (entries == 0 || lane_->one_at_a_time) return UINT64_MAX / 4;
+  if (runner_->mover->changes_residency())
+    return std::max<std::uint64_t>(1, runner_->mover->rotation() / (slope_ ? 2 : 1));
+  const std::uint64_t entries = runner_->queue_entries(2) - runner_->queue_entries(1);
+  if (entries == 0 || runner_->completion == Completion::awaited) return UINT64_MAX / 4;
   constexpr std::uint64_t kTaken = 3;  // the gate and two events take places too
   const std::uint64_t depth =
-      std::max<std::uint64_t>(kTaken + 1, lane_->runtime().queue_depth(lane_->agent().device));
+      std::max<std::uint64_t>(kTaken + 1, runner_->runtime().queue_depth(runner_->agent().device));
   return std::max<std::uint64_t>(1, (depth - kTaken) / (slope_ ? 2 : 1) / entries);
 }
 
 void SingleSampler::choose_batch() {
-  const bool chase = lane_->mover->bytes_per_operation() == 0;
+  const bool chase = runner_->mover->bytes_per_operation() == 0;
   // One operation asked for is one with its fixed cost, as programs that time single operations see it.
   const bool single = options_->batch == 1;
-  slope_ = chase || (lane_->mover->bytes_per_operation() < kSlopeBelowBytes && !single);
-  if (lane_->mover->changes_residency() && lane_->mover->rotation() < 2) slope_ = false;
+  slope_ = chase || (runner_->mover->bytes_per_operation() < kSlopeBelowBytes && !single);
+  if (runner_->mover->changes_residency() && runner_->mover->rotation() < 2) slope_ = false;
   // A step that moves nothing and is done once has no fixed cost around it that a slope could take away.
-  if (chase && lane_->mover->changes_residency()) slope_ = false;
-  const std::uint64_t most = most_operations();
-  if (options_->batch != 0) {
+  if (chase && runner_->mover->changes_residency()) slope_ = false;
+  slope_ = team_->agree_all("slope", slope_);
+  const std::uint64_t most = team_->agree_min("room for a batch", most_operations());
+  if (options_->batch == 0)
+    grow_batch(most);
+  else
     batch_ = std::min(options_->batch, most);
-    return;
-  }
-  double tick = lane_->runtime().timer_resolution_ns(lane_->agent().device);
-  if (!lane_->agent().is_host()) tick = std::max(tick, kStatedResolutionNs);
+}
+
+void SingleSampler::grow_batch(std::uint64_t most) {
+  const Mover& mover = *runner_->mover;
+  double tick = runner_->runtime().timer_resolution_ns(runner_->agent().device);
+  if (!runner_->agent().is_host()) tick = std::max(tick, kStatedResolutionNs);
+  tick = team_->agree_max("tick of the timer", tick);
   double wanted = kTicksPerSample * tick;
   // Migration by faults varies from page to page and has to be averaged over, slope or not.
-  const bool steady_cost = slope_ && !lane_->mover->changes_residency();
-  if (lane_->agent().is_host())
+  const bool steady_cost = slope_ && !mover.changes_residency();
+  if (runner_->agent().is_host())
     wanted = std::max(wanted, steady_cost ? 0 : kLeastHostBatchNs);
-  else if (!steady_cost && !lane_->by_host_clock())
+  else if (!steady_cost && !runner_->timed_by_host())
     wanted = std::max(wanted, kLeastDeviceBatchNs);
-  batch_ = lane_->mover->least_batch();
+  wanted = team_->agree_max("length of a batch", wanted);
+  batch_ = team_->agree_max("least batch", mover.least_batch());
   // What the resolution is held against: with a slope only the difference of the two batches carries the
   // figure.
   const auto time_of_sample = [&] {
@@ -160,19 +184,23 @@ void SingleSampler::choose_batch() {
     batch_ = std::min(most, static_cast<std::uint64_t>(std::ceil(static_cast<double>(batch_) * growth)));
     time = time_of_sample();
   }
-  if (chase && time > kChaseSlopeBelowNs) slope_ = false;
-  lane_->operation_ns = time / static_cast<double>(batch_);
+  if (mover.bytes_per_operation() == 0 && time > kChaseSlopeBelowNs) slope_ = false;
+  runner_->operation_ns = time / static_cast<double>(batch_);
   const double ticks = kTicksPerSample * tick;
-  if (time >= ticks || lane_->mover->changes_residency()) return;
+  if (time >= ticks || mover.changes_residency()) return;
   repeats_ = std::min(kMostRepeats, static_cast<std::uint64_t>(std::ceil(ticks / std::max(time, tick))));
   timed_part_ = std::max(time, 0.0) * static_cast<double>(repeats_) / ticks;
 }
 
+// Where a queue that is held may cost this rank more than one that runs.
+bool SingleSampler::gate_may_slow() const {
+  return !runner_->agent().is_host() && runner_->mover->bytes_per_operation() != 0 &&
+         runner_->operation_ns <= kGateMattersBelowNs;
+}
+
 // Whether holding the queue is what makes the operations slow.
 bool SingleSampler::gate_slows() {
-  if (!gated_ || lane_->agent().is_host() || lane_->mover->bytes_per_operation() == 0 ||
-      lane_->operation_ns > kGateMattersBelowNs)
-    return false;
+  if (!gated_ || !team_->agree_any("trials without the gate", gate_may_slow())) return false;
   double held = 0, running = 0;
   for (int trial = 0; trial < kGateTrials; ++trial) {
     const double behind = figure_of(batch_);
@@ -189,15 +217,17 @@ bool SingleSampler::gate_slows() {
 }
 
 void SingleSampler::warm_up() {
-  learn_lane(*session_, *lane_, gate_, *options_);
-  if (lane_->blocking || lane_->one_at_a_time) gated_ = false;
+  learn_flow(*session_, *runner_, gate_, *options_, *team_);
+  if (runner_->timed_by_host()) gated_ = false;
   choose_batch();
   if (gate_slows()) gated_ = false;
   const Nanoseconds until =
       session_->clock().now() + static_cast<Nanoseconds>(kWarmUpShare * options_->budget_s * 1e9);
-  double before = figure_of(batch_);
-  for (int run = 0, steady = 0;
-       run < kMostWarmUpRuns && steady < kSteadyRuns && session_->clock().now() < until; ++run) {
+  double before = runner_->operation_ns * static_cast<double>(batch_);  // as choose_batch() has just seen it
+  const auto time_is_left = [&] {
+    return team_->agree_all("time left to warm up", session_->clock().now() < until);
+  };
+  for (int run = 0, steady = 0; run < kMostWarmUpRuns && steady < kSteadyRuns && time_is_left(); ++run) {
     const double now = figure_of(batch_);
     steady = std::abs(now - before) <= kSteadyWithin * before ? steady + 1 : 0;
     before = now;
@@ -205,41 +235,49 @@ void SingleSampler::warm_up() {
 }
 
 Sample SingleSampler::sample() {
-  const Batch once = time_batches(batch_);
-  Sample sample{figure_ns(once) / static_cast<double>(batch_), once.of_one(), contradiction(once)};
+  Batch once = time_batches(batch_);
+  std::string discard = contradiction(once);
+  once = slowest(once);
+  Sample sample{figure_ns(once) / static_cast<double>(batch_), once.of_one(), {}, {}, {}};
   if (slope_) {
-    const Batch twice = time_batches(2 * batch_);
+    Batch twice = time_batches(2 * batch_);
+    if (discard.empty()) discard = contradiction(twice);
+    twice = slowest(twice);
     sample.times = twice.of_one();
-    if (sample.discard.empty()) sample.discard = contradiction(twice);
     const double difference = figure_ns(twice) - figure_ns(once);
     // Disturbed: an upper bound instead of nonsense.
-    if (difference <= 0 && sample.discard.empty()) sample.discard = "no-slope";
+    if (difference <= 0 && discard.empty()) discard = "no-slope";
     sample.time_ns = difference > 0 ? difference / static_cast<double>(batch_)
                                     : figure_ns(twice) / static_cast<double>(2 * batch_);
-    if (!lane_->by_host_clock()) sample.times.device_ns = sample.time_ns;
+    if (!runner_->timed_by_host()) sample.times.device_ns = sample.time_ns;
   }
+  sample.discard = team_->agree_text("sample to discard", std::move(discard));
   if (!counts_submission()) sample.times.submit_ns = 0;
   return sample;
 }
 
 // Of an interface that enqueues its operations one by one: a chase of any length is one launch.
 bool SingleSampler::counts_submission() const {
-  const Mover& mover = *lane_->mover;
-  return !lane_->one_at_a_time && !mover.synchronous() && mover.queue_entries(2) > mover.queue_entries(1);
+  const Mover& mover = *runner_->mover;
+  const bool enqueues =
+      runner_->completion == Completion::queued || runner_->completion == Completion::blocking_call;
+  return enqueues && mover.queue_entries(2) > mover.queue_entries(1);
 }
 
 double SingleSampler::resolution_ns() const {
-  const double step = lane_->by_host_clock() ? session_->host().timer_resolution_ns(0)
-                                             : lane_->runtime().timer_resolution_ns(lane_->agent().device);
+  const double step = runner_->timed_by_host()
+                          ? session_->host().timer_resolution_ns(0)
+                          : runner_->runtime().timer_resolution_ns(runner_->agent().device);
   return step / static_cast<double>(batch_ * repeats_);
 }
 
-std::uint64_t SingleSampler::operations(const Lane&) const {
+std::uint64_t SingleSampler::operations(const FlowRunner&) const {
   return repeats_ * (slope_ ? 3 * batch_ : batch_);
 }
 
 bool SingleSampler::double_batch() {
-  if (options_->batch != 0 || 2 * batch_ > most_operations()) return false;
+  const std::uint64_t most = team_->agree_min("room for twice the batch", most_operations());
+  if (options_->batch != 0 || 2 * batch_ > most) return false;
   batch_ *= 2;
   return true;
 }

@@ -8,6 +8,7 @@
 #include <stdexcept>
 
 #include "timing/dependence.hpp"
+#include "timing/states.hpp"
 
 namespace byteways {
 namespace {
@@ -28,11 +29,9 @@ constexpr double kDriftDeviations = 3;  // of an order by chance: 0.3 % of serie
 constexpr double kInflationByChance = 16;
 constexpr double kQuantisedWidth = 2;  // steps; a wider interval hides them
 constexpr double kStepWorthTelling =
-    0.001;                                // of the median: a tenth of the precision that is asked by default
-constexpr double kSeparationAbove = 5.0;  // Ashman's D; the best split of one normal gives 2.7
-constexpr double kModesApart = 0.01;      // of the median; closer modes do not change anybody's choice
+    0.001;                            // of the median: a tenth of the precision that is asked by default
+constexpr double kModesApart = 0.01;  // of the median; closer modes do not change anybody's choice
 constexpr double kSmallestModeShare = 0.1;
-constexpr std::size_t kSmallestMode = 4;  // samples; three may be a disturbance each
 
 std::vector<double> sorted(std::vector<double> values) {
   std::sort(values.begin(), values.end());
@@ -55,43 +54,6 @@ std::vector<double> order_confidences(std::size_t n) {
     confidence.push_back(std::max(0.0, 1 - 2 * below));
   }
   return confidence;
-}
-
-struct Modes {
-  double separation = 0;  // Ashman's D
-  double distance = 0;    // of the means
-};
-
-// Two modes: the split of the sorted values with the least variance within both parts (Otsu).
-Modes best_split(const std::vector<double>& values) {
-  const std::size_t n = values.size();
-  const double origin = median_of_sorted(values);  // sums of differences from it lose no digits
-  std::vector<double> sums{0}, squares{0};
-  for (double value : values) {
-    sums.push_back(sums.back() + (value - origin));
-    squares.push_back(squares.back() + (value - origin) * (value - origin));
-  }
-  const auto mean = [&](std::size_t begin, std::size_t end) {
-    return (sums[end] - sums[begin]) / static_cast<double>(end - begin);
-  };
-  const auto variance = [&](std::size_t begin, std::size_t end) {
-    const double about_mean = squares[end] - squares[begin] - mean(begin, end) * (sums[end] - sums[begin]);
-    return std::max(0.0, about_mean) / static_cast<double>(end - begin - 1);
-  };
-  const auto smallest = std::max<std::size_t>(
-      kSmallestMode, static_cast<std::size_t>(kSmallestModeShare * static_cast<double>(n)));
-  double least = -1;
-  Modes modes;
-  for (std::size_t split = smallest; split + smallest <= n; ++split) {
-    const double low = variance(0, split), high = variance(split, n);
-    const double within = low * static_cast<double>(split) + high * static_cast<double>(n - split);
-    if (least >= 0 && within >= least) continue;
-    least = within;
-    modes.distance = mean(split, n) - mean(0, split);
-    const double spread = std::sqrt(0.5 * (low + high));
-    modes.separation = spread > 0 ? modes.distance / spread : 2 * kSeparationAbove;
-  }
-  return modes;
 }
 
 double relative_half_width(const Interval& interval, double middle) {
@@ -200,7 +162,7 @@ std::vector<SeriesWarning> series_warnings(const std::vector<double>& samples, d
   const Trend moved = trend(samples);
   if (std::abs(moved.significance) > kDriftDeviations && std::abs(moved.change) > kDriftAbove)
     warnings.push_back({"drift", moved.change, kDriftAbove});
-  const Modes modes = best_split(sorted(samples));
+  const Modes modes = best_split(sorted(samples), static_cast<std::size_t>(kSmallestModeShare * n));
   if (modes.separation > kSeparationAbove && modes.distance > kModesApart * median(samples))
     warnings.push_back({"bimodal", modes.separation, kSeparationAbove});
   return warnings;

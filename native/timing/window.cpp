@@ -6,6 +6,7 @@
 #include <cmath>
 #include <exception>
 #include <thread>
+#include <utility>
 
 #include "timing/measure.hpp"
 
@@ -32,40 +33,42 @@ constexpr double kParts = 8;  // in a window; the first one only begins it
 
 }  // namespace
 
-WindowSampler::WindowSampler(Session& session, std::vector<Lane>& lanes, Gate* gate,
-                             const MeasureOptions& options)
-    : session_(&session),
-      lanes_(&lanes),
+WindowSampler::WindowSampler(Session& session, std::vector<FlowRunner>& runners, Gate* gate,
+                             const MeasureOptions& options, Team& team)
+    : Sampler(team),
+      session_(&session),
+      runners_(&runners),
       gate_(gate),
       options_(&options),
-      counts_(lanes.size(), kLeastOperations),
-      reach_(lanes.size(), 1) {
+      counts_(runners.size(), kLeastOperations),
+      reach_(runners.size(), 1) {
   gated_ = gate != nullptr;
 }
 
-std::uint64_t WindowSampler::most_operations(const Lane& lane) const {
+std::uint64_t WindowSampler::most_operations(const FlowRunner& runner) const {
   if (!options_->cap_depth) return UINT64_MAX / 4;
-  if (lane.mover->changes_residency()) return lane.mover->rotation();
-  const std::uint64_t each = lane.queue_entries(2) - lane.queue_entries(1);
+  if (runner.mover->changes_residency()) return runner.mover->rotation();
+  const std::uint64_t each = runner.queue_entries(2) - runner.queue_entries(1);
   if (each == 0) return UINT64_MAX / 4;
-  std::uint64_t sharing = 0;  // lanes of one stream share its depth
-  for (const Lane& other : *lanes_) sharing += other.stream == lane.stream;
-  const std::uint64_t depth = lane.runtime().queue_depth(lane.agent().device) / sharing;
+  std::uint64_t sharing = 0;  // flows of one stream share its depth
+  for (const FlowRunner& other : *runners_) sharing += other.stream == runner.stream;
+  const std::uint64_t depth = runner.runtime().queue_depth(runner.agent().device) / sharing;
   constexpr std::uint64_t kTaken = kMostMarks + 3;  // marks, the gate, the begin event and one to spare
   return depth > kTaken ? std::max(kLeastOperations, (depth - kTaken) / each) : kLeastOperations;
 }
 
 std::uint64_t WindowSampler::least_operations(double operation_ns) const {
-  const double most_ns = kSampleShare * options_->budget_s * 1e9 / static_cast<double>(lanes_->size());
+  const double most_ns = kSampleShare * options_->budget_s * 1e9 / static_cast<double>(runners_->size());
   return std::clamp(static_cast<std::uint64_t>(most_ns / std::max(1.0, operation_ns)), kLeastOperations,
                     kEnoughOperations);
 }
 
 double WindowSampler::window_wanted() const {
   double wanted = std::max(kLeastWindowNs, kAlignmentsPerWindow * alignment_ns_);
-  for (const Lane& lane : *lanes_)
-    if (!lane.mover->walks())
-      wanted = std::max(wanted, static_cast<double>(least_operations(lane.operation_ns)) * lane.operation_ns);
+  for (const FlowRunner& runner : *runners_)
+    if (!runner.mover->walks())
+      wanted =
+          std::max(wanted, static_cast<double>(least_operations(runner.operation_ns)) * runner.operation_ns);
   if (options_->interference) wanted = std::max(wanted, kParts * kLeastPartNs);
   return wanted * stretch_;
 }
@@ -77,21 +80,21 @@ double WindowSampler::stretch_of(std::size_t index) const {
 std::uint64_t WindowSampler::marks_of(std::size_t index) const {
   const std::uint64_t marks = std::min(counts_[index], kMostMarks);
   if (!options_->interference || index > 0) return marks;
-  const double parts = static_cast<double>(counts_[index]) * (*lanes_)[index].operation_ns / kLeastPartNs;
+  const double parts = static_cast<double>(counts_[index]) * (*runners_)[index].operation_ns / kLeastPartNs;
   return std::min(marks, std::max<std::uint64_t>(2, static_cast<std::uint64_t>(std::llround(parts))));
 }
 
 void WindowSampler::anchor() {
   alignment_ns_ = 0;
-  for (Lane& lane : *lanes_) {
-    Anchor& anchor = anchors_[{&lane.runtime(), lane.agent().device}];
-    if (anchor.event == nullptr) anchor.event = lane.runtime().create_event(lane.agent().device);
+  for (FlowRunner& runner : *runners_) {
+    Anchor& anchor = anchors_[{&runner.runtime(), runner.agent().device}];
+    if (anchor.event == nullptr) anchor.event = runner.runtime().create_event(runner.agent().device);
     double best = -1;
     for (int attempt = 0; attempt < kAnchorTries; ++attempt) {
-      auto event = lane.runtime().create_event(lane.agent().device);
+      auto event = runner.runtime().create_event(runner.agent().device);
       const Nanoseconds before = session_->clock().now();
-      lane.runtime().record(*event, session_->service_stream(lane.agent()));
-      while (!lane.runtime().finished(*event)) {
+      runner.runtime().record(*event, session_->service_stream(runner.agent()));
+      while (!runner.runtime().finished(*event)) {
       }
       const Nanoseconds after = session_->clock().now();
       const auto doubt = 0.5 * static_cast<double>(after - before);
@@ -104,45 +107,45 @@ void WindowSampler::anchor() {
   }
 }
 
-void WindowSampler::enqueue_lane(std::size_t index, std::vector<double>& host_marks) {
-  Lane& lane = (*lanes_)[index];
+void WindowSampler::enqueue_flow(std::size_t index, std::vector<double>& host_marks) {
+  FlowRunner& runner = (*runners_)[index];
   const std::uint64_t count = counts_[index], marks = marks_of(index);
-  if (lane.blocking)
+  if (runner.blocks())
     host_marks.push_back(static_cast<double>(session_->clock().now()));
   else
-    lane.runtime().record(*lane.begin, *lane.stream);
+    runner.runtime().record(*runner.begin, *runner.stream);
   for (std::uint64_t mark = 0, done = 0; mark < marks; ++mark) {
     const std::uint64_t upto = count * (mark + 1) / marks;
-    lane.enqueue(upto - done);
+    runner.enqueue(upto - done);
     done = upto;
-    if (lane.blocking) {
-      lane.runtime().synchronize(*lane.stream);
+    if (runner.blocks()) {
+      runner.runtime().synchronize(*runner.stream);
       host_marks.push_back(static_cast<double>(session_->clock().now()));
     } else {
-      lane.runtime().record(*lane.marks[mark], *lane.stream);
+      runner.runtime().record(*runner.marks[mark], *runner.stream);
     }
   }
 }
 
 // Before the gate is shut: a driver may wait for the queues to make an event.
 void WindowSampler::make_marks() {
-  for (std::size_t k = 0; k < lanes_->size(); ++k) {
-    Lane& lane = (*lanes_)[k];
-    while (lane.marks.size() < marks_of(k))
-      lane.marks.push_back(lane.runtime().create_event(lane.agent().device));
+  for (std::size_t k = 0; k < runners_->size(); ++k) {
+    FlowRunner& runner = (*runners_)[k];
+    while (runner.marks.size() < marks_of(k))
+      runner.marks.push_back(runner.runtime().create_event(runner.agent().device));
   }
 }
 
-void WindowSampler::run_gated(Run& done) {
+double WindowSampler::run_gated(Run& done) {
   std::vector<double> unused;
   gate_->shut(static_cast<Nanoseconds>(options_->gate_timeout_s * 1e9));
-  for (std::size_t k = 0; k < lanes_->size(); ++k) {
-    gate_->hold((*lanes_)[k].agent(), *(*lanes_)[k].stream);
-    enqueue_lane(k, unused);
+  for (std::size_t k = 0; k < runners_->size(); ++k) {
+    gate_->hold((*runners_)[k].agent(), *(*runners_)[k].stream);
+    enqueue_flow(k, unused);
   }
-  if (gate_->open()) return;
-  done.gate_opened = true;
-  note_opening();
+  const double waited_ns = wait_for_all(session_->clock());
+  done.gate_opened = !gate_->open();
+  return waited_ns;
 }
 
 std::vector<std::vector<double>> WindowSampler::run_threads() {
@@ -150,13 +153,13 @@ std::vector<std::vector<double>> WindowSampler::run_threads() {
     throw Unsupported("concurrent flows", "virtual time",
                       "calls that block cannot run beside each other on a simulated machine: its time passes "
                       "for one caller at a time");
-  std::vector<std::vector<double>> host_marks(lanes_->size());
-  std::vector<std::exception_ptr> failures(lanes_->size());
-  std::atomic<std::size_t> waiting{lanes_->size()};
+  std::vector<std::vector<double>> host_marks(runners_->size());
+  std::vector<std::exception_ptr> failures(runners_->size());
+  std::atomic<std::size_t> waiting{runners_->size()};
   std::vector<std::thread> threads;
-  for (std::size_t k = 0; k < lanes_->size(); ++k) {
+  for (std::size_t k = 0; k < runners_->size(); ++k) {
     threads.emplace_back([&, k] {
-      const Agent& agent = (*lanes_)[k].agent();
+      const Agent& agent = (*runners_)[k].agent();
       try {
         agent.runtime->bind_thread_near(agent.device);
       } catch (...) {
@@ -166,7 +169,7 @@ std::vector<std::vector<double>> WindowSampler::run_threads() {
       while (waiting.load() != 0) std::this_thread::yield();
       if (failures[k]) return;
       try {
-        enqueue_lane(k, host_marks[k]);
+        enqueue_flow(k, host_marks[k]);
       } catch (...) {
         failures[k] = std::current_exception();
       }
@@ -180,48 +183,69 @@ std::vector<std::vector<double>> WindowSampler::run_threads() {
 
 bool WindowSampler::held_back() const {
   return gated_ && gate_ != nullptr &&
-         std::none_of(lanes_->begin(), lanes_->end(), [](const Lane& lane) { return lane.blocking; });
+         std::none_of(runners_->begin(), runners_->end(),
+                      [](const FlowRunner& runner) { return runner.blocks(); });
 }
 
 WindowSampler::Run WindowSampler::run() {
-  for (Lane& lane : *lanes_) lane.mover->restore();
+  for (FlowRunner& runner : *runners_) runner.mover->restore();
   anchor();
   make_marks();
   Run done;
-  std::vector<std::vector<double>> host_marks(lanes_->size());
-  gated_ = held_back();
+  std::vector<std::vector<double>> host_marks(runners_->size());
+  const bool gated = gated_ = held_back();
+  if (!gated) wait_for_all(session_->clock());
   const Nanoseconds before = session_->clock().now();
-  if (gated_)
-    run_gated(done);
+  double waited_ns = 0;
+  if (gated)
+    waited_ns = run_gated(done);
   else
     host_marks = run_threads();
-  done.times.submit_ns = static_cast<double>(session_->clock().now() - before);
-  for (std::size_t k = 0; k < lanes_->size(); ++k) {
-    Lane& lane = (*lanes_)[k];
-    Runtime& runtime = lane.runtime();
-    runtime.synchronize(*lane.stream);
-    const Anchor& anchor = anchors_.at({&runtime, lane.agent().device});
-    const auto when = [&](Event& event) { return anchor.host_ns + runtime.elapsed_ns(*anchor.event, event); };
-    const std::uint64_t marks = marks_of(k);
-    Trace& trace = done.traces.emplace_back();
-    trace.released = lane.blocking ? host_marks[k][0] : when(*lane.begin);
-    for (std::uint64_t mark = 0; mark < marks; ++mark) {
-      trace.marks.push_back(lane.blocking ? host_marks[k][mark + 1] : when(*lane.marks[mark]));
-      trace.operations.push_back(counts_[k] * (mark + 1) / marks);
-    }
-  }
-  done.times.host_ns = static_cast<double>(session_->clock().now() - before);
+  done.times.submit_ns = static_cast<double>(session_->clock().now() - before) - waited_ns;
+  for (std::size_t k = 0; k < runners_->size(); ++k) done.traces.push_back(trace_of(k, host_marks[k]));
+  done.times.host_ns = static_cast<double>(session_->clock().now() - before) - waited_ns;
+  if (gated) done.gate_opened = note_opening(done.gate_opened);
+  agree_on(done);
   return done;
 }
 
+// What the flow did in the run that ends now, on the host's timeline.
+Trace WindowSampler::trace_of(std::size_t index, const std::vector<double>& host_marks) {
+  FlowRunner& runner = (*runners_)[index];
+  Runtime& runtime = runner.runtime();
+  runtime.synchronize(*runner.stream);
+  const Anchor& anchor = anchors_.at({&runtime, runner.agent().device});
+  const auto when = [&](Event& event) { return anchor.host_ns + runtime.elapsed_ns(*anchor.event, event); };
+  const std::uint64_t marks = marks_of(index);
+  Trace trace;
+  trace.released = runner.blocks() ? host_marks[0] : when(*runner.begin);
+  for (std::uint64_t mark = 0; mark < marks; ++mark) {
+    trace.marks.push_back(runner.blocks() ? host_marks[mark + 1] : when(*runner.marks[mark]));
+    trace.operations.push_back(counts_[index] * (mark + 1) / marks);
+  }
+  return trace;
+}
+
+// A flow begins when its first rank does and is as far as its last rank. Ranks of one host have one clock.
+void WindowSampler::agree_on(Run& done) {
+  for (Trace& trace : done.traces) {
+    trace.released = team_->agree_min("release of a flow", trace.released);
+    trace.marks = team_->agree_max("marks of a flow", std::move(trace.marks));
+  }
+  const std::vector<double> times =
+      team_->agree_max("times of a run", {done.times.submit_ns, done.times.host_ns});
+  done.times = {0, times[0], times[1]};
+}
+
 void WindowSampler::balance(double window_ns) {
-  for (std::size_t k = 0; k < lanes_->size(); ++k) {
+  for (std::size_t k = 0; k < runners_->size(); ++k) {
     const double wanted = options_->batch != 0
                               ? static_cast<double>(options_->batch)
-                              : std::round(stretch_of(k) * window_ns / (*lanes_)[k].operation_ns);
-    const std::uint64_t most = most_operations((*lanes_)[k]);
-    counts_[k] =
+                              : std::round(stretch_of(k) * window_ns / (*runners_)[k].operation_ns);
+    const std::uint64_t most = most_operations((*runners_)[k]);
+    const std::uint64_t count =
         std::min(most, std::max(kLeastOperations, static_cast<std::uint64_t>(std::max(wanted, 1.0))));
+    counts_[k] = team_->agree_min("operations of a flow", count);
   }
 }
 
@@ -241,19 +265,19 @@ bool WindowSampler::lasting(double before_ns, double now_ns) const {
 }
 
 void WindowSampler::warm_up() {
-  for (Lane& lane : *lanes_) learn_lane(*session_, lane, gate_, *options_);
+  for (FlowRunner& runner : *runners_) learn_flow(*session_, runner, gate_, *options_, *team_);
   anchor();
   const Nanoseconds until =
       session_->clock().now() + static_cast<Nanoseconds>(kWarmUpShare * options_->budget_s * 1e9);
-  // Balanced by what each lane does alone, not by what it gets in company: one that is starved would be given
+  // Balanced by what each flow does alone, not by what it gets in company: one that is starved would be given
   // less to do, and the unfairness would hide itself.
   bool outlasted = true;
   double before_ns = 0;
   for (int number = 0, steady = 0;; ++number) {
     double window = window_wanted();
-    for (std::size_t k = 0; k < lanes_->size(); ++k)  // a lane whose queue is full cannot last longer
-      window = std::min(window, static_cast<double>(most_operations((*lanes_)[k])) *
-                                    (*lanes_)[k].operation_ns / stretch_of(k));
+    for (std::size_t k = 0; k < runners_->size(); ++k)  // a flow whose queue is full cannot last longer
+      window = std::min(window, static_cast<double>(most_operations((*runners_)[k])) *
+                                    (*runners_)[k].operation_ns / stretch_of(k));
     balance(window);
     const std::vector<double> before = reach_;
     const Run done = run();
@@ -267,31 +291,32 @@ void WindowSampler::warm_up() {
     steady = lasting(before_ns, last - first) ? steady + 1 : 0;
     before_ns = last - first;
     if (number + 1 < kWarmUpRuns || (!outlasted && number + 1 < kMostOutlastingRuns)) continue;
-    if (steady >= kSteadyRuns || number + 1 >= kMostWarmUpRuns || session_->clock().now() >= until) break;
+    if (steady >= kSteadyRuns || number + 1 >= kMostWarmUpRuns) break;
+    if (team_->agree_any("end of the warm-up", session_->clock().now() >= until)) break;
   }
   batch_ = *std::min_element(counts_.begin(), counts_.end());
 }
 
 Sample WindowSampler::sample() {
   std::vector<std::uint64_t> units;
-  for (const Lane& lane : *lanes_)
-    units.push_back(std::max<std::uint64_t>(1, lane.mover->bytes_per_operation()));
-  const int cut_at = options_->interference && lanes_->front().mover->walks() ? 0 : -1;
+  for (const FlowRunner& runner : *runners_)
+    units.push_back(std::max<std::uint64_t>(1, runner.mover->bytes_per_operation()));
+  const int cut_at = options_->interference && runners_->front().mover->walks() ? 0 : -1;
   Run done = run();
   Sample sample;
   sample.window = evaluate(done.traces, units, options_->interference, cut_at);
   sample.traces = std::move(done.traces);
   if (done.gate_opened) sample.discard = "gate-opened";
   double moved = 0, rate = 0;
-  const std::size_t measured = options_->interference ? 1 : lanes_->size();
+  const std::size_t measured = options_->interference ? 1 : runners_->size();
   for (std::size_t k = 0; k < measured; ++k) {
     moved += static_cast<double>(units[k]);
     rate += sample.window.rates[k];
   }
-  sample.time_ns = moved / rate * 1e9;
+  sample.time_ns = team_->agree_max("time of a sample", moved / rate * 1e9);
   const auto count = static_cast<double>(batch_);
-  const bool by_device = std::none_of(lanes_->begin(), lanes_->end(), [](const Lane& lane) {
-    return lane.by_host_clock() || lane.agent().is_host();
+  const bool by_device = std::none_of(runners_->begin(), runners_->end(), [](const FlowRunner& runner) {
+    return runner.timed_by_host() || runner.agent().is_host();
   });
   // Of the first flow where the others only disturb; of a thread for each flow the calls are the work.
   sample.times = {by_device ? sample.time_ns : 0, gated_ ? done.times.submit_ns / count : 0,
@@ -299,18 +324,15 @@ Sample WindowSampler::sample() {
   return sample;
 }
 
-std::uint64_t WindowSampler::operations(const Lane& lane) const {
-  return counts_[static_cast<std::size_t>(&lane - lanes_->data())];
+std::uint64_t WindowSampler::operations(const FlowRunner& runner) const {
+  return counts_[static_cast<std::size_t>(&runner - runners_->data())];
 }
 
 bool WindowSampler::double_batch() {
-  if (options_->batch != 0) return false;
-  std::vector<std::uint64_t> doubled;
-  for (std::size_t k = 0; k < counts_.size(); ++k) {
-    if (2 * counts_[k] > most_operations((*lanes_)[k])) return false;
-    doubled.push_back(2 * counts_[k]);
-  }
-  counts_ = doubled;
+  bool room = options_->batch == 0;
+  for (std::size_t k = 0; k < counts_.size(); ++k) room &= 2 * counts_[k] <= most_operations((*runners_)[k]);
+  if (!team_->agree_all("room for twice the operations", room)) return false;
+  for (std::uint64_t& count : counts_) count *= 2;
   stretch_ *= 2;
   batch_ *= 2;
   return true;

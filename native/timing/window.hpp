@@ -1,17 +1,17 @@
-// Several lanes at once. Every lane starts behind one gate and leaves time marks as it goes; all marks are
+// Several flows at once. Every flow starts behind one gate and leaves time marks as it goes; all marks are
 // brought onto one timeline (the host's clock, to which an anchor event ties each device), and rates are
-// taken from the window in which every lane was running.
+// taken from the window in which every flow was running.
 #pragma once
 #include <map>
 #include <utility>
 #include <vector>
 
-#include "timing/lanes.hpp"
+#include "timing/sampler.hpp"
 #include "timing/trace.hpp"
 
 namespace byteways {
 
-// Share of the shortest lane in which all lanes must have run, or they ran one after another, if in part
+// Share of the shortest flow in which all flows must have run, or they ran one after another, if in part
 // only. On 4 x H200, copies that wait for each other's engine came to 0.51 at most, flows that share links to
 // 0.89 or more.
 inline constexpr double kSerialisedBelow = 0.75;
@@ -22,10 +22,11 @@ inline constexpr std::uint64_t kEnoughOperations = 16;
 
 class WindowSampler final : public Sampler {
  public:
-  WindowSampler(Session& session, std::vector<Lane>& lanes, Gate* gate, const MeasureOptions& options);
+  WindowSampler(Session& session, std::vector<FlowRunner>& runners, Gate* gate, const MeasureOptions& options,
+                Team& team);
   void warm_up() override;
   Sample sample() override;
-  std::uint64_t operations(const Lane& lane) const override;
+  std::uint64_t operations(const FlowRunner& runner) const override;
   bool double_batch() override;
   double resolution_ns() const override { return 0; }  // of times that are sums over many marks
 
@@ -38,7 +39,7 @@ class WindowSampler final : public Sampler {
   };
   using Place = std::pair<Runtime*, int>;
 
-  // All lanes once, each with its operations.
+  // All flows once, each with its operations.
   struct Run {
     std::vector<Trace> traces;
     Times times;  // of all of it
@@ -47,8 +48,11 @@ class WindowSampler final : public Sampler {
   Run run();
   bool held_back() const;
   void make_marks();
-  void enqueue_lane(std::size_t index, std::vector<double>& host_marks);
-  void run_gated(Run& done);
+  void enqueue_flow(std::size_t index, std::vector<double>& host_marks);
+  // Answers the time that this rank waited for the others.
+  double run_gated(Run& done);
+  void agree_on(Run& done);
+  Trace trace_of(std::size_t index, const std::vector<double>& host_marks);
   std::vector<std::vector<double>> run_threads();
   void anchor();
   void balance(double window_ns);
@@ -57,11 +61,11 @@ class WindowSampler final : public Sampler {
   std::uint64_t least_operations(double operation_ns) const;
   double stretch_of(std::size_t index) const;
   std::uint64_t marks_of(std::size_t index) const;
-  std::uint64_t most_operations(const Lane& lane) const;
+  std::uint64_t most_operations(const FlowRunner& runner) const;
   double window_wanted() const;
 
   Session* session_;
-  std::vector<Lane>* lanes_;
+  std::vector<FlowRunner>* runners_;
   Gate* gate_;
   const MeasureOptions* options_;
   std::map<Place, Anchor> anchors_;

@@ -1,6 +1,7 @@
 """Native core: runtimes, movers, timing. Prints nothing, never exits; errors are exceptions."""
 
-from collections.abc import Mapping, Sequence
+from collections.abc import Callable, Mapping, Sequence
+from typing import overload
 
 METHOD_VERSION: int
 
@@ -74,8 +75,7 @@ class Flow:
         interface: str,
         size_bytes: int,
         *,
-        source_cold: bool = True,
-        destination_cold: bool = True,
+        cold: bool = True,
         second_source: Buffer | None = None,
         partner: str = "",
         **options: int | str,
@@ -94,7 +94,7 @@ class MeasureOptions:
     key: int
     def __init__(self) -> None: ...
 
-class Sustainer:
+class LoadGenerator:
     operations: list[int]
     moved_bytes: float
     def start(self) -> None: ...
@@ -185,6 +185,51 @@ class Measurement:
     distinct_source_bytes: int
     distinct_destination_bytes: int
 
+class Vote:
+    """What one rank states in an exchange; of a failure `question` is the phase and `text` the cause."""
+
+    question: str
+    values: list[float]
+    text: str
+    failed: bool
+    kind: str  # "error", "out-of-memory", "unsupported"
+    call: str
+    code: str
+    agent: str
+    @overload
+    def __init__(self) -> None: ...
+    @overload
+    def __init__(self, vote: Vote) -> None: ...
+
+class Team:
+    """Ranks that measure together. Verbs are collective: all ranks call them in the same order.
+
+    A subclass brings the transport: rank(), size() and exchange().
+    """
+
+    def __init__(self) -> None: ...
+    def rank(self) -> int: ...
+    def size(self) -> int: ...
+    def exchange(self, mine: Vote) -> list[Vote]:
+        """The votes of all ranks, in order of rank."""
+
+    def barrier(self, question: str) -> None: ...
+    def agree_max(self, question: str, mine: float) -> float: ...
+    def agree_all(self, question: str, mine: bool) -> bool: ...
+    def agree_any(self, question: str, mine: bool) -> bool: ...
+    def agree_text(self, question: str, mine: str) -> str: ...
+    def gather(self, question: str, mine: float) -> list[float]: ...
+    def broadcast(self, question: str, mine: str, from_rank: int) -> str: ...
+    def together(self, name: str, phase: Callable[[], None]) -> None:
+        """Runs `phase`; returns when it has succeeded on all ranks, else every rank raises."""
+
+def run_thread_team(size: int, body: Callable[[Team], None]) -> None:
+    """Runs `body` once for each rank, on a thread of its own; the team is gone when this returns.
+
+    Raises:
+        Error: A rank failed; the others were told which one and why.
+    """
+
 class Session:
     def __init__(
         self,
@@ -211,8 +256,14 @@ class Session:
     def handle_obstacle(self, agent: str) -> str: ...
     def prove_peer(self, executor: str, owner: str, memory: str = "device") -> Availability: ...
     def allocate(self, agent: str, memory: str, bytes: int, first_touch: str) -> Buffer: ...
-    def measure(self, flows: Sequence[Flow], options: MeasureOptions) -> Measurement: ...
-    def sustain(self, flows: Sequence[Flow], slice_s: float, *, interference: bool = False) -> Sustainer: ...
+    def measure(
+        self, flows: Sequence[Flow], options: MeasureOptions, team: Team | None = None
+    ) -> Measurement:
+        """Measures one case, with the other ranks of `team` where there is one: each calls this once."""
+
+    def sustain(
+        self, flows: Sequence[Flow], slice_s: float, *, interference: bool = False
+    ) -> LoadGenerator: ...
 
 def load_machine(simulator: str, machine: str) -> None:
     """Makes `machine` (a sheet) the one of this process, for those who only ask Nvml(simulator)."""
@@ -229,12 +280,12 @@ def series_warnings(samples: Sequence[float], resolution: float = 0.0) -> list[W
     """What a series shows as a whole: drift, bimodal, correlated, quantised."""
 
 def window(
-    lanes: Sequence[tuple[float, Sequence[float], Sequence[int]]],
+    flows: Sequence[tuple[float, Sequence[float], Sequence[int]]],
     *,
     interference: bool = False,
     cut_at: int = -1,
 ) -> tuple[list[float], float]:
-    """Rates (operations per ns) and overlap of lanes that ran together, each as (ns released, ns of its
+    """Rates (operations per ns) and overlap of flows that ran together, each as (ns released, ns of its
     marks, operations done at each mark)."""
 
 def contradiction(
@@ -303,7 +354,6 @@ class NvmlHealth:
     nvlink_errors: int
     nvlink_data_tx_bytes: int  # since boot; -1 when the driver does not tell
     nvlink_data_rx_bytes: int
-    energy_mj: int
 
 class Nvml:
     """NVIDIA's management library, found by dlopen."""

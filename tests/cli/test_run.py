@@ -82,14 +82,16 @@ def test_whole_run(suite: Path, tmp_path: Path) -> None:
 
 
 def test_json_and_default_folder(suite: Path, tmp_path: Path) -> None:
-    """Would catch JSON with anything before or after it, or a default folder that two runs would share."""
+    """Would catch JSON with anything before or after it, counts that are not those of the records, or a
+    default folder that two runs would share. What a busy host makes of two cases is not asked.
+    """
     done = run(tmp_path, str(suite), "--json", "--no-report", "--rounds", "1", "--precision", "0.5")
     outcome = json.loads(done.stdout)
-    assert outcome["counts"] == {"measured": 2}
     assert outcome["report"] is None
     assert re.fullmatch(r"byteways-tiny-[^/]+-\d{8}-\d{6}", outcome["folder"])
     records = RunFolder(tmp_path / outcome["folder"]).records
     assert len(records) == 2
+    assert outcome["counts"] == Counter(record.status for record in records)
     assert all(finding["title"] for finding in outcome["findings"])
 
 

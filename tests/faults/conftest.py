@@ -56,7 +56,11 @@ def conduct(tmp_path: Path) -> Callable[..., list[Record]]:
         options.setdefault("deadline", lambda planned, first: TIMEOUT_S)
         topology = Topology("test", (Agent("cpu0", "cpu", "fake"),))
         with Journal(folder) as journal:
-            Conductor(journal, topology, 1, watcher, command=FAKE, **options).run(plan)
+            conductor = Conductor(journal, topology, 1, watcher, command=FAKE, **options)
+            try:
+                conductor.run(plan)
+            finally:
+                conductor.close()
             return journal.read().records
 
     return run

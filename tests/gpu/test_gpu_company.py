@@ -40,9 +40,7 @@ def options(**values: object) -> _core.MeasureOptions:
 
 def walk(session: _core.Session, size: int = 512 * MIB) -> _core.Flow:
     buffer = session.allocate("gpu0", "device", size, "gpu0")
-    return _core.Flow(
-        buffer, buffer, "gpu0", "pointer-chase", size, source_cold=False, destination_cold=False
-    )
+    return _core.Flow(buffer, buffer, "gpu0", "pointer-chase", size, cold=False)
 
 
 def transfer(session: _core.Session, to: str, interface: str, size: int, **more: int) -> _core.Flow:

@@ -196,13 +196,13 @@ def test_buffers_beyond_all_addresses(here: _core.Session, memory: str, size: in
         here.allocate("cpu0", memory, size, "cpu0")
 
 
-def test_lanes_without_marks() -> None:
+def test_flows_without_marks() -> None:
     """Catches a window over what has no end."""
-    for lanes, cut_at in (
+    for flows, cut_at in (
         ([], -1),
         ([(0.0, [], [])], -1),
         ([(0.0, [1.0], [1, 2])], -1),
         ([(0.0, [1.0], [1])], 1),
     ):
         with pytest.raises(_core.Error, match="window"):
-            _core.window(lanes, cut_at=cut_at)
+            _core.window(flows, cut_at=cut_at)

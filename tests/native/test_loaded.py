@@ -24,7 +24,7 @@ COSTLY = {"calls__event_ns": 2000.0, "calls__launch_ns": 3000.0}
 
 def chase(session: _core.Session, executor: str, owner: str, memory: str) -> _core.Flow:
     buffer = session.allocate(owner, memory, SIZE, owner)
-    ends = {"source_cold": False, "destination_cold": False}
+    ends = {"cold": False}
     return _core.Flow(buffer, buffer, executor, "pointer-chase", SIZE, **ends)
 
 
@@ -197,9 +197,7 @@ def test_loaded_latency_on_this_host(session: _core.Session) -> None:
     """Catches a walk and a load that do not share a window with the host's own clock and threads."""
     load = [session.allocate("cpu0", "pageable", 4 * MIB, "cpu0") for _ in range(2)]
     buffer = session.allocate("cpu0", "pageable", 4 * MIB, "cpu0")
-    walk = _core.Flow(
-        buffer, buffer, "cpu0", "pointer-chase", 4 * MIB, source_cold=False, destination_cold=False
-    )
+    walk = _core.Flow(buffer, buffer, "cpu0", "pointer-chase", 4 * MIB, cold=False)
     flows = [walk, _core.Flow(*load, "cpu0", "memcpy", 4 * MIB, pause_ns=100_000)]
     measured = session.measure(flows, toy.options(interference=True, budget_s=0.3))
     assert measured.verified and measured.time_ns.median > 0

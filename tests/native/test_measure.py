@@ -38,9 +38,7 @@ def copy(
 ) -> _core.Flow:
     """One core's memcpy between two buffers of its own."""
     source, destination = (session.allocate("cpu0", "pageable", room or size, "cpu0") for _ in range(2))
-    return _core.Flow(
-        source, destination, "cpu0", "memcpy", size, source_cold=cold, destination_cold=cold, **more
-    )
+    return _core.Flow(source, destination, "cpu0", "memcpy", size, cold=cold, **more)
 
 
 def warnings(measurement: _core.Measurement) -> dict[str, _core.Warning]:
@@ -99,8 +97,8 @@ def test_flows_of_this_host_have_a_window(session: _core.Session, streams: tuple
     assert all(flow.bytes_per_s > 0 for flow in measured.flows)
 
 
-def test_rates_of_lanes_that_slow_each_other_are_those_they_had_together() -> None:
-    """Catches a window that opens where a lane would have begun had it been as fast as alone: four lanes at a
+def test_rates_of_flows_that_slow_each_other_are_those_they_had_together() -> None:
+    """Catches a window that opens where a flow would have begun had it been as fast as alone: four flows at a
     quarter of their speed came out a quarter too fast.
     """
     marks = [400.0 * k for k in range(1, 5)]
@@ -109,8 +107,8 @@ def test_rates_of_lanes_that_slow_each_other_are_those_they_had_together() -> No
     assert overlap == pytest.approx(1)
 
 
-def test_a_lane_that_waits_for_another_is_not_running() -> None:
-    """Catches a lane counted from its release, though its queue stood behind another's operations."""
+def test_a_flow_that_waits_for_another_is_not_running() -> None:
+    """Catches a flow counted from its release, though its queue stood behind another's operations."""
     first = [100.0 * k for k in range(1, 5)]
     second = [400.0 + mark for mark in first]
     rates, overlap = _core.window([(0.0, first, [1, 2, 3, 4]), (0.0, second, [1, 2, 3, 4])])
@@ -118,16 +116,16 @@ def test_a_lane_that_waits_for_another_is_not_running() -> None:
     assert rates == pytest.approx([4 / 800] * 2)  # of the whole time
 
 
-def test_lanes_that_take_turns_get_what_they_did() -> None:
-    """Catches turns of one engine counted as overlap: three lanes came out above its speed."""
+def test_flows_that_take_turns_get_what_they_did() -> None:
+    """Catches turns of one engine counted as overlap: three flows came out above its speed."""
     done = [1, 2, 3, 4, 5, 6]
-    turns = [(0.0, [lane + 3.0 * k for k in range(6)], done) for lane in (1, 2, 3)]
+    turns = [(0.0, [flow + 3.0 * k for k in range(6)], done) for flow in (1, 2, 3)]
     rates, overlap = _core.window(turns)
     assert sum(rates) == pytest.approx(1)
     assert overlap > 0.8
 
 
-def test_a_lane_slowed_by_company_still_overlaps() -> None:
+def test_a_flow_slowed_by_company_still_overlaps() -> None:
     """Catches flows called one after another since the slowest had little done when the first ended."""
     fast = (0.0, [100.0 * k for k in range(1, 17)], list(range(1, 17)))
     slow = [(0.0, [1250.0 * k for k in range(1, 5)], [1, 2, 3, 4])] * 3
@@ -136,14 +134,14 @@ def test_a_lane_slowed_by_company_still_overlaps() -> None:
 
 
 def test_short_turns_are_no_overlap() -> None:
-    """Catches lanes that one engine serves three operations at a time, as copies from peers on H200."""
+    """Catches flows that one engine serves three operations at a time, as copies from peers on H200."""
     turn = [1.0, 2.0, 3.0, 10.0, 11.0, 12.0]
-    lanes = [(0.0, [at + 3.0 * lane for at in turn], [1, 2, 3, 4, 5, 6]) for lane in range(3)]
-    _, overlap = _core.window(lanes)
+    flows = [(0.0, [at + 3.0 * flow for at in turn], [1, 2, 3, 4, 5, 6]) for flow in range(3)]
+    _, overlap = _core.window(flows)
     assert overlap < SERIALISED_BELOW
 
 
-def test_a_lane_that_waits_for_two_is_no_overlap() -> None:
+def test_a_flow_that_waits_for_two_is_no_overlap() -> None:
     """Catches what a fan-in of copies did on H200 (its times): two share the engine, one waits."""
     first = [1021.0, 1693.0, 2365.0, 3046.0, 3725.0, 4743.0]
     late = [3728.0, 4745.0, 5097.0, 5458.0, 5811.0, 6163.0]
@@ -153,7 +151,7 @@ def test_a_lane_that_waits_for_two_is_no_overlap() -> None:
 
 
 def test_one_lane_before_two_that_take_turns_is_no_overlap() -> None:
-    """Catches a window in which one lane ran and the others were credited with operations that waited."""
+    """Catches a window in which one flow ran and the others were credited with operations that waited."""
     done = [1, 2, 3, 4, 5, 6]
     alone = (0.0, [float(k) for k in done], done)
     after = [(0.0, [first + 2.0 * k for k in range(6)], done) for first in (7, 8)]
@@ -169,7 +167,7 @@ def test_one_mark_gives_the_whole_rate() -> None:
 
 
 def test_the_window_is_where_all_lanes_ran() -> None:
-    """Catches rates that take in the time after the first lane has ended, when the others are faster."""
+    """Catches rates that take in the time after the first flow has ended, when the others are faster."""
     fast_then_alone = [100.0, 200.0, 300.0, 400.0, 450.0, 500.0]
     short = [100.0, 200.0, 300.0, 400.0]
     rates, overlap = _core.window([(0.0, fast_then_alone, [1, 2, 3, 4, 5, 6]), (0.0, short, [1, 2, 3, 4])])

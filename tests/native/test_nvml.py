@@ -47,7 +47,7 @@ def test_health_sums_errors_and_leaves_the_unanswered_unknown(nvml: _core.Nvml) 
     assert health.power_mw == 700_000
     assert health.nvlink_errors == 7
     assert (health.nvlink_data_tx_bytes, health.nvlink_data_rx_bytes) == (3 * 1024, -1)
-    assert (health.sm_clock_mhz, health.energy_mj) == (-1, -1)
+    assert (health.sm_clock_mhz, nvml.energy_mj("GPU-1")) == (-1, -1)
 
 
 def test_users_of_a_gpu(nvml: _core.Nvml) -> None:

@@ -131,7 +131,7 @@ def test_nvml_answers_from_the_model() -> None:
             "speed": [link.signalling_bytes_per_s for link in first.nvlinks],
             "processes": [first.compute_mode, first.compute_processes],
             "health": [health.throttle_reasons, health.nvlink_errors, health.nvlink_data_tx_bytes],
-            "unknown": [health.temperature_c, health.power_mw, health.energy_mj],
+            "unknown": [health.temperature_c, health.power_mw, nvml.energy_mj(second.uuid)],
         }
 
     found = toy.apart(scene)

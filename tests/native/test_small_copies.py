@@ -23,7 +23,7 @@ def measured(
     """A copy between buffers with room for two hundred of it."""
     room = 200 * 512 + 8192
     source, destination = (session.allocate(*end, room, end[0]) for end in ends[:2])
-    flow = _core.Flow(source, destination, *ends[2:], size, source_cold=cold, destination_cold=cold, **more)
+    flow = _core.Flow(source, destination, *ends[2:], size, cold=cold, **more)
     return session.measure([flow], toy.options(budget_s=budget_s))
 
 

@@ -230,3 +230,17 @@ def test_a_few_discarded_samples_are_left_out_and_many_are_not() -> None:
     assert _core.settle([*good, (9.0, "gate-opened"), (9.0, "gate-opened")]) == ([1.0] * 18, False)
     late = [(9.0, "gate-opened")] * 3
     assert _core.settle([good[0], *late, *good[1:]]) == ([1.0, 9.0, 9.0, 9.0, *[1.0] * 17], True)
+
+
+def test_a_short_visit_to_a_second_state_is_told() -> None:
+    """Catches an interval of one state alone, or a stop, when the other was seen a few samples long; and
+    disturbances here and there that count as a state.
+    """
+    quiet = noise(4, 200)
+    visited, disturbed = quiet.copy(), quiet.copy()
+    visited[60:66] *= 1.02
+    disturbed[[5, 31, 60, 88, 110, 140]] *= 1.02
+    assert found(visited) == ["correlated"] and found(disturbed) == []
+    assert _core.summarize(visited.tolist()).ci95[1] > 101.5
+    assert _core.summarize(disturbed.tolist()).ci95[1] < 100.5
+    assert _core.stop(visited.tolist(), 0.01) == 0 < _core.stop(disturbed.tolist(), 0.01)

@@ -18,7 +18,7 @@ from few_records import GB, GIB, MIB, flow, in_rounds, record
 from byteways.analyse.claim import LEADS, MIXED, NOT_COMPARED, TIE, Claim
 from byteways.analyse.compare import compare, moved, rank, summed
 from byteways.analyse.phrases import supported, times
-from byteways.analyse.repeatability import Spread, student
+from byteways.analyse.repeatability import Spread, for_many, student
 from byteways.analyse.results_index import Index
 from byteways.analyse.summary import Cell, cells, pool
 from byteways.analyse.wording import better_way, faster, margin, no_loss
@@ -113,8 +113,8 @@ def test_a_shared_variance_counts_once() -> None:
         claim = compare(replace(first, spread=spread), replace(second, spread=spread))
         return claim.high / claim.effect
 
-    apart = student(0.05, 10.0) * sqrt(2) * Spread(0.01, 5.0).of_median(3)
-    once = student(0.05, 5.0) * sqrt(2) * Spread(0.01, 5.0).of_median(3)
+    apart = student(for_many(1), 10.0) * sqrt(2) * Spread(0.01, 5.0).of_median(3)
+    once = student(for_many(1), 5.0) * sqrt(2) * Spread(0.01, 5.0).of_median(3)
     assert half_width(shared=False) == pytest.approx(exp(apart))
     assert half_width(shared=True) == pytest.approx(exp(once))
 

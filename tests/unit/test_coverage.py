@@ -11,7 +11,7 @@ import pytest
 sys.path.insert(0, str(Path(__file__).resolve().parents[2] / "benchmarks"))
 import coverage
 import coverage_runs as runs
-from coverage_series import KINDS, Judged
+from coverage_series import KINDS, Judged, chance_of_no_trace, no_trace
 
 from byteways.analyse import repeatability
 
@@ -50,6 +50,20 @@ def test_warnings_reach_the_result() -> None:
     assert cell.warning_ids == ("bimodal",)
 
 
-def test_limits_are_of_known_series() -> None:
-    """Catches a limit that was printed for a series that is no longer there."""
-    assert set(coverage.LIMITS) <= {kind.name for kind in KINDS}
+def test_results_without_a_trace_are_as_many_as_there_must_be() -> None:
+    """Catches results that are set aside for more than what no test of their samples can tell."""
+    sticky = max(KINDS, key=lambda kind: kind.stay)
+    assert chance_of_no_trace([10], 1.0) == pytest.approx(1.0)
+    assert chance_of_no_trace([40] * 3, 1.0) == pytest.approx(0.25)
+    made, _ = sticky.make(np.random.default_rng(1), 4000)
+    few = [Judged(1.0, 1.0, 1.0, 60, (), int(np.sum(series[:60] > 1.01))) for series in made]
+    counted = np.mean([no_trace([one]) for one in few])
+    assert counted == pytest.approx(chance_of_no_trace([60], sticky.stay), abs=0.03)
+
+
+def test_a_second_state_that_was_seen_is_told() -> None:
+    """Catches a narrow interval without a warning for a series that changed its state once or twice."""
+    sticky = max(KINDS, key=lambda kind: kind.stay)
+    found = coverage.one_series(sticky, 200)
+    assert found.covered > 0.9
+    assert found.warned + found.blind > 0.97

@@ -221,7 +221,7 @@ def session() -> _core.Session:
     return _core.Session(gpus=False)
 
 
-def under_way(load: _core.Sustainer, least: int = 1) -> list[int]:
+def under_way(load: _core.LoadGenerator, least: int = 1) -> list[int]:
     """Starts the load; operations of each flow once every flow has done so many."""
     load.start()
     wait_for(lambda: min(load.operations) >= least)

@@ -188,7 +188,7 @@ def test_bidirectional_at_full_speed(tmp_path: Path) -> None:
         build.measure("copy", [flow], 396.0)
     build.measure("copy", flows, {"gpu0>gpu1": 396.0, "gpu1>gpu0": 395.5}, pattern="bidirectional")
     assert (
-        "Between GPUs, both directions at once have no significant loss (0.52 % at most): "
+        "Between GPUs, both directions at once have no significant loss (0.55 % at most): "
         "bidirectional copy moves 792 GB/s in sum" in sample_run.sentences(build, tmp_path)
     )
 
@@ -251,6 +251,23 @@ def test_serialised_is_its_own_finding(tmp_path: Path) -> None:
         "The GPUs' copy engines serve such copies one after another. kernel overlapped there."
     )
     assert not any("a warning" in finding.title for finding in found)
+
+
+@pytest.mark.parametrize(("apart", "leads"), [(413.0, False), (1556.0, True)])
+def test_flows_that_lost_little_in_turns_do_not_lead(tmp_path: Path, apart: float, leads: bool) -> None:
+    """Catches a shortfall of 6 % of one case before the fastest interface."""
+    build = sample_run.Builder(sample_run.topology(3))
+    sample_run.pair(build, "gpu0", "gpu1", 390.0)
+    sample_run.pair(build, "gpu0", "gpu1", 375.0, "kernel")
+    serialised("copy", build)
+    build.records = [
+        replace(one, warnings=[replace(w, required=apart * 1e9) for w in one.warnings])
+        for one in build.records
+    ]
+    order = [one.title for one in findings(RunFolder(build.write(tmp_path)))]
+    turns = next(place for place, title in enumerate(order) if "serialised" in title)
+    fastest = next(place for place, title in enumerate(order) if "is fastest" in title)
+    assert (turns < fastest) is leads, order
 
 
 def test_an_interface_that_took_turns_too_did_not_overlap_there(tmp_path: Path) -> None:

@@ -157,7 +157,7 @@ def health(**fields: int) -> Any:
     calm = {
         "sm_clock_mhz": 1980, "memory_clock_mhz": 3201, "temperature_c": 40, "power_mw": 120_000,
         "throttle_reasons": 1, "pcie_replays": 0, "nvlink_errors": 0, "nvlink_data_tx_bytes": 0,
-        "nvlink_data_rx_bytes": 0, "energy_mj": 0,
+        "nvlink_data_rx_bytes": 0,
     }  # fmt: skip
     return SimpleNamespace(**{**calm, **fields})
 

@@ -16,6 +16,7 @@ from byteways.analyse.subjects.pages import ON_DEMAND, PREFETCH, ZERO_COPY, way_
 from byteways.analyse.summary import cells
 from byteways.analyse.topic import Topic
 from byteways.analyse.topics import topics
+from byteways.plan.moving import LANDS_ELSEWHERE
 from byteways.results.run_folder import RunFolder
 
 KIB, MIB, GIB = sample_run.KIB, sample_run.MIB, sample_run.GIB
@@ -147,3 +148,21 @@ def test_each_size_of_a_span_has_its_claims(build: sample_run.Builder, tmp_path:
     assert sorted(size for (size,) in compared) == sorted(2 * sizes)
     assert all(claim.leads and claim.first.name == ZERO_COPY for claim in one.claims)
     assert {told[case] for result in one.results for case in result.case_ids} == {*sizes}
+
+
+def test_pages_that_would_land_elsewhere(tmp_path: Path) -> None:
+    """Catches prefetches that are missing without a word on where their pages would go, or a sentence a
+    record.
+    """
+    build = sample_run.Builder(sample_run.topology(2, 2))
+    far = [("gpu0:managed", "cpu1:managed", "gpu0")]
+    reason = f"{LANDS_ELSEWHERE}cpu0, the NUMA domain of gpu0, and not on cpu1: the call names no domain"
+    for size in (64 * KIB, GIB):
+        build.lose("skipped", reason, "prefetch", far, size=size)
+    told = [one for one in findings(RunFolder(build.write(tmp_path))) if "would land" in one.title]
+    assert [(one.title, one.detail) for one in told] == [
+        (
+            "Prefetches over gpu0>cpu1 were not run: their pages would land on another NUMA domain",
+            f"gpu0>cpu1 (2 cases): {reason}.",
+        )
+    ]

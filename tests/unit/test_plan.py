@@ -13,7 +13,7 @@ from hypothesis import HealthCheck, given, settings
 from hypothesis import strategies as st
 
 from byteways.errors import BytewaysError
-from byteways.plan.case import MEMORIES, PATTERNS, PlannedCase
+from byteways.plan.case import MEMORIES, PATTERNS, Buffer, Case, Flow, PlannedCase
 from byteways.plan.describe import describe
 from byteways.plan.folding import folded, names_text
 from byteways.plan.footprint import buffer_bytes, buffers, flow_buffer_bytes
@@ -389,6 +389,24 @@ def test_both_ends_of_a_flow_rotate_over_the_larger_cache() -> None:
     sizes = {size for _, size in buffers(case, h200x4[1])}
     assert sizes == {flow_buffer_bytes(case, case.flows[0], lambda agent: {"cpu0": 105 * MIB}.get(agent, 0))}
     assert sizes.pop() > 2 * 105 * MIB
+
+
+@given(st.integers(1, 8), st.integers(0, 2**30), st.sampled_from([4096, MIB, 128 * MIB, 1024 * MIB]))
+def test_concurrent_flows_share_the_rotation(flows: int, cache: int, size: int) -> None:
+    """Catches flows that together fit a cache, several times the memory that is needed (locking 4 GiB took
+    1.5 s of a quick run), and an interference case whose flows alone fit the cache.
+    """
+    flow = Flow(Buffer.parse("cpu0:pinned"), Buffer.parse("gpu0:device"), "gpu0")
+    caches = {"cpu0": cache}
+
+    def rotation(pattern: str, count: int) -> int:
+        case = Case("copy", pattern, (flow,) * count, size)
+        return flow_buffer_bytes(case, flow, lambda agent: caches.get(agent, 0))
+
+    alone, shared = rotation("unidirectional", 1), rotation("fan-out", flows)
+    assert flows * shared > 2 * cache
+    assert shared <= alone <= 1.25 * (2 * cache + max(size, 64 * MIB))
+    assert rotation("interference", flows) == alone
 
 
 def test_a_plan_describes_itself() -> None:

@@ -276,8 +276,9 @@ def test_prefetches_to_domains_that_the_call_cannot_name() -> None:
         for to in ("cpu0", "cpu1")
     }
     assert there["gpu0", "cpu0"] is None and there["gpu3", "cpu1"] is None
-    assert there["gpu0", "cpu1"] == "cpu1 is not near gpu0, and the call names no domain"
-    assert there["gpu3", "cpu0"] == "cpu0 is not near gpu3, and the call names no domain"
+    lands = "the pages would land on {}, the NUMA domain of {}, and not on {}: the call names no domain"
+    assert there["gpu0", "cpu1"] == lands.format("cpu0", "gpu0", "cpu1")
+    assert there["gpu3", "cpu0"] == lands.format("cpu1", "gpu3", "cpu0")
     back = case("prefetch", "cpu1:managed", "gpu0:managed", "gpu0")
     assert reason(back, unnamed) is None  # gpu3 brings its pages back
     assert reason(case("prefetch", "gpu0:managed", "cpu1:managed", "gpu0"), TWO_DOMAINS) is None

@@ -231,6 +231,25 @@ def test_arena_keeps_locked_memory_over_rounds() -> None:
     assert anew is not device
 
 
+def test_arena_locks_host_memory_once_for_both_directions() -> None:
+    """Would catch host memory that is locked again for the opposite direction (1 GiB takes 0.4 s), one buffer
+    for two flows, and a buffer whose size is another case's.
+    """
+    session = FakeSession(1 << 40)
+    arena = Arena(CORE, session, {})  # type: ignore[arg-type]
+    host, gpu = Buffer.parse("cpu0:pinned"), Buffer.parse("gpu0:device")
+    to_gpu, to_host = Flow(host, gpu, "gpu0"), Flow(gpu, host, "gpu0")
+    ((locked, _),) = arena.take(Case("copy", "unidirectional", (to_gpu,), LARGE), no_cache)
+    ((_, again),) = arena.take(Case("copy", "unidirectional", (to_host,), LARGE), no_cache)
+    assert again is locked
+    (first, _), (_, second) = arena.take(Case("copy", "bidirectional", (to_gpu, to_host), LARGE), no_cache)
+    assert first is locked and second is not locked
+    ((larger, _),) = arena.take(Case("copy", "unidirectional", (to_gpu,), 2 * LARGE), no_cache)
+    assert larger.bytes == 2 * LARGE
+    ((kept, _),) = arena.take(Case("copy", "unidirectional", (to_gpu,), LARGE), no_cache)
+    assert kept is locked
+
+
 def test_arena_rotates_over_twice_the_cache() -> None:
     """Would catch a cold case whose data stay in the cache, and sizes that each ask for a buffer of their
     own.

@@ -42,7 +42,7 @@ class HostStream final : public Stream {
 
   void enqueue(std::function<void()> task);
   std::shared_ptr<Passing> enqueue_passing();
-  Team& team() { return team_; }
+  CoreTeam& team() { return team_; }
   // Waits until all is done; throws what a task threw since the last call.
   void synchronize();
 
@@ -52,7 +52,7 @@ class HostStream final : public Stream {
 
   CorePool* cores_;
   const int cpu_;
-  Team team_;
+  CoreTeam team_;
   std::mutex mutex_;
   std::condition_variable changed_;
   std::deque<std::function<void()>> tasks_;

@@ -5,7 +5,7 @@
 
 namespace byteways {
 
-Team::~Team() {
+CoreTeam::~CoreTeam() {
   stopping_.store(true);
   for (const auto& helper : helpers_) {
     helper->expected.fetch_add(1);
@@ -18,7 +18,7 @@ Team::~Team() {
   if (own_cpu_ >= 0) cores_->give_back(own_cpu_);
 }
 
-void Team::expect(unsigned size) {
+void CoreTeam::expect(unsigned size) {
   const std::lock_guard lock(mutex_);
   while (helpers_.size() + 1 < size) add_helper();
   for (unsigned rank = 1; rank < size; ++rank) {
@@ -27,7 +27,7 @@ void Team::expect(unsigned size) {
   }
 }
 
-void Team::run(unsigned size, HostFunction function, const void* arguments) {
+void CoreTeam::run(unsigned size, HostFunction function, const void* arguments) {
   take_core(size > 1);
   if (size <= 1) {
     function(arguments, {});
@@ -45,7 +45,7 @@ void Team::run(unsigned size, HostFunction function, const void* arguments) {
   for (Helper* helper : helpers) helper->expected.fetch_sub(1, std::memory_order_relaxed);
 }
 
-void Team::add_helper() {
+void CoreTeam::add_helper() {
   auto helper = std::make_unique<Helper>();
   const auto rank = static_cast<unsigned>(helpers_.size() + 1);
   // Member 0 takes its core first, so that a team fills the cores in their order.
@@ -60,7 +60,7 @@ void Team::add_helper() {
   helpers_.push_back(std::move(helper));
 }
 
-void Team::serve(Helper& helper, unsigned rank) {
+void CoreTeam::serve(Helper& helper, unsigned rank) {
   bind_this_thread({helper.cpu});
   for (;;) {
     helper.expected.wait(0, std::memory_order_acquire);
@@ -80,7 +80,7 @@ void Team::serve(Helper& helper, unsigned rank) {
 
 // A thread alone may use any core of the domain, so that a busy one does not hold it up; within a team
 // everyone has its own.
-void Team::take_core(bool with_others) {
+void CoreTeam::take_core(bool with_others) {
   if (with_others == on_own_cpu_) return;
   bind_this_thread(with_others ? std::vector<int>{own_cpu_} : cores_->cpus());
   on_own_cpu_ = with_others;

@@ -27,12 +27,12 @@ struct TeamMember {
 
 using HostFunction = void (*)(const void* arguments, const TeamMember& member);
 
-class Team {
+class CoreTeam {
  public:
-  explicit Team(CorePool& cores) : cores_(&cores) {}
-  ~Team();
-  Team(const Team&) = delete;
-  Team& operator=(const Team&) = delete;
+  explicit CoreTeam(CorePool& cores) : cores_(&cores) {}
+  ~CoreTeam();
+  CoreTeam(const CoreTeam&) = delete;
+  CoreTeam& operator=(const CoreTeam&) = delete;
 
   // Called when a launch of `size` members is queued: creates those that are missing and wakes all of them,
   // so that none is still asleep when its turn comes. Every expect() is answered by one run().

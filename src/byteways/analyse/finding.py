@@ -70,18 +70,26 @@ def finding(
 
 
 def _importance(subject: float, cells: Sequence[Cell], claims: Sequence[Claim], assumed: bool) -> float:
-    if subject >= MUST_KNOW:
-        return subject
-    gain = max((claim.gain for claim in claims), default=_HALF_GAIN)
-    told = subject * (0.5 + 0.5 * gain / (gain + _HALF_GAIN))
-    if 2 * sum(bool(cell.doubts) for cell in cells) >= max(len(cells), 1):
-        told = min(told, UNSURE * told / subject)
-    if claims and not any(claim.differ for claim in claims):
-        told = min(told, NO_DIFFERENCE)
-    if assumed and told > LEAST_ASSUMED:
-        part = (told - LEAST_ASSUMED) / (MUST_KNOW - LEAST_ASSUMED)
-        return LEAST_ASSUMED + part * (ASSUMED - LEAST_ASSUMED)
-    return told
+    told = worth(subject, max((claim.gain for claim in claims), default=_HALF_GAIN))
+    if subject < MUST_KNOW:
+        if 2 * sum(bool(cell.doubts) for cell in cells) >= max(len(cells), 1):
+            told = min(told, UNSURE * told / subject)
+        if claims and not any(claim.differ for claim in claims):
+            told = min(told, NO_DIFFERENCE)
+    return if_assumed(told) if assumed else told
+
+
+def worth(subject: float, gain: float) -> float:
+    """The importance of a finding of this subject by which a part of `gain` is won, or was lost."""
+    return subject if subject >= MUST_KNOW else subject * (0.5 + 0.5 * gain / (gain + _HALF_GAIN))
+
+
+def if_assumed(importance: float) -> float:
+    """The importance of a finding that rests on assumed numbers of a model."""
+    if not LEAST_ASSUMED < importance < MUST_KNOW:
+        return importance
+    part = (importance - LEAST_ASSUMED) / (MUST_KNOW - LEAST_ASSUMED)
+    return LEAST_ASSUMED + part * (ASSUMED - LEAST_ASSUMED)
 
 
 def cpu_threads(record: Record) -> int | None:

@@ -9,43 +9,21 @@ import json
 from collections.abc import Callable, Hashable, Iterable, Mapping, Sequence
 from dataclasses import dataclass, replace
 from functools import cached_property
-from math import log
 from statistics import fmean, median
 from typing import Any, Protocol, TypeVar
 
 from byteways.analyse.repeatability import LEAST_ROUNDS, Rounds, Spread, spreads
+from byteways.analyse.rounds import UNSETTLED, figure, interval, rounds_of
 from byteways.plan.case import Buffer, is_managed
-from byteways.plan.interfaces import OF_ALL, figure_of
+from byteways.plan.interfaces import OF_ALL
 from byteways.results.record import Record
 from byteways.topology.model import Topology
 from byteways.units import format_size
 
-#: Warnings that say a figure may be another next time, and the word for each beside a sentence.
-UNSETTLED = {
-    "noisy": "noisy",
-    "few-samples": "few samples",
-    "few-operations": "few operations",
-    "drift": "drifting",
-    "bimodal": "two groups of samples",
-    "serialised": "in turns",
-    "gpu-shared": "shared GPU",
-    "short-batch": "short batches",
-}
-#: The same for flows that ran together for a part of the time.
+#: The word beside a sentence for flows that ran together for a part of the time (as those of UNSETTLED).
 PARTIAL = "overlapped in part only"
-#: Warnings on what one round cannot see of itself: such figures share no variance with quiet ones.
-RESTLESS = {
-    *UNSETTLED,
-    *("correlated", "throttled", "clock-drop", "ungated", "steal", "host-busy"),
-    *("clocks-disagree", "many-discarded", "short-window", "quantised"),
-}
 #: With these the samples are not of one steady quantity, so that a difference counts from a tenth on.
 MISJUDGED = {"few-samples", "few-operations", "drift", "bimodal", "serialised"}
-#: Sizes up to which the cost of a call, then caches and pipelines, decide: like cases have one size class.
-SIZE_CLASSES = (64 * 2**10, 16 * 2**20)
-
-#: Half-width of the normal 95 % interval in standard deviations.
-NORMAL_95 = 1.96
 
 Item = TypeVar("Item")
 Key = TypeVar("Key", bound=Hashable)
@@ -285,31 +263,6 @@ class Variant:
         return ", ".join(parts)
 
 
-def figure(record: Record) -> float | None:
-    """Bytes/s, or nanoseconds per step or call where that is the figure; None when nothing was measured, or
-    what no link could carry.
-    """
-    if record.status != "measured" or record.beyond_limit:
-        return None
-    if figure_of(record.interface) == "bandwidth":
-        return record.bandwidth_bytes_per_s
-    return record.latency_ns
-
-
-def interval(record: Record) -> tuple[float, float]:
-    """The 95 % interval of `figure`, carried over from that of the median time."""
-    value = figure(record)
-    if value is None:
-        raise ValueError(f"case {record.case_id} has no figure")
-    times = record.time_ns
-    if times is None or min(times.ci95) <= 0:
-        return value, value
-    low, high = times.ci95
-    if figure_of(record.interface) != "bandwidth":
-        return value * low / times.median, value * high / times.median
-    return value * times.median / high, value * times.median / low
-
-
 def gpu_caches(run: Run) -> dict[str, int]:
     """Bytes of the last-level cache of each GPU that told."""
     agents = (run.manifest.get("capabilities") or {}).get("devices") or {}
@@ -351,7 +304,7 @@ def cells(records: Iterable[Record]) -> list[Cell]:
     ]
     return [
         _cell(case, spread, common)
-        for case, spread in zip(cases, spreads([_rounds(case) for case in cases]), strict=True)
+        for case, spread in zip(cases, spreads([rounds_of(case) for case in cases]), strict=True)
     ]
 
 
@@ -359,27 +312,6 @@ def _cell(case: tuple[Record, ...], spread: Spread, common: frozenset[str]) -> C
     value = median(figure(record) or 0.0 for record in case)
     low, high = spread.interval(value, len(case)) if len(case) > 1 else interval(case[0])
     return Cell(case[0], case, value, low, high, spread, common)
-
-
-def _rounds(case: Sequence[Record]) -> Rounds:
-    """The results of a case with the keys of the cases that it is like."""
-    record = case[0]
-    ends = tuple(end.partition(":")[0].rstrip("0123456789") for end in (record.source, record.destination))
-    inside = record.source.partition(":")[0] == record.destination.partition(":")[0]
-    alone = record.pattern == "unidirectional"
-    quiet = not RESTLESS & {warning.id for one in case for warning in one.warnings}
-    size = sum(record.size_bytes >= bound for bound in SIZE_CLASSES)
-    run = (quiet, figure_of(record.interface))
-    pair = (*run, alone, ends, inside)
-    family = (*pair, record.category, record.executor.rstrip("0123456789"))
-    values = tuple(figure(one) or 0.0 for one in case)
-    return Rounds(values, fmean(map(_within, case)), ((*family, size), family, pair, run))
-
-
-def _within(record: Record) -> float:
-    """Relative standard error of one round, by its samples."""
-    low, high = interval(record)
-    return log(high / low) / 2 / NORMAL_95 if high > low > 0 else 0.0
 
 
 def pool(members: Sequence[Cell]) -> Group:

@@ -86,7 +86,7 @@ CHASE_BUILD_BYTES_PER_S = {"cpu": 1.7e9, "gpu": 5e9}
 #: further flow.
 FIXED_S = {"cpu": 0.01, "gpu": 0.02}
 FLOW_S = 0.01
-#: Batches grow until they take this long (native/timing/lanes.cpp), by the kind of executor.
+#: Batches grow until they take this long (native/timing/single_sampler.cpp), by the kind of executor.
 LEAST_SAMPLE_S = {"cpu": 50e-6, "gpu": 2.5e-3}
 #: The common window of concurrent flows: at least so long, and so many operations (native/timing/window.cpp).
 LEAST_WINDOW_S = 2e-3

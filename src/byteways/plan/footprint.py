@@ -42,8 +42,9 @@ def flow_buffer_bytes(case: Case, flow: Flow, cache_bytes: Callable[[str], int])
     """Bytes of each buffer of one flow, as workers allocate them.
 
     Source and destination rotate together, so the larger last-level cache of their agents decides for both.
-    Warm and cold cases share buffers, so that pages and placement are the same. Rotations are powers of two:
-    neighbouring sizes ask for one buffer.
+    Concurrent flows fill a cache together, so each rotates over its part of twice that cache; in an
+    interference case each rotates over all of it. Warm and cold cases share buffers, so that pages and
+    placement are the same. Rotations are rounded up, so that most sizes of operations ask for one buffer.
 
     Args:
         case: The case.
@@ -58,7 +59,7 @@ def flow_buffer_bytes(case: Case, flow: Flow, cache_bytes: Callable[[str], int])
         return PAGE_BYTES
     if figure_of(interface) != "bandwidth":  # nothing is rotated where no bytes are rated
         return case.size_of(flow)
-    cache = max(cache_bytes(flow.source.agent), cache_bytes(flow.destination.agent))
+    cache = max(_cache_part(case, end.agent, cache_bytes) for end in (flow.source, flow.destination))
     size = case.size_of(flow)
     rotated = buffer_bytes(size, "cold", cache)
     if moves_rows(case.interface_of(flow)):
@@ -68,7 +69,21 @@ def flow_buffer_bytes(case: Case, flow: Flow, cache_bytes: Callable[[str], int])
         span = -(-rows.span_bytes // _SLOT_ALIGNMENT_BYTES) * _SLOT_ALIGNMENT_BYTES
         return max(1, -(-rotated // max(size, rows.lines_bytes))) * span
     whole_words = -(-size // WORD_BYTES) * WORD_BYTES
-    return whole_words if rotated == size else max(whole_words, 1 << (rotated - 1).bit_length())
+    return whole_words if rotated == size else max(whole_words, _rounded_up(rotated))
+
+
+def _cache_part(case: Case, agent: str, cache_bytes: Callable[[str], int]) -> int:
+    """The agent's last-level cache, divided among the concurrent flows that fill it."""
+    if case.pattern == "interference":
+        return cache_bytes(agent)
+    sharing = sum(agent in (flow.source.agent, flow.destination.agent) for flow in case.flows)
+    return -(-cache_bytes(agent) // max(1, sharing))
+
+
+def _rounded_up(size_bytes: int) -> int:
+    """To 4, 5, 6 or 7 eighths of a power of two: at most a quarter more, as locking memory is slow."""
+    step = max(1, 1 << (size_bytes.bit_length() - 3))
+    return -(-size_bytes // step) * step
 
 
 def buffers(case: Case, capabilities: Capabilities) -> list[tuple[Buffer, int]]:

@@ -7,6 +7,9 @@ from byteways.plan.interfaces import moves_pages
 from byteways.plan.variables import moves_by_touch, runtime_of
 from byteways.topology.model import Capabilities, Topology
 
+#: How the reason begins why a prefetch is not tried whose pages would arrive on another NUMA domain.
+LANDS_ELSEWHERE = "the pages would land on "
+
 
 def moving_refusal(case: Case, flow: Flow, topology: Topology, capabilities: Capabilities) -> str | None:
     """Why the flow's pages cannot move, or stay, as it asks for; None when they can."""
@@ -46,8 +49,13 @@ def _domain_refusal(flow: Flow, topology: Topology, capabilities: Capabilities) 
     source, destination = (topology.agent(end.agent) for end in (flow.source, flow.destination))
     if source.kind == "cpu" and source.numa_domain not in near:
         return f"no GPU is near {source.name}, and {offer.reason}: its pages cannot be brought back to it"
-    if destination.kind == "cpu" and destination.numa_domain != topology.agent(flow.executor).numa_domain:
-        return f"{destination.name} is not near {flow.executor}, and {offer.reason}"
+    domain = topology.agent(flow.executor).numa_domain
+    if destination.kind == "cpu" and destination.numa_domain != domain:
+        lands = next((agent.name for agent in domains if agent.numa_domain == domain), "another domain")
+        return (
+            f"{LANDS_ELSEWHERE}{lands}, the NUMA domain of {flow.executor}, and not on {destination.name}: "
+            f"{offer.reason}"
+        )
     return None
 
 

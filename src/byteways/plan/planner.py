@@ -16,8 +16,9 @@ from byteways.plan.case import Case, PlannedCase
 from byteways.plan.estimate import Estimator
 from byteways.plan.filters import nothing_matches, only_filter, sizes_filter
 from byteways.plan.legality import refusal
+from byteways.plan.link_classes import LinkClass
 from byteways.plan.suite_types import Suite
-from byteways.plan.sweep import Expansion, LinkClass, expand
+from byteways.plan.sweep import Expansion, expand
 from byteways.plan.variables import runtime_of
 from byteways.topology.model import Capabilities, Topology
 

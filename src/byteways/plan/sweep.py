@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import itertools
-from collections.abc import Callable, Collection, Iterator, Mapping, Sequence
+from collections.abc import Collection, Iterator, Mapping, Sequence
 from dataclasses import dataclass, replace
 from fnmatch import fnmatchcase
 from typing import TypeVar
@@ -14,14 +14,11 @@ from byteways.plan.case import MEMORIES, Buffer, Case, Flow
 from byteways.plan.flow_sets import Ends, Group
 from byteways.plan.interfaces import DEFAULTS, INTERFACES, NAMES
 from byteways.plan.legality import OWNERS, executes, kind_of
+from byteways.plan.link_classes import Assigned, LinkClass, representatives
 from byteways.plan.suite_types import BufferGlob, Sweep
 from byteways.plan.words import closest
 from byteways.topology.model import Topology
 
-#: A group with the executor of each of its flows.
-Assigned = tuple[Group, tuple[str, ...]]
-#: Name of the class of links that a path takes, by source and destination agent.
-LinkClass = Callable[[str, str], str]
 #: Of an axis: options have other values than environment variables.
 Value = TypeVar("Value")
 
@@ -63,9 +60,7 @@ def expand(
         for interface in sweep.interfaces:
             assigned = _assigned(sweep, interface, groups, topology, notes)
             if sweep.pairs == "per-link-class":
-                assigned = _representatives(
-                    assigned, link_class, topology if pattern == "two-pairs" else None
-                )
+                assigned = representatives(assigned, link_class, topology if pattern == "two-pairs" else None)
             bounds.within(
                 len(cases) + len(assigned) * bounds.choices(sweep),
                 f"{sweep.origin.at('name')}: sweep '{sweep.name}'",
@@ -226,51 +221,6 @@ def nearest_cpu(gpu: str, topology: Topology) -> str:
         if domain is not None and cpu.numa_domain == domain:
             return cpu.name
     return cpus[0].name
-
-
-def _representatives(
-    assigned: Sequence[Assigned], link_class: LinkClass, shared_on: Topology | None = None
-) -> list[Assigned]:
-    """The first (so of lowest indices) of each class: equal links and memories, agents in the same roles.
-
-    With `shared_on`, the machine, groups also differ in which of their links several flows share.
-    """
-
-    kept: dict[object, Assigned] = {}
-    parts: dict[tuple[Ends, str], _FlowPart] = {}  # there are n² flows, and up to n⁴ groups of them
-    for group, executors in assigned:
-        order: dict[str, int] = {}  # by first appearance, so that gpu2>gpu3 plays what gpu0>gpu1 does
-        signature: list[object] = []
-        for flow in zip(group, executors, strict=True):
-            part = parts.get(flow)
-            if part is None:
-                part = parts[flow] = _flow_part(*flow, link_class)
-            signature.append((part.kind, *[order.setdefault(agent, len(order)) for agent in part.agents]))
-        shared = flow_sets.common_links(group, shared_on) if shared_on else ()
-        kept.setdefault((tuple(signature), shared), (group, executors))
-    return list(kept.values())
-
-
-@dataclass(frozen=True)
-class _FlowPart:
-    """What of a flow decides whether two groups are of one class."""
-
-    agents: tuple[str, ...]  # those that play a role in it
-    kind: tuple[str, ...]  # of these agents, of its memories and links
-
-
-def _flow_part(ends: Ends, executor: str, link_class: LinkClass) -> _FlowPart:
-    def classes(start: str, end: str) -> str:
-        return "own" if start == end else link_class(start, end)
-
-    agents = (*itertools.chain(*((end.agent, end.first_touch or end.agent) for end in ends)), executor)
-    kind = (
-        *map(kind_of, agents),
-        *(end.memory for end in ends),
-        classes(ends[0].agent, ends[1].agent),
-        classes(executor, ends[1].agent),
-    )
-    return _FlowPart(agents, kind)
 
 
 def one_buffer_sweep(sweep: Sweep) -> bool:

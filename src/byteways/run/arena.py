@@ -23,11 +23,20 @@ LOCKED = ("pinned", "pinned-noncoherent", "write-combined", "registered")
 #: Part of an agent's memory that kept buffers may take together.
 KEPT_PART = 0.5
 
-Key = tuple[PlannedBuffer, str, int]
+#: Buffer, role, number among the buffers of that role, and bytes where buffers of several sizes are kept.
+Key = tuple[PlannedBuffer, str, int, int]
 
 
 def _sides(case: Case, flow: Flow) -> list[tuple[str, PlannedBuffer]]:
-    """What a flow needs, each with its role: buffers of different roles are never one."""
+    """What a flow needs, each with its role: one buffer serves one role, in a case and over all of them.
+
+    Locked host memory serves any role: locking takes longer than filling it anew for every case, which the
+    native core does.
+    """
+    return [("any" if buffer.memory in LOCKED else role, buffer) for role, buffer in _roles(case, flow)]
+
+
+def _roles(case: Case, flow: Flow) -> list[tuple[str, PlannedBuffer]]:
     if moves_pages(case.interface_of(flow)):
         return [("moved", flow.source)]
     if one_buffer(case.interface_of(flow)):
@@ -79,7 +88,8 @@ class Arena:
             sides = _sides(case, flow)
             wanted = flow_buffer_bytes(case, flow, cache_bytes)
             for role, buffer in sides:
-                keys.append(((buffer, role, used[buffer, role]), wanted))
+                size = wanted if buffer.memory in LOCKED else 0
+                keys.append(((buffer, role, used[buffer, role], size), wanted))
                 used[buffer, role] += 1
         taken = self._all(keys)
         if taken is None:

@@ -112,6 +112,7 @@ class Conductor:
         self._deadline = deadline
         self._log: Path = journal.folder / LOG
         self._worker = worker
+        self._leaving: WorkerProcess | None = None  # asked to end
         self._model = model
         self._process: tuple[str, dict[str, str]] = ("native", {})  # kind and variables of the worker
         self._round: int | None = None  # of the worker's last case; None: it has measured nothing yet
@@ -120,8 +121,9 @@ class Conductor:
 
     def kill_at_once(self) -> None:
         """For a process that is about to leave without waiting for anything."""
-        if self._worker is not None:
-            self._worker.kill_at_once()
+        for worker in (self._worker, self._leaving):
+            if worker is not None:
+                worker.kill_at_once()
 
     def run(
         self, plan: Sequence[PlannedCase], *, until: float | None = None, keep_worker: bool = False
@@ -158,12 +160,19 @@ class Conductor:
                     pace.left_out(planned)
                 self._observer.ended(record)
             kept = keep_worker
-            if not kept:
-                self._let_go()
+            if not kept and self._worker is not None:
+                self._worker.dismiss()
+                self._leaving, self._worker = self._worker, None
         finally:
             if self._worker is not None and not kept:
                 self._worker.kill()
                 self._worker = None
+
+    def close(self) -> None:
+        """Waits until the last worker has ended; run() only asks it to, so that its caller can go on."""
+        if self._leaving is not None:
+            self._leaving.stop()
+            self._leaving = None
 
     def _one(self, planned: PlannedCase, budget_s: float) -> Entry:
         """Measures one case, or says why not."""

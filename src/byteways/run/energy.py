@@ -48,7 +48,7 @@ Counters = Callable[[Sequence[str]], Mapping[str, float]]
 
 
 class Load(Protocol):
-    """Operations that go on (`_core.Sustainer`)."""
+    """Operations that go on (`_core.LoadGenerator`)."""
 
     def start(self) -> None: ...
     def finish(self) -> None: ...

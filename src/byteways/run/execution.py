@@ -92,6 +92,7 @@ class Execution:
     spent_s: float = 0.0  # by the records that were there when the run was taken up
     state: str = field(default="running")
     repetition: Repetition | None = None  # of a run with a duration
+    _conductor: Conductor | None = None
 
     def measure(
         self,
@@ -132,7 +133,7 @@ class Execution:
             worker=self.worker,
             model=simulation.model if simulation else None,
         )
-        self.worker = None  # the conductor's from here on
+        self.worker, self._conductor = None, conductor  # the worker is the conductor's from here on
         on_start(conductor)
         self.state = "interrupted"
         try:
@@ -173,10 +174,12 @@ class Execution:
         self.manifest = {**self.manifest, "planned": len(self.planned) - len(not_begun)}
 
     def close(self) -> None:
-        """Lets go of worker and folder, if they are still held."""
+        """Lets go of worker and folder, if they are still held; waits until the worker has ended."""
         if self.worker is not None:
             self.worker.stop()
             self.worker = None
+        if self._conductor is not None:
+            self._conductor.close()
         self.journal.close()
 
 

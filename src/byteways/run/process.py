@@ -105,6 +105,7 @@ class WorkerProcess:
         self._log_start = self._log_size()
         self._kills_before = out_of_memory_kills()
         self._channel: Channel | None = None
+        self._dismissed = False
         folder, path = _socket_place()
         try:
             with socket.socket(socket.AF_UNIX, socket.SOCK_STREAM) as listener:
@@ -145,12 +146,18 @@ class WorkerProcess:
             raise WorkerLost(f"worker answered {_shortened(str(answer))} to '{message['do']}'")
         return answer
 
-    def stop(self) -> None:
-        """Lets the worker close its runtimes and end; kills it when it does not."""
-        if self._channel is not None:
+    def dismiss(self) -> None:
+        """Asks the worker to end and does not wait: freeing locked memory takes seconds. stop() waits."""
+        if self._channel is not None and not self._dismissed:
             with contextlib.suppress(ConnectionClosed):
                 self._channel.send({"do": "stop"})
-                self._ended(STOP_TIMEOUT_S)
+                self._dismissed = True
+
+    def stop(self) -> None:
+        """Lets the worker close its runtimes and end; kills it when it does not."""
+        self.dismiss()
+        if self._dismissed:
+            self._ended(STOP_TIMEOUT_S)
         self.kill()
 
     def kill(self) -> bool:

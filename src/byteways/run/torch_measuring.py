@@ -27,7 +27,7 @@ if TYPE_CHECKING:
 
 #: Events of both vendors tell differences in steps of about half a microsecond.
 RESOLUTION_NS = 500.0
-#: As in native/timing/lanes.cpp: resolution then adds 0.2 % at most, and so does starting a batch.
+#: As in native/timing/single_sampler.cpp: resolution then adds 0.2 % at most, and so does starting a batch.
 LEAST_BATCH_NS = 2e6
 TICKS_PER_SAMPLE = 500
 #: Below it the fixed cost of a batch shows, and is taken off by the slope between two lengths.

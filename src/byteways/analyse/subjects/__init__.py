@@ -54,6 +54,7 @@ FINDINGS: tuple[Callable[[Index], Iterable[Finding]], ...] = (
     transfers.to_and_from_host,
     pages.prefetching,
     pages.crossover,
+    pages.landing,
     contention.bottlenecks,
     concurrency.bidirectional,
     concurrency.fans,

@@ -7,7 +7,7 @@ from collections.abc import Iterator, Sequence
 
 from byteways.analyse.claim import Claim
 from byteways.analyse.compare import Ranking, compare, rank, summed
-from byteways.analyse.finding import Finding, finding
+from byteways.analyse.finding import Finding, finding, if_assumed, worth
 from byteways.analyse.phrases import count, gb, listed, of_peak, rate, way
 from byteways.analyse.results_index import Index
 from byteways.analyse.selection import broadest_size, kind_of_pair
@@ -265,7 +265,19 @@ def in_turns(index: Index) -> Iterator[Finding]:
         patterns = Counter(cell.record.pattern for cell in cells)
         kinds = listed([f"{pattern} ({number})" for pattern, number in patterns.most_common()])
         title = f"Concurrent flows of {interface} were serialised: {kinds}"
-        yield Finding(title, _in_turns_detail(index, interface, cells), IN_TURNS)
+        told = worth(IN_TURNS, max(map(_lost_in_turns, cells)))
+        rests_on = tuple(dict.fromkeys(what for cell in cells for what in cell.rests_on))
+        told = if_assumed(told) if "assumed" in rests_on else told
+        yield Finding(title, _in_turns_detail(index, interface, cells), told, rests_on=rests_on)
+
+
+def _lost_in_turns(cell: Cell) -> float:
+    """By what part the flows' own speeds add up to more than they moved together; 0 where nobody told."""
+    told = [warning for warning in cell.record.warnings if warning.id == "serialised"]
+    for together, apart in ((warning.observed, warning.required) for warning in told):
+        if isinstance(together, (int, float)) and isinstance(apart, (int, float)) and together > 0:
+            return max(apart / together - 1, 0.0)
+    return 0.0
 
 
 def _in_turns_detail(index: Index, interface: str, cells: list[Cell]) -> str:

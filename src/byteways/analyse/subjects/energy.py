@@ -14,7 +14,8 @@ from byteways.analyse.finding import Finding, finding
 from byteways.analyse.phrases import count, listed, way
 from byteways.analyse.repeatability import Rounds, Spread, spreads
 from byteways.analyse.results_index import Index
-from byteways.analyse.summary import NORMAL_95, Cell, Run, group_by
+from byteways.analyse.rounds import NORMAL_95
+from byteways.analyse.summary import Cell, Run, group_by
 from byteways.analyse.topic import Table, Topic
 from byteways.analyse.wording import least_energy
 from byteways.analyse.words import describe

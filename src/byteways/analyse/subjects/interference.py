@@ -13,8 +13,9 @@ from byteways.analyse.compare import compare
 from byteways.analyse.finding import Finding, finding
 from byteways.analyse.phrases import listed, sentence
 from byteways.analyse.results_index import Index
+from byteways.analyse.rounds import UNSETTLED
 from byteways.analyse.subjects.loaded import APART, disturber, in_window
-from byteways.analyse.summary import UNSETTLED, Cell, Run, group_by
+from byteways.analyse.summary import Cell, Run, group_by
 from byteways.analyse.topic import Table, Topic
 from byteways.analyse.wording import keeps_speed, longer_by, no_difference
 from byteways.analyse.words import describe

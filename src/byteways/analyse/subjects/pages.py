@@ -8,7 +8,7 @@ from dataclasses import dataclass
 from byteways.analyse.claim import Claim
 from byteways.analyse.compare import compare
 from byteways.analyse.finding import Finding, finding
-from byteways.analyse.phrases import listed, rate, way
+from byteways.analyse.phrases import count, listed, rate, way
 from byteways.analyse.results_index import Index
 from byteways.analyse.selection import APART, KINDS, kind, link_class, unidirectional
 from byteways.analyse.summary import Cell, Group, Run, group_by, pool
@@ -16,6 +16,7 @@ from byteways.analyse.topic import Line, Plot, PlotPoint, Table, Topic
 from byteways.analyse.wording import fastest_by_size, longer
 from byteways.plan.case import is_managed
 from byteways.plan.interfaces import INTERFACES, moves_pages
+from byteways.plan.moving import LANDS_ELSEWHERE
 from byteways.topology.model import Topology
 from byteways.units import format_bandwidth, format_size
 
@@ -227,7 +228,9 @@ def _plot(sizes: Sequence[Compared]) -> Plot:
     )
 
 
-PREFETCHING, CROSSOVER = 565.0, 455.0
+PREFETCHING, CROSSOVER, LANDING = 565.0, 455.0, 115.0
+#: Paths that a sentence names.
+_MOST_PATHS = 3
 #: How a sentence calls each way when it is the fastest.
 _NAMES = {
     PREFETCH: "prefetching",
@@ -270,6 +273,22 @@ def prefetching(index: Index) -> Iterator[Finding]:
         )
         results = last.ways[PREFETCH], last.explicit
         yield finding(title, detail, PREFETCHING, results, [one[0] for one in found])
+
+
+def landing(index: Index) -> Iterator[Finding]:
+    """Prefetches that were not tried, because their pages would have arrived on another NUMA domain."""
+    told = [one for one in index.records if (one.reason or "").startswith(LANDS_ELSEWHERE)]
+    by_path = group_by(told, lambda record: record.path)
+    if not told:
+        return
+    more = len(by_path) - _MOST_PATHS
+    shown = listed([*list(by_path)[:_MOST_PATHS], *([f"{count(more, 'more path')}"] if more > 0 else [])])
+    title = f"Prefetches over {shown} were not run: their pages would land on another NUMA domain"
+    parts = []
+    for path, same in list(by_path.items())[:_MOST_PATHS]:
+        cases = count(len({record.case_id for record in same}), "case")
+        parts.append(f"{path} ({cases}): {same[0].reason}.")
+    yield Finding(title, " ".join(parts), LANDING)
 
 
 def crossover(index: Index) -> Iterator[Finding]:

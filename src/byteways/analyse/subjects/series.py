@@ -14,7 +14,8 @@ from byteways.analyse.compare import moved
 from byteways.analyse.finding import Finding, finding
 from byteways.analyse.phrases import count
 from byteways.analyse.results_index import Index
-from byteways.analyse.summary import Cell, Run, figure, interval
+from byteways.analyse.rounds import figure, interval
+from byteways.analyse.summary import Cell, Run
 from byteways.analyse.topic import Line, Plot, PlotPoint, Table, Topic
 from byteways.analyse.words import describe
 from byteways.plan.interfaces import figure_of

@@ -8,18 +8,18 @@
 #include <thread>
 #include <vector>
 
-#include "timing/lanes.hpp"
+#include "timing/flow_runner.hpp"
 
 namespace byteways {
 
-class Sustainer {
+class LoadGenerator {
  public:
   // A slice of work takes about `slice_s`. `interference`: the flows were measured so (MeasureOptions).
   // Throws Unsupported for flows that cannot go on by themselves.
-  Sustainer(Session& session, const std::vector<Flow>& flows, double slice_s, bool interference);
-  Sustainer(const Sustainer&) = delete;
-  Sustainer& operator=(const Sustainer&) = delete;
-  ~Sustainer();
+  LoadGenerator(Session& session, const std::vector<Flow>& flows, double slice_s, bool interference);
+  LoadGenerator(const LoadGenerator&) = delete;
+  LoadGenerator& operator=(const LoadGenerator&) = delete;
+  ~LoadGenerator();
 
   // Every queue goes on, slice after slice, in a thread of its own until finish(): none waits for a slower
   // one, and whoever looks at the machine meanwhile may take as long as it likes. No other call may use the
@@ -33,8 +33,8 @@ class Sustainer {
   double moved_bytes() const;
 
  private:
-  struct Going {
-    Lane lane;
+  struct ActiveFlow {
+    FlowRunner runner;
     std::unique_ptr<Event> ends[2];  // of the slice in hand and of the one before
     std::uint64_t slice = 1;         // operations
     std::uint64_t enqueued = 0;
@@ -42,17 +42,17 @@ class Sustainer {
   };
   // A stream and the flows that take turns in it.
   struct Queue {
-    std::vector<Going*> flows;
+    std::vector<ActiveFlow*> flows;
     std::uint64_t slices = 0;
     std::exception_ptr failure;
     std::thread thread;
   };
-  static void enqueue_slice(Going& going);
+  static void enqueue_slice(ActiveFlow& flow);
   static void advance(Queue& queue);
   void run(Queue& queue) noexcept;
   void stop();
 
-  std::vector<Going> flows_;
+  std::vector<ActiveFlow> flows_;
   std::vector<Queue> queues_;  // point into flows_
   bool by_itself_;             // threads that wait for each other make time pass
   std::atomic<bool> stop_{false};

@@ -1,0 +1,92 @@
+// See checked_data.hpp.
+#include "timing/checked_data.hpp"
+
+#include <algorithm>
+#include <sstream>
+#include <string>
+
+namespace byteways {
+namespace {
+
+// A finding as ranks tell it to each other.
+std::string finding_text(const Verification& found) {
+  std::ostringstream text;
+  text << found.checked_bytes << ' ' << found.bad_count << ' ' << found.first_offset_bytes << ' '
+       << found.expected << ' ' << found.got;
+  return text.str();
+}
+
+Verification parse_finding(const std::string& text) {
+  Verification found;
+  found.ok = false;
+  std::istringstream(text) >> found.checked_bytes >> found.bad_count >> found.first_offset_bytes >>
+      found.expected >> found.got;
+  return found;
+}
+
+}  // namespace
+
+CheckedData::CheckedData(Session& session, std::vector<FlowRunner>& runners, std::uint64_t key, Team& team)
+    : session_(&session),
+      runners_(&runners),
+      key_(key),
+      team_(&team),
+      firsts_(runners.size()),
+      found_(runners.size()) {}
+
+void CheckedData::prepare() {
+  const Nanoseconds before = session_->clock().now();
+  ++preparations_;
+  untouched_ = true;
+  for (std::size_t k = 0; k < runners_->size(); ++k) {
+    FlowRunner& runner = (*runners_)[k];
+    runner.mover->prepare((key_ << 20) + (preparations_ << 8) + k);
+    const std::uint64_t rotation = runner.mover->rotation();
+    runner.next_operation = (runner.next_operation + rotation - 1) / rotation * rotation;
+    firsts_[k] = runner.next_operation;
+  }
+  preparation_ns_ = static_cast<double>(session_->clock().now() - before);
+}
+
+void CheckedData::renew() {
+  if (!untouched_) prepare();
+}
+
+void CheckedData::check_all() {
+  for (std::size_t k = 0; k < runners_->size(); ++k) {
+    FlowRunner& runner = (*runners_)[k];
+    note(k, runner.mover->verify(firsts_[k], runner.next_operation - firsts_[k]));
+  }
+  agree();
+}
+
+void CheckedData::spot_check(const std::vector<std::uint64_t>& firsts) {
+  for (std::size_t k = 0; k < runners_->size(); ++k) {
+    FlowRunner& runner = (*runners_)[k];
+    note(k, runner.mover->glance(firsts[k], runner.next_operation - firsts[k]));
+  }
+  agree();
+}
+
+// What was wrong once stays wrong, whatever comes later.
+void CheckedData::note(std::size_t flow, const Verification& result) {
+  Verification& total = found_[flow];
+  const std::uint64_t checked = total.checked_bytes + result.checked_bytes;
+  if (total.ok) total = result;
+  total.checked_bytes = checked;
+  ok_ = ok_ && result.ok;
+}
+
+void CheckedData::agree() {
+  ok_ = team_->agree_all("words as expected", ok_);
+  if (ok_) return;
+  for (Verification& found : found_) {
+    const std::vector<double> wrong = team_->gather("verification of a flow", found.ok ? 0.0 : 1.0);
+    const auto first = std::find(wrong.begin(), wrong.end(), 1.0);
+    if (first == wrong.end()) continue;
+    found = parse_finding(
+        team_->broadcast("finding", finding_text(found), static_cast<int>(first - wrong.begin())));
+  }
+}
+
+}  // namespace byteways

@@ -1,0 +1,234 @@
+// See flow_runner.hpp.
+#include "timing/flow_runner.hpp"
+
+#include <algorithm>
+#include <cmath>
+#include <map>
+#include <utility>
+
+#include "kernels/arguments.hpp"
+#include "timing/measure.hpp"
+
+namespace byteways {
+namespace {
+
+constexpr double kLearnTimeoutNs = 1e8;
+constexpr std::int64_t kMostPauseNs = 1'000'000'000;  // longer ones would be nearly all of any budget
+// Operations from which a flow is learned, and the time that all but the first may take. Of one copy the
+// driver may have room in a buffer of its own, of several not.
+constexpr std::uint64_t kLearnOperations = 8;
+constexpr double kLearnNs = 4e6;
+constexpr int kCallTries = 4;
+
+// A walk of one step is mostly launch overhead: the time of a step is the slope between two walks.
+void learn_pace(FlowRunner& runner) {
+  const std::uint64_t steps = runner.mover->least_batch();
+  double before = 0, after = 0;
+  for (double* time : {&before, &after}) {
+    runner.runtime().record(*runner.begin, *runner.stream);
+    runner.enqueue(time == &before ? steps : 2 * steps);
+    runner.runtime().record(*runner.end, *runner.stream);
+    runner.runtime().synchronize(*runner.end);
+    *time = runner.runtime().elapsed_ns(*runner.begin, *runner.end);
+  }
+  runner.operation_ns = std::max(after - before, 0.5 * before) / static_cast<double>(steps);
+}
+
+FlowRunner make_runner(Session& session, const Flow& flow, std::shared_ptr<Stream> stream) {
+  Runtime& runtime = *flow.executor->runtime;
+  const int device = flow.executor->device;
+  FlowRunner runner;
+  runner.mover = make_mover(session, flow);
+  runner.stream =
+      stream ? std::move(stream) : create_stream_for(session, *flow.executor, flow.number("core", -1));
+  runner.begin = runtime.create_event(device);
+  runner.end = runtime.create_event(device);
+  if (runner.mover->synchronous())
+    runner.completion = Completion::synchronous;
+  else if (flow.word("pace") == "one-at-a-time")
+    runner.completion = Completion::awaited;
+  const auto plain = [](const Buffer* buffer) { return is_plain(buffer->allocation().memory()); };
+  runner.plain_end = !flow.executor->is_host() && runner.mover->engine().empty() &&
+                     (plain(flow.source) || plain(flow.destination));
+  const std::string submit = flow.word("submit", "calls");
+  for (const char* option : {"pace", "pause_ns"})
+    if (submit != "calls" && flow.options.contains(option))
+      throw Unsupported(flow.interface, option, "what is submitted as a " + submit + " has none",
+                        flow.executor->name());
+  const std::int64_t pause_ns = flow.number("pause_ns");
+  if (pause_ns == 0) return runner;
+  if (pause_ns < 0 || pause_ns > kMostPauseNs)
+    throw Unsupported(
+        flow.interface, "pause_ns",
+        std::to_string(pause_ns) + " ns are no pause: it lasts from 0 to " + std::to_string(kMostPauseNs),
+        flow.executor->name());
+  runner.pause_ns = static_cast<std::uint64_t>(pause_ns);
+  if (runner.mover->synchronous())
+    throw Unsupported(flow.interface, "pause_ns", "its operations are in no queue that could idle",
+                      flow.executor->name());
+  const Availability offered = runtime.offers_kernel(device, "idle");
+  if (!offered.available)
+    throw Unsupported(flow.interface, "pause_ns", offered.reason, flow.executor->name());
+  return runner;
+}
+
+void require_company(const FlowRunner& runner, const Flow& flow) {
+  const std::string why = runner.completion == Completion::awaited
+                              ? "its operations are waited for one by one"
+                              : runner.mover->alone();
+  if (!why.empty())
+    throw Unsupported(flow.interface, "pattern", why + ": it runs alone", flow.executor->name());
+}
+
+}  // namespace
+
+FlowRunner::~FlowRunner() {
+  if (mover == nullptr || stream == nullptr) return;
+  try {
+    runtime().synchronize(*stream);
+  } catch (const std::exception&) {  // destructors never throw; the next call on this device reports it
+  }
+}
+
+void FlowRunner::enqueue(std::uint64_t count) {
+  const std::uint64_t first = next_operation;
+  next_operation += count;
+  if (pause_ns == 0) {
+    mover->enqueue(*stream, first, count);
+    return;
+  }
+  const IdleArguments arguments{pause_ns};
+  for (std::uint64_t k = 0; k < count; ++k) {
+    mover->enqueue(*stream, first + k, 1);
+    runtime().launch(agent().device, "idle", {1, 1, 0}, &arguments, sizeof arguments, *stream);
+  }
+}
+
+std::uint64_t FlowRunner::queue_entries(std::uint64_t count) const {
+  return pause_ns == 0 ? mover->queue_entries(count) : count * (mover->queue_entries(1) + 1);
+}
+
+std::vector<FlowRunner> make_runners(Session& session, const std::vector<Flow>& flows) {
+  std::map<std::pair<Agent*, std::int64_t>, std::shared_ptr<Stream>> shared;
+  std::vector<FlowRunner> runners;
+  for (const Flow& flow : flows) {
+    const std::int64_t number = flow.number("stream", -1);
+    runners.push_back(make_runner(session, flow, number < 0 ? nullptr : shared[{flow.executor, number}]));
+    if (number >= 0) shared[{flow.executor, number}] = runners.back().stream;
+    if (flows.size() > 1) require_company(runners.back(), flow);
+  }
+  return runners;
+}
+
+void share_executors(std::vector<Flow>& flows) {
+  for (Flow& flow : flows)
+    flow.sharing = static_cast<unsigned>(std::count_if(
+        flows.begin(), flows.end(), [&](const Flow& other) { return other.executor == flow.executor; }));
+}
+
+namespace {
+
+// Operations as a program would submit them, behind no gate.
+Batch time_ungated(Session& session, FlowRunner& runner, std::uint64_t count, Team& team) {
+  runner.mover->restore();
+  runner.mover->make_ready(runner.next_operation, count);
+  team.barrier("operations to learn from");
+  Batch batch{{}, count};
+  const Nanoseconds before = session.clock().now();
+  runner.runtime().record(*runner.begin, *runner.stream);
+  const Nanoseconds submitting = session.clock().now();
+  runner.enqueue(count);
+  const Nanoseconds submitted = session.clock().now();
+  runner.runtime().record(*runner.end, *runner.stream);
+  runner.runtime().synchronize(*runner.stream);
+  batch.times.submit_ns = static_cast<double>(submitted - submitting);
+  batch.times.host_ns = static_cast<double>(session.clock().now() - before);
+  batch.times.device_ns = runner.runtime().elapsed_ns(*runner.begin, *runner.end);
+  return batch;
+}
+
+// What a call costs that moves nothing.
+double call_ns(Session& session, FlowRunner& runner) {
+  double least = 0;
+  for (int attempt = 0; attempt < kCallTries; ++attempt) {
+    const Nanoseconds before = session.clock().now();
+    runner.runtime().record(*runner.begin, *runner.stream);
+    const auto taken = static_cast<double>(session.clock().now() - before);
+    least = attempt == 0 ? taken : std::min(least, taken);
+  }
+  return least;
+}
+
+// Whether `count` operations block when they are enqueued behind a shut gate.
+bool blocks_behind(FlowRunner& runner, Gate& gate, const MeasureOptions& options, std::uint64_t count) {
+  const double timeout = std::min(kLearnTimeoutNs, options.gate_timeout_s * 1e9);
+  // Before the gate is shut: moving gigabytes back would look like a call that blocks.
+  runner.mover->restore();
+  runner.mover->make_ready(runner.next_operation, count);
+  gate.shut(static_cast<Nanoseconds>(timeout));
+  gate.hold(runner.agent(), *runner.stream);
+  const bool launches_return = gate.is_shut();
+  runner.enqueue(count);
+  const bool blocks = !gate.open();
+  runner.unobservable = launches_return ? "" : "kernel launches do not return before they end here";
+  runner.runtime().synchronize(*runner.stream);
+  if (blocks)
+    runner.staged =
+        std::string("the call did not return while its queue was held: ") +
+        (runner.plain_end ? "the driver copies through a buffer of its own" : "it waits for its copy");
+  return blocks;
+}
+
+// Whether the call itself moves the bytes: where the driver has room in a buffer of its own it moves them
+// there and returns.
+bool moves_in_the_call(Session& session, FlowRunner& runner, const Batch& batch) {
+  if (runner.blocks() || !runner.plain_end) return false;
+  const Times times = batch.of_one();
+  if (!moved_by_call(times, call_ns(session, runner))) return false;
+  const auto us = [](double ns) { return std::to_string(std::llround(ns / 1e3)) + " us"; };
+  runner.staged = "the call took the host " + us(times.submit_ns) + " beside " + us(times.device_ns) +
+                  " on the device: the driver copies through a buffer of its own";
+  return true;
+}
+
+// What one rank found counts for all. Operations that are awaited one by one stay so.
+void agree_on_blocking(FlowRunner& runner, Team& team, std::string_view question, bool found) {
+  if (team.agree_any(question, found) && runner.completion == Completion::queued)
+    runner.completion = Completion::blocking_call;
+}
+
+// As many as fit into a time that nobody minds, and one at least.
+std::uint64_t operations_to_learn(const FlowRunner& runner, double operation_ns) {
+  const Mover& mover = *runner.mover;
+  if (mover.walks() || runner.completion == Completion::synchronous ||
+      runner.completion == Completion::awaited)
+    return 1;
+  std::uint64_t count = kLearnOperations;
+  if (mover.changes_residency()) count = std::min(count, mover.rotation());
+  return std::clamp<std::uint64_t>(static_cast<std::uint64_t>(kLearnNs / std::max(1.0, operation_ns)), 1,
+                                   count);
+}
+
+}  // namespace
+
+void learn_flow(Session& session, FlowRunner& runner, Gate* gate, const MeasureOptions& options, Team& team) {
+  agree_on_blocking(runner, team, "calls that do the work", runner.completion == Completion::synchronous);
+  runner.unobservable = "without the gate nothing is known about calls that block";
+  time_ungated(session, runner, 1, team);  // loads kernels, makes first connections; nothing is held yet
+  Batch batch = time_ungated(session, runner, 1, team);
+  const std::uint64_t count =
+      team.agree_min("number of operations to learn from", operations_to_learn(runner, batch.times.host_ns));
+  const bool held = gate != nullptr && !runner.blocks();
+  const bool blocks = held && blocks_behind(runner, *gate, options, count);
+  agree_on_blocking(runner, team, "calls that block", blocks);
+  if (count > 1) batch = time_ungated(session, runner, count, team);
+  const bool moves = !blocks && moves_in_the_call(session, runner, batch);
+  agree_on_blocking(runner, team, "calls that move the bytes", moves);
+  const Times times = batch.of_one();
+  const bool by_host = runner.blocks() || blocks || moves;
+  runner.operation_ns = by_host ? times.host_ns : std::max(1.0, times.device_ns);
+  if (runner.mover->walks()) learn_pace(runner);
+  runner.operation_ns = team.agree_max("time of an operation", runner.operation_ns);
+}
+
+}  // namespace byteways

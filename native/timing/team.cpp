@@ -1,0 +1,140 @@
+// See team.hpp.
+#include "timing/team.hpp"
+
+#include <algorithm>
+#include <utility>
+
+namespace byteways {
+namespace {
+
+std::string name_of(std::size_t rank) { return "rank " + std::to_string(rank); }
+
+// What a rank that did not fail itself throws of the failure of another one.
+[[noreturn]] void rethrow(const Vote& vote, std::size_t rank) {
+  const std::string text = name_of(rank) + " failed in " + vote.question + ": " + vote.text;
+  if (vote.kind == "unsupported") throw Unsupported(vote.call, vote.code, text, vote.agent);
+  if (vote.kind == "out-of-memory") throw OutOfMemory(vote.call, vote.code, text, vote.agent);
+  throw Error(vote.call, vote.code, text, vote.agent);
+}
+
+void require_same_step(const std::vector<Vote>& votes) {
+  for (std::size_t rank = 1; rank < votes.size(); ++rank)
+    if (votes[rank].question != votes[0].question || votes[rank].values.size() != votes[0].values.size())
+      throw Error("team", "out of step",
+                  "rank 0 is at '" + votes[0].question + "' and " + name_of(rank) + " at '" +
+                      votes[rank].question + "'");
+}
+
+}  // namespace
+
+std::vector<Vote> Team::ask(std::string_view question, std::vector<double> values, std::string text) {
+  Vote mine{std::string(question), std::move(values), std::move(text), false, {}, {}, {}, {}};
+  try {
+    std::vector<Vote> votes = exchange(mine);
+    for (std::size_t rank = 0; rank < votes.size(); ++rank)
+      if (votes[rank].failed) rethrow(votes[rank], rank);
+    require_same_step(votes);
+    return votes;
+  } catch (...) {
+    failure_known_ = true;
+    throw;
+  }
+}
+
+void Team::barrier(std::string_view question) {
+  if (size() > 1) ask(question, {});
+}
+
+std::vector<double> Team::agree_max(std::string_view question, std::vector<double> mine) {
+  if (size() == 1) return mine;
+  for (const Vote& vote : ask(question, mine))
+    for (std::size_t k = 0; k < mine.size(); ++k) mine[k] = std::max(mine[k], vote.values[k]);
+  return mine;
+}
+
+std::vector<double> Team::gather(std::string_view question, double mine) {
+  if (size() == 1) return {mine};
+  std::vector<double> values;
+  for (const Vote& vote : ask(question, {mine})) values.push_back(vote.values.front());
+  return values;
+}
+
+double Team::agree_max(std::string_view question, double mine) {
+  return agree_max(question, std::vector<double>{mine}).front();
+}
+
+double Team::agree_min(std::string_view question, double mine) { return -agree_max(question, -mine); }
+
+// Counts here are far below 2^53, or the power of two that stands for no limit.
+std::uint64_t Team::agree_max(std::string_view question, std::uint64_t mine) {
+  return size() == 1 ? mine : static_cast<std::uint64_t>(agree_max(question, static_cast<double>(mine)));
+}
+
+std::uint64_t Team::agree_min(std::string_view question, std::uint64_t mine) {
+  return size() == 1 ? mine : static_cast<std::uint64_t>(agree_min(question, static_cast<double>(mine)));
+}
+
+bool Team::agree_any(std::string_view question, bool mine) {
+  return agree_max(question, mine ? 1.0 : 0.0) > 0;
+}
+
+bool Team::agree_all(std::string_view question, bool mine) { return !agree_any(question, !mine); }
+
+std::string Team::agree_text(std::string_view question, std::string mine) {
+  if (size() == 1) return mine;
+  const std::vector<Vote> votes = ask(question, {}, std::move(mine));
+  const auto first =
+      std::find_if(votes.begin(), votes.end(), [](const Vote& vote) { return !vote.text.empty(); });
+  return first == votes.end() ? std::string() : first->text;
+}
+
+std::string Team::broadcast(std::string_view question, std::string mine, int from) {
+  if (from < 0 || from >= size())
+    throw Error("broadcast", std::string(question), "the team has no rank " + std::to_string(from));
+  if (size() == 1) return mine;
+  return ask(question, {}, from == rank() ? std::move(mine) : std::string())[static_cast<std::size_t>(from)]
+      .text;
+}
+
+// Tells the other ranks. What is wrong with the team itself is theirs to notice.
+void Team::report(std::string_view phase, const std::exception_ptr& failure) {
+  Vote vote{std::string(phase), {}, {}, true, "error", "team", "exception", {}};
+  const auto describe = [&](const char* kind, const Error& error) {
+    vote.kind = kind;
+    vote.text = error.text();
+    vote.call = error.call();
+    vote.code = error.code();
+    vote.agent = error.agent();
+  };
+  try {
+    std::rethrow_exception(failure);
+  } catch (const Unsupported& error) {
+    describe("unsupported", error);
+  } catch (const OutOfMemory& error) {
+    describe("out-of-memory", error);
+  } catch (const Error& error) {
+    describe("error", error);
+  } catch (const std::exception& error) {
+    vote.text = error.what();
+  } catch (...) {
+    vote.text = "an exception of unknown type";
+  }
+  try {
+    exchange(vote);
+  } catch (const std::exception&) {  // the failure that is reported matters more
+  }
+}
+
+void Team::together(std::string_view name, const std::function<void()>& phase) {
+  if (size() == 1) return phase();
+  failure_known_ = false;
+  try {
+    phase();
+  } catch (...) {
+    if (!failure_known_) report(name, std::current_exception());
+    throw;
+  }
+  barrier(name);
+}
+
+}  // namespace byteways

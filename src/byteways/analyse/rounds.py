@@ -1,0 +1,83 @@
+"""The rounds of one case: the result of each, its interval, and the cases whose spread over rounds it shares.
+
+Pure: records in, plain data out.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from math import log
+from statistics import fmean
+
+from byteways.analyse.repeatability import Rounds
+from byteways.plan.interfaces import figure_of
+from byteways.results.record import Record
+
+#: Warnings that say a figure may be another next time, and the word for each beside a sentence.
+UNSETTLED = {
+    "noisy": "noisy",
+    "few-samples": "few samples",
+    "few-operations": "few operations",
+    "drift": "drifting",
+    "bimodal": "two groups of samples",
+    "serialised": "in turns",
+    "gpu-shared": "shared GPU",
+    "short-batch": "short batches",
+}
+#: Warnings on what one round cannot see of itself: such figures share no variance with quiet ones.
+RESTLESS = {
+    *UNSETTLED,
+    *("correlated", "throttled", "clock-drop", "ungated", "steal", "host-busy"),
+    *("clocks-disagree", "many-discarded", "short-window", "quantised"),
+}
+#: Sizes up to which the cost of a call, then caches and pipelines, decide: like cases have one size class.
+SIZE_CLASSES = (64 * 2**10, 16 * 2**20)
+
+#: Half-width of the normal 95 % interval in standard deviations.
+NORMAL_95 = 1.96
+
+
+def figure(record: Record) -> float | None:
+    """Bytes/s, or nanoseconds per step or call where that is the figure; None when nothing was measured, or
+    what no link could carry.
+    """
+    if record.status != "measured" or record.beyond_limit:
+        return None
+    if figure_of(record.interface) == "bandwidth":
+        return record.bandwidth_bytes_per_s
+    return record.latency_ns
+
+
+def interval(record: Record) -> tuple[float, float]:
+    """The 95 % interval of `figure`, carried over from that of the median time."""
+    value = figure(record)
+    if value is None:
+        raise ValueError(f"case {record.case_id} has no figure")
+    times = record.time_ns
+    if times is None or min(times.ci95) <= 0:
+        return value, value
+    low, high = times.ci95
+    if figure_of(record.interface) != "bandwidth":
+        return value * low / times.median, value * high / times.median
+    return value * times.median / high, value * times.median / low
+
+
+def rounds_of(case: Sequence[Record]) -> Rounds:
+    """The results of a case with the keys of the cases that it is like."""
+    record = case[0]
+    ends = tuple(end.partition(":")[0].rstrip("0123456789") for end in (record.source, record.destination))
+    inside = record.source.partition(":")[0] == record.destination.partition(":")[0]
+    alone = record.pattern == "unidirectional"
+    quiet = not RESTLESS & {warning.id for one in case for warning in one.warnings}
+    size = sum(record.size_bytes >= bound for bound in SIZE_CLASSES)
+    run = (quiet, figure_of(record.interface))
+    pair = (*run, alone, ends, inside)
+    family = (*pair, record.category, record.executor.rstrip("0123456789"))
+    values = tuple(figure(one) or 0.0 for one in case)
+    return Rounds(values, fmean(map(_within, case)), ((*family, size), family, pair, run))
+
+
+def _within(record: Record) -> float:
+    """Relative standard error of one round, by its samples."""
+    low, high = interval(record)
+    return log(high / low) / 2 / NORMAL_95 if high > low > 0 else 0.0
