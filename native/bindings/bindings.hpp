@@ -4,9 +4,10 @@
 
 namespace byteways {
 void bind_errors(nanobind::module_& m);
+void bind_cpus(nanobind::module_& m);
 void bind_session(nanobind::module_& m);
 void bind_team(nanobind::module_& m);
 void bind_timing(nanobind::module_& m);
-void bind_nvidia(nanobind::module_& m);
-void bind_hip(nanobind::module_& m);
+void bind_management(nanobind::module_& m);
+void bind_kernels(nanobind::module_& m);
 }  // namespace byteways

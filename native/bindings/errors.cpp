@@ -11,7 +11,9 @@ namespace byteways {
 namespace {
 
 // Owned for the life of the process, as exception types are.
-nb::handle error_type, out_of_memory_type, unsupported_type;
+struct ErrorTypes {
+  nb::handle error, out_of_memory, unsupported;
+};
 
 void raise(nb::handle type, const Error& error) {
   nb::object exception = type(nb::str(error.what()));
@@ -32,20 +34,24 @@ nb::handle make_type(nb::module_& m, const char* name, nb::handle base) {
 }  // namespace
 
 void bind_errors(nb::module_& m) {
-  error_type = make_type(m, "Error", nb::handle(PyExc_RuntimeError));
-  out_of_memory_type = make_type(m, "OutOfMemoryError", error_type);
-  unsupported_type = make_type(m, "UnsupportedError", error_type);
-  nb::register_exception_translator([](const std::exception_ptr& pointer, void*) {
-    try {
-      std::rethrow_exception(pointer);
-    } catch (const OutOfMemory& error) {
-      raise(out_of_memory_type, error);
-    } catch (const Unsupported& error) {
-      raise(unsupported_type, error);
-    } catch (const Error& error) {
-      raise(error_type, error);
-    }
-  });
+  auto* types = new ErrorTypes;  // as long as the translator, which is never taken back
+  types->error = make_type(m, "Error", nb::handle(PyExc_RuntimeError));
+  types->out_of_memory = make_type(m, "OutOfMemoryError", types->error);
+  types->unsupported = make_type(m, "UnsupportedError", types->error);
+  nb::register_exception_translator(
+      [](const std::exception_ptr& pointer, void* payload) {
+        const auto& known = *static_cast<const ErrorTypes*>(payload);
+        try {
+          std::rethrow_exception(pointer);
+        } catch (const OutOfMemory& error) {
+          raise(known.out_of_memory, error);
+        } catch (const Unsupported& error) {
+          raise(known.unsupported, error);
+        } catch (const Error& error) {
+          raise(known.error, error);
+        }
+      },
+      types);
 }
 
 }  // namespace byteways

@@ -7,9 +7,10 @@
 NB_MODULE(_core, m) {
   m.attr("METHOD_VERSION") = byteways::kMethodVersion;
   byteways::bind_errors(m);
+  byteways::bind_cpus(m);
   byteways::bind_team(m);
   byteways::bind_session(m);
   byteways::bind_timing(m);
-  byteways::bind_nvidia(m);
-  byteways::bind_hip(m);
+  byteways::bind_management(m);
+  byteways::bind_kernels(m);
 }

@@ -8,6 +8,7 @@
 #include <nanobind/stl/vector.h>
 
 #include "bindings/bindings.hpp"
+#include "movers/pattern.hpp"
 #include "timing/load_generator.hpp"
 #include "timing/measure.hpp"
 
@@ -57,11 +58,22 @@ void bind_load_generator(nb::module_& m) {
       .def_prop_ro("moved_bytes", [](const Sustained& load) { return load.generator->moved_bytes(); });
 }
 
+constexpr DataService kDataService{
+    &fill,
+    [](Session& session, Agent& by, void* data, std::uint64_t words) { poison(session, by, data, words, 1); },
+    [](Session& session, Agent& by, void* data, std::uint64_t words, std::uint64_t key) -> std::uint64_t {
+      return check(session, by, data, words, key).bad_count;
+    }};
+
 // What a copy from one agent to another may choose; host memory is taken to be locked.
 CopyEngines copy_engines(const Agent& source, const Agent& destination) {
   const auto device = [](const Agent& agent) { return agent.is_host() ? -1 : agent.device; };
   const Agent& issuer = source.is_host() ? destination : source;
-  return issuer.runtime->copy_engines({device(source), device(destination), false});
+  if (!source.is_host() && !destination.is_host() && source.runtime != destination.runtime)
+    return {0, {}, Session::different_runtimes(source, destination)};
+  const Offer<EngineChoice>& choice = issuer.runtime->capability<EngineChoice>();
+  if (!choice) return {0, {}, choice.reason};
+  return choice->engines({device(source), device(destination), false});
 }
 
 // Numbers of the bits that are set.
@@ -121,7 +133,9 @@ void bind_agents(nb::module_& m) {
       .def_prop_ro("page_bytes", [](const Buffer& b) { return b.allocation().page_bytes(); })
       .def("placement", &Buffer::placement)
       // How another process names this memory; throws Unsupported where there are no such names.
-      .def("handle", [](const Buffer& b) { return b.agent().runtime->handle_of(b.allocation()); });
+      .def("handle", [](const Buffer& b) {
+        return b.agent().runtime->capability<ProcessHandles>()->handle_of(b.allocation());
+      });
 }
 
 }  // namespace
@@ -137,7 +151,8 @@ void bind_session(nb::module_& m) {
              std::string simulator, std::string machine) {
             nb::gil_scoped_release unlocked;
             new (self) Session(
-                {std::move(directories), std::move(cache), gpus, std::move(simulator), std::move(machine)});
+                {std::move(directories), std::move(cache), gpus, std::move(simulator), std::move(machine)},
+                kDataService);
           },
           nb::kw_only(), "library_directories"_a = std::vector<std::string>{}, "kernel_cache"_a = "",
           "gpus"_a = true, "simulator"_a = "", "machine"_a = "")
@@ -168,9 +183,13 @@ void bind_session(nb::module_& m) {
           "offers_call",
           [](const Session& session, const std::string& agent, const std::string& call) {
             Runtime& runtime = *session.agent(agent).runtime;
-            if (call == "copy-2d") return runtime.offers_copy_rows();
-            if (call == "prefetch-to-domain") return runtime.offers_prefetch_to_domain();
-            return runtime.offers_submission(call);
+            if (call == "copy-2d") return runtime.capability<Copies2D>().availability();
+            if (call == "graph") return runtime.capability<Graphs>().availability();
+            if (call == "batch") return runtime.capability<CopyBatches>().availability();
+            if (call != "prefetch-to-domain")
+              throw Unsupported("call", "unknown", "no call is named '" + call + "'");
+            const Offer<ManagedPages>& pages = runtime.capability<ManagedPages>();
+            return pages ? pages->names_domains() : pages.availability();
           },
           "agent"_a, "call"_a)
       .def(
@@ -178,7 +197,7 @@ void bind_session(nb::module_& m) {
           [](const Session& session, const std::string& agent) -> std::string {
             if (!session.clock().runs_by_itself())
               return "a simulated machine is played by one process, and there is no other's memory to open";
-            return session.agent(agent).runtime->handle_obstacle();
+            return session.agent(agent).runtime->capability<ProcessHandles>().reason;
           },
           "agent"_a)
       .def(

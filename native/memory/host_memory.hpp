@@ -4,7 +4,8 @@
 #include <cstdint>
 #include <memory>
 
-#include "runtimes/runtime.hpp"
+#include "core/availability.hpp"
+#include "memory/allocation.hpp"
 
 namespace byteways {
 

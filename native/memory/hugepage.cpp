@@ -6,6 +6,7 @@
 #include <fstream>
 #include <string>
 
+#include "core/error.hpp"
 #include "memory/host_memory.hpp"
 #include "memory/mapping.hpp"
 #include "memory/placement.hpp"

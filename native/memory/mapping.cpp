@@ -9,6 +9,7 @@
 #include <limits>
 #include <string>
 
+#include "core/error.hpp"
 #include "memory/host_memory.hpp"
 
 namespace byteways {

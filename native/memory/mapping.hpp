@@ -4,7 +4,7 @@
 #pragma once
 #include <cstdint>
 
-#include "runtimes/runtime.hpp"
+#include "memory/allocation.hpp"
 
 namespace byteways {
 

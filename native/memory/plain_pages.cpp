@@ -7,6 +7,7 @@
 #include <cstring>
 #include <string>
 
+#include "core/error.hpp"
 #include "memory/host_memory.hpp"
 #include "memory/mapping.hpp"
 

@@ -37,6 +37,7 @@ class Chase final : public Mover {
       const Availability offered = agent.runtime->offers_kernel(agent.device, kernel);
       if (!offered.available) throw Unsupported("pointer-chase", "unavailable", offered.reason, agent.name());
     }
+    kernel_ = executor().runtime->prepare(executor().device, "chase");
     arguments_ = {flow.source->data(), lines_, line_bytes, 0, 0, 0, nullptr};
   }
 
@@ -52,14 +53,15 @@ class Chase final : public Mover {
     arguments_.start = chase_line(first_operation % lines_, lines_, arguments_.key);
     arguments_.steps = count;
     arguments_.end = reinterpret_cast<unsigned long long*>(session_->own_scratch(executor()) + kEndOffset);
-    executor().runtime->launch(executor().device, "chase", {1, 1, 0}, &arguments_, sizeof arguments_, stream);
+    executor().runtime->launch(executor().device, kernel_, {1, 1, 0}, &arguments_, sizeof arguments_, stream);
   }
 
   void prepare(std::uint64_t key) override {
     Agent& owner = flow_.source->agent();
     arguments_.key = key;
-    owner.runtime->launch(owner.device, "chase_build", full_shape(owner, "chase_build", lines_), &arguments_,
-                          sizeof arguments_, session_->service_stream(owner));
+    owner.runtime->launch(owner.device, owner.runtime->prepare(owner.device, "chase_build"),
+                          full_shape(owner, "chase_build", lines_), &arguments_, sizeof arguments_,
+                          session_->service_stream(owner));
     owner.runtime->synchronize(session_->service_stream(owner));
     // A larger set is not walked at all: its first lines would be warm and its later ones not.
     if (lines_ > kMostWarmedLines) return;
@@ -97,6 +99,7 @@ class Chase final : public Mover {
   Session* session_;
   Flow flow_;
   std::uint64_t lines_ = 0;
+  PreparedKernel kernel_;
   ChaseArguments arguments_{};
 };
 

@@ -42,8 +42,8 @@ class Compute final : public Mover {
   LaunchShape shape() const override { return shape_; }
 
   void enqueue(Stream& stream, std::uint64_t, std::uint64_t count) override {
-    for (std::uint64_t k = 0; k < count; ++k)
-      executor().runtime->launch(executor().device, kernel_, shape_, &arguments_, sizeof arguments_, stream);
+    executor().runtime->launch_series(kernel_, shape_, &arguments_, sizeof arguments_, {nullptr, 0, count},
+                                      stream);
   }
 
   void prepare(std::uint64_t key) override {

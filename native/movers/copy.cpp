@@ -16,8 +16,9 @@ class Copy final : public SubmittedMover {
 
  private:
   void enqueue_calls(Stream& stream, std::uint64_t first, std::uint64_t count) override {
-    for (std::uint64_t k = first; k < first + count; ++k)
-      executor().runtime->copy(destination_slot(k), source_slot(k), flow_.size_bytes, stream);
+    executor().runtime->copy_series({flow_.destination->data(), flow_.source->data(), flow_.size_bytes,
+                                     slots_.count, slots_.stride_bytes, first, count},
+                                    stream);
   }
 
   // Copies of one batch have no order among themselves, so that no slot may be twice in it.
@@ -26,7 +27,7 @@ class Copy final : public SubmittedMover {
     for (std::uint64_t k = first; k < first + count; ++k) {
       pieces.push_back({destination_slot(k), source_slot(k), flow_.size_bytes});
       if (pieces.size() < slots_.count && k + 1 < first + count) continue;
-      executor().runtime->copy_batch(pieces, stream);
+      executor().runtime->capability<CopyBatches>()->copy(pieces, stream);
       pieces.clear();
     }
   }
@@ -50,7 +51,10 @@ class EngineCopy final : public CopyingMover {
     if (is_managed(from) || is_managed(to))
       refuse("managed pages may be elsewhere than the copy engine is told");
     require_access(session, flow);
-    const CopyEngines offered = executor().runtime->copy_engines(ends_);
+    const Offer<EngineChoice>& choice = executor().runtime->capability<EngineChoice>();
+    if (!choice) refuse(choice.reason);
+    choice_ = choice.object;
+    const CopyEngines offered = choice_->engines(ends_);
     if (offered.mask == 0) refuse(offered.reason);
     const std::int64_t engine = flow.number("copy_engine");
     if (engine > 31 || (offered.mask >> engine & 1) == 0)
@@ -67,8 +71,7 @@ class EngineCopy final : public CopyingMover {
   void enqueue(Stream&, std::uint64_t first_operation, std::uint64_t count) override {
     moves(first_operation, count);
     for (std::uint64_t k = first_operation; k < first_operation + count; ++k)
-      executor().runtime->copy_on_engine(destination_slot(k), source_slot(k), flow_.size_bytes, ends_,
-                                         engine_);
+      choice_->copy(destination_slot(k), source_slot(k), flow_.size_bytes, ends_, engine_);
   }
 
   std::string engine() const override { return rule_.engine; }
@@ -91,6 +94,7 @@ class EngineCopy final : public CopyingMover {
   }
 
   CopyEnds ends_;
+  EngineChoice* choice_ = nullptr;
   int engine_ = 0;
   CopyRule rule_;
 };

@@ -80,13 +80,13 @@ class OwnMemory : public MemoryStep {
     if (&owner() != flow.executor) refuse("the agent that owns memory has it and gives it back");
     if (keeps_ && memory_ != Memory::pool) refuse("it comes from no pool that could keep any");
     if (keeps_)
-      executor().runtime->keep_in_pool(executor().device,
-                                       std::max(kMostBytes, most_blocks() * flow.size_bytes));
+      executor().runtime->capability<MemoryPools>()->keep(
+          executor().device, std::max(kMostBytes, most_blocks() * flow.size_bytes));
   }
   ~OwnMemory() override {
     blocks_.clear();
     try {
-      if (keeps_) executor().runtime->keep_in_pool(executor().device, 0);
+      if (keeps_) executor().runtime->capability<MemoryPools>()->keep(executor().device, 0);
     } catch (const std::exception&) {  // destructors never throw
     }
   }
@@ -169,7 +169,7 @@ class Registering : public MemoryStep {
     return made;
   }
   std::unique_ptr<Allocation> locked(std::unique_ptr<Allocation> pages) const {
-    return executor().runtime->lock(std::move(pages), executor().device);
+    return executor().runtime->capability<PageLocking>()->lock(std::move(pages), executor().device);
   }
   std::vector<std::unique_ptr<Allocation>> plain_, locked_;
 
@@ -213,7 +213,7 @@ class Unregister final : public Registering {
   }
   void enqueue(Stream&, std::uint64_t, std::uint64_t count) override {
     for (std::uint64_t k = 0; k < count; ++k) {
-      plain_.push_back(executor().runtime->unlock(std::move(locked_.back())));
+      plain_.push_back(executor().runtime->capability<PageLocking>()->unlock(std::move(locked_.back())));
       locked_.pop_back();
     }
   }
@@ -244,11 +244,10 @@ class MapPeer final : public MemoryStep {
     }
   }
   void restore() override {
-    Runtime& runtime = *executor().runtime;
     if (needs_grant(memory_))
-      runtime.revoke(flow_.source->allocation(), executor().device);
+      peers().revoke(flow_.source->allocation(), executor().device);
     else
-      runtime.disable_peer(executor().device, owner().device);
+      peers().disable(executor().device, owner().device);
   }
   void enqueue(Stream&, std::uint64_t, std::uint64_t) override {
     const Availability opened = open();
@@ -268,10 +267,10 @@ class MapPeer final : public MemoryStep {
       poison(*session_, owner(), flow_.source->data() + offset, 1, 1);
     owner().runtime->synchronize(session_->service_stream(owner()));
   }
+  PeerAccess& peers() const { return *executor().runtime->capability<PeerAccess>().object; }
   Availability open() const {
-    Runtime& runtime = *executor().runtime;
-    return needs_grant(memory_) ? runtime.grant(flow_.source->allocation(), executor().device)
-                                : runtime.enable_peer(executor().device, owner().device);
+    return needs_grant(memory_) ? peers().grant(flow_.source->allocation(), executor().device)
+                                : peers().enable(executor().device, owner().device);
   }
 };
 
@@ -285,7 +284,8 @@ class OpenIpc final : public MemoryStep {
   }
   void restore() override { opened_.reset(); }
   void enqueue(Stream&, std::uint64_t, std::uint64_t) override {
-    opened_ = executor().runtime->open_handle(handle_, executor().device, flow_.size_bytes);
+    opened_ =
+        executor().runtime->capability<ProcessHandles>()->open(handle_, executor().device, flow_.size_bytes);
   }
   Verification verify(std::uint64_t, std::uint64_t) override {
     Verification found;

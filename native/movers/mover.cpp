@@ -339,6 +339,12 @@ std::unique_ptr<Stream> create_stream_for(Session& session, Agent& agent, std::i
 }
 
 std::unique_ptr<Mover> make_mover(Session& session, const Flow& flow) {
+  for (const Buffer* buffer : {flow.source, flow.destination, flow.second_source})
+    for (const Agent* user : {flow.executor, flow.partner}) {
+      if (buffer == nullptr || user == nullptr) continue;
+      if (const Availability known = session.knows(*user, *buffer); !known.available)
+        throw Unsupported(flow.interface, "runtime", known.reason, flow.executor->name());
+    }
   if (flow.number("copy_engine", -1) >= 0 && flow.interface != "copy")
     throw Unsupported(flow.interface, "copy_engine", "only the interface copy can be given an engine",
                       flow.executor->name());

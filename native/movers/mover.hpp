@@ -236,10 +236,8 @@ template <class Arguments>
 void launch_operations(Agent& by, const PreparedKernel& kernel, const LaunchShape& shape, Arguments arguments,
                        std::uint64_t first, std::uint64_t count, Stream& stream) {
   arguments.operations = by.is_host() ? count : 1;
-  for (std::uint64_t k = 0; k < (by.is_host() ? 1 : count); ++k) {
-    arguments.first_operation = first + k;
-    by.runtime->launch(by.device, kernel, shape, &arguments, sizeof arguments, stream);
-  }
+  by.runtime->launch_series(kernel, shape, &arguments, sizeof arguments,
+                            {&arguments.first_operation, first, by.is_host() ? 1 : count}, stream);
 }
 
 // Throws Unsupported when the interface cannot run with this executor and these buffers.

@@ -11,8 +11,9 @@ constexpr std::uint64_t kResultOffset = 1024;  // of the CheckResult in both scr
 constexpr unsigned kServiceThreads = 512;
 
 void launch(Session& session, Agent& by, const char* kernel, const PatternArguments& arguments) {
-  by.runtime->launch(by.device, kernel, full_shape(by, kernel, arguments.count / arguments.stride),
-                     &arguments, sizeof arguments, session.service_stream(by));
+  by.runtime->launch(by.device, by.runtime->prepare(by.device, kernel),
+                     full_shape(by, kernel, arguments.count / arguments.stride), &arguments, sizeof arguments,
+                     session.service_stream(by));
 }
 
 }  // namespace

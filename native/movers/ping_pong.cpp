@@ -45,6 +45,8 @@ class PingPong final : public Mover {
       const Availability offered = side->runtime->offers_kernel(side->device, "ping_pong");
       if (!offered.available) throw Unsupported("ping-pong", "unavailable", offered.reason, side->name());
     }
+    kernel_ = executor().runtime->prepare(executor().device, "ping_pong");
+    partner_kernel_ = flow.partner->runtime->prepare(flow.partner->device, "ping_pong");
     done_ = word_at(session.shared_scratch(executor()), kExecutorDone);
     partner_done_ = word_at(session.shared_scratch(*flow.partner), kPartnerDone);
     partner_stream_ = create_stream_for(session, *flow.partner, other);
@@ -73,11 +75,11 @@ class PingPong final : public Mover {
     for (std::uint64_t* done : {done_, partner_done_}) std::atomic_ref(*done).store(kNotDone);
     auto* ours = reinterpret_cast<unsigned long long*>(flow_.source->data());
     auto* theirs = reinterpret_cast<unsigned long long*>(flow_.destination->data());
-    launch(*flow_.partner, *partner_stream_,
+    launch(*flow_.partner, partner_kernel_, *partner_stream_,
            {theirs, ours, first_operation, count, kPatienceNs, 0,
             reinterpret_cast<unsigned long long*>(partner_done_)});
     launch(
-        executor(), stream,
+        executor(), kernel_, stream,
         {ours, theirs, first_operation, count, kPatienceNs, 1, reinterpret_cast<unsigned long long*>(done_)});
   }
 
@@ -120,8 +122,9 @@ class PingPong final : public Mover {
   std::string engine_evidence() const override { return "stores and loads of this process's own threads"; }
 
  private:
-  static void launch(Agent& side, Stream& stream, const PingPongArguments& arguments) {
-    side.runtime->launch(side.device, "ping_pong", {1, 1, 0}, &arguments, sizeof arguments, stream);
+  static void launch(Agent& side, const PreparedKernel& kernel, Stream& stream,
+                     const PingPongArguments& arguments) {
+    side.runtime->launch(side.device, kernel, {1, 1, 0}, &arguments, sizeof arguments, stream);
   }
 
   // Of the batch that is over on the executor's side. Throws Error when a side gave up.
@@ -142,6 +145,7 @@ class PingPong final : public Mover {
 
   Session* session_;
   Flow flow_;
+  PreparedKernel kernel_, partner_kernel_;
   std::unique_ptr<Stream> partner_stream_;
   std::uint64_t* done_ = nullptr;
   std::uint64_t* partner_done_ = nullptr;

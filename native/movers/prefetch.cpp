@@ -32,6 +32,9 @@ class Prefetch final : public Mover {
     if (flow.size_bytes > buffer_->bytes())
       throw Error("size", std::to_string(flow.size_bytes),
                   "larger than a buffer of " + std::to_string(buffer_->bytes()) + " bytes");
+    const Offer<ManagedPages>& pages = executor().runtime->capability<ManagedPages>();
+    if (!pages) refuse("memory", pages.reason);
+    pages_ = pages.object;
     stride_bytes_ = (flow.size_bytes + kRegionBytes - 1) / kRegionBytes * kRegionBytes;
     regions_ = std::max<std::uint64_t>(1, buffer_->bytes() / stride_bytes_);
   }
@@ -49,7 +52,7 @@ class Prefetch final : public Mover {
     since_.count = first_operation + count - since_.first;
     const PagePlace to = session_->page_place(*flow_.partner);
     for (std::uint64_t k = first_operation; k < first_operation + count; ++k)
-      executor().runtime->prefetch(region(k), flow_.size_bytes, to, stream);
+      pages_->prefetch(region(k), flow_.size_bytes, to, stream);
   }
 
   // Region by region, as they went: after one call for them all, the driver's note of where some were last
@@ -110,6 +113,7 @@ class Prefetch final : public Mover {
   Session* session_;
   Flow flow_;
   Buffer* buffer_;
+  ManagedPages* pages_ = nullptr;
   std::uint64_t stride_bytes_ = 0, regions_ = 1;
   std::uint64_t key_ = 0;
   Operations since_;

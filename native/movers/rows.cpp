@@ -80,8 +80,9 @@ class RowsMover : public CopyingMover {
                                          rows_.source_pitch / kWord,
                                          kPoison,
                                          result};
-      by.runtime->launch(by.device, "check_rows", full_shape(by, "check_rows", words), &arguments,
-                         sizeof arguments, session_->service_stream(by));
+      by.runtime->launch(by.device, by.runtime->prepare(by.device, "check_rows"),
+                         full_shape(by, "check_rows", words), &arguments, sizeof arguments,
+                         session_->service_stream(by));
     });
   }
 
@@ -102,7 +103,7 @@ class CopyRows final : public RowsMover {
  public:
   CopyRows(Session& session, const Flow& flow) : RowsMover(session, flow) {
     if (executor().is_host()) refuse(flow, "the vendor's copy call needs a GPU's queue");
-    const Availability offered = executor().runtime->offers_copy_rows();
+    const Availability offered = executor().runtime->capability<Copies2D>().availability();
     if (!offered.available) throw Unsupported(flow.interface, "unavailable", offered.reason);
     for (Buffer* buffer : {flow.source, flow.destination}) session.open_to(executor(), *buffer);
   }
@@ -112,7 +113,7 @@ class CopyRows final : public RowsMover {
   void enqueue(Stream& stream, std::uint64_t first_operation, std::uint64_t count) override {
     moves(first_operation, count);
     for (std::uint64_t k = first_operation; k < first_operation + count; ++k)
-      executor().runtime->copy_rows(
+      executor().runtime->capability<Copies2D>()->copy(
           {destination_slot(k), rows_.destination_pitch, flow_.destination->agent().is_host(), source_slot(k),
            rows_.source_pitch, flow_.source->agent().is_host(), rows_.width_bytes, rows_.rows},
           stream);

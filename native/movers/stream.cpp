@@ -118,8 +118,9 @@ class StreamMover final : public CopyingMover {
   }
 
   void launch_pattern(Agent& by, const char* kernel, const StreamPatternArguments& arguments) {
-    by.runtime->launch(by.device, kernel, full_shape(by, kernel, arguments.count), &arguments,
-                       sizeof arguments, session_->service_stream(by));
+    by.runtime->launch(by.device, by.runtime->prepare(by.device, kernel),
+                       full_shape(by, kernel, arguments.count), &arguments, sizeof arguments,
+                       session_->service_stream(by));
   }
 
   void fill_one(Buffer& buffer, std::uint64_t words, std::uint64_t key) {

@@ -7,7 +7,10 @@ namespace byteways {
 
 Submission::Submission(const Flow& flow) : word_(flow.word("submit", "calls")) {
   if (word_ == "calls") return;
-  const Availability offered = flow.executor->runtime->offers_submission(word_);
+  const Runtime& runtime = *flow.executor->runtime;
+  const Availability offered = graph()   ? runtime.capability<Graphs>().availability()
+                               : batch() ? runtime.capability<CopyBatches>().availability()
+                                         : Availability{false, "this runtime submits nothing as a " + word_};
   if (!offered.available) throw Unsupported(flow.interface, "submit", offered.reason, flow.executor->name());
   for (const Buffer* buffer : {flow.source, flow.destination})
     if (is_plain(buffer->allocation().memory()))
@@ -26,8 +29,8 @@ void Submission::record(Agent& executor, std::uint64_t first, std::uint64_t coun
   first %= rotation;
   if (recording_ != nullptr && first == first_ && count == count_) return;
   before_ = std::move(recording_);  // may still run; what was before it is over
-  recording_ =
-      executor.runtime->record_work(executor.device, [&](Stream& stream) { calls(stream, first, count); });
+  recording_ = executor.runtime->capability<Graphs>()->record(
+      executor.device, [&](Stream& stream) { calls(stream, first, count); });
   first_ = first;
   count_ = count;
 }
@@ -35,7 +38,7 @@ void Submission::record(Agent& executor, std::uint64_t first, std::uint64_t coun
 void Submission::launch(Agent& executor, Stream& stream, std::uint64_t first, std::uint64_t count,
                         std::uint64_t rotation, const Calls& calls) {
   record(executor, first, count, rotation, calls);
-  executor.runtime->launch(*recording_, stream);
+  executor.runtime->capability<Graphs>()->launch(*recording_, stream);
 }
 
 SubmittedMover::SubmittedMover(Session& session, const Flow& flow, bool batches)

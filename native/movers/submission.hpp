@@ -29,8 +29,8 @@ class Submission {
 
  private:
   std::string word_;
-  // Whoever goes on without waiting has two batches in the queue (timing/load_generator.hpp), and HIP says nothing
-  // of destroying a graph that runs.
+  // Whoever goes on without waiting has two batches in the queue (timing/load_generator.hpp), and HIP says
+  // nothing of destroying a graph that runs.
   std::unique_ptr<Recording> recording_, before_;
   std::uint64_t first_ = 0, count_ = 0;  // of the recording; operations repeat after a rotation
 };

@@ -1,6 +1,4 @@
 // See nvml.hpp.
-#include "runtimes/nvml.hpp"
-
 #include <cctype>
 #include <cstdio>
 #include <iterator>
@@ -10,6 +8,7 @@
 #include "runtimes/cuda/nvml_types.hpp"
 #include "runtimes/gpu/function_table.hpp"
 #include "runtimes/host/locality.hpp"
+#include "runtimes/management.hpp"
 
 namespace byteways {
 namespace {
@@ -19,7 +18,7 @@ constexpr int kLinkGenerations[] = {0, 1, 2, 2, 3, 3, 4, 5, 6};
 
 }  // namespace
 
-struct Nvml::Table : cuda::NvmlTypes {
+struct Management::Table : cuda::NvmlTypes {
 #define BYTEWAYS_FUNCTION BYTEWAYS_MEMBER
 #include "runtimes/cuda/nvml.def"
 #undef BYTEWAYS_FUNCTION
@@ -50,12 +49,12 @@ struct Nvml::Table : cuda::NvmlTypes {
   int (*simulated_domain)(const char* pci_address) = nullptr;  // the simulator's; nullptr: ask the system
 
   std::optional<std::int64_t> field(Device device, unsigned which, unsigned scope) const;
-  NvmlDevice describe(unsigned index) const;
-  void describe_hardware(Device device, NvmlDevice& found) const;
-  std::vector<NvLink> links(Device device) const;
+  ManagementDevice describe(unsigned index) const;
+  void describe_hardware(Device device, ManagementDevice& found) const;
+  std::vector<FabricLink> links(Device device) const;
   std::string remote_kind(Device device, unsigned link) const;
   int processes(Device device) const;
-  bool list(bool computing, Device device, std::vector<NvmlProcess>& found) const;
+  bool list(bool computing, Device device, std::vector<ManagementProcess>& found) const;
   static std::string address_of(const PciInfo& info);
 };
 
@@ -74,13 +73,13 @@ std::int64_t or_unknown(const std::optional<Number>& value) {
 }  // namespace
 
 // "0000:3b:00.0": sysfs writes four digits of the domain, NVML eight.
-std::string Nvml::Table::address_of(const PciInfo& info) {
+std::string Management::Table::address_of(const PciInfo& info) {
   char text[32];
   std::snprintf(text, sizeof text, "%04x:%02x:%02x.0", info.domain, info.bus, info.device);
   return text;
 }
 
-std::optional<std::int64_t> Nvml::Table::field(Device device, unsigned which, unsigned scope) const {
+std::optional<std::int64_t> Management::Table::field(Device device, unsigned which, unsigned scope) const {
   FieldValue request{};
   request.field = which;
   request.scope = scope;
@@ -100,7 +99,7 @@ std::optional<std::int64_t> Nvml::Table::field(Device device, unsigned which, un
   }
 }
 
-int Nvml::Table::processes(Device device) const {
+int Management::Table::processes(Device device) const {
   unsigned count = 0;  // room for none: the answer is how many there are
   const auto& function = compute_processes ? compute_processes : compute_processes_v2;
   if (!function) return -1;
@@ -109,7 +108,7 @@ int Nvml::Table::processes(Device device) const {
 }
 
 // Appends the processes of one kind; false when the driver does not tell.
-bool Nvml::Table::list(bool computing, Device device, std::vector<NvmlProcess>& found) const {
+bool Management::Table::list(bool computing, Device device, std::vector<ManagementProcess>& found) const {
   const auto& newer = computing ? compute_processes : graphics_processes;
   const auto& function = newer ? newer : computing ? compute_processes_v2 : graphics_processes_v2;
   if (!function) return false;
@@ -127,18 +126,18 @@ bool Nvml::Table::list(bool computing, Device device, std::vector<NvmlProcess>& 
   return true;
 }
 
-std::string Nvml::Table::remote_kind(Device device, unsigned link) const {
+std::string Management::Table::remote_kind(Device device, unsigned link) const {
   constexpr const char* kNames[] = {"gpu", "cpu", "switch"};  // NVML_NVLINK_DEVICE_TYPE_GPU, IBMNPU, SWITCH
   const auto kind = ask<int>(nvlink_remote_kind, device, link);
   return kind && *kind >= 0 && *kind < 3 ? kNames[*kind] : "unknown";
 }
 
-std::vector<NvLink> Nvml::Table::links(Device device) const {
-  std::vector<NvLink> found;
+std::vector<FabricLink> Management::Table::links(Device device) const {
+  std::vector<FabricLink> found;
   for (unsigned index = 0; index < kMostLinks; ++index) {
     const auto state = ask<int>(nvlink_state, device, index);
     if (!state) continue;  // no such link
-    NvLink link;
+    FabricLink link;
     link.index = static_cast<int>(index);
     link.active = *state != 0;
     link.remote_kind = "unknown";
@@ -157,7 +156,7 @@ std::vector<NvLink> Nvml::Table::links(Device device) const {
   return found;
 }
 
-void Nvml::Table::describe_hardware(Device device, NvmlDevice& found) const {
+void Management::Table::describe_hardware(Device device, ManagementDevice& found) const {
   if (const auto memory = ask<MemoryInfo>(memory_info, device))
     found.memory_bytes = static_cast<std::int64_t>(memory->total);
   found.memory_clock_mhz = number(max_clock, device, kClockMemory);
@@ -168,8 +167,8 @@ void Nvml::Table::describe_hardware(Device device, NvmlDevice& found) const {
   found.pcie_width_max = number(pcie_width_max, device);
 }
 
-NvmlDevice Nvml::Table::describe(unsigned index) const {
-  NvmlDevice found;
+ManagementDevice Management::Table::describe(unsigned index) const {
+  ManagementDevice found;
   found.index = static_cast<int>(index);
   found.compute_mode = "unknown";
   Device device = nullptr;
@@ -184,7 +183,7 @@ NvmlDevice Nvml::Table::describe(unsigned index) const {
   found.numa_domain = simulated_domain != nullptr ? simulated_domain(found.pci_address.c_str())
                                                   : numa_domain_of(found.pci_address);
   describe_hardware(device, found);
-  found.nvlinks = links(device);
+  found.fabric_links = links(device);
   unsigned current = 0, pending = 0;
   found.mig_enabled = mig_mode && mig_mode(device, &current, &pending) == 0 && current != 0;
   found.compute_mode = compute_mode_name(ask<int>(compute_mode, device));
@@ -192,7 +191,7 @@ NvmlDevice Nvml::Table::describe(unsigned index) const {
   return found;
 }
 
-Nvml::Nvml(const std::string& simulator) : table_(std::make_unique<Table>()) {
+Management::Management(const std::string& simulator) : table_(std::make_unique<Table>()) {
   report_.library = "nvml";
   const Library library =
       Library::open({"libnvidia-ml.so.1", "libnvidia-ml.so"}, {}, "BYTEWAYS_LIBNVML", simulator, report_);
@@ -220,19 +219,19 @@ Nvml::Nvml(const std::string& simulator) : table_(std::make_unique<Table>()) {
     report_.version = std::string("driver ") + version;
 }
 
-Nvml::~Nvml() {
+Management::~Management() {
   if (report_.usable) table_->shut_down();
 }
 
-std::vector<NvmlDevice> Nvml::devices() const {
-  std::vector<NvmlDevice> found;
+std::vector<ManagementDevice> Management::devices() const {
+  std::vector<ManagementDevice> found;
   if (!report_.usable) return found;
   const auto count = Table::ask<unsigned>(table_->device_count).value_or(0);
   for (unsigned index = 0; index < count; ++index) found.push_back(table_->describe(index));
   return found;
 }
 
-void* Nvml::device_of(const std::string& uuid) const {
+void* Management::device_of(const std::string& uuid) const {
   if (!report_.usable) throw Unsupported("health", "NVML", report_.reason);
   Table::Device device = nullptr;
   const int code = table_->device_by_uuid(uuid.c_str(), &device);
@@ -240,14 +239,14 @@ void* Nvml::device_of(const std::string& uuid) const {
   return device;
 }
 
-std::int64_t Nvml::energy_mj(const std::string& uuid) const {
+std::int64_t Management::energy_mj(const std::string& uuid) const {
   const auto device = static_cast<Table::Device>(device_of(uuid));
   return or_unknown(Table::ask<unsigned long long>(table_->energy, device));
 }
 
-NvmlUse Nvml::use(const std::string& uuid) const {
+ManagementUse Management::use(const std::string& uuid) const {
   const auto device = static_cast<Table::Device>(device_of(uuid));
-  NvmlUse use;
+  ManagementUse use;
   use.processes_known = table_->list(true, device, use.processes);
   table_->list(false, device, use.processes);
   if (const auto rates = Table::ask<Table::Utilisation>(table_->utilisation, device))
@@ -255,9 +254,9 @@ NvmlUse Nvml::use(const std::string& uuid) const {
   return use;
 }
 
-NvmlHealth Nvml::health(const std::string& uuid) const {
+ManagementHealth Management::health(const std::string& uuid) const {
   const auto device = static_cast<Table::Device>(device_of(uuid));
-  NvmlHealth health;
+  ManagementHealth health;
   health.sm_clock_mhz = or_unknown(Table::ask<unsigned>(table_->clock, device, Table::kClockSm));
   health.memory_clock_mhz = or_unknown(Table::ask<unsigned>(table_->clock, device, Table::kClockMemory));
   health.temperature_c =

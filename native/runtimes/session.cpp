@@ -5,7 +5,6 @@
 
 #include "memory/mapping.hpp"
 #include "memory/placement.hpp"
-#include "movers/pattern.hpp"
 
 namespace byteways {
 namespace {
@@ -22,74 +21,60 @@ void require_possible(const Agent& agent, std::uint64_t bytes) {
                       agent.name());
 }
 
+// Whether its GPUs are among those that were found: a library may play one vendor's runtime over another's.
+bool shows_again(Runtime& runtime, const std::vector<std::unique_ptr<Agent>>& agents) {
+  for (int device = 0; device < runtime.device_count(); ++device)
+    for (const auto& agent : agents)
+      if (!agent->is_host() && agent->info.pci_address == runtime.device(device).pci_address) return true;
+  return false;
+}
+
 }  // namespace
-
-std::string_view memory_name(Memory memory) {
-  switch (memory) {
-    case Memory::pageable:
-      return "pageable";
-    case Memory::hugepage:
-      return "hugepage";
-    case Memory::pinned:
-      return "pinned";
-    case Memory::pinned_noncoherent:
-      return "pinned-noncoherent";
-    case Memory::write_combined:
-      return "write-combined";
-    case Memory::registered:
-      return "registered";
-    case Memory::managed:
-      return "managed";
-    case Memory::managed_coarse:
-      return "managed-coarse";
-    case Memory::device:
-      return "device";
-    case Memory::device_fine:
-      return "device-fine";
-    case Memory::device_uncached:
-      return "device-uncached";
-    case Memory::pool:
-      return "pool";
-    case Memory::vmm:
-      return "vmm";
-  }
-  return "unknown";
-}
-
-Memory memory_from_name(std::string_view name) {
-  for (Memory memory : kMemories)
-    if (memory_name(memory) == name) return memory;
-  throw Unsupported("memory", "unknown", "there is no memory named '" + std::string(name) + "'");
-}
 
 std::map<int, std::uint64_t> Buffer::placement() const {
   if (is_device(allocation_->memory())) return {};
   return session_->host().placement(allocation_->data(), allocation_->bytes());
 }
 
-Session::Session(const SessionOptions& asked) {
+Session::Session(const SessionOptions& asked, const DataService& data_service) : data_service_(data_service) {
   SessionOptions options = asked;
   const bool simulated = !options.simulator.empty();
   if (simulated) options.kernel_cache.clear();  // what the simulator compiles is for no real GPU
   auto host = simulated ? open_simulated_host(options, libraries_) : open_host(libraries_);
   host_ = host.get();
   runtimes_.push_back(std::move(host));
-  if (options.gpus) {  // one vendor's: of two that are there, the second would number its GPUs anew
-    auto gpus = open_cuda(*host_, options, libraries_);
-    if (gpus == nullptr) gpus = open_hip(*host_, options, libraries_);
-    if (gpus != nullptr) runtimes_.push_back(std::move(gpus));
+  number_devices(*host_, "cpu");
+  if (options.gpus) open_gpus(options);
+}
+
+void Session::number_devices(Runtime& runtime, const std::string& prefix) {
+  const auto named = std::count_if(agents_.begin(), agents_.end(),
+                                   [&](const auto& agent) { return agent->name().starts_with(prefix); });
+  for (int device = 0; device < runtime.device_count(); ++device) {
+    auto agent = std::make_unique<Agent>();
+    agent->runtime = &runtime;
+    agent->device = device;
+    agent->info = runtime.device(device);
+    agent->info.agent = prefix + std::to_string(named + device);
+    agents_.push_back(std::move(agent));
   }
-  int cpus = 0, gpus = 0;
-  for (const auto& runtime : runtimes_) {
-    for (int device = 0; device < runtime->device_count(); ++device) {
-      auto agent = std::make_unique<Agent>();
-      agent->runtime = runtime.get();
-      agent->device = device;
-      agent->info = runtime->device(device);
-      agent->info.agent =
-          runtime.get() == host_ ? "cpu" + std::to_string(cpus++) : "gpu" + std::to_string(gpus++);
-      agents_.push_back(std::move(agent));
-    }
+}
+
+// GPUs are numbered over the runtimes of all vendors. Beside one that has GPUs, another whose library is not
+// there is not worth a report.
+void Session::open_gpus(const SessionOptions& options) {
+  constexpr decltype(&open_cuda) kFactories[] = {&open_cuda, &open_hip};
+  for (const auto& open : kFactories) {
+    const int gpus = static_cast<int>(agents_.size()) - host_->device_count();
+    if (gpus > 0 && !options.simulator.empty()) return;  // a simulated machine has GPUs of one vendor
+    std::vector<LibraryReport> reports;
+    auto runtime = open(*host_, options, gpus, reports);
+    if (runtime != nullptr && shows_again(*runtime, agents_)) continue;
+    if (runtime != nullptr || gpus == 0 || !reports.front().path.empty())
+      libraries_.insert(libraries_.end(), reports.begin(), reports.end());
+    if (runtime == nullptr) continue;
+    number_devices(*runtime, "gpu");
+    runtimes_.push_back(std::move(runtime));
   }
 }
 
@@ -101,13 +86,14 @@ Agent& Session::agent(const std::string& name) const {
   throw Error("agent", "unknown", "this machine has no agent '" + name + "'");
 }
 
-Runtime* Session::runtime_for(const Agent& agent, Memory memory) const {
+Runtime* Session::runtime_for(const Agent& agent, Memory memory, const Agent* first_touch) const {
   if (agent.runtime->offers(memory, agent.device).available) return agent.runtime;
-  if (!agent.is_host()) return nullptr;
-  for (const auto& runtime :
-       runtimes_)  // pinned, registered and managed memory of the host is the vendor's to give
-    if (runtime.get() != host_ && !is_device(memory) && runtime->offers(memory, 0).available)
-      return runtime.get();
+  if (!agent.is_host() || is_device(memory)) return nullptr;
+  // Pinned, registered and managed memory of the host is a vendor's to give.
+  if (first_touch != nullptr && !first_touch->is_host() && first_touch->runtime->offers(memory, 0).available)
+    return first_touch->runtime;
+  for (const auto& runtime : runtimes_)
+    if (runtime.get() != host_ && runtime->offers(memory, 0).available) return runtime.get();
   return nullptr;
 }
 
@@ -121,10 +107,12 @@ Availability Session::offers(const Agent& agent, Memory memory) const {
 
 std::unique_ptr<Buffer> Session::allocate(Agent& agent, Memory memory, std::uint64_t bytes,
                                           Agent& first_touch) {
-  Runtime* runtime = runtime_for(agent, memory);
+  Runtime* runtime = runtime_for(agent, memory, &first_touch);
   if (runtime == nullptr)
     throw Unsupported("allocate", std::string(memory_name(memory)), offers(agent, memory).reason,
                       agent.name());
+  if (const Availability known = knows(first_touch, memory, *runtime, agent); !known.available)
+    throw Unsupported("allocate", std::string(memory_name(memory)), known.reason, first_touch.name());
   require_possible(agent, bytes);
   // Pages are touched before they are locked, so what is registered is asked for where it is to be.
   const bool registered = memory == Memory::registered && agent.is_host();
@@ -133,18 +121,18 @@ std::unique_ptr<Buffer> Session::allocate(Agent& agent, Memory memory, std::uint
   const int domain = placed ? near.info.numa_domain : -1;
   const int device = runtime == agent.runtime ? agent.device : 0;
   const auto touch = [&](Allocation& pages) {
-    fill(*this, first_touch, pages.data(), bytes / sizeof(std::uint64_t), 0);
+    data_service_.fill(*this, first_touch, pages.data(), bytes / sizeof(std::uint64_t), 0);
     first_touch.runtime->synchronize(service_stream(first_touch));
   };
   std::unique_ptr<Allocation> made;
   if (registered && !first_touch.is_host()) {
     made = host_->allocate(Memory::pageable, agent.device, bytes, -1);
     touch(*made);
-    made = runtime->lock(std::move(made), device);
+    made = runtime->capability<PageLocking>()->lock(std::move(made), device);
   } else {
     made = runtime->allocate(memory, device, bytes, domain);
   }
-  auto buffer = std::make_unique<Buffer>(*this, agent, first_touch, std::move(made));
+  auto buffer = std::make_unique<Buffer>(*this, agent, first_touch, *runtime, std::move(made));
   touch(buffer->allocation());
   return buffer;
 }
@@ -162,12 +150,12 @@ std::unique_ptr<Allocation> Session::bare_block(Agent& agent, Memory memory, std
 
 void Session::make_resident(Buffer& buffer, std::uint64_t first, std::uint64_t end) {
   const Agent& agent = buffer.agent();
-  Runtime* runtime = runtime_for(agent, buffer.allocation().memory());
   constexpr std::uint64_t kMigrationBytes = 2 << 20;  // drivers migrate up to so much around a faulting page
   const std::uint64_t from = first / kMigrationBytes * kMigrationBytes;
   const std::uint64_t to =
       std::min(buffer.bytes(), (end + kMigrationBytes - 1) / kMigrationBytes * kMigrationBytes);
-  runtime->make_resident(buffer.data() + from, to - from, page_place(agent));
+  buffer.runtime().capability<ManagedPages>()->make_resident(buffer.data() + from, to - from,
+                                                             page_place(agent));
 }
 
 PagePlace Session::page_place(const Agent& agent) const {
@@ -181,8 +169,10 @@ Availability Session::hold(const Buffer& buffer, const Agent& reader, bool hold)
   if (reader.is_host() && !owner.is_host())
     return {false,
             "pages that are kept on " + owner.name() + " move when " + reader.name() + " touches them"};
-  return reader.runtime->hold_pages(buffer.data(), buffer.bytes(), owner.is_host() ? -1 : owner.device,
-                                    reader.device, hold);
+  if (const Availability known = knows(reader, buffer); !known.available) return known;
+  const Offer<ManagedPages>& pages = reader.runtime->capability<ManagedPages>();
+  if (!pages) return pages.availability();
+  return pages->hold(buffer.data(), buffer.bytes(), owner.is_host() ? -1 : owner.device, reader.device, hold);
 }
 
 PageResidency Session::residency(const Buffer& buffer, std::uint64_t first, std::uint64_t end) const {
@@ -198,14 +188,25 @@ PageResidency Session::residency(const Buffer& buffer, std::uint64_t first, std:
     });
     found.on_host[owner == agents_.end() ? "host" : (*owner)->name()] += pages;
   }
-  Runtime* runtime = runtime_for(buffer.agent(), buffer.allocation().memory());
-  const std::optional<int> device = runtime == nullptr ? std::nullopt : runtime->last_prefetch(data, bytes);
+  const Offer<ManagedPages>& pages = buffer.runtime().capability<ManagedPages>();
+  if (!pages) return found;
+  const std::optional<int> device = pages->last_prefetch(data, bytes);
   if (!device) return found;
   found.prefetched_to = "host";
   for (const auto& agent : agents_)
-    if (*device >= 0 && agent->runtime == runtime && agent->device == *device)
+    if (*device >= 0 && agent->runtime == &buffer.runtime() && agent->device == *device)
       found.prefetched_to = agent->name();
   return found;
+}
+
+std::string Session::different_runtimes(const Agent& one, const Agent& other) {
+  return one.name() + " and " + other.name() + " belong to different runtimes, " +
+         std::string(one.runtime->name()) + " and " + std::string(other.runtime->name());
+}
+
+Availability Session::enable_peer(const Agent& executor, const Agent& owner) {
+  const Offer<PeerAccess>& peers = executor.runtime->capability<PeerAccess>();
+  return peers ? peers->enable(executor.device, owner.device) : peers.availability();
 }
 
 Availability Session::prove_peer(Agent& executor, Agent& owner, Memory memory) {
@@ -214,32 +215,46 @@ Availability Session::prove_peer(Agent& executor, Agent& owner, Memory memory) {
   const auto known = peers_.find(key);
   if (known != peers_.end()) return known->second;
   const auto prove = [&]() -> Availability {
-    if (executor.runtime != owner.runtime)
-      return {false, executor.name() + " and " + owner.name() + " belong to different runtimes"};
-    const Availability enabled = executor.runtime->enable_peer(executor.device, owner.device);
-    if (!enabled.available) return enabled;
+    if (executor.runtime != owner.runtime) return {false, different_runtimes(executor, owner)};
+    if (!executor.is_host()) {  // the host is one address space
+      const Availability enabled = enable_peer(executor, owner);
+      if (!enabled.available) return enabled;
+    }
     const auto buffer = allocate(owner, memory, kProofWords * sizeof(std::uint64_t), owner);
     if (needs_grant(memory)) {
-      const Availability granted = owner.runtime->grant(buffer->allocation(), executor.device);
+      const Availability granted =
+          owner.runtime->capability<PeerAccess>()->grant(buffer->allocation(), executor.device);
       if (!granted.available) return granted;
     }
-    poison(*this, owner, buffer->data(), kProofWords, 1);
+    data_service_.poison(*this, owner, buffer->data(), kProofWords);
     owner.runtime->synchronize(service_stream(owner));
-    fill(*this, executor, buffer->data(), kProofWords, kProofKey);
+    data_service_.fill(*this, executor, buffer->data(), kProofWords, kProofKey);
     executor.runtime->synchronize(service_stream(executor));
-    const CheckResult written = check(*this, owner, buffer->data(), kProofWords, kProofKey);
-    if (written.bad_count != 0)
-      return {false, "peer access was granted, but " + std::to_string(written.bad_count) + " of " +
+    const std::uint64_t unwritten =
+        data_service_.count_wrong(*this, owner, buffer->data(), kProofWords, kProofKey);
+    if (unwritten != 0)
+      return {false, "peer access was granted, but " + std::to_string(unwritten) + " of " +
                          std::to_string(kProofWords) + " words that " + executor.name() +
                          " wrote did not arrive"};
-    const CheckResult read = check(*this, executor, buffer->data(), kProofWords, kProofKey);
-    if (read.bad_count != 0)
+    const std::uint64_t misread =
+        data_service_.count_wrong(*this, executor, buffer->data(), kProofWords, kProofKey);
+    if (misread != 0)
       return {false, "peer access was granted, but " + executor.name() + " reads other words than " +
-                         owner.name() + " holds (" + std::to_string(read.bad_count) + " of " +
+                         owner.name() + " holds (" + std::to_string(misread) + " of " +
                          std::to_string(kProofWords) + ")"};
     return {true, {}};
   };
   return peers_[key] = prove();
+}
+
+Availability Session::knows(const Agent& agent, const Buffer& buffer) const {
+  return knows(agent, buffer.allocation().memory(), buffer.runtime(), buffer.agent());
+}
+
+Availability Session::knows(const Agent& agent, Memory memory, const Runtime& giver, const Agent& owner) {
+  if (agent.is_host() || is_plain(memory) || agent.runtime == &giver) return {true, {}};
+  return {false, std::string(memory_name(memory)) + " memory of " + owner.name() + " comes from " +
+                     std::string(giver.name()) + ", of which " + agent.name() + " is no GPU"};
 }
 
 Availability Session::open_to(Agent& executor, Buffer& buffer) {
@@ -248,7 +263,9 @@ Availability Session::open_to(Agent& executor, Buffer& buffer) {
   const Memory memory = buffer.allocation().memory();
   if (!needs_grant(memory)) return prove_peer(executor, owner);
   const Availability proved = prove_peer(executor, owner, memory);
-  return proved.available ? owner.runtime->grant(buffer.allocation(), executor.device) : proved;
+  return proved.available
+             ? owner.runtime->capability<PeerAccess>()->grant(buffer.allocation(), executor.device)
+             : proved;
 }
 
 Session::Service& Session::service(Agent& agent) {

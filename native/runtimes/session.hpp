@@ -7,18 +7,11 @@
 #include <tuple>
 #include <vector>
 
+#include "runtimes/factories.hpp"
+#include "runtimes/host.hpp"
 #include "runtimes/library.hpp"
-#include "runtimes/runtime.hpp"
 
 namespace byteways {
-
-struct SessionOptions {
-  std::vector<std::string> library_directories;  // searched after the dynamic linker's own
-  std::string kernel_cache;                      // folder for compiled kernels, empty: no cache
-  bool gpus = true;                              // false: host only
-  std::string simulator;                         // file of the simulator, empty on a real machine
-  std::string machine;                           // sheet of the machine it plays (simulator/model.hpp)
-};
 
 // One place that owns memory and issues work: "cpu0" (a NUMA domain), "gpu3".
 struct Agent {
@@ -53,11 +46,17 @@ struct PageResidency {
 // agent + memory + first touch. Its words are filled and checked by the agent that owns it.
 class Buffer {
  public:
-  Buffer(Session& session, Agent& agent, Agent& first_touch, std::unique_ptr<Allocation> allocation)
-      : session_(&session), agent_(&agent), first_touch_(&first_touch), allocation_(std::move(allocation)) {}
+  Buffer(Session& session, Agent& agent, Agent& first_touch, Runtime& runtime,
+         std::unique_ptr<Allocation> allocation)
+      : session_(&session),
+        agent_(&agent),
+        first_touch_(&first_touch),
+        runtime_(&runtime),
+        allocation_(std::move(allocation)) {}
   Session& session() const { return *session_; }
   Agent& agent() const { return *agent_; }
   Agent& first_touch() const { return *first_touch_; }
+  Runtime& runtime() const { return *runtime_; }  // that gave the memory
   Allocation& allocation() const { return *allocation_; }
   std::byte* data() const { return allocation_->data(); }
   std::uint64_t bytes() const { return allocation_->bytes(); }
@@ -68,12 +67,23 @@ class Buffer {
   Session* session_;
   Agent* agent_;
   Agent* first_touch_;
+  Runtime* runtime_;
   std::unique_ptr<Allocation> allocation_;
+};
+
+// How an agent writes and checks words of memory. It takes kernels, which are above the runtimes: whoever
+// opens a session brings it along.
+struct DataService {
+  // Enqueued on the agent's service stream.
+  void (*fill)(Session&, Agent& by, void* data, std::uint64_t words, std::uint64_t key);
+  void (*poison)(Session&, Agent& by, void* data, std::uint64_t words);
+  // Words that are not what fill(key) wrote; waits for the answer.
+  std::uint64_t (*count_wrong)(Session&, Agent& by, void* data, std::uint64_t words, std::uint64_t key);
 };
 
 class Session {
  public:
-  explicit Session(const SessionOptions& options);
+  Session(const SessionOptions& options, const DataService& data_service);
   ~Session();
   Session(const Session&) = delete;
   Session& operator=(const Session&) = delete;
@@ -84,7 +94,8 @@ class Session {
   Clock& clock() const { return host_->clock(); }
   Host& host() const { return *host_; }
 
-  // Can `memory` be allocated for `agent`? Host memory of vendor kinds comes from the first GPU runtime.
+  // Can `memory` be allocated for `agent`? Host memory of vendor kinds comes from a GPU runtime: that of the
+  // GPU which touches it first, else the first that has it.
   Availability offers(const Agent& agent, Memory memory) const;
   // Allocates, then writes every page once from `first_touch`.
   std::unique_ptr<Buffer> allocate(Agent& agent, Memory memory, std::uint64_t bytes, Agent& first_touch);
@@ -101,9 +112,13 @@ class Session {
   Availability hold(const Buffer& buffer, const Agent& reader, bool hold);
   // What of the agent's memory nobody uses; 0 when unknown.
   std::uint64_t free_bytes(const Agent& agent) const { return agent.runtime->free_bytes(agent.device); }
+  // Why two devices of different runtimes share no memory.
+  static std::string different_runtimes(const Agent& one, const Agent& other);
   // Enables peer access and proves it: `executor` writes a pattern into `owner`'s memory, the owner checks
   // it. Memory that needs_grant() is proved by its kind.
   Availability prove_peer(Agent& executor, Agent& owner, Memory memory = Memory::device);
+  // Whether the agent can use the buffer at all: what one GPU runtime gave, another's GPUs do not know.
+  Availability knows(const Agent& agent, const Buffer& buffer) const;
   // Lets kernels and copies of `executor` reach the buffer, which may be another GPU's: proved by kind, and
   // granted for this buffer where its memory asks for that.
   Availability open_to(Agent& executor, Buffer& buffer);
@@ -123,7 +138,12 @@ class Session {
     std::unique_ptr<Allocation> own, shared;
   };
   Service& service(Agent& agent);
-  Runtime* runtime_for(const Agent& agent, Memory memory) const;
+  void open_gpus(const SessionOptions& options);
+  void number_devices(Runtime& runtime, const std::string& prefix);
+  Runtime* runtime_for(const Agent& agent, Memory memory, const Agent* first_touch = nullptr) const;
+  static Availability knows(const Agent& agent, Memory memory, const Runtime& giver, const Agent& owner);
+  static Availability enable_peer(const Agent& executor, const Agent& owner);
+  DataService data_service_;
   std::vector<LibraryReport> libraries_;
   std::vector<std::unique_ptr<Runtime>> runtimes_;
   std::vector<std::unique_ptr<Agent>> agents_;
@@ -132,21 +152,5 @@ class Session {
   std::map<std::string, std::pair<std::string, std::string>> engines_;
   Host* host_ = nullptr;
 };
-
-// Factories, one per runtime. They append to `reports` what they looked for and found; nullptr when the
-// runtime is unusable here (the report says why).
-std::unique_ptr<Host> open_host(std::vector<LibraryReport>& reports);
-// The host of options.machine. Throws Error when the simulator is not there or refuses the sheet.
-std::unique_ptr<Host> open_simulated_host(const SessionOptions& options, std::vector<LibraryReport>& reports);
-// The same machine for a process that opens no session, but asks NVML. A process plays one machine only.
-void load_machine(const std::string& simulator, const std::string& sheet);
-// Begins it anew: what happens next depends on the sheet and `key` alone. Throws Error while a session has
-// memory, streams or events there.
-void restart_machine(const std::string& simulator, const std::string& sheet, std::uint64_t key);
-Clock& host_clock();
-std::unique_ptr<Runtime> open_cuda(Host& host, const SessionOptions& options,
-                                   std::vector<LibraryReport>& reports);
-std::unique_ptr<Runtime> open_hip(Host& host, const SessionOptions& options,
-                                  std::vector<LibraryReport>& reports);
 
 }  // namespace byteways

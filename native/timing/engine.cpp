@@ -24,13 +24,14 @@ class Occupation {
         stream_(agent.runtime->create_stream(agent.device)),
         word_(reinterpret_cast<unsigned int*>(session.shared_scratch(agent) + kWordOffset)),
         running_(reinterpret_cast<unsigned int*>(session.shared_scratch(agent) + kRunningOffset)) {
-    const KernelInfo info = agent.runtime->kernel_info(agent.device, "occupy");
+    const PreparedKernel kernel = agent.runtime->prepare(agent.device, "occupy");
+    const KernelInfo& info = kernel.info;
     blocks_ =
         static_cast<unsigned>(agent.info.multiprocessors) * std::max(1u, info.blocks_per_multiprocessor);
     std::atomic_ref(*running_).store(0);
     const OccupyArguments arguments{word_, std::atomic_ref(*word_).load() + 1, running_};
-    agent.runtime->launch(agent.device, "occupy", {blocks_, info.max_threads, 0}, &arguments,
-                          sizeof arguments, *stream_);
+    agent.runtime->launch(agent.device, kernel, {blocks_, info.max_threads, 0}, &arguments, sizeof arguments,
+                          *stream_);
   }
   ~Occupation() { release(); }
   Occupation(const Occupation&) = delete;
@@ -118,10 +119,10 @@ CopyRule rule_for(const Flow& flow) {
   };
   const Memory from = flow.source->allocation().memory(), to = flow.destination->allocation().memory();
   if (is_managed(from) || is_managed(to)) return {};
-  return flow.executor->runtime->copy_rule(
-      flow.executor->device,
-      {device(*flow.source), device(*flow.destination), is_plain(from) || is_plain(to)},
-      std::min(flow.size_bytes, kMostProbedBytes));
+  const Offer<EngineChoice>& choice = flow.executor->runtime->capability<EngineChoice>();
+  if (!choice) return {};
+  return choice->rule({device(*flow.source), device(*flow.destination), is_plain(from) || is_plain(to)},
+                      std::min(flow.size_bytes, kMostProbedBytes));
 }
 
 // Holds what was seen against the rule; where nothing was seen the rule stands in, and the evidence says so.

@@ -1,6 +1,6 @@
 // What carries a copy out is observed, not assumed: while every multiprocessor of the executor is held by a
 // spinning kernel, a copy that completes was done by something else. The rules of the vendor's runtime, where
-// it has any (Runtime::copy_rule), are held against that, and stand in where nothing can be observed.
+// it has any (EngineChoice::rule), are held against that, and stand in where nothing can be observed.
 #pragma once
 #include <string>
 

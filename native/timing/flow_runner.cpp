@@ -66,9 +66,11 @@ FlowRunner make_runner(Session& session, const Flow& flow, std::shared_ptr<Strea
   if (runner.mover->synchronous())
     throw Unsupported(flow.interface, "pause_ns", "its operations are in no queue that could idle",
                       flow.executor->name());
-  const Availability offered = runtime.offers_kernel(device, "idle");
-  if (!offered.available)
-    throw Unsupported(flow.interface, "pause_ns", offered.reason, flow.executor->name());
+  try {
+    runner.idle = runtime.prepare(device, "idle");
+  } catch (const Unsupported& error) {
+    throw Unsupported(flow.interface, "pause_ns", error.text(), flow.executor->name());
+  }
   return runner;
 }
 
@@ -100,7 +102,7 @@ void FlowRunner::enqueue(std::uint64_t count) {
   const IdleArguments arguments{pause_ns};
   for (std::uint64_t k = 0; k < count; ++k) {
     mover->enqueue(*stream, first + k, 1);
-    runtime().launch(agent().device, "idle", {1, 1, 0}, &arguments, sizeof arguments, *stream);
+    runtime().launch(agent().device, idle, {1, 1, 0}, &arguments, sizeof arguments, *stream);
   }
 }
 

@@ -40,6 +40,7 @@ struct FlowRunner {
   std::uint64_t next_operation = 0;  // operations are numbered on, so that cold buffers rotate
   double operation_ns = 0;           // one of many back to back, with the pause after it
   std::uint64_t pause_ns = 0;        // the queue idles so long after each operation
+  PreparedKernel idle;               // by this kernel
 
   Agent& agent() const { return mover->executor(); }
   Runtime& runtime() const { return *mover->executor().runtime; }

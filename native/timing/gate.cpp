@@ -65,7 +65,8 @@ void Gate::hold(Agent& agent, Stream& stream) {
   Runtime& runtime = *agent.runtime;
   const GateArguments arguments{state_->word, state_->target};
   const auto watch_in = [&](Stream& queue) {
-    runtime.launch(agent.device, "gate", {1, 1, 0}, &arguments, sizeof arguments, queue);
+    runtime.launch(agent.device, runtime.prepare(agent.device, "gate"), {1, 1, 0}, &arguments,
+                   sizeof arguments, queue);
   };
   if (agent.is_host()) return watch_in(stream);
   Watch& watch = state_->watches[{&runtime, agent.device}];

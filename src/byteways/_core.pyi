@@ -266,7 +266,7 @@ class Session:
     ) -> LoadGenerator: ...
 
 def load_machine(simulator: str, machine: str) -> None:
-    """Makes `machine` (a sheet) the one of this process, for those who only ask Nvml(simulator)."""
+    """Makes `machine` (a sheet) the one of this process, for those who only ask Management(simulator)."""
 
 def restart_machine(simulator: str, machine: str, key: int) -> None:
     """Begins the machine anew: time, queues, memory and, by `key`, noise.
@@ -308,7 +308,37 @@ def settle(samples: Sequence[tuple[float, str]]) -> tuple[list[float], bool]:
 def stop(series: Sequence[float], precision: float, rounds: int = 1, resolution: float = 0.0) -> int:
     """Number of samples of `series` after which the stopping rule stops; 0 when it never does."""
 
-class NvLink:
+class CpuCache:
+    level: int
+    kind: str  # "data", "instruction", "unified"
+    size_bytes: int
+    line_bytes: int
+    sharing_cpus: int
+
+class SharedCpuCache:
+    level: int
+    cpus: list[int]
+
+class CpuDomain:
+    number: int
+    cpus: list[int]
+    cores: list[list[int]]  # CPUs of each physical core; empty when the kernel does not tell
+    memory_bytes: int  # 0 when not told
+    distances: dict[int, int]
+    caches: list[CpuCache]
+    shared: list[SharedCpuCache]
+    last_level_cache_bytes: int
+
+class CpuTopology:
+    model: str
+    virtual_machine: bool
+    domains: list[CpuDomain]
+    notes: list[str]
+
+def read_cpus(sysfs: str, proc: str, allowed: Sequence[int]) -> CpuTopology:
+    """The CPU side of the machine that these file systems describe."""
+
+class FabricLink:
     index: int
     active: bool
     version: int
@@ -316,7 +346,7 @@ class NvLink:
     remote_pci_address: str
     signalling_bytes_per_s: int  # per direction, 0 when not answered
 
-class NvmlDevice:
+class ManagementDevice:
     index: int
     name: str
     uuid: str
@@ -328,23 +358,23 @@ class NvmlDevice:
     pcie_width: int
     pcie_generation_max: int
     pcie_width_max: int
-    nvlinks: list[NvLink]
+    fabric_links: list[FabricLink]
     mig_enabled: bool
     compute_mode: str
     compute_processes: int
     numa_domain: int
 
-class NvmlProcess:
+class ManagementProcess:
     pid: int
     kind: str  # "compute", "graphics"
     memory_bytes: int  # -1 when unknown
 
-class NvmlUse:
+class ManagementUse:
     processes_known: bool
-    processes: list[NvmlProcess]
+    processes: list[ManagementProcess]
     utilisation_percent: int  # -1 when unknown
 
-class NvmlHealth:
+class ManagementHealth:
     sm_clock_mhz: int
     memory_clock_mhz: int
     temperature_c: int
@@ -355,29 +385,28 @@ class NvmlHealth:
     nvlink_data_tx_bytes: int  # since boot; -1 when the driver does not tell
     nvlink_data_rx_bytes: int
 
-class Nvml:
-    """NVIDIA's management library, found by dlopen."""
+class Management:
+    """The vendor's management library (NVML), found by dlopen."""
 
     def __init__(self, simulator: str = "") -> None: ...
     @property
     def report(self) -> LibraryReport: ...
-    def devices(self) -> list[NvmlDevice]: ...
-    def health(self, uuid: str) -> NvmlHealth: ...
-    def use(self, uuid: str) -> NvmlUse: ...
+    def devices(self) -> list[ManagementDevice]: ...
+    def health(self, uuid: str) -> ManagementHealth: ...
+    def use(self, uuid: str) -> ManagementUse: ...
     def energy_mj(self, uuid: str) -> int: ...
 
 def compile_kernels(architecture: str, library_directories: Sequence[str] = ()) -> dict[str, str]:
     """PTX of every device source by file name, for `architecture` ("sm_90")."""
 
-def compile_hip_kernels(
-    architecture: str, kernel_cache: str, library_directories: Sequence[str] = ()
-) -> None:
+def fill_kernel_cache(architecture: str, kernel_cache: str, library_directories: Sequence[str] = ()) -> None:
     """Compiles every device source for `architecture` ("gfx90a:sramecc+:xnack-") into the cache's folder.
 
     hipRTC 5 ends the process when it does not know the architecture: call it in a child.
     """
 
-def hip_copy_rule(
+def copy_rule(
+    runtime: str,
     version: int,
     environment: Mapping[str, str],
     source_device: int,
@@ -386,9 +415,10 @@ def hip_copy_rule(
     *,
     plain: bool = False,
 ) -> tuple[str, str]:
-    """What carries a HIP copy out, and the rule that says so; both empty when nothing is known.
+    """What carries a runtime's copy out, and the rule that says so; both empty when nothing is known.
 
     Args:
+        runtime: "hip"; of others nothing is known.
         version: As hipRuntimeGetVersion answers, 60240092 for HIP 6.2.
         environment: Variables the runtime would see; only those that the rules read matter.
         source_device: The runtime's number; -1 is host memory.

@@ -31,7 +31,7 @@ def gpu_machine(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> Probe:
     machine.management[1].compute_processes = 1
     found = Probe(capabilities(machine), [{**FOUND, "missing": [BULK]}], 1)
     monkeypatch.setattr(probe, "probe", lambda: found)
-    monkeypatch.setattr(libraries, "nvml_report", lambda: [{**ABSENT, "library": "nvml"}])
+    monkeypatch.setattr(libraries, "management_report", lambda: [{**ABSENT, "library": "nvml"}])
     monkeypatch.setattr(nvml, "read_devices", lambda: (machine.management, []))
     monkeypatch.setattr(verb, "WATCH_S", 0.0)
     return found
@@ -120,7 +120,7 @@ def test_the_advice_for_a_lost_worker(
     assert found is None
     assert (check.advice or "").startswith(advice)
     if not loads:
-        assert libraries.nvml_report() == []
+        assert libraries.management_report() == []
 
 
 def test_long_names_get_a_line_of_their_own() -> None:

@@ -41,7 +41,7 @@ def test_golden_text_of_amd_machines(name: str, tmp_path: Path) -> None:
 def test_links_of_two_kinds_between_two_agents_both_show(tmp_path: Path) -> None:
     """Catches a table that knows links by their ends, where NVLink and PCIe lead to the same CPU."""
     machine = synthetic.h200x4(tmp_path)
-    for link in machine.management[0].nvlinks:
+    for link in machine.management[0].fabric_links:
         link.remote_kind = "cpu"
     text = " ".join(printed(machine.topology()).split())
     assert "gpu0<>cpu0 PCIe 5.0 ×16" in text

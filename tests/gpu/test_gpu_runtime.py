@@ -303,9 +303,9 @@ def test_engine_of_a_copy_is_observed(session: _core.Session, side: Side) -> Non
     assert ("as by rule (HIP 6.2: " in measured.engine_evidence) == (side.runtime == "hip")
 
 
-def managed(agent: _core.Agent) -> _core.NvmlDevice:
+def managed(agent: _core.Agent) -> _core.ManagementDevice:
     """The same GPU as NVML knows it."""
-    return next(device for device in _core.Nvml().devices() if device.pci_address == agent.pci_address)
+    return next(device for device in _core.Management().devices() if device.pci_address == agent.pci_address)
 
 
 def test_agents_match_the_management_library(session: _core.Session, side: Side) -> None:
@@ -320,7 +320,7 @@ def test_agents_match_the_management_library(session: _core.Session, side: Side)
 
 def test_health_is_answered(session: _core.Session) -> None:
     """Catches figures read from wrong fields: clock, power and temperature have known ranges."""
-    health = _core.Nvml().health(managed(gpus(session)[0]).uuid)
+    health = _core.Management().health(managed(gpus(session)[0]).uuid)
     assert 100 < health.sm_clock_mhz < 5000
     assert 0 < health.temperature_c < 120
     assert health.power_mw > 10_000

@@ -12,8 +12,8 @@ from byteways.topology.model import Capabilities, Offer, Topology
 
 
 @dataclass
-class NvLink:
-    """Fields of byteways._core.NvLink."""
+class FabricLink:
+    """Fields of byteways._core.FabricLink."""
 
     index: int
     active: bool = True
@@ -24,8 +24,8 @@ class NvLink:
 
 
 @dataclass
-class NvmlDevice:
-    """Fields of byteways._core.NvmlDevice, of an H200 unless told otherwise."""
+class ManagementDevice:
+    """Fields of byteways._core.ManagementDevice, of an H200 unless told otherwise."""
 
     index: int
     pci_address: str
@@ -38,7 +38,7 @@ class NvmlDevice:
     pcie_width: int = 16
     pcie_generation_max: int = 5
     pcie_width_max: int = 16
-    nvlinks: list[NvLink] = field(default_factory=list)
+    fabric_links: list[FabricLink] = field(default_factory=list)
     mig_enabled: bool = False
     compute_mode: str = "default"
     compute_processes: int = 0
@@ -53,7 +53,7 @@ class Machine:
     proc: Path
     cores: Sequence[int]
     runtime: Mapping[str, Mapping[str, Any]] | None = None
-    management: list[NvmlDevice] = field(default_factory=list)
+    management: list[ManagementDevice] = field(default_factory=list)
 
     def topology(self, **changes: Any) -> Topology:
         """What discover() makes of it, with other arguments where `changes` says so."""
@@ -182,8 +182,10 @@ def h200x4(root: Path) -> Machine:
     for index in range(4):
         address, uuid = f"0000:00:0{5 + index}.0", f"GPU-0000000{index}-0000-0000-0000-000000000000"
         add_pci(root, [address], "32.0 GT/s PCIe", 16)
-        links = [NvLink(number, remote_kind="unknown") for number in range(18)]
-        device = NvmlDevice(index, address.upper().replace("0000:", "00000000:", 1), uuid, nvlinks=links)
+        links = [FabricLink(number, remote_kind="unknown") for number in range(18)]
+        device = ManagementDevice(
+            index, address.upper().replace("0000:", "00000000:", 1), uuid, fabric_links=links
+        )
         machine.management.append(replace(device, pcie_generation=1))
         agents[f"gpu{index}"] = runtime_gpu(index, address, uuid)
     return replace(machine, runtime=agents)

@@ -170,7 +170,7 @@ def test_an_old_compiler_is_not_asked_in_a_worker(use_hip: pytest.MonkeyPatch, t
     offered = _core.Session(kernel_cache=cache).offers_kernel("gpu0", "copy")
     assert not offered.available
     assert "hipRTC 5.2 may end the process" in offered.reason and "ROCm 6" in offered.reason
-    _core.compile_hip_kernels("gfx942:sramecc+:xnack-", cache)
+    _core.fill_kernel_cache("gfx942:sramecc+:xnack-", cache)
     assert _core.Session(kernel_cache=cache).offers_kernel("gpu0", "copy").available
 
 
@@ -184,12 +184,12 @@ def test_compiling_for_a_cache_needs_a_compiler(use_hip: pytest.MonkeyPatch, tmp
     """Catches a child that ends well and leaves nothing behind."""
     use_hip.setenv("BYTEWAYS_LIBHIPRTC", "/nosuch/libhiprtc.so")
     with pytest.raises(_core.UnsupportedError, match="kernels need hipRTC"):
-        _core.compile_hip_kernels("gfx90a", str(tmp_path))
+        _core.fill_kernel_cache("gfx90a", str(tmp_path))
 
 
 def test_real_compiler_fills_a_cache(tmp_path: Path) -> None:
     """Catches a cache that the fake fills and the real hipRTC does not, and its abort being survived."""
-    script = "import sys; from byteways import _core; _core.compile_hip_kernels(sys.argv[1], sys.argv[2])"
+    script = "import sys; from byteways import _core; _core.fill_kernel_cache(sys.argv[1], sys.argv[2])"
 
     def compiled(architecture: str) -> subprocess.CompletedProcess[str]:
         return subprocess.run(

@@ -24,7 +24,7 @@ HOST = -1
 )
 def test_defaults_of_6_2(ends: tuple[int, int], size: int, engine: str) -> None:
     """Catches a threshold that is off by one, and a direction that is taken for another."""
-    found, rule = _core.hip_copy_rule(HIP_6_2, {}, *ends, size)
+    found, rule = _core.copy_rule("hip", HIP_6_2, {}, *ends, size)
     assert found == engine
     assert rule.startswith("HIP 6.2: ") if engine else rule == ""
 
@@ -47,13 +47,13 @@ def test_defaults_of_6_2(ends: tuple[int, int], size: int, engine: str) -> None:
 )
 def test_environment(environment: dict[str, str], ends: tuple[int, int], size: int, engine: str) -> None:
     """Catches a setting of ROCm's that changes the engine and not the rule."""
-    assert _core.hip_copy_rule(HIP_6_2, environment, *ends, size)[0] == engine
+    assert _core.copy_rule("hip", HIP_6_2, environment, *ends, size)[0] == engine
 
 
 def test_small_host_copies_by_version() -> None:
     """Catches a default of one year applied to another: it went from 0 to 16 KiB at a time not known."""
     engines = {
-        version: [_core.hip_copy_rule(version, {}, HOST, 0, size)[0] for size in (16 * KIB, 16 * KIB + 8)]
+        version: [_core.copy_rule("hip", version, {}, HOST, 0, size)[0] for size in (16 * KIB, 16 * KIB + 8)]
         for version in (HIP_6_2, HIP_6_4, HIP_7_2)
     }
     assert engines == {
@@ -62,14 +62,14 @@ def test_small_host_copies_by_version() -> None:
         HIP_7_2: ["kernel", "copy-engine"],
     }
     chosen = {"GPU_FORCE_BLIT_COPY_SIZE": "16"}
-    assert _core.hip_copy_rule(HIP_6_4, chosen, HOST, 0, 16 * KIB)[0] == "kernel"
+    assert _core.copy_rule("hip", HIP_6_4, chosen, HOST, 0, 16 * KIB)[0] == "kernel"
 
 
 def test_plain_memory_is_staged() -> None:
     """Catches a staged copy called a copy engine's."""
-    assert _core.hip_copy_rule(HIP_6_2, {}, HOST, 0, 64 * MIB, plain=True)[0] == "staged"
+    assert _core.copy_rule("hip", HIP_6_2, {}, HOST, 0, 64 * MIB, plain=True)[0] == "staged"
 
 
 def test_versions_that_were_not_read_have_no_rule() -> None:
     """Catches a rule that is claimed for a runtime nobody looked into."""
-    assert _core.hip_copy_rule(HIP_5_2, {}, 0, 1, 64 * MIB) == ("", "")
+    assert _core.copy_rule("hip", HIP_5_2, {}, 0, 1, 64 * MIB) == ("", "")

@@ -77,7 +77,7 @@ def test_both_ways_to_a_topology_agree(name: str) -> None:
 
     def links() -> list[list[Any]]:
         _core.load_machine(simulator_path(), sheet(model))
-        topology = discover(management=_core.Nvml(simulator_path()).devices(), environment={})
+        topology = discover(management=_core.Management(simulator_path()).devices(), environment={})
         return [[link.a, link.b, link.link_class, link.peak_bytes_per_s] for link in topology.links]
 
     own = topology_of(model)

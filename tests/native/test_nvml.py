@@ -17,12 +17,12 @@ LACKING = ["nvmlDeviceGetTotalEnergyConsumption", "nvmlDeviceGetMigMode", "nvmlD
 
 
 @pytest.fixture
-def nvml(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> _core.Nvml:
+def nvml(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> _core.Management:
     monkeypatch.setenv("BYTEWAYS_LIBNVML", str(fake.build(tmp_path, "nvml.def", LACKING)))
-    return _core.Nvml()
+    return _core.Management()
 
 
-def test_device_and_links(nvml: _core.Nvml) -> None:
+def test_device_and_links(nvml: _core.Management) -> None:
     """Catches misread structures: a PCI address, link generation or speed that is not what NVML said."""
     assert nvml.report.usable and nvml.report.version == "driver 580.1"
     assert {f.name for f in nvml.report.missing} == set(LACKING)
@@ -30,7 +30,7 @@ def test_device_and_links(nvml: _core.Nvml) -> None:
     assert (device.name, device.uuid, device.pci_address) == ("Fake GPU", "GPU-1", "0001:3b:02.0")
     assert (device.compute_mode, device.compute_processes) == ("exclusive-process", 2)
     assert not device.mig_enabled and device.memory_bus_bits == 0
-    up, down = device.nvlinks
+    up, down = device.fabric_links
     assert (up.active, up.version, up.remote_kind, up.remote_pci_address) == (
         True,
         4,
@@ -41,7 +41,7 @@ def test_device_and_links(nvml: _core.Nvml) -> None:
     assert (down.active, down.remote_kind, down.signalling_bytes_per_s) == (False, "unknown", 0)
 
 
-def test_health_sums_errors_and_leaves_the_unanswered_unknown(nvml: _core.Nvml) -> None:
+def test_health_sums_errors_and_leaves_the_unanswered_unknown(nvml: _core.Management) -> None:
     """Catches zeros in place of what the driver did not tell, and counters in the wrong unit."""
     health = nvml.health("GPU-1")
     assert health.power_mw == 700_000
@@ -50,7 +50,7 @@ def test_health_sums_errors_and_leaves_the_unanswered_unknown(nvml: _core.Nvml) 
     assert (health.sm_clock_mhz, nvml.energy_mj("GPU-1")) == (-1, -1)
 
 
-def test_users_of_a_gpu(nvml: _core.Nvml) -> None:
+def test_users_of_a_gpu(nvml: _core.Management) -> None:
     """Catches a misread process list, memory that is not told taken for 16 EiB, and a list that is not told
     taken for an empty one.
     """
@@ -65,11 +65,11 @@ def test_users_that_the_driver_does_not_tell(tmp_path: Path, monkeypatch: pytest
     lists = [f"nvmlDeviceGet{kind}RunningProcesses_v{v}" for kind in ("Compute", "Graphics") for v in (2, 3)]
     library = fake.build(tmp_path, "nvml.def", [*lists, "nvmlDeviceGetUtilizationRates"])
     monkeypatch.setenv("BYTEWAYS_LIBNVML", str(library))
-    use = _core.Nvml().use("GPU-1")
+    use = _core.Management().use("GPU-1")
     assert (use.processes_known, use.processes, use.utilisation_percent) == (False, [], -1)
 
 
-def test_unknown_gpu_is_an_error(nvml: _core.Nvml) -> None:
+def test_unknown_gpu_is_an_error(nvml: _core.Management) -> None:
     """Catches health figures of another GPU than the one asked for."""
     with pytest.raises(_core.Error, match="Not Found"):
         nvml.health("GPU-2")
@@ -78,7 +78,7 @@ def test_unknown_gpu_is_an_error(nvml: _core.Nvml) -> None:
 def test_absent_library_is_a_report(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
     """Catches a machine without NVIDIA's driver on which the topology cannot be shown."""
     monkeypatch.setenv("BYTEWAYS_LIBNVML", str(tmp_path / "nosuch.so"))
-    nvml = _core.Nvml()
+    nvml = _core.Management()
     assert not nvml.report.usable and nvml.report.reason and nvml.report.hint
     assert nvml.devices() == []
     with pytest.raises(_core.UnsupportedError):

@@ -116,7 +116,7 @@ def test_nvml_answers_from_the_model() -> None:
 
     def scene() -> dict[str, Any]:
         _core.load_machine(simulator_path(), toy.nvidia())
-        nvml = _core.Nvml(simulator_path())
+        nvml = _core.Management(simulator_path())
         first, second = nvml.devices()
         health = nvml.health(second.uuid)
         return {
@@ -126,9 +126,9 @@ def test_nvml_answers_from_the_model() -> None:
             "pcie": [first.pcie_generation, first.pcie_width, first.pcie_generation_max],
             "links": [
                 [link.index, link.active, link.version, link.remote_kind, link.remote_pci_address]
-                for link in first.nvlinks
+                for link in first.fabric_links
             ],
-            "speed": [link.signalling_bytes_per_s for link in first.nvlinks],
+            "speed": [link.signalling_bytes_per_s for link in first.fabric_links],
             "processes": [first.compute_mode, first.compute_processes],
             "health": [health.throttle_reasons, health.nvlink_errors, health.nvlink_data_tx_bytes],
             "unknown": [health.temperature_c, health.power_mw, nvml.energy_mj(second.uuid)],
@@ -150,7 +150,7 @@ def test_nvml_counts_what_goes_over_the_links() -> None:
     """Catches byte counters that stand still, from which a link would look unused."""
 
     def scene(session: _core.Session) -> list[int]:
-        nvml = _core.Nvml(simulator_path())
+        nvml = _core.Management(simulator_path())
         session.prove_peer("gpu0", "gpu1")
         ends = ("gpu0", "device"), ("gpu1", "device")
         session.measure([toy.flow(session, *ends, "gpu0", "copy", toy.MIB)], toy.options())

@@ -12,8 +12,8 @@ import pytest
 
 from byteways.plan.case import Buffer, Case, Flow
 from byteways.run.health import HealthMonitor
-from byteways.run.health_sysfs import SysfsReading
 from byteways.run.health_users import GpuProcess, GpuUse, GpuUsers
+from byteways.topology.sysfs_health import SysfsReading
 
 sys.path.insert(0, str(Path(__file__).parents[1] / "machines"))
 from synthetic import write

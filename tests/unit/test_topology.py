@@ -88,7 +88,7 @@ def test_four_gpus_behind_hidden_nvswitches(tmp_path: Path) -> None:
 def test_hidden_far_ends_of_unequal_counts_are_not_guessed(tmp_path: Path) -> None:
     """Catches an NVSwitch made up where GPUs may just as well be wired to each other."""
     machine = synthetic.h200x4(tmp_path)
-    del machine.management[1].nvlinks[12:]
+    del machine.management[1].fabric_links[12:]
     topology = machine.topology()
     assert topology.switches == ()
     assert "gpu1: the far ends of 12 active NVLinks are hidden" in topology.notes
@@ -109,8 +109,8 @@ def test_direct_bundles_are_drawn_once(tmp_path: Path) -> None:
     addresses = [device.pci_address for device in machine.management]
     for me, device in enumerate(machine.management):
         peers = [peer for peer in range(4) if peer != me]
-        device.nvlinks = [
-            synthetic.NvLink(i, remote_kind="gpu", remote_pci_address=addresses[peers[i // 4]])
+        device.fabric_links = [
+            synthetic.FabricLink(i, remote_kind="gpu", remote_pci_address=addresses[peers[i // 4]])
             for i in range(12)
         ]
     topology = machine.topology()
@@ -125,8 +125,8 @@ def test_a_far_end_of_unknown_kind_with_a_gpus_address_is_that_gpu(tmp_path: Pat
     machine = synthetic.h200x4(tmp_path)
     for me, device in enumerate(machine.management):
         peer = machine.management[me ^ 1].pci_address
-        device.nvlinks = [
-            synthetic.NvLink(i, remote_kind="unknown", remote_pci_address=peer) for i in range(2)
+        device.fabric_links = [
+            synthetic.FabricLink(i, remote_kind="unknown", remote_pci_address=peer) for i in range(2)
         ]
     topology = machine.topology()
     assert topology.switches == ()
@@ -136,7 +136,7 @@ def test_a_far_end_of_unknown_kind_with_a_gpus_address_is_that_gpu(tmp_path: Pat
 def test_nvlink_to_the_cpu(tmp_path: Path) -> None:
     """Catches NVLinks to a processor that are taken for links to a switch."""
     machine = synthetic.h200x4(tmp_path)
-    for link in machine.management[0].nvlinks:
+    for link in machine.management[0].fabric_links:
         link.remote_kind = "cpu"
     assert between(machine.topology(), "gpu0", "cpu0", "nvlink").count == 18
 
@@ -146,9 +146,9 @@ def test_mig_and_inactive_links_close_nvlink(tmp_path: Path) -> None:
     machine = synthetic.h200x4(tmp_path)
     machine.management[0].mig_enabled = True
     for device in machine.management[1:]:
-        for link in device.nvlinks:
+        for link in device.fabric_links:
             link.remote_kind = "switch"
-    for link in machine.management[1].nvlinks[:2]:
+    for link in machine.management[1].fabric_links[:2]:
         link.active = False
     topology = machine.topology()
     assert not [link for link in topology.links if link.a == "gpu0" and link.kind == "nvlink"]
@@ -259,8 +259,8 @@ def test_unusable_nvml_is_a_note(tmp_path: Path, monkeypatch: pytest.MonkeyPatch
     assert topology.notes == ("NVML: libnvidia-ml.so.1 was not found",)
 
 
-class FakeNvml:
-    """Stands for _core.Nvml in one of its states."""
+class FakeManagement:
+    """Stands for _core.Management in one of its states."""
 
     def __init__(self, usable: bool, failing: bool = False) -> None:
         self.report = type("Report", (), {"usable": usable, "reason": "libnvidia-ml.so.1 was not found"})
@@ -275,14 +275,17 @@ class FakeNvml:
 @pytest.mark.parametrize(
     ("library", "expected"),
     [
-        (FakeNvml(usable=True), (["device"], [])),
-        (FakeNvml(usable=False), ([], ["NVML: libnvidia-ml.so.1 was not found"])),
-        (FakeNvml(usable=True, failing=True), ([], ["NVML: nvmlInit_v2: NVML_ERROR_DRIVER_NOT_LOADED"])),
+        (FakeManagement(usable=True), (["device"], [])),
+        (FakeManagement(usable=False), ([], ["NVML: libnvidia-ml.so.1 was not found"])),
+        (
+            FakeManagement(usable=True, failing=True),
+            ([], ["NVML: nvmlInit_v2: NVML_ERROR_DRIVER_NOT_LOADED"]),
+        ),
         (None, ([], ["NVML not asked: byteways' native module does not load (no module)"])),
     ],
 )
 def test_every_state_of_nvml(
-    library: FakeNvml | None, expected: tuple[list[str], list[str]], monkeypatch: pytest.MonkeyPatch
+    library: FakeManagement | None, expected: tuple[list[str], list[str]], monkeypatch: pytest.MonkeyPatch
 ) -> None:
     """Catches an exception that leaves discovery when NVML is missing, too old, or fails."""
     from byteways.topology import nvml

@@ -3,13 +3,17 @@
 from __future__ import annotations
 
 import contextlib
+import os
+import sys
+from pathlib import Path
 
 import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
+from byteways import _core
 from byteways.topology import link_rates
-from byteways.topology.sysfs_cpu import parse_cpu_list
+from byteways.topology.sysfs_cpu import parse_cpu_list, read_cpus
 from byteways.topology.sysfs_pcie import canonical_address
 
 
@@ -102,3 +106,19 @@ def test_cpu_lists_refuse_anything_else(text: str) -> None:
 def test_pci_addresses_compare(text: str, canonical: str) -> None:
     """Catches GPUs that are not matched because NVML writes addresses otherwise than sysfs."""
     assert canonical_address(text) == canonical
+
+
+def test_the_session_and_the_topology_see_the_same_cores() -> None:
+    """Catches a second reader of sysfs that counts cores or caches otherwise."""
+    cpus = [device for device in _core.Session(gpus=False).devices if device.runtime == "host"]
+    domains = _core.read_cpus("/sys", "/proc", sorted(os.sched_getaffinity(0))).domains
+    assert [(cpu.numa_domain, cpu.multiprocessors, cpu.last_level_cache_bytes) for cpu in cpus] == [
+        (domain.number, len(domain.cores or domain.cpus), domain.last_level_cache_bytes) for domain in domains
+    ]
+
+
+def test_without_the_native_module_cpus_are_a_note(monkeypatch: pytest.MonkeyPatch) -> None:
+    """Catches `topo` or `doctor` that ends where only the native module is broken."""
+    monkeypatch.setitem(sys.modules, "byteways._core", None)
+    found = read_cpus(Path("/sys"), Path("/proc"))
+    assert found.domains == () and "native module does not load" in found.notes[0]

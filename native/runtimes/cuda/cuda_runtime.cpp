@@ -9,8 +9,8 @@
 
 #include "runtimes/cuda/driver.hpp"
 #include "runtimes/cuda/nvrtc.hpp"
+#include "runtimes/factories.hpp"
 #include "runtimes/gpu/runtime.hpp"
-#include "runtimes/session.hpp"
 
 namespace byteways::cuda {
 namespace {
@@ -123,62 +123,9 @@ class CudaRuntime final : public gpu::GpuRuntime<CudaDriver> {
     }
   }
 
-  Availability hold_pages(void* data, std::uint64_t bytes, int owner, int device, bool hold) override {
-    if (!driver_->advise && !driver_->advise_location)
-      return {false, "this driver takes no advice on managed memory (cuMemAdvise)"};
-    driver_->make_current(device);
-    const auto advise = [&](int advice, int about) {
-      if (driver_->advise_location)
-        driver_->call(device, driver_->advise_location, data, std::size_t{bytes}, advice,
-                      driver_->location({about, -1}));
-      else
-        driver_->call(device, driver_->advise, data, std::size_t{bytes}, advice, driver_->whereabouts(about));
-    };
-    advise(hold ? CudaTable::kPreferredLocation : CudaTable::kNoPreferredLocation, owner);
-    advise(hold ? CudaTable::kAccessedBy : CudaTable::kNotAccessedBy, device);
-    return {true, {}};
-  }
-
-  void copy(void* destination, const void* source, std::uint64_t bytes, Stream& stream) override {
-    const auto& queue = of(stream);
-    driver_->make_current(queue.device());
-    driver_->call(queue.device(), driver_->copy_async, destination, source, std::size_t{bytes},
-                  queue.handle());
-  }
-
-  Availability offers_copy_rows() override {
-    if (driver_->copy_rows_async) return {true, {}};
-    return {false, "this driver has no cuMemcpy2DAsync"};
-  }
-
-  void copy_rows(const RowsCopy& rows, Stream& stream) override {
-    // Host memory that the driver does not know has no unified address: it is named as the host's.
-    const auto side = [](const void* data, std::uint64_t pitch, bool on_host) {
-      CudaTable::RowsSide made;
-      made.kind = on_host ? CudaTable::kMemoryHost : CudaTable::kMemoryUnified;
-      (on_host ? made.host : made.device) = data;
-      made.pitch = pitch;
-      return made;
-    };
-    const CudaTable::RowsCopy wanted{side(rows.source, rows.source_pitch, rows.source_on_host),
-                                     side(rows.destination, rows.destination_pitch, rows.destination_on_host),
-                                     rows.width_bytes, rows.rows};
-    const auto& queue = of(stream);
-    driver_->make_current(queue.device());
-    driver_->call(queue.device(), driver_->copy_rows_async, &wanted, queue.handle());
-  }
-
-  // The driver's documentation promises no engine.
-  CopyRule copy_rule(int, const CopyEnds&, std::uint64_t) override { return {}; }
-
   unsigned queue_depth(int) override { return kQueueDepth; }
 
  protected:
-  Availability offers_batch() const override {
-    if (driver_->copy_batch || driver_->copy_batch_before_13) return {true, {}};
-    return {false, "this driver copies no batch by one call (cuMemcpyBatchAsync, since CUDA 12.8)"};
-  }
-
   std::string kernel_obstacle(int device, std::string_view kernel) const override {
     const std::string& architecture = info(device).architecture;
     if (kernel != "copy_bulk" || std::stoi(architecture.substr(3)) >= kBulkCopyCapability) return {};
@@ -204,8 +151,9 @@ std::string initialisation_hint(const std::string& code) {
 
 // Finds, binds and initialises the driver, and describes its devices. nullptr when any of that fails; the
 // report says why.
-std::shared_ptr<CudaDriver> open_driver(Host& host, const SessionOptions& options, LibraryReport& report,
-                                        int& version, std::vector<DeviceInfo>& devices) {
+std::shared_ptr<CudaDriver> open_driver(Host& host, const SessionOptions& options, int first_gpu,
+                                        LibraryReport& report, int& version,
+                                        std::vector<DeviceInfo>& devices) {
   report.library = "cuda-driver";
   const Library library = Library::open({"libcuda.so.1", "libcuda.so"}, options.library_directories,
                                         "BYTEWAYS_LIBCUDA", options.simulator, report);
@@ -216,6 +164,7 @@ std::shared_ptr<CudaDriver> open_driver(Host& host, const SessionOptions& option
     return nullptr;
   }
   auto driver = std::make_shared<CudaDriver>();
+  driver->number_from(first_gpu);
   driver->bind(library, report);
   if (driver->driver_version && driver->driver_version(&version) == 0) {
     const std::string release = release_of(report.path);
@@ -251,12 +200,12 @@ std::shared_ptr<CudaDriver> open_driver(Host& host, const SessionOptions& option
 
 namespace byteways {
 
-std::unique_ptr<Runtime> open_cuda(Host& host, const SessionOptions& options,
+std::unique_ptr<Runtime> open_cuda(Host& host, const SessionOptions& options, int first_gpu,
                                    std::vector<LibraryReport>& reports) {
   LibraryReport report;
   int version = 0;
   std::vector<DeviceInfo> devices;
-  const auto driver = cuda::open_driver(host, options, report, version, devices);
+  const auto driver = cuda::open_driver(host, options, first_gpu, report, version, devices);
   reports.push_back(report);
   // Without any driver nothing would run what NVRTC compiles, and loading it is the dearest part of a start.
   if (report.path.empty()) {

@@ -87,6 +87,26 @@ std::optional<int> CudaDriver::device_of(Device handle) const {
   return static_cast<int>(found - handles_.begin());
 }
 
+Availability CudaDriver::hold_pages(void* data, std::size_t bytes, int owner, int device, bool hold) const {
+  if (!advise && !advise_location)
+    return {false, "this driver takes no advice on managed memory (cuMemAdvise)"};
+  make_current(device);
+  const auto give = [&](int advice, int about) {
+    if (advise_location)
+      call(device, advise_location, data, bytes, advice, location({about, -1}));
+    else
+      call(device, advise, data, bytes, advice, whereabouts(about));
+  };
+  give(hold ? kPreferredLocation : kNoPreferredLocation, owner);
+  give(hold ? kAccessedBy : kNotAccessedBy, device);
+  return {true, {}};
+}
+
+std::string CudaDriver::batch_obstacle() const {
+  if (copy_batch || copy_batch_before_13) return {};
+  return "this driver copies no batch by one call (cuMemcpyBatchAsync, since CUDA 12.8)";
+}
+
 void CudaDriver::copy_all(int device, std::vector<void*>& to, std::vector<const void*>& from,
                           std::vector<std::size_t>& sizes, Stream stream) const {
   BatchAttributes attributes{kOrderOfStream, {0, 0}, {0, 0}, 0};
@@ -97,6 +117,25 @@ void CudaDriver::copy_all(int device, std::vector<void*>& to, std::vector<const 
   else
     call(device, copy_batch_before_13, to.data(), from.data(), sizes.data(), sizes.size(), &attributes,
          &first, std::size_t{1}, &failed, stream);
+}
+
+std::string CudaDriver::rows_obstacle() const {
+  return copy_rows_async ? "" : "this driver has no cuMemcpy2DAsync";
+}
+
+void CudaDriver::copy_rows(int device, const byteways::RowsCopy& rows, Stream stream) const {
+  // Host memory that the driver does not know has no unified address: it is named as the host's.
+  const auto side = [](const void* data, std::uint64_t pitch, bool on_host) {
+    RowsSide made;
+    made.kind = on_host ? kMemoryHost : kMemoryUnified;
+    (on_host ? made.host : made.device) = data;
+    made.pitch = pitch;
+    return made;
+  };
+  const RowsCopy wanted{side(rows.source, rows.source_pitch, rows.source_on_host),
+                        side(rows.destination, rows.destination_pitch, rows.destination_on_host),
+                        rows.width_bytes, rows.rows};
+  call(device, copy_rows_async, &wanted, stream);
 }
 
 CudaDriver::Context CudaDriver::context(int device) const {

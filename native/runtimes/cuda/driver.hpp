@@ -9,10 +9,10 @@
 #include <string>
 #include <vector>
 
+#include "runtimes/capabilities.hpp"
 #include "runtimes/gpu/driver.hpp"
 #include "runtimes/gpu/function_table.hpp"
 #include "runtimes/gpu/memory_types.hpp"
-#include "runtimes/runtime.hpp"
 
 namespace byteways::cuda {
 
@@ -95,10 +95,11 @@ struct CudaTable {
 
 class CudaDriver : public gpu::Driver<CudaTable> {
  public:
-  // Makes calls of this thread concern the device. Always asks the driver: a cached answer would be wrong as
-  // soon as other code in the process (a framework in a worker) changes the thread's context, and the call
-  // takes nanoseconds.
-  void make_current(int device) const { call(device, set_context, context(device)); }
+  // Makes calls of this thread concern the device.
+  using Place = Context;
+  Place place(int device) const { return context(device); }
+  void enter(int device, Place place) const { call(device, set_context, place); }
+  void make_current(int device) const { enter(device, place(device)); }
   Context context(int device) const;
   Device handle(int device) const { return handles_.at(static_cast<std::size_t>(device)); }
   int attribute(int device, int attribute) const;
@@ -120,8 +121,15 @@ class CudaDriver : public gpu::Driver<CudaTable> {
   void send_pages(int issuer, void* data, std::size_t bytes, PagePlace to, Stream stream) const;
   Availability offers_prefetch_to_domain() const;
   std::optional<int> device_of(Device handle) const;
+  Availability hold_pages(void* data, std::size_t bytes, int owner, int device, bool hold) const;
+  void copy(int device, void* to, const void* from, std::size_t bytes, Stream stream) const {
+    call(device, copy_async, to, from, bytes, stream);
+  }
+  std::string batch_obstacle() const;
   void copy_all(int device, std::vector<void*>& to, std::vector<const void*>& from,
                 std::vector<std::size_t>& sizes, Stream stream) const;
+  std::string rows_obstacle() const;
+  void copy_rows(int device, const byteways::RowsCopy& rows, Stream stream) const;
 
   // Where pages are, as older and newer calls name it; -1: the host.
   Device whereabouts(int device) const { return device < 0 ? kHostDevice : handle(device); }

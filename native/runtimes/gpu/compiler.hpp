@@ -2,7 +2,7 @@
 #pragma once
 #include <string>
 
-#include "runtimes/runtime.hpp"
+#include "core/availability.hpp"
 
 namespace byteways::gpu {
 

@@ -2,13 +2,19 @@
 //   kOutOfMemory, kNotReady, kPeerAccessAlreadyEnabled   codes that have a meaning of their own
 //   error_name(code), error_text(code)                   the vendor's words
 // A vendor's driver class derives from this and adds
-//   make_current(device)                                calls of this thread concern the device
+//   Place                                               what calls name a device's place by: a context, a
+//   number place(device), enter(device, place)                 calls of this thread concern the device
 //   new_device_memory, new_managed_memory(device, memory, bytes), pinned_flags(memory)
 //   prepare_kernel(device, kernel, own_shared_bytes)    ready to launch; the dynamic shared bytes it may use
 //   peer(device)                                        what calls about peers name a device by
 //   send_pages(issuer, data, bytes, place, stream)      the prefetch call
 //   device_of(handle)                                   -1: the host; nothing: several places, or none
+//   hold_pages(data, bytes, owner, device, hold)        advice that keeps managed pages where they are
+//   copy(device, to, from, bytes, stream)               the plain copy call
+//   batch_obstacle()                                    why copy_all() cannot be had; empty when it can
 //   copy_all(device, to, from, sizes, stream)           a copy of each, by one call
+//   rows_obstacle()                                     why copy_rows() cannot be had; empty when it can
+//   copy_rows(device, rows, stream)                     rows that lie a pitch apart, by one call
 #pragma once
 #include <string>
 
@@ -16,14 +22,16 @@
 
 namespace byteways::gpu {
 
-// The name a user knows the device by; sessions number the GPUs of their one GPU runtime in its order.
-inline std::string agent_name(int device) {
-  return device < 0 ? std::string() : "gpu" + std::to_string(device);
-}
-
 template <class Table>
 class Driver : public Table {
  public:
+  // The name a user knows the device by: a session numbers the GPUs of all its runtimes in one row, and those
+  // of this one from `first_gpu` on.
+  std::string agent_name(int device) const {
+    return device < 0 ? std::string() : "gpu" + std::to_string(first_gpu_ + device);
+  }
+  void number_from(int first_gpu) { first_gpu_ = first_gpu; }
+
   template <class Function, class... Arguments>
   void call(int device, const Function& function, Arguments... arguments) const {
     const int code = function(arguments...);
@@ -48,6 +56,8 @@ class Driver : public Table {
     std::string text = this->error_text(code);
     return text == this->error_name(code) ? std::string() : text;
   }
+
+  int first_gpu_ = 0;
 };
 
 }  // namespace byteways::gpu

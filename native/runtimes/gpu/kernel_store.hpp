@@ -12,7 +12,7 @@
 #include "runtimes/gpu/driver.hpp"
 #include "runtimes/gpu/kernel_cache.hpp"
 #include "runtimes/gpu/kernel_catalogue.hpp"
-#include "runtimes/runtime.hpp"
+#include "runtimes/queue.hpp"
 
 namespace byteways::gpu {
 
@@ -36,7 +36,8 @@ class KernelStore {
   const Loaded& get(int device, std::size_t index, const std::string& architecture) {
     const std::lock_guard lock(mutex_);
     Slot& slot = slots_.at(static_cast<std::size_t>(device))[index];
-    if (!slot.obstacle.empty()) throw Unsupported("kernel", "unavailable", slot.obstacle, agent_name(device));
+    if (!slot.obstacle.empty())
+      throw Unsupported("kernel", "unavailable", slot.obstacle, driver_->agent_name(device));
     if (!slot.loaded) {
       try {
         slot.loaded = load(device, kCatalogue[index], architecture);
@@ -56,7 +57,8 @@ class KernelStore {
 
   Loaded load(int device, const CatalogueEntry& entry, const std::string& architecture) {
     const Availability compiler = compiler_->available();
-    if (!compiler.available) throw Unsupported("kernel", "unavailable", compiler.reason, agent_name(device));
+    if (!compiler.available)
+      throw Unsupported("kernel", "unavailable", compiler.reason, driver_->agent_name(device));
     driver_->make_current(device);
     Loaded loaded;
     driver_->call(device, driver_->get_kernel, &loaded.handle, module_of(device, entry.file, architecture),
@@ -76,7 +78,7 @@ class KernelStore {
       throw Unsupported("kernel", driver_->error_name(code),
                         "the driver refuses what " + compiler_->version() + " compiled for " + architecture +
                             ": " + driver_->words(code) + "; a compiler no newer than the driver helps",
-                        agent_name(device));
+                        driver_->agent_name(device));
     }
     return module;
   }

@@ -4,55 +4,77 @@
 #include <utility>
 
 #include "runtimes/gpu/driver.hpp"
-#include "runtimes/runtime.hpp"
+#include "runtimes/queue.hpp"
 
 namespace byteways::gpu {
 
+// The device that a stream or an event belongs to. Its place is looked up once, so that an operation costs no
+// lookup.
 template <class Vendor>
-class VendorStream final : public Stream {
+class OfDevice {
  public:
-  VendorStream(std::shared_ptr<Vendor> driver, int device) : driver_(std::move(driver)), device_(device) {
-    driver_->make_current(device_);
-    // Non-blocking: not ordered with the default stream, which other code in the process may use.
-    driver_->call(device_, driver_->create_stream, &handle_, Vendor::kStreamNonBlocking);
+  int device() const { return device_; }
+  // Calls of this thread concern the device. Always asks the driver: a cached answer would be wrong as soon
+  // as other code in the process (a framework in a worker) changes what is current, and the call takes
+  // nanoseconds.
+  void enter() const { driver_->enter(device_, place_); }
+
+ protected:
+  OfDevice(std::shared_ptr<Vendor> driver, int device)
+      : driver_(std::move(driver)), device_(device), place_(driver_->place(device)) {
+    enter();
   }
-  ~VendorStream() override {
+  ~OfDevice() = default;
+  // destroy(handle), at the end of a life: destructors never throw.
+  template <class Destroy, class Handle>
+  void leave(const Destroy& destroy, Handle handle) noexcept {
     try {
-      driver_->make_current(device_);
-      driver_->destroy_stream(handle_);
-    } catch (const std::exception&) {  // destructors never throw
+      enter();
+      destroy(handle);
+    } catch (const std::exception&) {
     }
   }
-  int device() const { return device_; }
+  std::shared_ptr<Vendor> driver_;
+
+ private:
+  int device_;
+  typename Vendor::Place place_;
+};
+
+template <class Vendor>
+class VendorStream final : public Stream, public OfDevice<Vendor> {
+ public:
+  VendorStream(std::shared_ptr<Vendor> driver, int device) : OfDevice<Vendor>(std::move(driver), device) {
+    // Non-blocking: not ordered with the default stream, which other code in the process may use.
+    this->driver_->call(device, this->driver_->create_stream, &handle_, Vendor::kStreamNonBlocking);
+  }
+  ~VendorStream() override { this->leave(this->driver_->destroy_stream, handle_); }
   typename Vendor::Stream handle() const { return handle_; }
 
  private:
-  std::shared_ptr<Vendor> driver_;
-  int device_;
   typename Vendor::Stream handle_ = nullptr;
 };
 
 template <class Vendor>
-class VendorEvent final : public Event {
+class VendorEvent final : public Event, public OfDevice<Vendor> {
  public:
-  VendorEvent(std::shared_ptr<Vendor> driver, int device) : driver_(std::move(driver)), device_(device) {
-    driver_->make_current(device_);
-    driver_->call(device_, driver_->create_event, &handle_, Vendor::kEventTiming);
+  VendorEvent(std::shared_ptr<Vendor> driver, int device) : OfDevice<Vendor>(std::move(driver), device) {
+    this->driver_->call(device, this->driver_->create_event, &handle_, Vendor::kEventTiming);
   }
-  ~VendorEvent() override {
-    try {
-      driver_->make_current(device_);
-      driver_->destroy_event(handle_);
-    } catch (const std::exception&) {  // destructors never throw
-    }
-  }
-  int device() const { return device_; }
+  ~VendorEvent() override { this->leave(this->driver_->destroy_event, handle_); }
   typename Vendor::Event handle() const { return handle_; }
 
  private:
-  std::shared_ptr<Vendor> driver_;
-  int device_;
   typename Vendor::Event handle_ = nullptr;
 };
+
+template <class Vendor>
+VendorStream<Vendor>& of(Stream& stream) {
+  return static_cast<VendorStream<Vendor>&>(stream);
+}
+template <class Vendor>
+VendorEvent<Vendor>& of(Event& event) {
+  return static_cast<VendorEvent<Vendor>&>(event);
+}
 
 }  // namespace byteways::gpu

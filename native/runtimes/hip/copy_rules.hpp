@@ -6,7 +6,7 @@
 #include <functional>
 #include <string>
 
-#include "runtimes/runtime.hpp"
+#include "runtimes/capabilities.hpp"
 
 namespace byteways::hip {
 

@@ -1,6 +1,9 @@
 // See driver.hpp.
 #include "runtimes/hip/driver.hpp"
 
+#include <cstring>
+#include <memory>
+
 namespace byteways::hip {
 
 void HipTable::bind(const Library& library, LibraryReport& report){
@@ -36,6 +39,24 @@ int HipDriver::devices() const {
   return count;
 }
 
+// The structure's members move between versions, so the text itself is looked for, behind the device's name,
+// which comes first and may hold the same letters.
+std::string HipDriver::architecture(int device) const {
+  constexpr std::size_t kNameBytes = 256;
+  const auto properties = std::make_unique<Properties>();
+  std::memset(properties.get(), 0, sizeof *properties);
+  if (device_properties)
+    call(device, device_properties, properties.get(), device);
+  else
+    call(device, device_properties_before_6, properties.get(), device);
+  const std::string_view all(properties->bytes + kNameBytes, sizeof properties->bytes - kNameBytes - 1);
+  const std::size_t at = all.find("gfx");
+  if (at == std::string_view::npos)
+    throw Error("hipGetDeviceProperties", "architecture", "no name that begins with gfx is in the answer",
+                agent_name(device));
+  return std::string(all.data() + at);
+}
+
 void* HipDriver::new_device_memory(int device, Memory memory, std::size_t bytes) const {
   void* data = nullptr;
   if (memory == Memory::device)
@@ -69,12 +90,31 @@ unsigned HipDriver::pinned_flags(Memory memory) {
                                               : kBoth | kHostMapped | kHostCoherent;
 }
 
+Availability HipDriver::hold_pages(void*, std::size_t, int, int device, bool) const {
+  if (architecture(device).find(":xnack+") == std::string::npos) return {true, {}};
+  return {false, "this process has HSA_XNACK=1, with which kernels move the pages that they touch"};
+}
+
+std::string HipDriver::batch_obstacle() const {
+  return copy_batch ? "" : "this runtime copies no batch by one call (hipMemcpyBatchAsync)";
+}
+
 void HipDriver::copy_all(int device, std::vector<void*>& to, std::vector<const void*>& from,
                          std::vector<std::size_t>& sizes, Stream stream) const {
   std::size_t failed = 0;
   // Attributes are refused by the versions that were read about.
   call(device, copy_batch, to.data(), from.data(), sizes.data(), sizes.size(), nullptr, nullptr,
        std::size_t{0}, &failed, stream);
+}
+
+std::string HipDriver::rows_obstacle() const {
+  return copy_rows_async ? "" : "this runtime has no hipMemcpy2DAsync";
+}
+
+void HipDriver::copy_rows(int device, const RowsCopy& rows, Stream stream) const {
+  call(device, copy_rows_async, rows.destination, std::size_t{rows.destination_pitch}, rows.source,
+       std::size_t{rows.source_pitch}, std::size_t{rows.width_bytes}, std::size_t{rows.rows}, kCopyDefault,
+       stream);
 }
 
 int HipDriver::prepare_kernel(int device, Kernel, int own_shared_bytes) const {

@@ -7,10 +7,10 @@
 #include <string_view>
 #include <vector>
 
+#include "runtimes/capabilities.hpp"
 #include "runtimes/gpu/driver.hpp"
 #include "runtimes/gpu/function_table.hpp"
 #include "runtimes/gpu/memory_types.hpp"
-#include "runtimes/runtime.hpp"
 
 namespace byteways::hip {
 
@@ -89,12 +89,16 @@ constexpr std::uint64_t memory_side_cache_bytes(std::string_view architecture) {
 class HipDriver : public gpu::Driver<HipTable> {
  public:
   // Makes calls of this thread concern the device: HIP has no contexts to keep.
-  void make_current(int device) const { call(device, set_device, device); }
+  using Place = Device;
+  static Place place(int device) { return device; }
+  void enter(int device, Place place) const { call(device, set_device, place); }
+  void make_current(int device) const { enter(device, place(device)); }
   static Device handle(int device) { return device; }
   int attribute(int device, int attribute) const;
   // For attributes that not every version knows.
   int attribute_or(int device, int attribute, int otherwise) const;
   int devices() const;
+  std::string architecture(int device) const;  // "gfx90a:sramecc+:xnack-"
 
   // What the templates ask of a vendor (gpu/memory.hpp, gpu/kernel_store.hpp).
   void* new_device_memory(int device, Memory memory, std::size_t bytes) const;
@@ -114,8 +118,15 @@ class HipDriver : public gpu::Driver<HipTable> {
     if (handle < kHostDevice) return std::nullopt;  // hipInvalidDeviceId
     return handle;
   }
+  Availability hold_pages(void* data, std::size_t bytes, int owner, int device, bool hold) const;
+  void copy(int device, void* to, const void* from, std::size_t bytes, Stream stream) const {
+    call(device, copy_async, to, from, bytes, kCopyDefault, stream);
+  }
+  std::string batch_obstacle() const;
   void copy_all(int device, std::vector<void*>& to, std::vector<const void*>& from,
                 std::vector<std::size_t>& sizes, Stream stream) const;
+  std::string rows_obstacle() const;
+  void copy_rows(int device, const RowsCopy& rows, Stream stream) const;
 };
 
 }  // namespace byteways::hip

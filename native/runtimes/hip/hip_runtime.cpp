@@ -10,12 +10,12 @@
 #include <string_view>
 #include <vector>
 
+#include "runtimes/factories.hpp"
 #include "runtimes/gpu/runtime.hpp"
 #include "runtimes/hip/copy_rules.hpp"
 #include "runtimes/hip/driver.hpp"
 #include "runtimes/hip/hiprtc.hpp"
 #include "runtimes/hip/hsa.hpp"
-#include "runtimes/session.hpp"
 
 namespace byteways::hip {
 namespace {
@@ -38,24 +38,6 @@ std::string uuid_text(const HipDriver& driver, int device) {
   return std::all_of(digits.begin(), digits.end(), is_digit) ? "GPU-" + digits : std::string();
 }
 
-// "gfx90a:sramecc+:xnack-". The structure's members move between versions, so the text itself is looked for,
-// behind the device's name, which comes first and may hold the same letters.
-std::string architecture_of(const HipDriver& driver, int device) {
-  constexpr std::size_t kNameBytes = 256;
-  const auto properties = std::make_unique<HipTable::Properties>();
-  std::memset(properties.get(), 0, sizeof *properties);
-  if (driver.device_properties)
-    driver.call(device, driver.device_properties, properties.get(), device);
-  else
-    driver.call(device, driver.device_properties_before_6, properties.get(), device);
-  const std::string_view all(properties->bytes + kNameBytes, sizeof properties->bytes - kNameBytes - 1);
-  const std::size_t at = all.find("gfx");
-  if (at == std::string_view::npos)
-    throw Error("hipGetDeviceProperties", "architecture", "no name that begins with gfx is in the answer",
-                gpu::agent_name(device));
-  return std::string(all.data() + at);
-}
-
 std::string pci_address(const HipDriver& driver, int device) {
   char text[32] = {};
   driver.call(device, driver.device_pci_address, text, static_cast<int>(sizeof text), device);
@@ -73,7 +55,7 @@ DeviceInfo describe(Host& host, const HipDriver& driver, int device) {
   info.name = name;
   info.uuid = uuid_text(driver, device);
   info.pci_address = pci_address(driver, device);
-  info.architecture = architecture_of(driver, device);
+  info.architecture = driver.architecture(device);
   info.numa_domain = host.numa_domain_of(info.pci_address);
   info.multiprocessors = attribute(HipTable::kDeviceMultiprocessors);
   std::size_t bytes = 0;
@@ -90,15 +72,53 @@ DeviceInfo describe(Host& host, const HipDriver& driver, int device) {
   return info;
 }
 
+// HIP's rules for the engine of a copy, and the choice that HSA gives below it.
+class HipEngineChoice final : public EngineChoice {
+ public:
+  HipEngineChoice(std::unique_ptr<Hsa> hsa, int version, const std::vector<DeviceInfo>& devices)
+      : hsa_(std::move(hsa)), rules_(version, [](const char* name) { return std::getenv(name); }) {
+    for (const DeviceInfo& device : devices) places_.push_back(device.pci_address);
+  }
+
+  CopyRule rule(const CopyEnds& ends, std::uint64_t bytes) override { return rules_.rule(ends, bytes); }
+
+  CopyEngines engines(const CopyEnds& ends) override {
+    if (ends.source_device == ends.destination_device)
+      return {0, {}, "an engine can be chosen for copies from one GPU to another or to and from the host"};
+    if (ends.plain) return {0, {}, "copy engines cannot reach host memory that the runtime does not know"};
+    try {
+      const std::uint32_t mask = hsa_->engines(place(ends.source_device), place(ends.destination_device));
+      return {mask, rules_.chosen(ends), mask == 0 ? "HSA offers no copy engine for such a copy" : ""};
+    } catch (const Error& error) {
+      return {0, {}, error.text().empty() ? error.what() : error.text()};
+    }
+  }
+
+  void copy(void* destination, const void* source, std::uint64_t bytes, const CopyEnds& ends,
+            int engine) override {
+    hsa_->copy(destination, place(ends.destination_device), source, place(ends.source_device), bytes, engine);
+  }
+
+ private:
+  HsaPlace place(int device) const {
+    return device < 0 ? HsaPlace() : places_.at(static_cast<std::size_t>(device));
+  }
+
+  std::unique_ptr<Hsa> hsa_;
+  CopyRules rules_;
+  std::vector<HsaPlace> places_;  // [device]
+};
+
 class HipRuntime final : public gpu::GpuRuntime<HipDriver> {
  public:
   HipRuntime(Host& host, std::shared_ptr<HipDriver> driver, std::shared_ptr<gpu::KernelCompiler> compiler,
-             std::unique_ptr<Hsa> hsa, std::string cache_folder, std::vector<DeviceInfo> devices, int version,
-             std::string version_text)
-      : GpuRuntime(host, std::move(driver), std::move(compiler), std::move(cache_folder), std::move(devices)),
-        hsa_(std::move(hsa)),
-        rules_(version, [](const char* name) { return std::getenv(name); }),
-        version_(std::move(version_text)) {}
+             std::unique_ptr<Hsa> hsa, std::string cache_folder, const std::vector<DeviceInfo>& devices,
+             int version, std::string version_text)
+      : GpuRuntime(host, std::move(driver), std::move(compiler), std::move(cache_folder), devices),
+        engine_choice_(std::move(hsa), version, devices),
+        version_(std::move(version_text)) {
+    offer<EngineChoice>(engine_choice_);
+  }
 
   std::string_view name() const override { return "hip"; }
   std::string version() const override { return version_; }
@@ -129,69 +149,15 @@ class HipRuntime final : public gpu::GpuRuntime<HipDriver> {
     }
   }
 
-  Availability hold_pages(void*, std::uint64_t, int, int device, bool) override {
-    if (info(device).architecture.find(":xnack+") == std::string::npos) return {true, {}};
-    return {false, "this process has HSA_XNACK=1, with which kernels move the pages that they touch"};
-  }
-
-  void copy(void* destination, const void* source, std::uint64_t bytes, Stream& stream) override {
-    const auto& queue = of(stream);
-    driver_->make_current(queue.device());
-    driver_->call(queue.device(), driver_->copy_async, destination, source, std::size_t{bytes},
-                  HipTable::kCopyDefault, queue.handle());
-  }
-
-  Availability offers_copy_rows() override {
-    if (driver_->copy_rows_async) return {true, {}};
-    return {false, "this runtime has no hipMemcpy2DAsync"};
-  }
-
-  void copy_rows(const RowsCopy& rows, Stream& stream) override {
-    const auto& queue = of(stream);
-    driver_->make_current(queue.device());
-    driver_->call(queue.device(), driver_->copy_rows_async, rows.destination,
-                  std::size_t{rows.destination_pitch}, rows.source, std::size_t{rows.source_pitch},
-                  std::size_t{rows.width_bytes}, std::size_t{rows.rows}, HipTable::kCopyDefault,
-                  queue.handle());
-  }
-
-  CopyRule copy_rule(int, const CopyEnds& ends, std::uint64_t bytes) override {
-    return rules_.rule(ends, bytes);
-  }
-
-  CopyEngines copy_engines(const CopyEnds& ends) override {
-    if (ends.source_device == ends.destination_device)
-      return {0, {}, "an engine can be chosen for copies from one GPU to another or to and from the host"};
-    if (ends.plain) return {0, {}, "copy engines cannot reach host memory that the runtime does not know"};
-    try {
-      const std::uint32_t mask = hsa_->engines(place(ends.source_device), place(ends.destination_device));
-      return {mask, rules_.chosen(ends), mask == 0 ? "HSA offers no copy engine for such a copy" : ""};
-    } catch (const Error& error) {
-      return {0, {}, error.text().empty() ? error.what() : error.text()};
-    }
-  }
-
-  void copy_on_engine(void* destination, const void* source, std::uint64_t bytes, const CopyEnds& ends,
-                      int engine) override {
-    hsa_->copy(destination, place(ends.destination_device), source, place(ends.source_device), bytes, engine);
-  }
-
   unsigned queue_depth(int) override { return kQueueDepth; }
 
  protected:
-  Availability offers_batch() const override {
-    if (driver_->copy_batch) return {true, {}};
-    return {false, "this runtime copies no batch by one call (hipMemcpyBatchAsync)"};
-  }
-
   std::string kernel_obstacle(int device, std::string_view kernel) const override {
     if (kernel != "copy_bulk") return {};
     return "this GPU (" + info(device).architecture + ") has no bulk-copy instructions";
   }
 
  private:
-  HsaPlace place(int device) const { return device < 0 ? HsaPlace() : info(device).pci_address; }
-
   // What depends on hardware, driver and version together is tried with a page, once for each device.
   const Availability& tried(Memory memory, int device) {
     const auto known = tried_.find({memory, device});
@@ -232,8 +198,7 @@ class HipRuntime final : public gpu::GpuRuntime<HipDriver> {
     return {true, {}};
   }
 
-  std::unique_ptr<Hsa> hsa_;
-  CopyRules rules_;
+  HipEngineChoice engine_choice_;
   std::string version_;
   std::map<std::pair<Memory, int>, Availability> tried_;
 };
@@ -253,8 +218,9 @@ std::string initialisation_hint(const std::string& code) {
 
 // Finds, binds and initialises the runtime, and describes its devices. nullptr when any of that fails; the
 // report says why.
-std::shared_ptr<HipDriver> open_driver(Host& host, const SessionOptions& options, LibraryReport& report,
-                                       HipLibrary& found, std::vector<DeviceInfo>& devices) {
+std::shared_ptr<HipDriver> open_driver(Host& host, const SessionOptions& options, int first_gpu,
+                                       LibraryReport& report, HipLibrary& found,
+                                       std::vector<DeviceInfo>& devices) {
   report.library = "hip";
   found.library = open_library(options.library_directories, options.simulator, report);
   found.path = report.path;
@@ -264,6 +230,7 @@ std::shared_ptr<HipDriver> open_driver(Host& host, const SessionOptions& options
     return nullptr;
   }
   auto driver = std::make_shared<HipDriver>();
+  driver->number_from(first_gpu);
   driver->bind(found.library, report);
   if (driver->runtime_version && driver->runtime_version(&found.version) == 0) {
     const std::string release = release_of(found.path);
@@ -302,12 +269,12 @@ std::shared_ptr<HipDriver> open_driver(Host& host, const SessionOptions& options
 
 namespace byteways {
 
-std::unique_ptr<Runtime> open_hip(Host& host, const SessionOptions& options,
+std::unique_ptr<Runtime> open_hip(Host& host, const SessionOptions& options, int first_gpu,
                                   std::vector<LibraryReport>& reports) {
   LibraryReport report;
   hip::HipLibrary found;
   std::vector<DeviceInfo> devices;
-  const auto driver = hip::open_driver(host, options, report, found, devices);
+  const auto driver = hip::open_driver(host, options, first_gpu, report, found, devices);
   reports.push_back(report);
   // Without a GPU nothing would run what hipRTC compiles.
   if (report.path.empty()) {
@@ -324,7 +291,7 @@ std::unique_ptr<Runtime> open_hip(Host& host, const SessionOptions& options,
   reports.push_back(hsa->report());
   const std::string compiler_version = compiler->report().version;
   return std::make_unique<hip::HipRuntime>(
-      host, driver, compiler, std::move(hsa), options.kernel_cache, std::move(devices), found.version,
+      host, driver, compiler, std::move(hsa), options.kernel_cache, devices, found.version,
       report.version + (compiler_version.empty() ? "" : ", hipRTC " + compiler_version));
 }
 

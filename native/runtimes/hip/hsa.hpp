@@ -11,7 +11,6 @@
 
 #include "runtimes/gpu/function_table.hpp"
 #include "runtimes/library.hpp"
-#include "runtimes/runtime.hpp"
 
 namespace byteways::hip {
 

@@ -1,8 +1,8 @@
 // The host's compute and idle: arithmetic in registers, and a wait by the host's clock.
 #include "kernels/arguments.hpp"
+#include "runtimes/factories.hpp"
 #include "runtimes/host/host_kernels.hpp"
 #include "runtimes/host/targets.hpp"
-#include "runtimes/session.hpp"
 
 namespace byteways {
 namespace {

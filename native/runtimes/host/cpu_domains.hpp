@@ -1,14 +1,15 @@
-// The NUMA domains of this machine as this process may use them: the cores it is allowed, their caches and
-// memory.
+// The NUMA domains of this machine as the host runtime uses them: the cores it is allowed, in the order in
+// which threads take them.
 #pragma once
 #include <cstdint>
 #include <mutex>
 #include <string>
+#include <utility>
 #include <vector>
 
 namespace byteways {
 
-struct CpuDomain {
+struct HostDomain {
   int numa_domain = 0;
   std::vector<int> cpus;   // allowed ones; the first of every physical core, then their siblings
   int physical_cores = 0;  // of them
@@ -16,11 +17,12 @@ struct CpuDomain {
   std::uint64_t last_level_cache_bytes = 0;  // all caches of the highest level that these cores use
 };
 
-// Domains that have at least one allowed CPU, by number. One domain when the system does not tell.
-std::vector<CpuDomain> cpu_domains(const std::string& system = "/sys/devices/system");
+struct HostCpus {
+  std::string name;  // "Intel(R) Xeon(R) Platinum 8480C"; the architecture where the kernel gives no name
+  std::vector<HostDomain> domains;  // that have at least one allowed CPU, by number
+};
 
-// "Intel(R) Xeon(R) Platinum 8480C"; the architecture where the kernel gives no name.
-std::string cpu_name();
+HostCpus host_cpus();
 std::string cpu_architecture();  // "x86_64", "aarch64"
 
 // Hands out the cores of a domain, the least used first, so that the threads of concurrent teams do not share

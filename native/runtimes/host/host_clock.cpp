@@ -8,7 +8,7 @@
 #include <mutex>
 #include <thread>
 
-#include "runtimes/session.hpp"
+#include "runtimes/factories.hpp"
 
 namespace byteways {
 namespace {

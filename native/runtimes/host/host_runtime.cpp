@@ -13,9 +13,9 @@
 #include "kernels/arguments.hpp"
 #include "memory/host_memory.hpp"
 #include "memory/placement.hpp"
+#include "runtimes/factories.hpp"
 #include "runtimes/host/host_kernels.hpp"
 #include "runtimes/host/host_stream.hpp"
-#include "runtimes/session.hpp"
 
 namespace byteways {
 namespace {
@@ -45,21 +45,16 @@ double smallest_clock_step() {
 HostStream& host(Stream& stream) { return static_cast<HostStream&>(stream); }
 HostEvent& host(Event& event) { return static_cast<HostEvent&>(event); }
 
-const HostKernel& require_kernel(std::string_view name) {
-  const HostKernel* kernel = find_host_kernel(name);
-  if (kernel == nullptr || kernel->function == nullptr)
-    throw Unsupported("launch", "kernel", "the host has no kernel '" + std::string(name) + "'");
-  return *kernel;
-}
-
 }  // namespace
 
-HostRuntime::HostRuntime(std::vector<CpuDomain> domains)
-    : domains_(std::move(domains)), timer_resolution_ns_(smallest_clock_step()) {
-  for (const CpuDomain& domain : domains_) cores_.push_back(std::make_unique<CorePool>(domain.cpus));
+HostRuntime::HostRuntime(HostCpus cpus)
+    : cpu_name_(std::move(cpus.name)),
+      domains_(std::move(cpus.domains)),
+      timer_resolution_ns_(smallest_clock_step()) {
+  for (const HostDomain& domain : domains_) cores_.push_back(std::make_unique<CorePool>(domain.cpus));
 }
 
-const CpuDomain& HostRuntime::domain(int device) const {
+const HostDomain& HostRuntime::domain(int device) const {
   if (device < 0 || device >= device_count())
     throw Error("device", std::to_string(device),
                 "the host has " + std::to_string(device_count()) + " devices");
@@ -73,9 +68,9 @@ std::string HostRuntime::version() const {
 }
 
 DeviceInfo HostRuntime::device(int device) {
-  const CpuDomain& cores = domain(device);
+  const HostDomain& cores = domain(device);
   DeviceInfo info;
-  info.name = cpu_name();
+  info.name = cpu_name_;
   info.architecture = cpu_architecture();
   info.numa_domain = cores.numa_domain;
   info.multiprocessors = cores.physical_cores;
@@ -109,16 +104,6 @@ std::unique_ptr<Allocation> HostRuntime::allocate(Memory memory, int device, std
   throw Unsupported("allocate", std::string(memory_name(memory)), offers(memory, device).reason);
 }
 
-Availability HostRuntime::enable_peer(int device, int peer) {
-  domain(device);
-  domain(peer);
-  return {true, {}};  // one address space
-}
-
-void HostRuntime::make_resident(void*, std::uint64_t, PagePlace to) {
-  domain(to.device);
-}  // its pages do not migrate
-
 std::unique_ptr<Stream> HostRuntime::create_stream(int device) {
   domain(device);
   return std::make_unique<HostStream>(*cores_[static_cast<std::size_t>(device)]);
@@ -146,43 +131,49 @@ void HostRuntime::wait(Stream& stream, Event& event) {
   if (passing) host(stream).enqueue([passing] { passing->wait(); });
 }
 
-void HostRuntime::copy(void* destination, const void* source, std::uint64_t bytes, Stream& stream) {
+void HostRuntime::copy_series(const CopySeries& copies, Stream& stream) {
   HostStream& queue = host(stream);
-  const CopyArguments arguments{source, destination, bytes, 1, 0, 1, 0, 0, 1, 0, 0};
+  const CopyArguments arguments{copies.source,
+                                copies.destination,
+                                copies.bytes,
+                                copies.slots,
+                                copies.stride_bytes,
+                                copies.slots,
+                                copies.stride_bytes,
+                                copies.first,
+                                copies.count,
+                                0,
+                                0};
   queue.enqueue([&queue, arguments] { queue.team().run(1, memcpy_kernel, &arguments); });
 }
 
-Availability HostRuntime::offers_kernel(int device, std::string_view kernel) {
+PreparedKernel HostRuntime::prepare(int device, std::string_view kernel) {
   domain(device);
   const HostKernel* found = find_host_kernel(kernel);
-  if (found == nullptr) return {false, "the host has no kernel '" + std::string(kernel) + "'"};
+  if (found == nullptr)
+    throw Unsupported("kernel", "unavailable", "the host has no kernel '" + std::string(kernel) + "'");
   if (found->function == nullptr)
-    return {false, "no stores that bypass the caches are known for " + cpu_architecture() + " processors"};
-  return {true, {}};
+    throw Unsupported("kernel", "unavailable",
+                      "no stores that bypass the caches are known for " + cpu_architecture() + " processors");
+  return {found->name, found->argument_bytes, found, {1, 1, 0}};  // a block is a thread; a core holds one
 }
 
-KernelInfo HostRuntime::kernel_info(int device, std::string_view kernel) {
-  domain(device);
-  require_kernel(kernel);
-  return {1, 1, 0};  // a block is a thread, and a core holds one
-}
-
-void HostRuntime::launch(int device, std::string_view kernel, const LaunchShape& shape, const void* arguments,
-                         std::size_t argument_bytes, Stream& stream) {
-  domain(device);
-  const HostKernel& found = require_kernel(kernel);
-  if (argument_bytes != found.argument_bytes)
-    throw Error("launch", std::string(kernel),
+void HostRuntime::launch_series(const PreparedKernel& kernel, const LaunchShape& shape, const void* arguments,
+                                std::size_t argument_bytes, const LaunchSeries& series, Stream& stream) {
+  if (argument_bytes != kernel.argument_bytes)
+    throw Error("launch", std::string(kernel.name),
                 "an argument block of " + std::to_string(argument_bytes) + " bytes instead of " +
-                    std::to_string(found.argument_bytes));
-  ArgumentBlock block;
-  std::memcpy(block.bytes.data(), arguments, argument_bytes);
+                    std::to_string(kernel.argument_bytes));
   HostStream& queue = host(stream);
   const unsigned size = std::max(1u, shape.blocks);
+  const HostFunction function = static_cast<const HostKernel*>(kernel.handle)->function;
   queue.team().expect(size);
-  queue.enqueue([&queue, size, function = found.function, block] {
-    queue.team().run(size, function, block.bytes.data());
-  });
+  for (std::uint64_t k = 0; k < series.count; ++k) {
+    if (series.counter != nullptr) *series.counter = series.first + k;
+    ArgumentBlock block;
+    std::memcpy(block.bytes.data(), arguments, argument_bytes);
+    queue.enqueue([&queue, size, function, block] { queue.team().run(size, function, block.bytes.data()); });
+  }
 }
 
 bool HostRuntime::finished(Event& event) { return !host(event).last || host(event).last->done(); }
@@ -245,7 +236,7 @@ bool HostRuntime::bind_thread_near_pci(const std::string& pci_address) {
 }
 
 std::unique_ptr<Host> open_host(std::vector<LibraryReport>& reports) {
-  auto runtime = std::make_unique<HostRuntime>(cpu_domains());
+  auto runtime = std::make_unique<HostRuntime>(host_cpus());
   LibraryReport report;
   report.library = "host";
   report.usable = true;

@@ -5,16 +5,15 @@
 #include <string>
 #include <vector>
 
+#include "runtimes/host.hpp"
 #include "runtimes/host/cpu_domains.hpp"
 #include "runtimes/host/locality.hpp"
-#include "runtimes/runtime.hpp"
-#include "runtimes/session.hpp"
 
 namespace byteways {
 
 class HostRuntime final : public Host {
  public:
-  explicit HostRuntime(std::vector<CpuDomain> domains);
+  explicit HostRuntime(HostCpus cpus);
 
   std::string_view name() const override { return "host"; }
   std::string_view timed_by() const override { return "host-clock"; }
@@ -25,19 +24,16 @@ class HostRuntime final : public Host {
   Availability offers(Memory memory, int device) override;
   std::unique_ptr<Allocation> allocate(Memory memory, int device, std::uint64_t bytes,
                                        int numa_domain) override;
-  Availability enable_peer(int device, int peer) override;
-  void make_resident(void* data, std::uint64_t bytes, PagePlace to) override;
+  std::uint64_t free_bytes(int) override { return 0; }  // not asked
 
   std::unique_ptr<Stream> create_stream(int device) override;
   std::unique_ptr<Event> create_event(int device) override;
   void record(Event& event, Stream& stream) override;
   void wait(Stream& stream, Event& event) override;
-  void copy(void* destination, const void* source, std::uint64_t bytes, Stream& stream) override;
-  CopyRule copy_rule(int, const CopyEnds&, std::uint64_t) override { return {}; }
-  Availability offers_kernel(int device, std::string_view kernel) override;
-  KernelInfo kernel_info(int device, std::string_view kernel) override;
-  void launch(int device, std::string_view kernel, const LaunchShape& shape, const void* arguments,
-              std::size_t argument_bytes, Stream& stream) override;
+  void copy_series(const CopySeries& copies, Stream& stream) override;
+  PreparedKernel prepare(int device, std::string_view kernel) override;
+  void launch_series(const PreparedKernel& kernel, const LaunchShape& shape, const void* arguments,
+                     std::size_t argument_bytes, const LaunchSeries& series, Stream& stream) override;
 
   bool finished(Event& event) override;
   void synchronize(Event& event) override;
@@ -58,9 +54,10 @@ class HostRuntime final : public Host {
   bool bind_thread_near_pci(const std::string& pci_address) override;
 
  private:
-  const CpuDomain& domain(int device) const;
+  const HostDomain& domain(int device) const;
 
-  std::vector<CpuDomain> domains_;
+  std::string cpu_name_;
+  std::vector<HostDomain> domains_;
   std::vector<std::unique_ptr<CorePool>> cores_;  // one per domain
   Cores allowed_;
   double timer_resolution_ns_ = 0;

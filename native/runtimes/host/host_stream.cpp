@@ -4,7 +4,7 @@
 #include <utility>
 
 #include "core/cpus.hpp"
-#include "runtimes/session.hpp"
+#include "runtimes/factories.hpp"
 
 namespace byteways {
 

@@ -10,9 +10,9 @@
 #include <mutex>
 #include <thread>
 
+#include "runtimes/host.hpp"
 #include "runtimes/host/cpu_domains.hpp"
 #include "runtimes/host/team.hpp"
-#include "runtimes/runtime.hpp"
 
 namespace byteways {
 

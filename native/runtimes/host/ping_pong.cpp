@@ -1,8 +1,8 @@
 // The host's side of a ping-pong.
 #include "kernels/arguments.hpp"
+#include "runtimes/factories.hpp"
 #include "runtimes/host/host_kernels.hpp"
 #include "runtimes/host/spin.hpp"
-#include "runtimes/session.hpp"
 
 namespace byteways {
 namespace {

@@ -99,13 +99,6 @@ class SimulatedPlacement {
   std::shared_ptr<const HostTable> machine_;
 };
 
-const HostKernel& require_kernel(std::string_view name) {
-  const HostKernel* kernel = find_host_kernel(name);
-  if (kernel == nullptr)
-    throw Unsupported("launch", "kernel", "the host has no kernel '" + std::string(name) + "'");
-  return *kernel;
-}
-
 }  // namespace
 
 void HostTable::bind(const Library& library, LibraryReport& report) {
@@ -193,16 +186,6 @@ std::unique_ptr<Allocation> SimulatedHost::allocate(Memory memory, int device, s
   return allocate_at(memory, bytes, numa_domain, false);
 }
 
-Availability SimulatedHost::enable_peer(int device, int peer) {
-  require_device(device);
-  require_device(peer);
-  return {true, {}};  // one address space
-}
-
-void SimulatedHost::make_resident(void*, std::uint64_t, PagePlace to) {
-  require_device(to.device);
-}  // its pages do not migrate
-
 std::unique_ptr<Stream> SimulatedHost::create_stream(int device) {
   require_device(device);
   return std::make_unique<SimulatedStream>(machine_, device);
@@ -231,37 +214,46 @@ void SimulatedHost::wait(Stream& stream, Event& event) {
                   of(stream).agent());
 }
 
-void SimulatedHost::copy(void* destination, const void* source, std::uint64_t bytes, Stream& stream) {
-  const CopyArguments arguments{source, destination, bytes, 1, 0, 1, 0, 0, 1, 0, 0};
+void SimulatedHost::copy_series(const CopySeries& copies, Stream& stream) {
+  const CopyArguments arguments{copies.source,
+                                copies.destination,
+                                copies.bytes,
+                                copies.slots,
+                                copies.stride_bytes,
+                                copies.slots,
+                                copies.stride_bytes,
+                                copies.first,
+                                copies.count,
+                                0,
+                                0};
   machine_->check(machine_->launch.symbol(),
                   machine_->launch("memcpy", 1, &arguments, sizeof arguments, of(stream).handle()),
                   of(stream).agent());
 }
 
-Availability SimulatedHost::offers_kernel(int device, std::string_view kernel) {
+PreparedKernel SimulatedHost::prepare(int device, std::string_view kernel) {
   require_device(device);
-  if (find_host_kernel(kernel) != nullptr) return {true, {}};
-  return {false, "the host has no kernel '" + std::string(kernel) + "'"};
+  const HostKernel* found = find_host_kernel(kernel);
+  if (found == nullptr)
+    throw Unsupported("kernel", "unavailable", "the host has no kernel '" + std::string(kernel) + "'");
+  return {found->name, found->argument_bytes, found, {1, 1, 0}};  // a block is a thread; a core holds one
 }
 
-KernelInfo SimulatedHost::kernel_info(int device, std::string_view kernel) {
-  require_device(device);
-  require_kernel(kernel);
-  return {1, 1, 0};  // a block is a thread, and a core holds one
-}
-
-void SimulatedHost::launch(int device, std::string_view kernel, const LaunchShape& shape,
-                           const void* arguments, std::size_t argument_bytes, Stream& stream) {
-  require_device(device);
-  const HostKernel& found = require_kernel(kernel);
-  if (argument_bytes != found.argument_bytes)
-    throw Error("launch", std::string(kernel),
+void SimulatedHost::launch_series(const PreparedKernel& kernel, const LaunchShape& shape,
+                                  const void* arguments, std::size_t argument_bytes,
+                                  const LaunchSeries& series, Stream& stream) {
+  if (argument_bytes != kernel.argument_bytes)
+    throw Error("launch", std::string(kernel.name),
                 "an argument block of " + std::to_string(argument_bytes) + " bytes instead of " +
-                    std::to_string(found.argument_bytes));
-  machine_->check(machine_->launch.symbol(),
-                  machine_->launch(std::string(kernel).c_str(), std::max(1u, shape.blocks), arguments,
-                                   argument_bytes, of(stream).handle()),
-                  of(stream).agent());
+                    std::to_string(kernel.argument_bytes));
+  const std::string name(kernel.name);
+  for (std::uint64_t k = 0; k < series.count; ++k) {
+    if (series.counter != nullptr) *series.counter = series.first + k;
+    machine_->check(machine_->launch.symbol(),
+                    machine_->launch(name.c_str(), std::max(1u, shape.blocks), arguments, argument_bytes,
+                                     of(stream).handle()),
+                    of(stream).agent());
+  }
 }
 
 bool SimulatedHost::finished(Event& event) {

@@ -66,10 +66,10 @@ def doctor(
 
 def examine() -> tuple[list[Check], bool]:
     """All findings on this machine, and whether byteways can measure anything at all."""
-    from byteways.doctor.amd import check_amd
     from byteways.doctor.devices import check_gpus, check_mps
+    from byteways.doctor.gpu_driver import check_gpu_driver
     from byteways.doctor.host import check_host
-    from byteways.doctor.libraries import check_libraries, nvml_report
+    from byteways.doctor.libraries import check_libraries, management_report
     from byteways.doctor.process import check_process
     from byteways.run.health_host import HostMonitor
     from byteways.settings import kernel_cache
@@ -81,11 +81,11 @@ def examine() -> tuple[list[Check], bool]:
     management, _ = nvml.read_devices()
     host = HostMonitor()
     time.sleep(WATCH_S)
-    reports = [*(found.libraries if found else []), *nvml_report()]
+    reports = [*(found.libraries if found else []), *management_report()]
     checks += check_libraries(reports, {vendor for vendor, _ in on_bus}, os.environ)
     if found is not None:
         checks += check_gpus(found.capabilities, management, on_bus, gpu_users(found.capabilities))
-    checks += check_amd(on_bus, os.environ)
+    checks += check_gpu_driver(on_bus, os.environ)
     if (mps := check_mps(Path("/proc"), os.environ)) is not None:
         checks.append(mps)
     topology = discover(found.capabilities.devices if found else None, management=management)
@@ -103,7 +103,7 @@ def gpu_users(capabilities: Capabilities) -> dict[str, GpuUse]:
     except ImportError:
         return {}
     gpus = {name: fields for name, fields in capabilities.devices.items() if fields["runtime"] != "host"}
-    library = _core.Nvml()
+    library = _core.Management()
     users = GpuUsers(
         _core,
         library if library.report.usable else None,

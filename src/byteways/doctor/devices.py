@@ -12,7 +12,7 @@ from byteways.topology import nvml
 from byteways.topology.model import Capabilities, Offer
 
 if TYPE_CHECKING:
-    from byteways._core import NvmlDevice
+    from byteways._core import ManagementDevice
 
 #: Name of MPS's daemons as the kernel shortens it to 15 characters.
 MPS_PROCESS = "nvidia-cuda-mps"
@@ -22,7 +22,7 @@ PEER_COMMANDS = {"cuda": "nvidia-smi topo -p2p rw", "hip": "rocm-smi --showtopoa
 
 def check_gpus(
     capabilities: Capabilities,
-    management: Sequence[NvmlDevice],
+    management: Sequence[ManagementDevice],
     on_bus: Sequence[tuple[str, str]],
     users: Mapping[str, GpuUse],
 ) -> list[Check]:
@@ -73,7 +73,7 @@ def _none(on_bus: Sequence[tuple[str, str]]) -> Check:
     return Check("GPUs", "GPUs", "problem", f"PCI shows {listed}, but no runtime opens any", advice)
 
 
-def _state(name: str, fields: Mapping[str, Any], device: NvmlDevice | None, use: GpuUse) -> list[Check]:
+def _state(name: str, fields: Mapping[str, Any], device: ManagementDevice | None, use: GpuUse) -> list[Check]:
     model = f"{fields['name']} {fields['pci_address']}".strip()
     found = _busy(name, device, use)
     if device is None:
@@ -99,7 +99,7 @@ def _state(name: str, fields: Mapping[str, Any], device: NvmlDevice | None, use:
     return [Check("GPUs", name, state, f"{model}; {text}", advice) for state, text, advice in found]
 
 
-def _busy(name: str, device: NvmlDevice | None, use: GpuUse) -> list[tuple[str, str, str]]:
+def _busy(name: str, device: ManagementDevice | None, use: GpuUse) -> list[tuple[str, str, str]]:
     """Others that use the GPU: by name where their processes are listed, else by their number."""
     wait = "wait for them to end, or leave this GPU out (CUDA_VISIBLE_DEVICES, ROCR_VISIBLE_DEVICES)"
     if (shared := use.warning(name)) is not None:

@@ -37,13 +37,13 @@ def _setting(library: str) -> str:
     return f"BYTEWAYS_LIB{library.removesuffix('-driver').upper()}"
 
 
-def nvml_report() -> list[dict[str, Any]]:
+def management_report() -> list[dict[str, Any]]:
     """NVML's report, which no worker makes as it is read in this process; empty without the native module."""
     try:
-        from byteways._core import Nvml
+        from byteways._core import Management
     except ImportError:
         return []
-    report = Nvml().report
+    report = Management().report
     missing = [
         {"name": function.name, "introduced_in": function.introduced_in, "required": function.required}
         for function in report.missing

@@ -19,15 +19,15 @@ from byteways.topology.model import Topology
 from byteways.topology.tree import CacheSpec, CpuSpec, GpuSpec, LinkSpec, MachineSpec, all_cores, write_tree
 
 if TYPE_CHECKING:
-    from byteways._core import NvmlDevice
+    from byteways._core import ManagementDevice
 
 #: Address of a PCI device that is no GPU.
 _SWITCH_ADDRESS = "0000:ff:00.0"
 
 
 @dataclass(frozen=True)
-class _NvLink:
-    """Fields of byteways._core.NvLink."""
+class _FabricLink:
+    """Fields of byteways._core.FabricLink."""
 
     index: int
     remote_kind: str
@@ -39,7 +39,7 @@ class _NvLink:
 
 @dataclass(frozen=True)
 class _Device:
-    """Fields of byteways._core.NvmlDevice."""
+    """Fields of byteways._core.ManagementDevice."""
 
     index: int
     name: str
@@ -52,7 +52,7 @@ class _Device:
     pcie_width: int
     pcie_generation_max: int
     pcie_width_max: int
-    nvlinks: tuple[_NvLink, ...]
+    fabric_links: tuple[_FabricLink, ...]
     numa_domain: int
     mig_enabled: bool = False
     compute_mode: str = "default"
@@ -79,7 +79,7 @@ def topology_of(
             Path(folder) / "sys",
             proc=Path(folder) / "proc",
             allowed_cores=all_cores(machine),
-            management=cast("list[NvmlDevice]", _devices(model, down)),
+            management=cast("list[ManagementDevice]", _devices(model, down)),
             environment={},
             host=model.name,
         )
@@ -161,15 +161,15 @@ def _devices(model: MachineModel, down: set[frozenset[str]]) -> list[_Device]:
     version = link_rates.nvlink_generation(model.text_of("gpu.architecture"), 0, 0) or 0
     devices = []
     for index, address in enumerate(addresses):
-        nvlinks: list[_NvLink] = []
+        fabric_links: list[_FabricLink] = []
         for kind, pair, count, peak in _bundles(model, down):
             ends = pair.split("-")
             if kind != "nvlink" or f"gpu{index}" not in ends:
                 continue
             far = ends[1] if ends[0] == f"gpu{index}" else ends[0]
             remote = ("switch", _SWITCH_ADDRESS) if far == NVSWITCH else ("gpu", addresses[int(far[3:])])
-            rate, first = int(link_rates.nvlink_signalling(version, peak / count)), len(nvlinks)
-            nvlinks += [_NvLink(first + one, *remote, rate, version) for one in range(count)]
+            rate, first = int(link_rates.nvlink_signalling(version, peak / count)), len(fabric_links)
+            fabric_links += [_FabricLink(first + one, *remote, rate, version) for one in range(count)]
         devices.append(
             _Device(
                 index=index,
@@ -183,7 +183,7 @@ def _devices(model: MachineModel, down: set[frozenset[str]]) -> list[_Device]:
                 pcie_width=width,
                 pcie_generation_max=generation,
                 pcie_width_max=width,
-                nvlinks=tuple(nvlinks),
+                fabric_links=tuple(fabric_links),
                 numa_domain=model.wholes("gpu.domains")[index],
             )
         )

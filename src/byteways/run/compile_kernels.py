@@ -77,7 +77,7 @@ def main() -> int:
 
     architecture, cache = sys.argv[1:]
     try:
-        _core.compile_hip_kernels(architecture, cache, library_directories())
+        _core.fill_kernel_cache(architecture, cache, library_directories())
     except _core.Error as error:
         sys.stderr.write(f"{error}\n")
         return 1

@@ -18,13 +18,13 @@ from byteways.plan.interfaces import counts_as_stream, figure_of
 from byteways.results import warnings
 from byteways.results.record import Warning
 from byteways.results.warnings import CLOCK_DROP, THROTTLE_REASONS
-from byteways.run.health_sysfs import SysfsHealth, SysfsReading
 from byteways.run.health_users import GpuUse
+from byteways.topology.sysfs_health import SysfsHealth, SysfsReading
 
 if TYPE_CHECKING:
-    from byteways._core import Nvml, NvmlHealth
+    from byteways._core import Management, ManagementHealth
 
-    Reading = NvmlHealth | SysfsReading
+    Reading = ManagementHealth | SysfsReading
 
 #: Counted by links in packets with data alone, so that a case's bytes are a lower bound; 10 % for counters
 #: that are brought up to date late.
@@ -74,12 +74,12 @@ class HealthMonitor:
         self._core = core
         self._keep = not simulator  # a reading's age is real time, which a simulated run must not depend on
         self._uuids = uuids
-        self.management: Nvml | None = None  # None where it cannot be used
+        self.management: Management | None = None  # None where it cannot be used
         self._driver = driver
         self._latest: dict[str, tuple[float, Reading]] = {}  # by agent: when read, and what
         if uuids:
             with contextlib.suppress(core.Error):
-                management = core.Nvml(simulator)
+                management = core.Management(simulator)
                 self.management = management if management.report.usable else None
 
     def read(self, agents: Sequence[str], *, oldest_s: float = 0.0) -> dict[str, Reading]:

@@ -20,7 +20,7 @@ from byteways.results.record import Warning
 from byteways.results.warnings import UTILISATION_SHARE
 
 if TYPE_CHECKING:
-    from byteways._core import Nvml
+    from byteways._core import Management
 
 #: Drivers tell utilisation over the last second at most (nvmlDeviceGetUtilizationRates: 1/6 s to 1 s). Until
 #: that has passed, it is that of the case before.
@@ -103,7 +103,7 @@ class GpuUsers:
     def __init__(
         self,
         core: ModuleType,
-        management: Nvml | None,
+        management: Management | None,
         uuids: Mapping[str, str],
         addresses: Mapping[str, str],
         root: Path = Path("/"),
@@ -117,7 +117,7 @@ class GpuUsers:
         self._addresses = addresses
         self._root = root
         self._clock = clock
-        self._kfd = _kfd_identifiers(root / "sys/class/kfd/kfd/topology/nodes", addresses)
+        self._identifiers = _driver_identifiers(root / "sys/class/kfd/kfd/topology/nodes", addresses)
         self._began_s, self._holding = began_s, holding
         self._used_at: dict[str, float] = {}  # when this process last used an agent
         self._busy: dict[str, float] = {}  # share, when this run had not used it for a sampling period
@@ -143,14 +143,14 @@ class GpuUsers:
         return found
 
     def _gpus(self, agents: Iterable[str]) -> list[str]:
-        return [agent for agent in agents if agent in self._uuids or agent in self._kfd]
+        return [agent for agent in agents if agent in self._uuids or agent in self._identifiers]
 
     def _ask(self, agent: str) -> tuple[list[GpuProcess] | None, float | None]:
         """(processes of a GPU, ours too, and its utilisation); None is what nobody tells."""
-        if agent in self._kfd:
+        if agent in self._identifiers:
             device = self._root / "sys/bus/pci/devices" / self._addresses[agent]
             percent = _number(device / "gpu_busy_percent")
-            return self._of_kfd(self._kfd[agent]), None if percent is None else percent / 100
+            return self._of_driver(self._identifiers[agent]), None if percent is None else percent / 100
         if self._management is not None and agent in self._uuids:
             with contextlib.suppress(self._core.Error):
                 use = self._management.use(self._uuids[agent])
@@ -169,7 +169,7 @@ class GpuUsers:
                 return told, share
         return None, None
 
-    def _of_kfd(self, identifier: int) -> list[GpuProcess]:
+    def _of_driver(self, identifier: int) -> list[GpuProcess]:
         """Processes with memory on the GPU of this identifier of the driver."""
         found = []
         for place in (self._root / "sys/class/kfd/kfd/proc").glob("[0-9]*"):
@@ -210,7 +210,7 @@ class GpuUsers:
         return _text(self._root / f"proc/{pid}/comm").strip()
 
 
-def _kfd_identifiers(nodes: Path, addresses: Mapping[str, str]) -> dict[str, int]:
+def _driver_identifiers(nodes: Path, addresses: Mapping[str, str]) -> dict[str, int]:
     """By agent: what AMD's compute driver calls its GPU in file names."""
     if not nodes.exists():
         return {}

@@ -20,13 +20,13 @@ from byteways.run.arena import Arena
 from byteways.run.energy import EnergyMeter
 from byteways.run.exporter import Exporter, ExporterLost
 from byteways.run.health import FRESH_S, HealthMonitor, agents_of
-from byteways.run.health_sysfs import SysfsHealth
 from byteways.run.health_users import GpuUsers
 from byteways.run.host_memory import host_memory_bytes
 from byteways.run.library_paths import library_directories
 from byteways.run.outcome import misplaced, outcome_of
 from byteways.run.simulator import simulator_path
 from byteways.settings import gpus_wanted, kernel_cache
+from byteways.topology.sysfs_health import SysfsHealth
 from byteways.units import format_size
 
 if TYPE_CHECKING:

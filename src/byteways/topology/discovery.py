@@ -16,7 +16,7 @@ from byteways.topology.sysfs_cpu import Cpus, NumaDomain, read_cpus
 from byteways.topology.sysfs_pcie import canonical_address, gpu_addresses, read_path
 
 if TYPE_CHECKING:
-    from byteways._core import NvmlDevice
+    from byteways._core import ManagementDevice
 
 #: Why a CPU agent has no nominal memory bandwidth.
 NO_CPU_PEAK = "no nominal source: the kernel tells neither the number nor the speed of memory channels"
@@ -28,7 +28,7 @@ def discover(
     *,
     proc: Path = Path("/proc"),
     allowed_cores: Collection[int] | None = None,
-    management: Sequence[NvmlDevice] | None = None,
+    management: Sequence[ManagementDevice] | None = None,
     environment: Mapping[str, str] | None = None,
     host: str | None = None,
 ) -> Topology:
@@ -151,7 +151,7 @@ def _read_kfd(sysfs: Path) -> Kfd:
 
 
 def _runtime_gpus(
-    runtime: Mapping[str, Mapping[str, Any]], management: Sequence[NvmlDevice], driver: Kfd, sysfs: Path
+    runtime: Mapping[str, Mapping[str, Any]], management: Sequence[ManagementDevice], driver: Kfd, sysfs: Path
 ) -> list[Gpu]:
     """GPU agents by the runtime's names, in the order of their numbers, not yet attached to a CPU agent."""
     found = []
@@ -165,7 +165,7 @@ def _runtime_gpus(
 
 
 def _visible_gpus(
-    management: Sequence[NvmlDevice], driver: Kfd, environment: Mapping[str, str], sysfs: Path
+    management: Sequence[ManagementDevice], driver: Kfd, environment: Mapping[str, str], sysfs: Path
 ) -> list[Gpu]:
     """GPU agents as the environment leaves them, not yet attached to a CPU agent."""
     found = [
@@ -181,7 +181,7 @@ def _gpu(
     name: str,
     address: str,
     architecture: str | None,
-    device: NvmlDevice | None,
+    device: ManagementDevice | None,
     node: KfdGpu | None,
     sysfs: Path,
 ) -> Gpu:

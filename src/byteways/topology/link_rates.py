@@ -21,7 +21,7 @@ class Rate:
 
 
 @dataclass(frozen=True)
-class _NvLink:
+class _FabricLink:
     data_bytes_per_s: float  # one link, one direction
     signalling_bytes_per_s: float | None  # None: only the driver tells
     source: str
@@ -29,11 +29,11 @@ class _NvLink:
 
 #: One NVLink in one direction, by generation.
 NVLINK = {
-    1: _NvLink(20e9, None, "NVIDIA Tesla P100 whitepaper: 4 links, 160 GB/s both directions"),
-    2: _NvLink(25e9, None, "NVIDIA Tesla V100 whitepaper: 6 links, 300 GB/s both directions"),
-    3: _NvLink(25e9, None, "NVIDIA A100 whitepaper: 12 links, 600 GB/s both directions"),
-    4: _NvLink(25e9, 26.5625e9, "NVIDIA H100 whitepaper: 18 links, 900 GB/s both directions"),
-    5: _NvLink(50e9, None, "NVIDIA Blackwell brief: 18 links, 1.8 TB/s both directions"),
+    1: _FabricLink(20e9, None, "NVIDIA Tesla P100 whitepaper: 4 links, 160 GB/s both directions"),
+    2: _FabricLink(25e9, None, "NVIDIA Tesla V100 whitepaper: 6 links, 300 GB/s both directions"),
+    3: _FabricLink(25e9, None, "NVIDIA A100 whitepaper: 12 links, 600 GB/s both directions"),
+    4: _FabricLink(25e9, 26.5625e9, "NVIDIA H100 whitepaper: 18 links, 900 GB/s both directions"),
+    5: _FabricLink(50e9, None, "NVIDIA Blackwell brief: 18 links, 1.8 TB/s both directions"),
 }
 
 #: NVLink generation by compute capability. It comes before what NVML answers, because drivers are known to

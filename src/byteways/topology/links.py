@@ -14,7 +14,7 @@ from byteways.topology.sysfs_cpu import NumaDomain
 from byteways.topology.sysfs_pcie import PcieDevice, PcieLink, PciePath, canonical_address
 
 if TYPE_CHECKING:
-    from byteways._core import NvLink, NvmlDevice
+    from byteways._core import FabricLink, ManagementDevice
     from byteways.topology.kfd import KfdGpu
 
 NVSWITCH = "nvswitch"
@@ -29,7 +29,7 @@ class Gpu:
     architecture: str | None
     home: str | None  # CPU agent whose PCIe root it hangs on
     path: PciePath | None  # sysfs
-    device: NvmlDevice | None = None  # NVML
+    device: ManagementDevice | None = None  # NVML
     node: KfdGpu | None = None  # KFD
 
 
@@ -214,15 +214,15 @@ def add_nvlinks(graph: Graph, gpus: Sequence[Gpu]) -> None:
             graph.notes.append(f"{gpu.name}: the far ends of {hidden} active NVLinks are hidden")
 
 
-def _active(graph: Graph, gpu: Gpu, by_address: Mapping[str, Gpu]) -> dict[str, list[NvLink]]:
+def _active(graph: Graph, gpu: Gpu, by_address: Mapping[str, Gpu]) -> dict[str, list[FabricLink]]:
     """Active links by what they lead to: `gpu`, `switch`, `cpu`, `unknown`.
 
     A far end of unknown kind whose address is that of a GPU is one.
     """
     if gpu.device is None:
         return {}
-    ends: dict[str, list[NvLink]] = {}
-    for link in gpu.device.nvlinks:
+    ends: dict[str, list[FabricLink]] = {}
+    for link in gpu.device.fabric_links:
         if link.active:
             of_gpu = canonical_address(link.remote_pci_address) in by_address
             ends.setdefault("gpu" if of_gpu else link.remote_kind, []).append(link)
@@ -230,15 +230,17 @@ def _active(graph: Graph, gpu: Gpu, by_address: Mapping[str, Gpu]) -> dict[str, 
     if ends and gpu.device.mig_enabled:
         graph.notes.append(f"{gpu.name}: MIG is on, which closes its {count} NVLinks to peers")
         return {}
-    if ends and count < len(gpu.device.nvlinks):
-        down = len(gpu.device.nvlinks) - count
-        graph.notes.append(f"{gpu.name}: {down} of {len(gpu.device.nvlinks)} NVLinks are not active")
+    if ends and count < len(gpu.device.fabric_links):
+        down = len(gpu.device.fabric_links) - count
+        graph.notes.append(f"{gpu.name}: {down} of {len(gpu.device.fabric_links)} NVLinks are not active")
     return ends
 
 
-def _add_gpu_bundles(graph: Graph, gpu: Gpu, links: Sequence[NvLink], by_address: Mapping[str, Gpu]) -> None:
+def _add_gpu_bundles(
+    graph: Graph, gpu: Gpu, links: Sequence[FabricLink], by_address: Mapping[str, Gpu]
+) -> None:
     """Direct bundles, drawn once: by the GPU whose address comes first, since both ends see every link."""
-    bundles: dict[str, list[NvLink]] = {}
+    bundles: dict[str, list[FabricLink]] = {}
     for link in links:
         bundles.setdefault(canonical_address(link.remote_pci_address), []).append(link)
     for address, bundle in sorted(bundles.items()):
@@ -249,7 +251,7 @@ def _add_gpu_bundles(graph: Graph, gpu: Gpu, links: Sequence[NvLink], by_address
             graph.links.append(_bundle(gpu, peer.name, bundle))
 
 
-def _bundle(gpu: Gpu, far: str, links: Sequence[NvLink]) -> Link:
+def _bundle(gpu: Gpu, far: str, links: Sequence[FabricLink]) -> Link:
     """One bundle of equal NVLinks, with the rate of the slowest link when the driver tells several."""
     told = [link.signalling_bytes_per_s for link in links if link.signalling_bytes_per_s > 0]
     signalling = min(told, default=0)

@@ -8,20 +8,20 @@ from typing import TYPE_CHECKING, Any
 from byteways.topology.sysfs_pcie import canonical_address
 
 if TYPE_CHECKING:
-    from byteways._core import NvmlDevice
+    from byteways._core import ManagementDevice
 
 
-def read_devices() -> tuple[list[NvmlDevice], list[str]]:
+def read_devices() -> tuple[list[ManagementDevice], list[str]]:
     """All NVIDIA GPUs in PCI order, and notes saying why there are none.
 
     Never raises: a machine without NVIDIA's driver is a usual one.
     """
     try:
-        from byteways._core import Nvml
+        from byteways._core import Management
     except ImportError as error:
         return [], [f"NVML not asked: byteways' native module does not load ({error})"]
     try:
-        library = Nvml()
+        library = Management()
         if not library.report.usable:
             return [], [f"NVML: {library.report.reason}"]
         return list(library.devices()), []
@@ -29,7 +29,7 @@ def read_devices() -> tuple[list[NvmlDevice], list[str]]:
         return [], [f"NVML: {error}"]
 
 
-def visible(devices: Sequence[NvmlDevice], environment: Mapping[str, str]) -> list[NvmlDevice]:
+def visible(devices: Sequence[ManagementDevice], environment: Mapping[str, str]) -> list[ManagementDevice]:
     """The devices that CUDA_VISIBLE_DEVICES leaves, in CUDA's numbering.
 
     Follows the CUDA programming guide: indices (in PCI order, as byteways sets CUDA_DEVICE_ORDER) or prefixes
@@ -38,7 +38,7 @@ def visible(devices: Sequence[NvmlDevice], environment: Mapping[str, str]) -> li
     wanted = environment.get("CUDA_VISIBLE_DEVICES")
     if wanted is None:
         return list(devices)
-    chosen: list[NvmlDevice] = []
+    chosen: list[ManagementDevice] = []
     for entry in (part.strip() for part in wanted.split(",")):
         if entry.isdigit():
             matches = [devices[int(entry)]] if int(entry) < len(devices) else []
@@ -50,7 +50,7 @@ def visible(devices: Sequence[NvmlDevice], environment: Mapping[str, str]) -> li
     return chosen
 
 
-def match(fields: Mapping[str, Any], devices: Sequence[NvmlDevice]) -> NvmlDevice | None:
+def match(fields: Mapping[str, Any], devices: Sequence[ManagementDevice]) -> ManagementDevice | None:
     """The device of a runtime's GPU: by UUID, then by PCI address (a MIG instance has its own UUID).
 
     Args:
@@ -64,7 +64,7 @@ def match(fields: Mapping[str, Any], devices: Sequence[NvmlDevice]) -> NvmlDevic
     return next((one for one in devices if address and canonical_address(one.pci_address) == address), None)
 
 
-def memory_peak(device: NvmlDevice) -> float | None:
+def memory_peak(device: ManagementDevice) -> float | None:
     """Nominal memory bandwidth in bytes/s, read and write shared: clock × bus width × 2 transfers a clock."""
     rate = device.memory_clock_mhz * 1e6 * device.memory_bus_bits / 8 * 2
     return rate or None

@@ -25,7 +25,7 @@ _REASON_RANGES = ((0, 16, 0x04), (16, 32, 0x08), (32, 56, 0x40))
 
 @dataclass(frozen=True)
 class SysfsReading:
-    """What of _core.NvmlHealth this source tells; None is what it does not."""
+    """What of _core.ManagementHealth this source tells; None is what it does not."""
 
     sm_clock_mhz: int | None = None
     memory_clock_mhz: int | None = None

@@ -12,7 +12,7 @@ import pytest
 
 from byteways.plan.case import Buffer, Case, Flow
 from byteways.run.health import HealthMonitor
-from byteways.run.health_sysfs import SysfsHealth, SysfsReading
+from byteways.topology.sysfs_health import SysfsHealth, SysfsReading
 
 sys.path.insert(0, str(Path(__file__).parents[1] / "machines"))
 from synthetic import write
@@ -102,7 +102,9 @@ def test_what_becomes_a_warning(after: dict[str, int | None], warned: list[str])
 
 def test_the_monitor_asks_the_driver_before_nvml(tree: Path) -> None:
     """Catches a GPU without NVML of which nothing is read."""
-    core = SimpleNamespace(Error=RuntimeError, Nvml=lambda _: (_ for _ in ()).throw(RuntimeError("none")))
+    core = SimpleNamespace(
+        Error=RuntimeError, Management=lambda _: (_ for _ in ()).throw(RuntimeError("none"))
+    )
     monitor = HealthMonitor(core, {"gpu0": "GPU-1"}, "", SysfsHealth({"gpu0": ADDRESS}, tree))  # type: ignore[arg-type]
     assert monitor.read(["cpu0", "gpu0"])["gpu0"].temperature_c == 47
     write(tree / "bus/pci/devices" / ADDRESS / "hwmon/hwmon4/temp2_input", "60000")

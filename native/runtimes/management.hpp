@@ -11,7 +11,7 @@
 
 namespace byteways {
 
-struct NvLink {
+struct FabricLink {
   int index = 0;
   bool active = false;
   int version = 0;                          // generation (NVLink 4), 0 when unknown
@@ -20,7 +20,7 @@ struct NvLink {
   std::int64_t signalling_bytes_per_s = 0;  // one direction, 0 when not answered
 };
 
-struct NvmlDevice {
+struct ManagementDevice {
   int index = 0;
   std::string name, uuid, pci_address;  // a GPU that does not answer has NVML's sentence as its name
   std::int64_t memory_bytes = 0;        // this and the numbers up to pcie_width_max: 0 when unknown
@@ -28,7 +28,7 @@ struct NvmlDevice {
   int memory_bus_bits = 0;
   int pcie_generation = 0, pcie_width = 0;
   int pcie_generation_max = 0, pcie_width_max = 0;
-  std::vector<NvLink> nvlinks;
+  std::vector<FabricLink> fabric_links;
   bool mig_enabled = false;
   std::string compute_mode;    // "default", "exclusive-thread", "prohibited", "exclusive-process", "unknown"
   int compute_processes = -1;  // running now, -1 when unknown
@@ -36,23 +36,23 @@ struct NvmlDevice {
 };
 
 // A process that holds a context on a GPU.
-struct NvmlProcess {
+struct ManagementProcess {
   std::int64_t pid = 0;            // as the driver's process namespace numbers it
   std::string kind;                // "compute", "graphics"
   std::int64_t memory_bytes = -1;  // of this GPU, -1 when unknown
 };
 
 // Who uses a GPU, and how much.
-struct NvmlUse {
+struct ManagementUse {
   bool processes_known = false;
-  std::vector<NvmlProcess> processes;  // this process too, once it holds a context
+  std::vector<ManagementProcess> processes;  // this process too, once it holds a context
   // Percent of the last sampling period (1/6 s to 1 s) in which a kernel ran; -1 when unknown.
   std::int64_t utilisation_percent = -1;
 };
 
 // Every number is -1 when unknown. Energy is asked for apart: reading its counter takes 3 to 6 ms (H200,
 // 2026-11-22).
-struct NvmlHealth {
+struct ManagementHealth {
   std::int64_t sm_clock_mhz = -1, memory_clock_mhz = -1;
   std::int64_t temperature_c = -1;
   std::int64_t power_mw = -1;
@@ -62,22 +62,22 @@ struct NvmlHealth {
   std::int64_t nvlink_data_tx_bytes = -1, nvlink_data_rx_bytes = -1;  // payload of all links
 };
 
-class Nvml {
+class Management {
  public:
   // Never throws for a missing or unusable library: report() says so. `simulator`: file to load instead of
   // any NVML, empty on a real machine.
-  explicit Nvml(const std::string& simulator = {});
-  ~Nvml();
-  Nvml(const Nvml&) = delete;
-  Nvml& operator=(const Nvml&) = delete;
+  explicit Management(const std::string& simulator = {});
+  ~Management();
+  Management(const Management&) = delete;
+  Management& operator=(const Management&) = delete;
 
   const LibraryReport& report() const { return report_; }
   // In NVML's own order, which is by PCI address and ignores CUDA_VISIBLE_DEVICES. Empty when unusable.
-  std::vector<NvmlDevice> devices() const;
+  std::vector<ManagementDevice> devices() const;
   // Throws Unsupported when unusable, Error when no GPU has the UUID.
-  NvmlHealth health(const std::string& uuid) const;
+  ManagementHealth health(const std::string& uuid) const;
   // Throws as health() does.
-  NvmlUse use(const std::string& uuid) const;
+  ManagementUse use(const std::string& uuid) const;
   // Since the driver was loaded, in mJ; -1 when the GPU has no such counter. Throws as health() does.
   std::int64_t energy_mj(const std::string& uuid) const;
 

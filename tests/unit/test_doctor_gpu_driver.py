@@ -9,8 +9,14 @@ from pathlib import Path
 
 import pytest
 
-from byteways.doctor.amd import check_amd, check_device_files, check_iommu, check_module, check_rocm
 from byteways.doctor.check import Check
+from byteways.doctor.gpu_driver import (
+    check_device_files,
+    check_gpu_driver,
+    check_iommu,
+    check_module,
+    check_releases,
+)
 from byteways.doctor.process import check_variables
 from byteways.topology.tree import write_tree
 
@@ -41,7 +47,7 @@ def found(checks: list[Check], name: str) -> Check:
 
 def test_a_node_in_order(node: Path) -> None:
     """Catches false alarm, and a version that is not told."""
-    checks = check_amd(ON_BUS, {}, node)
+    checks = check_gpu_driver(ON_BUS, {}, node)
     assert {check.state for check in checks} == {"ok"}
     assert found(checks, "amdgpu").text == "version 6.10.5"
     assert found(checks, "device files").text == "/dev/kfd and 8 render nodes"
@@ -51,12 +57,12 @@ def test_a_node_in_order(node: Path) -> None:
 
 def test_nothing_is_said_without_such_a_gpu(tmp_path: Path) -> None:
     """Catches advice about AMD on a machine that has none."""
-    assert check_amd([("NVIDIA", "0000:3b:00.0")], {}, tmp_path) == []
+    assert check_gpu_driver([("NVIDIA", "0000:3b:00.0")], {}, tmp_path) == []
 
 
 def test_a_module_that_is_not_loaded(tmp_path: Path) -> None:
     """Catches a long list of consequences in place of their one cause."""
-    (check,) = check_amd(ON_BUS, {}, tmp_path)
+    (check,) = check_gpu_driver(ON_BUS, {}, tmp_path)
     assert (check.name, check.state) == ("amdgpu", "problem")
     assert "modprobe" in (check.advice or "")
     (tmp_path / "sys/module/amdgpu").mkdir(parents=True)
@@ -80,7 +86,7 @@ def test_device_files(node: Path, monkeypatch: pytest.MonkeyPatch) -> None:
 
 def test_no_release_below_opt(tmp_path: Path) -> None:
     """Catches alarm over ROCm from a package of the system or of Python."""
-    assert check_rocm(tmp_path).state == "ok"
+    assert check_releases(tmp_path).state == "ok"
 
 
 @pytest.mark.parametrize(
@@ -97,7 +103,7 @@ def test_no_release_below_opt(tmp_path: Path) -> None:
 )
 def test_variables_that_hide_gpus(node: Path, environment: dict[str, str], state: str, said: str) -> None:
     """Catches GPUs that are missing for a reason that nobody names."""
-    check = found(check_amd(ON_BUS, environment, node), "hidden GPUs")
+    check = found(check_gpu_driver(ON_BUS, environment, node), "hidden GPUs")
     assert check.state == state
     assert said in check.text
     assert (check.advice is None) == (state == "ok")

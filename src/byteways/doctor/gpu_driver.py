@@ -19,7 +19,7 @@ _CONTAINER = "in a container: --device=/dev/kfd --device=/dev/dri --group-add re
 _UNTRANSLATED = ("identity",)
 
 
-def check_amd(
+def check_gpu_driver(
     on_bus: Sequence[tuple[str, str]], environment: Mapping[str, str], root: Path = Path("/")
 ) -> list[Check]:
     """All checks; none on a machine without AMD's GPUs and their driver.
@@ -39,7 +39,7 @@ def check_amd(
     return [
         module,
         check_device_files(root),
-        check_rocm(root),
+        check_releases(root),
         *check_visible(driver, environment),
         *(
             Check("GPUs", f"page faults {name}", "ok", text)
@@ -77,7 +77,7 @@ def check_device_files(root: Path) -> Check:
     return Check("GPUs", "device files", "ok", f"/dev/kfd and {nodes} render node{'s' if nodes > 1 else ''}")
 
 
-def check_rocm(root: Path) -> Check:
+def check_releases(root: Path) -> Check:
     """Releases of ROCm at the usual place."""
     releases: dict[str, str] = {}
     for folder in sorted((root / "opt").glob("rocm*")):

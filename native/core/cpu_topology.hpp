@@ -1,0 +1,48 @@
+// The CPU side of a machine as Linux describes it in sysfs and procfs: NUMA domains, cores, caches. Read here
+// alone: the host runtime makes its devices of it, the topology its CPU agents.
+#pragma once
+#include <cstdint>
+#include <map>
+#include <string>
+#include <vector>
+
+namespace byteways {
+
+// One level of cache as one core sees it.
+struct CpuCache {
+  int level = 0;
+  std::string kind;  // "data", "instruction", "unified"
+  std::uint64_t size_bytes = 0;
+  std::uint64_t line_bytes = 0;  // 0 when not told
+  int sharing_cpus = 1;
+};
+
+// A data or unified cache that several physical cores share.
+struct SharedCpuCache {
+  int level = 0;
+  std::vector<int> cpus;  // of those that this process may use
+};
+
+// A NUMA domain with CPUs that this process may use.
+struct CpuDomain {
+  int number = 0;
+  std::vector<int> cpus;                // ascending
+  std::vector<std::vector<int>> cores;  // CPUs of each physical core; empty when the kernel does not tell
+  std::uint64_t memory_bytes = 0;       // 0 when not told
+  std::map<int, int> distances;         // to each domain; 10 is local (ACPI SLIT)
+  std::vector<CpuCache> caches;         // of the first CPU, by level and kind
+  std::vector<SharedCpuCache> shared;   // by level and CPUs
+  std::uint64_t last_level_cache_bytes = 0;  // all caches of the highest level that these CPUs use
+};
+
+struct CpuTopology {
+  std::string model;  // "Intel(R) Xeon(R) Platinum 8480C"; empty where the kernel gives no name
+  bool virtual_machine = false;
+  std::vector<CpuDomain> domains;  // by number; one of all CPUs where the kernel shows none
+  std::vector<std::string> notes;  // what was left out, and why
+};
+
+// `allowed`: CPUs that this process may use.
+CpuTopology read_cpus(const std::string& sysfs, const std::string& proc, const std::vector<int>& allowed);
+
+}  // namespace byteways

@@ -1,0 +1,105 @@
+// Access of one GPU to another's memory, of one process to another's, and what a memory pool keeps.
+#pragma once
+#include <memory>
+#include <string>
+#include <utility>
+
+#include "runtimes/capabilities.hpp"
+#include "runtimes/gpu/memory.hpp"
+
+namespace byteways::gpu {
+
+template <class Vendor>
+class VendorPeers final : public PeerAccess {
+ public:
+  explicit VendorPeers(std::shared_ptr<Vendor> driver) : driver_(std::move(driver)) {}
+
+  Availability enable(int device, int peer) override {
+    if (device == peer) return {true, {}};
+    int possible = 0;
+    driver_->call(device, driver_->can_access_peer, &possible, driver_->handle(device),
+                  driver_->handle(peer));
+    const std::string pair = driver_->agent_name(device) + " and " + driver_->agent_name(peer);
+    if (possible == 0)
+      return {false, pair + " have no peer access: the driver reports no path between them (" +
+                         driver_->can_access_peer.symbol() + ")"};
+    const auto other = driver_->peer(peer);
+    driver_->make_current(device);
+    const int code = driver_->enable_peer_access(other, 0);
+    if (code == 0 || code == Vendor::kPeerAccessAlreadyEnabled) return {true, {}};
+    return {false, "the driver refuses peer access between " + pair + ": " + driver_->words(code)};
+  }
+  void disable(int device, int peer) override {
+    const auto other = driver_->peer(peer);
+    driver_->make_current(device);
+    driver_->call(device, driver_->disable_peer_access, other);
+  }
+
+  Availability grant(Allocation& allocation, int device) override {
+    auto& memory = static_cast<GrantedMemory<Vendor>&>(allocation);
+    driver_->make_current(memory.device());
+    const int code = memory.open_to(device, kAccessReadWrite);
+    if (code == 0) return {true, {}};
+    return {false, driver_->agent_name(device) + " is refused access to " +
+                       std::string(memory_name(memory.memory())) + " memory of " +
+                       driver_->agent_name(memory.device()) + ": " + driver_->words(code)};
+  }
+  void revoke(Allocation& allocation, int device) override {
+    auto& memory = static_cast<GrantedMemory<Vendor>&>(allocation);
+    driver_->make_current(memory.device());
+    const int code = memory.open_to(device, kAccessNone);
+    if (code != 0) driver_->fail("revoke access", code, memory.device());
+  }
+
+ private:
+  std::shared_ptr<Vendor> driver_;
+};
+
+template <class Vendor>
+class VendorHandles final : public ProcessHandles {
+ public:
+  explicit VendorHandles(std::shared_ptr<Vendor> driver) : driver_(std::move(driver)) {}
+
+  std::string obstacle() const {
+    return lacking(driver_->get_handle, driver_->open_handle, driver_->close_handle);
+  }
+  std::string handle_of(Allocation& allocation) override {
+    // A pool has handles where it was made for that, which the device's own was not; a mapping has a file
+    // descriptor, which is no text.
+    if (needs_grant(allocation.memory()))
+      throw Unsupported("handle", std::string(memory_name(allocation.memory())),
+                        "its handles are of other kinds, which are not told but sent");
+    const auto& memory = static_cast<VendorMemory<Vendor>&>(allocation);
+    driver_->make_current(memory.device());
+    MemoryHandle handle{};
+    driver_->call(memory.device(), driver_->get_handle, &handle, static_cast<void*>(allocation.data()));
+    return to_digits(handle);
+  }
+  std::unique_ptr<Allocation> open(const std::string& digits, int device, std::uint64_t bytes) override {
+    return std::make_unique<OpenedMemory<Vendor>>(driver_, device, bytes, handle_from(digits));
+  }
+
+ private:
+  std::shared_ptr<Vendor> driver_;
+};
+
+template <class Vendor>
+class VendorPools final : public MemoryPools {
+ public:
+  explicit VendorPools(std::shared_ptr<Vendor> driver) : driver_(std::move(driver)) {}
+
+  void keep(int device, std::uint64_t bytes) override {
+    driver_->make_current(device);
+    typename Vendor::Pool pool{};
+    driver_->call(device, driver_->default_pool, &pool, driver_->handle(device));
+    driver_->call(device, driver_->trim_pool, pool, std::size_t{bytes});
+    // Last: who asked for it and is refused has nothing to take back.
+    driver_->call(device, driver_->set_pool_attribute, pool, kPoolReleaseThreshold,
+                  static_cast<void*>(&bytes));
+  }
+
+ private:
+  std::shared_ptr<Vendor> driver_;
+};
+
+}  // namespace byteways::gpu

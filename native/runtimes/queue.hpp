@@ -1,0 +1,107 @@
+// The queue part of a runtime: streams, events, copies, kernels and the times between events. What only some
+// runtimes can enqueue is a capability (capabilities.hpp).
+#pragma once
+#include <cstddef>
+#include <cstdint>
+#include <memory>
+#include <string_view>
+
+#include "core/availability.hpp"
+#include "core/error.hpp"
+
+namespace byteways {
+
+// Streams and events belong to one device of one runtime and are destroyed by their owner.
+class Stream {
+ public:
+  virtual ~Stream() = default;
+};
+class Event {
+ public:
+  virtual ~Event() = default;
+};
+
+struct LaunchShape {
+  unsigned blocks = 1;   // host: threads of the team
+  unsigned threads = 1;  // per block; host: 1
+  unsigned shared_bytes = 0;
+};
+
+// The shapes that suit a kernel on one device.
+struct KernelInfo {
+  unsigned max_threads = 0;
+  unsigned blocks_per_multiprocessor = 0;  // resident, at 0 dynamic shared memory and max_threads
+  unsigned max_shared_bytes = 0;
+};
+
+// A kernel that was looked for and loaded once, so that its launches look for nothing.
+struct PreparedKernel {
+  std::string_view name;  // outlives it
+  std::size_t argument_bytes = 0;
+  const void* handle = nullptr;  // what the runtime launches
+  KernelInfo info;
+};
+
+// How often a kernel is launched in a row, and the word of its argument block that counts the launches from
+// `first` on; nullptr: none does.
+struct LaunchSeries {
+  unsigned long long* counter = nullptr;
+  std::uint64_t first = 0, count = 1;
+};
+
+// Copies in a row, numbered from `first` on: number k takes slot k % slots on both sides.
+struct CopySeries {
+  void* destination;
+  const void* source;
+  std::uint64_t bytes;
+  std::uint64_t slots = 1, stride_bytes = 0;
+  std::uint64_t first = 0, count = 1;
+};
+
+class QueueInterface {
+ public:
+  // All of these enqueue and return, but for calls that the vendor makes blocking.
+  virtual std::unique_ptr<Stream> create_stream(int device) = 0;
+  virtual std::unique_ptr<Event> create_event(int device) = 0;
+  virtual void record(Event& event, Stream& stream) = 0;
+  virtual void wait(Stream& stream, Event& event) = 0;
+  // A call of the driver for each copy, and nothing between them.
+  virtual void copy_series(const CopySeries& copies, Stream& stream) = 0;
+  // Loads (compiles, caches) the kernel before it is needed inside a timed region. Thread-safe. Throws
+  // Unsupported where the kernel cannot be had.
+  virtual PreparedKernel prepare(int device, std::string_view kernel) = 0;
+  // A call of the driver for each launch, and nothing between them. `arguments` points to the kernel's one
+  // argument block (kernels/arguments.hpp), copied by each.
+  virtual void launch_series(const PreparedKernel& kernel, const LaunchShape& shape, const void* arguments,
+                             std::size_t argument_bytes, const LaunchSeries& series, Stream& stream) = 0;
+
+  virtual bool finished(Event& event) = 0;
+  virtual void synchronize(Event& event) = 0;
+  virtual void synchronize(Stream& stream) = 0;
+  virtual double elapsed_ns(Event& begin, Event& end) = 0;  // both finished, both of one device
+  virtual double timer_resolution_ns(int device) = 0;  // smallest step elapsed_ns() was seen to make, 0: none
+  virtual unsigned queue_depth(int device) = 0;        // operations that may be enqueued unstarted
+
+  void copy(void* destination, const void* source, std::uint64_t bytes, Stream& stream) {
+    copy_series({destination, source, bytes}, stream);
+  }
+  void launch(int, const PreparedKernel& kernel, const LaunchShape& shape, const void* arguments,
+              std::size_t argument_bytes, Stream& stream) {
+    launch_series(kernel, shape, arguments, argument_bytes, {}, stream);
+  }
+  // What prepare() finds, for those who do not launch.
+  KernelInfo kernel_info(int device, std::string_view kernel) { return prepare(device, kernel).info; }
+  Availability offers_kernel(int device, std::string_view kernel) {
+    try {
+      prepare(device, kernel);
+      return {true, {}};
+    } catch (const Unsupported& error) {
+      return {false, error.text()};
+    }
+  }
+
+ protected:
+  ~QueueInterface() = default;
+};
+
+}  // namespace byteways

@@ -1,0 +1,31 @@
+"""Which folder of the native core may include which: lower layers know nothing of those above them."""
+
+from __future__ import annotations
+
+import re
+from pathlib import Path
+
+import pytest
+
+NATIVE = Path(__file__).parents[2] / "native"
+#: What a layer never includes. The simulator is a library of its own, beside them.
+ABOVE = {
+    "core": {"memory", "runtimes", "movers", "timing", "bindings"},
+    "memory": {"runtimes", "movers", "timing", "bindings"},
+    "runtimes": {"movers", "timing", "bindings"},
+    "movers": {"timing", "bindings"},
+    "timing": {"bindings"},
+}
+
+
+@pytest.mark.parametrize("layer", ABOVE)
+def test_no_layer_includes_one_above_it(layer: str) -> None:
+    """Catches a runtime that needs a mover to allocate, and the like."""
+    files = [file for suffix in ("cpp", "hpp") for file in (NATIVE / layer).rglob(f"*.{suffix}")]
+    assert files
+    wrong = {
+        str(file.relative_to(NATIVE)): found
+        for file in files
+        if (found := set(re.findall(r'#include "(\w+)/', file.read_text(encoding="utf-8"))) & ABOVE[layer])
+    }
+    assert wrong == {}

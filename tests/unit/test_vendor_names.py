@@ -1,0 +1,69 @@
+"""No vendor is named above native/runtimes, native/simulator, topology/ and machines/, which plays them."""
+
+from __future__ import annotations
+
+import ast
+import re
+from collections.abc import Iterator
+from pathlib import Path
+
+import pytest
+
+ROOT = Path(__file__).parents[2]
+PACKAGE, NATIVE = ROOT / "src/byteways", ROOT / "native"
+WORDS = re.compile(
+    r"nvidia|cuda|nvrtc|nvml|nvlink|(?<![a-z])amd(?![a-z])|amdsmi|amdgpu|(?<![a-z])hip(?![a-z])|hiprtc|"
+    r"rocm|(?<![a-z])hsa(?![a-z])|kfd|xgmi"
+)
+BELOW = {"topology", "machines"}
+NATIVE_BELOW = {"runtimes", "simulator", "kernels"}
+#: What has such a name nevertheless, and why.
+ALLOWED = {
+    "nvlink_errors": "a field of every record",
+    "nvlink_data_tx_bytes": "counted by records as nvlink_errors is",
+    "nvlink_data_rx_bytes": "counted by records as nvlink_errors is",
+    "cuda": "torch's own name of its GPU module, whoever made the GPU",
+}
+
+
+def words_of(name: str) -> str:
+    """`SysfsHip` and `check_hip` have the same words."""
+    return re.sub(r"(?<=[a-z0-9])(?=[A-Z])", "_", name).lower()
+
+
+def defined(tree: ast.AST) -> Iterator[str]:
+    """Names that a module gives: to functions, classes, arguments, variables and attributes."""
+    for node in ast.walk(tree):
+        if isinstance(node, ast.FunctionDef | ast.AsyncFunctionDef | ast.ClassDef):
+            yield node.name
+        elif isinstance(node, ast.arg):
+            yield node.arg
+        elif isinstance(node, ast.Name) and isinstance(node.ctx, ast.Store):
+            yield node.id
+        elif isinstance(node, ast.Attribute) and isinstance(node.ctx, ast.Store):
+            yield node.attr
+
+
+def python_files() -> list[Path]:
+    return [file for file in PACKAGE.rglob("*.py") if file.relative_to(PACKAGE).parts[0] not in BELOW]
+
+
+def native_files() -> list[Path]:
+    files = [file for suffix in ("cpp", "hpp") for file in NATIVE.rglob(f"*.{suffix}")]
+    return [file for file in files if file.relative_to(NATIVE).parts[0] not in NATIVE_BELOW]
+
+
+@pytest.mark.parametrize("file", python_files(), ids=lambda file: str(file.relative_to(PACKAGE)))
+def test_python_above_the_line_names_no_vendor(file: Path) -> None:
+    """Catches a function of one vendor where a second one would need its twin."""
+    names = {file.stem, *defined(ast.parse(file.read_text(encoding="utf-8")))}
+    assert {name for name in names if WORDS.search(words_of(name))} <= set(ALLOWED)
+
+
+@pytest.mark.parametrize("file", native_files(), ids=lambda file: str(file.relative_to(NATIVE)))
+def test_native_code_above_the_line_names_no_vendor(file: Path) -> None:
+    """Catches a mover or a binding that knows whose GPU it is for."""
+    text = re.sub(r"//[^\n]*", "", file.read_text(encoding="utf-8"))
+    names = {file.stem, *re.findall(r"[A-Za-z_]\w*", re.sub(r'"(?:\\.|[^"\\])*"', '""', text))}
+    names |= set(re.findall(r'#include "([^"]+)"', text))
+    assert {name for name in names if WORDS.search(words_of(name))} <= set(ALLOWED)
