@@ -3,11 +3,12 @@
 
 .DEFAULT_GOAL := help
 .DELETE_ON_ERROR:
-.PHONY: help setup develop run test test-slow lint format clean
+.PHONY: help setup develop run wheel examples test test-slow lint format clean
 
 VENV := .venv
 BIN := $(VENV)/bin
-INSTALL := $(BIN)/python -m pip install --quiet --disable-pip-version-check
+# --no-compile: Python compiles what is imported, the first time; most of what is installed never is.
+INSTALL := $(BIN)/python -m pip install --quiet --disable-pip-version-check --no-compile
 # The same as build-system.requires in pyproject.toml, and the build programs that scikit-build-core asks for: they
 # stay in .venv, so that a rebuild compiles what has changed and no more.
 BUILD_TOOLS := 'scikit-build-core>=0.10' 'nanobind>=2.4' 'cmake>=3.20' 'ninja>=1.10'
@@ -18,7 +19,7 @@ JOBS ?= $(shell n=$$(nproc 2>/dev/null || echo 2); echo $$((n > 8 ? 8 : n)))
 PYTEST := $(BIN)/python -m pytest -n $(JOBS)
 # Folders are listed too: their time stamps tell of files that came or went.
 NATIVE := $(shell find native) CMakeLists.txt
-CPP := $(shell find native tests \( -name '*.cpp' -o -name '*.hpp' -o -name '*.cu' -o -name '*.cuh' \) -type f)
+CPP := $(shell find native $(wildcard tests) \( -name '*.cpp' -o -name '*.hpp' -o -name '*.cu' -o -name '*.cuh' \) -type f)
 
 help: ## list the targets
 	@sed -n 's/^\([a-z-]*\):.*## \(.*\)/make \1\t\2/p' $(MAKEFILE_LIST)
@@ -34,10 +35,18 @@ run: ## setup, then measure this machine (ARGS='full --budget 600' for more)
 	@+$(LOCKED) $(VENV)/installed
 	@$(BIN)/byteways run $(ARGS)
 
+wheel: ## build the sdist and a wheel for glibc 2.28 into dist (PYTHONS='python3.10 python3.12' for several)
+	@+$(LOCKED) $(VENV)/releasing
+	@$(BIN)/python scripts/build_wheels.py $(PYTHONS)
+
+examples: $(VENV)/tools ## unpack the recorded runs of examples/recorded below examples
+	@$(BIN)/python scripts/unpack_examples.py
+
 test: develop ## setup, then all tests but slow ones and those on GPUs (ARGS='-k name' for fewer)
 	@$(PYTEST) --dist worksteal $(ARGS)
 
 test-slow: develop ## setup, then the slow tests: packaging, and the report in a browser
+	@+$(LOCKED) $(VENV)/releasing
 	@$(PYTEST) --dist loadfile -m 'slow and not gpu' $(ARGS)
 
 lint: develop ## formatting, lint and types of all sources; changes nothing
@@ -61,7 +70,7 @@ $(VENV)/tools: scripts/check_tools.sh
 	"$$python" -m venv --clear $(VENV) && $(INSTALL) $(BUILD_TOOLS) && echo "$$compiler" > $@
 
 $(VENV)/installed: $(VENV)/tools pyproject.toml $(NATIVE)
-	@echo "Building the native core with $$(cat $<) (three minutes on two cores the first time)"
+	@echo "Building the native core with $$(cat $<) (a minute and a half on two cores the first time)"
 	@CXX=$$(cat $<) $(INSTALL) --no-build-isolation --editable .
 	@if sh scripts/find_driver.sh; then $(INSTALL) 'byteways[cuda]'; fi
 	@touch $@
@@ -70,4 +79,10 @@ $(VENV)/installed: $(VENV)/tools pyproject.toml $(NATIVE)
 $(VENV)/developing: pyproject.toml | $(VENV)/installed
 	@echo "Installing the tools for tests and lint"
 	@$(INSTALL) 'byteways[test,lint]'
+	@touch $@
+
+# A hundred megabytes, which only packaging needs.
+$(VENV)/releasing: pyproject.toml | $(VENV)/developing
+	@echo "Installing the tools that build wheels"
+	@$(INSTALL) 'byteways[release]'
 	@touch $@

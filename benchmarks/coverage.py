@@ -23,6 +23,7 @@ Every aim holds within two standard errors of so many trials.
 from __future__ import annotations
 
 import argparse
+import sys
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
 from pathlib import Path
@@ -31,7 +32,9 @@ import numpy as np
 from coverage_runs import PATHS, ROUNDS, WAYS, Told, next_runs, recorded_noise, told_apart
 from coverage_series import KINDS, LENGTH, Judged, Kind, chance_of_no_trace, judge, no_trace
 
-EXAMPLES = Path(__file__).resolve().parents[1] / "examples"
+sys.path.insert(0, str(Path(__file__).resolve().parents[1] / "scripts"))
+from unpack_examples import EXAMPLES, unpack
+
 LEAST_TOLD = 30  # results without a warning, from which on their share says something
 ERRORS = 2.0  # standard errors that a share may lie beyond its aim
 
@@ -154,6 +157,7 @@ def blind_table(
 
 def ways_table(trials: int) -> Rows:
     """One ranking a trial: of a path measured alone, of a path among others; of all paths, one a run."""
+    unpack()
     between, within = recorded_noise(run.parent for run in sorted(EXAMPLES.glob("**/run.json")))
     rng = np.random.default_rng(20261124)
     drawn = np.exp(rng.normal(np.log(0.01), 1.0, 1000))

@@ -7,6 +7,7 @@ opposite ones, with default options, in memory that stays where it is; what else
 from __future__ import annotations
 
 import statistics
+import sys
 from collections import defaultdict
 from pathlib import Path
 
@@ -16,13 +17,15 @@ from byteways.plan.case import Buffer
 from byteways.results.record import Record
 from byteways.results.run_folder import RunFolder
 
-#: Runs by machine, as folders below the root of the project.
-RUNS = {"h200-x4": "examples/h200x4"}
+sys.path.insert(0, str(Path(__file__).resolve().parents[1] / "scripts"))
+from unpack_examples import recorded
+
+#: Recorded runs by machine.
+RUNS = {"h200-x4": "h200x4"}
 SOURCE = "own-run"
 TIMING = "own run: batches back to back behind a gate"
 _METHODS = ("copy", "kernel", "kernel-bulk", "pointer-chase")
 _MEMORIES = ("device", "pinned", "pageable")
-_ROOT = Path(__file__).resolve().parents[1]
 
 
 def values(machine: str) -> list[Value]:
@@ -30,7 +33,7 @@ def values(machine: str) -> list[Value]:
     if machine not in RUNS:
         return []
     rounds: dict[str, list[Record]] = defaultdict(list)
-    for record in RunFolder(_ROOT / RUNS[machine]).records:
+    for record in RunFolder(recorded(RUNS[machine])).records:
         if record.status == "measured" and _is_taken(record):
             rounds[record.case_id].append(record)
     return [_value(machine, records) for records in rounds.values()]

@@ -1,4 +1,4 @@
-"""Writes the tables of the documentation that the code already has: settings, errors, commands and others.
+"""Writes what the documentation has from the code: tables of settings, commands and others, and the schemas.
 
 A table stands between `<!-- table: NAME -->` and `<!-- end -->`. Run it after changing one of them;
 tests/unit/test_docs.py fails while a page and the code differ.
@@ -24,6 +24,7 @@ from byteways.plan import suite
 from byteways.plan.filters import KEYS
 from byteways.plan.interfaces import INTERFACES, OF_ALL
 from byteways.plan.numbers import SPANS
+from byteways.results import schema
 from byteways.results.warnings import ADVICE
 
 DOCS = Path(__file__).parents[1] / "docs"
@@ -168,6 +169,7 @@ def main() -> int:
         if after != before:
             page.write_text(after, encoding="utf-8")
             sys.stdout.write(f"{page.relative_to(DOCS.parent)}\n")
+    schema.write(DOCS / "reference" / "schemas")
     return 0
 
 

@@ -30,6 +30,11 @@ void Timeline::enter(Lock& lock, double cost_ns) {
   while (timers_.next() <= host_) go_off(lock);
 }
 
+bool Timeline::acts_elsewhere() const {
+  return std::any_of(running_.begin(), running_.end(),
+                     [](const auto& action) { return action.second != std::this_thread::get_id(); });
+}
+
 void Timeline::wait_until(Lock& lock, const std::function<bool()>& done) {
   for (;;) {
     engine_->poll(host_);
@@ -40,6 +45,9 @@ void Timeline::wait_until(Lock& lock, const std::function<bool()>& done) {
     }
     if (due != kNever) {
       go_off(lock);
+    } else if (acts_elsewhere()) {
+      ended_.wait(
+          lock);  // the action may bring it about: a rank waits while another lets a gate's timer go off
     } else if (!engine_->has_stuck()) {
       throw Failure(Code::internal,
                     "deadlock in the simulated program: it waits for what nothing brings about");

@@ -34,7 +34,8 @@ class Timeline {
   void cancel_timer(Lock& lock, std::uint64_t ticket);
 
  private:
-  void go_off(Lock& lock);  // the next timer
+  void go_off(Lock& lock);      // the next timer
+  bool acts_elsewhere() const;  // an action is under way on another thread
 
   Engine* engine_;
   Picoseconds host_ = 0;

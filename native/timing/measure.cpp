@@ -3,6 +3,8 @@
 
 #include <algorithm>
 #include <cmath>
+#include <functional>
+#include <memory>
 #include <optional>
 #include <set>
 
@@ -61,7 +63,7 @@ class CaseRun {
     });
     team_.together("warm-up", [&] { sampler_->warm_up(); });
     team_.together("verification of the warm-up", [&] { check_warm_up(); });
-    team_.together("engine", [&] { find_engine(); });
+    team_.together("engine", [&] { take_turns([&] { find_engine(); }); });
     team_.together("choice of verification", [&] { decide_verification(); });
     team_.together("sampling", [&] { sample_all(); });
     team_.together("sampling of twice the batch", [&] {
@@ -76,10 +78,12 @@ class CaseRun {
   void require_as_many_flows() {
     const std::uint64_t mine = flows_.size();
     const std::uint64_t least = team_.agree_min("number of flows", mine);
-    if (least != team_.agree_max("number of flows", mine))
+    const std::uint64_t most = team_.agree_max("number of flows", mine);
+    if (least != most)
       throw Error("measure", "flows",
                   "rank " + std::to_string(team_.rank()) + " has " + std::to_string(mine) +
-                      " flows where another has " + std::to_string(least));
+                      " flows, and the ranks have between " + std::to_string(least) + " and " +
+                      std::to_string(most));
   }
 
   // Filling, checking and spoiling leave the lines in other cores' caches: operations that are not timed
@@ -95,6 +99,14 @@ class CaseRun {
       runner.mover->enqueue(*runner.stream, runner.next_operation, count);
       runner.runtime().synchronize(*runner.stream);
       runner.mover->spoil(runner.next_operation, 1);
+    }
+  }
+
+  // One rank after another: what an observation holds, another rank's would wait for.
+  void take_turns(const std::function<void()>& action) {
+    for (int turn = 0; turn < team_.size(); ++turn) {
+      if (turn == team_.rank()) action();
+      team_.barrier("end of a turn");
     }
   }
 

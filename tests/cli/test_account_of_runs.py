@@ -10,8 +10,8 @@ import pytest
 
 sys.path.insert(0, str(Path(__file__).resolve().parents[2] / "benchmarks"))
 import contradictions
+from scripts.unpack_examples import recorded
 
-EXAMPLES = Path(__file__).resolve().parents[2] / "examples"
 PROGRAM = [sys.executable, "-m", "byteways"]
 
 
@@ -27,7 +27,7 @@ def account(folder: Path, tmp_path: Path, capsys: pytest.CaptureFixture[str]) ->
 @pytest.mark.parametrize("name", ["h200x2/energy", "h200x2/routes"])
 def test_a_recorded_run(name: str, tmp_path: Path, capsys: pytest.CaptureFixture[str]) -> None:
     """Catches a figure or sentence that the records of an old run contradict."""
-    status, text = account(EXAMPLES / name, tmp_path, capsys)
+    status, text = account(recorded(name), tmp_path, capsys)
     assert status == 0, text
 
 

@@ -10,6 +10,7 @@ from pathlib import Path
 from typing import Any
 
 import pytest
+from scripts.unpack_examples import recorded
 
 from byteways.cli import main
 from byteways.studies import names
@@ -196,14 +197,11 @@ def test_wrong_usage_is_refused(capsys: pytest.CaptureFixture[str], tmp_path: Pa
     )
 
 
-EXAMPLES = Path(__file__).resolve().parents[2] / "examples" / "h200x2"
-
-
 def test_a_run_of_something_else_is_told(capsys: pytest.CaptureFixture[str]) -> None:
     """Would catch a page of dashes for a run that has nothing to do with the study."""
-    text = refused(capsys, "herten2022", "--from", str(EXAMPLES / "routes"))
+    text = refused(capsys, "herten2022", "--from", str(recorded("h200x2/routes")))
     assert "has no figure that herten2022 is about\n  caused by: it is a run of suite routes" in text
-    text = refused(capsys, "herten2022", "--resume", str(EXAMPLES / "pearson2023"))
+    text = refused(capsys, "herten2022", "--resume", str(recorded("h200x2/pearson2023")))
     assert "is no run of herten2022\n  caused by: it repeats pearson2023" in text
 
 

@@ -10,6 +10,7 @@ from statistics import median
 from typing import Any
 
 import pytest
+from scripts.unpack_examples import recorded
 
 from byteways import _core
 from byteways.analyse.findings import findings
@@ -136,8 +137,8 @@ def test_a_walk_that_fits_the_caches_is_not_called_memory(tmp_path: Path) -> Non
     assert told and "its own caches" in told[0]
 
 
-def recorded(name: str) -> RunFolder:
-    return RunFolder(Path(__file__).parents[2] / "examples" / "h200x2" / name)
+def recorded_run(name: str) -> RunFolder:
+    return RunFolder(recorded(f"h200x2/{name}"))
 
 
 def simulated(tmp_path: Path, suite_name: str, *only: str) -> RunFolder:
@@ -157,7 +158,7 @@ def test_as_many_blocks_fill_a_link_of_h200_as_were_measured(tmp_path: Path) -> 
 
     found = enough(simulated(tmp_path, "saturation"))
     assert len(found) == 8
-    assert found == enough(recorded("saturation"))
+    assert found == enough(recorded_run("saturation"))
 
 
 @pytest.mark.parametrize(
@@ -172,7 +173,7 @@ def test_what_memory_costs_on_h200_is_near_what_was_measured(
     tmp_path: Path, name: str, only: str, most: float
 ) -> None:
     """Would catch a cost of pages that is off by more than the fit: `most` is the median of the factors."""
-    measured = {one.case_id: one.time_ns.median for one in recorded(name).records if one.time_ns}
+    measured = {one.case_id: one.time_ns.median for one in recorded_run(name).records if one.time_ns}
     found = {
         one.case_id: one.time_ns.median
         for one in simulated(tmp_path, name, "--only", only).records

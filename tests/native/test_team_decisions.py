@@ -76,7 +76,7 @@ YES, NO = says(1), says(1)
 
 
 def measure(
-    script: Script | None = None, flows: int = 1, size: int = 256 * KIB, **how: Any
+    script: Script | None = None, flows: int = 1, size: int = 256 * KIB, cold: bool = True, **how: Any
 ) -> dict[str, Any]:
     """What a copy to a GPU, or several on queues of their own, comes to beside the scripted rank."""
     peer_how = {key: how.pop(key) for key in ("fails_at", "texts") if key in how}
@@ -84,7 +84,7 @@ def measure(
     def scene(session: _core.Session) -> dict[str, Any]:
         peer = Peer(script or {}, **peer_how)
         cases = [
-            toy.flow(session, ("cpu0", "pinned"), ("gpu0", "device"), "gpu0", "copy", size)
+            toy.flow(session, ("cpu0", "pinned"), ("gpu0", "device"), "gpu0", "copy", size, cold=cold)
             for _ in range(flows)
         ]
         options = toy.options(**{"budget_s": 0.2, **how})
@@ -291,16 +291,28 @@ def test_the_window_is_that_of_all_ranks(two_flows: dict[str, Any]) -> None:
     assert measure({"alignment of the clocks": says(12345)}, flows=2)["alignment_ns"] == 12345
 
 
+def test_caches_are_warmed_by_as_many_operations() -> None:
+    """Catches ranks of one warm flow whose untimed operations differ in number."""
+    question = "operations that warm the caches"
+    warm = measure(cold=False)
+    assert question in warm["asked"]
+    # Ten thousand operations before each sample take most of the time that there is.
+    assert measure({question: says(10_000)}, cold=False)["samples"] < warm["samples"] / 2
+
+
 def test_what_is_recorded_of_the_timer_is_the_coarsest() -> None:
     """Catches the resolution of one rank's timer in a record of all."""
     assert measure({"resolution of the timer": says(9999)})["resolution_ns"] == 9999
 
 
-def test_ranks_bring_as_many_flows() -> None:
+@pytest.mark.parametrize(("mine", "others"), [(1, 2), (2, 1)])
+def test_ranks_bring_as_many_flows(mine: int, others: int) -> None:
     """Catches ranks that run through different numbers of flows until they lose step."""
+    script: Script = {"number of flows": lambda votes, _: [others if votes[0] > 0 else -others]}
+    failure = measure(script, flows=mine)["failure"]
     assert (
-        "rank 0 has 1 flows"
-        in measure({"number of flows": lambda mine, _: [-2.0 if mine[0] < 0 else 2.0]})["failure"]
+        f"rank 0 has {mine} flows" in failure
+        and f"between {min(mine, others)} and {max(mine, others)}" in failure
     )
 
 
@@ -326,3 +338,54 @@ def test_every_question_may_be_answered_by_a_failure(
             result = measure(flows=flows, fails_at=question)
             assert "rank 1 failed in its phase: its cause" in result["failure"], question
             assert result["unsupported"], question
+
+
+def failing(
+    lost_after: int, rank: int = 0, fails_at: str = "", script: Script | None = None
+) -> tuple[str, list[str]]:
+    """What a measurement on a GPU that is lost after so many operations raises; what the team was asked."""
+
+    def scene(session: _core.Session) -> tuple[str, list[str]]:
+        class Ranked(Peer):
+            def rank(self) -> int:
+                return rank
+
+            def exchange(self, mine: _core.Vote) -> list[_core.Vote]:
+                votes = super().exchange(mine)
+                return votes if rank == 0 else votes[::-1]
+
+        peer = Ranked(script or {}, fails_at)
+        try:
+            case = toy.flow(session, ("cpu0", "pinned"), ("gpu0", "device"), "gpu0", "copy", MIB)
+            session.measure([case], toy.options(budget_s=0.02, batch=1, max_samples=3), peer)
+        except _core.Error as failure:
+            return str(failure), peer.asked
+        return "", peer.asked
+
+    message, asked = toy.play(toy.nvidia(faults__0=f"lost:gpu0:after={lost_after}"), scene)
+    return message, asked
+
+
+def test_a_failure_of_this_rank_is_told_in_every_phase() -> None:
+    """Catches a rank that ends by its own error while others wait for it, and one that observes its engine
+    when it is another rank's turn.
+    """
+    wanted = {"preparation", "warm-up", "verification of the warm-up", "engine", "sampling"}
+    phases: dict[str, int] = {}
+    for lost_after in range(1, 300):
+        message, asked = failing(lost_after)
+        if message and asked:
+            phases.setdefault(asked[-1], lost_after)
+        if wanted <= set(phases):
+            break
+    assert wanted <= set(phases)
+    # Rank 1 observes when rank 0 has: where that fails in its turn, this GPU is never asked.
+    message, asked = failing(phases["engine"], rank=1, fails_at="end of a turn")
+    assert "rank 0 failed in its phase" in message and asked[-1] == "end of a turn"
+
+
+def test_one_rank_with_pages_that_move_makes_all_probe() -> None:
+    """Catches an operation that ranks with managed pages run, untimed, and the others do not."""
+    last = next(number for number in range(100, 400) if not failing(number)[0])
+    message, asked = failing(last, script={"pages that may move": YES})
+    assert "gpu0" in message and asked[-1] == "residency"

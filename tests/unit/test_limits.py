@@ -13,6 +13,7 @@ from typing import Any, cast
 import pytest
 from hypothesis import given
 from hypothesis import strategies as st
+from scripts.unpack_examples import recorded
 
 from byteways.analyse.summary import cells
 from byteways.cli.run import _beyond_limit
@@ -25,7 +26,6 @@ from byteways.results.run_folder import RunFolder
 from byteways.run.recording import measured
 from byteways.topology.model import Agent, Link, Topology
 
-EXAMPLE = Path(__file__).parents[2] / "examples/h200x4"
 MIB, GIB = 2**20, 2**30
 NVLINK, PCIE = 478.125e9, 64e9
 HBM, CACHE = 4.8e12, 60 * MIB
@@ -134,8 +134,9 @@ def test_an_old_run_is_held_against_the_limit_when_it_is_read() -> None:
 
 def test_a_recorded_run_with_an_impossible_figure(tmp_path: Path) -> None:
     """Catches a run folder of version 1 that is read without the check, by its own topology and caches."""
-    shutil.copy(EXAMPLE / "run.json", tmp_path)
-    lines = (EXAMPLE / "measurements.jsonl").read_text().splitlines()
+    example = recorded("h200x4")
+    shutil.copy(example / "run.json", tmp_path)
+    lines = (example / "measurements.jsonl").read_text().splitlines()
     copies = [json.loads(line) for line in lines if '"copy"' in line and '"gpu0>gpu1"' in line]
     copies = [one for one in copies if one["pattern"] == "one-way" and one["status"] == "measured"]
     for one in copies[:2]:
@@ -144,7 +145,7 @@ def test_a_recorded_run_with_an_impossible_figure(tmp_path: Path) -> None:
     found = RunFolder(tmp_path).records
     assert [one.beyond_limit for one in found] == [True, True] + [False] * (len(copies) - 2)
     assert len(cells(found)) == len(copies) - 2 > 0
-    untouched = RunFolder(EXAMPLE).records
+    untouched = RunFolder(example).records
     assert not any(one.beyond_limit for one in untouched)
     assert sum(one.limit_bytes_per_s is not None for one in untouched) > 400
 

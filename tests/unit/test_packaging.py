@@ -1,8 +1,9 @@
-"""The wheel as a user gets it: from the source distribution, in a fresh environment, complete."""
+"""What is published, as users get it: wheel and source distribution, complete, in fresh environments."""
 
 from __future__ import annotations
 
 import os
+import re
 import shutil
 import subprocess
 import sys
@@ -15,11 +16,10 @@ from pathlib import Path
 import pytest
 from tests.cache import FOLDER
 
-pytestmark = [pytest.mark.slow, pytest.mark.timeout(1200)]
+pytestmark = [pytest.mark.slow, pytest.mark.timeout(1800)]
 
 ROOT = Path(__file__).parents[2]
 PACKAGE = ROOT / "src" / "byteways"
-BUILD_SDIST = "import sys; from scikit_build_core.build import build_sdist; build_sdist(sys.argv[1])"
 #: Not part of a package: what Python and editors leave behind.
 LEFTOVERS = ("__pycache__", ".so")
 #: Beside the native module, which loads it.
@@ -38,40 +38,52 @@ def run(*command: str | Path, cwd: Path, path: str | None = None) -> str:
 
 
 @pytest.fixture(scope="module")
-def sdist(tmp_path_factory: pytest.TempPathFactory) -> Path:
-    """The source distribution; what is not in it cannot be in a wheel that others build."""
-    folder = tmp_path_factory.mktemp("sdist")
-    run(sys.executable, "-c", BUILD_SDIST, folder, cwd=ROOT)
-    (found,) = folder.glob("*.tar.gz")
+def published(tmp_path_factory: pytest.TempPathFactory) -> Path:
+    """The folder that `make wheel` would fill. ccache, where it is installed, keeps the object files from one
+    session to the next.
+    """
+    folder = tmp_path_factory.mktemp("dist")
+    with pytest.MonkeyPatch.context() as environment:
+        keep_objects(environment)
+        run(sys.executable, ROOT / "scripts" / "build_wheels.py", "--out", folder, cwd=folder)
+    return folder
+
+
+def keep_objects(environment: pytest.MonkeyPatch) -> None:
+    """Sets ccache up for sources that are unpacked into another folder each time."""
+    if shutil.which("ccache"):
+        environment.setenv("CMAKE_CXX_COMPILER_LAUNCHER", "ccache")
+        environment.setenv("CCACHE_BASEDIR", tempfile.gettempdir())  # where pip unpacks the sources
+        environment.setenv("CCACHE_NOHASHDIR", "1")
+        environment.setenv("CCACHE_COMPILERCHECK", "content")  # Zig's is a script, written each time
+        environment.setenv("CCACHE_DIR", os.environ.get("CCACHE_DIR", str(FOLDER / "ccache")))
+
+
+@pytest.fixture(scope="module")
+def sdist(published: Path) -> Path:
+    (found,) = published.glob("*.tar.gz")
     return found
 
 
 @pytest.fixture(scope="module")
-def wheel(sdist: Path) -> Path:
-    """The wheel, built with the tools of this environment so that none is fetched again. ccache, where it is
-    installed, keeps the object files from one session to the next.
-    """
-    folder = sdist.parent
-    options = ["--quiet", "--no-deps", "--no-build-isolation", "--no-cache-dir"]
-    with pytest.MonkeyPatch.context() as environment:
-        if shutil.which("ccache"):
-            environment.setenv("CMAKE_CXX_COMPILER_LAUNCHER", "ccache")
-            environment.setenv("CCACHE_BASEDIR", tempfile.gettempdir())  # where pip unpacks the sources
-            environment.setenv("CCACHE_NOHASHDIR", "1")
-            environment.setenv("CCACHE_DIR", os.environ.get("CCACHE_DIR", str(FOLDER / "ccache")))
-        run(sys.executable, "-m", "pip", "wheel", *options, "-w", folder, sdist, cwd=folder)
-    (found,) = folder.glob("*.whl")
+def wheel(published: Path) -> Path:
+    (found,) = published.glob("*.whl")
     return found
+
+
+def installed(file: Path, folder: Path, path: str | None = None) -> Path:
+    """The programs' folder of a new environment with this file and what it depends on, and nothing else."""
+    venv.create(folder, with_pip=True, symlinks=True)
+    programs = folder / "bin"
+    pip = [programs / "python", "-m", "pip", "install", "--quiet", "--no-compile"]
+    run(*pip, file, cwd=folder, path=path or str(programs))
+    return programs
 
 
 @pytest.fixture(scope="module")
 def fresh(wheel: Path, tmp_path_factory: pytest.TempPathFactory) -> Path:
-    """The programs' folder of a new environment with the wheel and what it depends on, and nothing else."""
-    folder = tmp_path_factory.mktemp("fresh")
-    venv.create(folder, with_pip=True, symlinks=True)
-    programs = folder / "bin"
-    run(programs / "python", "-m", "pip", "install", "--quiet", wheel, cwd=folder, path=str(programs))
-    return programs
+    """An environment with the wheel, installed where PATH has neither compiler nor make."""
+    return installed(wheel, tmp_path_factory.mktemp("fresh"))
 
 
 def package_files() -> set[str]:
@@ -98,25 +110,45 @@ def test_wheel_has_everything(wheel: Path) -> None:
 def test_wheel_has_nothing_else(wheel: Path) -> None:
     """Catches tests, native sources or build files that slip into users' site-packages."""
     with zipfile.ZipFile(wheel) as archive:
-        names = {name for name in archive.namelist() if ".dist-info/" not in name}
+        names = {each for each in archive.namelist() if ".dist-info/" not in each and not each.endswith("/")}
     extra = {name for name in names - package_files() if not name.startswith("byteways/_core.")}
     assert extra == {SIMULATOR}
 
 
-def test_sdist_has_sources_and_tests(sdist: Path) -> None:
-    """Catches a source distribution that cannot be built, tested or redistributed."""
+def test_wheel_runs_on_an_old_system(wheel: Path) -> None:
+    """Catches a symbol of a newer glibc, a C++ library that the machine must bring, and a wheel for one
+    version of Python where it could serve all later ones.
+    """
+    assert "manylinux_2_28" in wheel.name
+    assert ("-abi3-" in wheel.name) == (sys.version_info >= (3, 12))
+    with zipfile.ZipFile(wheel) as archive:
+        for name in (each for each in archive.namelist() if each.endswith(".so")):
+            content = archive.read(name)
+            needed = [int(minor) for minor in re.findall(rb"GLIBC_2\.(\d+)", content)]
+            assert needed and max(needed) <= 28, name
+            assert b"libstdc++.so" not in content and b"libc++.so" not in content, name
+
+
+def test_sdist_has_sources_and_no_tests(sdist: Path) -> None:
+    """Catches a source distribution that cannot be built or redistributed, or is as large as a checkout."""
     with tarfile.open(sdist) as archive:
         names = {name.partition("/")[2] for name in archive.getnames()}
-    wanted = {
-        "LICENSE",
-        "README.md",
-        "CMakeLists.txt",
-        "Makefile",
-        "native/core/error.hpp",
-        "tests/conftest.py",
-    }
+    wanted = {"LICENSE", "README.md", "CMakeLists.txt", "pyproject.toml", "native/core/error.hpp"}
     assert wanted <= names
-    assert not [name for name in names if name.startswith((".venv/", "build/", "examples/"))]
+    elsewhere = (".ci/", ".venv/", "benchmarks/", "build/", "examples/", "tests/")
+    assert not [name for name in names if name.startswith(elsewhere)]
+    assert sdist.stat().st_size < 2e6
+
+
+def test_installed_sdist_works(sdist: Path, tmp_path: Path) -> None:
+    """Catches sources that only this checkout can build: pip fetches all tools but the compiler."""
+    with pytest.MonkeyPatch.context() as environment:
+        keep_objects(environment)
+        programs = installed(sdist, tmp_path / "fresh", path=os.environ["PATH"])
+    where = run(programs / "python", "-c", "import byteways; print(byteways.__file__)", cwd=tmp_path)
+    assert Path(where.strip()).is_relative_to(tmp_path)
+    shown = run(programs / "byteways", "topo", "--machine", "h200-x4", cwd=tmp_path, path=str(programs))
+    assert "NVIDIA H200" in shown
 
 
 def test_installed_wheel_works(fresh: Path, tmp_path: Path) -> None:
@@ -126,9 +158,11 @@ def test_installed_wheel_works(fresh: Path, tmp_path: Path) -> None:
     assert "quick" in run(fresh / "byteways", "list", "suites", cwd=tmp_path, path=str(fresh))
     plan = run(fresh / "byteways", "run", "quick", "--dry-run", cwd=tmp_path, path=str(fresh))
     assert "cpu0" in plan
-    simulated = run(fresh / "byteways", "topo", "--machine", "h200-x4", cwd=tmp_path, path=str(fresh))
-    assert "NVIDIA H200" in simulated
     assert list(tmp_path.iterdir()) == []
+    simulated = ("run", "quick", "--machine", "h200-x4", "--out", tmp_path / "R")
+    assert "Simulated" in run(fresh / "byteways", *simulated, cwd=tmp_path, path=str(fresh))
+    assert (tmp_path / "R" / "report.html").exists()
+    shutil.rmtree(tmp_path / "R")
     run(fresh / "python", "-m", "byteways.results.schema", tmp_path, cwd=tmp_path)
     assert sorted(path.name for path in tmp_path.iterdir()) == [
         "machine.schema.json",

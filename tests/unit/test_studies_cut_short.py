@@ -6,6 +6,7 @@ import json
 from pathlib import Path
 
 import pytest
+from scripts.unpack_examples import recorded
 
 from byteways.analyse.studies.outcome import compare
 from byteways.analyse.studies.verdicts import UNTESTED
@@ -13,14 +14,13 @@ from byteways.analyse.subjects.study import topic_of
 from byteways.results.run_folder import JOURNAL, MANIFEST, RunFolder
 from byteways.studies.reading import load
 
-EXAMPLES = Path(__file__).resolve().parents[2] / "examples" / "h200x2"
 PARTS = (0.02, 0.2, 0.5, 0.9)
 
 
 @pytest.mark.parametrize("key", ["herten2022", "memcpy-peer", "pearson2023", "schieffer2025"])
 def test_a_part_of_a_run_gives_no_other_answer(tmp_path: Path, key: str) -> None:
     """Would catch a verdict on the sizes that came first, and a figure that is taken for given."""
-    study, run = load(key), EXAMPLES / key
+    study, run = load(key), recorded(f"h200x2/{key}")
     whole = {one.claim.id: one.verdict for one in compare(study, RunFolder(run)).verdicts}
     lines = (run / JOURNAL).read_text(encoding="utf-8").splitlines(keepends=True)
     manifest = json.loads((run / MANIFEST).read_text(encoding="utf-8"))

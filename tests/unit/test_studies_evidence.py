@@ -10,6 +10,7 @@ from types import SimpleNamespace
 from typing import Any
 
 import pytest
+from scripts.unpack_examples import recorded
 
 from byteways.analyse.studies.cells import Sheet
 from byteways.analyse.studies.hardware import products
@@ -171,14 +172,11 @@ def test_a_matrix_says_which_of_its_figures_are_derived() -> None:
     )
 
 
-RECORDED = Path(__file__).resolve().parents[2] / "examples" / "h200x2"
-
-
 @pytest.mark.parametrize("key", ["herten2022", "memcpy-peer", "pearson2023", "schieffer2025"])
 def test_no_verdict_on_a_recorded_run_turns_round_with_noise(key: str) -> None:
     """Would catch a verdict that another minute on the same machine contradicts: what one round gives is
     known to 1 %, so that as much noise makes no contradiction of "holds", nor the reverse."""
-    study, whole = load(key), RunFolder(RECORDED / key)
+    study, whole = load(key), RunFolder(recorded(f"h200x2/{key}"))
     told = {one.claim.id: one for one in compare(study, whole).verdicts}
     draw = random.Random(key)
     for _ in range(4):

@@ -1,6 +1,7 @@
 """JSON Schemas of records, manifests and machine models, generated from the types: they cannot differ.
 
-`python -m byteways.results.schema FOLDER` writes them; a test checks that the ones in `schemas/` are current.
+`python -m byteways.results.schema FOLDER` writes them. A checkout has them in docs/reference/schemas, where
+`scripts/write_tables.py` writes them and a test checks that they are current.
 """
 
 from __future__ import annotations
@@ -73,4 +74,4 @@ def write(folder: Path) -> None:
 
 
 if __name__ == "__main__":
-    write(Path(sys.argv[1] if len(sys.argv) > 1 else "schemas"))
+    write(Path(sys.argv[1]))

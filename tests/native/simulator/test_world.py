@@ -70,6 +70,11 @@ def test_deadlock_is_an_error(play: Play) -> None:
     assert "deadlock" in told["failure"][0]
 
 
+def test_a_timer_of_another_thread_opens_the_gate(play: Play) -> None:
+    """Would catch a rank that takes what another rank's call is about to bring about for a deadlock."""
+    assert codes(play("timer-elsewhere", sim.nvidia()), "waited") == [-1]
+
+
 def test_a_timer_opens_the_gate(play: Play) -> None:
     """Would catch a watchdog that acts for a host that waits, and not for one that does anything else."""
     told = play("timers", sim.nvidia())

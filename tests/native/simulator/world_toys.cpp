@@ -1,6 +1,8 @@
 // Toys of world.hpp: programs as the measuring core writes them, on the machine of the sheet that was given.
 #include <atomic>
+#include <chrono>
 #include <string>
+#include <thread>
 #include <vector>
 
 #include "programs.hpp"
@@ -58,6 +60,26 @@ void deadlock() {
   const auto ticket = world().start_timer(1000, [] {});
   world().cancel_timer(ticket);
   world().synchronize(stream);
+}
+
+// The timer that opens a gate goes off on one thread, and takes a while, when another begins to wait for the
+// gate.
+void timer_elsewhere() {
+  unsigned int word = 0;
+  Stream* stream = world().create_stream(kGpu0);
+  gate(stream, word);
+  std::atomic<bool> acting{false};
+  world().start_timer(1000, [&] {
+    acting = true;
+    std::this_thread::sleep_for(std::chrono::milliseconds(200));
+    std::atomic_ref(word).store(1);
+  });
+  std::thread other([&] {
+    while (!acting) world().now_ns();
+  });
+  while (!acting) std::this_thread::yield();
+  attempt("waited", [&] { world().synchronize(stream); });
+  other.join();
 }
 
 // A timer opens a gate for a host that waits, for one that polls, and for one that goes on enqueueing.
@@ -212,6 +234,7 @@ void add_world_toys(Toys& toys) {
   toys["captured"] = captured;
   toys["deadlock"] = deadlock;
   toys["timers"] = timers;
+  toys["timer-elsewhere"] = timer_elsewhere;
   toys["full-queue"] = full_queue;
   toys["side-by-side"] = side_by_side;
   toys["occupied"] = occupied;
