@@ -217,12 +217,13 @@ void bind_session(nb::module_& m) {
       .def(
           "allocate",
           [](Session& session, const std::string& agent, const std::string& memory, std::uint64_t bytes,
-             const std::string& first_touch) {
+             const std::string& first_touch, const std::string& user) {
             return session.allocate(session.agent(agent), memory_from_name(memory), bytes,
-                                    session.agent(first_touch));
+                                    session.agent(first_touch),
+                                    user.empty() ? nullptr : &session.agent(user));
           },
-          "agent"_a, "memory"_a, "bytes"_a, "first_touch"_a, nb::keep_alive<0, 1>(),
-          nb::call_guard<nb::gil_scoped_release>())
+          "agent"_a, "memory"_a, "bytes"_a, "first_touch"_a, nb::kw_only(), "user"_a = "",
+          nb::keep_alive<0, 1>(), nb::call_guard<nb::gil_scoped_release>())
       .def(
           "free_bytes",
           [](const Session& session, const std::string& agent) {

@@ -1,5 +1,6 @@
-// The headers of the standard library that most sources include, parsed once for each library (CMakeLists.txt).
-// No source includes this file, and each includes what it uses: with CMAKE_DISABLE_PRECOMPILE_HEADERS they compile too.
+// The headers of the standard library that most sources include, parsed once for each library
+// (CMakeLists.txt). No source includes this file, and each includes what it uses: they compile without it
+// too, as with ccache.
 #pragma once
 
 #include <algorithm>

@@ -86,12 +86,11 @@ Agent& Session::agent(const std::string& name) const {
   throw Error("agent", "unknown", "this machine has no agent '" + name + "'");
 }
 
-Runtime* Session::runtime_for(const Agent& agent, Memory memory, const Agent* first_touch) const {
+Runtime* Session::runtime_for(const Agent& agent, Memory memory, const Agent* user) const {
   if (agent.runtime->offers(memory, agent.device).available) return agent.runtime;
   if (!agent.is_host() || is_device(memory)) return nullptr;
   // Pinned, registered and managed memory of the host is a vendor's to give.
-  if (first_touch != nullptr && !first_touch->is_host() && first_touch->runtime->offers(memory, 0).available)
-    return first_touch->runtime;
+  if (user != nullptr && !user->is_host() && user->runtime->offers(memory, 0).available) return user->runtime;
   for (const auto& runtime : runtimes_)
     if (runtime.get() != host_ && runtime->offers(memory, 0).available) return runtime.get();
   return nullptr;
@@ -106,8 +105,9 @@ Availability Session::offers(const Agent& agent, Memory memory) const {
 }
 
 std::unique_ptr<Buffer> Session::allocate(Agent& agent, Memory memory, std::uint64_t bytes,
-                                          Agent& first_touch) {
-  Runtime* runtime = runtime_for(agent, memory, &first_touch);
+                                          Agent& first_touch, const Agent* user) {
+  const bool used_by_gpu = user != nullptr && !user->is_host();
+  Runtime* runtime = runtime_for(agent, memory, used_by_gpu ? user : &first_touch);
   if (runtime == nullptr)
     throw Unsupported("allocate", std::string(memory_name(memory)), offers(agent, memory).reason,
                       agent.name());

@@ -95,10 +95,11 @@ class Session {
   Host& host() const { return *host_; }
 
   // Can `memory` be allocated for `agent`? Host memory of vendor kinds comes from a GPU runtime: that of the
-  // GPU which touches it first, else the first that has it.
+  // GPU which uses or touches it first, else the first that has it.
   Availability offers(const Agent& agent, Memory memory) const;
-  // Allocates, then writes every page once from `first_touch`.
-  std::unique_ptr<Buffer> allocate(Agent& agent, Memory memory, std::uint64_t bytes, Agent& first_touch);
+  // Allocates, then writes every page once from `first_touch`. `user`: who will use it, where that is known.
+  std::unique_ptr<Buffer> allocate(Agent& agent, Memory memory, std::uint64_t bytes, Agent& first_touch,
+                                   const Agent* user = nullptr);
   // A block that nobody has touched, with as little done for it as a program would do.
   std::unique_ptr<Allocation> bare_block(Agent& agent, Memory memory, std::uint64_t bytes);
   // Brings the managed pages of bytes [first, end) to the buffer's agent, with what the driver may have moved
@@ -140,7 +141,7 @@ class Session {
   Service& service(Agent& agent);
   void open_gpus(const SessionOptions& options);
   void number_devices(Runtime& runtime, const std::string& prefix);
-  Runtime* runtime_for(const Agent& agent, Memory memory, const Agent* first_touch = nullptr) const;
+  Runtime* runtime_for(const Agent& agent, Memory memory, const Agent* user = nullptr) const;
   static Availability knows(const Agent& agent, Memory memory, const Runtime& giver, const Agent& owner);
   static Availability enable_peer(const Agent& executor, const Agent& owner);
   DataService data_service_;

@@ -16,7 +16,9 @@ constexpr const char* kHeader = "byteways simulated kernels";
 
 bool is_digit(char c) { return c >= '0' && c <= '9'; }
 bool is_space(char c) { return c == ' ' || (c >= '\t' && c <= '\r'); }
-bool is_of_a_name(char c) { return is_digit(c) || c == '_' || (c >= 'a' && c <= 'z') || (c >= 'A' && c <= 'Z'); }
+bool is_of_a_name(char c) {
+  return is_digit(c) || c == '_' || (c >= 'a' && c <= 'z') || (c >= 'A' && c <= 'Z');
+}
 
 /// The part of a text that is not read yet.
 struct Cursor {
@@ -42,8 +44,8 @@ struct Cursor {
 }  // namespace
 
 std::optional<std::string> compile_image(const std::string& source) {
-  // `BYTEWAYS_KERNEL(256) name(`, with spaces as the compiler allows them. By hand: <regex> doubles the time that
-  // this file takes to compile.
+  // `BYTEWAYS_KERNEL(256) name(`, with spaces as the compiler allows them. By hand: <regex> doubles the time
+  // that this file takes to compile.
   static constexpr std::string_view kMacro = "BYTEWAYS_KERNEL(";
   std::string image;
   for (auto at = source.find(kMacro); at != std::string::npos; at = source.find(kMacro, at + 1)) {

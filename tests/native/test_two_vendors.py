@@ -109,3 +109,14 @@ def test_sessions_live_in_threads(both: pytest.MonkeyPatch) -> None:
         found = list(threads.map(opened, range(4)))
     assert [len(seen) for seen, _, _ in found] == [2, 0, 2, 0]
     assert all("belongs to a GPU" in text and verified for _, text, verified in found)
+
+
+def test_the_user_of_host_memory_decides_who_gives_it(both: pytest.MonkeyPatch, tmp_path: Path) -> None:
+    """Catches a second vendor's GPUs that are only ever handed the first one's pinned memory."""
+    both.setenv("FAKE_LOG", str(tmp_path / "log"))
+    session = _core.Session()
+    given_by_cuda = []
+    for user in ("gpu0", "gpu1", ""):
+        assert session.allocate("cpu0", "pinned", 4 * KIB, "cpu0", user=user).memory == "pinned"
+        given_by_cuda.append((tmp_path / "log").read_text().count("cuMemHostAlloc"))
+    assert given_by_cuda == [1, 1, 2]

@@ -177,7 +177,9 @@ class FakeSession:
         self.room = room
         self.made = 0
 
-    def allocate(self, agent: str, memory: str, bytes: int, first_touch: str) -> SimpleNamespace:
+    def allocate(
+        self, agent: str, memory: str, bytes: int, first_touch: str, *, user: str = ""
+    ) -> SimpleNamespace:
         if bytes > self.room:
             raise OutOfMemoryError
         self.room -= bytes

@@ -23,8 +23,9 @@ LOCKED = ("pinned", "pinned-noncoherent", "write-combined", "registered")
 #: Part of an agent's memory that kept buffers may take together.
 KEPT_PART = 0.5
 
-#: Buffer, role, number among the buffers of that role, and bytes where buffers of several sizes are kept.
-Key = tuple[PlannedBuffer, str, int, int]
+#: Buffer, role, number among the buffers of that role, bytes where buffers of several sizes are kept, and the
+#: GPU whose runtime gives it where there are several runtimes.
+Key = tuple[PlannedBuffer, str, int, int, str]
 
 
 def _sides(case: Case, flow: Flow) -> list[tuple[str, PlannedBuffer]]:
@@ -53,9 +54,17 @@ class Arena:
         core: The native module, for its exceptions.
         session: Allocates.
         memory_bytes: Memory of each agent; 0 or missing: no limit but the allocator's own.
+        first_gpus: By GPU, the first one of its runtime; empty where there is one runtime, which gives all.
     """
 
-    def __init__(self, core: ModuleType, session: Session, memory_bytes: Mapping[str, int]) -> None:
+    def __init__(
+        self,
+        core: ModuleType,
+        session: Session,
+        memory_bytes: Mapping[str, int],
+        first_gpus: Mapping[str, str] | None = None,
+    ) -> None:
+        self._first_gpus = first_gpus or {}
         self._core = core
         self._session = session
         self._memory_bytes = memory_bytes
@@ -89,7 +98,8 @@ class Arena:
             wanted = flow_buffer_bytes(case, flow, cache_bytes)
             for role, buffer in sides:
                 size = wanted if buffer.memory in LOCKED else 0
-                keys.append(((buffer, role, used[buffer, role], size), wanted))
+                user = self._first_gpus.get(flow.executor, "")
+                keys.append(((buffer, role, used[buffer, role], size, user), wanted))
                 used[buffer, role] += 1
         taken = self._all(keys)
         if taken is None:
@@ -116,10 +126,10 @@ class Arena:
             self._buffers.move_to_end(key)
             return kept
         self._buffers.pop(key, None)
-        planned = key[0]
+        planned, user = key[0], key[-1]
         self._make_room(planned.agent, wanted, {key for key, _ in needed})
         made = self._session.allocate(
-            planned.agent, planned.memory, wanted, planned.first_touch or planned.agent
+            planned.agent, planned.memory, wanted, planned.first_touch or planned.agent, user=user
         )
         self._buffers[key] = made
         return made

@@ -76,7 +76,8 @@ class Measurer:
             else agent.memory_bytes
             for agent in agents
         }
-        self._arena = Arena(core, session, self._memory)
+        self._first_gpus = _first_gpus(agents)
+        self._arena = Arena(core, session, self._memory, self._first_gpus)
         addresses = {agent.agent: agent.pci_address for agent in agents if not self._on_host[agent.agent]}
         self._simulated = bool(simulator)
         uuids = {agent.agent: agent.uuid for agent in agents if agent.uuid}
@@ -112,7 +113,7 @@ class Measurer:
             gc.collect()  # an exception's traceback may hold buffers in a cycle
             self.core.restart_machine(self._simulator, self._machine, key)
         self.session = _open(self.core, self._simulator, self._machine)
-        self._arena = Arena(self.core, self.session, self._memory)
+        self._arena = Arena(self.core, self.session, self._memory, self._first_gpus)
 
     def measure(self, request: Mapping[str, Any]) -> tuple[dict[str, Any], bool]:
         """The outcome of a `measure` request, and whether a runtime is broken for good."""
@@ -275,6 +276,17 @@ class Measurer:
             except self.core.Error:
                 return True
         return False
+
+
+def _first_gpus(agents: Sequence[Agent]) -> dict[str, str]:
+    """By GPU, the first one of its runtime; empty where all are of one runtime."""
+    first: dict[str, str] = {}
+    for agent in agents:
+        if agent.runtime != "host":
+            first.setdefault(agent.runtime, agent.agent)
+    if len(first) < 2:
+        return {}
+    return {agent.agent: first[agent.runtime] for agent in agents if agent.runtime in first}
 
 
 def _open(core: ModuleType, simulator: str, machine: str) -> Session:
