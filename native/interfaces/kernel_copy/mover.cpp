@@ -105,7 +105,8 @@ std::unique_ptr<Mover> make_memcpy_stream(Session& session, const Flow& flow) {
 }
 
 const gpu::RegisterKernels<CopyArguments> kCopyKernel("interfaces/kernel_copy/kernel.cu", {"copy"});
-const gpu::RegisterKernels<CopyArguments> kBulkKernel("interfaces/kernel_copy/bulk.cu", {"copy_bulk"});
+const gpu::RegisterKernels<CopyArguments> kBulkKernel("interfaces/kernel_copy/bulk.cu", {"copy_bulk"},
+                                                      gpu::Needs::bulk_copies);
 const RegisterInterface kKernel("kernel", make<GridCopy>);
 const RegisterInterface kKernelBulk("kernel-bulk", make<BulkCopy>);
 const RegisterInterface kMemcpy("memcpy", make_memcpy);

@@ -126,9 +126,10 @@ class CudaRuntime final : public gpu::GpuRuntime<CudaDriver> {
   unsigned queue_depth(int) override { return kQueueDepth; }
 
  protected:
-  std::string kernel_obstacle(int device, std::string_view kernel) const override {
+  std::string kernel_obstacle(int device, gpu::Needs needs) const override {
     const std::string& architecture = info(device).architecture;
-    if (kernel != "copy_bulk" || std::stoi(architecture.substr(3)) >= kBulkCopyCapability) return {};
+    if (needs != gpu::Needs::bulk_copies || std::stoi(architecture.substr(3)) >= kBulkCopyCapability)
+      return {};
     return "bulk-copy instructions exist from sm_90 on, this GPU is " + architecture;
   }
 

@@ -25,8 +25,8 @@ std::size_t catalogue_index(std::string_view kernel) {
 }
 
 void register_kernels(std::string_view file, std::initializer_list<std::string_view> kernels,
-                      std::size_t argument_bytes) {
-  for (const std::string_view kernel : kernels) entries().push_back({kernel, file, argument_bytes});
+                      std::size_t argument_bytes, Needs needs) {
+  for (const std::string_view kernel : kernels) entries().push_back({kernel, file, argument_bytes, needs});
 }
 
 }  // namespace byteways::gpu

@@ -8,10 +8,14 @@
 
 namespace byteways::gpu {
 
+// What a kernel needs of a device, beyond what all have.
+enum class Needs { nothing, bulk_copies };
+
 struct CatalogueEntry {
   std::string_view kernel;
   std::string_view file;  // embedded_kernels() has its text
   std::size_t argument_bytes;
+  Needs needs = Needs::nothing;
 };
 
 // All that were registered, which is done before main().
@@ -20,14 +24,15 @@ const std::vector<CatalogueEntry>& kernel_catalogue();
 std::size_t catalogue_index(std::string_view kernel);
 
 void register_kernels(std::string_view file, std::initializer_list<std::string_view> kernels,
-                      std::size_t argument_bytes);
+                      std::size_t argument_bytes, Needs needs);
 
 // At namespace scope: the kernels of one file that take these arguments.
 template <class Arguments>
 class RegisterKernels {
  public:
-  RegisterKernels(std::string_view file, std::initializer_list<std::string_view> kernels) {
-    register_kernels(file, kernels, sizeof(Arguments));
+  RegisterKernels(std::string_view file, std::initializer_list<std::string_view> kernels,
+                  Needs needs = Needs::nothing) {
+    register_kernels(file, kernels, sizeof(Arguments), needs);
   }
 };
 

@@ -69,7 +69,7 @@ class GpuRuntime : public Runtime {
 
   PreparedKernel prepare(int device, std::string_view kernel) override {
     const std::size_t index = catalogue_index(kernel);
-    const std::string obstacle = kernel_obstacle(device, kernel);
+    const std::string obstacle = kernel_obstacle(device, kernel_catalogue()[index].needs);
     if (!obstacle.empty()) throw Unsupported("kernel", "unavailable", obstacle, driver_->agent_name(device));
     const auto& loaded = kernels_.get(device, index, info(device).architecture);
     const CatalogueEntry& entry = kernel_catalogue()[index];
@@ -168,8 +168,8 @@ class GpuRuntime : public Runtime {
 
   const DeviceInfo& info(int device) const { return devices_.at(static_cast<std::size_t>(device)); }
 
-  // Why the device cannot have the kernel whatever the compiler does; empty when nothing is in the way.
-  virtual std::string kernel_obstacle(int device, std::string_view kernel) const = 0;
+  // Why the device cannot have such a kernel whatever the compiler does; empty when nothing is in the way.
+  virtual std::string kernel_obstacle(int device, Needs needs) const = 0;
 
   std::shared_ptr<Vendor> driver_;
   Host* host_;

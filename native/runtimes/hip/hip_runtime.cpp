@@ -152,8 +152,8 @@ class HipRuntime final : public gpu::GpuRuntime<HipDriver> {
   unsigned queue_depth(int) override { return kQueueDepth; }
 
  protected:
-  std::string kernel_obstacle(int device, std::string_view kernel) const override {
-    if (kernel != "copy_bulk") return {};
+  std::string kernel_obstacle(int device, gpu::Needs needs) const override {
+    if (needs != gpu::Needs::bulk_copies) return {};
     return "this GPU (" + info(device).architecture + ") has no bulk-copy instructions";
   }
 
