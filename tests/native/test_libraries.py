@@ -228,7 +228,7 @@ def test_compiled_kernels_are_kept_and_reused(use_driver: pytest.MonkeyPatch, tm
     cache = tmp_path / "cache"
     assert gpu_session(cache).offers_kernel("gpu0", "gate").available
     (kept,) = cache.iterdir()
-    assert kept.name.startswith("gate-sm_90-nvrtc-")
+    assert kept.name.startswith("interfaces.service.gate-sm_90-nvrtc-")
     whole, written = kept.read_bytes(), kept.stat().st_mtime_ns
 
     assert gpu_session(cache).offers_kernel("gpu0", "gate").available

@@ -61,19 +61,19 @@ void cancelled() {
   say("cancels-itself", 1);
 }
 
-void router() {
+void routes() {
   Engine engine;
   const Model& model = world().model();
-  Router ways(model, engine);
+  Router router(model, engine);
   const Faults faults(model);
-  for (const Fault& fault : faults.all()) ways.weaken(fault.a, fault.b, 0);
+  for (const Fault& fault : faults.all()) router.weaken(fault.a, fault.b, 0);
   std::vector<Place> places;
   for (int gpu = 0; gpu < model.gpu.count; ++gpu) places.push_back({Place::Kind::gpu, gpu});
   for (int domain = 0; domain < model.cpu.domains; ++domain) places.push_back({Place::Kind::cpu, domain});
   for (const Place from : places)
     for (const Place to : places) {
       if (from == to) continue;
-      const Route& way = ways.between(from, to);
+      const Route& way = router.between(from, to);
       std::string names = name_of(from);
       for (const Hop& hop : way.hops) names += "-" + hop.to;
       say(name_of(from) + ">" + name_of(to), way.found ? names : "none", way.through_gpu, way.through_cpu);
@@ -116,7 +116,7 @@ void add_device_toys(Toys& toys) {
   };
   toys["released-in-use"] = released_in_use;
   toys["cancelled"] = cancelled;
-  toys["ways"] = ways;
+  toys["routes"] = routes;
   toys["both-ways"] = both_ways;
 }
 

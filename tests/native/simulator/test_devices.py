@@ -48,7 +48,7 @@ def way(told: Told, pair: str) -> tuple[str, bool, bool]:
 
 def test_host_memory_is_not_reached_over_another_gpu(play: Play) -> None:
     """Would catch a way to the far domain that leads over a neighbour because it is as wide there."""
-    told = play("ways", sim.nvidia())
+    told = play("routes", sim.nvidia())
     assert way(told, "gpu0>cpu1") == ("gpu0-cpu0-cpu1", False, True)
     assert way(told, "cpu0>gpu1") == ("cpu0-cpu1-gpu1", False, True)
     assert way(told, "gpu0>gpu1") == ("gpu0-gpu1", False, False)
@@ -56,16 +56,16 @@ def test_host_memory_is_not_reached_over_another_gpu(play: Play) -> None:
 
 def test_without_a_link_gpus_meet_over_the_cpus(play: Play) -> None:
     """Would catch a link that is down and crossed, and GPUs that are cut off where the CPUs connect them."""
-    told = play("ways", sim.nvidia(faults__0="down:gpu0-gpu1"))
+    told = play("routes", sim.nvidia(faults__0="down:gpu0-gpu1"))
     assert way(told, "gpu0>gpu1") == ("gpu0-cpu0-cpu1-gpu1", False, True)
-    cut = play("ways", sim.nvidia(faults__0="down:gpu0-gpu1", faults__1="down:cpu0-cpu1"))
+    cut = play("routes", sim.nvidia(faults__0="down:gpu0-gpu1", faults__1="down:cpu0-cpu1"))
     assert way(cut, "gpu0>gpu1")[0] == way(cut, "gpu0>cpu1")[0] == "none"
     assert way(cut, "gpu0>cpu0")[0] == "gpu0-cpu0"
 
 
 def test_ways_of_frontier(play: Play) -> None:
     """Would catch ways over a real node's mesh that are narrower than the two links which each could have."""
-    told = play("ways", sheet(load("frontier-mi250x")))
+    told = play("routes", sheet(load("frontier-mi250x")))
     assert way(told, "gpu0>gpu1") == ("gpu0-gpu1", False, False)
     assert way(told, "gpu1>gpu6") == ("gpu1-gpu0-gpu6", True, False)
     assert way(told, "gpu3>gpu5") == ("gpu3-gpu2-gpu4-gpu5", True, False)

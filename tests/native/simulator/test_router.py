@@ -17,7 +17,7 @@ def test_as_topo_shows_them(play: Play, name: str) -> None:
     """Would catch two rules for one machine, and a way back that is not the way there."""
     model = load(name)
     topology = topology_of(model)
-    told = play("ways", sheet(model))
+    told = play("routes", sheet(model))
     # Where a GPU and a CPU share one memory, the simulator has it once: under the GPU's name.
     shared = any(agent.shares_memory_with for agent in topology.devices)
     compared = 0
@@ -37,7 +37,7 @@ def test_an_own_link_is_taken_however_narrow(play: Play) -> None:
     narrow = {"links.4.kind": "xgmi", "links.4.width": 1, "links.4.peak_bytes_per_s": 10e9}
     narrow["links.4.duplex_bytes_per_s"] = 0
     values = {key.replace(".", "__"): value for key, value in {**pairs, **third, **narrow}.items()}
-    assert play("ways", sim.amd(**values))["gpu0>gpu2"][0][0] == "gpu0-gpu2"
-    down = play("ways", sim.amd(**values, faults__0="down:gpu0-gpu2"))
+    assert play("routes", sim.amd(**values))["gpu0>gpu2"][0][0] == "gpu0-gpu2"
+    down = play("routes", sim.amd(**values, faults__0="down:gpu0-gpu2"))
     assert down["gpu0>gpu2"][0][0] == "gpu0-gpu1-gpu2"
     assert down["gpu2>gpu0"][0][0] == "gpu2-gpu1-gpu0"
