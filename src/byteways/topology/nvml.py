@@ -19,7 +19,7 @@ def read_devices() -> tuple[list[NvmlDevice], list[str]]:
     try:
         from byteways._core import Nvml
     except ImportError as error:
-        return [], [f"NVML not asked: byteways' native module does not load ({error})"]
+        return [], [f"NVML unavailable: byteways' native module does not load ({error})"]
     try:
         library = Nvml()
         if not library.report.usable:

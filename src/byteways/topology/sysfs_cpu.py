@@ -48,7 +48,7 @@ def parse_cpu_list(text: str) -> tuple[int, ...]:
         first, _, last = part.partition("-")
         begin, end = int(first), int(last or first)
         if begin < 0 or end < begin:
-            raise ValueError(f"'{part}' is no range of CPUs")
+            raise ValueError(f"'{part}' is not a CPU range")
         numbers.update(range(begin, end + 1))
     return tuple(sorted(numbers))
 
@@ -83,7 +83,7 @@ def read_cpus(sysfs: Path, proc: Path, allowed_cores: Collection[int] | None = N
             domains.append(_domain(sysfs, domain, cores, _memory_of(node), distances))
         elif online:
             notes.append(
-                f"NUMA domain {domain} left out: this process may use none of its {len(online)} cores"
+                f"NUMA domain {domain} left out: this process cannot use any of its {len(online)} cores"
             )
         else:
             notes.append(f"NUMA domain {domain} left out: it has memory but no cores")
