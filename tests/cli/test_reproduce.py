@@ -99,7 +99,7 @@ def test_a_machine_without_a_class_of_links_says_so(tmp_path: Path) -> None:
         f"without dual, single: {alike}",
     ]
     assert (
-        "possible here: Fig. 2a, Fig. 3a, Fig. 3b, Table III, Sec. III-D; none of Fig. 2b, Fig. 2c"
+        "can run here: Fig. 2a, Fig. 3a, Fig. 3b, Table III, Sec. III-D; none of Fig. 2b, Fig. 2c"
         in done.stderr
     )
     assert verdicts["explicit-ceiling"]["verdict"] == "differs on this hardware"
@@ -161,7 +161,7 @@ def test_a_machine_without_a_class_of_links_says_so(tmp_path: Path) -> None:
         (
             "memcpy-peer",
             "mi300x-8",
-            (r"runtime copy +8 MB +about 40 +4\d", r"PyTorch copy_ .*torch cannot see a simulated"),
+            (r"runtime copy +8 MB +about 40 +4\d", r"PyTorch copy_ .*torch does not run on a simulated"),
             {"torch-40": "cannot be tested here", "torch-small": "cannot be tested here"},
         ),
     ],
@@ -190,7 +190,7 @@ def test_wrong_usage_is_refused(capsys: pytest.CaptureFixture[str], tmp_path: Pa
         capsys, "pearson2023", "--from", str(tmp_path), "--out", "x"
     )
     assert "is not a run folder" in refused(capsys, "pearson2023", "--from", str(tmp_path))
-    assert "a budget of -1 s is none" in refused(capsys, "pearson2023", "--budget", "-1")
+    assert "a budget of -1 s is out of range" in refused(capsys, "pearson2023", "--budget", "-1")
     assert "--resume takes its plan from the run folder; --only" in refused(
         capsys, "pearson2023", "--resume", str(tmp_path), "--only", "interface=copy"
     )
@@ -204,7 +204,7 @@ def test_a_run_of_something_else_is_told(capsys: pytest.CaptureFixture[str]) -> 
     text = refused(capsys, "herten2022", "--from", str(EXAMPLES / "routes"))
     assert "has no results that herten2022 compares\n  caused by: it is a run of suite routes" in text
     text = refused(capsys, "herten2022", "--resume", str(EXAMPLES / "pearson2023"))
-    assert "is no run of herten2022\n  caused by: it repeats pearson2023" in text
+    assert "is not a run of herten2022\n  caused by: it repeats pearson2023" in text
 
 
 @pytest.mark.parametrize("key", names())
