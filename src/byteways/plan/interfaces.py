@@ -88,7 +88,7 @@ def _stream(loop: str, kernel: str, sources: int = 1) -> Interface:
     kernels = (kernel, "stream_fill", "stream_check")
     return Interface(
         "direct access",
-        f"{loop} over doubles, each array on an agent of its own choice",
+        f"{loop} over doubles, each array in any memory",
         {"cpu": kernels, "gpu": kernels},
         ("blocks", "threads", "stream"),
         counts=READ_WRITE,
@@ -143,30 +143,30 @@ INTERFACES: Mapping[str, Interface] = {
     ),
     "copy-2d": Interface(
         "explicit",
-        "the vendor's asynchronous copy call for rows that lie a pitch apart",
+        "the vendor's asynchronous copy call for pitched (2D) rows",
         {"gpu": ()},
         (*_ROWS, "stream"),
         by_call=True,
     ),
     "memcpy-2d": Interface(
-        "explicit", "one CPU core copies rows that lie a pitch apart", {"cpu": ("memcpy_rows",)}, _ROWS
+        "explicit", "one CPU core copies pitched (2D) rows", {"cpu": ("memcpy_rows",)}, _ROWS
     ),
     "kernel-2d": Interface(
         "direct access",
-        "a packing kernel: loads and stores of rows that lie a pitch apart",
+        "a packing kernel: loads and stores of pitched (2D) rows",
         {"gpu": ("copy_rows",)},
         (*_ROWS, "blocks", "threads", "stream"),
     ),
     "route": Interface(
         "explicit",
-        "one transfer split over several paths: straight, and in pieces through other GPUs",
+        "one transfer split over several paths: the direct one, and pieces relayed by other GPUs",
         {"gpu": ()},
         ("relays", "via", "piece_bytes", "depth"),
         by_call=True,
     ),
     "prefetch": Interface(
         "explicit",
-        "the vendor's prefetch call, which moves managed pages from one agent to another",
+        "the vendor's prefetch call, which migrates managed pages from one device to another",
         {"gpu": ()},
         ("stream",),
         buffers="moved",
@@ -174,7 +174,7 @@ INTERFACES: Mapping[str, Interface] = {
     ),
     "torch-copy": Interface(
         "explicit",
-        "PyTorch's copy between tensors, in a process of its own",
+        "PyTorch's copy between tensors, in a separate process",
         {"gpu": ()},
         by_call=True,
         worker="torch",
@@ -188,7 +188,7 @@ INTERFACES: Mapping[str, Interface] = {
     ),
     "kernel-bulk": Interface(
         "direct access",
-        "bulk-copy instructions of a GPU kernel, which fill a link from a few multiprocessors",
+        "bulk-copy instructions of a GPU kernel, which saturate a link with few multiprocessors",
         {"gpu": ("copy_bulk",)},
         ("blocks", "chunk_bytes", "stages", "stream", "pace", "migration", "pause_ns"),
         granularity_bytes=16,
@@ -204,7 +204,7 @@ INTERFACES: Mapping[str, Interface] = {
     ),
     "ping-pong": Interface(
         "direct access",
-        "latency: one word there and back, between two that poll for it",
+        "latency: one word to a polling partner and back",
         {"cpu": ("ping_pong",), "gpu": ("ping_pong",)},
         ("core", "partner_core"),
         figure="latency",
@@ -214,7 +214,7 @@ INTERFACES: Mapping[str, Interface] = {
     ),
     "launch": Interface(
         "direct access",
-        "a kernel that does nothing; on a CPU a team of threads that does nothing",
+        "an empty kernel; on a CPU, an empty parallel region",
         {"cpu": ("nothing",), "gpu": ("nothing",)},
         ("blocks", "threads", "pace"),
         buffers="one",
@@ -224,7 +224,7 @@ INTERFACES: Mapping[str, Interface] = {
     ),
     "synchronize": Interface(
         "explicit",
-        "waiting for a queue that has nothing left to do",
+        "waiting for an empty queue",
         {"gpu": ("nothing",)},
         buffers="one",
         figure="time",
@@ -233,7 +233,7 @@ INTERFACES: Mapping[str, Interface] = {
     ),
     "event": Interface(
         "explicit",
-        "two queues of a GPU that wait for each other: an event there and one back",
+        "event round trip between two queues of a GPU",
         {"gpu": ("nothing",)},
         ("pace",),
         buffers="one",
@@ -241,19 +241,19 @@ INTERFACES: Mapping[str, Interface] = {
         counts="round-trip",
         alone=True,
     ),
-    "allocate": _step("memory is had by the agent that owns it", ("cpu", "gpu"), "touched", "pool"),
-    "free": _step("memory is given back", ("cpu", "gpu"), "touched", "pool"),
-    "register": _step("plain host pages are locked and mapped for a GPU", ("gpu",), "touched"),
-    "unregister": _step("locked pages become plain ones again", ("gpu",), "touched"),
-    "map-peer": _step("a GPU is given access to another's memory", ("gpu",)),
-    "open-ipc": _step("a GPU opens another process's memory by its handle", ("gpu",)),
+    "allocate": _step("allocation on the owning device", ("cpu", "gpu"), "touched", "pool"),
+    "free": _step("release of the allocation", ("cpu", "gpu"), "touched", "pool"),
+    "register": _step("page-locks plain host memory and maps it for a GPU", ("gpu",), "touched"),
+    "unregister": _step("undoes register", ("gpu",), "touched"),
+    "map-peer": _step("gives a GPU access to another GPU's memory", ("gpu",)),
+    "open-ipc": _step("opens another process's GPU memory by its IPC handle", ("gpu",)),
     "stream-copy": _stream("c = a of STREAM", "stream_copy"),
     "stream-scale": _stream("b = 3 c of STREAM", "stream_scale"),
     "stream-add": _stream("c = a + b of STREAM", "stream_add", 2),
     "stream-triad": _stream("a = b + 3 c of STREAM", "stream_triad", 2),
     "compute": Interface(
         "direct access",
-        "arithmetic in registers of all multiprocessors or cores: what transfers beside it slow down",
+        "arithmetic in registers of all multiprocessors or cores",
         {"cpu": ("compute",), "gpu": ("compute",)},
         ("blocks", "threads"),
         buffers="one",

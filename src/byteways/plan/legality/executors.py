@@ -25,7 +25,7 @@ def interface_offer(interface: str, agent: str, capabilities: Capabilities) -> O
         return Offer(False, _wrong_kind(interface, agent))
     offer = capabilities.interface.get(agent, {}).get(interface)
     if offer is None and interface == "kernel-bulk":
-        return Offer(False, f"the runtime does not say that {agent} has bulk-copy instructions")
+        return Offer(False, f"the runtime does not report bulk-copy instructions on {agent}")
     if offer is None or offer.available:
         return Offer(True)
     return Offer(False, because(f"{interface} is not available on {agent}", offer))
@@ -35,9 +35,9 @@ def _wrong_kind(interface: str, executor: str) -> str:
     if interface == "copy":
         return f"copy is queued on a GPU, and {executor} is a CPU (a CPU executes memcpy)"
     if is_memory_step(interface):
-        return f"{interface} is asked of a GPU's runtime, and {executor} is a CPU"
+        return f"{interface} is a call of a GPU runtime, and {executor} is a CPU"
     if interface in ("synchronize", "event"):
-        return f"{interface} is about the queues of a GPU, and {executor} is a CPU"
+        return f"{interface} uses the queues of a GPU, and {executor} is a CPU"
     if interface.startswith("memcpy"):
         return f"{interface} runs on CPU cores, and {executor} is a GPU (a GPU executes copy or kernel)"
     return f"{interface} runs on a GPU, and {executor} is a CPU (a CPU executes memcpy)"
@@ -68,9 +68,9 @@ def _partner_refusal(interface: str, flow: Flow, partner: str, capabilities: Cap
         if reason := reach_refusal(reaches[buffer.memory], partner, buffer, capabilities):
             return reason
         if is_managed(buffer.memory):
-            return f"a word in {buffer.memory} memory would move to whoever looks at it"
+            return f"a word in {buffer.memory} memory would migrate to the device that polls it"
         if buffer.memory == "pinned-noncoherent":
-            return "a GPU that looks at pinned-noncoherent memory may go on seeing what it saw first"
+            return "a GPU that polls pinned-noncoherent memory may see stale data"
     return None
 
 
@@ -78,7 +78,7 @@ def result_refusal(question: Question) -> str | None:
     flow = question.flow
     if flow.source.agent == flow.executor:
         return None
-    return f"compute keeps its result in memory of {flow.executor}, and {flow.source} is another's"
+    return f"compute writes its result to memory of {flow.executor}, and {flow.source} is not"
 
 
 def threads_refusal(question: Question) -> str | None:
@@ -88,10 +88,10 @@ def threads_refusal(question: Question) -> str | None:
     if kind_of(executor) != "cpu":
         return too_many_threads(threads) if threads > MOST_BLOCK_THREADS else None
     if "blocks" in options and (counts_as_stream(interface) or interface == "compute"):
-        return f"{executor} has no blocks: {interface} on a CPU has the option threads alone"
+        return f"{executor} has no blocks: on a CPU, {interface} takes only the option threads"
     cores = len(question.topology.agent(executor).cores) or MOST_TEAM_THREADS
     if threads > cores:
-        return f"{threads} threads of {interface} are more than {executor} has cores: {cores}"
+        return f"{threads} threads of {interface} exceed the {cores} cores of {executor}"
     return None
 
 
@@ -102,14 +102,12 @@ def cores_refusal(question: Question) -> str | None:
         if option not in options or agent is None:
             continue
         if kind_of(agent) != "cpu":
-            return f"'{option}' chooses a core of a CPU, and {agent} is a GPU"
+            return f"'{option}' selects a CPU core, and {agent} is a GPU"
         core, cores = int(options[option]), len(question.topology.agent(agent).cores)
         if cores and core >= cores:
-            return (
-                f"{agent} has {cores} cores that may be used, counted from 0, and core {core} is none of them"
-            )
+            return f"{agent} has {cores} usable cores, numbered from 0; core {core} does not exist"
     if flow.partner == flow.executor and options.get("core", -1) == options.get("partner_core", -2):
-        return f"core {options['core']} of {flow.executor} would wait for itself"
+        return f"core {options['core']} of {flow.executor} would poll itself"
     return None
 
 
