@@ -11,13 +11,14 @@ import inspect
 import re
 import sys
 from collections.abc import Callable, Iterable
+from functools import partial
 from pathlib import Path
 from typing import Any, get_args, get_type_hints
 
 from error_messages import error_messages
 from typer.models import ArgumentInfo
 
-from byteways import settings
+from byteways import aliases, settings
 from byteways.cli.frame import VERBS
 from byteways.errors import BytewaysError
 from byteways.plan import suite
@@ -82,6 +83,21 @@ def options_table() -> str:
         (", ".join(names), ", ".join(f"`{name}`" for name in options)) for options, names in rows.items()
     )
     return table(("interface", "options"), cells)
+
+
+def names_table(kind: str) -> str:
+    """Other tools' names by our word. Where several words are in the first cell, the names are ambiguous."""
+    rows: dict[tuple[str, ...], list[str]] = {}
+    for alias in aliases.ALIASES[kind]:
+        names = ", ".join(f"`{name}`" for name in alias.theirs)
+        rows.setdefault(alias.ours, []).append(f"{names} ({alias.used_by})")
+    cells = ((" or ".join(f"`{word}`" for word in ours), "; ".join(names)) for ours, names in rows.items())
+    return table(("byteways", "elsewhere"), cells)
+
+
+def nearest_table() -> str:
+    rows = ((f"`{one.theirs}`", one.used_by, one.nearest, one.difference) for one in aliases.NEAREST)
+    return table(("name", "tool", "nearest in byteways", "difference"), rows)
 
 
 def numbers_table() -> str:
@@ -151,6 +167,11 @@ TABLES: dict[str, Callable[[], str]] = {
     "suites": suites_table,
     "options": options_table,
     "numbers": numbers_table,
+    "names-interface": partial(names_table, "interface"),
+    "names-memory": partial(names_table, "memory"),
+    "names-pattern": partial(names_table, "pattern"),
+    "names-path": partial(names_table, "path"),
+    "names-nearest": nearest_table,
     "mistake": mistake_example,
     "filters": filters_list,
     "commands": commands,

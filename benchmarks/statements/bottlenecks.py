@@ -12,12 +12,15 @@ from statements.records import Case, RunData
 #: Between the median of one case and of another there is noise.
 NOISE = 1.03
 
+#: Accesses to a memory, which begin the name of a resource.
+_ACCESSES = "(reads from|writes to|reads and writes of)"
+
 #: Whether a flow from one device to another uses the resource.
 Uses = Callable[[str, str], bool]
 
 
 def check_bottleneck(run: RunData, title: str, name: str) -> Iterator[Statement]:
-    found = re.match(r"Shared bottleneck: (.+?) carries (\d[\d.]*) GB/s", title)
+    found = re.match(r"Shared bottleneck: (.+?) \((\d[\d.]*) GB/s", title)
     if not found:
         return
     uses = _resource(run, found[1])
@@ -72,14 +75,14 @@ def _resource(run: RunData, name: str) -> list[Uses] | None:
     if found := re.fullmatch(r"each (.+) link, both directions together", name):
         ends = [(link["a"], link["b"]) for link in run.links if link.get("link_class") == found[1]]
         return [_crossing(run, {(a, b), (b, a)}) for a, b in ends] or None
-    if found := re.fullmatch(r"(cpu\d+)'s memory(?: when|,) (read and written|read|written)", name):
-        return [_memory({found[1]}, found[2])]
-    if found := re.fullmatch(r"all host memory(?: when|,) (read and written|read|written)", name):
+    if found := re.fullmatch(rf"{_ACCESSES} (cpu\d+)'s memory", name):
+        return [_memory({found[2]}, found[1])]
+    if found := re.fullmatch(rf"{_ACCESSES} all host memory", name):
         return [_memory(_domains(run), found[1])]
-    if found := re.fullmatch(r"each NUMA domain's memory(?: when|,) (read and written|read|written)", name):
+    if found := re.fullmatch(rf"{_ACCESSES} each NUMA domain's memory", name):
         return [_memory({domain}, found[1]) for domain in sorted(_domains(run))] or None
     if found := re.fullmatch(
-        r"what ((?:gpu\d+(?:, | and )?)+) share on the way (from|to|to and from) the host", name
+        r"an uplink shared by ((?:gpu\d+(?:, (?=gpu)| and )?)+), (from|to|to and from) the host", name
     ):
         return [_to_host(set(re.findall(r"gpu\d+", found[1])), found[2])]
     return None
@@ -109,7 +112,7 @@ def _arcs(node: str, way: tuple[dict[str, str], ...]) -> Iterator[tuple[str, str
 
 
 def _memory(domains: set[str], how: str) -> Uses:
-    read, written = how in ("read", "read and written"), how in ("written", "read and written")
+    read, written = how.startswith("reads"), "writes" in how
     return lambda source, destination: (read and source in domains) or (written and destination in domains)
 
 

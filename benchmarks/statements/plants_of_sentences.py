@@ -160,16 +160,14 @@ def sentence_bottleneck(run: RunData, data: Data) -> bool:
     if not crossed:
         return False
     name = f"the link {crossed[0][0]}–{crossed[0][1]}, both directions together"
-    title = (
-        f"Shared bottleneck: {name} carries 0.01 GB/s in sum; copy moves 0.01 where its flows alone allow 1"
-    )
+    title = f"Shared bottleneck: {name} (0.01 GB/s in total); copy reaches 0.01; single-flow rates predict 1"
     data["findings"].append({"title": title, "detail": "", "importance": 0.0, "claims": [], "results": []})
     return True
 
 
 def sentence_non_result(run: RunData, data: Data) -> bool:
     importance = max((finding["importance"] for finding in data["findings"]), default=1.0)
-    title = "No energy of 2 cases"
+    title = "No energy result for 2 cases"
     data["findings"].insert(
         0, {"title": title, "detail": "", "importance": importance, "claims": [], "results": []}
     )

@@ -17,15 +17,15 @@ from statements.ways import check_fastest
 _UNITS = {"KiB": 2**10, "MiB": 2**20, "GiB": 2**30, "TiB": 2**40}
 _TIMES = {"ns": 1.0, "µs": 1e3, "ms": 1e6, "s": 1e9}
 #: What a rate without a unit follows, in a sentence that names GB/s once.
-_RATE_BEFORE = re.compile(r"(?:reaches|moves|gets?|against|moves most,)\s$")
+_RATE_BEFORE = re.compile(r"(?:reaches|moves|gets?|vs|leads with)\s$")
 #: Rates that follow from others and are no result of their own.
-_DERIVED_BEFORE = re.compile(r"(?:carries|allows?|predicts?)\s$")
+_DERIVED_BEFORE = re.compile(r"(?:predicts?\s|Shared bottleneck: [^()]*\()$")
 #: What disturbs a walk moves in the same window, which is no result of its own.
-_LOAD_BEFORE = re.compile(r"\bns \([^()]*\) beside .* at $")
+_LOAD_BEFORE = re.compile(r"\bns \([^()]*\) under .* at $")
 #: Bounds of the analysis itself.
 _BOUND_BEFORE = re.compile(r"\b[Ww]ithin $")
 #: Words of UNSETTLED (byteways' names of what makes a figure unsure), by warning.
-_DOUBTS = {"noisy": "noisy", "serialised": "in turns", "few-samples": "few samples", "drift": "drifting"}
+_DOUBTS = {"noisy": "noisy", "serialised": "serialised", "few-samples": "few samples", "drift": "drifting"}
 
 
 def sentence_statements(run: RunData, data: Mapping[str, Any]) -> Statements:
@@ -110,14 +110,14 @@ def _words(quoted: Quoted, finding: Mapping[str, Any], name: str) -> Iterator[St
     title, detail, claims = finding["title"], finding["detail"], quoted.claims
     verdicts = [claim["verdict"] for claim in claims]
     told = bool(claims) or "claims" in finding
-    if re.search(r"\b(fastest|least energy|moves most|odd)\b", title):
+    if re.search(r"\b(fastest|[Ll]east energy|leads with|outlier)\b", title):
         led = LEADS in verdicts or TRAILS in verdicts
         yield check("fastest", name, led if told else None, "no claim leads")
     results = finding.get("results") or []
     if " is fastest" in title and results:
         best = [quoted.run.cases[one] for one in results[0]["case_ids"] if one in quoted.run.cases]
         yield from check_fastest(quoted.run, best, claims, name)
-    if "moves most" in title and told:
+    if "leads with" in title and told:
         rivals = [claim for claim in claims if claim["kind"] == "best"]
         every = all(claim["verdict"] == LEADS and claim["agree"] == claim["pairs"] for claim in rivals)
         yield check("fastest", f"{name}: most", every, "not ahead of all on all paths")
@@ -185,14 +185,14 @@ def _whole_run(run: RunData, data: Mapping[str, Any], title: str, name: str) -> 
         )
     if found := re.match(r"(\d+) lines? of measurements.jsonl", title):
         yield check("run", name, int(found[1]) == run.damaged, f"there are {run.damaged}")
-    if found := re.search(r"clocks were held back in (\d+) measurements?", title):
+    if found := re.search(r"clocks were throttled in (\d+) measurements?", title):
         held = [
             one
             for one in run.records
             if {"throttled", "clock-drop"} & {w["id"] for w in one.get("warnings", ())}
         ]
         yield check("run", name, int(found[1]) == len(held), f"there are {len(held)}")
-    if found := re.match(r"Concurrent flows of ([\w-]+) were serialised", title):
+    if found := re.match(r"Concurrent ([\w-]+) flows were serialised", title):
         told = [case for case in run.cases.values() if "serialised" in case.warnings]
         holds = any(case.record["interface"] == found[1] for case in told)
         yield check("run", name, holds, "no record has the warning")

@@ -22,7 +22,7 @@ def converted(data: Any, kind: type[T]) -> T:
     try:
         return msgspec.convert(data, kind)
     except RecursionError as error:
-        raise ValueError(f"it is nested beyond measure: {error}") from error
+        raise ValueError(f"it is nested too deeply: {error}") from error
 
 
 def decoded(text: bytes, kind: Any = Any) -> Any:
@@ -34,4 +34,4 @@ def decoded(text: bytes, kind: Any = Any) -> Any:
     try:
         return msgspec.json.decode(text, type=kind)
     except RecursionError as error:
-        raise ValueError(f"it is nested beyond measure: {error}") from error
+        raise ValueError(f"it is nested too deeply: {error}") from error

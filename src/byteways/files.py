@@ -49,7 +49,7 @@ def open_regular(path: Path) -> BinaryIO:
         if stat.S_ISDIR(found.st_mode):
             raise IsADirectoryError(errno.EISDIR, os.strerror(errno.EISDIR), str(path))
         if not stat.S_ISREG(found.st_mode):
-            raise OSError(errno.EINVAL, "It is no regular file", str(path))
+            raise OSError(errno.EINVAL, "It is not a regular file", str(path))
         return os.fdopen(descriptor, "rb")
     except BaseException:
         os.close(descriptor)

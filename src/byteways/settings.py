@@ -26,10 +26,10 @@ class Setting:
 
 SETTINGS = (
     Setting("BYTEWAYS_CACHE", "folder for compiled kernels", "$XDG_CACHE_HOME/byteways/kernels"),
-    Setting("BYTEWAYS_GPUS", "0 leaves every GPU alone and measures the host only", "1"),
+    Setting("BYTEWAYS_GPUS", "0: use no GPU, measure the host only", "1"),
     Setting(
         "BYTEWAYS_WORKER",
-        "command that starts a worker, for debuggers and tests",
+        "command that starts a worker (for debuggers and tests)",
         "this Python with byteways/start.py byteways.run.worker",
     ),
     Setting("BYTEWAYS_LIBCUDA", "path of the CUDA driver library", "found by the dynamic linker"),
@@ -128,14 +128,14 @@ def worker_command(environment: Mapping[str, str] = os.environ) -> tuple[str, ..
         except ValueError as error:
             raise _no_worker(chosen, str(error)) from error
         if not words:
-            raise _no_worker(chosen, "it holds no word")
+            raise _no_worker(chosen, "it is empty")
         return words
     return module_command("byteways.run.worker")
 
 
 def _no_worker(chosen: str, cause: str) -> BytewaysError:
     hint = "set it to a program and its arguments, or unset it"
-    return BytewaysError(f"BYTEWAYS_WORKER is no command: {chosen}", cause=cause, hint=hint)
+    return BytewaysError(f"BYTEWAYS_WORKER is not a command: {chosen}", cause=cause, hint=hint)
 
 
 def module_command(module: str) -> tuple[str, ...]:

@@ -20,7 +20,7 @@ def parse_size(text: str) -> int:
     """
     match = _SIZE.match(text)
     if match is None:
-        raise ValueError(f"'{text}' is no size; write 4096, 64KiB, 1MiB or 1GiB")
+        raise ValueError(f"'{text}' is not a size; write 4096, 64KiB, 1MiB or 1GiB")
     unit = (match[2] or "B").upper()
     if len(unit) == 2 and unit != "B" and unit[1] == "B":
         raise ValueError(f"'{text}' is decimal; sizes are powers of two, write {match[1]}{unit[0]}iB")
@@ -40,11 +40,11 @@ def parse_duration(text: str) -> float:
     """
     match = _DURATION.match(text)
     if match is None or not any(match.groups()):
-        raise ValueError(f"'{text}' is no duration; write 90s, 30m, 2h or 1h30m")
+        raise ValueError(f"'{text}' is not a duration; write 90s, 30m, 2h or 1h30m")
     hours, minutes, seconds = (float(part or 0) for part in match.groups())
     total_s = 3600 * hours + 60 * minutes + seconds
     if total_s <= 0:
-        raise ValueError(f"'{text}' is no time at all")
+        raise ValueError(f"'{text}' is not a positive duration")
     return total_s
 
 

@@ -99,7 +99,7 @@ def test_a_worker_that_does_not_start_is_the_one_failure(
         (
             True,
             "byteways doctor",
-            "install byteways again: its native part must match this Python and this system",
+            "reinstall byteways: its native module must match this Python and this system",
         ),
         (False, "BYTEWAYS_GPUS=0 byteways run", "install byteways again"),
     ],

@@ -57,7 +57,7 @@ def test_unknown_format(folder: Path, capsys: pytest.CaptureFixture[str]) -> Non
     assert main(["export", str(folder), "--format", "xlsx"]) == 2
     assert capsys.readouterr().err.splitlines() == [
         "error: unknown format 'xlsx'",
-        "hint: formats are csv, json, parquet",
+        "hint: valid: csv, json, parquet",
     ]
 
 

@@ -67,7 +67,7 @@ def test_what_is_not_here_says_why(bare: None, capsys: pytest.CaptureFixture[str
     assert row(text, "memcpy").endswith("  cpu0")
     assert row(text, "copy").endswith("  no [1]")
     assert row(text, "kernel").endswith("  no [1]")
-    assert row(text, "[1]") == "  [1] there is no GPU here that can be used; byteways doctor says why"
+    assert row(text, "[1]") == "  [1] no usable GPU here; byteways doctor says why"
     assert row(text, "pinned").endswith("  no [2]")
     assert row(text, "[2]") == "  [2] cpu0 has no such memory: no GPU runtime was found"
     assert max(len(line) for line in text.splitlines()) <= 120
@@ -95,6 +95,14 @@ def test_patterns_say_how_many_gpus_they_need(patchy: None, capsys: pytest.Captu
     assert (listed["host-and-ring"]["here"], listed["ring"]["here"]) == (True, False)
 
 
+def test_other_tools_names_are_listed(bare: None, capsys: pytest.CaptureFixture[str]) -> None:
+    """Catches a list that hides what else `--only` takes for a word."""
+    text = printed(capsys, "interfaces")
+    assert re.search(r"^  copy: cudaMemcpyAsync, .*hipMemcpyAsync, .*CE, ", text, re.MULTILINE)
+    (pinned,) = (one for one in answer(capsys, "memory")["memory"] if one["name"] == "pinned")
+    assert {"cudaHostAlloc", "hipHostMalloc"} <= set(pinned["elsewhere"])
+
+
 @pytest.mark.parametrize("what", ["suites", "machines"])
 def test_words_of_every_machine_open_none(
     what: str, monkeypatch: pytest.MonkeyPatch, capsys: pytest.CaptureFixture[str]
@@ -114,7 +122,7 @@ def test_a_machine_that_cannot_be_probed_is_no_error(
     """Catches a broken driver hiding the vocabulary, or missing availability passing for a no."""
     verb.list_("memory")
     shown = capsys.readouterr()
-    assert row(shown.out, "pageable").endswith("not known")
+    assert row(shown.out, "pageable").endswith("unknown")
     assert shown.err == "this machine could not be probed: worker died: signal 11\n"
     told = answer(capsys, "memory")
     assert (told["probed"], told["reason"]) == (False, "worker died: signal 11")
@@ -136,7 +144,7 @@ def test_cases_of_a_suite(patchy: None, capsys: pytest.CaptureFixture[str]) -> N
 
 def test_a_machine_that_cannot_be_probed_has_no_cases(unprobed: None) -> None:
     """Catches a list of refusals that are none: nothing is known."""
-    with pytest.raises(BytewaysError, match="what can run here is not known") as caught:
+    with pytest.raises(BytewaysError, match="it is unknown what can run here") as caught:
         verb.list_("cases", "quick")
     assert caught.value.cause == "worker died: signal 11"
 
@@ -144,7 +152,7 @@ def test_a_machine_that_cannot_be_probed_has_no_cases(unprobed: None) -> None:
 @pytest.mark.parametrize(
     ("words", "what", "hint"),
     [
-        (("suite",), "there is no list of 'suite'", "did you mean 'suites'?"),
+        (("suite",), "unknown list 'suite'", "did you mean 'suites'?"),
         (("cases",), "cases are listed by suite", "byteways list cases quick"),
         (("memory", "quick"), "cases are listed by suite", "byteways list cases quick"),
         (("cases", "nosuch"), "unknown suite 'nosuch'", "valid: quick, full"),
@@ -180,4 +188,4 @@ def test_a_narrow_terminal_is_kept_to(bare: None, monkeypatch: pytest.MonkeyPatc
     verb.list_()
     lines = re.sub(r"\x1b\[[\d;]*m", "", screen.getvalue()).splitlines()
     assert max(len(line) for line in lines) <= 60
-    assert sum("there is no GPU here" in line for line in lines) == 1
+    assert sum("no usable GPU here" in line for line in lines) == 1

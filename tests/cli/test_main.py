@@ -171,7 +171,7 @@ def test_disk_full_of_output() -> None:
     with Path("/dev/full").open("wb") as full:
         done = to_output(full.fileno(), "list", "suites")
     assert done.returncode == 2
-    assert done.stderr == ("error: the output could not be written\n  caused by: No space left on device\n")
+    assert done.stderr == ("error: cannot write the output\n  caused by: No space left on device\n")
 
 
 def test_other_errors_of_the_system_are_no_full_disk(
@@ -184,7 +184,7 @@ def test_other_errors_of_the_system_are_no_full_disk(
 
     monkeypatch.setattr(frame, "call", breaks)
     assert cli.main(["run"]) == 1
-    assert "something unexpected happened" in capsys.readouterr().err
+    assert "unexpected internal error" in capsys.readouterr().err
 
 
 def test_locale_without_our_characters() -> None:

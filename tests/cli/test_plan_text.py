@@ -68,7 +68,7 @@ def test_a_reason_is_said_once_for_all_agents() -> None:
     ends = ENDS.replace("gpu*:device", "gpu*:device-fine", 1)
     copy = 'interface = "copy"\nsize = "1MiB"\n'
     said = lines(blocks(copy + ends, copy + ENDS))
-    start = said.index("skipped because")
+    start = said.index("reasons for skipping")
     assert len(said[start + 1 : -1]) == 1
     assert re.fullmatch(r"  \[1\] 4 × .*gpu0.* \(gpu1 too\)", said[start + 1])
     assert "s0: unidirectional; cold; skipped [1]" in said
@@ -84,13 +84,13 @@ def test_what_is_left_out_for_time_is_counted_by_sweep() -> None:
     assert (name, skipped) == ("s0", "0")
     assert int(measured) > 0 < int(left_out)
     assert int(measured) + int(left_out) == 76
-    assert f"{left_out} left out for want of time" in found[-1].title
-    why = next(block for block in found if block.title == "left out for want of time")
+    assert f"{left_out} left out for lack of time" in found[-1].title
+    why = next(block for block in found if block.title == "left out for lack of time")
     assert isinstance(why, Lines)
     assert why.lines[0].startswith(
         f"{left_out} cases left out to fit the budget of 5.5 s; run with --budget "
     )
-    assert "skipped because" not in [block.title for block in found]
+    assert "reasons for skipping" not in [block.title for block in found]
 
 
 def test_a_plan_of_the_full_suite_adds_up() -> None:
@@ -98,14 +98,14 @@ def test_a_plan_of_the_full_suite_adds_up() -> None:
     plan = make_plan(load("full"), *MACHINES["h200x4"](), budget_s=60)
     found = {block.title: block for block in plan_blocks(plan)}
     table, skipped, left_out = (
-        found[title] for title in ("the plan", "skipped because", "left out for want of time")
+        found[title] for title in ("the plan", "reasons for skipping", "left out for lack of time")
     )
     assert isinstance(table, Table) and isinstance(skipped, Lines) and isinstance(left_out, Lines)
     measured, without_time, refused = (sum(int(row[column]) for row in table.rows) for column in (1, 2, 3))
     assert measured + without_time + refused == len({entry.case.case_id for entry in plan.cases})
     assert sum(int(line.split()[1]) for line in skipped.lines) == refused > 0
     assert int(left_out.lines[0].split()[0]) == without_time > 0
-    said = f"{measured} cases to measure in 3 rounds, {without_time} left out for want of time, "
+    said = f"{measured} cases to measure in 3 rounds, {without_time} left out for lack of time, "
     assert any(title.startswith(f"{said}{refused} skipped; ") for title in found)
 
 

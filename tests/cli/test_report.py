@@ -52,7 +52,7 @@ def test_reads_the_run_once(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> 
 def test_errors(tmp_path: Path, capsys: pytest.CaptureFixture[str]) -> None:
     """Would catch a traceback for a folder that is none, or a place that cannot be written."""
     assert main(["report", str(tmp_path)]) == 2
-    assert "is no run folder" in capsys.readouterr().err
+    assert "is not a run folder" in capsys.readouterr().err
     folder = sample_run.cpu_only().write(tmp_path / "run")
     assert main(["report", str(folder), "--out", str(tmp_path / "no" / "page.html")]) == 2
     assert capsys.readouterr().err.startswith("error: cannot write ")

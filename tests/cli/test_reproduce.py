@@ -44,7 +44,7 @@ def test_tables_and_claims_are_printed(pearson: tuple[Path, str]) -> None:
     assert re.search(r"quad +explicit +1 GiB +0\.250 +0\.25\d +1\.0\d\d +OLCF Crusher", text)
     assert re.search(r"explicit +1 GiB +51 +5[01]\.\d\d? +\d\.\d{3}", text)
     assert re.search(r"built in +“Only implicit access by GPU kernels are able to saturate every", text)
-    assert re.search(r"holds +“Explicit .* the model is fitted to explicit at quad, and the rest was", text)
+    assert re.search(r"holds +“Explicit .* the model is fitted to explicit at quad; the rest was", text)
     assert re.search(r"holds +Of the theoretical peak, 1 GiB by explicit transfer", text)  # no quotation
     assert re.search(r"implicit managed +1 GiB +148 +14\d.* derived: 0\.74 of 200 GB/s", text)
     assert "72+72" in text  # a known defect of the source, beside its figures
@@ -56,7 +56,7 @@ def test_manifest_and_report_know_the_study(pearson: tuple[Path, str]) -> None:
     manifest = json.loads((folder / "R" / "run.json").read_text())
     assert manifest["study"] == {"key": "pearson2023", "title": load("pearson2023").title}
     page = (folder / "R" / "report.html").read_text()
-    assert 'id="study"' in page and "Published beside simulated" in page
+    assert 'id="study"' in page and "Published vs simulated" in page
     head = page[page.index("<header>") : page.index("</header>")]
     assert "Repeats Carl Pearson" in head and "15 claims" in head
     findings = page[page.index('id="findings"') : page.index('id="machine"')]
@@ -73,7 +73,7 @@ def test_a_finished_run_is_compared_again(pearson: tuple[Path, str]) -> None:
     assert again.returncode == 0, again.stderr
     assert again.stdout.rsplit("\n\n", 1)[0] == text.rsplit("\n\n", 1)[0]
     shown = byteways(folder, "show", "R")
-    assert "Published beside simulated: Claims" in shown.stdout
+    assert "Published vs simulated: Claims" in shown.stdout
 
 
 def test_json_has_every_figure_and_claim(pearson: tuple[Path, str]) -> None:
@@ -93,14 +93,14 @@ def test_a_machine_without_a_class_of_links_says_so(tmp_path: Path) -> None:
     assert done.returncode == 0, done.stderr
     verdicts = {one["id"]: one for one in json.loads(done.stdout)["claims"]}
     assert verdicts["prefetch-hides-links"]["verdict"] == "cannot be tested here"
-    alike = "all pairs of GPUs are joined alike here, by NVLink4 ×18 through a switch"
+    alike = "all GPU pairs have the same link class here, by NVLink4 ×18 through a switch"
     assert alike in verdicts["prefetch-hides-links"]["detail"]
     assert verdicts["table3-mapped"]["notes"] == [
-        "quad is gpu0>gpu1, joined by NVLink4 ×18 for xGMI ×4",
+        "quad is gpu0>gpu1, connected by NVLink4 ×18, for xGMI ×4",
         f"without dual, single: {alike}",
     ]
     assert (
-        "possible here: Fig. 2a, Fig. 3a, Fig. 3b, Table III, Sec. III-D; none of Fig. 2b, Fig. 2c"
+        "can run here: Fig. 2a, Fig. 3a, Fig. 3b, Table III, Sec. III-D; none of Fig. 2b, Fig. 2c"
         in done.stderr
     )
     assert verdicts["explicit-ceiling"]["verdict"] == "differs on this hardware"
@@ -162,7 +162,7 @@ def test_a_machine_without_a_class_of_links_says_so(tmp_path: Path) -> None:
         (
             "memcpy-peer",
             "mi300x-8",
-            (r"runtime copy +8 MB +about 40 +4\d", r"PyTorch copy_ .*torch cannot see a simulated"),
+            (r"runtime copy +8 MB +about 40 +4\d", r"PyTorch copy_ .*torch does not run on a simulated"),
             {"torch-40": "cannot be tested here", "torch-small": "cannot be tested here"},
         ),
     ],
@@ -187,11 +187,11 @@ def refused(capsys: pytest.CaptureFixture[str], *words: str) -> str:
 
 def test_wrong_usage_is_refused(capsys: pytest.CaptureFixture[str], tmp_path: Path) -> None:
     assert "unknown study 'pearson'" in refused(capsys, "pearson")
-    assert "--from compares a run that is finished; --out" in refused(
+    assert "--from compares a finished run; --out" in refused(
         capsys, "pearson2023", "--from", str(tmp_path), "--out", "x"
     )
-    assert "is no run folder" in refused(capsys, "pearson2023", "--from", str(tmp_path))
-    assert "a budget of -1 s is none" in refused(capsys, "pearson2023", "--budget", "-1")
+    assert "is not a run folder" in refused(capsys, "pearson2023", "--from", str(tmp_path))
+    assert "a budget of -1 s is out of range" in refused(capsys, "pearson2023", "--budget", "-1")
     assert "--resume takes its plan from the run folder; --only" in refused(
         capsys, "pearson2023", "--resume", str(tmp_path), "--only", "interface=copy"
     )
@@ -200,9 +200,9 @@ def test_wrong_usage_is_refused(capsys: pytest.CaptureFixture[str], tmp_path: Pa
 def test_a_run_of_something_else_is_told(capsys: pytest.CaptureFixture[str]) -> None:
     """Would catch a page of dashes for a run that has nothing to do with the study."""
     text = refused(capsys, "herten2022", "--from", str(recorded("h200x2/routes")))
-    assert "has no figure that herten2022 is about\n  caused by: it is a run of suite routes" in text
+    assert "has no results that herten2022 compares\n  caused by: it is a run of suite routes" in text
     text = refused(capsys, "herten2022", "--resume", str(recorded("h200x2/pearson2023")))
-    assert "is no run of herten2022\n  caused by: it repeats pearson2023" in text
+    assert "is not a run of herten2022\n  caused by: it repeats pearson2023" in text
 
 
 @pytest.mark.parametrize("key", names())
@@ -213,7 +213,7 @@ def test_a_machine_without_gpus_says_what_it_lacks(
     monkeypatch.setenv("BYTEWAYS_GPUS", "0")
     monkeypatch.chdir(tmp_path)
     text = refused(capsys, key)
-    assert f"error: nothing of {key} can be repeated on this machine" in text
+    assert f"error: no part of {key} can run on this machine" in text
     assert "this machine has no" in text and f"hint: byteways reproduce {key} --machine " in text
     assert not list(tmp_path.iterdir())
 
@@ -226,7 +226,7 @@ def test_filters_and_resume_are_those_of_run(tmp_path: Path) -> None:
     verdicts = {one["id"]: one for one in json.loads(done.stdout)["claims"]}
     assert verdicts["only-kernels-saturate"]["verdict"] == "built in"
     assert verdicts["explicit-ceiling"]["verdict"] == "cannot be tested here"
-    assert "figures that it rests on are missing" in verdicts["explicit-ceiling"]["detail"]
+    assert "values it needs are missing" in verdicts["explicit-ceiling"]["detail"]
     journal = tmp_path / "R" / "measurements.jsonl"
     journal.write_text("".join(journal.read_text().splitlines(keepends=True)[:3]))
     again = byteways(tmp_path, "reproduce", "pearson2023", "--resume", "R", "--no-report", "--json")

@@ -77,7 +77,10 @@ def test_whole_run(suite: Path, tmp_path: Path) -> None:
     assert found.manifest["command_line"][:2] == ["byteways", "run"]
     assert found.manifest["suite"]["text"] == SUITE
     again = run(tmp_path, "--resume", "R", "--no-report")
-    assert (again.returncode, "0 cases to measure, 0 skipped, 4 recorded before" in again.stderr) == (0, True)
+    assert (again.returncode, "0 cases to measure, 0 skipped, 4 already recorded" in again.stderr) == (
+        0,
+        True,
+    )
     assert len(RunFolder(tmp_path / "R").records) == 4
 
 
@@ -111,17 +114,17 @@ def test_dry_run_writes_nothing(suite: Path, tmp_path: Path) -> None:
 @pytest.mark.parametrize(
     ("arguments", "said"),
     [
-        (("--budget", "0"), "a budget of 0 s is none"),
-        (("--budget", "nan"), "a budget of nan s is none"),
-        (("--rounds", "0"), "0 rounds cannot be run"),
+        (("--budget", "0"), "a budget of 0 s is out of range"),
+        (("--budget", "nan"), "a budget of nan s is out of range"),
+        (("--rounds", "0"), "0 rounds is out of range"),
         (("--precision", "2"), "a precision of 2 is out of range"),
         (("--only", "interface=copy"), "no case matches --only 'interface=copy'"),
         (("--only", "colour=blue"), "unknown key 'colour'"),
         (("--size", "1GiB..2GiB"), "no case matches --size 1GiB..2GiB"),
-        (("--size", "big"), "'big' is no size"),
-        (("--resume", "/nowhere"), "/nowhere is no run folder"),
+        (("--size", "big"), "'big' is not a size"),
+        (("--resume", "/nowhere"), "/nowhere is not a run folder"),
         (("--resume", "R", "--budget", "5"), "--budget cannot change it"),
-        (("--resume", "R", "--dry-run"), "R is no run folder"),
+        (("--resume", "R", "--dry-run"), "R is not a run folder"),
     ],
 )
 def test_wrong_options(suite: Path, tmp_path: Path, arguments: tuple[str, ...], said: str) -> None:
@@ -206,5 +209,5 @@ def test_what_there_was_no_time_for_is_told_by_sweep(tmp_path: Path) -> None:
     records = RunFolder(tmp_path / "R").records
     left_out = [(record.sweep, record.round) for record in records if record.told_status == "left out"]
     assert left_out == [("large", 0), ("large", 1)]
-    told = [line for line in done.stderr.splitlines() if line.startswith("left out for want of time: ")]
-    assert told == ["left out for want of time: 1 of 1 of large"]
+    told = [line for line in done.stderr.splitlines() if line.startswith("left out for lack of time: ")]
+    assert told == ["left out for lack of time: 1 of 1 of large"]

@@ -50,7 +50,7 @@ def test_matrix(gpu_run: Path, capsys: pytest.CaptureFixture[str]) -> None:
         "gpu1        394  2084   394   394",
         "gpu2        394   394  2084   394",
         "gpu3        394   394   394  2084",
-        "88 % of 450.0 GB/s; The diagonal is a copy inside one GPU, counted once",
+        "88 % of 450.0 GB/s; Diagonal: copy inside one GPU, each byte counted once",
     ]
 
 
@@ -84,7 +84,7 @@ def test_other_tables(gpu_run: Path, capsys: pytest.CaptureFixture[str]) -> None
     assert " ".join(patterns[1].split()) == row
     warned = " ".join(table(text, "Warnings")[1].split())
     assert warned.startswith("noisy 24 3.1 % 1 % copy cpu0:pageable > ")
-    assert table(text, "What to do about them") == ["noisy: Give it more time."]
+    assert table(text, "What to do about the warnings") == ["noisy: Give it more time."]
     assert table(text, "Not measured")[1].startswith("skipped  1      gpu0 has no bulk copies")
     assert "14.20*" in text  # a figure with a warning is marked
 
@@ -163,9 +163,9 @@ def test_markup_in_names_is_text(tmp_path: Path, capsys: pytest.CaptureFixture[s
 @pytest.mark.parametrize(
     ("words", "said"),
     [
-        (["show", "nowhere"], "nowhere is no run folder"),
+        (["show", "nowhere"], "nowhere is not a run folder"),
         (["show", "RUN", "--only", "interfce=copy"], "unknown key 'interfce'"),
-        (["show", "RUN", "--only", "interface=nosuch"], "no case matches"),
+        (["show", "RUN", "--only", "interface=nosuch"], "unknown interface 'nosuch'"),
         (["show", "RUN", "--size", "0"], "--size"),
     ],
 )
@@ -194,19 +194,19 @@ def state(build: sample_run.Builder, folder: Path, **changes: object) -> Path:
             {"state": "running", "planned": 90},
             "not finished (no end recorded): 66 of 90 planned cases recorded",
             "This run is not finished (no end recorded), 66 of 90 planned cases are recorded: "
-            "go on with `byteways run --resume`.",
+            "continue with `byteways run --resume`.",
         ),
         (
             {"state": "interrupted", "planned": 90},
             "interrupted: 66 of 90 planned cases recorded",
             "This run is interrupted, 66 of 90 planned cases are recorded: "
-            "go on with `byteways run --resume`.",
+            "continue with `byteways run --resume`.",
         ),
         (
             {"state": "complete", "planned": 90},
             "complete: 66 of 90 planned cases recorded",
-            "This run came to its end, but only 66 of 90 planned cases are recorded: measurements.jsonl has "
-            "lost the others; go on with `byteways run --resume`.",
+            "This run is complete, but only 66 of 90 planned cases are recorded: measurements.jsonl has "
+            "lost the others; continue with `byteways run --resume`.",
         ),
     ],
 )
@@ -229,7 +229,7 @@ def test_lost_figures_are_an_error(tmp_path: Path, capsys: pytest.CaptureFixture
     assert main([verb, str(folder)]) == 2
     captured = capsys.readouterr()
     assert captured.out == ""
-    assert captured.err.startswith(f"error: {folder} has no figures")
+    assert captured.err.startswith(f"error: {folder} has no results")
     assert not (folder / "report.html").exists()
 
 

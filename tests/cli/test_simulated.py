@@ -190,7 +190,7 @@ def test_runs_go_on_as_they_began_or_not_at_all(folder: Path, arguments: tuple[s
     before = (folder / "S" / "measurements.jsonl").read_bytes()
     refused = byteways(folder, "run", *arguments)
     assert refused.returncode == 2
-    assert "cannot be taken up" in refused.stderr
+    assert "cannot be resumed" in refused.stderr
     assert said in refused.stderr
     assert (folder / "S" / "measurements.jsonl").read_bytes() == before
 
@@ -206,7 +206,7 @@ def test_a_simulated_run_is_taken_up(folder: Path, tmp_path: Path) -> None:
     (tmp_path / "R" / "machine.sheet").unlink()
     again = byteways(tmp_path, "run", "--resume", "R", "--no-report")
     assert again.returncode == 0, again.stderr
-    assert "2 cases to simulate, 0 skipped, 3 recorded before" in again.stderr
+    assert "2 cases to simulate, 0 skipped, 3 already recorded" in again.stderr
     assert len(RunFolder(tmp_path / "R").records) == 5
     assert "faults.0\tslow:gpu0-nvswitch:0.5" in (tmp_path / "R" / "machine.sheet").read_text()
     changed = manifest(tmp_path / "R")
@@ -252,7 +252,7 @@ def test_pace_without_a_budget_is_the_plan() -> None:
     [
         (("--fault", "lost:gpu0"), "--fault lost:gpu0 needs a simulated machine"),
         (("--machine", "crusher"), "unknown machine 'crusher'"),
-        (("--machine", MACHINE, "--fault", "lost:gpu9"), "h200-x4 has no agent gpu9"),
+        (("--machine", MACHINE, "--fault", "lost:gpu9"), "h200-x4 has no device gpu9"),
     ],
 )
 def test_usage_errors_come_before_anything_runs(

@@ -65,7 +65,7 @@ def test_xml_of_nccl_out_and_in(
 
 def test_two_formats_at_once_are_refused() -> None:
     """Catches one of two wishes that is silently dropped."""
-    with pytest.raises(BytewaysError, match="one thing each") as caught:
+    with pytest.raises(BytewaysError, match="exclude each other") as caught:
         view.topo(as_json=True, as_nccl_xml=True)
     assert caught.value.hint
 
@@ -97,10 +97,10 @@ def test_a_run_folder_shows_its_machine(tmp_path: Path) -> None:
     ("text", "said"),
     [
         ("{", "cannot read"),
-        ("{}", "holds no topology"),
+        ("{}", "contains no topology"),
         ("[" * 100_000, "cannot read"),
-        ("[1]", "holds no topology"),
-        ("<html/>", "is no NCCL topology"),
+        ("[1]", "contains no topology"),
+        ("<html/>", "is not an NCCL topology"),
         (None, "cannot read"),
     ],
 )
@@ -125,7 +125,7 @@ def test_a_machine_that_cannot_be_probed_is_shown_all_the_same(monkeypatch: pyte
     topology = view.this_machine()
     assert topology.names("cpu")
     assert topology.notes[-1] == (
-        "the runtimes were not asked, this machine could not be probed: worker ended by SIGSEGV"
+        "the runtimes could not be queried: this machine could not be probed: worker ended by SIGSEGV"
     )
 
 

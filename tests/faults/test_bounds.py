@@ -28,8 +28,8 @@ destination = "gpu*:device"
 """
 
 BEYOND = {
-    "brackets": (f"size = {'[' * 100_000}{']' * 100_000}", "brackets in brackets"),
-    "tables": (f"size = {'{a=' * 50_000}1{'}' * 50_000}", "brackets in brackets"),
+    "brackets": (f"size = {'[' * 100_000}{']' * 100_000}", "brackets nested"),
+    "tables": (f"size = {'{a=' * 50_000}1{'}' * 50_000}", "brackets nested"),
     "dotted": (".".join("a" * 50_000) + " = 1", "a key of more than 16 parts"),
     "quoted": ('"b".' * 20_000 + "c = 1", "a key of more than 16 parts"),
     "header": ("[" + ".".join("a" * 50_000) + "]", "a key of more than 16 parts"),
@@ -38,7 +38,7 @@ BEYOND = {
     "number": ("precision = 9999999999999999999999999", "out of range"),
     "negative": ("priority = -99999999999999999999", "out of range"),
     "exponent": ("precision = 1e9999", "out of range"),
-    "date": ("size = 2026-02-30", "no valid TOML"),
+    "date": ("size = 2026-02-30", "not valid TOML"),
 }
 
 
@@ -68,7 +68,7 @@ def test_what_comes_with_byteways_is_within_bounds() -> None:
     assert toml_bounds.excess(strings * 40) is None
     assert toml_bounds.excess(f"{strings}\nb = '''\n[[[\n'''\nc = {'[' * 33}") == (
         6,
-        "brackets in brackets, more than 32",
+        "brackets nested more than 32 deep",
     )
 
 
@@ -118,7 +118,7 @@ def test_products_are_counted_before_they_are_made(
         ({"count": "99999999999999999999"}, "out of range"),
         ({"domains": "99999999999999999999"}, "out of range"),
         ({"cores": "9999999"}, "out of range"),
-        ({"domains": "2", "cores": "4000"}, "more than 4096 in all"),
+        ({"domains": "2", "cores": "4000"}, "the total exceeds 4096"),
         ({"memory_bytes": "9999999999999999999999"}, "out of range"),
     ],
 )

@@ -43,21 +43,26 @@ MISTAKES = [
         "rows of 256 bytes overlap at a pitch of 128",
         "at least 256",
     ),
-    (ROWS + "options = { width_bytes = 0 }", "width_bytes", "no rows of 0 bytes", "at least 8"),
-    (ROWS + "options = { width_bytes = 12 }", "width_bytes", "multiples of 8 bytes", "such as 16"),
-    (ROWS + "options = { width_bytes = 48, pitch_bytes = 64 }", "size", "no whole number of rows", "of 48"),
-    (ROWS + "options = { pitch_bytes = 4294967296 }", "pitch_bytes", "is from 8 to 2147483647", None),
-    (KERNEL + "options = { blocks = 0 }", "blocks", "blocks is from 1 to 2147483647", None),
-    (KERNEL + "options = { blocks = [8, 2147483648] }", "blocks", "blocks that one launch takes", None),
-    (KERNEL + "options = { threads = 2048 }", "threads", "more than a block of any GPU has: 1024", "1024"),
-    (BULK + "options = { stages = 33 }", "stages", "stages is from 1 to 32", None),
-    (BULK + "options = { chunk_bytes = 24 }", "chunk_bytes", "a multiple of 16; 24 is none", None),
+    (ROWS + "options = { width_bytes = 0 }", "width_bytes", "rows cannot be 0 bytes wide", "at least 8"),
+    (ROWS + "options = { width_bytes = 12 }", "width_bytes", "multiples of 8 bytes", "for example 16"),
+    (
+        ROWS + "options = { width_bytes = 48, pitch_bytes = 64 }",
+        "size",
+        "is not a multiple of the row width",
+        "of 48",
+    ),
+    (ROWS + "options = { pitch_bytes = 4294967296 }", "pitch_bytes", "must be from 8 to 2147483647", None),
+    (KERNEL + "options = { blocks = 0 }", "blocks", "blocks must be from 1 to 2147483647", None),
+    (KERNEL + "options = { blocks = [8, 2147483648] }", "blocks", "blocks in one launch", None),
+    (KERNEL + "options = { threads = 2048 }", "threads", "exceed the largest GPU block: 1024", "1024"),
+    (BULK + "options = { stages = 33 }", "stages", "stages must be from 1 to 32", None),
+    (BULK + "options = { chunk_bytes = 24 }", "chunk_bytes", "must be a multiple of 16, not 24", None),
     (BULK + "options = { threads = 64 }", "threads", "kernel-bulk has no such option", "blocks"),
-    (ROUTE + "options = { piece_bytes = 0 }", "piece_bytes", "piece_bytes is from 4096", None),
-    (ROUTE + "options = { piece_bytes = 5000 }", "piece_bytes", "multiple of 4096; 5000 is none", None),
-    (ROUTE + "options = { depth = 1000 }", "depth", "a stream of its own", None),
+    (ROUTE + "options = { piece_bytes = 0 }", "piece_bytes", "piece_bytes must be from 4096", None),
+    (ROUTE + "options = { piece_bytes = 5000 }", "piece_bytes", "multiple of 4096, not 5000", None),
+    (ROUTE + "options = { depth = 1000 }", "depth", "one stream each", None),
     (ROUTE + 'options = { via = "gpu2,gpu2" }', "via", "names a relay twice", "gpu1,gpu2"),
-    (ROUTE + 'options = { via = "gpu2", relays = 1 }', "via", "nothing left for relays to count", None),
+    (ROUTE + 'options = { via = "gpu2", relays = 1 }', "via", "either via, which names the relays", None),
     (COPY + 'options = { submit = "graph", pause_ns = 5 }', "pause_ns", "submitted as a graph", "leave one"),
     (
         COPY + 'pattern = "bidirectional"\noptions = { submit = "batch" }',
@@ -66,30 +71,35 @@ MISTAKES = [
         "unidirectional",
     ),
     (COPY + 'cache = "warm"\noptions = { submit = "batch" }', "submit", "have no order", "cold"),
-    (KERNEL + 'options = { submit = "batch" }', "submit", "is of copies, not of kernels", "graph"),
+    (KERNEL + 'options = { submit = "batch" }', "submit", "takes copies, not kernels", "graph"),
     (
         COPY + 'pattern = "bidirectional"\noptions = { pace = "one-at-a-time" }',
         "pace",
         "would take turns",
         "unidirectional",
     ),
-    (COPY + "options = { batch = 9000000000000 }", "batch", "batch is from 1 to 1048576", None),
-    (STEP + "size = 5000", "size", "pages of 4096 bytes; 5000 is no number of them", "4KiB"),
+    (COPY + "options = { batch = 9000000000000 }", "batch", "batch must be from 1 to 1048576", None),
+    (STEP + "size = 5000", "size", "pages of 4096 bytes; 5000 is not a multiple", "4KiB"),
     (WALK + "size = [4096, 5000]", "size", "a power of two of bytes", "64KiB"),
-    (KERNEL.replace('"1MiB"', "1001"), "size", "kernel moves multiples of 16 bytes; 1001 is none", None),
+    (
+        KERNEL.replace('"1MiB"', "1001"),
+        "size",
+        "kernel moves multiples of 16 bytes; 1001 is not a multiple",
+        None,
+    ),
     (
         WALK
         + 'size = "1MiB"\n'
         + BESIDE
         + 'beside_interface = "kernel"\nbeside_options = { threads = 4000 }',
         "threads",
-        "more than a block",
+        "exceed the largest GPU block",
         None,
     ),
     (
         WALK + 'size = "1MiB"\n' + BESIDE + 'beside_interface = "kernel"\nbeside_size = 24',
         "beside_size",
-        "multiples of 16 bytes; 24 is none",
+        "multiples of 16 bytes; 24 is not a multiple",
         None,
     ),
 ]
@@ -122,7 +132,7 @@ def test_a_relay_that_is_not_here_is_a_mistake(tmp_path: Path, capsys: pytest.Ca
     words = ["run", str(path), "--machine", "h200-x4", "--out", str(tmp_path / "R")]
     assert main(words) == 2
     error = capsys.readouterr().err
-    assert f"error: {path}:9: sweep 's', key 'via': this machine has no agent 'gpu9'" in error
+    assert f"error: {path}:9: sweep 's', key 'via': this machine has no device 'gpu9'" in error
     assert "hint: did you mean 'gpu3'? valid: gpu0, gpu1, gpu2, gpu3" in error
     assert not (tmp_path / "R").exists()
 

@@ -38,7 +38,7 @@ def test_run_of_an_earlier_version(command: Command) -> None:
     for arguments in (("--dry-run",), ()):
         resumed = command.run("--resume", str(command.folder), *arguments)
         assert resumed.returncode == 2
-        assert "was written by an earlier version and can be read, but not taken up" in resumed.stderr
+        assert "was written by an earlier version: it can be read, but not resumed" in resumed.stderr
         assert "hint: start a new run: byteways run" in resumed.stderr
 
 

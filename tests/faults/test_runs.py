@@ -140,7 +140,7 @@ def test_interrupt_ends_cleanly(command: Command, number: signal.Signals) -> Non
     process.send_signal(number)
     out, err = process.communicate(timeout=TIMEOUT_S)
     assert process.returncode == 130
-    assert f"interrupted by {number.name}; go on with: byteways run --resume {command.folder}" in err
+    assert f"interrupted by {number.name}; continue with: byteways run --resume {command.folder}" in err
     assert "Traceback" not in err
     assert RunFolder(command.folder).manifest["state"] == "interrupted"
     assert (command.folder / "report.html").exists()
@@ -173,7 +173,7 @@ def test_interrupt_during_the_probe_leaves_nothing(command: Command, events: Cal
     process.send_signal(signal.SIGINT)
     _, err = process.communicate(timeout=TIMEOUT_S)
     assert process.returncode == 130
-    assert "interrupted before anything was measured" in err
+    assert "interrupted before the first measurement" in err
     assert not command.folder.exists()
 
 
@@ -306,12 +306,12 @@ def test_a_repeated_suite_is_killed_and_taken_up(command: Command) -> None:
     [
         (
             ("--for", "30 minutes"),
-            "'30 minutes' is no duration; write 90s, 30m, 2h or 1h30m",
+            "'30 minutes' is not a duration; write 90s, 30m, 2h or 1h30m",
             "byteways run --for 30m",
         ),
         (
             ("--for", "30m", "--rounds", "3"),
-            "--for repeats the suite for a time, --rounds a number of times",
+            "--for and --rounds exclude each other",
             "leave one of them out",
         ),
     ],

@@ -69,5 +69,5 @@ def test_worker_command_that_is_none(command: Command) -> None:
     for mistaken in ("'x", " "):
         done = command.new(BYTEWAYS_WORKER=mistaken)
         assert done.returncode == 2
-        assert "error: BYTEWAYS_WORKER is no command" in done.stderr and "hint: " in done.stderr
+        assert "error: BYTEWAYS_WORKER is not a command" in done.stderr and "hint: " in done.stderr
     assert not os.path.exists(Path(command.folder))  # noqa: PTH110

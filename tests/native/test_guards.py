@@ -107,7 +107,7 @@ def load(session: _core.Session, **options: Any) -> _core.Flow:
 def test_two_that_wait_for_each_other_run_alone() -> None:
     """Catches a ping-pong behind a gate that its partner is not behind, batch upon batch."""
     why = together(lambda session: [ping_pong(session), load(session)], interference=True)
-    assert "keeps two agents waiting for each other: it runs alone" in why
+    assert "keeps two devices busy polling: it runs alone" in why
 
 
 def test_what_is_given_back_between_batches_runs_alone() -> None:
@@ -124,7 +124,7 @@ def test_what_is_given_back_between_batches_runs_alone() -> None:
 def test_what_is_made_ready_runs_alone(how: str) -> None:
     """Catches a graph that is recorded at every mark, behind a shut gate, and gone while it still runs."""
     why = together(lambda session: [load(session, submit=how), load(session)])
-    assert f"a {how} is made ready for one flow" in why
+    assert f"a {how} covers one flow" in why
 
 
 def test_what_waits_for_its_own_batches_is_not_sustained() -> None:

@@ -240,4 +240,4 @@ def test_a_run_on_a_machine_model(tmp_path: Path) -> None:
         assert records[case]["verified"] and records[case]["engine"] == "copy-engine"
         assert records[case]["timed_by"] == "host-clock"
     skipped = records["gpu0>gpu1", 1]
-    assert skipped["reason"] == "copy engine 1 does not serve gpu0>gpu1, which may choose of 2, 3, 4"
+    assert skipped["reason"] == "copy engine 1 does not serve gpu0>gpu1; valid: 2, 3, 4"

@@ -189,7 +189,7 @@ def test_what_memory_costs_on_h200_is_near_what_was_measured(
 def test_a_missing_simulator_is_no_fault_of_the_model() -> None:
     """Would catch a hint to try another model where none could be played."""
     lost = WorkerLost("Error: dlopen: simulator (the simulator is not there: /nosuch.so)")
-    assert lost_probe(lost, "crusher-mi250x").hint == "install byteways again: the simulator is a part of it"
+    assert lost_probe(lost, "crusher-mi250x").hint == "reinstall byteways: the simulator is part of it"
     assert "another model" in (lost_probe(WorkerLost("it died"), "crusher-mi250x").hint or "")
 
 

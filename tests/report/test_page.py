@@ -181,7 +181,8 @@ def test_unfinished_run_says_so(tmp_path: Path) -> None:
     manifest |= {"state": "interrupted", "finished_at": None, "wall_s": None, "planned": 90}
     (folder / "run.json").write_text(json.dumps(manifest))
     assert from_run(RunFolder(folder)).notices == (
-        "This run is interrupted, 66 of 90 planned cases are recorded: go on with `byteways run --resume`.",
+        "This run is interrupted, 66 of 90 planned cases are recorded: continue with `byteways run "
+        "--resume`.",
     )
     assert "66 of 90 planned" in write_report(folder).read_text()
 

@@ -126,7 +126,7 @@ def gpus(
     agents = [*cpus, *(gpu_agent(index, home[index]) for index in range(count))]
     links = [pcie(home[index], index) for index in range(count)]
     if domains > 1:
-        links.append(Link("cpu0", "cpu1", "numa", 1, None, None, None, "not told", "NUMA distance 21"))
+        links.append(Link("cpu0", "cpu1", "numa", 1, None, None, None, "unknown", "NUMA distance 21"))
     links += [nvlink(index) for index in range(count)] if linked else []
     topology = Topology("gpus", tuple(agents), ("nvswitch",) if linked else (), tuple(links))
     names = topology.names("gpu")
@@ -202,7 +202,7 @@ def frontier(**changes: bool) -> tuple[Topology, Capabilities]:
     links = [xgmi(f"gpu{a}", f"gpu{b}", count) for (a, b), count in FRONTIER_LINKS.items()]
     links += [xgmi(f"cpu{domain}", f"gpu{index}", 1, 36e9) for index, domain in enumerate(FRONTIER_DOMAINS)]
     links += [
-        Link(f"cpu{a}", f"cpu{b}", "numa", 1, None, None, None, "not told", "NUMA distance 12")
+        Link(f"cpu{a}", f"cpu{b}", "numa", 1, None, None, None, "unknown", "NUMA distance 12")
         for a in range(4)
         for b in range(a + 1, 4)
     ]

@@ -194,7 +194,7 @@ def said() -> dict[str, Any]:
         "pointer-chase", "pointer-chase", ["gpu1>gpu0"], True, against=["gpu0>gpu0"], quantity="latency"
     )
     void = [case for case in CASES if case[3] == 692e9]
-    fastest = "copy as a write is fastest at 1 GiB: 396 GB/s (88 % of 450); kernel reaches 375"
+    fastest = "copy issued by the source is fastest at 1 GiB: 396 GB/s (88 % of 450); kernel reaches 375"
     ways = "copy and kernel (HSA_ENABLE_SDMA=0)"
     tie = f"no significant difference between {ways} at 1 GiB: 55 and 55 GB/s (noisy)"
     entry = {"wanted_size_bytes": GIB, "size_bytes": GIB, "interface": "copy", "next": None, "ties": []}
@@ -225,7 +225,7 @@ def said() -> dict[str, Any]:
         ],
         "findings": [
             finding(f"Between GPUs (NVLink4 ×18), {fastest}", 600.0, between),
-            finding(f"From host to GPU, {tie}", 240.0, host, "It rests on assumed numbers of the model."),
+            finding(f"From host to GPU, {tie}", 240.0, host, "Based on assumed parameters of the model."),
             finding(
                 "Load latency on a GPU: a peer's memory 900 ns, its own 500 ns (1.8 times)", 200.0, [walk]
             ),

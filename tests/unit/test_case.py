@@ -91,7 +91,7 @@ def test_buffers_round_trip(buffer: Buffer) -> None:
 )
 def test_no_buffer_is_refused(text: str) -> None:
     """Catches a mistyped buffer that is taken for something."""
-    with pytest.raises(ValueError, match="is no buffer"):
+    with pytest.raises(ValueError, match="is not a buffer"):
         Buffer.parse(text)
 
 

@@ -43,7 +43,7 @@ def test_every_file_of_the_package_counts(package: Path) -> None:
 
 
 def test_what_python_makes_does_not_count(package: Path) -> None:
-    """Would catch a run that cannot be taken up because it was read meanwhile."""
+    """Would catch a run that cannot be resumed because it was read meanwhile."""
     before = digest()
     (package / "__pycache__").mkdir()
     (package / "__pycache__" / "worker.cpython-311.pyc").write_bytes(b"x")

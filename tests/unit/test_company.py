@@ -88,7 +88,7 @@ def warned(name: str) -> list[dict[str, Any]]:
 
 
 WINDOWLESS = {
-    "in turns": {**own(360, 221), "window_ns": 0.0, "warnings": warned("serialised")},
+    "serialised": {**own(360, 221), "window_ns": 0.0, "warnings": warned("serialised")},
     "in turns in part": {**own(360, 221), "window_ns": 5e6, "warnings": warned("serialised")},
     "few operations": {**own(360, 221), "window_ns": 5e6, "warnings": warned("few-operations")},
     "no overlap": {**own(360, 221), "window_ns": 0.0},
@@ -107,7 +107,7 @@ def test_flows_without_a_window_give_no_figure(
     [curve] = load_curves(cells(walked.records))
     assert len(curve.points) == 3 and curve.apart == 1
     topic = loaded.topic(walked, cells(walked.records))
-    assert topic is not None and topic.tables[0].note.startswith("Without 1 case in which")
+    assert topic is not None and topic.tables[0].note.startswith("Excludes 1 case in which")
     none = Fixture([walked.records[0], walked.records[-1]])
     topic = loaded.topic(none, cells(none.records))
     assert topic is not None and topic.tables[0].rows[0][2:5] == ("0", "340", "–") and not topic.plots
@@ -117,7 +117,7 @@ def test_flows_without_a_window_give_no_figure(
     assert not any(pair.together for pair in slowdowns(cells(apart)))
     for finding in company.transfer_costs(Index(Fixture(apart))):
         assert "no significant difference" in finding.title
-        assert finding.detail.startswith("No window in which both ran beside ")
+        assert finding.detail.startswith("No overlap with ")
 
 
 def test_what_was_measured_without_a_window_stands_by_itself(disturbed: Fixture) -> None:
@@ -130,16 +130,16 @@ def test_what_was_measured_without_a_window_stands_by_itself(disturbed: Fixture)
     assert topic is not None
     together, apart = topic.tables
     assert [row[0][:7] for row in together.rows] == ["kernel ", "kernel "]
-    assert [row[2:] for row in apart.rows] == [("260 µs", "261 µs", "394", "360", "221", "in turns")]
+    assert [row[2:] for row in apart.rows] == [("260 µs", "261 µs", "394", "360", "221", "serialised")]
     [_, finding] = company.transfer_costs(Index(disturbed))
-    assert "keeps its speed" not in finding.title
+    assert "is not slowed down" not in finding.title
 
 
 @pytest.mark.parametrize(
     ("half", "warnings", "free"), [(0.01, [], True), (0.08, [], False), (0.01, ["bimodal"], False)]
 )
 def test_a_wide_interval_keeps_no_speed(half: float, warnings: list[str], free: bool) -> None:
-    """Catches "keeps its speed" said of a median whose interval leaves room for a slowdown."""
+    """Catches "is not slowed down" said of a median whose interval leaves room for a slowdown."""
     beside = {**COPY, "interface": "copy", "size_bytes": 4 * MIB}
     loaded_one = record("compute", [BOUND, beside], 261_000.0, load_bytes_per_s=394 * GB)
     assert loaded_one.time_ns is not None
@@ -150,7 +150,7 @@ def test_a_wide_interval_keeps_no_speed(half: float, warnings: list[str], free: 
         warnings=[Warning(one, 1.0, 0.0, "") for one in warnings],
     )
     [finding] = company.transfer_costs(Index(Fixture([record("compute", [BOUND], 260_000.0), wide])))
-    assert ("keeps its speed" in finding.title) is free
+    assert ("is not slowed down" in finding.title) is free
     assert ("no significant difference" in finding.title) is not free
     assert finding.importance <= NO_DIFFERENCE  # what costs nothing comes late
 
@@ -167,14 +167,14 @@ def test_what_a_load_does_to_a_walk_is_said(walked: Fixture) -> None:
     """Catches a finding that names another load than the worst, or one that the intervals do not bear out."""
     [finding] = loaded.loaded_latency(Index(walked))
     assert finding.title == (
-        "Latency of gpu0:device from gpu0: 340 ns alone, 700 ns (2.1 ×) beside copy gpu0>gpu1 by gpu0 "
+        "Latency of gpu0:device from gpu0: 340 ns alone, 700 ns (2.1 ×) under copy gpu0>gpu1 by gpu0 "
         "at 390 GB/s"
     )
     little = Fixture(
         [walked.records[0], record("pointer-chase", [WALK, load(0)], 360.0, load_bytes_per_s=26.04 * GB)]
     )
     [finding] = loaded.loaded_latency(Index(little))
-    assert "360 ns (5.9 % more) beside" in finding.title  # not 1 ×
+    assert "360 ns (5.9 % more) under" in finding.title  # not 1 ×
     steady = Fixture(
         [walked.records[0], record("pointer-chase", [WALK, load(0)], 341.0, load_bytes_per_s=390 * GB)]
     )
@@ -192,10 +192,10 @@ def test_the_topic_draws_the_idle_walk_first(walked: Fixture) -> None:
         (200, 400),
         (390, 700),
     ]
-    assert "nowhere else" not in topic.lead
+    assert "only in GPU memory" not in topic.lead
     played = Fixture(walked.records, {"simulated": True})
     simulated = loaded.topic(played, cells(played.records))
-    assert simulated is not None and "nowhere else" in simulated.lead
+    assert simulated is not None and "only in GPU memory" in simulated.lead
 
 
 BOUND = flow("gpu0:device", "gpu0:device", "gpu0")
@@ -234,11 +234,11 @@ def test_what_a_transfer_costs_is_said(disturbed: Fixture) -> None:
     """Catches a difference claimed within the intervals, or the costs of two works in one sentence."""
     bound, arithmetic = company.transfer_costs(Index(disturbed))
     assert bound.title == (
-        "Slowdown of memory-bound kernel on gpu0 beside kernel gpu0>gpu1 by gpu0: 41 % longer and "
+        "Slowdown of memory-bound kernel on gpu0 during kernel gpu0>gpu1 by gpu0: 41 % longer and "
         "copy gpu0>gpu1 by gpu0: 9.2 % longer"
     )
     assert "copy gpu0>gpu1 by gpu0: 99 %" in bound.detail
-    assert arithmetic.title == "Arithmetic on gpu0 keeps its speed beside copy gpu0>gpu1 by gpu0"
+    assert arithmetic.title == "Arithmetic on gpu0 is not slowed down during copy gpu0>gpu1 by gpu0"
 
 
 def test_the_table_says_what_was_not_measured(disturbed: Fixture) -> None:

@@ -151,7 +151,7 @@ def test_a_way_that_needs_settings_stands_beside_the_best_without() -> None:
     title, _ = better_way(ranking, "Between GPUs", GIB)
     assert title == (
         "Between GPUs, copy (HSA_ENABLE_SDMA=0) is fastest at 1 GiB: 65.5 GB/s; "
-        "without settings kernel reaches 62"
+        "with default settings kernel reaches 62"
     )
 
 
@@ -159,7 +159,7 @@ def test_settings_that_gain_nothing_are_not_named() -> None:
     """Catches advice to set an option beside which the plain way is as fast."""
     ranking = rank(found(on(PAIRS[0], 400.5, options={"blocks": 8}), on(PAIRS[0], 400.0)))
     assert ranking is not None and ranking.variant.options == "" and len(ranking.ties) == 1
-    assert margin(ranking) == "nothing else at this size"
+    assert margin(ranking) == "no alternative at this size"
 
 
 def test_a_way_of_one_path_does_not_stand_for_all() -> None:
@@ -180,7 +180,7 @@ def test_results_beyond_the_limit_are_void(tmp_path: Path) -> None:
     assert [cell.record.interface for cell in index.cells] == ["kernel"]
     assert [one.interface for one in index.void] == ["copy"]
     titles = sample_run.sentences(build, tmp_path / "again")
-    assert titles[0] == "1 result beyond the physical limit: void, neither ranked nor quoted"
+    assert titles[0] == "1 result beyond the physical limit: void and not ranked"
     assert not any("692" in title for title in titles)
 
 
@@ -280,4 +280,4 @@ def test_a_tie_for_want_of_steady_samples_is_said_so() -> None:
     ranking = rank(found(on(PAIRS[0], 389.0, **few), on(PAIRS[0], 359.0, "torch-copy", **few)))
     assert ranking is not None and len(ranking.ties) == 1
     title, _ = better_way(ranking, "Between GPUs", 64 << 20, peak=False, launched=lambda group: "")
-    assert "copy and torch-copy are not ranked, for want of steady samples, at 64 MiB" in title
+    assert "copy and torch-copy are not ranked: their samples are too noisy, at 64 MiB" in title

@@ -142,9 +142,7 @@ def test_the_load_beside_a_walk_is_that_of_its_window(tmp_path: Path) -> None:
     run = RunData(folder)
     case = said_run.name_of(*walk[:3])
     for load, outcome in (("26.04", HOLDS), ("29", CONTRADICTED), ("27", CONTRADICTED)):
-        title = (
-            f"Latency of gpu0:device from gpu0: 490 ns alone, 500 ns (2 % more) beside copy at {load} GB/s"
-        )
+        title = f"Latency of gpu0:device from gpu0: 490 ns alone, 500 ns (2 % more) under copy at {load} GB/s"
         finding = {
             "title": title,
             "detail": "",

@@ -157,8 +157,8 @@ def test_a_single_core_has_no_pair_and_says_so() -> None:
 @pytest.mark.parametrize(
     ("lines", "problem"),
     [
-        (PING_PONG.replace("ping-pong", "memcpy"), "memcpy is not between two cores"),
-        (PING_PONG + "options = { core = 0 }", "the options choose cores already"),
+        (PING_PONG.replace("ping-pong", "memcpy"), "memcpy does not run between two cores"),
+        (PING_PONG + "options = { core = 0 }", "the options already choose cores"),
     ],
 )
 def test_pairs_of_cores_are_of_what_has_cores(lines: str, problem: str) -> None:

@@ -57,9 +57,9 @@ def test_well_formed_line_that_is_wrong(tmp_path: Path, field: str) -> None:
     ("fields", "said"),
     [
         ({"time_ns": None}, "has no time"),
-        ({"bandwidth_bytes_per_s": None}, "has no figure"),
-        ({"bandwidth_bytes_per_s": 0.0}, "no figure"),
-        ({"bandwidth_bytes_per_s": -4e9}, "no figure"),
+        ({"bandwidth_bytes_per_s": None}, "has no result"),
+        ({"bandwidth_bytes_per_s": 0.0}, "not a valid value"),
+        ({"bandwidth_bytes_per_s": -4e9}, "not a valid value"),
         ({"peak_bytes_per_s": 0.0}, "peak_bytes_per_s"),
     ],
 )
@@ -87,7 +87,7 @@ def test_measured_record_needs_figures(fields: dict[str, object], said: str) -> 
 )
 def test_table_in_a_record_that_is_wrong(part: str, value: dict[str, Any]) -> None:
     """Would catch a text where a sum is made, in the parts of a record that may hold more than we know."""
-    good = {"more": "than we know", **({"reason": "it stood still"} if part == "energy" else {})}
+    good = {"more": "than we know", **({"reason": "it did not advance"} if part == "energy" else {})}
     if part in ("corruption", "energy"):
         assert parse_line(encode(record(0, **{part: good})))
     with pytest.raises(ValueError, match=part[:6]):
@@ -147,7 +147,7 @@ def test_what_is_no_file_is_told(tmp_path: Path, kind: str) -> None:
 @pytest.mark.parametrize(
     ("content", "said"),
     [
-        (None, "is no run folder"),
+        (None, "is not a run folder"),
         ("{", "is damaged"),
         ("[]", "is damaged"),
         ("{}", "is damaged"),
@@ -219,12 +219,12 @@ def test_damaged_manifest_says_what_can_be_done(tmp_path: Path) -> None:
     (tmp_path / "run.json").write_text("{")
     with pytest.raises(BytewaysError) as caught:
         RunFolder(tmp_path)
-    assert (caught.value.cause or "").startswith("it is no JSON: ")
+    assert (caught.value.cause or "").startswith("not JSON: ")
     assert caught.value.hint == "restore it from a copy, or measure again: byteways run"
     (tmp_path / JOURNAL).write_bytes(LINES[0])
     with pytest.raises(BytewaysError) as caught:
         RunFolder(tmp_path)
-    assert f"the figures are in {tmp_path / JOURNAL}" in (caught.value.hint or "")
+    assert f"the results are in {tmp_path / JOURNAL}" in (caught.value.hint or "")
 
 
 def test_run_folder_reads_what_was_written(tmp_path: Path) -> None:

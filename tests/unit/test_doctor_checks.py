@@ -132,9 +132,13 @@ def test_users_of_a_gpu_are_named(tmp_path: Path) -> None:
         (LOADED, "warning", "load average 6.5 on 2 cores; other processes use 97 % of the cores' time"),
         (replace(LOADED, others=0.02), "warning", "load average 6.5 on 2 cores"),  # until a moment ago
         (replace(LOADED, others=0.02, load_1min=1.5), "ok", "other processes use 2 %"),
-        (replace(LOADED, others=0.0, load_1min=0.1, steal=0.2), "warning", "the hypervisor takes 20 %"),
-        (replace(LOADED, others=0.0, load_1min=0.1, throttled_s=0.3), "warning", "stopped threads for 0.3 s"),
-        (replace(LOADED, others=None, load_1min=None), "ok", "not told by the kernel"),
+        (replace(LOADED, others=0.0, load_1min=0.1, steal=0.2), "warning", "the hypervisor steals 20 %"),
+        (
+            replace(LOADED, others=0.0, load_1min=0.1, throttled_s=0.3),
+            "warning",
+            "throttled threads for 0.3 s",
+        ),
+        (replace(LOADED, others=None, load_1min=None), "ok", "not reported by the kernel"),
     ],
 )
 def test_load(load: HostLoad, state: str, said: str) -> None:
@@ -159,7 +163,7 @@ def test_refused_peers_and_offers_say_why(tmp_path: Path) -> None:
         "no managed: no managed memory",
         "refused for gpu0 to gpu1, gpu1 to gpu0: the IOMMU is on",
     ]
-    assert "NVML does not tell its state" in checks[0].text
+    assert "NVML does not report its state" in checks[0].text
 
 
 def test_no_gpu_to_open(tmp_path: Path) -> None:
@@ -181,7 +185,7 @@ def test_mps_by_process_or_variable(tmp_path: Path) -> None:
     write(tmp_path / "13/comm", "nvidia-cuda-mps-control"[:15])
     by_process = check_mps(tmp_path, {})
     assert by_process is not None
-    assert by_process.text == "its daemon runs"
+    assert by_process.text == "its daemon is running"
 
 
 @pytest.mark.parametrize(
@@ -192,7 +196,7 @@ def test_mps_by_process_or_variable(tmp_path: Path) -> None:
         (
             {"proc/self/cgroup": "0::/a/b", "sys/fs/cgroup/a/cpu.max": "150000 100000"},
             "warning",
-            "1.5 cores' time",
+            "1.5 cores of CPU time",
         ),
         ({"proc/self/cgroup": "0::/", "sys/fs/cgroup/cpu.max": "800000 100000"}, "ok", "8 cores, enough"),
         (
@@ -202,7 +206,7 @@ def test_mps_by_process_or_variable(tmp_path: Path) -> None:
                 "sys/fs/cgroup/cpu/job/cpu.cfs_period_us": "100000",
             },
             "warning",
-            "2 cores' time to 4 cores",
+            "2 cores of CPU time on 4 cores",
         ),
     ],
 )
@@ -220,7 +224,7 @@ def test_cores_and_memory_limits(tmp_path: Path) -> None:
     write(tmp_path / "devices/system/cpu/online", "0-7")
     assert check_cores(range(8), tmp_path).state == "ok"
     few = check_cores([3], tmp_path)
-    assert (few.state, few.text) == ("warning", "1 of 8 may be used")
+    assert (few.state, few.text) == ("warning", "1 of 8 are usable")
     assert footprint.usable(20 * 2**30) == 16 * 2**30
     whole = check_memory(20 * 2**30, 20 * 2**30, 2**25)
     assert whole.text == "the whole host has 20 GiB; a case may use four fifths, 16 GiB"
@@ -264,7 +268,7 @@ def test_numa_balancing_and_governor(tmp_path: Path) -> None:
     write(tmp_path / "sys/kernel/numa_balancing", "1")
     assert check_numa_balancing(2, tmp_path).state == "warning"
     assert check_numa_balancing(1, tmp_path).state == "ok"
-    assert check_governor([0, 1], tmp_path).text == "not told, as in most virtual machines"
+    assert check_governor([0, 1], tmp_path).text == "unknown, as in most virtual machines"
     for core, governor in enumerate(["performance", "powersave"]):
         write(tmp_path / f"devices/system/cpu/cpu{core}/cpufreq/scaling_governor", governor)
     assert check_governor([0], tmp_path).state == "ok"
@@ -274,11 +278,11 @@ def test_numa_balancing_and_governor(tmp_path: Path) -> None:
 def test_the_kernel_cache(tmp_path: Path) -> None:
     """Catches a cache that cannot be written and is called well, and files that are not counted."""
     cache = tmp_path / "cache"
-    assert "made when the first kernel" in check_cache(cache).text
+    assert "created when the first kernel" in check_cache(cache).text
     write(cache / "a/kernel.cubin", "x" * 1023)
     assert check_cache(cache).text == f"{cache}, 1 files, 1 KiB"
     below_a_file = check_cache(cache / "a/kernel.cubin/deeper")
-    assert (below_a_file.state, below_a_file.advice) == ("warning", "BYTEWAYS_CACHE=<folder you may write>")
+    assert (below_a_file.state, below_a_file.advice) == ("warning", "BYTEWAYS_CACHE=<writable folder>")
 
 
 def test_variables_are_told_and_secrets_are_not() -> None:

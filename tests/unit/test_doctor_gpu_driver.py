@@ -66,14 +66,14 @@ def test_a_module_that_is_not_loaded(tmp_path: Path) -> None:
     assert (check.name, check.state) == ("amdgpu", "problem")
     assert "modprobe" in (check.advice or "")
     (tmp_path / "sys/module/amdgpu").mkdir(parents=True)
-    assert check_module(tmp_path).text.startswith("the kernel's own, ")
+    assert check_module(tmp_path).text.startswith("in-kernel driver, ")
 
 
 def test_device_files(node: Path, monkeypatch: pytest.MonkeyPatch) -> None:
     """Catches a user without the group, and a container without the devices, that go unexplained."""
     monkeypatch.setattr(os, "access", lambda path, mode: Path(path).name != "kfd")
     refused = check_device_files(node)
-    assert (refused.state, refused.text) == ("problem", "/dev/kfd may not be opened by this user")
+    assert (refused.state, refused.text) == ("problem", "/dev/kfd cannot be opened by this user")
     assert "render,video" in (refused.advice or "")
     for file in (node / "dev/dri").iterdir():
         file.unlink()
@@ -92,13 +92,13 @@ def test_no_release_below_opt(tmp_path: Path) -> None:
 @pytest.mark.parametrize(
     ("environment", "state", "said"),
     [
-        ({"ROCR_VISIBLE_DEVICES": "0,1"}, "ok", "ROCR_VISIBLE_DEVICES=0,1 leaves 2 of 8 GPUs"),
+        ({"ROCR_VISIBLE_DEVICES": "0,1"}, "ok", "ROCR_VISIBLE_DEVICES=0,1  exposes 2 of 8 GPUs"),
         (
             {"ROCR_VISIBLE_DEVICES": "4", "HIP_VISIBLE_DEVICES": "4"},
             "problem",
-            "ROCR_VISIBLE_DEVICES=4, HIP_VISIBLE_DEVICES=4 leaves 0 of 8 GPUs",
+            "ROCR_VISIBLE_DEVICES=4, HIP_VISIBLE_DEVICES=4  exposes 0 of 8 GPUs",
         ),
-        ({"CUDA_VISIBLE_DEVICES": "1"}, "ok", "leaves 1 of 8 GPUs"),
+        ({"CUDA_VISIBLE_DEVICES": "1"}, "ok", "exposes 1 of 8 GPUs"),
     ],
 )
 def test_variables_that_hide_gpus(node: Path, environment: dict[str, str], state: str, said: str) -> None:
@@ -114,7 +114,7 @@ def test_an_iommu_that_translates(tmp_path: Path) -> None:
     for address, mode in (("0000:c1:00.0", "DMA-FQ"), ("0000:c6:00.0", "identity")):
         write(tmp_path / f"sys/bus/pci/devices/{address}/iommu_group/type", mode)
     (check,) = check_iommu([address for _, address in ON_BUS], tmp_path)
-    assert check.text == "translates addresses (DMA-FQ) for 0000:c1:00.0"
+    assert check.text == "address translation (DMA-FQ) for 0000:c1:00.0"
     assert "iommu=pt" in (check.advice or "")
 
 

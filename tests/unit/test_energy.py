@@ -196,14 +196,14 @@ def test_no_counter_is_a_reason() -> None:
     """Catches a figure for agents that nobody measures, such as a CPU."""
     machine = Machine({}, 0.0)
     found = meter(machine).measure(["cpu0"], lambda s: Copying(machine, GB, s))
-    assert found == {"reason": "no energy counter answers for cpu0"}
+    assert found == {"reason": "no energy counter on cpu0"}
 
 
 def test_less_than_idle_is_a_reason() -> None:
     """Catches a figure below zero where an idle device still cools down."""
     machine = Machine({"gpu0": 100.0}, -5.0)
     found = meter(machine).measure(["gpu0"], lambda s: Copying(machine, GB, s))
-    assert found["reason"].startswith("gpu0 took no more than when idle: ")
+    assert found["reason"].startswith("gpu0 drew no more power than when idle: ")
 
 
 def test_a_counter_that_stands_still_is_a_reason() -> None:
@@ -212,7 +212,7 @@ def test_a_counter_that_stands_still_is_a_reason() -> None:
     machine.next_step_s = 1e12
     begun = machine.now_s
     found = meter(machine).measure(["gpu0"], lambda s: Copying(machine, GB, s))
-    assert found == {"reason": "the energy counter of gpu0 stood still"}
+    assert found == {"reason": "the energy counter of gpu0 did not advance"}
     assert machine.now_s - begun < 3 * MOST_S
 
 

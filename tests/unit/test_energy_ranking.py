@@ -27,7 +27,7 @@ SPENT = {
     "counted": ["gpu0", "gpu1"],
     "not_counted": [],
 }
-REASON = {"reason": "no energy counter answers for cpu0"}
+REASON = {"reason": "no energy counter on cpu0"}
 
 
 def spent(interface: str, joules: float, half: float | None = None) -> dict[str, object]:
@@ -52,19 +52,18 @@ def test_the_least_leads_and_what_overlaps_is_no_rank() -> None:
     run = run_of(kernel=(0.71, 0.02), copy=(0.33, 0.02), kernel_bulk=(0.345, 0.02))
     [finding] = rules.energy(Index(run))
     assert finding.title == (
-        "A gigabyte from gpu0:device to gpu1:device takes least energy by copy or kernel-bulk, 0.33 J; "
+        "Least energy from gpu0:device to gpu1:device: copy or kernel-bulk, 0.33 J/GB; "
         "kernel takes 2.2 times as much (0.71)"
     )
     assert finding.detail.startswith("copy 0.33 J (")
     [alone] = rules.energy(Index(run_of(kernel=(0.71, 0.02), copy=(0.33, 0.02))))
     assert alone.title == (
-        "A gigabyte from gpu0:device to gpu1:device takes least energy by copy, 0.33 J; "
-        "kernel takes 2.2 times as much (0.71)"
+        "Least energy from gpu0:device to gpu1:device: copy, 0.33 J/GB; kernel takes 2.2 times as much (0.71)"
     )
 
 
 @pytest.mark.parametrize(
-    ("write", "name"), [(0.424, "copy"), (0.6, "copy as a read")], ids=["tied", "told apart"]
+    ("write", "name"), [(0.424, "copy"), (0.6, "copy issued by the destination")], ids=["tied", "told apart"]
 )
 def test_a_way_is_named_only_where_it_leads(write: float, name: str) -> None:
     """Catches a read named as the least where a write of the same interface cannot be told from it."""
@@ -74,7 +73,7 @@ def test_a_way_is_named_only_where_it_leads(write: float, name: str) -> None:
         copies = [record("copy", [COPY], 390 * GB, access=access, case_id=access, energy=told)]
         run.records += in_rounds(copies)
     [finding] = rules.energy(Index(run))
-    assert f"takes least energy by {name}, 0.423 J; kernel" in finding.title
+    assert f"{name}, 0.423 J/GB; kernel" in finding.title
 
 
 def test_a_wide_interval_of_any_way_leaves_no_lead() -> None:
@@ -92,8 +91,7 @@ def test_energies_that_overlap_have_no_least() -> None:
     """Catches a winner within both intervals."""
     [finding] = rules.energy(Index(run_of(kernel=(0.35, 0.03), copy=(0.33, 0.02))))
     assert finding.title == (
-        "A gigabyte from gpu0:device to gpu1:device: "
-        "no significant difference between copy and kernel in energy"
+        "Energy from gpu0:device to gpu1:device: no significant difference between copy and kernel"
     )
 
 
@@ -102,7 +100,7 @@ def test_a_record_without_interval_is_known_to_a_step_of_its_counter(joules: flo
     """Catches figures of older runs that are ranked as if they were exact, or never."""
     # 250 and 120 W in 20 steps between the first and the last: 14 W, at 390 GB/s 0.036 J/GB either way.
     [finding] = rules.energy(Index(run_of(kernel=(joules, None), copy=(0.33, None))))
-    assert ("takes least energy by copy" in finding.title) is told
+    assert ("Least energy" in finding.title) is told
 
 
 def test_replicates_span_all_their_intervals() -> None:
@@ -119,7 +117,7 @@ def test_no_energy_is_one_finding_with_its_reason() -> None:
     """Catches a run that asked for energy, has none, and says nothing; or one that says it for every case."""
     cpu = [record(name, [HOST], 10 * GB, energy=REASON) for name in ("memcpy", "memcpy-mt")]
     [alone] = rules.no_energy(Index(Fixture(cpu)))
-    assert alone.title == "No energy of 2 cases: no energy counter answers for cpu0"
+    assert alone.title == "No energy result for 2 cases: no energy counter on cpu0"
     assert alone.importance < 100  # what could not be had is no result
     [beside] = rules.no_energy(Index(Fixture([*cpu, *run_of(copy=(0.33, 0.02)).records])))
     assert beside.importance < 100
@@ -128,10 +126,10 @@ def test_no_energy_is_one_finding_with_its_reason() -> None:
 
 def test_one_replicate_with_a_figure_is_enough() -> None:
     """Catches a case that is ranked and called unmeasured at once, as its first round failed."""
-    failed = record("copy", [COPY], 390 * GB, energy={"reason": "its counter stood still"})
+    failed = record("copy", [COPY], 390 * GB, energy={"reason": "its counter did not advance"})
     assert not list(rules.no_energy(Index(Fixture([failed, *run_of(copy=(0.33, 0.02)).records]))))
     [finding] = rules.no_energy(Index(Fixture([failed, failed])))
-    assert finding.title == "No energy of 1 case: its counter stood still"
+    assert finding.title == "No energy result for 1 case: its counter did not advance"
 
 
 def test_the_table_has_interval_and_reasons() -> None:
@@ -142,7 +140,7 @@ def test_the_table_has_interval_and_reasons() -> None:
     assert topic is not None
     figures, reasons = topic.tables
     assert [row[2:4] for row in figures.rows] == [("0.33", "0.291 to 0.374")]
-    assert reasons.rows == (("no energy counter answers for cpu0", "1"),)
+    assert reasons.rows == (("no energy counter on cpu0", "1"),)
 
 
 def test_asking_for_energy_is_no_way_to_move_bytes() -> None:

@@ -22,38 +22,40 @@ GIB, MIB, KIB = sample_run.GIB, sample_run.MIB, sample_run.KIB
 def test_gpu_machine(tmp_path: Path) -> None:
     """Would catch any change of a sentence, of its number, or of the order on a whole machine."""
     assert sample_run.sentences(sample_run.h200x4(), tmp_path) == [
-        "Between host and GPU, bidirectional copy moves 85 GB/s in sum, 23 % less than both directions "
-        "alone (111)",
-        "Shared bottleneck: cpu0's memory when written carries 139 GB/s in sum; copy 4 GPUs>cpu0 moves "
-        "144 where its flows alone allow 221",
-        "Between GPUs, copy as a write is fastest at 1 GiB: 396 GB/s (88 % of 450); kernel reaches 375 "
-        "with all 132 SMs",
-        "4 GPUs to cpu0 at once: copy with pinned memory moves 144 GB/s in sum (57 % of 252), 65 % of "
-        "the 4 alone (221)",
-        "Shared bottleneck: each PCIe 5.0 ×16 link, both directions together carries 85 GB/s in sum; "
-        "copy cpu0<>gpu0 moves 85 where its flows alone allow 111",
-        "From host to GPU, copy with pinned memory moves 55.4 GB/s (88 % of 63) at 1 GiB",
-        "cpu0 to 4 GPUs at once: copy with pinned memory moves 170 GB/s in sum (68 % of 252), 77 % of "
-        "the 4 alone (222)",
-        "From GPU to host, copy with pinned memory moves 55.2 GB/s (88 % of 63) at 1 GiB",
-        "From GPU to host, pinned memory is 4.7 times as fast as pageable: 55.2 against 11.8 GB/s",
-        "First touch matters: for gpu0, cpu0:managed first touched by gpu0 is 25 times as fast as by "
-        "cpu0: 310 against 12.4 GB/s",
-        "fan-out copy moves 170 where its flows alone and the links allow 222 GB/s, and no shared "
-        "resource explains it",
+        "Between host and GPU, bidirectional copy reaches 85 GB/s in total, 23 % less than the two "
+        "directions alone (111)",
+        "Shared bottleneck: writes to cpu0's memory (139 GB/s in total); copy 4 GPUs>cpu0 reaches 144; "
+        "single-flow rates predict 221",
+        "Between GPUs, copy issued by the source is fastest at 1 GiB: 396 GB/s (88 % of 450); kernel "
+        "reaches 375 with all 132 SMs",
+        "4 GPUs to cpu0 at once: copy with pinned memory reaches 144 GB/s in total (57 % of 252), 65 % of "
+        "the 4 measured alone (221)",
+        "Shared bottleneck: each PCIe 5.0 ×16 link, both directions together (85 GB/s in total); "
+        "copy cpu0<>gpu0 reaches 85; single-flow rates predict 111",
+        "From host to GPU, copy with pinned memory reaches 55.4 GB/s (88 % of 63) at 1 GiB",
+        "cpu0 to 4 GPUs at once: copy with pinned memory reaches 170 GB/s in total (68 % of 252), 77 % of "
+        "the 4 measured alone (222)",
+        "From GPU to host, copy with pinned memory reaches 55.2 GB/s (88 % of 63) at 1 GiB",
+        "From GPU to host, pinned memory is 4.7 times as fast as pageable: 55.2 vs 11.8 GB/s",
+        "First touch matters: on gpu0, cpu0:managed first touched by gpu0 is 25 times as fast as by "
+        "cpu0: 310 vs 12.4 GB/s",
+        "fan-out copy reaches 170; single-flow rates and links predict 222 GB/s; no shared resource explains "
+        "the gap",
         "Load latency on a GPU: its own memory 640 ns, a peer's memory 828 ns (1.3 ×) and pinned host "
         "memory 1.17 µs (1.8 ×)",
         "Load latency on cpu0: 1.2 ns over 16 KiB (L1: 48 KiB), 4.1 ns over 1 MiB (L2: 2 MiB), 21 ns "
         "over 16 MiB (L3: 32 MiB) and 96 ns over 1 GiB (memory)",
-        "3 GPUs to gpu0 at once: copy as a write moves 399 GB/s in sum (89 % of 450)",
-        "All pairs at once: copy as a write moves 1480 GB/s in sum (82 % of 1800)",
-        "From host to GPU, pinned memory is 3.9 times as fast as pageable: 55.4 against 14.2 GB/s (noisy)",
-        "Between GPUs, bidirectional copy moves 784 GB/s in sum, 1.1 % less than both directions alone (792)",
-        "Inside a GPU, copy moves 2084 GB/s (87 % of 2400) at 1 GiB",
-        "Host to GPU and GPU to host differ with pageable memory: copy with pageable memory moves 14.2 "
-        "there and 11.8 GB/s back at 1 GiB (noisy)",
-        "Between GPUs, kernel as a read is 1.4 % faster than as a write: 375 against 370 GB/s at 1 GiB",
-        "24 of 589 figures carry a warning: noisy (24)",
+        "3 GPUs to gpu0 at once: copy issued by the source reaches 399 GB/s in total (89 % of 450)",
+        "All pairs at once: copy issued by the source reaches 1480 GB/s in total (82 % of 1800)",
+        "From host to GPU, pinned memory is 3.9 times as fast as pageable: 55.4 vs 14.2 GB/s (noisy)",
+        "Between GPUs, bidirectional copy reaches 784 GB/s in total, 1.1 % less than the two directions "
+        "alone (792)",
+        "Inside a GPU, copy reaches 2084 GB/s (87 % of 2400) at 1 GiB",
+        "Host to GPU and GPU to host differ with pageable memory: copy with pageable memory reaches 14.2 "
+        "to the GPU and 11.8 GB/s back at 1 GiB (noisy)",
+        "Between GPUs, kernel issued by the destination is 1.4 % faster than issued by the source: 375 "
+        "vs 370 GB/s at 1 GiB",
+        "24 of 589 results carry a warning: noisy (24)",
         "1 case was skipped",
     ]
 
@@ -65,9 +67,9 @@ def test_cpu_machine(tmp_path: Path) -> None:
         "over 16 MiB (L3: 32 MiB) and 96 ns over 1 GiB (memory)",
         "In host memory, memcpy-mt with pageable memory is fastest at 256 MiB: 17.5 GB/s; memcpy-stream "
         "reaches 11.6",
-        "2 threads copy 79 % faster than one: 17.5 (17.4–17.6) against 9.8 (9.76–9.84) GB/s",
-        "Non-temporal stores are 18 % faster than ordinary ones at 256 MiB: 11.6 against 9.8 GB/s",
-        "In host memory, hugepage memory is 8.2 % faster than pageable: 10.6 against 9.8 GB/s",
+        "2 threads copy 79 % faster than one: 17.5 (17.4–17.6) vs 9.8 (9.76–9.84) GB/s",
+        "Non-temporal stores are 18 % faster than regular stores at 256 MiB: 11.6 vs 9.8 GB/s",
+        "In host memory, hugepage memory is 8.2 % faster than pageable: 10.6 vs 9.8 GB/s",
         "2 cases were skipped",
     ]
 
@@ -75,21 +77,21 @@ def test_cpu_machine(tmp_path: Path) -> None:
 def test_two_numa_domains(tmp_path: Path) -> None:
     """Would catch copies between domains that are compared with those of another interface or domain."""
     assert (
-        "Copies to another NUMA domain are 40 % slower: memcpy moves 5.88 GB/s on cpu0>cpu1, 9.8 within cpu0"
-        in sample_run.sentences(sample_run.cpu_only(cpus=2), tmp_path)
+        "Copies to another NUMA domain are 40 % slower: memcpy reaches 5.88 GB/s on cpu0>cpu1, 9.8 within "
+        "cpu0" in sample_run.sentences(sample_run.cpu_only(cpus=2), tmp_path)
     )
 
 
 def test_details_give_the_reason(tmp_path: Path) -> None:
     """Would catch a claim without its interval, its number of pairs, or what limits it."""
     build = sample_run.h200x4()
-    assert sample_run.details(build, tmp_path, "Between GPUs, copy as a write") == (
-        "Median of 12 paths, interval 395–398 GB/s. kernel as a read is 5.4 % slower and "
-        "kernel-bulk as a read is 7.5 % slower."
+    assert sample_run.details(build, tmp_path, "Between GPUs, copy issued by the source") == (
+        "Median of 12 paths, interval 395–398 GB/s. kernel issued by the destination is 5.4 % slower and "
+        "kernel-bulk issued by the destination is 7.5 % slower."
     )
     assert sample_run.details(build, tmp_path, "4 GPUs to cpu0") == (
         "1 GiB, copy with pinned memory. By number of flows: 2: 110, 3: 135, 4: 144 GB/s. "
-        "Up to 2 flows lose nothing beside each other."
+        "Up to 2 flows do not slow each other down."
     )
 
 
@@ -110,12 +112,12 @@ def test_corruption_and_failures_come_first(tmp_path: Path) -> None:
     found = findings(RunFolder(build.write(tmp_path)))
     assert [finding.title for finding in found[:3]] == [
         "Data arrived corrupt in 3 measurements",
-        "2 cases gave no figure: 1 lost its worker and 1 timed out",
+        "2 cases without a result: 1 lost its worker and 1 timed out",
         "1 line of measurements.jsonl could not be read",
     ]
     assert found[0].detail == (
         "First: kernel-bulk gpu0:device > gpu1:device, write. Offset 4096: expected 7, got 9; 3 wrong words "
-        "on gpu0>gpu1. Do not trust this path until it is understood."
+        "on gpu0>gpu1. Do not trust results on this path until this is explained."
     )
     assert "the worker died of SIGSEGV" in found[1].detail
 
@@ -130,8 +132,8 @@ def test_damaged_lines_that_were_measured_again(tmp_path: Path) -> None:
         run.manifest["planned"] = planned
         said.append(next(one.detail for one in findings(run) if "could not be read" in one.title))
     assert said == [
-        "Every case has a record all the same: they were measured again.",
-        "Their cases are missing here; `byteways run --resume` measures them again.",
+        "Every case still has a record: those cases were measured again.",
+        "Their cases are missing; `byteways run --resume` measures them again.",
     ]
 
 
@@ -146,7 +148,7 @@ def test_clocks_that_are_held_back_name_the_gpu(tmp_path: Path) -> None:
     }
     build.records[0] = replace(build.records[0], warnings=(warning,), health=health)
     found = findings(RunFolder(build.write(tmp_path)))
-    assert found[0].title == "GPU clocks were held back in 1 measurement: gpu1 (1)"
+    assert found[0].title == "GPU clocks were throttled in 1 measurement: gpu1 (1)"
     assert "throttled, observed power cap, required none" in found[0].detail
     assert not [finding for finding in found if "carries a warning" in finding.title]
 
@@ -157,8 +159,8 @@ def test_replicates_that_scatter_forbid_the_claim(tmp_path: Path) -> None:
         sample_run.four_pairs(slow=370.0, rounds=3, spread=0.002), tmp_path / "tight"
     )
     wide = sample_run.sentences(sample_run.four_pairs(slow=370.0, rounds=3, spread=0.05), tmp_path / "wide")
-    assert any("odd" in title for title in tight)
-    assert not any("odd" in title for title in wide)
+    assert any("outlier" in title for title in tight)
+    assert not any("outlier" in title for title in wide)
 
 
 def test_overlap_is_never_called_equal(tmp_path: Path) -> None:
@@ -188,8 +190,8 @@ def test_bidirectional_at_full_speed(tmp_path: Path) -> None:
         build.measure("copy", [flow], 396.0)
     build.measure("copy", flows, {"gpu0>gpu1": 396.0, "gpu1>gpu0": 395.5}, pattern="bidirectional")
     assert (
-        "Between GPUs, both directions at once have no significant loss (0.55 % at most): "
-        "bidirectional copy moves 792 GB/s in sum" in sample_run.sentences(build, tmp_path)
+        "Between GPUs, running both directions at once has no significant loss (0.55 % at most): "
+        "bidirectional copy reaches 792 GB/s in total" in sample_run.sentences(build, tmp_path)
     )
 
 
@@ -204,8 +206,9 @@ def test_interference(tmp_path: Path) -> None:
         {"gpu0>gpu1": 200.0},
         pattern="interference",
     )
-    assert "gpu0>gpu1 keeps 51 % of its speed beside gpu2>gpu1: 200 of 396 GB/s" in sample_run.sentences(
-        build, tmp_path
+    assert (
+        "gpu0>gpu1 keeps 51 % of its bandwidth with gpu2>gpu1 running: 200 of 396 GB/s"
+        in sample_run.sentences(build, tmp_path)
     )
 
 
@@ -214,7 +217,7 @@ def test_above_peak_is_a_finding(tmp_path: Path) -> None:
     build = sample_run.Builder(sample_run.topology(2))
     build.measure("copy", [("gpu0:device", "gpu1:device", "gpu0")], 500.0, peak=450)
     assert (
-        "1 figure above the nominal peak: copy gpu0:device > gpu1:device, write reaches 500 GB/s"
+        "1 result above the nominal peak: copy gpu0:device > gpu1:device, write reaches 500 GB/s"
         in sample_run.sentences(build, tmp_path)
     )
 
@@ -243,12 +246,12 @@ def test_serialised_is_its_own_finding(tmp_path: Path) -> None:
     serialised("copy", build)
     serialised("kernel", build, warned=False)
     found = findings(RunFolder(build.write(tmp_path)))
-    finding = next(one for one in found if "serialised" in one.title)
-    assert finding.title == "Concurrent flows of copy were serialised: fan-out (1)"
+    finding = next(one for one in found if "were serialised" in one.title)
+    assert finding.title == "Concurrent copy flows were serialised: fan-out (1)"
     assert finding.detail == (
-        "For example copy fan-out gpu0>gpu1,gpu2, write, 1 GiB: 389 GB/s together, where the flows' speeds "
-        "while each ran add up to 778 GB/s. Their rates are shares of the time, not of a link. "
-        "The GPUs' copy engines serve such copies one after another. kernel overlapped there."
+        "For example copy fan-out gpu0>gpu1,gpu2, write, 1 GiB: 389 GB/s together; the rates of the flows "
+        "while each ran add up to 778 GB/s. Their rates are time slices, not shares of a link. "
+        "The GPUs' copy engines process such copies one after another. kernel overlapped there."
     )
     assert not any("a warning" in finding.title for finding in found)
 
@@ -277,7 +280,9 @@ def test_an_interface_that_took_turns_too_did_not_overlap_there(tmp_path: Path) 
         serialised(interface, build)
     serialised("copy", build, peers=(1, 3))
     serialised("kernel", build, peers=(1, 3), warned=False)
-    details = [one.detail for one in findings(RunFolder(build.write(tmp_path))) if "serialised" in one.title]
+    details = [
+        one.detail for one in findings(RunFolder(build.write(tmp_path))) if "were serialised" in one.title
+    ]
     assert len(details) == 2
     assert not any("overlapped there" in detail for detail in details)
 
@@ -304,12 +309,13 @@ def test_ways_of_one_pattern_share_a_finding(tmp_path: Path) -> None:
         build.measure(interface, both, rates, pattern="all-pairs", peak=900)
         build.measure(interface, down, {"cpu0>gpu0": 50.0, "cpu0>gpu1": 50.0}, pattern="fan-out", peak=126)
     assert sorted(sample_run.sentences(build, tmp_path), reverse=True) == [
-        "cpu0 to 2 GPUs at once: kernel with pinned memory moves 100 GB/s in sum (79 % of 126)",
-        "Between GPUs, bidirectional copy as a write moves most, 780 GB/s in sum (87 % of 900)",
-        "All pairs at once: copy as a write moves most, 780 GB/s in sum (87 % of 900)",
+        "cpu0 to 2 GPUs at once: kernel with pinned memory reaches 100 GB/s in total (79 % of 126)",
+        "Between GPUs, bidirectional copy issued by the source leads with 780 GB/s in total (87 % of 900)",
+        "All pairs at once: copy issued by the source leads with 780 GB/s in total (87 % of 900)",
     ]
     assert sample_run.details(build, tmp_path / "again", "All pairs") == (
-        "1 GiB, copy as a write, 2 flows. Flows get 390 GB/s each. Others: kernel as a write 720 GB/s."
+        "1 GiB, copy issued by the source, 2 flows. Flows get 390 GB/s each. Others: kernel issued by the "
+        "source 720 GB/s."
     )
 
 
@@ -318,7 +324,7 @@ def test_the_size_of_most_pairs_stands_for_all(tmp_path: Path) -> None:
     build = sample_run.four_pairs()
     build.measure("copy", [("gpu0:device", "gpu1:device", "gpu1")], 420.0, size=2 * GIB, peak=450)
     assert sample_run.sentences(build, tmp_path)[0] == (
-        "Between GPUs, copy as a read moves 394 GB/s (88 % of 450) at 1 GiB"
+        "Between GPUs, copy issued by the destination reaches 394 GB/s (88 % of 450) at 1 GiB"
     )
 
 
@@ -328,10 +334,9 @@ def test_threads_that_do_not_help(tmp_path: Path) -> None:
     for rate, expected in (
         (
             9.8,
-            "No significant difference between 2 threads and one: "
-            "9.8 (9.72–9.88) against 9.8 (9.72–9.88) GB/s",
+            "No significant difference between 2 threads and one: 9.8 (9.72–9.88) vs 9.8 (9.72–9.88) GB/s",
         ),
-        (4.9, "2 threads copy 50 % slower than one: 4.9 (4.86–4.94) against 9.8 (9.72–9.88) GB/s"),
+        (4.9, "2 threads copy 50 % slower than one: 4.9 (4.86–4.94) vs 9.8 (9.72–9.88) GB/s"),
     ):
         build = sample_run.Builder(sample_run.topology(0))
         build.measure("memcpy", flow, 9.8)
@@ -344,7 +349,7 @@ def test_shares_in_warnings_are_percent(tmp_path: Path) -> None:
     build = sample_run.Builder(sample_run.topology(2))
     warning = Warning("noisy", 0.0316, 0.01, "Give it more time.")
     build.measure("copy", [("gpu0:device", "gpu1:device", "gpu0")], 394.0, warnings=[warning])
-    assert sample_run.details(build, tmp_path, "1 of 1 figure carries") == (
+    assert sample_run.details(build, tmp_path, "1 of 1 result carries") == (
         "For example copy gpu0:device > gpu1:device, write (observed 3.2 %, required 1 %). Give it more time."
     )
 
@@ -371,6 +376,6 @@ def test_what_had_no_time_is_left_out_and_not_skipped(tmp_path: Path, word: str)
     for number, reason in enumerate(reasons):
         build.records[number] = replace(build.records[number], status="skipped", reason=reason)
     titles = [finding.title for finding in findings(RunFolder(build.write(tmp_path)))]
-    assert {"1 case was skipped", "1 case was left out for want of time"} <= set(titles)
+    assert {"1 case was skipped", "1 case was left out for lack of time"} <= set(titles)
     told = [(reason.status, reason.reason) for reason in not_measured(build.records)]
     assert told == [("skipped", reasons[1]), ("left out", reasons[0])]

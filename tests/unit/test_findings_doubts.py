@@ -44,8 +44,7 @@ def test_one_noisy_round_is_told_with_its_spread(tmp_path: Path) -> None:
     assert said[:2] == [
         "In host memory, no significant difference between memcpy-mt and memcpy at 64 MiB: "
         "10 (1.51–125) and 7.19 (7.15–7.23) GB/s (noisy)",
-        "No significant difference between 2 threads and one: 10 (1.51–125) against 7.19 (7.15–7.23) GB/s "
-        "(noisy)",
+        "No significant difference between 2 threads and one: 10 (1.51–125) vs 7.19 (7.15–7.23) GB/s (noisy)",
     ]
     assert not any("equal" in title or "no faster" in title for title in said)
 
@@ -61,7 +60,7 @@ def test_a_noisy_round_does_not_stretch_the_span_beyond_its_median(tmp_path: Pat
     [
         ("noisy", "noisy"),
         ("drift", "drifting"),
-        ("bimodal", "two groups of samples"),
+        ("bimodal", "bimodal"),
         ("few-samples", "few samples"),
     ],
 )
@@ -82,7 +81,8 @@ def test_few_unsure_figures_of_many_are_counted(tmp_path: Path) -> None:
         build.measure("copy", [(f"gpu{a}:device", f"gpu{b}:device", f"gpu{b}")], 394.0, peak=450)
     build.records[0] = replace(build.records[0], warnings=[warning("noisy")])
     assert sample_run.sentences(build, tmp_path)[0] == (
-        "Between GPUs, copy as a read moves 394 GB/s (88 % of 450) at 1 GiB (noisy: 1 of 6 figures)"
+        "Between GPUs, copy issued by the destination reaches 394 GB/s (88 % of 450) at 1 GiB (noisy: 1 of "
+        "6 results)"
     )
 
 
@@ -107,7 +107,7 @@ def test_full_speed_is_not_claimed_of_noisy_sums(tmp_path: Path) -> None:
 
 
 def test_a_noisy_fan_is_not_the_sum_of_its_flows(tmp_path: Path) -> None:
-    """Would catch `the sum of the 2 alone` where only a wide interval reaches that far."""
+    """Would catch `the sum of the 2 measured alone` where only a wide interval reaches that far."""
     build = sample_run.Builder(sample_run.topology(2), half_width=0.2)
     flows = [("cpu0:pinned", f"gpu{index}:device", f"gpu{index}") for index in range(2)]
     for flow in flows:
@@ -115,8 +115,8 @@ def test_a_noisy_fan_is_not_the_sum_of_its_flows(tmp_path: Path) -> None:
     rates = {"cpu0>gpu0": 45.0, "cpu0>gpu1": 45.0}
     build.measure("copy", flows, rates, pattern="fan-out", warnings=[warning("noisy")])
     assert (
-        "cpu0 to 2 GPUs at once: copy with pinned memory moves 90 GB/s in sum, "
-        "80 % (no significant difference) of the 2 alone (110) (noisy)"
+        "cpu0 to 2 GPUs at once: copy with pinned memory reaches 90 GB/s in total, "
+        "80 % (no significant difference) of the 2 measured alone (110) (noisy)"
         in sample_run.sentences(build, tmp_path)
     )
 
@@ -130,9 +130,14 @@ def test_flows_that_overlapped_in_part_are_not_the_best(tmp_path: Path) -> None:
         times = {"window_ns": window, "end_to_end_ns": 6.2e6}
         build.measure(interface, flows, rates, pattern="fan-in", peak=450, **times)
     found = findings(RunFolder(build.write(tmp_path)))
-    assert found[0].title == "2 GPUs to gpu0 at once: kernel as a write moves 400 GB/s in sum (89 % of 450)"
-    assert found[0].detail.endswith("Overlapped in part only, so not compared: copy as a write 461 GB/s.")
+    assert (
+        found[0].title
+        == "2 GPUs to gpu0 at once: kernel issued by the source reaches 400 GB/s in total (89 % of 450)"
+    )
+    assert found[0].detail.endswith(
+        "Only partly overlapped, so not compared: copy issued by the source 461 GB/s."
+    )
     above = next(one for one in found if "above the nominal peak" in one.title)
     assert above.detail.endswith(
-        "The flows ran together for 32 % of the time only, so the sum is not what the links carried."
+        "The flows overlapped for only 32 % of the time, so the sum overstates the links' rate."
     )

@@ -55,7 +55,8 @@ def test_far_memory_is_not_the_worst_of_its_paths(tmp_path: Path) -> None:
         build.measure("memcpy", [("cpu0:pageable", f"cpu{far}:pageable", "cpu0")], rate, size=256 * MIB)
     (one,) = titled(build, tmp_path, "Copies to another")
     assert one.title == (
-        "Copies to another NUMA domain are 5 to 70 % slower: memcpy moves 3 GB/s on cpu0>cpu3, 10 within cpu0"
+        "Copies to another NUMA domain are 5 to 70 % slower: memcpy reaches 3 GB/s on cpu0>cpu3, 10 "
+        "within cpu0"
     )
     assert one.claims[0].pairs == 3
 
@@ -67,7 +68,7 @@ def test_first_touch_names_who_executes(tmp_path: Path) -> None:
         build.measure("kernel", [(f"cpu0:managed@{touch}", "gpu0:device", "gpu0")], rate, size=256 * MIB)
     (one,) = titled(build, tmp_path, "First touch")
     assert one.title.startswith(
-        "First touch matters: for gpu0, cpu0:managed first touched by gpu0 is 25 times"
+        "First touch matters: on gpu0, cpu0:managed first touched by gpu0 is 25 times"
     )
 
 
@@ -154,7 +155,7 @@ def test_cases_without_a_prediction_are_counted(tmp_path: Path) -> None:
                 rates = {f"cpu0>gpu{gpu}": 55.0 for gpu in (a, b)}
                 build.measure("copy", flows, rates, pattern="fan-out", size=size)
     (one,) = [one for one in findings(RunFolder(build.write(tmp_path))) if "concurrent cases" in one.title]
-    assert one.title.startswith("6 of 12 concurrent cases, those whose flows were all measured alone, move")
+    assert one.title.startswith("6 of 12 concurrent cases(those with all flows measured alone) perform")
 
 
 def test_a_doubtful_case_proves_no_capacity(tmp_path: Path) -> None:
@@ -220,19 +221,19 @@ def test_a_split_transfer_is_no_explicit_copy() -> None:
 
 
 def test_null_results_never_lead(tmp_path: Path) -> None:
-    """Catches "333 ns alone, 337 ns beside copy" or "No energy of 2 cases" as the first finding."""
+    """Catches "333 ns alone, 337 ns beside copy" or "No energy result for 2 cases" as the first finding."""
     build = sample_run.Builder(sample_run.topology(2))
     pair = ("gpu0:device", "gpu1:device", "gpu0")
-    reason = {"reason": "no energy counter answers for gpu0"}
+    reason = {"reason": "no energy counter on gpu0"}
     build.measure("copy", [pair], 395.0, energy=reason)
     build.measure("kernel", [pair], 370.0, energy=reason)
     both = [pair, ("gpu1:device", "gpu0:device", "gpu1")]
     build.measure("copy", [both[1]], 395.0)
     build.measure("copy", both, {"gpu0>gpu1": 395.0, "gpu1>gpu0": 395.0}, pattern="bidirectional")
     titles = sample_run.sentences(build, tmp_path)
-    assert titles[0].startswith("Between GPUs, copy as a write is fastest")
+    assert titles[0].startswith("Between GPUs, copy issued by the source is fastest")
     assert any("no significant loss" in title for title in titles[1:])
-    assert titles[-1].startswith("No energy of 2 cases")
+    assert titles[-1].startswith("No energy result for 2 cases")
 
 
 def test_assumed_numbers_are_not_told_as_known(tmp_path: Path) -> None:
@@ -243,7 +244,7 @@ def test_assumed_numbers_are_not_told_as_known(tmp_path: Path) -> None:
     build.measure("copy", pair, 395.0, simulated=True, rests_on=["fitted"])
     build.measure("kernel", pair, 300.0, simulated=True, rests_on=["assumed", "nominal"])
     (one,) = titled(build, tmp_path, "Simulated: Between GPUs, copy")
-    assert one.detail.endswith("It rests on assumed numbers of the model.")
+    assert one.detail.endswith("Based on assumed parameters of the model.")
     assert one.importance <= ASSUMED and "assumed" in one.rests_on
 
 
@@ -257,7 +258,7 @@ def test_assumed_numbers_keep_their_order(tmp_path: Path) -> None:
     for interface, rate in (("copy", 395.0), ("kernel", 200.0)):
         build.measure(interface, [("gpu0:device", "gpu1:device", "gpu0")], rate, **told)
     lead, tie = sample_run.sentences(build, tmp_path)[:2]
-    assert lead.startswith("Simulated: Between GPUs, copy as a write is fastest")
+    assert lead.startswith("Simulated: Between GPUs, copy issued by the source is fastest")
     assert tie.startswith("Simulated: From host to GPU, no significant difference")
 
 
@@ -294,7 +295,9 @@ def test_pages_that_move_are_no_read_against_write(tmp_path: Path) -> None:
     build = sample_run.Builder(sample_run.topology(2))
     for executor, rate in (("gpu0", 394.0), ("gpu1", 16.0)):
         build.measure("copy", [("gpu0:managed", "gpu1:device", executor)], rate)
-    assert not [title for title in sample_run.sentences(build, tmp_path) if "as a read" in title]
+    assert not [
+        title for title in sample_run.sentences(build, tmp_path) if "issued by the destination" in title
+    ]
 
 
 def test_large_leads_of_an_access_are_factors(tmp_path: Path) -> None:
@@ -303,8 +306,9 @@ def test_large_leads_of_an_access_are_factors(tmp_path: Path) -> None:
     for interface, write in (("copy", 384.0), ("kernel", 320.0)):
         for executor, rate in (("gpu0", write), ("gpu1", 16.0)):
             build.measure(interface, [("gpu0:device", "gpu1:device", executor)], rate)
-    (one,) = [one for one in findings(RunFolder(build.write(tmp_path))) if "as a read:" in one.title]
+    (one,) = [one for one in findings(RunFolder(build.write(tmp_path))) if "24 times" in one.title]
     assert one.title == (
-        "Between GPUs, copy as a write is 24 times as fast as a read: 384 against 16 GB/s at 1 GiB"
+        "Between GPUs, copy issued by the source is 24 times as fast as issued by the destination: 384 vs "
+        "16 GB/s at 1 GiB"
     )
-    assert one.detail.endswith("Also faster: kernel as a write 20 times.")
+    assert one.detail.endswith("Also faster: kernel issued by the source 20 times.")

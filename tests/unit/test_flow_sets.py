@@ -135,10 +135,10 @@ def test_what_a_machine_is_too_small_for(pattern: str) -> None:
 @pytest.mark.parametrize(
     ("lines", "told"),
     [
-        ('pattern = "bidirectional"\ngpus = "packed"', "bidirectional is no fan"),
+        ('pattern = "bidirectional"\ngpus = "packed"', "bidirectional is not a fan"),
         ('pattern = "fan-out"\ngpus = "half"', "unknown choice of GPUs 'half'"),
         ('pattern = "ring"\nhalves = "all"', "ring has none"),
-        ('pattern = "bisection"\nhalves = "best"', "'best' is none of its values"),
+        ('pattern = "bisection"\nhalves = "best"', "'best' is not a valid value"),
     ],
 )
 def test_keys_that_say_nothing_are_refused(lines: str, told: str) -> None:

@@ -36,7 +36,7 @@ def test_a_machine_with_gpus(tmp_path: Path) -> None:
     rows = rows_of_text(found)
     assert [row[0] for row in rows] == ["host > GPU", "GPU > host", "GPU > GPU, NVLink4 ×18", "inside a GPU"]
     assert rows[2][3] == "copy 396 GB/s, 5.7 % over kernel"
-    assert rows[0][3] == "copy 55.4 GB/s, nothing else at this size"
+    assert rows[0][3] == "copy 55.4 GB/s, no alternative at this size"
     data = best_first(found)
     assert len(data) == 12
     (entry,) = [one for one in data if (one["between"], one["size_bytes"]) == ("host > GPU", GIB)]
@@ -80,8 +80,8 @@ def test_a_size_far_off_stands_for_none(tmp_path: Path) -> None:
     found = of(build, tmp_path)
     assert found.size_names == ("4 KiB", "1 MiB")
     assert rows_of_text(found) == [
-        ("host > GPU", "copy 2 GB/s, nothing else at this size", "not measured"),
-        ("GPU > GPU, NVLink4 ×18", "not measured", "copy 24 GB/s at 512 KiB, nothing else at this size"),
+        ("host > GPU", "copy 2 GB/s, no alternative at this size", "not measured"),
+        ("GPU > GPU, NVLink4 ×18", "not measured", "copy 24 GB/s at 512 KiB, no alternative at this size"),
     ]
 
 
@@ -92,7 +92,7 @@ def test_only_the_same_job_is_compared(tmp_path: Path) -> None:
     build.measure("stream-copy", PAIR, 790.0, peak=900)
     build.measure("kernel", PAIR, 800.0, cache="warm")
     build.measure("kernel", [("gpu0:managed", "gpu1:device", "gpu0")], 800.0)
-    assert cell(build, tmp_path) == "copy 390 GB/s, nothing else at this size"
+    assert cell(build, tmp_path) == "copy 390 GB/s, no alternative at this size"
 
 
 def test_the_host_is_the_near_domain(tmp_path: Path) -> None:
@@ -100,7 +100,7 @@ def test_the_host_is_the_near_domain(tmp_path: Path) -> None:
     build = sample_run.Builder(sample_run.topology(2, 2))
     for domain, rate in (("cpu0", 50.0), ("cpu1", 60.0)):
         build.measure("copy", [(f"{domain}:pinned", "gpu0:device", "gpu0")], rate)
-    assert cell(build, tmp_path) == "copy 50 GB/s, nothing else at this size"
+    assert cell(build, tmp_path) == "copy 50 GB/s, no alternative at this size"
 
 
 def test_a_run_without_transfers_has_none(tmp_path: Path) -> None:
@@ -121,7 +121,7 @@ def test_too_few_rounds_are_not_called_unmeasured(tmp_path: Path) -> None:
     assert found.size_names == ("1 MiB", "1 GiB")
     assert rows_of_text(found) == [
         ("host > GPU", "too few rounds", "not measured"),
-        ("GPU > GPU, NVLink4 ×18", "too few rounds", "copy 396 GB/s, nothing else at this size"),
+        ("GPU > GPU, NVLink4 ×18", "too few rounds", "copy 396 GB/s, no alternative at this size"),
     ]
     assert len(best_first(found)) == 1
     none = sample_run.Builder(sample_run.topology(2), rounds=1)
@@ -134,4 +134,4 @@ def test_waiting_for_each_operation_is_no_way(tmp_path: Path) -> None:
     build = sample_run.Builder(sample_run.topology(2))
     build.measure("copy", PAIR, 396.0, peak=450, options={"pace": "one-at-a-time"})
     build.measure("kernel", PAIR, 370.0, peak=450)
-    assert cell(build, tmp_path) == "kernel 370 GB/s, nothing else at this size"
+    assert cell(build, tmp_path) == "kernel 370 GB/s, no alternative at this size"

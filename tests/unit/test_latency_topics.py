@@ -137,11 +137,10 @@ def titles(rule: Callable[[Index], Iterable[Finding]], build: sample_run.Builder
 @pytest.mark.parametrize(
     ("by_poll", "says"),
     [
-        (2000.0, "Between GPUs, a word takes 600 ns one way by store, 67 % longer by poll (1 µs)"),
+        (2000.0, "Between GPUs, one-way latency is 600 ns by store, 67 % longer by poll (1 µs)"),
         (
             1202.0,
-            "Between GPUs, a word takes 600 ns one way; "
-            "no significant difference between by store and by poll",
+            "Between GPUs, one-way latency is 600 ns; no significant difference between by store and by poll",
         ),
     ],
 )
@@ -155,7 +154,7 @@ def test_the_best_place_of_the_flags_is_said(tmp_path: Path, by_poll: float, say
     ping_pong(build, "cpu0", "gpu1", "cpu0:pinned", "cpu0:pinned", 1900.0)
     assert titles(places, build, tmp_path) == [
         says,
-        "Between CPU and GPU, a word takes 950 ns one way with both words in host memory (pinned)",
+        "Between CPU and GPU, one-way latency is 950 ns with both words in host memory (pinned)",
     ]
 
 
@@ -165,8 +164,8 @@ def test_cpus_are_no_gpu(tmp_path: Path) -> None:
     ping_pong(build, "cpu0", "gpu0", "cpu0:pinned", "cpu0:pinned", 1900.0)
     ping_pong(build, "cpu0", "cpu1", "cpu0:pinned", "cpu0:pinned", 300.0)
     assert titles(places, build, tmp_path) == [
-        "Between CPU and GPU, a word takes 950 ns one way with both words in host memory (pinned)",
-        "Between CPUs, a word takes 150 ns one way with both words in host memory (pinned)",
+        "Between CPU and GPU, one-way latency is 950 ns with both words in host memory (pinned)",
+        "Between CPUs, one-way latency is 150 ns with both words in host memory (pinned)",
     ]
 
 
@@ -177,10 +176,10 @@ def test_near_cores_are_counted(tmp_path: Path) -> None:
         pair = {"core": first, "partner_core": second}
         ping_pong(build, "cpu0", "cpu0", "cpu0:pageable", "cpu0:pageable", round_ns, **pair)
     assert titles(cores, build, tmp_path) == [
-        "A word from core to core takes 145 ns (25 to 155 ns); 1 pair of 5 answer in less than half of that"
+        "Core-to-core latency: 145 ns (25 to 155 ns); 1 pair of 5 have less than half of that"
     ]
     [finding] = cores(Index(RunFolder(tmp_path)))
-    assert finding.detail.endswith("The near ones take 25 ns.")  # what they share, no record says
+    assert finding.detail.endswith("The close pairs take 25 ns.")  # what they share, no record says
 
 
 def test_a_noisy_call_says_so(tmp_path: Path) -> None:
@@ -205,6 +204,5 @@ def test_a_launch_is_said_in_both_paces(tmp_path: Path) -> None:
     waited = {"pace": "one-at-a-time"}
     build.measure("launch", at, 0.0, size=8, cache="warm", latency_ns=10100.0, options=waited)
     assert titles(launches, build, tmp_path) == [
-        "A kernel launch on a GPU takes 1.45 µs back to back, "
-        "10.1 µs (7 times as long) when each is waited for"
+        "GPU kernel launch: 1.45 µs back to back, 10.1 µs (7 times as long) when each is waited for"
     ]

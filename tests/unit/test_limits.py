@@ -154,7 +154,7 @@ def test_a_run_says_how_many_figures_count_for_nothing(tmp_path: Path) -> None:
     """Catches a run that ends as if all of its figures were good."""
     records = [copied(692e9), copied(400e9), copied(500e9)]
     folder = cast(RunFolder, SimpleNamespace(records=records, path=tmp_path))
-    assert _beyond_limit(folder).startswith("2 figures are beyond a physical limit and count for nothing")
+    assert _beyond_limit(folder).startswith("2 results are beyond a physical limit and void")
     assert _beyond_limit(cast(RunFolder, SimpleNamespace(records=records[1:2], path=tmp_path))) == ""
 
 
@@ -237,7 +237,7 @@ def test_loads_from_the_executors_cache_cross_no_link() -> None:
     kernel = case(flow("gpu1", "gpu0", "gpu0"), interface="kernel", cache="warm")
     found = limit(machine(), kernel, warm)
     assert found.bytes_per_s is None
-    assert "the caches of gpu0 may hold" in found.source
+    assert "the caches of gpu0 may absorb" in found.source
     assert limit(machine(), replace(kernel, interface="copy"), warm).bytes_per_s == NVLINK
     assert limit(machine(), kernel, LARGE).bytes_per_s == NVLINK
 
@@ -286,7 +286,7 @@ def test_host_memory_counts_where_its_modules_are_known() -> None:
     unknown = limit(machine(), local, LARGE)
     assert (unknown.bytes_per_s, unknown.source) == (
         None,
-        "host memory: nobody told the speed of its modules",
+        "host memory: the speed of its modules is not reported",
     )
     out = case(*(flow("cpu0", f"gpu{i}", f"gpu{i}") for i in range(4)), pattern="fan-out")
     large = {"source": 2**45, "destination": 2**45}

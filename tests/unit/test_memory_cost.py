@@ -40,27 +40,27 @@ def case(interface: str, buffer: str, executor: str, size: int = MIB, **options:
         (case("map-peer", "gpu1:vmm", "gpu0"), None),
         (
             case("allocate", "gpu0:device", "gpu1"),
-            "allocate is executed by the agent that owns the memory: gpu0",
+            "allocate is executed by the device that owns the memory, gpu0",
         ),
         (case("allocate", "cpu0:registered", "cpu0"), "allocate pageable, then register"),
-        (case("allocate", "gpu0:device", "gpu0", touched="yes"), "no first touch makes its pages"),
-        (case("free", "gpu0:device", "gpu0", pool="kept"), "comes from no pool"),
+        (case("allocate", "gpu0:device", "gpu0", touched="yes"), "populated on allocation"),
+        (case("free", "gpu0:device", "gpu0", pool="kept"), "does not come from a pool"),
         (case("allocate", "cpu0:pageable@gpu0", "cpu0"), "touch"),
         (
             case("register", "gpu0:device", "gpu0"),
-            "device memory is a GPU's own: there is nothing to register",
+            "device memory is GPU memory: nothing to register",
         ),
-        (case("register", "cpu0:pinned", "gpu0"), "locked from the beginning"),
-        (case("register", "cpu0:managed", "gpu0"), "never locked"),
+        (case("register", "cpu0:pinned", "gpu0"), "already page-locked"),
+        (case("register", "cpu0:managed", "gpu0"), "never page-locked"),
         (
             case("register", "cpu0:pageable", "cpu0"),
-            "register is asked of a GPU's runtime, and cpu0 is a CPU",
+            "register is a call of a GPU runtime, and cpu0 is a CPU",
         ),
         (case("map-peer", "gpu0:device", "gpu0"), "gpu0 reaches its own memory"),
-        (case("map-peer", "cpu0:pinned", "gpu0"), "open to every GPU: there is nothing to map-peer"),
-        (case("open-ipc", "gpu0:vmm", "gpu1"), "sent its file descriptor"),
-        (case("open-ipc", "gpu0:pool", "gpu1"), "not made to be shared"),
-        (case("allocate", "cpu0:pageable", "cpu0", 5000), "pages of 4096 bytes; 5000 is no number of them"),
+        (case("map-peer", "cpu0:pinned", "gpu0"), "accessible from every GPU: nothing to map-peer"),
+        (case("open-ipc", "gpu0:vmm", "gpu1"), "receive its file descriptor"),
+        (case("open-ipc", "gpu0:pool", "gpu1"), "cannot be shared"),
+        (case("allocate", "cpu0:pageable", "cpu0", 5000), "pages of 4096 bytes; 5000 is not a multiple"),
         (case("allocate", "cpu0:pageable", "cpu0", 0), "a size of 0 bytes moves nothing"),
         (case("allocate", "gpu0:device", "gpu0", 128 * GIB), "its buffers need 128 GiB of gpu0"),
     ],
@@ -74,7 +74,7 @@ def test_what_exists_for_which_memory(what: Case, reason: str | None) -> None:
 def test_peers_that_are_not_open_are_refused() -> None:
     """Catches a pool that no access was proved to: opening it would fail on the machine."""
     closed = replace(H200X4[1], granted={})
-    assert "no proved access to pool memory" in (
+    assert "no verified access to pool memory" in (
         refusal(case("map-peer", "gpu1:pool", "gpu0"), H200X4[0], closed) or ""
     )
 
@@ -163,10 +163,10 @@ def test_a_noisy_copy_makes_the_pay_off_unsure() -> None:
     """Catches a number of copies said as sure where one of the four figures is noisy."""
     quiet = scene(plain_ns=100e3, locked_ns=20e3)
     [sure] = registering(facts(quiet))
-    assert sure.title == "Registering 1 MiB pays after 2 copies to a GPU"
+    assert sure.title == "Registering 1 MiB pays off after 2 copies to a GPU"
     noisy = [replace(quiet[0], warnings=[Warning("noisy", 0.2, 0.01, "")]), *quiet[1:]]
     [finding] = registering(facts(noisy))
-    assert finding.title == f"{sure.title} (noisy: 1 of 4 figures)"
+    assert finding.title == f"{sure.title} (noisy: 1 of 4 results)"
 
 
 def test_allocate_and_free_are_of_one_size() -> None:
@@ -227,7 +227,7 @@ def test_the_dearest_memory_is_said() -> None:
         replace(one, case_id=f"{one.case_id} no", options={"touched": "no"}, latency_ns=2e3) for one in made
     ]
     [finding] = dearest(facts([*made, *untouched]))
-    assert finding.title == "A GiB of pinned memory takes 600 ms to allocate, one of hugepage 60 ms"
+    assert finding.title == "Allocation cost per GiB: 600 ms for pinned memory, 60 ms for hugepage"
     assert "pageable 500 ms" in finding.detail
     assert not list(dearest(facts(made[:2])))
 
@@ -249,7 +249,8 @@ def test_what_a_kept_pool_saves_is_said() -> None:
     )
     [finding] = pools(facts(steps))
     assert finding.title == (
-        "A pool that keeps its memory saves 920 µs for each 1 MiB allocated and freed: 80 µs instead of 1 ms"
+        "A pool that keeps freed memory saves 920 µs for each 1 MiB allocated and freed: 80 µs instead of "
+        "1 ms"
     )
 
 

@@ -49,7 +49,7 @@ def test_a_link_that_is_down_is_named(machine: str, fault: str, title: str, way:
     """Catches slow pairs told as a class of their own, without a word that their link is missing."""
     ((said, detail),) = told(topology_of(load(machine), faults=[fault]))
     assert said == title
-    assert f"sent over {way}." in detail
+    assert f"routed over {way}." in detail
 
 
 @pytest.mark.parametrize(

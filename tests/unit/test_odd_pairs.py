@@ -23,7 +23,8 @@ def test_odd_pair(tmp_path: Path) -> None:
     """Would catch a slow link that hides in a matrix of good ones."""
     first = findings(RunFolder(sample_run.four_pairs(slow=310.0).write(tmp_path)))[0]
     assert first.title == (
-        "gpu1>gpu2 is odd: copy as a read gets 310 GB/s where 5 pairs of NVLink4 ×18 get 394 (21 % less)"
+        "gpu1>gpu2 is an outlier: copy issued by the destination gets 310 GB/s where 5 pairs of NVLink4 "
+        "×18 get 394 (21 % less)"
     )
     assert first.detail == "1 GiB, interval 307–313 GB/s."
 
@@ -36,8 +37,8 @@ def test_odd_pairs_name_the_gpu_they_share(tmp_path: Path) -> None:
             if a != b:
                 sample_run.pair(build, f"gpu{a}", f"gpu{b}", 300.0 if 5 in (a, b) else 394.0)
     first = findings(RunFolder(build.write(tmp_path)))[0]
-    assert first.title.startswith("gpu0>gpu5 is odd: copy as a read gets 300 GB/s")
-    assert first.detail.endswith("All of them meet gpu5: look at its links and its clocks first.")
+    assert first.title.startswith("gpu0>gpu5 is an outlier: copy issued by the destination gets 300 GB/s")
+    assert first.detail.endswith("All of them involve gpu5: check its links and clocks first.")
 
 
 @pytest.mark.parametrize("slow", [394.0, 390.0])
@@ -70,8 +71,8 @@ def test_a_link_at_half_its_rate_is_named(tmp_path: Path, link: tuple[int, int])
     """Would catch a bad link of a class with two links only, or one that hides behind the routes over it."""
     first = findings(RunFolder(frontier_pairs(frozenset(link)).write(tmp_path)))[0]
     paths = {f"gpu{a}>gpu{b}" for a, b in (link, link[::-1])}
-    assert first.title.split(" is odd: ")[0] in paths
-    assert "kernel as a read" in first.title
+    assert first.title.split(" is an outlier: ")[0] in paths
+    assert "kernel issued by the destination" in first.title
     assert "(50 % less)" in first.title
 
 
@@ -100,4 +101,4 @@ def test_half_a_class_that_is_slow_is_the_gpu_it_shares(tmp_path: Path) -> None:
                 sample_run.pair(build, f"gpu{a}", f"gpu{b}", 197.0 if 2 in (a, b) else 394.0)
     first = findings(RunFolder(build.write(tmp_path)))[0]
     assert "(50 % less)" in first.title
-    assert first.detail.endswith("All of them meet gpu2: look at its links and its clocks first.")
+    assert first.detail.endswith("All of them involve gpu2: check its links and clocks first.")

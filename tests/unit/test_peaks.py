@@ -164,9 +164,9 @@ def test_no_peak_for_a_chase_and_for_strangers() -> None:
         in peak(machine, case("unidirectional", flow("gpu0", "gpu0"), interface="pointer-chase")).source
     )
     strange = peak(machine, case("unidirectional", flow("gpu0", "gpu9")))
-    assert (strange.bytes_per_s, strange.source) == (None, "gpu9 is not part of this machine's topology")
+    assert (strange.bytes_per_s, strange.source) == (None, "gpu9 is not in this machine's topology")
     island = Topology("toy", agents(1, 1))
-    assert "no link joins" in peak(island, case("unidirectional", flow("cpu0", "gpu0"))).source
+    assert "no link connects" in peak(island, case("unidirectional", flow("cpu0", "gpu0"))).source
 
 
 def test_routes_do_not_go_through_gpus() -> None:

@@ -248,7 +248,7 @@ def test_a_budget_that_fits_nothing_is_an_error() -> None:
     assert told < whole
     assert not any(entry.reason for entry in plan(suite(PAIRS), *h200x4, budget_s=whole))
     for budget in (0.0, -3.0, float("nan")):
-        with pytest.raises(BytewaysError, match="measures nothing"):
+        with pytest.raises(BytewaysError, match="too short to measure anything"):
             plan(suite(PAIRS), *h200x4, budget_s=budget)
 
 
@@ -262,7 +262,7 @@ def test_no_case_here_says_why() -> None:
     """Catches an empty plan without a word: the suite is for other machines."""
     with pytest.raises(BytewaysError, match="has no case on this machine") as caught:
         plan(suite(PAIRS), *two_cores)
-    assert "no agent here matches 'gpu*'" in (caught.value.cause or "")
+    assert "no device here matches 'gpu*'" in (caught.value.cause or "")
 
 
 @pytest.mark.parametrize("machine", [*EVERY.values(), eight, frontier], ids=[*EVERY, "eight", "frontier"])

@@ -99,9 +99,9 @@ def test_sizes() -> None:
     ("only", "what", "hint"),
     [
         ("interfaces=copy", "unknown key 'interfaces'", "did you mean 'interface'?"),
-        ("copy", "'copy' is no key=value", "--only 'interface=copy"),
-        ("interface=", "'interface=' is no key=value", "--only"),
-        ("", "is no key=value", "--only"),
+        ("copy", "'copy' is not key=value", "--only 'interface=copy"),
+        ("interface=", "'interface=' is not key=value", "--only"),
+        ("", "is not key=value", "--only"),
         ("size=64KB", "decimal", "64KiB..1GiB"),
     ],
 )

@@ -94,11 +94,11 @@ REFUSED = [
     (
         (H200X4[0], replace(H200X4[1], granted={})),
         case("kernel", "gpu0:pool", "gpu1:device", "gpu1"),
-        "gpu1 has no proved access to pool memory of gpu0",
+        "gpu1 has no verified access to pool memory of gpu0",
     ),
     (NO_PEER, case("kernel", "gpu1:vmm", "gpu0:device", "gpu0"), "no peer access"),
-    (H200X4, case("memcpy", "cpu0:pageable", "gpu0:vmm", "cpu0"), "no address for vmm memory of gpu0"),
-    (H200X4, case("copy", "gpu0:pool@gpu1", "gpu0:device", "gpu0"), "is placed when allocated"),
+    (H200X4, case("memcpy", "cpu0:pageable", "gpu0:vmm", "cpu0"), "cannot address vmm memory of gpu0"),
+    (H200X4, case("copy", "gpu0:pool@gpu1", "gpu0:device", "gpu0"), "is placed on allocation"),
     (
         H200X4,
         case("copy", "cpu0:registered@gpu0", "gpu0:device", "gpu0"),
@@ -112,37 +112,37 @@ REFUSED = [
     (
         H200X4,
         case("memcpy", "cpu0:pageable", "gpu0:device", "cpu0"),
-        "cpu0 has no address for device memory of gpu0",
+        "cpu0 cannot address device memory of gpu0",
     ),
-    (H200X4, case("pointer-chase", "gpu0:managed", "gpu0:managed", "cpu0"), "kept on gpu0 would move"),
-    (H200X4, case("prefetch", "cpu0:pinned", "gpu0:managed", "gpu0"), "pinned memory stays where it is"),
+    (H200X4, case("pointer-chase", "gpu0:managed", "gpu0:managed", "cpu0"), "on gpu0 would migrate"),
+    (H200X4, case("prefetch", "cpu0:pinned", "gpu0:managed", "gpu0"), "pinned memory does not migrate"),
     (H200X4, case("prefetch", "gpu0:managed", "gpu0:managed", "gpu0"), "from gpu0 to itself moves nothing"),
     (TWO_DOMAINS, case("prefetch", "cpu0:managed", "cpu1:managed", "gpu0"), "is within the host"),
     (
         FRONTIER,
         case("prefetch", "cpu0:managed", "gpu0:managed-coarse", "gpu0"),
-        "moves the pages of one allocation",
+        "migrates the pages of one allocation",
     ),
     (H200X4, case("prefetch", "cpu0:managed", "gpu0:managed", "cpu0"), "prefetch runs on a GPU"),
     (
         H200X4,
         replace(case("prefetch", "cpu0:managed", "gpu0:managed", "gpu0"), cache="warm"),
-        "moves each region once",
+        "migrates each region once",
     ),
     (
         H200X4,
         case("prefetch", "cpu0:managed", "gpu0:managed", "gpu0", 128 * GIB),
-        "needs 128 GiB of managed memory, and of what gpu0 has ",
+        "needs 128 GiB of managed memory, and gpu0 has ",
     ),
     (
         H200X4,
         replace(case("kernel", "cpu0:pinned", "gpu0:device", "gpu0"), options={"migration": "off"}),
-        "the option migration is about managed memory, and cpu0>gpu0 has none",
+        "option migration needs managed memory, and cpu0>gpu0 has none",
     ),
     (
         FRONTIER,
         replace(case("kernel", "cpu0:managed", "gpu0:device", "gpu0"), options={"migration": "on-demand"}),
-        "move the pages that they touch only with HSA_XNACK=1",
+        "migrate the pages they touch only with HSA_XNACK=1",
     ),
     (
         FRONTIER,
@@ -150,7 +150,7 @@ REFUSED = [
             replace(case("kernel", "cpu0:managed", "gpu0:device", "gpu0"), options={"migration": "off"}),
             HSA_XNACK="1",
         ),
-        "with HSA_XNACK=1 kernels of gpu0 move the pages",
+        "with HSA_XNACK=1 kernels of gpu0 migrate the pages",
     ),
     (
         H200X4,
@@ -161,7 +161,7 @@ REFUSED = [
     (H200X4, case("kernel", "cpu0:pageable", "gpu0:device", "gpu0"), "no pageable memory access"),
     (H200X4, case("kernel", "cpu0:hugepage", "gpu0:device", "gpu0"), "no pageable memory access"),
     (H200X4, case("pointer-chase", "cpu0:pageable", "cpu0:pageable", "gpu0"), "no pageable memory access"),
-    (H200X4, case("pointer-chase", "gpu0:device", "gpu0:device", "cpu0"), "no address for device memory"),
+    (H200X4, case("pointer-chase", "gpu0:device", "gpu0:device", "cpu0"), "cannot address device memory"),
     (NO_PEER, case("kernel", "gpu0:device", "gpu1:device", "gpu0"), "no peer access: the driver refused it"),
     (
         NO_PEER,
@@ -173,12 +173,12 @@ REFUSED = [
     (
         H200X4,
         case("copy", "gpu0:pinned", "gpu1:device", "gpu0"),
-        "pinned memory belongs to a CPU, and gpu0 is none",
+        "pinned memory belongs to a CPU, and gpu0 is not one",
     ),
     (
         H200X4,
         case("copy", "cpu0:device", "gpu1:device", "gpu1"),
-        "device memory belongs to a GPU, and cpu0 is none",
+        "device memory belongs to a GPU, and cpu0 is not one",
     ),
     (
         TWO_CORES,
@@ -188,7 +188,7 @@ REFUSED = [
     (
         TWO_DOMAINS,
         case("copy", "cpu0:pinned@cpu1", "gpu0:device", "gpu0"),
-        "pinned memory is placed when allocated",
+        "pinned memory is placed on allocation",
     ),
     (
         TWO_DOMAINS,
@@ -203,42 +203,42 @@ REFUSED = [
     (
         H200X4,
         case("kernel", "gpu0:device", "gpu1:device", "gpu0", 8),
-        "kernel moves multiples of 16 bytes; 8 is none",
+        "kernel moves multiples of 16 bytes; 8 is not a multiple",
     ),
     (
         H200X4,
         case("memcpy-stream", "cpu0:pageable", "cpu0:pageable", "cpu0", 4),
-        "memcpy-stream moves multiples of 8 bytes; 4 is none",
+        "memcpy-stream moves multiples of 8 bytes; 4 is not a multiple",
     ),
     (H200X4, case("copy", "gpu0:device", "gpu1:device", "gpu0", 0), "a size of 0 bytes moves nothing"),
     (
         H200X4,
         case("pointer-chase", "gpu0:device", "gpu0:device", "gpu0", 3 * MIB),
-        "a chase walks a power of two",
+        "a pointer chase needs a power of two",
     ),
     (
         H200X4,
         case("pointer-chase", "gpu0:device", "gpu0:device", "gpu0", 512),
-        "a chase walks a power of two",
+        "a pointer chase needs a power of two",
     ),
     (
         H200X4,
         case("copy", "gpu0:device", "gpu0:device", "gpu0", 64 * GIB),
-        "need 128 GiB of gpu0, where 105.1 GiB",
+        "need 128 GiB of gpu0, and 105.1 GiB",
     ),
     (TWO_CORES, case("memcpy", "cpu0:pageable", "cpu0:pageable", "cpu0", 10 * GIB), "need 20 GiB of cpu0"),
     *(
         (
             FRONTIER,
             case("memcpy", "cpu0:pageable", f"gpu0:{memory}", "cpu0"),
-            f"cpu0 has no address for {memory} memory of gpu0, which is not shared with the host",
+            f"cpu0 cannot address {memory} memory of gpu0, which is not shared with the host",
         )
         for memory in ("device", "device-fine", "device-uncached")
     ),
     (
         FRONTIER,
         case("pointer-chase", "gpu0:managed-coarse", "gpu0:managed-coarse", "cpu0"),
-        "managed-coarse pages that are kept on gpu0 would move when cpu0 touches them",
+        "managed-coarse pages on gpu0 would migrate when cpu0 touches them",
     ),
     (
         FRONTIER,
@@ -321,7 +321,7 @@ def test_domains_share_the_hosts_memory() -> None:
     ]
     both = Case("memcpy", "all-pairs", tuple(flows), GIB)
     assert refusal(both, topology, capabilities) is None
-    assert "need 4 GiB of host memory, where 3.2 GiB may be used" in (refusal(both, topology, limited) or "")
+    assert "need 4 GiB of host memory, and 3.2 GiB is available" in (refusal(both, topology, limited) or "")
 
 
 def test_an_apu_has_one_memory() -> None:
@@ -334,7 +334,7 @@ def test_an_apu_has_one_memory() -> None:
     both = case("copy", "cpu3:pinned", "gpu0:device", "gpu0", 32 * GIB)
     assert refusal(both, topology, capabilities) is None
     assert refusal(both, replace(topology, devices=agents), capabilities) == (
-        "its buffers need 64 GiB of cpu3, shared with its GPUs, where 51.2 GiB may be used"
+        "its buffers need 64 GiB of cpu3, shared with its GPUs, and 51.2 GiB is available"
     )
 
 
@@ -359,22 +359,22 @@ def test_without_a_probe_nothing_is_believed() -> None:
     """Catches peers, memory and bulk copies that are assumed because nobody said no."""
     topology, capabilities = H200X4
     unknown = Capabilities()
-    assert "no runtime says" in memory_offer("device", "gpu0", unknown).reason
+    assert "no runtime reports" in memory_offer("device", "gpu0", unknown).reason
     assert not interface_offer("kernel-bulk", "gpu0", unknown).available
     assert interface_offer("copy", "gpu0", unknown).available
     alone = replace(capabilities, peer={})
     what = case("kernel", "gpu0:device", "gpu1:device", "gpu0")
-    assert refusal(what, topology, alone) == "gpu0 and gpu1 have no proved peer access"
+    assert refusal(what, topology, alone) == "gpu0 and gpu1 have no verified peer access"
 
 
 def test_a_team_has_no_more_threads_than_cores() -> None:
     """Catches a team that the native core refuses or whose threads take turns, or all cores refused."""
     assert reason(team(2), TWO_CORES) is None
-    assert reason(team(3), TWO_CORES) == "3 threads of memcpy-mt are more than cpu0 has cores: 2"
+    assert reason(team(3), TWO_CORES) == "3 threads of memcpy-mt exceed the 2 cores of cpu0"
     topology, capabilities = TWO_CORES
     unknown = replace(topology, devices=(replace(topology.devices[0], cores=()),)), capabilities
     assert reason(team(4096), unknown) is None
-    assert "threads is from 1 to 4096" in (reason(team(99999), unknown) or "")
+    assert "threads must be from 1 to 4096" in (reason(team(99999), unknown) or "")
     kernel = replace(case("kernel", "gpu0:device", "gpu0:device", "gpu0"), options={"threads": 1024})
     assert reason(kernel) is None
 
@@ -392,16 +392,16 @@ def call(interface: str, buffer: str, executor: str, size: int = 8, **options: i
             call("launch", "gpu0:device", "gpu0", threads=1024),
             None,
         ),  # of a block: a GPU has no cores to share
-        (call("launch", "gpu0:device", "gpu0", 16), "launch moves nothing: its buffer holds one word"),
+        (call("launch", "gpu0:device", "gpu0", 16), "launch moves no data: its buffer is one word"),
         (
             call("launch", "cpu0:pageable", "cpu0", threads=4000),
-            "4000 threads of launch are more than cpu0 has",
+            "4000 threads of launch exceed the 32 cores",
         ),
         (
             call("launch", "gpu0:device", "gpu0", threads=2048),
-            "2048 threads are more than a block of any GPU has: 1024",
+            "2048 threads exceed the largest GPU block: 1024",
         ),
-        (call("event", "cpu0:pageable", "cpu0"), "event is about the queues of a GPU, and cpu0 is a CPU"),
+        (call("event", "cpu0:pageable", "cpu0"), "event uses the queues of a GPU, and cpu0 is a CPU"),
     ],
 )
 def test_calls(what: Case, sentence: str | None) -> None:
@@ -416,7 +416,7 @@ def test_what_is_waited_for_one_at_a_time_runs_alone() -> None:
     assert reason(paced) is None
     back = Flow(Buffer.parse("gpu1:device"), Buffer.parse("gpu0:device"), "gpu1")
     both = replace(paced, pattern="bidirectional", flows=(*paced.flows, back))
-    assert reason(both) == "what is waited for one at a time runs alone: bidirectional flows would take turns"
+    assert reason(both) == "pace one-at-a-time runs alone: bidirectional flows would be serialised"
     assert reason(replace(both, options={"pace": "back-to-back"})) is None
 
 
@@ -429,7 +429,7 @@ def test_streams_are_judged_by_all_of_their_arrays() -> None:
     local = case("stream-triad", "cpu0:pageable", "cpu0:pageable", "cpu0", 2 * GIB)
     assert footprint(local, TWO_CORES[1]) == {"cpu0": 6 * GIB}
     on_cores = case("stream-copy", "cpu0:pageable", "cpu0:pageable", "cpu0")
-    assert "more than" in (reason(replace(on_cores, options={"threads": 3}), TWO_CORES) or "")
+    assert "exceed" in (reason(replace(on_cores, options={"threads": 3}), TWO_CORES) or "")
     assert "no blocks" in (reason(replace(on_cores, options={"blocks": 2}), TWO_CORES) or "")
 
 
@@ -452,33 +452,33 @@ def ping_pong(executor: str, partner: str, memory: str, size: int = 8, **options
         (
             H200X4,
             ping_pong("gpu0", "cpu0", "cpu0:pinned>gpu0:device"),
-            "cpu0 has no address for device memory",
+            "cpu0 cannot address device memory",
         ),
         (
             H200X4,
             ping_pong("cpu0", "gpu0", "cpu0:managed>cpu0:managed"),
-            "a word in managed memory would move",
+            "a word in managed memory would migrate",
         ),
         (
             FRONTIER,
             ping_pong("cpu0", "gpu0", "cpu0:pinned-noncoherent>cpu0:pinned-noncoherent"),
-            "a GPU that looks at pinned-noncoherent memory",
+            "a GPU that polls pinned-noncoherent memory",
         ),
         (NO_PEER, ping_pong("gpu1", "gpu0", "gpu1:device>gpu1:device"), "gpu0 and gpu1 have no"),
         (
             TWO_CORES,
             ping_pong("cpu0", "cpu0", "cpu0:pageable>cpu0:pageable", core=1, partner_core=1),
-            "core 1 of cpu0 would wait for itself",
+            "core 1 of cpu0 would poll itself",
         ),
         (
             TWO_CORES,
             ping_pong("cpu0", "cpu0", "cpu0:pageable>cpu0:pageable", core=2),
-            "cpu0 has 2 cores that may be used, counted from 0, and core 2 is none of them",
+            "cpu0 has 2 usable cores, numbered from 0; core 2 does not exist",
         ),
         (
             H200X4,
             ping_pong("gpu0", "gpu1", "gpu1:device>gpu0:device", partner_core=0),
-            "'partner_core' chooses a core of a CPU, and gpu1 is a GPU",
+            "'partner_core' selects a CPU core, and gpu1 is a GPU",
         ),
     ],
 )

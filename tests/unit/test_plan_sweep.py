@@ -98,7 +98,7 @@ def test_a_fan_of_one_is_none() -> None:
     """Catches a fan-out to a single GPU, which is unidirectional under another name, and silence about it."""
     found = expansion(ends("gpu0:device", "gpu1:device") + 'pattern = "fan-out"')
     assert found.cases == ()
-    assert "no pair of buffers is left" in found.notes[0]
+    assert "no buffer pair matches" in found.notes[0]
 
 
 def test_fans_do_not_mix_memories() -> None:
@@ -254,7 +254,7 @@ def test_memory_globs_keep_to_what_an_agent_can_own() -> None:
 )
 def test_an_agent_named_outright_must_exist(lines: str, key: str, agent: str) -> None:
     """Catches a mistyped agent that silently measures nothing."""
-    with pytest.raises(BytewaysError, match=f"this machine has no agent '{agent}'") as caught:
+    with pytest.raises(BytewaysError, match=f"this machine has no device '{agent}'") as caught:
         cases(lines)
     assert caught.value.what.startswith("my.toml:")
     assert f"key '{key}'" in caught.value.what
@@ -265,10 +265,10 @@ def test_a_glob_that_matches_nothing_is_a_note() -> None:
     """Catches a sweep that is empty here without a word."""
     found = expansion(GPUS, TWO_CORES)
     assert found.cases == ()
-    assert found.notes[0] == "sweep 's': no agent here matches 'gpu*' of source 'gpu*:device'"
+    assert found.notes[0] == "sweep 's': no device here matches 'gpu*' of source 'gpu*:device'"
     assert expansion(ends("cpu*:pageable@gpu*", "cpu*:pageable", "memcpy"), TWO_CORES).notes
     executors = expansion(ends("cpu*:pageable", "cpu*:pageable", "memcpy") + 'executor = "gpu*"', TWO_CORES)
-    assert "no agent here matches its executor gpu*" in executors.notes[0]
+    assert "no device here matches its executor gpu*" in executors.notes[0]
 
 
 def test_when_is_no_cause_for_a_note() -> None:

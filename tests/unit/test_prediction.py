@@ -69,21 +69,21 @@ def test_flows_that_share_nothing_get_what_they_get_alone(tmp_path: Path) -> Non
     assert not found.held_back
     assert explanations(run.topology, found) == []
     titles = [finding.title for finding in findings(run)]
-    assert "All 9 concurrent cases move what their flows alone and the links predict" in titles
+    assert "All 9 concurrent cases perform as predicted from single-flow rates and links" in titles
 
 
 def test_a_hidden_switch_is_named_by_its_gpus(tmp_path: Path) -> None:
     """Would catch the wrong GPUs, the wrong direction, or host memory named for a switch."""
     assert names(host_machine(("gpu0", "gpu1")), tmp_path) == [
-        "what gpu0 and gpu1 share on the way from the host"
+        "an uplink shared by gpu0 and gpu1, from the host"
     ]
     three = tmp_path / "three"
     assert names(host_machine(("gpu0", "gpu1", "gpu2")), three) == [
-        "what gpu0, gpu1 and gpu2 share on the way from the host"
+        "an uplink shared by gpu0, gpu1 and gpu2, from the host"
     ]
     title = next(one.title for one in findings(RunFolder(three)) if one.title.startswith("Shared"))
     assert title.startswith(
-        "Shared bottleneck: what gpu0, gpu1 and gpu2 share on the way from the host carries 55 GB/s in sum"
+        "Shared bottleneck: an uplink shared by gpu0, gpu1 and gpu2, from the host (55 GB/s in total)"
     )
 
 
@@ -92,15 +92,15 @@ def test_two_bottlenecks_are_both_named(tmp_path: Path) -> None:
     run, found = predicted(host_machine(("gpu0", "gpu1"), memory=150.0), tmp_path)
     (explained,) = explanations(run.topology, found)
     assert {one.names[0]: round(one.bytes_per_s / 1e9) for one in explained.bottlenecks} == {
-        "what gpu0 and gpu1 share on the way from the host": 55,
-        "cpu0's memory when read": 150,
+        "an uplink shared by gpu0 and gpu1, from the host": 55,
+        "reads from cpu0's memory": 150,
     }
     assert explained.unexplained == ()
 
 
 def test_host_memory_is_named_where_any_gpus_meet_it(tmp_path: Path) -> None:
     """Would catch a hidden switch made up for what all GPUs share."""
-    assert names(host_machine(memory=80.0), tmp_path)[0] == "cpu0's memory when read"
+    assert names(host_machine(memory=80.0), tmp_path)[0] == "reads from cpu0's memory"
 
 
 def test_nothing_explains_loads_that_differ(tmp_path: Path) -> None:
@@ -118,14 +118,14 @@ def test_nothing_explains_loads_that_differ(tmp_path: Path) -> None:
     topic = together.topic(run, cells(run.records))
     assert topic is not None
     assert together.NOTHING in {row[-1] for row in topic.tables[-1].rows}
-    assert any("no shared resource explains it" in finding.title for finding in findings(run))
+    assert any("no shared resource explains the gap" in finding.title for finding in findings(run))
 
 
 def test_sums_are_drawn_over_the_number_of_gpus(tmp_path: Path) -> None:
     """Would catch a fan of other GPUs than the order has, and orders that are alike drawn twice."""
     run, found = predicted(host_machine(memory=150.0), tmp_path)
     (plot,) = plots(run.topology, found.cases)
-    assert plot.title == "From the host to 2 … n GPUs at once"
+    assert plot.title == "From the host to 2 … n GPUs concurrently"
     measured, foreseen = plot.lines
     assert [(point.x, round(point.y)) for point in measured.points] == [(2, 110), (3, 150), (4, 150)]
     assert [(point.x, round(point.y)) for point in foreseen.points] == [(2, 110), (3, 165), (4, 220)]

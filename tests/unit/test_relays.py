@@ -58,18 +58,21 @@ def test_relays_follow_the_end(what: Case, relays: tuple[str, ...]) -> None:
 @pytest.mark.parametrize(
     ("what", "why"),
     [
-        (to_gpu(0, relays=4), "4 relays are asked for, and 3 GPUs here can be one for cpu0>gpu0"),
-        (to_gpu(0, relays=1, via="gpu1"), "nothing left for relays to count"),
+        (to_gpu(0, relays=4), "4 relays requested, but 3 GPUs can relay cpu0>gpu0"),
+        (to_gpu(0, relays=1, via="gpu1"), "either via, which names the relays"),
         (to_gpu(0, via="gpu0"), "gpu0 is an end of the transfer"),
         (to_gpu(0, via="gpu9"), "there is no gpu9 here"),
         (to_gpu(0, via="gpu1,gpu1"), "names a relay twice"),
-        (to_gpu(0, piece_bytes=5000), "piece_bytes is a multiple of 4096; 5000 is none"),
+        (to_gpu(0, piece_bytes=5000), "piece_bytes must be a multiple of 4096, not 5000"),
         (to_gpu(0, size=16), "16 bytes cannot be split over 4 paths"),
-        (to_gpu(0, size=GIB, piece_bytes=65536), "2048 pieces would wait in each stream of a relay"),
+        (to_gpu(0, size=GIB, piece_bytes=65536), "2048 pieces per stream of a relay"),
         (to_gpu(0, piece_bytes=2**37), "its buffers need"),
         (case("gpu0:device", "gpu0:device", "gpu0"), "there is no second path"),
-        (case("cpu0:pageable", "gpu0:device", "gpu0"), "memory that stays locked, and pageable is not"),
-        (case("cpu0:pinned", "gpu0:device", "gpu1"), "gpu1 is none of cpu0>gpu0"),
+        (
+            case("cpu0:pageable", "gpu0:device", "gpu0"),
+            "needs page-locked memory, and pageable memory is not",
+        ),
+        (case("cpu0:pinned", "gpu0:device", "gpu1"), "gpu1 is not an end of cpu0>gpu0"),
         (case("cpu0:pinned", "cpu0:pinned", "cpu0"), "route runs on a GPU"),
     ],
 )
@@ -81,7 +84,7 @@ def test_what_cannot_be_is_refused_while_planning(what: Case, why: str) -> None:
 def test_a_relay_needs_access_to_the_gpu_at_the_end() -> None:
     """Catches relays that would pass on through the host, which the driver does without a word."""
     machine = MACHINES["gpus"](3, without_peer=[("gpu2", "gpu0")])
-    why = "the relay gpu2 cannot pass on: gpu2 and gpu0 have no peer access"
+    why = "gpu2 cannot relay: gpu2 and gpu0 have no peer access"
     assert why in (refusal(to_gpu(0, relays=2), *machine) or "")
     assert refusal(to_gpu(0, relays=1), *machine) is None
     assert refusal(to_gpu(1, relays=2), *machine) is None
@@ -120,7 +123,7 @@ options = { via = "gpu1,gpu2" }
 """
     assert parse(text, file="mine.toml").sweeps[0].options == {"via": ("gpu1,gpu2",)}
     for wrong in ('"gpu1;gpu2"', '"cpu0"', "3"):
-        with pytest.raises(BytewaysError, match="where GPUs belong"):
+        with pytest.raises(BytewaysError, match="instead of GPU names"):
             parse(text.replace('"gpu1,gpu2"', wrong), file="mine.toml")
 
 
@@ -148,13 +151,13 @@ def test_sentences(tmp_path: Path) -> None:
     """Catches a gain that is called one where paths only cost, and a sentence without its numbers."""
     won = findings(RunFolder(built(gain=3.0).write(tmp_path / "won")))[0]
     assert won.title == (
-        "cpu0>gpu0 over 4 paths moves 165 GB/s at 1 GiB, 3 times as fast as the direct path (55)"
+        "cpu0>gpu0 over 4 paths reaches 165 GB/s at 1 GiB, 3 times as fast as the direct path (55)"
     )
-    assert "It pays from 64 MiB up. It loses at 1 MiB." in won.detail
+    assert "It pays off from 64 MiB. It loses at 1 MiB." in won.detail
     lost = [item.title for item in findings(RunFolder(built(gain=0.8).write(tmp_path / "lost")))]
     assert (
-        "Relays only cost on cpu0>gpu0: 4 paths move 44 GB/s at 1 GiB, 20 % less than the direct path (55)"
-        in lost
+        "Relays do not pay off on cpu0>gpu0: 4 paths reach 44 GB/s at 1 GiB, 20 % less than the direct "
+        "path (55)" in lost
     )
 
 

@@ -36,13 +36,13 @@ def case(interface: str = "copy-2d", size: int = MIB, **options: int | str) -> C
 @pytest.mark.parametrize(
     ("what", "why"),
     [
-        (case(pitch_bytes=0), "a pitch of 0 bytes puts all rows in one place"),
+        (case(pitch_bytes=0), "a pitch of 0 bytes makes all rows overlap"),
         (case(width_bytes=512, pitch_bytes=256), "rows of 512 bytes overlap at a pitch of 256"),
         (case(width_bytes=500, pitch_bytes=512), "multiples of 8 bytes"),
-        (case(width_bytes=48, pitch_bytes=64), "1 MiB is no whole number of rows of 48 bytes"),
+        (case(width_bytes=48, pitch_bytes=64), "1 MiB is not a multiple of the row width, 48 bytes"),
         (
             case(width_bytes=8, pitch_bytes=2**31),
-            "pitch_bytes is from 8 to 2147483647 (bytes from row to row that a driver takes)",
+            "pitch_bytes must be from 8 to 2147483647 (largest pitch of drivers, in bytes)",
         ),
         (case(width_bytes=8, pitch_bytes=2**20, size=GIB), "its buffers need"),
     ],
@@ -98,7 +98,7 @@ def test_rows_are_compared_with_rows_alone(tmp_path: Path) -> None:
     assert best_map(Index(RunFolder(built().write(tmp_path))), found) is None
     titles = [finding.title for finding in findings(RunFolder(built().write(tmp_path)))]
     assert (
-        "Between GPUs, rows of 64 B every 8 KiB: kernel-2d moves 100 GB/s, 5 times as fast as copy-2d (20)"
+        "Between GPUs, rows of 64 B every 8 KiB: kernel-2d reaches 100 GB/s, 5 times as fast as copy-2d (20)"
         in titles
     )
     assert not any("2d" in title and "fastest" in title for title in titles)

@@ -62,7 +62,7 @@ def test_what_rises_to_its_end_is_not_called_full(tmp_path: Path) -> None:
     built = topic_of.topic(folder, cells(folder.records))
     assert built is not None
     assert "> 132" in built.tables[0].rows[0]
-    assert not any("fills" in finding.title for finding in findings(folder))
+    assert not any("saturates" in finding.title for finding in findings(folder))
 
 
 def test_the_finding_names_both_and_the_device(tmp_path: Path) -> None:
@@ -70,23 +70,23 @@ def test_the_finding_names_both_and_the_device(tmp_path: Path) -> None:
     [finding] = [
         finding
         for finding in findings(run(tmp_path, kernel=PLAIN, kernel_bulk=BULK))
-        if "fills" in finding.title
+        if "saturates" in finding.title
     ]
-    assert finding.title == "kernel-bulk fills gpu0>gpu1 from 8 blocks, kernel needs 528"
+    assert finding.title == "kernel-bulk saturates gpu0>gpu1 with 8 blocks, kernel needs 528"
     assert "gpu0 has 132 multiprocessors" in finding.detail
 
 
 @pytest.mark.parametrize(
     ("bulk", "title"),
     [
-        ({}, "kernel fills gpu0>gpu1 from 528 blocks"),
+        ({}, "kernel saturates gpu0>gpu1 with 528 blocks"),
         (
             {1: 47.0, 528: 371.0, 1056: 371.0},
-            "kernel and kernel-bulk fill gpu0>gpu1 from 528 blocks alike",
+            "kernel and kernel-bulk both saturate gpu0>gpu1 with 528 blocks",
         ),
         (
             {1: 40.0, 2: 80.0, 8: 81.0},
-            "kernel fills gpu0>gpu1 from 528 blocks; kernel-bulk reaches 81 GB/s at most",
+            "kernel saturates gpu0>gpu1 with 528 blocks; kernel-bulk reaches 81 GB/s at most",
         ),
     ],
 )

@@ -71,8 +71,8 @@ def test_a_fall_is_found_with_its_size(tmp_path: Path) -> None:
     (change,) = changes(run, cells(run.records))
     assert change.settled
     assert change.relative == pytest.approx(380.5 / 400.5 - 1, rel=1e-3)
-    said = next(finding for finding in findings(run) if "moved over" in finding.title)
-    assert "1 of 1 figure moved over 6 min and 7 rounds" in said.title
+    said = next(finding for finding in findings(run) if "drifted over" in finding.title)
+    assert "1 of 1 result drifted over 6 min and 7 rounds" in said.title
     assert "-5.0 %" in said.detail
 
 
@@ -80,7 +80,7 @@ def test_scatter_is_no_change(tmp_path: Path) -> None:
     """Catches noise that is called a change."""
     run = opened(soak([400, 380, 401, 399, 382, 400, 379]), tmp_path / "run")
     assert not changes(run, cells(run.records))[0].settled
-    assert any("No settled change in 1 figure" in finding.title for finding in findings(run))
+    assert any("No lasting change in 1 result" in finding.title for finding in findings(run))
 
 
 def test_counters_are_told_by_what_they_rose(tmp_path: Path) -> None:
@@ -91,7 +91,7 @@ def test_counters_are_told_by_what_they_rose(tmp_path: Path) -> None:
     row = dict(zip(table.headings, table.rows[0], strict=True))
     assert row["PCIe replays"] == "2"
     assert row["SM clock, MHz"] == "1500 to 1980"
-    assert row["link errors"] == "not told"
+    assert row["link errors"] == "unknown"
 
 
 def test_replicates_are_no_soak(tmp_path: Path) -> None:

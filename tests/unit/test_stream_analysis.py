@@ -50,8 +50,8 @@ def test_scans_are_by_place_and_in_stream_s_order(folder: RunFolder) -> None:
     """Catches scans that mix own memory with a peer's, or options with none."""
     found = scans(cells(folder.records))
     assert [(scan.place, scan.interface, len(scan.cells)) for scan in found] == [
-        ("gpu0, own device memory", "stream-copy", 3),
-        ("gpu0, own device memory", "stream-triad", 3),
+        ("gpu0, local device memory", "stream-copy", 3),
+        ("gpu0, local device memory", "stream-triad", 3),
         ("gpu0, all in gpu1:device", "stream-copy", 1),
         ("gpu0, all in gpu1:device", "stream-triad", 1),
     ]
@@ -71,7 +71,7 @@ def test_both_counts_stand_side_by_side(folder: RunFolder) -> None:
     built = topic_of.topic(folder, cells(folder.records))
     assert built is not None
     rows = {row[:2]: row[2:] for row in built.tables[0].rows}
-    own = rows["gpu0, own device memory", "stream-copy"]
+    own = rows["gpu0, local device memory", "stream-copy"]
     assert own == ("8 GiB", "3990.0", "83 %", "1995.0", "", "", "4000.0", "1 GiB")
     assert rows["gpu0, all in gpu1:device", "stream-copy"][:6] == (
         "1 GiB",
@@ -114,11 +114,11 @@ def test_findings_name_the_count(folder: RunFolder) -> None:
     said = {finding.title: finding.detail for finding in findings(folder) if "STREAM" in finding.title}
     [own, away] = said
     assert own == (
-        "STREAM on gpu0, own device memory: stream-copy 3990 (83 % of 4800) and stream-triad "
+        "STREAM on gpu0, local device memory: stream-copy 3990 (83 % of 4800) and stream-triad "
         "3990 (83 % of 4800) GB/s, read and write counted"
     )
     assert "one direction" in said[own]
-    assert "370 GB/s come in from others and 370 go out" in said[away]
+    assert "370 GB/s are read from other devices and 370 written to them" in said[away]
 
 
 def test_the_other_count_is_of_all_replicates(folder: RunFolder) -> None:

@@ -91,7 +91,10 @@ def test_classes_of_links_stand_for_each_other_by_width() -> None:
     found = locate(load("pearson2023"), topology("h200-x4"))
     assert found["quad"].devices == ("gpu0", "gpu1")
     assert "NVLink4" in found["quad"].note and "xGMI" in found["quad"].note
-    assert found["dual"].devices is None and "all pairs of GPUs are joined alike here" in found["dual"].reason
+    assert (
+        found["dual"].devices is None
+        and ("all GPU pairs have the same link class here") in found["dual"].reason
+    )
     reason = "cpu3 is not here: this machine has 1 NUMA domain"
     assert found["cpu3>gpu0"].devices is None and found["cpu3>gpu0"].reason == reason
     assert found["cpu0>gpu0"].devices == ("cpu0", "gpu0")
@@ -137,7 +140,7 @@ def test_as_many_gpus_as_the_source_took() -> None:
     study = load("schieffer2024")
     h200 = locate(study, topology("h200-x4"))
     assert h200["4 GCDs"].devices == ("gpu0", "gpu1", "gpu2", "gpu3") and h200["4 GCDs"].note
-    assert h200["8 GCDs"].reason == "it takes 8 GPUs, and this machine has 4"
+    assert h200["8 GCDs"].reason == "it needs 8 GPUs, and this machine has 4"
     assert h200["2, same GPU"].reason == "no two GPUs of this machine share a package"
     assert locate(study, topology("frontier-mi250x"))["4 GCDs"].note == ""
 
@@ -163,7 +166,7 @@ def test_what_the_suite_asks_for_and_the_run_lacks_is_missing() -> None:
     assert {256, 4096, GIB} < set(sheet.asked(line, place))
     assert sheet.missing(line, place, 4096) == "this run was cut short before explicit, quad at 4 KiB"
     (claim,) = [one for one in compare(study, cut).verdicts if one.claim.id == "explicit-ceiling"]
-    assert claim.verdict == UNTESTED and "figures that it rests on are missing" in claim.detail
+    assert claim.verdict == UNTESTED and "values it needs are missing" in claim.detail
 
 
 def test_a_run_of_an_older_suite_lacks_nothing_that_came_later() -> None:
@@ -281,7 +284,7 @@ def fitting(study: Study, machine: str, *, simulated: bool = True) -> Fitting | 
 def test_a_model_that_was_fitted_to_the_source_is_told_from_one_that_was_not() -> None:
     study = load("pearson2023")
     told = fitting(study, "crusher-mi250x")
-    assert told and told.words == "4 numbers of the model crusher-mi250x are fitted to this work"
+    assert told and told.words == "4 numbers of the model crusher-mi250x are fitted to this publication"
     assert fitting(study, "h200-x4") is None
     assert fitting(study, "crusher-mi250x", simulated=False) is None  # a real machine
 
@@ -289,7 +292,7 @@ def test_a_model_that_was_fitted_to_the_source_is_told_from_one_that_was_not() -
 def test_a_model_with_numbers_of_a_fitted_one_is_fitted_too() -> None:
     told = fitting(load("pearson2023"), "jureca-mi250")
     assert told and told.words == (
-        "the model jureca-mi250 has numbers of frontier-mi250x, which is fitted to this work"
+        "the model jureca-mi250 has numbers of frontier-mi250x, which is fitted to this publication"
     )
 
 

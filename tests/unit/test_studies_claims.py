@@ -64,7 +64,7 @@ def test_built_in_is_what_rests_on_fitted_values_alone() -> None:
     assert on_model("copy@dual/1GiB", fitting).verdict == HOLDS
     both = on_model("copy@*/1GiB", fitting)
     assert both.verdict == HOLDS
-    assert "; the model is fitted to copy at quad, and the rest was held out" in both.detail
+    assert "; the model is fitted to copy at quad; the rest was held out" in both.detail
 
 
 def test_what_no_value_stands_beside_is_not_tested_by_an_assumption() -> None:
@@ -116,17 +116,17 @@ def test_a_run_that_was_cut_short_gives_no_half_answers(check: dict[str, Any], w
 
 def test_why_a_figure_is_missing_is_said() -> None:
     found = verdict(CUT_SHORT, kind="value", of="copy@quad/*", at_most="52 GB/s")
-    assert found.detail == "because a figure that it rests on is missing: no copy at quad"
+    assert found.detail == "because a value it needs is missing: no copy at quad"
 
 
 def test_details_say_figures_and_what_was_wanted() -> None:
     """The sentence is what a reader checks the verdict by."""
     found = verdict(kind="ratio", of="kernel@quad/1GiB", to="copy@quad/1GiB", about=3, within=0.1)
-    assert found.detail == "3× (kernel, quad, 1 GiB to copy, quad); wanted 3 ± 10 %"
+    assert found.detail == "3× (kernel, quad, 1 GiB to copy, quad); expected 3 ± 10 %"
     found = verdict(kind="value", of="copy@*/1GiB", at_most="52 GB/s")
     assert found.detail == (
-        "2 figures from 50.00 GB/s (copy, dual, 1 GiB) to 51.00 GB/s (copy, quad, 1 GiB); "
-        "wanted at most 52 GB/s"
+        "2 values from 50.00 GB/s (copy, dual, 1 GiB) to 51.00 GB/s (copy, quad, 1 GiB); "
+        "expected at most 52 GB/s"
     )
     assert found.notes == ("without single: this machine has no single link",)
     assert (
@@ -137,7 +137,7 @@ def test_details_say_figures_and_what_was_wanted() -> None:
 def test_a_reference_that_names_nothing_is_a_mistake_of_the_study() -> None:
     """A misspelt line would otherwise be 'cannot be tested here' for ever."""
     for reference in ("kopy@quad/1GiB", "copy@quat/1GiB", "copy"):
-        with pytest.raises(ValueError, match=r"no line or no place|is no figure"):
+        with pytest.raises(ValueError, match=r"no line or no place|is not a reference"):
             verdict(kind="value", of=reference, at_most="1 GB/s")
 
 
@@ -155,7 +155,7 @@ def test_no_effect_of_numa_takes_two_domains() -> None:
     one = FakeSheet(SAME, devices={"quad": ("cpu0", "gpu0"), "dual": ("cpu0", "gpu1")})
     two = FakeSheet(SAME, devices={"quad": ("cpu0", "gpu0"), "dual": ("cpu1", "gpu0")})
     assert verdict(one, **check).detail == (
-        "because it takes two NUMA domains, and the figures of this run are of one"
+        "because it needs two NUMA domains, and this run's values come from one"
     )
     assert verdict(two, **check).verdict == HOLDS
 
@@ -164,7 +164,7 @@ def test_a_ceiling_takes_a_link_that_carries_more() -> None:
     found = verdict(kind="value", of="copy@quad/1GiB", at_most="300 GB/s")
     assert (found.verdict, found.detail) == (
         UNTESTED,
-        "because the links here carry no more in any case: 200.0 GB/s",
+        "because the links here allow no more: 200.0 GB/s",
     )
 
 

@@ -63,7 +63,7 @@ def test_a_sentence_about_one_machine_is_tested_on_such_machines() -> None:
         found = failing("herten2022", "copy-and-triad", record(case, 900.0), machine=machine, simulated=False)
         assert found.verdict == verdict
     a100 = failing("herten2022", "usage", machine="jureca-a100", simulated=False)
-    assert a100.detail == "because the sentence is about MI250, and this machine has A100"
+    assert a100.detail == "because the statement is about MI250, and this machine has A100"
 
 
 def test_products_are_told_by_their_number() -> None:
@@ -105,7 +105,7 @@ def test_what_rests_on_assumptions_alone_is_not_known() -> None:
             found = failing(key, claim, slow, fast, machine=machine, simulated=True)
             assert found.verdict == verdict
             if verdict != UNTESTED:
-                assert any("numbers that the model assumes are behind" in note for note in found.notes)
+                assert any("assumed parameters of the model are behind" in note for note in found.notes)
 
 
 def rounds(*gb_per_s: float) -> list[Record]:
@@ -168,7 +168,7 @@ def test_a_matrix_says_which_of_its_figures_are_derived() -> None:
     told = topic_of(compare(load("schieffer2024"), run("frontier-mi250x"))).tables
     (note,) = [table.note for table in told if "all pairs" in table.title and "GB/s" in table.title]
     assert note == (
-        "derived, 0.5 of what the source counts: gpu0>gpu0, gpu1>gpu1, gpu2>gpu2, gpu3>gpu3 and 4 more"
+        "derived, 0.5 of the source's count: gpu0>gpu0, gpu1>gpu1, gpu2>gpu2, gpu3>gpu3 and 4 more"
     )
 
 

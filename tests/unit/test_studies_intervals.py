@@ -42,7 +42,7 @@ def test_a_bound_within_the_interval_is_too_close_to_call(check: dict[str, Any])
     assert verdict(**check).verdict in (HOLDS, FAILS)
     known = FakeSheet(SHEET.figures, SHEET.prints, SHEET.gone, half_width=0.01)
     found = verdict(known, **check)
-    assert found.verdict == CLOSE and found.detail.endswith("figures are known to ± 1 %")
+    assert found.verdict == CLOSE and found.detail.endswith("values are known to ± 1 %")
 
 
 @pytest.mark.parametrize("check", [check for check, _ in CHECKS], ids=str)
@@ -103,8 +103,8 @@ def test_what_decides_a_sentence_comes_first() -> None:
     """Would catch a reader who is told what holds of a sentence that does not."""
     detail = sentence(YES, NO).detail
     assert detail == (
-        "51.00 GB/s (copy, quad, 1 GiB); wanted at most 50 GB/s · "
-        "holds: 51.00 GB/s (copy, quad, 1 GiB); wanted at most 52 GB/s"
+        "51.00 GB/s (copy, quad, 1 GiB); expected at most 50 GB/s · "
+        "holds: 51.00 GB/s (copy, quad, 1 GiB); expected at most 52 GB/s"
     )
     assert sentence(YES, GONE).detail.startswith("because no copy at single · holds: ")
 
@@ -112,7 +112,7 @@ def test_what_decides_a_sentence_comes_first() -> None:
 def test_numbers_that_a_model_assumes_are_told() -> None:
     """Would catch a finding that rests on a guess and reads like one on data."""
     found = verdict(FakeSheet(SHEET.figures, assumed=True), **YES)
-    assert found.notes == ("numbers that the model assumes are behind copy at quad",)
+    assert found.notes == ("assumed parameters of the model are behind copy at quad",)
     assert verdict(**YES).notes == ()
 
 
@@ -120,7 +120,7 @@ def test_the_ends_of_a_range_are_part_of_it() -> None:
     """Would catch 'up to 16 KB' that is confirmed by 8 KB."""
     check = {"kind": "value", "of": "copy@quad/..512MiB", "at_most": "52 GB/s"}
     found = verdict(**check)
-    assert found.verdict == UNTESTED and "a figure that it rests on is missing" in found.detail
+    assert found.verdict == UNTESTED and "a value it needs is missing" in found.detail
     assert verdict(**{**check, "of": "copy@quad/..1GiB"}).verdict == HOLDS
 
 
@@ -128,4 +128,4 @@ def test_a_guess_confirms_nothing() -> None:
     """Would catch "holds" of a figure that a machine model has from nowhere."""
     found = verdict(FakeSheet(SHEET.figures, assumed=True, guessed=True), **YES)
     assert found.verdict == UNTESTED
-    assert found.detail.startswith("because the model assumes all numbers behind copy at quad: 51.00 GB/s")
+    assert found.detail.startswith("because the model assumes all parameters behind copy at quad: 51.00 GB/s")

@@ -46,13 +46,13 @@ def case(
 @pytest.mark.parametrize(
     ("what", "capabilities", "why"),
     [
-        (case(submit="graph"), BARE, "gpu0 submits nothing as a graph"),
-        (case(submit="batch"), WITH, "gpu0 submits nothing as a batch: the driver is of CUDA 12.4"),
-        (case("kernel", submit="batch"), BOTH, "of copies, not of kernels"),
-        (case(submit="batch", cache="warm"), BOTH, "would write the same bytes at once"),
-        (case(submit="graph", pattern="bidirectional"), BOTH, "made ready for one flow"),
-        (case(submit="graph", source="cpu0:pageable"), BOTH, "memory that stays where it is, and pageable"),
-        (case(submit="graph", pace="one-at-a-time"), BOTH, "a call each"),
+        (case(submit="graph"), BARE, "gpu0 cannot submit a graph"),
+        (case(submit="batch"), WITH, "gpu0 cannot submit a batch: the driver is of CUDA 12.4"),
+        (case("kernel", submit="batch"), BOTH, "takes copies, not kernels"),
+        (case(submit="batch", cache="warm"), BOTH, "would overwrite each other"),
+        (case(submit="graph", pattern="bidirectional"), BOTH, "covers one flow"),
+        (case(submit="graph", source="cpu0:pageable"), BOTH, "memory that does not migrate, and pageable"),
+        (case(submit="graph", pace="one-at-a-time"), BOTH, "cannot wait for each operation"),
     ],
 )
 def test_refused_while_planning(what: Case, capabilities: Capabilities, why: str) -> None:
@@ -92,12 +92,12 @@ def rule_on(build: sample_run.Builder, folder: Path) -> list[str]:
     [
         (
             (3.0, 8.0, 40.0),
-            "Between GPUs, copy by one graph is 3 times as fast as by calls at 1 KiB (3 against 1 GB/s), "
+            "Between GPUs, copy by one graph is 3 times as fast as by calls at 1 KiB (3 vs 1 GB/s), "
             "nothing from 16 KiB on",
         ),
         (
             (1.0, 6.0, 30.0),
-            "Between GPUs, copy is fastest by calls: by one graph it is 25 % slower at 16 KiB",
+            "Between GPUs, copy is fastest with single calls: by one graph it is 25 % slower at 16 KiB",
         ),
         (
             (1.0, 8.0, 40.0),

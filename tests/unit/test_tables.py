@@ -34,7 +34,7 @@ def test_what_one_pair_did_is_one_list() -> None:
     for blocks in (64, 8, 16):
         a_pair(build, 300.0 + blocks, blocks=blocks)
     (grid,) = matrices(cells(build.records))
-    assert grid.title == "Between GPUs, measured on one pair"
+    assert grid.title == "Between GPUs, one pair only"
     assert [row.label for row in grid.rows] == [f"kernel, read, blocks={blocks}" for blocks in (8, 16, 64)]
     a_pair(build, 200.0, gate=False)
     assert "kernel, read, gate=false" in [row.label for row in matrices(cells(build.records))[0].rows]

@@ -44,7 +44,7 @@ def test_affinity_limits_cores_and_domains(tmp_path: Path) -> None:
     topology = machine.topology(allowed_cores=[1], runtime_agents=None)
     assert topology.names() == ["cpu0"]
     assert topology.agent("cpu0").cores == (1,)
-    assert "NUMA domain 1 left out: this process may use none of its 2 cores" in topology.notes
+    assert "NUMA domain 1 left out: this process cannot use any of its 2 cores" in topology.notes
 
 
 def test_a_kernel_without_numa_gives_one_domain(tmp_path: Path) -> None:
@@ -168,7 +168,7 @@ def test_a_shared_pcie_switch_is_a_node_and_a_lone_one_is_not(tmp_path: Path) ->
     assert "uplink of PCIe switch 0000:01:00.0 by sysfs" in uplink.source
     lone = between(topology, "gpu2", "cpu1")
     assert lone.link_class == "PCIe 4.0 ×4"
-    assert "uplink of PCIe switch 0000:11:00.0 by sysfs, narrowest of the way" in lone.source
+    assert "uplink of PCIe switch 0000:11:00.0 by sysfs, narrowest on the path" in lone.source
     numa = between(topology, "cpu0", "cpu1")
     assert (numa.peak_bytes_per_s, numa.link_class) == (None, "NUMA distance 21")
 
@@ -247,7 +247,7 @@ def test_gpus_of_unknown_domain_are_drawn_somewhere_and_said_so(tmp_path: Path) 
     runtime = {**(machine.runtime or {}), "gpu2": synthetic.runtime_gpu(2, "", "GPU-2", numa_domain=-1)}
     topology = machine.topology(runtime_agents=runtime)
     assert between(topology, "gpu2", "cpu0").kind == "pcie"
-    assert "gpu2: its NUMA domain is not known; drawn at cpu0" in topology.notes
+    assert "gpu2: its NUMA domain is unknown; drawn at cpu0" in topology.notes
 
 
 def test_unusable_nvml_is_a_note(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
@@ -281,7 +281,7 @@ class FakeManagement:
             FakeManagement(usable=True, failing=True),
             ([], ["NVML: nvmlInit_v2: NVML_ERROR_DRIVER_NOT_LOADED"]),
         ),
-        (None, ([], ["NVML not asked: byteways' native module does not load (no module)"])),
+        (None, ([], ["NVML unavailable: byteways' native module does not load (no module)"])),
     ],
 )
 def test_every_state_of_nvml(

@@ -233,7 +233,7 @@ def test_older_drivers_tell_no_widths(tmp_path: Path) -> None:
     topology = amd.topology_of(tmp_path, machine)
     (link,) = [link for link in topology.links if link.kind == "xgmi"]
     assert (link.link_class, link.peak_bytes_per_s) == ("xGMI ×1", 46e9)
-    assert link.source.endswith("the driver tells no width, one link is assumed")
+    assert link.source.endswith("the driver reports no width; one link is assumed")
 
 
 def test_an_unknown_architecture_takes_the_drivers_rate() -> None:

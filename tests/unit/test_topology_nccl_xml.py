@@ -81,7 +81,7 @@ def test_an_nvlink_machine() -> None:
     assert [link.peak_bytes_per_s for link in topology.links if link.kind == "nvlink"] == [450e9, 450e9]
     assert topology.notes == (
         "2 network devices of the file are not shown",
-        "elements of the file that byteways does not know are left out: <future>",
+        "ignored unknown elements of the file: <future>",
     )
 
 
@@ -202,13 +202,13 @@ BOMB = '<!DOCTYPE system [<!ENTITY a "aaaa"><!ENTITY b "&a;&a;">]><system><cpu n
         ("<graphs/>", "its root is <graphs> where <system> is expected"),
         ('<system version="1"/>', "<system> has no <cpu>"),
         (BOMB, "it declares a document type, which no topology needs"),
-        ('<system><cpu affinity="zz"/></system>', 'affinity="zz" is no mask of cores'),
+        ('<system><cpu affinity="zz"/></system>', 'affinity="zz" is not a core mask'),
         ("<system><cpu><pci><gpu/></pci></cpu></system>", "a <pci> that holds a <gpu> has no busid"),
         (
             '<system><cpu><pci busid="0000:01:00.0"><gpu/><gpu/></pci></cpu></system>',
             "two <gpu> have the address",
         ),
-        (xgmi_pair().replace('count="4"', 'count="many"'), '<xgmi count="many"> is no number of links'),
+        (xgmi_pair().replace('count="4"', 'count="many"'), '<xgmi count="many"> is not a number of links'),
         ('<?xml version="1.0" encoding="klingon"?><system/>', "klingon"),
         ("<system><cpu>" + "<pci>" * 1500 + "<gpu/>" * 2 + "</pci>" * 1500 + "</cpu></system>", ""),
     ],
@@ -217,7 +217,7 @@ def test_broken_files_are_errors(tmp_path: Path, text: str, said: str) -> None:
     """Catches a traceback, an entity that expands, and half a machine shown for a broken file."""
     path = tmp_path / "topo.xml"
     path.write_text(text)
-    with pytest.raises(BytewaysError, match="is no NCCL topology") as caught:
+    with pytest.raises(BytewaysError, match="is not an NCCL topology") as caught:
         nccl_xml.read(path)
     assert said in (caught.value.cause or "")
     assert caught.value.hint

@@ -71,7 +71,7 @@ def test_an_unknown_generation_has_no_rate() -> None:
     """Catches a guessed NVLink rate."""
     rate = link_rates.nvlink(2, None, 10e9)
     assert (rate.data_bytes_per_s, rate.signalling_bytes_per_s) == (None, 20e9)
-    assert "does not tell the NVLink generation" in rate.source
+    assert "does not report the NVLink generation" in rate.source
 
 
 @given(st.sets(st.integers(0, 300)))

@@ -94,10 +94,10 @@ def test_offers(monkeypatch: pytest.MonkeyPatch) -> None:
     offer = capabilities._library_offer("torch", False)
     assert offer == {
         "available": False,
-        "reason": "the Python package torch is not installed beside byteways",
+        "reason": "the Python package torch is not installed in byteways' environment",
     }
     offer = capabilities._library_offer("torch", True)
-    assert offer == {"available": False, "reason": "torch cannot see a simulated machine"}
+    assert offer == {"available": False, "reason": "torch does not run on a simulated machine"}
 
 
 def test_the_suite_has_every_case_by_both() -> None:

@@ -11,8 +11,8 @@ PACKAGE = Path(__file__).parents[2] / "src" / "byteways"
 EXEMPT = ("analyse/studies/", "analyse/subjects/study.py", "analyse/wording.py")
 COMPARES = re.compile(
     r"\b(fastest|slowest|faster|slower|quicker|as fast|as slow|times as|cannot be told|no intervals?|"
-    r"outperforms?|beats|wins|longer|shorter|dearest|cheapest|least energy|significant|moves most,|"
-    r"loses most|full speed|keeps its speed)\b",
+    r"outperforms?|beats|wins|longer|shorter|dearest|cheapest|least energy|significant|leads with|"
+    r"loses most|largest (?:loss|increase|relative)|full speed|keeps its speed|not slowed down)\b",
     re.IGNORECASE,
 )
 

@@ -161,7 +161,7 @@ def over_working_set(
     if not series:
         return None
     walked = {cell.record.executor for cell in chases(found)}
-    return Family("Latency of a dependent load over the working set", series), _marks(
+    return Family("Load latency vs working set", series), _marks(
         [agent for agent in topology.devices if agent.name in walked], gpu_caches
     )
 

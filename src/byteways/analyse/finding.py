@@ -58,7 +58,7 @@ def finding(
     cells = [cell for one in results for cell in (one.cells if isinstance(one, Group) else (one,))]
     rests_on |= dict.fromkeys(what for cell in cells for what in cell.rests_on)
     if "assumed" in rests_on:
-        detail = f"{detail} It rests on assumed numbers of the model.".strip()
+        detail = f"{detail} Based on assumed parameters of the model.".strip()
     return Finding(
         marked(title, *results),
         detail,

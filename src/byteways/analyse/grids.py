@@ -92,9 +92,7 @@ def matrices(found: Sequence[Cell], size_bytes: int | None = None) -> list[Grid]
     alone = [members[0] for same, members in groups.items() if same in listed]
     for _, members in sorted(group_by(alone, lambda cell: -cell.record.size_bytes).items()):
         rows = ((cell.variant.label(), cell.record.path, cell) for cell in members)
-        grids.append(
-            grid_of("Between GPUs, measured on one pair", "interface, access, options \\ path", rows)
-        )
+        grids.append(grid_of("Between GPUs, one pair only", "interface, access, options \\ path", rows))
     return grids + bidirectional_matrices(found, size_bytes)
 
 
@@ -110,7 +108,7 @@ def _matrix(same: Variant, members: Sequence[Cell], inside: Iterable[Cell]) -> G
         f"{same.label()}, unidirectional",
         "from \\ to",
         ((cell.source.agent, cell.destination.agent, cell) for cell in [*members, *diagonal]),
-        note="The diagonal is a copy inside one GPU, counted once" if diagonal else "",
+        note="Diagonal: copy inside one GPU, each byte counted once" if diagonal else "",
     )
 
 
@@ -139,7 +137,7 @@ def inside_gpu(found: Sequence[Cell], size_bytes: int | None, shown: Collection[
     local = at_largest(_of_kind(unidirectional(found), "gpu"), size_bytes)
     members = [cell for cell in local if cell.record.case_id not in shown]
     rows = [(label, cell.source.agent, cell) for label, cell in _labelled(members)]
-    note = "Each byte is read and written; it counts once"
+    note = "Each byte is read and written but counted once"
     return grid_of("Inside a GPU", "interface \\ GPU", rows, note=note) if rows else None
 
 

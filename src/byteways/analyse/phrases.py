@@ -89,7 +89,7 @@ def with_span(result: Cell | Group) -> str:
 
 
 def marked(title: str, *results: Cell | Group) -> str:
-    """The sentence with what makes its figures unsure: '… (noisy)', '… (noisy: 2 of 12 figures)'."""
+    """The sentence with what makes its figures unsure: '… (noisy)', '… (noisy: 2 of 12 results)'."""
     cells = [
         cell for result in results for cell in (result.cells if isinstance(result, Group) else (result,))
     ]
@@ -97,16 +97,20 @@ def marked(title: str, *results: Cell | Group) -> str:
     doubts = [cell.doubts for cell in cells]
     for word in dict.fromkeys(word for words in doubts for word in words):
         carry = sum(word in words for words in doubts)
-        parts.append(f"{word}: {carry} of {len(cells)} figures" if 3 * carry < len(cells) else word)
+        parts.append(f"{word}: {carry} of {len(cells)} results" if 3 * carry < len(cells) else word)
     return f"{title} ({', '.join(parts)})" if parts else title
 
 
 #: How a sentence says who issues a transfer.
-ACCESS = {"read": " as a read", "write": " as a write", "remote": " by a third device"}
+ACCESS = {
+    "read": " issued by the destination",
+    "write": " issued by the source",
+    "remote": " issued by a third device",
+}
 
 
 def way(same: Variant) -> str:
-    """`copy as a write`, `copy with pinned memory`, `kernel as a read (blocks=8)`: how the bytes are moved.
+    """`copy issued by the source`, `copy with pinned memory (blocks=8)`: how the bytes are moved.
 
     Between host memory and a GPU the GPU issues it, so the direction says whether it reads.
     """

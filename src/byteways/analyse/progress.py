@@ -8,7 +8,7 @@ from byteways.analyse.summary import Run
 from byteways.errors import BytewaysError
 from byteways.results.run_folder import JOURNAL, JournalText, RunFolder
 
-RESUME = "go on with `byteways run --resume`"
+RESUME = "continue with `byteways run --resume`"
 
 
 def progress(run: Run) -> str:
@@ -34,7 +34,7 @@ def shortfall(run: Run) -> str:
     if state == "running":
         return f"This run is not finished (no end recorded), {said}: {RESUME}."
     if state == "complete":
-        return f"This run came to its end, but only {said}: {JOURNAL} has lost the others; {RESUME}."
+        return f"This run is complete, but only {said}: {JOURNAL} has lost the others; {RESUME}."
     return f"This run is {state}, {said}: {RESUME}."
 
 
@@ -73,7 +73,7 @@ def opened(path: Path) -> RunFolder:
     journal = run.path / JOURNAL
     if run.manifest.get("planned") and run.manifest["state"] != "running" and not journal.exists():
         raise BytewaysError(
-            f"{path} has no figures",
+            f"{path} has no results",
             cause=f"{journal}: No such file or directory",
             hint=f"restore it from a copy, or measure again: byteways run --resume {path}",
         )

@@ -24,7 +24,7 @@ Uses = Callable[[Flow], bool]
 class Resource:
     """One thing, or a family of equal things. `uses` has a member of the family each."""
 
-    name: str  # as the beginning of a sentence: "cpu0's memory when read"
+    name: str  # as the beginning of a sentence: "reads from cpu0's memory"
     uses: tuple[Uses, ...]
     hidden: str = ""  # the agents that share what the topology does not show
 
@@ -104,17 +104,17 @@ def _memories(topology: Topology, cases: Sequence[Together]) -> Iterator[Resourc
     def both(name: str) -> Uses:
         return lambda flow: name in (flow.source.agent, flow.destination.agent)
 
-    yield from _each(domains, reads, "{}'s memory when read", "each NUMA domain's memory when read")
-    yield from _each(domains, writes, "{}'s memory when written", "each NUMA domain's memory when written")
+    yield from _each(domains, reads, "reads from {}'s memory", "reads from each NUMA domain's memory")
+    yield from _each(domains, writes, "writes to {}'s memory", "writes to each NUMA domain's memory")
     yield from _each(
-        domains, both, "{}'s memory, read and written", "each NUMA domain's memory, read and written"
+        domains, both, "reads and writes of {}'s memory", "reads and writes of each NUMA domain's memory"
     )
     if len(domains) > 1:
         known = set(domains)
-        yield Resource("all host memory when read", (lambda flow: flow.source.agent in known,))
-        yield Resource("all host memory when written", (lambda flow: flow.destination.agent in known,))
+        yield Resource("reads from all host memory", (lambda flow: flow.source.agent in known,))
+        yield Resource("writes to all host memory", (lambda flow: flow.destination.agent in known,))
         yield Resource(
-            "all host memory, read and written",
+            "reads and writes of all host memory",
             (lambda flow: bool(known & {flow.source.agent, flow.destination.agent}),),
         )
 
@@ -161,7 +161,7 @@ def _hidden_name(gpus: str, direction: str) -> str:
     last = gpus.rpartition(", ")
     listed = f"{last[0]} and {last[2]}" if ";" not in gpus else f"({gpus})"
     way = {"from": "from the host", "to": "to the host", "with": "to and from the host"}[direction]
-    return f"what {listed} share on the way {way}"
+    return f"an uplink shared by {listed}, {way}"
 
 
 def _packages(topology: Topology) -> Iterator[Resource]:
@@ -193,7 +193,7 @@ def _engines(topology: Topology, cases: Sequence[Together]) -> Iterator[Resource
     def every(name: str) -> Uses:
         return lambda flow: flow.executor == name
 
-    yield from _each(gpus, peers, "the copy engines of {} for peers", "each GPU's copy engines for peers")
+    yield from _each(gpus, peers, "the peer copy engines of {}", "each GPU's peer copy engines")
     yield from _each(gpus, every, "the copy engines of {}", "each GPU's copy engines")
 
 
@@ -210,6 +210,6 @@ def _gpus(topology: Topology) -> Iterator[Resource]:
     def both(name: str) -> Uses:
         return lambda flow: name in (flow.source.agent, flow.destination.agent)
 
-    yield from _each(gpus, out, "all that leaves {}", "all that leaves a GPU")
-    yield from _each(gpus, into, "all that enters {}", "all that enters a GPU")
-    yield from _each(gpus, both, "all that enters and leaves {}", "all that enters and leaves a GPU")
+    yield from _each(gpus, out, "total egress of {}", "total egress of a GPU")
+    yield from _each(gpus, into, "total ingress of {}", "total ingress of a GPU")
+    yield from _each(gpus, both, "total ingress and egress of {}", "total ingress and egress of a GPU")

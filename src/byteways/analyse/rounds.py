@@ -19,8 +19,8 @@ UNSETTLED = {
     "few-samples": "few samples",
     "few-operations": "few operations",
     "drift": "drifting",
-    "bimodal": "two groups of samples",
-    "serialised": "in turns",
+    "bimodal": "bimodal",
+    "serialised": "serialised",
     "gpu-shared": "shared GPU",
     "short-batch": "short batches",
 }
@@ -52,7 +52,7 @@ def interval(record: Record) -> tuple[float, float]:
     """The 95 % interval of `figure`, carried over from that of the median time."""
     value = figure(record)
     if value is None:
-        raise ValueError(f"case {record.case_id} has no figure")
+        raise ValueError(f"case {record.case_id} has no result")
     times = record.time_ns
     if times is None or min(times.ci95) <= 0:
         return value, value

@@ -21,7 +21,7 @@ from byteways.topology.model import Topology
 from byteways.units import format_size
 
 #: The word beside a sentence for flows that ran together for a part of the time (as those of UNSETTLED).
-PARTIAL = "overlapped in part only"
+PARTIAL = "partial overlap"
 #: With these the samples are not of one steady quantity, so that a difference counts from a tenth on.
 MISJUDGED = {"few-samples", "few-operations", "drift", "bimodal", "serialised"}
 

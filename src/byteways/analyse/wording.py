@@ -100,8 +100,8 @@ def multiple(claim: Claim) -> str:
 
 
 def unranked(names: Sequence[str]) -> str:
-    """'copy and torch-copy are not ranked, for want of steady samples,': of intervals that lie apart."""
-    return f"{listed(list(names))} are not ranked, for want of steady samples,"
+    """'copy and torch-copy are not ranked: their samples are too noisy,': of intervals that lie apart."""
+    return f"{listed(list(names))} are not ranked: their samples are too noisy,"
 
 
 def no_difference(names: Sequence[str]) -> str:
@@ -121,7 +121,7 @@ def margin(ranking: Ranking) -> str:
         claim = next_.claim
         over = f"{_gain(claim)} over" if claim.effect < 2 else _factor(claim).replace(" times", " ×")
         return f"{over} {next_.variant.interface}{agreement(claim)}"
-    return "nothing else at this size"
+    return "no alternative at this size"
 
 
 def tied_interfaces(ranking: Ranking) -> tuple[str, ...]:
@@ -147,7 +147,7 @@ def better_way(
 ) -> tuple[str, list[Group]]:
     """The sentence on the best way, and the results that it quotes.
 
-    '… copy as a write is fastest at 1 GiB: 396 GB/s (88 % of 450); kernel reaches 375'.
+    '… copy issued by the source is fastest at 1 GiB: 396 GB/s (88 % of 450); kernel reaches 375'.
 
     Args:
         ranking: Of one kind of pair and class of links.
@@ -168,12 +168,14 @@ def better_way(
         told = unranked(names) if any(unsteady(one.claim) for one in ties) else no_difference(names)
         title = f"{where}, {told} at {at}: {rates} GB/s{share}"
     elif next_ is None:
-        title = f"{where}, {way(ranking.variant)} moves {rate(first)} GB/s{share} at {at}"
+        title = f"{where}, {way(ranking.variant)} reaches {rate(first)} GB/s{share} at {at}"
     else:
         over = agreement(next_.claim)
         title = f"{where}, {way(ranking.variant)} is fastest{over} at {at}: {rate(first)} GB/s{share}"
     if ranking.default is not None and ranking.default.claim.leads:
-        title += f"; without settings {way(ranking.default.variant)} reaches {rate(ranking.default.group)}"
+        title += (
+            f"; with default settings {way(ranking.default.variant)} reaches {rate(ranking.default.group)}"
+        )
         quoted.append(ranking.default.group)
     for one in ranking.elsewhere[:1]:
         title += f"; on {listed(list(one.claim.second.paths))} alone {way(one.variant)} is faster still"
@@ -186,7 +188,7 @@ def better_way(
 
 
 def slower_ways(ranking: Ranking) -> str:
-    """' kernel as a read is 5.4 % slower and …' of the best way of each interface that the best leads."""
+    """' kernel issued by the source is 5.4 % slower and …': the best way of each slower interface."""
     chosen: dict[str, Rival] = {}
     for one in ranking.slower:
         if one.variant.interface not in (ranking.variant.interface, *tied_interfaces(ranking)):
@@ -199,13 +201,11 @@ def difference(claim: Claim) -> str:
     """'as a write is 1.4 % faster than as a read: 375 against 370 GB/s', of both names."""
     lead = _lead(claim)
     beside = f"{faster(lead)} {lead.second.name}".replace(" as as ", " as ")
-    return (
-        f"{lead.first.name} is {beside}{agreement(lead)}: {rate(lead.first)} against {rate(lead.second)} GB/s"
-    )
+    return f"{lead.first.name} is {beside}{agreement(lead)}: {rate(lead.first)} vs {rate(lead.second)} GB/s"
 
 
 def gains_of_others(others: Mapping[str, Claim]) -> str:
-    """' Also faster: kernel as a read by 3 %.', empty without any."""
+    """' Also faster: kernel issued by the destination by 3 %.', empty without any."""
     leads = {name: _lead(claim) for name, claim in others.items()}
     said = [
         f"{name} {one.first.name} {f'by {_gain(one)}' if one.effect < 2 else _factor(one)}"
@@ -216,17 +216,17 @@ def gains_of_others(others: Mapping[str, Claim]) -> str:
 
 def most_of_several(number: int) -> str:
     """' Of 4 pairings that differ, it is the most.', empty for one alone."""
-    return f" Of {number} pairings that differ, it is the most." if number > 1 else ""
+    return f" Largest of {number} significant differences." if number > 1 else ""
 
 
 def moves_most(ranking: Ranking) -> str:
-    """'moves', or 'moves most,' where the best leads every other way."""
+    """'reaches', or 'leads with' where the best leads every other way."""
     every = ranking.rivals and all(one.claim.leads and one.claim.unanimous for one in ranking.rivals)
-    return "moves most," if every else "moves"
+    return "leads with" if every else "reaches"
 
 
 def others_of(ranking: Ranking) -> str:
-    """' Others: kernel as a read 883, copy as a read 799 GB/s.', empty without others."""
+    """' Others: kernel issued by the source 883, torch-copy 799 GB/s.', empty without others."""
     parts = [marked(f"{way(one.variant)} {rate(one.group)}", one.group) for one in ranking.rivals]
     return f" Others: {', '.join(parts)} GB/s." if parts else ""
 
@@ -243,6 +243,11 @@ def part_kept(claim: Claim) -> str:
     kept, low, high = 100 * claim.effect, 100 * claim.low, 100 * claim.high
     share = f"{supported(kept, low, high, DIFFERENCE)} %"
     return share if claim.differ else f"{share} (no significant difference)"
+
+
+def largest(what: str) -> str:
+    """'Largest loss of 5 flows.'"""
+    return f"Largest {what}."
 
 
 def losing_most(what: str) -> str:
@@ -268,13 +273,13 @@ def fills(needs: Sequence[tuple[str, int]], path: str) -> str:
     """'kernel-bulk fills gpu0>gpu1 from 8 blocks, kernel needs 48', of interfaces by the blocks they need."""
     (name, blocks), rest = needs[0], needs[1:]
     if rest and rest[-1][1] == blocks:
-        return f"{listed([one for one, _ in needs])} fill {path} from {count(blocks, 'block')} alike"
-    title = f"{name} fills {path} from {count(blocks, 'block')}"
+        return f"{listed([one for one, _ in needs])} both saturate {path} with {count(blocks, 'block')}"
+    title = f"{name} saturates {path} with {count(blocks, 'block')}"
     return title + (f", {listed([f'{one} needs {more}' for one, more in rest])}" if rest else "")
 
 
 def fastest_by_size(parts: Sequence[str], claims: Sequence[Sequence[Claim]]) -> str:
-    """'of what managed pages can do, fastest is prefetching at 1 MiB and …'.
+    """'for managed pages, the fastest is prefetching at 1 MiB and …'.
 
     Args:
         parts: Each way with the sizes at which it is fastest.
@@ -282,7 +287,7 @@ def fastest_by_size(parts: Sequence[str], claims: Sequence[Sequence[Claim]]) -> 
     """
     if len(claims) < len(parts) or not all(some and all(one.leads for one in some) for some in claims):
         raise ValueError("a way that is called fastest leads no other")
-    return f"of what managed pages can do, fastest is {listed(list(parts))}"
+    return f"for managed pages, the fastest is {listed(list(parts))}"
 
 
 def wins(first: Mapping[Hashable, tuple[str, Claim]], noun: str) -> str:
@@ -306,21 +311,27 @@ def least_gain(gains: Mapping[str, Claim]) -> str:
         return ""
     name, least = min(gains.items(), key=lambda one: one[1].effect)
     effect = f"{_gain(least)} more" if least.leads else less(least) if least.trails else "no significant gain"
-    return f" Least of {len(gains)} ways: {name}, {effect}."
+    return f" Smallest gain of {len(gains)}: {name}, {effect}."
 
 
 def best_by_calls(claims: Sequence[Claim]) -> str:
-    """'is fastest by calls': every other way of submission that differs loses."""
+    """'is fastest with single calls': every other way of submission that differs loses."""
     if not claims or not all(claim.trails for claim in claims):
-        raise ValueError("calls do not lead every other way")
-    return "is fastest by calls"
+        raise ValueError("calls do not lead all alternatives")
+    return "is fastest with single calls"
 
 
 def keeps_speed(claims: Sequence[Claim]) -> str:
     """'keeps its speed': what each claim shows to be as good as equal."""
     if not claims or not all(claim.equal for claim in claims):
         raise ValueError("a claim that shows no equality")
-    return "keeps its speed"
+    return "is not slowed down"
+
+
+def not_slowed(claims: Sequence[Claim]) -> str:
+    """'No significant slowdown': what each claim shows to be as good as equal."""
+    keeps_speed(claims)
+    return "No significant slowdown"
 
 
 def least_energy(between: str, names: Sequence[str], joules: float, claims: Sequence[Claim]) -> str:
@@ -333,10 +344,10 @@ def least_energy(between: str, names: Sequence[str], joules: float, claims: Sequ
         claims: That others take more.
     """
     if not claims:
-        return f"A gigabyte {between}: {no_difference(names)} in energy"
+        return f"Energy {between}: {no_difference(names)}"
     more = [f"{one.first.name} takes {_more(one)} ({three_digits(one.first.value)})" for one in claims]
     by = " or ".join(names)
-    return f"A gigabyte {between} takes least energy by {by}, {three_digits(joules)} J; {listed(more)}"
+    return f"Least energy {between}: {by}, {three_digits(joules)} J/GB; {listed(more)}"
 
 
 def _more(claim: Claim) -> str:
@@ -348,12 +359,12 @@ def _more(claim: Claim) -> str:
 def all_as_predicted(cases: int, lacking: int) -> str:
     """'All 12 concurrent cases move', '12 of 40 concurrent cases … move' where others have no prediction."""
     if not lacking:
-        return f"All {cases} concurrent cases move"
-    return f"{cases} of {cases + lacking} concurrent cases, those whose flows were all measured alone, move"
+        return f"All {cases} concurrent cases perform"
+    return f"{cases} of {cases + lacking} concurrent cases(those with all flows measured alone) perform"
 
 
 def slower_copies(sizes: str, claims: Sequence[Claim]) -> str:
     """'copies of 4 KiB take longer from registered memory'."""
     if not claims or not all(claim.trails for claim in claims):
         raise ValueError("copies of registered memory do not trail")
-    return f"copies of {sizes} take longer from registered memory"
+    return f"copies of {sizes} are slower from registered memory"

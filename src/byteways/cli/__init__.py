@@ -27,9 +27,10 @@ def main(arguments: Sequence[str] | None = None) -> int:
     words = sys.argv[1:] if arguments is None else [*arguments]
     debug = "--debug" in words  # wherever it stands: a user adds it at the end of what has just failed
     words = [word for word in words if word != "--debug"]
-    from byteways.cli.terminal import prepare
+    from byteways.cli.terminal import prepare, print_notes
 
     prepare()
+    print_notes()
     try:
         return _answer(words, debug)
     except BrokenPipeError:
@@ -55,9 +56,9 @@ def _answer(words: Sequence[str], debug: bool) -> int:
         if known := _of_the_system(error):
             return _failed(known, debug)
         said = f"{type(error).__name__}: {error}" if str(error) else type(error).__name__
-        hint = "this is a mistake in byteways; see where with --debug, and please report it"
+        hint = "this is a bug in byteways; please report it with the output of --debug"
         unexpected = BytewaysError(
-            "something unexpected happened", cause=said, hint=hint, status=ExitStatus.FAILED
+            "unexpected internal error", cause=said, hint=hint, status=ExitStatus.FAILED
         )
         return _failed(unexpected, debug)
 
@@ -66,11 +67,11 @@ def _of_the_system(error: Exception) -> BytewaysError | None:
     """What the system refused, and the user can change; None: it is something else."""
     if isinstance(error, OSError) and error.errno in _UNWRITABLE and error.filename is None:
         _drop_output()
-        return BytewaysError("the output could not be written", cause=error.strerror)
+        return BytewaysError("cannot write the output", cause=error.strerror)
     if isinstance(error, MemoryError) or (isinstance(error, OSError) and error.errno in _SCARCE):
         cause = "Out of memory" if isinstance(error, MemoryError) else error.strerror
         return BytewaysError(
-            "the system gives no more", cause=cause, hint="see ulimit -a and the cgroup's limits"
+            "the system is out of a resource", cause=cause, hint="see ulimit -a and the cgroup's limits"
         )
     return None
 

@@ -1,4 +1,4 @@
-"""`byteways doctor`: what was searched and found, what stands in the way of good figures, what to do."""
+"""`byteways doctor`: what was searched and found, what distorts results, and how to fix it."""
 
 from __future__ import annotations
 
@@ -47,7 +47,7 @@ _TITLES = {"worker": "Worker", "libraries": "Libraries", "GPUs": "GPUs", "host":
 def doctor(
     as_json: Annotated[bool, typer.Option("--json", help="Print the findings as JSON.")] = False,
 ) -> None:
-    """Check libraries and devices, and say what to do."""
+    """Check libraries and devices, and say how to fix problems."""
     checks, works = examine()
     if as_json:
         data = {
@@ -124,12 +124,12 @@ def start_worker() -> tuple[Probe | None, list[Check]]:
         text = f"{error.what}: {error.cause}" if error.cause else error.what
         return None, [Check("worker", "worker", "problem", text, _own_hint(error.hint))]
     agents = ", ".join(f"{name} ({fields['runtime']})" for name, fields in found.capabilities.devices.items())
-    return found, [Check("worker", "worker", "ok", f"starts, and opens {agents}")]
+    return found, [Check("worker", "worker", "ok", f"starts and opens {agents}")]
 
 
 def _own_hint(hint: str | None) -> str:
     """Advice of a failed probe; `byteways doctor` is what the user has just called."""
-    reinstall = "install byteways again: its native part must match this Python and this system"
+    reinstall = "reinstall byteways: its native module must match this Python and this system"
     try:
         importlib.import_module("byteways._core")
     except ImportError:
@@ -179,4 +179,4 @@ def _summary(states: Mapping[str, int]) -> str:
         for state in STATES[:0:-1]
         if states[state]
     ]
-    return ", ".join(parts) if parts else "Nothing stands in the way of good figures."
+    return ", ".join(parts) if parts else "No problems found."

@@ -20,15 +20,15 @@ def export(
         typer.Option(
             "--format",
             "-f",
-            help="csv or parquet (a row per record), or json (all fields, with the manifest).",
+            help="csv or parquet (one row per record), or json (all fields and the manifest).",
         ),
     ] = "csv",
     out: Annotated[Path | None, typer.Option("--out", "-o", help="File to write. [default: stdout]")] = None,
     with_samples: Annotated[
-        bool, typer.Option("--samples", help="With every sample of each record (json and parquet).")
+        bool, typer.Option("--samples", help="Include every sample of each record (json and parquet).")
     ] = False,
 ) -> int:
-    """Export the figures of a run as CSV, Parquet or JSON, base units in the column names."""
+    """Export the results of a run as CSV, Parquet or JSON; column names carry the base units."""
     from byteways.analyse.progress import damage, opened, shortfall
     from byteways.analyse.summary import shown
     from byteways.results.exporters import FORMATS
@@ -36,11 +36,11 @@ def export(
 
     if format_name not in FORMATS:
         known = ", ".join(FORMATS)
-        raise BytewaysError(f"unknown format '{format_name}'", hint=f"formats are {known}")
+        raise BytewaysError(f"unknown format '{format_name}'", hint=f"valid: {known}")
     chosen = FORMATS[format_name]
     if with_samples and not chosen.takes_samples:
         hint = f"byteways export {run} --samples --format parquet --out FILE"
-        raise BytewaysError(f"{format_name} has a row per record and no room for samples", hint=hint)
+        raise BytewaysError(f"{format_name} has one row per record, so it cannot hold samples", hint=hint)
     folder = opened(run)
     samples_of = folder.samples if with_samples else None
     for notice in (shortfall(folder), damage(folder)):
@@ -52,7 +52,7 @@ def export(
     if out is None:
         if chosen.binary and sys.stdout.isatty():
             raise BytewaysError(
-                f"{format_name} is no text for a terminal",
+                f"{format_name} is binary and cannot be printed on a terminal",
                 hint=f"byteways export {run} --format {format_name} --out FILE",
             )
         if isinstance(sys.stdout, io.TextIOWrapper):

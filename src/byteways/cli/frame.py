@@ -17,14 +17,14 @@ from byteways.errors import BytewaysError, ExitStatus
 
 #: Verb -> what it does, in the order of --help. Each is the function of that name in byteways/cli/<verb>.py.
 VERBS = {
-    "doctor": "Check libraries and devices, and say what to do.",
-    "topo": "Show agents, links and their nominal peaks.",
-    "list": "List suites, studies, interfaces, memory, patterns, agents.",
-    "run": "Measure this machine and write a run folder with a report.",
-    "reproduce": "Repeat a published experiment and check what it claims.",
-    "show": "Show the figures of a run.",
-    "report": "Write the report of a run again.",
-    "export": "Export the figures of a run as CSV, Parquet or JSON.",
+    "doctor": "Check libraries and devices, and say how to fix problems.",
+    "topo": "Show devices, links and their nominal peaks.",
+    "list": "List suites, studies, interfaces, memory, patterns, devices.",
+    "run": "Benchmark this machine and write a run folder with a report.",
+    "reproduce": "Repeat a published experiment and check its claims.",
+    "show": "Show the results of a run.",
+    "report": "Rewrite the HTML report of a run.",
+    "export": "Export the results of a run as CSV, Parquet or JSON.",
 }
 
 #: What Typer raises on wrong usage; Typer 0.12 takes it from Click, later versions bring their own.
@@ -88,9 +88,9 @@ def call(words: Sequence[str]) -> int:
 def _byteways(
     context: typer.Context,
     version: Annotated[bool, typer.Option("--version", help="Show the version and exit.")] = False,
-    debug: Annotated[bool, typer.Option("--debug", help="Show where an error comes from.")] = False,
+    debug: Annotated[bool, typer.Option("--debug", help="Print a traceback on errors.")] = False,
 ) -> None:
-    """Measure every way a byte can move inside a GPU node, explain the figure, and say what is best."""
+    """Benchmark every data path in a GPU node, name the bottlenecks and recommend the fastest interface."""
     if version:
         echo(f"byteways {__version__}")
         raise typer.Exit

@@ -9,6 +9,7 @@ from typing import Annotated, Any
 
 import typer
 
+from byteways.aliases import elsewhere
 from byteways.cli.layout import Lines, Notes, Table, show
 from byteways.cli.terminal import echo, say
 from byteways.errors import BytewaysError
@@ -43,6 +44,9 @@ class Machine:
     reason: str = ""
 
 
+#: Lists of words that other tools have other names for.
+NAMED_ELSEWHERE = ("interfaces", "memory", "patterns")
+
 #: Lists that need no machine.
 _OF_NO_MACHINE = ("suites", "studies", "machines")
 
@@ -51,26 +55,24 @@ def list_(
     what: Annotated[
         str | None,
         typer.Argument(
-            help="suites, studies, machines, interfaces, memory, patterns, agents or cases. "
+            help="suites, studies, machines, interfaces, memory, patterns, devices or cases. "
             "[default: all but cases]"
         ),
     ] = None,
-    suite: Annotated[str | None, typer.Argument(help="Of which suite to list the cases.")] = None,
+    suite: Annotated[str | None, typer.Argument(help="Suite for `list cases`.")] = None,
     as_json: Annotated[bool, typer.Option("--json", help="Print JSON.")] = False,
     machine_name: Annotated[
         str | None,
         typer.Option(
-            "--machine", help="Of this simulated machine: a name of `list machines` or a TOML file."
+            "--machine", help="Use this simulated machine: a name from `list machines` or a TOML file."
         ),
     ] = None,
 ) -> None:
-    """List what there is to measure, and what of it this machine, or a simulated one, can do."""
+    """List what can be measured, and what is available on this machine or a simulated one."""
     if what is not None and what not in (*SECTIONS, "cases"):
-        raise BytewaysError(f"there is no list of '{what}'", hint=closest(what, (*SECTIONS, "cases")))
+        raise BytewaysError(f"unknown list '{what}'", hint=closest(what, (*SECTIONS, "cases")))
     if (suite is not None) != (what == "cases"):
-        raise BytewaysError(
-            "cases are listed by suite, and nothing else is", hint="byteways list cases quick"
-        )
+        raise BytewaysError("only cases are listed by suite", hint="byteways list cases quick")
     chosen = load(suite) if suite is not None else None
     if machine_name is not None and what in _OF_NO_MACHINE:
         raise BytewaysError(f"{what} are the same on every machine", hint=f"byteways list {what}")
@@ -95,7 +97,8 @@ def list_(
         show(_machine_blocks(sections["machines"]))
         return
     blocks = [_table(name, rows, reasons) for name, rows in sections.items()]
-    show([*blocks, *reasons.blocks("reasons")], simulation.mark if simulation else "")
+    names = [_elsewhere(sections[what])] if what in NAMED_ELSEWHERE else []
+    show([*blocks, *names, *reasons.blocks("reasons")], simulation.mark if simulation else "")
 
 
 def look(simulation: Simulation | None = None) -> Machine:
@@ -162,7 +165,8 @@ def patterns(machine: Machine | None) -> Rows:
         agents, gpus = vocabulary.PATTERN_NEEDS[name]
         reason = lacking(name, machine.topology) if machine else None
         needs = {"devices": agents, "gpus": gpus}
-        rows.append({"name": name, "meaning": meaning, "needs": needs, "here": not reason, "reason": reason})
+        row = {"name": name, "meaning": meaning, "elsewhere": [*elsewhere("pattern", name)], "needs": needs}
+        rows.append({**row, "here": not reason, "reason": reason})
     return tuple(rows)
 
 
@@ -172,6 +176,7 @@ def interfaces(machine: Machine | None) -> Rows:
             "name": name,
             "category": interface.category,
             "meaning": interface.meaning,
+            "elsewhere": [*elsewhere("interface", name)],
             **_here(machine, name, interface_offer, executes),
         }
         for name, interface in INTERFACES.items()
@@ -183,6 +188,7 @@ def memory(machine: Machine | None) -> Rows:
         {
             "name": name,
             "meaning": meaning,
+            "elsewhere": [*elsewhere("memory", name)],
             **_here(machine, name, memory_offer, lambda memory, kind: kind in OWNERS[memory]),
         }
         for name, meaning in vocabulary.MEMORIES.items()
@@ -205,7 +211,7 @@ def cases(suite: Suite, machine: Machine) -> Rows:
     from byteways.plan.planner import make_plan
 
     if machine.capabilities is None:
-        raise BytewaysError("what can run here is not known", cause=machine.reason, hint="byteways doctor")
+        raise BytewaysError("it is unknown what can run here", cause=machine.reason, hint="byteways doctor")
     whole = replace(suite, budget_s=None, rounds=1)
     plan = make_plan(whole, machine.topology, machine.capabilities)
     return tuple(
@@ -232,7 +238,7 @@ def _here(
     capabilities = machine.capabilities
     agents = [agent for agent in machine.topology.names() if concerns(name, kind_of(agent))]
     offers = {agent: offer(name, agent, capabilities) for agent in agents}
-    reason = None if agents else "there is no GPU here that can be used; byteways doctor says why"
+    reason = None if agents else "no usable GPU here; byteways doctor says why"
     return {"here": {agent: asdict(answer) for agent, answer in offers.items()}, "reason": reason}
 
 
@@ -262,10 +268,10 @@ def _table(name: str, rows: Rows, notes: Notes) -> Table:
         )
         return Table(name, heads, tuple(_case_cells(row, notes) for row in rows), frozenset({"size"}))
     if name in ("suites", "machines"):
-        return Table(name, ("name", "what it is"), tuple((row["name"], row["title"]) for row in rows))
+        return Table(name, ("name", "description"), tuple((row["name"], row["title"]) for row in rows))
     if name == "studies":
         studies = tuple((row["name"], f"{row['about']} ({row['authors']} {row['year']})") for row in rows)
-        return Table(name, ("name", "what it is"), studies)
+        return Table(name, ("name", "description"), studies)
     if name == "devices":
         cells = tuple((row["name"], row["model"], _size(row["memory_bytes"])) for row in rows)
         return Table(name, ("name", "model", "memory"), cells, frozenset({"memory"}))
@@ -279,9 +285,15 @@ def _table(name: str, rows: Rows, notes: Notes) -> Table:
     return Table(name, ("name", "meaning", "here"), cells)
 
 
+def _elsewhere(rows: Rows) -> Lines:
+    """What other tools call the words of a list; each of these names is accepted in place of ours."""
+    lines = tuple(f"{row['name']}: {', '.join(row['elsewhere'])}" for row in rows if row["elsewhere"])
+    return Lines("other tools' names, accepted as well", lines)
+
+
 def _machine_blocks(rows: Rows) -> Sequence[Table | Lines]:
     """Machine models with how good they are, what their numbers come from, and every source once."""
-    heads = ("name", "what it is", "vendor", "devices", "fitted to", "error on others", "assumed")
+    heads = ("name", "description", "vendor", "devices", "fitted to", "error on held-out values", "assumed")
     named = tuple(f"{row['name']}: {', '.join(row['sources'])}" for row in rows)
     sources = {
         f"{key}: {source['title']}, {source['address']}"
@@ -290,7 +302,7 @@ def _machine_blocks(rows: Rows) -> Sequence[Table | Lines]:
     }
     return [
         Table("machines", heads, tuple(_machine_cells(row) for row in rows)),
-        Lines("what their numbers come from", named),
+        Lines("sources by model", named),
         Lines("sources", tuple(sorted(sources))),
     ]
 
@@ -301,7 +313,7 @@ def _machine_cells(row: Mapping[str, Any]) -> tuple[str, ...]:
     fitted, errors = "–", "not yet checked"
     if fit:
         fitted = _values(fit["fitted_values"])
-        errors = "nothing to check it on"
+        errors = "no held-out values"
         if fit["median_error"] is not None and fit["p90_error"] is not None:
             parts = (
                 f"median {100 * fit['median_error']:.1f} %, 90th percentile {100 * fit['p90_error']:.1f} %"
@@ -323,7 +335,7 @@ def _size(size_bytes: int | None) -> str:
 def _availability(row: Mapping[str, Any], notes: Notes) -> str:
     """`gpu0 to gpu3`, `no [1]`, or both where agents differ; a reason that several have is one."""
     if row["here"] is None:
-        return "not known"
+        return "unknown"
     having = [agent for agent, offer in row["here"].items() if offer["available"]]
     reasons = [offer["reason"] for offer in row["here"].values() if not offer["available"]]
     reasons += [row["reason"]] if row["reason"] else []

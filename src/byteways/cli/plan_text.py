@@ -96,7 +96,7 @@ def _throughout(cells: list[str]) -> list[str]:
 def _said(head: str, text: str) -> str:
     """A cell in the words of a title."""
     if head == "left out":
-        return "left out for want of time"
+        return "left out for lack of time"
     return text if head in ("pattern", "cache", "variables") else f"{head} {text}"
 
 
@@ -161,11 +161,11 @@ def _amount(summary: PlanSummary) -> list[Table | Lines]:
         reasons = (
             f"[{number}] {count} × {reason}" for number, (reason, count) in enumerate(summary.reasons, 1)
         )
-        blocks.append(Lines("skipped because", tuple(reasons)))
+        blocks.append(Lines("reasons for skipping", tuple(reasons)))
     if summary.left_out:
         cases = "case" if summary.left_out == 1 else "cases"
         why = f"{summary.left_out} {cases} {summary.why_left_out}"
-        blocks.append(Lines("left out for want of time", (why,)))
+        blocks.append(Lines("left out for lack of time", (why,)))
     if summary.notes:
         blocks.append(Lines("notes", summary.notes))
     return [*blocks, Lines(_total(summary), ())]
@@ -174,8 +174,8 @@ def _amount(summary: PlanSummary) -> list[Table | Lines]:
 def _total(summary: PlanSummary) -> str:
     rounds = f" in {summary.rounds} rounds" if summary.rounds > 1 else ""
     cases = "1 case" if summary.to_measure == 1 else f"{summary.to_measure} cases"
-    left_out = f", {summary.left_out} left out for want of time" if summary.left_out else ""
+    left_out = f", {summary.left_out} left out for lack of time" if summary.left_out else ""
     total = f"{cases} to measure{rounds}{left_out}, {summary.skipped} skipped"
     if summary.estimated_s is None:
         return total
-    return f"{total}; about {summary.estimated_s:.0f} s (an estimate to plan by, from assumed rates)"
+    return f"{total}; about {summary.estimated_s:.0f} s (estimated from assumed rates)"

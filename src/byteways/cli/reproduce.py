@@ -36,14 +36,15 @@ if TYPE_CHECKING:
 
 def reproduce(
     key: Annotated[
-        str, typer.Argument(help="Which study: a name of `list studies`, or the folder of one's own.")
+        str, typer.Argument(help="Study to repeat: a name from `list studies`, or your own study's folder.")
     ],
     out: Annotated[
         Path | None, typer.Option("--out", "-o", help="New folder. [default: byteways-<key>-<host>-<time>]")
     ] = None,
     machine: Machine = None,
     budget: Annotated[
-        float | None, typer.Option("--budget", help="Seconds for the whole run. [default: the study's]")
+        float | None,
+        typer.Option("--budget", help="Time limit of the whole run in seconds. [default: the study's]"),
     ] = None,
     only: Only = None,
     size: Size = None,
@@ -52,7 +53,7 @@ def reproduce(
         Path | None,
         typer.Option(
             "--from",
-            help="Compare this run folder, whatever suite it is of, and measure nothing.",
+            help="Compare this run folder, of any suite, and measure nothing.",
             metavar="RUN",
         ),
     ] = None,
@@ -60,7 +61,7 @@ def reproduce(
     as_json: AsJson = False,
     no_report: NoReport = False,
 ) -> int:
-    """Repeat a published experiment: its figures beside ours, and whether what it claims holds here."""
+    """Repeat a published experiment: compare its values with ours, and check its claims here."""
     gpus_wanted()  # a mistyped setting is told here and not by a worker
     study = load(key)
     options = options_of(only, size, budget)
@@ -69,7 +70,7 @@ def reproduce(
         unfit = (*asked, ("--machine", machine), ("--dry-run", dry_run), ("--resume", resume))
         _refuse(
             unfit,
-            "--from compares a run that is finished; {} cannot change it",
+            "--from compares a finished run; {} cannot change it",
             f"{key} --from {finished}",
         )
         return _compared(study, finished, as_json)
@@ -103,9 +104,9 @@ def _check_study(study: Study, folder: Path) -> None:
     manifest = read_manifest(folder)
     own = (manifest.get("study") or {}).get("key")
     if own != study.key:
-        repeats = f"it repeats {own}" if own else f"it is of suite {manifest['suite']['name']}"
+        repeats = f"it repeats {own}" if own else f"it ran suite {manifest['suite']['name']}"
         raise BytewaysError(
-            f"{folder} is no run of {study.key}", cause=repeats, hint=f"byteways run --resume {folder}"
+            f"{folder} is not a run of {study.key}", cause=repeats, hint=f"byteways run --resume {folder}"
         )
 
 
@@ -114,9 +115,9 @@ def _not_here(study: Study, error: NoCaseError) -> BytewaysError:
     from byteways.analyse.studies.scope import scope
 
     return BytewaysError(
-        f"nothing of {study.key} can be repeated on this machine",
+        f"no part of {study.key} can run on this machine",
         cause=scope(study, error.topology).words or error.cause,
-        hint=f"byteways reproduce {_named(study)} --machine {study.models[0]} simulates the machine it is of",
+        hint=f"byteways reproduce {_named(study)} --machine {study.models[0]} simulates its original machine",
     )
 
 
@@ -144,7 +145,7 @@ class _Task:
             try:
                 execution = self._begun(interruption)
             except Interrupted:
-                say("interrupted before anything was measured")
+                say("interrupted before the first measurement")
                 return ExitStatus.INTERRUPTED
             _tell_scope(self.study, execution.machine.topology)
 
@@ -181,7 +182,7 @@ def _tell_scope(study: Study, topology: Topology) -> None:
 
     here = scope(study, topology)
     if here.gone:
-        say(f"possible here: {', '.join(here.possible) or 'nothing'}; {here.words}")
+        say(f"can run here: {', '.join(here.possible) or 'nothing'}; {here.words}")
 
 
 def _compared(study: Study, folder: Path, as_json: bool) -> int:
@@ -195,9 +196,9 @@ def _compared(study: Study, folder: Path, as_json: bool) -> int:
             say(f"warning: {folder}: {notice}")
     if not Sheet(study, run).any():
         raise BytewaysError(
-            f"{folder} has no figure that {study.key} is about",
+            f"{folder} has no results that {study.key} compares",
             cause=f"it is a run of suite {run.manifest['suite']['name']} on {subject(run.manifest)}",
-            hint=f"byteways reproduce {_named(study)} measures what it takes",
+            hint=f"byteways reproduce {_named(study)} measures them",
         )
     _print(study, run, as_json, None, None)
     return ExitStatus.GOOD

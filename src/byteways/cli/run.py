@@ -44,20 +44,22 @@ def run(
     ] = None,
     budget: Annotated[
         float | None,
-        typer.Option("--budget", help="Seconds for the whole run. [default: the suite's; quick: 60]"),
+        typer.Option(
+            "--budget", help="Time limit of the whole run in seconds. [default: the suite's; quick: 60]"
+        ),
     ] = None,
     only: Only = None,
     size: Size = None,
     rounds: Annotated[
         int | None,
-        typer.Option("--rounds", help="Rounds with fresh buffers; of fewer than 3 nothing is ranked."),
+        typer.Option("--rounds", help="Rounds with fresh buffers; with fewer than 3, nothing is ranked."),
     ] = None,
     precision: Annotated[
-        float | None, typer.Option("--precision", help="Wanted half-width of the interval: 0.01 is 1 %.")
+        float | None, typer.Option("--precision", help="Target half-width of the 95 % interval: 0.01 is 1 %.")
     ] = None,
     duration: Annotated[
         str | None,
-        typer.Option("--for", help="Repeat the suite for so long, as a time series: '90s', '30m', '2h'."),
+        typer.Option("--for", help="Repeat the suite for this long, as a time series: '90s', '30m', '2h'."),
     ] = None,
     dry_run: DryRun = False,
     resume: Resume = None,
@@ -66,10 +68,12 @@ def run(
     machine: Machine = None,
     fault: Annotated[
         list[str] | None,
-        typer.Option("--fault", help="What goes wrong on it: 'slow:gpu0-gpu1:0.5'. Repeatable."),
+        typer.Option(
+            "--fault", help="Fault to inject into the simulation: 'slow:gpu0-gpu1:0.5'. Repeatable."
+        ),
     ] = None,
 ) -> int:
-    """Measure this machine: run a suite, write a run folder with a report, print what matters most."""
+    """Benchmark this machine: run a suite, write a run folder with a report, print the main findings."""
     gpus_wanted()  # a mistyped setting is told here and not by a worker
     options = options_of(only, size, budget, rounds, precision, duration)
     if resume is not None:
@@ -88,7 +92,7 @@ def run(
         try:
             execution = _ready(chosen, options, out, resume, interruption, simulation)
         except Interrupted:
-            say("interrupted before anything was measured")
+            say("interrupted before the first measurement")
             return ExitStatus.INTERRUPTED
 
         def tell(folder: RunFolder, counts: Counter[str], written: Path | None) -> None:
@@ -124,7 +128,7 @@ def _ready(
     assert suite is not None
     folder = out or default_folder(suite, simulation)
     check_new_folder(folder)
-    looking = f"simulating {simulation.model.name}" if simulation else "looking at this machine"
+    looking = f"simulating {simulation.model.name}" if simulation else "probing this machine"
     say(f"{looking}, then running suite {suite.name} into {folder}")
     return begin(
         suite,
@@ -164,12 +168,12 @@ def measured(
         if mark:
             say(mark)
         # A simulated run keeps to its plan.
-        after_all = "" if mark else " (measured after all if time is left)"
-        left_out = f", {spare} left out for want of time{after_all}" if spare else ""
+        after_all = "" if mark else "  (measured if time remains)"
+        left_out = f", {spare} left out for lack of time{after_all}" if spare else ""
         recorded = len(execution.planned) - len(execution.remaining)
-        already = f", {recorded} recorded before" if recorded else ""
+        already = f", {recorded} already recorded" if recorded else ""
         cases = _cases(len(execution.remaining) - skipped - spare)
-        again = f", again and again for {format_duration(for_s)}" if (for_s := _for_s(execution)) else ""
+        again = f", repeated for {format_duration(for_s)}" if (for_s := _for_s(execution)) else ""
         say(worded(f"{cases} to measure{left_out}, {skipped} skipped{already}{again}", bool(mark)))
 
         if few := _too_few_rounds(execution):
@@ -197,10 +201,13 @@ def measured(
     finally:
         execution.close()
     if execution.state == "interrupted":
-        say(f"interrupted by {interruption.requested}; go on with: byteways run --resume {execution.folder}")
+        say(
+            f"interrupted by {interruption.requested}; continue with: byteways run --resume "
+            f"{execution.folder}"
+        )
         return ExitStatus.INTERRUPTED
     if any(counts[status] for status in WRONG):
-        wrong = worded("some measurements went wrong", bool(mark))
+        wrong = worded("some measurements failed", bool(mark))
         say(f"{wrong}: byteways show {execution.folder}, and {execution.folder / LOG}")
         return ExitStatus.FAILED
     return ExitStatus.GOOD
@@ -216,7 +223,7 @@ def _left_out(execution: Execution, folder: RunFolder) -> str:
     able = (planned for planned in execution.planned if planned.reason is None or planned.spare)
     asked = Counter(planned.sweep for planned in able if planned.round == 0)
     parts = (f"{count} of {asked[sweep]} of {sweep}" for sweep, count in left.items())
-    return f"left out for want of time: {', '.join(parts)}"
+    return f"left out for lack of time: {', '.join(parts)}"
 
 
 def _too_few_rounds(execution: Execution) -> str:
@@ -224,8 +231,8 @@ def _too_few_rounds(execution: Execution) -> str:
     rounds = execution.manifest["suite"]["rounds"]
     if rounds >= LEAST_RANKED or _for_s(execution) is not None:
         return ""
-    told = "one round tells" if rounds == 1 else f"{rounds} rounds tell"
-    return f"{told} no difference from what changes between rounds: nothing can be ranked"
+    told = "one round is" if rounds == 1 else f"{rounds} rounds are"
+    return f"{told} not enough to rank results: differences between rounds are unknown"
 
 
 def _beyond_limit(folder: RunFolder) -> str:
@@ -233,8 +240,8 @@ def _beyond_limit(folder: RunFolder) -> str:
     count = sum(record.beyond_limit for record in folder.records)
     if not count:
         return ""
-    figures = "1 figure is" if count == 1 else f"{count} figures are"
-    return f"{figures} beyond a physical limit and count for nothing: byteways show {folder.path}"
+    figures = "1 result is" if count == 1 else f"{count} results are"
+    return f"{figures} beyond a physical limit and void: byteways show {folder.path}"
 
 
 def _for_s(execution: Execution) -> float | None:
@@ -272,7 +279,7 @@ def _print_outcome(folder: RunFolder, counts: Counter[str], report: Path | None,
         echo(mark)
     if first:
         rows = tuple(tuple(worded(text, bool(mark)) for text in row) for row in rows_of_text(first))
-        show([Table("which interface is best", ("between", *first.size_names), rows)])
+        show([Table("recommended interface by path", ("between", *first.size_names), rows)])
         echo()
     for number, finding in enumerate(found, start=1):
         echo(f"{number}. {finding.title}\n   {finding.detail}")

@@ -16,21 +16,21 @@ from byteways.units import parse_duration
 Only = Annotated[
     list[str] | None,
     typer.Option(
-        "--only", help="Keep matching cases: 'interface=copy,path=gpu0>gpu*'. Repeatable: any of them."
+        "--only", help="Select cases: 'interface=copy,path=gpu0>gpu*'. Repeatable: cases that match any."
     ),
 ]
-Size = Annotated[str | None, typer.Option("--size", help="Keep these sizes: '64KiB..1GiB' or '1MiB'.")]
+Size = Annotated[str | None, typer.Option("--size", help="Select sizes: '64KiB..1GiB' or '1MiB'.")]
 Resume = Annotated[
-    Path | None, typer.Option("--resume", help="Run folder to take up: only what is missing is measured.")
+    Path | None, typer.Option("--resume", help="Resume this run: measure only what is missing.")
 ]
 Machine = Annotated[
     str | None,
     typer.Option(
-        "--machine", help="Simulate this machine instead: a name of `list machines` or a TOML file."
+        "--machine", help="Simulate this machine instead: a name from `list machines` or a TOML file."
     ),
 ]
 DryRun = Annotated[bool, typer.Option("--dry-run", help="Print the plan and measure nothing.")]
-AsJson = Annotated[bool, typer.Option("--json", help="Print the outcome (or the plan) as JSON.")]
+AsJson = Annotated[bool, typer.Option("--json", help="Print the results (or the plan) as JSON.")]
 NoReport = Annotated[bool, typer.Option("--no-report", help="Do not write report.html.")]
 
 
@@ -44,9 +44,11 @@ def options_of(
 ) -> Options:
     """Raises BytewaysError when a number is out of range or a filter is malformed."""
     if budget is not None and not 0 < budget < float("inf"):
-        raise BytewaysError(f"a budget of {budget:g} s is none", hint="--budget takes seconds: --budget 60")
+        raise BytewaysError(
+            f"a budget of {budget:g} s is out of range", hint="--budget takes seconds: --budget 60"
+        )
     if rounds is not None and not 1 <= rounds <= 100:
-        raise BytewaysError(f"{rounds} rounds cannot be run", hint="--rounds takes 1 to 100")
+        raise BytewaysError(f"{rounds} rounds is out of range", hint="--rounds takes 1 to 100")
     if precision is not None and not 0.0001 <= precision <= 0.5:
         raise BytewaysError(f"a precision of {precision:g} is out of range", hint="--precision 0.01 is 1 %")
     only_filter(only or ())
@@ -56,9 +58,7 @@ def options_of(
     except ValueError as error:
         raise BytewaysError(str(error), hint="byteways run --for 30m") from error
     if for_s is not None and rounds is not None:
-        raise BytewaysError(
-            "--for repeats the suite for a time, --rounds a number of times", hint="leave one of them out"
-        )
+        raise BytewaysError("--for and --rounds exclude each other", hint="leave one of them out")
     return Options(tuple(only or ()), size, budget, rounds, precision, for_s)
 
 

@@ -46,13 +46,15 @@ def show(
     run: Annotated[Path, typer.Argument(help="The folder that `byteways run` made.", metavar="RUN")],
     only: Annotated[
         list[str] | None,
-        typer.Option("--only", help="Keep matching cases: 'interface=copy,path=gpu0>gpu*'. Repeatable."),
+        typer.Option(
+            "--only", help="Select cases: 'interface=copy,path=gpu0>gpu*'. Repeatable: cases that match any."
+        ),
     ] = None,
     size: Annotated[
         str | None,
-        typer.Option("--size", help="Keep these sizes; tables show the largest: '1MiB', '64KiB..1GiB'."),
+        typer.Option("--size", help="Select sizes: '1MiB', '64KiB..1GiB'. Tables show the largest."),
     ] = None,
-    as_json: Annotated[bool, typer.Option("--json", help="Print every figure as JSON.")] = False,
+    as_json: Annotated[bool, typer.Option("--json", help="Print every result as JSON.")] = False,
 ) -> int:
     """Show the figures of a run: findings, matrices, latency, patterns, warnings, and what was skipped."""
     from byteways.analyse.progress import damage, opened, progress, shortfall
@@ -173,19 +175,19 @@ def _print_head(console: Console, view: View, progress: str, mark: str) -> None:
 
 
 def _print_headline(console: Console, index: Index, mark: str) -> None:
-    """Which interface is best between each kind of pair, at three sizes."""
+    """Recommended interface by path between each kind of pair, at three sizes."""
     from byteways.analyse.headline import headline, rows_of_text
 
     first = headline(index)
     if first is None:
         return
-    title = "Which interface is best"
+    title = "Recommended interface by path"
     print_table(console, mark, title, ["between", *first.size_names], rows_of_text(first))
 
 
 def _print_findings(console: Console, found: Sequence[Finding]) -> None:
     if not found:
-        console.print("\nnothing was measured yet")
+        console.print("\nnothing measured yet")
         return
     console.print("\nFindings", style="bold")
     for number, finding in enumerate(found, start=1):
@@ -225,7 +227,7 @@ def _print_tables(console: Console, all_tables: Tables, mark: str) -> None:
         ]
         headings = ["warning", "cases", "observed", "required", "example"]
         print_table(console, mark, "Warnings", headings, groups, (1, 2, 3))
-        console.print("\nWhat to do about them", style="bold")
+        console.print("\nWhat to do about the warnings", style="bold")
         for group in all_tables.warnings:
             _hanging(console, f"{group.id}: ", group.advice)
     if all_tables.not_measured:
@@ -262,7 +264,7 @@ def _print_grid(console: Console, grid: Grid, mark: str) -> None:
     print_table(console, mark, title, [grid.corner, *grid.columns], rows, figures)
     notes = [note for note in (peaks_of(grid) if grid.quantity == "bandwidth" else "", grid.note) if note]
     if any(_mark(cell) for cell in grid.members()):
-        notes.append("* has a warning, see below")
+        notes.append("* has a warning (listed below)")
     if notes:
         console.print("; ".join(notes), style="dim")
 
@@ -276,7 +278,7 @@ def _print_patterns(console: Console, rows: Sequence[PatternRow], mark: str) -> 
     from byteways.units import format_size
 
     headings = ["pattern", "interface", "access", "path", "size", "sum", "of peak", "each direction"]
-    headings.append("beside it")
+    headings.append("background")
     texts = [
         (
             row.cell.record.pattern,

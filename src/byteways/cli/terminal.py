@@ -8,6 +8,7 @@ from __future__ import annotations
 
 import contextlib
 import io
+import logging
 import os
 import sys
 from collections.abc import Iterable
@@ -15,6 +16,7 @@ from typing import Any, TextIO
 
 import typer
 
+from byteways.aliases import NOTES
 from byteways.text import visible
 
 #: Standard input, output, error.
@@ -90,6 +92,27 @@ def echo_rendered(text: str) -> None:
 def say(text: str) -> None:
     """Prints on standard error what happens, what is missing, and what to do."""
     print(visible(text), file=sys.stderr, flush=True)  # noqa: T201 - the one place that prints there
+
+
+class _NotesOnce(logging.Handler):
+    """Prints each note on standard error, once."""
+
+    def __init__(self) -> None:
+        super().__init__()
+        self._printed: set[str] = set()
+
+    def emit(self, record: logging.LogRecord) -> None:
+        text = record.getMessage()
+        if text not in self._printed:
+            self._printed.add(text)
+            say(f"note: {text}")
+
+
+def print_notes() -> None:
+    """From here on, notes about accepted names are printed."""
+    NOTES.handlers[:] = [_NotesOnce()]
+    NOTES.setLevel(logging.INFO)
+    NOTES.propagate = False
 
 
 def console(**settings: Any) -> Any:

@@ -34,7 +34,7 @@ def topo(
         Path | None,
         typer.Option(
             "--from",
-            help="Show another machine: a run folder's, a JSON file's, or that of an NCCL topology in XML.",
+            help="Show the machine of a run folder, a JSON file or an NCCL topology file (XML).",
         ),
     ] = None,
     as_nccl_xml: Annotated[
@@ -42,17 +42,17 @@ def topo(
     ] = False,
     machine: Annotated[
         str | None,
-        typer.Option("--machine", help="Show a machine model: a name of `list machines` or a TOML file."),
+        typer.Option("--machine", help="Show a machine model: a name from `list machines` or a TOML file."),
     ] = None,
     fault: Annotated[
-        list[str] | None, typer.Option("--fault", help="With this on it: 'down:gpu0-gpu1'. Repeatable.")
+        list[str] | None, typer.Option("--fault", help="Fault to inject: 'down:gpu0-gpu1'. Repeatable.")
     ] = None,
 ) -> None:
-    """Show agents, links and their nominal peaks."""
+    """Show devices, links and their nominal peaks."""
     if as_json and as_nccl_xml:
-        raise BytewaysError("--json and --nccl-xml print one thing each", hint="byteways topo --nccl-xml")
+        raise BytewaysError("--json and --nccl-xml exclude each other", hint="byteways topo --nccl-xml")
     if source is not None and machine is not None:
-        raise BytewaysError("--from and --machine name one machine each", hint="byteways topo --machine NAME")
+        raise BytewaysError("--from and --machine exclude each other", hint="byteways topo --machine NAME")
     simulation = simulation_of(machine, fault)
     if simulation is not None:
         topology, mark = simulation.topology(), simulation.mark
@@ -80,7 +80,7 @@ def this_machine() -> Topology:
     except BytewaysError as error:
         found = discover()
         why = f": {error.cause}" if error.cause else ""
-        return replace(found, notes=(*found.notes, f"the runtimes were not asked, {error.what}{why}"))
+        return replace(found, notes=(*found.notes, f"the runtimes could not be queried: {error.what}{why}"))
 
 
 def read(path: Path) -> tuple[Topology, str]:
@@ -116,7 +116,7 @@ def _topology(path: Path, data: Any) -> Topology:
         return Topology.from_json(data)
     except ValueError as error:
         raise BytewaysError(
-            f"{path} holds no topology",
+            f"{path} contains no topology",
             cause=str(error),
             hint="name a run folder, or a file made by byteways topo --json or NCCL_TOPO_DUMP_FILE",
         ) from error
@@ -138,7 +138,7 @@ def blocks(topology: Topology) -> list[Table | Lines]:
         shown.extend(topo_links.matrix(topology))
         shown.extend(topo_links.routed(topology))
     shown.append(Lines("Tree", tuple(topo_links.tree(topology))))
-    shown.append(Lines("Where the peaks come from", tuple(f"[{i}] {text}" for text, i in sources.items())))
+    shown.append(Lines("Sources of the peaks", tuple(f"[{i}] {text}" for text, i in sources.items())))
     if topology.notes:
         shown.append(Lines("Notes", tuple(f"- {note}" for note in topology.notes)))
     return shown
@@ -155,15 +155,13 @@ def _cpu_table(host: str, agents: Sequence[Agent]) -> Table:
         )
         for agent in agents
     ]
-    return Table(
-        f"NUMA domains of {host}", ("agent", "model", "cores", "domain's memory", "caches"), tuple(rows)
-    )
+    return Table(f"NUMA domains of {host}", ("device", "model", "cores", "memory", "caches"), tuple(rows))
 
 
 def _host_memory(topology: Topology) -> Lines:
     """What all memory modules of the host carry at most, or why that is not known."""
     most = topo_links.rate(topology.host_memory_limit_bytes_per_s)
-    return Lines("Limit of host memory", (f"{most}: {topology.host_memory_limit_source}",))
+    return Lines("Physical limit of host memory", (f"{most}: {topology.host_memory_limit_source}",))
 
 
 def _gpu_table(agents: Sequence[Agent]) -> Table:
@@ -180,7 +178,7 @@ def _gpu_table(agents: Sequence[Agent]) -> Table:
         )
         for agent in agents
     ]
-    columns = ("agent", "model", "multiprocessors", "memory", "memory peak", "PCI address", "NUMA")
+    columns = ("device", "model", "multiprocessors", "memory", "memory peak", "PCI address", "NUMA")
     return Table("GPUs", columns, tuple(rows), frozenset({"memory", "memory peak"}))
 
 
@@ -190,7 +188,7 @@ def _features(agents: Sequence[Agent]) -> list[str]:
     for agent in agents:
         engines, peer = agent.copy_engines, agent.peer_copy_engines
         told = [
-            f"copy engines: {engines}, and {peer} for links to peers" if engines is not None else None,
+            f"copy engines: {engines}, plus {peer} for peer links" if engines is not None else None,
             f"partition: {agent.partition}" if agent.partition else None,
             f"page faults: {agent.page_faults}" if agent.page_faults else None,
             f"shares memory with {agent.shares_memory_with}" if agent.shares_memory_with else None,
@@ -209,7 +207,7 @@ def _sources(topology: Topology) -> dict[str, int]:
 
 def _memory_source(agent: Agent) -> str:
     kind = "CPU" if agent.kind == "cpu" else "GPU"
-    return f"{kind} memory: {agent.memory_peak_source or 'not told'}"
+    return f"{kind} memory: {agent.memory_peak_source or 'unknown'}"
 
 
 def _cache(cache: Cache) -> str:

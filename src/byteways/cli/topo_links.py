@@ -52,14 +52,14 @@ def _clique(names: Sequence[str]) -> str | None:
     ends = list(dict.fromkeys(end for name in names for end in name.split("<>")))
     if len(ends) < 4 or len(set(names)) != len(ends) * (len(ends) - 1) // 2:
         return None
-    return f"each two of {', '.join(ends)}"
+    return f"every pair of {', '.join(ends)}"
 
 
 def matrix(topology: Topology) -> list[Table | Lines]:
-    """Link classes between agents, row to column; letters and a legend when the names would not fit."""
+    """Link classes between devices, row to column; letters and a legend when the names would not fit."""
     names = topology.names()
     cells = [[link_class(topology, a, b) for b in names] for a in names]
-    title, columns = "Link classes between agents", ("", *names)
+    title, columns = "Link classes between devices", ("", *names)
     widest = [max(len(row[index]) for row in [names, *cells]) for index in range(len(names))]
     if sum(width + 2 for width in widest) <= MATRIX_WIDTH:
         return [Table(title, columns, tuple((a, *row) for a, row in zip(names, cells, strict=True)))]
@@ -79,8 +79,8 @@ def routed(topology: Topology) -> list[Table | Lines]:
         for b in gpus[index + 1 :]
         if (a, b) in found and set(found[a, b].nodes[1:-1]) & set(gpus)
     ]
-    columns = ("pair", "over", "peak per direction")
-    title = "Routed pairs, by the widest way"
+    columns = ("pair", "via", "peak per direction")
+    title = "GPU pairs without a direct link, by the widest route"
     return [Table(title, columns, tuple(rows), frozenset({"peak per direction"}))] if rows else []
 
 

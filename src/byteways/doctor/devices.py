@@ -50,7 +50,7 @@ def check_mps(proc: Path, environment: Mapping[str, str]) -> Check | None:
     pipes = environment.get("CUDA_MPS_PIPE_DIRECTORY")
     if not running and pipes is None:
         return None
-    signs = ["its daemon runs"] if running else []
+    signs = ["its daemon is running"] if running else []
     signs += [f"CUDA_MPS_PIPE_DIRECTORY is {pipes}"] if pipes is not None else []
     advice = (
         "echo quit | nvidia-cuda-mps-control, and unset CUDA_MPS_PIPE_DIRECTORY: other clients share the GPU"
@@ -67,7 +67,7 @@ def _is_mps(comm: Path) -> bool:
 
 def _none(on_bus: Sequence[tuple[str, str]]) -> Check:
     if not on_bus:
-        return Check("GPUs", "GPUs", "ok", "none on the PCI bus; host agents are measured")
+        return Check("GPUs", "GPUs", "ok", "none on the PCI bus; the host is measured")
     listed = ", ".join(f"{vendor} {address}" for vendor, address in on_bus)
     advice = "see the libraries above; in a container, start it with access to the GPUs"
     return Check("GPUs", "GPUs", "problem", f"PCI shows {listed}, but no runtime opens any", advice)
@@ -77,12 +77,14 @@ def _state(name: str, fields: Mapping[str, Any], device: ManagementDevice | None
     model = f"{fields['name']} {fields['pci_address']}".strip()
     found = _busy(name, device, use)
     if device is None:
-        untold = "; NVML does not tell its state" if fields["runtime"] == "cuda" else ""
+        untold = "; NVML does not report its state" if fields["runtime"] == "cuda" else ""
         busy = [Check("GPUs", name, state, f"{model}; {text}", advice) for state, text, advice in found]
         return busy or [Check("GPUs", name, "ok", f"{model}{untold}")]
     if device.mig_enabled:
         whole = "nvidia-smi -mig 0 (administrator) to measure the whole GPU and its links"
-        found.append(("warning", "MIG is on: an instance has part of the memory rate and no NVLink", whole))
+        found.append(
+            ("warning", "MIG is on: an instance has a share of the memory bandwidth and no NVLink", whole)
+        )
     if device.compute_mode.startswith("exclusive"):
         share = "nvidia-smi -c DEFAULT (administrator)"
         found.append(("warning", f"compute mode {device.compute_mode}: a second process is refused", share))
@@ -140,7 +142,7 @@ def _peers(peer: Mapping[str, Mapping[str, Offer]], runtimes: Collection[str]) -
         if not offer.available:
             refused.setdefault(offer.reason, []).append(f"{executor} to {owner}")
     if not refused:
-        text = f"all {len(pairs)} ordered pairs have it, proved by a verified write"
+        text = f"all {len(pairs)} ordered pairs, each proved by a verified write"
         return [Check("GPUs", "peer access", "ok", text)]
     told = " and ".join(sorted(PEER_COMMANDS[runtime] for runtime in runtimes if runtime in PEER_COMMANDS))
     see = f"see {told}; " if told else ""

@@ -13,7 +13,7 @@ from byteways.topology.kfd import Kfd
 from byteways.topology.sysfs_cpu import read_text
 
 #: How a process gets at the device files.
-_GROUPS = "usermod -aG render,video $USER and log in again"
+_GROUPS = "usermod -aG render,video $USER, then log in again"
 _CONTAINER = "in a container: --device=/dev/kfd --device=/dev/dri --group-add render"
 #: Types of an IOMMU group that leave addresses as they are (kernel: sysfs-kernel-iommu_groups).
 _UNTRANSLATED = ("identity",)
@@ -52,10 +52,10 @@ def check_gpu_driver(
 def check_module(root: Path) -> Check:
     """The kernel module and its version, which only AMD's own package has."""
     if not (root / "sys/module/amdgpu").is_dir():
-        advice = "modprobe amdgpu (administrator), and see dmesg for why it was not loaded at boot"
+        advice = "modprobe amdgpu (administrator); dmesg says why it was not loaded at boot"
         return Check("GPUs", "amdgpu", "problem", "the kernel module is not loaded", advice)
     version = read_text(root / "sys/module/amdgpu/version")
-    text = f"version {version}" if version else f"the kernel's own, {platform.release()}"
+    text = f"version {version}" if version else f"in-kernel driver, {platform.release()}"
     return Check("GPUs", "amdgpu", "ok", text)
 
 
@@ -63,15 +63,15 @@ def check_device_files(root: Path) -> Check:
     """`/dev/kfd` and the render nodes, which every HIP process opens."""
     files = [root / "dev/kfd", *sorted((root / "dev/dri").glob("renderD*"))]
     if not files[0].exists():
-        text = "/dev/kfd is not there: no process can compute on AMD's GPUs"
+        text = "/dev/kfd does not exist: no process can compute on AMD GPUs"
         return Check("GPUs", "device files", "problem", text, _CONTAINER)
     if len(files) == 1:
-        text = "no /dev/dri/renderD* is there: the runtime finds no GPU"
+        text = "no /dev/dri/renderD* exists: the runtime finds no GPU"
         return Check("GPUs", "device files", "problem", text, _CONTAINER)
     refused = [file for file in files if not os.access(file, os.R_OK | os.W_OK)]
     if refused:
         names = ", ".join(f"/{file.relative_to(root)}" for file in refused)
-        text = f"{names} may not be opened by this user"
+        text = f"{names} cannot be opened by this user"
         return Check("GPUs", "device files", "problem", text, f"{_GROUPS}; {_CONTAINER}")
     nodes = len(files) - 1
     return Check("GPUs", "device files", "ok", f"/dev/kfd and {nodes} render node{'s' if nodes > 1 else ''}")
@@ -84,7 +84,7 @@ def check_releases(root: Path) -> Check:
         if version := read_text(folder / ".info/version"):
             releases.setdefault(version, f"/{folder.relative_to(root)}")
     if not releases:
-        return Check("GPUs", "ROCm", "ok", "no release below /opt; the libraries above say what was found")
+        return Check("GPUs", "ROCm", "ok", "no release under /opt; see the libraries above")
     listed = ", ".join(f"{version} in {place}" for version, place in releases.items())
     return Check("GPUs", "ROCm", "ok", listed)
 
@@ -96,7 +96,7 @@ def check_visible(driver: Kfd, environment: Mapping[str, str]) -> list[Check]:
     if there == seen:
         return []
     variables = ", ".join(f"{name}={environment[name]}" for name in names if name in environment)
-    text = f"{variables} leaves {seen} of {there} GPUs"
+    text = f"{variables} exposes {seen} of {there} GPUs"
     if seen:
         return [Check("GPUs", "hidden GPUs", "ok", text)]
     return [Check("GPUs", "hidden GPUs", "problem", text, f"unset {', '.join(names)}")]
@@ -111,6 +111,6 @@ def check_iommu(addresses: Sequence[str], root: Path) -> list[Check]:
             modes.setdefault(mode, []).append(address)
     advice = "boot with iommu=pt (administrator): transfers over PCIe are slower, and peers may be refused"
     return [
-        Check("GPUs", "IOMMU", "warning", f"translates addresses ({mode}) for {', '.join(names)}", advice)
+        Check("GPUs", "IOMMU", "warning", f"address translation ({mode}) for {', '.join(names)}", advice)
         for mode, names in modes.items()
     ]

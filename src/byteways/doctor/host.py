@@ -47,7 +47,7 @@ def check_host(
 def check_cores(cores: Collection[int], sysfs: Path) -> Check:
     """Affinity and cpuset: on few cores the host's own copies are slow."""
     online = len(parse_cpu_list(read_text(sysfs / "devices/system/cpu/online") or "")) or len(cores)
-    text = f"{len(cores)} of {online} may be used"
+    text = f"{len(cores)} of {online} are usable"
     if len(cores) == online:
         return Check("host", "cores", "ok", text)
     advice = "ask the batch system for all cores, or start byteways outside taskset; host copies need them"
@@ -57,17 +57,17 @@ def check_cores(cores: Collection[int], sysfs: Path) -> Check:
 def check_load(load: HostLoad) -> Check:
     """What other processes and the hypervisor take of the cores, now and over the last minute."""
     if load.others is None and load.load_1min is None:
-        return Check("host", "load", "ok", "not told by the kernel")
+        return Check("host", "load", "ok", "not reported by the kernel")
     told = [] if load.load_1min is None else [f"load average {load.load_1min:g} on {load.cores} cores"]
     if load.others is not None:
         told.append(f"other processes use {100 * load.others:.0f} % of the cores' time")
     if (load.steal or 0) >= 0.005:  # shown without decimals
-        told.append(f"the hypervisor takes {100 * (load.steal or 0):.0f} %")
+        told.append(f"the hypervisor steals {100 * (load.steal or 0):.0f} %")
     if load.throttled_s:
-        told.append(f"the control group's quota stopped threads for {load.throttled_s:.2g} s")
+        told.append(f"the control group's quota throttled threads for {load.throttled_s:.2g} s")
     advice = [warning.advice for warning in load.warnings()]
     if not advice and (load.load_1min or 0) > load.cores:
-        advice = ["more tasks ran in the last minute than there are cores: wait until they have ended"]
+        advice = ["more tasks than cores in the last minute: wait until they end"]
     return Check("host", "load", "warning" if advice else "ok", "; ".join(told), " ".join(advice) or None)
 
 
@@ -76,13 +76,13 @@ def check_cpu_quota(cores: int, sysfs: Path, proc: Path) -> Check:
     quotas = [quota for place in control_groups("cpu", sysfs, proc) if (quota := _quota(place)) is not None]
     if not quotas or min(quotas) >= cores:
         return Check("host", "CPU quota", "ok", "none" if not quotas else f"{min(quotas):g} cores, enough")
-    text = f"the control group gives {min(quotas):g} cores' time to {cores} cores"
+    text = f"the control group's quota is {min(quotas):g} cores of CPU time on {cores} cores"
     return Check(
         "host",
         "CPU quota",
         "warning",
         text,
-        "raise the container's CPU limit: threads are stopped mid-sample",
+        "raise the container's CPU limit: threads are throttled mid-sample",
     )
 
 
@@ -110,8 +110,11 @@ def check_locked_memory(limit_bytes: int, sysfs: Path) -> Check:
         return Check("host", "locked memory", "ok", "unlimited")
     text = f"limit {format_size(limit_bytes)}"
     if not any((sysfs / "class/infiniband").glob("*")):
-        return Check("host", "locked memory", "ok", f"{text}, and no network card needs more")
-    advice = "ulimit -l unlimited, or memlock in limits.conf: the network card cannot register larger buffers"
+        return Check("host", "locked memory", "ok", f"{text}, no network card needs more")
+    advice = (
+        "ulimit -l unlimited, or memlock in limits.conf: otherwise the network card cannot register "
+        "larger buffers"
+    )
     return Check("host", "locked memory", "warning", text, advice)
 
 
@@ -137,8 +140,8 @@ def check_numa_balancing(domains: int, proc: Path) -> Check:
     if state in (None, "0"):
         return Check("host", "NUMA balancing", "ok", "off" if state else "not in this kernel")
     if domains < 2:
-        return Check("host", "NUMA balancing", "ok", "on, without effect in a single NUMA domain")
-    advice = "sysctl kernel.numa_balancing=0 (administrator): it moves pages while they are measured"
+        return Check("host", "NUMA balancing", "ok", "on, no effect with a single NUMA domain")
+    advice = "sysctl kernel.numa_balancing=0 (administrator): it migrates pages during measurements"
     return Check("host", "NUMA balancing", "warning", "on", advice)
 
 
@@ -147,7 +150,7 @@ def check_governor(cores: Collection[int], sysfs: Path) -> Check:
     paths = [sysfs / f"devices/system/cpu/cpu{core}/cpufreq/scaling_governor" for core in cores]
     governors = sorted({governor for path in paths if (governor := read_text(path))})
     if not governors:
-        return Check("host", "CPU governor", "ok", "not told, as in most virtual machines")
+        return Check("host", "CPU governor", "ok", "unknown, as in most virtual machines")
     if governors == ["performance"]:
         return Check("host", "CPU governor", "ok", "performance")
     advice = "cpupower frequency-set -g performance (administrator)"

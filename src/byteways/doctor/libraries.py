@@ -62,7 +62,7 @@ def _check(report: Mapping[str, Any], vendors: Collection[str]) -> Check:
     if report["usable"] and not missing:
         return Check("libraries", name, "ok", found, None, report)
     if report["usable"]:
-        update = advice or "update it; what needs these functions is skipped until then"
+        update = advice or "update it; until then, cases that need these functions are skipped"
         return Check("libraries", name, "warning", f"{found}; lacks {lacks}", update, report)
     text = "; ".join(part for part in (report["reason"], found, f"lacks {lacks}" if lacks else "") if part)
     if not needed:

@@ -19,58 +19,68 @@ _VARIABLES: tuple[tuple[str, Callable[[str], bool], str, str], ...] = (
     (
         "CUDA_LAUNCH_BLOCKING",
         lambda value: value not in ("", "0"),
-        "every launch waits for its end: nothing overlaps, and samples are ungated",
+        "launches are synchronous: nothing overlaps, and samples are not gated",
         "unset CUDA_LAUNCH_BLOCKING",
     ),
-    ("CUDA_VISIBLE_DEVICES", lambda _: False, "chooses and numbers the GPUs", ""),
+    ("CUDA_VISIBLE_DEVICES", lambda _: False, "selects and numbers the GPUs", ""),
     (
         "CUDA_DEVICE_ORDER",
         lambda value: value != WORKER_ENVIRONMENT["CUDA_DEVICE_ORDER"],
-        "GPUs may be numbered otherwise than by nvidia-smi",
+        "GPU numbers may differ from nvidia-smi's",
         "unset CUDA_DEVICE_ORDER",
     ),
     (
         "CUDA_DEVICE_MAX_CONNECTIONS",
         lambda value: value != WORKER_ENVIRONMENT["CUDA_DEVICE_MAX_CONNECTIONS"],
-        "number of hardware queues: with few, streams of concurrent cases wait for each other",
+        "number of hardware queues: too few serialise the streams of concurrent cases",
         "unset CUDA_DEVICE_MAX_CONNECTIONS",
     ),
     (
         "CUDA_MPS_ACTIVE_THREAD_PERCENTAGE",
         lambda _: True,
-        "kernels get part of the multiprocessors",
+        "limits kernels to a share of the multiprocessors",
         "unset CUDA_MPS_ACTIVE_THREAD_PERCENTAGE",
     ),
     ("LD_PRELOAD", lambda _: True, "is loaded into every worker and may intercept calls", "unset LD_PRELOAD"),
     (
         "GPU_MAX_HW_QUEUES",
         lambda value: value != WORKER_ENVIRONMENT["GPU_MAX_HW_QUEUES"],
-        "number of hardware queues of ROCm: with few, streams of concurrent cases wait for each other",
+        "number of ROCm hardware queues: too few serialise the streams of concurrent cases",
         "unset GPU_MAX_HW_QUEUES",
     ),
     (
         "HIP_LAUNCH_BLOCKING|AMD_SERIALIZE_(KERNEL|COPY)",
         lambda value: value not in ("", "0"),
-        "launches or copies wait for their end: nothing overlaps, and samples are ungated",
+        "launches or copies are synchronous: nothing overlaps, and samples are not gated",
         "unset it",
     ),
     (
         "HSA_ENABLE_SDMA",
         lambda value: value == "0",
-        "whether copies use the copy engines: with 0 kernels of the runtime copy",
+        "0 makes the runtime copy by kernels instead of copy engines",
         "unset HSA_ENABLE_SDMA; the suite full measures both ways",
     ),
     (
         "HSA_ENABLE_PEER_SDMA",
         lambda value: value == "0",
-        "whether copies between GPUs use the copy engines: with 0 kernels of the runtime copy",
+        "0 makes the runtime copy between GPUs by kernels instead of copy engines",
         "unset HSA_ENABLE_PEER_SDMA; the suite full measures both ways",
     ),
-    ("HSA_XNACK", lambda _: False, "whether kernels may fault on pages: decides where managed pages lie", ""),
-    ("(ROCR|HIP)_VISIBLE_DEVICES", lambda _: False, "chooses and numbers the GPUs", ""),
-    ("ROC_P2P_SDMA_SIZE", lambda _: False, "KiB up to which ROCm copies between GPUs by kernels", ""),
-    ("GPU_FORCE_BLIT_COPY_SIZE", lambda _: False, "KiB up to which ROCm copies from the host by kernels", ""),
-    ("NVIDIA_VISIBLE_DEVICES", lambda _: False, "chooses the GPUs of a container", ""),
+    (
+        "HSA_XNACK",
+        lambda _: False,
+        "whether GPU page faults are retried: decides whether managed pages migrate",
+        "",
+    ),
+    ("(ROCR|HIP)_VISIBLE_DEVICES", lambda _: False, "selects and numbers the GPUs", ""),
+    ("ROC_P2P_SDMA_SIZE", lambda _: False, "size in KiB up to which ROCm copies between GPUs by kernels", ""),
+    (
+        "GPU_FORCE_BLIT_COPY_SIZE",
+        lambda _: False,
+        "size in KiB up to which ROCm copies from the host by kernels",
+        "",
+    ),
+    ("NVIDIA_VISIBLE_DEVICES", lambda _: False, "selects the GPUs of a container", ""),
     ("NCCL_.+", lambda _: False, "read by NCCL", ""),
     ("UCX_.+", lambda _: False, "read by UCX", ""),
     ("(HSA|HIP|ROCR)_.+", lambda _: False, "read by AMD's runtimes", ""),
@@ -104,18 +114,18 @@ def check_compiler(environment: Mapping[str, str]) -> Check:
 def check_cache(cache: Path | None) -> Check:
     """Whether compiled kernels can be kept, where nobody else can put their own."""
     if cache is None:
-        text = "none without a home folder: kernels are compiled again by every worker"
-        return Check("process", "kernel cache", "warning", text, "BYTEWAYS_CACHE=<folder of your own>")
+        text = "none without a home folder: every worker recompiles the kernels"
+        return Check("process", "kernel cache", "warning", text, "BYTEWAYS_CACHE=<folder>")
     existing = next(place for place in (cache, *cache.parents) if place.exists())
     if not existing.is_dir() or not os.access(existing, os.W_OK | os.X_OK):
-        text = f"{existing} cannot be written: kernels are compiled again by every worker"
-        return Check("process", "kernel cache", "warning", text, "BYTEWAYS_CACHE=<folder you may write>")
+        text = f"{existing} is not writable: every worker recompiles the kernels"
+        return Check("process", "kernel cache", "warning", text, "BYTEWAYS_CACHE=<writable folder>")
     if existing == cache and (why := _unsafe(cache)):
-        text = f"{cache} {why}, so it is not used: kernels are compiled again by every worker"
+        text = f"{cache} {why}, so it is not used: every worker recompiles the kernels"
         advice = f"chmod 700 {cache}, or BYTEWAYS_CACHE=<folder>"
         return Check("process", "kernel cache", "warning", text, advice)
     if existing != cache:
-        return Check("process", "kernel cache", "ok", f"{cache}, made when the first kernel is compiled")
+        return Check("process", "kernel cache", "ok", f"{cache}, created when the first kernel is compiled")
     sizes = [file.stat().st_size for file in cache.rglob("*") if file.is_file()]
     held = f"{len(sizes)} files, {format_size(sum(sizes))}" if sizes else "empty"
     return Check("process", "kernel cache", "ok", f"{cache}, {held}")
@@ -126,7 +136,7 @@ def _unsafe(cache: Path) -> str:
     found = cache.stat()
     if found.st_uid != os.geteuid():
         return "belongs to another user"
-    return "can be written by others" if found.st_mode & 0o022 else ""
+    return "is writable by others" if found.st_mode & 0o022 else ""
 
 
 def check_variables(environment: Mapping[str, str]) -> list[Check]:
@@ -145,4 +155,4 @@ def check_variables(environment: Mapping[str, str]) -> list[Check]:
             checks.append(
                 Check("process", name, "warning" if warned else "ok", text, advice if warned else None)
             )
-    return checks or [Check("process", "variables", "ok", "none is set that changes figures")]
+    return checks or [Check("process", "variables", "ok", "none set that affects results")]

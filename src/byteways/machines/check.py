@@ -41,13 +41,13 @@ class _Reader:
         for key in data:
             if key not in TABLES.get(name, {}) and key not in inner:
                 known = (*TABLES.get(name, {}), *inner)
-                self.fail((*place, key), "there is no such key", closest(key, known))
+                self.fail((*place, key), "unknown key", closest(key, known))
         for key, kind in TABLES.get(name, {}).items():
             path = _dotted((*place, key))
             if key in data:
                 self.facts[path] = self.fact(data[key], kind, (*place, key))
             elif kind.neutral is None:
-                self.fail((*place, key), "it is missing")
+                self.fail((*place, key), "missing")
             else:
                 self.facts[path] = Fact(kind.neutral)
         for child in inner:
@@ -58,15 +58,13 @@ class _Reader:
                 for index, item in enumerate(self.items(data[child], (*place, child))):
                     self.table(item, path, (*place, child, index))
             elif not isinstance(data[child], dict):
-                self.fail((*place, child), f"{_kind(data[child])} where a table belongs")
+                self.fail((*place, child), f"{_kind(data[child])} instead of a table")
             else:
                 self.table(data[child], path, (*place, child))
 
     def items(self, value: Any, place: Place) -> list[Mapping[str, Any]]:
         if not isinstance(value, list) or not value or not all(isinstance(item, dict) for item in value):
-            self.fail(
-                place, "this may be there several times", f"write [[{_dotted(place)}]], in double brackets"
-            )
+            self.fail(place, "expected an array of tables", f"write [[{_dotted(place)}]], in double brackets")
         return value
 
     def fact(self, value: Any, kind: Key, place: Place) -> Fact:
@@ -85,7 +83,9 @@ class _Reader:
         """Checks that a source is one: `key: where`, `assumed: why`, `fitted: key`."""
         first, colon, rest = text.partition(":")
         if not colon or not rest.strip():
-            self.fail(place, f"the source '{text}' says nothing after its key", 'write "source_key: where"')
+            self.fail(
+                place, f"the source '{text}' has no location after its key", 'write "source_key: where"'
+            )
         key = rest.split(":")[0].strip() if first == FITTED else first
         if key != ASSUMED and key not in self.sources:
             self.fail(
@@ -99,22 +99,22 @@ class _Reader:
         if kind.kind in ("texts", "wholes"):
             one = Key("text") if kind.kind == "texts" else Key("whole")
             if not isinstance(value, list) or not value:
-                self.fail(place, f"{_kind(value)} where a list belongs")
+                self.fail(place, f"{_kind(value)} instead of a list")
             return tuple(self.value(item, one, place) for item in value)  # type: ignore[misc]
         if kind.kind == "text":
             if not isinstance(value, str) or not value.strip() or not value.isprintable():
-                self.fail(place, f"{_kind(value)} where a text belongs")
+                self.fail(place, f"{_kind(value)} instead of a string")
             if kind.words and value not in kind.words:
-                self.fail(place, f"'{value}' is none of its values", closest(value, kind.words))
+                self.fail(place, f"'{value}' is not a valid value", closest(value, kind.words))
             return value
         if kind.kind == "truth":
             if not isinstance(value, bool):
-                self.fail(place, f"{_kind(value)} where true or false belongs")
+                self.fail(place, f"{_kind(value)} instead of true or false")
             return value
         if isinstance(value, bool) or not isinstance(value, (int, float)):
-            self.fail(place, f"{_kind(value)} where a number belongs")
+            self.fail(place, f"{_kind(value)} instead of a number")
         if kind.kind == "whole" and not isinstance(value, int):
-            self.fail(place, f"{value:g} is no whole number")
+            self.fail(place, f"{value:g} is not an integer")
         if not kind.least <= value <= kind.most:
             unit = " bytes/s" if str(place[-1]).endswith("bytes_per_s") else ""
             hint = f"write a number from {kind.least:g}{unit} to {kind.most:g}"
@@ -132,10 +132,10 @@ def read_machine(data: Mapping[str, Any], *, text: str, file: str) -> MachineMod
     facts = reader.facts
     for table in needed_tables(str(facts["vendor"].value)):
         if table and not any(key.startswith(f"{table}.") for key in facts):
-            reader.fail(tuple(table.split(".")), "this table is missing")
+            reader.fail(tuple(table.split(".")), "missing table")
     name = str(facts["name"].value)
     if not _NAME.fullmatch(name):
-        reader.fail(("name",), f"'{name}' is no name", "use lower-case letters, digits and hyphens")
+        reader.fail(("name",), f"'{name}' is not a valid name", "use lower-case letters, digits and hyphens")
     model = MachineModel(
         name, str(facts["title"].value), text, facts, reader.sources, _fit(reader, data.get("fit"))
     )
@@ -145,13 +145,13 @@ def read_machine(data: Mapping[str, Any], *, text: str, file: str) -> MachineMod
 
 def _sources(reader: _Reader, data: Any) -> dict[str, Source]:
     if not isinstance(data, dict):
-        reader.fail(("sources",), "the table of sources is missing")
+        reader.fail(("sources",), "missing table of sources")
     sources: dict[str, Source] = {}
     for key, entry in data.items():
         if key in (ASSUMED, FITTED) or not _NAME.fullmatch(key):
             reader.fail(
                 ("sources", key),
-                f"'{key}' is no key of a source",
+                f"'{key}' is not a valid source key",
                 "use lower-case letters, digits and hyphens",
             )
         texts: dict[str, Any] = {"title": None, "address": None}
@@ -160,7 +160,7 @@ def _sources(reader: _Reader, data: Any) -> dict[str, Source]:
             isinstance(one, str) and one for one in texts.values()
         ):
             reader.fail(
-                ("sources", key), "a source has a title and an address", '{ title = "…", address = "…" }'
+                ("sources", key), "a source needs a title and an address", '{ title = "…", address = "…" }'
             )
         sources[key] = Source(texts["title"], texts["address"])
     return sources
@@ -170,10 +170,10 @@ def _fit(reader: _Reader, data: Any) -> Fit | None:
     if data is None:
         return None
     if not isinstance(data, dict):
-        reader.fail(("fit",), f"{_kind(data)} where a table belongs")
+        reader.fail(("fit",), f"{_kind(data)} instead of a table")
     for key in data:
         if key not in FIT_KEYS:
-            reader.fail(("fit", key), "there is no such key", closest(key, FIT_KEYS))
+            reader.fail(("fit", key), "unknown key", closest(key, FIT_KEYS))
     counts = [reader.value(data.get(key), Key("whole"), ("fit", key)) for key in FIT_KEYS[:2]]
     errors = [
         float(reader.value(data[key], Key("number"), ("fit", key))) if key in data else None  # type: ignore[arg-type]
@@ -186,10 +186,10 @@ def _check_agents(reader: _Reader, model: MachineModel) -> None:
     """What one key says must fit what the others say: counts, and the ends of links."""
     gpus, domains = model.whole("gpu.count"), model.whole("cpu.domains")
     if domains * model.whole("cpu.cores") > MOST_CORES:
-        reader.fail(("cpu", "cores"), f"they are of each domain, and more than {MOST_CORES} in all")
+        reader.fail(("cpu", "cores"), f"cores are per domain; the total exceeds {MOST_CORES}")
     for key in ("domains", "pci_addresses"):
         if len(model.texts(f"gpu.{key}")) != gpus:
-            reader.fail(("gpu", key), f"there are {gpus} GPUs, and as many entries belong here")
+            reader.fail(("gpu", key), f"there are {gpus} GPUs; one entry per GPU is needed")
     for domain in model.wholes("gpu.domains"):
         if domain >= domains:
             reader.fail(("gpu", "domains"), f"there is no NUMA domain {domain}")
@@ -197,29 +197,27 @@ def _check_agents(reader: _Reader, model: MachineModel) -> None:
     for address in addresses:
         if not _PCI_ADDRESS.match(address) or addresses.count(address) > 1:
             reader.fail(
-                ("gpu", "pci_addresses"), f"'{address}' is no PCI address of its own", "write 0000:c1:00.0"
+                ("gpu", "pci_addresses"), f"'{address}' is not a unique PCI address", "write 0000:c1:00.0"
             )
     if len(model.wholes("topology.cache_sharing")) != model.count("cpu.caches"):
-        reader.fail(("topology", "cache_sharing"), "one entry belongs here for each of [[cpu.caches]]")
+        reader.fail(("topology", "cache_sharing"), "one entry per [[cpu.caches]] table is needed")
     seen: set[frozenset[str]] = set()
     for index in range(model.count("links")):
         place: Place = ("links", index, "pairs")
         for pair in model.texts(f"links.{index}.pairs"):
             ends = pair.split("-")
             if len(ends) != 2 or ends[0] == ends[1]:
-                reader.fail(place, f"'{pair}' is no pair", "write gpu0-gpu1")
+                reader.fail(place, f"'{pair}' is not a pair of devices", "write gpu0-gpu1")
             for end in ends:
                 if end not in model.devices and end != NVSWITCH and not _SWITCH.match(end):
-                    reader.fail(place, f"'{pair}': there is no agent {end}")
+                    reader.fail(place, f"'{pair}': unknown device {end}")
             if frozenset(ends) in seen:
-                reader.fail(place, f"'{pair}' is there twice")
+                reader.fail(place, f"'{pair}' appears twice")
             seen.add(frozenset(ends))
     for way in ("to", "from"):
         limits = [model.whole(f"staging.{way}.{i}.up_to_bytes") for i in range(model.count(f"staging.{way}"))]
         if limits[-1] != 0 or 0 in limits[:-1] or limits[:-1] != sorted(set(limits[:-1])):
-            reader.fail(
-                ("staging", way), "sizes must rise, and the last step, and no other, leaves up_to_bytes out"
-            )
+            reader.fail(("staging", way), "sizes must increase; only the last step leaves out up_to_bytes")
 
 
 def _children(name: str) -> tuple[str, ...]:
@@ -242,6 +240,6 @@ def _kind(value: object) -> str:
     if value is None:
         return "nothing"
     if isinstance(value, str):
-        return "an empty text" if not value.strip() else f"the text '{value}'"
-    kinds = {bool: "a truth value", int: "a number", float: "a number", list: "a list", dict: "a table"}
+        return "an empty string" if not value.strip() else f"the string '{value}'"
+    kinds = {bool: "a boolean", int: "a number", float: "a number", list: "a list", dict: "a table"}
     return kinds.get(type(value), f"a {type(value).__name__}")

@@ -15,22 +15,22 @@ from byteways.plan.words import closest
 
 #: Kind -> how it is written, and what happens.
 GRAMMAR = {
-    "corrupt": ("corrupt:gpu0>gpu1:word=7", "every operation on this way writes word 7 wrong"),
-    "hang": ("hang:gpu0>gpu1", "operations on this way never end"),
-    "skip": ("skip:gpu0>gpu1", "operations on this way end without moving anything"),
-    "lapse": ("lapse:gpu0>gpu1:after=40", "after so many operations on this way, one moves nothing"),
+    "corrupt": ("corrupt:gpu0>gpu1:word=7", "every operation on this path corrupts word 7"),
+    "hang": ("hang:gpu0>gpu1", "operations on this path never complete"),
+    "skip": ("skip:gpu0>gpu1", "operations on this path complete without moving data"),
+    "lapse": ("lapse:gpu0>gpu1:after=40", "after N operations on this path, one moves no data"),
     "no-memory": (
         "no-memory:gpu3[:above=1073741824]",
-        "allocations there fail, or those of more bytes in all",
+        "allocations there fail, or those beyond a total",
     ),
-    "lost": ("lost:gpu2[:after=40]", "the device is gone after so many operations"),
-    "stall": ("stall:gpu0:after=40", "after so many operations, one takes the host a second to submit"),
-    "early-return": ("early-return:cpu0>gpu0", "copies of pageable memory return when they are staged"),
-    "slow": ("slow:gpu0-gpu1:0.5", "the link gives this part of its rate"),
-    "down": ("down:gpu0-gpu1", "the link is not there"),
-    "false-peer": ("false-peer:gpu0>gpu1", "access is granted, and writes do not arrive"),
-    "serialise": ("serialise:gpu0", "operations of its streams run one after another"),
-    "throttle": ("throttle:gpu0:0.7", "its clocks, and with them kernels in its own memory, at this part"),
+    "lost": ("lost:gpu2[:after=40]", "the device is lost after N operations"),
+    "stall": ("stall:gpu0:after=40", "after N operations, one submission blocks the host for a second"),
+    "early-return": ("early-return:cpu0>gpu0", "copies of pageable memory return once staged"),
+    "slow": ("slow:gpu0-gpu1:0.5", "the link delivers this fraction of its rate"),
+    "down": ("down:gpu0-gpu1", "the link is down"),
+    "false-peer": ("false-peer:gpu0>gpu1", "access is granted, but writes do not arrive"),
+    "serialise": ("serialise:gpu0", "operations of its streams are serialised"),
+    "throttle": ("throttle:gpu0:0.7", "its clocks, and kernels in its own memory, run at this fraction"),
 }
 _AGENT = r"(?:cpu|gpu)\d+"
 
@@ -40,17 +40,17 @@ def check_faults(model: MachineModel, faults: Sequence[str]) -> None:
     for fault in faults:
         kind, _, rest = fault.partition(":")
         if kind not in GRAMMAR:
-            raise BytewaysError(f"--fault {fault}: there is no fault '{kind}'", hint=closest(kind, GRAMMAR))
+            raise BytewaysError(f"--fault {fault}: unknown fault '{kind}'", hint=closest(kind, GRAMMAR))
         if not _FORMS[kind](rest):
-            _refuse(fault, kind, "it is not written like one")
+            _refuse(fault, kind, "malformed fault")
         for agent in re.findall(_AGENT, rest):
             if agent not in model.devices:
                 hint = closest(agent, model.devices)
-                raise BytewaysError(f"--fault {fault}: {model.name} has no agent {agent}", hint=hint)
+                raise BytewaysError(f"--fault {fault}: {model.name} has no device {agent}", hint=hint)
         if kind in ("corrupt", "hang", "skip", "lapse", "early-return", "false-peer"):
             source, destination = re.findall(_AGENT, rest)[:2]
             if kind == "false-peer" and source == destination:
-                _refuse(fault, kind, "an agent is no peer of its own")
+                _refuse(fault, kind, "a device is not its own peer")
         if kind in ("slow", "down"):
             _check_link(model, fault, kind, frozenset(rest.split(":")[0].split("-")))
 

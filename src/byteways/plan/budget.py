@@ -224,7 +224,7 @@ def within(ordered: Sequence[Wanted], budget_s: float, load: Load) -> tuple[list
         least_s = math.ceil(min(alone.values()) / PLANNED_PART)
         raise BytewaysError(
             f"no case fits the budget of {budget_s:g} s",
-            cause=f"starting and the shortest case take about {least_s} s, the whole suite {enough_s} s",
+            cause=f"start-up and the shortest case take about {least_s} s, the whole suite {enough_s} s",
             hint=f"byteways run --budget {least_s}",
         )
     reason = (

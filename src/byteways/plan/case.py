@@ -72,7 +72,7 @@ class Buffer:
         """Raises ValueError when the text is no buffer."""
         match = _BUFFER.match(text)
         if match is None:
-            raise ValueError(f"'{text}' is no buffer; write agent:memory or agent:memory@first-touch")
+            raise ValueError(f"'{text}' is not a buffer; write device:memory or device:memory@first-touch")
         return cls(match["agent"], match["memory"], match["first_touch"])
 
     def __str__(self) -> str:
@@ -310,7 +310,7 @@ class PlannedCase:
     precision: float
     reason: str | None = None  # why it is skipped or left out; None: it will run
     estimated_s: float = 0.0  # wall time to plan by, allocation included
-    spare: bool = False  # left out for want of time alone: runs after all when there turns out to be enough
+    spare: bool = False  # left out for lack of time alone: runs after all when there turns out to be enough
     rounds: int = 1  # of the case in the run: the samples that are needed count over all of them
 
     @property

@@ -37,7 +37,7 @@ def lacking(pattern: str, topology: Topology) -> str | None:
     if gpus_here < gpus:
         return f"{pattern} needs {gpus} GPUs, and this machine has {gpus_here or 'none'}"
     if here < agents:
-        return f"{pattern} needs {agents} agents (GPUs and NUMA domains), and this machine has {here}"
+        return f"{pattern} needs {agents} devices (GPUs and NUMA domains), and this machine has {here}"
     return None
 
 

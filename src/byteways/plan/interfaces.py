@@ -97,8 +97,8 @@ class Interface:
 
 
 #: What is told of interfaces that are about a GPU's runtime.
-_ASKED_OF_A_GPU = "is asked of a GPU's runtime, and {executor} is a CPU"
-_ABOUT_QUEUES = "is about the queues of a GPU, and {executor} is a CPU"
+_ASKED_OF_A_GPU = "is a call of a GPU runtime, and {executor} is a CPU"
+_ABOUT_QUEUES = "uses the queues of a GPU, and {executor} is a CPU"
 _OF_CALLS = dict.fromkeys(("cpu", "gpu"), ("calls", "rates.kernel-local"))
 
 
@@ -107,7 +107,7 @@ def _stream(loop: str, kernel: str, sources: int = 1) -> Interface:
     kernels = (kernel, "stream_fill", "stream_check")
     return Interface(
         "direct access",
-        f"{loop} over doubles, each array on an agent of its own choice",
+        f"{loop} over doubles, each array in any memory",
         {"cpu": kernels, "gpu": kernels},
         (opt.BLOCKS, opt.THREADS, opt.STREAM),
         gpu_options=(opt.BLOCKS,),
@@ -197,7 +197,7 @@ INTERFACES: Mapping[str, Interface] = {
     ),
     "copy-2d": Interface(
         "explicit",
-        "the vendor's asynchronous copy call for rows that lie a pitch apart",
+        "the vendor's asynchronous copy call for pitched (2D) rows",
         {"gpu": ()},
         (*_COPY_2D, opt.STREAM),
         by_call=True,
@@ -205,20 +205,20 @@ INTERFACES: Mapping[str, Interface] = {
     ),
     "memcpy-2d": Interface(
         "explicit",
-        "one CPU core copies rows that lie a pitch apart",
+        "one CPU core copies pitched (2D) rows",
         {"cpu": ("memcpy_2d",)},
         _COPY_2D,
         cpu_bytes_per_s=4e9,
     ),
     "kernel-2d": Interface(
         "direct access",
-        "a packing kernel: loads and stores of rows that lie a pitch apart",
+        "a packing kernel: loads and stores of pitched (2D) rows",
         {"gpu": ("copy_2d",)},
         (*_COPY_2D, opt.BLOCKS, opt.THREADS, opt.STREAM),
     ),
     "route": Interface(
         "explicit",
-        "one transfer split over several paths: straight, and in pieces through other GPUs",
+        "one transfer split over several paths: the direct one, and pieces relayed by other GPUs",
         {"gpu": ()},
         (opt.RELAYS, opt.VIA, opt.PIECE_BYTES, opt.DEPTH),
         by_call=True,
@@ -226,7 +226,7 @@ INTERFACES: Mapping[str, Interface] = {
     ),
     "prefetch": Interface(
         "explicit",
-        "the vendor's prefetch call, which moves managed pages from one agent to another",
+        "the vendor's prefetch call, which migrates managed pages from one device to another",
         {"gpu": ()},
         (opt.STREAM,),
         buffers="moved",
@@ -234,7 +234,7 @@ INTERFACES: Mapping[str, Interface] = {
     ),
     "torch-copy": Interface(
         "explicit",
-        "PyTorch's copy between tensors, in a process of its own",
+        "PyTorch's copy between tensors, in a separate process",
         {"gpu": ()},
         by_call=True,
         worker="torch",
@@ -249,7 +249,7 @@ INTERFACES: Mapping[str, Interface] = {
     ),
     "kernel-bulk": Interface(
         "direct access",
-        "bulk-copy instructions of a GPU kernel, which fill a link from a few multiprocessors",
+        "bulk-copy instructions of a GPU kernel, which saturate a link with few multiprocessors",
         {"gpu": ("copy_bulk",)},
         (opt.BLOCKS, opt.CHUNK_BYTES, opt.STAGES, opt.STREAM, opt.PACE, opt.MIGRATION, opt.PAUSE_NS),
         granularity_bytes=16,
@@ -268,7 +268,7 @@ INTERFACES: Mapping[str, Interface] = {
     ),
     "ping-pong": Interface(
         "direct access",
-        "latency: one word there and back, between two that poll for it",
+        "latency: one word to a polling partner and back",
         {"cpu": ("ping_pong",), "gpu": ("ping_pong",)},
         (opt.CORE, opt.PARTNER_CORE),
         figure="latency",
@@ -279,7 +279,7 @@ INTERFACES: Mapping[str, Interface] = {
     ),
     "launch": Interface(
         "direct access",
-        "a kernel that does nothing; on a CPU a team of threads that does nothing",
+        "an empty kernel; on a CPU, an empty parallel region",
         {"cpu": ("empty",), "gpu": ("empty",)},
         (opt.BLOCKS, opt.THREADS, opt.PACE),
         buffers="one",
@@ -291,7 +291,7 @@ INTERFACES: Mapping[str, Interface] = {
     ),
     "synchronize": Interface(
         "explicit",
-        "waiting for a queue that has nothing left to do",
+        "waiting for an empty queue",
         {"gpu": ("empty",)},
         one_word=True,
         refused=_ABOUT_QUEUES,
@@ -303,7 +303,7 @@ INTERFACES: Mapping[str, Interface] = {
     ),
     "event": Interface(
         "explicit",
-        "two queues of a GPU that wait for each other: an event there and one back",
+        "event round trip between two queues of a GPU",
         {"gpu": ("empty",)},
         (opt.PACE,),
         one_word=True,
@@ -314,12 +314,12 @@ INTERFACES: Mapping[str, Interface] = {
         counts="round-trip",
         alone=True,
     ),
-    "allocate": _step("memory is had by the agent that owns it", ("cpu", "gpu"), opt.TOUCHED, opt.POOL),
-    "free": _step("memory is given back", ("cpu", "gpu"), opt.TOUCHED, opt.POOL),
-    "register": _step("plain host pages are locked and mapped for a GPU", ("gpu",), opt.TOUCHED),
-    "unregister": _step("locked pages become plain ones again", ("gpu",), opt.TOUCHED),
-    "map-peer": _step("a GPU is given access to another's memory", ("gpu",)),
-    "open-ipc": _step("a GPU opens another process's memory by its handle", ("gpu",)),
+    "allocate": _step("allocation on the owning device", ("cpu", "gpu"), opt.TOUCHED, opt.POOL),
+    "free": _step("release of the allocation", ("cpu", "gpu"), opt.TOUCHED, opt.POOL),
+    "register": _step("page-locks plain host memory and maps it for a GPU", ("gpu",), opt.TOUCHED),
+    "unregister": _step("undoes register", ("gpu",), opt.TOUCHED),
+    "map-peer": _step("gives a GPU access to another GPU's memory", ("gpu",)),
+    "open-ipc": _step("opens another process's GPU memory by its IPC handle", ("gpu",)),
     "stream-copy": _stream("c = a of STREAM", "stream_copy"),
     "stream-scale": _stream("b = 3 c of STREAM", "stream_scale"),
     "stream-add": _stream("c = a + b of STREAM", "stream_add", 2),
@@ -328,7 +328,7 @@ INTERFACES: Mapping[str, Interface] = {
     "load": _one_way("loads alone: one buffer is read", "load", sources=1, writes=False),
     "compute": Interface(
         "direct access",
-        "arithmetic in registers of all multiprocessors or cores: what transfers beside it slow down",
+        "arithmetic in registers of all multiprocessors or cores",
         {"cpu": ("compute",), "gpu": ("compute",)},
         (opt.BLOCKS, opt.THREADS),
         gpu_options=(opt.BLOCKS,),

@@ -71,10 +71,10 @@ def limit(topology: Topology, case: Case, distinct_bytes: Mapping[str, int] | No
         return Limit(None, f"{case.interface} measures time, which has no physical limit here")
     flows = measured_flows(case)
     if stranger := stranger_of(topology, flows):
-        return Limit(None, f"{stranger} is not part of this machine's topology")
+        return Limit(None, f"{stranger} is not in this machine's topology")
     used = _used(topology, case, flows, distinct_bytes)
     if used.closed:
-        return Limit(None, f"no link joins the agents of {used.closed}")
+        return Limit(None, f"no link connects the devices of {used.closed}")
     limits = used.limits()
     ways = [way for paths in used.ways for way in paths]
     for way in ways:
@@ -216,7 +216,7 @@ def _link_arc(
     cache = executor.last_level_cache_bytes
     if cache and held > CACHES_EXCEEDED * cache:
         return arc
-    return replace(arc, limit=None, limit_source=f"the caches of {executor.name} may hold what crosses it")
+    return replace(arc, limit=None, limit_source=f"the caches of {executor.name} may absorb the traffic")
 
 
 def _memory(topology: Topology, agent: str) -> Arc:
@@ -233,16 +233,16 @@ def _beyond_caches(topology: Topology, memory: Arc, touched: float | None, near:
     if memory.limit is None:
         return memory
     if touched is None:
-        return replace(memory, limit=None, limit_source="nobody told how many bytes were touched in it")
+        return replace(memory, limit=None, limit_source="the bytes touched in it are not recorded")
     names = set(near) | {
         agent.name for agent in topology.devices if _memory(topology, agent.name).name == memory.name
     }
     sizes = [topology.agent(name).last_level_cache_bytes for name in names]
     if not all(sizes):
-        return replace(memory, limit=None, limit_source="the size of the caches before it is not known")
+        return replace(memory, limit=None, limit_source="the size of the caches above it is unknown")
     caches = sum(size or 0 for size in sizes)
     if touched <= CACHES_EXCEEDED * caches:
-        held = f"{format_size(round(touched))} are touched in it, and caches of {format_size(caches)}"
+        held = f"{format_size(round(touched))} are touched in it; caches of {format_size(caches)}"
         return replace(memory, limit=None, limit_source=f"{held} may hold them")
     source = f"{memory.limit_source}, and caches of {format_size(caches)} may hold a part"
     return replace(memory, limit=memory.limit * touched / (touched - caches), limit_source=source)

@@ -17,8 +17,8 @@ MOST_BLOCKS = 64
 MOST_BYTES = 256 * 2**20
 #: Why other processes cannot be told a handle of a GPU's memory: of these kinds.
 NO_HANDLE: Mapping[str, str] = {
-    "pool": "is from the device's default pool, which was not made to be shared with other processes",
-    "vmm": "has no handle that can be told: other processes are sent its file descriptor",
+    "pool": "comes from the device's default pool, which cannot be shared with other processes",
+    "vmm": "has no IPC handle: other processes receive its file descriptor",
 }
 
 
@@ -31,13 +31,13 @@ def refusal(interface: str, flow: Flow, options: Mapping[str, int | str | bool])
     """Why there is no such step for this memory, in a sentence; None when there is."""
     memory, owner = flow.source.memory, flow.source.agent
     if flow.source.first_touch not in (None, owner):
-        return f"{interface} is timed before anybody but {owner} touches the pages"
+        return f"{interface} is timed before any device but {owner} touches the pages"
     if interface in ("allocate", "free"):
         return _own_refusal(interface, flow, memory, options)
     if interface in ("register", "unregister"):
         return _register_refusal(interface, memory)
     if not is_device(memory):
-        return f"{memory} memory of {owner} is open to every GPU: there is nothing to {interface}"
+        return f"{memory} memory of {owner} is accessible from every GPU: nothing to {interface}"
     if interface == "map-peer" and flow.executor == owner:
         return f"{owner} reaches its own memory: map-peer is for another GPU"
     if interface == "open-ipc" and memory in NO_HANDLE:
@@ -50,13 +50,13 @@ def _own_refusal(
 ) -> str | None:
     owner = flow.source.agent
     if flow.executor != owner:
-        return f"{interface} is executed by the agent that owns the memory: {owner}, not {flow.executor}"
+        return f"{interface} is executed by the device that owns the memory, {owner}, not {flow.executor}"
     if memory == "registered":
-        return "registered memory is pageable memory that was registered: allocate pageable, then register"
+        return "registered memory is pageable memory after registration: allocate pageable, then register"
     if options.get("touched") == "yes" and not (is_plain(memory) or is_managed(memory)):
-        return f"{memory} memory is there once it is allocated: no first touch makes its pages"
+        return f"{memory} memory is populated on allocation, not on first touch"
     if "pool" in options and memory != "pool":
-        return f"{memory} memory comes from no pool that could keep any"
+        return f"{memory} memory does not come from a pool"
     return None
 
 
@@ -64,7 +64,7 @@ def _register_refusal(interface: str, memory: str) -> str | None:
     if is_plain(memory):
         return None
     if is_device(memory):
-        return f"{memory} memory is a GPU's own: there is nothing to {interface}"
+        return f"{memory} memory is GPU memory: nothing to {interface}"
     if is_managed(memory):
-        return f"{memory} memory moves between agents and is never locked: there is nothing to {interface}"
-    return f"{memory} memory is locked from the beginning: {interface} is for pageable and hugepage memory"
+        return f"{memory} memory migrates between devices and is never page-locked: nothing to {interface}"
+    return f"{memory} memory is already page-locked: {interface} is for pageable and hugepage memory"

@@ -24,18 +24,21 @@ def _prefetch_refusal(case: Case, flow: Flow, topology: Topology) -> str | None:
     interface = case.interface_of(flow)
     for end in (source, destination):
         if not is_managed(end.memory):
-            return f"{interface} moves managed pages, and {end.memory} memory stays where it is"
+            return f"{interface} migrates managed pages; {end.memory} memory does not migrate"
     if source.memory != destination.memory:
-        return f"{interface} moves the pages of one allocation, which cannot be {source} and {destination}"
+        return (
+            f"{interface} migrates the pages of one allocation, which cannot be both {source} and "
+            f"{destination}"
+        )
     if source.agent == destination.agent:
         return f"{interface} from {source.agent} to itself moves nothing"
     ends = [topology.agent(end.agent) for end in (source, destination)]
     if all(end.kind == "cpu" for end in ends):
-        return f"{interface} moves pages to and from GPUs, and {flow.path} is within the host"
+        return f"{interface} migrates pages to and from GPUs; {flow.path} is within the host"
     if ends[0].shares_memory_with == destination.agent or ends[1].shares_memory_with == source.agent:
-        return f"{source.agent} and {destination.agent} share one memory: there is nowhere to move pages to"
+        return f"{source.agent} and {destination.agent} share one memory: pages cannot migrate"
     if case.cache_of(flow) == "warm":
-        return f"{interface} moves each region once, so that no operation finds it in a cache"
+        return f"{interface} migrates each region once, so the cache is always cold"
     return None
 
 
@@ -48,7 +51,7 @@ def _domain_refusal(flow: Flow, topology: Topology, capabilities: Capabilities) 
     near = {agent.numa_domain for agent in topology.devices if agent.kind == "gpu"}
     source, destination = (topology.agent(end.agent) for end in (flow.source, flow.destination))
     if source.kind == "cpu" and source.numa_domain not in near:
-        return f"no GPU is near {source.name}, and {offer.reason}: its pages cannot be brought back to it"
+        return f"no GPU is near {source.name}, and {offer.reason}: its pages cannot be migrated back"
     domain = topology.agent(flow.executor).numa_domain
     if destination.kind == "cpu" and destination.numa_domain != domain:
         lands = next((agent.name for agent in domains if agent.numa_domain == domain), "another domain")
@@ -62,7 +65,7 @@ def _domain_refusal(flow: Flow, topology: Topology, capabilities: Capabilities) 
 def _migration_refusal(case: Case, flow: Flow, wanted: str, capabilities: Capabilities) -> str | None:
     """An option that nothing would act on gives figures that look like those of a setting."""
     if not any(is_managed(buffer.memory) for buffer in flow.buffers):
-        return f"the option migration is about managed memory, and {flow.path} has none"
+        return f"option migration needs managed memory, and {flow.path} has none"
     runtime = runtime_of(flow.executor, capabilities)
     setting = None if runtime is None else moves_by_touch(runtime)
     if setting is None:
@@ -70,7 +73,7 @@ def _migration_refusal(case: Case, flow: Flow, wanted: str, capabilities: Capabi
     variable, value = setting
     on = case.environment.get(variable) == value
     if wanted == "on-demand" and not on:
-        return f"kernels of {flow.executor} move the pages that they touch only with {variable}={value}"
+        return f"kernels of {flow.executor} migrate the pages they touch only with {variable}={value}"
     if wanted == "off" and on:
-        return f"with {variable}={value} kernels of {flow.executor} move the pages that they touch"
+        return f"with {variable}={value} kernels of {flow.executor} migrate the pages they touch"
     return None

@@ -26,9 +26,9 @@ class Span:
     def wrong(self, name: str, value: int) -> str | None:
         """Why the option cannot have this value, in a sentence."""
         if not self.least <= value <= self.most:
-            return f"{name} is from {self.least} to {self.most} ({self.why}); {value} is not"
+            return f"{name} must be from {self.least} to {self.most} ({self.why}), not {value}"
         if value % self.step:
-            return f"{name} is a multiple of {self.step}; {value} is none"
+            return f"{name} must be a multiple of {self.step}, not {value}"
         return None
 
 
@@ -53,28 +53,28 @@ class Option:
 #: False starts operations as they are enqueued, launch overhead included.
 GATE = Option("gate")
 #: Fixes the operations of a sample.
-BATCH = Option("batch", Span(1, 2**20, "operations that one sample holds"))
+BATCH = Option("batch", Span(1, 2**20, "operations in one sample"))
 #: True sustains the operations after they were timed, to count the energy that they take.
 ENERGY = Option("energy")
 #: Of every interface.
 COMMON = (GATE, BATCH, ENERGY)
 
-BLOCKS = Option("blocks", Span(1, 2**31 - 1, "blocks that one launch takes"))  # gridDim.x of CUDA and HIP
-THREADS = Option("threads", Span(1, MOST_TEAM_THREADS, "threads of a team; of a GPU's block fewer"))
-STREAM = Option("stream", Span(0, 1023, "queues that flows share, by number"))
+BLOCKS = Option("blocks", Span(1, 2**31 - 1, "blocks in one launch"))  # gridDim.x of CUDA and HIP
+THREADS = Option("threads", Span(1, MOST_TEAM_THREADS, "threads of a CPU team; fewer in a GPU block"))
+STREAM = Option("stream", Span(0, 1023, "number of a queue"))
 #: Bits of hsa_amd_sdma_engine_id_t.
-COPY_ENGINE = Option("copy_engine", Span(0, 31, "engines, by the vendor's number"))
-PAUSE_NS = Option("pause_ns", Span(0, 10**9, "a second"))
-WIDTH_BYTES = Option("width_bytes", Span(8, 2**31 - 1, "bytes of a row"))
+COPY_ENGINE = Option("copy_engine", Span(0, 31, "vendor's number of a copy engine"))
+PAUSE_NS = Option("pause_ns", Span(0, 10**9, "one second"))
+WIDTH_BYTES = Option("width_bytes", Span(8, 2**31 - 1, "width of a row in bytes"))
 #: The largest pitch of drivers: CU_DEVICE_ATTRIBUTE_MAX_PITCH, hipDeviceAttributeMaxPitch.
-PITCH_BYTES = Option("pitch_bytes", Span(8, 2**31 - 1, "bytes from row to row that a driver takes"))
+PITCH_BYTES = Option("pitch_bytes", Span(8, 2**31 - 1, "largest pitch of drivers, in bytes"))
 #: Which side's rows lie a pitch apart.
 STRIDED = Option("strided", words=("source", "destination", "both"))
-RELAYS = Option("relays", Span(0, 63, "GPUs of a machine that are not at its ends"))
+RELAYS = Option("relays", Span(0, 63, "GPUs that are not an end of the transfer"))
 VIA = Option("via", names_gpus=True)
 #: Whole pages.
-PIECE_BYTES = Option("piece_bytes", Span(4096, 2**40, "bytes of a piece", step=4096))
-DEPTH = Option("depth", Span(1, 64, "pieces in flight, each with a stream of its own"))
+PIECE_BYTES = Option("piece_bytes", Span(4096, 2**40, "size of a piece in bytes", step=4096))
+DEPTH = Option("depth", Span(1, 64, "pieces in flight, one stream each"))
 #: Of the largest GPU (compute capability 9.0); 16 and 32 are of native/interfaces/kernel_copy.
 CHUNK_BYTES = Option("chunk_bytes", Span(16, 227 * 1024, "bytes of shared memory of a block", step=16))
 STAGES = Option("stages", Span(1, 32, "chunks in flight"))

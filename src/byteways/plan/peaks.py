@@ -50,13 +50,13 @@ def peak(topology: Topology, case: Case) -> Peak:
         return Peak(None, f"{case.interface} measures latency, which has no peak bandwidth", ())
     flows = measured_flows(case)
     if stranger := stranger_of(topology, flows):
-        return Peak(None, f"{stranger} is not part of this machine's topology", ())
+        return Peak(None, f"{stranger} is not in this machine's topology", ())
     ways: list[list[Arc]] = []
     paths: list[str] = []
     for flow in flows:
         for way in ways_of(topology, case, flow):
             if way is None:
-                return Peak(None, f"no link joins the agents of {flow.path}", ())
+                return Peak(None, f"no link connects the devices of {flow.path}", ())
             ways.append(way)
             paths.append(flow.path)
     links = tuple(dict.fromkeys(arc.name for way in ways for arc in way if ">" in arc.name))

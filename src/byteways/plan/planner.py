@@ -27,7 +27,7 @@ class NoCaseError(BytewaysError):
     """A suite is for other machines than this one."""
 
     def __init__(self, suite: Suite, topology: Topology, notes: Sequence[str]) -> None:
-        cause = "; ".join(notes) or "what its sweeps are for ('when' in the suite) is not here"
+        cause = "; ".join(notes) or "this machine does not meet the 'when' condition of any sweep"
         what = f"suite '{suite.name}' has no case on this machine"
         super().__init__(what, cause=cause, hint="byteways doctor")
         self.topology = topology
@@ -91,7 +91,9 @@ def make_plan(
         link_class = _link_class(topology)
     budget_s = suite.budget_s if budget_s is None else budget_s
     if budget_s is not None and not budget_s > 0:
-        raise BytewaysError(f"a budget of {budget_s:g} s measures nothing", hint="byteways run --budget 60")
+        raise BytewaysError(
+            f"a budget of {budget_s:g} s is too short to measure anything", hint="byteways run --budget 60"
+        )
     runtimes = {runtime for name in topology.names("gpu") if (runtime := runtime_of(name, capabilities))}
     expansions: list[Expansion] = []
     for sweep in suite.sweeps:

@@ -54,7 +54,7 @@ def paths_of(case: Case, flow: Flow, gpus: Sequence[str]) -> Paths:
     elif number is not None:
         if int(number) > len(others):
             count = "no GPU" if not others else f"{len(others)} GPU{'s' if len(others) > 1 else ''}"
-            raise ValueError(f"{number} relays are asked for, and {count} here can be one for {flow.path}")
+            raise ValueError(f"{number} relays requested, but {count} can relay {flow.path}")
         relays = relays[: int(number)]
     return Paths(relays, int(options.get("piece_bytes", PIECE_BYTES)), int(options.get("depth", DEPTH)))
 
@@ -68,9 +68,9 @@ def _named(via: str, gpus: Sequence[str], ends: Sequence[str]) -> tuple[str, ...
     relays = tuple(via.split(","))
     for relay in relays:
         if relay in ends:
-            raise ValueError(f"{relay} is an end of the transfer, so it is no way round")
+            raise ValueError(f"{relay} is an end of the transfer, so it cannot be a relay")
         if relay not in gpus:
-            raise ValueError(f"there is no {relay} here that could pass anything on")
+            raise ValueError(f"there is no {relay} here")
     return relays
 
 
@@ -80,7 +80,7 @@ def via_mistake(options: Mapping[str, int | str | bool]) -> str | None:
     if via is None:
         return None
     if "relays" in options:
-        return "via names the relays, so there is nothing left for relays to count"
+        return "use either via, which names the relays, or relays, which counts them"
     relays = str(via).split(",")
     return f"via = '{via}' names a relay twice" if len(set(relays)) != len(relays) else None
 

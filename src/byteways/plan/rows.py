@@ -48,17 +48,17 @@ class Rows:
         """Why there can be no such rows: the key that is at fault, a sentence, and what to write instead."""
         width, pitch = self.width_bytes, self.pitch_bytes
         if pitch == 0:
-            return "pitch_bytes", "a pitch of 0 bytes puts all rows in one place", f"at least {width}"
+            return "pitch_bytes", "a pitch of 0 bytes makes all rows overlap", f"at least {width}"
         if width <= 0:
-            return "width_bytes", f"there are no rows of {width} bytes", f"at least {WORD_BYTES}"
+            return "width_bytes", f"rows cannot be {width} bytes wide", f"at least {WORD_BYTES}"
         for key, value in (("width_bytes", width), ("pitch_bytes", pitch)):
             if value % WORD_BYTES:
                 whole = f"width and pitch are multiples of {WORD_BYTES} bytes; {width} and {pitch} are not"
-                return key, whole, f"such as {value // WORD_BYTES * WORD_BYTES + WORD_BYTES}"
+                return key, whole, f"for example {value // WORD_BYTES * WORD_BYTES + WORD_BYTES}"
         if pitch < width:
             return "pitch_bytes", f"rows of {width} bytes overlap at a pitch of {pitch}", f"at least {width}"
         if self.size_bytes % width:
-            sentence = f"{format_size(self.size_bytes)} is no whole number of rows of {width} bytes"
+            sentence = f"{format_size(self.size_bytes)} is not a multiple of the row width, {width} bytes"
             return "size", sentence, f"a multiple of {width}"
         return None
 

@@ -16,7 +16,7 @@ _RANGE = re.compile(r"^\s*(?P<low>.+?)\s*\.\.\s*(?P<high>.+?)(?:\s+x\s*(?P<step>
 def _size(text: str | int) -> int:
     value = parse_size(str(text))
     if value > MAX_SIZE_BYTES:
-        raise ValueError(f"'{text}' is absurd: more than {format_size(MAX_SIZE_BYTES)}")
+        raise ValueError(f"'{text}' is too large: more than {format_size(MAX_SIZE_BYTES)}")
     return value
 
 
@@ -27,9 +27,9 @@ def _range(text: str) -> tuple[int, int, int] | None:
         return None
     low, high, step = _size(match["low"]), _size(match["high"]), int(match["step"] or 2)
     if low > high:
-        raise ValueError(f"'{text}' runs downwards; write the smaller size first")
+        raise ValueError(f"'{text}' is decreasing; write the smaller size first")
     if step < 2:
-        raise ValueError(f"'{text}' never gets larger; the step is a factor of at least 2")
+        raise ValueError(f"'{text}' does not increase; the step is a factor of at least 2")
     return low, high, step
 
 

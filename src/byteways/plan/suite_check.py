@@ -7,6 +7,7 @@ from collections.abc import Mapping
 from fnmatch import fnmatchcase
 from typing import Any
 
+from byteways.aliases import translated
 from byteways.plan import bounds
 from byteways.plan.case import CACHES, MEMORIES, PATTERNS
 from byteways.plan.flow_sets import GPUS, HALVES
@@ -57,7 +58,7 @@ def read_suite(data: Mapping[str, Any], *, text: str, file: str) -> Suite:
     table.know_only(_SUITE_KEYS)
     name = table.text("name")
     if not _NAME.match(name):
-        table.fail("name", f"'{name}' is no name", "use lower-case letters, digits and hyphens")
+        table.fail("name", f"'{name}' is not a valid name", "use lower-case letters, digits and hyphens")
     precision = table.number("precision", 0.01, 1e-4, 0.5)
     case_budget_s = table.number("case_budget_s", 1.0, 0.001, 3600)
     tables = data.get("sweep")
@@ -72,7 +73,7 @@ def read_suite(data: Mapping[str, Any], *, text: str, file: str) -> Suite:
         reader = Table(sweep, Origin(file, lines, ("sweep", index)), label)
         sweeps.append(_read_sweep(reader, precision, case_budget_s))
         if sweeps[-1].name in [earlier.name for earlier in sweeps[:-1]]:
-            reader.fail("name", "another sweep has this name already")
+            reader.fail("name", "another sweep already has this name")
     budget_s = table.number("budget_s", 0, 1, 86400) if "budget_s" in data else None
     rounds = table.whole("rounds", LEAST_RANKED, 1, 100)
     return Suite(name, table.text("title"), text, rounds, precision, case_budget_s, budget_s, tuple(sweeps))
@@ -82,13 +83,13 @@ def _read_sweep(table: Table, precision: float, case_budget_s: float) -> Sweep:
     table.know_only(_SWEEP_KEYS)
     name = table.text("name")
     if not _NAME.match(name):
-        table.fail("name", f"'{name}' is no name", "use lower-case letters, digits and hyphens")
+        table.fail("name", f"'{name}' is not a valid name", "use lower-case letters, digits and hyphens")
     interfaces = table.words("interface", "interface", INTERFACES)
     chase = INTERFACES[interfaces[0]].buffers == "one"
     patterns = table.words("pattern", "pattern", PATTERNS, "unidirectional")
     sources, destinations = _read_ends(table, interfaces, patterns)
     if "size" not in table.data:
-        table.fail("size", "it is missing")
+        table.fail("size", "missing")
     sweep = Sweep(
         name=name,
         interfaces=interfaces,
@@ -129,9 +130,13 @@ def _read_ends(
             table.fail("buffer", f"{interfaces[0]} has two ends", "write source and destination")
         return _buffers(table, "source"), _buffers(table, "destination")
     if len(walkers) != len(interfaces):
-        table.fail("interface", f"{walkers[0]} has one buffer and needs a sweep of its own")
+        table.fail("interface", f"{walkers[0]} has one buffer and needs its own sweep")
     if any(pattern not in ("unidirectional", "interference") for pattern in patterns):
-        table.fail("pattern", f"{walkers[0]} is unidirectional, or what is disturbed", "leave the key out")
+        table.fail(
+            "pattern",
+            f"{walkers[0]} runs unidirectional, or as the measured flow of interference",
+            "leave the key out",
+        )
     for key in ("source", "destination"):
         if key in table.data:
             table.fail(key, f"{walkers[0]} has one buffer", 'write buffer = "gpu*:device"')
@@ -145,19 +150,31 @@ def _read_beside(table: Table, interfaces: tuple[str, ...], patterns: tuple[str,
     wanted = "interference" in patterns
     if wanted != (len(ends) == 2) or (present and not wanted):
         key = present[0] if present else "pattern"
-        table.fail(key, "interference, and nothing else, needs both beside_source and beside_destination")
+        table.fail(
+            key, "beside_source and beside_destination belong together and to pattern interference only"
+        )
     named = "beside_interface" in table.data
     others = table.words("beside_interface", "interface", INTERFACES) if named else ()
     for other in others:
         if INTERFACES[other].alone:
-            table.fail("beside_interface", f"{other} moves no bytes, so it is no load", "such as copy")
+            table.fail(
+                "beside_interface",
+                f"{other} moves no bytes, so it cannot be the load",
+                "name for example copy",
+            )
         if INTERFACES[other].buffers == "one":
-            table.fail("beside_interface", f"{other} has one buffer, and a load two", "such as stream-copy")
+            table.fail(
+                "beside_interface",
+                f"{other} has one buffer, and a load has two",
+                "name for example stream-copy",
+            )
     for key in ("beside_executor", "beside_size", "beside_options"):
         if key in table.data and not named:
-            table.fail(key, "it is about what beside_interface names, which is missing")
+            table.fail(key, "it needs beside_interface, which is missing")
     if wanted and not others and INTERFACES[interfaces[0]].buffers == "one":
-        table.fail("pattern", f"{interfaces[0]} cannot disturb itself", 'write beside_interface = "copy"')
+        table.fail(
+            "pattern", f"{interfaces[0]} cannot be its own background load", 'write beside_interface = "copy"'
+        )
     executor = table.text("beside_executor", "source")
     if executor not in _END_WORDS:
         _check_agent_glob(table, "beside_executor", executor)
@@ -178,7 +195,7 @@ def _gpus(table: Table, patterns: tuple[str, ...]) -> tuple[str, ...]:
         return ()
     others = [pattern for pattern in patterns if pattern not in _FANS]
     if others:
-        table.fail("gpus", f"{others[0]} is no fan, so all its agents take part", f"of {', '.join(_FANS)}")
+        table.fail("gpus", f"{others[0]} is not a fan: all its devices take part", f"of {', '.join(_FANS)}")
     return table.words("gpus", "choice of GPUs", GPUS)
 
 
@@ -212,9 +229,9 @@ def _cores(table: Table, interfaces: tuple[str, ...]) -> str:
     """`pairs`: every pair of cores is a case of its own."""
     cores = table.word("cores", CORES, "any")
     if cores == "pairs" and not all("partner_core" in INTERFACES[name].takes for name in interfaces):
-        table.fail("cores", f"{interfaces[0]} is not between two cores", "leave the key out")
+        table.fail("cores", f"{interfaces[0]} does not run between two cores", "leave the key out")
     if cores == "pairs" and {"core", "partner_core"} & set(table.data.get("options", {})):
-        table.fail("cores", "the options choose cores already", "leave the key out")
+        table.fail("cores", "the options already choose cores", "leave the key out")
     return cores
 
 
@@ -223,19 +240,23 @@ def _buffers(table: Table, key: str) -> tuple[BufferGlob, ...]:
     for text in table.texts(key):
         match = _BUFFER_GLOB.match(text)
         if match is None:
-            table.fail(key, f"'{text}' is no buffer", "write agent:memory or agent:memory@first-touch")
-        for agent in (match["agent"], match["first_touch"]):
-            if agent is not None:
-                _check_agent_glob(table, key, agent)
-        if not any(fnmatchcase(memory, match["memory"]) for memory in MEMORIES):
-            table.fail(key, f"unknown memory '{match['memory']}'", closest(match["memory"], MEMORIES))
-        globs.append(BufferGlob(match["agent"], match["memory"], match["first_touch"], text))
+            table.fail(key, f"'{text}' is not a buffer", "write device:memory or device:memory@first-touch")
+        agent, first_touch = (
+            translated("device", name) if name else name for name in (match["agent"], match["first_touch"])
+        )
+        for name in (agent, first_touch):
+            if name is not None:
+                _check_agent_glob(table, key, name)
+        memory = match["memory"]
+        if not any(fnmatchcase(known, memory) for known in MEMORIES):
+            memory = table.known(key, "memory", memory, MEMORIES)
+        globs.append(BufferGlob(agent, memory, first_touch, text))
     return tuple(globs)
 
 
 def _check_agent_glob(table: Table, key: str, text: str) -> None:
     if not _AGENT_GLOB.match(text):
-        table.fail(key, f"'{text}' names no agent", "write cpu0, gpu3, gpu* or *")
+        table.fail(key, f"'{text}' is not a device", "write cpu0, gpu3, gpu* or *")
 
 
 def _executors(table: Table, chase: bool) -> tuple[str, ...]:
@@ -244,13 +265,13 @@ def _executors(table: Table, chase: bool) -> tuple[str, ...]:
         if chase and executor in EXECUTOR_WORDS:
             table.fail(
                 "executor",
-                "with one buffer there are no ends",
-                "write the agents that execute it, such as gpu*",
+                "source and destination do not apply with one buffer",
+                "write the devices that execute it, for example gpu*",
             )
         if executor not in EXECUTOR_WORDS and not _AGENT_GLOB.match(executor):
             table.fail(
                 "executor",
-                f"'{executor}' is no executor",
+                f"'{executor}' is not an executor",
                 closest(executor, (*EXECUTOR_WORDS, "gpu*", "cpu0")),
             )
     return executors
@@ -260,7 +281,7 @@ def _sizes(value: Any) -> tuple[int, ...]:
     items = value if isinstance(value, list) else [value]
     for item in items:
         if isinstance(item, bool) or not isinstance(item, (str, int)):
-            raise ValueError(f"{kind_of_value(item)} where a size such as '64KiB' or '4KiB..1GiB x4' belongs")
+            raise ValueError(f"{kind_of_value(item)} instead of a size such as '64KiB' or '4KiB..1GiB x4'")
     return expand_sizes(items)
 
 
@@ -268,6 +289,6 @@ def _caches(table: Table, interfaces: tuple[str, ...]) -> tuple[str, ...]:
     """A chase stays on its working set, which is what `warm` means; its size alone decides what caches it."""
     stays = INTERFACES[interfaces[0]].figure != "bandwidth"
     if stays and "cache" in table.data:
-        problem = f"{interfaces[0]} has no cache axis: what it works on stays the same"
+        problem = f"{interfaces[0]} has no cache setting: it always works on the same data"
         table.fail("cache", problem, "leave the key out")
     return table.words("cache", "cache state", CACHES, "warm" if stays else "cold")

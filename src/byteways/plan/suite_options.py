@@ -25,7 +25,7 @@ def options_of(
 ) -> dict[str, tuple[int | str | bool, ...]]:
     data = table.data.get(name, {})
     if not isinstance(data, dict):
-        table.fail(name, f"{kind_of_value(data)} where a table such as {{ blocks = [8, 16] }} belongs")
+        table.fail(name, f"{kind_of_value(data)} instead of a table such as {{ blocks = [8, 16] }}")
     reader = table.below(name, data)
     options: dict[str, tuple[int | str | bool, ...]] = {}
     for key, value in data.items():
@@ -35,7 +35,7 @@ def options_of(
                 reader.fail(key, f"{interface} has no such option", f"options of {interface}: {known}")
         items = value if isinstance(value, list) else [value]
         if not items:
-            reader.fail(key, "the list is empty, so the sweep is too")
+            reader.fail(key, "the list is empty")
         for item in items:
             _check_option(reader, key, item)
         options[key] = tuple(dict.fromkeys(items))
@@ -46,31 +46,30 @@ def _check_option(table: Table, key: str, value: Any) -> None:
     option = OPTIONS[key]
     if option.is_truth:
         if not isinstance(value, bool):
-            table.fail(key, f"{kind_of_value(value)} where true or false belongs")
+            table.fail(key, f"{kind_of_value(value)} instead of true or false")
     elif option.words:
         if value not in option.words:
             table.fail(
-                key,
-                f"{kind_of_value(value)} where one of its words belongs",
-                closest(str(value), option.words),
+                key, f"{kind_of_value(value)} instead of a valid word", closest(str(value), option.words)
             )
     elif option.names_gpus:
         if not isinstance(value, str) or not _GPU_NAMES.match(value):
-            table.fail(key, f"{kind_of_value(value)} where GPUs belong", 'write "gpu1,gpu2"')
+            table.fail(key, f"{kind_of_value(value)} instead of GPU names", 'write "gpu1,gpu2"')
     elif isinstance(value, bool) or not isinstance(value, int):
-        table.fail(key, f"{kind_of_value(value)} where a whole, positive number belongs")
+        table.fail(key, f"{kind_of_value(value)} instead of a positive integer")
 
 
 def environment_of(table: Table) -> dict[str, tuple[str, ...]]:
     data = table.data.get("environment", {})
     if not isinstance(data, dict):
         table.fail(
-            "environment", f'{kind_of_value(data)} where a table such as {{ HSA_ENABLE_SDMA = "0" }} belongs'
+            "environment",
+            f'{kind_of_value(data)} instead of a table such as {{ HSA_ENABLE_SDMA = "0" }}',
         )
     reader = table.below("environment", data)
     for key in data:
         if not _VARIABLE.match(key):
-            reader.fail(key, "this is no name of an environment variable")
+            reader.fail(key, "not a valid name of an environment variable")
     return {key: reader.texts(key) for key in data}
 
 

@@ -7,7 +7,7 @@ from dataclasses import dataclass, field
 
 from byteways.plan.toml_lines import Place, line_of
 
-#: Rounds below which nothing can be ranked: two runs differ by more than the interval of one round tells.
+#: Rounds below which nothing can be ranked: two runs differ by more than the interval of one round is.
 LEAST_RANKED = 3
 
 

@@ -72,7 +72,7 @@ def expand(
     if sweep.cores == "pairs" and (left_out := core_pairs.note(topology)):
         notes.append(left_out)
     if not cases and not notes:
-        notes.append("no pair of buffers is left by its 'pattern', 'same_agent' and 'pairs' on this machine")
+        notes.append("no buffer pair matches its 'pattern', 'same_agent' and 'pairs' on this machine")
     named = tuple(dict.fromkeys(f"sweep '{sweep.name}': {note}" for note in notes))
     return Expansion(tuple(cases.values()), named)
 
@@ -87,7 +87,7 @@ def _agents(sweep: Sweep, key: str, glob: str, topology: Topology) -> list[str]:
 def _missing(at: str, sweep: Sweep, key: str, agent: str, names: Sequence[str]) -> BytewaysError:
     """What is named outright and not by a glob is meant to be here; `at` is where in the file."""
     return BytewaysError(
-        f"{at}: sweep '{sweep.name}', key '{key}': this machine has no agent '{agent}'",
+        f"{at}: sweep '{sweep.name}', key '{key}': this machine has no device '{agent}'",
         hint=closest(agent, names),
     )
 
@@ -116,7 +116,7 @@ def _buffers(
                 found[Buffer(agent, memory, None if toucher == agent else toucher)] = None
         if not agents or not touchers:
             missing = glob.first_touch if agents else glob.agent
-            notes.append(f"no agent here matches '{missing}' of {key} '{glob.text}'")
+            notes.append(f"no device here matches '{missing}' of {key} '{glob.text}'")
     return list(found)
 
 
@@ -261,7 +261,7 @@ def _assigned(
     for group in groups:
         executors = list(dict.fromkeys(_executors(sweep, interface, group, topology)))
         if not executors:
-            notes.append(f"no agent here matches its executor {', '.join(sweep.executors)}")
+            notes.append(f"no device here matches its executor {', '.join(sweep.executors)}")
         if sweep.beside_interfaces:
             disturbers = _end(sweep, "beside_executor", sweep.beside_executor, group[-1], topology)
             executors = [

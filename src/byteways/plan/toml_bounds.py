@@ -37,7 +37,7 @@ def excess(text: str) -> tuple[int, str] | None:
     for found in _BRACKET.finditer(bare):
         depth += 1 if found[0] in "[{" else -1
         if depth > MOST_DEPTH:
-            return _line(bare, found.start()), f"brackets in brackets, more than {MOST_DEPTH}"
+            return _line(bare, found.start()), f"brackets nested more than {MOST_DEPTH} deep"
         depth = max(depth, 0)
     for found in _PARTS.finditer(bare):
         if found[0].count(".") >= MOST_PARTS:

@@ -64,7 +64,7 @@ def read_toml(text: str, *, file: str) -> dict[str, Any]:
     """The data of a TOML text. Raises BytewaysError with file and line when it is none, or beyond bounds."""
     if found := toml_bounds.excess(text):
         line, what = found
-        raise BytewaysError(f"{file}:{line} is no file of ours", cause=f"it has {what}")
+        raise BytewaysError(f"{file}:{line} is too complex", cause=f"it has {what}")
     try:
         data: dict[str, Any] = tomllib.loads(text)
     except tomllib.TOMLDecodeError as error:
@@ -72,10 +72,10 @@ def read_toml(text: str, *, file: str) -> dict[str, Any]:
         line = int(at[1]) if at else text.count("\n", 0, len(text.rstrip())) + 1  # "(at end of document)"
         place = f"{file}:{line}"
         raise BytewaysError(
-            f"{place} is no valid TOML", cause=str(error), hint="see https://toml.io"
+            f"{place} is not valid TOML", cause=str(error), hint="see https://toml.io"
         ) from error
     except (ValueError, RecursionError) as error:  # a date or a number that Python has not
         raise BytewaysError(
-            f"{file} is no valid TOML", cause=str(error), hint="see https://toml.io"
+            f"{file} is not valid TOML", cause=str(error), hint="see https://toml.io"
         ) from error
     return data

@@ -128,7 +128,7 @@ def over_flows(hub: str, scalings: Sequence[Scaling]) -> Chart:
     """Sums over the number of concurrent flows, each with the multiple of one flow beside it."""
     data: list[dict[str, Any]] = []
     for index, scaling in enumerate(scalings):
-        text = [f"{point.x} at once" for point in scaling.points]
+        text = [f"{point.x} concurrent" for point in scaling.points]
         data += _traces(Series(scaling.title, scaling.points), index, 1e9, text, "GB/s")
     widest = max(point.x for scaling in scalings for point in scaling.points)
     single = {scaling.points[0].value / 1e9 for scaling in scalings if scaling.points[0].x == 1}
@@ -138,7 +138,7 @@ def over_flows(hub: str, scalings: Sequence[Scaling]) -> Chart:
             {
                 "x": [1, widest],
                 "y": [_short(per_flow), _short(per_flow * widest)],
-                "name": "as many times one flow alone",
+                "name": "multiples of one flow alone",
                 "mode": "lines",
                 "line": {"dash": "dot", "width": 1},
                 "hoverinfo": "skip",
@@ -146,13 +146,13 @@ def over_flows(hub: str, scalings: Sequence[Scaling]) -> Chart:
             }
         )
     layout = {
-        "xaxis": {"title": {"text": "flows at once"}, "dtick": 1},
-        "yaxis": {"title": {"text": "GB/s in sum"}, "rangemode": "tozero"},
+        "xaxis": {"title": {"text": "concurrent flows"}, "dtick": 1},
+        "yaxis": {"title": {"text": "GB/s in total"}, "rangemode": "tozero"},
     }
     sizes = sorted({scaling.size_bytes for scaling in scalings})
     caption = (
-        f"Sum over all flows in their common window, {', '.join(map(format_size, sizes))} each. "
-        "A line that leaves the dotted one has found a shared bottleneck."
+        f"Sum over all flows in their common window, {', '.join(map(format_size, sizes))} each. A line "
+        "that falls below the dotted one has reached a shared bottleneck."
     )
     return Chart(
         f"Sum over the number of flows, to and from {hub}", caption, {"data": data, "layout": layout}
@@ -185,7 +185,7 @@ def over_working_set(family: Family, marks: Sequence[Mark]) -> Chart:
     }
     caption = "One dependent load along a random cycle; the band is the 95 % interval."
     if inside:
-        caption += " Dotted lines are the sizes of the caches of those that walk."
+        caption += " Dotted lines: cache sizes of the executors."
     return Chart(family.title, caption, {"data": data, "layout": layout})
 
 

@@ -74,7 +74,7 @@ def topology_changes(before: Mapping[str, Any], after: Mapping[str, Any]) -> lis
         changes.append(f"host {before['host']} became {after['host']}")
     old = {agent["name"]: agent for agent in before["devices"]}
     new = {agent["name"]: agent for agent in after["devices"]}
-    changes += [f"{name} is gone" for name in old if name not in new]
+    changes += [f"{name} disappeared" for name in old if name not in new]
     changes += [f"{name} is new" for name in new if name not in old]
     for name in old:
         if name in new:

@@ -119,6 +119,6 @@ def check(manifest: Mapping[str, Any]) -> None:
             except ValueError as error:
                 raise ValueError(f"{name}: {error}") from error
     if manifest["state"] not in STATES:
-        raise ValueError(f"state: '{manifest['state']}' is none of {', '.join(STATES)}")
+        raise ValueError(f"state: '{manifest['state']}' is not one of {', '.join(STATES)}")
     if not 0 <= manifest["planned"] < 2**31:
-        raise ValueError(f"planned: {manifest['planned']} is no number of cases")
+        raise ValueError(f"planned: {manifest['planned']} is not a number of cases")

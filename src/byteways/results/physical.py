@@ -36,7 +36,7 @@ def judged(record: Record, case: Case, topology: Topology) -> Record:
 
 def _limit_and_excess(record: Record, case: Case, topology: Topology) -> tuple[Limit, Excess | None]:
     if record.bandwidth_bytes_per_s is not None and record.counts not in COUNTED:
-        return Limit(None, "its bandwidth is computed by a formula, and is not what crossed a link"), None
+        return Limit(None, "its bandwidth is computed by a formula and did not cross a link"), None
     most = limit(topology, case, record.distinct_bytes)
     found = []
     if record.bandwidth_bytes_per_s is not None and most.bytes_per_s is not None:

@@ -59,7 +59,7 @@ def _about_case(record: Record) -> str:
         if not all(buffer.memory in MEMORIES for buffer in flow.buffers):
             return f"memory of '{flow.source}' or '{flow.destination}' is unknown"
         if type(case.size_of(flow)) is not int or case.size_of(flow) < 0:
-            return "the size of a flow is none"
+            return "the size of a flow is not positive"
         for option, chosen in (*case.options.items(), *case.options_of(flow).items()):
             if not _fits(option, chosen):
                 return f"option {option} cannot be {chosen!r:.40}"
@@ -89,20 +89,20 @@ def _about_outcome(record: Record) -> str:
             record.bandwidth_bytes_per_s if figure_of(record.interface) == "bandwidth" else record.latency_ns
         )
         if figure is None:
-            return "it was measured and has no figure"
+            return "it was measured and has no result"
     elif not record.reason:
         return f"it is {record.status} without a reason"
     for name, value in _figures(record):
         low, high = TIMES_NS if name == "latency_ns" else RATES
         if not low <= value <= high:
-            return f"{name} of {value:g} is no figure"
+            return f"{name} of {value:g} is not a valid value"
     times = record.time_ns
     if times is not None:
         low, high = TIMES_NS
         # One sample may be next to nothing: it is the difference of two batches, and one was disturbed.
         ordered = 0 < times.min <= times.median <= times.max <= high
         if not (ordered and times.median >= low and times.n > 0):
-            return "time_ns is no summary of times"
+            return "time_ns is not a summary of times"
     return ""
 
 

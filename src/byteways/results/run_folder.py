@@ -65,7 +65,7 @@ def parse_line(line: bytes, schema_version: int = SCHEMA_VERSION) -> Record:
         try:
             record = Record.from_json(version1.record(decoded(line, dict[str, Any])))
         except (TypeError, KeyError, AttributeError) as error:
-            raise ValueError(f"it is no record: {error!r}") from error
+            raise ValueError(f"not a record: {error!r}") from error
     else:
         record = decoded(line, Record)
     if reason := wrong(record):
@@ -129,21 +129,21 @@ def read_manifest(folder: Path) -> dict[str, Any]:
             again = f"start it again, into the same folder: byteways run --out {folder}"
             raise BytewaysError(what, cause=f"it has no {MANIFEST}", hint=again) from error
         raise BytewaysError(
-            f"{folder} is no run folder", cause=f"{path}: {error.strerror}", hint=hint
+            f"{folder} is not a run folder", cause=f"{path}: {error.strerror}", hint=hint
         ) from error
     except OSError as error:
         raise BytewaysError(
-            f"{folder} is no run folder", cause=f"{path}: {error.strerror}", hint=hint
+            f"{folder} is not a run folder", cause=f"{path}: {error.strerror}", hint=hint
         ) from error
     except ValueError as error:
-        raise damaged_manifest(path, f"it is no JSON: {error}") from error
+        raise damaged_manifest(path, f"not JSON: {error}") from error
     if not isinstance(manifest, dict) or not {"schema_version", "format_version"} & {*manifest}:
         raise damaged_manifest(path, "it has no schema_version")
     if "schema_version" not in manifest:
         manifest = version1.manifest(manifest)
     version = manifest["schema_version"]
     if type(version) is not int:
-        raise damaged_manifest(path, "its schema_version is no number")
+        raise damaged_manifest(path, "its schema_version is not a number")
     if version not in (FIRST_SCHEMA_VERSION, SCHEMA_VERSION):
         raise BytewaysError(
             f"{folder} has schema version {version}, this byteways reads {SCHEMA_VERSION}",
@@ -175,7 +175,7 @@ def damaged_manifest(path: Path, cause: str) -> BytewaysError:
     figures = path.with_name(JOURNAL)
     hint = "restore it from a copy, or measure again: byteways run"
     if figures.exists():
-        hint = f"restore it from a copy; the figures are in {figures}, a JSON record a line"
+        hint = f"restore it from a copy; the results are in {figures}, one JSON record per line"
     return BytewaysError(f"{path} is damaged", cause=cause, hint=hint)
 
 

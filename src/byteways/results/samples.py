@@ -64,7 +64,7 @@ def of_outcome(case_id: str, round: int, outcome: Mapping[str, Any]) -> Samples 
         return None
     more = outcome.get("samples") or {}
     if not isinstance(more, Mapping):
-        raise ValueError("samples are no table")
+        raise ValueError("samples are not a table")
     data = {"samples_ns": outcome.get("samples_ns") or [], **more, "case_id": case_id, "round": round}
     return converted(data, Samples)
 

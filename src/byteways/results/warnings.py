@@ -28,62 +28,102 @@ STEAL_SHARE = 0.02
 #: Share of the time for which a GPU may run kernels before this run uses it: a desktop draws now and then.
 UTILISATION_SHARE = 0.1
 
-#: id -> what it means and what to do, as printed after observed and required.
+#: id -> what it means and what to do; printed after the observed and required values.
 ADVICE = {
-    "beyond-limit": "No link or memory of the path can carry so much: the figure is wrong and counts for "
-    "nothing; please report it with its record.",
-    "noisy": "The interval of the median is wider than wanted: "
-    "give it more time (--budget) or quieten the machine.",
-    "few-samples": "The time was spent before there were samples enough for an interval of 95 %; what is "
-    "given is their range, which holds the median in 75 % (3 samples), 88 % (4) or 94 % (5): give it more "
-    "time (--budget).",
-    "few-operations": "Too few operations lie in the common window of the flows. Of one that is measured "
-    "beside a load, the figure is of its whole time, with its start; of flows that take turns, the sum "
-    "may be off by a part of a turn (a fifth with 4 operations): larger buffers, a smaller size or more "
-    "time help.",
-    "short-window": "In this part of the samples the flows had less than half of the shortest one's time "
-    "in common: those count whole runs, with starts and ends; compare window_ns with end_to_end_ns.",
-    "drift": "The samples grow or shrink along the series: look for clocks settling or other work on the "
-    "machine.",
-    "quantised": "The timer's steps are as wide as the interval: what differs by less than a step cannot "
-    "be told apart; a larger batch helps.",
-    "many-discarded": "More than a tenth of the samples contradicted their own times (see "
-    "discarded_samples), so all of them count: look for other work on the machine.",
-    "clocks-disagree": "The host waited much longer than the device says it worked: device events may see "
-    "a part of the work only; compare host_ns with the figure.",
-    "bimodal": "The samples fall into two groups, so the median stands for neither: look at samples_ns.",
-    "correlated": "The samples depend on each other for longer than so few of them can tell, so the "
-    "interval may cover less than 95 %: give it more time (--budget) or repeat the run.",
-    "ungated": "The gate was opened by its watchdog or not used, so launch cost may be in the figure.",
-    "gate-slows": "Operations take longer when the queue is held until all are enqueued: the figure is "
-    "of a running queue, as programs have it, and may include launch cost.",
-    "short-batch": "The queue has room for batches that are short beside the steps of the timer: "
-    "the figure is uncertain by more than its interval says.",
+    "beyond-limit": (
+        "No link or memory on the path can be this fast: the result is wrong and void. Please report it with "
+        "its record."
+    ),
+    "noisy": (
+        "The interval of the median is wider than requested: allow more time (--budget) or reduce other load "
+        "on the machine."
+    ),
+    "few-samples": (
+        "Time ran out before there were enough samples for a 95 % interval. Their range is given instead; it "
+        "contains the median with a probability of 75 % (3 samples), 88 % (4) or 94 % (5): allow more time "
+        "(--budget)."
+    ),
+    "few-operations": (
+        "Too few operations lie in the common window of the flows. The rate of a flow under background load "
+        "then covers its whole run, start included; the sum of serialised flows may be off by part of a time "
+        "slice (a fifth with 4 operations). Larger buffers, a smaller size or more time help."
+    ),
+    "short-window": (
+        "In this share of the samples the flows overlapped for less than half of the shortest flow's time; "
+        "these samples count whole runs, with start and end. Compare window_ns with end_to_end_ns."
+    ),
+    "drift": (
+        "The samples increase or decrease over the series: check for clocks that still settle and for other "
+        "work on the machine."
+    ),
+    "quantised": (
+        "The timer's resolution is as coarse as the interval: differences below one tick cannot be resolved. "
+        "A larger batch helps."
+    ),
+    "many-discarded": (
+        "More than a tenth of the samples contradicted their own times (see discarded_samples), so all of "
+        "them were kept: check for other work on the machine."
+    ),
+    "clocks-disagree": (
+        "The host waited much longer than the device events report: they may cover only part of the work. "
+        "Compare host_ns with the result."
+    ),
+    "bimodal": "The samples are bimodal, so the median represents neither group: look at samples_ns.",
+    "correlated": (
+        "The samples are autocorrelated over too long a range for so few of them, so the interval may cover "
+        "less than 95 %: allow more time (--budget) or repeat the run."
+    ),
+    "ungated": "Start gate timed out or unused: the result may include launch overhead.",
+    "gate-slows": (
+        "Operations are slower when the queue is held until all are enqueued, so this result is from a "
+        "running queue, as in applications, and may include launch overhead."
+    ),
+    "short-batch": (
+        "The queue holds only batches that are short compared with the timer's resolution: the true "
+        "uncertainty is larger than the interval."
+    ),
     "serialised": "Flows that should overlap ran one after another: compare window_ns with end_to_end_ns.",
-    "placement": "Pages are not where they were asked for: free memory on that NUMA domain, "
-    "or look at the limits of numactl and cpuset.",
-    "residency": "Nobody could confirm that managed pages were where the case says: "
-    "look at residency in the record, and do not take the figure for one of pages that moved.",
-    "host-busy": "Other processes used the time of the host's cores: "
-    "wait for them to end, or ask the batch system for the whole node.",
-    "steal": "The hypervisor gave the time of the cores to other virtual machines: "
-    "ask for dedicated cores, or repeat when the host of this virtual machine is quiet.",
-    "cpu-throttled": "The control group stopped threads, as its quota of processor time was used up: "
-    "raise the container's CPU limit.",
-    "gpu-shared": "Another process used the GPU: its work takes bandwidth and power from this one. "
-    "Wait for it to end, or leave the GPU out (CUDA_VISIBLE_DEVICES, ROCR_VISIBLE_DEVICES).",
-    "throttled": "The GPU held its clocks back: look at power and cooling "
-    "(nvidia-smi -q -d PERFORMANCE, rocm-smi -a).",
-    "clock-drop": "A clock was lower after the case than before it: look at power and cooling, then repeat.",
-    "pcie-replays": "PCIe packets were sent again while this was measured: "
-    "reseat the card or cable, and watch the counter.",
-    "link-errors": "Error counters of GPU links rose while this was measured: "
-    "run the vendor's link diagnostics.",
-    "unexpected-path": "Link counters do not match the bytes of the case: "
-    "they went another way than the topology says.",
+    "placement": (
+        "Pages are not where they were requested: free memory on that NUMA domain, or check the limits of "
+        "numactl and cpuset."
+    ),
+    "residency": (
+        "The residency of the managed pages could not be confirmed: see residency in the record, and do not "
+        "assume that pages migrated."
+    ),
+    "host-busy": (
+        "Other processes used the host's cores: wait for them to end, or request an exclusive node from the "
+        "batch system."
+    ),
+    "steal": (
+        "The hypervisor gave CPU time to other virtual machines: use dedicated cores, or repeat when the "
+        "hypervisor's host is quiet."
+    ),
+    "cpu-throttled": (
+        "The control group throttled threads because its CPU quota was used up: raise the container's CPU "
+        "limit."
+    ),
+    "gpu-shared": (
+        "Another process used the GPU and took bandwidth and power. Wait for it to end, or exclude the GPU "
+        "(CUDA_VISIBLE_DEVICES, ROCR_VISIBLE_DEVICES)."
+    ),
+    "throttled": (
+        "The GPU throttled its clocks: check power and cooling (nvidia-smi -q -d PERFORMANCE, rocm-smi -a)."
+    ),
+    "clock-drop": "A clock was lower after the case than before: check power and cooling, then repeat.",
+    "pcie-replays": (
+        "PCIe packets were replayed during the measurement: reseat the card or cable, and watch the counter."
+    ),
+    "link-errors": (
+        "Error counters of GPU links increased during the measurement: run the vendor's link diagnostics."
+    ),
+    "unexpected-path": (
+        "Link counters do not match the bytes of the case: the traffic took another path than the topology "
+        "says."
+    ),
 }
 
 
 def make(id: str, observed: float | str | None, required: float | str | None) -> Warning:
     """A warning with its advice. An id that the table does not know keeps its figures and says so."""
-    return Warning(id, observed, required, ADVICE.get(id, "No advice is known for this warning."))
+    return Warning(id, observed, required, ADVICE.get(id, "No advice for this warning."))

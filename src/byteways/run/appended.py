@@ -92,13 +92,13 @@ class explained:  # noqa: N801 - reads as what it does: `with explained(folder):
             raise BytewaysError(
                 f"{self._folder} was deleted while the run was writing into it",
                 cause=error.strerror,
-                hint="what it held is gone; start a new run: byteways run",
+                hint="its contents are lost; start a new run: byteways run",
             ) from error
         full = error.errno in (errno.ENOSPC, errno.EDQUOT)
         what = f"no space left for {self._folder}" if full else f"cannot write to {self._folder}"
-        remedy = "free some space" if full else "see to the file system"
+        remedy = "free some space" if full else "check the file system"
         raise BytewaysError(
             what,
             cause=error.strerror or str(error),
-            hint=f"everything measured so far is kept; {remedy}, then: byteways run --resume {self._folder}",
+            hint=f"all measurements so far are kept; {remedy}, then: byteways run --resume {self._folder}",
         ) from error

@@ -120,9 +120,9 @@ def _library_offer(name: str, simulated: bool) -> dict[str, Any]:
     seconds.
     """
     if simulated:
-        return {"available": False, "reason": f"{name} cannot see a simulated machine"}
+        return {"available": False, "reason": f"{name} does not run on a simulated machine"}
     found = importlib.util.find_spec(name) is not None
-    reason = "" if found else f"the Python package {name} is not installed beside byteways"
+    reason = "" if found else f"the Python package {name} is not installed in byteways' environment"
     return {"available": found, "reason": reason}
 
 

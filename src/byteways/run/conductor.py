@@ -208,7 +208,7 @@ class Conductor:
                 )
                 entry = entry_of(record, samples)
             except (ValueError, KeyError, TypeError, AttributeError) as error:
-                raise WorkerLost(f"worker sent an outcome that is none: {error}") from error
+                raise WorkerLost(f"worker sent an invalid outcome: {error}") from error
         except WorkerLost as loss:
             self._lose(planned, loss.reason)
             wall_s = round(time.monotonic() - began, 6)
@@ -224,7 +224,7 @@ class Conductor:
             )
             return entry_of(lost)
         if answer.get("leaving"):
-            self._lose(planned, record.reason or "the worker left")
+            self._lose(planned, record.reason or "the worker exited")
         return entry
 
     def _worker_for(self, planned: PlannedCase) -> WorkerProcess:

@@ -163,22 +163,24 @@ class EnergyMeter:
         """
         first = self._counters(agents)
         if not first:
-            return {"reason": f"no energy counter answers for {', '.join(agents)}"}
+            return {"reason": f"no energy counter on {', '.join(agents)}"}
         devices = list(first)
         self._watch_idle([name for name in devices if name not in self._idle])
         watch, moved, seconds = self._sustain(devices, start)
         spans = watch.spans()
         lost = [name for name in devices if name not in spans or name not in self._idle]
         if lost:
-            return {"reason": f"the energy counter of {', '.join(lost)} stood still"}
+            return {"reason": f"the energy counter of {', '.join(lost)} did not advance"}
         if moved <= 0:
-            return {"reason": "no bytes were moved while the counters were watched"}
+            return {"reason": "no bytes moved while the counters were read"}
         rate = moved / seconds
         active = sum(spans[name].watts for name in devices)
         idle = sum(self._idle[name].watts for name in devices)
         if active <= idle:
             return {
-                "reason": f"{', '.join(devices)} took no more than when idle: {active:.1f} of {idle:.1f} W"
+                "reason": (
+                    f"{', '.join(devices)} drew no more power than when idle: {active:.1f} of {idle:.1f} W"
+                )
             }
         joules_per_gb = (active - idle) / (rate / 1e9)
         widths = [kept[name].half_width_watts for kept in (spans, self._idle) for name in devices]

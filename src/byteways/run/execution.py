@@ -313,7 +313,7 @@ def _claim(folder: Path) -> Journal:
     journal = Journal(folder)
     try:
         if (folder / MANIFEST).exists() or not is_left_over(folder):  # another run began since the look above
-            raise BytewaysError(f"another run has just used {folder}", hint="choose another --out")
+            raise BytewaysError(f"another run is using {folder}", hint="choose another --out")
         _remove_all(folder, but=JOURNAL)
     except OSError as error:
         journal.close()

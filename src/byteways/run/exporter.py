@@ -47,9 +47,7 @@ class Exporter:
         kind, _, text = answer.partition(" ")
         if kind != "handle":
             self._end()
-            raise ExporterLost(
-                f"the process that was to export the memory gave no handle: {text or 'it ended'}"
-            )
+            raise ExporterLost(f"the exporting process returned no IPC handle: {text or 'it ended'}")
         return text
 
     def __exit__(

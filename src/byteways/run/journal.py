@@ -76,7 +76,7 @@ class Journal:
         except OSError as error:
             hint = "choose another --out"
             if self.path.exists():  # a run is taken up, which knows no --out
-                hint = f"take up a copy: cp -r {folder} COPY, then: byteways run --resume COPY"
+                hint = f"resume a copy: cp -r {folder} COPY, then: byteways run --resume COPY"
             cause = f"{self.path}: {error.strerror}"
             raise BytewaysError(f"cannot write to {folder}", cause=cause, hint=hint) from error
         try:

@@ -134,11 +134,7 @@ class Measurer:
             return {"status": "failed", "reason": str(error)}, False
         except self.core.Error as error:
             broken = self._broken(case)
-            reason = (
-                f"{error}; the runtime does not work any more, a fresh worker goes on"
-                if broken
-                else str(error)
-            )
+            reason = f"{error}; the runtime is unusable; a new worker continues" if broken else str(error)
             return {"status": "failed", "reason": reason}, broken
 
     def _outcome(self, case: Case, request: Mapping[str, Any]) -> dict[str, Any]:
@@ -167,9 +163,9 @@ class Measurer:
     def _energy(self, case: Case, agents: list[str], buffers: list[tuple[Buffer, ...]]) -> dict[str, Any]:
         """The field `energy`: figures, or the reason why there are none."""
         if self._simulated:
-            return {"reason": "machine models have no energy counter: energy is not simulated"}
+            return {"reason": "energy is not modelled"}
         if figure_of(case.interface) != "bandwidth":
-            return {"reason": f"{case.interface} moves no bytes that its energy could be shared by"}
+            return {"reason": f"{case.interface} moves no bytes, so energy per GB is undefined"}
         flows = self._flows(case, buffers)
         try:
             return self._meter.measure(
@@ -216,8 +212,8 @@ class Measurer:
             free = usable(self.session.free_bytes(agent))
             if wanted > free > 0:
                 return (
-                    f"it needs {format_size(wanted)} of managed memory, and of what {agent} has free at the "
-                    f"moment {format_size(free)} may be used"
+                    f"it needs {format_size(wanted)} of managed memory, and {agent} currently has "
+                    f"{format_size(free)} available"
                 )
         return None
 

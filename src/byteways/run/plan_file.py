@@ -106,7 +106,7 @@ def read(folder: Path, suite: Suite) -> Plan:
         content = read_bytes(path, MOST_LINES_BYTES)
     except OSError as error:
         raise BytewaysError(
-            f"{folder} cannot be taken up without its plan", cause=f"{path}: {error.strerror}", hint=hint
+            f"{folder} cannot be resumed without its plan", cause=f"{path}: {error.strerror}", hint=hint
         ) from error
     lines = content[: content.rfind(b"\n") + 1].split(b"\n")[:-1]
     try:
@@ -123,7 +123,7 @@ def read(folder: Path, suite: Suite) -> Plan:
         except (ValueError, KeyError, TypeError, AttributeError) as error:
             raise BytewaysError(f"{path} is damaged", cause=f"line {number}: {error}", hint=hint) from error
     if len(lines) - 1 < head.cases:
-        cause = f"{len(lines) - 1} of {head.cases} planned cases are in it"
+        cause = f"{len(lines) - 1} of {head.cases} planned cases found"
         raise BytewaysError(f"{path} is damaged", cause=cause, hint=hint)
     return Plan(suite, tuple(planned.values()), head.notes, head.estimated_s, head.budget_s)
 
@@ -177,5 +177,5 @@ def _take(
     values = {name: converted(data[name], _HINTS[name]) for name in _FIELDS if name in data}
     one = PlannedCase(cases[case_id], **values)
     if one.key in planned:
-        raise ValueError(f"{case_id}, round {one.round}, is there twice")
+        raise ValueError(f"{case_id}, round {one.round}, appears twice")
     planned[one.key] = one

@@ -40,10 +40,10 @@ def probe_with(worker: WorkerProcess) -> Probe:
             raise WorkerLost(str(answer["error"]))
         offered = Capabilities.from_json(answer["capabilities"])
         if not offered.devices:
-            raise WorkerLost("worker sent a probe that names no device")
+            raise WorkerLost("worker found no device")
         return Probe(offered, answer["libraries"], int(answer["method_version"]))
     except (KeyError, TypeError, ValueError) as error:
-        raise WorkerLost(f"worker sent a probe that is none: {error!r}") from error
+        raise WorkerLost(f"worker sent an invalid probe: {error!r}") from error
 
 
 def lost_probe(loss: WorkerLost, model: str = "") -> BytewaysError:
@@ -56,11 +56,11 @@ def lost_probe(loss: WorkerLost, model: str = "") -> BytewaysError:
     if model:
         remedy = "leave --fault out, or choose another model: byteways list machines"
         if "the simulator " in loss.reason:  # its file is missing, or does not load: no model would do better
-            remedy = "install byteways again: the simulator is a part of it"
+            remedy = "reinstall byteways: the simulator is part of it"
         return BytewaysError(f"the simulated {model} could not be probed", cause=loss.reason, hint=remedy)
     hint = "byteways doctor"
     if os.environ.get("BYTEWAYS_GPUS") != "0":
-        hint = "leave the GPUs out to measure the host: BYTEWAYS_GPUS=0 byteways run"
+        hint = "exclude the GPUs to measure the host: BYTEWAYS_GPUS=0 byteways run"
     return BytewaysError("this machine could not be probed", cause=loss.reason, hint=hint)
 
 

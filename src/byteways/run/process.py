@@ -235,10 +235,10 @@ class WorkerProcess:
                 raise self._timed_out(timeout_s) from None
             except (ValueError, RecursionError) as error:  # no JSON, or no text at all
                 self.kill()
-                raise WorkerLost(f"worker sent a line that is no message: {error}") from error
+                raise WorkerLost(f"worker sent a malformed message: {error}") from error
             if not isinstance(message, dict):
                 self.kill()
-                raise WorkerLost(f"worker sent {_shortened(repr(message))}, which is no message")
+                raise WorkerLost(f"worker sent {_shortened(repr(message))}, which is not a message")
             return message
 
     def _timed_out(self, timeout_s: float) -> WorkerLost:
@@ -257,7 +257,7 @@ class WorkerProcess:
         self.kill()
         how = describe_exit(self._process.returncode)
         if how == "SIGKILL" and out_of_memory_kills() > self._kills_before:
-            how += ", and the kernel killed a process for lack of memory meanwhile"
+            how += ", and the kernel killed a process for lack of memory"
         return WorkerLost(f"worker ended by {how}{self._last_words()}")
 
     def _ended(self, timeout_s: float) -> bool:
@@ -317,4 +317,4 @@ def _socket_place() -> tuple[PrivateFolder, Path]:
         if len(os.fsencode(path)) <= SOCKET_PATH_LIMIT:
             return folder, path
         folder.remove()
-    raise WorkerLost(f"no folder for a socket: {why}")
+    raise WorkerLost(f"cannot create a folder for the socket: {why}")

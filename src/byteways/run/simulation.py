@@ -131,7 +131,7 @@ def recorded_simulation(folder: Path, manifest: Mapping[str, Any]) -> Simulation
     if model.digest != digest:
         raise BytewaysError(
             f"{folder / MANIFEST} is damaged",
-            cause=f"machine_model: its text has digest {model.digest}, not {digest}",
+            cause=f"machine_model: digest {model.digest}, expected {digest}",
             hint="restore it from a copy, or start a new run",
         )
     return Simulation(model, faults)
@@ -142,7 +142,7 @@ def simulation_changes(before: Simulation | None, asked: Simulation | None) -> l
     if asked is None:
         return []
     if before is None:
-        return [f"machine: a measured run cannot go on as {asked.model.name}, simulated"]
+        return [f"machine: a measured run cannot resume as simulated {asked.model.name}"]
     changes = []
     if before.model.digest != asked.model.digest:
         names = (

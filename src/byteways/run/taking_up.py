@@ -132,7 +132,7 @@ def _missing(
     grown = options.for_s is not None and len(plan.cases) >= manifest["planned"]
     if unknown or not (grown or len(plan.cases) == manifest["planned"]):
         counts = f"{manifest['planned']} cases became {len(plan.cases)}"
-        raise _changed(folder, [f"plan: {counts}, {len(unknown)} records belong to none"])
+        raise _changed(folder, [f"plan: {counts}, {len(unknown)} records match no case"])
     return plan, [case for case in plan.cases if case.key not in done]
 
 
@@ -144,12 +144,15 @@ def _asked(folder: Path, manifest: Mapping[str, Any], suite: Suite | None) -> Op
     """
     if manifest["schema_version"] != SCHEMA_VERSION:
         raise BytewaysError(
-            f"{folder} was written by an earlier version and can be read, but not taken up",
-            cause=f"schema version {manifest['schema_version']} keeps no plan; this one is {SCHEMA_VERSION}",
+            f"{folder} was written by an earlier version: it can be read, but not resumed",
+            cause=(
+                f"schema version {manifest['schema_version']} has no plan; this version writes "
+                f"{SCHEMA_VERSION}"
+            ),
             hint="start a new run: byteways run",
         )
     if suite is not None and suite.text != manifest["suite"]["text"]:
-        raise _changed(folder, [f"suite: '{suite.name}' is not the text the run was started with"])
+        raise _changed(folder, [f"suite: '{suite.name}' changed since the run was started"])
     try:
         return Options.from_json(manifest["options"])
     except ValueError as error:
@@ -181,7 +184,7 @@ def _changes(manifest: Mapping[str, Any], topology: Topology, probed: Probe) -> 
 
 def _changed(folder: Path, changes: Sequence[str]) -> BytewaysError:
     return BytewaysError(
-        f"{folder} cannot be taken up: its figures would not belong together",
+        f"{folder} cannot be resumed: results before and after would not be comparable",
         cause="; ".join(changes),
         hint="start a new run: byteways run",
     )

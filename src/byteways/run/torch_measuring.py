@@ -204,7 +204,7 @@ class _Run:
             "timer_resolution_ns": RESOLUTION_NS,
             "engine": "unknown",
             "engine_evidence": f"PyTorch {self._torch.__version__} chooses between the vendor's copy "
-            "call and kernels of its own",
+            "call and its own kernels",
             "verification": "first and last sample",
             "distinct_bytes": {"source": distinct, "destination": distinct},
         }

@@ -133,7 +133,7 @@ def main() -> None:
     parser = argparse.ArgumentParser(description="Measures for a byteways conductor.")
     parser.add_argument("--socket", required=True, help="the conductor's socket")
     parser.add_argument("--parent", required=True, type=int, help="the conductor's process id")
-    parser.add_argument("--machine", help="file with the sheet of the machine to simulate", type=Path)
+    parser.add_argument("--machine", help="file with the machine model to simulate", type=Path)
     parser.add_argument("--kind", help="what to measure with", choices=("native", "torch"), default="native")
     arguments = parser.parse_args()
     machine = arguments.machine.read_text(encoding="utf-8") if arguments.machine else ""

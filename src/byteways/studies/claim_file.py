@@ -78,26 +78,26 @@ def digest(quote: str) -> str:
 def wrong_claims(claims: Sequence[Claim]) -> Iterator[str]:
     """What no single claim shows: one name or one sentence of two claims."""
     if len({claim.id for claim in claims}) != len(claims):
-        yield "two claims have one id"
+        yield "two claims have the same id"
     quoted = [(claim.id, bare(claim.quote)) for claim in claims if claim.quote]
     for name, quote in quoted:
         for other, longer in quoted:
             if name != other and quote in longer:
-                yield f"claims {name} and {other} quote one sentence: it takes one verdict"
+                yield f"claims {name} and {other} quote the same sentence: it needs one verdict"
 
 
 def _claim(entry: Mapping[str, Any]) -> Claim:
     name = entry.get("id", "?") if isinstance(entry, Mapping) else "?"
     _CLAIM.check(f"claim '{name}'", entry)
     if ("quote" in entry) == ("says" in entry):
-        raise ValueError(f"claim '{name}' takes either 'quote', the source's words, or 'says', yours")
+        raise ValueError(f"claim '{name}' needs either 'quote' (the source's words) or 'says' (yours)")
     told = entry["check"] if isinstance(entry["check"], list) else [entry["check"]]
     if not told:
         raise ValueError(f"claim '{name}' has no check")
     checks = tuple(_check(name, one) for one in told)
     if "quote" in entry and any(leaf.keys.get("published") for check in checks for leaf in check.leaves()):
         raise ValueError(
-            f"claim '{name}' quotes: its check takes the numbers of the sentence, not 'published'"
+            f"claim '{name}' quotes: its check uses the numbers of the sentence, not 'published'"
         )
     given = {key: entry[key] for key in _CLAIM.optional if key in entry}
     return Claim(entry["id"], entry["locator"], checks, **given)
@@ -133,6 +133,6 @@ def _check_values(what: str, kind: str, keys: Mapping[str, Any]) -> None:
     if kind in ("value", "ratio") and not bounded:
         raise ValueError(f"{what} has neither 'about' nor 'at_least' nor 'at_most'")
     if kind == "reaches" and ("level" in keys) == ("of_best" in keys):
-        raise ValueError(f"{what} takes either 'level' or 'of_best'")
+        raise ValueError(f"{what} needs either 'level' or 'of_best'")
     if kind == "reaches" and not keys.get("factor", 1) > 0:
         raise ValueError(f"{what} has a factor that is not positive")

@@ -95,7 +95,7 @@ _FIGURE = Keys(
 #: Of a line: the letter of the device, the memory, and the letter of who touches it first.
 BUFFER = re.compile(rf"[{LETTERS}]:[\w-]+(@[{LETTERS}])?")
 DEVICE = re.compile(r"(cpu|gpu)\d+")
-GUIDE = "docs/guides/reproduce-a-study.md says what a study consists of"
+GUIDE = "docs/guides/reproduce-a-study.md describes the files of a study"
 Made = TypeVar("Made")
 
 
@@ -138,7 +138,7 @@ def read(folder: Traversable, key: str) -> Study:
     found = _told(f"{key}/claims.toml", lambda: read_claims(claims))
     study = _told(f"{key}/study.toml", lambda: _study(key, data, found, values, suite))
     if wrong := _told(f"{key}/study.toml", lambda: _wrong(study)):
-        raise BytewaysError(f"study {key} is not consistent", cause="; ".join(wrong), hint=GUIDE)
+        raise BytewaysError(f"study {key} is inconsistent", cause="; ".join(wrong), hint=GUIDE)
     return study
 
 
@@ -155,7 +155,7 @@ def _told(file: str, make: Callable[[], Made]) -> Made:
         return make()
     except (KeyError, TypeError, ValueError, AttributeError, OverflowError, csv.Error) as error:
         what = f"no key {error}" if isinstance(error, KeyError) else str(error)
-        raise BytewaysError(f"{file} is no part of a study", cause=what, hint=GUIDE) from error
+        raise BytewaysError(f"{file} is not a valid study file", cause=what, hint=GUIDE) from error
 
 
 def _study(
@@ -286,7 +286,7 @@ def _wrong(study: Study) -> list[str]:
             f"buffer '{text}' of line {line.name}" for text in _buffers(line) if not BUFFER.fullmatch(text)
         ]
         for letter in sorted({letter for ends in line.ends for letter in ends.letters} - set(LETTERS)):
-            wrong.append(f"agent '{letter}' of line {line.name}, which is none of {', '.join(LETTERS)}")
+            wrong.append(f"device '{letter}' of line {line.name}, not one of {', '.join(LETTERS)}")
     for figure in study.figures:
         wrong += _wrong_in(figure, study)
     for claim in study.claims:
@@ -336,7 +336,7 @@ def _wrong_in(figure: Figure, study: Study) -> list[str]:
     if not wrong:
         pairs = [(study.lines[line], study.places[place]) for line in figure.lines for place in figure.places]
         wrong += [
-            f"line {line.name} takes more agents than place {place.name} of figure {figure.id} has"
+            f"line {line.name} takes more devices than place {place.name} of figure {figure.id} has"
             for line, place in pairs
             if not line.fits(place)
         ]

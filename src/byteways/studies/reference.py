@@ -41,7 +41,7 @@ def parts(reference: str, lines: Iterable[str], places: Iterable[str]) -> tuple[
     """
     match = _REFERENCE.match(reference)
     if match is None:
-        raise ValueError(f"'{reference}' is no figure; write line@place/size")
+        raise ValueError(f"'{reference}' is not a reference to a value; write line@place/size")
     found_lines = [name for name in lines if fnmatchcase(name, match["line"])]
     found_places = [name for name in places if fnmatchcase(name, match["place"])]
     if not found_lines or not found_places:

@@ -41,28 +41,28 @@ def _is_texts(value: Any) -> bool:
     return _is_text(value) or _all(value, _is_text)
 
 
-TEXT = Shape("a text", _is_text)
-TEXTS = Shape("a list of texts", lambda value: _all(value, _is_text))
-SOME_TEXTS = Shape("a list of texts, one at least", lambda value: value != [] and _all(value, _is_text))
-ONE_OR_TEXTS = Shape("a text or a list of texts", lambda value: value != [] and _is_texts(value))
-FIGURES = Shape("a figure or a list of figures", lambda value: _is_texts(value) or _all(value, _is_texts))
+TEXT = Shape("a string", _is_text)
+TEXTS = Shape("a list of strings", lambda value: _all(value, _is_text))
+SOME_TEXTS = Shape("a list of strings, at least one", lambda value: value != [] and _all(value, _is_text))
+ONE_OR_TEXTS = Shape("a string or a list of strings", lambda value: value != [] and _is_texts(value))
+FIGURES = Shape("a value or a list of values", lambda value: _is_texts(value) or _all(value, _is_texts))
 COUNT = Shape("a whole number", lambda value: isinstance(value, int) and not isinstance(value, bool))
 NUMBER = Shape("a number", _is_number)
-QUANTITY = Shape("a number, or a text with a unit", lambda value: _is_text(value) or _is_number(value))
+QUANTITY = Shape("a number or a string with a unit", lambda value: _is_text(value) or _is_number(value))
 FLAG = Shape("true or false", lambda value: isinstance(value, bool))
 TABLES = Shape("a table or a list of tables", lambda value: isinstance(value, dict) or _is_tables(value))
 LIST_OF_TABLES = Shape("a list of tables", lambda value: _is_tables(value))
 NAMED_TABLES = Shape(
     "a table of tables", lambda value: _table_of(value, lambda entry: isinstance(entry, dict))
 )
-VARIABLES = Shape("a table of texts", lambda value: _table_of(value, _is_text))
+VARIABLES = Shape("a table of strings", lambda value: _table_of(value, _is_text))
 OPTIONS = Shape("a table of values", lambda value: _table_of(value, _is_scalar))
 AXIS = Shape(
     "a table with one list of values",
     lambda value: _table_of(value, lambda entry: _all(entry, _is_scalar)) and len(value) == 1,
 )
 PRINTS = Shape(
-    "a list of tables of texts", lambda value: _all(value, lambda entry: _table_of(entry, _is_text))
+    "a list of tables of strings", lambda value: _all(value, lambda entry: _table_of(entry, _is_text))
 )
 
 
@@ -80,7 +80,7 @@ class Keys:
     def check(self, what: str, entry: object) -> None:
         """Raises ValueError when `entry` is no table, lacks a key, or has one that nothing reads."""
         if not isinstance(entry, Mapping):
-            raise ValueError(f"{what} is no table")
+            raise ValueError(f"{what} is not a table")
         known = {**self.required, **self.optional}
         if unknown := [name for name in entry if name not in known]:
             raise ValueError(f"{what} has the unknown key '{unknown[0]}': {closest(unknown[0], known)}")
@@ -88,4 +88,4 @@ class Keys:
             raise ValueError(f"{what} has no '{missing[0]}'")
         for name, value in entry.items():
             if not known[name].fits(value):
-                raise ValueError(f"{what} has {name} = {value!r:.60}: it takes {known[name].words}")
+                raise ValueError(f"{what} has {name} = {value!r:.60}: expected {known[name].words}")

@@ -122,7 +122,7 @@ def _positive(text: str) -> float:
     """Raises ValueError for what is no number that a size or a rate may have."""
     number = float(text)
     if not 0 < number < LARGEST:
-        raise ValueError(f"{text:.40} is no number above 0 and below {LARGEST:g}")
+        raise ValueError(f"{text:.40} is not a number above 0 and below {LARGEST:g}")
     return number
 
 

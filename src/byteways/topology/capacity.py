@@ -28,7 +28,7 @@ class Arc:
     kind: str  # what equal arcs are called together
     source: str  # of the capacity, or why it is unknown
     limit: float | None = None  # physical, bytes/s
-    limit_source: str = "no physical limit is known"
+    limit_source: str = "the physical limit is unknown"
 
 
 @cached
@@ -56,14 +56,14 @@ def _hidden_links(topology: Topology, begin: str, end: str, way: Sequence[Link])
         return "; ".join(sorted({agent.hidden_links for agent in gpus if agent.hidden_links}))
     on_arm = any(agent.architecture == "aarch64" for agent in ends)
     if gpus and on_arm and (gpus[0].architecture or "").startswith("sm_"):
-        return "no source tells NVLink-C2C between this GPU and the processor"
+        return "no source reports NVLink-C2C between this GPU and the CPU"
     return ""
 
 
 def _signalling(link: Link) -> tuple[float | None, str]:
     rate = link.signalling_bytes_per_s
     if rate is None:
-        return None, f"no raw signalling rate is known: {link.source}"
+        return None, f"the raw signalling rate is unknown: {link.source}"
     return rate, f"{link.link_class}: raw signalling rate of {format_bandwidth(rate)}"
 
 
@@ -72,7 +72,7 @@ def memory_of(topology: Topology, name: str) -> Arc:
     agent = topology.agent(name)
     if agent.kind == "cpu":
         agent = package_gpu(topology, name) or agent
-    peak, reason = agent.memory_peak_bytes_per_s, agent.memory_peak_source or "nobody tells it"
+    peak, reason = agent.memory_peak_bytes_per_s, agent.memory_peak_source or "no source reports it"
     # The peak is clock × width of the memory's pins, which nothing exceeds.
     return Arc(f"{agent.name} memory", peak, "memory", reason, peak, reason)
 

@@ -19,7 +19,7 @@ if TYPE_CHECKING:
     from byteways._core import ManagementDevice
 
 #: Why a CPU agent has no nominal memory bandwidth.
-NO_CPU_PEAK = "no nominal source: the kernel tells neither the number nor the speed of memory channels"
+NO_CPU_PEAK = "no nominal source: the kernel reports neither the number nor the speed of memory channels"
 
 
 def discover(
@@ -130,7 +130,7 @@ def _name_domains(
         return {f"cpu{domain.domain}": domain for domain in cpus.domains}
     known = {domain.domain: domain for domain in cpus.domains}
     notes.extend(
-        f"NUMA domain {number} has no agent in the runtime" for number in known if number not in names
+        f"NUMA domain {number} has no device in the runtime" for number in known if number not in names
     )
     return {name: known[number] for number, name in names.items() if number in known}
 
@@ -213,7 +213,7 @@ def _at_home(
     if home is None and domains:
         home = next(iter(domains))
         if len(domains) > 1:
-            notes.append(f"{gpu.name}: its NUMA domain is not known; drawn at {home}")
+            notes.append(f"{gpu.name}: its NUMA domain is unknown; drawn at {home}")
     return replace(gpu, home=home)
 
 
@@ -224,7 +224,7 @@ def _unopened(sysfs: Path) -> list[str]:
         return []
     vendors = ", ".join(sorted({vendor for vendor, _ in addresses}))
     listed = ", ".join(address for _, address in addresses)
-    return [f"PCI shows {vendors} display devices that no runtime opens: {listed}; ask byteways doctor"]
+    return [f"PCI shows {vendors} display devices that no runtime opens: {listed}; see byteways doctor"]
 
 
 def _cpu_agent(
@@ -288,5 +288,5 @@ def _gpu_memory_peak(gpu: Gpu, fields: Mapping[str, Any]) -> tuple[float | None,
     device = gpu.device
     peak = nvml.memory_peak(device) if device else None
     if device is None or peak is None:
-        return None, "neither the runtime nor NVML tells memory clock and bus width"
+        return None, "neither the runtime nor NVML reports memory clock and bus width"
     return peak, f"{device.memory_clock_mhz} MHz × {device.memory_bus_bits} bit × 2 transfers a clock (NVML)"

@@ -150,7 +150,7 @@ def read(sysfs: Path) -> Kfd:
         if properties.get("cpu_cores_count"):
             cpu_nodes.append(int(place.name))
     if places and not gpus:
-        notes.append("KFD: the driver runs, but shows no GPU")
+        notes.append("KFD: the driver is loaded, but reports no GPU")
     faults = {gpu.architecture: _page_faults(sysfs, gpu) for gpu in gpus if gpu.architecture}
     domains = sorted(int(p.name[4:]) for p in (sysfs / "devices/system/node").glob("node[0-9]*"))
     return Kfd(tuple(gpus), tuple(cpu_nodes), tuple(domains), faults, tuple(notes))
@@ -204,7 +204,7 @@ def _partition(device: Path) -> str | None:
 def _page_faults(sysfs: Path, gpu: KfdGpu) -> str:
     """XNACK in words. The mode is chosen per process on gfx90a and later of gfx9, per boot elsewhere."""
     if not gpu.shared_memory_supported:
-        return "XNACK not usable: the kernel offers no shared virtual memory"
+        return "XNACK unavailable: the kernel has no shared virtual memory"
     setting = read_text(sysfs / "module/amdgpu/parameters/noretry")
     default = {"0": "on", "1": "off"}.get(setting or "", "the driver's default")
     if gpu.architecture in ("gfx90a", *_HBM3_ARCHITECTURES):

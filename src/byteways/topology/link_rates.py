@@ -56,7 +56,10 @@ _SLOWER = {"sm_86": (14.0625e9, "NVIDIA GA102 whitepaper: 4 links, 56.25 GB/s ea
 #: vendor's data rate is that of the lanes, so it is the signalling rate as well.
 _XGMI = {
     "gfx906": (50e9, "AMD Radeon Instinct MI60 data sheet: 2 links, 200 GB/s both directions"),
-    "gfx908": (46e9, "16 lanes × 23 Gbit/s; AMD Instinct MI100 data sheet: 3 links, 276 GB/s both ways"),
+    "gfx908": (
+        46e9,
+        "16 lanes × 23 Gbit/s; AMD Instinct MI100 data sheet: 3 links, 276 GB/s both directions",
+    ),
     "gfx90a": (50e9, "16 lanes × 25 Gbit/s; AMD CDNA 2 white paper: 100 GB/s both directions"),
     "gfx942": (64e9, "16 lanes × 32 Gbit/s; AMD CDNA 3 white paper: 7 links, 896 GB/s both directions"),
     "gfx950": (76.8e9, "16 lanes × 38.4 Gbit/s; AMD CDNA 4 white paper: 7 links, 1075 GB/s both directions"),
@@ -116,7 +119,7 @@ def nvlink(
         architecture: Compute capability, `sm_90`, or None when no runtime told.
     """
     if generation is None:
-        unknown = "the driver does not tell the NVLink generation"
+        unknown = "the driver does not report the NVLink generation"
         return Rate(None, count * signalling_bytes_per_s or None, unknown)
     link = NVLINK[generation]
     signalling = signalling_bytes_per_s or link.signalling_bytes_per_s
@@ -183,6 +186,8 @@ def xgmi(
     known = table.get(architecture or "")
     one, source = known or (driver_bytes_per_s, "by the kernel driver")
     if one is None:
-        return Rate(None, None, f"no nominal rate is known of xGMI links of {architecture or 'unknown GPUs'}")
+        return Rate(
+            None, None, f"no nominal rate is known for xGMI links of {architecture or 'unknown GPUs'}"
+        )
     links = "1 link" if count == 1 else f"{count} links"
     return Rate(count * one, count * one if known else None, f"{links} × {one / GIGA:.4g} GB/s ({source})")

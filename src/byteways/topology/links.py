@@ -65,7 +65,7 @@ def add_numa_links(
                 generation=None,
                 peak_bytes_per_s=None,
                 signalling_bytes_per_s=None,
-                source=f"no nominal rate between NUMA domains: the kernel tells {told}",
+                source=f"no nominal rate between NUMA domains: the kernel reports {told}",
                 link_class=f"NUMA distance {distance}" if distance else "NUMA",
             )
         )
@@ -96,7 +96,7 @@ def add_pcie_links(graph: Graph, gpus: Sequence[Gpu], virtual_machine: bool) -> 
             elif narrower(link, uplink) != link:
                 link, told_by = (
                     uplink,
-                    f"uplink of PCIe switch {upstream.address} by sysfs, narrowest of the way",
+                    f"uplink of PCIe switch {upstream.address} by sysfs, narrowest on the path",
                 )
         add_pcie(graph, lower, gpu.home, link, told_by)
     if virtual_machine and len(gpus) > 1:
@@ -139,7 +139,7 @@ def add_pcie(graph: Graph, a: str, b: str, link: PcieLink, told_by: str) -> None
     """A link from `a` up to `b`, unless it is drawn already; `told_by` says whose word its speed is."""
     if any((drawn.a, drawn.b, drawn.kind) == (a, b, "pcie") for drawn in graph.links):
         return  # the uplink of a switch is met once for each GPU below it
-    rate, link_class = link_rates.Rate(None, None, "speed and width are not told"), "PCIe"
+    rate, link_class = link_rates.Rate(None, None, "speed and width are unknown"), "PCIe"
     if link.known():
         rate = link_rates.pcie(link.generation, link.width)
         link_class = f"PCIe {link.generation}.0 ×{link.width}"
@@ -166,11 +166,11 @@ def _note_current(graph: Graph, gpu: Gpu, maximum: PcieLink) -> None:
     if current.generation < maximum.generation:
         graph.notes.append(
             f"{gpu.name}: PCIe link at generation {current.generation} now, maximum {maximum.generation}; "
-            "GPUs may idle at a lower one, so the peak is the maximum's"
+            "GPUs may idle at a lower one, so the peak is that of the maximum"
         )
     if current.width < maximum.width:
         graph.notes.append(
-            f"{gpu.name}: PCIe link has {current.width} of {maximum.width} lanes now; idling rarely does that"
+            f"{gpu.name}: PCIe link has {current.width} of {maximum.width} lanes now; rarely due to idling"
         )
 
 
@@ -193,14 +193,14 @@ def add_nvlinks(graph: Graph, gpus: Sequence[Gpu]) -> None:
     if "unknown" in kinds and kinds <= {"switch", "unknown"} and len(gpus) > 1 and len(counts) == 1:
         graph.notes.append(
             f"NVLink: the far ends of the {counts.pop()} links of each GPU are hidden; "
-            "as every GPU has equally many, they are taken to lead to NVSwitches"
+            "every GPU has equally many, so NVSwitches are assumed"
         )
         for ends in active.values():
             ends.setdefault("switch", []).extend(ends.pop("unknown", []))
     for gpu in gpus:
         ends = active[gpu.name]
         if gpu.device is None and gpu.node is None:
-            graph.hidden[gpu.name] = "no management library tells the links between GPUs"
+            graph.hidden[gpu.name] = "no management library reports the links between GPUs"
         _add_gpu_bundles(graph, gpu, ends.get("gpu", []), by_address)
         if "switch" in ends:
             if NVSWITCH not in graph.switches:

@@ -90,7 +90,7 @@ class Topology:
     links: tuple[Link, ...] = ()
     notes: tuple[str, ...] = ()  # what could not be found out, and why
     host_memory_limit_bytes_per_s: float | None = None  # of all memory modules together, read + write shared
-    host_memory_limit_source: str = "nobody told the speed of its modules"
+    host_memory_limit_source: str = "the speed of its modules is not reported"
 
     @cached_property
     def derived(self) -> dict[Callable[..., Any], dict[tuple[Any, ...], Any]]:
@@ -126,13 +126,13 @@ class Topology:
         names = self.names()
         for agent in self.devices:
             if agent.kind not in ("cpu", "gpu") or not re.fullmatch(rf"{agent.kind}[0-9]{{1,4}}", agent.name):
-                return f"'{agent.name}' of kind '{agent.kind}' is no device"
+                return f"'{agent.name}' of kind '{agent.kind}' is not a device"
         if doubled := {name for name in names if names.count(name) > 1}:
             return f"{min(doubled)} is there twice"
         nodes = {*names, *self.switches}
         for link in self.links:
             if link.a not in nodes or link.b not in nodes or link.a == link.b:
-                return f"a link of {link.a} and {link.b} joins no two nodes"
+                return f"a link of {link.a} and {link.b} does not connect two nodes"
         return ""
 
 

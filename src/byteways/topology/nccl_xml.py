@@ -77,9 +77,9 @@ def of(content: bytes, path: Path) -> Topology:
         return parse(content, path.stem)
     except (ET.ParseError, ValueError, LookupError, RecursionError) as error:
         raise BytewaysError(
-            f"{path} is no NCCL topology",
+            f"{path} is not an NCCL topology",
             cause=str(error),
-            hint="let NCCL or RCCL write one: set NCCL_TOPO_DUMP_FILE in any program that uses it",
+            hint="to write one, run any NCCL or RCCL program with NCCL_TOPO_DUMP_FILE set",
         ) from error
 
 
@@ -110,7 +110,7 @@ def parse(content: bytes, host: str) -> Topology:
     for (element, address, cpu), name in zip(found.gpus, numbered, strict=True):
         _add_fabric(element, address, name, cpu, found)
     for a, b in combinations(cpus, 2):
-        source = "the file tells no rate between NUMA domains"
+        source = "the file has no rate between NUMA domains"
         found.graph.links.append(Link(a, b, "numa", 1, None, None, None, source, "NUMA"))
     _add_notes(found)
     agents = [_cpu_agent(name, element) for name, element in cpus.items()]
@@ -222,7 +222,7 @@ def _add_fabric(gpu: ET.Element, address: str, name: str, cpu: str, found: _Foun
 def _count(element: ET.Element) -> int:
     text = element.get("count", "1")
     if not text.isdigit() or int(text) < 1:
-        raise ValueError(f'<{element.tag} count="{text}"> is no number of links')
+        raise ValueError(f'<{element.tag} count="{text}"> is not a number of links')
     return int(text)
 
 
@@ -259,7 +259,7 @@ def _add_notes(found: _Found) -> None:
         notes.append(f"{found.network} network {plural} not shown")
     if found.unknown:
         tags = ", ".join(f"<{tag}>" for tag in sorted(found.unknown))
-        notes.append(f"elements of the file that byteways does not know are left out: {tags}")
+        notes.append(f"ignored unknown elements of the file: {tags}")
     bundles = [link for link in found.graph.links if link.kind == "xgmi"]
     if (
         bundles
@@ -281,7 +281,7 @@ def _cpu_agent(name: str, element: ET.Element) -> Agent:
         " ".join(words),
         numa_domain=int(numa) if numa.isdigit() else None,
         cores=_cores(element.get("affinity", "")),
-        memory_peak_source="the file tells nothing of memory",
+        memory_peak_source="the file does not describe memory",
         architecture=element.get("arch"),
     )
 
@@ -293,7 +293,7 @@ def _gpu_agent(name: str, element: ET.Element, address: str, numa_domain: int | 
         _architecture(element) or "unknown GPU",
         pci_address=address,
         numa_domain=numa_domain,
-        memory_peak_source="the file tells nothing of memory",
+        memory_peak_source="the file does not describe memory",
         architecture=_architecture(element),
     )
 
@@ -303,5 +303,5 @@ def _cores(mask: str) -> tuple[int, ...]:
     try:
         bits = int("".join(word.removeprefix("0x").zfill(8) for word in mask.split(",")) or "0", 16)
     except ValueError as error:
-        raise ValueError(f'affinity="{mask}" is no mask of cores') from error
+        raise ValueError(f'affinity="{mask}" is not a core mask') from error
     return tuple(index for index in range(bits.bit_length()) if bits >> index & 1)

@@ -19,7 +19,7 @@ def read_devices() -> tuple[list[ManagementDevice], list[str]]:
     try:
         from byteways._core import Management
     except ImportError as error:
-        return [], [f"NVML not asked: byteways' native module does not load ({error})"]
+        return [], [f"NVML unavailable: byteways' native module does not load ({error})"]
     try:
         library = Management()
         if not library.report.usable:

@@ -48,15 +48,15 @@ class MemoryRate:
 def memory_rate(sysfs: Path, *, virtual_machine: bool) -> MemoryRate:
     """By the channels that EDAC counts, else by the modules, of which a channel may have two."""
     if virtual_machine:
-        return MemoryRate(None, "a virtual machine's firmware tables describe no real memory modules")
+        return MemoryRate(None, "a virtual machine's firmware tables do not describe physical memory modules")
     try:
         tables = (sysfs / TABLES).read_bytes()
     except OSError as error:
-        why = f"the firmware's tables cannot be read ({(error.strerror or 'unknown error').lower()})"
-        return MemoryRate(None, f"{why}, and nothing else tells the speed of memory modules")
+        why = f"the firmware tables cannot be read ({(error.strerror or 'unknown error').lower()})"
+        return MemoryRate(None, f"{why}, and no other source reports the speed of memory modules")
     modules = list(read_modules(tables))
     if not modules or not all(module.bytes_per_s for module in modules):
-        return MemoryRate(None, "the firmware's tables do not tell the speed of every memory module")
+        return MemoryRate(None, "the firmware tables do not report the speed of every memory module")
     channels = count_channels(sysfs)
     fastest = max(modules, key=lambda module: module.transfers_per_s)
     speed = f"{fastest.transfers_per_s / 1e6:.0f} MT/s"
@@ -64,7 +64,7 @@ def memory_rate(sysfs: Path, *, virtual_machine: bool) -> MemoryRate:
         rate = channels * fastest.transfers_per_s * _CHANNEL_BITS / 8
         return MemoryRate(rate, f"{channels} channels × 64 bit × {speed} (EDAC, SMBIOS)")
     rate = sum(module.bytes_per_s for module in modules)
-    return MemoryRate(rate, f"{len(modules)} modules, each on a channel of its own at most, {speed} (SMBIOS)")
+    return MemoryRate(rate, f"{len(modules)} modules, at most one per channel, {speed} (SMBIOS)")
 
 
 def read_modules(tables: bytes) -> Iterator[Module]:

@@ -54,7 +54,7 @@ def parse_cpu_list(text: str) -> tuple[int, ...]:
         first, _, last = part.partition("-")
         begin, end = int(first), int(last or first)
         if begin < 0 or end < begin:
-            raise ValueError(f"'{part}' is no range of CPUs")
+            raise ValueError(f"'{part}' is not a CPU range")
         numbers.update(range(begin, end + 1))
     return tuple(sorted(numbers))
 

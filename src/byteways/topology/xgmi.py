@@ -17,8 +17,8 @@ from byteways.topology.model import Link
 
 SAME_PACKAGE = "same package"
 #: KFD gives 819200 MB/s for every link within a package, which is no rate of a link.
-_PACKAGE_RATE = Rate(None, None, "no nominal rate within a package: the kernel driver tells a placeholder")
-_ACROSS_RATE = Rate(None, None, "the kernel driver tells no links between packages of divided devices")
+_PACKAGE_RATE = Rate(None, None, "no nominal rate within a package: the kernel driver reports a placeholder")
+_ACROSS_RATE = Rate(None, None, "the kernel driver reports no links between packages of partitioned devices")
 
 
 def xgmi_link(a: str, b: str, count: int, rate: Rate, link_class: str) -> Link:
@@ -127,7 +127,7 @@ def _bundle(a: Gpu, b: Gpu, link: KfdLink) -> Link:
     rate = link_rates.xgmi(count, architecture, driver_bytes_per_s=link.one_link_bytes_per_s)
     if not link.count:
         rate = Rate(
-            rate.data_bytes_per_s, None, f"{rate.source}; the driver tells no width, one link is assumed"
+            rate.data_bytes_per_s, None, f"{rate.source}; the driver reports no width; one link is assumed"
         )
     return xgmi_link(a.name, b.name, count, rate, f"xGMI ×{count}")
 
@@ -155,8 +155,7 @@ def add_packages(graph: Graph, gpus: Sequence[Gpu]) -> dict[str, str]:
             joined.add(ends)
             graph.links.append(xgmi_link(*ends, 1, _ACROSS_RATE, "xGMI of unknown width"))
     graph.notes.extend(
-        f"{name}: a partition, whose memory peak is the whole device's, as the driver tells it"
-        for name in of_gpu
+        f"{name}: a partition; the driver reports the memory peak of the whole device" for name in of_gpu
     )
     return of_gpu
 

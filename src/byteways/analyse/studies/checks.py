@@ -90,7 +90,7 @@ def _summary(found: Sequence[tuple[str, float]], text: Callable[[float], str]) -
         return f"{text(found[0][1])} ({found[0][0]})"
     ordered = sorted(found, key=lambda one: one[1])
     ends = (ordered[0], ordered[-1])
-    return f"{len(found)} figures from " + " to ".join(f"{text(number)} ({name})" for name, number in ends)
+    return f"{len(found)} values from " + " to ".join(f"{text(number)} ({name})" for name, number in ends)
 
 
 def _value(check: Mapping[str, Any], sheet: Sheet) -> Finding:
@@ -104,10 +104,10 @@ def _value(check: Mapping[str, Any], sheet: Sheet) -> Finding:
     if unit == "GB/s" and aim.least == float("-inf"):
         peaks = [cell.peak / 1e9 for cell in found if cell.peak]
         if len(peaks) == len(found) and max(peaks) <= aim.most:
-            raise UntestableError(f"the links here carry no more in any case: {_text(max(peaks), unit)}")
+            raise UntestableError(f"the links here allow no more: {_text(max(peaks), unit)}")
     said = _summary([(cell.name, cell.number) for cell in found], lambda number: _text(number, unit))
     holds = aim.holds(cell.interval for cell in found)
-    return Finding(holds, f"{said}; wanted {aim.words}", tuple(found), holds is False, notes)
+    return Finding(holds, f"{said}; expected {aim.words}", tuple(found), holds is False, notes)
 
 
 def _as_published(
@@ -116,7 +116,7 @@ def _as_published(
     """Figures within a part of those that the source prints."""
     known = [(cell, cell.published) for cell in found if cell.published]
     if not known:
-        raise UntestableError("the source prints no figure for what this machine has")
+        raise UntestableError("the source has no value for this machine's configuration")
     within = float(check.get("within", 0.1))
     ratios = [(cell, cell.number / published) for cell, published in known]
     if len(known) == 1:
@@ -129,7 +129,7 @@ def _as_published(
     intervals = [(cell.low / published, cell.high / published) for cell, published in known]
     holds = Wanted(1 - within, 1 + within, "").holds(intervals)
     decided = tuple(cell for cell, _ in known)
-    return Finding(holds, f"{said}; wanted ± {100 * within:g} %", decided, holds is False, notes)
+    return Finding(holds, f"{said}; expected ± {100 * within:g} %", decided, holds is False, notes)
 
 
 def _pairs(check: Mapping[str, Any], sheet: Sheet, unit: str) -> list[tuple[Cell, Cell]]:
@@ -147,7 +147,7 @@ def _pairs(check: Mapping[str, Any], sheet: Sheet, unit: str) -> list[tuple[Cell
         by_size = {cell.size_bytes: cell for cell in right}
         found = [(cell, by_size[cell.size_bytes]) for cell in left if cell.size_bytes in by_size]
     if not found:
-        raise UntestableError("this run has no two figures that may be compared")
+        raise UntestableError("this run has no two comparable values")
     return found
 
 
@@ -156,7 +156,7 @@ def _ratio(check: Mapping[str, Any], sheet: Sheet) -> Finding:
     unit = _unit({key: check[key] for key in check if key == "unit"})
     pairs = [pair for pair in _pairs(check, sheet, unit) if pair[1].number]
     if not pairs:
-        raise UntestableError("what it is compared with is zero here")
+        raise UntestableError("the value to compare with is zero here")
     aim = wanted(check)
     over = check.get("over", "all")
     intervals = [_quotient(one, other) for one, other in pairs]
@@ -173,7 +173,7 @@ def _ratio(check: Mapping[str, Any], sheet: Sheet) -> Finding:
     decided = tuple(cell for pair in pairs for cell in pair)
     fastest = any(str(check[name]).find(FASTEST) >= 0 for name in ("of", "to"))
     final = holds is False and over == "all" and not fastest
-    detail = f"{lead}{said}; wanted {aim.words}"
+    detail = f"{lead}{said}; expected {aim.words}"
     return Finding(holds, detail, decided, final, unlike(check, sheet, decided))
 
 
@@ -192,22 +192,22 @@ def _spread(check: Mapping[str, Any], sheet: Sheet) -> Finding:
     compared = _groups(found, over, sheet)
     if not compared:
         why = "; ".join(unlike(check, sheet, found))
-        raise UntestableError(f"it takes two {over}s, and this run has one{': ' + why if why else ''}")
+        raise UntestableError(f"it needs two {over}s, and this run has one{': ' + why if why else ''}")
     across = check.get("across")
     ends = {cell.place: sheet.located[cell.place].devices or () for cell in found}
     if across and all(len(_agents(group, ends, across)) < 2 for group in compared):
         what = {"cpu": "NUMA domains", "gpu": "GPUs"}[across]
-        raise UntestableError(f"it takes two {what}, and the figures of this run are of one")
+        raise UntestableError(f"it needs two {what}, and this run's values come from one")
     worst, least, most = 0.0, found[0], found[0]
     for group in compared:
         low, high = (pick(group, key=lambda cell: cell.number) for pick in (min, max))
         if high.number / low.number - 1 >= worst:
             worst, least, most = high.number / low.number - 1, low, high
     decided = tuple(cell for group in compared for cell in group)
-    said = f"{len(decided)} figures differ by at most {100 * worst:.1f} % ({most.name} over {least.name})"
+    said = f"{len(decided)} values differ by at most {100 * worst:.1f} % ({most.name} over {least.name})"
     limit = float(check["at_most"])
     holds = Wanted(float("-inf"), limit, "").holds(map(_difference, compared))
-    detail = f"{said}; wanted {100 * limit:g} % at most"
+    detail = f"{said}; expected at most {100 * limit:g} %"
     return Finding(holds, detail, decided, holds is False, unlike(check, sheet, found))
 
 
@@ -252,7 +252,9 @@ def _order(check: Mapping[str, Any], sheet: Sheet) -> Finding:
         said = said.replace(" > ", ", ")
     apart = f", each by {100 * margin:g} % at least" if margin else ""
     notes = unlike(check, sheet, [cell for some in found for cell in some])
-    return Finding(holds, f"{said}; wanted in this order, falling{apart}", tuple(row), holds is False, notes)
+    return Finding(
+        holds, f"{said}; expected in this decreasing order{apart}", tuple(row), holds is False, notes
+    )
 
 
 def _reaches(check: Mapping[str, Any], sheet: Sheet) -> Finding:
@@ -271,13 +273,13 @@ def _reaches(check: Mapping[str, Any], sheet: Sheet) -> Finding:
         return Finding(None if perhaps else False, detail, tuple(found), notes=notes)
     about = parse_size(str(check["size"]))
     if size == found[0].size_bytes and size >= about / factor:
-        raise UntestableError(f"no size below {format_size(size)} was measured, where it is reached already")
+        raise UntestableError(f"no size below {format_size(size)} was measured, where it is already reached")
     if part is not None and size == found[-1].size_bytes and size <= about * factor:
         raise UntestableError(f"no size above {format_size(size)} was measured, where it may still rise")
     said = f"{goal:.4g} GB/s is reached from {format_size(size)}"
     if part is not None:
-        said = f"{100 * part:g} % of the highest figure, {said}"
-    detail = f"{said}; wanted {format_size(about)}, within a factor of {factor:g}"
+        said = f"{100 * part:g} % of the highest value, {said}"
+    detail = f"{said}; expected {format_size(about)}, within a factor of {factor:g}"
     answers = {one is not None and about / factor <= one <= about * factor for one in (surely, perhaps)}
     return Finding(answers.pop() if len(answers) == 1 else None, detail, tuple(found), notes=notes)
 

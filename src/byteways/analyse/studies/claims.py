@@ -101,19 +101,17 @@ def _leaf(check: Check, claim: Claim, sheet: Sheet, fitting: Fitting | None) -> 
     if not finding.final:
         count, reasons = gaps(check.keys, sheet)
         if count:
-            figures = (
-                "a figure that it rests on is" if count == 1 else f"{count} figures that it rests on are"
-            )
+            figures = "a value it needs is" if count == 1 else f"{count} values it needs are"
             return _Part(UNTESTED, f"{figures} missing: {listed(reasons, REASONS)}")
     notes = (*finding.notes, *_assumed(finding))
     if finding.holds is None:
         widest = max(cell.half_width for cell in finding.cells)
-        return _Part(CLOSE, f"{finding.detail}; figures are known to ± {100 * widest:.2g} %", notes)
+        return _Part(CLOSE, f"{finding.detail}; values are known to ± {100 * widest:.2g} %", notes)
     guessed = dict.fromkeys(f"{cell.line} at {cell.place}" for cell in finding.cells if cell.guessed)
     # A fit says more of what holds, and on the source's own GPUs it is the model that is contradicted.
     known = fitting is not None if finding.holds else sheet.hardware.own(claim)
     if guessed and not known:
-        why = f"the model assumes all numbers behind {listed(list(guessed), REASONS)}"
+        why = f"the model assumes all parameters behind {listed(list(guessed), REASONS)}"
         return _Part(UNTESTED, f"{why}: {finding.detail}")
     if not finding.holds:
         return _Part(FAILS, finding.detail, notes)
@@ -125,7 +123,7 @@ def _leaf(check: Check, claim: Claim, sheet: Sheet, fitting: Fitting | None) -> 
 def _assumed(finding: Finding) -> tuple[str, ...]:
     """Of figures of a machine model: what of them nobody published."""
     found = dict.fromkeys(f"{cell.line} at {cell.place}" for cell in finding.cells if cell.assumed)
-    return (f"numbers that the model assumes are behind {listed(list(found), REASONS)}",) if found else ()
+    return (f"assumed parameters of the model are behind {listed(list(found), REASONS)}",) if found else ()
 
 
 def _fitted(claim: str, finding: Finding, sheet: Sheet, fitting: Fitting, notes: tuple[str, ...]) -> _Part:
@@ -138,10 +136,10 @@ def _fitted(claim: str, finding: Finding, sheet: Sheet, fitting: Fitting, notes:
         side = fitting.side(sheet.published(study.lines[cell.line], study.places[cell.place]))
         sides.setdefault(side, []).append(f"{cell.line} at {cell.place}")
     if unknown := list(dict.fromkeys(sides.get(NEITHER, ()))):
-        why = f"the model has assumed {listed(unknown, REASONS)}, and no published value of it was held out"
+        why = f"the model has assumed {listed(unknown, REASONS)}, and no published value was held out"
         return _Part(UNTESTED, f"{why}: {finding.detail}")
     if HELD_OUT not in sides:
         return _Part(BUILT_IN, finding.detail, notes)
     fitted = list(dict.fromkeys(sides.get(FITTED, ())))
-    note = f"; the model is fitted to {listed(fitted, REASONS)}, and the rest was held out" if fitted else ""
+    note = f"; the model is fitted to {listed(fitted, REASONS)}; the rest was held out" if fitted else ""
     return _Part(HOLDS, finding.detail + note, notes)

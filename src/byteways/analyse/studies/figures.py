@@ -92,7 +92,7 @@ class Published:
         """How the quantity comes from what the source prints; '' where it prints it."""
         told = [self.value.derived] if self.value.derived and unit != "of peak" else []
         if self.part != 1.0:
-            told.append(f"{self.part:.3g} of what the source counts")
+            told.append(f"{self.part:.3g} of the source's count")
         if self.value.metric == "time" and unit not in ("ns", "µs"):
             told.append("size over time")
         if unit == "of peak" and not self.value.derived:

@@ -49,14 +49,20 @@ class Fitting:
 
     @property
     def words(self) -> str:
-        """'4 numbers of the model crusher-mi250x are fitted to this work'; '' when none is."""
+        """'4 numbers of the model crusher-mi250x are fitted to this publication'; '' when none is."""
         if count := self._count(self.text):
             numbers = "1 number" if count == 1 else f"{count} numbers"
-            return f"{numbers} of the model {self.model} {'is' if count == 1 else 'are'} fitted to this work"
+            return (
+                f"{numbers} of the model {self.model} {'is' if count == 1 else 'are'} fitted to this "
+                "publication"
+            )
         names = [name for name, text in zip(self._from, self._texts, strict=True) if self._count(text)]
         if not names:
             return ""
-        return f"the model {self.model} has numbers of {' and '.join(names)}, which is fitted to this work"
+        return (
+            f"the model {self.model} has numbers of {' and '.join(names)}, which is fitted to this "
+            "publication"
+        )
 
     @property
     def known(self) -> bool:

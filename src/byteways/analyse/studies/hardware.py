@@ -38,7 +38,7 @@ class Hardware:
         there = _products_of_model(claim.machine)
         if there & self._here:
             return ""
-        return f"the sentence is about {_named(there)}, and this machine has {_named(self._here)}"
+        return f"the statement is about {_named(there)}, and this machine has {_named(self._here)}"
 
     def own(self, claim: Claim) -> bool:
         """Whether the GPUs are those that the claim is about."""
@@ -51,7 +51,7 @@ class Hardware:
         if not is_simulated(self.manifest):
             return FAILS_HERE, ()
         here, own = model_of(self.manifest), claim.machine or self.study.models[0]
-        other = f"the sentence is about {own}, and {here} is another system with such GPUs"
+        other = f"the statement is about {own}, and {here} is another system with such GPUs"
         return NOT_REPRODUCED, () if here == own else (other,)
 
 

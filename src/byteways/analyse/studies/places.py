@@ -80,7 +80,7 @@ def _in_order(place: Place, here: Topology) -> Located:
     """As many GPUs as the source took, in its order."""
     count, order = len(place.devices), (packed if place.order == "packed" else spread)(here)
     if len(order) < count:
-        return Located(place, None, f"it takes {_gpus(count)}, and this machine has {len(order) or 'none'}")
+        return Located(place, None, f"it needs {_gpus(count)}, and this machine has {len(order) or 'none'}")
     chosen = tuple(sorted(order[:count], key=here.names("gpu").index))
     packages = package_of(here)
     if place.order == "packed" and len({packages[gpu] for gpu in chosen}) == len(chosen) > 1:
@@ -106,35 +106,37 @@ def _locate_pair(
         return _named(place, dict(zip(pair, same, strict=True)), there, here, note)
     if not found:
         return Located(
-            place, None, f"it takes two GPUs, and this machine has {len(here.names('gpu')) or 'none'}"
+            place, None, f"it needs two GPUs, and this machine has {len(here.names('gpu')) or 'none'}"
         )
     direct = _by_width(found)
     if place.rank is None or place.rank > len(direct):
         why = _links_here(found, direct, here)
-        reason = f"nothing here stands for {place.meaning} ({wanted.name}): {why}"
+        reason = f"no equivalent of {place.meaning} ({wanted.name}) here: {why}"
         named = place.devices if set(place.devices) <= set(here.names()) else None
         return Located(place, None, reason, why=why, named=named)
     known, ends = direct[place.rank - 1]
     ends = pair if found.get(pair) == known else ends
     note = f"{'>'.join(ends)} ({known.name}) for {'>'.join(pair)} ({wanted.name})"
     if ends == pair:
-        note = f"{'>'.join(ends)}, joined by {known.name} for {wanted.name}"
+        note = f"{'>'.join(ends)}, connected by {known.name}, for {wanted.name}"
     return _named(place, dict(zip(pair, ends, strict=True)), there, here, note)
 
 
 def _links_here(found: _Classes, direct: list[tuple[_Class, tuple[str, str]]], here: Topology) -> str:
     """Which classes of links this machine has between GPUs."""
     if not direct:
-        return "no two GPUs of this machine have a link of their own"
+        return "no two GPUs of this machine have a direct link"
     if len(direct) > 1:
         return f"links between GPUs here are {', '.join(known.name for known, _ in direct)}"
     known, ends = direct[0]
     between = nodes_of(ends[0], route(here, *ends))[1:-1]
     switch = " through a switch" if any(node not in here.names() for node in between) else ""
     if len(found) == 2:
-        return f"the one pair of GPUs here is joined by {known.name}{switch}"
+        return f"the only GPU pair here is connected by {known.name}{switch}"
     alike = all(other == known for other in found.values())
-    every = "all pairs of GPUs are joined alike" if alike else "all links between GPUs are alike"
+    every = (
+        "all GPU pairs have the same link class" if alike else "all links between GPUs have the same class"
+    )
     return f"{every} here, by {known.name}{switch}"
 
 
@@ -189,7 +191,7 @@ def _named(
     kinds = {kind_of(name) for name in agents}
     if len(agents) == 2 and kinds == {"cpu", "gpu"} and _shares(agents, here) != _shares(agents, there):
         how = "share" if _shares(agents, here) else "do not share"
-        reason = f"{' and '.join(sorted(agents))} {how} one memory here, other than in the source"
+        reason = f"{' and '.join(sorted(agents))} {how} one memory here, unlike in the source"
         return Located(place, None, reason)
     return Located(place, tuple(agents), note=note)
 

@@ -66,7 +66,7 @@ def cells(reference: str | Sequence[str], sheet: Sheet, unit: str) -> list[Cell]
         rivals.setdefault((cell.place, cell.size_bytes), []).append(cell)
     best = [max(some, key=lambda cell: cell.number) for some in rivals.values() if len(some) > 1]
     if not best:  # what is alone is no fastest: an interrupted run may have no more
-        raise UntestableError("it takes two methods at one place and size, and this run has one")
+        raise UntestableError("it needs two methods at one place and size, and this run has one")
     return best
 
 

@@ -31,7 +31,7 @@ def scope(study: Study, topology: Topology) -> Scope:
     for figure in study.figures:
         if figure.kind == "hops":  # of links, not of places
             here = len(topology.names("gpu")) > 1
-            reasons = [] if here else ["it takes two GPUs"]
+            reasons = [] if here else ["it needs two GPUs"]
         else:
             places = [located[name] for name in figure.places]
             here = any(place.devices or (figure.kind == "matrix" and place.named) for place in places)

@@ -16,7 +16,7 @@ from byteways.analyse.results_index import Index
 from byteways.analyse.selection import KINDS, kind, link_class
 from byteways.analyse.summary import Cell, Run, group_by, pool
 from byteways.analyse.topic import Line, Plot, PlotPoint, Table, Topic
-from byteways.analyse.wording import longer_by, losing_most
+from byteways.analyse.wording import largest, longer_by
 from byteways.plan.interfaces import figure_of
 from byteways.units import format_size, format_time, short_time
 
@@ -24,7 +24,7 @@ from byteways.units import format_size, format_time, short_time
 SMALL_BYTES = 64 << 10
 #: Lines of one plot.
 MOST_LINES = 8
-_HEADINGS = ("back to back, device", "host, to enqueue one", "one at a time")
+_HEADINGS = ("back to back (device)", "enqueue (host)", "one at a time")
 
 
 @dataclass(frozen=True)
@@ -58,10 +58,11 @@ def topic(run: Run, found: Sequence[Cell]) -> Topic | None:
         tables.append(Table("Small copies", ("copy", "size", *_HEADINGS), rows, (1, 2, 3, 4)))
     return Topic(
         "calls",
-        "Cost of calls",
-        "Back to back is the device's time for each of many operations in its queue; the host's time to "
-        "enqueue one stands beside, and hides behind it where it is less. One at a time is the whole round "
-        "trip by the host's clock, from the call until the waiting ends.",
+        "Launch and call overhead",
+        "Back to back: device time per operation with many in its queue. Enqueue: host time per "
+        "operation; it is hidden behind the device time unless it exceeds that. One at a time: the round "
+        "trip from call to "
+        "completion, by the host's clock.",
         tuple(tables),
         _plots(small),
     )
@@ -161,7 +162,7 @@ def _label(cell: Cell, run: Run) -> str:
     record, options = cell.record, _options(cell)
     if _is_call(cell):
         where = "GPU" if record.executor.startswith("gpu") else record.executor
-        what = {"event": "event, there and back"}.get(record.interface, record.interface)
+        what = {"event": "event round trip"}.get(record.interface, record.interface)
         return ", ".join(part for part in (f"{where}: {what}", options) if part)
     wires = link_class(run.topology, cell)
     memory = cell.variant.host_memory
@@ -186,8 +187,8 @@ def _plots(small: Sequence[Cost]) -> tuple[Plot, ...]:
                 lines.append(Line(f"{label}, {name}", points))
     if not lines:
         return ()
-    caption = "Time of one copy: in the device's queue behind others, and from call to return."
-    plot = Plot("Small copies", caption, "size of the copy", "µs", tuple(lines[:MOST_LINES]), x_sizes=True)
+    caption = "Time per copy: back to back in the device's queue, and from call to completion."
+    plot = Plot("Small copies", caption, "copy size", "µs", tuple(lines[:MOST_LINES]), x_sizes=True)
     return (plot,)
 
 
@@ -203,7 +204,7 @@ def launches(index: Index) -> Iterator[Finding]:
     """A kernel launch on a GPU that does nothing."""
     for cost in call_costs(index.ranked, index):
         if cost.label == "GPU: launch" and (said := _paces(cost)):
-            title = f"A kernel launch on a GPU takes {said}"
+            title = f"GPU kernel launch: {said}"
             yield finding(title, _submit(cost), CALLS, cost.cells, [cost.claim] if cost.claim else ())
 
 
@@ -220,8 +221,8 @@ def small_copies(index: Index) -> Iterator[Finding]:
     )
     said = _paces(most)
     if said:
-        title = f"{most.label}: {format_size(least)} take {said}"
-        detail = f"{losing_most('Of small copies this')} by waiting. {_submit(most)}"
+        title = f"{most.label}, {format_size(least)}: {said}"
+        detail = f"{largest('relative cost of waiting among small copies')} {_submit(most)}"
         yield finding(title, detail, CALLS - 1, most.cells, [most.claim] if most.claim else ())
 
 
@@ -235,4 +236,4 @@ def _paces(cost: Cost) -> str:
 
 
 def _submit(cost: Cost) -> str:
-    return f"The host enqueues one in {short_time(cost.submit_ns)}." if cost.submit_ns else ""
+    return f"Enqueueing one takes the host {short_time(cost.submit_ns)}." if cost.submit_ns else ""

@@ -12,7 +12,7 @@ from byteways.analyse.phrases import count, gb, listed, of_peak, rate, way
 from byteways.analyse.results_index import Index
 from byteways.analyse.selection import broadest_size, kind_of_pair
 from byteways.analyse.summary import Cell, Group, group_by, pool
-from byteways.analyse.wording import less, losing_most, moves_most, no_loss, others_of, part_kept
+from byteways.analyse.wording import largest, less, losing_most, moves_most, no_loss, others_of, part_kept
 from byteways.analyse.words import describe
 from byteways.results.record import Warning
 from byteways.units import format_size
@@ -84,7 +84,7 @@ def _bidirectional_sum(where: str, size: int, ranking: Ranking) -> Finding:
     """What both directions move, where they were not measured alone."""
     best = ranking.group
     title = (
-        f"{where}, bidirectional {way(ranking.variant)} {moves_most(ranking)} {rate(best)} GB/s in sum"
+        f"{where}, bidirectional {way(ranking.variant)} {moves_most(ranking)} {rate(best)} GB/s in total"
         f"{of_peak(best)}"
     )
     detail = f"{format_size(size)}, {count(len(best.cells), 'pair')}.{others_of(ranking)}"
@@ -95,17 +95,17 @@ def _bidirectional_lost(where: str, size: int, claim: Claim, both: Group, alone:
     """What both directions at once lose, or that they lose next to nothing; None when nobody can tell."""
     same = both.cells[0].variant
     detail = f"{format_size(size)}, {way(same)}, {count(len(both.cells), 'pair')}."
-    moves = f"bidirectional {same.interface} moves {rate(both)} GB/s in sum"
+    moves = f"bidirectional {same.interface} reaches {rate(both)} GB/s in total"
     if claim.trails:
-        title = f"{where}, {moves}, {less(claim)} than both directions alone ({rate(alone)})"
+        title = f"{where}, {moves}, {less(claim)} than the two directions alone ({rate(alone)})"
         worst = min(
             zip(both.cells, alone.cells, strict=True), key=lambda pair: pair[0].value / pair[1].value
         )[0]
         verb = losing_most(worst.record.path) if len(both.cells) > 1 else worst.record.path
         return finding(title, f"{detail} {verb}: {_split(worst)}.", TWO_WAY + 100, (both, alone), [claim])
     if claim.equal:
-        title = f"{where}, both directions at once have {no_loss(claim)}: {moves}"
-        detail += f" Alone, the directions add up to {rate(alone)} GB/s."
+        title = f"{where}, running both directions at once has {no_loss(claim)}: {moves}"
+        detail += f" Measured alone, the directions add up to {rate(alone)} GB/s."
         return finding(title, detail, TWO_WAY - 200, (both, alone), [claim])
     return None
 
@@ -116,7 +116,7 @@ def _ends(cell: Cell) -> str:
 
 def _split(cell: Cell) -> str:
     parts = [f"{path} {gb(bandwidth)}" for path, bandwidth in cell.directions.items()]
-    return listed(parts) + " GB/s" if parts else f"{rate(cell)} GB/s in sum"
+    return listed(parts) + " GB/s" if parts else f"{rate(cell)} GB/s in total"
 
 
 def fans(index: Index) -> Iterator[Finding]:
@@ -136,7 +136,7 @@ def _fan_finding(index: Index, ranking: Ranking, members: list[Cell], partial: l
     best = ranking.group
     hub_is_cpu = not _hub(best.cells[0]).startswith("gpu")
     title = f"{_fan_words(best)} at once: {way(ranking.variant)} {moves_most(ranking)} {rate(best)} GB/s"
-    title += f" in sum{of_peak(best)}"
+    title += f" in total{of_peak(best)}"
     compared = beside_alone(index, best.cells)
     results, claims = [best], [one.claim for one in ranking.rivals]
     if compared is not None:
@@ -144,14 +144,14 @@ def _fan_finding(index: Index, ranking: Ranking, members: list[Cell], partial: l
         # Where the links in the way allow less than the flows alone, the peak is the measure.
         if hub_is_cpu or best.peak is None or best.peak >= alone.value:
             width = len(best.cells[0].record.flows)
-            title += f", {part_kept(claim)} of the {width} alone ({rate(alone)})"
+            title += f", {part_kept(claim)} of the {width} measured alone ({rate(alone)})"
             results.append(alone)
             claims.insert(0, claim)
     detail = _fan_detail(index, best.cells[0], members) + others_of(ranking)
     ways = group_by(partial, lambda cell: cell.variant).items()
     unlike = [f"{way(same)} {rate(pool(some))}" for same, some in ways if some[0] not in best.cells]
     if unlike:
-        detail += f" Overlapped in part only, so not compared: {listed(unlike)} GB/s."
+        detail += f" Only partly overlapped, so not compared: {listed(unlike)} GB/s."
     return finding(title, detail, SHARED if hub_is_cpu else FAN, results, claims)
 
 
@@ -192,7 +192,7 @@ def _fan_detail(index: Index, widest: Cell, members: list[Cell]) -> str:
         text += f" By number of flows: {sums} GB/s."
         free = [step for step in steps if (told := beside_alone(index, [step])) and told[0].equal]
         if free and free[-1] is not widest:
-            text += f" Up to {len(free[-1].record.flows)} flows lose nothing beside each other."
+            text += f" Up to {len(free[-1].record.flows)} flows do not slow each other down."
     rates = list(widest.directions.values())
     if rates and max(rates) > 1.05 * min(rates):
         text += _each(rates)
@@ -218,7 +218,7 @@ def all_pairs(index: Index) -> Iterator[Finding]:
         return
     best = ranking.group
     title = (
-        f"All pairs at once: {way(ranking.variant)} {moves_most(ranking)} {rate(best)} GB/s in sum"
+        f"All pairs at once: {way(ranking.variant)} {moves_most(ranking)} {rate(best)} GB/s in total"
         f"{of_peak(best)}"
     )
     detail = f"{format_size(size)}, {way(ranking.variant)}, {count(flows, 'flow')}."
@@ -230,7 +230,7 @@ def all_pairs(index: Index) -> Iterator[Finding]:
 
 
 def interference(index: Index) -> Iterator[Finding]:
-    """The flow that keeps least of its speed beside others of its own kind."""
+    """The flow that keeps least of its bandwidth with others of its own kind."""
     found: list[tuple[Claim, Cell, Cell]] = []
     for cell in index.ranked:
         if cell.record.pattern != "interference" or cell.record.flows[1].get("interface"):
@@ -239,7 +239,7 @@ def interference(index: Index) -> Iterator[Finding]:
         # Flows that took turns did not disturb each other: their rates are shares of the time.
         if alone is None or "serialised" in cell.warning_ids:
             continue
-        names = "beside others", "alone"
+        names = "with others running", "alone"
         claim = compare(cell, alone, kind="interference", across=_SUM, names=names, match=None)
         if claim.trails:
             found.append((claim, cell, alone))
@@ -248,11 +248,12 @@ def interference(index: Index) -> Iterator[Finding]:
     claim, cell, alone = min(found, key=lambda one: one[0].effect)
     path, _, others = cell.record.path.partition(" beside ")
     title = (
-        f"{path} keeps {part_kept(claim)} of its speed beside {others}: {rate(cell)} of {rate(alone)} GB/s"
+        f"{path} keeps {part_kept(claim)} of its bandwidth with {others} running: {rate(cell)} of "
+        f"{rate(alone)} GB/s"
     )
     detail = f"{format_size(cell.record.size_bytes)}, {way(cell.variant)}."
     if len(found) > 1:
-        detail += f" {losing_most(f'Of {len(found)} disturbed flows this')}."
+        detail += f" {largest(f'loss of {len(found)} disturbed flows')}"
     yield finding(title, detail, DISTURBED, (cell, alone), [one[0] for one in found])
 
 
@@ -264,7 +265,7 @@ def in_turns(index: Index) -> Iterator[Finding]:
     ).items():
         patterns = Counter(cell.record.pattern for cell in cells)
         kinds = listed([f"{pattern} ({number})" for pattern, number in patterns.most_common()])
-        title = f"Concurrent flows of {interface} were serialised: {kinds}"
+        title = f"Concurrent {interface} flows were serialised: {kinds}"
         told = worth(IN_TURNS, max(map(_lost_in_turns, cells)))
         rests_on = tuple(dict.fromkeys(what for cell in cells for what in cell.rests_on))
         told = if_assumed(told) if "assumed" in rests_on else told
@@ -286,9 +287,9 @@ def _in_turns_detail(index: Index, interface: str, cells: list[Cell]) -> str:
     warning = next((one for one in example.record.warnings if one.id == "serialised"), None)
     if warning:
         text += f": {_together(warning)}"
-    text += ". Their rates are shares of the time, not of a link."
+    text += ". Their rates are time slices, not shares of a link."
     if {cell.record.engine for cell in cells} == {"copy-engine"}:
-        text += " The GPUs' copy engines serve such copies one after another."
+        text += " The GPUs' copy engines process such copies one after another."
     shapes = {(cell.record.pattern, cell.record.path) for cell in cells}
     there = [
         cell
@@ -303,8 +304,8 @@ def _in_turns_detail(index: Index, interface: str, cells: list[Cell]) -> str:
 def _together(warning: Warning) -> str:
     """Both figures of a `serialised` warning, in bytes/s."""
     if isinstance(warning.observed, str) or isinstance(warning.required, str):
-        return f"{warning.observed} together, {warning.required} wanted"
+        return f"{warning.observed} together, {warning.required} required"
     return (
-        f"{gb(warning.observed or 0)} GB/s together, where the flows' speeds while each ran "
+        f"{gb(warning.observed or 0)} GB/s together; the rates of the flows while each ran "
         f"add up to {gb(warning.required or 0)} GB/s"
     )

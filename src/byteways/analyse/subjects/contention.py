@@ -19,14 +19,14 @@ from byteways.topology.packages import packed, spread
 from byteways.units import format_size
 
 LEAD = (
-    "From what every flow gets alone, and from what the links carry, the largest sum follows (a maximum "
-    "flow with fixed routes). Where flows share links evenly it may be less: the even share. A case that "
-    "moves less than that meets something that no flow meets alone. Its name is the fewest shared resources "
-    "whose load is the same wherever they hold flows back."
+    "Each concurrent case is predicted from its flows measured alone and from the links (maximum flow "
+    "with fixed routes); under fair sharing of links the prediction can be lower. A case that stays below"
+    " it has a bottleneck: the smallest set of shared resources whose load is the same wherever they "
+    "limit the flows."
 )
-NOTHING = "nothing explains it"
+NOTHING = "unexplained"
 #: Of the only such case of a run, which anything would explain.
-ONCE = "one case alone does not tell"
+ONCE = "undetermined (one case)"
 #: Names of a bottleneck that the cases cannot tell apart, as far as a table has room for them.
 MOST_NAMES = 3
 #: Agents side by side that a path has room for.
@@ -42,7 +42,7 @@ def topic(run: Run, found: Sequence[Cell]) -> Topic | None:
     explained = index.explanations
     tables = [table for table in (_bottlenecks(explained), _cases(index, predicted, explained)) if table.rows]
     drawn = plots(run.topology, predicted.cases)
-    return Topic("together", "Flows together", LEAD, tuple(tables), drawn)
+    return Topic("together", "Contention", LEAD, tuple(tables), drawn)
 
 
 def named(names: Sequence[str]) -> str:
@@ -77,11 +77,11 @@ def _bottlenecks(explained: Sequence[Explanation]) -> Table:
                     f"{shortened(record.path)}: {gb(example.cell.value)} instead of {gb(example.even)}",
                 )
             )
-    headings = ("bottleneck", "carries, GB/s", "interface, size", "holds back, cases", "for example, GB/s")
-    note = "“or” joins what the cases of this run cannot tell apart"
+    headings = ("bottleneck", "measured limit, GB/s", "interface, size", "cases", "example, GB/s")
+    note = "“or” joins resources that this run cannot tell apart"
     if any(one.resource.hidden for each in explained for one in each.bottlenecks):
-        note += ". What GPUs share on a way is such as a PCIe switch that the topology does not show"
-    return Table("What holds flows back", headings, tuple(rows), (1, 3), note)
+        note += ". A shared resource without a name may be a PCIe switch that the topology does not show"
+    return Table("Bottlenecks", headings, tuple(rows), (1, 3), note)
 
 
 def _cases(index: Index, predicted: Predictions, explained: Sequence[Explanation]) -> Table:
@@ -117,19 +117,19 @@ def _cases(index: Index, predicted: Predictions, explained: Sequence[Explanation
             )
         )
     headings = (
-        *("pattern", "interface", "path", "cases", "alone", "predicted", "measured", "part"),
-        "held back by",
+        *("pattern", "interface", "path", "cases", "alone", "predicted", "measured", "ratio"),
+        "limited by",
     )
     note = (
-        "GB/s in sum, of equal cases over links alike the one farthest below prediction. Held back is what "
-        f"stays below the even share by {percent(1 - HELD_BACK)} and more"
+        "GB/s in total; of equivalent cases, the one farthest below prediction. ‘Limited by’ is given for"
+        f" cases at least {percent(1 - HELD_BACK)} below fair sharing"
     )
     if predicted.lacking:
         note += (
             f"; {count(predicted.lacking, 'case')} could not be predicted, as a flow was not measured alone"
         )
     one = f", {format_size(sizes[0])}" if len(sizes) == 1 else ""
-    return Table(f"Predicted and measured{one}", headings, tuple(rows), (3, 4, 5, 6, 7), note)
+    return Table(f"Predicted vs measured{one}", headings, tuple(rows), (3, 4, 5, 6, 7), note)
 
 
 def _order(case: Together) -> tuple[object, ...]:
@@ -144,7 +144,7 @@ def _reasons(case: Together, explained: Sequence[Explanation]) -> list[str]:
         alone = any(each.unexplained == (case,) and not each.bottlenecks for each in explained)
         return names or [ONCE if alone else NOTHING]
     if case.even < HELD_BACK * case.most:
-        return [f"as predicted: links shared evenly give {gb(case.even)}"]
+        return [f"as predicted: fair sharing of links gives {gb(case.even)}"]
     if case.limits and case.most < HELD_BACK * sum(case.alone):
         kept = ", ".join(case.limits[:MOST_NAMES])
         return [f"as predicted: {kept}" + (", …" if len(case.limits) > MOST_NAMES else "")]
@@ -152,13 +152,13 @@ def _reasons(case: Together, explained: Sequence[Explanation]) -> list[str]:
 
 
 TITLES = {
-    "fan-out": "From the host to 2 … n GPUs at once",
-    "fan-in": "From 2 … n GPUs to the host at once",
-    "fan-bidirectional": "Between the host and 2 … n GPUs, both directions at once",
+    "fan-out": "From the host to 2 … n GPUs concurrently",
+    "fan-in": "From 2 … n GPUs to the host concurrently",
+    "fan-bidirectional": "Between the host and 2 … n GPUs, both directions concurrently",
 }
 CAPTION = (
-    "Sum over all flows. Packed fills a package and NUMA domain before the next, spread goes over all of "
-    "them first; predicted is the even share of what each flow gets alone and the links carry."
+    "Sum over all flows. Packed: fill one package and NUMA domain before the next. Spread: use all of "
+    "them first. Predicted: fair sharing, from single-flow rates and links."
 )
 #: Numbers of GPUs that make a line.
 LEAST_POINTS = 2
@@ -177,7 +177,7 @@ def plots(topology: Topology, cases: Sequence[Together]) -> tuple[Plot, ...]:
             of_size = [case for case in same if case.cell.record.size_bytes == size]
             lines += _lines(topology, f"{interface}, {format_size(size)}", of_size)
         if lines:
-            found.append(Plot(title, CAPTION, "GPUs at once", "GB/s in sum", tuple(lines)))
+            found.append(Plot(title, CAPTION, "concurrent GPUs", "GB/s in total", tuple(lines)))
     return tuple(found)
 
 
@@ -252,17 +252,17 @@ def _named(same: Sequence[Bottleneck]) -> Finding:
     most = min(same, key=lambda one: (-len(one.cases), one.example.kept))
     example, record = most.example, most.example.cell.record
     title = (
-        f"Shared bottleneck: {most.names[0]} carries {gb(most.bytes_per_s)} GB/s in sum; "
-        f"{record.interface} {shortened(record.path)} moves {rate(example.cell)} "
-        f"where its flows alone allow {gb(example.even)}"
+        f"Shared bottleneck: {most.names[0]} ({gb(most.bytes_per_s)} GB/s in total); "
+        f"{record.interface} {shortened(record.path)} reaches {rate(example.cell)}; "
+        f"single-flow rates predict {gb(example.even)}"
     )
     detail = f"{format_size(record.size_bytes)}."
     if len(most.names) > 1:
-        detail += f" It could equally be {named(most.names[1:])}."
+        detail += f" Could equally be {named(most.names[1:])}."
     if most.resource.hidden:
-        detail += " A PCIe switch is such a thing; the topology shows none there."
+        detail += " It may be a PCIe switch: the topology shows none there."
     cases = len({case.cell.record.case_id for one in same for case in one.cases})
-    detail += f" It explains {count(cases, 'case')} below prediction."
+    detail += f" Explains {count(cases, 'case')} below prediction."
     others = [
         f"{gb(one.bytes_per_s)} by {one.example.cell.record.interface}"
         + (
@@ -270,12 +270,12 @@ def _named(same: Sequence[Bottleneck]) -> Finding:
             if (size := one.example.cell.record.size_bytes) != record.size_bytes
             else ""
         )
-        + (f" ({one.resource.name.rpartition(' share ')[2]})" if one.resource.hidden else "")
+        + (f" ({one.resource.name.rpartition(', ')[2]})" if one.resource.hidden else "")
         for one in same
         if one is not most
     ]
     if others:
-        detail += f" It carries {listed(others)}."
+        detail += f" Other limits: {listed(others)}."
     importance = NAMED + (HIDDEN if most.resource.hidden else 0.0) + 10 * (1 - example.kept)
     claims = [case.claim for one in same for case in one.cases]
     return finding(title, detail, importance, (example.cell,), claims)
@@ -285,19 +285,23 @@ def _unexplained(cases: Sequence[Together]) -> Finding:
     worst = min(cases, key=lambda case: (bool(case.cell.doubts), case.kept))
     record = worst.cell.record
     title = (
-        f"{record.pattern} {record.interface} moves {rate(worst.cell)} where its flows alone and the "
-        f"links allow {gb(worst.even)} GB/s, "
-        + ("and no shared resource explains it" if len(cases) > 1 else "and one case alone does not tell why")
+        f"{record.pattern} {record.interface} reaches {rate(worst.cell)}; single-flow rates and links "
+        f"predict {gb(worst.even)} GB/s; "
+        + (
+            "no shared resource explains the gap"
+            if len(cases) > 1
+            else "one case is not enough to find the bottleneck"
+        )
     )
     detail = f"{shortened(record.path)}, {format_size(record.size_bytes)}."
     if len(cases) > 1:
-        detail += f" So it is with {count(len(cases), 'case')} of this run."
+        detail += f" Seen in {count(len(cases), 'case')} of this run."
     return finding(title, detail, UNEXPLAINED, (worst.cell,), [case.claim for case in cases])
 
 
 def _as_predicted(predicted: Predictions) -> Finding:
     cases = predicted.cases
-    title = f"{all_as_predicted(len(cases), predicted.lacking)} what their flows alone and the links predict"
+    title = f"{all_as_predicted(len(cases), predicted.lacking)} as predicted from single-flow rates and links"
     ratios = sorted(case.kept for case in cases)
-    detail = f"From {100 * ratios[0]:.0f} to {100 * ratios[-1]:.0f} % of that."
+    detail = f"From {100 * ratios[0]:.0f} to {100 * ratios[-1]:.0f} % of the prediction."
     return finding(title, detail, AS_PREDICTED, (), [case.claim for case in cases])

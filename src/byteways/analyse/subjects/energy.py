@@ -128,11 +128,10 @@ def unmeasured(found: Sequence[Cell]) -> list[Unmeasured]:
 
 
 LEAD = (
-    "What moving a gigabyte takes, from the energy counters of the devices at its ends, less what the same "
-    "devices take when idle. The operations went on until two seconds and twenty steps of every counter had "
-    "passed, or ten seconds; how long it was, and how many steps, stands beside each figure. Of STREAM "
-    "kernels a gigabyte is one that is read or written, of others one that arrives. Ends without a counter "
-    "are not in the figure: they are named."
+    "Energy per gigabyte from the energy counters of the devices at both ends, minus their idle energy. "
+    "Operations repeat until two seconds and 20 updates of every counter have passed, or ten seconds; "
+    "both are listed. For STREAM kernels a gigabyte is one read or written, for others one that arrives. "
+    "Devices without a counter are listed as not counted."
 )
 
 
@@ -165,7 +164,7 @@ def topic(run: Run, found: Sequence[Cell]) -> Topic | None:
     tables = [Table("", headings, rows, tuple(range(1, 9)))] if rows else []
     if reasons := unmeasured(asked):
         listed = tuple((each.reason, str(len(each.cells))) for each in reasons)
-        tables.append(Table("No energy, and why", ("reason", "cases"), listed, (1,)))
+        tables.append(Table("Cases without an energy result", ("reason", "cases"), listed, (1,)))
     return Topic("energy", "Energy", LEAD, tuple(tables))
 
 
@@ -257,10 +256,12 @@ def no_energy(index: Index) -> Iterator[Finding]:
         return
     cases = count(sum(len(each.cells) for each in reasons), "case")
     measured = energies(index.cells)
-    title = f"No energy of {cases}: {reasons[0].reason}" if len(reasons) == 1 else f"No energy of {cases}"
+    title = (
+        f"No energy result for {cases}: {reasons[0].reason}"
+        if len(reasons) == 1
+        else f"No energy result for {cases}"
+    )
     told = [f"{each.reason} ({count(len(each.cells), 'case')})" for each in reasons]
     detail = "" if len(reasons) == 1 else f"{'; '.join(told)}. "
-    detail += (
-        "Their other figures stand." if measured else "Nothing in this run says what moving bytes takes."
-    )
+    detail += "Their other results are unaffected." if measured else "This run has no energy results."
     yield Finding(title, detail, NO_ENERGY)

@@ -32,7 +32,7 @@ CORRUPT, BEYOND_LIMIT, FAILED, DAMAGED, WRONG_WAY, THROTTLED, ABOVE_PEAK, WARNED
 
 #: Warnings that say the figure is not of what was asked for, and the finding of each.
 GRAVE = {
-    "unexpected-path": "Link counters do not match the bytes of {cases}",
+    "unexpected-path": "Link counters do not match the bytes moved in {cases}",
 }
 
 _AGENT = re.compile(r"\b[cg]pu\d+\b")
@@ -45,7 +45,7 @@ def corruption(index: Index) -> Iterator[Finding]:
     record = corrupt[0]
     where = [_place(record)] if record.corruption else []
     detail = " ".join(
-        [f"First: {describe(record)}.", *where, "Do not trust this path until it is understood."]
+        [f"First: {describe(record)}.", *where, "Do not trust results on this path until this is explained."]
     )
     yield Finding(f"Data arrived corrupt in {count(len(corrupt), 'measurement')}", detail, CORRUPT)
 
@@ -69,7 +69,7 @@ def failures(index: Index) -> Iterator[Finding]:
     words = {"failed": "failed", "lost": "lost its worker", "timeout": "timed out"}
     parts = [f"{sum(reason.count for reason in same)} {words[status]}" for status, same in statuses.items()]
     detail = " ".join(f"{reason.example}: {reason.reason}." for reason in reasons[:3])
-    yield Finding(f"{count(total, 'case')} gave no figure: {listed(parts)}", detail, FAILED)
+    yield Finding(f"{count(total, 'case')} without a result: {listed(parts)}", detail, FAILED)
 
 
 def damaged(index: Index) -> Iterator[Finding]:
@@ -79,9 +79,9 @@ def damaged(index: Index) -> Iterator[Finding]:
     title = f"{count(lines, 'line')} of measurements.jsonl could not be read"
     recorded = {(record.case_id, record.round) for record in index.records}
     if len(recorded) < index.manifest.get("planned", 0):
-        detail = "Their cases are missing here; `byteways run --resume` measures them again."
+        detail = "Their cases are missing; `byteways run --resume` measures them again."
     else:
-        detail = "Every case has a record all the same: they were measured again."
+        detail = "Every case still has a record: those cases were measured again."
     yield Finding(title, detail, DAMAGED)
 
 
@@ -107,7 +107,7 @@ def throttled(index: Index) -> Iterator[Finding]:
     cases = len({(record.case_id, record.round) for record, _ in held})
     who = f": {listed([f'{agent} ({number})' for agent, number in agents.most_common(4)])}" if agents else ""
     record, warning = held[0]
-    title = f"GPU clocks were held back in {count(cases, 'measurement')}{who}"
+    title = f"GPU clocks were throttled in {count(cases, 'measurement')}{who}"
     figures = f"{warning.id}, observed {warning.observed}, required {warning.required}"
     yield Finding(title, f"For example {describe(record)} ({figures}). {warning.advice}", THROTTLED)
 
@@ -130,7 +130,7 @@ def beyond_limit(index: Index) -> Iterator[Finding]:
     if not index.void:
         return
     record = index.void[0]
-    title = f"{count(len(index.void), 'result')} beyond the physical limit: void, neither ranked nor quoted"
+    title = f"{count(len(index.void), 'result')} beyond the physical limit: void and not ranked"
     warning = next(one for one in record.warnings if one.id == "beyond-limit")
     detail = f"For example {describe(record)}, {format_size(record.size_bytes)}. {warning.advice}"
     yield Finding(title, detail, BEYOND_LIMIT)
@@ -143,8 +143,8 @@ def few_rounds(index: Index) -> Iterator[Finding]:
         return
     title = f"{len(few)} of {count(len(index.cells), 'result')} measured in fewer than {LEAST_ROUNDS} rounds"
     detail = (
-        "They stand in the tables and rank nothing: one round cannot see how far the next one lies from it. "
-        "Give the run more time (--budget)."
+        "They are in the tables but not ranked, because differences between rounds are unknown. "
+        "Allow more time (--budget)."
     )
     yield Finding(title, detail, FEW_ROUNDS)
 
@@ -154,11 +154,11 @@ def above_peak(index: Index) -> Iterator[Finding]:
     if not beyond:
         return
     worst = max(beyond, key=lambda cell: cell.fraction or 0)
-    figures = count(len(beyond), "figure")
+    figures = count(len(beyond), "result")
     title = f"{figures} above the nominal peak: {describe(worst.record)} reaches {rate(worst)} GB/s"
     detail = (
         f"That is {percent(worst.fraction or 0)} of {gb(worst.peak or 0)} GB/s ({worst.record.peak_source}). "
-        "Either the bytes did not cross that link (caches), or the peak is not that of this machine."
+        "Either the bytes did not cross that link (caches), or this machine's peak differs."
     )
     yield finding(title, detail + _overlap(worst.record), ABOVE_PEAK, (worst,))
 
@@ -169,7 +169,7 @@ def _overlap(record: Record) -> str:
     if together is None or not whole or 2 * together >= whole:
         return ""
     share = percent(max(together, 0.0) / whole)
-    return f" The flows ran together for {share} of the time only, so the sum is not what the links carried."
+    return f" The flows overlapped for only {share} of the time, so the sum overstates the links' rate."
 
 
 def warned(index: Index) -> Iterator[Finding]:
@@ -183,7 +183,7 @@ def warned(index: Index) -> Iterator[Finding]:
     first = groups[0]
     figures = f" (observed {first.observed}, required {first.required})" if first.observed else ""
     verb = "carries" if len(touched) == 1 else "carry"
-    title = f"{len(touched)} of {count(len(index.cells), 'figure')} {verb} a warning: {listed(parts)}"
+    title = f"{len(touched)} of {count(len(index.cells), 'result')} {verb} a warning: {listed(parts)}"
     yield Finding(title, f"For example {first.example}{figures}. {first.advice}", WARNED)
 
 
@@ -192,7 +192,7 @@ def skipped(index: Index) -> Iterator[Finding]:
 
 
 def left_out(index: Index) -> Iterator[Finding]:
-    yield from _not_tried(index, "left out", "left out for want of time")
+    yield from _not_tried(index, "left out", "left out for lack of time")
 
 
 def _not_tried(index: Index, status: str, words: str) -> Iterator[Finding]:

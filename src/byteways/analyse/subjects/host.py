@@ -27,7 +27,7 @@ MOVED_BY = {
     "copy-engine": "a copy engine",
     "kernel": "a kernel",
     "cpu": "the CPU",
-    "staged": "the driver through a buffer of its own",
+    "staged": "the driver through a staging buffer",
 }
 
 
@@ -108,7 +108,7 @@ def first_touch(index: Index) -> Iterator[Finding]:
         return
     claim, fast, slow = max(found, key=lambda one: one[0].gain)
     record = fast.record
-    title = f"First touch matters: for {record.executor}, {difference(claim)}"
+    title = f"First touch matters: on {record.executor}, {difference(claim)}"
     detail = f"{way(fast.variant)} by {record.executor}, {record.path}, {format_size(record.size_bytes)}."
     yield finding(title, detail, FIRST_TOUCH, (fast, slow), [one[0] for one in found])
 
@@ -133,12 +133,12 @@ def threads(index: Index) -> Iterator[Finding]:
         title = f"{used} threads copy {slower(claim)} than one"
     else:
         title = sentence(no_difference((f"{used} threads", "one")))
-    title += f": {with_span(many_cell)} against {with_span(one_cell)} GB/s"
+    title += f": {with_span(many_cell)} vs {with_span(one_cell)} GB/s"
     yield finding(title, where, THREADS, (many_cell, one_cell), [claim])
 
 
 def streaming(index: Index) -> Iterator[Finding]:
-    """Non-temporal stores against ordinary ones, one core."""
+    """Non-temporal stores against regular stores, one core."""
     members = index.of_kind("cpu")
     plain = [cell for cell in members if cell.record.interface == "memcpy"]
     stream = [cell for cell in members if cell.record.interface == "memcpy-stream"]
@@ -146,16 +146,16 @@ def streaming(index: Index) -> Iterator[Finding]:
     if pair is None:
         return
     streamed, ordinary = pair
-    names = "non-temporal stores", "ordinary ones"
+    names = "non-temporal stores", "regular stores"
     claim = compare(streamed, ordinary, kind="stores", names=names)
     if not claim.differ:
         return
-    verb = f"{faster(claim)} ordinary ones" if claim.leads else f"{slower(claim)} than ordinary ones"
+    verb = f"{faster(claim)} regular stores" if claim.leads else f"{slower(claim)} than regular stores"
     title = (
         f"Non-temporal stores are {verb} at {format_size(streamed.record.size_bytes)}: "
-        f"{rate(streamed)} against {rate(ordinary)} GB/s"
+        f"{rate(streamed)} vs {rate(ordinary)} GB/s"
     )
-    reason = " They write memory without reading it first." if claim.leads else ""
+    reason = " They avoid the read for ownership." if claim.leads else ""
     detail = f"{way(streamed.variant)} on {streamed.record.path}.{reason}"
     yield finding(title, detail, STREAMING, (streamed, ordinary), [claim])
 
@@ -183,7 +183,7 @@ def far_memory(index: Index) -> Iterator[Finding]:
         if away:
             own = [near[_key(cell)][0] for cell in {_key(cell): cell for cell in away}.values()]
             both = pool(away), pool(own)
-            names = "another NUMA domain", "the own"
+            names = "another NUMA domain", "the same domain"
             claim = compare(*both, kind="NUMA", match=lambda cell: cell.source.agent, names=names)
             if claim.trails:
                 found.append((claim, *both))
@@ -195,12 +195,12 @@ def far_memory(index: Index) -> Iterator[Finding]:
     worst = away_.cells[kept.index(min(kept))]
     title = (
         f"Copies to another NUMA domain are {percents_slower(claim, kept)}: "
-        f"{worst.record.interface} moves {rate(worst)} GB/s on {worst.record.path}, "
+        f"{worst.record.interface} reaches {rate(worst)} GB/s on {worst.record.path}, "
         f"{rate(alone[worst.source.agent])} within {worst.source.agent}"
     )
     detail = f"{format_size(worst.record.size_bytes)}, {way(worst.variant)}."
     if len(kept) > 1:
-        detail += f" Over {len(kept)} paths the median keeps {100 * median(kept):.0f} % of the own domain's."
+        detail += f" Over {len(kept)} paths the median keeps {100 * median(kept):.0f} % of the local rate."
     yield finding(title, detail, FAR, (away_, own_), [one[0] for one in found])
 
 

@@ -17,7 +17,7 @@ from byteways.analyse.rounds import UNSETTLED
 from byteways.analyse.subjects.loaded import APART, disturber, in_window
 from byteways.analyse.summary import Cell, Run, group_by
 from byteways.analyse.topic import Table, Topic
-from byteways.analyse.wording import keeps_speed, longer_by, no_difference
+from byteways.analyse.wording import keeps_speed, longer_by, no_difference, not_slowed
 from byteways.analyse.words import describe
 from byteways.plan.interfaces import figure_of
 from byteways.units import format_size, short_time, three_digits
@@ -82,7 +82,7 @@ def slowdowns(found: Sequence[Cell]) -> list[Slowdown]:
         if same is None or other.get("interface") is None:
             continue
         beside = disturber(record.flows, record.interface)
-        names = (f"beside {beside}", "alone")
+        names = (f"during {beside}", "alone")
         across = ("pattern", "counts")
         claim = compare(cell, same, kind="interference", across=across, match=None, names=names)
         if figure_of(record.interface) == "bandwidth":
@@ -118,34 +118,34 @@ def topic(run: Run, found: Sequence[Cell]) -> Topic | None:
     if not pairs:
         return None
     headings = (
-        *("measured", "beside", "alone", "beside it", "time, × alone"),
-        *("transfer alone, GB/s", "beside it, GB/s", "time, × alone"),
+        *("measured", "concurrent transfer", "alone", "concurrent", "time, × alone"),
+        *("transfer alone, GB/s", "concurrent, GB/s", "time, × alone"),
     )
     note = (
-        "Both rates are from the window in which both ran. “time, × alone” is the time beside the other over "
-        "the time alone; in brackets where the intervals do not tell both apart."
+        "Both rates are from the window in which both ran. “time, × alone”: run time with the other "
+        "divided by run time alone; in parentheses where the intervals overlap."
     )
-    lead = "Arithmetic and memory-bound work alone, then beside a transfer: what each costs the other."
+    lead = (
+        "Arithmetic and memory-bound kernels alone, then concurrently with a transfer: how much each slows "
+        "the other down."
+    )
     tables = []
     if rows := tuple(_row(pair) for pair in pairs if pair.together):
         tables.append(Table("", headings, rows, (2, 3, 4, 5, 6, 7), note))
     if apart := [pair for pair in pairs if not pair.together]:
         tables.append(_apart(apart))
-    return Topic("slowdown", "What a transfer costs others", lead, tuple(tables))
+    return Topic("slowdown", "Slowdown by concurrent transfers", lead, tuple(tables))
 
 
 def _apart(pairs: Sequence[Slowdown]) -> Table:
     """What was measured of pairs that had no window in common."""
     headings = (
-        *("measured", "beside", "alone", "with it", "transfer alone, GB/s", "while it ran, GB/s"),
+        *("measured", "transfer", "alone", "with it", "transfer alone, GB/s", "while it ran, GB/s"),
         *("over the whole run, GB/s", "why"),
     )
-    note = (
-        "There was no window in which both ran: these are times and rates of each by itself, none is what "
-        "the one costs the other."
-    )
+    note = "The two did not overlap, so these times and rates show each by itself, not a slowdown."
     rows = tuple(_row_apart(pair) for pair in pairs)
-    return Table("Without a window in common", headings, rows, (2, 3, 4, 5, 6), note)
+    return Table("Without overlap", headings, rows, (2, 3, 4, 5, 6), note)
 
 
 def _row_apart(pair: Slowdown) -> tuple[str, ...]:
@@ -216,21 +216,21 @@ def _cost(pairs: Sequence[Slowdown]) -> Finding:
     if costly:
         parts = [f"{pair.beside}: {longer_by(pair.claim)}" for pair in costly]
         more = [f"{len(parts) - NAMED} more"] if len(parts) > NAMED else []
-        title = f"Slowdown of {what[0].lower() + what[1:]} beside {listed([*parts[:NAMED], *more])}"
+        title = f"Slowdown of {what[0].lower() + what[1:]} during {listed([*parts[:NAMED], *more])}"
     elif free:
-        title = f"{what} {keeps_speed([pair.claim for pair in spared])} beside {listed(free)}"
+        title = f"{what} {keeps_speed([pair.claim for pair in spared])} during {listed(free)}"
         free = []
     else:
-        title = f"{what}: {no_difference(('alone', 'beside transfers'))}"
-    detail = f"Next to nothing: {listed(free)}. " if free else ""
+        title = f"{what}: {no_difference(('alone', 'during transfers'))}"
+    detail = f"{not_slowed([pair.claim for pair in spared])} during {listed(free)}. " if free else ""
     if unsure and named:
-        detail += f"{sentence(no_difference(('alone', f'beside {listed(unsure)}')))}. "
+        detail += f"{sentence(no_difference(('alone', f'during {listed(unsure)}')))}. "
     if apart := [pair.beside for pair in pairs if not pair.together]:
-        detail += f"No window in which both ran beside {listed(apart)}, so no cost either. "
+        detail += f"No overlap with {listed(apart)}, so no result. "
     own = [(pair, pair.others) for pair in ranked if pair.others is not None]
     if own:
         kept = [f"{pair.beside}: {100 / factor:.0f} %" for pair, factor in own]
-        detail += f"What the transfers keep of their rate alone, by their medians: {listed(kept)}."
+        detail += f"The transfers keep (medians): {listed(kept)}."
     figures = (pairs[0].alone, *(pair.cell for pair in named or ranked))
     claims = [pair.claim for pair in pairs if pair.together]
     return finding(title, detail.strip(), COSTS if named else UNTOLD, figures, claims)

@@ -55,7 +55,7 @@ def gpu_hierarchy(index: Index) -> Iterator[Finding]:
         parts.append(f"{place} {short_time(group.value)}" + (f" ({multiple(claim)})" if claim.leads else ""))
     title = f"Load latency on a GPU: {listed(parts)}"
     walkers = sorted({cell.record.executor for _, group in levels for cell in group.cells}, key=agent_order)
-    who = f"median of {len(walkers)} GPUs" if len(walkers) > 1 else f"as {walkers[0]} sees it"
+    who = f"median of {len(walkers)} GPUs" if len(walkers) > 1 else f"measured on {walkers[0]}"
     detail = f"One dependent load, random cycle over {format_size(size)}; {who}."
     yield finding(title, detail, GPU_LATENCY, [group for _, group in levels], claims)
 

@@ -14,7 +14,7 @@ from byteways.analyse.results_index import Index
 from byteways.analyse.selection import chases
 from byteways.analyse.summary import Cell, Run, group_by
 from byteways.analyse.topic import Line, Plot, PlotPoint, Table, Topic
-from byteways.analyse.wording import losing_most, multiple
+from byteways.analyse.wording import largest, multiple
 from byteways.plan.interfaces import one_buffer
 from byteways.results.record import Record
 from byteways.results.simulated import is_simulated
@@ -150,14 +150,11 @@ def _load(cell: Cell) -> float:
 
 
 LEAD = (
-    "Time of one dependent load while other flows run, over what those achieved in the same window. Where "
-    "the curve turns up, requests wait for each other."
+    "Latency of one dependent load against the bandwidth of concurrent flows in the same window. Where "
+    "the curve turns up, requests queue."
 )
 #: A flat simulated curve must not be taken for a prediction.
-NO_QUEUES = (
-    " On a machine model a load waits for others in the memory of GPUs and nowhere else: not in links, nor "
-    "in the host's memory."
-)
+NO_QUEUES = " A machine model delays loads only in GPU memory, not in links or host memory."
 
 
 def topic(run: Run, found: Sequence[Cell]) -> Topic | None:
@@ -173,8 +170,8 @@ def topic(run: Run, found: Sequence[Cell]) -> Topic | None:
 
 def _table(curves: Sequence[LoadCurve]) -> Table:
     headings = (
-        "walk",
-        "beside",
+        "latency of",
+        "under load of",
         "points",
         "idle, ns",
         "least load, GB/s",
@@ -205,10 +202,7 @@ def _table(curves: Sequence[LoadCurve]) -> Table:
             )
         )
     apart = sum(curve.apart for curve in curves)
-    note = (
-        f"Without {count(apart, 'case')} in which walk and load had no window in common: there the one was "
-        "not measured beside the other."
-    )
+    note = f"Excludes {count(apart, 'case')} in which the latency measurement and the load did not overlap."
     return Table("", headings, tuple(rows), tuple(range(2, len(headings))), note if apart else "")
 
 
@@ -220,9 +214,9 @@ def _plot(walk: Walk, curves: Sequence[LoadCurve]) -> Plot:
             points.insert(0, _point(0.0, curve.idle))
         lines.append(Line(curve.load, tuple(points)))
     return Plot(
-        walk.label.replace(": ", " walks ", 1),
-        "The point at 0 is the walk alone. Interval: 95 % of the median.",
-        "achieved beside it, GB/s",
+        walk.label.replace(": ", " loads from ", 1),
+        "The point at 0 is the idle latency. Interval: 95 % of the median.",
+        "concurrent load, GB/s",
         "ns a load",
         tuple(lines),
     )
@@ -250,7 +244,7 @@ def _worst(walk: Walk, curves: Sequence[LoadCurve]) -> Finding | None:
     for curve in curves:
         assert curve.idle is not None
         slowest = max(curve.points, key=lambda point: point.cell.value)
-        names = f"beside {curve.load}", "alone"
+        names = f"under {curve.load}", "alone"
         how = ("pattern", "counts")
         ways = len(curve.points) + 1
         claim = compare(
@@ -263,12 +257,12 @@ def _worst(walk: Walk, curves: Sequence[LoadCurve]) -> Finding | None:
     load = supported(cell.load.value / 1e9, cell.load.low / 1e9, cell.load.high / 1e9)
     title = (
         f"Latency of {walk.memory} from {walk.walker}: {three_digits(idle.value)} ns alone, "
-        f"{three_digits(cell.value)} ns ({multiple(claim)}) beside {curve.load} at {load} GB/s"
+        f"{three_digits(cell.value)} ns ({multiple(claim)}) under {curve.load} at {load} GB/s"
     )
     detail = (
         f"One dependent load, random cycle over {format_size(walk.size_bytes)}; latency and load are of the "
         "same window."
     )
     if len(curves) > 1:
-        detail += f" {losing_most(f'Beside this, of {len(curves)} kinds of load, it')}."
+        detail += f" {largest(f'increase of {len(curves)} kinds of load')}"
     return finding(title, detail, LOADED, (idle, cell), [one[0] for one in found])

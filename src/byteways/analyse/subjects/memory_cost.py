@@ -165,9 +165,9 @@ def _gpu_memory(cell: Cell) -> str:
 
 
 _LEAD = (
-    "What the calls cost that have memory, give it back or open it, timed by the host's clock; what undoes "
-    "them between samples is not in the figures. Per GiB is what a GiB more costs, from the smallest size to "
-    "the largest; “none” where these two are a tie."
+    "Time of the calls that allocate, release or open memory, by the host's clock; undoing them between "
+    "samples is not included. Per GiB: increment from the smallest to the largest size; “none” where "
+    "these two do not differ significantly."
 )
 
 
@@ -178,7 +178,7 @@ def topic(run: Run, found: Sequence[Cell]) -> Topic | None:
         return None
     paid = pay_offs(found)
     tables = [_table(steps), *([_payoff_table(paid)] if paid else [])]
-    return Topic("memory-cost", "Cost of memory itself", _LEAD, tuple(tables), tuple(_plots(steps)))
+    return Topic("memory-cost", "Allocation cost", _LEAD, tuple(tables), tuple(_plots(steps)))
 
 
 def _table(steps: Sequence[Cost]) -> Table:
@@ -222,10 +222,13 @@ def _payoff_table(paid: Sequence[PayOff]) -> Table:
         "register and unregister",
         "copy of pageable",
         "copy of registered",
-        "pays after copies",
+        "pays off after copies",
     )
-    note = "Never: copies of registered memory trail those of pageable memory. Open: the two are a tie."
-    return Table("When registering pays", headings, rows, (1, 2, 3, 4, 5), note)
+    note = (
+        "Never: copies of registered memory take more time than of pageable memory. Open: the intervals "
+        "overlap."
+    )
+    return Table("When registration pays off", headings, rows, (1, 2, 3, 4, 5), note)
 
 
 def _plots(steps: Sequence[Cost]) -> list[Plot]:
@@ -251,8 +254,8 @@ def _plots(steps: Sequence[Cost]) -> list[Plot]:
         if lines:
             plots.append(
                 Plot(
-                    f"{interface} over size",
-                    "Time of one call; the band is the 95 % interval.",
+                    f"{interface} vs size",
+                    "Time per call; the band is the 95 % interval.",
                     "size",
                     "µs",
                     lines,
@@ -290,11 +293,11 @@ def _sentence(where: str, worst: PayOff, some: list[PayOff]) -> Finding:
         detail += f"; {slower_copies(sizes, [*never.values()])}"
     detail += "."
     if worst.longer:
-        title = f"Registering {size} for copies {where} never pays"
+        title = f"Registering {size} for copies {where} never pays off"
     elif worst.copies is None:
         title = f"Registering {size} for copies {where}: {no_difference(('registered', 'pageable memory'))}"
     else:
-        title = f"Registering {size} pays after {count(worst.copies, 'copy', 'copies')} {where}"
+        title = f"Registering {size} pays off after {count(worst.copies, 'copy', 'copies')} {where}"
     return finding(title, detail, IMPORTANCE, worst.cells, [each.claim for each in some])
 
 
@@ -313,14 +316,14 @@ def dearest(index: Index) -> Iterator[Finding]:
     if not claim.leads:
         return
     first, last = ranked[0], ranked[-1]
-    cheap = f"{short_time(last.per_gib_ns)}" if last.per_gib_ns else "no more than a small piece"
+    cheap = f"{short_time(last.per_gib_ns)}" if last.per_gib_ns else "no more than for the smallest size"
     title = (
-        f"A GiB of {_named(first)} memory takes {short_time(first.per_gib_ns or 0.0)} to allocate, "
-        f"one of {_named(last)} {cheap}"
+        f"Allocation cost per GiB: {short_time(first.per_gib_ns or 0.0)} for {_named(first)} memory, "
+        f"{cheap} for {_named(last)}"
     )
     rest = [f"{_named(cost)} {short_time(cost.per_gib_ns)}" for cost in ranked[1:-1] if cost.per_gib_ns]
     detail = f"In between: {listed(rest)}. " if rest else ""
-    detail += "What a GiB more takes, from the smallest size to the largest."
+    detail += "Increment per GiB from the smallest to the largest size."
     yield finding(title, detail, IMPORTANCE - 1, (first.cells[-1], last.cells[-1]), [claim])
 
 
@@ -368,7 +371,7 @@ def _pool(agent: str, allocate: tuple[Cell, Cell], free: tuple[Cell, Cell]) -> F
     detail = f"{agent}. Allocate and free: device {each[0]}, kept pool {each[1]}."
     if claim.leads:
         title = (
-            f"A pool that keeps its memory saves {short_time(plain.value - kept.value)} for each {size} "
+            f"A pool that keeps freed memory saves {short_time(plain.value - kept.value)} for each {size} "
             f"allocated and freed: {short_time(kept.value)} instead of {short_time(plain.value)}"
         )
     else:

@@ -18,10 +18,10 @@ LEAST_ROWS = 3
 #: What the other end is while one varies.
 _PLAIN = ("device", "pageable")
 _LEAD = (
-    "Which way is fast depends on how memory was allocated and on who wrote its pages first. Rows vary one "
-    "end of the path, the other is a GPU's device memory or pageable host memory; columns are interfaces, "
-    "with the side that executes. Figures are medians over the paths of one kind and link class, with cold "
-    "caches, in GB/s."
+    "Bandwidth depends on how memory was allocated and which device touched its pages first. "
+    "Rows vary one end of the path; the other end is GPU device memory or pageable host memory. Columns "
+    "are interfaces with their executor. Medians over the paths of one kind and link class, cold caches, "
+    "GB/s."
 )
 
 
@@ -40,7 +40,11 @@ def topic(run: Run, found: Sequence[Cell]) -> Topic | None:
             table = _table(title, side, [cell for cell in members if _varies(cell, side)])
             if table is not None:
                 tables.append(table)
-    return Topic("memory-kinds", "Memory × first touch × interface", _LEAD, tuple(tables)) if tables else None
+    return (
+        Topic("memory-kinds", "Memory kind, first touch and interface", _LEAD, tuple(tables))
+        if tables
+        else None
+    )
 
 
 def _ends(cell: Cell, side: str) -> tuple[Buffer, Buffer]:
@@ -88,7 +92,7 @@ def _table(title: str, side: str, members: Sequence[Cell]) -> Table | None:
         (f"{side} memory", "first touch", *(f"{column}, GB/s" for column in columns)),
         tuple(body),
         tuple(range(2, 2 + len(columns))),
-        "A stronger shade is nearer to the greatest of its column.",
+        "A stronger shade is closer to the column's maximum.",
         tuple(heat),
     )
 

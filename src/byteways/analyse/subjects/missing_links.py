@@ -31,7 +31,8 @@ def missing_link(index: Index) -> Iterator[Finding]:
     title = f"No direct link joins {first} to {rest}, as {classes} joins all other GPUs"
     ways = listed(list(dict.fromkeys(_way(topology, *pair) for pair in pairs)))
     detail = (
-        f"What passes between them is sent over {ways}. A link that is down looks so: check the state of the "
+        f"Traffic between them is routed over {ways}. This is what a link that is down looks like: check "
+        "the state of the "
         "links (nvidia-smi nvlink --status, amd-smi xgmi)."
     )
     yield Finding(title, detail, MISSING_LINK)

@@ -50,7 +50,7 @@ def odd_pairs(index: Index) -> Iterator[Finding]:
         key=lambda one: (_hops(index, one[1]), -one[0].gain),
     )
     title = (
-        f"{cell.record.path} is odd: {way(cell.variant)} gets {rate(cell)} GB/s where "
+        f"{cell.record.path} is an outlier: {way(cell.variant)} gets {rate(cell)} GB/s where "
         f"{count(len(rest.cells), 'pair')} of {wires} get {rate(rest)} ({less(claim)})"
     )
     detail = _detail([one[1] for one in odd], cell)
@@ -100,9 +100,11 @@ def _detail(cells: list[Cell], worst: Cell) -> str:
             for agent in agents_of(cells)
             if agent.startswith("gpu") and all(agent in (c.source.agent, c.destination.agent) for c in cells)
         ]
-        text += f" Odd are {listed(paths[:6])}{' and others' if len(paths) > 6 else ''}."
+        text += f" Outliers: {listed(paths[:6])}{' and others' if len(paths) > 6 else ''}."
         if len(shared) > 1:
-            text += f" They are the two directions between {listed(shared)}: look at what joins these first."
+            text += (
+                f" They are the two directions between {listed(shared)}: check the link between them first."
+            )
         elif shared:
-            text += f" All of them meet {shared[0]}: look at its links and its clocks first."
+            text += f" All of them involve {shared[0]}: check its links and clocks first."
     return text

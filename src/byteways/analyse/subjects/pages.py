@@ -1,4 +1,4 @@
-"""Memory movement by pages: prefetch, migration on demand and zero-copy, beside what does not move pages."""
+"""Managed-memory migration: prefetch, migration on demand and zero-copy, beside what does not move pages."""
 
 from __future__ import annotations
 
@@ -119,8 +119,8 @@ def _fastest(cells: Sequence[Cell]) -> Group:
     return max(groups, key=lambda group: group.value)
 
 
-EXPLICIT = "pages that stay"
-UNKNOWN = "nobody can tell"
+EXPLICIT = "explicit copy"
+UNKNOWN = "unknown"
 #: In place of a figure that was not measured; a column of nothing else is left out.
 NONE = "–"
 
@@ -133,10 +133,10 @@ def topic(run: Run, found: Sequence[Cell]) -> Topic | None:
     places = list(group_by(rows, lambda one: (one.kind, one.wires)).values())
     return Topic(
         "pages",
-        "Memory movement by pages",
-        "Managed pages can be sent for (prefetch), come when they are touched (on demand), or be reached "
-        "where they are (zero-copy). Beside them stands the interface that moves most between memories whose "
-        "pages stay. Where pages went was asked of the system, not assumed.",
+        "Managed-memory migration",
+        "Managed pages are prefetched, migrated on demand (on first touch) or accessed in place "
+        "(zero-copy), compared with the best explicit copy between memories that do not migrate. "
+        "Residency was queried from the system, not assumed.",
         tuple(_table(sizes) for sizes in places),
         tuple(_plot(sizes) for sizes in places if len(sizes) > 1),
     )
@@ -175,7 +175,7 @@ def _table(sizes: Sequence[Compared]) -> Table:
     ]
     headings = (
         *("size", *(f"{name}, GB/s" for name in WAYS), f"{EXPLICIT}, GB/s", "by"),
-        *("prefetch takes, times", "moved on demand"),
+        *("prefetch takes, times", "migrated on demand"),
     )
     told = [index for index in range(len(headings)) if any(row[index] != NONE for row in rows)]
     note = "Median over " + ", ".join(dict.fromkeys(path for one in sizes for path in one.paths)) + "."
@@ -184,7 +184,7 @@ def _table(sizes: Sequence[Compared]) -> Table:
     if doubts:
         note += f" * {', '.join(doubts)}."
     if any(row[-1] == UNKNOWN for row in rows):
-        note += " Whether pages moved that were touched nobody can tell: 'on demand' is what was asked for."
+        note += " Whether touched pages migrated is unknown: 'on demand' is the requested mode."
     words = headings.index("by")
     return Table(
         _title(sizes[0]),
@@ -218,7 +218,7 @@ def _plot(sizes: Sequence[Compared]) -> Plot:
             lines.append(Line(name, tuple(points)))
     return Plot(
         _title(sizes[0]),
-        "Bytes of one operation over its time, each size in regions of its own.",
+        "Bandwidth of one operation; each size uses separate regions.",
         "bytes of one operation",
         "GB/s",
         tuple(lines),
@@ -260,7 +260,7 @@ def prefetching(index: Index) -> Iterator[Finding]:
         assert last.explicit is not None
         title = (
             f"Prefetching {last.ways[PREFETCH].cells[0].record.path} takes {longer(claim)} "
-            f"{way(last.explicit.cells[0].variant)}: {rate(last.ways[PREFETCH])} against "
+            f"{way(last.explicit.cells[0].variant)}: {rate(last.ways[PREFETCH])} vs "
             f"{rate(last.explicit)} GB/s at {format_size(last.size_bytes)}"
         )
         found.append((claim, title, last))
@@ -268,8 +268,8 @@ def prefetching(index: Index) -> Iterator[Finding]:
         claim, title, last = max(found, key=lambda one: one[0].gain)
         assert last.explicit is not None
         detail = (
-            "The prefetch moves the pages of one allocation, the other fills a second one; where the pages "
-            "went was asked for after every timed batch."
+            "The prefetch migrates the pages of one allocation, the copy fills a second one; residency "
+            "was queried after every timed batch."
         )
         results = last.ways[PREFETCH], last.explicit
         yield finding(title, detail, PREFETCHING, results, [one[0] for one in found])

@@ -87,10 +87,10 @@ def topic(run: Run, found: Sequence[Cell]) -> Topic | None:
     ]
     return Topic(
         "ping-pong",
-        "There and back",
-        "One word goes from one side to the other and back, each polling for it. Figures are half of the "
-        "round trip. By store: each writes into the other's memory and polls its own; by poll: the other way "
-        "round.",
+        "Ping-pong latency",
+        "One word goes from one side to the other and back; both sides poll. Results are half of the "
+        "round trip. By store: each side writes to the other's memory and polls its own; by poll: the "
+        "reverse.",
         tuple(tables),
     )
 
@@ -155,7 +155,7 @@ def _class(first: Core, second: Core, topology: Topology) -> str:
         return f"{first[0]} and {second[0]}"
     agents = {agent.name: agent for agent in topology.devices}
     level = shared_cache(agents[first[0]], first[1], second[1]) if first[0] in agents else None
-    return f"{first[0]}, one L{level}" if level is not None else f"{first[0]}, no cache in common"
+    return f"{first[0]}, one L{level}" if level is not None else f"{first[0]}, no shared cache"
 
 
 def _classes(members: Sequence[Cell], topology: Topology) -> Table:
@@ -166,8 +166,8 @@ def _classes(members: Sequence[Cell], topology: Topology) -> Table:
         spread = (halves[0], median(halves), halves[-1])
         rows.append((name, str(len(some)), *(format_time(value) for value in spread)))
     headings = ("cores of", "pairs", "least", "median", "most")
-    note = "Cores that share a cache are taken to be numbered one after another."
-    return Table("From core to core, one way", headings, tuple(rows), (1, 2, 3, 4), note)
+    note = "Cores that share a cache are assumed to have consecutive numbers."
+    return Table("Core to core, one way", headings, tuple(rows), (1, 2, 3, 4), note)
 
 
 def _core_matrix(members: Sequence[Cell]) -> Table:
@@ -178,7 +178,7 @@ def _core_matrix(members: Sequence[Cell]) -> Table:
         found |= {first, second}
         at[_named(first), _named(second)] = at[_named(second), _named(first)] = _half(cell)
     names = [_named(core) for core in sorted(found, key=lambda core: (agent_order(core[0]), core[1]))]
-    note = "Each pair was measured once; the matrix shows it twice."
+    note = "Each pair was measured once and is shown twice."
     return _matrix("Every pair of cores, one way, ns", "agent.core", names, at, note)
 
 
@@ -220,7 +220,7 @@ def _places(where: str, members: Sequence[Cell], others: str = "") -> Finding:
     claims = [_beside(place, group, best, first, len(rest) + 1) for place, group in rest]
     near = [place for (place, _), claim in zip(rest, claims, strict=True) if not claim.leads]
     far = [(*one, claim) for one, claim in zip(rest, claims, strict=True) if claim.leads]
-    title = f"{where}, a word takes {_half_time(first)} one way"
+    title = f"{where}, one-way latency is {_half_time(first)}"
     title += f"; {no_difference([best, *near])}" if near else f" {best}"
     if far:
         said = [f"{longer_by(claim)} {place} ({_half_time(group)})" for place, group, claim in far]
@@ -264,13 +264,13 @@ def cores(index: Index) -> Iterator[Finding]:
     middle = median(halves)
     near = [half for half in halves if half < NEAR * middle]
     title = (
-        f"A word from core to core takes {short_time(middle)} "
+        f"Core-to-core latency: {short_time(middle)} "
         f"({three_digits(halves[0])} to {three_digits(halves[-1])} ns)"
     )
     if near:
-        title += f"; {count(len(near), 'pair')} of {len(halves)} answer in less than half of that"
+        title += f"; {count(len(near), 'pair')} of {len(halves)} have less than half of that"
     agents = listed(list(dict.fromkeys(cell.record.executor for cell in members)))
     detail = f"One way, median of {count(len(halves), 'pair')} of cores of {agents}."
     if near:
-        detail += f" The near ones take {three_digits(median(near))} ns."
+        detail += f" The close pairs take {three_digits(median(near))} ns."
     yield finding(title, detail, CORES, (pool(members),))

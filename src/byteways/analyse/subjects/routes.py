@@ -184,14 +184,14 @@ def routes(index: Index) -> Iterator[Finding]:
 def _gained(gain: Gain, others: list[Gain]) -> Finding:
     size = format_size(gain.best.record.size_bytes)
     title = (
-        f"{gain.path} over {_paths(gain)} moves {rate(gain.best)} GB/s{of_peak(gain.best)} at {size}, "
+        f"{gain.path} over {_paths(gain)} reaches {rate(gain.best)} GB/s{of_peak(gain.best)} at {size}, "
         f"{faster(gain.claim)} the direct path ({rate(gain.straight)})"
     )
     parts = gain.best.record.parts or {}
     shares = ", ".join(f"{path} {percent(part)}" for path, part in parts.items())
-    detail = f"Interval {span(gain.best)} GB/s. The bytes were split by when the paths end: {shares}."
+    detail = f"Interval {span(gain.best)} GB/s. Split so that all paths finish together: {shares}."
     if gain.pays_from is not None and gain.pays_from != gain.best.record.size_bytes:
-        detail += f" It pays from {format_size(gain.pays_from)} up."
+        detail += f" It pays off from {format_size(gain.pays_from)}."
     if gain.loses_at is not None:
         detail += f" It loses at {format_size(gain.loses_at)}."
     detail += least_gain({other.path: other.claim for other in others})
@@ -201,7 +201,7 @@ def _gained(gain: Gain, others: list[Gain]) -> Finding:
 def _lost(gain: Gain) -> Finding:
     size = format_size(gain.best.record.size_bytes)
     title = (
-        f"Relays only cost on {gain.path}: {_paths(gain)} move {rate(gain.best)} GB/s at {size}, "
+        f"Relays do not pay off on {gain.path}: {_paths(gain)} reach {rate(gain.best)} GB/s at {size}, "
         f"{less(gain.claim)} than the direct path ({rate(gain.straight)})"
     )
     detail = (

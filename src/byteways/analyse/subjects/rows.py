@@ -96,9 +96,9 @@ def topic(run: Run, found: Sequence[Cell]) -> Topic | None:
     ends = group_by(cells, lambda cell: (cell.record.source, cell.record.destination, cell.record.size_bytes))
     return Topic(
         "rows",
-        "Strided copies",
-        "Rows of a width that lie a pitch apart on one side or both. Figures count the rows, not the gaps, "
-        "so a drop says what whole cache lines, or many small pieces, cost.",
+        "Pitched (2D) copies",
+        "2D copies of rows with a pitch at the source, the destination or both. Only the rows count, not "
+        "the gaps, so a drop is the cost of partial cache lines or of many small pieces.",
         tuple(_table(members) for members in ends.values()),
     )
 
@@ -121,7 +121,7 @@ def _table(members: Sequence[Cell]) -> Table:
         ("work", "width", "pitch", *interfaces),
         tuple(rows),
         (1, 2, *range(3, 3 + len(interfaces))),
-        "A packed row is as wide as its pitch.",
+        "Rows are packed where width equals pitch.",
         tuple(heat),
     )
 
@@ -152,7 +152,7 @@ def _finding(name: str, most: Rivals, some: list[Rivals]) -> Finding:
     shape, first, second = most.shape, most.first, most.second
     title = (
         f"{KINDS[name]}, rows of {format_size(shape.width_bytes)} every {format_size(shape.pitch_bytes)}: "
-        f"{first.record.interface} moves {rate(first)} GB/s, "
+        f"{first.record.interface} reaches {rate(first)} GB/s, "
         f"{faster(most.claim)} {second.record.interface} ({rate(second)})"
     )
     detail = (

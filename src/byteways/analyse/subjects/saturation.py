@@ -129,10 +129,10 @@ def topic(run: Run, found: Sequence[Cell]) -> Topic | None:
     alike = group_by(curves, lambda curve: (curve.path, curve.size_bytes, curve.read_write))
     return Topic(
         "saturation",
-        "Blocks that fill a link",
-        f"The least number of blocks within {100 * WITHIN:g} % of the best of its own curve: what a transfer "
-        "takes of a GPU from whatever else runs there. A block occupies one multiprocessor (SM or CU), and "
-        "several may share one.",
+        "Blocks to saturate a link",
+        f"The smallest number of blocks within {100 * WITHIN:g} % of the maximum of each curve: the share of "
+        "a GPU that a transfer occupies. A block occupies one multiprocessor (SM or CU); several blocks may "
+        "share one.",
         (_table(curves),),
         tuple(_plot(path, size, counted, some) for (path, size, counted), some in alike.items()),
     )
@@ -140,13 +140,13 @@ def topic(run: Run, found: Sequence[Cell]) -> Topic | None:
 
 def _table(curves: Sequence[Saturation]) -> Table:
     headings = (
-        *("path", "interface", "size", "counts", "full from, blocks", "GB/s there", "best, GB/s"),
-        *("at blocks", "multiprocessors", "most of them taken"),
+        *("path", "interface", "size", "counts", "blocks to saturate", "GB/s there", "best, GB/s"),
+        *("at blocks", "multiprocessors", "share of multiprocessors"),
     )
     rows = tuple(_row(curve) for curve in curves)
     note = (
-        "“>”: within 5 % of the best only at the largest number tried, so more blocks may give more. "
-        "“Most of them taken”: were each of these blocks alone on a multiprocessor."
+        "“>”: within 5 % of the maximum only at the largest number tried; more blocks may reach more. "
+        "Share of multiprocessors: if each block had one to itself."
     )
     return Table("Blocks within 5 % of the best", headings, rows, (2, 4, 5, 6, 7, 8, 9), note)
 
@@ -154,7 +154,7 @@ def _table(curves: Sequence[Saturation]) -> Table:
 def _row(curve: Saturation) -> tuple[str, ...]:
     (enough, there), (at, best) = curve.enough, curve.best
     processors = curve.multiprocessors
-    taken = f"{100 * min(1.0, enough / processors):.0f} %" if processors else "not told"
+    taken = f"{100 * min(1.0, enough / processors):.0f} %" if processors else "unknown"
     return (
         curve.path,
         curve.variant.label(),
@@ -164,7 +164,7 @@ def _row(curve: Saturation) -> tuple[str, ...]:
         f"{there.value / 1e9:.1f}",
         f"{best.value / 1e9:.1f}",
         str(at),
-        str(processors) if processors else "not told",
+        str(processors) if processors else "unknown",
         taken,
     )
 
@@ -189,7 +189,7 @@ def _plot(path: str, size_bytes: int, read_write: bool, curves: Sequence[Saturat
     counted = ", read + write counted" * read_write
     return Plot(
         f"{path}, {format_size(size_bytes)}{counted}",
-        "Each point is one number of blocks, with its 95 % interval.",
+        "One point per number of blocks, with its 95 % interval.",
         "blocks",
         f"GB/s, {COUNTS[read_write]}",
         lines,

@@ -88,10 +88,10 @@ def topic(run: Run, found: Sequence[Cell]) -> Topic | None:
     tables = [table for table in (_table(series), health) if table is not None]
     return Topic(
         "series",
-        "Over time",
-        "The suite was repeated; each point is one round. A change counts as settled when the last third "
-        "of the rounds differs from the first by 1 % and by more than neighbouring rounds explain, for all "
-        "cases at once.",
+        "Time series",
+        "The suite was repeated; each point is one round. A change is lasting if the last third of the "
+        "rounds differs from the first by at least 1 % and by more than neighbouring rounds do, corrected"
+        " for the number of cases.",
         tuple(tables),
         tuple(plot for unit in ("bandwidth", "latency") if (plot := _plot(series, unit))),
     )
@@ -138,7 +138,7 @@ def _table(series: Sequence[Change]) -> Table | None:
             )
         )
     headings = ("case", "size", "rounds", "first third", "last third", "change", "settled", "least", "most")
-    return Table("Every case over the rounds", headings, tuple(rows), (1, 2, 3, 4, 5, 7, 8))
+    return Table("All cases over the rounds", headings, tuple(rows), (1, 2, 3, 4, 5, 7, 8))
 
 
 def _plot(series: Sequence[Change], unit: str) -> Plot | None:
@@ -157,7 +157,7 @@ def _plot(series: Sequence[Change], unit: str) -> Plot | None:
         for change in chosen
     )
     caption = f"The {len(lines)} largest changes. Each point is one round, with its 95 % interval."
-    return Plot(f"Over time, {label}", caption, "minutes since the start", label, lines)
+    return Plot(f"Change over time, {label}", caption, "minutes since the start", label, lines)
 
 
 def _point(minutes: float, record: Record, scale: float, cell: Cell) -> PlotPoint:
@@ -184,7 +184,7 @@ def _health(records: Sequence[Record]) -> Table | None:
         (*headings, *COUNTERS.values()),
         rows,
         tuple(range(1, len(headings) + len(COUNTERS))),
-        "Least to most of all readings between cases; of counters, what they rose by.",
+        "Minimum to maximum of all readings between cases; for counters, the increment.",
     )
 
 
@@ -193,13 +193,13 @@ def _reading_cells(seen: Sequence[Mapping[str, Any]]) -> list[str]:
         return [reading[name] for reading in seen if (reading.get(name) or 0) > 0]
 
     def span(values: Sequence[float]) -> str:
-        return f"{min(values):.0f} to {max(values):.0f}" if values else "not told"
+        return f"{min(values):.0f} to {max(values):.0f}" if values else "unknown"
 
     cells = [span(told(name)) for name in ("sm_clock_mhz", "memory_clock_mhz", "temperature_c")]
     cells.append(span([value / 1000 for value in told("power_mw")]))
     for name in COUNTERS:
         counts = [reading[name] for reading in seen if reading.get(name, -1) >= 0]
-        cells.append(str(counts[-1] - counts[0]) if counts else "not told")
+        cells.append(str(counts[-1] - counts[0]) if counts else "unknown")
     return cells
 
 
@@ -219,13 +219,13 @@ def over_time(index: Index) -> Iterator[Finding]:
     moved = [change for change in series if change.settled]
     if not moved:
         widest = series[0]
-        title = f"No settled change in {count(len(series), 'figure')} {over}"
-        detail = f"Last against first third of the rounds, the largest difference: {_change_said(widest)}."
+        title = f"No lasting change in {count(len(series), 'result')} {over}"
+        detail = f"Last vs first third of the rounds, largest difference: {_change_said(widest)}."
         yield finding(title, detail, STEADY, (), [change.claim for change in series])
         return
-    title = f"{len(moved)} of {count(len(series), 'figure')} moved {over}"
+    title = f"{len(moved)} of {count(len(series), 'result')} drifted {over}"
     detail = "; ".join(_change_said(change) for change in moved[:NAMED])
-    detail = f"First against last third of the rounds: {detail}."
+    detail = f"First vs last third of the rounds: {detail}."
     yield finding(title, detail, MOVED, [change.cell for change in moved], [one.claim for one in series])
 
 

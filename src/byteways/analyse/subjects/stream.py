@@ -84,12 +84,12 @@ def arrays(cell: Cell) -> tuple[Buffer, ...]:
 
 
 def place(cell: Cell) -> str:
-    """`gpu0, own device memory`, `gpu0, all in gpu1:device`, `gpu0, reads gpu1:device, writes …`."""
+    """`gpu0, local device memory`, `gpu0, all in gpu1:device`, `gpu0, reads gpu1:device, writes …`."""
     executor, ends = cell.record.executor, arrays(cell)
     warm = ", warm" if cell.record.cache == "warm" else ""
     if len(set(ends)) == 1:
         own = ends[0].agent == executor
-        where = f"own {ends[0].memory} memory" if own else f"all in {ends[0]}"
+        where = f"local {ends[0].memory} memory" if own else f"all in {ends[0]}"
         return f"{executor}, {where}{warm}"
     read = " and ".join(dict.fromkeys(str(end) for end in ends[:-1]))
     return f"{executor}, reads {read}, writes {ends[-1]}{warm}"
@@ -148,10 +148,9 @@ def topic(run: Run, found: Sequence[Cell]) -> Topic | None:
         "stream",
         "STREAM",
         "copy (c = a), scale (b = 3 c), add (c = a + b) and triad (a = b + 3 c) over doubles. Bandwidth "
-        "counts as STREAM counts, every array that is read or written (“read + write”); the other count "
-        "stands beside: what arrives where all arrays are the executor's own, else what goes between it and "
-        "others. "
-        "Sizes are those of one array.",
+        "is counted as in STREAM: every array read or written (“read + write”). The other count is given "
+        "as well: bytes that arrive if all arrays belong to the executor, otherwise bytes exchanged with "
+        "other devices. Sizes are per array.",
         tuple(tables),
         tuple(plots),
     )
@@ -160,14 +159,14 @@ def topic(run: Run, found: Sequence[Cell]) -> Topic | None:
 def _both_counts(made: Sequence[Scan]) -> Table:
     headings = (
         *("threads of, arrays", "kernel", "size", "read + write, GB/s", "of peak"),
-        *("one direction, GB/s", "between agents: read, GB/s", "written, GB/s", "greatest, GB/s", "at size"),
+        *("one direction, GB/s", "between devices: read, GB/s", "written, GB/s", "maximum, GB/s", "at size"),
     )
     note = (
-        "At the largest size; the last two columns have the greatest figure of all sizes, read + write. "
-        "Peaks are nominal, for the same count: of own memory its rate, else what the links allow."
+        "At the largest size; the last two columns give the maximum over all sizes (read + write). Peaks "
+        "are nominal and use the same count."
     )
     rows = tuple(_row(scan) for scan in made)
-    return Table("Both counts", headings, rows, (2, 3, 4, 5, 6, 7, 8, 9), note)
+    return Table("Bandwidth, both ways of counting", headings, rows, (2, 3, 4, 5, 6, 7, 8, 9), note)
 
 
 def _row(scan: Scan) -> tuple[str, ...]:
@@ -209,10 +208,10 @@ def _map(each: ThreadMap, *, relative: bool) -> Table:
         rows.append((str(threads), *figures))
         # Figures of one kernel lie close together: the shade spans what they differ by.
         heat.append((None, *(None if part is None else _shade(part, least) for part in parts)))
-    unit = "% of the greatest" if relative else "GB/s, read + write"
+    unit = "% of maximum" if relative else "GB/s, read + write"
     title = f"{each.interface}, {each.place}: threads per block × size, {unit}"
     headings = ("threads \\ size", *(format_size(size) for size in each.sizes))
-    note = f"The greatest is {format_bandwidth(each.best)}." if relative else ""
+    note = f"The maximum is {format_bandwidth(each.best)}." if relative else ""
     return Table(title, headings, tuple(rows), tuple(range(len(headings))), note, tuple(heat))
 
 
@@ -302,6 +301,7 @@ def _stream(some: list[Scan], importance: float) -> Finding:
     elif counts:
         read, written = rates["read_bytes_per_s"], rates["written_bytes_per_s"]
         detail += (
-            f" Of {cells[0].record.interface}, {gb(read)} GB/s come in from others and {gb(written)} go out."
+            f" Of {cells[0].record.interface}, {gb(read)} GB/s are read from other devices and "
+            f"{gb(written)} written to them."
         )
     return finding(title, detail, importance, cells)

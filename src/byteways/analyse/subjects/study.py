@@ -40,9 +40,9 @@ def topic_of(outcome: StudyOutcome) -> Topic:
     study = outcome.study
     return Topic(
         "study",
-        "Published beside measured",
-        f"{outcome.summary()}. {study.authors}, “{study.title}” ({study.year}), {study.address}. Figures of "
-        f"ours are {statistic_of(study)}, as the source's are. {study.timing}.",
+        "Published vs measured",
+        f"{outcome.summary()}. {study.authors}, “{study.title}” ({study.year}), {study.address}. "
+        f"Our values are {statistic_of(study)}, as in the source. {study.timing}.",
         (_claims(outcome), *(table for one in outcome.figures for table in _figure(one)), *_about(study)),
         tuple(plot for one in outcome.figures if (plot := _plot(one))),
     )
@@ -51,7 +51,7 @@ def topic_of(outcome: StudyOutcome) -> Topic:
 def statistic_of(study: Study) -> str:
     """In words, as it stands in a sentence."""
     return {"mean": "means", "max": "the best of all samples", "median": "medians"}.get(
-        study.statistic, "medians (the source does not say what its are)"
+        study.statistic, "medians (the source does not state its statistic)"
     )
 
 
@@ -65,11 +65,11 @@ def _claims(outcome: StudyOutcome) -> Table:
         rows.append((one.verdict, said, one.claim.locator, f"{one.detail}{marks}"))
     notes = [f"[{number}] {text}" for text, number in numbers.items()]
     if not all(one.claim.quote for one in outcome.verdicts):
-        notes.append("what is not in quotation marks sums up the source in other words")
+        notes.append("text without quotation marks paraphrases the source")
     if any(one.verdict == BUILT_IN for one in outcome.verdicts):
         notes.append(
-            f"built in: {outcome.fitted}, and what a number of a model was taken from it cannot test. A "
-            "claim that rests on values which were held out is tested"
+            f"built in: {outcome.fitted}; values that a model was fitted to cannot test it. A "
+            "claim on held-out values is tested"
         )
     headings = ("verdict", "claim of the source", "where", "measured")
     return Table("Claims", headings, tuple(rows), note="; ".join(notes))
@@ -181,7 +181,7 @@ def _list(one: FigureOutcome) -> Table:
     headings += [
         f"measured, {unit}",
         "ratio",
-        *(("the other count",) if with_other else ()),
+        *(("other count",) if with_other else ()),
         "source or reason",
     ]
     told = {note.partition(": ")[2] for note in one.notes} - {""}
@@ -242,8 +242,8 @@ def number(value: float, unit: str) -> str:
 
 def _about(study: Study) -> tuple[Table, ...]:
     """Defects of the source and what is done otherwise here."""
-    rows = [("known defect of the source", text) for text in study.defects]
-    rows += [("done otherwise here", text) for text in study.differences]
+    rows = [("known error in the source", text) for text in study.defects]
+    rows += [("done differently here", text) for text in study.differences]
     return (Table("About the source", ("", ""), tuple(rows)),) if rows else ()
 
 
@@ -258,7 +258,7 @@ def _plot(one: FigureOutcome) -> Plot | None:
             lines.append(Line(f"{series.label}, {system}, published", _points(points, unit), published=True))
     if not lines:
         return None
-    caption = "Marks without a line are published figures; what has none was published as a plot only."
+    caption = "Open markers are published values; values without a marker were published only as a plot."
     return Plot(
         _title(one), caption, "size of the transfer", unit, tuple(lines), x_sizes=True, y_log=_wide(one, unit)
     )

@@ -82,10 +82,10 @@ def topic(run: Run, found: Sequence[Cell]) -> Topic | None:
         return None
     return Topic(
         "submission",
-        "Calls, graphs, batches",
-        "The same operations handed to the device in different ways: a call each, recorded before and "
-        "launched as one graph, or by one batched copy call. Rates are the device's, behind the gate; the "
-        "host's time is what enqueueing took for each operation, after graphs were made ready.",
+        "Submission: calls, graphs, batches",
+        "The same operations submitted as single calls, as one graph recorded beforehand, or by one "
+        "batched copy call. Rates are gated device rates; host time is the enqueue time per operation, "
+        "without the preparation of graphs.",
         tuple(tables),
     )
 
@@ -158,7 +158,7 @@ def _no_gain(some: Sequence[Submission]) -> Finding:
     figures = [cell for one in some for way in NAMES for _, *both in one.beside_calls(way) for cell in both]
     title = f"Submission: {no_difference((*ways, 'single calls'))}: {listed(named)}"
     claims = [claim for one in some for way in NAMES for _, claim, *_ in _compared(one, way)]
-    detail = f"Rates behind the gate, where the host is ahead. {_host(some[0])}"
+    detail = f"Gated rates: the host enqueues ahead of the device. {_host(some[0])}"
     return finding(title, detail.strip(), EVEN, figures, claims)
 
 
@@ -175,7 +175,7 @@ def _finding(name: str, one: Submission) -> Finding | None:
             size, claim, calls, other = max(gains, key=lambda gain: gain[1].gain)
             said.append(
                 f"{NAMES[way]} is {faster(claim)} by calls at {format_size(size)} "
-                f"({rate(other)} against {rate(calls)} GB/s){_until(one, way, gains)}"
+                f"({rate(other)} vs {rate(calls)} GB/s){_until(one, way, gains)}"
             )
             figures += [calls, other]
             claims += [gain[1] for gain in gains]
@@ -192,7 +192,7 @@ def _finding(name: str, one: Submission) -> Finding | None:
         lost_by = []
     else:
         return None
-    detail = f"{one.first.record.path}, rates behind the gate, where the host is ahead. {_host(one)}"
+    detail = f"{one.first.record.path}, gated rates: the host enqueues ahead of the device. {_host(one)}"
     if lost_by:
         detail += f" But {listed(lost_by)}."
     return finding(title, detail.strip(), SUBMISSION if said else EVEN, figures, claims)
@@ -218,4 +218,4 @@ def _host(one: Submission) -> str:
     parts = [
         f"{format_time(time)} {'by calls' if way == 'calls' else NAMES[way]}" for way, time in told.items()
     ]
-    return f"To enqueue one of {format_size(size)} takes the host {listed(parts)}."
+    return f"Host time to enqueue one of {format_size(size)}: {listed(parts)}."

@@ -95,7 +95,7 @@ def read_against_write(index: Index) -> Iterator[Finding]:
     claim, where, read, write, size = found[0]
     interface = read.cells[0].record.interface
     title = f"{KINDS[where]}, {interface} {difference(claim)} at {format_size(size)}"
-    detail = f"Let the owner of the {'destination' if claim.leads else 'source'} issue it."
+    detail = f"Issue it from the {'destination' if claim.leads else 'source'} device."
     others: dict[str, Claim] = {}  # of each other interface the most: its options differ alike
     for one, _, other, _, _ in found[1:]:
         if other.cells[0].record.interface != interface:
@@ -114,7 +114,9 @@ def _both_accesses(members: Sequence[Cell]) -> Iterator[tuple[Claim, Group, Grou
         write = groups.get(replace(same, access="write"))
         if same.access != "read" or write is None:
             continue
-        claim = compare(read, write, kind="read or write", names=("as a read", "as a write"))
+        claim = compare(
+            read, write, kind="read or write", names=("issued by the destination", "issued by the source")
+        )
         if claim.differ and max(read.value, write.value) >= ABLE * top:
             yield claim, read, write, size
 
@@ -140,8 +142,8 @@ def to_and_from_host(index: Index) -> Iterator[Finding]:
         return
     claim, same, there, home, size = max(differing, key=lambda one: one[0].gain)
     title = (
-        f"Host to GPU and GPU to host differ with {same.source} memory: {way(same)} moves "
-        f"{rate(there)} there and {rate(home)} GB/s back at {format_size(size)}"
+        f"Host to GPU and GPU to host differ with {same.source} memory: {way(same)} reaches "
+        f"{rate(there)} to the GPU and {rate(home)} GB/s back at {format_size(size)}"
     )
     detail = f"{sentence(difference(claim))}.{most_of_several(len(differing))}"
     claims = [one[0] for one in compared]

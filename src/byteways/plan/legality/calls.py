@@ -46,21 +46,21 @@ def engine_refusal(question: Question) -> str | None:
     engine = question.options["copy_engine"]
     for buffer in (flow.source, flow.destination):
         if is_plain(buffer.memory) or is_managed(buffer.memory):
-            return f"a copy engine that is chosen needs memory that stays locked, and {buffer.memory} is not"
+            return f"choosing a copy engine needs page-locked memory, and {buffer.memory} is not"
     ends = [HOST if kind_of(end.agent) == "cpu" else end.agent for end in (flow.source, flow.destination)]
     if ends[0] == ends[1]:
-        return "an engine can be chosen for copies between two GPUs, or between one and the host"
+        return "an engine can be chosen only for copies between two GPUs or between a GPU and the host"
     issuer = flow.source.agent if ends[0] != HOST else flow.destination.agent
     if flow.executor != issuer:
-        return f"the engines of {issuer} are the ones to choose from, and the executor is {flow.executor}"
+        return f"the engine must belong to {issuer}, and the executor is {flow.executor}"
     offer = capabilities.copy_engines.get(ends[0], {}).get(ends[1])
     if offer is None:
-        return f"no runtime says which copy engines serve {ends[0]}>{ends[1]}"
+        return f"no runtime reports which copy engines serve {ends[0]}>{ends[1]}"
     if not offer.engines:
         return f"no copy engine can be chosen for {ends[0]}>{ends[1]}: {offer.reason}"
     if engine not in offer.engines:
         known = ", ".join(str(number) for number in offer.engines)
-        return f"copy engine {engine} does not serve {ends[0]}>{ends[1]}, which may choose of {known}"
+        return f"copy engine {engine} does not serve {ends[0]}>{ends[1]}; valid: {known}"
     if HOST not in ends:
         return reach_refusal(Reach.OWN_OR_PEER, issuer, flow.destination, capabilities)
     return None
@@ -71,7 +71,7 @@ def rows_refusal(question: Question) -> str | None:
     offer = question.there.calls.get(executor, {}).get("copy-2d")
     if offer is None or offer.available:
         return None
-    return because(f"{executor} has no copy of rows", offer)
+    return because(f"{executor} has no 2D copy", offer)
 
 
 def submit_refusal(question: Question) -> str | None:
@@ -81,11 +81,11 @@ def submit_refusal(question: Question) -> str | None:
         return None
     for buffer in question.flow.buffers:
         if is_plain(buffer.memory) or is_managed(buffer.memory):
-            return f"a {how} needs memory that stays where it is, and {buffer.memory} does not"
+            return f"a {how} needs memory that does not migrate, and {buffer.memory} does"
     executor = question.flow.executor
     offer = question.there.calls.get(executor, {}).get(str(how))
     if offer is None or not offer.available:
-        why = f"{executor} submits nothing as a {how}"
+        why = f"{executor} cannot submit a {how}"
         return why if offer is None else because(why, offer)
     return None
 
@@ -95,15 +95,15 @@ def route_refusal(question: Question) -> str | None:
     case, flow = question.case, question.flow
     ends = (flow.source, flow.destination)
     if ends[0].agent == ends[1].agent:
-        return f"source and destination are both of {ends[0].agent}: there is no second path"
+        return f"source and destination are both on {ends[0].agent}: there is no second path"
     for buffer in ends:
         if is_plain(buffer.memory) or is_managed(buffer.memory):
             return (
-                f"the pieces of a route are queued, which takes memory that stays locked, "
-                f"and {buffer.memory} is not"
+                f"a route queues its pieces, which needs page-locked memory, and {buffer.memory} memory "
+                "is not"
             )
     if flow.executor not in (ends[0].agent, ends[1].agent):
-        return f"a route is issued by an end of it, and {flow.executor} is none of {flow.path}"
+        return f"a route is issued by one of its ends, and {flow.executor} is not an end of {flow.path}"
     try:
         paths = paths_of(case, flow, question.topology.names("gpu"))
     except ValueError as error:
@@ -113,11 +113,11 @@ def route_refusal(question: Question) -> str | None:
     pieces = pieces_in_a_stream(paths, case.size_of(flow))
     if pieces > MOST_PIECES_IN_A_STREAM:
         return (
-            f"{pieces} pieces would wait in each stream of a relay, and a queue takes about "
-            f"{MOST_PIECES_IN_A_STREAM}: ask for larger pieces"
+            f"{pieces} pieces per stream of a relay exceed a queue's capacity of about "
+            f"{MOST_PIECES_IN_A_STREAM}: use larger pieces"
         )
     for relay, end in itertools.product(paths.relays, ends):
         reason = reach_refusal(Reach.OWN_OR_PEER, relay, end, question.there)
         if reason and kind_of(end.agent) == "gpu":
-            return f"the relay {relay} cannot pass on: {reason}"
+            return f"{relay} cannot relay: {reason}"
     return None

@@ -25,7 +25,7 @@ def interface_offer(interface: str, agent: str, capabilities: Capabilities) -> O
         return Offer(False, INTERFACES[interface].refusal(interface, agent))
     offer = capabilities.interface.get(agent, {}).get(interface)
     if offer is None and (needed := INTERFACES[interface].needs):
-        return Offer(False, f"the runtime does not say that {agent} has {needed}")
+        return Offer(False, f"the runtime does not report {needed} on {agent}")
     if offer is None or offer.available:
         return Offer(True)
     return Offer(False, because(f"{interface} is not available on {agent}", offer))
@@ -56,9 +56,9 @@ def _partner_refusal(interface: str, flow: Flow, partner: str, capabilities: Cap
         if reason := reach_refusal(reaches[buffer.memory], partner, buffer, capabilities):
             return reason
         if is_managed(buffer.memory):
-            return f"a word in {buffer.memory} memory would move to whoever looks at it"
+            return f"a word in {buffer.memory} memory would migrate to the device that polls it"
         if buffer.memory == "pinned-noncoherent":
-            return "a GPU that looks at pinned-noncoherent memory may go on seeing what it saw first"
+            return "a GPU that polls pinned-noncoherent memory may see stale data"
     return None
 
 
@@ -66,9 +66,7 @@ def result_refusal(question: Question) -> str | None:
     flow = question.flow
     if flow.source.agent == flow.executor:
         return None
-    return (
-        f"{question.interface} keeps its result in memory of {flow.executor}, and {flow.source} is another's"
-    )
+    return f"{question.interface} writes its result to memory of {flow.executor}, and {flow.source} is not"
 
 
 def threads_refusal(question: Question) -> str | None:
@@ -78,10 +76,10 @@ def threads_refusal(question: Question) -> str | None:
     if kind_of(executor) != "cpu":
         return too_many_threads(threads) if threads > MOST_BLOCK_THREADS else None
     if any(option.name in options for option in INTERFACES[interface].gpu_options):
-        return f"{executor} has no blocks: {interface} on a CPU has the option threads alone"
+        return f"{executor} has no blocks: on a CPU, {interface} takes only the option threads"
     cores = len(question.topology.agent(executor).cores) or MOST_TEAM_THREADS
     if threads > cores:
-        return f"{threads} threads of {interface} are more than {executor} has cores: {cores}"
+        return f"{threads} threads of {interface} exceed the {cores} cores of {executor}"
     return None
 
 
@@ -92,14 +90,12 @@ def cores_refusal(question: Question) -> str | None:
         if option not in options or agent is None:
             continue
         if kind_of(agent) != "cpu":
-            return f"'{option}' chooses a core of a CPU, and {agent} is a GPU"
+            return f"'{option}' selects a CPU core, and {agent} is a GPU"
         core, cores = int(options[option]), len(question.topology.agent(agent).cores)
         if cores and core >= cores:
-            return (
-                f"{agent} has {cores} cores that may be used, counted from 0, and core {core} is none of them"
-            )
+            return f"{agent} has {cores} usable cores, numbered from 0; core {core} does not exist"
     if flow.partner == flow.executor and options.get("core", -1) == options.get("partner_core", -2):
-        return f"core {options['core']} of {flow.executor} would wait for itself"
+        return f"core {options['core']} of {flow.executor} would poll itself"
     return None
 
 

@@ -15,8 +15,8 @@ class Reach(Enum):
 
     ALWAYS = "always"
     SHARED = "only where the GPU's memory is shared with the host"
-    ON_HOST = "only where the pages are kept on the host: touching them elsewhere would move them"
-    OWN_OR_PEER = "its own, or another GPU's with proved peer access"
+    ON_HOST = "only where the pages reside on the host: touching them elsewhere would migrate them"
+    OWN_OR_PEER = "its own, or another GPU's with verified peer access"
     PAGEABLE_ACCESS = "only where kernels may touch plain host memory"
 
 
@@ -102,10 +102,10 @@ def memory_offer(memory: str, agent: str, capabilities: Capabilities) -> Offer:
     """Whether the agent can own memory of this kind here."""
     if kind_of(agent) not in OWNERS[memory]:
         of = "a GPU" if OWNERS[memory] == ("gpu",) else "a CPU"
-        return Offer(False, f"{memory} memory belongs to {of}, and {agent} is none")
+        return Offer(False, f"{memory} memory belongs to {of}, and {agent} is not one")
     offer = capabilities.memory.get(agent, {}).get(memory)
     if offer is None:
-        return Offer(False, f"no runtime says that it offers {memory} memory for {agent}")
+        return Offer(False, f"no runtime reports {memory} memory for {agent}")
     if offer.available:
         return Offer(True)
     return Offer(False, because(f"{agent} has no {memory} memory", offer))
@@ -120,7 +120,7 @@ def buffer_refusal(buffer: Buffer, capabilities: Capabilities) -> str | None:
     if toucher is None or toucher == buffer.agent:
         return None
     if buffer.memory not in PLACED_BY_TOUCH:
-        return f"{buffer.memory} memory is placed when allocated: first touch by {toucher} changes nothing"
+        return f"{buffer.memory} memory is placed on allocation: first touch by {toucher} has no effect"
     reach = _TOUCHED_BY[kind_of(toucher)][buffer.memory]
     reason = reach_refusal(reach, toucher, buffer, capabilities)
     return f"{toucher} cannot touch {buffer} first: {reason}" if reason else None
@@ -131,15 +131,15 @@ def reach_refusal(reach: Reach, executor: str, buffer: Buffer, capabilities: Cap
     owner = buffer.agent
     if reach is Reach.SHARED and not capabilities.host_access.get(owner, False):
         what = f"{buffer.memory} memory of {owner}"
-        return f"{executor} has no address for {what}, which is not shared with the host"
+        return f"{executor} cannot address {what}, which is not shared with the host"
     if reach is Reach.ON_HOST and kind_of(owner) != "cpu":
-        return f"{buffer.memory} pages that are kept on {owner} would move when {executor} touches them"
+        return f"{buffer.memory} pages on {owner} would migrate when {executor} touches them"
     if reach is Reach.PAGEABLE_ACCESS and not capabilities.pageable_access.get(executor, False):
         return f"kernels of {executor} cannot touch {buffer.memory} memory: it has no pageable memory access"
     if reach is Reach.OWN_OR_PEER and owner != executor and kind_of(owner) == "gpu":
         offer = capabilities.peer.get(executor, {}).get(owner)
         if offer is None:
-            return f"{executor} and {owner} have no proved peer access"
+            return f"{executor} and {owner} have no verified peer access"
         if not offer.available:
             return because(f"{executor} and {owner} have no peer access", offer)
         if needs_grant(buffer.memory):
@@ -151,5 +151,5 @@ def _grant_refusal(executor: str, buffer: Buffer, capabilities: Capabilities) ->
     offer = capabilities.granted.get(executor, {}).get(buffer.agent, {}).get(buffer.memory)
     what = f"{buffer.memory} memory of {buffer.agent}"
     if offer is None:
-        return f"{executor} has no proved access to {what}"
+        return f"{executor} has no verified access to {what}"
     return None if offer.available else because(f"{executor} has no access to {what}", offer)

@@ -64,21 +64,20 @@ def _size_mistake(request: Request) -> Mistake | None:
         return Mistake("size", f"a size of {size} bytes moves nothing")
     if row.power_of_two_from:
         if size & (size - 1) or size < row.power_of_two_from:
-            reason = (
-                f"a chase walks a power of two of bytes, at least {row.power_of_two_from}; {size} is none"
-            )
-            return Mistake("size", reason, 'such as "64KiB..1GiB x4"')
+            least = row.power_of_two_from
+            reason = f"a pointer chase needs a power of two of at least {least} bytes, not {size}"
+            return Mistake("size", reason, 'for example "64KiB..1GiB x4"')
         return None
     if is_memory_step(interface) and size % row.granularity_bytes:
-        reason = f"memory is had in pages of {row.granularity_bytes} bytes; {size} is no number of them"
-        return Mistake("size", reason, 'such as "4KiB..1GiB x16"')
+        reason = f"memory is allocated in pages of {row.granularity_bytes} bytes; {size} is not a multiple"
+        return Mistake("size", reason, 'for example "4KiB..1GiB x16"')
     if row.one_word and size != WORD_BYTES:
-        what = "sends one word" if row.partner else "moves nothing: its buffer holds one word"
+        what = "sends one word" if row.partner else "moves no data: its buffer is one word"
         reason = f"{interface} {what} of {WORD_BYTES} bytes, not {size}"
         return Mistake("size", reason, f"size = {WORD_BYTES}")
     if size % row.granularity_bytes:
         return Mistake(
-            "size", f"{interface} moves multiples of {row.granularity_bytes} bytes; {size} is none"
+            "size", f"{interface} moves multiples of {row.granularity_bytes} bytes; {size} is not a multiple"
         )
     return None
 
@@ -98,14 +97,14 @@ def _threads_mistake(request: Request) -> Mistake | None:
 
 
 def too_many_threads(threads: int) -> str:
-    return f"{threads} threads are more than a block of any GPU has: {MOST_BLOCK_THREADS}"
+    return f"{threads} threads exceed the largest GPU block: {MOST_BLOCK_THREADS}"
 
 
 def _via_mistake(request: Request) -> Mistake | None:
     if request.interface != "route":
         return None
     reason = via_mistake(request.options)
-    return Mistake("via", reason, 'such as via = "gpu1,gpu2"') if reason else None
+    return Mistake("via", reason, 'for example via = "gpu1,gpu2"') if reason else None
 
 
 def _engine_mistake(request: Request) -> Mistake | None:
@@ -113,7 +112,7 @@ def _engine_mistake(request: Request) -> Mistake | None:
     if "copy_engine" not in request.options or request.pattern == "unidirectional":
         return None
     pattern = request.pattern
-    reason = f"a copy on a chosen engine is waited for: {pattern} flows would run one after the other"
+    reason = f"a copy on a chosen engine is synchronous: {pattern} flows would be serialised"
     return Mistake("copy_engine", reason, 'pattern = "unidirectional"')
 
 
@@ -122,10 +121,10 @@ def _pace_mistake(request: Request) -> Mistake | None:
     if request.options.get("pace") != "one-at-a-time":
         return None
     if request.pattern != "unidirectional":
-        reason = f"what is waited for one at a time runs alone: {request.pattern} flows would take turns"
+        reason = f"pace one-at-a-time runs alone: {request.pattern} flows would be serialised"
         return Mistake("pace", reason, 'pattern = "unidirectional"')
     if "copy_engine" in request.options:
-        return Mistake("pace", "a copy on a chosen engine is waited for anyhow: leave 'pace' out")
+        return Mistake("pace", "a copy on a chosen engine is always synchronous: leave 'pace' out")
     return None
 
 
@@ -135,16 +134,16 @@ def _submit_mistake(request: Request) -> Mistake | None:
     if how == "calls":
         return None
     if request.pattern != "unidirectional":
-        reason = f"a {how} is made ready for one flow: {request.pattern} flows are enqueued mark by mark"
+        reason = f"a {how} covers one flow, not {request.pattern}"
         return Mistake("submit", reason, 'pattern = "unidirectional"')
     for name in ("copy_engine", "pause_ns"):
         if name in options:
-            return Mistake(name, f"what is submitted as a {how} has no {name}", "leave one of them out")
+            return Mistake(name, f"a {how} has no option {name}", "leave one of them out")
     if options.get("pace") == "one-at-a-time":
-        return Mistake("pace", f"a {how} of one operation at a time is a call each", "leave one of them out")
+        return Mistake("pace", f"a {how} cannot wait for each operation", "leave one of them out")
     if how == "batch" and not INTERFACES[request.interface].batched:
-        return Mistake("submit", "a batched call is of copies, not of kernels", 'submit = "graph"')
+        return Mistake("submit", "a batched call takes copies, not kernels", 'submit = "graph"')
     if how == "batch" and request.cache == "warm":
-        reason = "copies of a batch have no order, and warm ones would write the same bytes at once"
+        reason = "copies of a batch are unordered, so warm ones would overwrite each other"
         return Mistake("submit", reason, 'cache = "cold"')
     return None

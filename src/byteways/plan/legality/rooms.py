@@ -24,8 +24,8 @@ def managed_refusal(question: Question) -> str | None:
         limit = _room(agent, question.topology, capabilities)
         if kind_of(agent) == "gpu" and limit is not None and needed > limit:
             return (
-                f"it needs {format_size(needed)} of managed memory, and of what {agent} has "
-                f"{format_size(limit)} may be used"
+                f"it needs {format_size(needed)} of managed memory, and {agent} has {format_size(limit)} "
+                "available"
             )
     return None
 
@@ -61,7 +61,7 @@ def _on_hosts(needed: Mapping[str, int], topology: Topology) -> dict[str, int]:
 
 
 def _too_large(needed: int, where: str, limit: int) -> str:
-    return f"its buffers need {format_size(needed)} of {where}, where {format_size(limit)} may be used"
+    return f"its buffers need {format_size(needed)} of {where}, and {format_size(limit)} is available"
 
 
 def _room(agent: str, topology: Topology, capabilities: Capabilities) -> int | None:

@@ -43,12 +43,12 @@ def _company(question: Question) -> str | None:
     case = question.case
     first, *others = (case.interface_of(flow) for flow in case.flows)
     if others and INTERFACES[first].alone and case.pattern != "interference":
-        return f"{first} moves no bytes: it runs alone, or is what others disturb"
+        return f"{first} moves no bytes: it runs alone or as the measured flow of interference"
     if others and INTERFACES[first].partner:
-        return f"{first} keeps two agents waiting for each other: it runs alone"
+        return f"{first} keeps two devices busy polling: it runs alone"
     for interface in others:
         if INTERFACES[interface].alone:
-            return f"{interface} moves no bytes, so it is no load on what it would disturb"
+            return f"{interface} moves no bytes, so it cannot be a background load"
     return None
 
 
@@ -59,22 +59,31 @@ _OWN = tuple(name for name, interface in INTERFACES.items() if interface.own_buf
 
 #: In this order: the first that is broken gives the reason.
 RULES: tuple[Rule, ...] = (
-    Rule("size, options and pattern go together on some machine", _possible),
-    Rule("what moves no bytes runs alone, or is what others disturb", _company, whole_case=True),
-    Rule("an own buffer is the executor's", executors.result_refusal, _OWN),
-    Rule("somebody reads the variables that are set", executors.environment_refusal, whole_case=True),
-    Rule("executor and partner can do it, and reach every buffer", executors.flow_refusal),
-    Rule("managed pages can move, or stay, as is asked", calls.pages_refusal),
-    Rule("PyTorch has tensors in such memory", calls.torch_refusal, _OF_TORCH),
-    Rule("there is such a step for such memory", calls.step_refusal, _STEPS),
-    Rule("the engine that is chosen serves the pair", calls.engine_refusal, options=("copy_engine",)),
-    Rule("the runtime copies rows", calls.rows_refusal, ("copy-2d",)),
-    Rule("the runtime takes graphs, or batches, of such memory", calls.submit_refusal, options=("submit",)),
-    Rule("cores that are named are there", executors.cores_refusal, options=("core", "partner_core")),
-    Rule("every thread of a team has a core", executors.threads_refusal, _OF_THREADS, ("threads", "blocks")),
-    Rule("the relays of a route are here, and reach its ends", calls.route_refusal, ("route",)),
-    Rule("managed memory fits what each GPU has free", rooms.managed_refusal, whole_case=True),
-    Rule("all buffers together fit their owners' memory", rooms.room_refusal, whole_case=True),
+    Rule("size, options and pattern are compatible", _possible),
+    Rule(
+        "interfaces that move no bytes run alone or as the measured flow of interference",
+        _company,
+        whole_case=True,
+    ),
+    Rule("an own buffer is memory of the executor", executors.result_refusal, _OWN),
+    Rule("a runtime reads the variables that are set", executors.environment_refusal, whole_case=True),
+    Rule("executor and partner support it and reach every buffer", executors.flow_refusal),
+    Rule("managed pages can migrate, or stay, as requested", calls.pages_refusal),
+    Rule("PyTorch has tensors in this memory", calls.torch_refusal, _OF_TORCH),
+    Rule("the step exists for this memory", calls.step_refusal, _STEPS),
+    Rule("the chosen engine serves the pair", calls.engine_refusal, options=("copy_engine",)),
+    Rule("the runtime has 2D copies", calls.rows_refusal, ("copy-2d",)),
+    Rule("the runtime takes graphs or batches of this memory", calls.submit_refusal, options=("submit",)),
+    Rule("the named cores exist", executors.cores_refusal, options=("core", "partner_core")),
+    Rule(
+        "each thread of a team has its own core",
+        executors.threads_refusal,
+        _OF_THREADS,
+        ("threads", "blocks"),
+    ),
+    Rule("the relays of a route exist and reach its ends", calls.route_refusal, ("route",)),
+    Rule("managed memory fits the free memory of each GPU", rooms.managed_refusal, whole_case=True),
+    Rule("all buffers fit their owners' memory", rooms.room_refusal, whole_case=True),
 )
 
 

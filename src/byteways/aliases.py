@@ -1,0 +1,278 @@
+"""Other tools' names for what byteways measures: the table behind options, `list` and the vocabulary page.
+
+A name with one equivalent here is accepted wherever our own word is, and a note gives our word. A name that
+could mean several things is an error that lists them.
+"""
+
+from __future__ import annotations
+
+import logging
+from collections.abc import Iterable, Mapping, Sequence
+from dataclasses import dataclass
+
+#: Notes about accepted names. The command line prints them on standard error, each once.
+NOTES = logging.getLogger("byteways.notes")
+
+
+@dataclass(frozen=True)
+class Alias:
+    """Names of one tool or interface for one of our words.
+
+    Attributes:
+        ours: Our word; several where the names could mean each of them.
+        theirs: Their names, the best known first.
+        used_by: Whose names they are.
+        difference: How several of our words differ, where they do not say it themselves.
+    """
+
+    ours: tuple[str, ...]
+    theirs: tuple[str, ...]
+    used_by: str
+    difference: str = ""
+
+
+def _row(ours: str, theirs: str, used_by: str, difference: str = "") -> Alias:
+    return Alias(tuple(ours.split("|")), tuple(theirs.split()), used_by, difference)
+
+
+CUDA, DRIVER, HIP = "CUDA", "CUDA driver", "HIP"
+NVBANDWIDTH, TRANSFERBENCH, COMM_SCOPE, OSU = "nvbandwidth", "TransferBench", "Comm|Scope", "OSU"
+COMMON, LIBC = "common usage", "C library"
+
+#: By kind of word, the names that stand for exactly one of ours, or could mean several.
+ALIASES: Mapping[str, tuple[Alias, ...]] = {
+    "interface": (
+        _row("copy", "cudaMemcpyAsync cudaMemcpyPeerAsync cudaMemcpy", CUDA),
+        _row("copy", "cuMemcpyAsync cuMemcpyDtoDAsync cuMemcpyHtoDAsync cuMemcpyDtoHAsync", DRIVER),
+        _row("copy", "hipMemcpyAsync hipMemcpyPeerAsync hipMemcpy", HIP),
+        _row("copy", "CE", NVBANDWIDTH),
+        _row("copy", "DMA SDMA", TRANSFERBENCH),
+        _row("copy", "memcpyAsync", COMMON),
+        _row("copy-2d", "cudaMemcpy2DAsync cudaMemcpy2D", CUDA),
+        _row("copy-2d", "cuMemcpy2DAsync", DRIVER),
+        _row("copy-2d", "hipMemcpy2DAsync hipMemcpy2D", HIP),
+        _row("prefetch", "cudaMemPrefetchAsync", CUDA),
+        _row("prefetch", "cuMemPrefetchAsync", DRIVER),
+        _row("prefetch", "hipMemPrefetchAsync", HIP),
+        _row("kernel", "SM", NVBANDWIDTH),
+        _row("kernel", "GFX", TRANSFERBENCH),
+        _row("kernel-bulk", "cp.async.bulk TMA", CUDA),
+        _row("memcpy-stream", "non-temporal nontemporal", COMMON),
+        _row("torch-copy", "tensor.copy_ torch", "PyTorch"),
+        _row("pointer-chase", "chase multichase lat_mem_rd", "multichase, lmbench"),
+        _row("ping-pong", "pingpong", COMMON),
+        _row("launch", "cudaLaunchKernel", CUDA),
+        _row("launch", "cuLaunchKernel", DRIVER),
+        _row("launch", "hipLaunchKernel", HIP),
+        _row("synchronize", "cudaStreamSynchronize", CUDA),
+        _row("synchronize", "cuStreamSynchronize", DRIVER),
+        _row("synchronize", "hipStreamSynchronize", HIP),
+        _row("event", "cudaStreamWaitEvent", CUDA),
+        _row("event", "cuStreamWaitEvent", DRIVER),
+        _row("event", "hipStreamWaitEvent", HIP),
+        _row("allocate", "cudaMalloc cudaMallocHost cudaHostAlloc cudaMallocManaged", CUDA),
+        _row("allocate", "cuMemAlloc cuMemHostAlloc cuMemAllocManaged", DRIVER),
+        _row("allocate", "hipMalloc hipHostMalloc hipMallocManaged", HIP),
+        _row("allocate", "malloc mmap", LIBC),
+        _row("free", "cudaFree cudaFreeHost", CUDA),
+        _row("free", "cuMemFree cuMemFreeHost", DRIVER),
+        _row("free", "hipFree hipHostFree", HIP),
+        _row("free", "munmap", LIBC),
+        _row("register", "cudaHostRegister", CUDA),
+        _row("register", "cuMemHostRegister", DRIVER),
+        _row("register", "hipHostRegister", HIP),
+        _row("unregister", "cudaHostUnregister", CUDA),
+        _row("unregister", "cuMemHostUnregister", DRIVER),
+        _row("unregister", "hipHostUnregister", HIP),
+        _row("map-peer", "cudaDeviceEnablePeerAccess", CUDA),
+        _row("map-peer", "cuMemSetAccess cuCtxEnablePeerAccess", DRIVER),
+        _row("map-peer", "hipDeviceEnablePeerAccess", HIP),
+        _row("open-ipc", "cudaIpcOpenMemHandle", CUDA),
+        _row("open-ipc", "cuIpcOpenMemHandle", DRIVER),
+        _row("open-ipc", "hipIpcOpenMemHandle", HIP),
+        _row("stream-copy", "STREAM_Copy", "STREAM"),
+        _row("stream-scale", "STREAM_Scale scale", "STREAM"),
+        _row("stream-add", "STREAM_Add add", "STREAM"),
+        _row("stream-triad", "STREAM_Triad triad", "STREAM"),
+        _row("stream-copy|stream-scale|stream-add|stream-triad", "STREAM BabelStream", "STREAM"),
+        _row("allocate|free", "cudaMallocAsync cudaFreeAsync", CUDA),
+        _row("allocate|free", "hipMallocAsync hipFreeAsync", HIP),
+        _row("pointer-chase|ping-pong", "latency", COMMON),
+        _row("copy|kernel|memcpy", "bandwidth", COMMON),
+    ),
+    "memory": (
+        _row("pageable", "malloc aligned_alloc", LIBC),
+        _row("pageable", "system unpinned", COMMON),
+        _row("hugepage", "MAP_HUGETLB MADV_HUGEPAGE", "Linux"),
+        _row("pinned", "cudaHostAlloc cudaMallocHost", CUDA),
+        _row("pinned", "cuMemHostAlloc cuMemAllocHost", DRIVER),
+        _row("pinned", "hipHostMalloc hipHostMallocCoherent", HIP),
+        _row("pinned", "page-locked", COMMON),
+        _row("pinned-noncoherent", "hipHostMallocNonCoherent", HIP),
+        _row("write-combined", "cudaHostAllocWriteCombined", CUDA),
+        _row("write-combined", "hipHostMallocWriteCombined", HIP),
+        _row("registered", "cudaHostRegister", CUDA),
+        _row("registered", "cuMemHostRegister", DRIVER),
+        _row("registered", "hipHostRegister", HIP),
+        _row("managed", "cudaMallocManaged", CUDA),
+        _row("managed", "cuMemAllocManaged", DRIVER),
+        _row("managed", "hipMallocManaged", HIP),
+        _row("managed", "unified UVM", COMMON),
+        _row("managed-coarse", "hipMemAdviseSetCoarseGrain", HIP),
+        _row("device", "cudaMalloc", CUDA),
+        _row("device", "cuMemAlloc", DRIVER),
+        _row("device", "hipMalloc", HIP),
+        _row("device", "HBM VRAM global", COMMON),
+        _row("device-fine", "hipDeviceMallocFinegrained", HIP),
+        _row("device-uncached", "hipDeviceMallocUncached", HIP),
+        _row("device-fine|device-uncached", "hipExtMallocWithFlags", HIP),
+        _row("pool", "cudaMallocAsync cudaMallocFromPoolAsync", CUDA),
+        _row("pool", "cuMemAllocAsync cuMemAllocFromPoolAsync", DRIVER),
+        _row("pool", "hipMallocAsync hipMallocFromPoolAsync", HIP),
+        _row("vmm", "cuMemCreate", DRIVER),
+        _row("vmm", "hipMemCreate", HIP),
+        _row("pageable|pinned|hugepage", "host", COMMON),
+        _row("pinned|device-fine", "fine-grained finegrained", HIP),
+        _row("pinned-noncoherent|device", "coarse-grained coarsegrained", HIP),
+    ),
+    "pattern": (
+        _row("unidirectional", "unidir uni one-way simplex", COMMON),
+        _row("bidirectional", "bidir bi-directional two-way", COMMON),
+        _row("bidirectional", "duplex", COMM_SCOPE),
+        _row("fan-out", "one-to-all scatter", COMMON),
+        _row("fan-in", "all-to-one gather", COMMON),
+        _row("all-pairs", "all-to-all alltoall a2a", "TransferBench, nccl-tests"),
+    ),
+    "path": (
+        _row("cpu*>gpu*", "h2d HtoD host_to_device", "CUDA, HIP, nvbandwidth"),
+        _row("gpu*>cpu*", "d2h DtoH device_to_host", "CUDA, HIP, nvbandwidth"),
+        _row("cpu*>cpu*", "h2h HtoH", "CUDA, HIP"),
+        _row("gpu*>peer", "p2p peer-to-peer device_to_device", "nvbandwidth, TransferBench"),
+        _row(
+            *("gpu*>peer|gpu*>gpu*", "d2d DtoD", "CUDA, HIP"),
+            "the first is between GPUs, the second also inside one GPU",
+        ),
+    ),
+    "device": (
+        _row("cpu*", "host numa", COMMON),
+        _row("gpu*", "device", COMMON),
+    ),
+    "access": (
+        _row("read", "pull get", COMMON),
+        _row("write", "push put", COMMON),
+    ),
+    "key": (
+        _row("interface", "api method", COMMON),
+        _row("source", "src", COMMON),
+        _row("destination", "dst dest", COMMON),
+        _row("memory", "mem allocator", COMMON),
+        _row("size", "bytes message-size msgsize", COMMON),
+        _row("executor", "exe issuer", TRANSFERBENCH),
+        _row("pattern|executor|path|access", "direction", COMMON),
+    ),
+}
+
+#: How a suite file says each path of ALIASES["path"].
+_ENDS: Mapping[str, str] = {
+    "cpu*>gpu*": 'source = "cpu*:pinned", destination = "gpu*:device"',
+    "gpu*>cpu*": 'source = "gpu*:device", destination = "cpu*:pinned"',
+    "cpu*>cpu*": 'source = "cpu*:pageable", destination = "cpu*:pageable"',
+    "gpu*>peer": 'source = "gpu*:device", destination = "gpu*:device", same_agent = "never"',
+    "gpu*>gpu*": 'source = "gpu*:device", destination = "gpu*:device"',
+}
+
+
+@dataclass(frozen=True)
+class Nearest:
+    """A name of another tool that has no equal here."""
+
+    theirs: str
+    used_by: str
+    nearest: str
+    difference: str
+
+
+#: Names that are not accepted, since what they stand for is measured in another way or not at all.
+NEAREST: tuple[Nearest, ...] = (
+    Nearest(
+        "device_to_device_memcpy_read_ce, …_write_ce",
+        NVBANDWIDTH,
+        "copy",
+        "…_read: the destination's GPU is the executor; …_write: the source's",
+    ),
+    Nearest(
+        "…_bidirectional_memcpy_…_ce", NVBANDWIDTH, "bidirectional", "theirs is one direction, not the sum"
+    ),
+    Nearest(
+        "all_to_host, host_to_all", NVBANDWIDTH, "fan-in, fan-out", "theirs adds up separate measurements"
+    ),
+    Nearest("osu_bw, osu_bibw", OSU, "copy, unidirectional or bidirectional", "theirs calls MPI"),
+    Nearest("osu_latency", OSU, "ping-pong", "theirs sends messages by MPI; ours stores one word and polls"),
+    Nearest("sendrecv_perf", "nccl-tests", "bidirectional", "theirs calls NCCL"),
+    Nearest("all_reduce_perf, busbw", "nccl-tests", "–", "collectives are not measured"),
+    Nearest("subexecutors (SEs)", TRANSFERBENCH, "option blocks; option threads on CPUs", ""),
+    Nearest("(G0->G1->G2)", TRANSFERBENCH, "gpu0>gpu2 with executor gpu1, access remote", ""),
+    Nearest("rocm-bandwidth-test -a, -A", "rocm-bandwidth-test", "copy, uni- and bidirectional", ""),
+    Nearest("implicit_managed_…", COMM_SCOPE, "kernel on managed memory", "option migration"),
+)
+
+
+class AmbiguousError(ValueError):
+    """A name of other tools that could mean several of our words."""
+
+    def __init__(self, word: str, ours: Sequence[str], difference: str = "") -> None:
+        super().__init__(f"'{word}' could mean {', '.join(ours[:-1])} or {ours[-1]}")
+        self.hint = f"write the one you mean{': ' * bool(difference)}{difference}"
+
+
+def translated(kind: str, word: str, valid: Iterable[str] = ()) -> str:
+    """Our word for one that was typed; the same word where it is ours, a glob, or known to nobody.
+
+    Args:
+        kind: A key of ALIASES.
+        word: What was typed.
+        valid: Our own words, which win, and which are recognised in other spelling: `Fan_Out`.
+
+    Raises:
+        AmbiguousError: It could mean several.
+    """
+    own = [*valid]
+    if word in own or set(word) & set("*?["):
+        return word
+    same = next((name for name in own if _spelling(name) == _spelling(word)), None)
+    if same is None:
+        alias = _alias(kind, word)
+        if alias is None:
+            return word
+        if len(alias.ours) > 1:
+            raise AmbiguousError(word, alias.ours, alias.difference)
+        same = alias.ours[0]
+    NOTES.info("'%s' is called '%s' here", word, same)
+    return same
+
+
+def elsewhere(kind: str, word: str) -> tuple[str, ...]:
+    """What others call one of our words, the best known first."""
+    return tuple(name for alias in ALIASES[kind] if alias.ours == (word,) for name in alias.theirs)
+
+
+def ends(word: str) -> str | None:
+    """How a suite file says h2d, d2d and the like; None: the word names no path."""
+    written = [_ENDS[path] for path in meanings("path", word)]
+    return f"write {' or '.join(written)}" if written else None
+
+
+def meanings(kind: str, word: str) -> tuple[str, ...]:
+    """Our words for one of others; none where it is unknown."""
+    alias = _alias(kind, word)
+    return alias.ours if alias else ()
+
+
+def _alias(kind: str, word: str) -> Alias | None:
+    spelled = _spelling(word)
+    return next((alias for alias in ALIASES[kind] if spelled in map(_spelling, alias.theirs)), None)
+
+
+def _spelling(word: str) -> str:
+    """A word without what people spell differently: case, and what joins its parts."""
+    return word.casefold().replace("_", "-").replace(" ", "-")
