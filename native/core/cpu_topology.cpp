@@ -152,7 +152,7 @@ CpuTopology read_cpus(const std::string& sysfs, const std::string& proc, const s
       found.notes.push_back(
           "NUMA domain " + std::to_string(number) + " left out: " +
           (online.empty() ? "it has memory but no cores"
-                          : "this process may use none of its " + std::to_string(online.size()) + " cores"));
+                          : "this process cannot use any of its " + std::to_string(online.size()) + " cores"));
     }
   }
   if (found.domains.empty()) {
