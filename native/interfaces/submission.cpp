@@ -21,7 +21,7 @@ Submission::Submission(const Flow& flow) : word_(flow.word("submit", "calls")) {
 }
 
 std::string Submission::concurrency_obstacle() const {
-  return word_ == "calls" ? std::string() : "a " + word_ + " is made ready for one flow";
+  return word_ == "calls" ? std::string() : "a " + word_ + " covers one flow";
 }
 
 void Submission::record(Agent& executor, std::uint64_t first, std::uint64_t count, std::uint64_t rotation,

@@ -50,7 +50,7 @@ class PingPong final : public Mover {
     traits_.entries_per_operation = 0;
     traits_.entries_per_batch = 1;
     traits_.least_batch = kLeastRounds;
-    traits_.concurrency_obstacle = "it keeps two agents waiting for each other";
+    traits_.concurrency_obstacle = "it keeps two devices busy polling";
     traits_.can_pipeline = false;
     traits_.distinct_source_bytes = traits_.distinct_destination_bytes = flow.size_bytes;
     const bool both = executor().is_host() == flow.partner->is_host();
