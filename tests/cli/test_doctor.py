@@ -101,7 +101,7 @@ def test_a_worker_that_does_not_start_is_the_one_failure(
             "byteways doctor",
             "reinstall byteways: its native module must match this Python and this system",
         ),
-        (False, "BYTEWAYS_GPUS=0 byteways run", "install byteways again"),
+        (False, "BYTEWAYS_GPUS=0 byteways run", "reinstall byteways"),
     ],
 )
 def test_the_advice_for_a_lost_worker(

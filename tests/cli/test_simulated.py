@@ -179,7 +179,7 @@ def test_default_folder_says_simulated(folder: Path, tmp_path: Path) -> None:
 @pytest.mark.parametrize(
     ("arguments", "said"),
     [
-        (("--resume", "M", "--machine", MACHINE), f"a measured run cannot go on as {MACHINE}, simulated"),
+        (("--resume", "M", "--machine", MACHINE), f"a measured run cannot resume as simulated {MACHINE}"),
         (("--resume", "S", "--machine", "mi300x-8"), "machine model: h200-x4"),
         (("--resume", "S", "--machine", MACHINE, "--fault", "lost:gpu1"), "faults: none became lost:gpu1"),
         (("--resume", "S", "--machine", "mi300x-8", "--dry-run"), "machine model: h200-x4"),

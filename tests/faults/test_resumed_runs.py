@@ -43,7 +43,7 @@ def test_garbage_in_the_middle_is_reported_and_measured_again(command: Command) 
         ("driver", "driver: none became cuda 13.0"),
         ("code", "code: 0.0.9 became "),
         ("method_version", "method_version: 0 became 1"),
-        ("topology", "topology: gpu7 is gone"),
+        ("topology", "topology: gpu7 disappeared"),
         ("suite", "suite: 'small' changed since the run was started"),
         ("plan", "plan: 6 cases became 5"),
     ],

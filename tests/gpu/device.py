@@ -79,10 +79,11 @@ class Device:
         code = getattr(self._cuda, function)(*arguments)
         assert code == 0, f"{function} answered {code}"
 
-    def kernel(self, source: str, entry: str) -> ctypes.c_void_p:
+    def kernel(self, entry: str) -> ctypes.c_void_p:
         if entry not in self._kernels:
             module, kernel = ctypes.c_void_p(), ctypes.c_void_p()
-            (kept,) = self._cache.glob(f"{source.removesuffix('.cu')}-sm_*")
+            source = _core.device_kernels()[entry].removesuffix(".cu").replace("/", ".")
+            (kept,) = self._cache.glob(f"{source}-sm_*")
             image = kept.read_bytes().split(b"\n", 1)[1]
             self.call("cuModuleLoadData", ctypes.byref(module), image)
             self.call("cuModuleGetFunction", ctypes.byref(kernel), module, entry.encode())
@@ -107,14 +108,13 @@ class Device:
 
     def launch(
         self,
-        source: str,
         entry: str,
         shape: Sequence[int],
         arguments: ctypes.Structure,
         shared_bytes: int = 0,
     ) -> None:
         """Launches (blocks, threads) and waits."""
-        kernel = self.kernel(source, entry)
+        kernel = self.kernel(entry)
         if shared_bytes:
             self.call("cuFuncSetAttribute", kernel, MAX_DYNAMIC_SHARED, shared_bytes)
         blocks, threads = shape

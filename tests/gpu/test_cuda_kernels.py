@@ -40,7 +40,7 @@ def test_fill_writes_only_its_words(device: Device, count: int, misaligned: int,
     size = 2 * GUARD + misaligned + 8 * count
     with device.memory(bytes([UNTOUCHED]) * size) as base:
         start = GUARD + misaligned
-        device.launch("pattern.cu", "fill", (3, 96), PatternArguments(base + start, count, 77, 5, stride, 0))
+        device.launch("fill", (3, 96), PatternArguments(base + start, count, 77, 5, stride, 0))
         content = device.read(base, size)
     words = np.frombuffer(content[start : start + 8 * count], dtype=np.uint64)
     expected = np.full(count, int.from_bytes(bytes([UNTOUCHED]) * 8, "little"), dtype=np.uint64)
@@ -62,7 +62,7 @@ def test_check_finds_the_first_wrong_word(device: Device, spoiled: list[int], mi
     start = np.array([0, NONE, 0, 0], dtype=np.uint64).tobytes()
     with device.memory(content) as base, device.memory(start) as result:
         device.launch(
-            "pattern.cu", "check", (7, 256), PatternArguments(base + misaligned, count, 9, 3, 1, result)
+            "check", (7, 256), PatternArguments(base + misaligned, count, 9, 3, 1, result)
         )
         bad, first, expected, got = np.frombuffer(device.read(result, 32), dtype=np.uint64).tolist()
     assert bad == len(spoiled)
@@ -80,7 +80,7 @@ def test_check_finds_the_first_of_very_many(device: Device) -> None:
         for attempt in range(100):
             with device.memory(np.array([0, NONE, 0, 0], dtype=np.uint64).tobytes()) as result:
                 arguments = PatternArguments(base, count, attempt + 1, 0, 1, result)
-                device.launch("pattern.cu", "check", (264, 512), arguments)
+                device.launch("check", (264, 512), arguments)
                 found = np.frombuffer(device.read(result, 32), dtype=np.uint64).tolist()
             assert found == [count, 0, int(pattern(attempt + 1, 0, 1)[0]), 0]
 
@@ -103,7 +103,7 @@ def copy_case(
             source + GUARD + offsets[0], target + GUARD + offsets[1], size, 1, 0, 1, 0, 0, 1, chunk, stages
         )
         shared = 256 + chunk * stages if entry == "copy_bulk" else 0
-        device.launch(f"{entry}.cu", entry, shape, arguments, shared)
+        device.launch(entry, shape, arguments, shared)
         copied = device.read(target, whole)
     start = GUARD + offsets[1]
     assert copied[start : start + size] == content[GUARD + offsets[0] :]
@@ -127,7 +127,7 @@ def test_a_part_of_a_word_is_checked_by_its_bytes(device: Device) -> None:
     def checked(spoiled: np.ndarray) -> list[int]:
         with device.memory(spoiled.tobytes()) as base, device.memory(start) as result:
             arguments = PatternArguments(base, count, 9, 3, stride, result, mask=mask, rest=rest)
-            device.launch("pattern.cu", "check", (7, 256), arguments)
+            device.launch("check", (7, 256), arguments)
             return [int(word) for word in np.frombuffer(device.read(result, 32), dtype=np.uint64)]
 
     assert checked(words)[0] == 0
@@ -172,7 +172,7 @@ def test_operations_rotate_over_slots(device: Device, entry: str) -> None:
             arguments = CopyArguments(
                 base, target, size, slots[0], size, slots[1], size, operation, 1, 1024, 4
             )
-            device.launch(f"{entry}.cu", entry, (2, 32), arguments, 256 + 4096 if entry == "copy_bulk" else 0)
+            device.launch(entry, (2, 32), arguments, 256 + 4096 if entry == "copy_bulk" else 0)
             place = operation % slots[1] * size
             assert device.read(target + place, size) == source[operation % slots[0]]
 
@@ -183,7 +183,7 @@ def test_chase_visits_every_line_once(device: Device, lines: int) -> None:
     line_bytes = 128
     with device.memory(bytes(lines * line_bytes)) as base, device.memory(bytes(8)) as end:
         device.launch(
-            "chase.cu", "chase_build", (2, 64), ChaseArguments(base, lines, line_bytes, 42, 0, 0, end)
+            "chase_build", (2, 64), ChaseArguments(base, lines, line_bytes, 42, 0, 0, end)
         )
         words = np.frombuffer(device.read(base, lines * line_bytes), dtype=np.uint64)[:: line_bytes // 8]
         following = ((words - np.uint64(base)) // np.uint64(line_bytes)).tolist()
@@ -194,7 +194,7 @@ def test_chase_visits_every_line_once(device: Device, lines: int) -> None:
         assert line == 0 and sorted(visited) == list(range(lines))
         for steps in (0, 1, 5, lines, lines + 3):
             device.launch(
-                "chase.cu", "chase", (1, 1), ChaseArguments(base, lines, line_bytes, 42, 0, steps, end)
+                "chase", (1, 1), ChaseArguments(base, lines, line_bytes, 42, 0, steps, end)
             )
             assert int.from_bytes(device.read(end, 8), "little") == visited[steps % lines]
 
@@ -204,9 +204,9 @@ def test_a_side_that_nobody_answers_gives_up_in_time(device: Device, patience_s:
     """Catches a device that hangs where a partner is gone, and patience that is counted in looks."""
     with device.memory(bytes(24)) as words:
         arguments = PingPongArguments(words, words + 8, 0, 5, int(patience_s * 1e9), 1, words + 16)
-        device.launch("ping_pong.cu", "ping_pong", (1, 1), arguments)  # loads the kernel
+        device.launch("ping_pong", (1, 1), arguments)  # loads the kernel
         begin = time.monotonic()
-        device.launch("ping_pong.cu", "ping_pong", (1, 1), arguments)
+        device.launch("ping_pong", (1, 1), arguments)
         waited_s = time.monotonic() - begin
         written, polled, done = np.frombuffer(device.read(words, 24), dtype=np.uint64).tolist()
     assert (written, polled, done) == (1, 0, 0)

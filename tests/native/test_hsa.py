@@ -190,7 +190,7 @@ def test_refused(
 @pytest.mark.parametrize(
     ("interface", "memory", "reason"),
     [
-        ("kernel", "pinned", "only the interface copy can be given an engine"),
+        ("kernel", "pinned", "this interface cannot be given an engine"),
         ("copy", "managed", "managed pages may be elsewhere"),
         ("copy", "pageable", "cannot reach pageable memory"),
     ],

@@ -69,7 +69,7 @@ def test_what_may_ask_for_an_engine(what: Case) -> None:
         (case("gpu0:device", "gpu1:managed"), "needs page-locked memory, and managed is not"),
         (
             case("gpu0:device", "gpu1:device", pattern="bidirectional"),
-            "bidirectional flows would run one after the other",
+            "bidirectional flows would be serialised",
         ),
     ],
 )

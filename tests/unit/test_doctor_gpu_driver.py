@@ -92,11 +92,11 @@ def test_no_release_below_opt(tmp_path: Path) -> None:
 @pytest.mark.parametrize(
     ("environment", "state", "said"),
     [
-        ({"ROCR_VISIBLE_DEVICES": "0,1"}, "ok", "ROCR_VISIBLE_DEVICES=0,1  exposes 2 of 8 GPUs"),
+        ({"ROCR_VISIBLE_DEVICES": "0,1"}, "ok", "ROCR_VISIBLE_DEVICES=0,1 exposes 2 of 8 GPUs"),
         (
             {"ROCR_VISIBLE_DEVICES": "4", "HIP_VISIBLE_DEVICES": "4"},
             "problem",
-            "ROCR_VISIBLE_DEVICES=4, HIP_VISIBLE_DEVICES=4  exposes 0 of 8 GPUs",
+            "ROCR_VISIBLE_DEVICES=4, HIP_VISIBLE_DEVICES=4 exposes 0 of 8 GPUs",
         ),
         ({"CUDA_VISIBLE_DEVICES": "1"}, "ok", "exposes 1 of 8 GPUs"),
     ],

@@ -23,6 +23,8 @@ ALLOWED = {
     "nvlink_data_tx_bytes": "counted by records as nvlink_errors is",
     "nvlink_data_rx_bytes": "counted by records as nvlink_errors is",
     "cuda": "torch's own name of its GPU module, whoever made the GPU",
+    "CUDA": "the aliases' column of that vendor's names",
+    "HIP": "the aliases' column of that vendor's names",
 }
 
 

@@ -15,7 +15,7 @@ from .test_world import ILLEGAL, INTERNAL, SIZE, WALK_NS, codes, number
     ("toy", "words"),
     [
         ("broken-peer", "gpu0 has no access to the memory of gpu1"),
-        ("broken-plain", "ordinary pageable host memory"),
+        ("broken-plain", "plain host memory"),
         ("broken-outside", "outside of any block"),
         ("broken-slot", "outside of any block"),
     ],
