@@ -35,7 +35,8 @@ def byteways(folder: Path, *arguments: str) -> str:
 @pytest.fixture(scope="module")
 def run(tmp_path_factory: pytest.TempPathFactory) -> RunFolder:
     folder = tmp_path_factory.mktemp("concurrency")
-    byteways(folder, "run", "concurrency", "--rounds", "1", "--budget", "120", "--out", "R", "--no-report")
+    # Three rounds: predictions rest on results that may be ranked.
+    byteways(folder, "run", "concurrency", "--rounds", "3", "--budget", "120", "--out", "R", "--no-report")
     return RunFolder(folder / "R")
 
 
