@@ -149,10 +149,10 @@ CpuTopology read_cpus(const std::string& sysfs, const std::string& proc, const s
       domain.distances = distances_of(node, numbers);
       found.domains.push_back(std::move(domain));
     } else {
-      found.notes.push_back(
-          "NUMA domain " + std::to_string(number) + " left out: " +
-          (online.empty() ? "it has memory but no cores"
-                          : "this process cannot use any of its " + std::to_string(online.size()) + " cores"));
+      found.notes.push_back("NUMA domain " + std::to_string(number) + " left out: " +
+                            (online.empty() ? "it has memory but no cores"
+                                            : "this process cannot use any of its " +
+                                                  std::to_string(online.size()) + " cores"));
     }
   }
   if (found.domains.empty()) {

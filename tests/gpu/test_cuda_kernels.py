@@ -61,9 +61,7 @@ def test_check_finds_the_first_wrong_word(device: Device, spoiled: list[int], mi
     content = bytes(misaligned) + words.tobytes()
     start = np.array([0, NONE, 0, 0], dtype=np.uint64).tobytes()
     with device.memory(content) as base, device.memory(start) as result:
-        device.launch(
-            "check", (7, 256), PatternArguments(base + misaligned, count, 9, 3, 1, result)
-        )
+        device.launch("check", (7, 256), PatternArguments(base + misaligned, count, 9, 3, 1, result))
         bad, first, expected, got = np.frombuffer(device.read(result, 32), dtype=np.uint64).tolist()
     assert bad == len(spoiled)
     if spoiled:
@@ -182,9 +180,7 @@ def test_chase_visits_every_line_once(device: Device, lines: int) -> None:
     """Catches a cycle that is shorter than the working set, which would measure a cache instead."""
     line_bytes = 128
     with device.memory(bytes(lines * line_bytes)) as base, device.memory(bytes(8)) as end:
-        device.launch(
-            "chase_build", (2, 64), ChaseArguments(base, lines, line_bytes, 42, 0, 0, end)
-        )
+        device.launch("chase_build", (2, 64), ChaseArguments(base, lines, line_bytes, 42, 0, 0, end))
         words = np.frombuffer(device.read(base, lines * line_bytes), dtype=np.uint64)[:: line_bytes // 8]
         following = ((words - np.uint64(base)) // np.uint64(line_bytes)).tolist()
         visited, line = [], 0
@@ -193,9 +189,7 @@ def test_chase_visits_every_line_once(device: Device, lines: int) -> None:
             line = following[line]
         assert line == 0 and sorted(visited) == list(range(lines))
         for steps in (0, 1, 5, lines, lines + 3):
-            device.launch(
-                "chase", (1, 1), ChaseArguments(base, lines, line_bytes, 42, 0, steps, end)
-            )
+            device.launch("chase", (1, 1), ChaseArguments(base, lines, line_bytes, 42, 0, steps, end))
             assert int.from_bytes(device.read(end, 8), "little") == visited[steps % lines]
 
 
