@@ -53,6 +53,8 @@ def _loads(run: RunData, case: Case, uses: Uses) -> list[float]:
         return []
     if record["pattern"] == "interference" or case.case_id in run.void:
         return []
+    if record["interface"] == "route":  # its bytes take several paths
+        return []
     for flow in record["flows"]:  # a third device's kernels go other ways
         if flow.get("executor") not in (
             None,

@@ -66,7 +66,8 @@ class Case:
 
     @property
     def ranked(self) -> bool:
-        return len(self.values) >= LEAST_ROUNDS
+        """Enough rounds, none of batches that were too short for the timer."""
+        return len(self.values) >= LEAST_ROUNDS and "short-batch" not in self.warnings
 
     @property
     def peak(self) -> float | None:

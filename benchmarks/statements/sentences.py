@@ -23,7 +23,7 @@ _DERIVED_BEFORE = re.compile(r"(?:predicts?\s|Shared bottleneck: [^()]*\()$")
 #: What disturbs a walk moves in the same window, which is no result of its own.
 _LOAD_BEFORE = re.compile(r"\bns \([^()]*\) under .* at $")
 #: Bounds of the analysis itself.
-_BOUND_BEFORE = re.compile(r"\b[Ww]ithin $")
+_BOUND_BEFORE = re.compile(r"\b([Ww]ithin|[Aa]t least) $")
 #: Words of UNSETTLED (byteways' names of what makes a figure unsure), by warning.
 _DOUBTS = {"noisy": "noisy", "serialised": "serialised", "few-samples": "few samples", "drift": "drifting"}
 

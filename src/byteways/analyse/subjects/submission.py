@@ -192,7 +192,10 @@ def _finding(name: str, one: Submission) -> Finding | None:
         lost_by = []
     else:
         return None
-    detail = f"{one.first.record.path}, gated rates: the host enqueues ahead of the device. {_host(one)}"
+    enqueueing = _host(one)
+    if enqueueing:
+        figures += one.sizes[0][1].values()
+    detail = f"{one.first.record.path}, gated rates: the host enqueues ahead of the device. {enqueueing}"
     if lost_by:
         detail += f" But {listed(lost_by)}."
     return finding(title, detail.strip(), SUBMISSION if said else EVEN, figures, claims)
