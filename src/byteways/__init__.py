@@ -1,5 +1,4 @@
-"""byteways measures every way a byte can move inside a GPU node, explains each result and recommends what
-to use.
+"""byteways benchmarks every data path in a GPU node and recommends the fastest interface for each.
 
 Importing this package touches no GPU and loads no native code.
 """

@@ -196,7 +196,7 @@ def test_version_stands_once() -> None:
 
 
 def test_one_sentence_says_what_it_is() -> None:
-    """Catches the package index, the package and the citation describing three programs."""
+    """Catches the package index, the package, the citation and the README describing several programs."""
     import byteways
 
     pyproject = (ROOT / "pyproject.toml").read_text(encoding="utf-8")
@@ -205,6 +205,8 @@ def test_one_sentence_says_what_it_is() -> None:
     assert " ".join((byteways.__doc__ or "").split()).startswith(described[1])
     citation = (ROOT / "CITATION.cff").read_text(encoding="utf-8")
     assert described[1] in " ".join(citation.split())
+    readme = (ROOT / "README.md").read_text(encoding="utf-8")
+    assert described[1].rstrip(".") in " ".join(readme.split())
 
 
 SKIPPING = """
