@@ -83,7 +83,7 @@ Session::~Session() = default;
 Agent& Session::agent(const std::string& name) const {
   for (const auto& agent : agents_)
     if (agent->name() == name) return *agent;
-  throw Error("agent", "unknown", "this machine has no agent '" + name + "'");
+  throw Error("device", "unknown", "this machine has no device '" + name + "'");
 }
 
 Runtime* Session::runtime_for(const Agent& agent, Memory memory, const Agent* user) const {
@@ -288,7 +288,7 @@ std::byte* Session::shared_scratch(Agent& agent) { return service(agent).shared-
 unsigned int* Session::gate_word(Agent& agent) {
   for (const auto& first : agents_)
     if (first->runtime == agent.runtime) return reinterpret_cast<unsigned int*>(shared_scratch(*first));
-  throw Error("gate", "agent", "the agent belongs to another session", agent.name());
+  throw Error("gate", "device", "the device belongs to another session", agent.name());
 }
 
 }  // namespace byteways

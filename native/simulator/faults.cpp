@@ -65,7 +65,7 @@ Fault parse(const std::string& spec) {
   const std::string name = spec.substr(0, first);
   for (const Shape& shape : kShapes) {
     if (name != shape.name) continue;
-    if (first == std::string::npos) refuse(spec, "it names no agent");
+    if (first == std::string::npos) refuse(spec, "it names no device");
     const std::size_t second = spec.find(':', first + 1);
     const std::string agents = spec.substr(first + 1, second - first - 1);
     Fault fault{shape.kind, agents, {}, 1, 0};
@@ -103,7 +103,7 @@ void check_agent(const Model& model, const std::string& spec, const Fault& fault
   if (is_one_of(agent, "gpu", model.gpu.count)) return;
   if (!gpus_only && is_one_of(agent, "cpu", model.cpu.domains)) return;
   if (of_link) return;  // its ends may be a switch: whether there is such a link is said where links are
-  refuse(spec, "this machine has no " + std::string(gpus_only ? "GPU" : "agent") + " '" + agent + "'");
+  refuse(spec, "this machine has no " + std::string(gpus_only ? "GPU" : "device") + " '" + agent + "'");
 }
 
 }  // namespace

@@ -177,9 +177,9 @@ bool blocks_behind(FlowRunner& runner, Gate& gate, const MeasureOptions& options
   runner.unobservable = launches_return ? "" : "kernel launches do not return before they end here";
   runner.runtime().synchronize(*runner.stream);
   if (blocks)
-    runner.staged =
-        std::string("the call did not return while its queue was held: ") +
-        (runner.plain_end ? "the driver copies through a buffer of its own" : "it waits for its copy");
+    runner.staged = std::string("the call did not return while its queue was held: ") +
+                    (runner.plain_end ? "the driver stages the copy through an internal buffer"
+                                      : "it waits for its copy");
   return blocks;
 }
 
@@ -191,7 +191,7 @@ bool moves_in_the_call(Session& session, FlowRunner& runner, const Batch& batch)
   if (!moved_by_call(times, call_ns(session, runner))) return false;
   const auto us = [](double ns) { return std::to_string(std::llround(ns / 1e3)) + " us"; };
   runner.staged = "the call took the host " + us(times.submit_ns) + " beside " + us(times.device_ns) +
-                  " on the device: the driver copies through a buffer of its own";
+                  " on the device: the driver stages the copy through an internal buffer";
   return true;
 }
 

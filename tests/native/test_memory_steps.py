@@ -105,7 +105,7 @@ def test_access_stays_on_after_mapping(sheet: str) -> None:
 @pytest.mark.parametrize(
     "interface, buffer, executor, options, reason",
     [
-        ("allocate", "cpu0:pageable", "cpu1", {}, "owns memory"),
+        ("allocate", "cpu0:pageable", "cpu1", {}, "the device that owns it"),
         ("register", "gpu0:device", "gpu0", {}, "only plain pages"),
         ("map-peer", "gpu0:device", "gpu0", {}, "one GPU is given access to another's"),
         ("open-ipc", "gpu0:device", "gpu1", {}, "no other process"),

@@ -73,7 +73,7 @@ class OwnMemory : public Step {
       : Step(session, flow),
         touched_(flow.word("touched", "no") == "yes"),
         keeps_(flow.word("pool", "empty") == "kept") {
-    if (&owner() != flow.executor) refuse("the agent that owns memory has it and gives it back");
+    if (&owner() != flow.executor) refuse("memory is allocated and freed by the device that owns it");
     traits_.rotation = most_blocks();
     if (keeps_ && memory_ != Memory::pool) refuse("it comes from no pool that could keep any");
     if (keeps_)

@@ -30,7 +30,7 @@ class PingPong final : public Mover {
   PingPong(Session& session, const Flow& flow) : Mover(*flow.executor), session_(&session), flow_(flow) {
     if (flow.partner == nullptr) throw Error("ping-pong", "partner", "nobody would answer");
     if (flow.source == flow.destination)
-      throw Unsupported("ping-pong", "buffers", "each side writes a buffer of its own");
+      throw Unsupported("ping-pong", "buffers", "each side needs its own buffer");
     if (flow.size_bytes != sizeof(std::uint64_t))
       throw Unsupported("ping-pong", "size", "one word of 8 bytes goes back and forth");
     if (std::min(flow.source->bytes(), flow.destination->bytes()) < sizeof(std::uint64_t))
