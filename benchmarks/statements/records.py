@@ -27,8 +27,8 @@ _VALUES = {
     "interface": {"chase": "pointer-chase"},
     "counts": {"one-direction": "per-direction"},
 }
-#: What a timer may be off the clock of a link, on top of a physical limit: some 10⁻⁴ each.
-ROUNDING = 1e-3
+#: Rounding of what is recorded, on top of a physical limit.
+ROUNDING = 1e-4
 #: Rounds from which on a result may be ranked.
 LEAST_ROUNDS = 3
 
