@@ -100,7 +100,7 @@ class Quoted:
         """Rates that the records have beside their figure, and the figures of other cases."""
         for case in self.cases:
             for record in case.measured:
-                yield from (record.get("directions") or {}).values()
+                yield from _directions(record)
                 yield from (
                     rate for rate in (record.get("other_count") or {}).values() if isinstance(rate, float)
                 )
@@ -170,3 +170,11 @@ class Quoted:
                     sides[0][path].value / sides[1][path].value for path in common if sides[1][path].values
                 ]
         return found
+
+
+def _directions(record: Mapping[str, Any]) -> Iterator[float]:
+    """As they are recorded, and as shares of the sum: before method 7 they did not add up to it."""
+    rates = list((record.get("directions") or {}).values())
+    yield from rates
+    if record.get("counts") == "sum-of-directions" and sum(rates):
+        yield from (record["bandwidth_bytes_per_s"] * rate / sum(rates) for rate in rates)

@@ -151,7 +151,7 @@ struct Model {
   bool pageable_access = false;  // features.*: kernels reach plain host memory
   bool host_access = false;      // CPU cores reach device memory (an APU): cpuN and gpuN share one memory
   bool managed_memory = true;
-  double noise = 0;  // relative standard deviation of an operation's time
+  double noise = 0;  // scale of the relative delay of an operation (noise.hpp)
   std::uint64_t seed = 0;
   std::vector<std::string> faults;  // faults.N, as given on the command line (faults.hpp)
 

@@ -8,7 +8,6 @@
 namespace byteways::sim {
 namespace {
 
-// An operation of negative length would be none.
 constexpr double kMost = 0.5;
 
 // SplitMix64 (Steele, Lea and Flood, 2014): a good hash of a counter.
@@ -32,7 +31,7 @@ Noise::Noise(double deviation, std::uint64_t seed, std::uint64_t key)
 
 double Noise::next() {
   if (deviation_ <= 0) return 1;
-  return 1 + std::clamp(deviation_ * gaussian(seed_ + ++numbered_), -kMost, kMost);
+  return 1 + std::min(std::abs(deviation_ * gaussian(seed_ + ++numbered_)), kMost);
 }
 
 }  // namespace byteways::sim

@@ -7,9 +7,11 @@ namespace byteways::sim {
 
 class Noise {
  public:
-  // `deviation` is relative, of one standard deviation; 0: none. Another key gives another series.
+  // `deviation` is relative; 0: no noise. Another key gives another series.
   Noise(double deviation, std::uint64_t seed, std::uint64_t key);
-  // What the next operation's time is multiplied by; normal around 1.
+  // The factor on the next operation's time: 1 + deviation · |x| with x from the standard normal
+  // distribution. It is never below 1: noise delays an operation, but no operation exceeds the rate of its
+  // link.
   double next();
 
  private:

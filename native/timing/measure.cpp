@@ -308,10 +308,26 @@ class CaseRun {
       together += flow.end_to_end_bytes_per_s;
       alone += over_samples([k](const WindowSample& s) { return s.own_rates[k]; });
     }
+    share_sum();
     if (over_samples([](const WindowSample& s) { return s.overlap; }) < kSerialisedBelow)
       m.warnings.push_back({"serialised", together, alone, "bytes/s"});
     else
       doubt_window(m, series_, options_);
+  }
+
+  // Medians of single flows do not add up to the median of their sum where samples scatter: each flow gets
+  // its share of the sum that is reported.
+  void share_sum() {
+    Measurement& m = measurement_;
+    const std::size_t measured = options_.interference ? 1 : m.flows.size();
+    double moved = 0, rates = 0;
+    for (std::size_t k = 0; k < measured; ++k) {
+      moved += static_cast<double>(runners_[k].mover->traits().bytes_per_operation);
+      rates += m.flows[k].bytes_per_s;
+    }
+    if (rates <= 0) return;
+    const double scale = moved / m.time_ns.median * 1e9 / rates;
+    for (std::size_t k = 0; k < measured; ++k) m.flows[k].bytes_per_s *= scale;
   }
 
   void add_warnings() {

@@ -13,7 +13,7 @@
 
 namespace byteways {
 
-inline constexpr int kMethodVersion = 6;  // raise when a change of method may change figures
+inline constexpr int kMethodVersion = 7;  // raise when a change of method may change figures
 
 struct MeasureOptions {
   double precision = 0.01;   // wanted half-width of the interval, relative to the median
@@ -35,7 +35,7 @@ struct Warning {
 };
 
 struct FlowResult {
-  double bytes_per_s = 0;             // median over samples, in the common window
+  double bytes_per_s = 0;             // in the common window; measured flows: its share of their median sum
   double end_to_end_bytes_per_s = 0;  // median over samples, from gate to the last flow's end
   double start_skew_ns = 0;           // median of this flow's start after the first
   Verification verification;

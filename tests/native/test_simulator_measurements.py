@@ -129,6 +129,31 @@ def test_two_flows_share_a_link() -> None:
     assert sum(got["rates"]) == pytest.approx(RATES["kernel-peer-write"], rel=0.02)
 
 
+def test_directions_add_up_where_samples_scatter() -> None:
+    """Catches medians of single flows, which do not add up to the median of their sum."""
+
+    def scene(session: _core.Session) -> Any:
+        pairs = [("gpu0", "gpu1"), ("gpu1", "gpu0")]
+        for pair in pairs:
+            session.prove_peer(*pair)
+        flows = [
+            toy.flow(session, (near, "device"), (far, "device"), near, "kernel", SIZE) for near, far in pairs
+        ]
+        return figure(session, *flows)
+
+    got = toy.play(toy.nvidia(noise=0.3), scene)
+    assert len(set(got["samples_ns"])) > 2
+    assert sum(got["rates"]) == pytest.approx(2 * SIZE / got["time_ns"] * 1e9, rel=1e-9)
+
+
+def test_noise_never_exceeds_the_rate_of_a_link() -> None:
+    """Catches noise that makes a simulated transfer faster than its link."""
+    ends = ("gpu0:device", "gpu1:device", "gpu0", "kernel")
+    quiet, noisy = (one(toy.nvidia(noise=noise), *ends)["samples_ns"] for noise in (0.0, 0.05))
+    assert len(set(noisy)) > 2
+    assert min(noisy) >= min(quiet)
+
+
 def test_a_team_of_cores_costs_a_start() -> None:
     """Catches small copies of many cores that run at the sum of their caches' rates."""
     got = one(toy.nvidia(), "cpu0:pageable", "cpu0:pageable", "cpu0", "memcpy-mt", 64 << 10)

@@ -193,8 +193,9 @@ def test_sums_are_as_sure_as_their_parts() -> None:
     assert whole.spread.deviation == pytest.approx(0.05, rel=0.01)
 
 
-def test_directions_add_up_to_their_sum() -> None:
-    """Catches a sum of one round beside directions of another."""
+@pytest.mark.parametrize("beyond", [1.0, 1.2])
+def test_directions_add_up_to_their_sum(beyond: float) -> None:
+    """Catches a sum of one round beside directions of another, and medians, which do not add up."""
     paths = ("gpu0>gpu1", "gpu1>gpu0")
     flows = [flow("gpu0:device", "gpu1:device", "gpu0"), flow("gpu1:device", "gpu0:device", "gpu1")]
     both = [
@@ -205,7 +206,8 @@ def test_directions_add_up_to_their_sum() -> None:
             GIB,
             round=number,
             pattern="bidirectional",
-            directions=dict(zip(paths, (rate * GB for rate in rates), strict=True)),
+            counts="sum-of-directions",
+            directions=dict(zip(paths, (beyond * rate * GB for rate in rates), strict=True)),
         )
         for number, rates in enumerate(((80.0, 82.0), (90.0, 83.3), (120.0, 70.0)))
     ]

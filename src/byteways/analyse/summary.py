@@ -101,14 +101,21 @@ class Cell:
     @cached_property
     def parts(self) -> dict[str, Part]:
         """Each direction with its interval: from its own rounds, no narrower than that of the sum."""
-        told = [record.directions or {} for record in self.middle]
         return {
-            path: self.beside(
-                fmean(one[path] for one in told), [(one.directions or {}).get(path) for one in self.records]
-            )
-            for path in told[0]
-            if all(path in one for one in told)
+            path: self.beside(value, [(one.directions or {}).get(path) for one in self.records])
+            for path, value in self._shares().items()
         }
+
+    def _shares(self) -> dict[str, float]:
+        told = [record.directions or {} for record in self.middle]
+        means = {
+            path: fmean(one[path] for one in told) for path in told[0] if all(path in one for one in told)
+        }
+        if self.record.counts != "sum-of-directions" or not sum(means.values()):
+            return means
+        # Before method 7 a record had the median of each direction, and those do not add up.
+        scale = self.value / sum(means.values())
+        return {path: scale * mean for path, mean in means.items()}
 
     def beside(self, value: float, rounds: Sequence[float | None]) -> Part:
         """Another figure of the same rounds, with its interval."""
