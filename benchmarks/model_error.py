@@ -103,7 +103,7 @@ def family_of(value: Value, model: MachineModel) -> str:
     """Values of one family are expected to be equally well predicted."""
     settings = [f"{name}={text}" for name, text in [*value.options.items(), *value.environment.items()]]
     memories = f"{value.source.memory}>{value.destination.memory}"
-    way = way_between(model, value.source.agent, value.destination.agent, value.executor)
+    way = way_between(model, value.source.device, value.destination.device, value.executor)
     pattern = [] if value.pattern == "unidirectional" else [value.pattern]
     return " ".join([value.source_key, value.method, value.access, memories, way, *pattern, *settings])
 

@@ -37,10 +37,10 @@ def kind(record: Record) -> str:
         for flow in record.flows
         for end in (flow["source"], flow["destination"])
     }
-    agents = {end.split(":")[0] for flow in record.flows for end in (flow["source"], flow["destination"])}
+    devices = {end.split(":")[0] for flow in record.flows for end in (flow["source"], flow["destination"])}
     if "managed" in memories:
         return "managed"
-    if any(agent.startswith("cpu") for agent in agents):
+    if any(device.startswith("cpu") for device in devices):
         return "host"
     return "GPU"
 

@@ -252,8 +252,8 @@ PROGRAMS: Mapping[str, Callable[[Runtime, Operation], list[float]]] = {
 }
 
 
-def _gpu_of(agent: str) -> int | None:
-    name = agent.split(":")[0]
+def _gpu_of(device: str) -> int | None:
+    name = device.split(":")[0]
     return int(name[3:]) if name.startswith("gpu") else None
 
 

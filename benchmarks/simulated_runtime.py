@@ -154,11 +154,11 @@ class Runtime:
 
     def allocate(self, buffer: str, size: int) -> Address:
         """`gpu0:device`, `cpu0:pinned`, …: memory of that kind there."""
-        agent, memory = buffer.split(":")
-        index = int(agent[3:])
+        device, memory = buffer.split(":")
+        index = int(device[3:])
         if memory.startswith("managed"):
             return self._allocate_managed(memory, size)
-        if agent.startswith("gpu"):
+        if device.startswith("gpu"):
             address = self.allocate_gpu(index, memory, size)
             self.later("Free", address)
             return address
@@ -256,7 +256,7 @@ class Runtime:
         return known
 
     def chase_ns(self, executor: str, data: Address, lines: int, line_bytes: int, steps: int) -> float:
-        """Time of a walk of `steps` loads through a random cycle that the same agent wrote before."""
+        """Time of a walk of `steps` loads through a random cycle that the same device wrote before."""
         end = self.allocate("cpu0:pinned", ctypes.sizeof(c_uint64))
         arguments = _Chase(data, lines, line_bytes, 1, 0, steps, end)
         if executor.startswith("cpu"):

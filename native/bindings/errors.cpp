@@ -1,4 +1,4 @@
-// Native exceptions become Python exceptions with the same parts: call, code, text, agent.
+// Native exceptions become Python exceptions with the same parts: call, code, text, device.
 #include <nanobind/nanobind.h>
 #include <nanobind/stl/string.h>
 
@@ -20,7 +20,7 @@ void raise(nb::handle type, const Error& error) {
   exception.attr("call") = error.call();
   exception.attr("code") = error.code();
   exception.attr("text") = error.text();
-  exception.attr("agent") = error.agent();
+  exception.attr("device") = error.device();
   PyErr_SetObject(type.ptr(), exception.ptr());
 }
 

@@ -1,4 +1,4 @@
-// Session, agents, buffers and what was found of the vendors' libraries.
+// Session, devices, buffers and what was found of the vendors' libraries.
 #include "runtimes/session.hpp"
 
 #include <nanobind/nanobind.h>
@@ -60,15 +60,17 @@ void bind_load_generator(nb::module_& m) {
 
 constexpr DataService kDataService{
     &fill,
-    [](Session& session, Agent& by, void* data, std::uint64_t words) { poison(session, by, data, words, 1); },
-    [](Session& session, Agent& by, void* data, std::uint64_t words, std::uint64_t key) -> std::uint64_t {
+    [](Session& session, Device& by, void* data, std::uint64_t words) {
+      poison(session, by, data, words, 1);
+    },
+    [](Session& session, Device& by, void* data, std::uint64_t words, std::uint64_t key) -> std::uint64_t {
       return check(session, by, data, words, key).bad_count;
     }};
 
-// What a copy from one agent to another may choose; host memory is taken to be locked.
-CopyEngines copy_engines(const Agent& source, const Agent& destination) {
-  const auto device = [](const Agent& agent) { return agent.is_host() ? -1 : agent.device; };
-  const Agent& issuer = source.is_host() ? destination : source;
+// What a copy from one device to another may choose; host memory is taken to be locked.
+CopyEngines copy_engines(const Device& source, const Device& destination) {
+  const auto device = [](const Device& device) { return device.is_host() ? -1 : device.ordinal; };
+  const Device& issuer = source.is_host() ? destination : source;
   if (!source.is_host() && !destination.is_host() && source.runtime != destination.runtime)
     return {0, {}, Session::different_runtimes(source, destination)};
   const Offer<EngineChoice>& choice = issuer.runtime->capability<EngineChoice>();
@@ -107,25 +109,25 @@ void bind_libraries(nb::module_& m) {
       .def_ro("hint", &LibraryReport::hint);
 }
 
-void bind_agents(nb::module_& m) {
-  nb::class_<Agent>(m, "Agent")
-      .def_prop_ro("agent", [](const Agent& a) { return a.info.agent; })
-      .def_prop_ro("runtime", [](const Agent& a) { return std::string(a.runtime->name()); })
-      .def_prop_ro("runtime_version", [](const Agent& a) { return a.runtime->version(); })
-      .def_prop_ro("name", [](const Agent& a) { return a.info.name; })
-      .def_prop_ro("uuid", [](const Agent& a) { return a.info.uuid; })
-      .def_prop_ro("pci_address", [](const Agent& a) { return a.info.pci_address; })
-      .def_prop_ro("architecture", [](const Agent& a) { return a.info.architecture; })
-      .def_prop_ro("numa_domain", [](const Agent& a) { return a.info.numa_domain; })
-      .def_prop_ro("multiprocessors", [](const Agent& a) { return a.info.multiprocessors; })
-      .def_prop_ro("memory_bytes", [](const Agent& a) { return a.info.memory_bytes; })
-      .def_prop_ro("last_level_cache_bytes", [](const Agent& a) { return a.info.last_level_cache_bytes; })
-      .def_prop_ro("memory_bytes_per_s", [](const Agent& a) { return a.info.memory_bytes_per_s; })
-      .def_prop_ro("copy_engines", [](const Agent& a) { return a.info.copy_engines; })
-      .def_prop_ro("pageable_access", [](const Agent& a) { return a.info.pageable_access; })
-      .def_prop_ro("host_access", [](const Agent& a) { return a.info.host_access; });
+void bind_devices(nb::module_& m) {
+  nb::class_<Device>(m, "Device")
+      .def_prop_ro("name", [](const Device& d) { return d.info.name; })
+      .def_prop_ro("runtime", [](const Device& a) { return std::string(a.runtime->name()); })
+      .def_prop_ro("runtime_version", [](const Device& a) { return a.runtime->version(); })
+      .def_prop_ro("model", [](const Device& d) { return d.info.model; })
+      .def_prop_ro("uuid", [](const Device& d) { return d.info.uuid; })
+      .def_prop_ro("pci_address", [](const Device& d) { return d.info.pci_address; })
+      .def_prop_ro("architecture", [](const Device& d) { return d.info.architecture; })
+      .def_prop_ro("numa_domain", [](const Device& d) { return d.info.numa_domain; })
+      .def_prop_ro("multiprocessors", [](const Device& d) { return d.info.multiprocessors; })
+      .def_prop_ro("memory_bytes", [](const Device& d) { return d.info.memory_bytes; })
+      .def_prop_ro("last_level_cache_bytes", [](const Device& d) { return d.info.last_level_cache_bytes; })
+      .def_prop_ro("memory_bytes_per_s", [](const Device& d) { return d.info.memory_bytes_per_s; })
+      .def_prop_ro("copy_engines", [](const Device& d) { return d.info.copy_engines; })
+      .def_prop_ro("pageable_access", [](const Device& d) { return d.info.pageable_access; })
+      .def_prop_ro("host_access", [](const Device& d) { return d.info.host_access; });
   nb::class_<Buffer>(m, "Buffer")
-      .def_prop_ro("agent", [](const Buffer& b) { return b.agent().name(); })
+      .def_prop_ro("device", [](const Buffer& b) { return b.device().name(); })
       .def_prop_ro("memory",
                    [](const Buffer& b) { return std::string(memory_name(b.allocation().memory())); })
       .def_prop_ro("first_touch", [](const Buffer& b) { return b.first_touch().name(); })
@@ -134,7 +136,7 @@ void bind_agents(nb::module_& m) {
       .def("placement", &Buffer::placement)
       // How another process names this memory; throws Unsupported where there are no such names.
       .def("handle", [](const Buffer& b) {
-        return b.agent().runtime->capability<ProcessHandles>()->handle_of(b.allocation());
+        return b.device().runtime->capability<ProcessHandles>()->handle_of(b.allocation());
       });
 }
 
@@ -142,7 +144,7 @@ void bind_agents(nb::module_& m) {
 
 void bind_session(nb::module_& m) {
   bind_libraries(m);
-  bind_agents(m);
+  bind_devices(m);
   bind_load_generator(m);
   nb::class_<Session>(m, "Session")
       .def(
@@ -159,30 +161,30 @@ void bind_session(nb::module_& m) {
       .def_prop_ro(
           "devices",
           [](const Session& session) {
-            std::vector<const Agent*> agents;
-            for (const auto& agent : session.agents()) agents.push_back(agent.get());
-            return agents;
+            std::vector<const Device*> devices;
+            for (const auto& device : session.devices()) devices.push_back(device.get());
+            return devices;
           },
           nb::rv_policy::reference_internal)
       .def_prop_ro("libraries", [](const Session& session) { return session.libraries(); })
       .def_prop_ro("virtual_time", [](const Session& session) { return !session.clock().runs_by_itself(); })
       .def(
           "offers",
-          [](const Session& session, const std::string& agent, const std::string& memory) {
-            return session.offers(session.agent(agent), memory_from_name(memory));
+          [](const Session& session, const std::string& device, const std::string& memory) {
+            return session.offers(session.device(device), memory_from_name(memory));
           },
-          "agent"_a, "memory"_a)
+          "device"_a, "memory"_a)
       .def(
           "offers_kernel",
-          [](const Session& session, const std::string& agent, const std::string& kernel) {
-            const Agent& found = session.agent(agent);
-            return found.runtime->offers_kernel(found.device, kernel);
+          [](const Session& session, const std::string& device, const std::string& kernel) {
+            const Device& found = session.device(device);
+            return found.runtime->offers_kernel(found.ordinal, kernel);
           },
-          "agent"_a, "kernel"_a, nb::call_guard<nb::gil_scoped_release>())
+          "device"_a, "kernel"_a, nb::call_guard<nb::gil_scoped_release>())
       .def(
           "offers_call",
-          [](const Session& session, const std::string& agent, const std::string& call) {
-            Runtime& runtime = *session.agent(agent).runtime;
+          [](const Session& session, const std::string& device, const std::string& call) {
+            Runtime& runtime = *session.device(device).runtime;
             if (call == "copy-2d") return runtime.capability<Copies2D>().availability();
             if (call == "graph") return runtime.capability<Graphs>().availability();
             if (call == "batch") return runtime.capability<CopyBatches>().availability();
@@ -191,45 +193,45 @@ void bind_session(nb::module_& m) {
             const Offer<ManagedPages>& pages = runtime.capability<ManagedPages>();
             return pages ? pages->names_domains() : pages.availability();
           },
-          "agent"_a, "call"_a)
+          "device"_a, "call"_a)
       .def(
           "handle_obstacle",
-          [](const Session& session, const std::string& agent) -> std::string {
+          [](const Session& session, const std::string& device) -> std::string {
             if (!session.clock().runs_by_itself())
               return "a simulated machine is played by one process, and there is no other's memory to open";
-            return session.agent(agent).runtime->capability<ProcessHandles>().reason;
+            return session.device(device).runtime->capability<ProcessHandles>().reason;
           },
-          "agent"_a)
+          "device"_a)
       .def(
           "copy_engines",
           [](const Session& session, const std::string& source, const std::string& destination) {
-            return copy_engines(session.agent(source), session.agent(destination));
+            return copy_engines(session.device(source), session.device(destination));
           },
           "source"_a, "destination"_a, nb::call_guard<nb::gil_scoped_release>())
       .def(
           "prove_peer",
           [](Session& session, const std::string& executor, const std::string& owner,
              const std::string& memory) {
-            return session.prove_peer(session.agent(executor), session.agent(owner),
+            return session.prove_peer(session.device(executor), session.device(owner),
                                       memory_from_name(memory));
           },
           "executor"_a, "owner"_a, "memory"_a = "device", nb::call_guard<nb::gil_scoped_release>())
       .def(
           "allocate",
-          [](Session& session, const std::string& agent, const std::string& memory, std::uint64_t bytes,
+          [](Session& session, const std::string& device, const std::string& memory, std::uint64_t bytes,
              const std::string& first_touch, const std::string& user) {
-            return session.allocate(session.agent(agent), memory_from_name(memory), bytes,
-                                    session.agent(first_touch),
-                                    user.empty() ? nullptr : &session.agent(user));
+            return session.allocate(session.device(device), memory_from_name(memory), bytes,
+                                    session.device(first_touch),
+                                    user.empty() ? nullptr : &session.device(user));
           },
-          "agent"_a, "memory"_a, "bytes"_a, "first_touch"_a, nb::kw_only(), "user"_a = "",
+          "device"_a, "memory"_a, "bytes"_a, "first_touch"_a, nb::kw_only(), "user"_a = "",
           nb::keep_alive<0, 1>(), nb::call_guard<nb::gil_scoped_release>())
       .def(
           "free_bytes",
-          [](const Session& session, const std::string& agent) {
-            return session.free_bytes(session.agent(agent));
+          [](const Session& session, const std::string& device) {
+            return session.free_bytes(session.device(device));
           },
-          "agent"_a, nb::call_guard<nb::gil_scoped_release>())
+          "device"_a, nb::call_guard<nb::gil_scoped_release>())
       .def("measure", &measure_flows, "flows"_a, "options"_a, "team"_a.none() = nb::none())
       .def("sustain", &sustain_flows, "flows"_a, "slice_s"_a, nb::kw_only(), "interference"_a = false,
            nb::keep_alive<0, 1>());

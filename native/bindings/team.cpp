@@ -36,7 +36,7 @@ void bind_vote(nb::module_& m) {
       .def_rw("kind", &Vote::kind)
       .def_rw("call", &Vote::call)
       .def_rw("code", &Vote::code)
-      .def_rw("agent", &Vote::agent);
+      .def_rw("device", &Vote::device);
 }
 
 }  // namespace

@@ -100,12 +100,12 @@ void bind_flow(nb::module_& m) {
         }
         flow->source = &source;
         flow->destination = &destination;
-        flow->executor = &source.session().agent(executor);
+        flow->executor = &source.session().device(executor);
         flow->interface = std::move(interface);
         flow->size_bytes = size;
         flow->cold = cold;
         flow->second_source = second_source;
-        flow->partner = partner.empty() ? nullptr : &source.session().agent(partner);
+        flow->partner = partner.empty() ? nullptr : &source.session().device(partner);
         new (self) Flow(std::move(*flow));
       },
       nb::keep_alive<1, 2>(), nb::keep_alive<1, 3>(), nb::keep_alive<1, 8>(), "source"_a, "destination"_a,

@@ -1,5 +1,5 @@
 // The CPU side of a machine as Linux describes it in sysfs and procfs: NUMA domains, cores, caches. Read here
-// alone: the host runtime makes its devices of it, the topology its CPU agents.
+// alone: the host runtime makes its devices of it, the topology its CPU devices.
 #pragma once
 #include <cstdint>
 #include <map>

@@ -1,5 +1,5 @@
 // The one exception family of the native core. The core neither prints nor exits: what went wrong becomes an
-// exception that says which call failed, its code by name, the vendor's text and the agent it failed on.
+// exception that says which call failed, its code by name, the vendor's text and the device it failed on.
 #pragma once
 #include <stdexcept>
 #include <string>
@@ -9,27 +9,27 @@ namespace byteways {
 
 class Error : public std::runtime_error {
  public:
-  Error(std::string call, std::string code, std::string text, std::string agent = {})
-      : std::runtime_error(describe(call, code, text, agent)),
+  Error(std::string call, std::string code, std::string text, std::string device = {})
+      : std::runtime_error(describe(call, code, text, device)),
         call_(std::move(call)),
         code_(std::move(code)),
         text_(std::move(text)),
-        agent_(std::move(agent)) {}
+        device_(std::move(device)) {}
 
-  const std::string& call() const { return call_; }    // "cuMemAlloc_v2", "mmap"
-  const std::string& code() const { return code_; }    // "CUDA_ERROR_OUT_OF_MEMORY", "ENOMEM"
-  const std::string& text() const { return text_; }    // the vendor's sentence
-  const std::string& agent() const { return agent_; }  // "gpu0", "cpu1", or empty
+  const std::string& call() const { return call_; }      // "cuMemAlloc_v2", "mmap"
+  const std::string& code() const { return code_; }      // "CUDA_ERROR_OUT_OF_MEMORY", "ENOMEM"
+  const std::string& text() const { return text_; }      // the vendor's sentence
+  const std::string& device() const { return device_; }  // "gpu0", "cpu1", or empty
 
  private:
   static std::string describe(const std::string& call, const std::string& code, const std::string& text,
-                              const std::string& agent) {
+                              const std::string& device) {
     std::string message = call + ": " + code;
     if (!text.empty()) message += " (" + text + ")";
-    if (!agent.empty()) message += " on " + agent;
+    if (!device.empty()) message += " on " + device;
     return message;
   }
-  std::string call_, code_, text_, agent_;
+  std::string call_, code_, text_, device_;
 };
 
 // The memory asked for cannot be had; the next, smaller case may still run.

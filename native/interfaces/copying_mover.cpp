@@ -26,7 +26,7 @@ std::uint64_t round_up(std::uint64_t value, std::uint64_t multiple) {
 class HeldPages {
  public:
   // Throws Unsupported where they cannot be kept.
-  HeldPages(Session& session, const Buffer& buffer, const Agent& reader)
+  HeldPages(Session& session, const Buffer& buffer, const Device& reader)
       : session_(&session), buffer_(&buffer), reader_(&reader) {
     Availability kept;
     try {
@@ -50,7 +50,7 @@ class HeldPages {
   }
   Session* session_;
   const Buffer* buffer_;
-  const Agent* reader_;
+  const Device* reader_;
 };
 
 CopyingMover::CopyingMover(Session& session, const Flow& flow, std::uint64_t granularity_bytes)
@@ -140,7 +140,7 @@ std::uint64_t CopyingMover::bytes_per_touch() {
   if (!held_.empty() || flow_.source == nullptr || !is_managed(flow_.source->allocation().memory())) return 0;
   Buffer& pages = *flow_.source;
   // Only what comes to the host, or leaves it, can be seen.
-  if (pages.agent().is_host() == executor().is_host()) return 0;
+  if (pages.device().is_host() == executor().is_host()) return 0;
   const std::uint64_t end = std::min(pages.bytes(), kTouchedBytes);
   session_->make_resident(pages, 0, end);
   const PageResidency before = session_->residency(pages, 0, end);
@@ -174,23 +174,23 @@ void CopyingMover::restore() {
 
 void CopyingMover::prepare(std::uint64_t key) {
   key_ = key;
-  Agent& destination = flow_.destination->agent();
+  Device& destination = flow_.destination->device();
   const std::uint64_t words = words_in((slots_.count - 1) * slots_.stride_bytes + flow_.size_bytes);
   fill_sources(words);
   poison(*session_, destination, flow_.destination->data(), words, 1);
   for (Buffer* buffer : buffers()) {
-    Agent& owner = buffer->agent();
+    Device& owner = buffer->device();
     owner.runtime->synchronize(session_->service_stream(owner));
   }
 }
 
 void CopyingMover::fill_sources(std::uint64_t words) {
-  fill(*session_, flow_.source->agent(), flow_.source->data(), words, key_);
+  fill(*session_, flow_.source->device(), flow_.source->data(), words, key_);
 }
 
 CheckResult CopyingMover::check_words(std::byte* data, std::uint64_t words, std::uint64_t first_index) {
   // pattern_word(key, index) depends on key + index only, so a shifted key is a shifted index
-  return check(*session_, flow_.destination->agent(), data, words, key_ + first_index);
+  return check(*session_, flow_.destination->device(), data, words, key_ + first_index);
 }
 
 template <class Action>
@@ -211,7 +211,7 @@ CopyingMover::Spots CopyingMover::spots(std::uint64_t first_operation) const {
 }
 
 void CopyingMover::spoil(std::uint64_t first_operation, std::uint64_t count) {
-  Agent& owner = flow_.destination->agent();
+  Device& owner = flow_.destination->device();
   const Spots at = spots(first_operation);
   const std::uint64_t slot_words = slots_.stride_bytes / kWord, words = words_in(flow_.size_bytes);
   for_written(first_operation, count, [&](std::uint64_t slot, std::uint64_t slots) {
@@ -226,7 +226,7 @@ void CopyingMover::spoil(std::uint64_t first_operation, std::uint64_t count) {
 
 CheckResult CopyingMover::check_some(std::byte* data, std::uint64_t words, std::uint64_t stride,
                                      std::uint64_t first_index, std::uint64_t) {
-  return check(*session_, flow_.destination->agent(), data, words, key_ + first_index, {stride});
+  return check(*session_, flow_.destination->device(), data, words, key_ + first_index, {stride});
 }
 
 Verification CopyingMover::spot_check(std::uint64_t first_operation, std::uint64_t count) {
@@ -257,7 +257,7 @@ void CopyingMover::check_word(std::uint64_t word, std::uint64_t first_slot, std:
   const std::uint64_t bytes = std::min(kWord, flow_.size_bytes - word * kWord);
   const std::uint64_t mask = bytes == kWord ? ~std::uint64_t{0} : (std::uint64_t{1} << (8 * bytes)) - 1;
   const CheckResult result =
-      check(*session_, flow_.destination->agent(), flow_.destination->data() + first * kWord,
+      check(*session_, flow_.destination->device(), flow_.destination->data() + first * kWord,
             (count - 1) * stride + 1, key_ + first, {stride, mask});
   verification.note(result, first * kWord);
   verification.checked_bytes += count * bytes;

@@ -16,12 +16,12 @@ inline constexpr unsigned kMostBlocks = 0x7fffffff, kMostTeam = 4096;
 struct Flow {
   Buffer* source = nullptr;       // of interfaces with one buffer, that one
   Buffer* destination = nullptr;  // chase: the same buffer
-  Agent* executor = nullptr;
+  Device* executor = nullptr;
   std::string interface;  // a row of src/byteways/plan/interfaces.py
   std::uint64_t size_bytes = 0;
   bool cold = true;  // operations rotate through the slots of both buffers; else all use the first slot
   Buffer* second_source = nullptr;  // of interfaces that read two arrays
-  Agent* partner = nullptr;         // the agent that answers, of interfaces that have one; where pages go to
+  Device* partner = nullptr;        // the device that answers, of interfaces that have one; where pages go to
   unsigned sharing = 1;  // flows of this executor that run at once: the kernel of each leaves room for all
   std::map<std::string, std::variant<std::int64_t, std::string>, std::less<>> options;
 

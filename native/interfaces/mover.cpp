@@ -39,16 +39,16 @@ void Verification::note(const CheckResult& result, std::uint64_t offset_bytes) {
   bad_count += result.bad_count;
 }
 
-PreparedKernel require_kernel(const Flow& flow, Agent& agent, const char* kernel) {
-  const Availability offered = agent.runtime->offers_kernel(agent.device, kernel);
-  if (!offered.available) throw Unsupported(flow.interface, "unavailable", offered.reason, agent.name());
-  return agent.runtime->prepare(agent.device, kernel);
+PreparedKernel require_kernel(const Flow& flow, Device& device, const char* kernel) {
+  const Availability offered = device.runtime->offers_kernel(device.ordinal, kernel);
+  if (!offered.available) throw Unsupported(flow.interface, "unavailable", offered.reason, device.name());
+  return device.runtime->prepare(device.ordinal, kernel);
 }
 
 void require_access(Session& session, const Flow& flow) {
   for (Buffer* buffer : {flow.source, flow.second_source, flow.destination}) {
     if (buffer == nullptr) continue;
-    Agent& owner = buffer->agent();
+    Device& owner = buffer->device();
     if (flow.executor->is_host()) {
       if (is_device(buffer->allocation().memory()) && !owner.info.host_access)
         throw Unsupported("access", flow.interface,
@@ -66,11 +66,11 @@ void require_access(Session& session, const Flow& flow) {
   }
 }
 
-std::unique_ptr<Stream> create_stream_for(Session& session, Agent& agent, std::int64_t core) {
-  if (core < 0) return agent.runtime->create_stream(agent.device);
-  if (!agent.is_host())
-    throw Unsupported("stream", "core", "only a CPU has cores to choose from", agent.name());
-  return session.host().create_stream_on(agent.device, core);
+std::unique_ptr<Stream> create_stream_for(Session& session, Device& device, std::int64_t core) {
+  if (core < 0) return device.runtime->create_stream(device.ordinal);
+  if (!device.is_host())
+    throw Unsupported("stream", "core", "only a CPU has cores to choose from", device.name());
+  return session.host().create_stream_on(device.ordinal, core);
 }
 
 }  // namespace byteways

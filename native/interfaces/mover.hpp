@@ -62,7 +62,7 @@ struct Traits {
   std::uint64_t granularity_bytes = 1;
   std::string noun = "copy";
   bool copy_rule = false;               // an operation is one copy call, of which runtimes have rules
-  std::vector<Agent*> helpers;          // agents beside the executor that carry out a part of each operation
+  std::vector<Device*> helpers;         // devices beside the executor that carry out a part of each operation
   std::map<std::string, double> parts;  // path ("cpu0>gpu1>gpu0") to its part; empty when all take the same
 
   std::uint64_t queue_entries(std::uint64_t count) const {
@@ -88,7 +88,7 @@ class Residency {
 class Mover {
  public:
   virtual ~Mover() = default;
-  Agent& executor() const { return *executor_; }
+  Device& executor() const { return *executor_; }
   const Traits& traits() const { return traits_; }
 
   // Enqueues `count` back-to-back operations, numbered from first_operation.
@@ -114,7 +114,7 @@ class Mover {
   }
 
  protected:
-  explicit Mover(Agent& executor) : executor_(&executor) {}
+  explicit Mover(Device& executor) : executor_(&executor) {}
   // Of loads and stores, and of arithmetic, that this process does itself.
   void moved_by_own(const std::string& what) {
     traits_.engine = executor().is_host() ? "cpu" : "kernel";
@@ -134,14 +134,14 @@ class Mover {
   Traits traits_;
 
  private:
-  Agent* executor_;
+  Device* executor_;
 };
 
-// A queue of the agent; of a CPU on the core of that number, -1: on any. Throws Unsupported.
-std::unique_ptr<Stream> create_stream_for(Session& session, Agent& agent, std::int64_t core);
+// A queue of the device; of a CPU on the core of that number, -1: on any. Throws Unsupported.
+std::unique_ptr<Stream> create_stream_for(Session& session, Device& device, std::int64_t core);
 
-// The kernel, ready to be launched on this agent. Throws Unsupported with the reason.
-PreparedKernel require_kernel(const Flow& flow, Agent& agent, const char* kernel);
+// The kernel, ready to be launched on this device. Throws Unsupported with the reason.
+PreparedKernel require_kernel(const Flow& flow, Device& device, const char* kernel);
 
 // Peer access between the executor and the owners of all buffers, proved; throws Unsupported with the
 // reason.
@@ -150,8 +150,8 @@ void require_access(Session& session, const Flow& flow);
 // Enqueues operations [first, first + count) by `kernel`: a GPU is launched once for each, a host's function
 // goes through them.
 template <class Arguments>
-void launch_operations(Agent& by, const PreparedKernel& kernel, const LaunchShape& shape, Arguments arguments,
-                       std::uint64_t first, std::uint64_t count, Stream& stream) {
+void launch_operations(Device& by, const PreparedKernel& kernel, const LaunchShape& shape,
+                       Arguments arguments, std::uint64_t first, std::uint64_t count, Stream& stream) {
   arguments.operations = by.is_host() ? count : 1;
   by.runtime->launch_series(kernel, shape, &arguments, sizeof arguments,
                             {&arguments.first_operation, first, by.is_host() ? 1 : count}, stream);

@@ -13,8 +13,8 @@ namespace {
 constexpr std::uint64_t kResultOffset = 1024;  // of the CheckResult in both scratch pages
 constexpr unsigned kServiceThreads = 512;
 
-void launch(Session& session, Agent& by, const char* kernel, const PatternArguments& arguments) {
-  by.runtime->launch(by.device, by.runtime->prepare(by.device, kernel),
+void launch(Session& session, Device& by, const char* kernel, const PatternArguments& arguments) {
+  by.runtime->launch(by.ordinal, by.runtime->prepare(by.ordinal, kernel),
                      full_shape(by, kernel, arguments.count / arguments.stride), &arguments, sizeof arguments,
                      session.service_stream(by));
 }
@@ -22,8 +22,8 @@ void launch(Session& session, Agent& by, const char* kernel, const PatternArgume
 }  // namespace
 
 LaunchShape copying_shape(const Flow& flow, const char* kernel, std::uint64_t bytes) {
-  const Agent& executor = *flow.executor;
-  const KernelInfo info = executor.runtime->kernel_info(executor.device, kernel);
+  const Device& executor = *flow.executor;
+  const KernelInfo info = executor.runtime->kernel_info(executor.ordinal, kernel);
   const unsigned threads = std::min(flow.count("threads", kBlockThreads), info.max_threads);
   const std::uint64_t per_block = std::uint64_t{threads} * kCopyInFlight * kAccessBytes;
   const std::uint64_t useful = std::max<std::uint64_t>(1, (bytes + per_block - 1) / per_block);
@@ -41,29 +41,29 @@ LaunchShape team_of(const Flow& flow) {
   return {flow.count("threads", cores, kMostTeam), 1, 0};
 }
 
-LaunchShape full_shape(Agent& agent, const char* kernel, std::uint64_t items) {
-  const auto processors = static_cast<unsigned>(std::max(1, agent.info.multiprocessors));
-  if (agent.is_host()) {
+LaunchShape full_shape(Device& device, const char* kernel, std::uint64_t items) {
+  const auto processors = static_cast<unsigned>(std::max(1, device.info.multiprocessors));
+  if (device.is_host()) {
     constexpr std::uint64_t kItemsWorthAThread = 1 << 15;
     return {static_cast<unsigned>(std::clamp<std::uint64_t>(items / kItemsWorthAThread, 1, processors)), 1,
             0};
   }
-  const KernelInfo info = agent.runtime->kernel_info(agent.device, kernel);
+  const KernelInfo info = device.runtime->kernel_info(device.ordinal, kernel);
   const unsigned threads = std::min(kServiceThreads, info.max_threads);
   const std::uint64_t wanted = (items + threads - 1) / threads;
   const std::uint64_t room = std::uint64_t{processors} * std::max(1u, info.blocks_per_multiprocessor);
   return {static_cast<unsigned>(std::clamp<std::uint64_t>(wanted, 1, room)), threads, 0};
 }
 
-void fill(Session& session, Agent& by, void* data, std::uint64_t words, std::uint64_t key) {
+void fill(Session& session, Device& by, void* data, std::uint64_t words, std::uint64_t key) {
   launch(session, by, "fill", {static_cast<unsigned long long*>(data), words, key, 0, 1, nullptr});
 }
 
-void poison(Session& session, Agent& by, void* data, std::uint64_t words, std::uint64_t stride) {
+void poison(Session& session, Device& by, void* data, std::uint64_t words, std::uint64_t stride) {
   launch(session, by, "poison", {static_cast<unsigned long long*>(data), words, kPoison, 0, stride, nullptr});
 }
 
-CheckResult found_by(Session& session, Agent& by, const std::function<void(CheckResult*)>& launch) {
+CheckResult found_by(Session& session, Device& by, const std::function<void(CheckResult*)>& launch) {
   Stream& stream = session.service_stream(by);
   std::byte* shared = session.shared_scratch(by) + kResultOffset;
   std::byte* own = session.own_scratch(by) + kResultOffset;
@@ -77,7 +77,7 @@ CheckResult found_by(Session& session, Agent& by, const std::function<void(Check
   return result;
 }
 
-CheckResult check(Session& session, Agent& by, void* data, std::uint64_t words, std::uint64_t key,
+CheckResult check(Session& session, Device& by, void* data, std::uint64_t words, std::uint64_t key,
                   const Strided& strided) {
   return found_by(session, by, [&](CheckResult* result) {
     launch(session, by, "check",

@@ -1,5 +1,5 @@
-// Data that proves a transfer: sources hold a counter-based pattern, destinations are poisoned, and the agent
-// that owns a buffer checks every word of it. Nothing here is timed.
+// Data that proves a transfer: sources hold a counter-based pattern, destinations are poisoned, and the
+// device that owns a buffer checks every word of it. Nothing here is timed.
 #pragma once
 #include <cstdint>
 #include <functional>
@@ -12,10 +12,10 @@ namespace byteways {
 
 inline constexpr std::uint64_t kPoison = 0xBADC0FFEE0DDF00Dull;
 
-// Enqueued on the agent's service stream; the caller synchronises.
-void fill(Session& session, Agent& by, void* data, std::uint64_t words, std::uint64_t key);
+// Enqueued on the device's service stream; the caller synchronises.
+void fill(Session& session, Device& by, void* data, std::uint64_t words, std::uint64_t key);
 // Overwrites every `stride`-th word.
-void poison(Session& session, Agent& by, void* data, std::uint64_t words, std::uint64_t stride);
+void poison(Session& session, Device& by, void* data, std::uint64_t words, std::uint64_t stride);
 // Every `stride`-th word is looked at. With a stride, the bits outside of `mask` must still be the poison's:
 // nothing but what was to be moved was written.
 struct Strided {
@@ -23,12 +23,12 @@ struct Strided {
   std::uint64_t mask = ~std::uint64_t{0};
 };
 // Compares with what fill(key) wrote; waits for the answer.
-CheckResult check(Session& session, Agent& by, void* data, std::uint64_t words, std::uint64_t key,
+CheckResult check(Session& session, Device& by, void* data, std::uint64_t words, std::uint64_t key,
                   const Strided& strided = {});
 
-// What a kernel found that is given where to leave it: `launch` enqueues it on the agent's service stream.
+// What a kernel found that is given where to leave it: `launch` enqueues it on the device's service stream.
 // Waits for the answer.
-CheckResult found_by(Session& session, Agent& by, const std::function<void(CheckResult*)>& launch);
+CheckResult found_by(Session& session, Device& by, const std::function<void(CheckResult*)>& launch);
 
 // A grid for a kernel that moves `bytes` as the interface `kernel` does, with the options `blocks` and
 // `threads` of the flow: no more blocks than the bytes keep busy, nor than leave room for the other flows of
@@ -42,7 +42,7 @@ inline LaunchShape team_or_grid(const Flow& flow, const char* kernel) {
   return flow.executor->is_host() ? team_of(flow) : copying_shape(flow, kernel, flow.size_bytes);
 }
 
-// A grid that fills the agent without leaving work items idle.
-LaunchShape full_shape(Agent& agent, const char* kernel, std::uint64_t items);
+// A grid that fills the device without leaving work items idle.
+LaunchShape full_shape(Device& device, const char* kernel, std::uint64_t items);
 
 }  // namespace byteways

@@ -35,7 +35,7 @@ std::unique_ptr<Mover> make_mover(Session& session, const Flow& flow) {
   if (found == registered().end())
     throw Unsupported("interface", "unknown", "there is no interface named '" + flow.interface + "'");
   for (const Buffer* buffer : {flow.source, flow.destination, flow.second_source})
-    for (const Agent* user : {flow.executor, flow.partner}) {
+    for (const Device* user : {flow.executor, flow.partner}) {
       if (buffer == nullptr || user == nullptr) continue;
       if (const Availability known = session.knows(*user, *buffer); !known.available)
         throw Unsupported(flow.interface, "runtime", known.reason, flow.executor->name());

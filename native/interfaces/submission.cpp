@@ -24,18 +24,18 @@ std::string Submission::concurrency_obstacle() const {
   return word_ == "calls" ? std::string() : "a " + word_ + " covers one flow";
 }
 
-void Submission::record(Agent& executor, std::uint64_t first, std::uint64_t count, std::uint64_t rotation,
+void Submission::record(Device& executor, std::uint64_t first, std::uint64_t count, std::uint64_t rotation,
                         const Calls& calls) {
   first %= rotation;
   if (recording_ != nullptr && first == first_ && count == count_) return;
   before_ = std::move(recording_);  // may still run; what was before it is over
   recording_ = executor.runtime->capability<Graphs>()->record(
-      executor.device, [&](Stream& stream) { calls(stream, first, count); });
+      executor.ordinal, [&](Stream& stream) { calls(stream, first, count); });
   first_ = first;
   count_ = count;
 }
 
-void Submission::launch(Agent& executor, Stream& stream, std::uint64_t first, std::uint64_t count,
+void Submission::launch(Device& executor, Stream& stream, std::uint64_t first, std::uint64_t count,
                         std::uint64_t rotation, const Calls& calls) {
   record(executor, first, count, rotation, calls);
   executor.runtime->capability<Graphs>()->launch(*recording_, stream);

@@ -21,10 +21,10 @@ class Submission {
   // made ready while the queues are held; empty where each operation is a call.
   std::string concurrency_obstacle() const;
   // Records the calls, unless the same were recorded last.
-  void record(Agent& executor, std::uint64_t first, std::uint64_t count, std::uint64_t rotation,
+  void record(Device& executor, std::uint64_t first, std::uint64_t count, std::uint64_t rotation,
               const Calls& calls);
   // Launches what record() recorded of these operations, recording it first if need be.
-  void launch(Agent& executor, Stream& stream, std::uint64_t first, std::uint64_t count,
+  void launch(Device& executor, Stream& stream, std::uint64_t first, std::uint64_t count,
               std::uint64_t rotation, const Calls& calls);
 
  private:

@@ -14,7 +14,7 @@ enum class Memory {
   managed,
   managed_coarse,  // managed, and advised to be coherent at kernel boundaries only
   device,
-  device_fine,      // coherent with other agents while a kernel runs
+  device_fine,      // coherent with other devices while a kernel runs
   device_uncached,  // passes the GPU's caches by
   pool,             // from a memory pool, in the order of a stream
   vmm,              // physical memory, mapped to addresses that were reserved for it
@@ -38,7 +38,7 @@ inline constexpr Memory kMemories[] = {
 std::string_view memory_name(Memory memory);
 Memory memory_from_name(std::string_view name);  // throws Unsupported
 
-// Pages that move between agents.
+// Pages that move between devices.
 constexpr bool is_managed(Memory memory) {
   return memory == Memory::managed || memory == Memory::managed_coarse;
 }

@@ -22,8 +22,8 @@
 namespace byteways {
 
 struct DeviceInfo {
-  std::string agent;         // "gpu0", "cpu1": filled by the session
-  std::string name;          // "NVIDIA H200"
+  std::string name;          // "gpu0", "cpu1": filled by the session
+  std::string model;         // "NVIDIA H200"
   std::string uuid;          // GPUs: "GPU-…", equal to what the vendor's tools print
   std::string pci_address;   // GPUs: "0000:3b:00.0"
   std::string architecture;  // "sm_90", "gfx90a", "x86_64"

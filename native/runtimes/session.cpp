@@ -14,18 +14,18 @@ constexpr std::uint64_t kProofKey = 0x5EED;
 // What addresses there are on today's machines: rounded up to any page, it is still a number of 64 bits.
 constexpr std::uint64_t kMostBytes = std::uint64_t{1} << 48;
 
-void require_possible(const Agent& agent, std::uint64_t bytes) {
-  if (bytes == 0) throw Error("allocate", "size", "a buffer of 0 bytes was asked for", agent.name());
+void require_possible(const Device& device, std::uint64_t bytes) {
+  if (bytes == 0) throw Error("allocate", "size", "a buffer of 0 bytes was asked for", device.name());
   if (bytes > kMostBytes)
     throw OutOfMemory("allocate", "size", std::to_string(bytes) + " bytes are more than there are addresses",
-                      agent.name());
+                      device.name());
 }
 
 // Whether its GPUs are among those that were found: a library may play one vendor's runtime over another's.
-bool shows_again(Runtime& runtime, const std::vector<std::unique_ptr<Agent>>& agents) {
-  for (int device = 0; device < runtime.device_count(); ++device)
-    for (const auto& agent : agents)
-      if (!agent->is_host() && agent->info.pci_address == runtime.device(device).pci_address) return true;
+bool shows_again(Runtime& runtime, const std::vector<std::unique_ptr<Device>>& devices) {
+  for (int ordinal = 0; ordinal < runtime.device_count(); ++ordinal)
+    for (const auto& device : devices)
+      if (!device->is_host() && device->info.pci_address == runtime.device(ordinal).pci_address) return true;
   return false;
 }
 
@@ -48,15 +48,15 @@ Session::Session(const SessionOptions& asked, const DataService& data_service) :
 }
 
 void Session::number_devices(Runtime& runtime, const std::string& prefix) {
-  const auto named = std::count_if(agents_.begin(), agents_.end(),
-                                   [&](const auto& agent) { return agent->name().starts_with(prefix); });
-  for (int device = 0; device < runtime.device_count(); ++device) {
-    auto agent = std::make_unique<Agent>();
-    agent->runtime = &runtime;
-    agent->device = device;
-    agent->info = runtime.device(device);
-    agent->info.agent = prefix + std::to_string(named + device);
-    agents_.push_back(std::move(agent));
+  const auto named = std::count_if(devices_.begin(), devices_.end(),
+                                   [&](const auto& device) { return device->name().starts_with(prefix); });
+  for (int ordinal = 0; ordinal < runtime.device_count(); ++ordinal) {
+    auto device = std::make_unique<Device>();
+    device->runtime = &runtime;
+    device->ordinal = ordinal;
+    device->info = runtime.device(ordinal);
+    device->info.name = prefix + std::to_string(named + ordinal);
+    devices_.push_back(std::move(device));
   }
 }
 
@@ -65,11 +65,11 @@ void Session::number_devices(Runtime& runtime, const std::string& prefix) {
 void Session::open_gpus(const SessionOptions& options) {
   constexpr decltype(&open_cuda) kFactories[] = {&open_cuda, &open_hip};
   for (const auto& open : kFactories) {
-    const int gpus = static_cast<int>(agents_.size()) - host_->device_count();
+    const int gpus = static_cast<int>(devices_.size()) - host_->device_count();
     if (gpus > 0 && !options.simulator.empty()) return;  // a simulated machine has GPUs of one vendor
     std::vector<LibraryReport> reports;
     auto runtime = open(*host_, options, gpus, reports);
-    if (runtime != nullptr && shows_again(*runtime, agents_)) continue;
+    if (runtime != nullptr && shows_again(*runtime, devices_)) continue;
     if (runtime != nullptr || gpus == 0 || !reports.front().path.empty())
       libraries_.insert(libraries_.end(), reports.begin(), reports.end());
     if (runtime == nullptr) continue;
@@ -80,15 +80,15 @@ void Session::open_gpus(const SessionOptions& options) {
 
 Session::~Session() = default;
 
-Agent& Session::agent(const std::string& name) const {
-  for (const auto& agent : agents_)
-    if (agent->name() == name) return *agent;
+Device& Session::device(const std::string& name) const {
+  for (const auto& device : devices_)
+    if (device->name() == name) return *device;
   throw Error("device", "unknown", "this machine has no device '" + name + "'");
 }
 
-Runtime* Session::runtime_for(const Agent& agent, Memory memory, const Agent* user) const {
-  if (agent.runtime->offers(memory, agent.device).available) return agent.runtime;
-  if (!agent.is_host() || is_device(memory)) return nullptr;
+Runtime* Session::runtime_for(const Device& device, Memory memory, const Device* user) const {
+  if (device.runtime->offers(memory, device.ordinal).available) return device.runtime;
+  if (!device.is_host() || is_device(memory)) return nullptr;
   // Pinned, registered and managed memory of the host is a vendor's to give.
   if (user != nullptr && !user->is_host() && user->runtime->offers(memory, 0).available) return user->runtime;
   for (const auto& runtime : runtimes_)
@@ -96,75 +96,75 @@ Runtime* Session::runtime_for(const Agent& agent, Memory memory, const Agent* us
   return nullptr;
 }
 
-Availability Session::offers(const Agent& agent, Memory memory) const {
-  if (runtime_for(agent, memory) != nullptr) return {true, {}};
-  if (agent.is_host() && !is_device(memory) && !is_plain(memory))  // the one that would give it says why not
+Availability Session::offers(const Device& device, Memory memory) const {
+  if (runtime_for(device, memory) != nullptr) return {true, {}};
+  if (device.is_host() && !is_device(memory) && !is_plain(memory))  // the one that would give it says why not
     for (const auto& runtime : runtimes_)
       if (runtime.get() != host_) return runtime->offers(memory, 0);
-  return agent.runtime->offers(memory, agent.device);
+  return device.runtime->offers(memory, device.ordinal);
 }
 
-std::unique_ptr<Buffer> Session::allocate(Agent& agent, Memory memory, std::uint64_t bytes,
-                                          Agent& first_touch, const Agent* user) {
+std::unique_ptr<Buffer> Session::allocate(Device& device, Memory memory, std::uint64_t bytes,
+                                          Device& first_touch, const Device* user) {
   const bool used_by_gpu = user != nullptr && !user->is_host();
-  Runtime* runtime = runtime_for(agent, memory, used_by_gpu ? user : &first_touch);
+  Runtime* runtime = runtime_for(device, memory, used_by_gpu ? user : &first_touch);
   if (runtime == nullptr)
-    throw Unsupported("allocate", std::string(memory_name(memory)), offers(agent, memory).reason,
-                      agent.name());
-  if (const Availability known = knows(first_touch, memory, *runtime, agent); !known.available)
+    throw Unsupported("allocate", std::string(memory_name(memory)), offers(device, memory).reason,
+                      device.name());
+  if (const Availability known = knows(first_touch, memory, *runtime, device); !known.available)
     throw Unsupported("allocate", std::string(memory_name(memory)), known.reason, first_touch.name());
-  require_possible(agent, bytes);
+  require_possible(device, bytes);
   // Pages are touched before they are locked, so what is registered is asked for where it is to be.
-  const bool registered = memory == Memory::registered && agent.is_host();
-  const Agent& near = registered && first_touch.is_host() ? first_touch : agent;
-  const bool placed = near.is_host() && (registered || &agent == &first_touch);
+  const bool registered = memory == Memory::registered && device.is_host();
+  const Device& near = registered && first_touch.is_host() ? first_touch : device;
+  const bool placed = near.is_host() && (registered || &device == &first_touch);
   const int domain = placed ? near.info.numa_domain : -1;
-  const int device = runtime == agent.runtime ? agent.device : 0;
+  const int ordinal = runtime == device.runtime ? device.ordinal : 0;
   const auto touch = [&](Allocation& pages) {
     data_service_.fill(*this, first_touch, pages.data(), bytes / sizeof(std::uint64_t), 0);
     first_touch.runtime->synchronize(service_stream(first_touch));
   };
   std::unique_ptr<Allocation> made;
   if (registered && !first_touch.is_host()) {
-    made = host_->allocate(Memory::pageable, agent.device, bytes, -1);
+    made = host_->allocate(Memory::pageable, device.ordinal, bytes, -1);
     touch(*made);
-    made = runtime->capability<PageLocking>()->lock(std::move(made), device);
+    made = runtime->capability<PageLocking>()->lock(std::move(made), ordinal);
   } else {
-    made = runtime->allocate(memory, device, bytes, domain);
+    made = runtime->allocate(memory, ordinal, bytes, domain);
   }
-  auto buffer = std::make_unique<Buffer>(*this, agent, first_touch, *runtime, std::move(made));
+  auto buffer = std::make_unique<Buffer>(*this, device, first_touch, *runtime, std::move(made));
   touch(buffer->allocation());
   return buffer;
 }
 
-std::unique_ptr<Allocation> Session::bare_block(Agent& agent, Memory memory, std::uint64_t bytes) {
-  require_possible(agent, bytes);
-  const int domain = agent.is_host() ? agent.info.numa_domain : -1;
+std::unique_ptr<Allocation> Session::bare_block(Device& device, Memory memory, std::uint64_t bytes) {
+  require_possible(device, bytes);
+  const int domain = device.is_host() ? device.info.numa_domain : -1;
   if (is_plain(memory)) return host_->map_pages(memory, bytes, domain);
-  Runtime* runtime = runtime_for(agent, memory);
+  Runtime* runtime = runtime_for(device, memory);
   if (runtime == nullptr)
-    throw Unsupported("allocate", std::string(memory_name(memory)), offers(agent, memory).reason,
-                      agent.name());
-  return runtime->allocate(memory, runtime == agent.runtime ? agent.device : 0, bytes, domain);
+    throw Unsupported("allocate", std::string(memory_name(memory)), offers(device, memory).reason,
+                      device.name());
+  return runtime->allocate(memory, runtime == device.runtime ? device.ordinal : 0, bytes, domain);
 }
 
 void Session::make_resident(Buffer& buffer, std::uint64_t first, std::uint64_t end) {
-  const Agent& agent = buffer.agent();
+  const Device& device = buffer.device();
   constexpr std::uint64_t kMigrationBytes = 2 << 20;  // drivers migrate up to so much around a faulting page
   const std::uint64_t from = first / kMigrationBytes * kMigrationBytes;
   const std::uint64_t to =
       std::min(buffer.bytes(), (end + kMigrationBytes - 1) / kMigrationBytes * kMigrationBytes);
   buffer.runtime().capability<ManagedPages>()->make_resident(buffer.data() + from, to - from,
-                                                             page_place(agent));
+                                                             page_place(device));
 }
 
-PagePlace Session::page_place(const Agent& agent) const {
-  if (!agent.is_host()) return {agent.device, -1};
-  return {-1, host_->device_count() > 1 ? agent.info.numa_domain : -1};
+PagePlace Session::page_place(const Device& device) const {
+  if (!device.is_host()) return {device.ordinal, -1};
+  return {-1, host_->device_count() > 1 ? device.info.numa_domain : -1};
 }
 
-Availability Session::hold(const Buffer& buffer, const Agent& reader, bool hold) {
-  const Agent& owner = buffer.agent();
+Availability Session::hold(const Buffer& buffer, const Device& reader, bool hold) {
+  const Device& owner = buffer.device();
   if (&owner == &reader) return {true, {}};
   if (reader.is_host() && !owner.is_host())
     return {false,
@@ -172,7 +172,8 @@ Availability Session::hold(const Buffer& buffer, const Agent& reader, bool hold)
   if (const Availability known = knows(reader, buffer); !known.available) return known;
   const Offer<ManagedPages>& pages = reader.runtime->capability<ManagedPages>();
   if (!pages) return pages.availability();
-  return pages->hold(buffer.data(), buffer.bytes(), owner.is_host() ? -1 : owner.device, reader.device, hold);
+  return pages->hold(buffer.data(), buffer.bytes(), owner.is_host() ? -1 : owner.ordinal, reader.ordinal,
+                     hold);
 }
 
 PageResidency Session::residency(const Buffer& buffer, std::uint64_t first, std::uint64_t end) const {
@@ -183,33 +184,34 @@ PageResidency Session::residency(const Buffer& buffer, std::uint64_t first, std:
   PageResidency found;
   found.sampled = std::min<std::uint64_t>((bytes + page - 1) / page, kSampledPages);
   for (const auto& [domain, pages] : host_->placement(data, bytes)) {
-    const auto owner = std::find_if(agents_.begin(), agents_.end(), [&, domain = domain](const auto& agent) {
-      return agent->is_host() && agent->info.numa_domain == domain;
-    });
-    found.on_host[owner == agents_.end() ? "host" : (*owner)->name()] += pages;
+    const auto owner =
+        std::find_if(devices_.begin(), devices_.end(), [&, domain = domain](const auto& device) {
+          return device->is_host() && device->info.numa_domain == domain;
+        });
+    found.on_host[owner == devices_.end() ? "host" : (*owner)->name()] += pages;
   }
   const Offer<ManagedPages>& pages = buffer.runtime().capability<ManagedPages>();
   if (!pages) return found;
-  const std::optional<int> device = pages->last_prefetch(data, bytes);
-  if (!device) return found;
+  const std::optional<int> ordinal = pages->last_prefetch(data, bytes);
+  if (!ordinal) return found;
   found.prefetched_to = "host";
-  for (const auto& agent : agents_)
-    if (*device >= 0 && agent->runtime == &buffer.runtime() && agent->device == *device)
-      found.prefetched_to = agent->name();
+  for (const auto& device : devices_)
+    if (*ordinal >= 0 && device->runtime == &buffer.runtime() && device->ordinal == *ordinal)
+      found.prefetched_to = device->name();
   return found;
 }
 
-std::string Session::different_runtimes(const Agent& one, const Agent& other) {
+std::string Session::different_runtimes(const Device& one, const Device& other) {
   return one.name() + " and " + other.name() + " belong to different runtimes, " +
          std::string(one.runtime->name()) + " and " + std::string(other.runtime->name());
 }
 
-Availability Session::enable_peer(const Agent& executor, const Agent& owner) {
+Availability Session::enable_peer(const Device& executor, const Device& owner) {
   const Offer<PeerAccess>& peers = executor.runtime->capability<PeerAccess>();
-  return peers ? peers->enable(executor.device, owner.device) : peers.availability();
+  return peers ? peers->enable(executor.ordinal, owner.ordinal) : peers.availability();
 }
 
-Availability Session::prove_peer(Agent& executor, Agent& owner, Memory memory) {
+Availability Session::prove_peer(Device& executor, Device& owner, Memory memory) {
   if (&executor == &owner) return {true, {}};
   const auto key = std::make_tuple(&executor, &owner, memory);
   const auto known = peers_.find(key);
@@ -223,7 +225,7 @@ Availability Session::prove_peer(Agent& executor, Agent& owner, Memory memory) {
     const auto buffer = allocate(owner, memory, kProofWords * sizeof(std::uint64_t), owner);
     if (needs_grant(memory)) {
       const Availability granted =
-          owner.runtime->capability<PeerAccess>()->grant(buffer->allocation(), executor.device);
+          owner.runtime->capability<PeerAccess>()->grant(buffer->allocation(), executor.ordinal);
       if (!granted.available) return granted;
     }
     data_service_.poison(*this, owner, buffer->data(), kProofWords);
@@ -247,48 +249,48 @@ Availability Session::prove_peer(Agent& executor, Agent& owner, Memory memory) {
   return peers_[key] = prove();
 }
 
-Availability Session::knows(const Agent& agent, const Buffer& buffer) const {
-  return knows(agent, buffer.allocation().memory(), buffer.runtime(), buffer.agent());
+Availability Session::knows(const Device& device, const Buffer& buffer) const {
+  return knows(device, buffer.allocation().memory(), buffer.runtime(), buffer.device());
 }
 
-Availability Session::knows(const Agent& agent, Memory memory, const Runtime& giver, const Agent& owner) {
-  if (agent.is_host() || is_plain(memory) || agent.runtime == &giver) return {true, {}};
+Availability Session::knows(const Device& device, Memory memory, const Runtime& giver, const Device& owner) {
+  if (device.is_host() || is_plain(memory) || device.runtime == &giver) return {true, {}};
   return {false, std::string(memory_name(memory)) + " memory of " + owner.name() + " comes from " +
-                     std::string(giver.name()) + ", of which " + agent.name() + " is no GPU"};
+                     std::string(giver.name()) + ", of which " + device.name() + " is no GPU"};
 }
 
-Availability Session::open_to(Agent& executor, Buffer& buffer) {
-  Agent& owner = buffer.agent();
+Availability Session::open_to(Device& executor, Buffer& buffer) {
+  Device& owner = buffer.device();
   if (owner.is_host() || &owner == &executor) return {true, {}};
   const Memory memory = buffer.allocation().memory();
   if (!needs_grant(memory)) return prove_peer(executor, owner);
   const Availability proved = prove_peer(executor, owner, memory);
   return proved.available
-             ? owner.runtime->capability<PeerAccess>()->grant(buffer.allocation(), executor.device)
+             ? owner.runtime->capability<PeerAccess>()->grant(buffer.allocation(), executor.ordinal)
              : proved;
 }
 
-Session::Service& Session::service(Agent& agent) {
-  const auto known = services_.find(&agent);
+Session::Service& Session::service(Device& device) {
+  const auto known = services_.find(&device);
   if (known != services_.end()) return known->second;
   Service service;  // kept when all of it could be had: what is missing now may be there for the next case
-  service.stream = agent.runtime->create_stream(agent.device);
-  service.own = agent.runtime->allocate(agent.is_host() ? Memory::pageable : Memory::device, agent.device,
-                                        kScratchBytes, -1);
-  service.shared = agent.runtime->allocate(agent.is_host() ? Memory::pageable : Memory::pinned, agent.device,
-                                           kScratchBytes, -1);
+  service.stream = device.runtime->create_stream(device.ordinal);
+  service.own = device.runtime->allocate(device.is_host() ? Memory::pageable : Memory::device, device.ordinal,
+                                         kScratchBytes, -1);
+  service.shared = device.runtime->allocate(device.is_host() ? Memory::pageable : Memory::pinned,
+                                            device.ordinal, kScratchBytes, -1);
   std::fill_n(service.shared->data(), kScratchBytes, std::byte{0});
-  return services_.emplace(&agent, std::move(service)).first->second;
+  return services_.emplace(&device, std::move(service)).first->second;
 }
 
-Stream& Session::service_stream(Agent& agent) { return *service(agent).stream; }
-std::byte* Session::own_scratch(Agent& agent) { return service(agent).own->data(); }
-std::byte* Session::shared_scratch(Agent& agent) { return service(agent).shared->data(); }
+Stream& Session::service_stream(Device& device) { return *service(device).stream; }
+std::byte* Session::own_scratch(Device& device) { return service(device).own->data(); }
+std::byte* Session::shared_scratch(Device& device) { return service(device).shared->data(); }
 
-unsigned int* Session::gate_word(Agent& agent) {
-  for (const auto& first : agents_)
-    if (first->runtime == agent.runtime) return reinterpret_cast<unsigned int*>(shared_scratch(*first));
-  throw Error("gate", "device", "the device belongs to another session", agent.name());
+unsigned int* Session::gate_word(Device& device) {
+  for (const auto& first : devices_)
+    if (first->runtime == device.runtime) return reinterpret_cast<unsigned int*>(shared_scratch(*first));
+  throw Error("gate", "device", "the device belongs to another session", device.name());
 }
 
 }  // namespace byteways

@@ -15,7 +15,7 @@ using enum Fault::Kind;
 struct Shape {
   const char* name;
   Fault::Kind kind;
-  char between;        // of the two agents: '>' one way, '-' both, 0: one agent
+  char between;        // of the two devices: '>' one way, '-' both, 0: one device
   const char* option;  // "word=", "=" for a bare number, "" for none
   bool needed;
 };
@@ -67,14 +67,14 @@ Fault parse(const std::string& spec) {
     if (name != shape.name) continue;
     if (first == std::string::npos) refuse(spec, "it names no device");
     const std::size_t second = spec.find(':', first + 1);
-    const std::string agents = spec.substr(first + 1, second - first - 1);
-    Fault fault{shape.kind, agents, {}, 1, 0};
+    const std::string devices = spec.substr(first + 1, second - first - 1);
+    Fault fault{shape.kind, devices, {}, 1, 0};
     if (shape.between != 0) {
-      const std::size_t middle = agents.find(shape.between);
+      const std::size_t middle = devices.find(shape.between);
       if (middle == std::string::npos)
         refuse(spec, std::string("it names no pair with '") + shape.between + "'");
-      fault.a = agents.substr(0, middle);
-      fault.b = agents.substr(middle + 1);
+      fault.a = devices.substr(0, middle);
+      fault.b = devices.substr(middle + 1);
     }
     if (second != std::string::npos)
       set_option(fault, shape, spec, spec.substr(second + 1));
@@ -90,20 +90,21 @@ bool names_two(Fault::Kind kind) {
                      [kind](const Shape& shape) { return shape.kind == kind && shape.between != 0; });
 }
 
-bool is_one_of(const std::string& agent, const std::string& kind, int count) {
+bool is_one_of(const std::string& device, const std::string& kind, int count) {
   for (int index = 0; index < count; ++index)
-    if (agent == kind + std::to_string(index)) return true;
+    if (device == kind + std::to_string(index)) return true;
   return false;
 }
 
-void check_agent(const Model& model, const std::string& spec, const Fault& fault, const std::string& agent) {
+void check_device(const Model& model, const std::string& spec, const Fault& fault,
+                  const std::string& device) {
   const bool of_link = fault.kind == slow || fault.kind == down;
   const bool gpus_only = fault.kind == lost || fault.kind == stall || fault.kind == serialise ||
                          fault.kind == throttle || fault.kind == false_peer;
-  if (is_one_of(agent, "gpu", model.gpu.count)) return;
-  if (!gpus_only && is_one_of(agent, "cpu", model.cpu.domains)) return;
+  if (is_one_of(device, "gpu", model.gpu.count)) return;
+  if (!gpus_only && is_one_of(device, "cpu", model.cpu.domains)) return;
   if (of_link) return;  // its ends may be a switch: whether there is such a link is said where links are
-  refuse(spec, "this machine has no " + std::string(gpus_only ? "GPU" : "device") + " '" + agent + "'");
+  refuse(spec, "this machine has no " + std::string(gpus_only ? "GPU" : "device") + " '" + device + "'");
 }
 
 }  // namespace
@@ -111,8 +112,8 @@ void check_agent(const Model& model, const std::string& spec, const Fault& fault
 Faults::Faults(const Model& model) {
   for (const std::string& spec : model.faults) {
     const Fault& fault = faults_.emplace_back(parse(spec));
-    check_agent(model, spec, fault, fault.a);
-    if (names_two(fault.kind)) check_agent(model, spec, fault, fault.b);
+    check_device(model, spec, fault, fault.a);
+    if (names_two(fault.kind)) check_device(model, spec, fault, fault.b);
   }
 }
 

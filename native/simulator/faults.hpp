@@ -26,7 +26,7 @@ struct Fault {
     serialise,
     throttle,
   } kind;
-  std::string a, b;  // agents; b is empty where one is concerned
+  std::string a, b;  // devices; b is empty where one is concerned
   double part = 1;   // slow, throttle
   std::uint64_t number =
       0;  // corrupt: word; no_memory: above so many bytes; lost, lapse, stall: after so many operations
@@ -34,7 +34,7 @@ struct Fault {
 
 class Faults {
  public:
-  // Those of the model. Throws std::invalid_argument for a fault that is none, or of an agent that is not
+  // Those of the model. Throws std::invalid_argument for a fault that is none, or of a device that is not
   // there.
   explicit Faults(const Model& model);
   const Fault* find(Fault::Kind kind, const std::string& a, const std::string& b = {}) const;

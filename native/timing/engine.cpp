@@ -20,19 +20,19 @@ constexpr double kPatienceNs = 1e8;
 // Holds every multiprocessor of a device; releases them when it goes out of scope.
 class Occupation {
  public:
-  Occupation(Session& session, Agent& agent)
-      : agent_(&agent),
-        stream_(agent.runtime->create_stream(agent.device)),
-        word_(reinterpret_cast<unsigned int*>(session.shared_scratch(agent) + kWordOffset)),
-        running_(reinterpret_cast<unsigned int*>(session.shared_scratch(agent) + kRunningOffset)) {
-    const PreparedKernel kernel = agent.runtime->prepare(agent.device, "occupy");
+  Occupation(Session& session, Device& device)
+      : device_(&device),
+        stream_(device.runtime->create_stream(device.ordinal)),
+        word_(reinterpret_cast<unsigned int*>(session.shared_scratch(device) + kWordOffset)),
+        running_(reinterpret_cast<unsigned int*>(session.shared_scratch(device) + kRunningOffset)) {
+    const PreparedKernel kernel = device.runtime->prepare(device.ordinal, "occupy");
     const KernelInfo& info = kernel.info;
     blocks_ =
-        static_cast<unsigned>(agent.info.multiprocessors) * std::max(1u, info.blocks_per_multiprocessor);
+        static_cast<unsigned>(device.info.multiprocessors) * std::max(1u, info.blocks_per_multiprocessor);
     std::atomic_ref(*running_).store(0);
     const OccupyArguments arguments{word_, std::atomic_ref(*word_).load() + 1, running_};
-    agent.runtime->launch(agent.device, kernel, {blocks_, info.max_threads, 0}, &arguments, sizeof arguments,
-                          *stream_);
+    device.runtime->launch(device.ordinal, kernel, {blocks_, info.max_threads, 0}, &arguments,
+                           sizeof arguments, *stream_);
   }
   ~Occupation() { release(); }
   Occupation(const Occupation&) = delete;
@@ -44,13 +44,13 @@ class Occupation {
     released_ = true;
     std::atomic_ref(*word_).fetch_add(1, std::memory_order_release);
     try {
-      agent_->runtime->synchronize(*stream_);
+      device_->runtime->synchronize(*stream_);
     } catch (const Error&) {  // reported by the next call on this device
     }
   }
 
  private:
-  Agent* agent_;
+  Device* device_;
   std::unique_ptr<Stream> stream_;
   unsigned int* word_;
   unsigned int* running_;
@@ -67,8 +67,8 @@ bool wait_until(Session& session, double limit_ns, Condition condition) {
 }
 
 EngineFinding probe(Session& session, FlowRunner& runner, const Flow& flow) {
-  Agent& agent = runner.agent();
-  const Availability offered = agent.runtime->offers_kernel(agent.device, "occupy");
+  Device& device = runner.device();
+  const Availability offered = device.runtime->offers_kernel(device.ordinal, "occupy");
   if (!offered.available)
     return {"unknown", "not observed: the multiprocessors could not be held: " + offered.reason};
   // Operation 0 of the smaller copy writes what operation 0 of the case does: verification is not disturbed.
@@ -80,16 +80,16 @@ EngineFinding probe(Session& session, FlowRunner& runner, const Flow& flow) {
   mover->restore();
   mover->make_ready(0, 1);
   // Whichever of them a kernel would run on: ROCr copies by one of the source, whoever asks.
-  std::vector<Agent*> involved{&agent};
-  const auto involve = [&](Agent& other) {
+  std::vector<Device*> involved{&device};
+  const auto involve = [&](Device& other) {
     if (!other.is_host() && std::find(involved.begin(), involved.end(), &other) == involved.end())
       involved.push_back(&other);
   };
-  for (const Buffer* end : {flow.source, flow.destination}) involve(end->agent());
-  for (Agent* helper : mover->traits().helpers) involve(*helper);
+  for (const Buffer* end : {flow.source, flow.destination}) involve(end->device());
+  for (Device* helper : mover->traits().helpers) involve(*helper);
   std::vector<std::unique_ptr<Occupation>> occupations;
   std::string names;
-  for (Agent* each : involved) {
+  for (Device* each : involved) {
     occupations.push_back(std::make_unique<Occupation>(session, *each));
     const Occupation& occupation = *occupations.back();
     if (!wait_until(session, kStartLimitNs, [&] { return occupation.complete(); }))
@@ -114,7 +114,7 @@ EngineFinding probe(Session& session, FlowRunner& runner, const Flow& flow) {
 // What the runtime says of a copy such as was tried. Nothing of managed memory: its pages may be anywhere.
 CopyRule rule_for(const Flow& flow) {
   const auto device = [&](const Buffer& buffer) {
-    return buffer.agent().runtime == flow.executor->runtime ? buffer.agent().device : -1;
+    return buffer.device().runtime == flow.executor->runtime ? buffer.device().ordinal : -1;
   };
   const Memory from = flow.source->allocation().memory(), to = flow.destination->allocation().memory();
   if (is_managed(from) || is_managed(to)) return {};
@@ -136,7 +136,7 @@ EngineFinding observe(Session& session, FlowRunner& runner, const Flow& flow) {
   if (!runner.unobservable.empty()) return {"unknown", "not observed: " + runner.unobservable};
   if (!runner.staged.empty()) return {"staged", runner.staged};
   const auto end = [](const Buffer& buffer) {
-    return buffer.agent().name() + ":" + std::string(memory_name(buffer.allocation().memory()));
+    return buffer.device().name() + ":" + std::string(memory_name(buffer.allocation().memory()));
   };
   const auto rows = std::to_string(flow.number("width_bytes")) + "/" +
                     std::to_string(flow.number("pitch_bytes")) + "/" + flow.word("strided");

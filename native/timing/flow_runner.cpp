@@ -37,7 +37,7 @@ void learn_pace(FlowRunner& runner) {
 
 FlowRunner make_runner(Session& session, const Flow& flow, std::shared_ptr<Stream> stream) {
   Runtime& runtime = *flow.executor->runtime;
-  const int device = flow.executor->device;
+  const int device = flow.executor->ordinal;
   FlowRunner runner;
   runner.mover = make_mover(session, flow);
   runner.stream =
@@ -103,7 +103,7 @@ void FlowRunner::enqueue(std::uint64_t count) {
   const IdleArguments arguments{pause_ns};
   for (std::uint64_t k = 0; k < count; ++k) {
     mover->enqueue(*stream, first + k, 1);
-    runtime().launch(agent().device, idle, {1, 1, 0}, &arguments, sizeof arguments, *stream);
+    runtime().launch(device().ordinal, idle, {1, 1, 0}, &arguments, sizeof arguments, *stream);
   }
 }
 
@@ -113,7 +113,7 @@ std::uint64_t FlowRunner::queue_entries(std::uint64_t count) const {
 }
 
 std::vector<FlowRunner> make_runners(Session& session, const std::vector<Flow>& flows) {
-  std::map<std::pair<Agent*, std::int64_t>, std::shared_ptr<Stream>> shared;
+  std::map<std::pair<Device*, std::int64_t>, std::shared_ptr<Stream>> shared;
   std::vector<FlowRunner> runners;
   for (const Flow& flow : flows) {
     const std::int64_t number = flow.number("stream", -1);
@@ -170,7 +170,7 @@ bool blocks_behind(FlowRunner& runner, Gate& gate, const MeasureOptions& options
   runner.mover->restore();
   runner.mover->make_ready(runner.next_operation, count);
   gate.shut(static_cast<Nanoseconds>(timeout));
-  gate.hold(runner.agent(), *runner.stream);
+  gate.hold(runner.device(), *runner.stream);
   const bool launches_return = gate.is_shut();
   runner.enqueue(count);
   const bool blocks = !gate.open();

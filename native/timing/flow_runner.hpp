@@ -42,7 +42,7 @@ struct FlowRunner {
   std::uint64_t pause_ns = 0;        // the queue idles so long after each operation
   PreparedKernel idle;               // by this kernel
 
-  Agent& agent() const { return mover->executor(); }
+  Device& device() const { return mover->executor(); }
   Runtime& runtime() const { return *mover->executor().runtime; }
   bool timed_by_host() const { return completion != Completion::queued; }
   bool blocks() const {

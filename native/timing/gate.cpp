@@ -39,7 +39,7 @@ struct Gate::State {
   }
 };
 
-Gate::Gate(Session& session, Agent& memory_owner) : state_(std::make_unique<State>()) {
+Gate::Gate(Session& session, Device& memory_owner) : state_(std::make_unique<State>()) {
   state_->word = session.gate_word(memory_owner);
   state_->target = std::atomic_ref<unsigned int>(*state_->word).load();
   state_->watchdog = session.clock().watchdog([state = state_.get()] { state->time_out(); });
@@ -61,18 +61,18 @@ void Gate::shut(Nanoseconds timeout) {
   state_->watchdog->arm(timeout);
 }
 
-void Gate::hold(Agent& agent, Stream& stream) {
-  Runtime& runtime = *agent.runtime;
+void Gate::hold(Device& device, Stream& stream) {
+  Runtime& runtime = *device.runtime;
   const GateArguments arguments{state_->word, state_->target};
   const auto watch_in = [&](Stream& queue) {
-    runtime.launch(agent.device, runtime.prepare(agent.device, "gate"), {1, 1, 0}, &arguments,
+    runtime.launch(device.ordinal, runtime.prepare(device.ordinal, "gate"), {1, 1, 0}, &arguments,
                    sizeof arguments, queue);
   };
-  if (agent.is_host()) return watch_in(stream);
-  Watch& watch = state_->watches[{&runtime, agent.device}];
+  if (device.is_host()) return watch_in(stream);
+  Watch& watch = state_->watches[{&runtime, device.ordinal}];
   if (watch.stream == nullptr) {
-    watch.stream = runtime.create_stream(agent.device);
-    watch.opened = runtime.create_event(agent.device);
+    watch.stream = runtime.create_stream(device.ordinal);
+    watch.opened = runtime.create_event(device.ordinal);
   }
   if (watch.target != state_->target) {  // one kernel holds all streams of a GPU
     watch_in(*watch.stream);

@@ -18,8 +18,8 @@ namespace byteways {
 
 class Gate {
  public:
-  // `memory_owner` allocates the flag so that every agent of the measurement can read it.
-  Gate(Session& session, Agent& memory_owner);
+  // `memory_owner` allocates the flag so that every device of the measurement can read it.
+  Gate(Session& session, Device& memory_owner);
   ~Gate();
   Gate(const Gate&) = delete;
   Gate& operator=(const Gate&) = delete;
@@ -27,7 +27,7 @@ class Gate {
   // Shuts the gate; the watchdog opens it after `timeout`.
   void shut(Nanoseconds timeout);
   // Makes a stream wait for the gate. Call between shut() and open().
-  void hold(Agent& agent, Stream& stream);
+  void hold(Device& device, Stream& stream);
   // False once it was opened, by the watchdog too.
   bool is_shut() const;
   // Opens it. Returns false when the watchdog had to do it first.

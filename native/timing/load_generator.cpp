@@ -24,7 +24,7 @@ void require_pipelining(const FlowRunner& runner, const Flow& flow) {
 std::uint64_t most_of_a_slice(const FlowRunner& runner, std::uint64_t sharing) {
   const std::uint64_t each = runner.queue_entries(2) - runner.queue_entries(1);
   if (each == 0) return UINT64_MAX / 4;
-  const std::uint64_t depth = runner.runtime().queue_depth(runner.agent().device);
+  const std::uint64_t depth = runner.runtime().queue_depth(runner.device().ordinal);
   return std::max<std::uint64_t>(3, depth / each / (2 * sharing)) - 2;
 }
 
@@ -47,7 +47,7 @@ LoadGenerator::LoadGenerator(Session& session, const std::vector<Flow>& flows, d
     require_pipelining(runner, flows[k]);
     runner.mover->prepare(kPatternKey + k);
     learn_flow(session, runner, nullptr, MeasureOptions(), alone);
-    for (auto& end : flow.ends) end = runner.runtime().create_event(runner.agent().device);
+    for (auto& end : flow.ends) end = runner.runtime().create_event(runner.device().ordinal);
     const auto sharing = std::count_if(flows_.begin(), flows_.end(), [&](const ActiveFlow& other) {
       return other.runner.stream == runner.stream;
     });
@@ -89,8 +89,8 @@ void LoadGenerator::advance(Queue& queue) {
 
 void LoadGenerator::run(Queue& queue) noexcept {
   try {
-    const Agent& agent = queue.flows.front()->runner.agent();
-    agent.runtime->bind_thread_near(agent.device);
+    const Device& device = queue.flows.front()->runner.device();
+    device.runtime->bind_thread_near(device.ordinal);
     while (!stop_) advance(queue);
   } catch (...) {
     queue.failure = std::current_exception();

@@ -41,10 +41,10 @@ class CaseRun {
                           "it moves no bytes, so it is measured alone, or beside others that do");
     data_ = std::make_unique<CheckedData>(session, runners_, options.key, team);
     if (options.gate) {
-      Agent* owner = &runners_.front().agent();
+      Device* owner = &runners_.front().device();
       for (const FlowRunner& runner : runners_)
-        if (!runner.agent().is_host())
-          owner = &runner.agent();  // a GPU's flag is visible to the host, not vice versa
+        if (!runner.device().is_host())
+          owner = &runner.device();  // a GPU's flag is visible to the host, not vice versa
       gate_ = std::make_unique<Gate>(session, *owner);
     }
     if (runners_.size() == 1) {
@@ -58,7 +58,7 @@ class CaseRun {
 
   Measurement run() {
     team_.together("preparation", [&] {
-      runners_.front().runtime().bind_thread_near(runners_.front().agent().device);
+      runners_.front().runtime().bind_thread_near(runners_.front().device().ordinal);
       data_->prepare();
     });
     team_.together("warm-up", [&] { sampler_->warm_up(); });
@@ -95,7 +95,7 @@ class CaseRun {
       FlowRunner& runner = runners_[k];
       if (flows_[k].cold || runner.mover->traits().bytes_per_operation == 0) continue;
       const std::uint64_t count = team_.agree_max(
-          "operations that warm the caches", runner.agent().is_host() ? sampler_->operations(runner) : 1);
+          "operations that warm the caches", runner.device().is_host() ? sampler_->operations(runner) : 1);
       runner.mover->enqueue(*runner.stream, runner.next_operation, count);
       runner.runtime().synchronize(*runner.stream);
       runner.mover->spoil(runner.next_operation, 1);
@@ -266,7 +266,7 @@ class CaseRun {
       clocks.insert(runner.timed_by_host() ? std::string("host-clock")
                                            : std::string(runner.runtime().timed_by()));
       m.timer_resolution_ns =
-          std::max(m.timer_resolution_ns, runner.runtime().timer_resolution_ns(runner.agent().device));
+          std::max(m.timer_resolution_ns, runner.runtime().timer_resolution_ns(runner.device().ordinal));
       m.distinct_source_bytes += runner.mover->traits().distinct_source_bytes;
       m.distinct_destination_bytes += runner.mover->traits().distinct_destination_bytes;
     }

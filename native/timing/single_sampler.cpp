@@ -64,7 +64,7 @@ Batch SingleSampler::time_batch(std::uint64_t count) {
   runner_->mover->restore();
   runner_->mover->make_ready(runner_->next_operation, count);
   Batch batch{{}, count};
-  batch.resolution_ns = runtime.timer_resolution_ns(runner_->agent().device);
+  batch.resolution_ns = runtime.timer_resolution_ns(runner_->device().ordinal);
   batch.gated = gate_ != nullptr && gated_ && !runner_->timed_by_host();
   if (!batch.gated) wait_for_all(session_->clock());
   if (runner_->blocks()) {
@@ -77,7 +77,7 @@ Batch SingleSampler::time_batch(std::uint64_t count) {
   }
   if (batch.gated) {
     gate_->shut(static_cast<Nanoseconds>(options_->gate_timeout_s * 1e9));
-    gate_->hold(runner_->agent(), *runner_->stream);
+    gate_->hold(runner_->device(), *runner_->stream);
   }
   runtime.record(*runner_->begin, *runner_->stream);
   const Nanoseconds before = session_->clock().now();
@@ -139,7 +139,7 @@ std::uint64_t SingleSampler::most_operations() const {
   if (entries == 0 || runner_->completion == Completion::awaited) return UINT64_MAX / 4;
   constexpr std::uint64_t kTaken = 3;  // the gate and two events take places too
   const std::uint64_t depth =
-      std::max<std::uint64_t>(kTaken + 1, runner_->runtime().queue_depth(runner_->agent().device));
+      std::max<std::uint64_t>(kTaken + 1, runner_->runtime().queue_depth(runner_->device().ordinal));
   return std::max<std::uint64_t>(1, (depth - kTaken) / (slope_ ? 2 : 1) / entries);
 }
 
@@ -161,13 +161,13 @@ void SingleSampler::choose_batch() {
 
 void SingleSampler::grow_batch(std::uint64_t most) {
   const Mover& mover = *runner_->mover;
-  double tick = runner_->runtime().timer_resolution_ns(runner_->agent().device);
-  if (!runner_->agent().is_host()) tick = std::max(tick, kStatedResolutionNs);
+  double tick = runner_->runtime().timer_resolution_ns(runner_->device().ordinal);
+  if (!runner_->device().is_host()) tick = std::max(tick, kStatedResolutionNs);
   tick = team_->agree_max("tick of the timer", tick);
   double wanted = kTicksPerSample * tick;
   // Migration by faults varies from page to page and has to be averaged over, slope or not.
   const bool steady_cost = slope_ && !mover.traits().changes_residency;
-  if (runner_->agent().is_host())
+  if (runner_->device().is_host())
     wanted = std::max(wanted, steady_cost ? 0 : kLeastHostBatchNs);
   else if (!steady_cost && !runner_->timed_by_host())
     wanted = std::max(wanted, kLeastDeviceBatchNs);
@@ -194,7 +194,7 @@ void SingleSampler::grow_batch(std::uint64_t most) {
 
 // Where a queue that is held may cost this rank more than one that runs.
 bool SingleSampler::gate_may_slow() const {
-  return !runner_->agent().is_host() && runner_->mover->traits().bytes_per_operation != 0 &&
+  return !runner_->device().is_host() && runner_->mover->traits().bytes_per_operation != 0 &&
          runner_->operation_ns <= kGateMattersBelowNs;
 }
 
@@ -267,7 +267,7 @@ bool SingleSampler::counts_submission() const {
 double SingleSampler::resolution_ns() const {
   const double step = runner_->timed_by_host()
                           ? session_->host().timer_resolution_ns(0)
-                          : runner_->runtime().timer_resolution_ns(runner_->agent().device);
+                          : runner_->runtime().timer_resolution_ns(runner_->device().ordinal);
   return step / static_cast<double>(batch_ * repeats_);
 }
 

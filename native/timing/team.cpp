@@ -12,9 +12,9 @@ std::string name_of(std::size_t rank) { return "rank " + std::to_string(rank); }
 // What a rank that did not fail itself throws of the failure of another one.
 [[noreturn]] void rethrow(const Vote& vote, std::size_t rank) {
   const std::string text = name_of(rank) + " failed in " + vote.question + ": " + vote.text;
-  if (vote.kind == "unsupported") throw Unsupported(vote.call, vote.code, text, vote.agent);
-  if (vote.kind == "out-of-memory") throw OutOfMemory(vote.call, vote.code, text, vote.agent);
-  throw Error(vote.call, vote.code, text, vote.agent);
+  if (vote.kind == "unsupported") throw Unsupported(vote.call, vote.code, text, vote.device);
+  if (vote.kind == "out-of-memory") throw OutOfMemory(vote.call, vote.code, text, vote.device);
+  throw Error(vote.call, vote.code, text, vote.device);
 }
 
 void require_same_step(const std::vector<Vote>& votes) {
@@ -104,7 +104,7 @@ void Team::report(std::string_view phase, const std::exception_ptr& failure) {
     vote.text = error.text();
     vote.call = error.call();
     vote.code = error.code();
-    vote.agent = error.agent();
+    vote.device = error.device();
   };
   try {
     std::rethrow_exception(failure);

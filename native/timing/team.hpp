@@ -24,7 +24,7 @@ struct Vote {
   std::string text;
   bool failed = false;  // `question` is then the phase, and the failure is described by these:
   std::string kind;     // "error", "out-of-memory", "unsupported"
-  std::string call, code, agent;
+  std::string call, code, device;
 };
 
 class Team {

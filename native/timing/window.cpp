@@ -52,7 +52,7 @@ std::uint64_t WindowSampler::most_operations(const FlowRunner& runner) const {
   if (each == 0) return UINT64_MAX / 4;
   std::uint64_t sharing = 0;  // flows of one stream share its depth
   for (const FlowRunner& other : *runners_) sharing += other.stream == runner.stream;
-  const std::uint64_t depth = runner.runtime().queue_depth(runner.agent().device) / sharing;
+  const std::uint64_t depth = runner.runtime().queue_depth(runner.device().ordinal) / sharing;
   constexpr std::uint64_t kTaken = kMostMarks + 3;  // marks, the gate, the begin event and one to spare
   return depth > kTaken ? std::max(kLeastOperations, (depth - kTaken) / each) : kLeastOperations;
 }
@@ -87,13 +87,13 @@ std::uint64_t WindowSampler::marks_of(std::size_t index) const {
 void WindowSampler::anchor() {
   alignment_ns_ = 0;
   for (FlowRunner& runner : *runners_) {
-    Anchor& anchor = anchors_[{&runner.runtime(), runner.agent().device}];
-    if (anchor.event == nullptr) anchor.event = runner.runtime().create_event(runner.agent().device);
+    Anchor& anchor = anchors_[{&runner.runtime(), runner.device().ordinal}];
+    if (anchor.event == nullptr) anchor.event = runner.runtime().create_event(runner.device().ordinal);
     double best = -1;
     for (int attempt = 0; attempt < kAnchorTries; ++attempt) {
-      auto event = runner.runtime().create_event(runner.agent().device);
+      auto event = runner.runtime().create_event(runner.device().ordinal);
       const Nanoseconds before = session_->clock().now();
-      runner.runtime().record(*event, session_->service_stream(runner.agent()));
+      runner.runtime().record(*event, session_->service_stream(runner.device()));
       while (!runner.runtime().finished(*event)) {
       }
       const Nanoseconds after = session_->clock().now();
@@ -132,7 +132,7 @@ void WindowSampler::make_marks() {
   for (std::size_t k = 0; k < runners_->size(); ++k) {
     FlowRunner& runner = (*runners_)[k];
     while (runner.marks.size() < marks_of(k))
-      runner.marks.push_back(runner.runtime().create_event(runner.agent().device));
+      runner.marks.push_back(runner.runtime().create_event(runner.device().ordinal));
   }
 }
 
@@ -140,7 +140,7 @@ double WindowSampler::run_gated(Run& done) {
   std::vector<double> unused;
   gate_->shut(static_cast<Nanoseconds>(options_->gate_timeout_s * 1e9));
   for (std::size_t k = 0; k < runners_->size(); ++k) {
-    gate_->hold((*runners_)[k].agent(), *(*runners_)[k].stream);
+    gate_->hold((*runners_)[k].device(), *(*runners_)[k].stream);
     enqueue_flow(k, unused);
   }
   const double waited_ns = wait_for_all(session_->clock());
@@ -159,9 +159,9 @@ std::vector<std::vector<double>> WindowSampler::run_threads() {
   std::vector<std::thread> threads;
   for (std::size_t k = 0; k < runners_->size(); ++k) {
     threads.emplace_back([&, k] {
-      const Agent& agent = (*runners_)[k].agent();
+      const Device& device = (*runners_)[k].device();
       try {
-        agent.runtime->bind_thread_near(agent.device);
+        device.runtime->bind_thread_near(device.ordinal);
       } catch (...) {
         failures[k] = std::current_exception();
       }
@@ -214,7 +214,7 @@ Trace WindowSampler::trace_of(std::size_t index, const std::vector<double>& host
   FlowRunner& runner = (*runners_)[index];
   Runtime& runtime = runner.runtime();
   runtime.synchronize(*runner.stream);
-  const Anchor& anchor = anchors_.at({&runtime, runner.agent().device});
+  const Anchor& anchor = anchors_.at({&runtime, runner.device().ordinal});
   const auto when = [&](Event& event) { return anchor.host_ns + runtime.elapsed_ns(*anchor.event, event); };
   const std::uint64_t marks = marks_of(index);
   Trace trace;
@@ -316,7 +316,7 @@ Sample WindowSampler::sample() {
   sample.time_ns = team_->agree_max("time of a sample", moved / rate * 1e9);
   const auto count = static_cast<double>(batch_);
   const bool by_device = std::none_of(runners_->begin(), runners_->end(), [](const FlowRunner& runner) {
-    return runner.timed_by_host() || runner.agent().is_host();
+    return runner.timed_by_host() || runner.device().is_host();
   });
   // Of the first flow where the others only disturb; of a thread for each flow the calls are the work.
   sample.times = {by_device ? sample.time_ns : 0, gated_ ? done.times.submit_ns / count : 0,

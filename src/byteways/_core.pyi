@@ -9,7 +9,7 @@ class Error(RuntimeError):
     call: str
     code: str
     text: str
-    agent: str
+    device: str
 
 class OutOfMemoryError(Error): ...
 class UnsupportedError(Error): ...
@@ -38,13 +38,13 @@ class LibraryReport:
     reason: str
     hint: str
 
-class Agent:
-    """An agent of a session; lives as long as the session."""
+class Device:
+    """A device of a session; lives as long as the session."""
 
-    agent: str
+    name: str
     runtime: str
     runtime_version: str
-    name: str
+    model: str
     uuid: str
     pci_address: str
     architecture: str
@@ -58,7 +58,7 @@ class Agent:
     host_access: bool
 
 class Buffer:
-    agent: str
+    device: str
     memory: str
     first_touch: str
     bytes: int
@@ -195,7 +195,7 @@ class Vote:
     kind: str  # "error", "out-of-memory", "unsupported"
     call: str
     code: str
-    agent: str
+    device: str
     @overload
     def __init__(self) -> None: ...
     @overload
@@ -241,21 +241,21 @@ class Session:
         machine: str = "",
     ) -> None: ...
     @property
-    def devices(self) -> list[Agent]: ...
+    def devices(self) -> list[Device]: ...
     @property
     def libraries(self) -> list[LibraryReport]: ...
     @property
     def virtual_time(self) -> bool:
         """Whether the machine is simulated and its clock stands still while nobody waits or asks."""
 
-    def offers(self, agent: str, memory: str) -> Availability: ...
-    def offers_kernel(self, agent: str, kernel: str) -> Availability: ...
-    def offers_call(self, agent: str, call: str) -> Availability: ...
+    def offers(self, device: str, memory: str) -> Availability: ...
+    def offers_kernel(self, device: str, kernel: str) -> Availability: ...
+    def offers_call(self, device: str, call: str) -> Availability: ...
     def copy_engines(self, source: str, destination: str) -> CopyEngines: ...
-    def free_bytes(self, agent: str) -> int: ...
-    def handle_obstacle(self, agent: str) -> str: ...
+    def free_bytes(self, device: str) -> int: ...
+    def handle_obstacle(self, device: str) -> str: ...
     def prove_peer(self, executor: str, owner: str, memory: str = "device") -> Availability: ...
-    def allocate(self, agent: str, memory: str, bytes: int, first_touch: str, *, user: str = "") -> Buffer:
+    def allocate(self, device: str, memory: str, bytes: int, first_touch: str, *, user: str = "") -> Buffer:
         """`user`: the device that will use it, whose runtime then gives host memory of the vendors' kinds."""
 
     def measure(

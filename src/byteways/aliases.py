@@ -177,7 +177,7 @@ _ENDS: Mapping[str, str] = {
     "cpu*>gpu*": 'source = "cpu*:pinned", destination = "gpu*:device"',
     "gpu*>cpu*": 'source = "gpu*:device", destination = "cpu*:pinned"',
     "cpu*>cpu*": 'source = "cpu*:pageable", destination = "cpu*:pageable"',
-    "gpu*>peer": 'source = "gpu*:device", destination = "gpu*:device", same_agent = "never"',
+    "gpu*>peer": 'source = "gpu*:device", destination = "gpu*:device", same_device = "never"',
     "gpu*>gpu*": 'source = "gpu*:device", destination = "gpu*:device"',
 }
 

@@ -73,7 +73,7 @@ def test_what_is_not_here_says_why(bare: None, capsys: pytest.CaptureFixture[str
     assert max(len(line) for line in text.splitlines()) <= 120
 
 
-def test_agents_that_differ_are_named(patchy: None, capsys: pytest.CaptureFixture[str]) -> None:
+def test_devices_that_differ_are_named(patchy: None, capsys: pytest.CaptureFixture[str]) -> None:
     """Catches one GPU speaking for all."""
     text = printed(capsys, "interfaces")
     number = re.search(r"  gpu0; no (\[\d\])$", row(text, "kernel-bulk"))[1]

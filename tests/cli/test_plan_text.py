@@ -16,7 +16,7 @@ from byteways.plan.planner import make_plan
 from byteways.plan.suite import load, parse
 
 MACHINES = runpy.run_path(str(Path(__file__).parents[1] / "unit" / "machines.py"))
-ENDS = 'source = "gpu*:device"\ndestination = "gpu*:device"\nsame_agent = "never"\n'
+ENDS = 'source = "gpu*:device"\ndestination = "gpu*:device"\nsame_device = "never"\n'
 
 
 def blocks(*sweeps: str, head: str = "", **plan: float) -> list[Table | Lines]:
@@ -63,7 +63,7 @@ def test_what_disturbs_is_told_apart() -> None:
     assert "beside copy of 64 MiB" in title
 
 
-def test_a_reason_is_said_once_for_all_agents() -> None:
+def test_a_reason_is_said_once_for_all_devices() -> None:
     """Catches as many reasons as the machine has GPUs, and a count that is not that of the cases."""
     ends = ENDS.replace("gpu*:device", "gpu*:device-fine", 1)
     copy = 'interface = "copy"\nsize = "1MiB"\n'

@@ -29,7 +29,7 @@ sys.path.insert(0, str(FAULTS))
 from harness import FAKE, SUITE, TIGHT, planned  # noqa: E402 - from the folder of fault tests
 
 MARK = "SIMULATED by byteways from the model h200-x4 (not measured)"
-#: The fake worker has one CPU agent, as this model has.
+#: The fake worker has one CPU device, as this model has.
 MACHINE = "h200-x4"
 
 

@@ -38,7 +38,7 @@ def test_golden_text_of_amd_machines(name: str, tmp_path: Path) -> None:
     assert printed(topology) == (MACHINES / f"{name}.txt").read_text()
 
 
-def test_links_of_two_kinds_between_two_agents_both_show(tmp_path: Path) -> None:
+def test_links_of_two_kinds_between_two_devices_both_show(tmp_path: Path) -> None:
     """Catches a table that knows links by their ends, where NVLink and PCIe lead to the same CPU."""
     machine = synthetic.h200x4(tmp_path)
     for link in machine.management[0].fabric_links:
@@ -130,7 +130,7 @@ def test_a_machine_that_cannot_be_probed_is_shown_all_the_same(monkeypatch: pyte
 
 
 def test_a_wide_matrix_gets_letters() -> None:
-    """Catches rows that wrap on a machine with many agents."""
+    """Catches rows that wrap on a machine with many devices."""
     with_many = Topology.from_json(
         {
             "host": "wide",

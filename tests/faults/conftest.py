@@ -21,7 +21,7 @@ from byteways.plan.case import PlannedCase
 from byteways.results.record import Record
 from byteways.run.conductor import Conductor
 from byteways.run.journal import Journal
-from byteways.topology.model import Agent, Topology
+from byteways.topology.model import Device, Topology
 
 
 @pytest.fixture
@@ -54,7 +54,7 @@ def conduct(tmp_path: Path) -> Callable[..., list[Record]]:
         folder.mkdir(exist_ok=True)
         watcher = options.pop("watcher", None) or Watcher()
         options.setdefault("deadline", lambda planned, first: TIMEOUT_S)
-        topology = Topology("test", (Agent("cpu0", "cpu", "fake"),))
+        topology = Topology("test", (Device("cpu0", "cpu", "fake"),))
         with Journal(folder) as journal:
             conductor = Conductor(journal, topology, 1, watcher, command=FAKE, **options)
             try:

@@ -25,11 +25,11 @@ PR_SET_PDEATHSIG = 1
 def capabilities() -> dict:
     memory = {"pageable": {"available": True, "reason": ""}, "hugepage": {"available": True, "reason": ""}}
     names = ("memcpy", "memcpy-mt", "memcpy-stream", "pointer-chase")
-    agent = {
-        "agent": "cpu0",
+    device = {
+        "name": "cpu0",
         "runtime": "host",
         "runtime_version": "1",
-        "name": "fake",
+        "model": "fake",
         "uuid": "",
         "pci_address": "",
         "architecture": "x86_64",
@@ -42,9 +42,9 @@ def capabilities() -> dict:
         "pageable_access": True,
     }
     if version := os.environ.get("BYTEWAYS_FAKE_DRIVER"):
-        agent.update(runtime="cuda", runtime_version=version)
+        device.update(runtime="cuda", runtime_version=version)
     return {
-        "devices": {"cpu0": agent},
+        "devices": {"cpu0": device},
         "memory": {"cpu0": memory},
         "interface": {"cpu0": {name: {"available": True, "reason": ""} for name in names}},
         "peer": {},

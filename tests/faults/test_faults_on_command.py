@@ -25,7 +25,7 @@ interface = ["copy", "kernel"]
 source = "gpu*:device"
 destination = "gpu*:device"
 executor = "source"
-same_agent = "never"
+same_device = "never"
 size = "64MiB"
 [[sweep]]
 name = "fan"
@@ -65,8 +65,8 @@ def by_status(records: list[Record]) -> Mapping[str, list[Record]]:
     return found
 
 
-def touches(record: Record, *agents: str) -> bool:
-    return any(agent in record.path.replace(">", ",").split(",") for agent in agents)
+def touches(record: Record, *devices: str) -> bool:
+    return any(device in record.path.replace(">", ",").split(",") for device in devices)
 
 
 @pytest.mark.parametrize(

@@ -131,7 +131,7 @@ def test_a_mistake_ends_the_command_before_anything_is_measured(
 
 
 def test_a_relay_that_is_not_here_is_a_mistake(tmp_path: Path, capsys: pytest.CaptureFixture[str]) -> None:
-    """Catches an agent that is named outright, is not here, and costs its cases in silence."""
+    """Catches a device that is named outright, is not here, and costs its cases in silence."""
     path = tmp_path / "mine.toml"
     path.write_text(suite_of(ROUTE + 'options = { via = ["gpu2", "gpu3,gpu9"] }'))
     words = ["run", str(path), "--machine", "h200-x4", "--out", str(tmp_path / "R")]

@@ -42,7 +42,7 @@ def test_worker_killed_at_random_times(command: Command, worker_pids: Callable[[
         while process.poll() is None:
             time.sleep(random.uniform(0.02, 0.2))
             pids = worker_pids()
-            if not lines(folder) or hits == 2:  # the probe is over; three losses would end the agent
+            if not lines(folder) or hits == 2:  # the probe is over; three losses would end the device
                 continue
             seen = lines(folder)
             try:

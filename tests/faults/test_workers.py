@@ -14,7 +14,7 @@ import pytest
 from harness import FAKE, TIMEOUT_S, Watcher, living, planned
 
 from byteways.results.record import Record
-from byteways.run.conductor import LOSSES_PER_AGENT, Interrupted
+from byteways.run.conductor import LOSSES_PER_DEVICE, Interrupted
 from byteways.run.process import WorkerLost, WorkerProcess, process_state
 
 Conduct = Callable[..., list[Record]]
@@ -113,16 +113,16 @@ def test_worker_is_first_choice_of_the_oom_killer(tmp_path: Path) -> None:
         worker.stop()
 
 
-def test_three_losses_skip_the_rest_of_the_agent(conduct: Conduct) -> None:
+def test_three_losses_skip_the_rest_of_the_device(conduct: Conduct) -> None:
     """Would catch a broken device that costs a deadline for every one of its cases, or takes another's cases
     along.
     """
-    broken = [planned("segfault", size=4096 << number) for number in range(LOSSES_PER_AGENT + 2)]
+    broken = [planned("segfault", size=4096 << number) for number in range(LOSSES_PER_DEVICE + 2)]
     records = conduct([*broken, planned(executor="cpu1")])
     statuses = [record.status for record in records]
-    assert statuses == ["lost"] * LOSSES_PER_AGENT + ["skipped"] * 2 + ["measured"]
-    assert "3 workers were lost on cpu0" in (records[LOSSES_PER_AGENT].reason or "")
-    assert "SIGSEGV" in (records[LOSSES_PER_AGENT].reason or "")
+    assert statuses == ["lost"] * LOSSES_PER_DEVICE + ["skipped"] * 2 + ["measured"]
+    assert "3 workers were lost on cpu0" in (records[LOSSES_PER_DEVICE].reason or "")
+    assert "SIGSEGV" in (records[LOSSES_PER_DEVICE].reason or "")
 
 
 def test_worker_that_does_not_start(conduct: Conduct, monkeypatch: pytest.MonkeyPatch) -> None:
@@ -154,7 +154,7 @@ def test_one_worker_an_environment(conduct: Conduct, worker_pids: Callable[[], l
 
 
 def test_a_setting_that_ends_workers_costs_its_own_cases_only(conduct: Conduct) -> None:
-    """Would catch a good agent that is given up because one setting, which it does not bear, lost workers."""
+    """Would catch a good device that is given up because one setting lost workers."""
     setting = {"HSA_XNACK": "1"}
     plan = [planned("segfault", size=4096 * (n + 1), environment=setting) for n in range(3)]
     plan += [planned(size=65536, environment=setting), planned()]
@@ -222,6 +222,6 @@ def test_socket_folder_is_gone(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) 
 
 def test_losses_without_settings_count_for_cases_with_them(conduct: Conduct) -> None:
     """Would catch a broken device that costs three more deadlines for each process environment."""
-    broken = [planned("segfault", size=4096 << number) for number in range(LOSSES_PER_AGENT)]
+    broken = [planned("segfault", size=4096 << number) for number in range(LOSSES_PER_DEVICE)]
     records = conduct([*broken, planned(environment={"HSA_XNACK": "1"})])
-    assert [record.status for record in records] == ["lost"] * LOSSES_PER_AGENT + ["skipped"]
+    assert [record.status for record in records] == ["lost"] * LOSSES_PER_DEVICE + ["skipped"]

@@ -37,7 +37,7 @@ def session(side: Side, tmp_path_factory: pytest.TempPathFactory) -> _core.Sessi
 @pytest.fixture
 def pair(session: _core.Session) -> tuple[str, str]:
     """Two GPUs with peer access."""
-    names = [agent.agent for agent in gpus(session)]
+    names = [device.name for device in gpus(session)]
     for first in names:
         for second in names:
             if first != second and session.prove_peer(first, second).available:

@@ -64,8 +64,8 @@ class Device:
     def __init__(self, cache: Path) -> None:
         """Compiles every kernel as a session does: what is tested is what it launches."""
         session = _core.Session(library_directories=library_directories(), kernel_cache=str(cache))
-        agent = next(agent for agent in session.devices if agent.agent == "gpu0")
-        self.architecture = agent.architecture
+        device = next(device for device in session.devices if device.name == "gpu0")
+        self.architecture = device.architecture
         self.offered = {kernel for kernel in KERNELS if session.offers_kernel("gpu0", kernel).available}
         self._cache = cache
         self._kernels: dict[str, ctypes.c_void_p] = {}

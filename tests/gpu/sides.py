@@ -50,9 +50,9 @@ def make(runtime: str, folder: Path) -> Side:
     )
 
 
-def gpus(session: _core.Session) -> list[_core.Agent]:
+def gpus(session: _core.Session) -> list[_core.Device]:
     """The session's GPUs, all of one runtime."""
-    return [agent for agent in session.devices if agent.agent.startswith("gpu")]
+    return [device for device in session.devices if device.name.startswith("gpu")]
 
 
 def has_bulk_copies(session: _core.Session) -> bool:
@@ -70,8 +70,8 @@ def quick(**settings: object) -> _core.MeasureOptions:
     return options
 
 
-def buffer(session: _core.Session, agent: str, memory: str, size: int = 4 * MIB) -> _core.Buffer:
-    return session.allocate(agent, memory, size, agent)
+def buffer(session: _core.Session, device: str, memory: str, size: int = 4 * MIB) -> _core.Buffer:
+    return session.allocate(device, memory, size, device)
 
 
 def warnings(measured: _core.Measurement) -> set[str]:

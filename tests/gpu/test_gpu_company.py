@@ -98,7 +98,7 @@ def test_compute_is_right_and_keeps_the_device_busy(session: _core.Session) -> N
 
 def test_compute_beside_a_copy_to_a_peer(session: _core.Session) -> None:
     """Catches a window in which the two took turns."""
-    names = [agent.agent for agent in gpus(session)]
+    names = [device.name for device in gpus(session)]
     peers = [name for name in names[1:] if session.prove_peer("gpu0", name).available]
     if not peers:
         pytest.skip("two GPUs with peer access are needed")
@@ -133,8 +133,8 @@ def test_operations_that_go_on_keep_their_rate(session: _core.Session) -> None:
 
 def test_energy_of_a_copy(session: _core.Session) -> None:
     """Catches an idle device that is not subtracted, and a counter in other units."""
-    agent = gpus(session)[0]
-    monitor = HealthMonitor(_core, {"gpu0": agent.uuid})
+    device = gpus(session)[0]
+    monitor = HealthMonitor(_core, {"gpu0": device.uuid})
     if not monitor.energy_mj(["gpu0"]):
         pytest.skip("this GPU has no energy counter")
     flow = transfer(session, "gpu0", "copy", 256 * MIB)

@@ -33,7 +33,7 @@ def session(side: Side, cache: Path) -> _core.Session:
     found = {report.library: report for report in session.libraries}
     for library in ("cuda-driver", "nvrtc") if side.runtime == "cuda" else ("hip", "hiprtc"):
         assert found[library].usable, found[library].reason
-    assert {agent.runtime for agent in gpus(session)} == {side.runtime}
+    assert {device.runtime for device in gpus(session)} == {side.runtime}
     return session
 
 
@@ -58,13 +58,13 @@ def test_host_memory_by_every_interface(
     session: _core.Session, memory: str, interface: str, to_gpu: bool
 ) -> None:
     """Catches memory that one direction or interface cannot use although it is offered, or corrupts."""
-    gpu = next(agent for agent in session.devices if agent.agent == "gpu0")
+    gpu = next(device for device in session.devices if device.name == "gpu0")
     offered = session.offers("cpu0", memory)
     if not offered.available:
         assert memory == "hugepage" and offered.reason
         return
-    host, device = buffer(session, "cpu0", memory), buffer(session, "gpu0", "device")
-    flow = _core.Flow(*((host, device) if to_gpu else (device, host)), "gpu0", interface, MIB)
+    host, on_gpu = buffer(session, "cpu0", memory), buffer(session, "gpu0", "device")
+    flow = _core.Flow(*((host, on_gpu) if to_gpu else (on_gpu, host)), "gpu0", interface, MIB)
     if memory in ("pageable", "hugepage") and interface != "copy" and not gpu.pageable_access:
         with pytest.raises(_core.UnsupportedError, match="pageable"):
             session.measure([flow], quick())
@@ -151,7 +151,7 @@ def test_peers_are_proved_and_measured(session: _core.Session, pair: tuple[str, 
     """Catches peer access that is believed without a write, and peer copies that corrupt in one direction."""
     for executor in pair:
         for interface in ("copy", "kernel", "kernel-bulk"):
-            source, destination = (buffer(session, agent, "device", 64 * MIB) for agent in pair)
+            source, destination = (buffer(session, device, "device", 64 * MIB) for device in pair)
             flow = _core.Flow(source, destination, executor, interface, 32 * MIB)
             measured = measure(session, flow, interface)
             assert measured is None or good(measured), (executor, interface)
@@ -165,7 +165,7 @@ def test_peers_are_proved_and_measured(session: _core.Session, pair: tuple[str, 
 
 def test_pairs_without_peer_access_have_a_reason(session: _core.Session) -> None:
     """Catches a refusal that cannot be acted on."""
-    names = [agent.agent for agent in gpus(session)]
+    names = [device.name for device in gpus(session)]
     for first in names:
         for second in names:
             proved = session.prove_peer(first, second)
@@ -303,19 +303,19 @@ def test_engine_of_a_copy_is_observed(session: _core.Session, side: Side) -> Non
     assert ("as by rule (HIP 6.2: " in measured.engine_evidence) == (side.runtime == "hip")
 
 
-def managed(agent: _core.Agent) -> _core.ManagementDevice:
+def managed(device: _core.Device) -> _core.ManagementDevice:
     """The same GPU as NVML knows it."""
-    return next(device for device in _core.Management().devices() if device.pci_address == agent.pci_address)
+    return next(one for one in _core.Management().devices() if one.pci_address == device.pci_address)
 
 
-def test_agents_match_the_management_library(session: _core.Session, side: Side) -> None:
+def test_devices_match_the_management_library(session: _core.Session, side: Side) -> None:
     """Catches UUIDs and addresses that topology and measurements write differently."""
-    for agent in gpus(session):
-        if agent.uuid.startswith("GPU-"):
-            uuid = managed(agent).uuid
+    for device in gpus(session):
+        if device.uuid.startswith("GPU-"):
+            uuid = managed(device).uuid
             if side.runtime == "hip":  # which has the first 16 digits
                 uuid = "GPU-" + uuid.removeprefix("GPU-").replace("-", "")[:16]
-            assert (agent.uuid, agent.name) == (uuid, managed(agent).name)
+            assert (device.uuid, device.model) == (uuid, managed(device).name)
 
 
 def test_health_is_answered(session: _core.Session) -> None:
@@ -327,11 +327,11 @@ def test_health_is_answered(session: _core.Session) -> None:
 
 
 def test_visible_devices_are_honoured(session: _core.Session, side: Side) -> None:
-    """Catches agents that are not the GPUs the user left visible."""
+    """Catches devices that are not the GPUs the user left visible."""
     last = gpus(session)[-1]
     answer = in_child(
         side,
-        OPEN + 'print(json.dumps([a.uuid for a in session.devices if a.agent.startswith("gpu")]))',
+        OPEN + 'print(json.dumps([a.uuid for a in session.devices if a.device.startswith("gpu")]))',
         CUDA_VISIBLE_DEVICES=managed(last).uuid if side.runtime == "hip" else last.uuid,
     )
     assert answer == [last.uuid]

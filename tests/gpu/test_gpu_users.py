@@ -53,7 +53,7 @@ def other(tmp_path: Path) -> Iterator[int]:
 def test_another_process_is_found(tmp_path: Path) -> None:
     """Catches a GPU that another process keeps busy and that is called free."""
     session = _core.Session(library_directories=library_directories(), kernel_cache=str(tmp_path))
-    (gpu,) = [agent for agent in session.devices if agent.agent == "gpu0"]
+    (gpu,) = [device for device in session.devices if device.name == "gpu0"]
     library = _core.Management()
     users = GpuUsers(_core, library, {"gpu0": gpu.uuid}, {"gpu0": gpu.pci_address})
     session.allocate("gpu0", "device", 4096, "gpu0")

@@ -29,7 +29,7 @@ def sessions(tmp_path_factory: pytest.TempPathFactory) -> dict[str, _core.Sessio
 
 @pytest.mark.parametrize("interface", ["copy", "kernel"])
 @pytest.mark.parametrize(
-    ("agent", "memory"),
+    ("device", "memory"),
     [
         ("cpu0", "pinned"),
         ("cpu0", "pinned-noncoherent"),
@@ -40,11 +40,11 @@ def sessions(tmp_path_factory: pytest.TempPathFactory) -> dict[str, _core.Sessio
     ],
 )
 def test_amds_kinds_of_memory(
-    sessions: dict[str, _core.Session], agent: str, memory: str, interface: str
+    sessions: dict[str, _core.Session], device: str, memory: str, interface: str
 ) -> None:
     """Catches a kind whose allocation, advice or release goes to the wrong function."""
     session = sessions["hip"]
-    source = session.allocate(agent, memory, 4 * MIB, agent)
+    source = session.allocate(device, memory, 4 * MIB, device)
     destination = session.allocate("gpu0", "device", 4 * MIB, "gpu0")
     options = _core.MeasureOptions()
     options.budget_s, options.max_samples = 0.05, 20
@@ -52,9 +52,9 @@ def test_amds_kinds_of_memory(
     assert measured.verified and measured.flows[0].bytes_per_s > 1e8
 
 
-def rate(session: _core.Session, agent: str, memory: str, interface: str) -> float:
+def rate(session: _core.Session, device: str, memory: str, interface: str) -> float:
     """Bytes per second into GPU memory of the same session."""
-    source = session.allocate(agent, memory, SIZE, agent)
+    source = session.allocate(device, memory, SIZE, device)
     destination = session.allocate("gpu0", "device", SIZE, "gpu0")
     options = _core.MeasureOptions()
     options.budget_s = 0.2
@@ -64,9 +64,9 @@ def rate(session: _core.Session, agent: str, memory: str, interface: str) -> flo
 
 
 @pytest.mark.parametrize("interface", ["copy", "kernel"])
-@pytest.mark.parametrize(("agent", "memory"), [("cpu0", "pinned"), ("gpu0", "device")])
+@pytest.mark.parametrize(("device", "memory"), [("cpu0", "pinned"), ("gpu0", "device")])
 def test_both_sides_give_the_same_figure(
-    sessions: dict[str, _core.Session], agent: str, memory: str, interface: str
+    sessions: dict[str, _core.Session], device: str, memory: str, interface: str
 ) -> None:
     """Catches a HIP side that launches other shapes, copies by another way or times something else.
 
@@ -75,5 +75,5 @@ def test_both_sides_give_the_same_figure(
     best = dict.fromkeys(sides.RUNTIMES, 0.0)
     for _ in range(ROUNDS):
         for name, session in sessions.items():
-            best[name] = max(best[name], rate(session, agent, memory, interface))
+            best[name] = max(best[name], rate(session, device, memory, interface))
     assert min(best.values()) > (1 - MOST_APART) * max(best.values()), best

@@ -54,7 +54,7 @@ def test_small_copies_are_timed_both_ways(session: _core.Session) -> None:
 
 
 def ping_pong(session: _core.Session, executor: str, partner: str, source: str, destination: str) -> float:
-    """Round trip in ns; an end is `agent:memory`."""
+    """Round trip in ns; an end is `device:memory`."""
     words = [session.allocate(*end.split(":"), 8, end.split(":")[0]) for end in (source, destination)]
     flow = _core.Flow(*words, executor, "ping-pong", 8, partner=partner)
     begin = time.monotonic()

@@ -25,7 +25,7 @@ MIB = 2**20
 
 @pytest.fixture
 def pair(session: _core.Session) -> tuple[str, str]:
-    names = [agent.agent for agent in gpus(session)]
+    names = [device.name for device in gpus(session)]
     if len(names) < 2:
         pytest.skip("two GPUs are needed")
     return names[0], names[1]
@@ -128,5 +128,5 @@ def test_kept_pages_of_a_peer_are_read_over_the_link(
 
 def test_free_memory_is_told(session: _core.Session) -> None:
     """Catches a plan that takes all of a GPU's memory for free."""
-    for agent in gpus(session):
-        assert 0 < session.free_bytes(agent.agent) < agent.memory_bytes
+    for device in gpus(session):
+        assert 0 < session.free_bytes(device.name) < device.memory_bytes

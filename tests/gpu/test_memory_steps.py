@@ -22,8 +22,8 @@ def step(
     session: _core.Session, interface: str, buffer: str, executor: str, size: int, **words: str
 ) -> float:
     """Nanoseconds of a verified step."""
-    agent, memory = buffer.split(":")
-    held = session.allocate(agent, memory, size, agent)
+    device, memory = buffer.split(":")
+    held = session.allocate(device, memory, size, device)
     found = session.measure([_core.Flow(held, held, executor, interface, size, **words)], quick(budget_s=0.3))
     assert found.verified and found.timed_by == "host-clock"
     return found.time_ns.median

@@ -31,7 +31,7 @@ def rate(
 
 def relays(session: _core.Session) -> list[str]:
     """GPUs that can pass on to gpu0."""
-    others = [agent.agent for agent in gpus(session) if agent.agent != "gpu0"]
+    others = [device.name for device in gpus(session) if device.name != "gpu0"]
     return [name for name in others if session.prove_peer(name, "gpu0").available]
 
 
@@ -57,5 +57,5 @@ def test_between_gpus(session: _core.Session) -> None:
     names = relays(session)
     if len(names) < 2 or not session.prove_peer(names[1], names[0]).available:
         pytest.skip("three GPUs with peer access are needed")
-    ends = tuple(session.allocate(agent, "device", 256 * MIB, agent) for agent in ("gpu0", names[0]))
+    ends = tuple(session.allocate(device, "device", 256 * MIB, device) for device in ("gpu0", names[0]))
     assert rate(session, (ends[0], ends[1]), 128 * MIB, via=names[1]) > 1e9

@@ -20,7 +20,7 @@ MIB = 2**20
 def ends_of(session: _core.Session) -> list[tuple[tuple[str, str], tuple[str, str]]]:
     """To and from the host, within a GPU, and to another one where there is one."""
     host, own = ("cpu0", "pinned"), ("gpu0", "device")
-    peers = [agent.agent for agent in gpus(session) if agent.agent != "gpu0"]
+    peers = [device.name for device in gpus(session) if device.name != "gpu0"]
     there = [(own, (name, "device")) for name in peers if session.prove_peer("gpu0", name).available]
     return [(host, own), (own, host), (own, own), *there[:1]]
 
@@ -37,7 +37,8 @@ def test_rows_arrive_and_gaps_stay(session: _core.Session, interface: str, width
     for ends in ends_of(session):
         for strided in ("source", "destination", "both"):
             buffers = [
-                session.allocate(agent, memory, 2 * (size // width) * pitch, agent) for agent, memory in ends
+                session.allocate(device, memory, 2 * (size // width) * pitch, device)
+                for device, memory in ends
             ]
             flow = _core.Flow(
                 *buffers, "gpu0", interface, size, width_bytes=width, pitch_bytes=pitch, strided=strided

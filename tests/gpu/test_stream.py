@@ -114,7 +114,7 @@ def test_host_memory(session: _core.Session, arrays: tuple[str, ...]) -> None:
 @pytest.mark.parametrize("kernel", ["stream-copy", "stream-triad"])
 def test_a_peer_s_memory(session: _core.Session, kernel: str, where: str) -> None:
     """Catches a placement that is not reached, and results that had not arrived at the peer."""
-    names = [agent.agent for agent in gpus(session)]
+    names = [device.name for device in gpus(session)]
     peers = [name for name in names[1:] if session.prove_peer("gpu0", name).available]
     if not peers:
         pytest.skip("two GPUs with peer access are needed")

@@ -23,15 +23,15 @@ def test_same_work_submitted_otherwise(session: _core.Session, interface: str, h
     if not session.offers_call("gpu0", how).available:
         assert session.offers_call("gpu0", how).reason
         return
-    host, device = (
-        session.allocate(agent, memory, 64 * MIB, agent)
-        for agent, memory in (("cpu0", "pinned"), ("gpu0", "device"))
+    host, on_gpu = (
+        session.allocate(device, memory, 64 * MIB, device)
+        for device, memory in (("cpu0", "pinned"), ("gpu0", "device"))
     )
     options = _core.MeasureOptions()
     options.budget_s = 0.2
     submit_ns = {}
     for way in ("calls", how):
-        flow = _core.Flow(host, device, "gpu0", interface, size, submit=way)
+        flow = _core.Flow(host, on_gpu, "gpu0", interface, size, submit=way)
         measured = session.measure([flow], options)
         assert measured.verified and measured.gated and measured.timed_by == "device-events"
         submit_ns[way] = measured.submit_ns

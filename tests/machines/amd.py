@@ -186,6 +186,6 @@ def two_cards() -> MachineSpec:
 
 
 def without(machine: MachineSpec, a: str, b: str) -> MachineSpec:
-    """The machine with the bundle between two agents down."""
+    """The machine with the bundle between two devices down."""
     links = tuple(link for link in machine.links if {link.a, link.b} != {a, b})
     return replace(machine, links=links)

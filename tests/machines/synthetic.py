@@ -58,7 +58,7 @@ class Machine:
     def topology(self, **changes: Any) -> Topology:
         """What discover() makes of it, with other arguments where `changes` says so."""
         arguments = {
-            "runtime_agents": self.runtime,
+            "runtime_devices": self.runtime,
             "sysfs": self.sysfs,
             "proc": self.proc,
             "allowed_cores": self.cores,
@@ -133,12 +133,12 @@ def add_processor(root: Path, model: str, virtual: bool) -> None:
 
 
 def runtime_gpu(index: int, pci_address: str, uuid: str, **changes: Any) -> dict[str, Any]:
-    """Fields of _core.Agent of an H200."""
+    """Fields of _core.Device of an H200."""
     return {
-        "agent": f"gpu{index}",
+        "name": f"gpu{index}",
         "runtime": "cuda",
         "runtime_version": "13.0",
-        "name": "NVIDIA H200",
+        "model": "NVIDIA H200",
         "uuid": uuid,
         "pci_address": pci_address,
         "architecture": "sm_90",
@@ -155,7 +155,7 @@ def runtime_gpu(index: int, pci_address: str, uuid: str, **changes: Any) -> dict
 
 def runtime_cpu(domain: int, **changes: Any) -> dict[str, Any]:
     return {
-        "agent": f"cpu{domain}",
+        "name": f"cpu{domain}",
         "runtime": "host",
         "numa_domain": domain,
         "architecture": "x86_64",
@@ -178,7 +178,7 @@ def h200x4(root: Path) -> Machine:
     add_domain(root, 0, "0-63", 528_000_000, "10")
     add_processor(root, "Toy Server Processor", virtual=True)
     machine = Machine(root / "sys", root / "proc", cores, {"cpu0": runtime_cpu(0)})
-    agents = dict(machine.runtime or {})
+    devices = dict(machine.runtime or {})
     for index in range(4):
         address, uuid = f"0000:00:0{5 + index}.0", f"GPU-0000000{index}-0000-0000-0000-000000000000"
         add_pci(root, [address], "32.0 GT/s PCIe", 16)
@@ -187,8 +187,8 @@ def h200x4(root: Path) -> Machine:
             index, address.upper().replace("0000:", "00000000:", 1), uuid, fabric_links=links
         )
         machine.management.append(replace(device, pcie_generation=1))
-        agents[f"gpu{index}"] = runtime_gpu(index, address, uuid)
-    return replace(machine, runtime=agents)
+        devices[f"gpu{index}"] = runtime_gpu(index, address, uuid)
+    return replace(machine, runtime=devices)
 
 
 def switched_server(root: Path) -> Machine:
@@ -247,13 +247,13 @@ BULK = {"name": "cuFuture", "introduced_in": "13.5", "required": False}
 
 def capabilities(machine: Machine, **changes: Any) -> Capabilities:
     """What a worker would find on a machine where everything works."""
-    agents = dict(machine.runtime or {})
-    gpus = [name for name in agents if name.startswith("gpu")]
+    devices = dict(machine.runtime or {})
+    gpus = [name for name in devices if name.startswith("gpu")]
     yes = Offer(True)
     return Capabilities(
-        devices=agents,
-        memory={name: {"pageable" if name == "cpu0" else "device": yes} for name in agents},
-        interface={name: {"memcpy" if name == "cpu0" else "copy": yes} for name in agents},
+        devices=devices,
+        memory={name: {"pageable" if name == "cpu0" else "device": yes} for name in devices},
+        interface={name: {"memcpy" if name == "cpu0" else "copy": yes} for name in devices},
         peer=changes.pop("peer", {a: {b: yes for b in gpus if a != b} for a in gpus}),
         **changes,
     )

@@ -217,6 +217,6 @@ def flow(
     size: int,
     **more: Any,
 ) -> _core.Flow:
-    """A flow between new buffers; an end is (agent, memory)."""
-    ends = [session.allocate(agent, memory, size, agent) for agent, memory in (source, destination)]
+    """A flow between new buffers; an end is (device, memory)."""
+    ends = [session.allocate(device, memory, size, device) for device, memory in (source, destination)]
     return _core.Flow(*ends, executor, interface, size, **more)

@@ -37,12 +37,12 @@ def figure(session: _core.Session, flow: _core.Flow) -> dict[str, Any]:
     }
 
 
-def call(interface: str, agent: str = "gpu0", **more: Any) -> dict[str, Any]:
+def call(interface: str, device: str = "gpu0", **more: Any) -> dict[str, Any]:
     """Figures of a call on the toy machine."""
 
     def scene(session: _core.Session) -> Any:
-        word = session.allocate(agent, "device" if agent.startswith("gpu") else "pageable", 8, agent)
-        return figure(session, _core.Flow(word, word, agent, interface, 8, **more))
+        word = session.allocate(device, "device" if device.startswith("gpu") else "pageable", 8, device)
+        return figure(session, _core.Flow(word, word, device, interface, 8, **more))
 
     found: dict[str, Any] = toy.play(toy.nvidia(**CALLS), scene)
     assert found["verified"]

@@ -48,8 +48,8 @@ def report(library: str = "hip", **options: object) -> _core.LibraryReport:
     return next(report for report in found if report.library == library)
 
 
-def gpu() -> _core.Agent:
-    return next(agent for agent in _core.Session().devices if agent.runtime == "hip")
+def gpu() -> _core.Device:
+    return next(device for device in _core.Session().devices if device.runtime == "hip")
 
 
 def test_whole_runtime_is_usable(use_hip: pytest.MonkeyPatch, hip: Path) -> None:
@@ -113,7 +113,7 @@ def test_text_that_repeats_the_name_is_said_once(use_hip: pytest.MonkeyPatch) ->
 
 
 def test_runtime_that_shows_no_device(use_hip: pytest.MonkeyPatch) -> None:
-    """Catches a usable report with no agent behind it."""
+    """Catches a usable report with no device behind it."""
     use_hip.setenv("FAKE_DEVICES", "0")
     found = report()
     assert not found.usable and "no GPU" in found.reason and found.hint
@@ -164,11 +164,11 @@ def test_versions_are_looked_for_from_the_newest(folder: Path, hip: Path, tmp_pa
 def test_gpus_are_described_as_the_vendors_tools_do(use_hip: pytest.MonkeyPatch) -> None:
     """Catches a UUID, an address or an architecture written otherwise than by rocminfo and sysfs."""
     use_hip.setenv("FAKE_DEVICES", "2")
-    gpus = [agent for agent in _core.Session().devices if agent.runtime == "hip"]
-    assert [agent.agent for agent in gpus] == ["gpu0", "gpu1"]
-    assert [agent.pci_address for agent in gpus] == ["0000:c1:00.0", "0000:c6:00.0"]
+    gpus = [device for device in _core.Session().devices if device.runtime == "hip"]
+    assert [device.name for device in gpus] == ["gpu0", "gpu1"]
+    assert [device.pci_address for device in gpus] == ["0000:c1:00.0", "0000:c6:00.0"]
     assert gpus[0].uuid == "GPU-0123456789abcdef"
-    assert (gpus[0].name, gpus[0].architecture) == ("Fake gfx GPU", "gfx90a:sramecc+:xnack-")
+    assert (gpus[0].model, gpus[0].architecture) == ("Fake gfx GPU", "gfx90a:sramecc+:xnack-")
     assert gpus[0].memory_bytes_per_s == 2 * 1_600_000_000 * 4096 // 8
     assert gpus[0].last_level_cache_bytes == 8 << 20
     assert (gpus[0].multiprocessors, gpus[0].copy_engines, gpus[0].memory_bytes) == (110, 8, 1 << 36)

@@ -52,9 +52,9 @@ def log(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> Path:
 def test_a_session_sees_a_hip_gpu() -> None:
     """Catches an attribute that is passed on by HIP's number, which means another thing to CUDA."""
     session = _core.Session()
-    assert [agent.runtime for agent in session.devices if agent.agent == "gpu0"] == ["hip"]
-    gpu = next(agent for agent in session.devices if agent.agent == "gpu0")
-    assert (gpu.name, gpu.architecture) == ("Fake GPU", "gfx90a:sramecc+:xnack-")
+    assert [device.runtime for device in session.devices if device.name == "gpu0"] == ["hip"]
+    gpu = next(device for device in session.devices if device.name == "gpu0")
+    assert (gpu.model, gpu.architecture) == ("Fake GPU", "gfx90a:sramecc+:xnack-")
     assert (gpu.uuid, gpu.pci_address) == ("GPU-0001020304050607", "0000:3b:00.0")
     assert (gpu.multiprocessors, gpu.copy_engines, gpu.memory_bytes) == (132, 3, 1 << 37)
     assert gpu.last_level_cache_bytes == 60 << 20

@@ -48,16 +48,16 @@ def run_python(code: str) -> str:
     return done.stdout
 
 
-def test_agents_are_the_domains_with_allowed_cores(session: _core.Session) -> None:
+def test_devices_are_the_domains_with_allowed_cores(session: _core.Session) -> None:
     """Would catch cores counted that this process may not use, or a domain that does not exist."""
     domains = [int(node.name[4:]) for node in Path("/sys/devices/system/node").glob("node[0-9]*")] or [0]
-    assert [agent.agent for agent in session.devices] == [f"cpu{k}" for k in range(len(session.devices))]
-    assert 1 <= sum(agent.multiprocessors for agent in session.devices) <= len(os.sched_getaffinity(0))
-    for agent in session.devices:
-        assert agent.runtime == "host"
-        assert agent.numa_domain in domains
-        assert agent.name
-        assert agent.memory_bytes > 0
+    assert [device.name for device in session.devices] == [f"cpu{k}" for k in range(len(session.devices))]
+    assert 1 <= sum(device.multiprocessors for device in session.devices) <= len(os.sched_getaffinity(0))
+    for device in session.devices:
+        assert device.runtime == "host"
+        assert device.numa_domain in domains
+        assert device.name
+        assert device.memory_bytes > 0
     assert [(report.library, report.usable) for report in session.libraries] == [("host", True)]
 
 
@@ -66,7 +66,7 @@ def test_affinity_of_the_process_is_respected() -> None:
     code = (
         "import os; os.sched_setaffinity(0, {max(os.sched_getaffinity(0))})\n"
         "from byteways import _core\n"
-        "print([agent.multiprocessors for agent in _core.Session(gpus=False).devices])"
+        "print([device.multiprocessors for device in _core.Session(gpus=False).devices])"
     )
     assert run_python(code).strip() == "[1]"
 
@@ -147,15 +147,15 @@ def test_hugepage_memory_is_huge_or_refused(session: _core.Session) -> None:
 
 def test_placement_names_domains_that_exist(session: _core.Session, memory: str) -> None:
     """Would catch error codes of move_pages counted as domains, and pages that first touch did not reach."""
-    for agent in session.devices:
-        buffer = session.allocate(agent.agent, memory, 32 * MIB, agent.agent)
+    for device in session.devices:
+        buffer = session.allocate(device.name, memory, 32 * MIB, device.name)
         placement = buffer.placement()
-        assert set(placement) == {agent.numa_domain}
+        assert set(placement) == {device.numa_domain}
         assert sum(placement.values()) == min(4096, 32 * MIB // BASE_PAGE)
 
 
 def test_unknown_words_are_refused(session: _core.Session) -> None:
-    """Would catch a silent fallback to some other memory, agent or kernel."""
+    """Would catch a silent fallback to some other memory, device or kernel."""
     with pytest.raises(_core.UnsupportedError, match="nosuch"):
         session.offers("cpu0", "nosuch")
     with pytest.raises(_core.UnsupportedError, match="nosuch"):

@@ -70,7 +70,7 @@ def test_driver_lacks_a_required_function(folder: Path, monkeypatch: pytest.Monk
     }
     assert "cuLaunchKernel (since 4.0)" in report.reason and "cuMemHostAlloc" in report.reason
     assert report.hint
-    assert {agent.runtime for agent in session.devices} == {"host"}
+    assert {device.runtime for device in session.devices} == {"host"}
 
 
 def test_driver_lacks_an_optional_function(folder: Path, monkeypatch: pytest.MonkeyPatch) -> None:
@@ -128,18 +128,18 @@ def test_driver_that_does_not_initialise(use_driver: pytest.MonkeyPatch) -> None
 
 
 def test_driver_that_shows_no_device(use_driver: pytest.MonkeyPatch) -> None:
-    """Catches a usable report with no agent behind it."""
+    """Catches a usable report with no device behind it."""
     use_driver.setenv("FAKE_DEVICES", "0")
     report = reports()["cuda-driver"]
     assert not report.usable and "no GPU" in report.reason and report.hint
 
 
-def test_agents_are_described_as_the_vendors_tools_do(use_driver: pytest.MonkeyPatch) -> None:
+def test_devices_are_described_as_the_vendors_tools_do(use_driver: pytest.MonkeyPatch) -> None:
     """Catches a UUID or address that NVML and sysfs write differently, and a wrong bandwidth."""
     use_driver.setenv("FAKE_DEVICES", "2")
-    gpus = [agent for agent in _core.Session().devices if agent.runtime == "cuda"]
-    assert [agent.agent for agent in gpus] == ["gpu0", "gpu1"]
-    assert [agent.pci_address for agent in gpus] == ["0000:3b:00.0", "0000:3c:00.0"]
+    gpus = [device for device in _core.Session().devices if device.runtime == "cuda"]
+    assert [device.name for device in gpus] == ["gpu0", "gpu1"]
+    assert [device.pci_address for device in gpus] == ["0000:3b:00.0", "0000:3c:00.0"]
     assert gpus[0].uuid == "GPU-00010203-0405-0607-0809-0a0b0c0d0e0f"
     assert gpus[0].architecture == "sm_90"
     assert gpus[0].memory_bytes_per_s == 2 * 3_201_000_000 * 6144 // 8
@@ -148,9 +148,9 @@ def test_agents_are_described_as_the_vendors_tools_do(use_driver: pytest.MonkeyP
 
 
 def test_mig_instance_has_its_own_uuid(use_driver: pytest.MonkeyPatch) -> None:
-    """Catches two MIG instances of one GPU that are taken for the same agent."""
+    """Catches two MIG instances of one GPU that are taken for the same device."""
     use_driver.setenv("FAKE_INSTANCE", "1")
-    gpu = next(agent for agent in _core.Session().devices if agent.runtime == "cuda")
+    gpu = next(device for device in _core.Session().devices if device.runtime == "cuda")
     assert gpu.uuid == "MIG-01020304-0506-0708-090a-0b0c0d0e0f10"
 
 

@@ -37,8 +37,8 @@ sys.path.insert(0, str(Path(__file__).parent))
 from simulated import apart, play
 
 FIELDS = (
-    "agent",
     "name",
+    "model",
     "pci_address",
     "uuid",
     "architecture",
@@ -48,15 +48,15 @@ FIELDS = (
 )
 
 
-def agents(session: _core.Session) -> list[dict[str, Any]]:
-    return [{name: getattr(agent, name) for name in FIELDS} for agent in session.devices]
+def devices(session: _core.Session) -> list[dict[str, Any]]:
+    return [{name: getattr(device, name) for name in FIELDS} for device in session.devices]
 
 
 @pytest.mark.parametrize("name", names())
 def test_the_simulator_plays_it(name: str) -> None:
     """Would catch a key that the simulator does not know or misses, and GPUs that discovery does not find."""
     model = load(name)
-    seen = {fields["agent"]: fields for fields in play(sheet(model), agents)}
+    seen = {fields["name"]: fields for fields in play(sheet(model), devices)}
     assert tuple(seen) == model.devices
     assert seen["gpu0"]["memory_bytes"] == model.whole("gpu.memory_bytes")
     assert [seen[gpu]["numa_domain"] for gpu in model.devices if gpu.startswith("gpu")] == [

@@ -47,9 +47,9 @@ def test_a_prefetch_moves_pages_every_way(sheet: str, source: str, to: str, exec
         flow = measured.flows[0]
         return [measured.verified, measured.gated, seen(flow.before), seen(flow.after), seen(flow.timed)]
 
-    def at(agent: str, pages: int) -> list[Any]:
-        host = agent == "cpu0"
-        return [["pages", pages, {agent: pages} if host else {}, "host" if host else agent]]
+    def at(device: str, pages: int) -> list[Any]:
+        host = device == "cpu0"
+        return [["pages", pages, {device: pages} if host else {}, "host" if host else device]]
 
     verified, gated, before, after, timed = toy.play(sheet, scene)
     pages = toy.MIB // PAGE

@@ -42,12 +42,12 @@ def test_pages_that_nobody_tells_are_not_assumed() -> None:
 
 @SHEETS
 @pytest.mark.parametrize("end", ["cpu1:write-combined", "gpu1:pool", "gpu1:vmm"])
-def test_kinds_are_read_from_another_agent(sheet: str, end: str) -> None:
+def test_kinds_are_read_from_another_device(sheet: str, end: str) -> None:
     """Catches a kind that cannot be had, or that another GPU was not let into: its kernel would break it."""
-    agent, memory = end.split(":")
+    device, memory = end.split(":")
 
     def scene(session: _core.Session) -> dict[str, Any]:
-        buffer = session.allocate(agent, memory, toy.MIB + 4096, agent)
+        buffer = session.allocate(device, memory, toy.MIB + 4096, device)
         return {
             "bytes": buffer.bytes,
             "page": buffer.page_bytes,
@@ -57,7 +57,7 @@ def test_kinds_are_read_from_another_agent(sheet: str, end: str) -> None:
 
     got = toy.play(sheet, scene)
     assert got["verified"] == [True, True] and got["bytes"] == toy.MIB + 4096
-    assert list(got["placement"]) == (["1"] if agent == "cpu1" else [])
+    assert list(got["placement"]) == (["1"] if device == "cpu1" else [])
     assert got["page"] == {"write-combined": 4096, "pool": 0, "vmm": GRANULE}[memory]
 
 

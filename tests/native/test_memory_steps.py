@@ -35,8 +35,8 @@ def step(
     session: _core.Session, interface: str, buffer: str, executor: str, size: int = SIZE, **options: str
 ) -> list[Any]:
     """Median nanoseconds, whether it was verified, batch and clock."""
-    agent, memory = buffer.split(":")
-    held = session.allocate(agent, memory, size, agent)
+    device, memory = buffer.split(":")
+    held = session.allocate(device, memory, size, device)
     flow = _core.Flow(held, held, executor, interface, size, **options)
     found = session.measure([flow], toy.options(max_samples=3))
     return [found.time_ns.median, found.verified, found.batch, found.timed_by]

@@ -20,12 +20,12 @@ SIZE = 64 * MIB
 def flow(
     session: _core.Session, interface: str, array: str, executor: str, size: int, **more: Any
 ) -> _core.Flow:
-    """A flow over one new buffer, `agent:memory`."""
+    """A flow over one new buffer, `device:memory`."""
     room = more.pop("room", size)
-    agent, memory = array.split(":")
-    if agent.startswith("gpu") and executor.startswith("gpu") and agent != executor:
-        assert session.prove_peer(executor, agent).available
-    buffer = session.allocate(agent, memory, room, agent)
+    device, memory = array.split(":")
+    if device.startswith("gpu") and executor.startswith("gpu") and device != executor:
+        assert session.prove_peer(executor, device).available
+    buffer = session.allocate(device, memory, room, device)
     return _core.Flow(buffer, buffer, executor, interface, size, **more)
 
 

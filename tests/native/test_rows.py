@@ -28,7 +28,7 @@ def moved(
 ) -> Any:
     """What one flow of rows gives, or why it is refused."""
     wanted = {"width_bytes": 512, "pitch_bytes": 2048, "strided": "source", **more}
-    buffers = [session.allocate(agent, memory, room or 16 * size, agent) for agent, memory in ends]
+    buffers = [session.allocate(device, memory, room or 16 * size, device) for device, memory in ends]
     flow = _core.Flow(*buffers, executor, interface, size, **wanted)
     try:
         measured = session.measure([flow], toy.options(budget_s=0.05, max_samples=20))
@@ -73,7 +73,7 @@ def test_rows_of_real_memory(strided: str, width: int, pitch: int) -> None:
 @pytest.mark.parametrize(
     "ends", [(GPU, PEER), (HOST, GPU), (GPU, HOST)], ids=["peer", "from-host", "to-host"]
 )
-def test_rows_between_agents(ends: Any, interface: str, strided: str, size: int) -> None:
+def test_rows_between_devices(ends: Any, interface: str, strided: str, size: int) -> None:
     """Catches an interface, a direction or a side that packs wrongly."""
     got = played(toy.nvidia(), ends, "gpu0", interface, size, strided=strided)
     assert got["verified"] and got["timed_by"] == "device-events"

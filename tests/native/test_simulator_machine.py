@@ -1,4 +1,4 @@
-"""What a session sees of a simulated machine: agents, memory, peers, NVML, and what the environment hides."""
+"""What a session sees of a simulated machine: devices, memory, peers, NVML, hidden devices."""
 
 from __future__ import annotations
 
@@ -15,10 +15,10 @@ sys.path.insert(0, str(Path(__file__).parent))
 import simulated as toy
 
 
-def agents(session: _core.Session) -> dict[str, dict[str, Any]]:
+def devices(session: _core.Session) -> dict[str, dict[str, Any]]:
     fields = (
         "runtime",
-        "name",
+        "model",
         "uuid",
         "pci_address",
         "architecture",
@@ -31,11 +31,11 @@ def agents(session: _core.Session) -> dict[str, dict[str, Any]]:
         "pageable_access",
         "host_access",
     )
-    return {agent.agent: {field: getattr(agent, field) for field in fields} for agent in session.devices}
+    return {device.name: {field: getattr(device, field) for field in fields} for device in session.devices}
 
 
 def uuids(session: _core.Session) -> list[str]:
-    return [agent.uuid for agent in session.devices if agent.uuid]
+    return [device.uuid for device in session.devices if device.uuid]
 
 
 @pytest.mark.parametrize(
@@ -51,12 +51,12 @@ def uuids(session: _core.Session) -> list[str]:
     ],
     ids=["nvidia", "amd", "amd-hbm3"],
 )
-def test_agents_are_the_sheets(sheet: str, runtime: str, architecture: str) -> None:
+def test_devices_are_the_sheets(sheet: str, runtime: str, architecture: str) -> None:
     """Catches a number of the model that is lost or rounded on its way through a vendor's calls."""
-    found = toy.play(sheet, agents)
+    found = toy.play(sheet, devices)
     assert list(found) == ["cpu0", "cpu1", "gpu0", "gpu1"]
     cpu, gpu = found["cpu1"], found["gpu1"]
-    assert (cpu["runtime"], cpu["name"], cpu["numa_domain"]) == ("host", "Toy CPU", 1)
+    assert (cpu["runtime"], cpu["model"], cpu["numa_domain"]) == ("host", "Toy CPU", 1)
     assert (cpu["multiprocessors"], cpu["memory_bytes"]) == (16, 16 * toy.GIB)
     assert cpu["last_level_cache_bytes"] == toy.MIB
     assert (gpu["runtime"], gpu["architecture"]) == (runtime, architecture)
@@ -82,15 +82,15 @@ def test_libraries_say_simulated() -> None:
 
 @pytest.mark.parametrize("sheet", [toy.nvidia(), toy.amd()], ids=["nvidia", "amd"])
 def test_memory_is_where_it_was_asked_for(sheet: str) -> None:
-    """Catches pages on another domain than the agent's, and memory that is offered and cannot be had."""
+    """Catches pages on another domain than the device's, and memory that is offered and cannot be had."""
 
     def scene(session: _core.Session) -> dict[str, Any]:
         got = {}
-        for agent in ("cpu1", "gpu1"):
+        for device in ("cpu1", "gpu1"):
             for memory in ("pageable", "hugepage", "pinned", "registered", "managed", "device"):
-                if session.offers(agent, memory).available:
-                    buffer = session.allocate(agent, memory, 4 * toy.MIB, agent)
-                    got[f"{agent}:{memory}"] = buffer.placement()
+                if session.offers(device, memory).available:
+                    buffer = session.allocate(device, memory, 4 * toy.MIB, device)
+                    got[f"{device}:{memory}"] = buffer.placement()
         return got
 
     got = toy.play(sheet, scene)
@@ -191,7 +191,7 @@ def test_retried_faults_reach_pageable_memory() -> None:
     """Catches HSA_XNACK that is read and changes nothing, or that shows in one place only."""
 
     def scene(session: _core.Session) -> list[Any]:
-        gpu = agents(session)["gpu0"]
+        gpu = devices(session)["gpu0"]
         flow = toy.flow(session, ("cpu0", "pageable"), ("gpu0", "device"), "gpu0", "kernel", 4 * toy.MIB)
         try:
             verified = session.measure([flow], toy.options()).verified

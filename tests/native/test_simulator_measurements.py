@@ -33,7 +33,7 @@ def figure(session: _core.Session, *flows: _core.Flow, **settings: Any) -> dict[
 
 
 def one(sheet: str, source: str, destination: str, executor: str, interface: str, size: int = SIZE) -> Any:
-    """Figures of one flow; an end is `agent:memory`."""
+    """Figures of one flow; an end is `device:memory`."""
 
     def scene(session: _core.Session) -> Any:
         if source[:3] == destination[:3] == "gpu":
@@ -176,7 +176,7 @@ def test_pageable_copy_is_found_to_block() -> None:
 
 
 @pytest.mark.parametrize(
-    ("agent", "memory", "executor", "size", "latency_ns"),
+    ("device", "memory", "executor", "size", "latency_ns"),
     [
         ("gpu0", "device", "gpu0", MIB, 100.0),
         ("gpu0", "device", "gpu0", SIZE, 300.0),
@@ -186,13 +186,13 @@ def test_pageable_copy_is_found_to_block() -> None:
         ("cpu1", "pageable", "cpu0", SIZE, 150.0),
     ],
 )
-def test_latency(agent: str, memory: str, executor: str, size: int, latency_ns: float) -> None:
+def test_latency(device: str, memory: str, executor: str, size: int, latency_ns: float) -> None:
     """Catches a chase that does not walk where its buffer is, or ends elsewhere than it must."""
 
     def scene(session: _core.Session) -> Any:
-        if memory == "device" and agent != executor:
-            session.prove_peer(executor, agent)
-        buffer = session.allocate(agent, memory, size, agent)
+        if memory == "device" and device != executor:
+            session.prove_peer(executor, device)
+        buffer = session.allocate(device, memory, size, device)
         return figure(session, _core.Flow(buffer, buffer, executor, "pointer-chase", size))
 
     got = toy.play(toy.nvidia(), scene)
@@ -269,7 +269,7 @@ def test_memory_that_cannot_be_had() -> None:
         try:
             session.allocate("gpu1", "device", MIB, "gpu1")
         except _core.OutOfMemoryError as error:
-            return f"{error.code} {error.agent}"
+            return f"{error.code} {error.device}"
         return ""
 
     got = toy.play(toy.nvidia(faults__0="no-memory:gpu1"), scene)

@@ -22,14 +22,14 @@ TWO = ("stream-add", "stream-triad")
 def stream(
     session: _core.Session, interface: str, arrays: tuple[str, ...], executor: str, size: int, **more: Any
 ) -> _core.Flow:
-    """A flow over new arrays, sources first, each `agent:memory`."""
+    """A flow over new arrays, sources first, each `device:memory`."""
     room = more.pop("room", size)
     made = []
     for array in arrays:
-        agent, memory = array.split(":")
-        if agent.startswith("gpu") and executor.startswith("gpu") and agent != executor:
-            assert session.prove_peer(executor, agent).available
-        made.append(session.allocate(agent, memory, room, agent))
+        device, memory = array.split(":")
+        if device.startswith("gpu") and executor.startswith("gpu") and device != executor:
+            assert session.prove_peer(executor, device).available
+        made.append(session.allocate(device, memory, room, device))
     second = made[1] if len(made) > 2 else None
     return _core.Flow(made[0], made[-1], executor, interface, size, second_source=second, **more)
 

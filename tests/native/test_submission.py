@@ -20,7 +20,7 @@ def submitted(sheet: str, interface: str, how: str, size: int, room: int = 16, *
 
     def scene(session: _core.Session) -> Any:
         session.prove_peer("gpu0", "gpu1")
-        buffers = [session.allocate(agent, "device", room * size, agent) for agent in ("gpu0", "gpu1")]
+        buffers = [session.allocate(device, "device", room * size, device) for device in ("gpu0", "gpu1")]
         flow = _core.Flow(*buffers, "gpu0", interface, size, submit=how, **more)
         try:
             measured = session.measure([flow], toy.options())

@@ -128,7 +128,7 @@ def test_a_fault_in_the_middle_of_a_series_is_seen(after: int) -> None:
 
     def scene(session: _core.Session) -> Any:
         session.prove_peer("gpu0", "gpu1")
-        ends = [session.allocate(agent, "device", 4 * SIZE, agent) for agent in ("gpu0", "gpu1")]
+        ends = [session.allocate(device, "device", 4 * SIZE, device) for device in ("gpu0", "gpu1")]
         flow = _core.Flow(*ends, "gpu0", "copy", SIZE)
         return told(session.measure([flow], toy.options(budget_s=0.05, max_samples=20, precision=1e-9)))
 

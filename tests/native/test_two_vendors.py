@@ -35,7 +35,7 @@ def both(libraries: dict[str, Path], monkeypatch: pytest.MonkeyPatch) -> pytest.
 
 
 def gpus(session: _core.Session) -> list[tuple[str, str]]:
-    return [(device.agent, device.runtime) for device in session.devices if device.runtime != "host"]
+    return [(device.name, device.runtime) for device in session.devices if device.runtime != "host"]
 
 
 def test_gpus_are_numbered_over_both(both: pytest.MonkeyPatch) -> None:
@@ -50,9 +50,9 @@ def test_errors_name_the_gpu_of_the_session(both: pytest.MonkeyPatch) -> None:
     """Catches a runtime that names its first GPU gpu0 where it is gpu1."""
     both.setenv("FAKE_MEMORY", "0")
     session = _core.Session()
-    for agent in ("gpu0", "gpu1"):
-        with pytest.raises(_core.OutOfMemoryError, match=rf" on {agent}$"):
-            session.allocate(agent, "device", 4 * KIB, agent)
+    for device in ("gpu0", "gpu1"):
+        with pytest.raises(_core.OutOfMemoryError, match=rf" on {device}$"):
+            session.allocate(device, "device", 4 * KIB, device)
 
 
 def test_no_peer_access_between_runtimes(both: pytest.MonkeyPatch) -> None:

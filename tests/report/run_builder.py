@@ -13,7 +13,7 @@ from typing import Any
 
 from byteways.plan.case import Case, Flow
 from byteways.results.record import Record, Times, Warning
-from byteways.topology.model import Agent, Cache, Link, Topology
+from byteways.topology.model import Cache, Device, Link, Topology
 
 KIB, MIB, GIB = 2**10, 2**20, 2**30
 GB = 1e9
@@ -31,8 +31,8 @@ def topology(
     gpus: int = 4, cpus: int = 1, *, gpu_model: str = "NVIDIA H200", host: str = "fixture"
 ) -> Topology:
     """`gpus` of them on one NVSwitch and one PCIe link each; `cpus` NUMA domains in a row."""
-    agents = [
-        Agent(
+    devices = [
+        Device(
             f"cpu{index}",
             "cpu",
             "Fixture CPU",
@@ -60,8 +60,8 @@ def topology(
     ]
     for index in range(gpus):
         near = f"cpu{index * cpus // gpus}"
-        agents.append(
-            Agent(
+        devices.append(
+            Device(
                 f"gpu{index}",
                 "gpu",
                 gpu_model,
@@ -78,7 +78,7 @@ def topology(
         links.append(_link(f"gpu{index}", near, "pcie", 1, "5.0", 63.0, "PCIe 5.0 ×16"))
         if gpus > 1:
             links.append(_link(f"gpu{index}", "nvswitch", "nvlink", 18, "4", 450.0, "NVLink4 ×18"))
-    return Topology(host, tuple(agents), ("nvswitch",) if gpus > 1 else (), tuple(links))
+    return Topology(host, tuple(devices), ("nvswitch",) if gpus > 1 else (), tuple(links))
 
 
 def _link(a: str, b: str, kind: str, count: int, generation: str, gb_per_s: float, name: str) -> Link:

@@ -15,7 +15,7 @@ from byteways.analyse.curves import Family, Point, Series, over_working_set
 from byteways.analyse.summary import cells, gpu_caches
 from byteways.report import charts
 from byteways.report.axes import MOST_LABELS, count_axis, log_axis, size_axis
-from byteways.topology.model import Agent, Cache, Topology
+from byteways.topology.model import Cache, Device, Topology
 
 
 @pytest.mark.parametrize(
@@ -67,23 +67,23 @@ def test_a_peak_far_above_does_not_flatten_the_curves() -> None:
 def test_the_caches_of_all_that_walk_are_marked() -> None:
     """Catches the caches of the first CPU beside a walk of a GPU, and equal ones marked over and over."""
     levels = (Cache(1, "data", 48 * KIB, 64, 1), Cache(1, "instruction", 32 * KIB, 64, 1))
-    agents = (
-        *(Agent(f"cpu{n}", "cpu", "CPU", caches=levels) for n in range(2)),
-        *(Agent(f"gpu{n}", "gpu", "GPU") for n in range(2)),
+    devices = (
+        *(Device(f"cpu{n}", "cpu", "CPU", caches=levels) for n in range(2)),
+        *(Device(f"gpu{n}", "gpu", "GPU") for n in range(2)),
     )
     capabilities = {f"gpu{n}": {"last_level_cache_bytes": 60 * MIB} for n in range(2)}
     walks = [
-        record("pointer-chase", [flow(f"{agent}:device", f"{agent}:device", agent)], 300.0, size)
-        for agent in ("gpu0", "gpu1")
+        record("pointer-chase", [flow(f"{device}:device", f"{device}:device", device)], 300.0, size)
+        for device in ("gpu0", "gpu1")
         for size in (MIB, GIB)
     ]
-    run = Fixture(walks, {"capabilities": {"devices": capabilities}}, Topology("host", agents, ()))
+    run = Fixture(walks, {"capabilities": {"devices": capabilities}}, Topology("host", devices, ()))
     found = over_working_set(cells(run.records), run.topology, gpu_caches(run))
     assert found is not None
     assert [(mark.label, mark.size_bytes) for mark in found[1]] == [("GPU last-level cache", 60 * MIB)]
     run.records += [
-        record("pointer-chase", [flow(f"{agent}:pageable", f"{agent}:pageable", agent)], 3.0, size)
-        for agent in ("cpu0", "cpu1")
+        record("pointer-chase", [flow(f"{device}:pageable", f"{device}:pageable", device)], 3.0, size)
+        for device in ("cpu0", "cpu1")
         for size in (KIB, MIB)
     ]
     found = over_working_set(cells(run.records), run.topology, gpu_caches(run))

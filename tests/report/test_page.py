@@ -25,7 +25,7 @@ from byteways.report.render import script_json
 from byteways.results.record import Warning
 from byteways.results.run_folder import RunFolder
 from byteways.text import visible_data
-from byteways.topology.model import Agent, Link, Topology
+from byteways.topology.model import Device, Link, Topology
 
 
 def page(build: sample_run.Builder, folder: Path) -> Page:
@@ -361,14 +361,14 @@ def test_drawing_is_readable(gpus: int, cpus: int) -> None:
 
 def test_drawing_of_direct_links_and_pcie_switches() -> None:
     """Would catch GPU-to-GPU links drawn through boxes, or switches on the wrong level."""
-    agents = [Agent("cpu0", "cpu", "CPU")] + [Agent(f"gpu{n}", "gpu", "GPU") for n in range(8)]
+    devices = [Device("cpu0", "cpu", "CPU")] + [Device(f"gpu{n}", "gpu", "GPU") for n in range(8)]
     links = [Link("pcie0", "cpu0", "pcie", 1, "5.0", 63e9, None, "nominal", "PCIe 5.0 ×16")]
     for a in range(8):
         links.append(Link(f"gpu{a}", "pcie0", "pcie", 1, "4.0", 31.5e9, None, "nominal", "PCIe 4.0 ×16"))
         links += [
             Link(f"gpu{a}", f"gpu{b}", "xgmi", 1, None, 50e9, None, "nominal", "xGMI") for b in range(a)
         ]
-    drawing = draw(Topology("host", tuple(agents), ("pcie0",), tuple(links)))
+    drawing = draw(Topology("host", tuple(devices), ("pcie0",), tuple(links)))
     assert inside(drawing)
     tops = {node.name: node.y for node in drawing.nodes}
     assert tops["cpu0"] < tops["pcie0"] < tops["gpu0"] == tops["gpu7"]

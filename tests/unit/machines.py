@@ -8,7 +8,7 @@ from __future__ import annotations
 from collections.abc import Sequence
 from dataclasses import replace
 
-from byteways.topology.model import Agent, Capabilities, Link, Offer, Topology
+from byteways.topology.model import Capabilities, Device, Link, Offer, Topology
 
 MIB = 2**20
 GIB = 2**30
@@ -31,8 +31,8 @@ def granted(names: Sequence[str]) -> dict[str, dict[str, dict[str, Offer]]]:
     return {a: {b: kinds for b in names if b != a} for a in names}
 
 
-def cpu_agent(index: int = 0, cores: int = 2, memory_bytes: int = 24 * GIB) -> Agent:
-    return Agent(
+def cpu_device(index: int = 0, cores: int = 2, memory_bytes: int = 24 * GIB) -> Device:
+    return Device(
         f"cpu{index}",
         "cpu",
         "a CPU",
@@ -43,8 +43,8 @@ def cpu_agent(index: int = 0, cores: int = 2, memory_bytes: int = 24 * GIB) -> A
     )
 
 
-def gpu_agent(index: int, numa_domain: int = 0) -> Agent:
-    return Agent(
+def gpu_device(index: int, numa_domain: int = 0) -> Device:
+    return Device(
         f"gpu{index}",
         "gpu",
         "NVIDIA H200",
@@ -89,7 +89,7 @@ def pcie(cpu: int, gpu: int) -> Link:
 
 def two_cores(last_level_cache_bytes: int = 480 * MIB) -> tuple[Topology, Capabilities]:
     """A virtual machine with 2 cores, 24 GiB and no GPU, which reports the cache of the whole socket."""
-    topology = Topology("two-cores", (cpu_agent(),))
+    topology = Topology("two-cores", (cpu_device(),))
     no_gpu = no("no GPU runtime was found")
     capabilities = Capabilities(
         devices={"cpu0": {"last_level_cache_bytes": last_level_cache_bytes, "memory_bytes": 24 * GIB}},
@@ -121,14 +121,14 @@ def gpus(
     linked: bool = True,
 ) -> tuple[Topology, Capabilities]:
     """`count` H200s spread evenly over `domains` NUMA domains, NVLink unless not `linked`."""
-    cpus = [cpu_agent(index, cores=32, memory_bytes=512 * GIB) for index in range(domains)]
+    cpus = [cpu_device(index, cores=32, memory_bytes=512 * GIB) for index in range(domains)]
     home = [index * domains // count for index in range(count)]
-    agents = [*cpus, *(gpu_agent(index, home[index]) for index in range(count))]
+    devices = [*cpus, *(gpu_device(index, home[index]) for index in range(count))]
     links = [pcie(home[index], index) for index in range(count)]
     if domains > 1:
         links.append(Link("cpu0", "cpu1", "numa", 1, None, None, None, "unknown", "NUMA distance 21"))
     links += [nvlink(index) for index in range(count)] if linked else []
-    topology = Topology("gpus", tuple(agents), ("nvswitch",) if linked else (), tuple(links))
+    topology = Topology("gpus", tuple(devices), ("nvswitch",) if linked else (), tuple(links))
     names = topology.names("gpu")
     bulk = {name: no("sm_80 has no bulk copies") if name in without_bulk else YES for name in names}
     capabilities = Capabilities(
@@ -187,10 +187,10 @@ def frontier(**changes: bool) -> tuple[Topology, Capabilities]:
     Args:
         changes: `pageable_access` and `host_access` of every GPU; neither unless told.
     """
-    cpus = [cpu_agent(index, cores=16, memory_bytes=128 * GIB) for index in range(4)]
+    cpus = [cpu_device(index, cores=16, memory_bytes=128 * GIB) for index in range(4)]
     dies = [
         replace(
-            gpu_agent(index, domain),
+            gpu_device(index, domain),
             model="AMD Instinct MI250X",
             memory_bytes=64 * GIB,
             memory_peak_bytes_per_s=1.6384e12,

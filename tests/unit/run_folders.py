@@ -7,7 +7,7 @@ from byteways.results import manifest as manifests
 from byteways.results.record import Record
 from byteways.run.journal import encode
 from byteways.run.recording import unmeasured
-from byteways.topology.model import Agent, Capabilities, Link, Topology
+from byteways.topology.model import Capabilities, Device, Link, Topology
 
 
 def record(number: int, **fields: object) -> Record:
@@ -21,7 +21,7 @@ LINES = [encode(record(number)) for number in range(4)]
 
 TOPOLOGY = Topology(
     "node1",
-    (Agent("cpu0", "cpu", "Xeon", memory_bytes=1 << 30), Agent("gpu0", "gpu", "H200", uuid="GPU-1")),
+    (Device("cpu0", "cpu", "Xeon", memory_bytes=1 << 30), Device("gpu0", "gpu", "H200", uuid="GPU-1")),
     (),
     (Link("cpu0", "gpu0", "pcie", 1, "5.0", 63e9, 64e9, "PCI-SIG", "PCIe 5.0 ×16"),),
 )

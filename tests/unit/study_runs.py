@@ -21,8 +21,8 @@ def topology(machine: str) -> Topology:
 
 
 def run(machine: str, *records: Record, simulated: bool = False, runtime: str = "hip") -> Any:
-    agents = {"gpu0": {"runtime": runtime}}
-    manifest: dict[str, Any] = {"simulated": simulated, "capabilities": {"devices": agents}}
+    devices = {"gpu0": {"runtime": runtime}}
+    manifest: dict[str, Any] = {"simulated": simulated, "capabilities": {"devices": devices}}
     manifest["machine_model"] = {"name": machine, "text": load_machine(machine).text} if simulated else None
     return SimpleNamespace(
         manifest=manifest, topology=topology(machine), records=list(records), damaged_lines=0

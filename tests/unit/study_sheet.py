@@ -56,7 +56,7 @@ class FakeHardware:
 
 @dataclass
 class FakeSheet:
-    """Figures by line, place and size; places without agents have no counterpart."""
+    """Figures by line, place and size; places without devices have no counterpart."""
 
     figures: Mapping[tuple[str, str, int], float]
     prints: Mapping[tuple[str, str, int], float] = field(default_factory=dict)

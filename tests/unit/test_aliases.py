@@ -84,7 +84,7 @@ def test_a_filter_takes_other_tools_names(theirs: str, ours: str) -> None:
 def test_peer_to_peer_leaves_copies_inside_a_gpu_out() -> None:
     """Catches p2p as any path from GPU to GPU: a copy inside one GPU is none."""
     planned = plan(load("quick"), *MACHINE, only=["path=p2p"], budget_s=3600)
-    paths = {(flow.source.agent, flow.destination.agent) for entry in planned for flow in entry.case.flows}
+    paths = {(flow.source.device, flow.destination.device) for entry in planned for flow in entry.case.flows}
     assert paths
     assert all(a != b and {a[:3], b[:3]} == {"gpu"} for a, b in paths)
 
@@ -125,7 +125,7 @@ def test_a_suite_takes_other_tools_names() -> None:
     theirs = parse(SUITE % ("cudaMemcpyAsync", "bidir", "host:cudaMallocHost"), file="mine.toml").sweeps[0]
     ours = parse(SUITE % ("copy", "bidirectional", "cpu*:pinned"), file="mine.toml").sweeps[0]
     assert (theirs.interfaces, theirs.patterns) == (ours.interfaces, ours.patterns)
-    assert (theirs.sources[0].agent, theirs.sources[0].memory) == ("cpu*", "pinned")
+    assert (theirs.sources[0].device, theirs.sources[0].memory) == ("cpu*", "pinned")
 
 
 @pytest.mark.parametrize(

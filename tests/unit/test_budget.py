@@ -19,7 +19,7 @@ H200X4: tuple[Topology, Capabilities] = MACHINES["h200x4"]()
 TWO_CORES: tuple[Topology, Capabilities] = MACHINES["two_cores"]()
 #: Eleven sizes of three pairs, 0.1 s each.
 SWEEP = (
-    'interface = "copy"\nsource = "gpu0:device"\ndestination = "gpu*:device"\nsame_agent = "never"\n'
+    'interface = "copy"\nsource = "gpu0:device"\ndestination = "gpu*:device"\nsame_device = "never"\n'
     'executor = "source"\nsize = "64KiB..32MiB"\ncase_budget_s = 0.1\n'
 )
 

@@ -19,9 +19,9 @@ from byteways.plan.case import (
 )
 from byteways.plan.interfaces import INTERFACES
 
-agents = st.builds(lambda kind, index: f"{kind}{index}", st.sampled_from(["cpu", "gpu"]), st.integers(0, 15))
-buffers = st.builds(Buffer, agents, st.sampled_from(MEMORIES), st.none() | agents)
-flows = st.builds(Flow, buffers, buffers, agents)
+devices = st.builds(lambda kind, index: f"{kind}{index}", st.sampled_from(["cpu", "gpu"]), st.integers(0, 15))
+buffers = st.builds(Buffer, devices, st.sampled_from(MEMORIES), st.none() | devices)
+flows = st.builds(Flow, buffers, buffers, devices)
 # A truth value where a number may stand would equal 1 here, but not in the canonical text that is hashed.
 options = st.fixed_dictionaries(
     {},
@@ -95,12 +95,12 @@ def test_no_buffer_is_refused(text: str) -> None:
         Buffer.parse(text)
 
 
-def device(agent: str) -> Buffer:
-    return Buffer(agent, "device")
+def on_device(device: str) -> Buffer:
+    return Buffer(device, "device")
 
 
 def flow(source: str, destination: str, executor: str | None = None) -> Flow:
-    return Flow(device(source), device(destination), executor or source)
+    return Flow(on_device(source), on_device(destination), executor or source)
 
 
 @pytest.mark.parametrize(

@@ -11,8 +11,8 @@ import pytest
 from byteways.run import capabilities, compile_kernels
 from byteways.run.compile_kernels import compile_in_child, risky_architectures
 
-DIES = [SimpleNamespace(agent=f"gpu{i}", runtime="hip", architecture="gfx942") for i in range(2)]
-CPU = SimpleNamespace(agent="cpu0", runtime="host", architecture="x86_64")
+DIES = [SimpleNamespace(name=f"gpu{i}", runtime="hip", architecture="gfx942") for i in range(2)]
+CPU = SimpleNamespace(name="cpu0", runtime="host", architecture="x86_64")
 
 
 def compiler(version: str, *, usable: bool = True, found_by: str = "dynamic linker") -> SimpleNamespace:
@@ -72,8 +72,8 @@ def test_a_lost_child_is_the_reason_for_its_kernels(monkeypatch: pytest.MonkeyPa
     """Would catch interfaces that are refused for another reason than the compiler's end."""
     refused = SimpleNamespace(available=False, reason="no other process has compiled it")
     session = SimpleNamespace(
-        offers_kernel=lambda agent, kernel: refused,
-        handle_obstacle=lambda agent: "nobody opens it",
+        offers_kernel=lambda device, kernel: refused,
+        handle_obstacle=lambda device: "nobody opens it",
         virtual_time=True,
     )
     offers = capabilities._interfaces(session, DIES[0], "ended by SIGABRT")  # type: ignore[arg-type]

@@ -93,9 +93,9 @@ def test_the_probe_tells_engines_by_both_ends() -> None:
         asked.append((source, destination))
         return SimpleNamespace(engines=[1], reason="")
 
-    agents = [("cpu0", "host"), ("cpu1", "host"), ("gpu0", "hip"), ("gpu1", "hip")]
+    devices = [("cpu0", "host"), ("cpu1", "host"), ("gpu0", "hip"), ("gpu1", "hip")]
     session = SimpleNamespace(
-        devices=[SimpleNamespace(agent=name, runtime=runtime) for name, runtime in agents],
+        devices=[SimpleNamespace(name=name, runtime=runtime) for name, runtime in devices],
         copy_engines=copy_engines,
     )
     told = _copy_engines(session)  # type: ignore[arg-type]

@@ -15,7 +15,7 @@ from byteways.plan.core_pairs import MOST_CORES, core_pairs, note, physical_core
 from byteways.plan.suite import parse
 from byteways.plan.sweep import expand
 from byteways.topology.discovery import discover
-from byteways.topology.model import Agent, Cache, Topology
+from byteways.topology.model import Cache, Device, Topology
 from byteways.topology.routes import link_class
 
 MACHINES = runpy.run_path(str(Path(__file__).with_name("machines.py")))
@@ -41,17 +41,17 @@ def cpus(domains: int, threads: int, per_core: int = 1, group: int = 8) -> Topol
         Cache(1, "instruction", 32 << 10, 64, per_core),
         Cache(3, "unified", 32 << 20, 64, group * per_core),
     )
-    agents = [
-        Agent(f"cpu{index}", "cpu", "a CPU", cores=tuple(range(threads)), caches=caches)
+    devices = [
+        Device(f"cpu{index}", "cpu", "a CPU", cores=tuple(range(threads)), caches=caches)
         for index in range(domains)
     ]
-    return Topology("host", tuple(agents))
+    return Topology("host", tuple(devices))
 
 
 def test_every_pair_is_there_once() -> None:
     """Catches a pair in both orders, a core with itself, and domains that are not joined."""
     cases, notes = expansion(PING_PONG, TWO_DOMAINS)
-    of = {name: len(TWO_DOMAINS.agent(name).cores) for name in ("cpu0", "cpu1")}
+    of = {name: len(TWO_DOMAINS.device(name).cores) for name in ("cpu0", "cpu1")}
     total = sum(of.values())
     assert notes == ()
     assert len(cases) == total * (total - 1) // 2
@@ -69,8 +69,8 @@ def test_every_pair_is_there_once() -> None:
 
 def test_siblings_are_one_core() -> None:
     """Catches the two threads of a core measured as if they were cores."""
-    agent = cpus(1, 16, per_core=2).devices[0]
-    assert physical_cores(agent) == 8
+    device = cpus(1, 16, per_core=2).devices[0]
+    assert physical_cores(device) == 8
     assert list(core_pairs("cpu0", "cpu0", cpus(1, 4, per_core=2))) == [(0, 1)]
 
 
@@ -110,11 +110,11 @@ def processor(folder: Path, cores: int, threads: int, l3: int) -> Path:
 def test_one_thread_a_core_is_a_core_each(tmp_path: Path) -> None:
     """Catches two cores found where a job has one thread of each of four: CPUs 0 to 3 of 8."""
     found = discover({}, processor(tmp_path, 4, 2, 4), proc=tmp_path, allowed_cores=range(4), management=[])
-    agent = found.agent("cpu0")
-    assert agent.threads == ((0,), (1,), (2,), (3,))
-    assert physical_cores(agent) == 4
-    assert shared_cache(agent, 0, 3) == 3
-    whole = discover({}, tmp_path, proc=tmp_path, allowed_cores=range(8), management=[]).agent("cpu0")
+    device = found.device("cpu0")
+    assert device.threads == ((0,), (1,), (2,), (3,))
+    assert physical_cores(device) == 4
+    assert shared_cache(device, 0, 3) == 3
+    whole = discover({}, tmp_path, proc=tmp_path, allowed_cores=range(8), management=[]).device("cpu0")
     assert physical_cores(whole) == 4
     assert whole.threads[1] == (1, 5)
     assert Topology.from_json(json.loads(json.dumps(found.to_json()))) == found
@@ -126,13 +126,13 @@ def test_caches_are_shared_by_whom_the_kernel_says(tmp_path: Path) -> None:
     """
     processor(tmp_path, 16, 2, 8)
     allowed = [cpu for cpu in range(16) if cpu % 8]
-    agent = discover({}, tmp_path, proc=tmp_path, allowed_cores=allowed, management=[]).agent("cpu0")
-    number = {core[0]: index for index, core in enumerate(agent.threads)}
-    assert physical_cores(agent) == 14
-    assert shared_cache(agent, number[1], number[9]) is None
-    assert shared_cache(agent, number[7], number[9]) is None
-    assert shared_cache(agent, number[9], number[10]) == 3
-    assert shared_cache(agent, number[1], number[7]) == 3
+    device = discover({}, tmp_path, proc=tmp_path, allowed_cores=allowed, management=[]).device("cpu0")
+    number = {core[0]: index for index, core in enumerate(device.threads)}
+    assert physical_cores(device) == 14
+    assert shared_cache(device, number[1], number[9]) is None
+    assert shared_cache(device, number[7], number[9]) is None
+    assert shared_cache(device, number[9], number[10]) == 3
+    assert shared_cache(device, number[1], number[7]) == 3
 
 
 def test_large_machines_are_sampled_with_neighbours_and_far_ones() -> None:

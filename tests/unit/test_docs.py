@@ -193,7 +193,7 @@ def test_suite_format_has_every_key() -> None:
     text = text_of("docs/reference/suite-format.md")
     options = {option for row in INTERFACES.values() for option in row.takes}
     words = {*suite_check._SUITE_KEYS, *suite_check._SWEEP_KEYS, *options}
-    words |= {*suite_check.PAIRS, *suite_check.SAME_AGENT, *suite_check.WHEN, *suite_check.EXECUTOR_WORDS}
+    words |= {*suite_check.PAIRS, *suite_check.SAME_DEVICE, *suite_check.WHEN, *suite_check.EXECUTOR_WORDS}
     assert sorted(word for word in words if f"`{word}`" not in text) == []
 
 

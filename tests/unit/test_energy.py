@@ -61,9 +61,9 @@ class Machine:
         self.idle_watches += seconds >= 0.5
         self.pass_time(seconds)
 
-    def counters(self, agents: Sequence[str]) -> dict[str, float]:
+    def counters(self, devices: Sequence[str]) -> dict[str, float]:
         self.pass_time(0.001)
-        return {name: self.shown[name] for name in agents if name in self.shown}
+        return {name: self.shown[name] for name in devices if name in self.shown}
 
 
 class Copying:
@@ -184,8 +184,8 @@ def test_an_idle_device_is_watched_once_a_round() -> None:
     """
     machine = Machine({"gpu0": 100.0, "gpu1": 100.0}, 50.0)
     shared = meter(machine)
-    for agents in (["gpu0"], ["gpu0"], ["gpu0", "gpu1"]):
-        shared.measure(agents, lambda s: Copying(machine, GB, s))
+    for devices in (["gpu0"], ["gpu0"], ["gpu0", "gpu1"]):
+        shared.measure(devices, lambda s: Copying(machine, GB, s))
     assert machine.idle_watches == 2  # gpu0, later gpu1
     shared.begin_round()
     shared.measure(["gpu0", "gpu1"], lambda s: Copying(machine, GB, s))
@@ -193,7 +193,7 @@ def test_an_idle_device_is_watched_once_a_round() -> None:
 
 
 def test_no_counter_is_a_reason() -> None:
-    """Catches a figure for agents that nobody measures, such as a CPU."""
+    """Catches a figure for devices that nobody measures, such as a CPU."""
     machine = Machine({}, 0.0)
     found = meter(machine).measure(["cpu0"], lambda s: Copying(machine, GB, s))
     assert found == {"reason": "no energy counter on cpu0"}

@@ -67,7 +67,7 @@ def test_fan_both_has_every_flow_back() -> None:
 
 
 def test_two_pairs_with_and_without_links_in_common() -> None:
-    """Catches pairs that share an agent, and a shared link that does not make a class of its own."""
+    """Catches pairs that share a device, and a shared link that does not make a class of its own."""
     assert paths(GPUS + 'pattern = "two-pairs"\npairs = "per-link-class"', H200X4) == [
         "gpu0>gpu1 and gpu2>gpu3"
     ]
@@ -84,7 +84,7 @@ def test_a_ring_takes_the_widest_links() -> None:
     (case,) = cases(GPUS + 'pattern = "ring"', FRONTIER)
     assert len(case.flows) == 8
     assert all(
-        link_class(FRONTIER, flow.source.agent, flow.destination.agent) != "routed" for flow in case.flows
+        link_class(FRONTIER, flow.source.device, flow.destination.device) != "routed" for flow in case.flows
     )
 
 
@@ -123,11 +123,11 @@ def test_odd_numbers_have_halves_that_differ_by_one() -> None:
 @pytest.mark.parametrize("pattern", PATTERNS)
 def test_what_a_machine_is_too_small_for(pattern: str) -> None:
     """Catches a pattern without a least machine, and one that the plan leaves out in silence."""
-    agents, gpus = PATTERN_NEEDS[pattern]
+    devices, gpus = PATTERN_NEEDS[pattern]
     assert lacking(pattern, FRONTIER) is None
     alone = Topology("alone", H200X4.devices[:2])
     reason = lacking(pattern, alone)
-    assert (reason is None) == (agents <= 2 and gpus <= 1)
+    assert (reason is None) == (devices <= 2 and gpus <= 1)
     if gpus > 1:
         assert reason == f"{pattern} needs {gpus} GPUs, and this machine has 1"
 

@@ -307,12 +307,12 @@ def test_topology_changes_are_named() -> None:
 
 def test_fingerprint_knows_the_driver() -> None:
     """Would catch a resume under another driver."""
-    agents = {
+    devices = {
         "cpu0": {"runtime": "host", "runtime_version": "1"},
         "gpu0": {"runtime": "cuda", "runtime_version": "12.8"},
         "gpu1": {"runtime": "cuda", "runtime_version": "12.8"},
     }
-    assert manifests.driver_versions(Capabilities(agents)) == "cuda 12.8"
+    assert manifests.driver_versions(Capabilities(devices)) == "cuda 12.8"
     assert manifests.driver_versions(Capabilities()) == "none"
 
 

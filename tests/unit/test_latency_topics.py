@@ -88,8 +88,8 @@ def test_cores_are_a_matrix_and_classes(tmp_path: Path) -> None:
     within = [row for name, row in rows.items() if name != "cpu0 and cpu1"]
     assert sum(int(row["pairs"]) for row in within) == 3
     assert {within[0]["least"], within[-1]["most"]} == {"40 ns", "60 ns"}
-    assert matrix.headings == ("agent.core", "0.0", "0.1", "0.2", "1.0")
-    assert by_row(matrix)["0.2"] == {"agent.core": "0.2", "0.0": "50", "0.1": "60", "0.2": "", "1.0": ""}
+    assert matrix.headings == ("device.core", "0.0", "0.1", "0.2", "1.0")
+    assert by_row(matrix)["0.2"] == {"device.core": "0.2", "0.0": "50", "0.1": "60", "0.2": "", "1.0": ""}
     assert by_row(matrix)["1.0"]["0.0"] == "150"
 
 

@@ -24,7 +24,7 @@ from byteways.results.physical import judged, judged_all
 from byteways.results.record import Record
 from byteways.results.run_folder import RunFolder
 from byteways.run.recording import measured
-from byteways.topology.model import Agent, Link, Topology
+from byteways.topology.model import Device, Link, Topology
 
 MIB, GIB = 2**20, 2**30
 NVLINK, PCIE = 478.125e9, 64e9
@@ -39,9 +39,9 @@ def link(a: str, b: str, kind: str, raw: float | None) -> Link:
 
 def machine(gpus: int = 4, **changed: Any) -> Topology:
     """GPUs behind an NVSwitch, each on PCIe, one NUMA domain whose modules nobody tells."""
-    cpu = Agent("cpu0", "cpu", "toy", last_level_cache_bytes=32 * MIB)
+    cpu = Device("cpu0", "cpu", "toy", last_level_cache_bytes=32 * MIB)
     devices = [
-        Agent(
+        Device(
             f"gpu{i}",
             "gpu",
             "toy",
@@ -59,7 +59,7 @@ def machine(gpus: int = 4, **changed: Any) -> Topology:
 
 def flow(source: str, destination: str, executor: str | None = None, **own: Any) -> Flow:
     memory = {"cpu": "pinned", "gpu": "device"}
-    ends = [Buffer(agent, memory[agent[:3]]) for agent in (source, destination)]
+    ends = [Buffer(device, memory[device[:3]]) for device in (source, destination)]
     return Flow(*ends, executor or source, **own)
 
 
@@ -125,7 +125,7 @@ def test_no_void_figure_is_a_cell() -> None:
 def test_an_old_run_is_held_against_the_limit_when_it_is_read() -> None:
     """Catches runs recorded before the check, whose impossible figures would lead a report for ever."""
     wanted = case(flow("gpu0", "gpu1"))
-    bare = tuple(replace(agent, last_level_cache_bytes=None) for agent in machine().devices)
+    bare = tuple(replace(device, last_level_cache_bytes=None) for device in machine().devices)
     old = record(wanted, bandwidth_bytes_per_s=692e9, directions={"gpu0>gpu1": 692e9})
     (found,) = judged_all([old], machine(devices=bare), {"gpu0": {"last_level_cache_bytes": CACHE}})
     assert found.beyond_limit
@@ -271,7 +271,7 @@ def test_hidden_links_leave_the_limit_open() -> None:
     host = case(flow("cpu0", "gpu0"))
     assert limit(machine(links=pcie, devices=devices), host, COLD).bytes_per_s == PCIE
     superchip = tuple(
-        replace(agent, architecture="aarch64" if agent.kind == "cpu" else "sm_90") for agent in devices
+        replace(device, architecture="aarch64" if device.kind == "cpu" else "sm_90") for device in devices
     )
     assert "NVLink-C2C" in limit(machine(links=pcie, devices=superchip), host, COLD).source
 

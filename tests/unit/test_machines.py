@@ -75,7 +75,7 @@ def test_facts_of_crusher() -> None:
         ("xGMI to CPU ×1", 36e9): 8,
     }
     assert topology.host == "crusher-mi250x"
-    assert topology.agent("gpu0").memory_peak_bytes_per_s == pytest.approx(1638.4e9)
+    assert topology.device("gpu0").memory_peak_bytes_per_s == pytest.approx(1638.4e9)
 
 
 @pytest.mark.parametrize("name", WANTED)
@@ -95,7 +95,7 @@ def test_discovery_finds_what_the_model_says(name: str) -> None:
                 model.number(f"links.{index}.peak_bytes_per_s"), rel=1e-4
             )
     for gpu in topology.names("gpu"):
-        peak = topology.agent(gpu).memory_peak_bytes_per_s
+        peak = topology.device(gpu).memory_peak_bytes_per_s
         assert peak == pytest.approx(model.number("gpu.memory_bytes_per_s"), rel=1e-3)
 
 

@@ -69,7 +69,7 @@ def test_what_is_hidden_or_built_so_is_not_missing() -> None:
     whole = topology_of(load("jureca-a100"))
     one = without(whole, ("gpu0", "gpu1"))
     assert missing_pairs(one) == [("gpu0", "gpu1")]
-    hidden = [replace(agent, hidden_links="in a container") for agent in one.devices]
+    hidden = [replace(device, hidden_links="in a container") for device in one.devices]
     assert not missing_pairs(replace(one, devices=tuple(hidden)))
     bridges = {("gpu0", "gpu1"), ("gpu2", "gpu3")}
     rest = set(combinations(whole.names("gpu"), 2)) - bridges

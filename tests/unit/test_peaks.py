@@ -13,7 +13,7 @@ from hypothesis import strategies as st
 from byteways.plan.case import Buffer, Case, Flow
 from byteways.plan.peaks import peak
 from byteways.topology.capacity import maximum_flow
-from byteways.topology.model import Agent, Link, Topology
+from byteways.topology.model import Device, Link, Topology
 from byteways.topology.routes import link_class, route
 
 PCIE5 = 63.015384615384615e9
@@ -25,11 +25,14 @@ def link(a: str, b: str, kind: str, peak_bytes_per_s: float | None, name: str) -
     return Link(a, b, kind, 1, None, peak_bytes_per_s, None, f"toy rate of {name}", name)
 
 
-def agents(cpus: int, gpus: int) -> tuple[Agent, ...]:
+def devices(cpus: int, gpus: int) -> tuple[Device, ...]:
     return (
-        *(Agent(f"cpu{i}", "cpu", "toy", memory_peak_source="the kernel does not tell") for i in range(cpus)),
         *(
-            Agent(f"gpu{i}", "gpu", "toy", memory_peak_bytes_per_s=HBM, memory_peak_source="toy HBM")
+            Device(f"cpu{i}", "cpu", "toy", memory_peak_source="the kernel does not tell")
+            for i in range(cpus)
+        ),
+        *(
+            Device(f"gpu{i}", "gpu", "toy", memory_peak_bytes_per_s=HBM, memory_peak_source="toy HBM")
             for i in range(gpus)
         ),
     )
@@ -39,14 +42,14 @@ def nvswitch_machine(gpus: int = 4) -> Topology:
     """GPUs behind an NVSwitch, each on its own PCIe link to the one NUMA domain."""
     links = [link(f"gpu{i}", "cpu0", "pcie", PCIE5, "PCIe 5.0 ×16") for i in range(gpus)]
     links += [link(f"gpu{i}", "nvswitch", "nvlink", NVLINK, "NVLink4 ×18") for i in range(gpus)]
-    return Topology("toy", agents(1, gpus), ("nvswitch",), tuple(links))
+    return Topology("toy", devices(1, gpus), ("nvswitch",), tuple(links))
 
 
 def shared_switch_machine() -> Topology:
     """Two NUMA domains; gpu0 and gpu1 share a PCIe switch with a narrow uplink to cpu0, gpu2 is at cpu1."""
     return Topology(
         "toy",
-        agents(2, 3),
+        devices(2, 3),
         ("pcie-switch0",),
         (
             link("cpu0", "cpu1", "numa", None, "NUMA distance 21"),
@@ -60,7 +63,7 @@ def shared_switch_machine() -> Topology:
 
 def flow(source: str, destination: str, executor: str | None = None) -> Flow:
     memory = {"cpu": "pageable", "gpu": "device"}
-    ends = [Buffer(agent, memory[agent[:3]]) for agent in (source, destination)]
+    ends = [Buffer(device, memory[device[:3]]) for device in (source, destination)]
     return Flow(*ends, executor or source)
 
 
@@ -157,7 +160,7 @@ def test_bytes_pass_through_a_remote_executor() -> None:
 
 
 def test_no_peak_for_a_chase_and_for_strangers() -> None:
-    """Catches a bandwidth peak beside a latency, and a crash on an agent that the topology lacks."""
+    """Catches a bandwidth peak beside a latency, and a crash on a device that the topology lacks."""
     machine = nvswitch_machine()
     assert (
         "latency"
@@ -165,7 +168,7 @@ def test_no_peak_for_a_chase_and_for_strangers() -> None:
     )
     strange = peak(machine, case("unidirectional", flow("gpu0", "gpu9")))
     assert (strange.bytes_per_s, strange.source) == (None, "gpu9 is not in this machine's topology")
-    island = Topology("toy", agents(1, 1))
+    island = Topology("toy", devices(1, 1))
     assert "no link connects" in peak(island, case("unidirectional", flow("cpu0", "gpu0"))).source
 
 
@@ -173,7 +176,7 @@ def test_routes_do_not_go_through_gpus() -> None:
     """Catches a route over a third GPU, which no GPU forwards, where the way over the host is longer."""
     machine = Topology(
         "toy",
-        agents(1, 3),
+        devices(1, 3),
         (),
         (
             *(link(f"gpu{i}", "cpu0", "pcie", PCIE5, "PCIe 5.0 ×16") for i in range(3)),
@@ -221,7 +224,7 @@ def machines(draw: st.DrawFn) -> Topology:
     for a, b in combinations(range(gpus), 2):
         if draw(st.booleans()):
             links.append(link(f"gpu{a}", f"gpu{b}", "nvlink", draw(rates), "NVLink"))
-    return Topology("toy", agents(2, gpus), ("pcie-switch0",), tuple(links))
+    return Topology("toy", devices(2, gpus), ("pcie-switch0",), tuple(links))
 
 
 def known(topology: Topology, wanted: Case) -> float:

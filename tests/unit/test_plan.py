@@ -44,7 +44,7 @@ def suite(*sweeps: str, head: str = "rounds = 1") -> Suite:
 
 
 PAIRS = (
-    'interface = "copy"\nsource = "gpu*:device"\ndestination = "gpu*:device"\nsame_agent = "never"\n'
+    'interface = "copy"\nsource = "gpu*:device"\ndestination = "gpu*:device"\nsame_device = "never"\n'
     'size = "64MiB"'
 )
 MEMCPY = 'interface = "memcpy"\nsource = "cpu*:pageable"\ndestination = "cpu*:pageable"\nsize = "1MiB"'
@@ -57,7 +57,7 @@ def link_class(topology: Topology) -> Any:
 
 
 globs = st.builds(
-    lambda agent, memory, touch: f"{agent}:{memory}{touch}",
+    lambda device, memory, touch: f"{device}:{memory}{touch}",
     st.sampled_from(["gpu*", "cpu*", "cpu0", "?pu[01]"]),
     st.sampled_from([*MEMORIES, "p*"]),
     st.sampled_from(["", "", "", "@gpu*", "@cpu0"]),
@@ -94,7 +94,7 @@ def sweeps(draw: st.DrawFn) -> str:
             lines |= {"beside_source": "cpu0:pinned", "beside_destination": "gpu*:device"}
     for key, values in {
         "pairs": ["all", "near", "per-link-class"],
-        "same_agent": ["also", "only", "never"],
+        "same_device": ["also", "only", "never"],
         "when": ["always", "always", "with-gpu", "without-gpu"],
     }.items():
         lines[key] = draw(st.sampled_from(values))
@@ -276,7 +276,7 @@ def test_shipped_suites_run_everywhere_within_their_budget(name: str, machine: M
 
 
 def test_quick_covers_an_h200_node_in_half_a_minute() -> None:
-    """Catches a pair or an agent that quick would leave out, and three rounds that take more than 30 s."""
+    """Catches a pair or a device that quick would leave out, and three rounds that take more than 30 s."""
     made = make_plan(load("quick"), *h200x4)
     assert not [entry for entry in made.cases if entry.reason]
     assert made.estimated_s <= 29
@@ -387,7 +387,9 @@ def test_both_ends_of_a_flow_rotate_over_the_larger_cache() -> None:
     asked = suite('interface = "copy"\nsource = "cpu0:pinned"\ndestination = "gpu*:device"\nsize = "1MiB"')
     case = plan(asked, *h200x4)[0].case
     sizes = {size for _, size in buffers(case, h200x4[1])}
-    assert sizes == {flow_buffer_bytes(case, case.flows[0], lambda agent: {"cpu0": 105 * MIB}.get(agent, 0))}
+    assert sizes == {
+        flow_buffer_bytes(case, case.flows[0], lambda device: {"cpu0": 105 * MIB}.get(device, 0))
+    }
     assert sizes.pop() > 2 * 105 * MIB
 
 
@@ -401,7 +403,7 @@ def test_concurrent_flows_share_the_rotation(flows: int, cache: int, size: int) 
 
     def rotation(pattern: str, count: int) -> int:
         case = Case("copy", pattern, (flow,) * count, size)
-        return flow_buffer_bytes(case, flow, lambda agent: caches.get(agent, 0))
+        return flow_buffer_bytes(case, flow, lambda device: caches.get(device, 0))
 
     alone, shared = rotation("unidirectional", 1), rotation("fan-out", flows)
     assert flows * shared > 2 * cache
@@ -426,7 +428,7 @@ def test_a_plan_describes_itself() -> None:
 
 
 @pytest.mark.parametrize(
-    ("agents", "text"),
+    ("devices", "text"),
     [
         ("gpu0", "gpu0"),
         ("gpu0 gpu1", "gpu0, gpu1"),
@@ -434,13 +436,13 @@ def test_a_plan_describes_itself() -> None:
         ("gpu0 gpu1 gpu2 gpu5 gpu7 gpu8 gpu9", "gpu0 to gpu2, gpu5, gpu7 to gpu9"),
     ],
 )
-def test_names_as_ranges(agents: str, text: str) -> None:
-    """Catches a range over an agent that is not meant."""
-    assert names_text(agents.split()) == text
+def test_names_as_ranges(devices: str, text: str) -> None:
+    """Catches a range over a device that is not meant."""
+    assert names_text(devices.split()) == text
 
 
-def test_sentences_that_differ_in_agents_are_one() -> None:
-    """Catches a reason that speaks for an agent it is not of, and one that is lost."""
+def test_sentences_that_differ_in_devices_are_one() -> None:
+    """Catches a reason that speaks for a device it is not of, and one that is lost."""
     told = [
         "gpu0 has no vmm memory: no",
         "gpu1 has no vmm memory: no",

@@ -43,8 +43,8 @@ def kept(*only: str, sizes: str | None = None) -> list[Case]:
         ),
         ("pattern=fan-*", lambda case: case.pattern.startswith("fan-")),
         ("source=cpu0:pinned", lambda case: any(str(flow.source) == "cpu0:pinned" for flow in case.flows)),
-        ("source=cpu0", lambda case: any(flow.source.agent == "cpu0" for flow in case.flows)),
-        ("destination=gpu3", lambda case: any(flow.destination.agent == "gpu3" for flow in case.flows)),
+        ("source=cpu0", lambda case: any(flow.source.device == "cpu0" for flow in case.flows)),
+        ("destination=gpu3", lambda case: any(flow.destination.device == "gpu3" for flow in case.flows)),
         ("executor=gpu2", lambda case: "gpu2" in case.executors),
         ("access=read", lambda case: case.access == "read"),
         ("memory=pinned", lambda case: ":pinned" in str([flow.to_json() for flow in case.flows])),
@@ -74,10 +74,10 @@ def test_several_only_are_alternatives() -> None:
     assert len(kept("interface=pointer-chase", "pattern=bidirectional")) == len(one) + len(two)
 
 
-agents = st.sampled_from(["gpu0", "gpu1", "gpu*", "*", "cpu0", "gpu[12]"])
+devices = st.sampled_from(["gpu0", "gpu1", "gpu*", "*", "cpu0", "gpu[12]"])
 
 
-@given(st.sampled_from(["copy", "kernel", "k*", "*"]), agents, agents)
+@given(st.sampled_from(["copy", "kernel", "k*", "*"]), devices, devices)
 def test_keys_are_combined_by_and(interface: str, source: str, destination: str) -> None:
     """Catches a condition of one --only that is dropped."""
     lets = only_filter([f"interface={interface},path={source}>{destination}"])

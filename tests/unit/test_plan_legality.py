@@ -269,7 +269,7 @@ def test_prefetches_to_domains_that_the_call_cannot_name() -> None:
     topology, found = TWO_DOMAINS
     offer = {"prefetch-to-domain": Offer(False, "the call names no domain")}
     unnamed = (topology, replace(found, calls={"gpu0": offer, "gpu3": offer}))
-    assert topology.agent("gpu0").numa_domain == 0 and topology.agent("gpu3").numa_domain == 1
+    assert topology.device("gpu0").numa_domain == 0 and topology.device("gpu3").numa_domain == 1
     there = {
         (executor, to): reason(case("prefetch", f"{executor}:managed", f"{to}:managed", executor), unnamed)
         for executor in ("gpu0", "gpu3")
@@ -290,8 +290,8 @@ def test_every_combination_has_a_verdict() -> None:
         assert interface in INTERFACES
         assert kind in ("cpu", "gpu")
         assert set(TABLE[interface, kind]) == set(MEMORIES) == set(OWNERS)
-    agents = ("cpu0", "gpu0", "gpu1")
-    for interface, source, executor, memory in itertools.product(INTERFACES, agents, agents, MEMORIES):
+    devices = ("cpu0", "gpu0", "gpu1")
+    for interface, source, executor, memory in itertools.product(INTERFACES, devices, devices, MEMORIES):
         what = case(interface, f"{source}:{memory}", f"{source}:{memory}", executor)
         verdict = reason(what)
         assert verdict is None or verdict.strip()
@@ -330,10 +330,10 @@ def test_an_apu_has_one_memory() -> None:
     told = {**capabilities.devices, "cpu3": {"memory_bytes": 64 * GIB}}
     capabilities = replace(capabilities, devices=told)
     home = {"gpu0": "cpu3"}
-    agents = tuple(replace(agent, shares_memory_with=home.get(agent.name)) for agent in topology.devices)
+    devices = tuple(replace(device, shares_memory_with=home.get(device.name)) for device in topology.devices)
     both = case("copy", "cpu3:pinned", "gpu0:device", "gpu0", 32 * GIB)
     assert refusal(both, topology, capabilities) is None
-    assert refusal(both, replace(topology, devices=agents), capabilities) == (
+    assert refusal(both, replace(topology, devices=devices), capabilities) == (
         "its buffers need 64 GiB of cpu3, shared with its GPUs, and 51.2 GiB is available"
     )
 
@@ -350,9 +350,9 @@ def test_unknown_memory_sizes_refuse_nothing() -> None:
     """Catches every case being refused where the runtime does not tell how much memory there is."""
     topology, _ = TWO_CORES
     offers = {"cpu0": {"pageable": Offer(True)}}
-    agents = tuple(replace(agent, memory_bytes=None) for agent in topology.devices)
+    devices = tuple(replace(device, memory_bytes=None) for device in topology.devices)
     what = case("memcpy", "cpu0:pageable", "cpu0:pageable", "cpu0", 4096 * GIB)
-    assert refusal(what, replace(topology, devices=agents), Capabilities(memory=offers)) is None
+    assert refusal(what, replace(topology, devices=devices), Capabilities(memory=offers)) is None
 
 
 def test_without_a_probe_nothing_is_believed() -> None:

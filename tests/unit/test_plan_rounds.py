@@ -26,7 +26,7 @@ patchy: Machine = MACHINES["gpus"](
     3, without_peer=[("gpu0", "gpu1")], without_bulk=["gpu2"], pageable_access=True, linked=False
 )
 PAIRS = (
-    'interface = "copy"\nsource = "gpu*:device"\ndestination = "gpu*:device"\nsame_agent = "never"\n'
+    'interface = "copy"\nsource = "gpu*:device"\ndestination = "gpu*:device"\nsame_device = "never"\n'
     'size = "64MiB"'
 )
 

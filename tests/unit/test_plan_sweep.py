@@ -49,9 +49,9 @@ def test_unidirectional_takes_every_pair_by_each_end() -> None:
 
 
 @pytest.mark.parametrize(("same", "count"), [("also", 28), ("never", 24), ("only", 4)])
-def test_same_agent(same: str, count: int) -> None:
-    """Catches pairs of an agent with itself where they were not wanted, or missing where they were."""
-    assert len(cases(f'{GPUS}same_agent = "{same}"')) == count
+def test_same_device(same: str, count: int) -> None:
+    """Catches pairs of a device with itself where they were not wanted, or missing where they were."""
+    assert len(cases(f'{GPUS}same_device = "{same}"')) == count
 
 
 @pytest.mark.parametrize(
@@ -85,7 +85,7 @@ def test_bidirectional_takes_every_pair_once() -> None:
     assert all(case.flows[0].source == case.flows[1].destination for case in found)
 
 
-def test_fans_have_one_agent_on_one_side() -> None:
+def test_fans_have_one_device_on_one_side() -> None:
     """Catches a fan that includes its own centre or misses a spoke."""
     out = cases(f'{GPUS}pattern = "fan-out"\nexecutor = "source"')
     into = cases(f'{GPUS}pattern = "fan-in"\nexecutor = "source"')
@@ -114,13 +114,13 @@ def test_all_pairs_is_one_case_of_all_flows() -> None:
     """Catches missing flows of the densest pattern."""
     (case,) = cases(f'{GPUS}pattern = "all-pairs"\nexecutor = "destination"')
     assert len({flow.path for flow in case.flows}) == 12
-    assert all(flow.executor == flow.destination.agent for flow in case.flows)
+    assert all(flow.executor == flow.destination.device for flow in case.flows)
 
 
 def test_interference_of_each_position() -> None:
     """Catches a flow that disturbs itself, and positions (opposite, same source, …) missing or repeated."""
     beside = 'beside_source = "gpu*:device"\nbeside_destination = "gpu*:device"\nexecutor = "source"\n'
-    lines = f'{GPUS}same_agent = "never"\npattern = "interference"\n{beside}'
+    lines = f'{GPUS}same_device = "never"\npattern = "interference"\n{beside}'
     assert len(cases(lines)) == 12 * 11
     found = [case.path for case in cases(f'{lines}pairs = "per-link-class"')]
     assert found == [
@@ -164,11 +164,11 @@ def test_near_without_a_known_domain_is_the_first() -> None:
     from dataclasses import replace
 
     homeless = replace(
-        TWO_DOMAINS, devices=tuple(replace(agent, numa_domain=-1) for agent in TWO_DOMAINS.devices)
+        TWO_DOMAINS, devices=tuple(replace(device, numa_domain=-1) for device in TWO_DOMAINS.devices)
     )
     assert nearest_cpu("gpu3", homeless) == "cpu0"
     with_near = cases(ends("cpu*:pinned", "gpu*:device") + 'pairs = "near"', homeless)
-    assert {case.flows[0].source.agent for case in with_near} == {"cpu0"}
+    assert {case.flows[0].source.device for case in with_near} == {"cpu0"}
 
 
 CHASE = 'interface = "pointer-chase"\nexecutor = "gpu*"\n'
@@ -180,10 +180,10 @@ def test_a_chase_walks_one_buffer() -> None:
     assert len(found) == 16
     assert all(case.flows[0].source == case.flows[0].destination for case in found)
     assert all((case.pattern, case.cache) == ("unidirectional", "warm") for case in found)
-    assert len(cases(f'{CHASE}buffer = "gpu*:device"\nsame_agent = "only"')) == 4
-    assert len(cases(f'{CHASE}buffer = "gpu*:device"\nsame_agent = "never"')) == 12
+    assert len(cases(f'{CHASE}buffer = "gpu*:device"\nsame_device = "only"')) == 4
+    assert len(cases(f'{CHASE}buffer = "gpu*:device"\nsame_device = "never"')) == 12
     near = cases(f'{CHASE}buffer = "cpu*:pinned"\npairs = "near"', TWO_DOMAINS)
-    assert [f"{case.flows[0].executor} {case.flows[0].source.agent}" for case in near] == [
+    assert [f"{case.flows[0].executor} {case.flows[0].source.device}" for case in near] == [
         "gpu0 cpu0",
         "gpu1 cpu0",
         "gpu2 cpu1",
@@ -224,10 +224,10 @@ def test_first_touch() -> None:
     ]
 
 
-def test_memory_globs_keep_to_what_an_agent_can_own() -> None:
+def test_memory_globs_keep_to_what_an_device_can_own() -> None:
     """Catches device memory of a CPU in the plan because a glob of memories matched it."""
     found = cases(ends("*:*", "gpu0:device") + 'executor = "destination"')
-    assert {str(case.flows[0].source) for case in found if case.flows[0].source.agent == "gpu1"} == {
+    assert {str(case.flows[0].source) for case in found if case.flows[0].source.device == "gpu1"} == {
         "gpu1:device",
         "gpu1:device-fine",
         "gpu1:device-uncached",
@@ -243,7 +243,7 @@ def test_memory_globs_keep_to_what_an_agent_can_own() -> None:
 
 
 @pytest.mark.parametrize(
-    ("lines", "key", "agent"),
+    ("lines", "key", "device"),
     [
         (ends("gpu7:device", "gpu*:device"), "source", "gpu7"),
         (ends("gpu*:device", "gpu9:device"), "destination", "gpu9"),
@@ -252,9 +252,9 @@ def test_memory_globs_keep_to_what_an_agent_can_own() -> None:
         (CHASE.replace("gpu*", "gpu6") + 'buffer = "gpu*:device"', "executor", "gpu6"),
     ],
 )
-def test_an_agent_named_outright_must_exist(lines: str, key: str, agent: str) -> None:
-    """Catches a mistyped agent that silently measures nothing."""
-    with pytest.raises(BytewaysError, match=f"this machine has no device '{agent}'") as caught:
+def test_an_device_named_outright_must_exist(lines: str, key: str, device: str) -> None:
+    """Catches a mistyped device that silently measures nothing."""
+    with pytest.raises(BytewaysError, match=f"this machine has no device '{device}'") as caught:
         cases(lines)
     assert caught.value.what.startswith("my.toml:")
     assert f"key '{key}'" in caught.value.what

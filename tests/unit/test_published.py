@@ -83,7 +83,7 @@ def test_access_is_that_of_the_executor(machine: str) -> None:
     for value in published.load(machine):
         if "managed" in value.source.memory or value.method == "pointer-chase":
             continue
-        owns = (value.executor == value.source.agent, value.executor == value.destination.agent)
+        owns = (value.executor == value.source.device, value.executor == value.destination.device)
         local_or_far = {(True, True): "local", (False, False): "remote"}
         expected = local_or_far.get(owns, "read" if owns[1] else "write")
         if value.method != "memcpy":  # a CPU copies between GPU memories: remote by any name

@@ -103,7 +103,7 @@ def test_a_prefetch_to_another_domain_refutes_the_figure() -> None:
     assert refuted is not None and "sampled pages were not on cpu1" in refuted
 
 
-def test_agents_that_share_a_memory_are_one_place() -> None:
+def test_devices_that_share_a_memory_are_one_place() -> None:
     """Catches an APU whose GPU's pages, which the system counts to the CPU's domain, pass for misplaced."""
     both = side("source", 256, {"cpu0": 256}, "gpu0")
     assert about(kernel("gpu0"), both, both)[2] is not None

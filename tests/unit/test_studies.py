@@ -127,7 +127,7 @@ def test_the_pair_of_the_source_is_kept_where_its_links_are_of_the_class_that_st
 def test_one_pair_does_not_stand_for_several_of_one_rank() -> None:
     """Two GPUs have one pair: three placements that are claimed to be equal are one there."""
     study, two = load("schieffer2025"), topology("h200-x4")
-    kept = tuple(agent for agent in two.devices if agent.name not in ("gpu2", "gpu3"))
+    kept = tuple(device for device in two.devices if device.name not in ("gpu2", "gpu3"))
     links = tuple(link for link in two.links if not {"gpu2", "gpu3"} & {link.a, link.b})
     found = locate(study, replace(two, devices=kept, links=links))
     assert found["APU1"].devices == ("gpu1", "gpu0")

@@ -77,9 +77,9 @@ def test_a_good_suite_reads_to_what_it_says() -> None:
     assert pairs.patterns == ("unidirectional",)
     assert pairs.executors == ("both",)
     assert pairs.sizes == (65536, 262144, 2**20)
-    assert (pairs.caches, pairs.pairs, pairs.same_agent, pairs.priority) == (("cold",), "all", None, 5)
+    assert (pairs.caches, pairs.pairs, pairs.same_device, pairs.priority) == (("cold",), "all", None, 5)
     assert (pairs.precision, pairs.case_budget_s) == (0.01, 1.0)
-    assert (walk.sources[0].agent, walk.sources[0].memory) == ("cpu*", "pageable")
+    assert (walk.sources[0].device, walk.sources[0].memory) == ("cpu*", "pageable")
     assert (walk.sources[0].first_touch, walk.destinations, walk.caches) == ("gpu*", (), ("warm",))
     assert blocks.options == {"blocks": (8, 16)}
     assert blocks.environment == {"NCCL_DEBUG": ("WARN",)}
@@ -157,7 +157,7 @@ MISTAKES = [
     ("priority = 1", "priority = 11", 27, "priority", "out of range", "from 0 to 9"),
     ('when = "with-gpu"', 'when = "gpu"', 28, "when", "'gpu'", "with-gpu"),
     ('when = "with-gpu"', 'pairs = "some"', 28, "pairs", "'some'", "per-link-class"),
-    ('when = "with-gpu"', 'same_agent = "yes"', 28, "same_agent", "'yes'", "also"),
+    ('when = "with-gpu"', 'same_device = "yes"', 28, "same_device", "'yes'", "also"),
     ('when = "with-gpu"', 'pattern = "fan"', 28, "pattern", "'fan'", "fan-in"),
     ('when = "with-gpu"', 'pattern = "interference"', 28, "pattern", "beside_source", None),
     ('when = "with-gpu"', 'beside_source = "gpu*:device"', 28, "beside_source", "interference", None),
@@ -309,7 +309,7 @@ def test_every_word_has_a_meaning_and_options() -> None:
 
 
 def test_shipped_suites_name_no_machine() -> None:
-    """Catches a shipped suite that names an agent which some machine lacks, a usage error there."""
+    """Catches a shipped suite that names a device which some machine lacks, a usage error there."""
     for name, _ in names():
         text = suites.load(name).text
         assert set(re.findall(r'"(?:cpu|gpu)(\d+)', text)) <= {"0"}

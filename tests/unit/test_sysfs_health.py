@@ -42,7 +42,7 @@ def tree(tmp_path: Path) -> Path:
 def test_a_device_that_tells_all(tree: Path) -> None:
     """Catches a file that is read wrongly, a wrong unit, and the lesser of two temperatures."""
     health = SysfsHealth({"gpu0": ADDRESS, "gpu1": "0000:c1:00.1", "gpu2": "0000:ff:00.0", "gpu3": ""}, tree)
-    assert [agent for agent in ("gpu0", "gpu1", "gpu2", "gpu3") if health.tells(agent)] == ["gpu0", "gpu1"]
+    assert [device for device in ("gpu0", "gpu1", "gpu2", "gpu3") if health.tells(device)] == ["gpu0", "gpu1"]
     told = SysfsReading(1700, 1600, 47, 93_000, 0, 3)
     assert health.read("gpu0") == health.read("gpu1") == told, "a partition has the files of the whole"
 

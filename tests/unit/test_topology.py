@@ -41,9 +41,9 @@ def test_a_machine_without_gpu(tmp_path: Path) -> None:
 def test_affinity_limits_cores_and_domains(tmp_path: Path) -> None:
     """Catches cores that this process may not use, and a domain that drops out without a word."""
     machine = synthetic.switched_server(tmp_path)
-    topology = machine.topology(allowed_cores=[1], runtime_agents=None)
+    topology = machine.topology(allowed_cores=[1], runtime_devices=None)
     assert topology.names() == ["cpu0"]
-    assert topology.agent("cpu0").cores == (1,)
+    assert topology.device("cpu0").cores == (1,)
     assert "NUMA domain 1 left out: this process cannot use any of its 2 cores" in topology.notes
 
 
@@ -52,13 +52,13 @@ def test_a_kernel_without_numa_gives_one_domain(tmp_path: Path) -> None:
     synthetic.add_processor(tmp_path, "Toy", virtual=False)
     machine = synthetic.Machine(tmp_path / "sys", tmp_path / "proc", [3, 4])
     topology = machine.topology()
-    assert topology.agent("cpu0").cores == (3, 4)
-    assert topology.agent("cpu0").memory_bytes == 8_000_000 * 1024
+    assert topology.device("cpu0").cores == (3, 4)
+    assert topology.device("cpu0").memory_bytes == 8_000_000 * 1024
     assert any("no NUMA domains" in note for note in topology.notes)
 
 
-def test_memory_without_cores_is_no_agent(tmp_path: Path) -> None:
-    """Catches an agent that could run nothing, such as a CXL memory domain."""
+def test_memory_without_cores_is_no_device(tmp_path: Path) -> None:
+    """Catches a device that could run nothing, such as a CXL memory domain."""
     machine = synthetic.bare_vm(tmp_path)
     synthetic.add_domain(tmp_path, 1, "", 1_000_000, "20 10")
     topology = machine.topology()
@@ -80,7 +80,7 @@ def test_four_gpus_behind_hidden_nvswitches(tmp_path: Path) -> None:
     notes = " / ".join(topology.notes)
     assert "far ends of the 18 links of each GPU are hidden" in notes
     assert "gpu0, gpu1, gpu2, gpu3: PCIe link at generation 1 now, maximum 5; GPUs may idle" in notes
-    gpu = topology.agent("gpu2")
+    gpu = topology.device("gpu2")
     assert gpu.memory_peak_bytes_per_s == pytest.approx(4916.736e9)
     assert (gpu.multiprocessors, gpu.architecture, gpu.numa_domain) == (132, "sm_90", 0)
 
@@ -98,7 +98,7 @@ def test_a_single_gpu_with_hidden_far_ends_gets_no_switch(tmp_path: Path) -> Non
     """Catches a link to nowhere on a machine that was given one GPU of a larger one."""
     machine = synthetic.h200x4(tmp_path)
     runtime = {name: fields for name, fields in (machine.runtime or {}).items() if name in ("cpu0", "gpu0")}
-    topology = machine.topology(runtime_agents=runtime)
+    topology = machine.topology(runtime_devices=runtime)
     assert topology.switches == ()
     assert "gpu0: the far ends of 18 active NVLinks are hidden" in topology.notes
 
@@ -183,15 +183,15 @@ def test_bridges_of_a_virtual_machine_do_not_count(tmp_path: Path) -> None:
     assert any("PCIe switches are hidden" in note for note in topology.notes)
 
 
-def test_a_gpu_that_nothing_describes_still_is_an_agent(tmp_path: Path) -> None:
+def test_a_gpu_that_nothing_describes_still_is_an_device(tmp_path: Path) -> None:
     """Catches a GPU of the runtime that is dropped, or gets a made-up link rate, without NVML and sysfs."""
     machine = synthetic.bare_vm(tmp_path)
     runtime = {**(machine.runtime or {}), "gpu0": synthetic.runtime_gpu(0, "", "GPU-x", memory_bytes_per_s=0)}
-    topology = machine.topology(runtime_agents=runtime)
+    topology = machine.topology(runtime_devices=runtime)
     link = between(topology, "gpu0", "cpu0")
     assert (link.peak_bytes_per_s, link.link_class) == (None, "PCIe")
     assert "neither NVML nor sysfs shows this device" in link.source
-    gpu = topology.agent("gpu0")
+    gpu = topology.device("gpu0")
     assert gpu.memory_peak_bytes_per_s is None
     assert "neither the runtime nor NVML" in (gpu.memory_peak_source or "")
 
@@ -205,9 +205,9 @@ def test_runtime_names_are_matched_by_uuid_then_address(tmp_path: Path) -> None:
         "gpu0": synthetic.runtime_gpu(0, "", devices[3].uuid),
         "gpu1": synthetic.runtime_gpu(1, "0000:00:06.0", "MIG-of-another-name"),
     }
-    topology = machine.topology(runtime_agents=runtime)
-    assert topology.agent("gpu0").pci_address == "0000:00:08.0"
-    assert topology.agent("gpu1").pci_address == "0000:00:06.0"
+    topology = machine.topology(runtime_devices=runtime)
+    assert topology.device("gpu0").pci_address == "0000:00:08.0"
+    assert topology.device("gpu1").pci_address == "0000:00:06.0"
 
 
 @pytest.mark.parametrize(
@@ -226,16 +226,16 @@ def test_visible_devices_without_a_runtime(tmp_path: Path, wanted: str | None, n
     """Catches GPUs that CUDA_VISIBLE_DEVICES hides or orders otherwise than the CUDA guide says."""
     machine = synthetic.h200x4(tmp_path)
     environment = {} if wanted is None else {"CUDA_VISIBLE_DEVICES": wanted}
-    topology = machine.topology(runtime_agents=None, environment=environment)
-    gpus = [agent for agent in topology.devices if agent.kind == "gpu"]
-    assert [agent.name for agent in gpus] == [f"gpu{i}" for i in range(len(numbers))]
-    assert [agent.uuid for agent in gpus] == [machine.management[number].uuid for number in numbers]
+    topology = machine.topology(runtime_devices=None, environment=environment)
+    gpus = [device for device in topology.devices if device.kind == "gpu"]
+    assert [device.name for device in gpus] == [f"gpu{i}" for i in range(len(numbers))]
+    assert [device.uuid for device in gpus] == [machine.management[number].uuid for number in numbers]
 
 
 def test_gpus_on_the_bus_that_nothing_opens_are_named(tmp_path: Path) -> None:
     """Catches silence about GPUs whose driver is missing."""
     machine = synthetic.h200x4(tmp_path)
-    topology = machine.topology(runtime_agents={"cpu0": synthetic.runtime_cpu(0)}, management=[])
+    topology = machine.topology(runtime_devices={"cpu0": synthetic.runtime_cpu(0)}, management=[])
     (note,) = [note for note in topology.notes if "no runtime opens" in note]
     assert "NVIDIA" in note
     assert "0000:00:05.0" in note
@@ -245,7 +245,7 @@ def test_gpus_of_unknown_domain_are_drawn_somewhere_and_said_so(tmp_path: Path) 
     """Catches a GPU without a way to the host when the system does not tell its domain."""
     machine = synthetic.switched_server(tmp_path)
     runtime = {**(machine.runtime or {}), "gpu2": synthetic.runtime_gpu(2, "", "GPU-2", numa_domain=-1)}
-    topology = machine.topology(runtime_agents=runtime)
+    topology = machine.topology(runtime_devices=runtime)
     assert between(topology, "gpu2", "cpu0").kind == "pcie"
     assert "gpu2: its NUMA domain is unknown; drawn at cpu0" in topology.notes
 

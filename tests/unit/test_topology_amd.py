@@ -16,7 +16,7 @@ from hypothesis import strategies as st
 from byteways.plan.case import Buffer, Case, Flow
 from byteways.plan.peaks import peak
 from byteways.topology import amdsmi, kfd, link_rates
-from byteways.topology.model import Agent, Link, Topology, compute_units_name
+from byteways.topology.model import Device, Link, Topology, compute_units_name
 from byteways.topology.routes import link_class, route, routes
 from byteways.topology.tree import LinkSpec, MachineSpec, write_tree
 
@@ -49,7 +49,7 @@ def test_a_frontier_node(tmp_path: Path) -> None:
         assert link_class(topology, f"gpu{number}", f"cpu{home}") == "xGMI to CPU ×1"
         assert unidirectional(topology, f"cpu{home}", f"gpu{number}") == 36e9
     assert not [link for link in topology.links if link.kind == "pcie"]
-    gpu = topology.agent("gpu3")
+    gpu = topology.device("gpu3")
     assert (gpu.model, gpu.architecture, gpu.multiprocessors) == ("AMD Instinct MI250X", "gfx90a", 110)
     assert (gpu.uuid, gpu.pci_address) == ("GPU-8000000000000003", "0000:ce:00.0")
     assert (gpu.copy_engines, gpu.peer_copy_engines, gpu.memory_bytes) == (2, 3, 64 * 2**30)
@@ -86,13 +86,13 @@ def test_apus_are_one_package_with_one_memory(tmp_path: Path) -> None:
     topology = amd.topology_of(tmp_path, amd.mi300a_x4())
     assert set(classes(topology).values()) == {"xGMI ×2"}
     assert {link.link_class for link in topology.links} == {"same package", "xGMI ×2"}
-    assert [topology.agent(f"gpu{n}").shares_memory_with for n in range(4)] == [f"cpu{n}" for n in range(4)]
+    assert [topology.device(f"gpu{n}").shares_memory_with for n in range(4)] == [f"cpu{n}" for n in range(4)]
     assert link_class(topology, "cpu1", "gpu1") == "same package"
     assert link_class(topology, "cpu1", "cpu2") == link_class(topology, "cpu1", "gpu2") == "xGMI ×2"
     assert unidirectional(topology, "cpu0", "gpu3") == unidirectional(topology, "cpu0", "cpu3") == 128e9
     assert unidirectional(topology, "cpu0", "gpu0") == pytest.approx(5324.8e9 / 2)
-    assert topology.agent("cpu0").memory_peak_bytes_per_s == topology.agent("gpu0").memory_peak_bytes_per_s
-    assert topology.agent("gpu0").partition == "compute SPX, memory NPS1"
+    assert topology.device("cpu0").memory_peak_bytes_per_s == topology.device("gpu0").memory_peak_bytes_per_s
+    assert topology.device("gpu0").partition == "compute SPX, memory NPS1"
 
 
 def test_eight_mi300x(tmp_path: Path) -> None:
@@ -103,7 +103,7 @@ def test_eight_mi300x(tmp_path: Path) -> None:
         assert set(classes(topology).values()) == {"xGMI ×1"}
         assert unidirectional(topology, "gpu0", "gpu7") == 64e9
         assert link_class(topology, "gpu0", "cpu0") == "PCIe 5.0 ×16"
-        assert topology.agent("gpu7").memory_peak_bytes_per_s == pytest.approx(5324.8e9)
+        assert topology.device("gpu7").memory_peak_bytes_per_s == pytest.approx(5324.8e9)
 
 
 def test_a_pair_whose_link_is_down_is_routed_and_named(tmp_path: Path) -> None:
@@ -129,10 +129,10 @@ def test_partitions_of_one_device(tmp_path: Path) -> None:
     assert set(classes(topology).values()) == {"same package"}
     assert topology.switches == ("package0",)
     assert unidirectional(topology, "gpu0", "gpu7") is None
-    assert [agent.pci_address for agent in topology.devices if agent.kind == "gpu"] == [
+    assert [device.pci_address for device in topology.devices if device.kind == "gpu"] == [
         f"0000:0c:00.{number}" for number in range(8)
     ]
-    assert topology.agent("gpu5").partition == "compute CPX, memory NPS1"
+    assert topology.device("gpu5").partition == "compute CPX, memory NPS1"
     assert link_class(topology, "gpu3", "cpu0") == "PCIe 5.0 ×16 + same package"
     to_all = Case("copy", "fan-out", tuple(flow("cpu0", f"gpu{number}") for number in range(8)), 2**30)
     assert peak(topology, to_all).bytes_per_s == pytest.approx(63.015e9, rel=1e-4), "they share one PCIe link"
@@ -167,9 +167,9 @@ def test_partitions_of_two_packages(tmp_path: Path) -> None:
 def test_visible_devices(tmp_path: Path, environment: dict[str, str], numbers: list[int]) -> None:
     """Catches a numbering other than HIP's, which would name the wrong GPU."""
     topology = amd.topology_of(tmp_path, amd.mi300a_x4(), environment=environment)
-    gpus = [agent for agent in topology.devices if agent.kind == "gpu"]
-    assert [agent.name for agent in gpus] == [f"gpu{index}" for index in range(len(numbers))]
-    assert [agent.uuid for agent in gpus] == [f"GPU-{0xA00 + number:016x}" for number in numbers]
+    gpus = [device for device in topology.devices if device.kind == "gpu"]
+    assert [device.name for device in gpus] == [f"gpu{index}" for index in range(len(numbers))]
+    assert [device.uuid for device in gpus] == [f"GPU-{0xA00 + number:016x}" for number in numbers]
 
 
 def test_hidden_gpus_that_may_forward_are_told(tmp_path: Path) -> None:
@@ -179,22 +179,22 @@ def test_hidden_gpus_that_may_forward_are_told(tmp_path: Path) -> None:
 
 
 def runtime_gpu(index: int, **fields: Any) -> dict[str, Any]:
-    return {"runtime": "hip", "name": "MI300A by HIP", "numa_domain": -1, **fields}
+    return {"runtime": "hip", "model": "MI300A by HIP", "numa_domain": -1, **fields}
 
 
-def test_runtime_agents_are_matched_by_uuid_then_address(tmp_path: Path) -> None:
+def test_runtime_devices_are_matched_by_uuid_then_address(tmp_path: Path) -> None:
     """Catches links given to the wrong GPU where the runtime numbers otherwise than the driver."""
     runtime = {
         "gpu0": runtime_gpu(0, uuid="GPU-0000000000000A03", pci_address=""),
         "gpu1": runtime_gpu(1, uuid="", pci_address="0000:42:00.0"),
         "gpu2": runtime_gpu(2, uuid="GPU-feed", pci_address="0000:99:00.0"),
     }
-    topology = amd.topology_of(tmp_path, amd.mi300a_x4(), runtime_agents=runtime)
-    assert topology.agent("gpu0").pci_address == "0000:c2:00.0"
-    assert topology.agent("gpu0").model == "MI300A by HIP"
-    assert topology.agent("gpu1").uuid == "GPU-0000000000000a01"
+    topology = amd.topology_of(tmp_path, amd.mi300a_x4(), runtime_devices=runtime)
+    assert topology.device("gpu0").pci_address == "0000:c2:00.0"
+    assert topology.device("gpu0").model == "MI300A by HIP"
+    assert topology.device("gpu1").uuid == "GPU-0000000000000a01"
     assert link_class(topology, "gpu0", "gpu1") == "xGMI ×2"
-    assert topology.agent("gpu2").peer_copy_engines is None
+    assert topology.device("gpu2").peer_copy_engines is None
 
 
 def test_partitions_with_one_uuid_are_matched_by_address(tmp_path: Path) -> None:
@@ -275,7 +275,7 @@ def test_topology_survives_json(tmp_path: Path, build: Any) -> None:
 
 
 @pytest.mark.parametrize("name", ["gpu9", "cpu7", "nic0", "gpux"])
-def test_a_description_with_unknown_agents(tmp_path: Path, name: str) -> None:
+def test_a_description_with_unknown_devices(tmp_path: Path, name: str) -> None:
     """Catches a link to nowhere in a described machine."""
     machine: MachineSpec = amd.mi300a_x4()
     with pytest.raises(ValueError, match=f"a link names {name}"):
@@ -286,7 +286,7 @@ def test_a_description_with_unknown_agents(tmp_path: Path, name: str) -> None:
 def meshes(draw: st.DrawFn) -> Topology:
     """GPUs of one host with random xGMI bundles."""
     count = draw(st.integers(2, 6))
-    agents = [Agent("cpu0", "cpu", "toy"), *(Agent(f"gpu{i}", "gpu", "toy") for i in range(count))]
+    devices = [Device("cpu0", "cpu", "toy"), *(Device(f"gpu{i}", "gpu", "toy") for i in range(count))]
     links = [Link(f"gpu{i}", "cpu0", "pcie", 1, None, 32e9, None, "toy", "PCIe") for i in range(count)]
     for a, b in combinations(range(count), 2):
         width = draw(st.integers(0, 4))
@@ -294,7 +294,7 @@ def meshes(draw: st.DrawFn) -> Topology:
             links.append(
                 Link(f"gpu{a}", f"gpu{b}", "xgmi", width, None, width * 50e9, None, "toy", f"×{width}")
             )
-    return Topology("toy", tuple(agents), (), tuple(links))
+    return Topology("toy", tuple(devices), (), tuple(links))
 
 
 @given(meshes())
@@ -404,11 +404,11 @@ def test_devices_without_a_model_are_named_by_the_library(tmp_path: Path) -> Non
 def test_page_faults(tmp_path: Path, noretry: int, said: str) -> None:
     """Catches noretry read the wrong way round."""
     topology = amd.topology_of(tmp_path, replace(amd.mi300a_x4(), noretry=noretry))
-    assert (topology.agent("gpu0").page_faults or "").endswith(said)
+    assert (topology.device("gpu0").page_faults or "").endswith(said)
 
 
 def test_compute_units_have_the_vendors_name(tmp_path: Path) -> None:
     """Catches SMs on an AMD GPU."""
-    gpu = amd.topology_of(tmp_path, amd.frontier()).agent("gpu0")
+    gpu = amd.topology_of(tmp_path, amd.frontier()).device("gpu0")
     assert compute_units_name(gpu) == "CUs"
     assert compute_units_name(replace(gpu, architecture="sm_90")) == "SMs"

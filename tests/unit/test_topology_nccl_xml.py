@@ -72,10 +72,10 @@ def test_an_nvlink_machine() -> None:
     topology = parsed(NVSWITCHED)
     assert topology.names() == ["cpu1", "gpu0", "gpu1"]
     assert topology.switches == ("pcie-switch0", "nvswitch")
-    cpu = topology.agent("cpu1")
+    cpu = topology.device("cpu1")
     assert (cpu.model, cpu.cores, cpu.numa_domain) == ("GenuineIntel family 6 model 207", (0, 1, 32), 1)
-    assert topology.agent("gpu0").pci_address == "0000:1a:00.0"
-    assert (topology.agent("gpu1").architecture, topology.agent("gpu1").numa_domain) == ("sm_90", 1)
+    assert topology.device("gpu0").pci_address == "0000:1a:00.0"
+    assert (topology.device("gpu1").architecture, topology.device("gpu1").numa_domain) == ("sm_90", 1)
     assert link_class(topology, "gpu0", "gpu1") == "NVLink4 ×18"
     assert link_class(topology, "gpu0", "cpu1") == "PCIe 4.0 ×8 + PCIe 5.0 ×16"
     assert [link.peak_bytes_per_s for link in topology.links if link.kind == "nvlink"] == [450e9, 450e9]
@@ -88,13 +88,13 @@ def test_an_nvlink_machine() -> None:
 def test_an_xgmi_machine() -> None:
     """Catches the architecture's old number, a bundle drawn from both ends, and a made-up PCIe rate."""
     topology = parsed(xgmi_pair())
-    assert topology.agent("gpu0").architecture == "gfx90a"
+    assert topology.device("gpu0").architecture == "gfx90a"
     (bundle,) = [link for link in topology.links if link.kind == "xgmi"]
     assert (bundle.link_class, bundle.peak_bytes_per_s) == ("xGMI ×4", 200e9)
     assert link_class(topology, "gpu1", "cpu0") == "PCIe"
     assert topology.notes == ()
     for attributes in ('gcn="942"', 'gcn="gfx942:sramecc+:xnack-"'):
-        assert parsed(xgmi_pair(attributes)).agent("gpu1").architecture == "gfx942"
+        assert parsed(xgmi_pair(attributes)).device("gpu1").architecture == "gfx942"
 
 
 def test_counts_of_older_rccl_are_doubted() -> None:
@@ -110,11 +110,11 @@ def test_links_to_gpus_that_are_not_in_the_file() -> None:
 
 
 def test_several_hosts_and_odd_numbers() -> None:
-    """Catches agents of two hosts under one name, and NUMA domains without a number."""
+    """Catches devices of two hosts under one name, and NUMA domains without a number."""
     cpu = '<cpu host_hash="{}" numaid="-1"><pci busid="0000:0{}:00.0"><gpu dev="0"/></pci></cpu>'
     topology = parsed(f'<system version="1">{cpu.format("0x1", 1)}{cpu.format("0x2", 2)}<other/></system>')
     assert topology.names() == ["cpu0", "gpu0"]
-    assert topology.agent("cpu0").numa_domain is None
+    assert topology.device("cpu0").numa_domain is None
     assert "the file describes 2 hosts; this is the first" in topology.notes
     twice = parsed(f'<system version="1">{cpu.format("0x1", 1)}{cpu.format("0x1", 2)}</system>')
     assert twice.names() == ["cpu0", "cpu1", "gpu0", "gpu1"]
@@ -146,14 +146,14 @@ def test_there_and_back(tmp_path: Path, name: str) -> None:
         topology = amd.topology_of(tmp_path, getattr(amd, name)())
     back = parsed(nccl_xml_writer.write(topology))
     assert relations(back) == relations(topology)
-    for agent in topology.devices:
-        again = back.agent(agent.name)
+    for device in topology.devices:
+        again = back.device(device.name)
         assert (again.pci_address, again.cores, again.numa_domain) == (
-            agent.pci_address,
-            agent.cores,
-            agent.numa_domain,
+            device.pci_address,
+            device.cores,
+            device.numa_domain,
         )
-        assert agent.kind == "cpu" or again.architecture == agent.architecture
+        assert device.kind == "cpu" or again.architecture == device.architecture
     assert nccl_xml_writer.write(parsed(nccl_xml_writer.write(back))) == nccl_xml_writer.write(back)
 
 
@@ -188,7 +188,7 @@ def test_a_gpu_without_address_cannot_be_written(tmp_path: Path) -> None:
     machine = synthetic.bare_vm(tmp_path)
     runtime = {**(machine.runtime or {}), "gpu0": synthetic.runtime_gpu(0, "", "GPU-x")}
     with pytest.raises(BytewaysError, match="gpu0 cannot be written as XML") as caught:
-        nccl_xml_writer.write(machine.topology(runtime_agents=runtime))
+        nccl_xml_writer.write(machine.topology(runtime_devices=runtime))
     assert caught.value.hint
 
 

@@ -98,4 +98,4 @@ def test_all_that_is_read_is_searched() -> None:
     assert {"README.md", "src/byteways/cli/run.py", "quick.toml"} <= places
     assert any(where.endswith(".j2") for where in places)
     assert len(TEXTS) > 2000
-    assert _WORD[r"agents?"].search("list agents here") and not _WORD[r"agents?"].search("same_agent")
+    assert _WORD[r"agents?"].search("list agents here") and not _WORD[r"agents?"].search("between_agents")

@@ -178,13 +178,13 @@ class FakeSession:
         self.made = 0
 
     def allocate(
-        self, agent: str, memory: str, bytes: int, first_touch: str, *, user: str = ""
+        self, device: str, memory: str, bytes: int, first_touch: str, *, user: str = ""
     ) -> SimpleNamespace:
         if bytes > self.room:
             raise OutOfMemoryError
         self.room -= bytes
         self.made += 1
-        held = Held(agent=agent, memory=memory, bytes=bytes, first_touch=first_touch)
+        held = Held(device=device, memory=memory, bytes=bytes, first_touch=first_touch)
         weakref.finalize(held, self._free, bytes)
         return held
 
@@ -195,7 +195,7 @@ class FakeSession:
 CORE = SimpleNamespace(OutOfMemoryError=OutOfMemoryError)
 
 
-def no_cache(agent: str) -> int:
+def no_cache(device: str) -> int:
     return 0
 
 
@@ -259,7 +259,7 @@ def test_arena_rotates_over_twice_the_cache() -> None:
     session = FakeSession(1 << 40)
     arena = Arena(CORE, session, {})  # type: ignore[arg-type]
     for size in (4096, 65536, 1 << 20):
-        ((source, _),) = arena.take(case(size=size), lambda agent: 50 << 20)
+        ((source, _),) = arena.take(case(size=size), lambda device: 50 << 20)
         assert source.bytes > 2 * (50 << 20)
         assert source.bytes % size == 0
     assert session.made == 2

@@ -39,7 +39,7 @@ class Step : public Mover, private Residency {
     traits_.engine_evidence = "calls of this process's own thread, which move nothing";
   }
 
-  Agent& owner() const { return flow_.source->agent(); }
+  Device& owner() const { return flow_.source->device(); }
   [[noreturn]] void refuse(const std::string& why) const {
     throw Unsupported(flow_.interface, std::string(memory_name(memory_)), why, executor().name());
   }
@@ -47,12 +47,12 @@ class Step : public Mover, private Residency {
     return std::clamp<std::uint64_t>(kMostBytes / flow_.size_bytes, 1, kMostBlocks);
   }
   // Words of a block that prove it: its first and its last.
-  void write(Agent& by, std::byte* data) const {
+  void write(Device& by, std::byte* data) const {
     for (std::byte* word : {data, data + flow_.size_bytes - kWord}) fill(*session_, by, word, 1, key_);
     by.runtime->synchronize(session_->service_stream(by));
   }
-  void read(Agent& by, std::byte* data, Verification& found) const { read(by, data, key_, found); }
-  void read(Agent& by, std::byte* data, std::uint64_t key, Verification& found) const {
+  void read(Device& by, std::byte* data, Verification& found) const { read(by, data, key_, found); }
+  void read(Device& by, std::byte* data, std::uint64_t key, Verification& found) const {
     for (const std::uint64_t offset : {std::uint64_t{0}, flow_.size_bytes - kWord}) {
       const bool last = offset != 0 && key == 0;  // of what was filled as a whole
       found.note(check(*session_, by, data + offset, 1, last ? offset / kWord : key), offset);
@@ -66,7 +66,7 @@ class Step : public Mover, private Residency {
   std::uint64_t key_ = 0;
 };
 
-// Memory that an agent has of its own, or gives back.
+// Memory that a device has of its own, or gives back.
 class OwnMemory : public Step {
  public:
   OwnMemory(Session& session, const Flow& flow)
@@ -78,12 +78,12 @@ class OwnMemory : public Step {
     if (keeps_ && memory_ != Memory::pool) refuse("it comes from no pool that could keep any");
     if (keeps_)
       executor().runtime->capability<MemoryPools>()->keep(
-          executor().device, std::max(kMostBytes, most_blocks() * flow.size_bytes));
+          executor().ordinal, std::max(kMostBytes, most_blocks() * flow.size_bytes));
   }
   ~OwnMemory() override {
     blocks_.clear();
     try {
-      if (keeps_) executor().runtime->capability<MemoryPools>()->keep(executor().device, 0);
+      if (keeps_) executor().runtime->capability<MemoryPools>()->keep(executor().ordinal, 0);
     } catch (const std::exception&) {  // destructors never throw
     }
   }
@@ -165,7 +165,7 @@ class Registering : public Step {
     return made;
   }
   std::unique_ptr<Allocation> locked(std::unique_ptr<Allocation> pages) const {
-    return executor().runtime->capability<PageLocking>()->lock(std::move(pages), executor().device);
+    return executor().runtime->capability<PageLocking>()->lock(std::move(pages), executor().ordinal);
   }
   std::vector<std::unique_ptr<Allocation>> plain_, locked_;
 
@@ -241,9 +241,9 @@ class MapPeer final : public Step {
   }
   void restore() override {
     if (needs_grant(memory_))
-      peers().revoke(flow_.source->allocation(), executor().device);
+      peers().revoke(flow_.source->allocation(), executor().ordinal);
     else
-      peers().disable(executor().device, owner().device);
+      peers().disable(executor().ordinal, owner().ordinal);
   }
   void enqueue(Stream&, std::uint64_t, std::uint64_t) override {
     const Availability opened = open();
@@ -265,8 +265,8 @@ class MapPeer final : public Step {
   }
   PeerAccess& peers() const { return *executor().runtime->capability<PeerAccess>().object; }
   Availability open() const {
-    return needs_grant(memory_) ? peers().grant(flow_.source->allocation(), executor().device)
-                                : peers().enable(executor().device, owner().device);
+    return needs_grant(memory_) ? peers().grant(flow_.source->allocation(), executor().ordinal)
+                                : peers().enable(executor().ordinal, owner().ordinal);
   }
 };
 
@@ -281,7 +281,7 @@ class OpenIpc final : public Step {
   void restore() override { opened_.reset(); }
   void enqueue(Stream&, std::uint64_t, std::uint64_t) override {
     opened_ =
-        executor().runtime->capability<ProcessHandles>()->open(handle_, executor().device, flow_.size_bytes);
+        executor().runtime->capability<ProcessHandles>()->open(handle_, executor().ordinal, flow_.size_bytes);
   }
   Verification verify(std::uint64_t, std::uint64_t) override {
     Verification found;

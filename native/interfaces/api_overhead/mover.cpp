@@ -62,7 +62,7 @@ class Call : public Mover {
 
  private:
   void launch(const LaunchShape& shape, Stream& stream, const EmptyArguments& arguments) const {
-    executor().runtime->launch(executor().device, empty_, shape, &arguments, sizeof arguments, stream);
+    executor().runtime->launch(executor().ordinal, empty_, shape, &arguments, sizeof arguments, stream);
   }
   PreparedKernel empty_;
   std::uint64_t key_ = 0;
@@ -72,7 +72,7 @@ class Call : public Mover {
 class Launch final : public Call {
  public:
   Launch(Session& session, const Flow& flow) : Call(session, flow) {
-    const unsigned most = executor().runtime->kernel_info(executor().device, "empty").max_threads;
+    const unsigned most = executor().runtime->kernel_info(executor().ordinal, "empty").max_threads;
     traits_.shape = executor().is_host()
                         ? LaunchShape{flow.count("threads", 1, kMostTeam), 1, 0}
                         : LaunchShape{flow.count("blocks", 1), flow.count("threads", 1, most), 0};
@@ -108,9 +108,9 @@ class EventPair final : public Call {
  public:
   EventPair(Session& session, const Flow& flow)
       : Call(session, flow),
-        other_(executor().runtime->create_stream(executor().device)),
-        there_(executor().runtime->create_event(executor().device)),
-        back_(executor().runtime->create_event(executor().device)) {
+        other_(executor().runtime->create_stream(executor().ordinal)),
+        there_(executor().runtime->create_event(executor().ordinal)),
+        back_(executor().runtime->create_event(executor().ordinal)) {
     traits_.entries_per_operation = 2;  // of either queue
     traits_.engine = "queue";
     traits_.engine_evidence =

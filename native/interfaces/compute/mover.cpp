@@ -49,7 +49,7 @@ class Compute final : public Mover {
   }
 
   void spoil(std::uint64_t, std::uint64_t) override {
-    Agent& owner = flow_.source->agent();
+    Device& owner = flow_.source->device();
     poison(*session_, owner, flow_.source->data(), written_, 1);
     owner.runtime->synchronize(session_->service_stream(owner));
   }
@@ -57,8 +57,8 @@ class Compute final : public Mover {
   Verification verify(std::uint64_t, std::uint64_t) override {
     Verification verification;
     verification.checked_bytes = written_ * sizeof(unsigned long long);
-    verification.note(check(*session_, flow_.source->agent(), flow_.source->data(), written_, arguments_.key),
-                      0);
+    verification.note(
+        check(*session_, flow_.source->device(), flow_.source->data(), written_, arguments_.key), 0);
     return verification;
   }
 
@@ -67,7 +67,7 @@ class Compute final : public Mover {
     const auto processors = static_cast<unsigned>(std::max(1, executor().info.multiprocessors));
     // Half of the cores: beside a team that has them all, a transfer costs what the scheduler makes of it.
     if (executor().is_host()) return {flow_.count("threads", std::max(1u, processors / 2), kMostTeam), 1, 0};
-    const KernelInfo info = executor().runtime->kernel_info(executor().device, "compute");
+    const KernelInfo info = executor().runtime->kernel_info(executor().ordinal, "compute");
     return {flow_.count("blocks", kBlocksPerMultiprocessor * processors),
             std::min(flow_.count("threads", kThreads), info.max_threads), 0};
   }

@@ -40,11 +40,11 @@ class EngineCopy final : public CopyingMover {
   EngineCopy(Session& session, const Flow& flow) : CopyingMover(session, flow, 1) {
     if (flow.word("submit", "calls") != "calls") refuse("a copy on a chosen engine is a call of its own");
     const auto device = [&](const Buffer& buffer) {
-      return buffer.agent().is_host() ? -1 : buffer.agent().device;
+      return buffer.device().is_host() ? -1 : buffer.device().ordinal;
     };
     const Memory from = flow.source->allocation().memory(), to = flow.destination->allocation().memory();
     ends_ = {device(*flow.source), device(*flow.destination), is_plain(from) || is_plain(to)};
-    const Agent& owner = (flow.source->agent().is_host() ? flow.destination : flow.source)->agent();
+    const Device& owner = (flow.source->device().is_host() ? flow.destination : flow.source)->device();
     if (flow.executor != &owner)
       refuse("the engines are those of " + owner.name() +
              ": of the source, or of the destination where the source is host memory");

@@ -52,7 +52,7 @@ class Copy2dMover : public CopyingMover {
  protected:
   Copy2dMover(Session& session, const Flow& flow)
       : CopyingMover(session, spanning(flow)), rows_(geometry_of(flow)) {
-    require_kernel(flow, flow.destination->agent(), "check_2d");
+    require_kernel(flow, flow.destination->device(), "check_2d");
     set_payload(payload(), payload());
     traits_.granularity_bytes = rows_.width_bytes;
     checks_strided_ = false;  // rows are told from gaps by their place in the slot
@@ -63,7 +63,7 @@ class Copy2dMover : public CopyingMover {
   // Every word of the rows, and that what is between and behind them still holds what the destination was
   // poisoned with.
   CheckResult check_words(std::byte* data, std::uint64_t words, std::uint64_t first_index) override {
-    Agent& by = flow_.destination->agent();
+    Device& by = flow_.destination->device();
     return found_by(*session_, by, [&](CheckResult* result) {
       const Check2dArguments arguments{reinterpret_cast<unsigned long long*>(data),
                                        words,
@@ -75,7 +75,7 @@ class Copy2dMover : public CopyingMover {
                                        rows_.source_pitch / kWord,
                                        kPoison,
                                        result};
-      by.runtime->launch(by.device, by.runtime->prepare(by.device, "check_2d"),
+      by.runtime->launch(by.ordinal, by.runtime->prepare(by.ordinal, "check_2d"),
                          full_shape(by, "check_2d", words), &arguments, sizeof arguments,
                          session_->service_stream(by));
     });
@@ -105,8 +105,9 @@ class VendorCopy2d final : public Copy2dMover {
     moves(first_operation, count);
     for (std::uint64_t k = first_operation; k < first_operation + count; ++k)
       executor().runtime->capability<Copies2D>()->copy(
-          {destination_slot(k), rows_.destination_pitch, flow_.destination->agent().is_host(), source_slot(k),
-           rows_.source_pitch, flow_.source->agent().is_host(), rows_.width_bytes, rows_.rows},
+          {destination_slot(k), rows_.destination_pitch, flow_.destination->device().is_host(),
+           source_slot(k), rows_.source_pitch, flow_.source->device().is_host(), rows_.width_bytes,
+           rows_.rows},
           stream);
   }
 };

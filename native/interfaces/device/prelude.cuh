@@ -151,7 +151,7 @@ __device__ inline Word load_acquire_system(const Word* from) {
 __device__ inline void store_release_system(Word* to, Word value) {
   __hip_atomic_store(global(to), value, __ATOMIC_RELEASE, __HIP_MEMORY_SCOPE_SYSTEM);
 }
-// System scope: never answered by the L1. Fine-grained memory of another agent is not answered by this
+// System scope: never answered by the L1. Fine-grained memory of another device is not answered by this
 // device's L2 either; coarse-grained memory of a peer may be (LLVM, User Guide for AMDGPU Backend, memory
 // model gfx90a: not local to the L2 is non-coherent, and valid until the next system-scope acquire). A
 // working set that is larger than the L2, or fine-grained, shows the link.

@@ -83,7 +83,7 @@ class BulkCopy final : public KernelCopy {
                         std::to_string(chunk) + " is not a multiple of " + std::to_string(kBulkGrainBytes),
                         executor().name());
     const std::uint64_t shared = kBulkBarrierBytes + chunk * stages;
-    const KernelInfo info = executor().runtime->kernel_info(executor().device, name_);
+    const KernelInfo info = executor().runtime->kernel_info(executor().ordinal, name_);
     if (shared > info.max_shared_bytes)
       throw Unsupported("kernel-bulk", "shared memory",
                         std::to_string(stages) + " stages of " + std::to_string(chunk) + " bytes need " +

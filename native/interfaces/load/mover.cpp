@@ -54,7 +54,7 @@ class Load final : public CopyingMover {
 
   void prepare(std::uint64_t key) override {
     arguments_.key = key;
-    Agent& owner = flow_.destination->agent();
+    Device& owner = flow_.destination->device();
     const std::uint64_t bytes = (slots_.count - 1) * slots_.stride_bytes + flow_.size_bytes;
     fill(*session_, owner, flow_.destination->data(), bytes / kWord, key);
     owner.runtime->synchronize(session_->service_stream(owner));

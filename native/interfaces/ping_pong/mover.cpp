@@ -86,8 +86,8 @@ class PingPong final : public Mover {
   void spoil(std::uint64_t, std::uint64_t) override {
     if (rounds_ != 0) require_answers();
     for (Buffer* flag : {flow_.source, flow_.destination}) {
-      poison(*session_, flag->agent(), flag->data(), 1, 1);
-      flag->agent().runtime->synchronize(session_->service_stream(flag->agent()));
+      poison(*session_, flag->device(), flag->data(), 1, 1);
+      flag->device().runtime->synchronize(session_->service_stream(flag->device()));
     }
   }
 
@@ -97,7 +97,7 @@ class PingPong final : public Mover {
     Verification verification;
     verification.expected = first_operation + count;
     for (Buffer* flag : {flow_.source, flow_.destination}) {
-      Agent& owner = flag->agent();
+      Device& owner = flag->device();
       std::byte* shared = session_->shared_scratch(owner) + kFlag;
       owner.runtime->copy(shared, flag->data(), sizeof(std::uint64_t), session_->service_stream(owner));
       owner.runtime->synchronize(session_->service_stream(owner));
@@ -113,9 +113,9 @@ class PingPong final : public Mover {
   }
 
  private:
-  static void launch(Agent& side, const PreparedKernel& kernel, Stream& stream,
+  static void launch(Device& side, const PreparedKernel& kernel, Stream& stream,
                      const PingPongArguments& arguments) {
-    side.runtime->launch(side.device, kernel, {1, 1, 0}, &arguments, sizeof arguments, stream);
+    side.runtime->launch(side.ordinal, kernel, {1, 1, 0}, &arguments, sizeof arguments, stream);
   }
 
   // Of the batch that is over on the executor's side. Throws Error when a side gave up.

@@ -34,7 +34,7 @@ class Chase final : public Mover {
       throw Error("pointer-chase", "size", "the working set is larger than its buffer");
     require_access(session, flow);
     chase_ = require_kernel(flow, executor(), "chase");
-    require_kernel(flow, flow.source->agent(), "chase_build");
+    require_kernel(flow, flow.source->device(), "chase_build");
     arguments_ = {flow.source->data(), lines_, line_bytes, 0, 0, 0, nullptr};
     traits_.walks = true;
     traits_.entries_per_operation = 0;
@@ -49,13 +49,13 @@ class Chase final : public Mover {
     arguments_.start = chase_line(first_operation % lines_, lines_, arguments_.key);
     arguments_.steps = count;
     arguments_.end = reinterpret_cast<unsigned long long*>(session_->own_scratch(executor()) + kEndOffset);
-    executor().runtime->launch(executor().device, chase_, {1, 1, 0}, &arguments_, sizeof arguments_, stream);
+    executor().runtime->launch(executor().ordinal, chase_, {1, 1, 0}, &arguments_, sizeof arguments_, stream);
   }
 
   void prepare(std::uint64_t key) override {
-    Agent& owner = flow_.source->agent();
+    Device& owner = flow_.source->device();
     arguments_.key = key;
-    owner.runtime->launch(owner.device, owner.runtime->prepare(owner.device, "chase_build"),
+    owner.runtime->launch(owner.ordinal, owner.runtime->prepare(owner.ordinal, "chase_build"),
                           full_shape(owner, "chase_build", lines_), &arguments_, sizeof arguments_,
                           session_->service_stream(owner));
     owner.runtime->synchronize(session_->service_stream(owner));

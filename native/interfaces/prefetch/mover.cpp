@@ -1,5 +1,5 @@
 // Interface `prefetch`: the vendor's call that moves managed pages. One allocation is source and destination:
-// its pages are with the agent of the buffer before an operation, and with the flow's partner after it. An
+// its pages are with the device of the buffer before an operation, and with the flow's partner after it. An
 // operation cannot be repeated in place, so each has a region of its own, and all are brought back, untimed.
 // Data that is right proves nothing here (it is right wherever it is), so pages are asked where they are.
 #include <algorithm>
@@ -25,7 +25,7 @@ class Prefetch final : public Mover, private Residency {
     if (!is_managed(buffer_->allocation().memory()))
       refuse("memory",
              std::string(memory_name(buffer_->allocation().memory())) + " pages stay where they are");
-    if (flow.partner == &buffer_->agent()) refuse("buffers", "the pages are there already");
+    if (flow.partner == &buffer_->device()) refuse("buffers", "the pages are there already");
     if (flow.size_bytes == 0 || flow.size_bytes % kWord != 0)
       throw Unsupported("size", std::to_string(flow.size_bytes),
                         "sizes are multiples of 8 bytes, so that every word can be checked");
@@ -57,7 +57,7 @@ class Prefetch final : public Mover, private Residency {
   void prepare(std::uint64_t key) override {
     restore();
     key_ = key;
-    Agent& owner = buffer_->agent();
+    Device& owner = buffer_->device();
     for (std::uint64_t k = 0; k < regions_; ++k)
       fill(*session_, owner, region(k), flow_.size_bytes / kWord, key_ + k * stride_bytes_ / kWord);
     owner.runtime->synchronize(session_->service_stream(owner));

@@ -26,7 +26,7 @@ struct Chain {
 };
 
 struct Relay {
-  Agent* agent;
+  Device* device;
   std::vector<Chain> chains;
 };
 
@@ -34,8 +34,8 @@ class Route final : public CopyingMover {
  public:
   Route(Session& session, const Flow& flow) : CopyingMover(session, flow) {
     if (executor().is_host()) refuse("the copies of a route are queued on GPUs");
-    if (&flow.source->agent() == &flow.destination->agent())
-      refuse("source and destination are both of " + flow.source->agent().name() +
+    if (&flow.source->device() == &flow.destination->device())
+      refuse("source and destination are both of " + flow.source->device().name() +
              ": there is no second path");
     for (Buffer* end : {flow.source, flow.destination}) {
       const Memory memory = end->allocation().memory();
@@ -55,14 +55,14 @@ class Route final : public CopyingMover {
     if (words < paths)
       refuse(std::to_string(flow.size_bytes) + " bytes cannot be split over " + std::to_string(paths) +
              " paths");
-    fork_ = executor().runtime->create_event(executor().device);
-    begin_ = executor().runtime->create_event(executor().device);
-    end_ = executor().runtime->create_event(executor().device);
+    fork_ = executor().runtime->create_event(executor().ordinal);
+    begin_ = executor().runtime->create_event(executor().ordinal);
+    end_ = executor().runtime->create_event(executor().ordinal);
     split(std::vector<double>(paths, 1));
     if (!relays_.empty()) choose_parts();
     traits_.entries_per_operation = entries_of_an_operation();
     traits_.parts = share_of_paths();
-    for (const Relay& relay : relays_) traits_.helpers.push_back(relay.agent);
+    for (const Relay& relay : relays_) traits_.helpers.push_back(relay.device);
   }
 
   void enqueue(Stream& stream, std::uint64_t first_operation, std::uint64_t count) override {
@@ -83,13 +83,13 @@ class Route final : public CopyingMover {
   }
 
   std::map<std::string, double> share_of_paths() const {
-    const std::string from = flow_.source->agent().name() + ">", to = flow_.destination->agent().name();
+    const std::string from = flow_.source->device().name() + ">", to = flow_.destination->device().name();
     const auto part = [&](std::size_t path) {
       return static_cast<double>(parts_[path]) / static_cast<double>(flow_.size_bytes);
     };
     std::map<std::string, double> found{{from + to, part(0)}};
     for (std::size_t k = 0; k < relays_.size(); ++k)
-      found[from + relays_[k].agent->name() + ">" + to] = part(k + 1);
+      found[from + relays_[k].device->name() + ">" + to] = part(k + 1);
     return found;
   }
 
@@ -98,23 +98,23 @@ class Route final : public CopyingMover {
   }
 
   void add_relay(const std::string& name) {
-    Agent& agent = session_->agent(name);
-    if (agent.is_host()) refuse(name + " is a CPU: relays are GPUs");
-    if (&agent == &flow_.source->agent() || &agent == &flow_.destination->agent())
+    Device& device = session_->device(name);
+    if (device.is_host()) refuse(name + " is a CPU: relays are GPUs");
+    if (&device == &flow_.source->device() || &device == &flow_.destination->device())
       refuse(name + " is an end of the transfer, so it is no way round");
     for (Buffer* end : {flow_.source, flow_.destination}) {
-      if (end->agent().is_host()) continue;
-      const Availability proved = session_->open_to(agent, *end);
+      if (end->device().is_host()) continue;
+      const Availability proved = session_->open_to(device, *end);
       if (!proved.available) refuse("the relay " + name + " cannot pass on: " + proved.reason);
     }
-    Relay relay{&agent, {}};
+    Relay relay{&device, {}};
     const unsigned depth = flow_.count("depth", kDepth, kMostDepth);
     const std::uint64_t staging = std::min(piece_bytes_, (flow_.size_bytes + kGrainBytes - 1));
     for (unsigned k = 0; k < depth; ++k)
-      relay.chains.push_back({agent.runtime->create_stream(agent.device),
-                              session_->allocate(agent, Memory::device, staging, agent),
-                              agent.runtime->create_event(agent.device),
-                              agent.runtime->create_event(agent.device)});
+      relay.chains.push_back({device.runtime->create_stream(device.ordinal),
+                              session_->allocate(device, Memory::device, staging, device),
+                              device.runtime->create_event(device.ordinal),
+                              device.runtime->create_event(device.ordinal)});
     relays_.push_back(std::move(relay));
   }
 

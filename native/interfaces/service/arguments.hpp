@@ -19,7 +19,7 @@ struct PatternArguments {
   unsigned long long key;          // fill, check: the key; poison: the value stored
   unsigned long long first_index;  // index of words[0] in the pattern
   unsigned long long stride;       // 1: every word; n: every n-th word (spot poisoning)
-  CheckResult* result;             // check only, in memory the executing agent can write
+  CheckResult* result;             // check only, in memory the executing device can write
   // check with a stride: the bits of each word that are the pattern's, and what the others must be.
   unsigned long long mask = ~0ull, rest = 0;
 };

@@ -19,7 +19,7 @@ struct StreamArguments {
   unsigned long long slots, stride;
   unsigned long long first_operation;
   unsigned long long operations;
-  unsigned int fence;  // device: 1 when stores go to another agent, where they must arrive before the end
+  unsigned int fence;  // device: 1 when stores go to another device, where they must arrive before the end
 };
 
 // "stream_fill" writes doubles of pattern `key`; "stream_check" compares with what the operation makes of the

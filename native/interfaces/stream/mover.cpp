@@ -33,9 +33,9 @@ class StreamMover final : public CopyingMover {
     require_access(session, flow);
     kernel_ = require_kernel(flow, executor(), name_);
     for (const Buffer* source : {flow.source, flow.second_source})
-      if (source != nullptr) require_kernel(flow, source->agent(), "stream_fill");
-    require_kernel(flow, flow.destination->agent(), "stream_check");
-    const bool away = &flow.destination->agent() != &executor();
+      if (source != nullptr) require_kernel(flow, source->device(), "stream_fill");
+    require_kernel(flow, flow.destination->device(), "stream_check");
+    const bool away = &flow.destination->device() != &executor();
     arguments_ = {flow.source->data(),
                   two ? flow.second_source->data() : nullptr,
                   flow.destination->data(),
@@ -64,7 +64,7 @@ class StreamMover final : public CopyingMover {
   }
 
   CheckResult check_words(std::byte* data, std::uint64_t words, std::uint64_t first_index) override {
-    Agent& by = flow_.destination->agent();
+    Device& by = flow_.destination->device();
     return found_by(*session_, by, [&](CheckResult* result) {
       launch_pattern(by, "stream_check",
                      {reinterpret_cast<unsigned long long*>(data), words, key_, key_ + kSecondKey,
@@ -85,15 +85,15 @@ class StreamMover final : public CopyingMover {
   }
 
  private:
-  void launch_pattern(Agent& by, const char* kernel, const StreamPatternArguments& arguments) {
-    by.runtime->launch(by.device, by.runtime->prepare(by.device, kernel),
+  void launch_pattern(Device& by, const char* kernel, const StreamPatternArguments& arguments) {
+    by.runtime->launch(by.ordinal, by.runtime->prepare(by.ordinal, kernel),
                        full_shape(by, kernel, arguments.count), &arguments, sizeof arguments,
                        session_->service_stream(by));
   }
 
   void fill_one(Buffer& buffer, std::uint64_t words, std::uint64_t key) {
     launch_pattern(
-        buffer.agent(), "stream_fill",
+        buffer.device(), "stream_fill",
         {reinterpret_cast<unsigned long long*>(buffer.data()), words, key, 0, 0, kStreamCopy, nullptr});
   }
 
@@ -101,7 +101,7 @@ class StreamMover final : public CopyingMover {
   // Of a destination that is not the executor's own, stores have to arrive before a block ends, so blocks
   // stay and go on, as those of the interface `kernel` do.
   LaunchShape grid(bool away) const {
-    const KernelInfo info = executor().runtime->kernel_info(executor().device, name_);
+    const KernelInfo info = executor().runtime->kernel_info(executor().ordinal, name_);
     const unsigned threads = std::min(flow_.count("threads", kBlockThreads), info.max_threads);
     const auto processors = static_cast<std::uint64_t>(std::max(1, executor().info.multiprocessors));
     const std::uint64_t tiles = flow_.size_bytes / (std::uint64_t{threads} * kBytesPerThread);

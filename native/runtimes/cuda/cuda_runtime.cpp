@@ -57,7 +57,7 @@ DeviceInfo describe(Host& host, const CudaDriver& driver, int device) {
   DeviceInfo info;
   char name[256] = {};
   driver.call(device, driver.device_name, name, static_cast<int>(sizeof name), driver.handle(device));
-  info.name = name;
+  info.model = name;
   info.uuid = uuid_text(driver, device);
   info.pci_address = pci_address(driver, device);
   info.architecture = "sm_" + std::to_string(10 * attribute(CudaTable::kDeviceCapabilityMajor) +

@@ -27,7 +27,7 @@ class Driver : public Table {
  public:
   // The name a user knows the device by: a session numbers the GPUs of all its runtimes in one row, and those
   // of this one from `first_gpu` on.
-  std::string agent_name(int device) const {
+  std::string name_of(int device) const {
     return device < 0 ? std::string() : "gpu" + std::to_string(first_gpu_ + device);
   }
   void number_from(int first_gpu) { first_gpu_ = first_gpu; }
@@ -40,8 +40,8 @@ class Driver : public Table {
 
   [[noreturn]] void fail(const char* symbol, int code, int device) const {
     const std::string name = this->error_name(code), text = text_of(code);
-    if (code == Table::kOutOfMemory) throw OutOfMemory(symbol, name, text, agent_name(device));
-    throw Error(symbol, name, text, agent_name(device));
+    if (code == Table::kOutOfMemory) throw OutOfMemory(symbol, name, text, name_of(device));
+    throw Error(symbol, name, text, name_of(device));
   }
 
   // "NAME (text)", for sentences that go on.

@@ -36,7 +36,7 @@ class KernelStore {
     const std::lock_guard lock(mutex_);
     Slot& slot = slots_.at(static_cast<std::size_t>(device))[index];
     if (!slot.obstacle.empty())
-      throw Unsupported("kernel", "unavailable", slot.obstacle, driver_->agent_name(device));
+      throw Unsupported("kernel", "unavailable", slot.obstacle, driver_->name_of(device));
     if (!slot.loaded) {
       try {
         slot.loaded = load(device, kernel_catalogue()[index], architecture);
@@ -57,7 +57,7 @@ class KernelStore {
   Loaded load(int device, const CatalogueEntry& entry, const std::string& architecture) {
     const Availability compiler = compiler_->available();
     if (!compiler.available)
-      throw Unsupported("kernel", "unavailable", compiler.reason, driver_->agent_name(device));
+      throw Unsupported("kernel", "unavailable", compiler.reason, driver_->name_of(device));
     driver_->make_current(device);
     Loaded loaded;
     driver_->call(device, driver_->get_kernel, &loaded.handle,
@@ -78,7 +78,7 @@ class KernelStore {
       throw Unsupported("kernel", driver_->error_name(code),
                         "the driver refuses what " + compiler_->version() + " compiled for " + architecture +
                             ": " + driver_->words(code) + "; a compiler no newer than the driver helps",
-                        driver_->agent_name(device));
+                        driver_->name_of(device));
     }
     return module;
   }

@@ -110,7 +110,7 @@ class MappedMemory final : public GrantedMemory<Vendor> {
     std::size_t granule = 0;
     vendor.call(device, vendor.granularity, &granule, &properties, kGranularityRecommended);
     if (granule == 0)
-      throw Error(vendor.granularity.symbol(), "0", "a granule of 0 bytes", vendor.agent_name(device));
+      throw Error(vendor.granularity.symbol(), "0", "a granule of 0 bytes", vendor.name_of(device));
     mapped_bytes_ = (std::size_t{bytes} + granule - 1) / granule * granule;
     this->page_bytes_ = granule;
     vendor.call(device, vendor.create_physical, &physical_, mapped_bytes_, &properties, 0ull);

@@ -19,7 +19,7 @@ class VendorPeers final : public PeerAccess {
     int possible = 0;
     driver_->call(device, driver_->can_access_peer, &possible, driver_->handle(device),
                   driver_->handle(peer));
-    const std::string pair = driver_->agent_name(device) + " and " + driver_->agent_name(peer);
+    const std::string pair = driver_->name_of(device) + " and " + driver_->name_of(peer);
     if (possible == 0)
       return {false, pair + " have no peer access: the driver reports no path between them (" +
                          driver_->can_access_peer.symbol() + ")"};
@@ -40,9 +40,9 @@ class VendorPeers final : public PeerAccess {
     driver_->make_current(memory.device());
     const int code = memory.open_to(device, kAccessReadWrite);
     if (code == 0) return {true, {}};
-    return {false, driver_->agent_name(device) + " is refused access to " +
+    return {false, driver_->name_of(device) + " is refused access to " +
                        std::string(memory_name(memory.memory())) + " memory of " +
-                       driver_->agent_name(memory.device()) + ": " + driver_->words(code)};
+                       driver_->name_of(memory.device()) + ": " + driver_->words(code)};
   }
   void revoke(Allocation& allocation, int device) override {
     auto& memory = static_cast<GrantedMemory<Vendor>&>(allocation);

@@ -33,7 +33,7 @@ class GpuRuntime : public Runtime {
     const Availability offered = offers(memory, device);
     if (!offered.available)
       throw Unsupported("allocate", std::string(memory_name(memory)), offered.reason,
-                        driver_->agent_name(device));
+                        driver_->name_of(device));
     if (memory == Memory::pool) return std::make_unique<PoolMemory<Vendor>>(driver_, device, bytes);
     if (memory == Memory::vmm) return std::make_unique<MappedMemory<Vendor>>(driver_, device, bytes);
     if (is_device(memory)) return std::make_unique<DeviceMemory<Vendor>>(driver_, device, memory, bytes);
@@ -70,7 +70,7 @@ class GpuRuntime : public Runtime {
   PreparedKernel prepare(int device, std::string_view kernel) override {
     const std::size_t index = catalogue_index(kernel);
     const std::string obstacle = kernel_obstacle(device, kernel_catalogue()[index].needs);
-    if (!obstacle.empty()) throw Unsupported("kernel", "unavailable", obstacle, driver_->agent_name(device));
+    if (!obstacle.empty()) throw Unsupported("kernel", "unavailable", obstacle, driver_->name_of(device));
     const auto& loaded = kernels_.get(device, index, info(device).architecture);
     const CatalogueEntry& entry = kernel_catalogue()[index];
     return {entry.kernel, entry.argument_bytes, loaded.handle, loaded.info};
@@ -84,7 +84,7 @@ class GpuRuntime : public Runtime {
       throw Error(
           "launch", "argument block",
           std::string(kernel.name) + " was given " + std::to_string(argument_bytes) + " bytes of arguments",
-          driver_->agent_name(device));
+          driver_->name_of(device));
     const auto handle = static_cast<typename Vendor::Kernel>(const_cast<void*>(kernel.handle));
     void* parameters[] = {const_cast<void*>(arguments)};
     queue.enter();

@@ -18,7 +18,7 @@ class CopyRules {
 
   // Empty for versions whose sources were not read, and for copies that no GPU is an end of.
   CopyRule rule(const CopyEnds& ends, std::uint64_t bytes) const;
-  // For a copy that asks for an engine (ROCR: GpuAgent::DmaCopyOnEngine), whatever its size.
+  // For a copy that asks for an engine (ROCR: GpuDevice::DmaCopyOnEngine), whatever its size.
   CopyRule chosen(const CopyEnds& ends) const;
 
  private:

@@ -53,7 +53,7 @@ std::string HipDriver::architecture(int device) const {
   const std::size_t at = all.find("gfx");
   if (at == std::string_view::npos)
     throw Error("hipGetDeviceProperties", "architecture", "no name that begins with gfx is in the answer",
-                agent_name(device));
+                name_of(device));
   return std::string(all.data() + at);
 }
 

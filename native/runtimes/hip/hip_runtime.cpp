@@ -52,7 +52,7 @@ DeviceInfo describe(Host& host, const HipDriver& driver, int device) {
   DeviceInfo info;
   char name[256] = {};
   driver.call(device, driver.device_name, name, static_cast<int>(sizeof name), device);
-  info.name = name;
+  info.model = name;
   info.uuid = uuid_text(driver, device);
   info.pci_address = pci_address(driver, device);
   info.architecture = driver.architecture(device);

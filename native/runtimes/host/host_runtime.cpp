@@ -76,7 +76,7 @@ std::string HostRuntime::version() const {
 DeviceInfo HostRuntime::device(int device) {
   const HostDomain& cores = domain(device);
   DeviceInfo info;
-  info.name = cpu_name_;
+  info.model = cpu_name_;
   info.architecture = cpu_architecture();
   info.numa_domain = cores.numa_domain;
   info.multiprocessors = cores.physical_cores;

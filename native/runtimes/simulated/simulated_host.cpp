@@ -18,7 +18,7 @@ constexpr std::uint64_t kPageBytes = 4 << 10, kHugePageBytes = 2 << 20;
 // The domain that this thread's cores belong to; -1: it was never moved.
 thread_local int bound_domain = -1;
 
-std::string agent_name(int device) { return "cpu" + std::to_string(device); }
+std::string name_of(int device) { return "cpu" + std::to_string(device); }
 
 class SimulatedMemory final : public Allocation {
  public:
@@ -28,7 +28,7 @@ class SimulatedMemory final : public Allocation {
       : machine_(std::move(machine)) {
     void* data = nullptr;
     machine_->check(machine_->allocate.symbol(),
-                    machine_->allocate(domain, static_cast<int>(memory), bytes, &data), agent_name(domain));
+                    machine_->allocate(domain, static_cast<int>(memory), bytes, &data), name_of(domain));
     memory_ = memory;
     bytes_ = bytes;
     page_bytes_ = memory == Memory::hugepage ? kHugePageBytes : kPageBytes;
@@ -46,17 +46,17 @@ template <class Base, auto create, auto destroy>
 class Simulated final : public Base {
  public:
   Simulated(std::shared_ptr<const HostTable> machine, int device)
-      : machine_(std::move(machine)), agent_(agent_name(device)) {
+      : machine_(std::move(machine)), device_(name_of(device)) {
     const auto& made = *machine_.*create;
-    machine_->check(made.symbol(), made(device, &handle_), agent_);
+    machine_->check(made.symbol(), made(device, &handle_), device_);
   }
   ~Simulated() override { (*machine_.*destroy)(handle_); }
   void* handle() const { return handle_; }
-  const std::string& agent() const { return agent_; }
+  const std::string& device() const { return device_; }
 
  private:
   std::shared_ptr<const HostTable> machine_;
-  std::string agent_;
+  std::string device_;
   void* handle_ = nullptr;
 };
 using SimulatedStream = Simulated<Stream, &HostTable::create_stream, &HostTable::destroy_stream>;
@@ -107,7 +107,7 @@ void HostTable::bind(const Library& library, LibraryReport& report) {
 #undef BYTEWAYS_FUNCTION
 }
 
-void HostTable::check(const char* call, int answer, const std::string& agent) const {
+void HostTable::check(const char* call, int answer, const std::string& device) const {
   // simulator/world.hpp numbers its codes in this order, and answers the number + 1.
   constexpr const char* kNames[] = {"invalid",        "out of memory",   "no device",
                                     "no peer access", "already enabled", "illegal address",
@@ -117,9 +117,9 @@ void HostTable::check(const char* call, int answer, const std::string& agent) co
   const bool known = answer > 0 && answer <= static_cast<int>(std::size(kNames));
   const std::string name = known ? kNames[answer - 1] : "error " + std::to_string(answer);
   const std::string text = last_error();
-  if (answer == kOutOfMemory) throw OutOfMemory(call, name, text, agent);
-  if (answer == kNotSupported) throw Unsupported(call, name, text, agent);
-  throw Error(call, name, text, agent);
+  if (answer == kOutOfMemory) throw OutOfMemory(call, name, text, device);
+  if (answer == kNotSupported) throw Unsupported(call, name, text, device);
+  throw Error(call, name, text, device);
 }
 
 std::shared_ptr<const HostTable> open_machine(const std::string& simulator, const std::string& sheet,
@@ -151,7 +151,7 @@ void SimulatedHost::require_device(int device) const {
 DeviceInfo SimulatedHost::device(int device) {
   require_device(device);
   DeviceInfo info;
-  info.name = machine_->cpu_name();
+  info.model = machine_->cpu_name();
   info.architecture = machine_->cpu_architecture();
   info.numa_domain = device;
   info.multiprocessors = machine_->cores();
@@ -206,12 +206,12 @@ std::unique_ptr<Event> SimulatedHost::create_event(int device) {
 
 void SimulatedHost::record(Event& event, Stream& stream) {
   machine_->check(machine_->record.symbol(), machine_->record(of(event).handle(), of(stream).handle()),
-                  of(stream).agent());
+                  of(stream).device());
 }
 
 void SimulatedHost::wait(Stream& stream, Event& event) {
   machine_->check(machine_->wait.symbol(), machine_->wait(of(stream).handle(), of(event).handle()),
-                  of(stream).agent());
+                  of(stream).device());
 }
 
 void SimulatedHost::copy_series(const CopySeries& copies, Stream& stream) {
@@ -228,7 +228,7 @@ void SimulatedHost::copy_series(const CopySeries& copies, Stream& stream) {
                                 0};
   machine_->check(machine_->launch.symbol(),
                   machine_->launch("memcpy", 1, &arguments, sizeof arguments, of(stream).handle()),
-                  of(stream).agent());
+                  of(stream).device());
 }
 
 PreparedKernel SimulatedHost::prepare(int device, std::string_view kernel) {
@@ -252,31 +252,31 @@ void SimulatedHost::launch_series(const PreparedKernel& kernel, const LaunchShap
     machine_->check(machine_->launch.symbol(),
                     machine_->launch(name.c_str(), std::max(1u, shape.blocks), arguments, argument_bytes,
                                      of(stream).handle()),
-                    of(stream).agent());
+                    of(stream).device());
   }
 }
 
 bool SimulatedHost::finished(Event& event) {
   int finished = 0;
   machine_->check(machine_->finished.symbol(), machine_->finished(of(event).handle(), &finished),
-                  of(event).agent());
+                  of(event).device());
   return finished != 0;
 }
 
 void SimulatedHost::synchronize(Event& event) {
   machine_->check(machine_->synchronize_event.symbol(), machine_->synchronize_event(of(event).handle()),
-                  of(event).agent());
+                  of(event).device());
 }
 
 void SimulatedHost::synchronize(Stream& stream) {
   machine_->check(machine_->synchronize_stream.symbol(), machine_->synchronize_stream(of(stream).handle()),
-                  of(stream).agent());
+                  of(stream).device());
 }
 
 double SimulatedHost::elapsed_ns(Event& begin, Event& end) {
   double elapsed = 0;
   machine_->check(machine_->elapsed.symbol(),
-                  machine_->elapsed(of(begin).handle(), of(end).handle(), &elapsed), of(end).agent());
+                  machine_->elapsed(of(begin).handle(), of(end).handle(), &elapsed), of(end).device());
   return elapsed;
 }
 

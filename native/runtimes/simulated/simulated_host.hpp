@@ -16,8 +16,8 @@ struct HostTable {
 #include "simulator/host.def"
 #undef BYTEWAYS_FUNCTION
   void bind(const Library& library, LibraryReport& report);
-  // Throws what a function that can fail answered. `agent`: whose call it was.
-  void check(const char* call, int answer, const std::string& agent = {}) const;
+  // Throws what a function that can fail answered. `device`: whose call it was.
+  void check(const char* call, int answer, const std::string& device = {}) const;
 };
 
 // The simulator with the machine of this process. Throws Error with the simulator's own sentence.

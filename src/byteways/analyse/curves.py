@@ -7,7 +7,7 @@ from dataclasses import dataclass
 
 from byteways.analyse.selection import APART, KINDS, chases, kind, link_class, unidirectional, variant
 from byteways.analyse.summary import Cell, Variant, group_by, pool
-from byteways.topology.model import Agent, Topology
+from byteways.topology.model import Device, Topology
 
 
 @dataclass(frozen=True)
@@ -131,14 +131,14 @@ def _plural(stem: str) -> str:
 
 
 def _fan_key(cell: Cell) -> tuple[str, str, str, Variant]:
-    source, destination = cell.source.agent, cell.destination.agent
+    source, destination = cell.source.device, cell.destination.device
     pattern = cell.record.pattern
     hub, other = (destination, source) if pattern == "fan-in" else (source, destination)
     return pattern, hub, other.rstrip("0123456789"), cell.variant
 
 
 def _one_of(cell: Cell, pattern: str, hub: str, other: str) -> bool:
-    source, destination = cell.source.agent, cell.destination.agent
+    source, destination = cell.source.device, cell.destination.device
     near, far = (destination, source) if pattern == "fan-in" else (source, destination)
     return near == hub and far != hub and far.startswith(other)
 
@@ -162,21 +162,21 @@ def over_working_set(
         return None
     walked = {cell.record.executor for cell in chases(found)}
     return Family("Load latency vs working set", series), _marks(
-        [agent for agent in topology.devices if agent.name in walked], gpu_caches
+        [device for device in topology.devices if device.name in walked], gpu_caches
     )
 
 
-def _marks(walkers: Sequence[Agent], gpu_caches: Mapping[str, int]) -> tuple[Mark, ...]:
-    """The caches of all that walk, by size; equal ones of several agents once."""
+def _marks(walkers: Sequence[Device], gpu_caches: Mapping[str, int]) -> tuple[Mark, ...]:
+    """The caches of all that walk, by size; equal ones of several devices once."""
     owners: dict[tuple[str, int], list[str]] = {}
-    for agent in walkers:
-        if agent.kind == "gpu":
-            caches = [("last-level cache", gpu_caches.get(agent.name, 0))]
+    for device in walkers:
+        if device.kind == "gpu":
+            caches = [("last-level cache", gpu_caches.get(device.name, 0))]
         else:
-            caches = [(f"L{one.level}", one.size_bytes) for one in agent.caches if one.kind != "instruction"]
+            caches = [(f"L{one.level}", one.size_bytes) for one in device.caches if one.kind != "instruction"]
         for name, size_bytes in caches:
             if size_bytes:
-                owners.setdefault((name, size_bytes), []).append(agent.name)
+                owners.setdefault((name, size_bytes), []).append(device.name)
     marks = []
     for (name, size_bytes), names in owners.items():
         stem = names[0].rstrip("0123456789").upper()
@@ -186,7 +186,7 @@ def _marks(walkers: Sequence[Agent], gpu_caches: Mapping[str, int]) -> tuple[Mar
 
 def _place(cell: Cell, named: bool) -> str:
     """Who walks through whose memory; `named`: with the state of the caches."""
-    owner, executor = cell.source.agent, cell.record.executor
+    owner, executor = cell.source.device, cell.record.executor
     who = "GPU" if executor.startswith("gpu") else executor
     if owner == executor:
         where = "its own memory" if who == "GPU" else f"its own {cell.source.memory}"

@@ -100,7 +100,7 @@ def cpu_threads(record: Record) -> int | None:
     return int(launch.get("blocks") or 1) * int(launch["threads"])
 
 
-def agents_of(cells: Iterable[Cell]) -> list[str]:
+def devices_of(cells: Iterable[Cell]) -> list[str]:
     """Devices on either end, as people count them."""
-    ends = {agent for cell in cells for agent in (cell.source.agent, cell.destination.agent)}
-    return sorted(ends, key=selection.agent_order)
+    ends = {device for cell in cells for device in (cell.source.device, cell.destination.device)}
+    return sorted(ends, key=selection.device_order)

@@ -61,7 +61,7 @@ def grid_of(
     quantity: str = "bandwidth",
     note: str = "",
 ) -> Grid:
-    """A grid of (row, column, cell); rows and columns are sorted by agent name where they are one."""
+    """A grid of (row, column, cell); rows and columns are sorted by device name where they are one."""
     at = {(row, column): cell for row, column, cell in members}
     rows = sorted(dict.fromkeys(str(row) for row, _ in at), key=label_order)
     columns = sorted(dict.fromkeys(str(column) for _, column in at), key=label_order)
@@ -107,7 +107,7 @@ def _matrix(same: Variant, members: Sequence[Cell], inside: Iterable[Cell]) -> G
     return grid_of(
         f"{same.label()}, unidirectional",
         "from \\ to",
-        ((cell.source.agent, cell.destination.agent, cell) for cell in [*members, *diagonal]),
+        ((cell.source.device, cell.destination.device, cell) for cell in [*members, *diagonal]),
         note="Diagonal: copy inside one GPU, each byte counted once" if diagonal else "",
     )
 
@@ -119,7 +119,7 @@ def bidirectional_matrices(found: Sequence[Cell], size_bytes: int | None = None)
         grid_of(
             f"{same.label()}, bidirectional, sum of both directions",
             "between \\ and",
-            ((cell.source.agent, cell.destination.agent, cell) for cell in members),
+            ((cell.source.device, cell.destination.device, cell) for cell in members),
         )
         for same, members in sorted(group_by(at_largest(both, size_bytes), variant).items())
     ]
@@ -136,7 +136,7 @@ def inside_gpu(found: Sequence[Cell], size_bytes: int | None, shown: Collection[
     """Copies inside one GPU that no matrix has `shown` (case ids), a row per interface; None without any."""
     local = at_largest(_of_kind(unidirectional(found), "gpu"), size_bytes)
     members = [cell for cell in local if cell.record.case_id not in shown]
-    rows = [(label, cell.source.agent, cell) for label, cell in _labelled(members)]
+    rows = [(label, cell.source.device, cell) for label, cell in _labelled(members)]
     note = "Each byte is read and written but counted once"
     return grid_of("Inside a GPU", "interface \\ GPU", rows, note=note) if rows else None
 
@@ -149,11 +149,11 @@ def host_tables(found: Sequence[Cell], size_bytes: int | None = None) -> list[Gr
         "cpu-cpu": "Between NUMA domains",
         "cpu": "In host memory",
     }
-    # What another agent touched first lies elsewhere, and has a table of its own.
+    # What another device touched first lies elsewhere, and has a table of its own.
     touched = [
         cell
         for cell in unidirectional(found)
-        if all(end.first_touch in (None, end.agent) for end in (cell.source, cell.destination))
+        if all(end.first_touch in (None, end.device) for end in (cell.source, cell.destination))
     ]
     grids = []
     for name, title in titles.items():
@@ -185,10 +185,10 @@ def latency_tables(found: Sequence[Cell], size_bytes: int | None = None) -> list
 
 
 def _walks(found: Sequence[Cell], size_bytes: int | None) -> list[Cell]:
-    """What a kind of agent walks, all at one working set to compare; what was not, at its largest."""
+    """What a kind of device walks, all at one working set to compare; what was not, at its largest."""
     chosen = []
     for walks in group_by(found, lambda cell: cell.record.executor.rstrip("0123456789")).values():
-        places = group_by(walks, lambda cell: (variant(cell), cell.source.agent)).values()
+        places = group_by(walks, lambda cell: (variant(cell), cell.source.device)).values()
         walked = [size for place in places for size in {cell.record.size_bytes for cell in place}]
         near = [size for size in walked if size * NEAR >= max(walked)]
         common = max(near, key=lambda size: (near.count(size), size))
@@ -204,14 +204,14 @@ def _warm(cell: Cell) -> str:
 
 
 def first_touch_tables(found: Sequence[Cell]) -> list[Grid]:
-    """Memory × first touch, where more than one agent touched first and all else is equal."""
+    """Memory × first touch, where more than one device touched first and all else is equal."""
 
     def touched(cell: Cell) -> tuple[str, str]:
         ends = cell.source, cell.destination
         buffer = next((end for end in ends if end.first_touch), None) or next(
             (end for end in ends if not is_device(end.memory)), cell.source
         )
-        return f"{buffer.agent}:{buffer.memory}", buffer.first_touch or buffer.agent
+        return f"{buffer.device}:{buffer.memory}", buffer.first_touch or buffer.device
 
     def alike(cell: Cell) -> tuple[object, ...]:
         record, same = cell.record, variant(cell)

@@ -166,7 +166,7 @@ def _comparable(cell: Cell, topology: Topology) -> bool:
         return False
     if "pace" in cell.record.options:  # waits for each operation: what a call costs, not what a path carries
         return False
-    ends = cell.source.agent, cell.destination.agent
+    ends = cell.source.device, cell.destination.device
     gpus = [end for end in ends if end.startswith("gpu")]
     if len(gpus) == 1 and gpus[0] in topology.names():  # the host is the NUMA domain next to the GPU
         return nearest_cpu(gpus[0], topology) in ends

@@ -39,7 +39,7 @@ Carried = tuple[Flow, tuple[str, str, str], float]
 
 def _carried(flows: Sequence[Flow], rates: Sequence[float]) -> tuple[Carried, ...]:
     return tuple(
-        (flow, (flow.source.agent, flow.executor, flow.destination.agent), rate)
+        (flow, (flow.source.device, flow.executor, flow.destination.device), rate)
         for flow, rate in zip(flows, rates, strict=True)
     )
 
@@ -243,7 +243,7 @@ class _Ways:
 
     def of(self, flow: Flow) -> Counter[str]:
         """How often a flow crosses each arc; empty where the topology knows no way."""
-        key = flow.source.agent, flow.executor, flow.destination.agent
+        key = flow.source.device, flow.executor, flow.destination.device
         if key not in self._uses:
             known = set(self._topology.names())
             way = (arcs_of(self._topology, flow) if known.issuperset(key) else None) or []

@@ -26,7 +26,7 @@ class Resource:
 
     name: str  # as the beginning of a sentence: "reads from cpu0's memory"
     uses: tuple[Uses, ...]
-    hidden: str = ""  # the agents that share what the topology does not show
+    hidden: str = ""  # the devices that share what the topology does not show
 
     @property
     def family(self) -> bool:
@@ -61,7 +61,7 @@ def _each(names: Sequence[str], each: Callable[[str], Uses], one: str, all_: str
 def _links(topology: Topology, cases: Sequence[Together]) -> Iterator[Resource]:
     """Each direction of each link, both directions together, and the same of all links of a class."""
     flows = {
-        (flow.source.agent, flow.executor, flow.destination.agent) for case in cases for flow in case.flows
+        (flow.source.device, flow.executor, flow.destination.device) for case in cases for flow in case.flows
     }
     crossed: dict[tuple[str, ...], set[tuple[str, str]]] = {key: set() for key in flows}
     classes: dict[str, dict[tuple[str, str], None]] = {}
@@ -75,7 +75,7 @@ def _links(topology: Topology, cases: Sequence[Together]) -> Iterator[Resource]:
     def over(*arcs: tuple[str, str]) -> Uses:
         wanted = set(arcs)
         return lambda flow: bool(
-            wanted & crossed.get((flow.source.agent, flow.executor, flow.destination.agent), set())
+            wanted & crossed.get((flow.source.device, flow.executor, flow.destination.device), set())
         )
 
     for bundles in classes.values():
@@ -92,17 +92,17 @@ def _links(topology: Topology, cases: Sequence[Together]) -> Iterator[Resource]:
 
 def _memories(topology: Topology, cases: Sequence[Together]) -> Iterator[Resource]:
     """Reads of host memory, writes to it, and both: of one NUMA domain, of each, and of all together."""
-    ends = {end.agent for case in cases for flow in case.flows for end in (flow.source, flow.destination)}
+    ends = {end.device for case in cases for flow in case.flows for end in (flow.source, flow.destination)}
     domains = [name for name in topology.names("cpu") if name in ends]
 
     def reads(name: str) -> Uses:
-        return lambda flow: flow.source.agent == name
+        return lambda flow: flow.source.device == name
 
     def writes(name: str) -> Uses:
-        return lambda flow: flow.destination.agent == name
+        return lambda flow: flow.destination.device == name
 
     def both(name: str) -> Uses:
-        return lambda flow: name in (flow.source.agent, flow.destination.agent)
+        return lambda flow: name in (flow.source.device, flow.destination.device)
 
     yield from _each(domains, reads, "reads from {}'s memory", "reads from each NUMA domain's memory")
     yield from _each(domains, writes, "writes to {}'s memory", "writes to each NUMA domain's memory")
@@ -111,11 +111,11 @@ def _memories(topology: Topology, cases: Sequence[Together]) -> Iterator[Resourc
     )
     if len(domains) > 1:
         known = set(domains)
-        yield Resource("reads from all host memory", (lambda flow: flow.source.agent in known,))
-        yield Resource("writes to all host memory", (lambda flow: flow.destination.agent in known,))
+        yield Resource("reads from all host memory", (lambda flow: flow.source.device in known,))
+        yield Resource("writes to all host memory", (lambda flow: flow.destination.device in known,))
         yield Resource(
             "reads and writes of all host memory",
-            (lambda flow: bool(known & {flow.source.agent, flow.destination.agent}),),
+            (lambda flow: bool(known & {flow.source.device, flow.destination.device}),),
         )
 
 
@@ -123,7 +123,7 @@ def _between(gpus: frozenset[str], direction: str) -> Uses:
     """Flows between the host and some GPUs: `from`, `to` or `with` the host."""
 
     def uses(flow: Flow) -> bool:
-        source, destination = flow.source.agent, flow.destination.agent
+        source, destination = flow.source.device, flow.destination.device
         comes = source.startswith("cpu") and destination in gpus
         goes = destination.startswith("cpu") and source in gpus
         return (comes and direction != "to") or (goes and direction != "from")
@@ -137,10 +137,10 @@ def _hidden(topology: Topology, pairs: Sequence[Together]) -> Iterator[Resource]
         groups: list[frozenset[str]] = []
         for case in pairs:
             gpus = frozenset(
-                end.agent
+                end.device
                 for flow in case.flows
                 for end in (flow.source, flow.destination)
-                if _between(frozenset({end.agent}), direction)(flow)
+                if _between(frozenset({end.device}), direction)(flow)
             )
             if len(gpus) == 2:
                 joined = gpus.union(*(group for group in groups if group & gpus))
@@ -202,13 +202,13 @@ def _gpus(topology: Topology) -> Iterator[Resource]:
     gpus = topology.names("gpu")
 
     def out(name: str) -> Uses:
-        return lambda flow: flow.source.agent == name
+        return lambda flow: flow.source.device == name
 
     def into(name: str) -> Uses:
-        return lambda flow: flow.destination.agent == name
+        return lambda flow: flow.destination.device == name
 
     def both(name: str) -> Uses:
-        return lambda flow: name in (flow.source.agent, flow.destination.agent)
+        return lambda flow: name in (flow.source.device, flow.destination.device)
 
     yield from _each(gpus, out, "total egress of {}", "total egress of a GPU")
     yield from _each(gpus, into, "total ingress of {}", "total ingress of a GPU")

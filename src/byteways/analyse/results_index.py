@@ -65,7 +65,7 @@ class Index:
 
     def link_class(self, cell: Cell) -> str:
         """Of the cell's first path."""
-        return self.class_between(cell.source.agent, cell.destination.agent)
+        return self.class_between(cell.source.device, cell.destination.device)
 
     def link_classes(self, cell: Cell) -> tuple[str, ...]:
         """Of all flows of a concurrent case, sorted: cases that are alike in them are of one class."""

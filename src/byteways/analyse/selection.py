@@ -22,18 +22,18 @@ KINDS = {
 
 
 def kind_of_pair(source: str, destination: str) -> str:
-    """A key of KINDS; agents are known by their names (`cpu0`, `gpu3`)."""
+    """A key of KINDS; devices are known by their names (`cpu0`, `gpu3`)."""
     ends = source.rstrip("0123456789"), destination.rstrip("0123456789")
     return ends[0] if source == destination else "-".join(ends)
 
 
 def kind(cell: Cell) -> str:
-    return kind_of_pair(cell.source.agent, cell.destination.agent)
+    return kind_of_pair(cell.source.device, cell.destination.device)
 
 
 def link_class(topology: Topology, cell: Cell) -> str:
     """Class of the links that the cell's first path crosses; empty inside one device."""
-    return class_between(topology, cell.source.agent, cell.destination.agent)
+    return class_between(topology, cell.source.device, cell.destination.device)
 
 
 def class_between(topology: Topology, source: str, destination: str) -> str:
@@ -135,16 +135,16 @@ def largest_common_size(found: Iterable[Cell]) -> int | None:
     return broadest_size([cell for size, some in sizes.items() if interfaces[size] == most for cell in some])
 
 
-def agent_order(name: str) -> tuple[str, int]:
+def device_order(name: str) -> tuple[str, int]:
     """Sorts cpu0, cpu1, gpu0 … gpu10 as people count."""
     stem = name.rstrip("0123456789")
     return stem, int(name[len(stem) :] or 0)
 
 
 def label_order(label: str) -> tuple[object, ...]:
-    """Sorts `gpu2>gpu10` and other labels by the agents in them."""
+    """Sorts `gpu2>gpu10` and other labels by the devices in them."""
     parts: list[object] = []
     for name in label.replace(">", " ").replace(":", " ").split(" "):
-        stem, number = agent_order(name) if name[-1:].isdigit() and name[:1].isalpha() else (name, 0)
+        stem, number = device_order(name) if name[-1:].isdigit() and name[:1].isalpha() else (name, 0)
         parts += [stem, number]
     return tuple(parts)

@@ -178,7 +178,7 @@ class Cell:
     def stays(self) -> bool:
         """Whether pages lie where the path says: not managed (they migrate), first touched by their owner."""
         ends = self.source, self.destination
-        return all(not is_managed(end.memory) and end.first_touch in (None, end.agent) for end in ends)
+        return all(not is_managed(end.memory) and end.first_touch in (None, end.device) for end in ends)
 
     @cached_property
     def warning_ids(self) -> tuple[str, ...]:
@@ -236,7 +236,7 @@ class Variant:
 
     interface: str
     access: str
-    source: str  # memory, with `@agent kind` of a first touch by another agent
+    source: str  # memory, with `@device kind` of a first touch by another device
     destination: str
     cache: str
     options: str
@@ -272,10 +272,10 @@ class Variant:
 
 def gpu_caches(run: Run) -> dict[str, int]:
     """Bytes of the last-level cache of each GPU that told."""
-    agents = (run.manifest.get("capabilities") or {}).get("devices") or {}
+    devices = (run.manifest.get("capabilities") or {}).get("devices") or {}
     return {
         name: int(told["last_level_cache_bytes"])
-        for name, told in agents.items()
+        for name, told in devices.items()
         if name.startswith("gpu") and told.get("last_level_cache_bytes")
     }
 
@@ -342,7 +342,7 @@ def _option(name: str, value: object) -> str:
 
 def _memory(buffer: Buffer) -> str:
     touch = buffer.first_touch
-    if touch in (None, buffer.agent):
+    if touch in (None, buffer.device):
         return buffer.memory
-    # Named without its number, so that the same thing done by the neighbouring agent is the same variant.
+    # Named without its number, so that the same thing done by the neighbouring device is the same variant.
     return f"{buffer.memory}@{str(touch).rstrip('0123456789')}"

@@ -95,7 +95,7 @@ def examine() -> tuple[list[Check], bool]:
 
 
 def gpu_users(capabilities: Capabilities) -> dict[str, GpuUse]:
-    """Who uses the GPUs that a worker found, by agent; the worker itself has ended before."""
+    """Who uses the GPUs that a worker found, by device; the worker itself has ended before."""
     from byteways.run.health_users import GpuUsers
 
     try:
@@ -123,8 +123,10 @@ def start_worker() -> tuple[Probe | None, list[Check]]:
     except BytewaysError as error:
         text = f"{error.what}: {error.cause}" if error.cause else error.what
         return None, [Check("worker", "worker", "problem", text, _own_hint(error.hint))]
-    agents = ", ".join(f"{name} ({fields['runtime']})" for name, fields in found.capabilities.devices.items())
-    return found, [Check("worker", "worker", "ok", f"starts and opens {agents}")]
+    devices = ", ".join(
+        f"{name} ({fields['runtime']})" for name, fields in found.capabilities.devices.items()
+    )
+    return found, [Check("worker", "worker", "ok", f"starts and opens {devices}")]
 
 
 def _own_hint(hint: str | None) -> str:

@@ -159,12 +159,12 @@ def machines(_: Machine | None) -> Rows:
 
 
 def patterns(machine: Machine | None) -> Rows:
-    """Patterns, and whether there are as many agents here as they need."""
+    """Patterns, and whether there are as many devices here as they need."""
     rows = []
     for name, meaning in vocabulary.PATTERNS.items():
-        agents, gpus = vocabulary.PATTERN_NEEDS[name]
+        devices, gpus = vocabulary.PATTERN_NEEDS[name]
         reason = lacking(name, machine.topology) if machine else None
-        needs = {"devices": agents, "gpus": gpus}
+        needs = {"devices": devices, "gpus": gpus}
         row = {"name": name, "meaning": meaning, "elsewhere": [*elsewhere("pattern", name)], "needs": needs}
         rows.append({**row, "here": not reason, "reason": reason})
     return tuple(rows)
@@ -195,10 +195,10 @@ def memory(machine: Machine | None) -> Rows:
     )
 
 
-def agents(machine: Machine | None) -> Rows:
+def devices(machine: Machine | None) -> Rows:
     return tuple(
-        {"name": agent.name, "kind": agent.kind, "model": agent.model, "memory_bytes": agent.memory_bytes}
-        for agent in (machine.topology.devices if machine else ())
+        {"name": device.name, "kind": device.kind, "model": device.model, "memory_bytes": device.memory_bytes}
+        for device in (machine.topology.devices if machine else ())
     )
 
 
@@ -232,14 +232,14 @@ def _here(
     offer: Callable[[str, str, Capabilities], Offer],
     concerns: Callable[[str, str], bool],
 ) -> dict[str, Any]:
-    """Which agents of the kinds it concerns have it, and why the others do not."""
+    """Which devices of the kinds it concerns have it, and why the others do not."""
     if machine is None or machine.capabilities is None:
         return {"here": None}
     capabilities = machine.capabilities
-    agents = [agent for agent in machine.topology.names() if concerns(name, kind_of(agent))]
-    offers = {agent: offer(name, agent, capabilities) for agent in agents}
-    reason = None if agents else "no usable GPU here; byteways doctor says why"
-    return {"here": {agent: asdict(answer) for agent, answer in offers.items()}, "reason": reason}
+    devices = [device for device in machine.topology.names() if concerns(name, kind_of(device))]
+    offers = {device: offer(name, device, capabilities) for device in devices}
+    reason = None if devices else "no usable GPU here; byteways doctor says why"
+    return {"here": {device: asdict(answer) for device, answer in offers.items()}, "reason": reason}
 
 
 SECTIONS: Mapping[str, Callable[[Machine | None], Rows]] = {
@@ -249,7 +249,7 @@ SECTIONS: Mapping[str, Callable[[Machine | None], Rows]] = {
     "interfaces": interfaces,
     "memory": memory,
     "patterns": patterns,
-    "devices": agents,
+    "devices": devices,
 }
 
 
@@ -319,9 +319,9 @@ def _machine_cells(row: Mapping[str, Any]) -> tuple[str, ...]:
                 f"median {100 * fit['median_error']:.1f} %, 90th percentile {100 * fit['p90_error']:.1f} %"
             )
             errors = f"{parts}, of {_values(fit['held_out_values'])}"
-    agents = f"{row['gpus']} GPUs, {row['devices'] - row['gpus']} CPU"
+    devices = f"{row['gpus']} GPUs, {row['devices'] - row['gpus']} CPU"
     assumed = f"{row['assumed']} of {row['numbers']} numbers"
-    return (row["name"], row["title"], row["vendor"], agents, fitted, errors, assumed)
+    return (row["name"], row["title"], row["vendor"], devices, fitted, errors, assumed)
 
 
 def _values(count: int) -> str:
@@ -333,10 +333,10 @@ def _size(size_bytes: int | None) -> str:
 
 
 def _availability(row: Mapping[str, Any], notes: Notes) -> str:
-    """`gpu0 to gpu3`, `no [1]`, or both where agents differ; a reason that several have is one."""
+    """`gpu0 to gpu3`, `no [1]`, or both where devices differ; a reason that several have is one."""
     if row["here"] is None:
         return "unknown"
-    having = [agent for agent, offer in row["here"].items() if offer["available"]]
+    having = [device for device, offer in row["here"].items() if offer["available"]]
     reasons = [offer["reason"] for offer in row["here"].values() if not offer["available"]]
     reasons += [row["reason"]] if row["reason"] else []
     such = [reason.replace(f"{row['name']} memory", "such memory") for reason in reasons]

@@ -139,7 +139,7 @@ def _text(values: Sequence[str], head: str) -> str:
 
 
 def _between(case: Case) -> str:
-    """Buffers of a flow; of several flows the agents and the memories."""
+    """Buffers of a flow; of several flows the devices and the memories."""
     flow = case.flows[0]
     if INTERFACES[case.interface].buffers == "one" and len(case.flows) == 1:
         return str(flow.source)

@@ -1,4 +1,4 @@
-"""`byteways topo`: agents, links with their nominal peaks and sources, and who reaches whom over what."""
+"""`byteways topo`: devices, links with their nominal peaks and sources, and who reaches whom over what."""
 
 from __future__ import annotations
 
@@ -21,7 +21,7 @@ from byteways.results.run_folder import read_manifest
 from byteways.results.simulated import mark_of
 from byteways.run.simulation import simulation_of
 from byteways.topology import nccl_xml, nccl_xml_writer
-from byteways.topology.model import Agent, Cache, Topology
+from byteways.topology.model import Cache, Device, Topology
 from byteways.units import format_size
 
 #: The mark of a simulated machine in XML, which has no place of its own for it.
@@ -124,8 +124,8 @@ def _topology(path: Path, data: Any) -> Topology:
 
 def blocks(topology: Topology) -> list[Table | Lines]:
     """All that is shown of a machine, as plain data."""
-    cpus = [agent for agent in topology.devices if agent.kind == "cpu"]
-    gpus = [agent for agent in topology.devices if agent.kind == "gpu"]
+    cpus = [device for device in topology.devices if device.kind == "cpu"]
+    gpus = [device for device in topology.devices if device.kind == "gpu"]
     shown: list[Table | Lines] = [_cpu_table(topology.host, cpus), _host_memory(topology)]
     if gpus:
         shown.append(_gpu_table(gpus))
@@ -144,16 +144,16 @@ def blocks(topology: Topology) -> list[Table | Lines]:
     return shown
 
 
-def _cpu_table(host: str, agents: Sequence[Agent]) -> Table:
+def _cpu_table(host: str, devices: Sequence[Device]) -> Table:
     rows = [
         (
-            agent.name,
-            agent.model,
-            f"{len(agent.cores)} ({_ranges(agent.cores)})" if agent.cores else "unknown",
-            format_size(agent.memory_bytes) if agent.memory_bytes else "unknown",
-            ", ".join(_cache(cache) for cache in agent.caches) or "unknown",
+            device.name,
+            device.model,
+            f"{len(device.cores)} ({_ranges(device.cores)})" if device.cores else "unknown",
+            format_size(device.memory_bytes) if device.memory_bytes else "unknown",
+            ", ".join(_cache(cache) for cache in device.caches) or "unknown",
         )
-        for agent in agents
+        for device in devices
     ]
     return Table(f"NUMA domains of {host}", ("device", "model", "cores", "memory", "caches"), tuple(rows))
 
@@ -164,50 +164,50 @@ def _host_memory(topology: Topology) -> Lines:
     return Lines("Physical limit of host memory", (f"{most}: {topology.host_memory_limit_source}",))
 
 
-def _gpu_table(agents: Sequence[Agent]) -> Table:
+def _gpu_table(devices: Sequence[Device]) -> Table:
     rows = [
         (
-            agent.name,
-            agent.model,
-            " × ".join(str(part) for part in (agent.multiprocessors, agent.architecture) if part)
+            device.name,
+            device.model,
+            " × ".join(str(part) for part in (device.multiprocessors, device.architecture) if part)
             or "unknown",
-            format_size(agent.memory_bytes) if agent.memory_bytes else "unknown",
-            topo_links.rate(agent.memory_peak_bytes_per_s),
-            agent.pci_address or "unknown",
-            str(agent.numa_domain) if agent.numa_domain is not None else "unknown",
+            format_size(device.memory_bytes) if device.memory_bytes else "unknown",
+            topo_links.rate(device.memory_peak_bytes_per_s),
+            device.pci_address or "unknown",
+            str(device.numa_domain) if device.numa_domain is not None else "unknown",
         )
-        for agent in agents
+        for device in devices
     ]
     columns = ("device", "model", "multiprocessors", "memory", "memory peak", "PCI address", "NUMA")
     return Table("GPUs", columns, tuple(rows), frozenset({"memory", "memory peak"}))
 
 
-def _features(agents: Sequence[Agent]) -> list[str]:
-    """What only some vendors' drivers tell, agents with equal facts together."""
+def _features(devices: Sequence[Device]) -> list[str]:
+    """What only some vendors' drivers tell, devices with equal facts together."""
     facts: dict[str, list[str]] = {}
-    for agent in agents:
-        engines, peer = agent.copy_engines, agent.peer_copy_engines
+    for device in devices:
+        engines, peer = device.copy_engines, device.peer_copy_engines
         told = [
             f"copy engines: {engines}, plus {peer} for peer links" if engines is not None else None,
-            f"partition: {agent.partition}" if agent.partition else None,
-            f"page faults: {agent.page_faults}" if agent.page_faults else None,
-            f"shares memory with {agent.shares_memory_with}" if agent.shares_memory_with else None,
+            f"partition: {device.partition}" if device.partition else None,
+            f"page faults: {device.page_faults}" if device.page_faults else None,
+            f"shares memory with {device.shares_memory_with}" if device.shares_memory_with else None,
         ]
         for fact in told:
             if fact:
-                facts.setdefault(fact, []).append(agent.name)
+                facts.setdefault(fact, []).append(device.name)
     return [f"{', '.join(names)}: {fact}" for fact, names in facts.items()]
 
 
 def _sources(topology: Topology) -> dict[str, int]:
     """Every sentence that says where a peak comes from, numbered in order of appearance."""
-    texts = [_memory_source(agent) for agent in topology.devices] + [link.source for link in topology.links]
+    texts = [_memory_source(device) for device in topology.devices] + [link.source for link in topology.links]
     return {text: index for index, text in enumerate(dict.fromkeys(texts), start=1)}
 
 
-def _memory_source(agent: Agent) -> str:
-    kind = "CPU" if agent.kind == "cpu" else "GPU"
-    return f"{kind} memory: {agent.memory_peak_source or 'unknown'}"
+def _memory_source(device: Device) -> str:
+    kind = "CPU" if device.kind == "cpu" else "GPU"
+    return f"{kind} memory: {device.memory_peak_source or 'unknown'}"
 
 
 def _cache(cache: Cache) -> str:

@@ -1,4 +1,4 @@
-"""The links of a machine for `byteways topo`: table, classes between agents, routed pairs, and tree."""
+"""The links of a machine for `byteways topo`: table, classes between devices, routed pairs, and tree."""
 
 from __future__ import annotations
 
@@ -48,7 +48,7 @@ def table(links: Sequence[Link], sources: dict[str, int]) -> Table:
 
 
 def _clique(names: Sequence[str]) -> str | None:
-    """`each two of gpu0 to gpu7` when the links join every pair of some agents; None when they do not."""
+    """`each two of gpu0 to gpu7` when the links join every pair of some devices; None when they do not."""
     ends = list(dict.fromkeys(end for name in names for end in name.split("<>")))
     if len(ends) < 4 or len(set(names)) != len(ends) * (len(ends) - 1) // 2:
         return None
@@ -85,7 +85,7 @@ def routed(topology: Topology) -> list[Table | Lines]:
 
 
 def tree(topology: Topology) -> list[str]:
-    """The machine as a tree: what hangs on each CPU agent, each GPU switch and each GPU.
+    """The machine as a tree: what hangs on each CPU device, each GPU switch and each GPU.
 
     A mesh of xGMI is no tree; the table and the matrix have it.
     """
@@ -98,8 +98,8 @@ def tree(topology: Topology) -> list[str]:
     roots += [name for name in topology.names("gpu") if name in children]
     lines = []
     for root in roots:
-        agent = next((agent for agent in topology.devices if agent.name == root), None)
-        domain = f"  NUMA domain {agent.numa_domain}" if agent and agent.kind == "cpu" else ""
+        device = next((device for device in topology.devices if device.name == root), None)
+        domain = f"  NUMA domain {device.numa_domain}" if device and device.kind == "cpu" else ""
         lines.append(f"{root}{domain}")
         lines.extend(_branches(topology, children, root, ""))
     return lines
@@ -110,12 +110,12 @@ def _branches(topology: Topology, children: dict[str, list[Link]], node: str, in
     links = children.get(node, [])
     for index, link in enumerate(links):
         last = index + 1 == len(links)
-        agent = next((agent for agent in topology.devices if agent.name == link.a), None)
+        device = next((device for device in topology.devices if device.name == link.a), None)
         upward = link.kind == "pcie" or (link.kind == "xgmi" and node in topology.names("cpu"))
-        named = f"  {agent.uuid}" if agent and agent.uuid and upward else ""
+        named = f"  {device.uuid}" if device and device.uuid and upward else ""
         text = f"{link.a}  {link.link_class}, {rate(link.peak_bytes_per_s)}{named}"
         lines.append(f"{indent}{'└─' if last else '├─'} {text}")
-        if agent is None:
+        if device is None:
             lines.extend(_branches(topology, children, link.a, indent + ("   " if last else "│  ")))
     return lines
 

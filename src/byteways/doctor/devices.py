@@ -32,7 +32,7 @@ def check_gpus(
         capabilities: As a worker found them.
         management: As NVML tells them; may be empty.
         on_bus: (vendor, PCI address) of the GPUs that PCI shows.
-        users: Who uses the GPUs, by agent; without those of which nobody tells.
+        users: Who uses the GPUs, by device; without those of which nobody tells.
     """
     gpus = {name: fields for name, fields in capabilities.devices.items() if fields["runtime"] != "host"}
     if not gpus:
@@ -118,8 +118,8 @@ def _offers(name: str, capabilities: Capabilities) -> list[Check]:
     for table in (capabilities.memory, capabilities.interface):
         of_host = {
             kind
-            for agent, offers in table.items()
-            if capabilities.devices[agent]["runtime"] == "host"
+            for device, offers in table.items()
+            if capabilities.devices[device]["runtime"] == "host"
             for kind, offer in offers.items()
             if offer.available
         }

@@ -29,9 +29,9 @@ def check_host(
         sysfs: Where sysfs is mounted.
         proc: Where procfs is mounted.
     """
-    cpus = [agent for agent in topology.devices if agent.kind == "cpu"]
-    cores = [core for agent in cpus for core in agent.cores]
-    cache = max((cache.size_bytes for agent in cpus for cache in agent.caches), default=0)
+    cpus = [device for device in topology.devices if device.kind == "cpu"]
+    cores = [core for device in cpus for core in device.cores]
+    cache = max((cache.size_bytes for device in cpus for cache in device.caches), default=0)
     return [
         check_cores(cores, sysfs),
         check_load(load),

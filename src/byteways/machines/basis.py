@@ -38,15 +38,15 @@ def _used(case: Case, flow: Flow, model: MachineModel) -> Iterator[str]:
         return
     ends = list(case.buffers_of(flow))
     if figure_of(interface) == "latency":
-        yield from _latencies(model, flow.executor, ends[0].agent)
+        yield from _latencies(model, flow.executor, ends[0].device)
         if flow.partner:
-            yield from _latencies(model, flow.partner, ends[0].agent)
+            yield from _latencies(model, flow.partner, ends[0].device)
         return
     yield from _memories(ends)
     for end in ends:
-        yield from _links(model, end.agent, flow.executor)
+        yield from _links(model, end.device, flow.executor)
     if moves_pages(interface):
-        peers = all(end.agent.startswith("gpu") for end in ends)
+        peers = all(end.device.startswith("gpu") for end in ends)
         yield from (
             "managed.prefetch_peer_bytes_per_s" if peers else _prefetch_key(flow),
             "managed.prefetch_ns",
@@ -58,7 +58,7 @@ def _used(case: Case, flow: Flow, model: MachineModel) -> Iterator[str]:
 
 
 def _prefetch_key(flow: Flow) -> str:
-    to = "gpu" if flow.destination.agent.startswith("gpu") else "host"
+    to = "gpu" if flow.destination.device.startswith("gpu") else "host"
     return f"managed.prefetch_to_{to}_bytes_per_s"
 
 
@@ -77,14 +77,14 @@ def _latencies(model: MachineModel, executor: str, owner: str) -> Iterator[str]:
 
 def _memories(ends: Iterable[Buffer]) -> Iterator[str]:
     for end in ends:
-        if end.agent.startswith("gpu"):
+        if end.device.startswith("gpu"):
             yield "gpu.memory_bytes_per_s"
         else:
             yield from ("cpu.read_bytes_per_s", "cpu.write_bytes_per_s")
 
 
 def _of_cores(interface: str, ends: list[Buffer], executor: str) -> Iterator[str]:
-    if any(end.agent != executor for end in ends):
+    if any(end.device != executor for end in ends):
         yield "cpu.core_remote_bytes_per_s"
     else:
         yield f"cpu.{INTERFACES[interface].core_rate}_bytes_per_s"
@@ -100,16 +100,16 @@ def _of_gpu(model: MachineModel, case: Case, flow: Flow) -> Iterator[str]:
     if by_copy and any(is_plain(end.memory) for end in ends):
         yield "staging.to" if is_plain(sources[0].memory) else "staging.from"
         return
-    if any(is_managed(end.memory) and end.agent != flow.executor for end in ends) and model.truth(
+    if any(is_managed(end.memory) and end.device != flow.executor for end in ends) and model.truth(
         "managed.kernels_migrate"
     ):
         yield from ("managed.fault_ns", "managed.to_gpu_bytes_per_s", "managed.peer_bytes_per_s")
-    away = [(end.agent, "read") for end in sources if end.agent != flow.executor]
-    away += [(end.agent, "write") for end in destinations if end.agent != flow.executor]
+    away = [(end.device, "read") for end in sources if end.device != flow.executor]
+    away += [(end.device, "write") for end in destinations if end.device != flow.executor]
     if not away:
         yield "rates.blit-local" if by_copy else f"rates.{rate}-local"
-    for agent, access in away:
-        yield f"rates.{rate}-{'host' if agent.startswith('cpu') else 'peer'}-{access}"
+    for device, access in away:
+        yield f"rates.{rate}-{'host' if device.startswith('cpu') else 'peer'}-{access}"
 
 
 def _pairs(model: MachineModel) -> Iterator[tuple[int, frozenset[str]]]:
@@ -120,7 +120,7 @@ def _pairs(model: MachineModel) -> Iterator[tuple[int, frozenset[str]]]:
 
 
 def _joining(model: MachineModel, a: str, b: str) -> set[int]:
-    """Bundles that join two agents, directly or by one switch; empty when others pass the bytes on."""
+    """Bundles that join two devices, directly or by one switch; empty when others pass the bytes on."""
     direct = {index for index, ends in _pairs(model) if ends == {a, b}}
     if direct:
         return direct
@@ -130,7 +130,7 @@ def _joining(model: MachineModel, a: str, b: str) -> set[int]:
 
 
 def _links(model: MachineModel, a: str, b: str) -> Iterator[str]:
-    """Bundles between two agents: those that join them, or else all that lead from either."""
+    """Bundles between two devices: those that join them, or else all that lead from either."""
     if a == b:
         return
     joining = _joining(model, a, b)

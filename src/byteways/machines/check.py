@@ -14,7 +14,7 @@ from byteways.plan.toml_lines import Place, key_lines, line_of
 from byteways.plan.words import closest
 
 _NAME = re.compile(r"[a-z0-9]+(-[a-z0-9]+)*")  # no "--", which no comment of XML may hold
-_AGENT = re.compile(r"^(cpu|gpu)(\d+)$")
+_DEVICE = re.compile(r"^(cpu|gpu)(\d+)$")
 _PCI_ADDRESS = re.compile(r"^[0-9a-f]{4}:[0-9a-f]{2}:[0-9a-f]{2}\.[0-7]$")
 NVSWITCH = "nvswitch"
 #: A PCIe switch that several GPUs hang on. No discovery source shows it, as in many virtual machines.
@@ -139,7 +139,7 @@ def read_machine(data: Mapping[str, Any], *, text: str, file: str) -> MachineMod
     model = MachineModel(
         name, str(facts["title"].value), text, facts, reader.sources, _fit(reader, data.get("fit"))
     )
-    _check_agents(reader, model)
+    _check_devices(reader, model)
     return model
 
 
@@ -182,7 +182,7 @@ def _fit(reader: _Reader, data: Any) -> Fit | None:
     return Fit(int(counts[0]), int(counts[1]), errors[0], errors[1])  # type: ignore[arg-type]
 
 
-def _check_agents(reader: _Reader, model: MachineModel) -> None:
+def _check_devices(reader: _Reader, model: MachineModel) -> None:
     """What one key says must fit what the others say: counts, and the ends of links."""
     gpus, domains = model.whole("gpu.count"), model.whole("cpu.domains")
     if domains * model.whole("cpu.cores") > MOST_CORES:

@@ -32,7 +32,7 @@ GRAMMAR = {
     "serialise": ("serialise:gpu0", "operations of its streams are serialised"),
     "throttle": ("throttle:gpu0:0.7", "its clocks, and kernels in its own memory, run at this fraction"),
 }
-_AGENT = r"(?:cpu|gpu)\d+"
+_DEVICE = r"(?:cpu|gpu)\d+"
 
 
 def check_faults(model: MachineModel, faults: Sequence[str]) -> None:
@@ -43,12 +43,12 @@ def check_faults(model: MachineModel, faults: Sequence[str]) -> None:
             raise BytewaysError(f"--fault {fault}: unknown fault '{kind}'", hint=closest(kind, GRAMMAR))
         if not _FORMS[kind](rest):
             _refuse(fault, kind, "malformed fault")
-        for agent in re.findall(_AGENT, rest):
-            if agent not in model.devices:
-                hint = closest(agent, model.devices)
-                raise BytewaysError(f"--fault {fault}: {model.name} has no device {agent}", hint=hint)
+        for device in re.findall(_DEVICE, rest):
+            if device not in model.devices:
+                hint = closest(device, model.devices)
+                raise BytewaysError(f"--fault {fault}: {model.name} has no device {device}", hint=hint)
         if kind in ("corrupt", "hang", "skip", "lapse", "early-return", "false-peer"):
-            source, destination = re.findall(_AGENT, rest)[:2]
+            source, destination = re.findall(_DEVICE, rest)[:2]
             if kind == "false-peer" and source == destination:
                 _refuse(fault, kind, "a device is not its own peer")
         if kind in ("slow", "down"):
@@ -82,12 +82,12 @@ def _with_part(pattern: str) -> Callable[[str], bool]:
     return fits
 
 
-_WAY, _LINK = rf"{_AGENT}>{_AGENT}", rf"{_AGENT}-(?:{_AGENT}|nvswitch)"
+_WAY, _LINK = rf"{_DEVICE}>{_DEVICE}", rf"{_DEVICE}-(?:{_DEVICE}|nvswitch)"
 _FORMS: dict[str, Callable[[str], bool]] = {
     "corrupt": _like(rf"{_WAY}:word=\d+"),
     "hang": _like(_WAY),
     "skip": _like(_WAY),
-    "no-memory": _like(rf"{_AGENT}(?::above=\d+)?"),
+    "no-memory": _like(rf"{_DEVICE}(?::above=\d+)?"),
     "lost": _like(r"gpu\d+(?::after=\d+)?"),
     "lapse": _like(rf"{_WAY}:after=\d+"),
     "stall": _like(r"gpu\d+:after=\d+"),

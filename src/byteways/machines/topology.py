@@ -61,13 +61,13 @@ class _Device:
 
 def topology_of(
     model: MachineModel,
-    runtime_agents: Mapping[str, Mapping[str, Any]] | None = None,
+    runtime_devices: Mapping[str, Mapping[str, Any]] | None = None,
     faults: Sequence[str] = (),
 ) -> Topology:
     """The topology that discovery finds on the machine, which bears the model's name.
 
     Args:
-        runtime_agents: Fields of `_core.Agent` by name, as a simulated worker saw them.
+        runtime_devices: Fields of `_core.Device` by name, as a simulated worker saw them.
         faults: Links that are down are not there.
     """
     down = {frozenset(fault.split(":")[1].split("-")) for fault in faults if fault.startswith("down:")}
@@ -75,7 +75,7 @@ def topology_of(
     with tempfile.TemporaryDirectory(prefix="byteways-") as folder:
         write_tree(Path(folder), machine)
         return discover(
-            runtime_agents,
+            runtime_devices,
             Path(folder) / "sys",
             proc=Path(folder) / "proc",
             allowed_cores=all_cores(machine),

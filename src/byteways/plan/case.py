@@ -35,7 +35,7 @@ MEMORIES = (
 )
 CACHES = ("cold", "warm")
 
-_BUFFER = re.compile(r"^(?P<agent>[a-z]+\d+):(?P<memory>[a-z-]+)(?:@(?P<first_touch>[a-z]+\d+))?$")
+_BUFFER = re.compile(r"^(?P<device>[a-z]+\d+):(?P<memory>[a-z-]+)(?:@(?P<first_touch>[a-z]+\d+))?$")
 
 
 def is_device(memory: str) -> bool:
@@ -49,7 +49,7 @@ def needs_grant(memory: str) -> bool:
 
 
 def is_managed(memory: str) -> bool:
-    """Whether its pages move between agents."""
+    """Whether its pages move between devices."""
     return memory in ("managed", "managed-coarse")
 
 
@@ -60,11 +60,11 @@ def is_plain(memory: str) -> bool:
 
 @dataclass(frozen=True, order=True)
 class Buffer:
-    """agent + memory + first touch, written `gpu0:device` or `cpu0:pageable@gpu1`."""
+    """device + memory + first touch, written `gpu0:device` or `cpu0:pageable@gpu1`."""
 
-    agent: str
+    device: str
     memory: str
-    first_touch: str | None = None  # None: the owning agent
+    first_touch: str | None = None  # None: the owning device
 
     @classmethod
     @lru_cache(maxsize=4096)  # a run has thousands of cases of few buffers
@@ -73,11 +73,11 @@ class Buffer:
         match = _BUFFER.match(text)
         if match is None:
             raise ValueError(f"'{text}' is not a buffer; write device:memory or device:memory@first-touch")
-        return cls(match["agent"], match["memory"], match["first_touch"])
+        return cls(match["device"], match["memory"], match["first_touch"])
 
     def __str__(self) -> str:
         touched = f"@{self.first_touch}" if self.first_touch else ""
-        return f"{self.agent}:{self.memory}{touched}"
+        return f"{self.device}:{self.memory}{touched}"
 
 
 @dataclass(frozen=True)
@@ -92,7 +92,7 @@ class Flow:
     destination: Buffer
     executor: str
     second_source: Buffer | None = None  # of interfaces that read two arrays; None: beside the first
-    partner: str | None = None  # the agent that answers, of interfaces that have one
+    partner: str | None = None  # the device that answers, of interfaces that have one
     interface: str | None = None
     options: Mapping[str, int | str | bool] = field(default_factory=dict, hash=False)
     size_bytes: int | None = None
@@ -101,7 +101,7 @@ class Flow:
     def path(self) -> str:
         if self.partner is not None:
             return f"{self.executor}<>{self.partner}"
-        return f"{self.source.agent}>{self.destination.agent}"
+        return f"{self.source.device}>{self.destination.device}"
 
     @property
     def sources(self) -> tuple[Buffer, ...]:
@@ -228,15 +228,15 @@ class Case:
 
     @property
     def path(self) -> str:
-        """Agents as the pattern joins them.
+        """Devices as the pattern joins them.
 
         `gpu0>gpu1`, `gpu0<>gpu1`, `gpu0>gpu1,gpu2`, `gpu1,gpu2>gpu0`, `all:gpu0,gpu1`,
         `gpu0>gpu1 beside gpu2>gpu3`; `cpu0<>gpu0,gpu1`, `gpu0>gpu1 and gpu2>gpu3`, `ring:gpu0,gpu1,gpu2`,
         `ring:gpu0,gpu1 and cpu0>gpu0,gpu1`, `gpu0,gpu1<>gpu2,gpu3`.
         """
         paths = [flow.path for flow in self.flows]
-        sources = list(dict.fromkeys(flow.source.agent for flow in self.flows))
-        destinations = list(dict.fromkeys(flow.destination.agent for flow in self.flows))
+        sources = list(dict.fromkeys(flow.source.device for flow in self.flows))
+        destinations = list(dict.fromkeys(flow.destination.device for flow in self.flows))
         if self.pattern == "bidirectional":
             return paths[0].replace(">", "<>")
         if self.pattern in ("fan-out", "fan-in"):
@@ -262,7 +262,7 @@ class Case:
         """All that take part: executors, partners and owners of buffers, each once."""
         named: dict[str, None] = {}
         for flow in self.flows:
-            owners = (buffer.agent for buffer in flow.buffers)
+            owners = (buffer.device for buffer in flow.buffers)
             named |= dict.fromkeys((flow.executor, *([flow.partner] if flow.partner else []), *owners))
         return tuple(named)
 
@@ -271,8 +271,8 @@ class Case:
         """How the executor of the first flow reaches: `read`, `write`, `local`, `remote`."""
         flow = self.flows[0]
         owns_source, owns_destination = (
-            flow.executor == flow.source.agent,
-            flow.executor == flow.destination.agent,
+            flow.executor == flow.source.device,
+            flow.executor == flow.destination.device,
         )
         if owns_source and owns_destination:
             return "local"
@@ -284,7 +284,7 @@ class Case:
 def _both_ways(flows: Sequence[Flow]) -> str:
     """`cpu0<>gpu0,gpu1`: the ends of the flows there, which are the first half of all."""
     there = flows[: len(flows) // 2] or flows
-    ends = ([flow.source.agent for flow in there], [flow.destination.agent for flow in there])
+    ends = ([flow.source.device for flow in there], [flow.destination.device for flow in there])
     return "<>".join(",".join(dict.fromkeys(side)) for side in ends)
 
 
@@ -292,9 +292,9 @@ def _around(flows: Sequence[Flow]) -> str:
     """`ring:gpu0,gpu1`, with `and cpu0>gpu0,gpu1` for flows that the host takes part in."""
     ring = [flow for flow in flows if "cpu" not in flow.path]
     host = [flow for flow in flows if flow not in ring]
-    text = "ring:" + ",".join(flow.source.agent for flow in ring)
+    text = "ring:" + ",".join(flow.source.device for flow in ring)
     if host:
-        ends = ([flow.source.agent for flow in host], [flow.destination.agent for flow in host])
+        ends = ([flow.source.device for flow in host], [flow.destination.device for flow in host])
         text += " and " + ">".join(",".join(dict.fromkeys(side)) for side in ends)
     return text
 

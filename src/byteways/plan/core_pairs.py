@@ -4,34 +4,34 @@ from __future__ import annotations
 
 from collections.abc import Iterator
 
-from byteways.topology.model import Agent, Topology
+from byteways.topology.model import Device, Topology
 
 #: Of more cores than this a sample is taken: 2016 pairs take half a minute.
 MOST_CORES = 64
 
 
-def physical_cores(agent: Agent) -> int:
+def physical_cores(device: Device) -> int:
     """Cores of a NUMA domain that this process may use, whose threads count once.
 
     Where the topology does not tell threads, logical CPUs that share a first-level cache are one core.
     """
-    if agent.threads:
-        return len(agent.threads)
-    threads = min((cache.shared_by_cores for cache in agent.caches if cache.level == 1), default=1)
-    return len(agent.cores) // threads or min(1, len(agent.cores))
+    if device.threads:
+        return len(device.threads)
+    threads = min((cache.shared_by_cores for cache in device.caches if cache.level == 1), default=1)
+    return len(device.cores) // threads or min(1, len(device.cores))
 
 
-def shared_cache(agent: Agent, first: int, second: int) -> int | None:
+def shared_cache(device: Device, first: int, second: int) -> int | None:
     """The lowest level of cache that two physical cores of a domain share; None: none that is told.
 
     Where the topology does not tell who shares which, as in models of machines, cores that share a cache are
     numbered one after another.
     """
-    if agent.threads:
-        cores = {agent.threads[first][0], agent.threads[second][0]}
-        return min((cache.level for cache in agent.shared_caches if cores <= {*cache.cores}), default=None)
-    threads = max(1, len(agent.cores) // max(1, physical_cores(agent)))
-    for cache in agent.caches:
+    if device.threads:
+        cores = {device.threads[first][0], device.threads[second][0]}
+        return min((cache.level for cache in device.shared_caches if cores <= {*cache.cores}), default=None)
+    threads = max(1, len(device.cores) // max(1, physical_cores(device)))
+    for cache in device.caches:
         together = max(1, cache.shared_by_cores // threads)
         if cache.kind != "instruction" and first // together == second // together:
             return cache.level
@@ -39,12 +39,12 @@ def shared_cache(agent: Agent, first: int, second: int) -> int | None:
 
 
 def sampled_cores(topology: Topology) -> dict[str, list[int]]:
-    """Numbers of the cores that take part, by CPU agent, counted within each.
+    """Numbers of the cores that take part, by CPU device, counted within each.
 
     All, or with more than MOST_CORES two neighbours at a time, evenly spread, so that cores that share a
     cache, that are of one domain, and of two, are all there.
     """
-    counts = {agent.name: physical_cores(agent) for agent in topology.devices if agent.kind == "cpu"}
+    counts = {device.name: physical_cores(device) for device in topology.devices if device.kind == "cpu"}
     total = sum(counts.values())
     if total <= MOST_CORES:
         return {name: list(range(count)) for name, count in counts.items()}
@@ -66,7 +66,7 @@ def core_pairs(executor: str, partner: str, topology: Topology) -> Iterator[tupl
 
 def note(topology: Topology) -> str | None:
     """What is left out, in words; None: nothing."""
-    counts = {agent.name: physical_cores(agent) for agent in topology.devices if agent.kind == "cpu"}
+    counts = {device.name: physical_cores(device) for device in topology.devices if device.kind == "cpu"}
     total = sum(counts.values())
     if total < 2:
         return 'cores = "pairs": this process may use one core only'

@@ -25,7 +25,7 @@ class SweepSummary:
 class PlanSummary:
     """A plan in numbers.
 
-    `reasons` counts the skipped cases that share each, most frequent first; sentences that differ in an agent
+    `reasons` counts the skipped cases that share each, most frequent first; sentences that differ in a device
     alone are one. `reason_of` gives the one that stands for a planned case's. `why_left_out` is the reason of
     all that are left out.
     """

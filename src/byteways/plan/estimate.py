@@ -123,7 +123,7 @@ class Estimator:
             budget_s: Sampling time of all rounds.
             rounds: Over which samples count.
         """
-        kind = "cpu" if all(kind_of(agent) == "cpu" for agent in case.devices) else "gpu"
+        kind = "cpu" if all(kind_of(device) == "cpu" for device in case.devices) else "gpu"
         operation_s, preparation_s = self._operation_s(case), self._preparation_s(case)
         samples = LOOKS[kind] * max(LEAST_LOOK, math.ceil(FIRST_LOOK / rounds))
         sample_s = max(operation_s, LEAST_SAMPLE_S[kind])
@@ -153,21 +153,21 @@ class Estimator:
         """Filling the sources, poisoning the destinations and checking them, once."""
         total = 0.0
         if INTERFACES[case.interface].walks and kind_of(case.flows[0].executor) == "gpu":
-            return case.size_bytes / CHASE_BUILD_BYTES_PER_S[kind_of(case.flows[0].source.agent)] / 2
+            return case.size_bytes / CHASE_BUILD_BYTES_PER_S[kind_of(case.flows[0].source.device)] / 2
         for buffer, size in buffers(case, self.capabilities):
             size = size if case.cache == "cold" else case.size_bytes
             passes = 1.5 if figure_of(case.interface) == "bandwidth" else 1.0
-            rate = PATTERN_BYTES_PER_S[kind_of(buffer.agent)]
-            if kind_of(buffer.agent) == "cpu":
+            rate = PATTERN_BYTES_PER_S[kind_of(buffer.device)]
+            if kind_of(buffer.device) == "cpu":
                 combined = buffer.memory == "write-combined"
                 core = WRITE_COMBINED_BYTES_PER_S if combined else PATTERN_BYTES_PER_S["core"]
-                rate = min(rate, core * self._cores(buffer.agent))
+                rate = min(rate, core * self._cores(buffer.device))
             total += passes * size / rate
         return total
 
-    def _cores(self, agent: str) -> int:
-        """Cores of a CPU agent that help."""
-        return min(max(1, len(self.topology.agent(agent).cores)), CORES_THAT_HELP)
+    def _cores(self, device: str) -> int:
+        """Cores of a CPU device that help."""
+        return min(max(1, len(self.topology.device(device).cores)), CORES_THAT_HELP)
 
     def _operation_s(self, case: Case) -> float:
         """One operation of every flow at once, or one step of a chase."""
@@ -179,7 +179,7 @@ class Estimator:
         if figure_of(case.interface) == "time":
             return INTERFACES[case.interface].call_s.get(kind_of(flow.executor), CALL_S)
         if INTERFACES[case.interface].walks:
-            if flow.executor != flow.source.agent:
+            if flow.executor != flow.source.device:
                 return STEP_S["far"]
             cached = kind_of(flow.executor) == "cpu" and case.size_bytes <= CACHED_BYTES
             return STEP_S["cached" if cached else "own"]
@@ -189,11 +189,11 @@ class Estimator:
         for flow in case.flows:
             size = case.size_of(flow)
             alone_s = self._alone_s(case, flow)
-            for agent, side in ((flow.source.agent, "out"), (flow.destination.agent, "in")):
+            for device, side in ((flow.source.device, "out"), (flow.destination.device, "in")):
                 shared = size / HOST_TOTAL_BYTES_PER_S
-                far = kind_of(flow.executor) == "gpu" and kind_of(agent) == "cpu"
-                before = busy[agent, side]
-                busy[agent, side] = max(before + shared, alone_s) if far else before + alone_s
+                far = kind_of(flow.executor) == "gpu" and kind_of(device) == "cpu"
+                before = busy[device, side]
+                busy[device, side] = max(before + shared, alone_s) if far else before + alone_s
         return max(busy.values())
 
     def _alone_s(self, case: Case, flow: Flow) -> float:
@@ -215,23 +215,23 @@ class Estimator:
             return row.cpu_bytes_per_s * team
         if is_plain(source.memory) or is_plain(destination.memory):
             return STAGED_BYTES_PER_S
-        if source.agent == destination.agent:
+        if source.device == destination.device:
             return GPU_LOCAL_BYTES_PER_S
-        kinds = {kind_of(source.agent), kind_of(destination.agent)}
+        kinds = {kind_of(source.device), kind_of(destination.device)}
         if kinds == {"gpu"}:
-            ends = [self._link_peak(end.agent, ("nvlink", "xgmi")) for end in (source, destination)]
+            ends = [self._link_peak(end.device, ("nvlink", "xgmi")) for end in (source, destination)]
             return LINK_EFFICIENCY * min(peak for peak in ends if peak) if all(ends) else GPU_PAIR_BYTES_PER_S
-        gpus = [end.agent for end in (source, destination) if kind_of(end.agent) == "gpu"]
+        gpus = [end.device for end in (source, destination) if kind_of(end.device) == "gpu"]
         peak = self._link_peak(gpus[0], ("pcie", "nvlink", "xgmi")) if gpus else None
         return LINK_EFFICIENCY * peak if peak else HOST_LINK_BYTES_PER_S
 
-    def _link_peak(self, agent: str, kinds: Sequence[str]) -> float | None:
-        """The best nominal rate of one link bundle of the agent, the first kind it has counting."""
+    def _link_peak(self, device: str, kinds: Sequence[str]) -> float | None:
+        """The best nominal rate of one link bundle of the device, the first kind it has counting."""
         for kind in kinds:
             peaks = [
                 link.peak_bytes_per_s
                 for link in self.topology.links
-                if link.kind == kind and agent in (link.a, link.b) and link.peak_bytes_per_s
+                if link.kind == kind and device in (link.a, link.b) and link.peak_bytes_per_s
             ]
             if peaks:
                 return max(peaks)

@@ -27,7 +27,7 @@ Values = Callable[[Case, str], tuple[str, ...]]
 def _buffers(case: Case, side: str) -> tuple[str, ...]:
     """`gpu0:device` and `gpu0`, of every flow's source or destination."""
     ends = dict.fromkeys(getattr(flow, side) for flow in case.flows)
-    return tuple(dict.fromkeys(name for end in ends for name in (str(end), end.agent)))
+    return tuple(dict.fromkeys(name for end in ends for name in (str(end), end.device)))
 
 
 def _memories(case: Case) -> tuple[str, ...]:
@@ -157,7 +157,7 @@ def _condition(text: str, key: str, value: str) -> Filter:
 
 def _between_peers(case: Case, glob: str) -> bool:
     """Whether every flow goes from one GPU to another, the first of them from one that the glob names."""
-    pairs = [(flow.source.agent, flow.destination.agent) for flow in case.flows]
+    pairs = [(flow.source.device, flow.destination.device) for flow in case.flows]
     return fnmatchcase(pairs[0][0], glob.removesuffix(_PEER)) and all(
         a != b and a.startswith("gpu") and b.startswith("gpu") for a, b in pairs
     )

@@ -32,12 +32,12 @@ HALVES = ("worst", "all")
 
 def lacking(pattern: str, topology: Topology) -> str | None:
     """Why a machine is too small for a pattern, in a sentence; None when it is not."""
-    agents, gpus = PATTERN_NEEDS[pattern]
+    devices, gpus = PATTERN_NEEDS[pattern]
     here, gpus_here = len(topology.devices), len(topology.names("gpu"))
     if gpus_here < gpus:
         return f"{pattern} needs {gpus} GPUs, and this machine has {gpus_here or 'none'}"
-    if here < agents:
-        return f"{pattern} needs {agents} devices (GPUs and NUMA domains), and this machine has {here}"
+    if here < devices:
+        return f"{pattern} needs {devices} devices (GPUs and NUMA domains), and this machine has {here}"
     return None
 
 
@@ -50,7 +50,7 @@ def of_some_gpus(group: Group, side: int, words: Sequence[str], topology: Topolo
         words: Of GPUS.
         topology: The machine.
     """
-    here = list(dict.fromkeys(ends[side].agent for ends in group))
+    here = list(dict.fromkeys(ends[side].device for ends in group))
     chosen: dict[tuple[str, ...], None] = {}
     for word in words:
         if word == "two":
@@ -59,7 +59,7 @@ def of_some_gpus(group: Group, side: int, words: Sequence[str], topology: Topolo
         order = [gpu for gpu in (packed if word == "packed" else spread)(topology) if gpu in here]
         for count in range(2, len(order) + 1):
             chosen[tuple(gpu for gpu in here if gpu in order[:count])] = None
-    return [tuple(ends for ends in group if ends[side].agent in gpus) for gpus in chosen]
+    return [tuple(ends for ends in group if ends[side].device in gpus) for gpus in chosen]
 
 
 def there_and_back(group: Group) -> Group:
@@ -68,14 +68,14 @@ def there_and_back(group: Group) -> Group:
 
 
 def two_pairs(pairs: Sequence[Ends]) -> list[Group]:
-    """Every two pairs of equal memory that have no agent in common."""
+    """Every two pairs of equal memory that have no device in common."""
     sets = sum(math.comb(len(same), 2) for same in _by_memory(pairs))
     bounds.within(sets, "pattern 'two-pairs' on this machine", bounds.MOST_SETS)
     return [
         (one, other)
         for same in _by_memory(pairs)
         for one, other in combinations(same, 2)
-        if len({end.agent for ends in (one, other) for end in ends}) == 4
+        if len({end.device for ends in (one, other) for end in ends}) == 4
     ]
 
 
@@ -84,7 +84,7 @@ def common_links(group: Group, topology: Topology) -> tuple[str, ...]:
     seen: set[Arc] = set()
     shared: set[Arc] = set()
     for source, destination in group:
-        crossed = _crossed(topology, source.agent, destination.agent)
+        crossed = _crossed(topology, source.device, destination.device)
         shared |= seen & crossed
         seen |= crossed
     return tuple(sorted(link_class for _, _, link_class in shared))
@@ -107,7 +107,7 @@ def bisections(pairs: Sequence[Ends], halves: str, topology: Topology) -> list[G
     """
     groups = []
     for same in _by_memory(pairs):
-        ends = {(source.agent, destination.agent): (source, destination) for source, destination in same}
+        ends = {(source.device, destination.device): (source, destination) for source, destination in same}
         gpus = [gpu for gpu in topology.names("gpu") if any(gpu in path for path in ends)]
         if len(gpus) < PATTERN_NEEDS["bisection"][1]:
             continue
@@ -155,7 +155,7 @@ def rings(pairs: Sequence[Ends], topology: Topology) -> list[Group]:
     """Each GPU to the next of a ring over links as wide as there are, each kind of memory apart."""
     groups = []
     for same in _by_memory(pairs):
-        ends = {(source.agent, destination.agent): (source, destination) for source, destination in same}
+        ends = {(source.device, destination.device): (source, destination) for source, destination in same}
         gpus = [gpu for gpu in topology.names("gpu") if any(gpu in path for path in ends)]
         order = _ring(gpus, topology) if len(gpus) > 1 else ()
         steps = list(zip(order, (*order[1:], *order[:1]), strict=True))
@@ -166,12 +166,12 @@ def rings(pairs: Sequence[Ends], topology: Topology) -> list[Group]:
 
 def rings_beside_host(pairs: Sequence[Ends], topology: Topology) -> list[Group]:
     """A ring of GPUs, and each of them from or to the host at once: PCI Express and fabric together."""
-    host = [pair for pair in pairs if len({end.agent[:3] for end in pair}) == 2]
+    host = [pair for pair in pairs if len({end.device[:3] for end in pair}) == 2]
     return [
         (*ring, *same)
         for ring in rings(pairs, topology)
         for same in _by_memory(host)
-        if len({end.agent for ends in ring for end in ends}) == len(same)
+        if len({end.device for ends in ring for end in ends}) == len(same)
     ]
 
 
@@ -185,7 +185,7 @@ def _by_memory(pairs: Iterable[Ends]) -> list[list[Ends]]:
 
 
 def _kind(end: Buffer) -> tuple[str, str, str]:
-    return end.agent[:3], end.memory, (end.first_touch or "")[:3]
+    return end.device[:3], end.memory, (end.first_touch or "")[:3]
 
 
 def _ring(gpus: Sequence[str], topology: Topology) -> tuple[str, ...]:

@@ -22,9 +22,9 @@ MOVED_BYTES = 128 * 2**20
 _SLOT_ALIGNMENT_BYTES = 256
 
 
-def last_level_cache_bytes(agent: str, capabilities: Capabilities) -> int:
-    """What the runtime says of the agent's last-level cache; 0 when it says nothing."""
-    return int(capabilities.devices.get(agent, {}).get("last_level_cache_bytes") or 0)
+def last_level_cache_bytes(device: str, capabilities: Capabilities) -> int:
+    """What the runtime says of the device's last-level cache; 0 when it says nothing."""
+    return int(capabilities.devices.get(device, {}).get("last_level_cache_bytes") or 0)
 
 
 def buffer_bytes(size_bytes: int, cache: str, last_level_cache: int) -> int:
@@ -41,7 +41,7 @@ def buffer_bytes(size_bytes: int, cache: str, last_level_cache: int) -> int:
 def flow_buffer_bytes(case: Case, flow: Flow, cache_bytes: Callable[[str], int]) -> int:
     """Bytes of each buffer of one flow, as workers allocate them.
 
-    Source and destination rotate together, so the larger last-level cache of their agents decides for both.
+    Source and destination rotate together, so the larger last-level cache of their devices decides for both.
     Concurrent flows fill a cache together, so each rotates over its part of twice that cache; in an
     interference case each rotates over all of it. Warm and cold cases share buffers, so that pages and
     placement are the same. Rotations are rounded up, so that most sizes of operations ask for one buffer.
@@ -49,7 +49,7 @@ def flow_buffer_bytes(case: Case, flow: Flow, cache_bytes: Callable[[str], int])
     Args:
         case: The case.
         flow: One of its flows.
-        cache_bytes: Last-level cache of an agent, in bytes; 0 when unknown.
+        cache_bytes: Last-level cache of a device, in bytes; 0 when unknown.
     """
     if moves_pages(case.interface_of(flow)):
         region = -(-case.size_of(flow) // REGION_BYTES) * REGION_BYTES
@@ -59,7 +59,7 @@ def flow_buffer_bytes(case: Case, flow: Flow, cache_bytes: Callable[[str], int])
         return PAGE_BYTES
     if figure_of(interface) != "bandwidth":  # nothing is rotated where no bytes are rated
         return case.size_of(flow)
-    cache = max(_cache_part(case, end.agent, cache_bytes) for end in (flow.source, flow.destination))
+    cache = max(_cache_part(case, end.device, cache_bytes) for end in (flow.source, flow.destination))
     size = case.size_of(flow)
     rotated = buffer_bytes(size, "cold", cache)
     if moves_rows(case.interface_of(flow)):
@@ -72,12 +72,12 @@ def flow_buffer_bytes(case: Case, flow: Flow, cache_bytes: Callable[[str], int])
     return whole_words if rotated == size else max(whole_words, _rounded_up(rotated))
 
 
-def _cache_part(case: Case, agent: str, cache_bytes: Callable[[str], int]) -> int:
-    """The agent's last-level cache, divided among the concurrent flows that fill it."""
+def _cache_part(case: Case, device: str, cache_bytes: Callable[[str], int]) -> int:
+    """The device's last-level cache, divided among the concurrent flows that fill it."""
     if case.pattern == "interference":
-        return cache_bytes(agent)
-    sharing = sum(agent in (flow.source.agent, flow.destination.agent) for flow in case.flows)
-    return -(-cache_bytes(agent) // max(1, sharing))
+        return cache_bytes(device)
+    sharing = sum(device in (flow.source.device, flow.destination.device) for flow in case.flows)
+    return -(-cache_bytes(device) // max(1, sharing))
 
 
 def _rounded_up(size_bytes: int) -> int:
@@ -90,7 +90,7 @@ def buffers(case: Case, capabilities: Capabilities) -> list[tuple[Buffer, int]]:
     """Every buffer of every flow with its bytes; a chase has one a flow."""
     needed = []
     for flow in case.flows:
-        size = flow_buffer_bytes(case, flow, lambda agent: last_level_cache_bytes(agent, capabilities))
+        size = flow_buffer_bytes(case, flow, lambda device: last_level_cache_bytes(device, capabilities))
         if is_memory_step(case.interface_of(flow)):
             size = held_bytes(case.size_of(flow))
         ends = (flow.source,) if one_buffer(case.interface_of(flow)) else case.buffers_of(flow)
@@ -99,20 +99,20 @@ def buffers(case: Case, capabilities: Capabilities) -> list[tuple[Buffer, int]]:
 
 
 def footprint(case: Case, capabilities: Capabilities) -> dict[str, int]:
-    """Bytes by owning agent that the case holds at once; flows do not share buffers."""
+    """Bytes by owning device that the case holds at once; flows do not share buffers."""
     needed: dict[str, int] = {}
-    gpus = [agent for agent in capabilities.devices if agent.startswith("gpu")]
+    gpus = [device for device in capabilities.devices if device.startswith("gpu")]
     for flow in case.flows:
         if case.interface_of(flow) == "route":
             paths = paths_of(case, flow, gpus)
             for relay in paths.relays:
                 needed[relay] = needed.get(relay, 0) + paths.staging_bytes
     for buffer, size in buffers(case, capabilities):
-        needed[buffer.agent] = needed.get(buffer.agent, 0) + size
+        needed[buffer.device] = needed.get(buffer.device, 0) + size
     for flow in case.flows:
         if moves_pages(case.interface_of(flow)):  # there has to be room where the pages go to as well
             size = flow_buffer_bytes(case, flow, lambda _: 0)
-            needed[flow.destination.agent] = needed.get(flow.destination.agent, 0) + size
+            needed[flow.destination.device] = needed.get(flow.destination.device, 0) + size
     return needed
 
 

@@ -17,7 +17,7 @@ OF_ALL = tuple(option.name for option in COMMON)
 
 #: What the buffers of a flow are. `pair`: a source and a destination. `one`: a single buffer, written
 #: `buffer` in a suite, which is source and destination. `moved`: one allocation whose pages go from the
-#: source's agent to the destination's.
+#: source's device to the destination's.
 BUFFERS = ("pair", "one", "moved")
 #: What a bandwidth counts that counts every array that is read or written, as STREAM does.
 READ_WRITE = "read+write"
@@ -53,12 +53,12 @@ class Interface:
     sources: int = 1  # arrays that are read; 2: the flow may name a second source; 0: it only writes
     writes: bool = True  # False: it only reads
     counted: int = 1  # how often an operation's bandwidth counts its size: of "read+write", every array
-    partner: bool = False  # a second agent takes part, written `partner` in a suite
+    partner: bool = False  # a second device takes part, written `partner` in a suite
     worker: str = (
         "native"  # which kind of worker measures it: those with other libraries have processes apart
     )
     refused: str = ""  # what an executor of another kind is told; empty: refusal() has a sentence
-    needs: str = ""  # what an agent has to be known to have that executes it; empty: nothing special
+    needs: str = ""  # what a device has to be known to have that executes it; empty: nothing special
     # For planning: bytes/s of one CPU thread, whether all cores of a domain take part, seconds of one call.
     cpu_bytes_per_s: float = 0
     team: bool = False
@@ -85,7 +85,7 @@ class Interface:
         return self.buffers == "pair" and self.figure == "bandwidth" and self.counts != READ_WRITE
 
     def executed_by(self, kind: str) -> bool:
-        """Whether agents of this kind ('cpu', 'gpu') can execute it at all."""
+        """Whether devices of this kind ('cpu', 'gpu') can execute it at all."""
         return kind in self.kernels
 
     def refusal(self, name: str, executor: str) -> str:
@@ -263,7 +263,7 @@ INTERFACES: Mapping[str, Interface] = {
         buffers="one",
         figure="latency",
         counts="dependent-load",
-        power_of_two_from=1024,  # a few lines of any agent, all in the first-level cache
+        power_of_two_from=1024,  # a few lines of any device, all in the first-level cache
         alone=True,
     ),
     "ping-pong": Interface(
@@ -372,5 +372,5 @@ def one_buffer(interface: str) -> bool:
 
 
 def moves_pages(interface: str) -> bool:
-    """Whether its one allocation goes from one agent to another."""
+    """Whether its one allocation goes from one device to another."""
     return INTERFACES[interface].buffers == "moved"

@@ -63,7 +63,7 @@ def limit(topology: Topology, case: Case, distinct_bytes: Mapping[str, int] | No
 
     Args:
         topology: Of the machine that runs the case.
-        case: With agents of that machine.
+        case: With devices of that machine.
         distinct_bytes: Bytes that all flows touch before an address repeats, of `source` and `destination`;
             None: not known, so that no memory is counted.
     """
@@ -97,7 +97,7 @@ def excess(
 
     Args:
         topology: Of the machine that ran the case.
-        case: With agents of that machine.
+        case: With devices of that machine.
         distinct_bytes: See limit().
         directions: Measured bytes/s by path of a flow, of those that disturb too.
     """
@@ -124,7 +124,7 @@ def excess_of_pages(topology: Topology, flow: Flow, bytes_per_s: float) -> Exces
         flow: With managed memory.
         bytes_per_s: Of whole pages.
     """
-    if stranger_of(topology, [flow]) or flow.source.agent == flow.destination.agent == flow.executor:
+    if stranger_of(topology, [flow]) or flow.source.device == flow.destination.device == flow.executor:
         return None
     links = [
         arc for way in ways_of(topology, _as_copy(flow), flow) for arc in way or [] if arc.kind != "memory"
@@ -161,7 +161,7 @@ def _used(
 ) -> _Resources:
     used = _Resources()
     touched: defaultdict[str, float] = defaultdict(float)  # distinct bytes by memory
-    near: defaultdict[str, set[str]] = defaultdict(set)  # agents whose caches may hold a memory's bytes
+    near: defaultdict[str, set[str]] = defaultdict(set)  # devices whose caches may hold a memory's bytes
     for flow in flows:
         shares = _shares(case, flow, distinct_bytes)
         counted: list[Counter[str]] = []
@@ -173,11 +173,11 @@ def _used(
             used.arcs |= {arc.name: arc for arc in links}
             counted.append(Counter(arc.name for arc in links))
         for buffer, share in shares:
-            memory = _memory(topology, buffer.agent)
+            memory = _memory(topology, buffer.device)
             used.arcs.setdefault(memory.name, memory)
             if share is not None:
                 touched[memory.name] += share
-                near[memory.name] |= {buffer.agent, flow.executor}
+                near[memory.name] |= {buffer.device, flow.executor}
                 counted[:1] = [counted[0] + Counter([memory.name])] if counted else []
         used.ways.append(counted)
     for name, arc in used.arcs.items():
@@ -208,7 +208,7 @@ def _link_arc(
     topology: Topology, case: Case, flow: Flow, arc: Arc, shares: list[tuple[Buffer, float | None]]
 ) -> Arc:
     """The link, without a limit where the executor's own loads and stores may stay within its caches."""
-    executor = topology.agent(flow.executor)
+    executor = topology.device(flow.executor)
     by_loads = executor.kind == "cpu" or INTERFACES[case.interface_of(flow)].category == "direct access"
     if not by_loads or case.cache_of(flow) == "cold":
         return arc
@@ -219,10 +219,10 @@ def _link_arc(
     return replace(arc, limit=None, limit_source=f"the caches of {executor.name} may absorb the traffic")
 
 
-def _memory(topology: Topology, agent: str) -> Arc:
-    if topology.agent(agent).kind == "cpu" and package_gpu(topology, agent) is None:
+def _memory(topology: Topology, device: str) -> Arc:
+    if topology.device(device).kind == "cpu" and package_gpu(topology, device) is None:
         return host_memory(topology)
-    return memory_of(topology, agent)
+    return memory_of(topology, device)
 
 
 def _beyond_caches(topology: Topology, memory: Arc, touched: float | None, near: Iterable[str]) -> Arc:
@@ -235,9 +235,9 @@ def _beyond_caches(topology: Topology, memory: Arc, touched: float | None, near:
     if touched is None:
         return replace(memory, limit=None, limit_source="the bytes touched in it are not recorded")
     names = set(near) | {
-        agent.name for agent in topology.devices if _memory(topology, agent.name).name == memory.name
+        device.name for device in topology.devices if _memory(topology, device.name).name == memory.name
     }
-    sizes = [topology.agent(name).last_level_cache_bytes for name in names]
+    sizes = [topology.device(name).last_level_cache_bytes for name in names]
     if not all(sizes):
         return replace(memory, limit=None, limit_source="the size of the caches above it is unknown")
     caches = sum(size or 0 for size in sizes)

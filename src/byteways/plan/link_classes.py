@@ -13,14 +13,14 @@ from byteways.topology.model import Topology
 
 #: A group with the executor of each of its flows.
 Assigned = tuple[Group, tuple[str, ...]]
-#: Name of the class of links that a path takes, by source and destination agent.
+#: Name of the class of links that a path takes, by source and destination device.
 LinkClass = Callable[[str, str], str]
 
 
 def representatives(
     assigned: Sequence[Assigned], link_class: LinkClass, shared_on: Topology | None = None
 ) -> list[Assigned]:
-    """The first (so of lowest indices) of each class: equal links and memories, agents in the same roles.
+    """The first (so of lowest indices) of each class: equal links and memories, devices in the same roles.
 
     With `shared_on`, the machine, groups also differ in which of their links several flows share.
     """
@@ -34,7 +34,7 @@ def representatives(
             part = parts.get(flow)
             if part is None:
                 part = parts[flow] = _flow_part(*flow, link_class)
-            signature.append((part.kind, *[order.setdefault(agent, len(order)) for agent in part.agents]))
+            signature.append((part.kind, *[order.setdefault(device, len(order)) for device in part.devices]))
         shared = flow_sets.common_links(group, shared_on) if shared_on else ()
         kept.setdefault((tuple(signature), shared), (group, executors))
     return list(kept.values())
@@ -44,19 +44,19 @@ def representatives(
 class _FlowPart:
     """What of a flow decides whether two groups are of one class."""
 
-    agents: tuple[str, ...]  # those that play a role in it
-    kind: tuple[str, ...]  # of these agents, of its memories and links
+    devices: tuple[str, ...]  # those that play a role in it
+    kind: tuple[str, ...]  # of these devices, of its memories and links
 
 
 def _flow_part(ends: Ends, executor: str, link_class: LinkClass) -> _FlowPart:
     def classes(start: str, end: str) -> str:
         return "own" if start == end else link_class(start, end)
 
-    agents = (*itertools.chain(*((end.agent, end.first_touch or end.agent) for end in ends)), executor)
+    devices = (*itertools.chain(*((end.device, end.first_touch or end.device) for end in ends)), executor)
     kind = (
-        *map(kind_of, agents),
+        *map(kind_of, devices),
         *(end.memory for end in ends),
-        classes(ends[0].agent, ends[1].agent),
-        classes(executor, ends[1].agent),
+        classes(ends[0].device, ends[1].device),
+        classes(executor, ends[1].device),
     )
-    return _FlowPart(agents, kind)
+    return _FlowPart(devices, kind)

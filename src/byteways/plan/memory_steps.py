@@ -29,7 +29,7 @@ def held_bytes(size_bytes: int) -> int:
 
 def refusal(interface: str, flow: Flow, options: Mapping[str, int | str | bool]) -> str | None:
     """Why there is no such step for this memory, in a sentence; None when there is."""
-    memory, owner = flow.source.memory, flow.source.agent
+    memory, owner = flow.source.memory, flow.source.device
     if flow.source.first_touch not in (None, owner):
         return f"{interface} is timed before any device but {owner} touches the pages"
     if interface in ("allocate", "free"):
@@ -48,7 +48,7 @@ def refusal(interface: str, flow: Flow, options: Mapping[str, int | str | bool])
 def _own_refusal(
     interface: str, flow: Flow, memory: str, options: Mapping[str, int | str | bool]
 ) -> str | None:
-    owner = flow.source.agent
+    owner = flow.source.device
     if flow.executor != owner:
         return f"{interface} is executed by the device that owns the memory, {owner}, not {flow.executor}"
     if memory == "registered":

@@ -30,13 +30,13 @@ def _prefetch_refusal(case: Case, flow: Flow, topology: Topology) -> str | None:
             f"{interface} migrates the pages of one allocation, which cannot be both {source} and "
             f"{destination}"
         )
-    if source.agent == destination.agent:
-        return f"{interface} from {source.agent} to itself moves nothing"
-    ends = [topology.agent(end.agent) for end in (source, destination)]
+    if source.device == destination.device:
+        return f"{interface} from {source.device} to itself moves nothing"
+    ends = [topology.device(end.device) for end in (source, destination)]
     if all(end.kind == "cpu" for end in ends):
         return f"{interface} migrates pages to and from GPUs; {flow.path} is within the host"
-    if ends[0].shares_memory_with == destination.agent or ends[1].shares_memory_with == source.agent:
-        return f"{source.agent} and {destination.agent} share one memory: pages cannot migrate"
+    if ends[0].shares_memory_with == destination.device or ends[1].shares_memory_with == source.device:
+        return f"{source.device} and {destination.device} share one memory: pages cannot migrate"
     if case.cache_of(flow) == "warm":
         return f"{interface} migrates each region once, so the cache is always cold"
     return None
@@ -45,16 +45,16 @@ def _prefetch_refusal(case: Case, flow: Flow, topology: Topology) -> str | None:
 def _domain_refusal(flow: Flow, topology: Topology, capabilities: Capabilities) -> str | None:
     """Where the call cannot name a domain, pages go to that of the GPU whose stream takes it."""
     offer = capabilities.calls.get(flow.executor, {}).get("prefetch-to-domain")
-    domains = [agent for agent in topology.devices if agent.kind == "cpu"]
+    domains = [device for device in topology.devices if device.kind == "cpu"]
     if len(domains) < 2 or offer is None or offer.available:
         return None
-    near = {agent.numa_domain for agent in topology.devices if agent.kind == "gpu"}
-    source, destination = (topology.agent(end.agent) for end in (flow.source, flow.destination))
+    near = {device.numa_domain for device in topology.devices if device.kind == "gpu"}
+    source, destination = (topology.device(end.device) for end in (flow.source, flow.destination))
     if source.kind == "cpu" and source.numa_domain not in near:
         return f"no GPU is near {source.name}, and {offer.reason}: its pages cannot be migrated back"
-    domain = topology.agent(flow.executor).numa_domain
+    domain = topology.device(flow.executor).numa_domain
     if destination.kind == "cpu" and destination.numa_domain != domain:
-        lands = next((agent.name for agent in domains if agent.numa_domain == domain), "another domain")
+        lands = next((device.name for device in domains if device.numa_domain == domain), "another domain")
         return (
             f"{LANDS_ELSEWHERE}{lands}, the NUMA domain of {flow.executor}, and not on {destination.name}: "
             f"{offer.reason}"

@@ -36,7 +36,7 @@ def peak(topology: Topology, case: Case) -> Peak:
     Bidirectional, fan-out, fan-in and all-pairs: the largest sum of rates, one per flow on its own route,
     such that no direction of a link carries more than its data rate. That is the maximum flow of several
     commodities with fixed routes, a linear programme; it says nothing of how the flows would share. A flow
-    of interface `route` counts as one for each of its paths. A copy within an agent reads and writes the
+    of interface `route` counts as one for each of its paths. A copy within a device reads and writes the
     same memory, so its peak is half the memory's. Of what counts as STREAM counts, each array takes the
     memory where it lies and the links between there and the executor, in its own direction, and the peak
     counts all arrays: that of local ones is the memory's. Links of unknown rate bound nothing, and then the
@@ -44,7 +44,7 @@ def peak(topology: Topology, case: Case) -> Peak:
 
     Args:
         topology: Of the machine that runs the case.
-        case: With agents of that machine.
+        case: With devices of that machine.
     """
     if figure_of(case.interface) != "bandwidth":
         return Peak(None, f"{case.interface} measures latency, which has no peak bandwidth", ())
@@ -80,9 +80,9 @@ def measured_flows(case: Case) -> tuple[Flow, ...]:
 
 
 def stranger_of(topology: Topology, flows: Sequence[Flow]) -> str | None:
-    """An agent of the flows that the machine does not have."""
+    """A device of the flows that the machine does not have."""
     known = set(topology.names())
-    taking_part = (name for flow in flows for name in (flow.executor, *(end.agent for end in flow.buffers)))
+    taking_part = (name for flow in flows for name in (flow.executor, *(end.device for end in flow.buffers)))
     return next((name for name in taking_part if name not in known), None)
 
 
@@ -99,8 +99,8 @@ def ways_of(topology: Topology, case: Case, flow: Flow) -> list[list[Arc] | None
 
 def arcs_of(topology: Topology, flow: Flow) -> list[Arc] | None:
     """What a flow's bytes cross: source to executor to destination; None when there is no way."""
-    ends = list(dict.fromkeys((flow.source.agent, flow.executor)))
-    stops = ends if ends[-1] == flow.destination.agent else [*ends, flow.destination.agent]
+    ends = list(dict.fromkeys((flow.source.device, flow.executor)))
+    stops = ends if ends[-1] == flow.destination.device else [*ends, flow.destination.device]
     if len(stops) == 1:
         return _within(topology, stops[0])
     arcs: list[Arc] = []
@@ -120,7 +120,7 @@ def _arcs_of_arrays(topology: Topology, case: Case, flow: Flow) -> list[Arc] | N
     """What the arrays of a flow cross on their own, each arc once an array; None when one has no way."""
     arcs: list[Arc] = []
     read, written = case.arrays_of(flow)
-    ends = [*((end.agent, flow.executor) for end in read), *((flow.executor, end.agent) for end in written)]
+    ends = [*((end.device, flow.executor) for end in read), *((flow.executor, end.device) for end in written)]
     for begin, end in ends:
         if begin == end or one_memory(topology, begin, end) is not None:
             arcs.append(memory_of(topology, begin))
@@ -140,9 +140,9 @@ def _relayed(topology: Topology, case: Case, flow: Flow) -> list[list[Arc] | Non
     ]
 
 
-def _within(topology: Topology, agent: str) -> list[Arc]:
+def _within(topology: Topology, device: str) -> list[Arc]:
     """A copy within one memory: each byte is read once and written once."""
-    memory = memory_of(topology, agent)
+    memory = memory_of(topology, device)
     return [memory, memory]
 
 

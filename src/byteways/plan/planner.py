@@ -77,13 +77,13 @@ def make_plan(
         only: `--only` filters, alternatives.
         sizes: `--size` filter.
         budget_s: Time for the whole run; None: what the suite says.
-        link_class: Names the class of links between two agents; None: byteways.topology.routes.link_class.
+        link_class: Names the class of links between two devices; None: byteways.topology.routes.link_class.
 
         on_sweep: Told how many sweeps are expanded and how many cases they have, as large machines take
         seconds.
 
     Raises:
-        BytewaysError: There are too many cases, a filter is malformed or matches nothing, a named agent is
+        BytewaysError: There are too many cases, a filter is malformed or matches nothing, a named device is
         not here, or the budget is
             too small.
     """

@@ -43,7 +43,7 @@ def paths_of(case: Case, flow: Flow, gpus: Sequence[str]) -> Paths:
         ValueError: There are no such relays here; the sentence says why.
     """
     options = case.options_of(flow)
-    ends = [end.agent for end in (flow.destination, flow.source) if end.agent in gpus]
+    ends = [end.device for end in (flow.destination, flow.source) if end.device in gpus]
     others = _after(ends[0], gpus, ends) if ends else []
     relays = tuple(others)
     via, number = options.get("via"), options.get("relays")

@@ -21,7 +21,7 @@ from byteways.plan.variables import readers
 from byteways.plan.words import closest
 
 PAIRS = ("all", "near", "per-link-class")
-SAME_AGENT = ("only", "never", "also")
+SAME_DEVICE = ("only", "never", "also")
 CORES = ("any", "pairs")
 #: `with-RUNTIME` for sweeps about what one runtime alone has.
 WHEN = ("always", "with-gpu", "without-gpu", *(f"with-{reader.runtime}" for reader in readers()))
@@ -30,7 +30,17 @@ EXECUTOR_WORDS = ("source", "destination", "both")
 _SUITE_KEYS = ("name", "title", "rounds", "precision", "case_budget_s", "budget_s", "sweep")
 _SWEEP_KEYS = (
     *("name", "interface", "pattern", "source", "destination", "buffer", "executor", "size", "cache"),
-    *("options", "environment", "pairs", "gpus", "halves", "same_agent", "second_source", "partner", "cores"),
+    *(
+        "options",
+        "environment",
+        "pairs",
+        "gpus",
+        "halves",
+        "same_device",
+        "second_source",
+        "partner",
+        "cores",
+    ),
     "when",
     *(
         "beside_source",
@@ -47,8 +57,8 @@ _FANS = ("fan-out", "fan-in", "fan-bidirectional")
 #: Which end of a flow executes or answers.
 _END_WORDS = ("source", "destination")
 _NAME = re.compile(r"^[a-z0-9][a-z0-9-]*$")
-_BUFFER_GLOB = re.compile(r"^(?P<agent>[^:@]+):(?P<memory>[^:@]+)(?:@(?P<first_touch>[^:@]+))?$")
-_AGENT_GLOB = re.compile(r"^(?:[a-z]+\d+|[a-z]*[*?\[][a-z0-9*?\[\]!-]*)$")
+_BUFFER_GLOB = re.compile(r"^(?P<device>[^:@]+):(?P<memory>[^:@]+)(?:@(?P<first_touch>[^:@]+))?$")
+_DEVICE_GLOB = re.compile(r"^(?:[a-z]+\d+|[a-z]*[*?\[][a-z0-9*?\[\]!-]*)$")
 
 
 def read_suite(data: Mapping[str, Any], *, text: str, file: str) -> Suite:
@@ -104,7 +114,7 @@ def _read_sweep(table: Table, precision: float, case_budget_s: float) -> Sweep:
         pairs=table.word("pairs", PAIRS, "all"),
         gpus=_gpus(table, patterns),
         halves=_halves(table, patterns),
-        same_agent=table.word("same_agent", SAME_AGENT, "also") if "same_agent" in table.data else None,
+        same_device=table.word("same_device", SAME_DEVICE, "also") if "same_device" in table.data else None,
         **_read_beside(table, interfaces, patterns),
         second_sources=_second_sources(table, interfaces),
         partners=_partners(table, interfaces),
@@ -177,7 +187,7 @@ def _read_beside(table: Table, interfaces: tuple[str, ...], patterns: tuple[str,
         )
     executor = table.text("beside_executor", "source")
     if executor not in _END_WORDS:
-        _check_agent_glob(table, "beside_executor", executor)
+        _check_device_glob(table, "beside_executor", executor)
     return {
         "beside_sources": ends[0] if ends else (),
         "beside_destinations": ends[1] if ends else (),
@@ -221,7 +231,7 @@ def _partners(table: Table, interfaces: tuple[str, ...]) -> tuple[str, ...]:
     partners = table.texts("partner", "destination")
     for partner in partners:
         if partner not in _END_WORDS:
-            _check_agent_glob(table, "partner", partner)
+            _check_device_glob(table, "partner", partner)
     return partners
 
 
@@ -241,21 +251,21 @@ def _buffers(table: Table, key: str) -> tuple[BufferGlob, ...]:
         match = _BUFFER_GLOB.match(text)
         if match is None:
             table.fail(key, f"'{text}' is not a buffer", "write device:memory or device:memory@first-touch")
-        agent, first_touch = (
-            translated("device", name) if name else name for name in (match["agent"], match["first_touch"])
+        device, first_touch = (
+            translated("device", name) if name else name for name in (match["device"], match["first_touch"])
         )
-        for name in (agent, first_touch):
+        for name in (device, first_touch):
             if name is not None:
-                _check_agent_glob(table, key, name)
+                _check_device_glob(table, key, name)
         memory = match["memory"]
         if not any(fnmatchcase(known, memory) for known in MEMORIES):
             memory = table.known(key, "memory", memory, MEMORIES)
-        globs.append(BufferGlob(agent, memory, first_touch, text))
+        globs.append(BufferGlob(device, memory, first_touch, text))
     return tuple(globs)
 
 
-def _check_agent_glob(table: Table, key: str, text: str) -> None:
-    if not _AGENT_GLOB.match(text):
+def _check_device_glob(table: Table, key: str, text: str) -> None:
+    if not _DEVICE_GLOB.match(text):
         table.fail(key, f"'{text}' is not a device", "write cpu0, gpu3, gpu* or *")
 
 
@@ -268,7 +278,7 @@ def _executors(table: Table, chase: bool) -> tuple[str, ...]:
                 "source and destination do not apply with one buffer",
                 "write the devices that execute it, for example gpu*",
             )
-        if executor not in EXECUTOR_WORDS and not _AGENT_GLOB.match(executor):
+        if executor not in EXECUTOR_WORDS and not _DEVICE_GLOB.match(executor):
             table.fail(
                 "executor",
                 f"'{executor}' is not an executor",

@@ -15,7 +15,7 @@ LEAST_RANKED = 3
 class BufferGlob:
     """A pattern for buffers, `gpu*:device` or `cpu*:pageable@gpu*`; any part may be a glob."""
 
-    agent: str
+    device: str
     memory: str
     first_touch: str | None
     text: str
@@ -39,7 +39,7 @@ class Origin:
 class Sweep:
     """A product of cases: every value of every axis with every other.
 
-    `executors` holds "source", "destination", "both" or globs of agents. A chase walks `sources` alone and
+    `executors` holds "source", "destination", "both" or globs of devices. A chase walks `sources` alone and
     has no `destinations`. `second_sources` and `partners` are of the interfaces that have them. What disturbs
     does so in the ways of `beside_interfaces`, with `beside_sizes`; none: as the measured flow is done. Axes
     of options and environment are swept as well. Higher `priority` is kept longer when time is short.
@@ -58,16 +58,16 @@ class Sweep:
     pairs: str
     gpus: tuple[str, ...]  # which GPUs take part in a fan; none: all
     halves: str  # "worst" or "all" halves of a bisection
-    same_agent: str | None  # None: "also" for unidirectional and chase, "never" for the rest
+    same_device: str | None  # None: "also" for unidirectional and chase, "never" for the rest
     beside_sources: tuple[BufferGlob, ...]
     beside_destinations: tuple[BufferGlob, ...]
     beside_interfaces: tuple[str, ...]
-    beside_executor: str  # "source", "destination" or an agent
+    beside_executor: str  # "source", "destination" or a device
     beside_sizes: tuple[int, ...]
     beside_options: Mapping[str, tuple[int | str | bool, ...]]
     second_sources: tuple[BufferGlob, ...]
     cores: str  # "any", or "pairs" of cores, each
-    partners: tuple[str, ...]  # "source", "destination" or globs of agents
+    partners: tuple[str, ...]  # "source", "destination" or globs of devices
     when: str
     precision: float
     case_budget_s: float

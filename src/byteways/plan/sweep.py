@@ -1,4 +1,4 @@
-"""From a sweep to its cases on a given machine (pure): globs become agents, ends flows, axes a product."""
+"""From a sweep to its cases on a given machine (pure): globs become devices, ends flows, axes a product."""
 
 from __future__ import annotations
 
@@ -39,11 +39,11 @@ def expand(
     Args:
         sweep: What is asked for.
         topology: The machine.
-        link_class: Names the class of links between two agents.
+        link_class: Names the class of links between two devices.
         runtimes: Names of the runtimes that drive its GPUs.
 
     Raises:
-        BytewaysError: An agent is named outright that this machine does not have.
+        BytewaysError: A device is named outright that this machine does not have.
     """
     has_gpu = bool(topology.names("gpu"))
     true_here = {"always", "with-gpu" if has_gpu else "without-gpu", *(f"with-{name}" for name in runtimes)}
@@ -72,23 +72,23 @@ def expand(
     if sweep.cores == "pairs" and (left_out := core_pairs.note(topology)):
         notes.append(left_out)
     if not cases and not notes:
-        notes.append("no buffer pair matches its 'pattern', 'same_agent' and 'pairs' on this machine")
+        notes.append("no buffer pair matches its 'pattern', 'same_device' and 'pairs' on this machine")
     named = tuple(dict.fromkeys(f"sweep '{sweep.name}': {note}" for note in notes))
     return Expansion(tuple(cases.values()), named)
 
 
-def _agents(sweep: Sweep, key: str, glob: str, topology: Topology) -> list[str]:
+def _devices(sweep: Sweep, key: str, glob: str, topology: Topology) -> list[str]:
     names = topology.names()
     if not any(mark in glob for mark in "*?[") and glob not in names:
         raise _missing(sweep.origin.at(key), sweep, key, glob, names)
     return [name for name in names if fnmatchcase(name, glob)]
 
 
-def _missing(at: str, sweep: Sweep, key: str, agent: str, names: Sequence[str]) -> BytewaysError:
+def _missing(at: str, sweep: Sweep, key: str, device: str, names: Sequence[str]) -> BytewaysError:
     """What is named outright and not by a glob is meant to be here; `at` is where in the file."""
     return BytewaysError(
-        f"{at}: sweep '{sweep.name}', key '{key}': this machine has no device '{agent}'",
-        hint=closest(agent, names),
+        f"{at}: sweep '{sweep.name}', key '{key}': this machine has no device '{device}'",
+        hint=closest(device, names),
     )
 
 
@@ -96,26 +96,26 @@ def _check_relays(sweep: Sweep, topology: Topology) -> None:
     options = replace(sweep.origin, place=(*sweep.origin.place, "options"))
     for name, values in sweep.options.items():
         for value in values if OPTIONS[name].names_gpus else ():
-            for agent in str(value).split(","):
-                if agent not in topology.names("gpu"):
-                    raise _missing(options.at(name), sweep, name, agent, topology.names("gpu"))
+            for device in str(value).split(","):
+                if device not in topology.names("gpu"):
+                    raise _missing(options.at(name), sweep, name, device, topology.names("gpu"))
 
 
 def _buffers(
     sweep: Sweep, key: str, globs: Sequence[BufferGlob], topology: Topology, notes: list[str]
 ) -> list[Buffer]:
-    """Buffers that match, in the machine's order. A memory glob keeps to what the kind of agent can own."""
+    """Buffers that match, in the machine's order. A memory glob keeps to what the kind of device can own."""
     found: dict[Buffer, None] = {}
     for glob in globs:
-        agents = _agents(sweep, key, glob.agent, topology)
-        touchers = _agents(sweep, key, glob.first_touch, topology) if glob.first_touch else [None]
+        devices = _devices(sweep, key, glob.device, topology)
+        touchers = _devices(sweep, key, glob.first_touch, topology) if glob.first_touch else [None]
         exact = glob.memory in MEMORIES
         memories = [name for name in MEMORIES if fnmatchcase(name, glob.memory)]
-        for agent, memory, toucher in itertools.product(agents, memories, touchers):
-            if exact or kind_of(agent) in OWNERS[memory]:
-                found[Buffer(agent, memory, None if toucher == agent else toucher)] = None
-        if not agents or not touchers:
-            missing = glob.first_touch if agents else glob.agent
+        for device, memory, toucher in itertools.product(devices, memories, touchers):
+            if exact or kind_of(device) in OWNERS[memory]:
+                found[Buffer(device, memory, None if toucher == device else toucher)] = None
+        if not devices or not touchers:
+            missing = glob.first_touch if devices else glob.device
             notes.append(f"no device here matches '{missing}' of {key} '{glob.text}'")
     return list(found)
 
@@ -136,7 +136,7 @@ def _groups(sweep: Sweep, pattern: str, topology: Topology, notes: list[str]) ->
             (pair, other)
             for pair in pairs
             for other in others
-            if sweep.beside_interfaces or _agent_pair(pair) != _agent_pair(other)
+            if sweep.beside_interfaces or _device_pair(pair) != _device_pair(other)
         ]
     if pattern == "two-pairs":
         return flow_sets.two_pairs(pairs)
@@ -146,7 +146,7 @@ def _groups(sweep: Sweep, pattern: str, topology: Topology, notes: list[str]) ->
         return flow_sets.rings(pairs, topology)
     if pattern == "host-and-ring":
         return flow_sets.rings_beside_host(
-            [pair for pair in pairs if _near(*_agent_pair(pair), topology)], topology
+            [pair for pair in pairs if _near(*_device_pair(pair), topology)], topology
         )
     return _hubs(sweep, pattern, pairs, topology)
 
@@ -155,7 +155,7 @@ def _hubs(sweep: Sweep, pattern: str, pairs: list[Ends], topology: Topology) -> 
     """Flows that run together: those of each hub of a fan, or all where hubs are near or there is none."""
     if pattern == "fan-in":
         order = topology.names()
-        pairs.sort(key=lambda pair: order.index(pair[1].agent))
+        pairs.sort(key=lambda pair: order.index(pair[1].device))
     near = sweep.pairs == "near"
     groups: dict[object, list[Ends]] = {}
     for source, destination in pairs:
@@ -175,12 +175,12 @@ def _hubs(sweep: Sweep, pattern: str, pairs: list[Ends], topology: Topology) -> 
     return [flow_sets.there_and_back(group) for group in hubs] if pattern == "fan-bidirectional" else hubs
 
 
-def _agent_pair(ends: Ends) -> tuple[str, str]:
-    return ends[0].agent, ends[1].agent
+def _device_pair(ends: Ends) -> tuple[str, str]:
+    return ends[0].device, ends[1].device
 
 
 def _ends(sweep: Sweep, keys: tuple[str, str], topology: Topology, notes: list[str]) -> list[Ends]:
-    """Every source of the two keys with every destination, except an agent with itself."""
+    """Every source of the two keys with every destination, except a device with itself."""
     besides = keys[0] == "beside_source"
     globs = (
         (sweep.beside_sources, sweep.beside_destinations) if besides else (sweep.sources, sweep.destinations)
@@ -190,18 +190,18 @@ def _ends(sweep: Sweep, keys: tuple[str, str], topology: Topology, notes: list[s
     )
     pairs = itertools.product(sources, destinations)
     local = not besides or bool(sweep.beside_interfaces)
-    return [pair for pair in pairs if local or pair[0].agent != pair[1].agent]
+    return [pair for pair in pairs if local or pair[0].device != pair[1].device]
 
 
 def _pairs(sweep: Sweep, pattern: str, topology: Topology, notes: list[str]) -> list[Ends]:
-    same = sweep.same_agent or ("also" if pattern == "unidirectional" else "never")
+    same = sweep.same_device or ("also" if pattern == "unidirectional" else "never")
     pairs = [
         pair
         for pair in _ends(sweep, ("source", "destination"), topology, notes)
-        if same == "also" or (pair[0].agent == pair[1].agent) == (same == "only")
+        if same == "also" or (pair[0].device == pair[1].device) == (same == "only")
     ]
     if sweep.pairs == "near":
-        pairs = [pair for pair in pairs if _near(*_agent_pair(pair), topology)]
+        pairs = [pair for pair in pairs if _near(*_device_pair(pair), topology)]
     return pairs
 
 
@@ -215,8 +215,8 @@ def _near(source: str, destination: str, topology: Topology) -> bool:
 
 def nearest_cpu(gpu: str, topology: Topology) -> str:
     """The NUMA domain next to a GPU; the first one when the machine does not tell."""
-    cpus = [agent for agent in topology.devices if agent.kind == "cpu"]
-    domain = topology.agent(gpu).numa_domain
+    cpus = [device for device in topology.devices if device.kind == "cpu"]
+    domain = topology.device(gpu).numa_domain
     for cpu in cpus:
         if domain is not None and cpu.numa_domain == domain:
             return cpu.name
@@ -237,20 +237,20 @@ def _executors(sweep: Sweep, interface: str, group: Group, topology: Topology) -
     for word in sweep.executors:
         if word in ("source", "destination"):
             side = 0 if word == "source" else 1
-            yield tuple(ends[side].agent for ends in group)
+            yield tuple(ends[side].device for ends in group)
         elif word == "both":
             for side in (0, 1):
                 yield tuple(_capable_end(interface, ends, side) for ends in group)
         else:
-            for agent in _agents(sweep, "executor", word, topology):
-                yield (agent,) * len(group)
+            for device in _devices(sweep, "executor", word, topology):
+                yield (device,) * len(group)
 
 
 def _capable_end(interface: str, ends: Ends, side: int) -> str:
     for end in (ends[side], ends[1 - side]):
-        if executes(interface, kind_of(end.agent)):
-            return end.agent
-    return ends[0].agent
+        if executes(interface, kind_of(end.device)):
+            return end.device
+    return ends[0].device
 
 
 def _assigned(
@@ -277,18 +277,18 @@ def _assigned(
 
 
 def _end(sweep: Sweep, key: str, word: str, ends: Ends, topology: Topology) -> list[str]:
-    """The agents that "source", "destination" or a glob stand for."""
+    """The devices that "source", "destination" or a glob stand for."""
     if word in ("source", "destination"):
-        return [ends[0 if word == "source" else 1].agent]
-    return _agents(sweep, key, word, topology)
+        return [ends[0 if word == "source" else 1].device]
+    return _devices(sweep, key, word, topology)
 
 
 def _chase_wanted(sweep: Sweep, executor: str, buffer: Buffer, topology: Topology) -> bool:
-    """A chase's `same_agent` and `pairs = "near"` are about its executor and the owner of its one buffer."""
-    same = sweep.same_agent or "also"
-    if same != "also" and (executor == buffer.agent) != (same == "only"):
+    """A chase's `same_device` and `pairs = "near"` are about its executor and the owner of its one buffer."""
+    same = sweep.same_device or "also"
+    if same != "also" and (executor == buffer.device) != (same == "only"):
         return False
-    return sweep.pairs != "near" or _near(executor, buffer.agent, topology)
+    return sweep.pairs != "near" or _near(executor, buffer.device, topology)
 
 
 def _flows(

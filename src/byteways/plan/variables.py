@@ -18,7 +18,7 @@ from byteways.topology.model import Capabilities
 
 @dataclass(frozen=True)
 class Reader:
-    """What reads some variables: a runtime, by the name that agents give it, and by the name users know."""
+    """What reads some variables: a runtime, by the name that devices give it, and by the name users know."""
 
     runtime: str
     name: str
@@ -65,7 +65,7 @@ def moves_by_touch(runtime: str) -> tuple[str, str] | None:
     return None
 
 
-def runtime_of(agent: str, capabilities: Capabilities) -> str | None:
-    """Name of the runtime that drives the agent; None when the probe does not say."""
-    runtime = capabilities.devices.get(agent, {}).get("runtime")
+def runtime_of(device: str, capabilities: Capabilities) -> str | None:
+    """Name of the runtime that drives the device; None when the probe does not say."""
+    runtime = capabilities.devices.get(device, {}).get("runtime")
     return None if runtime is None else str(runtime)

@@ -37,7 +37,7 @@ PATTERNS: Mapping[str, str] = {
     "interference": "one measured flow, with background traffic on another",
 }
 
-#: The agents, and of them GPUs, that a machine must have for a pattern; with fewer it is another pattern.
+#: The devices, and of them GPUs, that a machine must have for a pattern; with fewer it is another pattern.
 PATTERN_NEEDS: Mapping[str, tuple[int, int]] = {
     "unidirectional": (1, 0),
     "bidirectional": (2, 0),

@@ -1,4 +1,4 @@
-"""What a page says about its run: the facts at its head, the agents, how the figures came about."""
+"""What a page says about its run: the facts at its head, the devices, how the figures came about."""
 
 from __future__ import annotations
 
@@ -19,8 +19,8 @@ def facts(run: Run) -> tuple[tuple[str, str], ...]:
     manifest = run.manifest
     suite, host = manifest.get("suite") or {}, manifest.get("host") or {}
     print_of = manifest.get("fingerprint") or {}
-    models = Counter(agent.model for agent in run.topology.devices if agent.kind == "gpu")
-    domains = Counter(agent.model for agent in run.topology.devices if agent.kind == "cpu")
+    models = Counter(device.model for device in run.topology.devices if device.kind == "gpu")
+    domains = Counter(device.model for device in run.topology.devices if device.kind == "cpu")
     wall = manifest.get("wall_s")
     found = {
         "GPUs": ", ".join(f"{count} × {model}" for model, count in models.items()) or "none",
@@ -64,19 +64,21 @@ def _domains(count: int) -> str:
     return f"{count} NUMA domain{'s' if count > 1 else ''}, "
 
 
-def agents(run: Run) -> tuple[tuple[str, ...], ...]:
-    """Rows of the table of agents: name, model, memory, compute, identity."""
+def devices(run: Run) -> tuple[tuple[str, ...], ...]:
+    """Rows of the table of devices: name, model, memory, compute, identity."""
     rows = []
-    for agent in run.topology.devices:
-        if agent.kind == "cpu":
-            compute = f"{len(agent.cores)} cores" if agent.cores else ""
-            caches = [cache for cache in agent.caches if cache.kind != "instruction"]
+    for device in run.topology.devices:
+        if device.kind == "cpu":
+            compute = f"{len(device.cores)} cores" if device.cores else ""
+            caches = [cache for cache in device.caches if cache.kind != "instruction"]
             identity = ", ".join(f"L{cache.level} {format_size(cache.size_bytes)}" for cache in caches)
         else:
-            compute = f"{agent.multiprocessors} {compute_units_name(agent)}" if agent.multiprocessors else ""
-            identity = ", ".join(part for part in (agent.pci_address, agent.uuid) if part)
-        memory = format_size(agent.memory_bytes) if agent.memory_bytes else ""
-        rows.append((agent.name, agent.model, memory, compute, agent.architecture or "", identity))
+            compute = (
+                f"{device.multiprocessors} {compute_units_name(device)}" if device.multiprocessors else ""
+            )
+            identity = ", ".join(part for part in (device.pci_address, device.uuid) if part)
+        memory = format_size(device.memory_bytes) if device.memory_bytes else ""
+        rows.append((device.name, device.model, memory, compute, device.architecture or "", identity))
     return tuple(rows)
 
 

@@ -8,7 +8,7 @@ from __future__ import annotations
 from collections.abc import Sequence
 from dataclasses import dataclass
 
-from byteways.topology.model import Agent, Link, Topology
+from byteways.topology.model import Device, Link, Topology
 from byteways.units import format_bandwidth, format_size
 
 WIDTH = 960.0
@@ -71,12 +71,12 @@ class Drawing:
 def draw(topology: Topology) -> Drawing:
     """The picture of a topology."""
     layers = _layers(topology)
-    agents = {agent.name: agent for agent in topology.devices}
+    devices = {device.name: device for device in topology.devices}
     # Arcs between neighbours of one layer need room: above the CPUs, below everything else.
     top = MARGIN + (26.0 if _arcs(topology, layers[0][1]) else 0.0)
     nodes: dict[str, Node] = {}
     for kind, names in layers:
-        for node in _place(kind, names, top, agents, nodes, topology):
+        for node in _place(kind, names, top, devices, nodes, topology):
             nodes[node.name] = node
         top += HEIGHTS[kind] + LAYER_GAP
     rows = _legend(topology.links)
@@ -131,7 +131,7 @@ def _place(
     kind: str,
     names: Sequence[str],
     top: float,
-    agents: dict[str, Agent],
+    devices: dict[str, Device],
     above: dict[str, Node],
     topology: Topology,
 ) -> list[Node]:
@@ -160,20 +160,20 @@ def _place(
             top,
             width,
             height,
-            _lines(agents.get(name), width),
+            _lines(devices.get(name), width),
         )
         for index, name in enumerate(ordered)
     ]
 
 
-def _lines(agent: Agent | None, width: float) -> tuple[str, ...]:
-    if agent is None:
+def _lines(device: Device | None, width: float) -> tuple[str, ...]:
+    if device is None:
         return ()
     letters = int(width / 6.6)  # of the small text
-    facts = [f"{len(agent.cores)} cores"] if agent.kind == "cpu" and agent.cores else []
-    if agent.memory_bytes:
-        facts.append(format_size(agent.memory_bytes))
-    return tuple(_cut(line, letters) for line in (agent.model, ", ".join(facts)) if line)
+    facts = [f"{len(device.cores)} cores"] if device.kind == "cpu" and device.cores else []
+    if device.memory_bytes:
+        facts.append(format_size(device.memory_bytes))
+    return tuple(_cut(line, letters) for line in (device.model, ", ".join(facts)) if line)
 
 
 def _cut(text: str, letters: int) -> str:

@@ -43,8 +43,8 @@ class PageGrid:
 
 
 def page_grid(grid: Grid) -> PageGrid:
-    """A grid with its figures written out; a cell inside one agent is not shaded beside those over links."""
-    over_links = [cell for cell in grid.members() if cell.source.agent != cell.destination.agent]
+    """A grid with its figures written out; a cell inside one device is not shaded beside those over links."""
+    over_links = [cell for cell in grid.members() if cell.source.device != cell.destination.device]
     shaded = over_links if over_links and grid.quantity == "bandwidth" else grid.members()
     greatest = max((cell.value for cell in shaded), default=1.0)
     chosen = {cell.record.case_id for cell in shaded}

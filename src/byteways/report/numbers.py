@@ -72,5 +72,5 @@ def peaks_of(grid: Grid) -> str:
 
 
 def _crosses(cell: Cell) -> bool:
-    """Copies inside an agent stand beside those over links, but are no measure of them."""
-    return cell.source.agent != cell.destination.agent
+    """Copies inside a device stand beside those over links, but are no measure of them."""
+    return cell.source.device != cell.destination.device

@@ -22,7 +22,7 @@ from byteways.analyse.topic import Table
 from byteways.analyse.topics import topics
 from byteways.analyse.wording import tied_interfaces
 from byteways.report import charts
-from byteways.report.about import agents, facts, method
+from byteways.report.about import devices, facts, method
 from byteways.report.charts import Chart
 from byteways.report.drawing import Drawing, draw
 from byteways.report.figures import PageCell, PageGrid, page_cell, page_grid
@@ -174,7 +174,7 @@ def _page(whole: Run) -> Page:
         else (),
         findings=tuple(findings(run)),
         drawing=draw(run.topology) if run.topology.devices else None,
-        devices=agents(run),
+        devices=devices(run),
         topology_notes=run.topology.notes,
         matrices=tuple(page_grid(grid) for grid in matrices),
         host=tuple(page_grid(grid) for grid in all_tables.host),

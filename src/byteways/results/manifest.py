@@ -23,7 +23,7 @@ from byteways.results.run_folder import MANIFEST, SCHEMA_VERSION
 from byteways.settings import recorded_environment
 from byteways.topology.model import Capabilities, Topology
 
-#: Parts of an agent's description that may change while the machine stays the same.
+#: Parts of a device's description that may change while the machine stays the same.
 _VOLATILE = ("memory_bytes",)
 
 
@@ -45,22 +45,22 @@ def fingerprint(topology: Topology, capabilities: Capabilities, method_version: 
 def driver_versions(capabilities: Capabilities) -> str:
     """'cuda 12.8 (driver 570.86)' of every vendor runtime in use; 'none' on a machine without a GPU."""
     versions = {
-        f"{agent['runtime']} {agent['runtime_version']}"
-        for agent in capabilities.devices.values()
-        if agent["runtime"] != "host"
+        f"{device['runtime']} {device['runtime_version']}"
+        for device in capabilities.devices.values()
+        if device["runtime"] != "host"
     }
     return ", ".join(sorted(versions)) or "none"
 
 
 def topology_digest(topology: Mapping[str, Any]) -> str:
-    """16 hexadecimal digits over agents, switches and links as JSON data; notes and free memory do not
+    """16 hexadecimal digits over devices, switches and links as JSON data; notes and free memory do not
     count.
     """
-    agents = [
-        {name: value for name, value in agent.items() if name not in _VOLATILE}
-        for agent in topology["devices"]
+    devices = [
+        {name: value for name, value in device.items() if name not in _VOLATILE}
+        for device in topology["devices"]
     ]
-    stable = {**topology, "devices": agents, "notes": []}
+    stable = {**topology, "devices": devices, "notes": []}
     return hashlib.sha256(json.dumps(stable, sort_keys=True).encode()).hexdigest()[:16]
 
 
@@ -72,8 +72,8 @@ def topology_changes(before: Mapping[str, Any], after: Mapping[str, Any]) -> lis
     changes: list[str] = []
     if before["host"] != after["host"]:
         changes.append(f"host {before['host']} became {after['host']}")
-    old = {agent["name"]: agent for agent in before["devices"]}
-    new = {agent["name"]: agent for agent in after["devices"]}
+    old = {device["name"]: device for device in before["devices"]}
+    new = {device["name"]: device for device in after["devices"]}
     changes += [f"{name} disappeared" for name in old if name not in new]
     changes += [f"{name} is new" for name in new if name not in old]
     for name in old:

@@ -79,8 +79,8 @@ def judged_all(
 
     Args:
         records: As they were read.
-        topology: Of the run, without the caches of its agents.
-        capabilities: Fields of DeviceInfo by agent, as the manifest has them.
+        topology: Of the run, without the caches of its devices.
+        capabilities: Fields of DeviceInfo by device, as the manifest has them.
     """
     topology = with_caches(topology, capabilities)
     return [
@@ -97,9 +97,9 @@ def with_caches(topology: Topology, capabilities: Mapping[str, Mapping[str, obje
     """The topology with the caches that a probe told: runs before the check kept them apart."""
     told = {name: fields.get("last_level_cache_bytes") for name, fields in capabilities.items()}
     devices = tuple(
-        replace(agent, last_level_cache_bytes=size)
-        if agent.last_level_cache_bytes is None and isinstance(size := told.get(agent.name), int)
-        else agent
-        for agent in topology.devices
+        replace(device, last_level_cache_bytes=size)
+        if device.last_level_cache_bytes is None and isinstance(size := told.get(device.name), int)
+        else device
+        for device in topology.devices
     )
     return replace(topology, devices=devices)

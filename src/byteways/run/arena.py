@@ -20,7 +20,7 @@ if TYPE_CHECKING:
 
 #: Host memory whose pages are locked when it is allocated.
 LOCKED = ("pinned", "pinned-noncoherent", "write-combined", "registered")
-#: Part of an agent's memory that kept buffers may take together.
+#: Part of a device's memory that kept buffers may take together.
 KEPT_PART = 0.5
 
 #: Buffer, role, number among the buffers of that role, bytes where buffers of several sizes are kept, and the
@@ -53,7 +53,7 @@ class Arena:
     Args:
         core: The native module, for its exceptions.
         session: Allocates.
-        memory_bytes: Memory of each agent; 0 or missing: no limit but the allocator's own.
+        memory_bytes: Memory of each device; 0 or missing: no limit but the allocator's own.
         first_gpus: By GPU, the first one of its runtime; empty where there is one runtime, which gives all.
     """
 
@@ -86,7 +86,7 @@ class Arena:
         No two flows share a buffer, so that none finds the other's data in a cache.
 
         Args:
-            cache_bytes: Last-level cache of an agent, in bytes.
+            cache_bytes: Last-level cache of a device, in bytes.
 
         Raises:
             OutOfMemoryError: Not even with nothing else kept.
@@ -127,21 +127,21 @@ class Arena:
             return kept
         self._buffers.pop(key, None)
         planned, user = key[0], key[-1]
-        self._make_room(planned.agent, wanted, {key for key, _ in needed})
+        self._make_room(planned.device, wanted, {key for key, _ in needed})
         made = self._session.allocate(
-            planned.agent, planned.memory, wanted, planned.first_touch or planned.agent, user=user
+            planned.device, planned.memory, wanted, planned.first_touch or planned.device, user=user
         )
         self._buffers[key] = made
         return made
 
-    def _make_room(self, agent: str, wanted: int, needed: set[Key]) -> None:
-        """Drops what was not used for longest until the new buffer fits the agent's share."""
-        limit = self._memory_bytes.get(agent) or 0
+    def _make_room(self, device: str, wanted: int, needed: set[Key]) -> None:
+        """Drops what was not used for longest until the new buffer fits the device's share."""
+        limit = self._memory_bytes.get(device) or 0
         if limit <= 0:
             return
         for key in list(self._buffers):
-            held = sum(buffer.bytes for kept, buffer in self._buffers.items() if kept[0].agent == agent)
+            held = sum(buffer.bytes for kept, buffer in self._buffers.items() if kept[0].device == device)
             if held + wanted <= KEPT_PART * limit:
                 return
-            if key[0].agent == agent and key not in needed:
+            if key[0].device == device and key not in needed:
                 del self._buffers[key]

@@ -13,13 +13,13 @@ from byteways.settings import kernel_cache
 from byteways.topology.model import CALLS, HOST
 
 if TYPE_CHECKING:
-    from byteways._core import Agent, Session
+    from byteways._core import Device, Session
 
-_AGENT_FIELDS = (
-    "agent",
+_DEVICE_FIELDS = (
+    "name",
     "runtime",
     "runtime_version",
-    "name",
+    "model",
     "uuid",
     "pci_address",
     "architecture",
@@ -43,31 +43,34 @@ def describe(core: ModuleType, session: Session, host_bytes: int) -> dict[str, A
     Args:
         host_bytes: Host memory that may be used.
     """
-    agents = session.devices
-    gpus = [agent.agent for agent in agents if agent.runtime != "host"]
+    devices = session.devices
+    gpus = [device.name for device in devices if device.runtime != "host"]
     lost = {
         architecture: compile_in_child(architecture, kernel_cache())
-        for architecture in risky_architectures(agents, session.libraries)
+        for architecture in risky_architectures(devices, session.libraries)
     }
     return {
         "capabilities": {
-            "devices": {agent.agent: _agent(core, session, agent) for agent in agents},
+            "devices": {device.name: _device(core, session, device) for device in devices},
             "memory": {
-                agent.agent: {memory: _offer(session.offers(agent.agent, memory)) for memory in MEMORIES}
-                for agent in agents
+                device.name: {memory: _offer(session.offers(device.name, memory)) for memory in MEMORIES}
+                for device in devices
             },
             "interface": {
-                agent.agent: _interfaces(session, agent, lost.get(agent.architecture, "")) for agent in agents
+                device.name: _interfaces(session, device, lost.get(device.architecture, ""))
+                for device in devices
             },
             "peer": _peers(core, session, gpus),
             "granted": _granted(core, session, gpus),
-            "pageable_access": {agent.agent: agent.pageable_access for agent in agents},
-            "host_access": {agent.agent: agent.host_access for agent in agents if agent.runtime != "host"},
+            "pageable_access": {device.name: device.pageable_access for device in devices},
+            "host_access": {
+                device.name: device.host_access for device in devices if device.runtime != "host"
+            },
             "copy_engines": _copy_engines(session),
             "calls": {
-                agent.agent: {call: _offer(session.offers_call(agent.agent, call)) for call in CALLS}
-                for agent in agents
-                if agent.runtime != "host"
+                device.name: {call: _offer(session.offers_call(device.name, call)) for call in CALLS}
+                for device in devices
+                if device.runtime != "host"
             },
             "host_memory_bytes": host_bytes,
         },
@@ -76,24 +79,24 @@ def describe(core: ModuleType, session: Session, host_bytes: int) -> dict[str, A
     }
 
 
-def _agent(core: ModuleType, session: Session, agent: Agent) -> dict[str, Any]:
-    """The agent's fields; of a GPU also what of its memory nobody uses, 0 where it does not tell."""
-    fields = _fields(agent, _AGENT_FIELDS)
-    if agent.runtime != "host":
+def _device(core: ModuleType, session: Session, device: Device) -> dict[str, Any]:
+    """The device's fields; of a GPU also what of its memory nobody uses, 0 where it does not tell."""
+    fields = _fields(device, _DEVICE_FIELDS)
+    if device.runtime != "host":
         try:
-            fields["free_bytes"] = session.free_bytes(agent.agent)
+            fields["free_bytes"] = session.free_bytes(device.name)
         except core.Error:  # a GPU that is lost says so when it is measured
             fields["free_bytes"] = 0
     return fields
 
 
-def _interfaces(session: Session, agent: Agent, lost: str = "") -> dict[str, Any]:
-    """What the agent can execute, by interface.
+def _interfaces(session: Session, device: Device, lost: str = "") -> dict[str, Any]:
+    """What the device can execute, by interface.
 
     Args:
-        lost: What became of a child that was to compile the agent's kernels; empty when all is well.
+        lost: What became of a child that was to compile the device's kernels; empty when all is well.
     """
-    on_host = agent.runtime == "host"
+    on_host = device.runtime == "host"
     offers = {}
     for name, interface in INTERFACES.items():
         kernels = interface.kernels.get("cpu" if on_host else "gpu")
@@ -104,10 +107,10 @@ def _interfaces(session: Session, agent: Agent, lost: str = "") -> dict[str, Any
         if interface.worker != "native":
             offers[name] = _library_offer(interface.worker, session.virtual_time)
             continue
-        if name == "open-ipc" and (obstacle := session.handle_obstacle(agent.agent)):
+        if name == "open-ipc" and (obstacle := session.handle_obstacle(device.name)):
             offers[name] = {"available": False, "reason": obstacle}
             continue
-        answers = [_offer(session.offers_kernel(agent.agent, kernel)) for kernel in kernels]
+        answers = [_offer(session.offers_kernel(device.name, kernel)) for kernel in kernels]
         refused = [answer for answer in answers if not answer["available"]]
         if refused and lost:
             refused[0]["reason"] = lost
@@ -166,11 +169,11 @@ def _proved(core: ModuleType, session: Session, executor: str, owner: str, memor
 
 def _copy_engines(session: Session) -> dict[str, dict[str, Any]]:
     """Engines that copies may ask for, by source and destination; which CPU is the host's end is all one."""
-    agents = session.devices
-    gpus = {agent.agent: agent.agent for agent in agents if agent.runtime != "host"}
+    devices = session.devices
+    gpus = {device.name: device.name for device in devices if device.runtime != "host"}
     if not gpus:
         return {}
-    ends = {HOST: next(agent.agent for agent in agents if agent.runtime == "host"), **gpus}
+    ends = {HOST: next(device.name for device in devices if device.runtime == "host"), **gpus}
     return {
         source: {
             destination: _fields(session.copy_engines(ends[source], ends[destination]), ("engines", "reason"))

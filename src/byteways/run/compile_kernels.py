@@ -25,11 +25,11 @@ TIMEOUT_S = 120.0
 COMMAND = module_command("byteways.run.compile_kernels")
 
 
-def risky_architectures(agents: Iterable[Any], libraries: Iterable[Any]) -> list[str]:
+def risky_architectures(devices: Iterable[Any], libraries: Iterable[Any]) -> list[str]:
     """Architectures of GPUs whose kernels a worker should not compile itself.
 
     Args:
-        agents: Of the session.
+        devices: Of the session.
         libraries: Reports of the session.
     """
     reports = [
@@ -39,7 +39,7 @@ def risky_architectures(agents: Iterable[Any], libraries: Iterable[Any]) -> list
     ]
     if not reports or _major(reports[0].version) >= REPORTS_SINCE:
         return []
-    return list(dict.fromkeys(agent.architecture for agent in agents if agent.runtime == RUNTIME))
+    return list(dict.fromkeys(device.architecture for device in devices if device.runtime == RUNTIME))
 
 
 def compile_in_child(architecture: str, cache: Path | None, command: Sequence[str] = COMMAND) -> str:

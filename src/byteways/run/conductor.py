@@ -28,7 +28,7 @@ from byteways.topology.model import Topology
 
 #: After this many workers lost on one executor, the rest of its cases are skipped: it is broken, and each
 #: loss costs a deadline.
-LOSSES_PER_AGENT = 3
+LOSSES_PER_DEVICE = 3
 
 #: An executor with its worker's variables: a setting that ends workers must not cost the cases without it.
 Blame = tuple[str, tuple[tuple[str, str], ...]]
@@ -197,7 +197,7 @@ class Conductor:
             }
             if planned.case.worker != "native":
                 request["uuids"] = {
-                    agent.name: agent.uuid for agent in self._topology.devices if agent.uuid is not None
+                    device.name: device.uuid for device in self._topology.devices if device.uuid is not None
                 }
             self._round = planned.round
             answer = worker.ask(request, self._deadline(planned, first))
@@ -250,17 +250,17 @@ class Conductor:
         if self._worker is not None:
             self._worker.kill()
             self._worker = None
-        for agent in planned.case.executors:
-            blame = agent, _settings(planned)
+        for device in planned.case.executors:
+            blame = device, _settings(planned)
             self._losses[blame] += 1
             self._last_loss[blame] = reason
 
     def _given_up(self, planned: PlannedCase) -> str | None:
         """Why the case is not tried: its executor was lost too often, with the same settings or with none."""
-        for agent in planned.case.executors:
-            for blame in ((agent, ()), (agent, _settings(planned))):
-                if (lost := self._losses[blame]) >= LOSSES_PER_AGENT:
-                    where = " ".join([agent, *(f"{name}={value}" for name, value in blame[1])])
+        for device in planned.case.executors:
+            for blame in ((device, ()), (device, _settings(planned))):
+                if (lost := self._losses[blame]) >= LOSSES_PER_DEVICE:
+                    where = " ".join([device, *(f"{name}={value}" for name, value in blame[1])])
                     return f"{lost} workers were lost on {where}, the last one: {self._last_loss[blame]}"
         return None
 

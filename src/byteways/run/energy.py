@@ -152,38 +152,38 @@ class EnergyMeter:
         self._idle.clear()
 
     def measure(
-        self, agents: Sequence[str], start: Callable[[float], Load], operation_bytes: int = 0
+        self, devices: Sequence[str], start: Callable[[float], Load], operation_bytes: int = 0
     ) -> dict[str, Any]:
         """The field `energy` of a record, which has a `reason` in place of figures when there are none.
 
         Args:
-            agents: All that take part.
+            devices: All that take part.
             start: Makes the load, whose slices take about so many seconds.
             operation_bytes: What one operation of all flows moves.
         """
-        first = self._counters(agents)
+        first = self._counters(devices)
         if not first:
-            return {"reason": f"no energy counter on {', '.join(agents)}"}
-        devices = list(first)
-        self._watch_idle([name for name in devices if name not in self._idle])
-        watch, moved, seconds = self._sustain(devices, start)
+            return {"reason": f"no energy counter on {', '.join(devices)}"}
+        counted = list(first)
+        self._watch_idle([name for name in counted if name not in self._idle])
+        watch, moved, seconds = self._sustain(counted, start)
         spans = watch.spans()
-        lost = [name for name in devices if name not in spans or name not in self._idle]
+        lost = [name for name in counted if name not in spans or name not in self._idle]
         if lost:
             return {"reason": f"the energy counter of {', '.join(lost)} did not advance"}
         if moved <= 0:
             return {"reason": "no bytes moved while the counters were read"}
         rate = moved / seconds
-        active = sum(spans[name].watts for name in devices)
-        idle = sum(self._idle[name].watts for name in devices)
+        active = sum(spans[name].watts for name in counted)
+        idle = sum(self._idle[name].watts for name in counted)
         if active <= idle:
             return {
                 "reason": (
-                    f"{', '.join(devices)} drew no more power than when idle: {active:.1f} of {idle:.1f} W"
+                    f"{', '.join(counted)} drew no more power than when idle: {active:.1f} of {idle:.1f} W"
                 )
             }
         joules_per_gb = (active - idle) / (rate / 1e9)
-        widths = [kept[name].half_width_watts for kept in (spans, self._idle) for name in devices]
+        widths = [kept[name].half_width_watts for kept in (spans, self._idle) for name in counted]
         known = [width for width in widths if width is not None]
         half = math.hypot(*known) / (rate / 1e9)
         # Slices in hand at both ends may or may not have moved; none is less than an operation.
@@ -200,10 +200,10 @@ class EnergyMeter:
             "duration_s": _digits(min(span.seconds for span in spans.values())),
             "counter_updates": min(span.updates for span in spans.values()),
             "bytes_per_s": _digits(rate),
-            "steps": {name: _steps(spans[name]) for name in devices},
-            "idle_steps": {name: _steps(self._idle[name]) for name in devices},
-            "counted": devices,
-            "not_counted": [name for name in agents if name not in devices],
+            "steps": {name: _steps(spans[name]) for name in counted},
+            "idle_steps": {name: _steps(self._idle[name]) for name in counted},
+            "counted": counted,
+            "not_counted": [name for name in devices if name not in counted],
         }
 
     def _watch_idle(self, devices: Sequence[str]) -> None:

@@ -1,7 +1,7 @@
 """A small process that allocates GPU memory and names it to this one: opening memory that one's own process
 exported is refused by drivers.
 
-Run as `byteways.run.exporter DESCRIPTOR AGENT MEMORY BYTES` by start.py: it writes the handle, one line, to
+Run as `byteways.run.exporter DESCRIPTOR DEVICE MEMORY BYTES` by start.py: it writes the handle, one line, to
 the descriptor, and keeps the memory until its standard input ends.
 """
 
@@ -29,8 +29,8 @@ class ExporterLost(Exception):  # noqa: N818 - a state, not a mistake
 class Exporter:
     """While it is entered, the memory is there. Entering answers the handle, in hexadecimal digits."""
 
-    def __init__(self, agent: str, memory: str, size_bytes: int) -> None:
-        self._arguments = [agent, memory, str(size_bytes)]
+    def __init__(self, device: str, memory: str, size_bytes: int) -> None:
+        self._arguments = [device, memory, str(size_bytes)]
         self._process: subprocess.Popen[bytes] | None = None
 
     def __enter__(self) -> str:
@@ -88,11 +88,11 @@ def main(arguments: list[str]) -> int:
     from byteways.run.library_paths import library_directories
     from byteways.settings import kernel_cache
 
-    descriptor, agent, memory, size = int(arguments[0]), arguments[1], arguments[2], int(arguments[3])
+    descriptor, device, memory, size = int(arguments[0]), arguments[1], arguments[2], int(arguments[3])
     try:
         cache = str(kernel_cache() or "")
         session = _core.Session(library_directories=library_directories(), kernel_cache=cache)
-        buffer = session.allocate(agent, memory, size, agent)
+        buffer = session.allocate(device, memory, size, device)
         answer = f"handle {buffer.handle()}"
     except _core.Error as error:
         answer = f"error {error}"

@@ -55,11 +55,11 @@ class Changes:
 
 
 class HealthMonitor:
-    """Reads the health of GPUs by agent name; on a machine that tells nothing, every answer is empty.
+    """Reads the health of GPUs by device name; on a machine that tells nothing, every answer is empty.
 
     Args:
         core: The native module.
-        uuids: UUID of each GPU agent.
+        uuids: UUID of each GPU device.
         simulator: File of the simulator when the machine is simulated, else ''.
         driver: Tells of GPUs that NVML does not know; None: nobody does.
     """
@@ -76,50 +76,50 @@ class HealthMonitor:
         self._uuids = uuids
         self.management: Management | None = None  # None where it cannot be used
         self._driver = driver
-        self._latest: dict[str, tuple[float, Reading]] = {}  # by agent: when read, and what
+        self._latest: dict[str, tuple[float, Reading]] = {}  # by device: when read, and what
         if uuids:
             with contextlib.suppress(core.Error):
                 management = core.Management(simulator)
                 self.management = management if management.report.usable else None
 
-    def read(self, agents: Sequence[str], *, oldest_s: float = 0.0) -> dict[str, Reading]:
-        """By agent; without those that do not answer.
+    def read(self, devices: Sequence[str], *, oldest_s: float = 0.0) -> dict[str, Reading]:
+        """By device; without those that do not answer.
 
         Args:
-            agents: Those without a UUID are left out.
+            devices: Those without a UUID are left out.
             oldest_s: Answers with a reading that is no older, if there is one: a reading takes about 7 ms,
                 and what one case left is what the next one finds.
         """
         readings: dict[str, Reading] = {}
-        for agent in agents:
-            read_at, kept = self._latest.get(agent, (0.0, None))
+        for device in devices:
+            read_at, kept = self._latest.get(device, (0.0, None))
             if kept is not None and self._keep and time.monotonic() - read_at <= oldest_s:
-                readings[agent] = kept
-            elif (reading := self._reading(agent)) is not None:
-                readings[agent] = reading
-                self._latest[agent] = (time.monotonic(), reading)
+                readings[device] = kept
+            elif (reading := self._reading(device)) is not None:
+                readings[device] = reading
+                self._latest[device] = (time.monotonic(), reading)
         return readings
 
-    def _reading(self, agent: str) -> Reading | None:
-        if self._driver is not None and self._driver.tells(agent):
-            return self._driver.read(agent)
-        if self.management is not None and agent in self._uuids:
+    def _reading(self, device: str) -> Reading | None:
+        if self._driver is not None and self._driver.tells(device):
+            return self._driver.read(device)
+        if self.management is not None and device in self._uuids:
             with contextlib.suppress(self._core.Error):
-                return self.management.health(self._uuids[agent])
+                return self.management.health(self._uuids[device])
         return None
 
-    def energy_mj(self, agents: Sequence[str]) -> dict[str, float]:
-        """Energy counters by agent, in mJ; without those that have none."""
+    def energy_mj(self, devices: Sequence[str]) -> dict[str, float]:
+        """Energy counters by device, in mJ; without those that have none."""
         shown: dict[str, float] = {}
-        for agent in agents:
+        for device in devices:
             told: float | None = None
-            if self._driver is not None and self._driver.tells(agent):
-                told = self._driver.energy_mj(agent)
-            elif self.management is not None and agent in self._uuids:
+            if self._driver is not None and self._driver.tells(device):
+                told = self._driver.energy_mj(device)
+            elif self.management is not None and device in self._uuids:
                 with contextlib.suppress(self._core.Error):
-                    told = self.management.energy_mj(self._uuids[agent])
+                    told = self.management.energy_mj(self._uuids[device])
             if told is not None and told >= 0:
-                shown[agent] = told
+                shown[device] = told
         return shown
 
     @staticmethod
@@ -134,23 +134,23 @@ class HealthMonitor:
 
         Args:
             least_operations: Operations that each flow has done at least.
-            users: Others that used the GPUs of the case, by agent.
+            users: Others that used the GPUs of the case, by device.
         """
         changes = Changes()
         shared: dict[str, str] = {}
-        for agent, use in (users or {}).items():
+        for device, use in (users or {}).items():
             if told := use.to_json():
-                changes.health[agent] = told
-            if (warning := use.warning(agent)) is not None:
+                changes.health[device] = told
+            if (warning := use.warning(device)) is not None:
                 changes.warnings.append(warning)
-                shared[agent] = str(warning.observed)
-        for agent in after:
-            if agent not in before:
+                shared[device] = str(warning.observed)
+        for device in after:
+            if device not in before:
                 continue
-            old, new = before[agent], after[agent]
+            old, new = before[device], after[device]
             readings = {"before": _reading(old), "after": _reading(new)}
-            changes.health[agent] = readings | changes.health.get(agent, {})
-            changes.warnings += _clock_warnings(old, new, shared.get(agent, "")) + _error_warnings(old, new)
+            changes.health[device] = readings | changes.health.get(device, {})
+            changes.warnings += _clock_warnings(old, new, shared.get(device, "")) + _error_warnings(old, new)
         changes.link_bytes = _link_bytes(case, before, after, least_operations)
         if changes.link_bytes:
             for entry in changes.link_bytes.values():
@@ -161,9 +161,9 @@ class HealthMonitor:
         return changes
 
 
-def agents_of(case: Case) -> list[str]:
-    """Every agent that a case uses."""
-    names = [name for flow in case.flows for name in (*(end.agent for end in flow.buffers), flow.executor)]
+def devices_of(case: Case) -> list[str]:
+    """Every device that a case uses."""
+    names = [name for flow in case.flows for name in (*(end.device for end in flow.buffers), flow.executor)]
     return list(dict.fromkeys(names))
 
 
@@ -204,9 +204,9 @@ def _error_warnings(old: Reading, new: Reading) -> list[Warning]:
 def _sendings(case: Case, flow: Flow) -> list[tuple[str, str]]:
     """(from, to) of each array that crosses links: a kernel over several brings each to its executor."""
     if not counts_as_stream(case.interface_of(flow)):
-        return [(flow.source.agent, flow.destination.agent)]
+        return [(flow.source.device, flow.destination.device)]
     read, written = case.arrays_of(flow)
-    return [*((end.agent, flow.executor) for end in read), *((flow.executor, end.agent) for end in written)]
+    return [*((end.device, flow.executor) for end in read), *((flow.executor, end.device) for end in written)]
 
 
 def _link_bytes(
@@ -225,8 +225,8 @@ def _link_bytes(
             if source != destination and source in after and destination in after:
                 sent[source] = sent.get(source, 0) + case.size_of(flow) * least_operations
     counted = {}
-    for agent, expected in sent.items():
-        old, new = before.get(agent), after[agent]
+    for device, expected in sent.items():
+        old, new = before.get(device), after[device]
         if (
             old is None
             or old.nvlink_data_tx_bytes < 0
@@ -235,5 +235,5 @@ def _link_bytes(
             continue
         if expected >= LEAST_BYTES:
             moved = new.nvlink_data_tx_bytes - old.nvlink_data_tx_bytes
-            counted[agent] = {"counted": moved, "expected_at_least": expected}
+            counted[device] = {"counted": moved, "expected_at_least": expected}
     return counted or None

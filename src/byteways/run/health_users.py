@@ -68,7 +68,7 @@ class GpuUse:
             fields["utilisation_before"] = self.utilisation_before
         return fields
 
-    def warning(self, agent: str) -> Warning | None:
+    def warning(self, device: str) -> Warning | None:
         """That the GPU was not this run's alone.
 
         A process that computes may do so at any time. One that draws (a desktop) counts where it keeps the
@@ -78,9 +78,9 @@ class GpuUse:
         busy = (self.utilisation_before or 0) > UTILISATION_SHARE
         named = computing or (list(self.processes or ()) if busy else [])
         if named:
-            return warnings.make("gpu-shared", f"{agent}: {', '.join(map(str, named))}", "no other process")
+            return warnings.make("gpu-shared", f"{device}: {', '.join(map(str, named))}", "no other process")
         if busy and self.processes is None:
-            observed = f"{agent}: {100 * (self.utilisation_before or 0):.0f} % busy before this run used it"
+            observed = f"{device}: {100 * (self.utilisation_before or 0):.0f} % busy before this run used it"
             return warnings.make("gpu-shared", observed, f"{100 * UTILISATION_SHARE:.0f} % at most")
         return None
 
@@ -91,8 +91,8 @@ class GpuUsers:
     Args:
         core: The native module.
         management: NVML; None without it.
-        uuids: UUID by agent.
-        addresses: PCI address by agent.
+        uuids: UUID by device.
+        addresses: PCI address by device.
         root: Of the file system that has /proc and /sys.
         clock: Seconds, monotonic.
         began_s: On that clock, when this process began to open the GPUs; until then another worker of the run
@@ -119,41 +119,41 @@ class GpuUsers:
         self._clock = clock
         self._identifiers = _driver_identifiers(root / "sys/class/kfd/kfd/topology/nodes", addresses)
         self._began_s, self._holding = began_s, holding
-        self._used_at: dict[str, float] = {}  # when this process last used an agent
+        self._used_at: dict[str, float] = {}  # when this process last used a device
         self._busy: dict[str, float] = {}  # share, when this run had not used it for a sampling period
 
-    def before(self, agents: Sequence[str]) -> dict[str, GpuUse]:
+    def before(self, devices: Sequence[str]) -> dict[str, GpuUse]:
         """Before a case, by GPU of it."""
         now = self._clock()
         found = {}
-        for agent in self._gpus(agents):
-            processes, busy = self._ask(agent)
-            if busy is not None and now - self._used_at.get(agent, self._began_s) >= SAMPLING_PERIOD_S:
-                self._busy[agent] = busy
-            found[agent] = GpuUse(self._others(processes), self._busy.get(agent))
+        for device in self._gpus(devices):
+            processes, busy = self._ask(device)
+            if busy is not None and now - self._used_at.get(device, self._began_s) >= SAMPLING_PERIOD_S:
+                self._busy[device] = busy
+            found[device] = GpuUse(self._others(processes), self._busy.get(device))
         return found
 
     def after(self, before: Mapping[str, GpuUse]) -> dict[str, GpuUse]:
         """After the case: with processes that have come meanwhile."""
         found = {}
-        for agent, use in before.items():
-            processes, _ = self._ask(agent)
-            found[agent] = use.joined(GpuUse(self._others(processes)))
-            self._used_at[agent] = self._clock()
+        for device, use in before.items():
+            processes, _ = self._ask(device)
+            found[device] = use.joined(GpuUse(self._others(processes)))
+            self._used_at[device] = self._clock()
         return found
 
-    def _gpus(self, agents: Iterable[str]) -> list[str]:
-        return [agent for agent in agents if agent in self._uuids or agent in self._identifiers]
+    def _gpus(self, devices: Iterable[str]) -> list[str]:
+        return [device for device in devices if device in self._uuids or device in self._identifiers]
 
-    def _ask(self, agent: str) -> tuple[list[GpuProcess] | None, float | None]:
+    def _ask(self, device: str) -> tuple[list[GpuProcess] | None, float | None]:
         """(processes of a GPU, ours too, and its utilisation); None is what nobody tells."""
-        if agent in self._identifiers:
-            device = self._root / "sys/bus/pci/devices" / self._addresses[agent]
-            percent = _number(device / "gpu_busy_percent")
-            return self._of_driver(self._identifiers[agent]), None if percent is None else percent / 100
-        if self._management is not None and agent in self._uuids:
+        if device in self._identifiers:
+            function = self._root / "sys/bus/pci/devices" / self._addresses[device]
+            percent = _number(function / "gpu_busy_percent")
+            return self._of_driver(self._identifiers[device]), None if percent is None else percent / 100
+        if self._management is not None and device in self._uuids:
             with contextlib.suppress(self._core.Error):
-                use = self._management.use(self._uuids[agent])
+                use = self._management.use(self._uuids[device])
                 share = use.utilisation_percent / 100 if use.utilisation_percent >= 0 else None
                 if not use.processes_known:
                     return None, share
@@ -211,7 +211,7 @@ class GpuUsers:
 
 
 def _driver_identifiers(nodes: Path, addresses: Mapping[str, str]) -> dict[str, int]:
-    """By agent: what AMD's compute driver calls its GPU in file names."""
+    """By device: what AMD's compute driver calls its GPU in file names."""
     if not nodes.exists():
         return {}
     from byteways.topology.kfd import pci_address, read_properties  # not what a worker without them waits for
@@ -221,7 +221,7 @@ def _driver_identifiers(nodes: Path, addresses: Mapping[str, str]) -> dict[str, 
         identifier, fields = _number(node / "gpu_id"), read_properties(node / "properties")
         if identifier and "location_id" in fields:
             by_address[pci_address(fields.get("domain", 0), fields["location_id"])] = identifier
-    return {agent: by_address[address] for agent, address in addresses.items() if address in by_address}
+    return {device: by_address[address] for device, address in addresses.items() if address in by_address}
 
 
 def _number(path: Path) -> int | None:

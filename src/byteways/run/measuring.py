@@ -19,7 +19,7 @@ from byteways.plan.rows import moves_rows, rows_of
 from byteways.run.arena import Arena
 from byteways.run.energy import EnergyMeter
 from byteways.run.exporter import Exporter, ExporterLost
-from byteways.run.health import FRESH_S, HealthMonitor, agents_of
+from byteways.run.health import FRESH_S, HealthMonitor, devices_of
 from byteways.run.health_users import GpuUsers
 from byteways.run.host_memory import host_memory_bytes
 from byteways.run.library_paths import library_directories
@@ -30,12 +30,12 @@ from byteways.topology.sysfs_health import SysfsHealth
 from byteways.units import format_size
 
 if TYPE_CHECKING:
-    from byteways._core import Agent, Buffer, Flow, Measurement, MeasureOptions, Session
+    from byteways._core import Buffer, Device, Flow, Measurement, MeasureOptions, Session
 
 #: Options of a case that are about how it is measured; the others are the flow's.
 _MEASURE_OPTIONS = ("gate", "batch", "energy")
 
-#: Bytes that show whether an agent still works after an error.
+#: Bytes that show whether a device still works after an error.
 _TRIAL_BYTES = 4096
 
 
@@ -61,26 +61,28 @@ class Measurer:
         self.core = core
         self.session = session
         self._simulator, self._machine = simulator, machine
-        agents = session.devices
-        self._on_host = {agent.agent: agent.runtime == "host" for agent in agents}
-        self._gpus = [agent.agent for agent in agents if not self._on_host[agent.agent]]
-        self._cache_bytes = {agent.agent: agent.last_level_cache_bytes for agent in agents}
-        self._cpu_domain = {agent.agent: agent.numa_domain for agent in agents if self._on_host[agent.agent]}
-        self._twins = _twins(agents)
-        on_host = [agent.memory_bytes for agent in agents if self._on_host[agent.agent]]
+        devices = session.devices
+        self._on_host = {device.name: device.runtime == "host" for device in devices}
+        self._gpus = [device.name for device in devices if not self._on_host[device.name]]
+        self._cache_bytes = {device.name: device.last_level_cache_bytes for device in devices}
+        self._cpu_domain = {
+            device.name: device.numa_domain for device in devices if self._on_host[device.name]
+        }
+        self._twins = _twins(devices)
+        on_host = [device.memory_bytes for device in devices if self._on_host[device.name]]
         #: Host memory that may be used; nothing of a simulated machine's is this one's.
         self.host_bytes = sum(on_host) if simulator else host_memory_bytes()
         self._memory = {
-            agent.agent: min(agent.memory_bytes, self.host_bytes)
-            if self._on_host[agent.agent]
-            else agent.memory_bytes
-            for agent in agents
+            device.name: min(device.memory_bytes, self.host_bytes)
+            if self._on_host[device.name]
+            else device.memory_bytes
+            for device in devices
         }
-        self._first_gpus = _first_gpus(agents)
+        self._first_gpus = _first_gpus(devices)
         self._arena = Arena(core, session, self._memory, self._first_gpus)
-        addresses = {agent.agent: agent.pci_address for agent in agents if not self._on_host[agent.agent]}
+        addresses = {device.name: device.pci_address for device in devices if not self._on_host[device.name]}
         self._simulated = bool(simulator)
-        uuids = {agent.agent: agent.uuid for agent in agents if agent.uuid}
+        uuids = {device.name: device.uuid for device in devices if device.uuid}
         self._health = HealthMonitor(core, uuids, simulator, None if simulator else SysfsHealth(addresses))
         #: None on a simulated machine, which nobody else can use.
         self._users = (
@@ -141,11 +143,11 @@ class Measurer:
         options = self._options(case, request)
         if reason := self._crowded(case):
             return {"status": "skipped", "reason": reason}
-        agents = agents_of(case)
-        before = self._health.read(agents, oldest_s=FRESH_S)
-        users = self._users.before(agents) if self._users else {}
+        devices = devices_of(case)
+        before = self._health.read(devices, oldest_s=FRESH_S)
+        users = self._users.before(devices) if self._users else {}
         measurement, buffers = self._measured(case, options)
-        after = self._health.read(agents)
+        after = self._health.read(devices)
         users = self._users.after(users) if self._users else {}
         outcome = outcome_of(case, measurement, buffers, self._twins)
         operations = len(measurement.samples_ns) * measurement.batch
@@ -157,10 +159,10 @@ class Measurer:
         if changes.link_bytes:
             outcome["link_bytes"] = changes.link_bytes
         if case.options.get("energy") and outcome["status"] == "measured":
-            outcome["energy"] = self._energy(case, agents, buffers)
+            outcome["energy"] = self._energy(case, devices, buffers)
         return outcome
 
-    def _energy(self, case: Case, agents: list[str], buffers: list[tuple[Buffer, ...]]) -> dict[str, Any]:
+    def _energy(self, case: Case, devices: list[str], buffers: list[tuple[Buffer, ...]]) -> dict[str, Any]:
         """The field `energy`: figures, or the reason why there are none."""
         if self._simulated:
             return {"reason": "energy is not modelled"}
@@ -169,7 +171,7 @@ class Measurer:
         flows = self._flows(case, buffers)
         try:
             return self._meter.measure(
-                agents,
+                devices,
                 lambda slice_s: self.session.sustain(
                     flows, slice_s, interference=case.pattern == "interference"
                 ),
@@ -184,7 +186,7 @@ class Measurer:
             handle = ""
             if case.interface == "open-ipc":
                 owned = case.flows[0].source
-                handle = stack.enter_context(Exporter(owned.agent, owned.memory, case.size_bytes))
+                handle = stack.enter_context(Exporter(owned.device, owned.memory, case.size_bytes))
             buffers: list[tuple[Buffer, ...]] = []
             try:
                 buffers = self._arena.take(case, self._cache)
@@ -205,20 +207,20 @@ class Measurer:
             for buffer in ((flow.source,) if moves_pages(case.interface_of(flow)) else flow.buffers)
             if is_managed(buffer.memory)
         )
-        gpus = [agent for agent in case.devices if wanted and not self._on_host[agent]]
-        for agent in gpus:
-            if wanted > usable(self.session.free_bytes(agent)) > 0:
+        gpus = [device for device in case.devices if wanted and not self._on_host[device]]
+        for device in gpus:
+            if wanted > usable(self.session.free_bytes(device)) > 0:
                 self._arena.clear()
-            free = usable(self.session.free_bytes(agent))
+            free = usable(self.session.free_bytes(device))
             if wanted > free > 0:
                 return (
-                    f"it needs {format_size(wanted)} of managed memory, and {agent} currently has "
+                    f"it needs {format_size(wanted)} of managed memory, and {device} currently has "
                     f"{format_size(free)} available"
                 )
         return None
 
-    def _cache(self, agent: str) -> int:
-        return self._cache_bytes.get(agent, 0)
+    def _cache(self, device: str) -> int:
+        return self._cache_bytes.get(device, 0)
 
     def _flows(self, case: Case, buffers: list[tuple[Buffer, ...]], handle: str = "") -> list[Flow]:
         return [
@@ -259,13 +261,13 @@ class Measurer:
         return options
 
     def _broken(self, case: Case) -> bool:
-        """Whether an agent cannot even write a page of its own any more: some errors ruin it for good."""
-        for agent in agents_of(case):
-            if agent not in self._on_host:
+        """Whether a device cannot even write a page of its own any more: some errors ruin it for good."""
+        for device in devices_of(case):
+            if device not in self._on_host:
                 continue
             try:
                 self.session.allocate(
-                    agent, "pageable" if self._on_host[agent] else "device", _TRIAL_BYTES, agent
+                    device, "pageable" if self._on_host[device] else "device", _TRIAL_BYTES, device
                 )
             except self.core.OutOfMemoryError:
                 continue
@@ -274,15 +276,15 @@ class Measurer:
         return False
 
 
-def _first_gpus(agents: Sequence[Agent]) -> dict[str, str]:
+def _first_gpus(devices: Sequence[Device]) -> dict[str, str]:
     """By GPU, the first one of its runtime; empty where all are of one runtime."""
     first: dict[str, str] = {}
-    for agent in agents:
-        if agent.runtime != "host":
-            first.setdefault(agent.runtime, agent.agent)
+    for device in devices:
+        if device.runtime != "host":
+            first.setdefault(device.runtime, device.name)
     if len(first) < 2:
         return {}
-    return {agent.agent: first[agent.runtime] for agent in agents if agent.runtime in first}
+    return {device.name: first[device.runtime] for device in devices if device.runtime in first}
 
 
 def _open(core: ModuleType, simulator: str, machine: str) -> Session:
@@ -297,13 +299,13 @@ def _open(core: ModuleType, simulator: str, machine: str) -> Session:
     return session
 
 
-def _twins(agents: Sequence[Agent]) -> dict[str, str]:
-    """Agents that share one memory, each with the other: a GPU that cores reach, and its NUMA domain."""
-    cpus = {agent.numa_domain: agent.agent for agent in agents if agent.runtime == "host"}
+def _twins(devices: Sequence[Device]) -> dict[str, str]:
+    """Devices that share one memory, each with the other: a GPU that cores reach, and its NUMA domain."""
+    cpus = {device.numa_domain: device.name for device in devices if device.runtime == "host"}
     shared = {
-        agent.agent: cpus[agent.numa_domain]
-        for agent in agents
-        if agent.host_access and agent.numa_domain in cpus
+        device.name: cpus[device.numa_domain]
+        for device in devices
+        if device.host_access and device.numa_domain in cpus
     }
     return {**shared, **{cpu: gpu for gpu, cpu in shared.items()}}
 
@@ -311,7 +313,7 @@ def _twins(agents: Sequence[Agent]) -> dict[str, str]:
 def _partner(case: Case, flow: PlannedFlow) -> str:
     """Who answers; of pages that move, whom they go to."""
     if moves_pages(case.interface_of(flow)):
-        return flow.destination.agent
+        return flow.destination.device
     return flow.partner or ""
 
 

@@ -26,8 +26,8 @@ class Opened:
 
 def topology_of(probed: Probe, simulation: Simulation | None) -> Topology:
     """Of this machine, or of the one that is played in its place."""
-    agents = probed.capabilities.devices
-    return simulation.topology(agents) if simulation else discover(agents)
+    devices = probed.capabilities.devices
+    return simulation.topology(devices) if simulation else discover(devices)
 
 
 def open_machine(

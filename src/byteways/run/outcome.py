@@ -41,7 +41,7 @@ def outcome_of(
     """Record fields of a finished measurement; status `measured`, `corrupt` or `failed`.
 
     Args:
-        twins: Agents that share one memory, each with the other.
+        twins: Devices that share one memory, each with the other.
     """
     fields: dict[str, Any] = {
         "status": "measured",
@@ -200,7 +200,7 @@ def _window(case: Case, measurement: Measurement) -> dict[str, Any]:
 def _other_count(case: Case, median_ns: float) -> dict[str, Any] | None:
     """Beside a figure that counts every array: what one direction carries.
 
-    Local: the bytes that arrive at the destination. Where arrays are another agent's: what goes
+    Local: the bytes that arrive at the destination. Where arrays are another device's: what goes
     between it and the executor, read from there and written to it.
     """
     if not counts_as_stream(case.interface):
@@ -208,8 +208,8 @@ def _other_count(case: Case, median_ns: float) -> dict[str, Any] | None:
     flow = case.flows[0]
     rate = case.size_bytes / median_ns * 1e9
     sources, destinations = case.arrays_of(flow)
-    read = rate * sum(source.agent != flow.executor for source in sources)
-    written = rate * sum(destination.agent != flow.executor for destination in destinations)
+    read = rate * sum(source.device != flow.executor for source in sources)
+    written = rate * sum(destination.device != flow.executor for destination in destinations)
     if not read and not written:
         return {"counts": "per-direction", "bytes_per_s": rounded(rate)}
     return {
@@ -295,13 +295,13 @@ def _parts(measurement: Measurement) -> dict[str, float] | None:
 
 
 def misplaced(case: Case, buffers: list[tuple[Buffer, ...]], numa_domain: Mapping[str, int]) -> list[Warning]:
-    """A warning for each buffer whose pages are not in the NUMA domain of the CPU agent that touched them
+    """A warning for each buffer whose pages are not in the NUMA domain of the CPU device that touched them
     first.
     """
     found: dict[str, Warning] = {}
     for flow, held in zip(case.flows, buffers, strict=True):
         for planned, buffer in _planned(case, flow, held):
-            wanted = numa_domain.get(planned.first_touch or planned.agent, -1)
+            wanted = numa_domain.get(planned.first_touch or planned.device, -1)
             pages = buffer.placement()
             if wanted < 0 or not pages or planned.memory not in PLACED:
                 continue

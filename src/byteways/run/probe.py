@@ -1,4 +1,4 @@
-"""Asks a worker what this machine offers: agents, memory, interfaces, peers, and the libraries that were
+"""Asks a worker what this machine offers: devices, memory, interfaces, peers, and the libraries that were
 searched.
 """
 

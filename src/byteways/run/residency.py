@@ -33,13 +33,13 @@ class Pages:
     where: Mapping[str, int]
     known: bool = True
 
-    def part(self, agent: str, twins: Mapping[str, str]) -> float:
-        """Of the pages that are with the agent. Each NUMA domain of the host is a place of its own.
+    def part(self, device: str, twins: Mapping[str, str]) -> float:
+        """Of the pages that are with the device. Each NUMA domain of the host is a place of its own.
 
         Args:
-            twins: Agents that share one memory, each with the other.
+            twins: Devices that share one memory, each with the other.
         """
-        places = {agent, twins.get(agent, agent)}
+        places = {device, twins.get(device, device)}
         return sum(count for place, count in self.where.items() if place in places) / max(1, self.sampled)
 
 
@@ -69,7 +69,7 @@ def about_pages(
     """Record fields on pages that may move, warnings, and what refutes the figures in a sentence.
 
     Args:
-        twins: Agents that share one memory, each with the other.
+        twins: Devices that share one memory, each with the other.
     """
     twins = twins or {}
     fields: dict[str, Any] = {}
@@ -81,7 +81,7 @@ def about_pages(
             continue
         prefetch = moves_pages(case.interface_of(flow))
         for before, after in zip(result.before, result.after, strict=True):
-            owner = (flow.destination if before.side == "destination" else flow.source).agent
+            owner = (flow.destination if before.side == "destination" else flow.source).device
             first, then = pages_of(before, True), pages_of(after, prefetch)
             name = f"{flow.path} {before.side}"
             fields[name] = {
@@ -131,7 +131,7 @@ def _moved_bytes(size: int, page: int, before: Pages, after: Pages, fresh: bool)
 
 def _judge(flow: Flow, result: FlowResult, twins: Mapping[str, str]) -> tuple[str | None, Warning | None]:
     """Of a prefetch: what refutes that its batches moved the pages, or the warning that nobody could tell."""
-    wanted = flow.destination.agent
+    wanted = flow.destination.device
     for label, seen in [("after timed prefetches", result.timed), ("after a prefetch", result.after)]:
         for side in seen:
             pages = pages_of(side, True)

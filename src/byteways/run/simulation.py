@@ -72,11 +72,11 @@ class Simulation:
         with self.worker_command(command) as simulated:
             return probe(simulated, self.model.name)
 
-    def topology(self, agents: Mapping[str, Mapping[str, Any]] | None = None) -> Topology:
-        """As the real discovery finds it. `agents`: as a simulated worker saw them."""
+    def topology(self, devices: Mapping[str, Mapping[str, Any]] | None = None) -> Topology:
+        """As the real discovery finds it. `devices`: as a simulated worker saw them."""
         from byteways.machines.topology import topology_of
 
-        return topology_of(self.model, agents, self.faults)
+        return topology_of(self.model, devices, self.faults)
 
     def to_json(self) -> dict[str, Any]:
         """For the manifest: enough to play it again, and to say how good it is."""

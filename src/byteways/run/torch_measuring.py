@@ -149,8 +149,8 @@ class TorchMeasurer:
     def _slots(self, case: Case, flow: Flow, uuids: Mapping[str, str]) -> list[tuple[Any, Any]]:
         """Sources and destinations that the operations take in turn, as tensors of words."""
 
-        def cache_bytes(agent: str) -> int:
-            index = self._index(agent, uuids) if agent in uuids else None
+        def cache_bytes(device: str) -> int:
+            index = self._index(device, uuids) if device in uuids else None
             return 0 if index is None else int(self._torch.cuda.get_device_properties(index).L2_cache_size)
 
         count = 1
@@ -163,14 +163,14 @@ class TorchMeasurer:
     def _tensor(self, buffer: Buffer, size_bytes: int, uuids: Mapping[str, str]) -> Any:
         words, kind = size_bytes // WORD_BYTES, self._torch.int64
         if buffer.memory == "device":
-            return self._torch.empty(words, dtype=kind, device=f"cuda:{self._index(buffer.agent, uuids)}")
+            return self._torch.empty(words, dtype=kind, device=f"cuda:{self._index(buffer.device, uuids)}")
         return self._torch.empty(words, dtype=kind, pin_memory=buffer.memory == "pinned")
 
-    def _index(self, agent: str, uuids: Mapping[str, str]) -> int:
-        """PyTorch's number of an agent: each counts in its own way."""
-        index = self._devices.get(_plain(uuids.get(agent, "")))
+    def _index(self, device: str, uuids: Mapping[str, str]) -> int:
+        """PyTorch's number of a device: each counts in its own way."""
+        index = self._devices.get(_plain(uuids.get(device, "")))
         if index is None:
-            raise Unavailable(f"PyTorch does not see {agent}")
+            raise Unavailable(f"PyTorch does not see {device}")
         return index
 
 

@@ -1,7 +1,7 @@
 """Reads a study from its folder: study.toml, suite.toml, claims.toml and published.csv.
 
 A study is data that its author writes by hand, so everything that would stand for nothing is told with its
-file: a key that no study has, a line or place that is not there, a letter without an agent.
+file: a key that no study has, a line or place that is not there, a letter without a device.
 """
 
 from __future__ import annotations

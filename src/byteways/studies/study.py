@@ -1,8 +1,8 @@
 """What a study is. reading.py reads it from its folder; what a run makes of it is in analyse/studies.
 
 A **line** is a method of the source as cases of ours: interface, memories, executor. A **place** is where the
-source measured: a pair of its agents, which another machine may have a counterpart of. A line at a place at a
-size is one figure.
+source measured: a pair of its devices, to which those of another machine may correspond. A line at a place
+at a size is one figure.
 """
 
 from __future__ import annotations
@@ -15,10 +15,10 @@ from byteways.plan.case import Buffer, Flow
 from byteways.plan.suite_types import Suite
 from byteways.studies.values import Value
 
-#: Letters of a place's agents, in their order.
+#: Letters of a place's devices, in their order.
 LETTERS = "abcd"
 #: How a figure is shown: over size; lines by places at one size; the highest of all sizes; lines by sizes;
-#: every pair of agents; and how many links the way between every pair has, which nothing measures.
+#: every pair of devices; and how many links the way between every pair has, which nothing measures.
 KINDS = ("curve", "table", "highest", "map", "matrix", "hops")
 #: What figures are shown in.
 UNITS = ("GB/s", "of peak", "ns", "µs")
@@ -28,7 +28,7 @@ ORDERS = ("packed", "spread")
 
 @dataclass(frozen=True)
 class Place:
-    """Where the source measured. `agents` are its names; one may be "near a": the CPU next to that one.
+    """Where the source measured. `devices` are its names; one may be "near a": the CPU next to that one.
 
     `rank` counts the classes of direct links between GPUs from the widest, 1: which class stands for the
     source's on a machine that does not have it. None: nothing else stands for it.
@@ -39,7 +39,7 @@ class Place:
     meaning: str
     rank: int | None = None
     model: str = ""  # of the system, where it is not the study's first
-    #: `packed` or `spread`: as many GPUs of any machine, in that order, each with the host; '': these agents.
+    #: `packed` or `spread`: as many GPUs of any machine, in that order, each with the host; '': these.
     order: str = ""
 
 
@@ -54,21 +54,21 @@ class Ends:
 
     @property
     def letters(self) -> frozenset[str]:
-        """Of the agents that it takes."""
+        """Of the devices that it takes."""
         buffers = [text for text in (self.source, self.destination, self.second_source) if text]
         named = {text.partition(":")[0] for text in buffers}
         named |= {text.rpartition("@")[2] for text in buffers if "@" in text}
         return frozenset({*named, self.executor})
 
-    def flow(self, agents: Sequence[str]) -> Flow:
-        """The flow at a place with these agents, one for each letter at least."""
-        named = dict(zip(LETTERS, agents, strict=False))
+    def flow(self, devices: Sequence[str]) -> Flow:
+        """The flow at a place with these devices, one for each letter at least."""
+        named = dict(zip(LETTERS, devices, strict=False))
 
         def buffer(text: str) -> Buffer:
             letter, _, rest = text.partition(":")
             memory, _, toucher = rest.partition("@")
-            agent, first = named[letter], named[toucher] if toucher else None
-            return Buffer(agent, memory, None if first == agent else first)
+            device, first = named[letter], named[toucher] if toucher else None
+            return Buffer(device, memory, None if first == device else first)
 
         second = buffer(self.second_source) if self.second_source else None
         return Flow(buffer(self.source), buffer(self.destination), named[self.executor], second)
@@ -95,7 +95,7 @@ class Line:
     note: str = ""  # what is done otherwise here
 
     def fits(self, place: Place) -> bool:
-        """Whether the place has an agent for every letter."""
+        """Whether the place has a device for every letter."""
         return all(ends.letters <= set(LETTERS[: len(place.devices)]) for ends in self.ends)
 
 

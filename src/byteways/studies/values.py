@@ -51,9 +51,7 @@ class Value:
     options: Mapping[str, str]  # what the source fixed for the operation: compute-units
     environment: Mapping[str, str]  # of the process: HSA_XNACK
     executor: str
-    access: (
-        str  # what the executor does to the far buffer: read, write; local, remote: both ends are one agent's
-    )
+    access: str  # what the executor does to the far buffer: read, write; local, remote: one device's ends
     pattern: str
     source: Buffer
     destination: Buffer

@@ -11,7 +11,7 @@ from dataclasses import dataclass
 from itertools import pairwise
 
 from byteways.topology.cached import cached
-from byteways.topology.model import Agent, Link, Topology
+from byteways.topology.model import Device, Link, Topology
 from byteways.topology.routes import FABRICS, nodes_of, route
 from byteways.units import format_bandwidth
 
@@ -33,7 +33,7 @@ class Arc:
 
 @cached
 def links_between(topology: Topology, begin: str, end: str) -> tuple[Arc, ...] | None:
-    """The links from one agent to another, in the order of the way; None when there is no way."""
+    """The links from one device to another, in the order of the way; None when there is no way."""
     way = route(topology, begin, end)
     if not way:
         return None
@@ -47,14 +47,14 @@ def links_between(topology: Topology, begin: str, end: str) -> tuple[Arc, ...] |
 
 
 def _hidden_links(topology: Topology, begin: str, end: str, way: Sequence[Link]) -> str:
-    """Why traffic between two agents may take links that are not known here; empty: it cannot."""
+    """Why traffic between two devices may take links that are not known here; empty: it cannot."""
     if any(link.kind in FABRICS for link in way):
         return ""
-    ends = topology.agent(begin), topology.agent(end)
-    gpus = [agent for agent in ends if agent.kind == "gpu"]
+    ends = topology.device(begin), topology.device(end)
+    gpus = [device for device in ends if device.kind == "gpu"]
     if len(gpus) == 2:
-        return "; ".join(sorted({agent.hidden_links for agent in gpus if agent.hidden_links}))
-    on_arm = any(agent.architecture == "aarch64" for agent in ends)
+        return "; ".join(sorted({device.hidden_links for device in gpus if device.hidden_links}))
+    on_arm = any(device.architecture == "aarch64" for device in ends)
     if gpus and on_arm and (gpus[0].architecture or "").startswith("sm_"):
         return "no source reports NVLink-C2C between this GPU and the CPU"
     return ""
@@ -68,13 +68,13 @@ def _signalling(link: Link) -> tuple[float | None, str]:
 
 
 def memory_of(topology: Topology, name: str) -> Arc:
-    """The memory of an agent. That of a CPU that shares the memory of a GPU in its package is the GPU's."""
-    agent = topology.agent(name)
-    if agent.kind == "cpu":
-        agent = package_gpu(topology, name) or agent
-    peak, reason = agent.memory_peak_bytes_per_s, agent.memory_peak_source or "no source reports it"
+    """The memory of a device. That of a CPU that shares the memory of a GPU in its package is the GPU's."""
+    device = topology.device(name)
+    if device.kind == "cpu":
+        device = package_gpu(topology, name) or device
+    peak, reason = device.memory_peak_bytes_per_s, device.memory_peak_source or "no source reports it"
     # The peak is clock × width of the memory's pins, which nothing exceeds.
-    return Arc(f"{agent.name} memory", peak, "memory", reason, peak, reason)
+    return Arc(f"{device.name} memory", peak, "memory", reason, peak, reason)
 
 
 def host_memory(topology: Topology) -> Arc:
@@ -83,14 +83,14 @@ def host_memory(topology: Topology) -> Arc:
     return Arc("host memory", None, "memory", source, limit, source)
 
 
-def package_gpu(topology: Topology, cpu: str) -> Agent | None:
-    """The GPU whose memory is also that of the CPU agent; None where there is none."""
-    return next((agent for agent in topology.devices if agent.shares_memory_with == cpu), None)
+def package_gpu(topology: Topology, cpu: str) -> Device | None:
+    """The GPU whose memory is also that of the CPU device; None where there is none."""
+    return next((device for device in topology.devices if device.shares_memory_with == cpu), None)
 
 
-def one_memory(topology: Topology, a: str, b: str) -> Agent | None:
-    """The GPU of two agents that have one memory, whose nominal rate is known; None when they have two."""
-    for gpu, cpu in ((topology.agent(a), b), (topology.agent(b), a)):
+def one_memory(topology: Topology, a: str, b: str) -> Device | None:
+    """The GPU of two devices that have one memory, whose nominal rate is known; None when they have two."""
+    for gpu, cpu in ((topology.device(a), b), (topology.device(b), a)):
         if gpu.shares_memory_with == cpu:
             return gpu
     return None

@@ -11,19 +11,19 @@ from typing import TYPE_CHECKING, Any
 from byteways.topology import amdsmi, kfd, nvml, smbios, xgmi
 from byteways.topology.kfd import Kfd, KfdGpu
 from byteways.topology.links import Gpu, Graph, add_numa_links, add_nvlinks, add_pcie_links
-from byteways.topology.model import Agent, Topology
+from byteways.topology.model import Device, Topology
 from byteways.topology.sysfs_cpu import Cpus, NumaDomain, read_cpus
 from byteways.topology.sysfs_pcie import canonical_address, gpu_addresses, read_path
 
 if TYPE_CHECKING:
     from byteways._core import ManagementDevice
 
-#: Why a CPU agent has no nominal memory bandwidth.
+#: Why a CPU device has no nominal memory bandwidth.
 NO_CPU_PEAK = "no nominal source: the kernel reports neither the number nor the speed of memory channels"
 
 
 def discover(
-    runtime_agents: Mapping[str, Mapping[str, Any]] | None = None,
+    runtime_devices: Mapping[str, Mapping[str, Any]] | None = None,
     sysfs: Path = Path("/sys"),
     *,
     proc: Path = Path("/proc"),
@@ -32,10 +32,10 @@ def discover(
     environment: Mapping[str, str] | None = None,
     host: str | None = None,
 ) -> Topology:
-    """Agents, switches and links of this host. Never fails: what cannot be found out is a note.
+    """Devices, switches and links of this host. Never fails: what cannot be found out is a note.
 
     Args:
-        runtime_agents: Fields of `_core.Agent` by agent name, as a worker saw them. Given, agents carry these
+        runtime_devices: Fields of `_core.Device` by name, as a worker saw them. Given, devices carry these
             names and GPUs are matched to NVML and KFD by UUID, then PCI address; else GPUs are numbered as by
             CUDA and, after those, by HIP.
         sysfs: Where sysfs is mounted.
@@ -45,7 +45,7 @@ def discover(
         environment: None is the process's own; CUDA_, ROCR_ and HIP_VISIBLE_DEVICES are read.
         host: Name of the host; None is the kernel's.
     """
-    runtime = runtime_agents or {}
+    runtime = runtime_devices or {}
     notes: list[str] = []
     driver = _read_kfd(sysfs)
     if management is None:
@@ -55,7 +55,7 @@ def discover(
     notes.extend((*cpus.notes, *driver.notes))
     domains = _name_domains(cpus, runtime, notes)
     seen = environment if environment is not None else os.environ
-    if runtime_agents is not None:
+    if runtime_devices is not None:
         gpus = _runtime_gpus(runtime, management, driver, sysfs)
     else:
         gpus = _visible_gpus(management, driver, seen, sysfs)
@@ -64,19 +64,19 @@ def discover(
         notes.extend(_unopened(sysfs))
 
     graph = _joined(gpus, domains, driver, notes, virtual_machine=cpus.virtual_machine)
-    devices = [
-        replace(_gpu_agent(gpu, runtime.get(gpu.name, {}), driver), hidden_links=graph.hidden.get(gpu.name))
+    gpu_devices = [
+        replace(_gpu_device(gpu, runtime.get(gpu.name, {}), driver), hidden_links=graph.hidden.get(gpu.name))
         for gpu in gpus
     ]
-    owners = {gpu.shares_memory_with: gpu for gpu in reversed(devices)}
-    agents = [
-        _cpu_agent(name, domain, cpus, runtime.get(name, {}), owners.get(name))
+    owners = {gpu.shares_memory_with: gpu for gpu in reversed(gpu_devices)}
+    cpu_devices = [
+        _cpu_device(name, domain, cpus, runtime.get(name, {}), owners.get(name))
         for name, domain in domains.items()
     ]
     modules = smbios.memory_rate(sysfs, virtual_machine=cpus.virtual_machine)
     return Topology(
         host if host is not None else os.uname().nodename,
-        (*agents, *devices),
+        (*cpu_devices, *gpu_devices),
         tuple(graph.switches),
         tuple(graph.links),
         _merged(graph.notes, [gpu.name for gpu in gpus]),
@@ -122,7 +122,7 @@ def _merged(notes: Sequence[str], gpus: Sequence[str]) -> tuple[str, ...]:
 def _name_domains(
     cpus: Cpus, runtime: Mapping[str, Mapping[str, Any]], notes: list[str]
 ) -> dict[str, NumaDomain]:
-    """NUMA domains by agent name: the runtime's names, or else the domain's number."""
+    """NUMA domains by device name: the runtime's names, or else the domain's number."""
     names = {fields.get("numa_domain"): name for name, fields in runtime.items() if name.startswith("cpu")}
     if len(names) == 1 and len(cpus.domains) == 1:  # also when the runtime does not know its domain (-1)
         return {next(iter(names.values())): cpus.domains[0]}
@@ -153,7 +153,7 @@ def _read_kfd(sysfs: Path) -> Kfd:
 def _runtime_gpus(
     runtime: Mapping[str, Mapping[str, Any]], management: Sequence[ManagementDevice], driver: Kfd, sysfs: Path
 ) -> list[Gpu]:
-    """GPU agents by the runtime's names, in the order of their numbers, not yet attached to a CPU agent."""
+    """GPU devices by the runtime's names, in the order of their numbers, not yet attached to a CPU device."""
     found = []
     for name, fields in runtime.items():
         if name.startswith("gpu"):
@@ -167,7 +167,7 @@ def _runtime_gpus(
 def _visible_gpus(
     management: Sequence[ManagementDevice], driver: Kfd, environment: Mapping[str, str], sysfs: Path
 ) -> list[Gpu]:
-    """GPU agents as the environment leaves them, not yet attached to a CPU agent."""
+    """GPU devices as the environment leaves them, not yet attached to a CPU device."""
     found = [
         _gpu(f"gpu{index}", canonical_address(device.pci_address), None, device, None, sysfs)
         for index, device in enumerate(nvml.visible(management, environment))
@@ -200,7 +200,7 @@ def _gpu(
 def _at_home(
     gpu: Gpu, fields: Mapping[str, Any], domains: Mapping[str, NumaDomain], driver: Kfd, notes: list[str]
 ) -> Gpu:
-    """The GPU with its nearest CPU agent, by sysfs, the runtime, NVML, KFD, or as the only one there is."""
+    """The GPU with its nearest CPU device, by sysfs, the runtime, NVML, KFD, or as the only one there is."""
     index = driver.numa_index(gpu.node) if gpu.node else None
     told = [
         gpu.path.numa_domain if gpu.path else None,
@@ -227,11 +227,11 @@ def _unopened(sysfs: Path) -> list[str]:
     return [f"PCI shows {vendors} display devices that no runtime opens: {listed}; see byteways doctor"]
 
 
-def _cpu_agent(
-    name: str, domain: NumaDomain, cpus: Cpus, fields: Mapping[str, Any], owner: Agent | None
-) -> Agent:
-    """The agent of a NUMA domain; `owner` is a GPU of the same package and memory, if there is one."""
-    return Agent(
+def _cpu_device(
+    name: str, domain: NumaDomain, cpus: Cpus, fields: Mapping[str, Any], owner: Device | None
+) -> Device:
+    """The device of a NUMA domain; `owner` is a GPU of the same package and memory, if there is one."""
+    return Device(
         name,
         "cpu",
         cpus.model,
@@ -248,14 +248,14 @@ def _cpu_agent(
     )
 
 
-def _gpu_agent(gpu: Gpu, fields: Mapping[str, Any], driver: Kfd) -> Agent:
+def _gpu_device(gpu: Gpu, fields: Mapping[str, Any], driver: Kfd) -> Device:
     peak, source = _gpu_memory_peak(gpu, fields)
     device, path, node = gpu.device, gpu.path, gpu.node
     numa = path.numa_domain if path and path.numa_domain is not None else fields.get("numa_domain")
-    model = fields.get("name") or (device.name if device else None) or (node.model if node else None)
+    model = fields.get("model") or (device.name if device else None) or (node.model if node else None)
     uuid = fields.get("uuid") or (device.uuid if device else None) or (node.uuid if node else None)
     told_bytes = [fields.get("memory_bytes"), device and device.memory_bytes, node and node.memory_bytes]
-    return Agent(
+    return Device(
         gpu.name,
         "gpu",
         model or "unknown GPU",

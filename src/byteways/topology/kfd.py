@@ -240,13 +240,13 @@ def _chosen(gpus: Sequence[KfdGpu], wanted: str) -> list[KfdGpu]:
 
 
 def match(fields: Mapping[str, Any], gpus: Sequence[KfdGpu]) -> KfdGpu | None:
-    """The GPU of a runtime's agent: by UUID, then by PCI address.
+    """The GPU of a runtime's device: by UUID, then by PCI address.
 
     Partitions of one device may carry its one UUID, and then the address decides, with its function number
     where the runtime tells one.
 
     Args:
-        fields: Of `_core.Agent`.
+        fields: Of `_core.Device`.
         gpus: As read() gives them.
     """
     uuid = (fields.get("uuid") or "").lower()

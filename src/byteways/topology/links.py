@@ -22,12 +22,12 @@ NVSWITCH = "nvswitch"
 
 @dataclass(frozen=True)
 class Gpu:
-    """A GPU agent with what each source knows of it."""
+    """A GPU device with what each source knows of it."""
 
     name: str
     pci_address: str | None
     architecture: str | None
-    home: str | None  # CPU agent whose PCIe root it hangs on
+    home: str | None  # CPU device whose PCIe root it hangs on
     path: PciePath | None  # sysfs
     device: ManagementDevice | None = None  # NVML
     node: KfdGpu | None = None  # KFD
@@ -44,14 +44,14 @@ class Graph:
 
 
 def add_numa_links(
-    graph: Graph, agents: Mapping[str, NumaDomain], packaged: Collection[str] = frozenset()
+    graph: Graph, devices: Mapping[str, NumaDomain], packaged: Collection[str] = frozenset()
 ) -> None:
-    """One link between each two CPU agents. The kernel tells a distance only, so the peak stays unknown.
+    """One link between each two CPU devices. The kernel tells a distance only, so the peak stays unknown.
 
-    CPU agents that share a package with a GPU (`packaged`) get none among themselves: the links of the GPUs
+    CPU devices that share a package with a GPU (`packaged`) get none among themselves: the links of the GPUs
     are the packages' links.
     """
-    for (a, domain), (b, other) in combinations(agents.items(), 2):
+    for (a, domain), (b, other) in combinations(devices.items(), 2):
         if a in packaged and b in packaged:
             continue
         distance = domain.distances.get(other.domain)
@@ -72,7 +72,7 @@ def add_numa_links(
 
 
 def add_pcie_links(graph: Graph, gpus: Sequence[Gpu], virtual_machine: bool) -> None:
-    """PCI Express from each GPU to its CPU agent; a switch that several GPUs share is a node with its uplink.
+    """PCI Express from each GPU to its NUMA domain; a switch of several GPUs is a node with its uplink.
 
     Switches of one GPU only are not drawn: the narrowest link of the way stands for all of it. In a virtual
     machine bridges are emulated and say nothing about the hardware, so only the GPU's own link counts.

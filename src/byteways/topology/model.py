@@ -1,4 +1,4 @@
-"""The one Topology that every discovery source adds to: agents, switches and the links between them."""
+"""The one Topology that every discovery source adds to: devices, switches and the links between them."""
 
 from __future__ import annotations
 
@@ -29,7 +29,7 @@ class SharedCache:
 
 
 @dataclass(frozen=True)
-class Agent:
+class Device:
     """`cpu0` (a NUMA domain) or `gpu3`, with what identifies it across hosts and ranks."""
 
     name: str
@@ -45,7 +45,7 @@ class Agent:
     architecture: str | None = None
     multiprocessors: int | None = None
     caches: tuple[Cache, ...] = ()
-    shares_memory_with: str | None = None  # of a GPU: the CPU agent whose memory is also its own
+    shares_memory_with: str | None = None  # of a GPU: the CPU device whose memory is also its own
     copy_engines: int | None = None  # that serve the host and local copies
     peer_copy_engines: int | None = None  # that serve links to peers alone
     partition: str | None = None  # how the device is divided: "compute CPX, memory NPS1"
@@ -56,14 +56,14 @@ class Agent:
     shared_caches: tuple[SharedCache, ...] = ()  # that two physical cores or more share; none: not told
 
 
-def compute_units_name(agent: Agent) -> str:
+def compute_units_name(device: Device) -> str:
     """What the vendor calls the processors of a GPU, in the plural: SMs or CUs."""
-    return "CUs" if (agent.architecture or "").startswith("gfx") else "SMs"
+    return "CUs" if (device.architecture or "").startswith("gfx") else "SMs"
 
 
 @dataclass(frozen=True)
 class Link:
-    """A bundle of equal links between two nodes of the graph (agents or switches), both directions alike.
+    """A bundle of equal links between two nodes of the graph (devices or switches), both directions alike.
 
     `peak_bytes_per_s` is the vendor's nominal data rate per direction of the whole bundle;
     `signalling_bytes_per_s` the raw rate on the wire. None means unknown, with the reason in `source`.
@@ -82,10 +82,10 @@ class Link:
 
 @dataclass(frozen=True)
 class Topology:
-    """Agents, switches (names only, such as `nvswitch` or `pcie-root0`) and links, of one host."""
+    """Devices, switches (names only, such as `nvswitch` or `pcie-root0`) and links, of one host."""
 
     host: str
-    devices: tuple[Agent, ...]
+    devices: tuple[Device, ...]
     switches: tuple[str, ...] = ()
     links: tuple[Link, ...] = ()
     notes: tuple[str, ...] = ()  # what could not be found out, and why
@@ -98,15 +98,15 @@ class Topology:
         return {}
 
     @cached_property
-    def _by_name(self) -> dict[str, Agent]:
-        return {agent.name: agent for agent in self.devices}
+    def _by_name(self) -> dict[str, Device]:
+        return {device.name: device for device in self.devices}
 
-    def agent(self, name: str) -> Agent:
-        """Raises KeyError when there is no such agent."""
+    def device(self, name: str) -> Device:
+        """Raises KeyError when there is no such device."""
         return self._by_name[name]
 
     def names(self, kind: str | None = None) -> list[str]:
-        return [agent.name for agent in self.devices if kind is None or agent.kind == kind]
+        return [device.name for device in self.devices if kind is None or device.kind == kind]
 
     def to_json(self) -> dict[str, Any]:
         return asdict(self)
@@ -124,9 +124,11 @@ class Topology:
     def contradiction(self) -> str:
         """What no machine has, in a sentence; empty: nothing."""
         names = self.names()
-        for agent in self.devices:
-            if agent.kind not in ("cpu", "gpu") or not re.fullmatch(rf"{agent.kind}[0-9]{{1,4}}", agent.name):
-                return f"'{agent.name}' of kind '{agent.kind}' is not a device"
+        for device in self.devices:
+            if device.kind not in ("cpu", "gpu") or not re.fullmatch(
+                rf"{device.kind}[0-9]{{1,4}}", device.name
+            ):
+                return f"'{device.name}' of kind '{device.kind}' is not a device"
         if doubled := {name for name in names if names.count(name) > 1}:
             return f"{min(doubled)} is there twice"
         nodes = {*names, *self.switches}
@@ -162,7 +164,7 @@ CALLS = ("graph", "batch", "copy-2d", "prefetch-to-domain")
 
 @dataclass(frozen=True)
 class Capabilities:
-    """What the runtimes of this machine offer, as a probing worker found by trying. Keys are agent names.
+    """What the runtimes of this machine offer, as a probing worker found by trying. Keys are device names.
 
     `memory["gpu0"]["managed"]`; `interface["gpu0"]["kernel-bulk"]` by executor; `peer["gpu0"]["gpu1"]`: gpu0
     may read and write gpu1's memory, proved by a verified write; `granted["gpu0"]["gpu1"]["pool"]`: the
@@ -170,7 +172,7 @@ class Capabilities:
     destination, the host one of them for all of its memory.
     """
 
-    devices: Mapping[str, Mapping[str, Any]] = field(default_factory=dict)  # DeviceInfo fields by agent
+    devices: Mapping[str, Mapping[str, Any]] = field(default_factory=dict)  # DeviceInfo fields by device
     memory: Mapping[str, Mapping[str, Offer]] = field(default_factory=dict)
     interface: Mapping[str, Mapping[str, Offer]] = field(default_factory=dict)
     peer: Mapping[str, Mapping[str, Offer]] = field(default_factory=dict)

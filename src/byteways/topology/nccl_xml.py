@@ -22,11 +22,11 @@ from byteways.errors import BytewaysError
 from byteways.files import MOST_TOPOLOGY_BYTES, read_bytes
 from byteways.topology import link_rates
 from byteways.topology.links import NVSWITCH, Graph, add_pcie, narrower
-from byteways.topology.model import Agent, Link, Topology
+from byteways.topology.model import Device, Link, Topology
 from byteways.topology.sysfs_pcie import PcieLink, canonical_address, parse_link
 from byteways.topology.xgmi import xgmi_link
 
-#: Elements that hold no agent and no link between agents.
+#: Elements that hold no device and no link between devices.
 _NETWORK = ("nic", "net", "collnet", "gin")
 #: PCI classes of what an NVLink leads to: NVSwitch, and the bridge of a POWER9 processor.
 NVSWITCH_CLASS, _CPU_CLASS = "0x068000", "0x068001"
@@ -40,7 +40,7 @@ class _Found:
     """What is collected while walking the elements."""
 
     graph: Graph = field(default_factory=Graph)
-    gpus: list[tuple[ET.Element, str, str]] = field(default_factory=list)  # element, address, CPU agent
+    gpus: list[tuple[ET.Element, str, str]] = field(default_factory=list)  # element, address, CPU device
     names: dict[str, str] = field(default_factory=dict)  # of GPUs by address
     unknown: Counter[str] = field(default_factory=Counter)
     network: int = 0
@@ -113,16 +113,16 @@ def parse(content: bytes, host: str) -> Topology:
         source = "the file has no rate between NUMA domains"
         found.graph.links.append(Link(a, b, "numa", 1, None, None, None, source, "NUMA"))
     _add_notes(found)
-    agents = [_cpu_agent(name, element) for name, element in cpus.items()]
-    domains = {agent.name: agent.numa_domain for agent in agents}
+    devices = [_cpu_device(name, element) for name, element in cpus.items()]
+    domains = {device.name: device.numa_domain for device in devices}
     gpus = [
-        _gpu_agent(name, element, address, domains[cpu])
+        _gpu_device(name, element, address, domains[cpu])
         for name, (element, address, cpu) in zip(numbered, found.gpus, strict=True)
     ]
-    gpus.sort(key=lambda agent: int(agent.name[3:]))
+    gpus.sort(key=lambda device: int(device.name[3:]))
     return Topology(
         host,
-        (*agents, *gpus),
+        (*devices, *gpus),
         tuple(found.graph.switches),
         tuple(found.graph.links),
         tuple(found.graph.notes),
@@ -154,7 +154,7 @@ def _walk(element: ET.Element, found: _Found, cpu: str, above: str, carried: Pci
     Args:
         element: A `cpu`, or a `pci` that is no GPU's device.
         found: To add to.
-        cpu: The CPU agent at the root.
+        cpu: The CPU device at the root.
         above: The node that what is below hangs on.
         carried: The narrowest link of switches that are not drawn.
     """
@@ -269,13 +269,13 @@ def _add_notes(found: _Found) -> None:
         notes.append("older RCCL writes count 1 for xGMI bundles of any width, so peaks may be too low")
 
 
-def _cpu_agent(name: str, element: ET.Element) -> Agent:
+def _cpu_device(name: str, element: ET.Element) -> Device:
     numa = element.get("numaid", "")
     words = [element.get("vendor", "unknown processor")]
     for key, label in (("familyid", "family"), ("modelid", "model")):
         if element.get(key):
             words.append(f"{label} {element.get(key)}")
-    return Agent(
+    return Device(
         name,
         "cpu",
         " ".join(words),
@@ -286,8 +286,8 @@ def _cpu_agent(name: str, element: ET.Element) -> Agent:
     )
 
 
-def _gpu_agent(name: str, element: ET.Element, address: str, numa_domain: int | None) -> Agent:
-    return Agent(
+def _gpu_device(name: str, element: ET.Element, address: str, numa_domain: int | None) -> Device:
+    return Device(
         name,
         "gpu",
         _architecture(element) or "unknown GPU",

@@ -10,7 +10,7 @@ from byteways.errors import BytewaysError
 from byteways.text import visible
 from byteways.topology import link_rates
 from byteways.topology.links import NVSWITCH
-from byteways.topology.model import Agent, Link, Topology
+from byteways.topology.model import Device, Link, Topology
 from byteways.topology.nccl_xml import NVSWITCH_CLASS
 
 
@@ -20,21 +20,21 @@ def write(topology: Topology) -> str:
     Raises:
         BytewaysError: A GPU has no PCI address, by which they know it.
     """
-    gpus = {agent.name: agent for agent in topology.devices if agent.kind == "gpu"}
-    for agent in gpus.values():
-        if not agent.pci_address:
+    gpus = {device.name: device for device in topology.devices if device.kind == "gpu"}
+    for device in gpus.values():
+        if not device.pci_address:
             raise BytewaysError(
-                f"{agent.name} cannot be written as XML",
+                f"{device.name} cannot be written as XML",
                 cause="it has no PCI address, by which NCCL knows GPUs",
                 hint="byteways topo --json",
             )
-    amd = any((agent.architecture or "").startswith("gfx") for agent in gpus.values())
+    amd = any((device.architecture or "").startswith("gfx") for device in gpus.values())
     system = ET.Element("system", version="2" if amd else "1")  # RCCL counts its versions apart
     above = _parents(topology)
-    for agent in topology.devices:
-        if agent.kind == "cpu":
-            cpu = ET.SubElement(system, "cpu", _cpu_attributes(agent))
-            _write_below(cpu, agent.name, topology, above, gpus)
+    for device in topology.devices:
+        if device.kind == "cpu":
+            cpu = ET.SubElement(system, "cpu", _cpu_attributes(device))
+            _write_below(cpu, device.name, topology, above, gpus)
     ET.indent(system)
     return ET.tostring(system, encoding="unicode").replace(" />", "/>") + "\n"  # NCCL's parser knows no blank
 
@@ -56,18 +56,18 @@ def _parents(topology: Topology) -> dict[str, Link]:
     return found
 
 
-def _cpu_attributes(agent: Agent) -> dict[str, str]:
-    number = agent.numa_domain if agent.numa_domain is not None else -1
-    known = re.fullmatch(r"(\S+) family (\d+) model (\d+)", agent.model)
+def _cpu_attributes(device: Device) -> dict[str, str]:
+    number = device.numa_domain if device.numa_domain is not None else -1
+    known = re.fullmatch(r"(\S+) family (\d+) model (\d+)", device.model)
     vendors = {"AMD": "AuthenticAMD", "Intel": "GenuineIntel"}
-    vendor = known[1] if known else next((v for k, v in vendors.items() if k in agent.model), None)
-    mask = sum(1 << core for core in agent.cores)
+    vendor = known[1] if known else next((v for k, v in vendors.items() if k in device.model), None)
+    mask = sum(1 << core for core in device.cores)
     words = max(1, -(-mask.bit_length() // 32))
     affinity = ",".join(f"{mask >> 32 * word & 0xFFFFFFFF:08x}" for word in reversed(range(words)))
     told = {
         "numaid": str(number),
-        "affinity": affinity if agent.cores else None,
-        "arch": agent.architecture,
+        "affinity": affinity if device.cores else None,
+        "arch": device.architecture,
         "vendor": vendor,
         "familyid": known[2] if known else None,
         "modelid": known[3] if known else None,
@@ -76,15 +76,15 @@ def _cpu_attributes(agent: Agent) -> dict[str, str]:
 
 
 def _write_below(
-    parent: ET.Element, name: str, topology: Topology, above: Mapping[str, Link], gpus: Mapping[str, Agent]
+    parent: ET.Element, name: str, topology: Topology, above: Mapping[str, Link], gpus: Mapping[str, Device]
 ) -> None:
-    """The `pci` elements of what hangs on a CPU agent or a switch."""
+    """The `pci` elements of what hangs on a CPU device or a switch."""
     for lower in [lower for lower, link in above.items() if link.b == name]:
         if lower in gpus:
-            agent = gpus[lower]
-            attributes = {"busid": agent.pci_address or "", "class": _pci_class(agent)}
+            device = gpus[lower]
+            attributes = {"busid": device.pci_address or "", "class": _pci_class(device)}
             pci = ET.SubElement(parent, "pci", {**attributes, **_speed(above[lower])})
-            gpu = ET.SubElement(pci, "gpu", {"dev": lower[3:], **_architecture(agent), "rank": lower[3:]})
+            gpu = ET.SubElement(pci, "gpu", {"dev": lower[3:], **_architecture(device), "rank": lower[3:]})
             for tag, fields in _fabric(topology, lower, gpus):
                 ET.SubElement(gpu, tag, fields)
             continue
@@ -96,17 +96,17 @@ def _write_below(
         _write_below(ET.SubElement(parent, "pci", fields), lower, topology, above, gpus)
 
 
-def _architecture(agent: Agent) -> dict[str, str]:
+def _architecture(device: Device) -> dict[str, str]:
     """`sm="90"`, or `gcn="gfx90a"`: RCCL takes the name, and as a bare number only a few old ones."""
-    architecture = agent.architecture or ""
+    architecture = device.architecture or ""
     if architecture.startswith("gfx"):
         return {"gcn": architecture.partition(":")[0]}
     return {"sm": architecture.removeprefix("sm_")} if architecture else {}
 
 
-def _pci_class(agent: Agent) -> str:
+def _pci_class(device: Device) -> str:
     """3D controller; AMD's are display controllers up to gfx90a, processing accelerators since."""
-    architecture = agent.architecture or ""
+    architecture = device.architecture or ""
     if not architecture.startswith("gfx"):
         return "0x030200"
     return "0x038000" if architecture in ("gfx906", "gfx908", "gfx90a") else "0x120000"
@@ -121,7 +121,9 @@ def _speed(link: Link) -> dict[str, str]:
     return {"link_speed": f"{speed:.1f} GT/s PCIe", "link_width": known[2]}
 
 
-def _fabric(topology: Topology, name: str, gpus: Mapping[str, Agent]) -> Iterator[tuple[str, dict[str, str]]]:
+def _fabric(
+    topology: Topology, name: str, gpus: Mapping[str, Device]
+) -> Iterator[tuple[str, dict[str, str]]]:
     """Bundles of one GPU: to peers, and to NVSwitches, for which NCCL has one address that stands for any."""
     for link in topology.links:
         if link.kind not in ("nvlink", "xgmi") or name not in (link.a, link.b):

@@ -54,7 +54,7 @@ def match(fields: Mapping[str, Any], devices: Sequence[ManagementDevice]) -> Man
     """The device of a runtime's GPU: by UUID, then by PCI address (a MIG instance has its own UUID).
 
     Args:
-        fields: Of `_core.Agent`.
+        fields: Of `_core.Device`.
         devices: As read_devices() gives them.
     """
     for device in devices:

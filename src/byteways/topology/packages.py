@@ -34,7 +34,7 @@ def package_of(topology: Topology) -> dict[str, str]:
 
 
 def _dies(topology: Topology, gpus: Iterable[str]) -> bool:
-    return all((topology.agent(gpu).architecture or "").startswith(_TWO_DIES) for gpu in gpus)
+    return all((topology.device(gpu).architecture or "").startswith(_TWO_DIES) for gpu in gpus)
 
 
 def packed(topology: Topology) -> list[str]:
@@ -52,7 +52,7 @@ def _nested(topology: Topology) -> list[list[list[str]]]:
     packages = package_of(topology)
     domains: dict[int | None, dict[str, list[str]]] = {}
     for gpu in topology.names("gpu"):
-        domain = topology.agent(gpu).numa_domain
+        domain = topology.device(gpu).numa_domain
         domains.setdefault(domain, {}).setdefault(packages[gpu], []).append(gpu)
     return [[*within.values()] for within in domains.values()]
 

@@ -1,4 +1,4 @@
-"""Which links the traffic between two agents takes, as the hardware sends it: one fixed route for each pair.
+"""Which links the traffic between two devices takes, as the hardware sends it: one fixed route for each pair.
 
 Over xGMI GPUs forward what is for other GPUs, over NVLink only switches do, over PCIe switches and CPUs.
 """
@@ -23,9 +23,9 @@ _Neighbours = Mapping[str, Sequence[tuple[str, Link]]]
 
 @dataclass(frozen=True)
 class Route:
-    """The way from one agent to another."""
+    """The way from one device to another."""
 
-    nodes: tuple[str, ...]  # agents and switches from source to destination
+    nodes: tuple[str, ...]  # devices and switches from source to destination
     links: tuple[Link, ...]
 
     @property
@@ -40,7 +40,7 @@ class Route:
 
 
 def routes(topology: Topology) -> dict[tuple[str, str], Route]:
-    """Routes of all ordered pairs of different agents that anything joins, by (source, destination)."""
+    """Routes of all ordered pairs of different devices that anything joins, by (source, destination)."""
     found = {}
     for source in topology.names():
         for destination in topology.names():
@@ -52,12 +52,12 @@ def routes(topology: Topology) -> dict[tuple[str, str], Route]:
 
 @cached
 def route(topology: Topology, source: str, destination: str) -> tuple[Link, ...]:
-    """Links from one agent to another, empty when they are the same or nothing joins them.
+    """Links from one device to another, empty when they are the same or nothing joins them.
 
     Between GPUs that xGMI joins: their own bundle, or else the widest way over other GPUs, of equal ones that
     with the fewest links, both directions alike. A CPU that shares the memory of a GPU in its package reaches
     everything else over that GPU's links. Otherwise the way with the fewest links that are no GPU fabric,
-    then the fewest links, then the widest, where only switches and CPU agents lie between.
+    then the fewest links, then the widest, where only switches and CPU devices lie between.
     """
     if source == destination:
         return ()
@@ -76,13 +76,13 @@ def route(topology: Topology, source: str, destination: str) -> tuple[Link, ...]
 
 @cached
 def link_class(topology: Topology, source: str, destination: str) -> str:
-    """Class of the way between two agents, equal in both directions.
+    """Class of the way between two devices, equal in both directions.
 
-    `local` and `same domain` within a GPU and a CPU agent, `routed` over other GPUs; else the classes of the
+    `local` and `same domain` within a GPU and a CPU device, `routed` over other GPUs; else the classes of the
     links on the way, and what lies between two GPUs that meet over PCI Express: `PCIe 5.0 ×16 through host`.
     """
     if source == destination:
-        return "same domain" if topology.agent(source).kind == "cpu" else "local"
+        return "same domain" if topology.device(source).kind == "cpu" else "local"
     way = route(topology, source, destination)
     if not way:
         return "no link"
@@ -97,7 +97,7 @@ def link_class(topology: Topology, source: str, destination: str) -> str:
         return "routed"
     classes = " + ".join(sorted({link.link_class for link in way}))
     through_host = bool(set(inner) & set(topology.names("cpu")))
-    if {topology.agent(source).kind, topology.agent(destination).kind} != {"gpu"} or not inner:
+    if {topology.device(source).kind, topology.device(destination).kind} != {"gpu"} or not inner:
         return classes
     if through_host:
         return f"{classes} through host"
@@ -105,7 +105,7 @@ def link_class(topology: Topology, source: str, destination: str) -> str:
 
 
 def nodes_of(source: str, way: Sequence[Link]) -> list[str]:
-    """Agents and switches on a way that begins at `source`."""
+    """Devices and switches on a way that begins at `source`."""
     nodes = [source]
     for link in way:
         nodes.append(link.b if nodes[-1] == link.a else link.a)
@@ -131,8 +131,8 @@ def _width(link: Link) -> float:
 
 @cached
 def _package_gpu(topology: Topology, name: str) -> str:
-    """The GPU whose memory the CPU agent shares; the agent itself where there is none."""
-    return next((agent.name for agent in topology.devices if agent.shares_memory_with == name), name)
+    """The GPU whose memory the CPU device shares; the device itself where there is none."""
+    return next((device.name for device in topology.devices if device.shares_memory_with == name), name)
 
 
 def _over_peers(topology: Topology, source: str, destination: str) -> tuple[Link, ...]:

@@ -41,25 +41,25 @@ class SysfsHealth:
     """Reads the health of GPUs.
 
     Args:
-        addresses: PCI address by agent.
+        addresses: PCI address by device.
         sysfs: Where sysfs is mounted.
     """
 
     def __init__(self, addresses: Mapping[str, str], sysfs: Path = Path("/sys")) -> None:
-        places = {agent: _place(sysfs, address) for agent, address in addresses.items() if address}
-        self._places = {agent: place for agent, place in places.items() if place is not None}
+        places = {device: _place(sysfs, address) for device, address in addresses.items() if address}
+        self._places = {device: place for device, place in places.items() if place is not None}
 
-    def tells(self, agent: str) -> bool:
-        return agent in self._places
+    def tells(self, device: str) -> bool:
+        return device in self._places
 
-    def energy_mj(self, agent: str) -> float | None:
+    def energy_mj(self, device: str) -> float | None:
         """Of the counter since the driver was loaded; None where the device has none."""
-        microjoules = _number(_hwmon(self._places[agent]) / "energy1_input")
+        microjoules = _number(_hwmon(self._places[device]) / "energy1_input")
         return None if microjoules is None else microjoules / 1000
 
-    def read(self, agent: str) -> SysfsReading:
-        """Raises KeyError for an agent of which tells() is false."""
-        place = self._places[agent]
+    def read(self, device: str) -> SysfsReading:
+        """Raises KeyError for a device of which tells() is false."""
+        place = self._places[device]
         hwmon = _hwmon(place)
         microwatts = _number(hwmon / "power1_average") or _number(hwmon / "power1_input")
         return SysfsReading(

@@ -36,7 +36,7 @@ class CacheSpec:
 
 @dataclass(frozen=True)
 class CpuSpec:
-    """One NUMA domain: agent `cpuN` is the N-th."""
+    """One NUMA domain: device `cpuN` is the N-th."""
 
     cores: tuple[int, ...]  # logical CPUs
     memory_bytes: int
@@ -45,7 +45,7 @@ class CpuSpec:
 
 @dataclass(frozen=True)
 class GpuSpec:
-    """One GPU, or one partition of a divided one: agent `gpuN` is the N-th. Only `gfx…` gets a KFD node.
+    """One GPU, or one partition of a divided one: device `gpuN` is the N-th. Only `gfx…` gets a KFD node.
 
     Partitions of one device have addresses that differ in the function number only.
     """
@@ -84,7 +84,7 @@ class LinkSpec:
 
 @dataclass(frozen=True)
 class MachineSpec:
-    """A machine. Lists give agents their numbers."""
+    """A machine. Lists give devices their numbers."""
 
     processor: str
     cpus: tuple[CpuSpec, ...]
@@ -101,7 +101,7 @@ def write_tree(folder: Path, machine: MachineSpec) -> None:
 
     Raises:
         OSError: A file cannot be written.
-        ValueError: A link names an agent that the machine does not have.
+        ValueError: A link names a device that the machine does not have.
     """
     for link in machine.links:
         _check(machine, link.a)

@@ -55,7 +55,7 @@ def shares_memory(gpu: Gpu, cpu_nodes: Sequence[int]) -> bool:
 
 
 def add_cpu_links(graph: Graph, gpus: Sequence[Gpu], cpu_nodes: Sequence[int]) -> set[str]:
-    """xGMI from GPUs to their CPU agents.
+    """xGMI from GPUs to their CPU devices.
 
     Returns:
         Names of the GPUs that need no PCIe link: they reach their CPU by xGMI or share its package.

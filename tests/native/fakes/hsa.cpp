@@ -32,9 +32,9 @@ int hsa_iterate_agents(int (*visit)(Handle, void*), void* data) {
   for (std::uint64_t handle = 0; handle <= buses().size(); ++handle) visit({handle}, data);
   return 0;
 }
-int hsa_agent_get_info(Handle agent, int what, void* value) {
-  const bool gpu = agent.handle != 0;
-  const std::uint32_t answer = what == 17 ? gpu : what == 0xA006 ? buses().at(agent.handle - 1) << 8 : 0;
+int hsa_agent_get_info(Handle device, int what, void* value) {
+  const bool gpu = device.handle != 0;
+  const std::uint32_t answer = what == 17 ? gpu : what == 0xA006 ? buses().at(device.handle - 1) << 8 : 0;
   std::memcpy(value, &answer, sizeof answer);
   return 0;
 }

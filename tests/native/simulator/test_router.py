@@ -19,7 +19,7 @@ def test_as_topo_shows_them(play: Play, name: str) -> None:
     topology = topology_of(model)
     told = play("routes", sheet(model))
     # Where a GPU and a CPU share one memory, the simulator has it once: under the GPU's name.
-    shared = any(agent.shares_memory_with for agent in topology.devices)
+    shared = any(device.shares_memory_with for device in topology.devices)
     compared = 0
     for pair, ((way, *_),) in told.items():
         source, destination = pair.split(">")

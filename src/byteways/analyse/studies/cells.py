@@ -39,7 +39,7 @@ class _Entry:
 
 
 class _Entries:
-    """Cases by line and agents."""
+    """Cases by line and devices."""
 
     def __init__(self, entries: Iterable[_Entry]) -> None:
         self._all = list(entries)
@@ -48,14 +48,14 @@ class _Entries:
             key = _flow_key(entry.case.interface, entry.case.pattern, entry.case.flows[0])
             self._by_flow.setdefault(key, []).append(entry)
 
-    def of(self, line: Line, agents: tuple[str, ...], environment: dict[str, str]) -> list[_Entry]:
-        """Those of a line at these agents."""
+    def of(self, line: Line, devices: tuple[str, ...], environment: dict[str, str]) -> list[_Entry]:
+        """Those of a line at these devices."""
         if line.together:
-            return self._all_at_once(line, frozenset(agents))
+            return self._all_at_once(line, frozenset(devices))
         return [
             entry
             for ends in line.ends
-            for entry in self._by_flow.get(_flow_key(line.interface, line.pattern, ends.flow(agents)), ())
+            for entry in self._by_flow.get(_flow_key(line.interface, line.pattern, ends.flow(devices)), ())
             if entry.case.environment == environment
             and _same_options(entry.case, line)
             and _same_cache(entry.case, line)
@@ -102,8 +102,8 @@ class Sheet:
     @cached_property
     def _runtimes(self) -> set[str]:
         """Names of the runtimes that this run had."""
-        agents = (self.run.manifest.get("capabilities") or {}).get("devices") or {}
-        return {str(agent.get("runtime")) for agent in agents.values()}
+        devices = (self.run.manifest.get("capabilities") or {}).get("devices") or {}
+        return {str(device.get("runtime")) for device in devices.values()}
 
     @cached_property
     def _recorded(self) -> _Entries:
@@ -148,11 +148,11 @@ class Sheet:
                 kept[name] = text
         return kept
 
-    def _records(self, line: Line, agents: tuple[str, ...] | None) -> list[Record]:
-        """Whatever became of the cases of a line at these agents, those of the study's own sweeps first."""
-        if agents is None:
+    def _records(self, line: Line, devices: tuple[str, ...] | None) -> list[Record]:
+        """Whatever became of the cases of a line at these devices, those of the study's own sweeps first."""
+        if devices is None:
             return []
-        found = self._recorded.of(line, agents, self.environment(line))
+        found = self._recorded.of(line, devices, self.environment(line))
         records = [entry.record for entry in found if entry.record is not None]
         return sorted(records, key=lambda record: record.sweep not in self._sweeps)
 
@@ -164,18 +164,18 @@ class Sheet:
         """The run's figures by size, smallest first."""
         return self.at(line, self.located[place.name].devices)
 
-    def at(self, line: Line, agents: tuple[str, ...] | None) -> dict[int, Ours]:
-        """The same at agents of this machine; None: nowhere."""
-        if agents is None:
+    def at(self, line: Line, devices: tuple[str, ...] | None) -> dict[int, Ours]:
+        """The same at devices of this machine; None: nowhere."""
+        if devices is None:
             return {}
-        key = line.name, agents
+        key = line.name, devices
         if key not in self._ours:
-            self._ours[key] = self._all_ours(line, agents)
+            self._ours[key] = self._all_ours(line, devices)
         return self._ours[key]
 
-    def _all_ours(self, line: Line, agents: tuple[str, ...]) -> dict[int, Ours]:
+    def _all_ours(self, line: Line, devices: tuple[str, ...]) -> dict[int, Ours]:
         cases: dict[int, dict[str, list[Record]]] = {}
-        for record in self._records(line, agents):
+        for record in self._records(line, devices):
             told = record.submit_ns if line.submits else record.time_ns
             if record.status == "measured" and told is not None and not record.beyond_limit:
                 cases.setdefault(record.size_bytes, {}).setdefault(record.case_id, []).append(record)
@@ -193,11 +193,11 @@ class Sheet:
 
     def asked(self, line: Line, place: Place) -> list[int]:
         """Sizes at which the study asks for a figure of the line at the place on this machine."""
-        agents = self.located[place.name].devices
-        if agents is None:
+        devices = self.located[place.name].devices
+        if devices is None:
             return []
         return sorted(
-            {entry.case.size_bytes for entry in self._asked.of(line, agents, self.environment(line))}
+            {entry.case.size_bytes for entry in self._asked.of(line, devices, self.environment(line))}
         )
 
     def published(self, line: Line, place: Place) -> list[Published]:
@@ -270,8 +270,8 @@ def _flow_key(interface: str, pattern: str, flow: Flow) -> tuple[str, ...]:
 
 
 def _gpus(case: Case) -> frozenset[str]:
-    ends = (end.agent for flow in case.flows for end in (flow.source, flow.destination))
-    return frozenset(agent for agent in ends if agent.startswith("gpu"))
+    ends = (end.device for flow in case.flows for end in (flow.source, flow.destination))
+    return frozenset(device for device in ends if device.startswith("gpu"))
 
 
 def _same_options(case: Case, line: Line) -> bool:
@@ -285,21 +285,21 @@ def _same_cache(case: Case, line: Line) -> bool:
     return case.cache == line.cache or INTERFACES[case.interface].buffers == "one"
 
 
-def _twice(line: Line, agents: Sequence[str]) -> str:
-    """The agent that stands at both ends of a line that has two, by its letters; else ''."""
+def _twice(line: Line, devices: Sequence[str]) -> str:
+    """The device that stands at both ends of a line that has two, by its letters; else ''."""
     own = line.ends[0]
-    flow = own.flow(agents)
+    flow = own.flow(devices)
     letters = own.source[0] != own.destination[0]
-    return flow.source.agent if letters and flow.source.agent == flow.destination.agent else ""
+    return flow.source.device if letters and flow.source.device == flow.destination.device else ""
 
 
 def _is_at(value: Value, line: Line, place: Place, ambient: Sequence[str]) -> bool:
-    """Whether the source's value is of the line at the place, by the source's own agents and memory."""
+    """Whether the source's value is of the line at the place, by the source's own devices and memory."""
     extra = {name: text for name, text in value.environment.items() if line.environment.get(name) != text}
     missing = [name for name in line.environment if name not in value.environment]
     if value.options or value.pattern != line.pattern or missing or set(extra) - set(ambient):
         return False
-    agents = tuple(_told_agent(agent, place) for agent in place.devices)
+    devices = tuple(_told_device(device, place) for device in place.devices)
     ends = (value.source, value.destination, value.executor)
     own = line.ends[0]
     for told in line.published:
@@ -308,7 +308,7 @@ def _is_at(value: Value, line: Line, place: Place, ambient: Sequence[str]) -> bo
             told.get("destination", own.destination),
             told.get("executor", own.executor),
         )
-        flow = as_told.flow(agents)
+        flow = as_told.flow(devices)
         if told.get("metric", value.metric) != value.metric:
             continue
         if value.method == told.get("method", line.interface) and ends == (
@@ -320,9 +320,9 @@ def _is_at(value: Value, line: Line, place: Place, ambient: Sequence[str]) -> bo
     return False
 
 
-def _told_agent(agent: str, place: Place) -> str:
+def _told_device(device: str, place: Place) -> str:
     """The CPU "near a" as the source calls it: of an APU the one with the GPU's number."""
-    if not agent.startswith("near "):
-        return agent
-    anchor = place.devices["abcd".index(agent.removeprefix("near "))]
+    if not device.startswith("near "):
+        return device
+    anchor = place.devices["abcd".index(device.removeprefix("near "))]
     return anchor.replace("gpu", "cpu")

@@ -185,7 +185,7 @@ def _quotient(one: Cell, other: Cell) -> tuple[float, float]:
 def _spread(check: Mapping[str, Any], sheet: Sheet) -> Finding:
     """Figures that differ in `over` (`place`, `line` or `size`) alone are within `at_most` of each other.
 
-    With `across` (`cpu` or `gpu`) it takes places of two such agents: else nothing could differ by them.
+    With `across` (`cpu` or `gpu`) it takes places of two such devices: else nothing could differ by them.
     """
     over = check["over"]
     found = cells(check["of"], sheet, _unit({key: check[key] for key in check if key == "unit"}))
@@ -195,7 +195,7 @@ def _spread(check: Mapping[str, Any], sheet: Sheet) -> Finding:
         raise UntestableError(f"it needs two {over}s, and this run has one{': ' + why if why else ''}")
     across = check.get("across")
     ends = {cell.place: sheet.located[cell.place].devices or () for cell in found}
-    if across and all(len(_agents(group, ends, across)) < 2 for group in compared):
+    if across and all(len(_devices(group, ends, across)) < 2 for group in compared):
         what = {"cpu": "NUMA domains", "gpu": "GPUs"}[across]
         raise UntestableError(f"it needs two {what}, and this run's values come from one")
     worst, least, most = 0.0, found[0], found[0]
@@ -232,8 +232,8 @@ def _groups(found: Iterable[Cell], over: str, sheet: Sheet) -> list[list[Cell]]:
     return [group for group in groups.values() if len(group) > 1]
 
 
-def _agents(group: Iterable[Cell], ends: Mapping[str, tuple[str, ...]], kind: str) -> set[str]:
-    """Agents of a kind at the places of some figures."""
+def _devices(group: Iterable[Cell], ends: Mapping[str, tuple[str, ...]], kind: str) -> set[str]:
+    """Devices of a kind at the places of some figures."""
     return {name for cell in group for name in ends[cell.place] if kind_of(name) == kind}
 
 

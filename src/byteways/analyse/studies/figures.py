@@ -159,11 +159,11 @@ def _within_round(times: Times) -> float:
 def part_of(value: Value, line: Line) -> float:
     """What a line counts of a published value's bytes: 1 where both count alike, or the source does not say.
 
-    STREAM counts every array. In one direction goes, in own memory, what arrives; of arrays on another agent
+    STREAM counts every array. In one direction goes, in own memory, what arrives; of arrays on another device
     all that are read. A copy has one array each way.
     """
     told = INTERFACES.get(value.method, INTERFACES[line.interface])
-    local = value.source.agent == value.destination.agent == value.executor
+    local = value.source.device == value.destination.device == value.executor
     one = (1 if local else told.sources) / (told.sources + 1)
     both = INTERFACES[line.interface].counts == READ_WRITE and line.count != ONE_DIRECTION
     if value.counts == READ_WRITE and not both:
@@ -183,7 +183,7 @@ def _over_rounds(times: Sequence[float], statistic: str) -> float:
 
 
 def _one_direction(record: Record, rate: float) -> float:
-    """bytes/s that go one way: of arrays on other agents the busier way, locally what arrives."""
+    """bytes/s that go one way: of arrays on other devices the busier way, locally what arrives."""
     other = record.other_count
     if not other:
         return rate

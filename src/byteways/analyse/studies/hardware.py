@@ -57,7 +57,7 @@ class Hardware:
 
 def products(topology: Topology) -> frozenset[str]:
     """Names of the products that the GPUs are; the whole name where it has none."""
-    names = {topology.agent(name).model for name in topology.names("gpu")}
+    names = {topology.device(name).model for name in topology.names("gpu")}
     return frozenset(word for name in names for word in _PRODUCT.findall(name.upper()) or [name])
 
 

@@ -147,7 +147,7 @@ def _figure(figure: Figure, sheet: Sheet) -> FigureOutcome:
 
 
 def _ours(figure: Figure, line: Line, place: Place, sheet: Sheet) -> dict[int, Ours]:
-    """Figures of ours by size; in a matrix those of the agents of these names, whatever joins them here, and
+    """Figures of ours by size; in a matrix those of the devices of these names, whatever joins them here, and
     of the highest that one alone.
     """
     located = sheet.located[place.name]

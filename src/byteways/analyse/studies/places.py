@@ -24,14 +24,14 @@ NEAR = "near "
 
 @dataclass(frozen=True)
 class Located:
-    """A place on this machine: its agents, and what is to be said; without agents, why it has none."""
+    """A place on this machine: its devices, and what is to be said; without devices, why it has none."""
 
     place: Place
     devices: tuple[str, ...] | None
-    reason: str = ""  # in a sentence, where there are no agents
+    reason: str = ""  # in a sentence, where there are no devices
     note: str = ""  # what stands for what
     why: str = ""  # of `reason`, what it is about this machine
-    named: tuple[str, ...] | None = None  # agents of the source's names, whatever joins them
+    named: tuple[str, ...] | None = None  # devices of the source's names, whatever joins them
 
 
 def locate(study: Study, topology: Topology) -> dict[str, Located]:
@@ -173,30 +173,30 @@ def _by_width(found: _Classes) -> list[tuple[_Class, tuple[str, str]]]:
 def _named(
     place: Place, stands_for: dict[str, str], there: Topology, here: Topology, note: str = ""
 ) -> Located:
-    """With agents of this machine; a CPU that is "near a" is the one next to the agent that stands for it."""
-    agents: list[str] = []
+    """With devices of this machine; a CPU that is "near a" is next to the device that stands for it."""
+    devices: list[str] = []
     for name in place.devices:
         if name.startswith(NEAR):
-            anchor = agents["abcd".index(name.removeprefix(NEAR))]
-            agents.append(nearest_cpu(anchor, here))
+            anchor = devices["abcd".index(name.removeprefix(NEAR))]
+            devices.append(nearest_cpu(anchor, here))
             continue
-        agents.append(stands_for.get(name, name))
-        if agents[-1] not in here.names():
-            kind = kind_of(agents[-1])
+        devices.append(stands_for.get(name, name))
+        if devices[-1] not in here.names():
+            kind = kind_of(devices[-1])
             count = len(here.names(kind))
             words = {"gpu": ("GPU", "GPUs"), "cpu": ("NUMA domain", "NUMA domains")}[kind]
             have = f"{count or 'no'} {words[count != 1]}"
-            reason = f"{agents[-1]} is not here: this machine has {have}"
+            reason = f"{devices[-1]} is not here: this machine has {have}"
             return Located(place, None, reason, why=f"this machine has {have}")
-    kinds = {kind_of(name) for name in agents}
-    if len(agents) == 2 and kinds == {"cpu", "gpu"} and _shares(agents, here) != _shares(agents, there):
-        how = "share" if _shares(agents, here) else "do not share"
-        reason = f"{' and '.join(sorted(agents))} {how} one memory here, unlike in the source"
+    kinds = {kind_of(name) for name in devices}
+    if len(devices) == 2 and kinds == {"cpu", "gpu"} and _shares(devices, here) != _shares(devices, there):
+        how = "share" if _shares(devices, here) else "do not share"
+        reason = f"{' and '.join(sorted(devices))} {how} one memory here, unlike in the source"
         return Located(place, None, reason)
-    return Located(place, tuple(agents), note=note)
+    return Located(place, tuple(devices), note=note)
 
 
-def _shares(agents: list[str], topology: Topology) -> bool:
+def _shares(devices: list[str], topology: Topology) -> bool:
     """Whether the GPU of a CPU-GPU pair has the memory of that CPU for its own."""
-    cpu, gpu = sorted(agents)
-    return gpu in topology.names() and topology.agent(gpu).shares_memory_with == cpu
+    cpu, gpu = sorted(devices)
+    return gpu in topology.names() and topology.device(gpu).shares_memory_with == cpu

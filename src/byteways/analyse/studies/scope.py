@@ -1,4 +1,4 @@
-"""Which figures of a study a machine can have at all, by its agents and links: known before measuring."""
+"""Which figures of a study a machine can have at all, by its devices and links: known before measuring."""
 
 from __future__ import annotations
 

@@ -29,7 +29,7 @@ _HEADINGS = ("back to back (device)", "enqueue (host)", "one at a time")
 
 @dataclass(frozen=True)
 class Cost:
-    """Equal cases on several agents or pairs, pooled: nanoseconds per operation, None where not measured."""
+    """Equal cases on several devices or pairs, pooled: nanoseconds per operation, None where not measured."""
 
     label: str
     size_bytes: int

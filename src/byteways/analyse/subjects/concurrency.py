@@ -111,7 +111,7 @@ def _bidirectional_lost(where: str, size: int, claim: Claim, both: Group, alone:
 
 
 def _ends(cell: Cell) -> str:
-    return kind_of_pair(cell.source.agent, cell.destination.agent)
+    return kind_of_pair(cell.source.device, cell.destination.device)
 
 
 def _split(cell: Cell) -> str:
@@ -165,14 +165,14 @@ def _hub(cell: Cell) -> str:
 def _fan(cell: Cell) -> tuple[str, str, str]:
     """What fans of one kind share: pattern, hub (GPUs are alike, NUMA domains are not), kind of the ends."""
     hub = _hub(cell)
-    other = (cell.source if cell.record.pattern == "fan-in" else cell.destination).agent
+    other = (cell.source if cell.record.pattern == "fan-in" else cell.destination).device
     return cell.record.pattern, hub.rstrip("0123456789") if hub.startswith("gpu") else hub, other[:3]
 
 
 def _fan_words(best: Group) -> str:
     cell = best.cells[0]
     into = cell.record.pattern == "fan-in"
-    other = (cell.source if into else cell.destination).agent
+    other = (cell.source if into else cell.destination).device
     others = count(len(cell.record.flows), "GPU" if other.startswith("gpu") else "NUMA domain")
     hubs = {_hub(one) for one in best.cells}
     if len(hubs) > 1:

@@ -29,8 +29,8 @@ NOTHING = "unexplained"
 ONCE = "undetermined (one case)"
 #: Names of a bottleneck that the cases cannot tell apart, as far as a table has room for them.
 MOST_NAMES = 3
-#: Agents side by side that a path has room for.
-MOST_AGENTS = 3
+#: Devices side by side that a path has room for.
+MOST_DEVICES = 3
 
 
 def topic(run: Run, found: Sequence[Cell]) -> Topic | None:
@@ -52,11 +52,11 @@ def named(names: Sequence[str]) -> str:
 
 
 def shortened(path: str) -> str:
-    """A path without the names of its agents where many stand side by side: `4 NUMA domains>8 GPUs`."""
+    """A path without the names of its devices where many stand side by side: `4 NUMA domains>8 GPUs`."""
 
     def counted(match: re.Match[str]) -> str:
         names = match[0].split(",")
-        if len(names) <= MOST_AGENTS:
+        if len(names) <= MOST_DEVICES:
             return match[0]
         return count(len(names), "GPU" if names[0].startswith("gpu") else "NUMA domain")
 
@@ -85,7 +85,7 @@ def _bottlenecks(explained: Sequence[Explanation]) -> Table:
 
 
 def _cases(index: Index, predicted: Predictions, explained: Sequence[Explanation]) -> Table:
-    """A row for equal cases on different agents over links alike, the one farthest below its prediction."""
+    """A row for equal cases on different devices over links alike, the one farthest below its prediction."""
     groups = group_by(
         predicted.cases,
         lambda case: (
@@ -183,7 +183,7 @@ def plots(topology: Topology, cases: Sequence[Together]) -> tuple[Plot, ...]:
 
 def _gpus(case: Together) -> frozenset[str]:
     """The GPUs that the host serves; empty where a flow is not between host and GPU."""
-    ends = [{flow.source.agent, flow.destination.agent} for flow in case.flows]
+    ends = [{flow.source.device, flow.destination.device} for flow in case.flows]
     gpus = [{end for end in both if end.startswith("gpu")} for both in ends]
     if any(len(both) != 2 or len(one) != 1 for both, one in zip(ends, gpus, strict=True)):
         return frozenset()

@@ -35,7 +35,7 @@ GRAVE = {
     "unexpected-path": "Link counters do not match the bytes moved in {cases}",
 }
 
-_AGENT = re.compile(r"\b[cg]pu\d+\b")
+_DEVICE = re.compile(r"\b[cg]pu\d+\b")
 
 
 def corruption(index: Index) -> Iterator[Finding]:
@@ -103,25 +103,29 @@ def throttled(index: Index) -> Iterator[Finding]:
     ]
     if not held:
         return
-    agents = Counter(agent for record, _ in held for agent in _throttled_agents(record))
+    devices = Counter(device for record, _ in held for device in _throttled_devices(record))
     cases = len({(record.case_id, record.round) for record, _ in held})
-    who = f": {listed([f'{agent} ({number})' for agent, number in agents.most_common(4)])}" if agents else ""
+    who = (
+        f": {listed([f'{device} ({number})' for device, number in devices.most_common(4)])}"
+        if devices
+        else ""
+    )
     record, warning = held[0]
     title = f"GPU clocks were throttled in {count(cases, 'measurement')}{who}"
     figures = f"{warning.id}, observed {warning.observed}, required {warning.required}"
     yield Finding(title, f"For example {describe(record)} ({figures}). {warning.advice}", THROTTLED)
 
 
-def _throttled_agents(record: Record) -> list[str]:
-    """Agents whose readings show it; empty where the record has none."""
+def _throttled_devices(record: Record) -> list[str]:
+    """Devices whose readings show it; empty where the record has none."""
     found = []
     dropped = any(warning.id == "clock-drop" for warning in record.warnings)
-    for agent, readings in (record.health or {}).items():
+    for device, readings in (record.health or {}).items():
         before, after = readings.get("before") or {}, readings.get("after") or {}
         clocks = [reading.get("memory_clock_mhz") or 0 for reading in (before, after)]
         slower = dropped and 0 < clocks[1] < (1 - CLOCK_DROP) * clocks[0]
         if slower or any((after.get("throttle_reasons") or 0) & bit for bit in THROTTLE_REASONS):
-            found.append(agent)
+            found.append(device)
     return found
 
 
@@ -200,8 +204,8 @@ def _not_tried(index: Index, status: str, words: str) -> Iterator[Finding]:
     if not reasons:
         return
     total = sum(reason.count for reason in reasons)
-    # The same for another agent is no other reason.
-    alike = list(group_by(reasons, lambda reason: _AGENT.sub("*", reason.reason)).values())
+    # The same for another device is no other reason.
+    alike = list(group_by(reasons, lambda reason: _DEVICE.sub("*", reason.reason)).values())
     alike.sort(key=lambda same: -sum(reason.count for reason in same))
     detail = " ".join(_one_reason(same) for same in alike[:4])
     more = f" And {count(len(alike) - 4, 'more reason')}." if len(alike) > 4 else ""

@@ -184,19 +184,19 @@ def far_memory(index: Index) -> Iterator[Finding]:
             own = [near[_key(cell)][0] for cell in {_key(cell): cell for cell in away}.values()]
             both = pool(away), pool(own)
             names = "another NUMA domain", "the same domain"
-            claim = compare(*both, kind="NUMA", match=lambda cell: cell.source.agent, names=names)
+            claim = compare(*both, kind="NUMA", match=lambda cell: cell.source.device, names=names)
             if claim.trails:
                 found.append((claim, *both))
     if not found:
         return
     claim, away_, own_ = max(found, key=lambda one: (one[1].cells[0].record.size_bytes, one[0].gain))
-    alone = {cell.source.agent: cell for cell in own_.cells}
-    kept = [cell.value / alone[cell.source.agent].value for cell in away_.cells]
+    alone = {cell.source.device: cell for cell in own_.cells}
+    kept = [cell.value / alone[cell.source.device].value for cell in away_.cells]
     worst = away_.cells[kept.index(min(kept))]
     title = (
         f"Copies to another NUMA domain are {percents_slower(claim, kept)}: "
         f"{worst.record.interface} reaches {rate(worst)} GB/s on {worst.record.path}, "
-        f"{rate(alone[worst.source.agent])} within {worst.source.agent}"
+        f"{rate(alone[worst.source.device])} within {worst.source.device}"
     )
     detail = f"{format_size(worst.record.size_bytes)}, {way(worst.variant)}."
     if len(kept) > 1:
@@ -206,4 +206,4 @@ def far_memory(index: Index) -> Iterator[Finding]:
 
 def _key(cell: Cell) -> tuple[object, ...]:
     same = replace(cell.variant, access="")
-    return same, cell.record.interface, cell.record.size_bytes, cell.source.agent
+    return same, cell.record.interface, cell.record.size_bytes, cell.source.device

@@ -8,10 +8,10 @@ from byteways.analyse.compare import compare
 from byteways.analyse.finding import Finding, finding
 from byteways.analyse.phrases import listed
 from byteways.analyse.results_index import Index
-from byteways.analyse.selection import agent_order, broadest_size, chases
+from byteways.analyse.selection import broadest_size, chases, device_order
 from byteways.analyse.summary import Cell, Group, gpu_caches, group_by, pool
 from byteways.analyse.wording import longer, multiple, no_difference
-from byteways.topology.model import Agent
+from byteways.topology.model import Device
 from byteways.units import format_size, short_time
 
 GPU_LATENCY, CPU_LATENCY = 420.0, 393.5
@@ -28,7 +28,7 @@ def gpu_hierarchy(index: Index) -> Iterator[Finding]:
         cell
         for cell in chases(index.ranked)
         if cell.record.executor.startswith("gpu")
-        and (cell.source.agent.startswith("cpu") or cell.source.memory == "device")
+        and (cell.source.device.startswith("cpu") or cell.source.memory == "device")
     ]
     if not walks:
         return
@@ -54,7 +54,7 @@ def gpu_hierarchy(index: Index) -> Iterator[Finding]:
     for (place, group), claim in zip(levels[1:], claims, strict=True):
         parts.append(f"{place} {short_time(group.value)}" + (f" ({multiple(claim)})" if claim.leads else ""))
     title = f"Load latency on a GPU: {listed(parts)}"
-    walkers = sorted({cell.record.executor for _, group in levels for cell in group.cells}, key=agent_order)
+    walkers = sorted({cell.record.executor for _, group in levels for cell in group.cells}, key=device_order)
     who = f"median of {len(walkers)} GPUs" if len(walkers) > 1 else f"measured on {walkers[0]}"
     detail = f"One dependent load, random cycle over {format_size(size)}; {who}."
     yield finding(title, detail, GPU_LATENCY, [group for _, group in levels], claims)
@@ -66,13 +66,13 @@ def _walker(cell: Cell) -> str:
 
 def _links(index: Index, cell: Cell) -> str:
     """Class of the links between what walks and the memory: the same memory is farther from another GPU."""
-    ends = cell.record.executor, cell.source.agent
+    ends = cell.record.executor, cell.source.device
     return index.class_between(*ends) if set(ends) <= set(index.topology.names()) else ""
 
 
 def _place(cell: Cell, cache_bytes: int) -> str:
     """Where the walk goes on; `cache_bytes` is the executor's last-level cache, 0 when unknown."""
-    owner = cell.source.agent
+    owner = cell.source.device
     if owner == cell.record.executor:
         return "its own memory" if cell.record.size_bytes > cache_bytes else "its own caches"
     return "a peer's memory" if owner.startswith("gpu") else f"{cell.source.memory} host memory"
@@ -83,12 +83,12 @@ def cpu_caches(index: Index) -> Iterator[Finding]:
     walks = [
         cell
         for cell in chases(index.ranked)
-        if cell.record.executor == cell.source.agent and cell.source.agent.startswith("cpu")
+        if cell.record.executor == cell.source.device and cell.source.device.startswith("cpu")
     ]
     for executor, members in list(group_by(walks, lambda cell: cell.record.executor).items())[:1]:
         if executor not in index.topology.names("cpu"):
             continue
-        steps = cache_steps(index.topology.agent(executor), members)
+        steps = cache_steps(index.topology.device(executor), members)
         if len(steps) < 2:
             continue
         parts = [f"{short_time(group.value)} {_over(name, group)}" for name, group in steps]
@@ -108,17 +108,17 @@ def _over(name: str, group: Group) -> str:
     return f"over {format_size(group.cells[0].record.size_bytes)} ({name})"
 
 
-def cache_steps(agent: Agent, walks: list[Cell]) -> list[tuple[str, Group]]:
+def cache_steps(device: Device, walks: list[Cell]) -> list[tuple[str, Group]]:
     """The level and latency of the largest working set that fits in each cache, then of memory.
 
     Args:
-        agent: A NUMA domain with its caches.
-        walks: Chases of this agent through its own memory, any memory kind; the commonest is used.
+        device: A NUMA domain with its caches.
+        walks: Chases of this device through its own memory, any memory kind; the commonest is used.
     """
     by_memory = group_by(walks, lambda cell: (cell.source.memory, cell.record.cache))
     same = max(by_memory.values(), key=len)
     caches = sorted(
-        (cache for cache in agent.caches if cache.kind != "instruction"), key=lambda cache: cache.level
+        (cache for cache in device.caches if cache.kind != "instruction"), key=lambda cache: cache.level
     )
     steps: list[tuple[str, Group]] = []
     smaller = 0

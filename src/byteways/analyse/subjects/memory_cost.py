@@ -28,7 +28,7 @@ LEAST_FOR_GIB = GIB // 16
 
 @dataclass(frozen=True, order=True)
 class Step:
-    """A step on one kind of memory. `agents` reads 'cpu0', or 'gpu1 of cpu0' where another agent takes it."""
+    """A step on one kind of memory. `devices` is 'cpu0', or 'gpu1 of cpu0' where another device takes it."""
 
     interface: str
     memory: str
@@ -82,10 +82,10 @@ class PayOff:
 def step_of(cell: Cell) -> Step:
     """The row that a cell belongs to, whatever its size."""
     record = cell.record
-    owner = cell.source.agent
-    agents = owner if record.executor == owner else f"{record.executor} of {owner}"
+    owner = cell.source.device
+    devices = owner if record.executor == owner else f"{record.executor} of {owner}"
     words = " ".join(f"{name}={json.dumps(value)}" for name, value in sorted(record.options.items()))
-    return Step(record.interface, cell.source.memory, agents, words.replace('"', ""))
+    return Step(record.interface, cell.source.memory, devices, words.replace('"', ""))
 
 
 def costs(found: Sequence[Cell]) -> list[Cost]:
@@ -107,7 +107,7 @@ def costs(found: Sequence[Cell]) -> list[Cost]:
 def pay_offs(found: Sequence[Cell]) -> list[PayOff]:
     """For each path between host and GPU and each size at which all four figures are there."""
     steps = {
-        (cell.record.interface, cell.source.agent, cell.record.executor, cell.record.size_bytes): cell
+        (cell.record.interface, cell.source.device, cell.record.executor, cell.record.size_bytes): cell
         for cell in found
         if cell.record.interface in ("register", "unregister")
         and cell.source.memory == "pageable"
@@ -144,7 +144,7 @@ def _pay_off(steps: tuple[Cell, Cell], without: Cell, locked: Cell) -> PayOff:
 def _between(cell: Cell) -> bool:
     """A copy of plain or registered host memory to or from a GPU's own, as a program has them."""
     memories = {_host_end(cell)[1], _gpu_memory(cell)}
-    kinds = sorted(end.agent.rstrip("0123456789") for end in (cell.source, cell.destination))
+    kinds = sorted(end.device.rstrip("0123456789") for end in (cell.source, cell.destination))
     plain = not cell.record.options and not cell.record.environment and cell.record.cache == "cold"
     untouched = cell.source.first_touch is None and cell.destination.first_touch is None
     known = memories in ({"pageable", "device"}, {"registered", "device"})
@@ -152,16 +152,16 @@ def _between(cell: Cell) -> bool:
 
 
 def _host_end(cell: Cell) -> tuple[str, str]:
-    end = cell.source if cell.source.agent.startswith("cpu") else cell.destination
-    return end.agent, end.memory
+    end = cell.source if cell.source.device.startswith("cpu") else cell.destination
+    return end.device, end.memory
 
 
 def _gpu_end(cell: Cell) -> str:
-    return (cell.source if cell.source.agent.startswith("gpu") else cell.destination).agent
+    return (cell.source if cell.source.device.startswith("gpu") else cell.destination).device
 
 
 def _gpu_memory(cell: Cell) -> str:
-    return (cell.source if cell.source.agent.startswith("gpu") else cell.destination).memory
+    return (cell.source if cell.source.device.startswith("gpu") else cell.destination).memory
 
 
 _LEAD = (
@@ -343,14 +343,14 @@ def _at_common_size(*steps: Cost) -> list[Cell] | None:
 def pools(index: Index) -> Iterator[Finding]:
     """What a pool that keeps its memory saves, against plain memory of the same GPU: allocate and free."""
     steps = costs(index.ranked)
-    for agent in dict.fromkeys(cost.step.devices for cost in steps if cost.step.memory == "pool"):
+    for device in dict.fromkeys(cost.step.devices for cost in steps if cost.step.memory == "pool"):
         plain, kept = (
-            {cost.step.interface: cost for cost in steps if cost.step.devices == agent and wanted(cost)}
+            {cost.step.interface: cost for cost in steps if cost.step.devices == device and wanted(cost)}
             for wanted in (_is_plain, _is_kept)
         )
         pair = [steps[name] for name in ("allocate", "free") for steps in (plain, kept) if name in steps]
         if len(pair) == 4 and (alike := _at_common_size(*pair)):
-            yield _pool(agent, (alike[0], alike[1]), (alike[2], alike[3]))
+            yield _pool(device, (alike[0], alike[1]), (alike[2], alike[3]))
             return
 
 
@@ -362,13 +362,13 @@ def _is_kept(cost: Cost) -> bool:
     return cost.step.memory == "pool" and "pool=kept" in cost.step.options
 
 
-def _pool(agent: str, allocate: tuple[Cell, Cell], free: tuple[Cell, Cell]) -> Finding:
+def _pool(device: str, allocate: tuple[Cell, Cell], free: tuple[Cell, Cell]) -> Finding:
     size = format_size(allocate[0].record.size_bytes)
     plain, kept = (summed([allocate[side], free[side]]) for side in (0, 1))
     claim = compare(plain, kept, kind="allocation", match=None, names=("device memory", "a kept pool"))
     figures = (*allocate, *free)
     each = [f"{short_time(allocate[side].value)} and {short_time(free[side].value)}" for side in (0, 1)]
-    detail = f"{agent}. Allocate and free: device {each[0]}, kept pool {each[1]}."
+    detail = f"{device}. Allocate and free: device {each[0]}, kept pool {each[1]}."
     if claim.leads:
         title = (
             f"A pool that keeps freed memory saves {short_time(plain.value - kept.value)} for each {size} "

@@ -55,7 +55,7 @@ def _ends(cell: Cell, side: str) -> tuple[Buffer, Buffer]:
 
 def _varies(cell: Cell, side: str) -> bool:
     _, other = _ends(cell, side)
-    return other.memory in _PLAIN and other.first_touch in (None, other.agent)
+    return other.memory in _PLAIN and other.first_touch in (None, other.device)
 
 
 def _table(title: str, side: str, members: Sequence[Cell]) -> Table | None:
@@ -99,11 +99,11 @@ def _table(title: str, side: str, members: Sequence[Cell]) -> Table | None:
 
 def _row_of(cell: Cell, side: str) -> tuple[str, str]:
     end, _ = _ends(cell, side)
-    if end.first_touch in (None, end.agent):
+    if end.first_touch in (None, end.device):
         return end.memory, "its owner"
-    kind_of_agent = str(end.first_touch).rstrip("0123456789")
-    another = "another " if end.agent.startswith(kind_of_agent) else "a "
-    return end.memory, another + {"cpu": "CPU", "gpu": "GPU"}[kind_of_agent]
+    kind_of_device = str(end.first_touch).rstrip("0123456789")
+    another = "another " if end.device.startswith(kind_of_device) else "a "
+    return end.memory, another + {"cpu": "CPU", "gpu": "GPU"}[kind_of_device]
 
 
 def _column_of(cell: Cell) -> str:

@@ -49,7 +49,7 @@ def missing_pairs(topology: Topology) -> Sequence[_Pair]:
     if len(gpus) < LEAST_GPUS or not missing or len(missing) >= len(gpus):
         return ()
     ends = {end for pair in missing for end in pair}
-    if any(topology.agent(end).hidden_links for end in ends):
+    if any(topology.device(end).hidden_links for end in ends):
         return ()
     return missing if any(all(end in pair for pair in missing) for end in ends) else ()
 

@@ -7,7 +7,7 @@ from statistics import median
 
 from byteways.analyse.claim import Claim
 from byteways.analyse.compare import compare
-from byteways.analyse.finding import Finding, agents_of, finding
+from byteways.analyse.finding import Finding, devices_of, finding
 from byteways.analyse.phrases import count, listed, rate, span, way
 from byteways.analyse.results_index import Index
 from byteways.analyse.selection import kind
@@ -30,7 +30,7 @@ GROSSLY_ODD = 0.25
 
 def odd_pairs(index: Index) -> Iterator[Finding]:
     """Pairs clearly slower than others whose links are of the same class."""
-    across = [cell for cell in index.singles if cell.source.agent != cell.destination.agent]
+    across = [cell for cell in index.singles if cell.source.device != cell.destination.device]
     alike = group_by(
         across, lambda cell: (cell.variant, cell.record.size_bytes, kind(cell), index.link_class(cell))
     )
@@ -71,8 +71,8 @@ def odd_of(members: Sequence[Cell]) -> Iterator[tuple[Claim, Cell, Group]]:
         ):
             yield claim, cell, pool(others)
             continue
-        ends = {cell.source.agent, cell.destination.agent}
-        apart = [other for other in others if {other.source.agent, other.destination.agent} != ends]
+        ends = {cell.source.device, cell.destination.device}
+        apart = [other for other in others if {other.source.device, other.destination.device} != ends]
         gross = len(apart) >= 2 and cell.value < (1 - GROSSLY_ODD) * median(one.value for one in apart)
         if gross and (claim := _trailing(cell, apart, len(members))):
             yield claim, cell, pool(apart)
@@ -88,7 +88,7 @@ def _trailing(cell: Cell, others: Sequence[Cell], ways: int) -> Claim | None:
 
 def _hops(index: Index, cell: Cell) -> int:
     """Links between the two ends of a path."""
-    return len(route(index.topology, cell.source.agent, cell.destination.agent))
+    return len(route(index.topology, cell.source.device, cell.destination.device))
 
 
 def _detail(cells: list[Cell], worst: Cell) -> str:
@@ -96,9 +96,10 @@ def _detail(cells: list[Cell], worst: Cell) -> str:
     text = f"{format_size(worst.record.size_bytes)}, interval {span(worst)} GB/s."
     if len(paths) > 1:
         shared = [
-            agent
-            for agent in agents_of(cells)
-            if agent.startswith("gpu") and all(agent in (c.source.agent, c.destination.agent) for c in cells)
+            device
+            for device in devices_of(cells)
+            if device.startswith("gpu")
+            and all(device in (c.source.device, c.destination.device) for c in cells)
         ]
         text += f" Outliers: {listed(paths[:6])}{' and others' if len(paths) > 6 else ''}."
         if len(shared) > 1:

@@ -81,7 +81,7 @@ def way_of(cell: Cell) -> str | None:
     if moves_pages(record.interface):
         return PREFETCH
     by_touch = not INTERFACES[record.interface].by_call
-    if not by_touch or not is_managed(cell.source.memory) or record.executor == cell.source.agent:
+    if not by_touch or not is_managed(cell.source.memory) or record.executor == cell.source.device:
         return None
     if record.migrated_bytes is not None:
         return ON_DEMAND if record.migrated_bytes else ZERO_COPY

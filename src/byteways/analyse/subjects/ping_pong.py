@@ -10,7 +10,7 @@ from byteways.analyse.compare import compare
 from byteways.analyse.finding import Finding, finding
 from byteways.analyse.phrases import count, listed
 from byteways.analyse.results_index import Index
-from byteways.analyse.selection import agent_order
+from byteways.analyse.selection import device_order
 from byteways.analyse.summary import Cell, Group, Run, group_by, pool
 from byteways.analyse.topic import Table, Topic
 from byteways.analyse.wording import longer_by, no_difference
@@ -54,7 +54,7 @@ def _others(found: Iterable[Cell]) -> list[Cell]:
 
 
 def _gpus(cell: Cell) -> int:
-    return sum(agent.startswith("gpu") for agent in sides(cell))
+    return sum(device.startswith("gpu") for device in sides(cell))
 
 
 def sides(cell: Cell) -> tuple[str, str]:
@@ -67,11 +67,11 @@ def way(cell: Cell) -> str:
     executor, partner = sides(cell)
     if executor == partner:
         return "within"
-    ends = cell.source.agent, cell.destination.agent
+    ends = cell.source.device, cell.destination.device
     return {(partner, executor): "by store", (executor, partner): "by poll"}.get(ends, "in one memory")
 
 
-#: A core: its agent, and its number there.
+#: A core: its device, and its number there.
 Core = tuple[str, int]
 
 
@@ -110,7 +110,7 @@ def _gpu_matrices(members: Sequence[Cell]) -> list[Table]:
     for (by, memory), some in sorted(ways.items(), reverse=True):
         diagonal = [cell for cell in within if cell.source.memory == memory]
         at = {sides(cell): _half(cell) for cell in (*some, *diagonal)}
-        names = sorted({name for pair in at for name in pair}, key=agent_order)
+        names = sorted({name for pair in at for name in pair}, key=device_order)
         tables.append(
             _matrix(f"Between GPUs {by}, {memory} memory, one way, ns", "begins \\ answers", names, at)
         )
@@ -153,8 +153,8 @@ def _class(first: Core, second: Core, topology: Topology) -> str:
     """What two cores share, in words."""
     if first[0] != second[0]:
         return f"{first[0]} and {second[0]}"
-    agents = {agent.name: agent for agent in topology.devices}
-    level = shared_cache(agents[first[0]], first[1], second[1]) if first[0] in agents else None
+    devices = {device.name: device for device in topology.devices}
+    level = shared_cache(devices[first[0]], first[1], second[1]) if first[0] in devices else None
     return f"{first[0]}, one L{level}" if level is not None else f"{first[0]}, no shared cache"
 
 
@@ -177,9 +177,9 @@ def _core_matrix(members: Sequence[Cell]) -> Table:
         first, second = _cores(cell)
         found |= {first, second}
         at[_named(first), _named(second)] = at[_named(second), _named(first)] = _half(cell)
-    names = [_named(core) for core in sorted(found, key=lambda core: (agent_order(core[0]), core[1]))]
+    names = [_named(core) for core in sorted(found, key=lambda core: (device_order(core[0]), core[1]))]
     note = "Each pair was measured once and is shown twice."
-    return _matrix("Every pair of cores, one way, ns", "agent.core", names, at, note)
+    return _matrix("Every pair of cores, one way, ns", "device.core", names, at, note)
 
 
 def _named(core: Core) -> str:
@@ -238,7 +238,7 @@ def _place(cell: Cell, named: bool) -> str:
     memory = cell.source.memory
     if way(cell) in ("by store", "by poll"):
         return f"{way(cell)} in {memory} memory" if named else way(cell)
-    owner = "host" if cell.source.agent.startswith("cpu") else "the GPU's"
+    owner = "host" if cell.source.device.startswith("cpu") else "the GPU's"
     return f"with both words in {owner} memory ({memory})"
 
 
@@ -269,8 +269,8 @@ def cores(index: Index) -> Iterator[Finding]:
     )
     if near:
         title += f"; {count(len(near), 'pair')} of {len(halves)} have less than half of that"
-    agents = listed(list(dict.fromkeys(cell.record.executor for cell in members)))
-    detail = f"One way, median of {count(len(halves), 'pair')} of cores of {agents}."
+    devices = listed(list(dict.fromkeys(cell.record.executor for cell in members)))
+    detail = f"One way, median of {count(len(halves), 'pair')} of cores of {devices}."
     if near:
         detail += f" The close pairs take {three_digits(median(near))} ns."
     yield finding(title, detail, CORES, (pool(members),))

@@ -77,7 +77,7 @@ def saturations(found: Iterable[Cell], topology: Topology) -> list[Saturation]:
     curves = []
     for (same, path, executor, size, _), points in _curves(found).items():
         known = executor in topology.names()
-        processors = topology.agent(executor).multiprocessors if known else None
+        processors = topology.device(executor).multiprocessors if known else None
         curves.append(Saturation(same, path, executor, size, tuple(points), processors))
     return curves
 

@@ -171,13 +171,13 @@ def _health(records: Sequence[Record]) -> Table | None:
     """Clocks, temperature and power over the run, and what the error counters rose by."""
     readings: dict[str, list[Mapping[str, Any]]] = {}
     for record in sorted(records, key=lambda record: record.started_at or ""):
-        for agent, pair in (record.health or {}).items():
-            if agent == "host":
+        for device, pair in (record.health or {}).items():
+            if device == "host":
                 continue  # its load is no reading of clocks
-            readings.setdefault(agent, []).extend(pair[side] for side in ("before", "after") if side in pair)
+            readings.setdefault(device, []).extend(pair[side] for side in ("before", "after") if side in pair)
     if not readings:
         return None
-    rows = tuple((agent, *_reading_cells(seen)) for agent, seen in sorted(readings.items()))
+    rows = tuple((device, *_reading_cells(seen)) for device, seen in sorted(readings.items()))
     headings = ("GPU", "SM clock, MHz", "memory clock, MHz", "temperature, °C", "power, W")
     return Table(
         "Health over the run",

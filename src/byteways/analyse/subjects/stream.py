@@ -88,7 +88,7 @@ def place(cell: Cell) -> str:
     executor, ends = cell.record.executor, arrays(cell)
     warm = ", warm" if cell.record.cache == "warm" else ""
     if len(set(ends)) == 1:
-        own = ends[0].agent == executor
+        own = ends[0].device == executor
         where = f"local {ends[0].memory} memory" if own else f"all in {ends[0]}"
         return f"{executor}, {where}{warm}"
     read = " and ".join(dict.fromkeys(str(end) for end in ends[:-1]))
@@ -97,7 +97,7 @@ def place(cell: Cell) -> str:
 
 def is_local(cell: Cell) -> bool:
     """Whether all arrays are the executor's own."""
-    return all(end.agent == cell.record.executor for end in arrays(cell))
+    return all(end.device == cell.record.executor for end in arrays(cell))
 
 
 def scans(found: Iterable[Cell]) -> list[Scan]:

@@ -105,7 +105,7 @@ def _hops(hops: Mapping[str, Mapping[str, int]], title: str, notes: Sequence[str
 
 
 def _matrices(one: FigureOutcome) -> list[Table]:
-    """Every pair of agents: published, ours, and ours over published, those of them that there are."""
+    """Every pair of devices: published, ours, and ours over published, those of them that there are."""
     tables = []
     kinds: tuple[tuple[str, Callable[[Row], float | None], str], ...] = (
         ("published", lambda row: row.published, one.figure.unit),

@@ -68,7 +68,7 @@ def _launched(index: Index, group: Group) -> str:
     executor = record.executor
     if executor not in index.topology.names():
         return ""
-    device = index.topology.agent(executor)
+    device = index.topology.device(executor)
     if device.kind == "cpu":
         used = cpu_threads(record)
         return f" with {count(used, 'thread')}" if used else ""
@@ -164,11 +164,11 @@ def _is_able(
 
 
 def _ends(cell: Cell) -> tuple[str, ...]:
-    return tuple(sorted((cell.source.agent, cell.destination.agent)))
+    return tuple(sorted((cell.source.device, cell.destination.device)))
 
 
 def _forward(cell: Cell) -> tuple[object, ...]:
-    return cell.variant, cell.record.size_bytes, cell.source.agent, cell.destination.agent
+    return cell.variant, cell.record.size_bytes, cell.source.device, cell.destination.device
 
 
 def _turned(cell: Cell) -> tuple[object, ...]:
@@ -176,7 +176,7 @@ def _turned(cell: Cell) -> tuple[object, ...]:
     same = cell.variant
     access = {"read": "write", "write": "read"}.get(same.access, same.access)
     turned = replace(same, source=same.destination, destination=same.source, access=access)
-    return turned, cell.record.size_bytes, cell.destination.agent, cell.source.agent
+    return turned, cell.record.size_bytes, cell.destination.device, cell.source.device
 
 
 def _asymmetry(size_bytes: int) -> float:

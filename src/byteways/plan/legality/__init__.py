@@ -1,4 +1,4 @@
-"""What may run where: tables of what an agent can execute and reach, and rules, each refusal in a sentence.
+"""What may run where: tables of what a device can execute and reach, and rules, each refusal in a sentence.
 
 Pure: it judges from a Topology and from what the runtimes were found to offer, and opens nothing. `rules.py`
 is the place to begin: the table of all rules, with what each is about.

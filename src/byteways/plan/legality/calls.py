@@ -47,10 +47,10 @@ def engine_refusal(question: Question) -> str | None:
     for buffer in (flow.source, flow.destination):
         if is_plain(buffer.memory) or is_managed(buffer.memory):
             return f"choosing a copy engine needs page-locked memory, and {buffer.memory} is not"
-    ends = [HOST if kind_of(end.agent) == "cpu" else end.agent for end in (flow.source, flow.destination)]
+    ends = [HOST if kind_of(end.device) == "cpu" else end.device for end in (flow.source, flow.destination)]
     if ends[0] == ends[1]:
         return "an engine can be chosen only for copies between two GPUs or between a GPU and the host"
-    issuer = flow.source.agent if ends[0] != HOST else flow.destination.agent
+    issuer = flow.source.device if ends[0] != HOST else flow.destination.device
     if flow.executor != issuer:
         return f"the engine must belong to {issuer}, and the executor is {flow.executor}"
     offer = capabilities.copy_engines.get(ends[0], {}).get(ends[1])
@@ -94,15 +94,15 @@ def route_refusal(question: Question) -> str | None:
     """A route needs locked memory, relays that are here, and their access to the GPUs at its ends."""
     case, flow = question.case, question.flow
     ends = (flow.source, flow.destination)
-    if ends[0].agent == ends[1].agent:
-        return f"source and destination are both on {ends[0].agent}: there is no second path"
+    if ends[0].device == ends[1].device:
+        return f"source and destination are both on {ends[0].device}: there is no second path"
     for buffer in ends:
         if is_plain(buffer.memory) or is_managed(buffer.memory):
             return (
                 f"a route queues its pieces, which needs page-locked memory, and {buffer.memory} memory "
                 "is not"
             )
-    if flow.executor not in (ends[0].agent, ends[1].agent):
+    if flow.executor not in (ends[0].device, ends[1].device):
         return f"a route is issued by one of its ends, and {flow.executor} is not an end of {flow.path}"
     try:
         paths = paths_of(case, flow, question.topology.names("gpu"))
@@ -118,6 +118,6 @@ def route_refusal(question: Question) -> str | None:
         )
     for relay, end in itertools.product(paths.relays, ends):
         reason = reach_refusal(Reach.OWN_OR_PEER, relay, end, question.there)
-        if reason and kind_of(end.agent) == "gpu":
+        if reason and kind_of(end.device) == "gpu":
             return f"{relay} cannot relay: {reason}"
     return None

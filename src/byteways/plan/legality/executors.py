@@ -1,4 +1,4 @@
-"""Which agent executes what, and with how many threads, on which cores, under which variables."""
+"""Which device executes what, and with how many threads, on which cores, under which variables."""
 
 from __future__ import annotations
 
@@ -15,20 +15,20 @@ from byteways.topology.model import Capabilities, Offer
 
 
 def executes(interface: str, kind: str) -> bool:
-    """Whether agents of this kind can execute the interface at all."""
+    """Whether devices of this kind can execute the interface at all."""
     return INTERFACES[interface].executed_by(kind)
 
 
-def interface_offer(interface: str, agent: str, capabilities: Capabilities) -> Offer:
-    """Whether the agent can execute the interface here, whatever the memory."""
-    if not executes(interface, kind_of(agent)):
-        return Offer(False, INTERFACES[interface].refusal(interface, agent))
-    offer = capabilities.interface.get(agent, {}).get(interface)
+def interface_offer(interface: str, device: str, capabilities: Capabilities) -> Offer:
+    """Whether the device can execute the interface here, whatever the memory."""
+    if not executes(interface, kind_of(device)):
+        return Offer(False, INTERFACES[interface].refusal(interface, device))
+    offer = capabilities.interface.get(device, {}).get(interface)
     if offer is None and (needed := INTERFACES[interface].needs):
-        return Offer(False, f"the runtime does not report {needed} on {agent}")
+        return Offer(False, f"the runtime does not report {needed} on {device}")
     if offer is None or offer.available:
         return Offer(True)
-    return Offer(False, because(f"{interface} is not available on {agent}", offer))
+    return Offer(False, because(f"{interface} is not available on {device}", offer))
 
 
 def flow_refusal(question: Question) -> str | None:
@@ -64,7 +64,7 @@ def _partner_refusal(interface: str, flow: Flow, partner: str, capabilities: Cap
 
 def result_refusal(question: Question) -> str | None:
     flow = question.flow
-    if flow.source.agent == flow.executor:
+    if flow.source.device == flow.executor:
         return None
     return f"{question.interface} writes its result to memory of {flow.executor}, and {flow.source} is not"
 
@@ -77,23 +77,23 @@ def threads_refusal(question: Question) -> str | None:
         return too_many_threads(threads) if threads > MOST_BLOCK_THREADS else None
     if any(option.name in options for option in INTERFACES[interface].gpu_options):
         return f"{executor} has no blocks: on a CPU, {interface} takes only the option threads"
-    cores = len(question.topology.agent(executor).cores) or MOST_TEAM_THREADS
+    cores = len(question.topology.device(executor).cores) or MOST_TEAM_THREADS
     if threads > cores:
         return f"{threads} threads of {interface} exceed the {cores} cores of {executor}"
     return None
 
 
 def cores_refusal(question: Question) -> str | None:
-    """Cores are counted within what this process may use of the agent's domain."""
+    """Cores are counted within what this process may use of the device's domain."""
     flow, options = question.flow, question.options
-    for option, agent in (("core", flow.executor), ("partner_core", flow.partner)):
-        if option not in options or agent is None:
+    for option, device in (("core", flow.executor), ("partner_core", flow.partner)):
+        if option not in options or device is None:
             continue
-        if kind_of(agent) != "cpu":
-            return f"'{option}' selects a CPU core, and {agent} is a GPU"
-        core, cores = int(options[option]), len(question.topology.agent(agent).cores)
+        if kind_of(device) != "cpu":
+            return f"'{option}' selects a CPU core, and {device} is a GPU"
+        core, cores = int(options[option]), len(question.topology.device(device).cores)
         if cores and core >= cores:
-            return f"{agent} has {cores} usable cores, numbered from 0; core {core} does not exist"
+            return f"{device} has {cores} usable cores, numbered from 0; core {core} does not exist"
     if flow.partner == flow.executor and options.get("core", -1) == options.get("partner_core", -2):
         return f"core {options['core']} of {flow.executor} would poll itself"
     return None
@@ -103,14 +103,14 @@ def environment_refusal(question: Question) -> str | None:
     """Variables that nothing reads here would give figures that look like those of a setting."""
     case, capabilities = question.case, question.found
     touchers = [buffer.first_touch for flow in case.flows for buffer in flow.buffers if buffer.first_touch]
-    agents = [name for name in (*case.devices, *touchers) if kind_of(name) == "gpu"] or list(case.executors)
-    runtimes = {agent: runtime_of(agent, capabilities) for agent in agents}
+    devices = [name for name in (*case.devices, *touchers) if kind_of(name) == "gpu"] or list(case.executors)
+    runtimes = {device: runtime_of(device, capabilities) for device in devices}
     for variable in sorted(case.environment):
         reader = reader_of(variable)
         if reader is None or reader.runtime in runtimes.values() or None in runtimes.values():
             continue
-        agent, runtime = next(iter(runtimes.items()))
-        return f"{variable} is read by {reader.name}, and {agent} is driven by {runtime}"
+        device, runtime = next(iter(runtimes.items()))
+        return f"{variable} is read by {reader.name}, and {device} is driven by {runtime}"
     return None
 
 
@@ -121,7 +121,7 @@ def in_environment(case: Case, capabilities: Capabilities) -> Capabilities:
         for name, value in case.environment.items()
         if gives_pageable_access(name, value) and (reader := reader_of(name))
     }
-    gained = {agent: True for agent in capabilities.devices if runtime_of(agent, capabilities) in runtimes}
+    gained = {device: True for device in capabilities.devices if runtime_of(device, capabilities) in runtimes}
     if not gained:
         return capabilities
     return replace(capabilities, pageable_access={**capabilities.pageable_access, **gained})

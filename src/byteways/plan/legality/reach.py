@@ -68,7 +68,7 @@ TABLE: Mapping[tuple[str, str], Mapping[str, Reach]] = {
     for kind in interface.kernels
 }
 
-#: Kinds of agent that own each memory.
+#: Kinds of device that own each memory.
 OWNERS: Mapping[str, tuple[str, ...]] = {
     "pageable": ("cpu",),
     "hugepage": ("cpu",),
@@ -89,35 +89,35 @@ OWNERS: Mapping[str, tuple[str, ...]] = {
 PLACED_BY_TOUCH = ("pageable", "hugepage", "registered", "managed", "managed-coarse")
 
 
-def kind_of(agent: str) -> str:
-    """'cpu' of 'cpu0': names say what kind of agent it is."""
-    return agent.rstrip("0123456789")
+def kind_of(device: str) -> str:
+    """'cpu' of 'cpu0': names say what kind of device it is."""
+    return device.rstrip("0123456789")
 
 
 def because(what: str, offer: Offer) -> str:
     return f"{what}: {offer.reason}" if offer.reason else what
 
 
-def memory_offer(memory: str, agent: str, capabilities: Capabilities) -> Offer:
-    """Whether the agent can own memory of this kind here."""
-    if kind_of(agent) not in OWNERS[memory]:
+def memory_offer(memory: str, device: str, capabilities: Capabilities) -> Offer:
+    """Whether the device can own memory of this kind here."""
+    if kind_of(device) not in OWNERS[memory]:
         of = "a GPU" if OWNERS[memory] == ("gpu",) else "a CPU"
-        return Offer(False, f"{memory} memory belongs to {of}, and {agent} is not one")
-    offer = capabilities.memory.get(agent, {}).get(memory)
+        return Offer(False, f"{memory} memory belongs to {of}, and {device} is not one")
+    offer = capabilities.memory.get(device, {}).get(memory)
     if offer is None:
-        return Offer(False, f"no runtime reports {memory} memory for {agent}")
+        return Offer(False, f"no runtime reports {memory} memory for {device}")
     if offer.available:
         return Offer(True)
-    return Offer(False, because(f"{agent} has no {memory} memory", offer))
+    return Offer(False, because(f"{device} has no {memory} memory", offer))
 
 
 def buffer_refusal(buffer: Buffer, capabilities: Capabilities) -> str | None:
     """Why there can be no such buffer here: its memory, or who touches it first."""
-    offer = memory_offer(buffer.memory, buffer.agent, capabilities)
+    offer = memory_offer(buffer.memory, buffer.device, capabilities)
     if not offer.available:
         return offer.reason
     toucher = buffer.first_touch
-    if toucher is None or toucher == buffer.agent:
+    if toucher is None or toucher == buffer.device:
         return None
     if buffer.memory not in PLACED_BY_TOUCH:
         return f"{buffer.memory} memory is placed on allocation: first touch by {toucher} has no effect"
@@ -128,7 +128,7 @@ def buffer_refusal(buffer: Buffer, capabilities: Capabilities) -> str | None:
 
 def reach_refusal(reach: Reach, executor: str, buffer: Buffer, capabilities: Capabilities) -> str | None:
     """Why the condition does not hold for this executor and buffer."""
-    owner = buffer.agent
+    owner = buffer.device
     if reach is Reach.SHARED and not capabilities.host_access.get(owner, False):
         what = f"{buffer.memory} memory of {owner}"
         return f"{executor} cannot address {what}, which is not shared with the host"
@@ -148,8 +148,8 @@ def reach_refusal(reach: Reach, executor: str, buffer: Buffer, capabilities: Cap
 
 
 def _grant_refusal(executor: str, buffer: Buffer, capabilities: Capabilities) -> str | None:
-    offer = capabilities.granted.get(executor, {}).get(buffer.agent, {}).get(buffer.memory)
-    what = f"{buffer.memory} memory of {buffer.agent}"
+    offer = capabilities.granted.get(executor, {}).get(buffer.device, {}).get(buffer.memory)
+    what = f"{buffer.memory} memory of {buffer.device}"
     if offer is None:
         return f"{executor} has no verified access to {what}"
     return None if offer.available else because(f"{executor} has no access to {what}", offer)

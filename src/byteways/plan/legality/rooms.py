@@ -20,11 +20,11 @@ def managed_refusal(question: Question) -> str | None:
     needed = managed_bytes(case, capabilities)
     if needed == 0:
         return None
-    for agent in case.devices:
-        limit = _room(agent, question.topology, capabilities)
-        if kind_of(agent) == "gpu" and limit is not None and needed > limit:
+    for device in case.devices:
+        limit = _room(device, question.topology, capabilities)
+        if kind_of(device) == "gpu" and limit is not None and needed > limit:
             return (
-                f"it needs {format_size(needed)} of managed memory, and {agent} has {format_size(limit)} "
+                f"it needs {format_size(needed)} of managed memory, and {device} has {format_size(limit)} "
                 "available"
             )
     return None
@@ -33,11 +33,11 @@ def managed_refusal(question: Question) -> str | None:
 def room_refusal(question: Question) -> str | None:
     topology, capabilities = question.topology, question.found
     needed = footprint(question.case, capabilities)
-    limits = {agent: _room(agent, topology, capabilities) for agent in needed}
-    for agent, size in needed.items():
-        limit = limits[agent]
+    limits = {device: _room(device, topology, capabilities) for device in needed}
+    for device, size in needed.items():
+        limit = limits[device]
         if limit is not None and size > limit:
-            return _too_large(size, agent, limit)
+            return _too_large(size, device, limit)
     on_host = 0
     for owner, size in _on_hosts(needed, topology).items():
         limit = _room(owner, topology, capabilities)
@@ -51,10 +51,10 @@ def room_refusal(question: Question) -> str | None:
 
 
 def _on_hosts(needed: Mapping[str, int], topology: Topology) -> dict[str, int]:
-    """Bytes by CPU agent: its own buffers, and those of GPUs whose memory is the same."""
+    """Bytes by CPU device: its own buffers, and those of GPUs whose memory is the same."""
     total: dict[str, int] = {}
-    for agent, size in needed.items():
-        owner = agent if kind_of(agent) == "cpu" else topology.agent(agent).shares_memory_with
+    for device, size in needed.items():
+        owner = device if kind_of(device) == "cpu" else topology.device(device).shares_memory_with
         if owner is not None:
             total[owner] = total.get(owner, 0) + size
     return total
@@ -64,7 +64,7 @@ def _too_large(needed: int, where: str, limit: int) -> str:
     return f"its buffers need {format_size(needed)} of {where}, and {format_size(limit)} is available"
 
 
-def _room(agent: str, topology: Topology, capabilities: Capabilities) -> int | None:
-    """Bytes of an agent's memory that a case may use; None when its size is not known."""
-    told = capabilities.devices.get(agent, {}).get("memory_bytes") or topology.agent(agent).memory_bytes
+def _room(device: str, topology: Topology, capabilities: Capabilities) -> int | None:
+    """Bytes of a device's memory that a case may use; None when its size is not known."""
+    told = capabilities.devices.get(device, {}).get("memory_bytes") or topology.device(device).memory_bytes
     return usable(int(told)) if told else None

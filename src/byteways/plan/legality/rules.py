@@ -90,7 +90,7 @@ RULES: tuple[Rule, ...] = (
 def refusal(case: Case, topology: Topology, capabilities: Capabilities) -> str | None:
     """Why the case cannot run on this machine, in a sentence; None when it can.
 
-    Agents must exist in the topology (the expansion of sweeps sees to that).
+    Devices must exist in the topology (the expansion of sweeps sees to that).
     """
     there = executors.in_environment(case, capabilities)
     for rule in RULES:
