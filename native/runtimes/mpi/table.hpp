@@ -1,0 +1,69 @@
+// The message passing that byteways uses, as functions with plain types. A shim implements the table over one
+// ABI of MPI (standard, MPICH, Open MPI) and is picked at run time; the simulator implements it over its own
+// world. What uses the table sees no difference.
+//
+// Every function returns 0 or an error code of the library, which describe() puts into words.
+#pragma once
+#include <cstdint>
+
+extern "C" {
+
+// Handles of the library, whatever these are there. 0 is none.
+using BytewaysComm = std::uint64_t;
+using BytewaysRequest = std::uint64_t;
+
+// Elements of a buffer.
+enum BytewaysElement : int { kByte = 0, kFloat = 1, kUnsigned64 = 2 };
+
+// Whether the library says that it takes device memory of a vendor.
+enum BytewaysSupport : int { kUnknown = -1, kNo = 0, kYes = 1 };
+
+inline constexpr int kMpiTableVersion = 1;
+
+// Counts are in elements. A source of nullptr stands for in-place (MPI_IN_PLACE) in collectives. Reductions add.
+struct BytewaysMpi {
+  int version;  // kMpiTableVersion, else the shim is of another build
+
+  // With the thread level MPI_THREAD_MULTIPLE; `got_multiple` is 0 when the library offers less.
+  int (*init)(int* got_multiple);
+  int (*finalize)();
+  int (*abort)(int code);
+  int (*library_version)(char* text, int room);
+  int (*describe)(int error, char* text, int room);
+  int (*device_support)(const char* vendor, int* support);  // "cuda", "hip"; by MPIX_Query_… or the info key
+                                                            // mpi_memory_alloc_kinds
+  BytewaysComm (*world)();
+  int (*rank)(BytewaysComm comm, int* rank);
+  int (*size)(BytewaysComm comm, int* size);
+  int (*split)(BytewaysComm comm, int color, int key, BytewaysComm* part);  // color -1: in no part
+  int (*split_by_host)(BytewaysComm comm, BytewaysComm* part);
+  int (*free_comm)(BytewaysComm comm);
+
+  int (*send)(const void* data, std::int64_t count, int element, int to, int tag, BytewaysComm comm);
+  int (*receive)(void* data, std::int64_t count, int element, int from, int tag, BytewaysComm comm);
+  int (*start_send)(const void* data, std::int64_t count, int element, int to, int tag, BytewaysComm comm,
+                    BytewaysRequest* request);
+  int (*start_receive)(void* data, std::int64_t count, int element, int from, int tag, BytewaysComm comm,
+                       BytewaysRequest* request);
+  int (*wait_all)(int count, BytewaysRequest* requests);
+  int (*test_all)(int count, BytewaysRequest* requests, int* done);
+
+  int (*barrier)(BytewaysComm comm);
+  int (*broadcast)(void* data, std::int64_t count, int element, int root, BytewaysComm comm);
+  int (*reduce)(const void* source, void* destination, std::int64_t count, int element, int root,
+                BytewaysComm comm);
+  int (*allreduce)(const void* source, void* destination, std::int64_t count, int element, BytewaysComm comm);
+  // `count` of these five is of one rank's block.
+  int (*reduce_scatter)(const void* source, void* destination, std::int64_t count, int element,
+                        BytewaysComm comm);
+  int (*allgather)(const void* source, void* destination, std::int64_t count, int element, BytewaysComm comm);
+  int (*gather)(const void* source, void* destination, std::int64_t count, int element, int root,
+                BytewaysComm comm);
+  int (*scatter)(const void* source, void* destination, std::int64_t count, int element, int root,
+                 BytewaysComm comm);
+  int (*alltoall)(const void* source, void* destination, std::int64_t count, int element, BytewaysComm comm);
+};
+
+// What every shim and the simulator export.
+const BytewaysMpi* byteways_mpi_table();
+}
