@@ -331,7 +331,7 @@ def test_visible_devices_are_honoured(session: _core.Session, side: Side) -> Non
     last = gpus(session)[-1]
     answer = in_child(
         side,
-        OPEN + 'print(json.dumps([a.uuid for a in session.devices if a.device.startswith("gpu")]))',
+        OPEN + 'print(json.dumps([a.uuid for a in session.devices if a.name.startswith("gpu")]))',
         CUDA_VISIBLE_DEVICES=managed(last).uuid if side.runtime == "hip" else last.uuid,
     )
     assert answer == [last.uuid]
