@@ -11,4 +11,5 @@ void bind_team(nanobind::module_& m);
 void bind_timing(nanobind::module_& m);
 void bind_management(nanobind::module_& m);
 void bind_kernels(nanobind::module_& m);
+void bind_mpi(nanobind::module_& m);
 }  // namespace byteways

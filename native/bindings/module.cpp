@@ -14,4 +14,5 @@ NB_MODULE(_core, m) {
   byteways::bind_timing(m);
   byteways::bind_management(m);
   byteways::bind_kernels(m);
+  byteways::bind_mpi(m);
 }

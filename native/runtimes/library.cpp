@@ -17,14 +17,6 @@ std::string loaded_path(void* handle, const std::string& asked_for) {
   return asked_for;
 }
 
-// What a user calls the place: the package that was installed, or the folder itself.
-std::string origin_of(const std::string& directory) {
-  if (directory.find("/site-packages/") != std::string::npos ||
-      directory.find("/dist-packages/") != std::string::npos)
-    return "Python package";
-  return directory;
-}
-
 // The dynamic linker's text when the file is simply not there; any other text tells of a file that does not
 // load.
 bool is_absent(const std::string& text, const std::string& name) {
@@ -33,21 +25,35 @@ bool is_absent(const std::string& text, const std::string& name) {
 
 }  // namespace
 
+std::string origin_of(const std::string& directory) {
+  if (directory.find("/site-packages/") != std::string::npos ||
+      directory.find("/dist-packages/") != std::string::npos)
+    return "Python package";
+  return directory;
+}
+
+Library Library::open_file(const std::string& name, const std::string& found_by, bool global,
+                           LibraryReport& report, std::string& broken) {
+  Library library;
+  report.searched.push_back(name);
+  library.handle_ = dlopen(name.c_str(), RTLD_NOW | (global ? RTLD_GLOBAL : RTLD_LOCAL));
+  if (library.handle_ != nullptr) {
+    report.path = loaded_path(library.handle_, name);
+    report.found_by = found_by;
+    return library;
+  }
+  const char* text = dlerror();
+  if (text != nullptr && broken.empty() && !is_absent(text, name)) broken = text;
+  return library;
+}
+
 Library Library::open(const std::vector<std::string>& sonames, const std::vector<std::string>& directories,
                       const char* override_variable, const std::string& simulator, LibraryReport& report) {
   Library library;
   std::string broken;  // a file that is there but does not load says more than one that is not there
   const auto attempt = [&](const std::string& name, const std::string& found_by) {
-    report.searched.push_back(name);
-    library.handle_ = dlopen(name.c_str(), RTLD_NOW | RTLD_LOCAL);
-    if (library.handle_ != nullptr) {
-      report.path = loaded_path(library.handle_, name);
-      report.found_by = found_by;
-      return true;
-    }
-    const char* text = dlerror();
-    if (text != nullptr && broken.empty() && !is_absent(text, name)) broken = text;
-    return false;
+    library = open_file(name, found_by, false, report, broken);
+    return static_cast<bool>(library);
   };
 
   if (!simulator.empty()) {

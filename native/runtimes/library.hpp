@@ -24,7 +24,7 @@ struct LibraryReport {
   std::string hint;    // what to do about it
 };
 
-// An open shared object (RTLD_NOW | RTLD_LOCAL), never closed: vendor libraries do not survive dlclose.
+// An open shared object (RTLD_NOW), never closed: vendor libraries do not survive dlclose.
 class Library {
  public:
   // On a simulated machine `simulator` is the only file that is tried, else `override_variable`'s value alone
@@ -32,12 +32,19 @@ class Library {
   // report.path, found_by, searched, and reason when nothing was found.
   static Library open(const std::vector<std::string>& sonames, const std::vector<std::string>& directories,
                       const char* override_variable, const std::string& simulator, LibraryReport& report);
+  // One file; `global`: what is loaded later finds its symbols. When it does not open, `broken` gets why,
+  // unless the file is simply not there or `broken` has a reason already.
+  static Library open_file(const std::string& name, const std::string& found_by, bool global,
+                           LibraryReport& report, std::string& broken);
   void* symbol(const char* name) const;  // nullptr when missing
   explicit operator bool() const { return handle_ != nullptr; }
 
  private:
   void* handle_ = nullptr;
 };
+
+// What a user calls the folder: the package that was installed, or the folder itself.
+std::string origin_of(const std::string& directory);
 
 // "580.159.04" or "6.2.60204", with which the file's real name ends (libcuda.so.1 and libamdhip64.so are
 // links); empty when it is named otherwise.

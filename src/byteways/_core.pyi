@@ -230,6 +230,72 @@ def run_thread_team(size: int, body: Callable[[Team], None]) -> None:
         Error: A rank failed; the others were told which one and why.
     """
 
+class Communicator:
+    """Processes of an MPI job. Verbs are collective; they raise Error with the library's words."""
+
+    @property
+    def rank(self) -> int: ...
+    @property
+    def size(self) -> int: ...
+    def split(self, color: int, key: int = 0) -> Communicator | None:
+        """Ranks of the same color in order of `key`; color -1: this rank is in no part."""
+
+    def split_by_host(self) -> Communicator: ...
+    def barrier(self) -> None: ...
+    def broadcast(self, data: bytes, root: int) -> bytes:
+        """The bytes of rank `root`; those of the others are ignored."""
+
+    def gather(self, data: bytes) -> list[bytes]:
+        """The bytes of every rank, of any lengths, to every rank."""
+
+class Mpi:
+    """The MPI of this machine, found and started. It ends when finalize() is called, never by itself.
+
+    Args:
+        shims: Folder of byteways_mpi_<abi>.so.
+        directories: Folders where libraries of MPI may lie, beside those of the dynamic linker.
+        simulator: The simulator's library, on a simulated machine.
+
+    Raises:
+        UnsupportedError: There is no MPI here that can be used; the text has the reason and what to do.
+        Error: It does not start, or a launcher started more ranks than it knows.
+    """
+
+    def __init__(self, shims: str, directories: Sequence[str] = (), simulator: str = "") -> None: ...
+    @property
+    def report(self) -> LibraryReport: ...
+    @property
+    def abi(self) -> str: ...
+    @property
+    def thread_multiple(self) -> bool: ...
+    @property
+    def world(self) -> Communicator: ...
+    def says_device_support(self, vendor: str) -> bool | None:
+        """Whether the library says that it takes memory of GPUs ("cuda", "hip"); None: it does not say."""
+
+    def finalize(self) -> None:
+        """Ends MPI once all ranks have called this."""
+
+    def abort(self, code: int) -> None:
+        """Ends all ranks."""
+
+def mpi_report(shims: str, directories: Sequence[str] = (), simulator: str = "") -> LibraryReport:
+    """What Mpi() would open. Library and shim are loaded, MPI is not started."""
+
+class MpiTeam(Team):
+    """The ranks of a communicator as a team."""
+
+    def __init__(self, ranks: Communicator) -> None: ...
+    def leave(self, cause: str) -> None:
+        """This rank takes part no longer: the next verb of the others raises and names rank and cause."""
+
+def run_mpi_team(ranks: Communicator, body: Callable[[Team], None]) -> None:
+    """Runs `body` on this rank and leaves the team when it ends; all ranks call this.
+
+    Raises:
+        Exception: What `body` raised; the other ranks were told which rank left and why.
+    """
+
 class Session:
     def __init__(
         self,

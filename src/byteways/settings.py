@@ -46,6 +46,11 @@ SETTINGS = (
         "dynamic linker, ROCm folders, the HIP runtime itself",
     ),
     Setting("BYTEWAYS_LIBHSA", "path of AMD's HSA runtime library", "the one that HIP has loaded"),
+    Setting(
+        "BYTEWAYS_LIBMPI",
+        "path of the MPI library",
+        "the one in use, that of the launcher, dynamic linker, Python packages",
+    ),
 )
 
 #: What every worker gets unless the user set it. PCI order makes runtime and NVML agree on indices. With too

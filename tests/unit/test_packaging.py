@@ -24,6 +24,7 @@ PACKAGE = ROOT / "src" / "byteways"
 LEFTOVERS = ("__pycache__", ".so")
 #: Beside the native module, which loads it.
 SIMULATOR = "byteways/libbyteways_sim.so"
+SHIMS = {f"byteways/byteways_mpi_{abi}.so" for abi in ("standard", "mpich", "openmpi")}
 
 
 def run(*command: str | Path, cwd: Path, path: str | None = None) -> str:
@@ -103,7 +104,7 @@ def test_wheel_has_everything(wheel: Path) -> None:
     assert package_files() <= names
     assert {"byteways/py.typed", "byteways/_core.pyi", "byteways/suites/quick.toml"} <= names
     assert [name for name in names if name.startswith("byteways/_core.") and name.endswith(".so")]
-    assert SIMULATOR in names
+    assert {SIMULATOR, *SHIMS} <= names
     assert [name for name in names if name.endswith("licenses/LICENSE")]
 
 
@@ -112,7 +113,7 @@ def test_wheel_has_nothing_else(wheel: Path) -> None:
     with zipfile.ZipFile(wheel) as archive:
         names = {each for each in archive.namelist() if ".dist-info/" not in each and not each.endswith("/")}
     extra = {name for name in names - package_files() if not name.startswith("byteways/_core.")}
-    assert extra == {SIMULATOR}
+    assert extra == {SIMULATOR, *SHIMS}
 
 
 def test_wheel_runs_on_an_old_system(wheel: Path) -> None:

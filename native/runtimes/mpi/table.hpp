@@ -20,7 +20,8 @@ enum BytewaysSupport : int { kUnknown = -1, kNo = 0, kYes = 1 };
 
 inline constexpr int kMpiTableVersion = 1;
 
-// Counts are in elements. A source of nullptr stands for in-place (MPI_IN_PLACE) in collectives. Reductions add.
+// Counts are in elements. A source of nullptr stands for in-place (MPI_IN_PLACE) in collectives; in scatter,
+// where the root's block stays in the source, a destination of nullptr. Reductions add.
 struct BytewaysMpi {
   int version;  // kMpiTableVersion, else the shim is of another build
 

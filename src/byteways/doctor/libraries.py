@@ -32,6 +32,25 @@ def check_libraries(
     return [_check(report, {*vendors, *named}) for report in reports]
 
 
+def check_mpi(report: Mapping[str, Any], environment: Mapping[str, str]) -> Check:
+    """The library of MPI, which only cases of several processes need: without one nothing else is lost.
+
+    Args:
+        report: Fields of `_core.LibraryReport`.
+        environment: A library that BYTEWAYS_LIBMPI names must be usable.
+    """
+    where = f"{report['path']}, found by {report['found_by']}" if report["path"] else _searched(report)
+    found = ", ".join(part for part in (str(report["version"]), where) if part)
+    hint = report["hint"] or None
+    if report["usable"]:
+        return Check("libraries", "mpi", "ok", f"{found}; {hint}" if hint else found, None, report)
+    text = "; ".join(part for part in (str(report["reason"]), found) if part)
+    if report["path"] or _setting("mpi") in environment:
+        return Check("libraries", "mpi", "problem", text, hint, report)
+    text = f"none, which only cases of several processes need: {text}"
+    return Check("libraries", "mpi", "ok", text, None, report)
+
+
 def _setting(library: str) -> str:
     """The setting that names the library's file: BYTEWAYS_LIBCUDA of `cuda-driver`."""
     return f"BYTEWAYS_LIB{library.removesuffix('-driver').upper()}"

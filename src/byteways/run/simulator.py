@@ -8,8 +8,8 @@ from pathlib import Path
 NAME = "libbyteways_sim.so"
 
 
-def simulator_path() -> str:
-    """The file, whether it is there or not: the native core says what is wrong with it.
+def native_folder() -> Path:
+    """The folder of the native core, where what is built with it lies.
 
     Raises:
         ImportError: There is no native core.
@@ -17,4 +17,13 @@ def simulator_path() -> str:
     found = importlib.util.find_spec("byteways._core")
     if found is None or found.origin is None:
         raise ImportError("byteways' native module is not installed")
-    return str(Path(found.origin).with_name(NAME))
+    return Path(found.origin).parent
+
+
+def simulator_path() -> str:
+    """The file, whether it is there or not: the native core says what is wrong with it.
+
+    Raises:
+        ImportError: There is no native core.
+    """
+    return str(native_folder() / NAME)

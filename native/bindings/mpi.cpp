@@ -1,0 +1,100 @@
+// Message passing between processes: the library, its ranks, and the team they make.
+#include "runtimes/mpi/mpi.hpp"
+
+#include <nanobind/nanobind.h>
+#include <nanobind/stl/optional.h>
+#include <nanobind/stl/string.h>
+#include <nanobind/stl/vector.h>
+
+#include "bindings/bindings.hpp"
+#include "timing/mpi_team.hpp"
+
+namespace nb = nanobind;
+using namespace nb::literals;
+
+namespace byteways {
+namespace {
+
+using Unlocked = nb::call_guard<nb::gil_scoped_release>;
+
+nb::bytes broadcast(const Communicator& ranks, const nb::bytes& mine, int root) {
+  std::string all(mine.c_str(), mine.size());
+  {
+    const nb::gil_scoped_release unlocked;
+    all = ranks.broadcast_bytes(std::move(all), root);
+  }
+  return nb::bytes(all.data(), all.size());
+}
+
+nb::list gather(const Communicator& ranks, const nb::bytes& mine) {
+  const std::string own(mine.c_str(), mine.size());
+  std::vector<std::string> all;
+  {
+    const nb::gil_scoped_release unlocked;
+    all = ranks.gather_bytes(own);
+  }
+  nb::list list;
+  for (const std::string& each : all) list.append(nb::bytes(each.data(), each.size()));
+  return list;
+}
+
+void bind_communicator(nb::module_& m) {
+  nb::class_<Communicator>(m, "Communicator")
+      .def_prop_ro("rank", &Communicator::rank)
+      .def_prop_ro("size", &Communicator::size)
+      .def("split", &Communicator::split, "color"_a, "key"_a = 0, Unlocked())
+      .def("split_by_host", &Communicator::split_by_host, Unlocked())
+      .def("barrier", &Communicator::barrier, Unlocked())
+      .def("broadcast", &broadcast, "data"_a, "root"_a)
+      .def("gather", &gather, "data"_a);
+}
+
+void bind_library(nb::module_& m) {
+  nb::class_<Mpi>(m, "Mpi")
+      .def(
+          "__init__",
+          [](Mpi* self, std::string shims, std::vector<std::string> directories, std::string simulator) {
+            const nb::gil_scoped_release unlocked;
+            new (self) Mpi({std::move(shims), std::move(directories), std::move(simulator)});
+          },
+          "shims"_a, "directories"_a = std::vector<std::string>(), "simulator"_a = "")
+      .def_prop_ro("report", &Mpi::report)
+      .def_prop_ro("abi", &Mpi::abi)
+      .def_prop_ro("thread_multiple", &Mpi::thread_multiple)
+      .def_prop_ro("world", &Mpi::world)
+      .def("says_device_support", &Mpi::says_device_support, "vendor"_a)
+      .def("finalize", &Mpi::finalize, Unlocked())
+      .def("abort", &Mpi::abort, "code"_a, Unlocked());
+  m.def(
+      "mpi_report",
+      [](std::string shims, std::vector<std::string> directories, std::string simulator) {
+        LibraryReport report;
+        std::string abi;
+        open_mpi_table({std::move(shims), std::move(directories), std::move(simulator)}, report, abi);
+        return report;
+      },
+      "shims"_a, "directories"_a = std::vector<std::string>(), "simulator"_a = "");
+}
+
+}  // namespace
+
+void bind_mpi(nb::module_& m) {
+  bind_communicator(m);
+  bind_library(m);
+  nb::class_<MpiTeam, Team>(m, "MpiTeam")
+      .def(nb::init<const Communicator&>(), "ranks"_a, nb::keep_alive<1, 2>())
+      .def("leave", &MpiTeam::leave, "cause"_a, Unlocked());
+  m.def(
+      "run_mpi_team",
+      [](const Communicator& ranks, const nb::callable& body) {
+        const auto play = [&](Team& team) {
+          const nb::gil_scoped_acquire locked;
+          body(nb::cast(&team, nb::rv_policy::reference));
+        };
+        const nb::gil_scoped_release unlocked;
+        run_mpi_team(ranks, play);
+      },
+      "ranks"_a, "body"_a);
+}
+
+}  // namespace byteways

@@ -1,0 +1,427 @@
+// The table of table.hpp over one ABI of MPI, whose types and constants BYTEWAYS_MPI_ABI brings. Built once
+// for each ABI and linked with none: the library that was opened for all to see resolves the functions when
+// the shim is loaded.
+#include BYTEWAYS_MPI_ABI
+
+#include <dlfcn.h>
+
+#include <algorithm>
+#include <climits>
+#include <cstring>
+#include <string_view>
+#include <type_traits>
+#include <vector>
+
+#include "runtimes/mpi/shims/own_codes.hpp"
+#include "runtimes/mpi/table.hpp"
+
+namespace {
+
+namespace own = byteways::mpi;
+
+MPI_Comm own_world = abi::kNoComm;  // a copy, so that no message of others is taken for one of byteways
+bool started_here = false;
+
+template <class Handle>
+std::uint64_t number_of(Handle handle) {
+  if constexpr (std::is_pointer_v<Handle>)
+    return reinterpret_cast<std::uintptr_t>(handle);
+  else
+    return static_cast<std::uint32_t>(handle);
+}
+
+template <class Handle>
+Handle handle_of(std::uint64_t number) {
+  if constexpr (std::is_pointer_v<Handle>)
+    return reinterpret_cast<Handle>(static_cast<std::uintptr_t>(number));
+  else
+    return static_cast<Handle>(static_cast<std::uint32_t>(number));
+}
+
+MPI_Comm comm_of(BytewaysComm number) { return number == 0 ? abi::kNoComm : handle_of<MPI_Comm>(number); }
+MPI_Request request_of(BytewaysRequest number) {
+  return number == 0 ? abi::kNoRequest : handle_of<MPI_Request>(number);
+}
+BytewaysRequest number_of_request(MPI_Request request) {
+  return request == abi::kNoRequest ? 0 : number_of(request);
+}
+
+int give_text(std::string_view from, char* text, int room) {
+  if (room < 1) return 0;
+  const std::size_t length = std::min(from.size(), static_cast<std::size_t>(room - 1));
+  std::memcpy(text, from.data(), length);
+  text[length] = '\0';
+  return 0;
+}
+
+// Count and type of a message. MPI counts with an int: a message of more elements is one element of a type
+// made for it, chunks and a rest.
+class Elements {
+ public:
+  Elements(std::int64_t count, int element) {
+    if (element == kByte)
+      type_ = abi::kByteType;
+    else if (element == kFloat)
+      type_ = abi::kFloatType;
+    else if (element == kUnsigned64)
+      type_ = abi::kUnsigned64Type;
+    else
+      error_ = own::kNoSuchElement;
+    if (error_ == 0 && (count < 0 || count / kChunk > INT_MAX)) error_ = own::kBadCount;
+    if (error_ != 0) return;
+    count_ = static_cast<int>(std::min<std::int64_t>(count, INT_MAX));
+    if (count > INT_MAX) make_type(count, element);
+  }
+  // What is under way keeps the type alive (MPI 3.1, 4.1.9).
+  ~Elements() {
+    if (made_) MPI_Type_free(&type_);
+  }
+  Elements(const Elements&) = delete;
+  Elements& operator=(const Elements&) = delete;
+
+  int error() const { return error_; }
+  // Of reductions, which take no types that were made.
+  int reduction_error() const { return error_ == 0 && made_ ? own::kReductionTooLarge : error_; }
+  int count() const { return count_; }
+  MPI_Datatype type() const { return type_; }
+
+ private:
+  static constexpr std::int64_t kChunk = 1 << 20;  // elements
+
+  void make_type(std::int64_t count, int element) {
+    const MPI_Datatype base = type_;
+    const MPI_Aint chunks_bytes = count / kChunk * kChunk *
+                                  (element == kByte    ? 1
+                                   : element == kFloat ? 4
+                                                       : 8);
+    MPI_Datatype chunk, chunks;
+    if ((error_ = MPI_Type_contiguous(static_cast<int>(kChunk), base, &chunk)) != 0) return;
+    error_ = MPI_Type_contiguous(static_cast<int>(count / kChunk), chunk, &chunks);
+    MPI_Type_free(&chunk);
+    if (error_ != 0) return;
+    const int lengths[] = {1, static_cast<int>(count % kChunk)};
+    const MPI_Aint places[] = {0, chunks_bytes};
+    const MPI_Datatype types[] = {chunks, base};
+    error_ = MPI_Type_create_struct(2, lengths, places, types, &type_);
+    MPI_Type_free(&chunks);
+    if (error_ != 0) return;
+    made_ = true;
+    count_ = 1;
+    error_ = MPI_Type_commit(&type_);
+  }
+
+  int count_ = 0, error_ = 0;
+  MPI_Datatype type_{};
+  bool made_ = false;
+};
+
+const void* in_place_or(const void* source) { return source == nullptr ? abi::kInPlace : source; }
+
+// ---- Start, end and words
+
+int init(int* got_multiple) {
+  int started = 0, ended = 0, level = 0;
+  MPI_Initialized(&started);
+  MPI_Finalized(&ended);
+  if (ended != 0) return own::kWasFinalized;
+  int error = 0;
+  if (started == 0) {
+    error = MPI_Init_thread(nullptr, nullptr, abi::kThreadMultiple, &level);
+    started_here = error == 0;
+    // A failure that belongs to no communicator of ours, as of several requests, goes to one of these two.
+    // Their handler of the start ends the process. Whoever else started MPI chose handlers for it.
+    for (const MPI_Comm comm : {abi::kWorld, abi::kSelf})
+      if (error == 0) error = MPI_Comm_set_errhandler(comm, abi::kErrorsReturn);
+  } else {
+    error = MPI_Query_thread(&level);
+  }
+  *got_multiple = level >= abi::kThreadMultiple ? 1 : 0;
+  if (error == 0 && own_world == abi::kNoComm) error = MPI_Comm_dup(abi::kWorld, &own_world);
+  return error != 0 ? error : MPI_Comm_set_errhandler(own_world, abi::kErrorsReturn);
+}
+
+int finalize() {
+  int error = own_world == abi::kNoComm ? 0 : MPI_Comm_free(&own_world);
+  own_world = abi::kNoComm;
+  if (started_here) error = std::max(error, MPI_Finalize());
+  started_here = false;
+  return error;
+}
+
+int abort_all(int code) { return MPI_Abort(abi::kWorld, code); }
+
+int library_version(char* text, int room) {
+  std::vector<char> version(abi::kVersionRoom + 1, '\0');
+  int length = 0;
+  const int error = MPI_Get_library_version(version.data(), &length);
+  return error != 0 ? error : give_text(version.data(), text, room);
+}
+
+int describe(int error, char* text, int room) {
+  switch (error) {
+    case own::kNoSuchElement:
+      return give_text("elements of this kind cannot be sent", text, room);
+    case own::kBadCount:
+      return give_text("no message has this many elements", text, room);
+    case own::kReductionTooLarge:
+      return give_text("MPI reduces at most 2147483647 elements at a time", text, room);
+    case own::kWasFinalized:
+      return give_text("MPI was finalized in this process and cannot start again", text, room);
+    default:
+      break;
+  }
+  std::vector<char> words(abi::kErrorRoom + 1, '\0');
+  int length = 0;
+  const int failed = MPI_Error_string(error, words.data(), &length);
+  return failed != 0 ? failed : give_text(words.data(), text, room);
+}
+
+// ---- Device memory
+
+template <class Function>
+Function* optional_function(const char* name) {
+  return reinterpret_cast<Function*>(dlsym(RTLD_DEFAULT, name));
+}
+
+// By the extension functions of MPICH and Open MPI.
+int extension_support(std::string_view vendor) {
+  const bool cuda = vendor == "cuda";
+  for (const char* name : {cuda ? "MPIX_Query_cuda_support" : "MPIX_Query_rocm_support",
+                           cuda ? "MPIX_Query_cuda_support" : "MPIX_Query_hip_support"})
+    if (auto* query = optional_function<int()>(name)) return query() != 0 ? kYes : kNo;
+  if (auto* query = optional_function<int(int, int*)>("MPIX_GPU_query_support")) {
+    int supported = 0;
+    if (query(cuda ? 0 : 2, &supported) == 0) return supported != 0 ? kYes : kNo;
+  }
+  return kUnknown;
+}
+
+// By the key mpi_memory_alloc_kinds (MPI 4.1, 11.4.3): "system,mpi,cuda:device,rocm".
+int info_support(std::string_view vendor) {
+  auto* get = optional_function<int(MPI_Info, const char*, int*, char*, int*)>("MPI_Info_get_string");
+  MPI_Info info = abi::kNoInfo;
+  if (get == nullptr || MPI_Comm_get_info(own_world, &info) != 0) return kUnknown;
+  char value[1024] = "";
+  int room = sizeof value, there = 0;
+  const int error = get(info, "mpi_memory_alloc_kinds", &room, value, &there);
+  MPI_Info_free(&info);
+  if (error != 0 || there == 0) return kUnknown;
+  const std::string_view kinds = value, wanted = vendor == "cuda" ? "cuda" : "rocm";
+  for (std::size_t at = 0; at < kinds.size(); at = std::min(kinds.find(',', at), kinds.size() - 1) + 1) {
+    const std::string_view kind = kinds.substr(at, kinds.find(',', at) - at);
+    if (kind.substr(0, kind.find(':')) == wanted) return kYes;
+  }
+  return kNo;
+}
+
+int device_support(const char* vendor, int* support) {
+  *support = extension_support(vendor);
+  if (*support == kUnknown) *support = info_support(vendor);
+  return 0;
+}
+
+// ---- Communicators
+
+BytewaysComm world() { return own_world == abi::kNoComm ? 0 : number_of(own_world); }
+int rank_in(BytewaysComm comm, int* rank) { return MPI_Comm_rank(comm_of(comm), rank); }
+int size_of(BytewaysComm comm, int* size) { return MPI_Comm_size(comm_of(comm), size); }
+
+int give_part(int error, MPI_Comm made, BytewaysComm* part) {
+  *part = 0;
+  if (error != 0 || made == abi::kNoComm) return error;
+  *part = number_of(made);
+  return MPI_Comm_set_errhandler(made, abi::kErrorsReturn);
+}
+
+int split(BytewaysComm comm, int color, int key, BytewaysComm* part) {
+  MPI_Comm made = abi::kNoComm;
+  const int error = MPI_Comm_split(comm_of(comm), color == -1 ? abi::kUndefined : color, key, &made);
+  return give_part(error, made, part);
+}
+
+int split_by_host(BytewaysComm comm, BytewaysComm* part) {
+  MPI_Comm made = abi::kNoComm;
+  const int error = MPI_Comm_split_type(comm_of(comm), abi::kSharedMemory, 0, abi::kNoInfo, &made);
+  return give_part(error, made, part);
+}
+
+int free_comm(BytewaysComm comm) {
+  MPI_Comm gone = comm_of(comm);
+  return MPI_Comm_free(&gone);
+}
+
+// ---- Messages between two ranks
+
+int send(const void* data, std::int64_t count, int element, int to, int tag, BytewaysComm comm) {
+  const Elements message(count, element);
+  if (message.error() != 0) return message.error();
+  return MPI_Send(data, message.count(), message.type(), to, tag, comm_of(comm));
+}
+
+int receive(void* data, std::int64_t count, int element, int from, int tag, BytewaysComm comm) {
+  const Elements message(count, element);
+  if (message.error() != 0) return message.error();
+  return MPI_Recv(data, message.count(), message.type(), from, tag, comm_of(comm), abi::kIgnoreStatus);
+}
+
+int start_send(const void* data, std::int64_t count, int element, int to, int tag, BytewaysComm comm,
+               BytewaysRequest* request) {
+  const Elements message(count, element);
+  *request = 0;
+  if (message.error() != 0) return message.error();
+  MPI_Request made = abi::kNoRequest;
+  const int error = MPI_Isend(data, message.count(), message.type(), to, tag, comm_of(comm), &made);
+  *request = error == 0 ? number_of_request(made) : 0;
+  return error;
+}
+
+int start_receive(void* data, std::int64_t count, int element, int from, int tag, BytewaysComm comm,
+                  BytewaysRequest* request) {
+  const Elements message(count, element);
+  *request = 0;
+  if (message.error() != 0) return message.error();
+  MPI_Request made = abi::kNoRequest;
+  const int error = MPI_Irecv(data, message.count(), message.type(), from, tag, comm_of(comm), &made);
+  *request = error == 0 ? number_of_request(made) : 0;
+  return error;
+}
+
+// Calls `act` with the library's requests and statuses, and returns the first failure of a request by its own
+// code: "look into the statuses" says nothing.
+template <class Act>
+int with_requests(int count, BytewaysRequest* numbers, const Act& act) {
+  constexpr int kUsual = 64;  // without an allocation between a clock's two readings
+  MPI_Request few[kUsual];
+  MPI_Status few_statuses[kUsual];
+  std::vector<MPI_Request> many;
+  std::vector<MPI_Status> many_statuses;
+  MPI_Request* requests = few;
+  MPI_Status* statuses = few_statuses;
+  if (count > kUsual) {
+    many.resize(static_cast<std::size_t>(count));
+    many_statuses.resize(static_cast<std::size_t>(count));
+    requests = many.data();
+    statuses = many_statuses.data();
+  }
+  for (int k = 0; k < count; ++k) requests[k] = request_of(numbers[k]);
+  const int error = act(requests, statuses);
+  for (int k = 0; k < count; ++k) numbers[k] = number_of_request(requests[k]);
+  if (error != abi::kErrorInStatus) return error;
+  const auto own = [](const MPI_Status& status) {
+    return status.MPI_ERROR != 0 && status.MPI_ERROR != abi::kErrorPending;
+  };
+  const MPI_Status* failed = std::find_if(statuses, statuses + count, own);
+  return failed == statuses + count ? error : failed->MPI_ERROR;
+}
+
+int wait_all(int count, BytewaysRequest* requests) {
+  return with_requests(count, requests, [count](MPI_Request* own, MPI_Status* statuses) {
+    return MPI_Waitall(count, own, statuses);
+  });
+}
+
+int test_all(int count, BytewaysRequest* requests, int* done) {
+  return with_requests(count, requests, [count, done](MPI_Request* own, MPI_Status* statuses) {
+    return MPI_Testall(count, own, done, statuses);
+  });
+}
+
+// ---- Collectives
+
+int barrier(BytewaysComm comm) { return MPI_Barrier(comm_of(comm)); }
+
+int broadcast(void* data, std::int64_t count, int element, int root, BytewaysComm comm) {
+  const Elements message(count, element);
+  if (message.error() != 0) return message.error();
+  return MPI_Bcast(data, message.count(), message.type(), root, comm_of(comm));
+}
+
+int reduce(const void* source, void* destination, std::int64_t count, int element, int root,
+           BytewaysComm comm) {
+  const Elements block(count, element);
+  if (block.reduction_error() != 0) return block.reduction_error();
+  return MPI_Reduce(in_place_or(source), destination, block.count(), block.type(), abi::kSum, root,
+                    comm_of(comm));
+}
+
+int allreduce(const void* source, void* destination, std::int64_t count, int element, BytewaysComm comm) {
+  const Elements block(count, element);
+  if (block.reduction_error() != 0) return block.reduction_error();
+  return MPI_Allreduce(in_place_or(source), destination, block.count(), block.type(), abi::kSum,
+                       comm_of(comm));
+}
+
+int reduce_scatter(const void* source, void* destination, std::int64_t count, int element,
+                   BytewaysComm comm) {
+  const Elements block(count, element);
+  if (block.reduction_error() != 0) return block.reduction_error();
+  return MPI_Reduce_scatter_block(in_place_or(source), destination, block.count(), block.type(), abi::kSum,
+                                  comm_of(comm));
+}
+
+int allgather(const void* source, void* destination, std::int64_t count, int element, BytewaysComm comm) {
+  const Elements block(count, element);
+  if (block.error() != 0) return block.error();
+  return MPI_Allgather(in_place_or(source), block.count(), block.type(), destination, block.count(),
+                       block.type(), comm_of(comm));
+}
+
+int gather(const void* source, void* destination, std::int64_t count, int element, int root,
+           BytewaysComm comm) {
+  const Elements block(count, element);
+  if (block.error() != 0) return block.error();
+  return MPI_Gather(in_place_or(source), block.count(), block.type(), destination, block.count(),
+                    block.type(), root, comm_of(comm));
+}
+
+// In place, the root's own block stays where it is: its destination is none.
+int scatter(const void* source, void* destination, std::int64_t count, int element, int root,
+            BytewaysComm comm) {
+  const Elements block(count, element);
+  if (block.error() != 0) return block.error();
+  void* const to = destination == nullptr ? abi::kInPlace : destination;
+  return MPI_Scatter(source, block.count(), block.type(), to, block.count(), block.type(), root,
+                     comm_of(comm));
+}
+
+int alltoall(const void* source, void* destination, std::int64_t count, int element, BytewaysComm comm) {
+  const Elements block(count, element);
+  if (block.error() != 0) return block.error();
+  return MPI_Alltoall(in_place_or(source), block.count(), block.type(), destination, block.count(),
+                      block.type(), comm_of(comm));
+}
+
+constexpr BytewaysMpi kTable = {
+    .version = kMpiTableVersion,
+    .init = init,
+    .finalize = finalize,
+    .abort = abort_all,
+    .library_version = library_version,
+    .describe = describe,
+    .device_support = device_support,
+    .world = world,
+    .rank = rank_in,
+    .size = size_of,
+    .split = split,
+    .split_by_host = split_by_host,
+    .free_comm = free_comm,
+    .send = send,
+    .receive = receive,
+    .start_send = start_send,
+    .start_receive = start_receive,
+    .wait_all = wait_all,
+    .test_all = test_all,
+    .barrier = barrier,
+    .broadcast = broadcast,
+    .reduce = reduce,
+    .allreduce = allreduce,
+    .reduce_scatter = reduce_scatter,
+    .allgather = allgather,
+    .gather = gather,
+    .scatter = scatter,
+    .alltoall = alltoall,
+};
+
+}  // namespace
+
+extern "C" __attribute__((visibility("default"))) const BytewaysMpi* byteways_mpi_table() { return &kTable; }

