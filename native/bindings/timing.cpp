@@ -81,15 +81,20 @@ void bind_options(nb::module_& m) {
       .def_rw("gate_timeout_s", &MeasureOptions::gate_timeout_s)
       .def_rw("batch", &MeasureOptions::batch)
       .def_rw("cap_depth", &MeasureOptions::cap_depth)
-      .def_rw("key", &MeasureOptions::key);
+      .def_rw("key", &MeasureOptions::key)
+      .def_rw("cores", &MeasureOptions::cores);
 }
 
 void bind_flow(nb::module_& m) {
   nb::class_<Flow>(m, "Flow").def(
       "__init__",
-      [](Flow* self, Buffer& source, Buffer& destination, const std::string& executor, std::string interface,
+      [](Flow* self, Buffer* source, Buffer* destination, const std::string& executor, std::string interface,
          std::uint64_t size, bool cold, Buffer* second_source, const std::string& partner,
-         const nb::kwargs& options) {
+         const Communicator* ranks, const nb::kwargs& options) {
+        if ((source == nullptr && destination == nullptr) ||
+            (ranks == nullptr && (source == nullptr || destination == nullptr)))
+          throw Error("flow", "buffers", "only flows between ranks may lack a buffer, and of one end only");
+        Session& session = (source == nullptr ? destination : source)->session();
         auto flow = std::make_unique<Flow>();
         for (const auto& [name, value] : options) {
           const auto option = nb::cast<std::string>(name);
@@ -98,19 +103,21 @@ void bind_flow(nb::module_& m) {
           else
             flow->options[option] = nb::cast<std::int64_t>(value);
         }
-        flow->source = &source;
-        flow->destination = &destination;
-        flow->executor = &source.session().device(executor);
+        flow->source = source;
+        flow->destination = destination;
+        flow->executor = &session.device(executor);
         flow->interface = std::move(interface);
         flow->size_bytes = size;
         flow->cold = cold;
         flow->second_source = second_source;
-        flow->partner = partner.empty() ? nullptr : &source.session().device(partner);
+        flow->partner = partner.empty() ? nullptr : &session.device(partner);
+        flow->ranks = ranks;
         new (self) Flow(std::move(*flow));
       },
-      nb::keep_alive<1, 2>(), nb::keep_alive<1, 3>(), nb::keep_alive<1, 8>(), "source"_a, "destination"_a,
-      "executor"_a, "interface"_a, "size_bytes"_a, nb::kw_only(), "cold"_a = true,
-      "second_source"_a.none() = nb::none(), "partner"_a = "", "options"_a);
+      nb::keep_alive<1, 2>(), nb::keep_alive<1, 3>(), nb::keep_alive<1, 8>(), nb::keep_alive<1, 10>(),
+      "source"_a.none(), "destination"_a.none(), "executor"_a, "interface"_a, "size_bytes"_a, nb::kw_only(),
+      "cold"_a = true, "second_source"_a.none() = nb::none(), "partner"_a = "", "ranks"_a.none() = nb::none(),
+      "options"_a);
 }
 
 void bind_results(nb::module_& m) {

@@ -6,6 +6,7 @@
 #include <string_view>
 #include <variant>
 
+#include "runtimes/mpi/mpi.hpp"
 #include "runtimes/session.hpp"
 
 namespace byteways {
@@ -13,6 +14,8 @@ namespace byteways {
 // Of a grid, as both vendors take them; and of a CPU's team, beyond any machine's cores.
 inline constexpr unsigned kMostBlocks = 0x7fffffff, kMostTeam = 4096;
 
+// Between processes, each rank that takes part has a flow of its own with the buffers that it holds; nullptr
+// where another rank holds it.
 struct Flow {
   Buffer* source = nullptr;       // of interfaces with one buffer, that one
   Buffer* destination = nullptr;  // chase: the same buffer
@@ -22,6 +25,7 @@ struct Flow {
   bool cold = true;  // operations rotate through the slots of both buffers; else all use the first slot
   Buffer* second_source = nullptr;  // of interfaces that read two arrays
   Device* partner = nullptr;        // the device that answers, of interfaces that have one; where pages go to
+  const Communicator* ranks = nullptr;  // those that take part; nullptr: this process alone
   unsigned sharing = 1;  // flows of this executor that run at once: the kernel of each leaves room for all
   std::map<std::string, std::variant<std::int64_t, std::string>, std::less<>> options;
 

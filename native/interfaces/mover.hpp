@@ -47,6 +47,7 @@ struct Traits {
   std::uint64_t least_batch = 1;     // fewest operations of a batch
   bool synchronous = false;          // enqueue() uses no stream, and returns when its operations are done
   std::string concurrency_obstacle;  // why it does not run beside other flows; empty where it does
+  bool fixed_cost = true;            // a batch costs something beside its operations, which a slope removes
   bool can_pipeline = true;          // a batch may be enqueued while the one before still runs
   // An operation leaves its buffers elsewhere than it found them (managed pages move): then it runs once on
   // each slot, and restore() brings the pages back before a batch, untimed.

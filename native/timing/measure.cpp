@@ -8,6 +8,7 @@
 #include <optional>
 #include <set>
 
+#include "core/cpus.hpp"
 #include "timing/checked_data.hpp"
 #include "timing/dependence.hpp"
 #include "timing/doubts.hpp"
@@ -58,7 +59,7 @@ class CaseRun {
 
   Measurement run() {
     team_.together("preparation", [&] {
-      runners_.front().runtime().bind_thread_near(runners_.front().device().ordinal);
+      bind_thread();
       data_->prepare();
     });
     team_.together("warm-up", [&] { sampler_->warm_up(); });
@@ -253,6 +254,12 @@ class CaseRun {
     m.submit_ns = middle_of(m.times, &Times::submit_ns);
     m.host_ns = middle_of(m.times, &Times::host_ns);
     m.time_ns = summarize(m.samples_ns, resolution_ns_);
+  }
+
+  void bind_thread() const {
+    const FlowRunner& first = runners_.front();
+    if (options_.cores.empty() || !bind_this_thread(options_.cores))
+      first.runtime().bind_thread_near(first.device().ordinal);
   }
 
   void conclude() {

@@ -26,6 +26,7 @@ struct MeasureOptions {
   std::uint64_t batch = 0;       // 0: grow to 500 ticks of the timer; concurrent flows run at least 4
   bool cap_depth = true;         // false only in tests of the watchdog
   std::uint64_t key = 1;         // of the data patterns
+  std::vector<int> cores;        // logical CPUs of the calling thread; empty: those next to the executor
 };
 
 struct Warning {

@@ -148,6 +148,7 @@ void SingleSampler::choose_batch() {
   // One operation asked for is one with its fixed cost, as programs that time single operations see it.
   const bool single = options_->batch == 1;
   slope_ = chase || (runner_->mover->traits().bytes_per_operation < kSlopeBelowBytes && !single);
+  if (!runner_->mover->traits().fixed_cost) slope_ = false;
   if (runner_->mover->traits().changes_residency && runner_->mover->traits().rotation < 2) slope_ = false;
   // A step that moves nothing and is done once has no fixed cost around it that a slope could take away.
   if (chase && runner_->mover->traits().changes_residency) slope_ = false;
@@ -172,7 +173,8 @@ void SingleSampler::grow_batch(std::uint64_t most) {
   else if (!steady_cost && !runner_->timed_by_host())
     wanted = std::max(wanted, kLeastDeviceBatchNs);
   wanted = team_->agree_max("length of a batch", wanted);
-  batch_ = team_->agree_max("least batch", mover.traits().least_batch);
+  const std::uint64_t least = team_->agree_max("least batch", mover.traits().least_batch);
+  batch_ = least;
   // What the resolution is held against: with a slope only the difference of the two batches carries the
   // figure.
   const auto time_of_sample = [&] {
@@ -181,7 +183,8 @@ void SingleSampler::grow_batch(std::uint64_t most) {
   double time = time_of_sample();
   while (time < wanted && batch_ < most) {
     const double growth = std::clamp(1.2 * wanted / std::max(time, 1.0), 2.0, kUnseenGrowth);
-    batch_ = std::min(most, static_cast<std::uint64_t>(std::ceil(static_cast<double>(batch_) * growth)));
+    const double grown = std::ceil(static_cast<double>(batch_) * growth / static_cast<double>(least));
+    batch_ = std::min(most, static_cast<std::uint64_t>(grown) * least);
     time = time_of_sample();
   }
   if (mover.traits().bytes_per_operation == 0 && time > kChaseSlopeBelowNs) slope_ = false;

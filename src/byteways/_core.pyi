@@ -69,8 +69,8 @@ class Buffer:
 class Flow:
     def __init__(
         self,
-        source: Buffer,
-        destination: Buffer,
+        source: Buffer | None,
+        destination: Buffer | None,
         executor: str,
         interface: str,
         size_bytes: int,
@@ -78,10 +78,12 @@ class Flow:
         cold: bool = True,
         second_source: Buffer | None = None,
         partner: str = "",
+        ranks: Communicator | None = None,
         **options: int | str,
     ) -> None: ...
 
 class MeasureOptions:
+    cores: list[int]
     precision: float
     rounds: int
     budget_s: float

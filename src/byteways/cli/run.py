@@ -13,7 +13,19 @@ from typing import Annotated
 
 import typer
 
-from byteways.cli.run_options import AsJson, DryRun, Machine, NoReport, Only, Resume, Size, given, options_of
+from byteways.cli.run_options import (
+    AsJson,
+    DryRun,
+    LauncherCommand,
+    Machine,
+    NoReport,
+    Only,
+    Ranks,
+    Resume,
+    Size,
+    given,
+    options_of,
+)
 from byteways.cli.terminal import echo, say
 from byteways.errors import BytewaysError, ExitStatus
 from byteways.plan.planner import Plan
@@ -66,6 +78,8 @@ def run(
     as_json: AsJson = False,
     no_report: NoReport = False,
     machine: Machine = None,
+    ranks: Ranks = None,
+    launcher: LauncherCommand = None,
     fault: Annotated[
         list[str] | None,
         typer.Option(
@@ -75,7 +89,7 @@ def run(
 ) -> int:
     """Benchmark this machine: run a suite, write a run folder with a report, print the main findings."""
     gpus_wanted()  # a mistyped setting is told here and not by a worker
-    options = options_of(only, size, budget, rounds, precision, duration)
+    options = options_of(only, size, budget, rounds, precision, duration, ranks, launcher)
     if resume is not None:
         changed = [name for name, value in (("--out", out), *given(options)) if value]
         if changed:

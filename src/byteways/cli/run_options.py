@@ -10,6 +10,7 @@ import typer
 
 from byteways.errors import BytewaysError
 from byteways.plan.filters import only_filter, sizes_filter
+from byteways.plan.ranks import MOST_RANKS
 from byteways.run.options import Options
 from byteways.units import parse_duration
 
@@ -29,6 +30,14 @@ Machine = Annotated[
         "--machine", help="Simulate this machine instead: a name from `list machines` or a TOML file."
     ),
 ]
+Ranks = Annotated[
+    int | None,
+    typer.Option("--ranks", help="Processes of MPI cases. [default: one for each GPU, at least 2]"),
+]
+LauncherCommand = Annotated[
+    str | None,
+    typer.Option("--launcher", help="Command that starts the ranks: 'srun -n {ranks}'. [default: found]"),
+]
 DryRun = Annotated[bool, typer.Option("--dry-run", help="Print the plan and measure nothing.")]
 AsJson = Annotated[bool, typer.Option("--json", help="Print the results (or the plan) as JSON.")]
 NoReport = Annotated[bool, typer.Option("--no-report", help="Do not write report.html.")]
@@ -41,6 +50,8 @@ def options_of(
     rounds: int | None = None,
     precision: float | None = None,
     duration: str | None = None,
+    ranks: int | None = None,
+    launcher: str | None = None,
 ) -> Options:
     """Raises BytewaysError when a number is out of range or a filter is malformed."""
     if budget is not None and not 0 < budget < float("inf"):
@@ -59,7 +70,9 @@ def options_of(
         raise BytewaysError(str(error), hint="byteways run --for 30m") from error
     if for_s is not None and rounds is not None:
         raise BytewaysError("--for and --rounds exclude each other", hint="leave one of them out")
-    return Options(tuple(only or ()), size, budget, rounds, precision, for_s)
+    if ranks is not None and not 2 <= ranks <= MOST_RANKS:
+        raise BytewaysError(f"{ranks} ranks is out of range", hint=f"--ranks takes 2 to {MOST_RANKS}")
+    return Options(tuple(only or ()), size, budget, rounds, precision, for_s, ranks, launcher)
 
 
 def given(options: Options) -> list[tuple[str, Any]]:

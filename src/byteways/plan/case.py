@@ -13,8 +13,10 @@ from dataclasses import dataclass, field
 from functools import cached_property, lru_cache
 from typing import Any
 
-from byteways.plan.interfaces import INTERFACES
+from byteways.plan.interfaces import BARRIER, COLLECTIVES, INTERFACES
 
+#: Operations of all ranks together.
+OF_ALL_RANKS = (*COLLECTIVES, BARRIER)
 PATTERNS = (
     *(
         "unidirectional",
@@ -27,6 +29,7 @@ PATTERNS = (
         "host-and-ring",
     ),
     *("bisection", "all-pairs", "interference"),
+    *OF_ALL_RANKS,
 )
 #: How a buffer is allocated (native/runtimes/runtime.hpp has the same names).
 MEMORIES = (
@@ -35,7 +38,9 @@ MEMORIES = (
 )
 CACHES = ("cold", "warm")
 
-_BUFFER = re.compile(r"^(?P<device>[a-z]+\d+):(?P<memory>[a-z-]+)(?:@(?P<first_touch>[a-z]+\d+))?$")
+_BUFFER = re.compile(
+    r"^(?:(?P<rank>\d+)/)?(?P<device>[a-z]+\d+):(?P<memory>[a-z-]+)(?:@(?P<first_touch>[a-z]+\d+))?$"
+)
 
 
 def is_device(memory: str) -> bool:
@@ -60,11 +65,15 @@ def is_plain(memory: str) -> bool:
 
 @dataclass(frozen=True, order=True)
 class Buffer:
-    """device + memory + first touch, written `gpu0:device` or `cpu0:pageable@gpu1`."""
+    """device + memory + first touch, written `gpu0:device` or `cpu0:pageable@gpu1`.
+
+    Of several processes the one that holds it comes first: `1/gpu1:device` is of rank 1.
+    """
 
     device: str
     memory: str
     first_touch: str | None = None  # None: the owning device
+    rank: int | None = None  # None: the only process
 
     @classmethod
     @lru_cache(maxsize=4096)  # a run has thousands of cases of few buffers
@@ -73,11 +82,17 @@ class Buffer:
         match = _BUFFER.match(text)
         if match is None:
             raise ValueError(f"'{text}' is not a buffer; write device:memory or device:memory@first-touch")
-        return cls(match["device"], match["memory"], match["first_touch"])
+        rank = None if match["rank"] is None else int(match["rank"])
+        return cls(match["device"], match["memory"], match["first_touch"], rank)
 
     def __str__(self) -> str:
         touched = f"@{self.first_touch}" if self.first_touch else ""
-        return f"{self.device}:{self.memory}{touched}"
+        return f"{self.place}:{self.memory}{touched}"
+
+    @property
+    def place(self) -> str:
+        """`gpu0`, or `1/gpu1` of rank 1."""
+        return self.device if self.rank is None else f"{self.rank}/{self.device}"
 
 
 @dataclass(frozen=True)
@@ -86,6 +101,9 @@ class Flow:
 
     `interface`, `options` and `size_bytes` are those of a flow that disturbs the measured one in another way
     than that is done; None and empty: the case's.
+
+    Of a collective, source and destination are the buffers of its first rank, and `others` has those of the
+    further ranks, in order: (what it sends from, what it receives into).
     """
 
     source: Buffer
@@ -96,12 +114,26 @@ class Flow:
     interface: str | None = None
     options: Mapping[str, int | str | bool] = field(default_factory=dict, hash=False)
     size_bytes: int | None = None
+    others: tuple[tuple[Buffer, Buffer], ...] = ()
 
     @property
     def path(self) -> str:
         if self.partner is not None:
             return f"{self.executor}<>{self.partner}"
-        return f"{self.source.device}>{self.destination.device}"
+        if self.others:
+            return _places([source for source, _ in self.pairs])
+        return f"{self.source.place}>{self.destination.place}"
+
+    @property
+    def pairs(self) -> tuple[tuple[Buffer, Buffer], ...]:
+        """Of a collective: the buffers of every rank."""
+        return ((self.source, self.destination), *self.others)
+
+    @property
+    def ranks(self) -> tuple[int, ...]:
+        """Of the processes that take part; empty: one process alone."""
+        ends = (end for pair in self.pairs for end in pair)
+        return tuple(dict.fromkeys(end.rank for end in ends if end.rank is not None))
 
     @property
     def sources(self) -> tuple[Buffer, ...]:
@@ -109,8 +141,9 @@ class Flow:
 
     @property
     def buffers(self) -> tuple[Buffer, ...]:
-        """Sources, then the destination."""
-        return (*self.sources, self.destination)
+        """Sources, then the destination; of a collective those of every rank, one rank after another."""
+        further = (end for pair in self.others for end in pair)
+        return (*self.sources, self.destination, *further)
 
     def to_json(self) -> dict[str, Any]:
         """Fields that the flow does not have are left out, so that they change no case's identity."""
@@ -129,6 +162,8 @@ class Flow:
             data["options"] = dict(sorted(self.options.items()))
         if self.size_bytes is not None:
             data["size_bytes"] = self.size_bytes
+        if self.others:
+            data["others"] = [[str(source), str(destination)] for source, destination in self.others]
         return data
 
     @classmethod
@@ -143,6 +178,7 @@ class Flow:
             data.get("interface"),
             dict(data.get("options", {})),
             data.get("size_bytes"),
+            tuple((Buffer.parse(source), Buffer.parse(to)) for source, to in data.get("others", ())),
         )
 
 
@@ -249,9 +285,16 @@ class Case:
             return _around(self.flows)
         if self.pattern == "all-pairs":
             return "all:" + ",".join(sources)
+        if self.pattern in OF_ALL_RANKS:
+            return f"{self.pattern}:{paths[0]}"
         if self.pattern == "interference":
             return f"{paths[0]} beside {','.join(paths[1:])}"
         return paths[0]
+
+    @property
+    def ranks(self) -> tuple[int, ...]:
+        """Of the processes that take part, ascending; empty: one process alone."""
+        return tuple(sorted({rank for flow in self.flows for rank in flow.ranks}))
 
     @property
     def executors(self) -> tuple[str, ...]:
@@ -279,6 +322,20 @@ class Case:
         if owns_destination:
             return "read"
         return "write" if owns_source else "remote"
+
+
+def _places(buffers: Sequence[Buffer]) -> str:
+    """`0/gpu0,1/gpu1`, or `0-3/cpu0` of successive ranks on one device."""
+    parts: list[list[Buffer]] = []
+    for buffer in buffers:
+        if parts and parts[-1][-1].device == buffer.device:
+            parts[-1].append(buffer)
+        else:
+            parts.append([buffer])
+    return ",".join(
+        part[0].place if len(part) == 1 else f"{part[0].rank}-{part[-1].rank}/{part[0].device}"
+        for part in parts
+    )
 
 
 def _both_ways(flows: Sequence[Flow]) -> str:

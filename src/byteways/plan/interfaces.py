@@ -19,6 +19,11 @@ OF_ALL = tuple(option.name for option in COMMON)
 #: `buffer` in a suite, which is source and destination. `moved`: one allocation whose pages go from the
 #: source's device to the destination's.
 BUFFERS = ("pair", "one", "moved")
+#: Operations of all ranks together that move data, as MPI and NCCL name them.
+COLLECTIVES = (
+    *("allreduce", "allgather", "reduce-scatter", "alltoall", "broadcast", "reduce", "gather", "scatter"),
+)
+BARRIER = "barrier"
 #: What a bandwidth counts that counts every array that is read or written, as STREAM does.
 READ_WRITE = "read+write"
 #: The category of steps that have memory, give it back or open it; the others are those of schieffer2025.
@@ -52,6 +57,8 @@ class Interface:
     own_buffer: bool = False  # its buffer belongs to the executor
     sources: int = 1  # arrays that are read; 2: the flow may name a second source; 0: it only writes
     writes: bool = True  # False: it only reads
+    #: Patterns of an interface whose ends belong to different processes; none: it runs in one process.
+    between_ranks: tuple[str, ...] = ()
     counted: int = 1  # how often an operation's bandwidth counts its size: of "read+write", every array
     partner: bool = False  # a second device takes part, written `partner` in a suite
     worker: str = (
@@ -77,7 +84,7 @@ class Interface:
     @property
     def walks(self) -> bool:
         """Whether an operation is one step of a walk through its buffer."""
-        return self.figure == "latency" and not self.partner
+        return self.figure == "latency" and not self.partner and not self.between_ranks
 
     @property
     def copies(self) -> bool:
@@ -276,6 +283,43 @@ INTERFACES: Mapping[str, Interface] = {
         alone=True,
         partner=True,
         one_word=True,
+    ),
+    "mpi": Interface(
+        "message passing",
+        "MPI: messages in windows between two ranks, or a collective of several",
+        {"cpu": (), "gpu": ()},
+        (opt.WINDOW, opt.TIMING),
+        granularity_bytes=8,
+        by_call=True,
+        worker="ranks",
+        between_ranks=("unidirectional", "bidirectional", *COLLECTIVES),
+        cpu_bytes_per_s=4e9,
+    ),
+    "mpi-ping-pong": Interface(
+        "message passing",
+        "latency: an MPI message to another rank and back",
+        {"cpu": (), "gpu": ()},
+        figure="latency",
+        counts="round-trip",
+        granularity_bytes=8,
+        alone=True,
+        by_call=True,
+        worker="ranks",
+        between_ranks=("unidirectional",),
+        cpu_bytes_per_s=4e9,
+    ),
+    "mpi-barrier": Interface(
+        "message passing",
+        "MPI's barrier",
+        {"cpu": (), "gpu": ()},
+        (opt.TIMING,),
+        figure="time",
+        counts="call",
+        granularity_bytes=8,
+        alone=True,
+        by_call=True,
+        worker="ranks",
+        between_ranks=(BARRIER,),
     ),
     "launch": Interface(
         "direct access",

@@ -54,6 +54,10 @@ class Option:
 GATE = Option("gate")
 #: Fixes the operations of a sample.
 BATCH = Option("batch", Span(1, 2**20, "operations in one sample"))
+#: Messages in flight before the receiver acknowledges them all, as OSU's bandwidth tests have them.
+WINDOW = Option("window", Span(1, 4096, "messages in flight"))
+#: How operations of several ranks follow each other: back to back, or each from a common start.
+TIMING = Option("timing", words=("pipelined", "isolated"), default="pipelined")
 #: True sustains the operations after they were timed, to count the energy that they take.
 ENERGY = Option("energy")
 #: Of every interface.

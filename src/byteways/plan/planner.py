@@ -17,8 +17,9 @@ from byteways.plan.estimate import Estimator
 from byteways.plan.filters import nothing_matches, only_filter, sizes_filter
 from byteways.plan.legality import refusal
 from byteways.plan.link_classes import LinkClass
+from byteways.plan.ranks import default_ranks, layout
 from byteways.plan.suite_types import Suite
-from byteways.plan.sweep import Expansion, expand
+from byteways.plan.sweep import Expansion, between_ranks, expand
 from byteways.plan.variables import runtime_of
 from byteways.topology.model import Capabilities, Topology
 
@@ -66,6 +67,7 @@ def make_plan(
     sizes: str | None = None,
     budget_s: float | None = None,
     link_class: LinkClass | None = None,
+    ranks: int | None = None,
     on_sweep: Callable[[int, int], None] = lambda done, cases: None,
 ) -> Plan:
     """Plans a suite on a machine.
@@ -78,7 +80,7 @@ def make_plan(
         sizes: `--size` filter.
         budget_s: Time for the whole run; None: what the suite says.
         link_class: Names the class of links between two devices; None: byteways.topology.routes.link_class.
-
+        ranks: Processes, for interfaces between them; None: one for each GPU, at least two.
         on_sweep: Told how many sweeps are expanded and how many cases they have, as large machines take
         seconds.
 
@@ -95,9 +97,10 @@ def make_plan(
             f"a budget of {budget_s:g} s is too short to measure anything", hint="byteways run --budget 60"
         )
     runtimes = {runtime for name in topology.names("gpu") if (runtime := runtime_of(name, capabilities))}
+    processes = layout(topology, ranks or default_ranks(topology)) if needs_ranks(suite) else ()
     expansions: list[Expansion] = []
     for sweep in suite.sweeps:
-        expansions.append(expand(sweep, topology, link_class, runtimes))
+        expansions.append(expand(sweep, topology, link_class, runtimes, processes))
         asked = sum(len(expansion.cases) for expansion in expansions)
         bounds.within(asked, f"suite '{suite.name}'")
         on_sweep(len(expansions), asked)
@@ -120,6 +123,11 @@ def make_plan(
     cases += [_planned(item, 0, rounds) for item in refused]
     cases += [_planned(item, round_, rounds) for round_ in range(rounds) for item in spares]
     return Plan(suite, tuple(cases), tuple(notes), load.total_s, budget_s)
+
+
+def needs_ranks(suite: Suite) -> bool:
+    """Whether a sweep of it runs between processes."""
+    return any(between_ranks(sweep) for sweep in suite.sweeps)
 
 
 def _link_class(topology: Topology) -> LinkClass:

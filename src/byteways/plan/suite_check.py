@@ -9,7 +9,7 @@ from typing import Any
 
 from byteways.aliases import translated
 from byteways.plan import bounds
-from byteways.plan.case import CACHES, MEMORIES, PATTERNS
+from byteways.plan.case import CACHES, MEMORIES, OF_ALL_RANKS, PATTERNS
 from byteways.plan.flow_sets import GPUS, HALVES
 from byteways.plan.interfaces import INTERFACES
 from byteways.plan.sizes import expand_sizes
@@ -23,6 +23,9 @@ from byteways.plan.words import closest
 PAIRS = ("all", "near", "per-link-class")
 SAME_DEVICE = ("only", "never", "also")
 CORES = ("any", "pairs")
+GROUPS = ("all", "powers")
+#: Keys that say nothing of them.
+_NOT_BETWEEN_RANKS = ("executor", "same_device", "partner", "second_source", "cores", "gpus", "halves")
 #: `with-RUNTIME` for sweeps about what one runtime alone has.
 WHEN = ("always", "with-gpu", "without-gpu", *(f"with-{reader.runtime}" for reader in readers()))
 EXECUTOR_WORDS = ("source", "destination", "both")
@@ -36,6 +39,7 @@ _SWEEP_KEYS = (
         "pairs",
         "gpus",
         "halves",
+        "groups",
         "same_device",
         "second_source",
         "partner",
@@ -97,6 +101,7 @@ def _read_sweep(table: Table, precision: float, case_budget_s: float) -> Sweep:
     interfaces = table.words("interface", "interface", INTERFACES)
     chase = INTERFACES[interfaces[0]].buffers == "one"
     patterns = table.words("pattern", "pattern", PATTERNS, "unidirectional")
+    _check_ranks(table, interfaces, patterns)
     sources, destinations = _read_ends(table, interfaces, patterns)
     if "size" not in table.data:
         table.fail("size", "missing")
@@ -114,6 +119,7 @@ def _read_sweep(table: Table, precision: float, case_budget_s: float) -> Sweep:
         pairs=table.word("pairs", PAIRS, "all"),
         gpus=_gpus(table, patterns),
         halves=_halves(table, patterns),
+        groups=_groups(table, patterns),
         same_device=table.word("same_device", SAME_DEVICE, "also") if "same_device" in table.data else None,
         **_read_beside(table, interfaces, patterns),
         second_sources=_second_sources(table, interfaces),
@@ -213,6 +219,32 @@ def _halves(table: Table, patterns: tuple[str, ...]) -> str:
     if "halves" in table.data and "bisection" not in patterns:
         table.fail("halves", f"{patterns[0]} has none", 'write pattern = "bisection"')
     return table.word("halves", HALVES, "worst")
+
+
+def _groups(table: Table, patterns: tuple[str, ...]) -> str:
+    """How many ranks take part in a collective."""
+    if "groups" in table.data and not set(patterns) & set(OF_ALL_RANKS):
+        table.fail("groups", f"{patterns[0]} is no collective", "leave the key out")
+    return table.word("groups", GROUPS, "all")
+
+
+def _check_ranks(table: Table, interfaces: tuple[str, ...], patterns: tuple[str, ...]) -> None:
+    """Between ranks there are messages and collectives, and nothing else has collectives."""
+    between = [name for name in interfaces if INTERFACES[name].between_ranks]
+    known = [pattern for name in between for pattern in INTERFACES[name].between_ranks]
+    if between and len(between) < len(interfaces):
+        table.fail("interface", f"{between[0]} runs between processes and needs its own sweep")
+    for pattern in patterns:
+        if not between and pattern in OF_ALL_RANKS:
+            hint = 'write interface = "mpi"'
+            table.fail("pattern", f"{pattern} is a collective, and {interfaces[0]} has none", hint)
+        for name in between:
+            if pattern not in INTERFACES[name].between_ranks:
+                hint = f"of {', '.join(dict.fromkeys(known))}"
+                table.fail("pattern", f"{name} has no pattern {pattern}", hint)
+    for key in _NOT_BETWEEN_RANKS if between else ():
+        if key in table.data:
+            table.fail(key, f"{between[0]} has no such key", "leave the key out")
 
 
 def _second_sources(table: Table, interfaces: tuple[str, ...]) -> tuple[BufferGlob, ...]:

@@ -9,12 +9,13 @@ from fnmatch import fnmatchcase
 from typing import TypeVar
 
 from byteways.errors import BytewaysError
-from byteways.plan import bounds, core_pairs, flow_sets
+from byteways.plan import bounds, core_pairs, flow_sets, rank_sweep
 from byteways.plan.case import MEMORIES, Buffer, Case, Flow
 from byteways.plan.flow_sets import Ends, Group
 from byteways.plan.interfaces import INTERFACES, OPTIONS
 from byteways.plan.legality import OWNERS, executes, kind_of
 from byteways.plan.link_classes import Assigned, LinkClass, representatives
+from byteways.plan.ranks import Rank
 from byteways.plan.suite_types import BufferGlob, Sweep
 from byteways.plan.words import closest
 from byteways.topology.model import Topology
@@ -32,7 +33,11 @@ class Expansion:
 
 
 def expand(
-    sweep: Sweep, topology: Topology, link_class: LinkClass, runtimes: Collection[str] = ()
+    sweep: Sweep,
+    topology: Topology,
+    link_class: LinkClass,
+    runtimes: Collection[str] = (),
+    ranks: Sequence[Rank] = (),
 ) -> Expansion:
     """All cases that the sweep asks for on this machine, legal or not, each once, in the sweep's order.
 
@@ -41,6 +46,7 @@ def expand(
         topology: The machine.
         link_class: Names the class of links between two devices.
         runtimes: Names of the runtimes that drive its GPUs.
+        ranks: Processes of the run, for interfaces between them.
 
     Raises:
         BytewaysError: A device is named outright that this machine does not have.
@@ -50,6 +56,8 @@ def expand(
     if sweep.when not in true_here:
         return Expansion((), ())  # said by the suite itself, so no note
     _check_relays(sweep, topology)
+    if between_ranks(sweep):
+        return _between_ranks(sweep, topology, link_class, ranks)
     notes: list[str] = []
     cases: dict[str, Case] = {}
     for pattern in sweep.patterns:
@@ -73,8 +81,29 @@ def expand(
         notes.append(left_out)
     if not cases and not notes:
         notes.append("no buffer pair matches its 'pattern', 'same_device' and 'pairs' on this machine")
+    return _expansion(sweep, cases, notes)
+
+
+def _expansion(sweep: Sweep, cases: Mapping[str, Case], notes: Sequence[str]) -> Expansion:
     named = tuple(dict.fromkeys(f"sweep '{sweep.name}': {note}" for note in notes))
     return Expansion(tuple(cases.values()), named)
+
+
+def _between_ranks(
+    sweep: Sweep, topology: Topology, link_class: LinkClass, ranks: Sequence[Rank]
+) -> Expansion:
+    notes: list[str] = []
+    cases: dict[str, Case] = {}
+    for pattern in sweep.patterns:
+        sets = list(rank_sweep.rank_flows(sweep, pattern, ranks, link_class, notes))
+        most = (len(cases) + len(sets) * len(sweep.interfaces)) * bounds.choices(sweep)
+        bounds.within(most, f"{sweep.origin.at('name')}: sweep '{sweep.name}'")
+        for interface, flows in itertools.product(sweep.interfaces, sets):
+            for case in map(rank_sweep.with_sizes, _cases(sweep, pattern, interface, flows, topology)):
+                cases.setdefault(case.case_id, case)
+    if not cases and not notes:
+        notes.append("no buffer of the ranks matches 'source' and 'destination' on this machine")
+    return _expansion(sweep, cases, notes)
 
 
 def _devices(sweep: Sweep, key: str, glob: str, topology: Topology) -> list[str]:
@@ -221,6 +250,11 @@ def nearest_cpu(gpu: str, topology: Topology) -> str:
         if domain is not None and cpu.numa_domain == domain:
             return cpu.name
     return cpus[0].name
+
+
+def between_ranks(sweep: Sweep) -> bool:
+    """Whether its flows are between processes (suite_check.py lets no sweep mix)."""
+    return bool(INTERFACES[sweep.interfaces[0]].between_ranks)
 
 
 def one_buffer_sweep(sweep: Sweep) -> bool:

@@ -7,6 +7,8 @@ from __future__ import annotations
 
 from collections.abc import Mapping
 
+from byteways.plan.case import OF_ALL_RANKS
+
 MEMORIES: Mapping[str, str] = {
     "pageable": "ordinary pageable host memory",
     "hugepage": "host memory on huge pages",
@@ -35,6 +37,15 @@ PATTERNS: Mapping[str, str] = {
     "bisection": "every GPU of one half with every GPU of the other, both directions, concurrently",
     "all-pairs": "every pair, both directions, concurrently",
     "interference": "one measured flow, with background traffic on another",
+    "allreduce": "every rank gets the sum of all ranks' data",
+    "allgather": "every rank gets the data of all ranks",
+    "reduce-scatter": "every rank gets its block of the sum of all ranks' data",
+    "alltoall": "every rank sends a block to each rank",
+    "broadcast": "every rank gets the first rank's data",
+    "reduce": "the first rank gets the sum of all ranks' data",
+    "gather": "the first rank gets the data of all ranks",
+    "scatter": "every rank gets its block of the first rank's data",
+    "barrier": "every rank waits until all have arrived",
 }
 
 #: The devices, and of them GPUs, that a machine must have for a pattern; with fewer it is another pattern.
@@ -50,4 +61,5 @@ PATTERN_NEEDS: Mapping[str, tuple[int, int]] = {
     "bisection": (4, 4),
     "all-pairs": (2, 0),
     "interference": (1, 0),
+    **dict.fromkeys(OF_ALL_RANKS, (1, 0)),
 }

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import importlib.util
+from functools import lru_cache
 from types import ModuleType
 from typing import TYPE_CHECKING, Any
 
@@ -119,6 +120,28 @@ def _interfaces(session: Session, device: Device, lost: str = "") -> dict[str, A
 
 
 def _library_offer(name: str, simulated: bool) -> dict[str, Any]:
+    if name == "ranks":
+        return _mpi_offer(simulated)
+    return _package_offer(name, simulated)
+
+
+@lru_cache(maxsize=1)
+def _mpi_offer(simulated: bool) -> dict[str, Any]:
+    """Whether there is an MPI library and a launcher. The library is loaded in a process of its own: nothing
+    that this one loads has to go with it.
+    """
+    from byteways.run.launchers import has_launcher
+    from byteways.run.mpi_library import mpi_report_of_child
+
+    if simulated:
+        return {"available": False, "reason": "simulated machines have no MPI"}
+    if not has_launcher():
+        return {"available": False, "reason": "no MPI launcher found (mpiexec, mpirun, srun or flux)"}
+    report = mpi_report_of_child()
+    return {"available": report["usable"], "reason": report["reason"]}
+
+
+def _package_offer(name: str, simulated: bool) -> dict[str, Any]:
     """Whether the Python package that a worker of its own measures with is installed; importing it takes
     seconds.
     """

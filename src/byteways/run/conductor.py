@@ -17,9 +17,11 @@ from typing import Protocol
 
 from byteways.machines.model import MachineModel
 from byteways.plan.case import PlannedCase
+from byteways.plan.ranks import layout
 from byteways.results.record import Record
 from byteways.results.run_folder import LOG
 from byteways.run.journal import Entry, Journal, entry_of
+from byteways.run.launchers import Job
 from byteways.run.pace import Pace
 from byteways.run.process import WorkerLost, WorkerProcess
 from byteways.run.recording import measured, unmeasured
@@ -86,6 +88,7 @@ class Conductor:
         deadline: Seconds a case may take, see deadline_s.
         worker: A worker that is already running with no environment of its own, to be used first.
         model: What the workers simulate; None: they measure this machine.
+        job: How ranks are started; None: no case has any.
     """
 
     def __init__(
@@ -101,7 +104,9 @@ class Conductor:
         deadline: Callable[[PlannedCase, bool], float] = deadline_s,
         worker: WorkerProcess | None = None,
         model: MachineModel | None = None,
+        job: Job | None = None,
     ) -> None:
+        self._job = job
         self._journal = journal
         self._topology = topology
         self._method_version = method_version
@@ -195,7 +200,9 @@ class Conductor:
                 "key": key_of(planned),
                 "fresh": not first and self._round != planned.round,
             }
-            if planned.case.worker != "native":
+            if planned.case.worker == "ranks" and self._job is not None:
+                request["cores"] = [rank.cores for rank in layout(self._topology, self._job.ranks)]
+            if planned.case.worker == "torch":
                 request["uuids"] = {
                     device.name: device.uuid for device in self._topology.devices if device.uuid is not None
                 }
@@ -234,7 +241,9 @@ class Conductor:
             self._let_go()
         if self._worker is None:
             command = self._command
-            if kind != "native":
+            if kind == "ranks" and self._job is not None:
+                command, environment = self._job.command(), {**self._job.launcher.environment, **environment}
+            elif kind != "native":
                 command = [*(command or worker_command()), "--kind", kind]
             self._worker = WorkerProcess(self._log, environment, command, self._observer.tick)
             self._process = process

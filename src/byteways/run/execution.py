@@ -18,10 +18,11 @@ from byteways.plan.case import PlannedCase
 from byteways.plan.planner import Plan, make_plan
 from byteways.plan.suite_types import Suite
 from byteways.results import manifest as manifests
-from byteways.results.run_folder import BEFORE_MEASURING, JOURNAL, MANIFEST, is_left_over, read_journal
+from byteways.results.run_folder import BEFORE_MEASURING, JOURNAL, LOG, MANIFEST, is_left_over, read_journal
 from byteways.run import plan_file
 from byteways.run.conductor import Conductor, Interrupted, Observer, deadline_s
 from byteways.run.journal import Journal
+from byteways.run.launchers import check_job, job_of
 from byteways.run.opening import Opened, open_machine, topology_of
 from byteways.run.options import Options
 from byteways.run.probe import Probe, probe
@@ -132,6 +133,7 @@ class Execution:
             deadline=simulated_deadline_s if simulated else deadline_s,
             worker=self.worker,
             model=simulation.model if simulation else None,
+            job=job_of(self.remaining, self.manifest["options"].get("launcher")),
         )
         self.worker, self._conductor = None, conductor  # the worker is the conductor's from here on
         on_start(conductor)
@@ -268,6 +270,8 @@ def begin(
 
         plan = _some(plan_of(applied, topology, probed, options, simulation is not None, planning))
         planned = list(plan.cases)
+        if job := job_of(planned, options.launcher):
+            check_job(job, folder / LOG, tick)
         plan_file.write(folder, plan)
         manifest = manifests.build(
             command_line=command_line,
@@ -340,6 +344,7 @@ def plan_of(
         only=options.only,
         sizes=options.sizes,
         budget_s=options.budget_s,
+        ranks=options.ranks,
         on_sweep=on_sweep,
     )
 

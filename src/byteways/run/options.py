@@ -19,6 +19,8 @@ class Options:
     rounds: int | None = None
     precision: float | None = None
     for_s: float | None = None  # repeat the suite for so long; None: once
+    ranks: int | None = None  # processes of cases between ranks; None: one for each GPU, at least two
+    launcher: str | None = None  # command that starts them; None: find one
 
     def to_json(self) -> dict[str, Any]:
         return {
@@ -28,6 +30,8 @@ class Options:
             "rounds": self.rounds,
             "precision": self.precision,
             "for_s": self.for_s,
+            "ranks": self.ranks,
+            "launcher": self.launcher,
         }
 
     @classmethod

@@ -15,7 +15,7 @@ from byteways.results.record import Times, Warning
 from byteways.run.residency import about_pages
 
 if TYPE_CHECKING:
-    from byteways._core import Buffer, Measurement, Verification
+    from byteways._core import Buffer, Measurement, Summary, Verification
 
 #: Digits kept of a sample: a millionth is far below any timer's step over any batch.
 SIGNIFICANT = 7
@@ -96,14 +96,9 @@ _FIGURES = (
 )
 
 
-def without_figures(fields: dict[str, Any]) -> dict[str, Any]:
-    return {name: value for name, value in fields.items() if name not in _FIGURES}
-
-
-def _figures(case: Case, measurement: Measurement) -> dict[str, Any]:
-    """Times and rates. A sample of concurrent flows is one operation of every flow at the summed rate."""
-    summary = measurement.time_ns
-    times = Times(
+def times_of(summary: Summary) -> Times:
+    """The statistics of a series as a record has them."""
+    return Times(
         median=rounded(summary.median),
         ci95=(rounded(summary.ci95[0]), rounded(summary.ci95[1])),
         min=rounded(summary.min),
@@ -112,6 +107,16 @@ def _figures(case: Case, measurement: Measurement) -> dict[str, Any]:
         sd=rounded(summary.sd),
         n=summary.n,
     )
+
+
+def without_figures(fields: dict[str, Any]) -> dict[str, Any]:
+    return {name: value for name, value in fields.items() if name not in _FIGURES}
+
+
+def _figures(case: Case, measurement: Measurement) -> dict[str, Any]:
+    """Times and rates. A sample of concurrent flows is one operation of every flow at the summed rate."""
+    summary = measurement.time_ns
+    times = times_of(summary)
     fields: dict[str, Any] = {"time_ns": asdict(times)}
     interface = INTERFACES[case.interface]
     if case.pattern == "interference":

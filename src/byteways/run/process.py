@@ -218,6 +218,11 @@ class WorkerProcess:
             raise self._lost() from error
         if hello.get("did") != "hello":
             raise WorkerLost(f"worker greeted with {_shortened(str(hello))}")
+        if wrong := hello.get("error"):
+            self.kill()
+            raise WorkerLost(str(wrong))
+        #: What the worker says of itself.
+        self.hello = hello
 
     def _receive(self, channel: Channel, timeout_s: float) -> dict[str, Any]:
         """The next message; raises ConnectionClosed when the worker is gone, WorkerLost on garbage and

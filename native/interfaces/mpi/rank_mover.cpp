@@ -1,0 +1,155 @@
+// See rank_mover.hpp.
+#include "interfaces/mpi/rank_mover.hpp"
+
+#include <algorithm>
+#include <cstring>
+
+#include "interfaces/pattern.hpp"
+
+namespace byteways {
+namespace {
+
+constexpr std::uint64_t kWord = sizeof(std::uint64_t);
+constexpr std::uint64_t kSlotAlignment = 256;
+// Words of one rank's data: beyond the largest buffer, so that no two ranks share any.
+constexpr std::uint64_t kWordsOfRank = std::uint64_t{1} << 40;
+constexpr std::uint64_t kSpoilStrideWords = 8192;  // one word in 64 KiB
+constexpr std::uint64_t kMostSlotsLookedAt = 16;   // by a spot check
+constexpr std::uint64_t kChunkWords = 1 << 17;     // that are fetched at once
+
+std::uint64_t round_up(std::uint64_t value, std::uint64_t multiple) {
+  return (value + multiple - 1) / multiple * multiple;
+}
+
+}  // namespace
+
+RankMover::RankMover(Session& session, const Flow& flow)
+    : Mover(*flow.executor), session_(&session), flow_(flow) {
+  if (flow.ranks == nullptr)
+    throw Unsupported(flow.interface, "ranks", "it runs between processes, and this is one alone");
+  if (flow.size_bytes == 0 || flow.size_bytes % kWord != 0)
+    throw Unsupported(flow.interface, "size",
+                      "sizes are multiples of 8 bytes, so that every word can be checked");
+  stride_bytes_ = round_up(flow.size_bytes, kSlotAlignment);
+  std::uint64_t slots = UINT64_MAX;
+  for (const Buffer* buffer : {flow.source, flow.destination}) {
+    if (buffer == nullptr) continue;
+    if (buffer->bytes() < flow.size_bytes)
+      throw Error("size", std::to_string(flow.size_bytes),
+                  "larger than a buffer of " + std::to_string(buffer->bytes()) + " bytes");
+    slots = std::min(slots, std::max<std::uint64_t>(1, buffer->bytes() / stride_bytes_));
+  }
+  // All ranks rotate alike, also one that holds no buffer of the flow: buffers of a case have one size.
+  traits_.rotation = flow.cold ? flow.count("slots", 1, kMostBlocks) : 1;
+  if (traits_.rotation > slots)
+    throw Error(flow.interface, "slots", "the buffers have fewer than are asked for");
+  traits_.synchronous = true;
+  traits_.fixed_cost = false;  // ranks start some microseconds apart, which is nothing beside a long batch
+  traits_.concurrency_obstacle = "its ranks wait for each other";
+  traits_.engine = "mpi";
+  traits_.distinct_source_bytes = traits_.distinct_destination_bytes = traits_.rotation * flow.size_bytes;
+}
+
+void RankMover::note_evidence(const std::string& how) { traits_.engine_evidence = how; }
+
+std::uint64_t RankMover::key_of(int rank) const {
+  return key_ + (static_cast<std::uint64_t>(rank) + 1) * kWordsOfRank;
+}
+
+void RankMover::prepare(std::uint64_t key) {
+  key_ = key;
+  const std::uint64_t words = ((traits_.rotation - 1) * stride_bytes_ + flow_.size_bytes) / kWord;
+  for (Buffer* buffer : {flow_.source, flow_.destination}) {
+    if (buffer == nullptr) continue;
+    Device& owner = buffer->device();
+    if (buffer == flow_.source)
+      fill(*session_, owner, buffer->data(), words, key_of(rank()));
+    else
+      poison(*session_, owner, buffer->data(), words, 1);
+    owner.runtime->synchronize(session_->service_stream(owner));
+  }
+}
+
+void RankMover::spoil(std::uint64_t first_operation, std::uint64_t count) {
+  if (flow_.destination == nullptr || arrivals().empty()) return;
+  Device& owner = flow_.destination->device();
+  const std::uint64_t slots = std::min({count, traits_.rotation, kMostSlotsLookedAt});
+  for (std::uint64_t k = first_operation; k < first_operation + slots; ++k)
+    poison(*session_, owner, destination_slot(k), flow_.size_bytes / kWord, kSpoilStrideWords);
+  owner.runtime->synchronize(session_->service_stream(owner));
+}
+
+Verification RankMover::verify(std::uint64_t first_operation, std::uint64_t count) {
+  return look(first_operation, std::min(count, traits_.rotation), 1);
+}
+
+Verification RankMover::spot_check(std::uint64_t first_operation, std::uint64_t count) {
+  return look(first_operation, std::min({count, traits_.rotation, kMostSlotsLookedAt}), kSpoilStrideWords);
+}
+
+Verification RankMover::look(std::uint64_t first_operation, std::uint64_t count, std::uint64_t stride) {
+  Verification found;
+  for (std::uint64_t k = first_operation; k < first_operation + count; ++k)
+    for (const Arrival& arrival : arrivals()) {
+      const std::uint64_t slot = k % traits_.rotation;
+      // Where the strided words of the whole slot lie within this part.
+      const std::uint64_t phase = (stride - arrival.offset_bytes / kWord % stride) % stride;
+      if (phase >= arrival.bytes / kWord) continue;
+      if (arrival.sum)
+        look_at_sum(arrival, slot, phase, stride, found);
+      else
+        look_at(arrival, slot, phase, stride, found);
+    }
+  return found;
+}
+
+void RankMover::look_at(const Arrival& arrival, std::uint64_t slot, std::uint64_t phase, std::uint64_t stride,
+                        Verification& found) {
+  const std::uint64_t words = arrival.bytes / kWord - phase;
+  const std::uint64_t index = (slot * stride_bytes_ + arrival.source_offset_bytes) / kWord + phase;
+  const std::uint64_t offset = slot * stride_bytes_ + arrival.offset_bytes + phase * kWord;
+  const CheckResult result = check(*session_, flow_.destination->device(), flow_.destination->data() + offset,
+                                   words, key_of(arrival.from) + index, {stride});
+  found.note(result, offset);
+  found.checked_bytes += (words + stride - 1) / stride * kWord;
+}
+
+void RankMover::look_at_sum(const Arrival& arrival, std::uint64_t slot, std::uint64_t phase,
+                            std::uint64_t stride, Verification& found) {
+  const std::uint64_t words = arrival.bytes / kWord;
+  const std::uint64_t index = (slot * stride_bytes_ + arrival.source_offset_bytes) / kWord;
+  CheckResult result{0, ~0ull, 0, 0};
+  std::uint64_t checked = 0;
+  const std::uint64_t chunk = stride == 1 ? kChunkWords : 1;
+  for (std::uint64_t first = phase; first < words; first += chunk == 1 ? stride : chunk) {
+    const std::vector<std::uint64_t> got = words_of(slot, arrival, first, std::min(chunk, words - first));
+    for (std::size_t i = 0; i < got.size(); ++i) {
+      std::uint64_t expected = 0;
+      for (int other = 0; other < ranks().size(); ++other)
+        expected += pattern_word(key_of(other), index + first + i);
+      ++checked;
+      if (got[i] == expected) continue;
+      if (result.bad_count++ == 0) result = {1, first + i, expected, got[i]};
+    }
+  }
+  found.note(result, slot * stride_bytes_ + arrival.offset_bytes);
+  found.checked_bytes += checked * kWord;
+}
+
+std::vector<std::uint64_t> RankMover::words_of(std::uint64_t slot, const Arrival& arrival,
+                                               std::uint64_t first, std::uint64_t words) {
+  std::vector<std::uint64_t> got(words);
+  const std::byte* data =
+      flow_.destination->data() + slot * stride_bytes_ + arrival.offset_bytes + first * kWord;
+  Device& owner = flow_.destination->device();
+  if (owner.is_host()) {
+    std::memcpy(got.data(), data, words * kWord);
+    return got;
+  }
+  Stream& stream = session_->service_stream(owner);
+  owner.runtime->copy(got.data(), data, words * kWord, stream);
+  owner.runtime->synchronize(stream);
+  return got;
+}
+
+}  // namespace byteways

@@ -1,0 +1,61 @@
+// What movers between ranks share: the slots of the buffers that this rank holds, and data that proves what
+// arrived. Ranks have numbers 0, 1, … in the communicator of the case; each has a mover of its own, with the
+// buffers that it holds, and all of them do the same operations in the same order.
+#pragma once
+#include <cstdint>
+#include <vector>
+
+#include "interfaces/mover.hpp"
+#include "runtimes/mpi/mpi.hpp"
+
+namespace byteways {
+
+class RankMover : public Mover {
+ public:
+  void prepare(std::uint64_t key) override;
+  void spoil(std::uint64_t first_operation, std::uint64_t count) override;
+  Verification verify(std::uint64_t first_operation, std::uint64_t count) override;
+  Verification spot_check(std::uint64_t first_operation, std::uint64_t count) override;
+
+ protected:
+  // Throws Unsupported when the flow names no ranks, or its size is not one of whole words.
+  RankMover(Session& session, const Flow& flow);
+
+  // What an operation leaves in a part of the destination slot: words of the source slot of rank `from`, or
+  // the sum of these words over all ranks.
+  struct Arrival {
+    std::uint64_t offset_bytes = 0, bytes = 0;
+    int from = 0;
+    std::uint64_t source_offset_bytes = 0;
+    bool sum = false;
+  };
+  // On this rank; empty where it receives nothing.
+  virtual std::vector<Arrival> arrivals() const = 0;
+
+  const Communicator& ranks() const { return *flow_.ranks; }
+  int rank() const { return flow_.ranks->rank(); }
+  std::byte* source_slot(std::uint64_t operation) const { return slot(flow_.source, operation); }
+  std::byte* destination_slot(std::uint64_t operation) const { return slot(flow_.destination, operation); }
+  void note_evidence(const std::string& how);
+
+  Session* session_;
+  Flow flow_;
+
+ private:
+  std::byte* slot(Buffer* buffer, std::uint64_t operation) const {
+    return buffer == nullptr ? nullptr : buffer->data() + operation % traits_.rotation * stride_bytes_;
+  }
+  std::uint64_t key_of(int rank) const;
+  Verification look(std::uint64_t first_operation, std::uint64_t count, std::uint64_t stride);
+  void look_at(const Arrival& arrival, std::uint64_t slot, std::uint64_t phase, std::uint64_t stride,
+               Verification& found);
+  void look_at_sum(const Arrival& arrival, std::uint64_t slot, std::uint64_t phase, std::uint64_t stride,
+                   Verification& found);
+  std::vector<std::uint64_t> words_of(std::uint64_t slot, const Arrival& arrival, std::uint64_t first,
+                                      std::uint64_t words);
+
+  std::uint64_t stride_bytes_ = 0;
+  std::uint64_t key_ = 0;
+};
+
+}  // namespace byteways

@@ -1,0 +1,115 @@
+"""From a sweep between ranks to its cases: pairs of ranks for messages, groups for collectives (pure)."""
+
+from __future__ import annotations
+
+import itertools
+from collections.abc import Iterator, Sequence
+from dataclasses import replace
+from fnmatch import fnmatchcase
+
+from byteways.plan.case import MEMORIES, OF_ALL_RANKS, Buffer, Case, Flow
+from byteways.plan.legality import OWNERS, kind_of
+from byteways.plan.link_classes import LinkClass
+from byteways.plan.ranks import Rank
+from byteways.plan.suite_types import BufferGlob, Sweep
+
+#: Collectives whose size is divided into one block for each rank.
+IN_BLOCKS = ("allgather", "reduce-scatter", "alltoall", "gather", "scatter")
+#: Bytes of one element of a reduction, and the least that is checked.
+ELEMENT_BYTES = 8
+#: A barrier moves nothing; its case has the least size.
+BARRIER_BYTES = ELEMENT_BYTES
+
+
+def rank_flows(
+    sweep: Sweep, pattern: str, ranks: Sequence[Rank], link_class: LinkClass, notes: list[str]
+) -> Iterator[tuple[Flow, ...]]:
+    """The flows of each case, before sizes and options.
+
+    Args:
+        sweep: Of an interface between ranks.
+        pattern: `unidirectional`, `bidirectional` or a collective.
+        ranks: Of the run, all of them.
+        link_class: Names the class of links between two devices.
+        notes: Takes why there are fewer cases than one may expect.
+    """
+    if len(ranks) < 2:
+        notes.append("one rank has nobody to send to: --ranks 2")
+    elif pattern in OF_ALL_RANKS:
+        yield from _collectives(sweep, ranks)
+    else:
+        yield from _messages(sweep, pattern, ranks, link_class)
+
+
+def size_in_blocks(size_bytes: int, pattern: str, ranks: int) -> int:
+    """The size that can be had: a multiple of one element for each rank where blocks are exchanged."""
+    if pattern == "barrier":
+        return BARRIER_BYTES
+    if pattern not in IN_BLOCKS:
+        return size_bytes
+    step = ranks * ELEMENT_BYTES
+    return max(step, size_bytes - size_bytes % step)
+
+
+def _collectives(sweep: Sweep, ranks: Sequence[Rank]) -> Iterator[tuple[Flow, ...]]:
+    for count in _counts(sweep, len(ranks)):
+        group = ranks[:count]
+        ends = [
+            itertools.product(_ends(sweep.sources, rank), _ends(sweep.destinations, rank)) for rank in group
+        ]
+        for pairs in zip(*ends, strict=False):
+            (source, destination), *others = pairs
+            yield (Flow(source, destination, source.device, others=tuple(others)),)
+
+
+def _counts(sweep: Sweep, most: int) -> list[int]:
+    """Ranks of the groups: all, or 2, 4, 8 … and all."""
+    powers = [2**power for power in range(1, most.bit_length()) if 2**power < most]
+    return [*(powers if sweep.groups == "powers" else []), most]
+
+
+def _messages(
+    sweep: Sweep, pattern: str, ranks: Sequence[Rank], link_class: LinkClass
+) -> Iterator[tuple[Flow, ...]]:
+    """One flow from rank to rank, or both directions; each link class once, or every ordered pair."""
+    known: set[tuple[str, str, str]] = set()
+    for near, far in itertools.permutations(ranks, 2):
+        if pattern == "bidirectional" and near.number > far.number:
+            continue
+        ends = itertools.product(_ends(sweep.sources, near), _ends(sweep.destinations, far))
+        for source, destination in ends:
+            kind = (link_class(source.device, destination.device), source.memory, destination.memory)
+            if sweep.pairs == "per-link-class" and kind in known:
+                continue
+            known.add(kind)
+            there = Flow(source, destination, source.device)
+            if pattern == "unidirectional":
+                yield (there,)
+                continue
+            back = (replace(source, rank=far.number), replace(destination, rank=near.number))
+            devices = [far.device(kind_of(source.device)), near.device(kind_of(destination.device))]
+            if None not in devices:
+                sends, receives = (
+                    replace(end, device=device or "") for end, device in zip(back, devices, strict=True)
+                )
+                yield there, Flow(sends, receives, sends.device)
+
+
+def _ends(globs: Sequence[BufferGlob], rank: Rank) -> list[Buffer]:
+    """The buffers of a rank that match: of its NUMA domain and its GPU."""
+    found: dict[Buffer, None] = {}
+    devices = [device for kind in ("cpu", "gpu") if (device := rank.device(kind))]
+    for glob, device in itertools.product(globs, devices):
+        for memory in MEMORIES:
+            if (
+                fnmatchcase(device, glob.device)
+                and fnmatchcase(memory, glob.memory)
+                and kind_of(device) in OWNERS[memory]
+            ):
+                found[Buffer(device, memory, rank=rank.number)] = None
+    return list(found)
+
+
+def with_sizes(case: Case) -> Case:
+    """The case with a size that its pattern and number of ranks can have."""
+    return replace(case, size_bytes=size_in_blocks(case.size_bytes, case.pattern, len(case.ranks)))

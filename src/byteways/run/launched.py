@@ -1,0 +1,23 @@
+"""Becomes a launcher that dies with the conductor: `start.py byteways.run.launched --parent PID -- COMMAND`.
+
+A launcher that outlives a conductor that was killed keeps its ranks, and with them their GPUs. The kernel
+keeps the request to be killed across exec (prctl(2), PR_SET_PDEATHSIG).
+"""
+
+from __future__ import annotations
+
+import os
+import sys
+
+from byteways.run.worker import die_with_parent, expected_parent
+
+
+def main() -> None:
+    arguments = sys.argv[1:]
+    command = arguments[arguments.index("--") + 1 :]
+    die_with_parent(expected_parent(arguments))
+    os.execvp(command[0], command)
+
+
+if __name__ == "__main__":
+    main()

@@ -1,0 +1,167 @@
+"""Programs that start several processes as the ranks of one MPI job, and their exact command lines."""
+
+from __future__ import annotations
+
+import os
+import shlex
+import shutil
+import subprocess
+import sys
+from collections.abc import Callable, Mapping, Sequence
+from dataclasses import dataclass, field
+from pathlib import Path
+
+from byteways.errors import BytewaysError
+from byteways.plan.case import PlannedCase
+from byteways.run.process import WorkerLost, WorkerProcess
+from byteways.settings import module_command
+
+#: Seconds for a launcher to print its version.
+VERSION_S = 20
+#: What stands for the number of ranks in a command that a user gives.
+COUNT = "{ranks}"
+
+
+@dataclass(frozen=True)
+class Launcher:
+    """`words` is the command with COUNT in place of the number of ranks; the program to start follows it."""
+
+    name: str
+    words: tuple[str, ...]
+    environment: Mapping[str, str] = field(default_factory=dict)
+
+    def command(self, ranks: int, program: Sequence[str]) -> list[str]:
+        return [*(word.replace(COUNT, str(ranks)) for word in self.words), *program]
+
+
+@dataclass(frozen=True)
+class Job:
+    """The ranks of a run."""
+
+    launcher: Launcher
+    ranks: int
+
+    def command(self) -> list[str]:
+        """Starts the ranks, and dies with this process."""
+        program = [*module_command("byteways.run.rank_worker"), "--ranks", str(self.ranks)]
+        wrapper = [*module_command("byteways.run.launched"), "--parent", str(os.getpid()), "--"]
+        return [*wrapper, *self.launcher.command(self.ranks, program)]
+
+
+def job_of(plan: Sequence[PlannedCase], given: str | None = None) -> Job | None:
+    """How the ranks of a plan are started; None when it has none.
+
+    Raises:
+        BytewaysError: See find_launcher().
+    """
+    running = (planned.case for planned in plan if planned.reason is None)
+    numbers = [rank for case in running if case.worker == "ranks" for rank in case.ranks]
+    return Job(find_launcher(given), 1 + max(numbers)) if numbers else None
+
+
+def find_launcher(given: str | None = None, environment: Mapping[str, str] = os.environ) -> Launcher:
+    """The launcher to use: the given one, that of the allocation this process is in, else mpiexec or mpirun.
+
+    Args:
+        given: Command of the user; COUNT stands for the number of ranks, `-n COUNT` is added where it is
+            missing.
+        environment: Variables of this process.
+
+    Raises:
+        BytewaysError: There is none, or the given one is not there.
+    """
+    if given is not None:
+        return _given(given, environment)
+    if environment.get("SLURM_JOB_ID") and (srun := _which("srun", environment)):
+        return Launcher("Slurm", (srun, "-n", COUNT, "--cpu-bind=none"))
+    if environment.get("FLUX_URI") and (flux := _which("flux", environment)):
+        return Launcher("Flux", (flux, "run", "-n", COUNT))
+    for name in ("mpiexec", "mpirun"):
+        if path := _which(name, environment):
+            return _mpi(path, _version(path))
+    raise BytewaysError(
+        "no MPI launcher found",
+        cause="neither mpiexec nor mpirun is in PATH or beside this Python",
+        hint="pip install mpich, or name one: --launcher 'srun -n {ranks}'",
+    )
+
+
+def has_launcher(environment: Mapping[str, str] = os.environ) -> bool:
+    """Whether any of the known launchers is there; whether it works is another question."""
+    return any(_which(name, environment) for name in ("mpiexec", "mpirun", "srun", "flux"))
+
+
+def check_job(job: Job, log: Path, tick: Callable[[], None]) -> None:
+    """Starts the ranks once and ends them again.
+
+    Args:
+        job: What to start.
+        log: Takes what they print.
+        tick: Called while waiting; may raise.
+
+    Raises:
+        BytewaysError: They do not start, or cannot measure together; the cause says why.
+    """
+    try:
+        WorkerProcess(log, job.launcher.environment, job.command(), tick).stop()
+    except WorkerLost as loss:
+        line = " ".join(job.launcher.command(job.ranks, ["…"]))
+        what = f"the {job.ranks} ranks did not start: {line}"
+        raise BytewaysError(what, cause=loss.reason, hint="byteways doctor shows MPI") from loss
+
+
+def _given(text: str, environment: Mapping[str, str]) -> Launcher:
+    try:
+        words = shlex.split(text)
+    except ValueError as error:
+        raise BytewaysError(f"--launcher is not a command: {text}", cause=str(error)) from error
+    if not words:
+        raise BytewaysError("--launcher is empty", hint="--launcher 'mpirun -n {ranks}'")
+    path = _which(words[0], environment)
+    if path is None:
+        raise BytewaysError(f"no program '{words[0]}'", hint="--launcher takes a command in PATH or a path")
+    if len(words) == 1:
+        return _mpi(path, _version(path))
+    counted = any(COUNT in word for word in words)
+    return Launcher("given", (path, *words[1:], *(() if counted else ("-n", COUNT))), _root())
+
+
+def _mpi(path: str, version: str) -> Launcher:
+    """mpiexec of a family of MPI, without binding: ranks bind themselves to the cores of the plan."""
+    if "Open MPI" in version or "OpenRTE" in version or "prte" in version.lower():
+        words = (path, "-n", COUNT, "--bind-to", "none", "--oversubscribe")
+        return Launcher("Open MPI", words, {**_root(), "OMPI_MCA_mpi_yield_when_idle": "1"})
+    if "Intel" in version:
+        return Launcher("Intel MPI", (path, "-n", COUNT), {"I_MPI_PIN": "0"})
+    return Launcher("MPICH" if "HYDRA" in version else Path(path).name, (path, "-n", COUNT))
+
+
+def _root() -> dict[str, str]:
+    """Open MPI refuses to start as root, which is who one is in most containers, unless told twice."""
+    if os.geteuid() != 0:
+        return {}
+    return {"OMPI_ALLOW_RUN_AS_ROOT": "1", "OMPI_ALLOW_RUN_AS_ROOT_CONFIRM": "1"}
+
+
+def _which(name: str, environment: Mapping[str, str]) -> str | None:
+    """In PATH, then beside the interpreter: the wheels of MPICH and Open MPI put their launchers there."""
+    beside = str(Path(sys.prefix) / "bin")
+    return shutil.which(name, path=environment.get("PATH", os.defpath)) or shutil.which(name, path=beside)
+
+
+def _version(path: str) -> str:
+    try:
+        done = subprocess.run(
+            [path, "--version"],
+            capture_output=True,
+            text=True,
+            timeout=VERSION_S,
+            stdin=subprocess.DEVNULL,
+            env={**os.environ, **_root()},
+            check=False,
+        )
+    except (OSError, subprocess.SubprocessError) as error:
+        raise BytewaysError(
+            f"the launcher {path} does not run", cause=str(error), hint="--launcher names another one"
+        ) from error
+    return done.stdout + done.stderr

@@ -1,0 +1,172 @@
+"""One rank's part of a case: its own buffers, the ranks that take part, and what came of it."""
+
+from __future__ import annotations
+
+from collections.abc import Mapping
+from dataclasses import replace
+from types import ModuleType
+from typing import TYPE_CHECKING, Any
+
+from byteways.plan.case import OF_ALL_RANKS, Case
+from byteways.plan.case import Buffer as PlannedBuffer
+from byteways.plan.case import Flow as PlannedFlow
+from byteways.plan.footprint import flow_buffer_bytes
+from byteways.plan.interfaces import INTERFACES
+from byteways.run.arena import Arena
+from byteways.run.host_memory import host_memory_bytes
+from byteways.run.library_paths import library_directories
+from byteways.run.rank_outcome import outcome_of_ranks
+from byteways.settings import gpus_wanted, kernel_cache
+
+if TYPE_CHECKING:
+    from byteways._core import Buffer, Communicator, Flow, MeasureOptions, Mpi, Session
+
+#: Slots of a buffer begin at multiples of it (native/interfaces/mpi/rank_mover.cpp).
+_SLOT_ALIGNMENT_BYTES = 256
+#: Options of a case that are about how it is measured; the others are the flow's.
+_MEASURE_OPTIONS = ("gate", "batch", "energy", "timing")
+
+
+class RankMeasurer:
+    """Owns this rank's session and buffers.
+
+    Args:
+        core: The native module.
+        session: With every runtime of the machine.
+        mpi: Started; all ranks have one of these.
+    """
+
+    def __init__(self, core: ModuleType, session: Session, mpi: Mpi) -> None:
+        self._core = core
+        self._session = session
+        self._mpi = mpi
+        self._groups: dict[tuple[int, ...], Communicator | None] = {}
+        self._cache_bytes = {device.name: device.last_level_cache_bytes for device in session.devices}
+        # Ranks share the host's memory.
+        host_bytes = host_memory_bytes() // max(1, mpi.world.size)
+        memory = {
+            device.name: min(device.memory_bytes, host_bytes)
+            if device.runtime == "host"
+            else device.memory_bytes
+            for device in session.devices
+        }
+        self._arena = Arena(core, session, memory)
+
+    @classmethod
+    def open(cls, mpi: Mpi) -> RankMeasurer:
+        """Opens every runtime of this machine, as every rank does."""
+        from byteways import _core
+
+        session = _core.Session(
+            library_directories=library_directories(),
+            kernel_cache=str(kernel_cache() or ""),
+            gpus=gpus_wanted(),
+        )
+        return cls(_core, session, mpi)
+
+    def measure(self, request: Mapping[str, Any]) -> dict[str, Any]:
+        """The outcome of a `measure` request. All ranks call it; those that take no part answer at once.
+
+        A rank that fails before the measurement, for want of memory for example, fails it on all.
+        """
+        case = Case.from_json(request["case"])
+        if request.get("fresh"):
+            self._arena.renew()
+        ranks = self._group(case)
+        if ranks is None:
+            return {"status": "skipped", "reason": "this rank takes no part"}
+        try:
+            failure = ""
+            try:
+                flow, buffers = self._flow(case, ranks)
+            except self._core.Error as error:
+                failure = str(error)
+            told = [text.decode() for text in ranks.gather(failure.encode())]
+            if failed := [f"rank {case.ranks[at]}: {text}" for at, text in enumerate(told) if text]:
+                return {"status": "failed", "reason": failed[0]}
+            team = self._core.MpiTeam(ranks)
+            measurement = self._session.measure([flow], self._options(case, request), team)
+            return outcome_of_ranks(case, measurement, buffers)
+        except self._core.UnsupportedError as error:
+            return {"status": "failed", "reason": str(error)}
+        except self._core.Error as error:
+            return {"status": "failed", "reason": str(error)}
+
+    def _group(self, case: Case) -> Communicator | None:
+        """The ranks of the case, numbered in its order; None on a rank that takes no part. Collective."""
+        members = tuple(dict.fromkeys(rank for flow in case.flows for rank in flow.ranks))
+        if members not in self._groups:
+            mine = self._mpi.world.rank
+            color, key = (0, members.index(mine)) if mine in members else (-1, 0)
+            self._groups[members] = self._mpi.world.split(color, key)
+        return self._groups[members]
+
+    def _flow(self, case: Case, ranks: Communicator) -> tuple[Flow, tuple[Buffer | None, ...]]:
+        """This rank's flow, with the buffers that it holds."""
+        sends, receives = own_ends(case, self._mpi.world.rank)
+        first, last = sends or receives, receives or sends
+        assert first is not None and last is not None  # a rank that takes part has an end
+        wanted = flow_buffer_bytes(case, case.flows[0], self._cache)
+        local = replace(case, flows=(PlannedFlow(first, last, first.device),))
+        taken = self._arena.take(local, self._cache)[0]
+        source = taken[0] if sends else None
+        destination = taken[-1] if receives else None
+        options = {
+            name: int(value) if isinstance(value, bool) else value
+            for name, value in case.options.items()
+            if name not in _MEASURE_OPTIONS
+        }
+        stride = -(-case.size_bytes // _SLOT_ALIGNMENT_BYTES) * _SLOT_ALIGNMENT_BYTES
+        flow = self._core.Flow(
+            source,
+            destination,
+            first.device,
+            case.interface,
+            case.size_bytes,
+            cold=case.cache == "cold",
+            ranks=ranks,
+            operation=case.pattern,
+            slots=max(1, wanted // stride),
+            **options,
+        )
+        return flow, (source, destination)
+
+    def _cache(self, device: str) -> int:
+        return self._cache_bytes.get(device, 0)
+
+    def _options(self, case: Case, request: Mapping[str, Any]) -> MeasureOptions:
+        """Raises ValueError on an option that nothing reads."""
+        known = INTERFACES[case.interface].takes
+        if unknown := [name for name in case.options if name not in known]:
+            raise ValueError(f"unknown option {', '.join(unknown)} of {case.interface}")
+        options: MeasureOptions = self._core.MeasureOptions()
+        options.rounds = int(request.get("rounds", 1))
+        options.budget_s = request["budget_s"]
+        options.precision = request["precision"]
+        options.key = request["key"]
+        options.gate = False
+        if case.options.get("timing") == "isolated":
+            options.batch = 1
+        if "batch" in case.options:
+            options.batch = int(case.options["batch"])
+        options.cores = request["cores"][self._mpi.world.rank]
+        return options
+
+
+def own_ends(case: Case, rank: int) -> tuple[PlannedBuffer | None, PlannedBuffer | None]:
+    """What this rank sends from and what it receives into; None: it does not.
+
+    A message back goes from where the one there arrived to where it came from, so that the memories of both
+    ends are those of the case in both directions.
+    """
+    flow = case.flows[0]
+    if case.pattern in OF_ALL_RANKS:
+        return next(pair for pair in flow.pairs if pair[0].rank == rank)
+    if case.pattern == "bidirectional":
+        there, back = case.flows
+        first = rank == there.source.rank
+        return (there.source, back.destination) if first else (back.source, there.destination)
+    both = INTERFACES[case.interface].figure != "bandwidth"
+    if rank == flow.source.rank:
+        return flow.source, flow.source if both else None
+    return flow.destination if both else None, flow.destination

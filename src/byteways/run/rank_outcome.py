@@ -1,0 +1,121 @@
+"""From a measurement between ranks to the fields of a record."""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from dataclasses import asdict
+from typing import TYPE_CHECKING, Any
+
+from byteways.plan.case import OF_ALL_RANKS, Case
+from byteways.plan.interfaces import BARRIER, INTERFACES
+from byteways.results import warnings
+from byteways.run.outcome import EVERY_WORD, SOME_WORDS, rounded, times_of
+
+if TYPE_CHECKING:
+    from byteways._core import Buffer, Measurement
+
+#: Bus bandwidth over algorithm bandwidth as (a, b) of a · (n - b) / n for n ranks: nccl-tests,
+#: doc/PERFORMANCE.md.
+_BUS = {
+    "allreduce": (2, 1),
+    **dict.fromkeys(("allgather", "reduce-scatter", "alltoall", "gather", "scatter"), (1, 1)),
+    **dict.fromkeys(("broadcast", "reduce"), (1, 0)),
+}
+
+
+def bus_factor(pattern: str, ranks: int) -> float:
+    """Bus bandwidth over algorithm bandwidth, by nccl-tests' definitions."""
+    times, without = _BUS[pattern]
+    return times * (ranks - without) / ranks
+
+
+def outcome_of_ranks(
+    case: Case, measurement: Measurement, buffers: Sequence[Buffer | None]
+) -> dict[str, Any]:
+    """Record fields of rank 0, which are those of all ranks: a sample is the time of the slowest."""
+    fields: dict[str, Any] = {
+        "status": "measured",
+        "reason": None,
+        "timed_by": measurement.timed_by,
+        "gated": False,
+        "batch": measurement.batch,
+        "slope": measurement.slope,
+        "timer_resolution_ns": rounded(measurement.timer_resolution_ns),
+        "host_ns": rounded(measurement.host_ns) if measurement.host_ns else None,
+        "discarded_samples": len(measurement.discarded) or None,
+        "samples": {
+            "device_ns": [],
+            "submit_ns": [],
+            "host_ns": [rounded(times.host_ns) for times in measurement.times],
+            "discarded": [
+                {"reason": each.reason, "time_ns": rounded(each.time_ns)} for each in measurement.discarded
+            ],
+            "flows": [],
+        },
+        "samples_ns": [rounded(sample) for sample in measurement.samples_ns],
+        "engine": measurement.engine,
+        "engine_evidence": measurement.engine_evidence,
+        "verified": measurement.verified,
+        "verification": EVERY_WORD if measurement.verified_every_sample else SOME_WORDS,
+        "distinct_bytes": {
+            "source": measurement.distinct_source_bytes,
+            "destination": measurement.distinct_destination_bytes,
+        },
+        "page_bytes": {
+            side: buffer.page_bytes
+            for side, buffer in zip(("source", "destination"), buffers, strict=True)
+            if buffer is not None and buffer.page_bytes
+        }
+        or None,
+        "warnings": [
+            asdict(warnings.make(one.id, rounded(one.observed), rounded(one.required)))
+            for one in measurement.warnings
+        ],
+    }
+    if measurement.samples_ns:
+        fields |= _figures(case, measurement)
+    fields |= _corruption(case, measurement)
+    return {name: value for name, value in fields.items() if value is not None or name == "reason"}
+
+
+def _figures(case: Case, measurement: Measurement) -> dict[str, Any]:
+    median_ns = measurement.time_ns.median
+    fields: dict[str, Any] = {"time_ns": asdict(times_of(measurement.time_ns))}
+    if case.pattern == BARRIER:
+        return {**fields, "latency_ns": rounded(median_ns), "counts": "call"}
+    if INTERFACES[case.interface].figure == "latency":
+        times = {"latency_ns": rounded(median_ns), "half_round_trip_ns": rounded(median_ns / 2)}
+        return {**fields, **times, "counts": "round-trip"}
+    rate = case.size_bytes / median_ns * 1e9
+    if case.pattern in OF_ALL_RANKS:
+        factor = bus_factor(case.pattern, len(case.ranks))
+        bus = rounded(rate * factor)
+        other = {"counts": "algorithm", "bytes_per_s": rounded(rate)}
+        return {**fields, "bandwidth_bytes_per_s": bus, "counts": "bus", "other_count": other}
+    paths = [flow.path for flow in case.flows]
+    return {
+        **fields,
+        "bandwidth_bytes_per_s": rounded(len(paths) * rate),
+        "directions": dict.fromkeys(paths, rounded(rate)),
+        "counts": "sum-of-directions" if len(paths) > 1 else "per-direction",
+    }
+
+
+def _corruption(case: Case, measurement: Measurement) -> dict[str, Any]:
+    """Status `corrupt` with where and what, when any word on any rank was not what it should be."""
+    found = measurement.flows[0].verification if measurement.flows else None
+    if found is not None and not found.ok:
+        expected, got = f"0x{found.expected:016x}", f"0x{found.got:016x}"
+        corruption = {
+            "path": case.path,
+            "first_offset_bytes": found.first_offset_bytes,
+            "expected": expected,
+            "got": got,
+            "bad_words": found.bad_count,
+        }
+        reason = (
+            f"{case.path}: {found.bad_count} wrong words in {found.checked_bytes} bytes, the first at byte "
+            f"{found.first_offset_bytes}: expected {expected}, got {got}"
+        )
+        return {"status": "corrupt", "reason": reason, "corruption": corruption}
+    return {} if measurement.verified else {"status": "corrupt", "reason": "the data were not verified"}

@@ -1,0 +1,133 @@
+"""A rank: one of several workers that measure together. Started by a launcher as `byteways.run.rank_worker
+--socket PATH --ranks N`
+
+Rank 0 talks to the conductor, in the protocol of every worker, and hands each request to the others. A rank
+dies with the process that started it, and all of them when one does.
+"""
+
+from __future__ import annotations
+
+import argparse
+import contextlib
+import faulthandler
+import json
+import os
+import socket
+from pathlib import Path
+from typing import TYPE_CHECKING, Any
+
+from byteways.run.protocol import Channel, ConnectionClosed
+from byteways.run.worker import die_with_parent, offer_to_oom_killer
+
+if TYPE_CHECKING:
+    from byteways._core import Mpi
+    from byteways.run.rank_measuring import RankMeasurer
+
+STOP = {"do": "stop"}
+
+
+class RankWorker:
+    """Serves requests until told to stop. What rank 0 receives, every rank does."""
+
+    def __init__(self, mpi: Mpi, channel: Channel | None) -> None:
+        self._mpi = mpi
+        self._channel = channel  # of rank 0
+        self._measurer: RankMeasurer | None = None
+
+    def serve(self) -> None:
+        while True:
+            request = self._next()
+            if request["do"] == "stop":
+                self._mpi.finalize()
+                return
+            answer = self._measure(request)
+            if self._channel is not None:
+                self._channel.send(answer)
+
+    def _next(self) -> dict[str, Any]:
+        text = b""
+        if self._channel is not None:
+            try:
+                text = json.dumps(self._channel.receive()).encode()
+            except ConnectionClosed:  # the conductor is gone
+                text = json.dumps(STOP).encode()
+        request: dict[str, Any] = json.loads(self._mpi.world.broadcast(text, 0))
+        return request
+
+    def _measure(self, request: dict[str, Any]) -> dict[str, Any]:
+        from byteways.run.rank_measuring import RankMeasurer
+
+        try:
+            if self._measurer is None:
+                self._measurer = RankMeasurer.open(self._mpi)
+            return {"did": "measure", "outcome": self._measurer.measure(request)}
+        except Exception as error:  # of this rank alone: the others learn of it from the team
+            reason = f"rank {self._mpi.world.rank}: {type(error).__name__}: {error}"
+            return {"did": "measure", "outcome": {"status": "failed", "reason": reason}}
+
+
+def facts_of(mpi: Mpi) -> dict[str, Any]:
+    """What every rank says of itself, of all of them, in order."""
+    from byteways import __version__
+
+    own = {"host": os.uname().nodename, "pid": os.getpid(), "byteways": __version__}
+    return {
+        "mpi": {"version": mpi.report.version, "path": mpi.report.path, "abi": mpi.abi},
+        "ranks": [json.loads(text) for text in mpi.world.gather(json.dumps(own).encode())],
+    }
+
+
+def wrong_with(facts: dict[str, Any], wanted: int) -> str | None:
+    """Why these ranks cannot measure together, in a sentence."""
+    ranks = facts["ranks"]
+    if len(ranks) != wanted:
+        library = facts["mpi"]["path"]
+        return f"MPI has {len(ranks)} of {wanted} ranks: the launcher belongs to another MPI than {library}"
+    versions = sorted({rank["byteways"] for rank in ranks})
+    if len(versions) > 1:
+        return f"the ranks have different versions of byteways: {', '.join(versions)}"
+    return None
+
+
+def _connect(path: str) -> Channel:
+    connection = socket.socket(socket.AF_UNIX, socket.SOCK_STREAM)
+    connection.connect(path)
+    return Channel(connection)
+
+
+def main() -> None:
+    die_with_parent(os.getppid())
+    parser = argparse.ArgumentParser(description="Measures as one rank of several for a byteways conductor.")
+    parser.add_argument("--socket", required=True, help="the conductor's socket")
+    parser.add_argument("--parent", help="the conductor's process id, which every worker is told")
+    parser.add_argument("--ranks", required=True, type=int, help="how many the conductor asked for")
+    arguments = parser.parse_args()
+    offer_to_oom_killer()
+    faulthandler.enable()
+    with contextlib.suppress(ConnectionClosed):
+        _serve(arguments.socket, arguments.ranks)
+    os._exit(0)
+
+
+def _serve(path: str, wanted: int) -> None:
+    from byteways import _core
+    from byteways.run.mpi_library import open_mpi
+
+    try:
+        mpi = open_mpi()
+    except _core.Error as error:
+        # Nobody knows which rank this is: the first one that connects is heard.
+        with contextlib.suppress(OSError):
+            _connect(path).send({"did": "hello", "pid": os.getpid(), "error": str(error)})
+        return
+    facts = facts_of(mpi)
+    channel = _connect(path) if mpi.world.rank == 0 and Path(path).exists() else None
+    wrong = wrong_with(facts, wanted)
+    if channel is not None:
+        channel.send({"did": "hello", "pid": os.getpid(), **({"error": wrong} if wrong else {}), **facts})
+    if wrong is None:
+        RankWorker(mpi, channel).serve()
+
+
+if __name__ == "__main__":
+    main()
