@@ -48,7 +48,7 @@ def escaped(cell: str) -> str:
 
 def settings_table() -> str:
     rows = [(f"`{row.name}`", row.meaning, row.default) for row in settings.SETTINGS]
-    return table(("variable", "what it does", "without it"), rows)
+    return table(("variable", "what it does", "default"), rows)
 
 
 def recorded_list() -> str:
@@ -106,7 +106,7 @@ def numbers_table() -> str:
         for name, option in OPTIONS.items()
         if (span := option.span)
     )
-    return table(("option", "from", "to", "multiple of", "no more"), rows)
+    return table(("option", "from", "to", "multiple of", "what the number is"), rows)
 
 
 def mistake_example() -> str:

@@ -1,4 +1,4 @@
-// Whether something can be had here, and in one sentence why not.
+// Whether something is available here, and if not, the reason in one sentence.
 #pragma once
 #include <string>
 

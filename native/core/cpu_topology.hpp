@@ -1,5 +1,5 @@
-// The CPU side of a machine as Linux describes it in sysfs and procfs: NUMA domains, cores, caches. Read here
-// alone: the host runtime makes its devices of it, the topology its CPU devices.
+// The CPU side of a machine as Linux describes it in sysfs and procfs: NUMA domains, cores, caches. This is
+// the only reader: the host runtime and the topology build their CPU devices from it.
 #pragma once
 #include <cstdint>
 #include <map>
@@ -13,7 +13,7 @@ struct CpuCache {
   int level = 0;
   std::string kind;  // "data", "instruction", "unified"
   std::uint64_t size_bytes = 0;
-  std::uint64_t line_bytes = 0;  // 0 when not told
+  std::uint64_t line_bytes = 0;  // 0: unknown
   int sharing_cpus = 1;
 };
 
@@ -26,20 +26,20 @@ struct SharedCpuCache {
 // A NUMA domain with CPUs that this process may use.
 struct CpuDomain {
   int number = 0;
-  std::vector<int> cpus;                // ascending
-  std::vector<std::vector<int>> cores;  // CPUs of each physical core; empty when the kernel does not tell
-  std::uint64_t memory_bytes = 0;       // 0 when not told
-  std::map<int, int> distances;         // to each domain; 10 is local (ACPI SLIT)
-  std::vector<CpuCache> caches;         // of the first CPU, by level and kind
-  std::vector<SharedCpuCache> shared;   // by level and CPUs
+  std::vector<int> cpus;                     // ascending
+  std::vector<std::vector<int>> cores;       // CPUs of each physical core; empty: unknown
+  std::uint64_t memory_bytes = 0;            // 0: unknown
+  std::map<int, int> distances;              // to each domain; 10 is local (ACPI SLIT)
+  std::vector<CpuCache> caches;              // of the first CPU, by level and kind
+  std::vector<SharedCpuCache> shared;        // by level and CPUs
   std::uint64_t last_level_cache_bytes = 0;  // all caches of the highest level that these CPUs use
 };
 
 struct CpuTopology {
   std::string model;  // "Intel(R) Xeon(R) Platinum 8480C"; empty where the kernel gives no name
   bool virtual_machine = false;
-  std::vector<CpuDomain> domains;  // by number; one of all CPUs where the kernel shows none
-  std::vector<std::string> notes;  // what was left out, and why
+  std::vector<CpuDomain> domains;  // by number; a single one with all CPUs if the kernel shows none
+  std::vector<std::string> notes;  // what could not be read, and why
 };
 
 // `allowed`: CPUs that this process may use.

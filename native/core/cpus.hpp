@@ -4,9 +4,9 @@
 
 namespace byteways {
 
-// Ascending; CPU 0 alone where the system does not tell.
+// Returns CPU numbers, ascending; only CPU 0 if they are unknown.
 std::vector<int> allowed_cpus();
-// Moves the calling thread onto these CPUs; false when the system refuses.
+// Binds the calling thread to these CPUs. Returns false if the system refuses.
 bool bind_this_thread(const std::vector<int>& cpus);
 
 }  // namespace byteways

@@ -1,5 +1,5 @@
-// The one exception family of the native core. The core neither prints nor exits: what went wrong becomes an
-// exception that says which call failed, its code by name, the vendor's text and the device it failed on.
+// Exceptions of the native core. The core neither prints nor exits. An exception has the failed call, the
+// name of its error code, the vendor's message and the device.
 #pragma once
 #include <stdexcept>
 #include <string>
@@ -18,7 +18,7 @@ class Error : public std::runtime_error {
 
   const std::string& call() const { return call_; }      // "cuMemAlloc_v2", "mmap"
   const std::string& code() const { return code_; }      // "CUDA_ERROR_OUT_OF_MEMORY", "ENOMEM"
-  const std::string& text() const { return text_; }      // the vendor's sentence
+  const std::string& text() const { return text_; }      // the vendor's message
   const std::string& device() const { return device_; }  // "gpu0", "cpu1", or empty
 
  private:
@@ -32,12 +32,12 @@ class Error : public std::runtime_error {
   std::string call_, code_, text_, device_;
 };
 
-// The memory asked for cannot be had; the next, smaller case may still run.
+// The requested memory is not available; a smaller case may still run.
 class OutOfMemory : public Error {
   using Error::Error;
 };
 
-// This runtime, device or driver cannot do what was asked: the text is the reason a user reads.
+// This runtime, device or driver does not support the request: the text is the reason shown to users.
 class Unsupported : public Error {
   using Error::Error;
 };

@@ -1,4 +1,4 @@
-// What all movers that copy share: the slots, data that proves the copy, and managed pages that move with it.
+// Base of all movers that copy: slots, verification of the data, and migration of managed pages.
 #pragma once
 #include <memory>
 #include <utility>
@@ -8,17 +8,17 @@
 
 namespace byteways {
 
-// Operation k of a copy uses slot k % slots of both buffers, so that nothing is found in a cache (cold), or
-// always slot 0 (warm).
+// Operation k of a copy uses slot k % slots of both buffers. Cold cases have enough slots that no byte is
+// still cached; warm cases have one slot.
 struct Slots {
   std::uint64_t count = 1;
   std::uint64_t stride_bytes = 0;
 };
 
-// Managed pages that are kept where they are for as long as it lives.
+// Keeps managed pages in place during its lifetime.
 class HeldPages;
 
-// What all movers that copy share: the slots, and data that proves the copy.
+// Base of all movers that copy: slots and verification of the data.
 class CopyingMover : public Mover, private Residency {
  public:
   ~CopyingMover() override;
@@ -29,19 +29,19 @@ class CopyingMover : public Mover, private Residency {
   Residency* residency() override { return has_managed_ ? this : nullptr; }
 
  protected:
-  // `granularity_bytes`: 8 where sizes are whole words, 1 where they may be any.
+  // `granularity_bytes`: sizes are multiples of it: 8 for whole words, 1 for any size.
   CopyingMover(Session& session, const Flow& flow, std::uint64_t granularity_bytes = sizeof(std::uint64_t));
-  // Of each operation, where that is less than the flow's size.
+  // Sets the bytes that each operation moves, if they are fewer than the flow's size.
   void set_payload(std::uint64_t source_bytes, std::uint64_t destination_bytes);
-  // Every enqueue() says which operations it enqueues, so that restore() brings back what they moved.
+  // Every enqueue() reports its operations here, so that restore() moves back the pages that they migrated.
   void moves(std::uint64_t first_operation, std::uint64_t count);
   std::byte* source_slot(std::uint64_t operation) const;
-  // What the words of the sources are, and what those of the destination have to be: as a copy has them.
+  // Fill the sources, and check the destination against what a copy of them must contain.
   // `words` from the first slot on; `first_index` is that of data[0] within the destination.
   virtual void fill_sources(std::uint64_t words);
   virtual CheckResult check_words(std::byte* data, std::uint64_t words, std::uint64_t first_index);
-  // Some words of one slot from data[0] on, which is word `phase` of it: every `stride`-th, or as good a
-  // part.
+  // Checks a sample of the words of one slot: every `stride`-th, or an equivalent part. data[0] is word
+  // `phase` of the slot.
   virtual CheckResult check_some(std::byte* data, std::uint64_t words, std::uint64_t stride,
                                  std::uint64_t first_index, std::uint64_t phase);
   std::byte* destination_slot(std::uint64_t operation) const;
@@ -50,16 +50,17 @@ class CopyingMover : public Mover, private Residency {
   Flow flow_;
   Slots slots_;
   std::uint64_t key_ = 0;  // of the data
-  // Whether check_some() looks at the `stride`-th words alone, so that slots may be checked in one go.
+  // Whether check_some() reads only every `stride`-th word, so that several slots can be checked at once.
   bool checks_strided_ = true;
 
  private:
   bool moves_parts_of_words() const { return traits_.granularity_bytes < sizeof(std::uint64_t); }
   bool contiguous() const { return slots_.stride_bytes == flow_.size_bytes; }
-  // Ranges of slots that `count` operations write, before and after the rotation starts again.
+  // Calls the action for the ranges of slots that `count` operations write, before and after the rotation
+  // starts again.
   template <class Action>
   void for_written(std::uint64_t first_operation, std::uint64_t count, Action action) const;
-  // Where in each slot the words lie that are spoiled and looked at, one in `stride`.
+  // Position in each slot of the words that are spoiled and checked, one in `stride`.
   struct Spots {
     std::uint64_t phase = 0, stride = 1;
   };
@@ -73,11 +74,11 @@ class CopyingMover : public Mover, private Residency {
   void restore_slots(std::uint64_t first_slot, std::uint64_t count);
   // The arrays of the flow, the destination last.
   std::vector<Buffer*> buffers() const;
-  // The managed ones of them, with the side that they are.
+  // The managed buffers, each with the name of its side.
   std::vector<std::pair<const char*, Buffer*>> managed() const;
   void hold_pages();
   bool has_managed_ = false;
-  // Of option `migration` off: pages stay where they are while the executor reaches them.
+  // With the option `migration` off: keeps pages in place while the executor accesses them.
   std::vector<std::unique_ptr<HeldPages>> held_;
   std::uint64_t moved_first_ = 0, moved_count_ = 0;  // operations since the last restore()
 };

@@ -1,5 +1,5 @@
-// One interface on one flow of bytes: knows how to enqueue its operations, and how to prove afterwards that
-// they did what they claim.
+// A mover implements one interface for one flow: it enqueues the operations, and verifies afterwards that
+// they moved the right data.
 #pragma once
 #include <cstdint>
 #include <map>
@@ -21,7 +21,7 @@ struct Verification {
   std::uint64_t expected = 0;
   std::uint64_t got = 0;
 
-  // What a check found of words that begin at `offset_bytes`.
+  // Adds the result of a check of words that begin at `offset_bytes`.
   void note(const CheckResult& result, std::uint64_t offset_bytes);
 };
 
@@ -30,59 +30,59 @@ struct Operations {
   std::uint64_t first = 0, count = 0;
 };
 
-// Where the managed pages of one side of some operations are: "source", "destination", or "pages" where both
-// are one.
+// Location of the managed pages of some operations, for one side: "source", "destination", or "pages" if both
+// sides are one allocation.
 struct SideResidency {
   std::string side;
   PageResidency where;
 };
 
-// What a mover says of its operations. Its constructor fills it in, and nothing changes it afterwards.
+// Properties of a mover's operations. The constructor sets them, and nothing changes them afterwards.
 struct Traits {
-  // Bytes that an operation moves in its direction; 0 where its time is the result: a step of a walk, a call.
+  // Bytes that an operation moves in its direction; 0 if its time is the result (chase step, API call).
   std::uint64_t bytes_per_operation = 0;
-  bool walks = false;  // an operation is a step of a walk: those enqueued together are one launch
-  // Entries of the queue that a batch takes: so many for each operation, and so many in any case.
+  bool walks = false;  // an operation is a step of a pointer chase: those enqueued together are one launch
+  // Queue entries that a batch uses: per operation, and in addition per batch.
   std::uint64_t entries_per_operation = 1, entries_per_batch = 0;
-  std::uint64_t least_batch = 1;     // fewest operations of a batch
-  bool synchronous = false;          // enqueue() uses no stream, and returns when its operations are done
-  std::string concurrency_obstacle;  // why it does not run beside other flows; empty where it does
-  bool fixed_cost = true;            // a batch costs something beside its operations, which a slope removes
-  bool can_pipeline = true;          // a batch may be enqueued while the one before still runs
-  // An operation leaves its buffers elsewhere than it found them (managed pages move): then it runs once on
-  // each slot, and restore() brings the pages back before a batch, untimed.
+  std::uint64_t least_batch = 1;  // fewest operations of a batch
+  bool synchronous = false;       // enqueue() uses no stream and returns when its operations have completed
+  std::string concurrency_obstacle;  // why it cannot run concurrently with other flows; empty: it can
+  bool fixed_cost = true;            // a batch costs time beside its operations, which a slope removes
+  bool can_pipeline = true;          // a batch may be enqueued while the previous one still runs
+  // An operation migrates the managed pages of its buffers. It then runs once on each slot, and restore()
+  // moves the pages back before a batch, untimed.
   bool changes_residency = false;
-  bool must_move = false;      // it does nothing but to move pages: each batch is asked whether it did
-  std::uint64_t rotation = 1;  // operations after which the buffers' slots start again
-  // Different bytes touched on either side before an address repeats.
+  bool must_move = false;      // its only effect is to migrate pages: checked after each batch
+  std::uint64_t rotation = 1;  // number of operations after which the slots repeat
+  // Distinct bytes touched on each side before an address repeats.
   std::uint64_t distinct_source_bytes = 0, distinct_destination_bytes = 0;
-  LaunchShape shape{0, 0, 0};  // for the record; zeros where the interface has none
-  // What moves the bytes when the interface alone decides it, and why; empty when it has to be observed.
+  LaunchShape shape{0, 0, 0};  // for the record; zeros if the interface has none
+  // Engine and evidence if the interface alone determines them; empty if the engine must be observed.
   std::string engine, engine_evidence;
-  // How it is observed: with a smaller size that is a multiple of this one, and what an operation is called.
+  // For the observation of the engine: sizes are multiples of this, and the word for an operation.
   std::uint64_t granularity_bytes = 1;
   std::string noun = "copy";
-  bool copy_rule = false;               // an operation is one copy call, of which runtimes have rules
-  std::vector<Device*> helpers;         // devices beside the executor that carry out a part of each operation
-  std::map<std::string, double> parts;  // path ("cpu0>gpu1>gpu0") to its part; empty when all take the same
+  bool copy_rule = false;               // an operation is one copy call, for which runtimes may know a rule
+  std::vector<Device*> helpers;         // devices other than the executor that execute part of each operation
+  std::map<std::string, double> parts;  // path ("cpu0>gpu1>gpu0") to its share; empty: one path
 
   std::uint64_t queue_entries(std::uint64_t count) const {
     return entries_per_batch + count * entries_per_operation;
   }
 };
 
-// Of movers whose operations change where pages are, or what memory there is.
+// For movers whose operations migrate pages, or allocate memory.
 class Residency {
  public:
   virtual ~Residency() = default;
   // Undoes the operations since the last call, untimed.
   virtual void restore() = 0;
-  // What was enqueued since then, and where the managed pages of such operations are. Asking touches no page;
-  // empty where no page can move.
+  // Operations enqueued since the last restore(), and the location of their managed pages. The query touches
+  // no page. Empty if no page can migrate.
   virtual Operations since_restore() const { return {}; }
   virtual std::vector<SideResidency> of(const Operations&) const { return {}; }
-  // Bytes of pages that moved when the executor touched one word of them, as seen: what a driver moves at
-  // once. 0 where none moves or nobody can tell.
+  // Bytes that migrated when the executor touched one word: the migration granularity of the driver. 0 if
+  // nothing migrates or it is unknown.
   virtual std::uint64_t bytes_per_touch() { return 0; }
 };
 
@@ -94,21 +94,22 @@ class Mover {
 
   // Enqueues `count` back-to-back operations, numbered from first_operation.
   virtual void enqueue(Stream& stream, std::uint64_t first_operation, std::uint64_t count) = 0;
-  // Before the gate is shut: whatever of enqueue(first_operation, count) may be done beforehand, untimed.
+  // Called before the gate is shut: does the part of enqueue(first_operation, count) that can be done in
+  // advance, untimed.
   virtual void make_ready(std::uint64_t, std::uint64_t) {}
-  // New data keyed by `key`: fills the source, poisons the destination, waits until both are done.
+  // Fills the source with the pattern of `key` and poisons the destination; waits until both are done.
   virtual void prepare(std::uint64_t key) = 0;
-  // Spoils some words of what the operations [first_operation, first_operation + count) are about to write,
-  // so that one of them left out shows; waits until done.
+  // Overwrites some words that operations [first_operation, first_operation + count) are about to write, so
+  // that a missing operation is detected; waits until done.
   virtual void spoil(std::uint64_t first_operation, std::uint64_t count) = 0;
   // Checks every word that operations [first_operation, first_operation + count) should have written.
   virtual Verification verify(std::uint64_t first_operation, std::uint64_t count) = 0;
-  // Checks some words of what these operations wrote, those that spoil() spoiled among them, at a cost that
-  // does not grow with their size. Which words these are differs with `first_operation`.
+  // Checks some words that these operations wrote, including those that spoil() overwrote. The cost does not
+  // grow with their size. The choice of words changes with `first_operation`.
   virtual Verification spot_check(std::uint64_t first_operation, std::uint64_t count) {
     return verify(first_operation, count);
   }
-  // nullptr where operations leave everything where it is.
+  // nullptr if operations neither migrate pages nor allocate memory.
   virtual Residency* residency() { return nullptr; }
   void restore() {
     if (Residency* changed = residency()) changed->restore();
@@ -116,13 +117,13 @@ class Mover {
 
  protected:
   explicit Mover(Device& executor) : executor_(&executor) {}
-  // Of loads and stores, and of arithmetic, that this process does itself.
+  // Sets the traits of loads, stores and arithmetic that the CPU threads of this process execute.
   void moved_by_own(const std::string& what) {
     traits_.engine = executor().is_host() ? "cpu" : "kernel";
     traits_.engine_evidence = what;
   }
-  // Of operations that are launches of one kernel of ours, which moves the bytes. The host goes through all
-  // of a batch in one launch.
+  // Sets the traits of operations that are launches of one of our kernels. A host executes a whole batch in
+  // one launch.
   void use_own_kernel(const LaunchShape& shape) {
     const bool host = executor().is_host();
     traits_.shape = shape;
@@ -138,18 +139,18 @@ class Mover {
   Device* executor_;
 };
 
-// A queue of the device; of a CPU on the core of that number, -1: on any. Throws Unsupported.
+// Returns a queue of the device. For a CPU, `core` is the core to bind to, -1: any. Throws Unsupported.
 std::unique_ptr<Stream> create_stream_for(Session& session, Device& device, std::int64_t core);
 
-// The kernel, ready to be launched on this device. Throws Unsupported with the reason.
+// Returns the kernel, ready to launch on this device. Throws Unsupported with the reason.
 PreparedKernel require_kernel(const Flow& flow, Device& device, const char* kernel);
 
-// Peer access between the executor and the owners of all buffers, proved; throws Unsupported with the
-// reason.
+// Enables peer access between the executor and the owners of all buffers, and verifies it with a write.
+// Throws Unsupported with the reason.
 void require_access(Session& session, const Flow& flow);
 
-// Enqueues operations [first, first + count) by `kernel`: a GPU is launched once for each, a host's function
-// goes through them.
+// Enqueues operations [first, first + count) of `kernel`: one launch per operation on a GPU, one launch for
+// all on a host.
 template <class Arguments>
 void launch_operations(Device& by, const PreparedKernel& kernel, const LaunchShape& shape,
                        Arguments arguments, std::uint64_t first, std::uint64_t count, Stream& stream) {

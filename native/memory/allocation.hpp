@@ -1,4 +1,4 @@
-// Owned memory, whoever gave it.
+// An owned memory allocation of any allocator.
 #pragma once
 #include <cstddef>
 #include <cstdint>
@@ -16,7 +16,7 @@ class Allocation {
 
   std::byte* data() const { return data_; }
   std::uint64_t bytes() const { return bytes_; }
-  // 0 when unknown. Transparent huge pages are known after the first touch only, and are then looked up.
+  // Page size in bytes; 0: unknown. Transparent huge pages are known only after the first touch.
   virtual std::uint64_t page_bytes() const { return page_bytes_; }
   Memory memory() const { return memory_; }
 

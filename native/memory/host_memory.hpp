@@ -18,14 +18,14 @@ std::unique_ptr<Allocation> allocate_pageable(std::uint64_t bytes, int numa_doma
 std::unique_ptr<Allocation> allocate_hugepage(std::uint64_t bytes, int numa_domain);
 Availability offers_hugepage();
 
-// Either kind as one mapping with nothing around it, and without a question whether there is so much memory:
-// for callers who asked. Throws OutOfMemory.
+// Maps either kind without guard pages, and without checking the available memory: the caller has done so.
+// Throws OutOfMemory.
 std::unique_ptr<Allocation> map_plain_pages(Memory memory, std::uint64_t bytes);
-// Writes a byte of every base page from the calling thread.
+// Writes one byte of every base page, in the calling thread.
 void touch_pages(void* data, std::uint64_t bytes);
 
-// Bytes of base pages that may still be used on `numa_domain` (-1: anywhere) without waking the out-of-memory
-// killer: what the kernel calls available, capped by what the control groups of this process leave.
+// Returns the bytes of base pages that can still be used on `numa_domain` (-1: any) without triggering the
+// out-of-memory killer: the available memory of the kernel, limited by the control groups of this process.
 std::uint64_t memory_headroom(int numa_domain);
 
 }  // namespace byteways

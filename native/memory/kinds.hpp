@@ -7,7 +7,7 @@ namespace byteways {
 enum class Memory {
   pageable,
   hugepage,
-  pinned,              // cached by the GPU in no way that hides the host's stores (coherent)
+  pinned,              // coherent: the GPU does not cache it in a way that hides the host's stores
   pinned_noncoherent,  // the GPU may cache it while a kernel runs
   write_combined,      // pinned; cores write it past their caches, and read it word by word
   registered,
@@ -15,8 +15,8 @@ enum class Memory {
   managed_coarse,  // managed, and advised to be coherent at kernel boundaries only
   device,
   device_fine,      // coherent with other devices while a kernel runs
-  device_uncached,  // passes the GPU's caches by
-  pool,             // from a memory pool, in the order of a stream
+  device_uncached,  // bypasses the GPU's caches
+  pool,             // from a memory pool, allocated in stream order
   vmm,              // physical memory, mapped to addresses that were reserved for it
 };
 inline constexpr Memory kMemories[] = {
@@ -38,7 +38,7 @@ inline constexpr Memory kMemories[] = {
 std::string_view memory_name(Memory memory);
 Memory memory_from_name(std::string_view name);  // throws Unsupported
 
-// Pages that move between devices.
+// Memory whose pages migrate between devices.
 constexpr bool is_managed(Memory memory) {
   return memory == Memory::managed || memory == Memory::managed_coarse;
 }
@@ -47,9 +47,9 @@ constexpr bool is_device(Memory memory) {
   return memory == Memory::device || memory == Memory::device_fine || memory == Memory::device_uncached ||
          memory == Memory::pool || memory == Memory::vmm;
 }
-// A GPU's own memory that peer access does not cover: it is opened to each other device apart.
+// GPU memory that peer access does not cover: it must be opened to each other device separately.
 constexpr bool needs_grant(Memory memory) { return memory == Memory::pool || memory == Memory::vmm; }
-// The operating system's ordinary pages, which no GPU runtime knows of.
+// Ordinary pages of the operating system, unknown to GPU runtimes.
 constexpr bool is_plain(Memory memory) { return memory == Memory::pageable || memory == Memory::hugepage; }
 
 }  // namespace byteways

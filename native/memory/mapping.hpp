@@ -1,6 +1,6 @@
 // Anonymous memory between two inaccessible guard pages: a mover that runs past its buffer faults instead of
-// spoiling the next one, and the kernel cannot merge two buffers into one area, so that what it reports of an
-// area is of one buffer alone.
+// overwriting the next one. The kernel cannot merge two buffers into one area, so its report of an area
+// concerns one buffer only.
 #pragma once
 #include <cstdint>
 
@@ -24,9 +24,9 @@ class Mapping : public Allocation {
 };
 
 std::uint64_t base_page_bytes();
-// "ENOMEM": the name of an errno value that memory calls answer.
+// Returns the name of an errno value of a memory call, as "ENOMEM".
 const char* errno_name(int code);
-// Throws OutOfMemory when `bytes` exceed memory_headroom(numa_domain).
+// Throws OutOfMemory if `bytes` exceed memory_headroom(numa_domain).
 void require_headroom(std::uint64_t bytes, int numa_domain);
 
 }  // namespace byteways

@@ -1,5 +1,5 @@
-// What only some runtimes can do. Each capability is an interface of its own; a runtime answers
-// capability<Graphs>() with the object or with the reason why it has none.
+// Optional capabilities of runtimes. Each is an interface of its own; a runtime returns for
+// capability<Graphs>() the object, or the reason why it has none.
 #pragma once
 #include <cstdint>
 #include <functional>
@@ -17,14 +17,14 @@
 
 namespace byteways {
 
-// Each has `kAbsent`: the reason of a runtime that knows nothing of it.
+// Each capability has `kAbsent`: the reason of a runtime that does not implement it.
 template <class Capability>
 struct Offer {
   Capability* object = nullptr;
-  std::string reason = Capability::kAbsent;  // why there is none; empty with an object
+  std::string reason = Capability::kAbsent;  // why there is none; empty if there is an object
 
   explicit operator bool() const { return object != nullptr; }
-  // Throws Unsupported where there is none.
+  // Throws Unsupported if there is none.
   Capability* operator->() const {
     if (object == nullptr) throw Unsupported(Capability::kCall, "unavailable", reason);
     return object;
@@ -40,7 +40,7 @@ class Recording {
 class Graphs {
  public:
   static constexpr const char *kCall = "graph", *kAbsent = "this runtime submits nothing as a graph";
-  // What `work` enqueues on the stream it is given, not carried out but recorded.
+  // Records what `work` enqueues on the stream passed to it, without executing it.
   virtual std::unique_ptr<Recording> record(int device, const std::function<void(Stream&)>& work) = 0;
   virtual void launch(Recording& recording, Stream& stream) = 0;
 
@@ -57,14 +57,14 @@ struct CopyPiece {
 class CopyBatches {
  public:
   static constexpr const char *kCall = "batch", *kAbsent = "this runtime submits nothing as a batch";
-  // All of them by one call, in no order among themselves.
+  // Enqueues all copies with one call. They have no order among themselves.
   virtual void copy(const std::vector<CopyPiece>& pieces, Stream& stream) = 0;
 
  protected:
   ~CopyBatches() = default;
 };
 
-// Rows of `width_bytes` that lie a pitch (in bytes) apart on either side.
+// Pitched (2D) rows of `width_bytes`; row starts are one pitch (bytes) apart on each side.
 struct RowsCopy {
   void* destination;
   std::uint64_t destination_pitch;
@@ -83,31 +83,32 @@ class Copies2D {
   ~Copies2D() = default;
 };
 
-// The two ends of a copy as its runtime counts devices; -1 is host memory.
+// Devices at both ends of a copy, numbered by the runtime; -1 is host memory.
 struct CopyEnds {
   int source_device = -1, destination_device = -1;
   bool plain = false;  // either end is plain host memory
 };
-// What the vendor says carries a copy out: "copy-engine", "kernel", "staged", and the rule in a sentence.
-// Empty when it says nothing.
+// Engine of a copy by the vendor's rules: "copy-engine", "kernel", "staged", and the rule in one sentence.
+// Empty if there is no rule.
 struct CopyRule {
   std::string engine, rule;
 };
-// The copy engines that a program may choose among for a copy between two ends: bit k is engine k. None: why.
+// Copy engines that a program may choose for a copy between two devices: bit k is engine k. If none: the
+// reason.
 struct CopyEngines {
   std::uint32_t mask = 0;
-  CopyRule rule;  // what the vendor's settings then let carry it out
+  CopyRule rule;  // engine that the vendor's settings then select
   std::string reason;
 };
 class EngineChoice {
  public:
   static constexpr const char *kCall = "copy engine",
                               *kAbsent = "this runtime does not let a program choose the engine of a copy";
-  // The rule of this runtime's version and settings for a copy that leaves the choice to it.
+  // Returns the rule of this runtime's version and settings for a copy without a chosen engine.
   virtual CopyRule rule(const CopyEnds& ends, std::uint64_t bytes) = 0;
-  // Asked while nothing is being copied: engines at work may be left out.
+  // Call while no copy runs: busy engines may be omitted.
   virtual CopyEngines engines(const CopyEnds& ends) = 0;
-  // A copy on one of engines(ends). It waits until the copy is done, in no stream.
+  // Copies on one of engines(ends), outside of any stream. Returns when the copy is done.
   virtual void copy(void* destination, const void* source, std::uint64_t bytes, const CopyEnds& ends,
                     int engine) = 0;
 
@@ -115,38 +116,38 @@ class EngineChoice {
   ~EngineChoice() = default;
 };
 
-// Where managed pages are sent: to a device, or with `device` -1 to the host, there to a NUMA domain, or with
-// `numa_domain` -1 to whichever one the driver takes.
+// Destination of managed pages: a device, or with `device` -1 the host; there a NUMA domain, or with
+// `numa_domain` -1 the one that the driver chooses.
 struct PagePlace {
   int device = -1, numa_domain = -1;
 };
 class ManagedPages {
  public:
   static constexpr const char *kCall = "managed memory", *kAbsent = "this runtime has no pages that move";
-  // Where managed memory is wanted before a timed operation; waits until it is there.
+  // Moves managed memory to its place before a timed operation; returns when it is there.
   virtual void make_resident(void* data, std::uint64_t bytes, PagePlace to) = 0;
-  // The same as an operation of a stream: the vendor's prefetch call.
+  // Enqueues the vendor's prefetch call.
   virtual void prefetch(void* data, std::uint64_t bytes, PagePlace to, Stream& stream) = 0;
-  // Whether the prefetch call can name a domain of the host; where it cannot, pages that are sent to the host
-  // go to the domain near the GPU whose stream takes the call.
+  // Whether the prefetch call takes a NUMA domain. If not, pages sent to the host go to the domain nearest to
+  // the GPU whose stream takes the call.
   virtual Availability names_domains() const = 0;
-  // Where the runtime says that all of these pages were last prefetched to, -1 being the host. Nothing when
-  // it does not tell, or when they went to different places. What it was asked for, not what it did.
+  // Returns where all of these pages were last prefetched to, as the runtime reports it; -1: the host. No
+  // value if it is unknown or differs between pages. It is the requested place, not the observed one.
   virtual std::optional<int> last_prefetch(const void* data, std::uint64_t bytes) = 0;
-  // Keeps pages at `owner` (-1: the host) while kernels of `device` reach them there; `hold` false lets them
-  // move again when touched. Not available: why pages cannot be kept.
+  // Keeps pages at `owner` (-1: the host) while kernels of `device` access them there; `hold` false lets them
+  // migrate again. Returns why pages cannot be kept.
   virtual Availability hold(void* data, std::uint64_t bytes, int owner, int device, bool hold) = 0;
 
  protected:
   ~ManagedPages() = default;
 };
 
-// Plain pages that a GPU runtime locks and maps: `registered` memory.
+// Page-locks and maps plain pages for a GPU: `registered` memory.
 class PageLocking {
  public:
   static constexpr const char *kCall = "lock", *kAbsent = "no GPU's runtime is there to lock pages for";
   virtual std::unique_ptr<Allocation> lock(std::unique_ptr<Allocation> pages, int device) = 0;
-  // The pages again, no longer locked.
+  // Returns the pages, no longer locked.
   virtual std::unique_ptr<Allocation> unlock(std::unique_ptr<Allocation> locked) = 0;
 
  protected:
@@ -156,7 +157,7 @@ class PageLocking {
 class MemoryPools {
  public:
   static constexpr const char *kCall = "pool", *kAbsent = "this runtime has no memory pools";
-  // What the device's pool may keep of what is given back to it, from now on; the rest it gives up.
+  // Sets the bytes of freed memory that the device's pool may keep from now on, and releases the rest.
   virtual void keep(int device, std::uint64_t bytes) = 0;
 
  protected:
@@ -167,24 +168,24 @@ class MemoryPools {
 class ProcessHandles {
  public:
   static constexpr const char *kCall = "handle", *kAbsent = "this runtime has no handles for other processes";
-  // How another process names an allocation of this one.
+  // Returns a handle by which another process opens the allocation.
   virtual std::string handle_of(Allocation& allocation) = 0;
-  // Memory here that is another process's allocation.
+  // Opens another process's allocation by its handle.
   virtual std::unique_ptr<Allocation> open(const std::string& handle, int device, std::uint64_t bytes) = 0;
 
  protected:
   ~ProcessHandles() = default;
 };
 
-// Access of one device to another's memory. Believed only after a verified write.
+// Access of one device to another's memory. Callers trust it only after a verified write.
 class PeerAccess {
  public:
   static constexpr const char *kCall = "peer access", *kAbsent = "this runtime has no peer access";
-  // Lets kernels and copies of `device` use memory of `peer` (same runtime); takes it back.
+  // Lets kernels and copies of `device` use memory of `peer` (same runtime); disable() revokes it.
   virtual Availability enable(int device, int peer) = 0;
   virtual void disable(int device, int peer) = 0;
-  // Opens memory of a kind that needs_grant() to another device: the whole pool that it is from, or its own
-  // mapping. After enable(). And takes it back.
+  // Opens memory of a kind that needs_grant() to another device: its whole pool, or its mapping. Call after
+  // enable(). revoke() undoes it.
   virtual Availability grant(Allocation& allocation, int device) = 0;
   virtual void revoke(Allocation& allocation, int device) = 0;
 

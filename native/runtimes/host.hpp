@@ -1,4 +1,4 @@
-// The host as a runtime, which knows more than a vendor's: its pages and its clock.
+// The host as a runtime. In addition to a vendor's runtime it has pages and a clock.
 #pragma once
 #include <cstdint>
 #include <functional>
@@ -12,9 +12,9 @@ namespace byteways {
 
 using Nanoseconds = std::int64_t;
 
-// Acts when something takes too long. Its action runs at most once for each arm(), on a thread of the clock's
-// choosing, never from inside arm() or disarm(). disarm() and destruction wait for an action that is running:
-// one that comes late would take the next arm() for its own.
+// Runs an action after a time limit: at most once per arm(), on a thread chosen by the clock, never inside
+// arm() or disarm(). disarm() and the destructor wait for a running action; otherwise a late one would act on
+// the next arm().
 class Watchdog {
  public:
   virtual ~Watchdog() = default;
@@ -22,14 +22,16 @@ class Watchdog {
   virtual void disarm() = 0;
 };
 
-// The host's clock: the only wall clock of the core. Simulated machines answer virtual time, which passes
-// only while somebody waits for something or asks: a loop that waits for a word of memory has to ask.
+// The host's clock: the only wall clock of the core. On simulated machines it returns virtual time, which
+// advances only while a thread waits or reads the clock. So a loop that polls a word of memory must read the
+// clock.
 class Clock {
  public:
   virtual ~Clock() = default;
   virtual Nanoseconds now() = 0;
   virtual std::unique_ptr<Watchdog> watchdog(std::function<void()> action) = 0;
-  // Whether threads that wait for each other make time pass: in virtual time only the one that asks does.
+  // Whether time advances while threads wait for each other. Virtual time advances only when a thread reads
+  // it.
   virtual bool runs_by_itself() const = 0;
 };
 Clock& host_clock();  // of the real host
@@ -37,21 +39,23 @@ Clock& host_clock();  // of the real host
 class Host : public Runtime {
  public:
   virtual Clock& clock() = 0;
-  // NUMA domain -> pages of a sample of at most 4096 of host memory, whoever allocated it.
+  // Returns pages per NUMA domain, in a sample of at most 4096 pages of any host memory.
   virtual std::map<int, std::uint64_t> placement(const void* data, std::uint64_t bytes) = 0;
-  // Plain pages that are there, on `numa_domain` (-1: anywhere), for a vendor to lock. Throws OutOfMemory.
+  // Returns populated plain pages on `numa_domain` (-1: any), for a vendor to page-lock. Throws OutOfMemory.
   virtual std::unique_ptr<Allocation> populated_pages(std::uint64_t bytes, int numa_domain) = 0;
-  // A queue whose thread stays on one core: number `core` of those that this process may use of the domain,
-  // the first of every physical core before their siblings. Throws Unsupported when there is none.
+  // Returns a queue whose thread is bound to one core: number `core` of the cores of the domain that this
+  // process may use, the first thread of every physical core before their siblings. Throws Unsupported if
+  // there is no such core.
   virtual std::unique_ptr<Stream> create_stream_on(int device, std::int64_t core) = 0;
-  // Plain pages as a program would map them, for callers that know there is room: nothing is asked, guarded
-  // or touched. And a write to every page of such memory from the calling thread.
+  // Maps plain pages as a program would, without guard pages, touching, or a check of available memory.
+  // touch() writes to every page of such memory in the calling thread.
   virtual std::unique_ptr<Allocation> map_pages(Memory memory, std::uint64_t bytes, int numa_domain) = 0;
   virtual void touch(void* data, std::uint64_t bytes) = 0;
-  // While the result lives, pages that the calling thread makes the kernel allocate come from `numa_domain`.
+  // During the lifetime of the result, pages that the calling thread causes to be allocated come from
+  // `numa_domain`.
   virtual std::shared_ptr<void> place_thread(int numa_domain) = 0;
-  // Of a PCI device ("0000:3b:00.0"): its NUMA domain, -1 when unknown; and the calling thread onto the cores
-  // beside it, false when nothing is known.
+  // For a PCI device ("0000:3b:00.0"): returns its NUMA domain, -1: unknown; binds the calling thread to the
+  // nearest cores, false if they are unknown.
   virtual int numa_domain_of(const std::string& pci_address) = 0;
   virtual bool bind_thread_near_pci(const std::string& pci_address) = 0;
 };

@@ -8,7 +8,7 @@ namespace byteways {
 
 const std::map<std::string, std::string>& embedded_kernels();  // file name -> text
 
-// Those that the others include, as compilers take them: names and texts side by side.
+// Sources that others include, as parallel arrays of names and texts for compilers.
 struct KernelHeaders {
   std::vector<const char*> names, texts;
 };

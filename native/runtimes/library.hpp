@@ -1,5 +1,5 @@
-// Vendor libraries are found at run time. What was searched, what was found and what is missing is kept,
-// because a missing function is a state that `doctor` reports, not a crash.
+// Loads vendor libraries at run time and records the search and missing functions. A missing function is
+// reported by `doctor` and does not crash the program.
 #pragma once
 #include <string>
 #include <vector>
@@ -14,10 +14,10 @@ struct MissingFunction {
 
 struct LibraryReport {
   std::string library;   // "cuda-driver", "nvrtc", "nvml"
-  bool usable = false;   // found, every required function there, initialised
+  bool usable = false;   // found, initialised, with every required function
   std::string path;      // of the file that was loaded
   std::string found_by;  // "dynamic linker", "BYTEWAYS_LIBCUDA", "Python package", "/usr/local/cuda"
-  std::string version;   // as the library itself answers
+  std::string version;   // as reported by the library
   std::vector<std::string> searched;  // every name tried, in order
   std::vector<MissingFunction> missing;
   std::string reason;  // why it is not usable, in one sentence
@@ -27,9 +27,9 @@ struct LibraryReport {
 // An open shared object (RTLD_NOW), never closed: vendor libraries do not survive dlclose.
 class Library {
  public:
-  // On a simulated machine `simulator` is the only file that is tried, else `override_variable`'s value alone
-  // when it is set, else each soname through the dynamic linker, then each soname in each directory. Fills
-  // report.path, found_by, searched, and reason when nothing was found.
+  // Tries on a simulated machine only `simulator`; else only the value of `override_variable`, if it is set;
+  // else each soname through the dynamic linker, then each soname in each directory. Fills report.path,
+  // found_by, searched, and reason when nothing was found.
   static Library open(const std::vector<std::string>& sonames, const std::vector<std::string>& directories,
                       const char* override_variable, const std::string& simulator, LibraryReport& report);
   // One file; `global`: what is loaded later finds its symbols. When it does not open, `broken` gets why,
@@ -46,8 +46,8 @@ class Library {
 // What a user calls the folder: the package that was installed, or the folder itself.
 std::string origin_of(const std::string& directory);
 
-// "580.159.04" or "6.2.60204", with which the file's real name ends (libcuda.so.1 and libamdhip64.so are
-// links); empty when it is named otherwise.
+// Returns the version at the end of the file's real name, as "580.159.04" or "6.2.60204" (libcuda.so.1 and
+// libamdhip64.so are links); empty if there is none.
 std::string release_of(const std::string& path);
 
 }  // namespace byteways

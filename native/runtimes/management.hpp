@@ -1,6 +1,5 @@
-// NVIDIA's management library, found at run time: what the topology and the health of a measurement need of
-// it. Asks, never sets. A function that the driver lacks, or does not answer for a device, leaves its field
-// unknown.
+// NVIDIA's management library (NVML), loaded at run time, for topology and health readings. Read-only. If the
+// driver lacks a function or does not answer for a device, the field stays unknown.
 #pragma once
 #include <cstdint>
 #include <memory>
@@ -22,7 +21,7 @@ struct FabricLink {
 
 struct ManagementDevice {
   int index = 0;
-  std::string name, uuid, pci_address;  // a GPU that does not answer has NVML's sentence as its name
+  std::string name, uuid, pci_address;  // if the GPU does not answer, the name is NVML's error message
   std::int64_t memory_bytes = 0;        // this and the numbers up to pcie_width_max: 0 when unknown
   int memory_clock_mhz = 0;             // the highest
   int memory_bus_bits = 0;
@@ -37,12 +36,12 @@ struct ManagementDevice {
 
 // A process that holds a context on a GPU.
 struct ManagementProcess {
-  std::int64_t pid = 0;            // as the driver's process namespace numbers it
+  std::int64_t pid = 0;            // in the driver's process namespace
   std::string kind;                // "compute", "graphics"
   std::int64_t memory_bytes = -1;  // of this GPU, -1 when unknown
 };
 
-// Who uses a GPU, and how much.
+// Processes that use a GPU, and its utilisation.
 struct ManagementUse {
   bool processes_known = false;
   std::vector<ManagementProcess> processes;  // this process too, once it holds a context
@@ -50,7 +49,7 @@ struct ManagementUse {
   std::int64_t utilisation_percent = -1;
 };
 
-// Every number is -1 when unknown. Energy is asked for apart: reading its counter takes 3 to 6 ms (H200,
+// Every number is -1 if unknown. Energy is read separately: reading its counter takes 3 to 6 ms (H200,
 // 2026-11-22).
 struct ManagementHealth {
   std::int64_t sm_clock_mhz = -1, memory_clock_mhz = -1;
@@ -78,7 +77,8 @@ class Management {
   ManagementHealth health(const std::string& uuid) const;
   // Throws as health() does.
   ManagementUse use(const std::string& uuid) const;
-  // Since the driver was loaded, in mJ; -1 when the GPU has no such counter. Throws as health() does.
+  // Returns the energy since the driver was loaded, in mJ; -1 when the GPU has no such counter. Throws as
+  // health() does.
   std::int64_t energy_mj(const std::string& uuid) const;
 
  private:

@@ -1,5 +1,4 @@
-// The memory part of a runtime. What only some runtimes can do with memory is a capability
-// (capabilities.hpp).
+// The memory part of a runtime. Optional functions are capabilities (capabilities.hpp).
 #pragma once
 #include <cstdint>
 #include <memory>
@@ -15,7 +14,7 @@ class MemoryInterface {
   // `numa_domain` places host memory (-1: leave it to first touch).
   virtual std::unique_ptr<Allocation> allocate(Memory memory, int device, std::uint64_t bytes,
                                                int numa_domain) = 0;
-  // What of the device's memory nobody uses; 0 when unknown.
+  // Returns the free memory of the device in bytes; 0: unknown.
   virtual std::uint64_t free_bytes(int device) = 0;
 
  protected:

@@ -1,5 +1,5 @@
-// The queue part of a runtime: streams, events, copies, kernels and the times between events. What only some
-// runtimes can enqueue is a capability (capabilities.hpp).
+// The queue part of a runtime: streams, events, copies, kernels and the times between events. Optional
+// functions are capabilities (capabilities.hpp).
 #pragma once
 #include <cstddef>
 #include <cstdint>
@@ -27,14 +27,14 @@ struct LaunchShape {
   unsigned shared_bytes = 0;
 };
 
-// The shapes that suit a kernel on one device.
+// Launch limits of a kernel on one device.
 struct KernelInfo {
   unsigned max_threads = 0;
   unsigned blocks_per_multiprocessor = 0;  // resident, at 0 dynamic shared memory and max_threads
   unsigned max_shared_bytes = 0;
 };
 
-// A kernel that was looked for and loaded once, so that its launches look for nothing.
+// A loaded kernel: launches need no lookup.
 struct PreparedKernel {
   std::string_view name;  // outlives it
   std::size_t argument_bytes = 0;
@@ -42,14 +42,14 @@ struct PreparedKernel {
   KernelInfo info;
 };
 
-// How often a kernel is launched in a row, and the word of its argument block that counts the launches from
-// `first` on; nullptr: none does.
+// Number of consecutive launches, and the word of the argument block that counts them from `first` on;
+// nullptr: none.
 struct LaunchSeries {
   unsigned long long* counter = nullptr;
   std::uint64_t first = 0, count = 1;
 };
 
-// Copies in a row, numbered from `first` on: number k takes slot k % slots on both sides.
+// Consecutive copies, numbered from `first` on: copy k uses slot k % slots on both sides.
 struct CopySeries {
   void* destination;
   const void* source;
@@ -60,18 +60,18 @@ struct CopySeries {
 
 class QueueInterface {
  public:
-  // All of these enqueue and return, but for calls that the vendor makes blocking.
+  // These functions enqueue and return, except where the vendor call blocks.
   virtual std::unique_ptr<Stream> create_stream(int device) = 0;
   virtual std::unique_ptr<Event> create_event(int device) = 0;
   virtual void record(Event& event, Stream& stream) = 0;
   virtual void wait(Stream& stream, Event& event) = 0;
-  // A call of the driver for each copy, and nothing between them.
+  // One driver call per copy, and nothing between them.
   virtual void copy_series(const CopySeries& copies, Stream& stream) = 0;
   // Loads (compiles, caches) the kernel before it is needed inside a timed region. Thread-safe. Throws
-  // Unsupported where the kernel cannot be had.
+  // Unsupported if the kernel is not available.
   virtual PreparedKernel prepare(int device, std::string_view kernel) = 0;
-  // A call of the driver for each launch, and nothing between them. `arguments` points to the kernel's one
-  // argument block (interfaces/*/arguments.hpp), copied by each.
+  // One driver call per launch, and nothing between them. `arguments` points to the kernel's argument block
+  // (interfaces/*/arguments.hpp), which each launch copies.
   virtual void launch_series(const PreparedKernel& kernel, const LaunchShape& shape, const void* arguments,
                              std::size_t argument_bytes, const LaunchSeries& series, Stream& stream) = 0;
 
@@ -79,8 +79,8 @@ class QueueInterface {
   virtual void synchronize(Event& event) = 0;
   virtual void synchronize(Stream& stream) = 0;
   virtual double elapsed_ns(Event& begin, Event& end) = 0;  // both finished, both of one device
-  virtual double timer_resolution_ns(int device) = 0;  // smallest step elapsed_ns() was seen to make, 0: none
-  virtual unsigned queue_depth(int device) = 0;        // operations that may be enqueued unstarted
+  virtual double timer_resolution_ns(int device) = 0;       // smallest observed step of elapsed_ns(), 0: none
+  virtual unsigned queue_depth(int device) = 0;             // operations that may be enqueued unstarted
 
   void copy(void* destination, const void* source, std::uint64_t bytes, Stream& stream) {
     copy_series({destination, source, bytes}, stream);
@@ -89,7 +89,7 @@ class QueueInterface {
               std::size_t argument_bytes, Stream& stream) {
     launch_series(kernel, shape, arguments, argument_bytes, {}, stream);
   }
-  // What prepare() finds, for those who do not launch.
+  // Returns the launch limits without preparing a launch.
   KernelInfo kernel_info(int device, std::string_view kernel) { return prepare(device, kernel).info; }
   Availability offers_kernel(int device, std::string_view kernel) {
     try {

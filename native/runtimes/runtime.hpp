@@ -1,6 +1,5 @@
-// The neutral runtime interface: what a measurement may ask of a machine, whoever made it. Every runtime has
-// memory (memory.hpp) and queues (queue.hpp); what else it can do is asked for by capability
-// (capabilities.hpp).
+// The vendor-neutral runtime interface. Every runtime has memory (memory.hpp) and queues (queue.hpp); other
+// functions are optional capabilities (capabilities.hpp).
 //
 // The host is a runtime like any other (host.hpp): a device is a NUMA domain, a stream is a thread bound to
 // it, a kernel is a host function of the same name. No code above this file names a vendor or reads another
@@ -46,7 +45,7 @@ class Runtime : public MemoryInterface, public QueueInterface {
   virtual std::string version() const = 0;        // driver and runtime version, for the manifest
   virtual int device_count() const = 0;
   virtual DeviceInfo device(int device) = 0;
-  // Moves the calling thread onto the cores nearest to the device; false when nothing is known.
+  // Binds the calling thread to the cores nearest to the device. Returns false if they are unknown.
   virtual bool bind_thread_near(int device) = 0;
 
   template <class Capability>

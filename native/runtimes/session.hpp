@@ -1,5 +1,4 @@
-// Everything one worker has open: the runtimes found here, their devices, and the buffers made on
-// them.
+// The open runtimes of one worker, their devices, and the buffers allocated on them.
 #pragma once
 #include <map>
 #include <memory>
@@ -13,10 +12,10 @@
 
 namespace byteways {
 
-// One place that owns memory and issues work: "cpu0" (a NUMA domain), "gpu3".
+// A device: owns memory and issues work. "cpu0" is a NUMA domain, "gpu3" a GPU.
 struct Device {
   Runtime* runtime = nullptr;
-  int ordinal = 0;  // in its runtime
+  int ordinal = 0;  // number in its runtime
   DeviceInfo info;
   const std::string& name() const { return info.name; }
   bool is_host() const { return runtime->name() == "host"; }
@@ -24,7 +23,7 @@ struct Device {
 
 class Session;
 
-// Where managed pages are, as far as it can be asked, of a sample of at most 4096.
+// Location of managed pages, as far as it is known, in a sample of at most 4096.
 struct PageResidency {
   std::uint64_t sampled = 0;
   std::map<std::string, std::uint64_t> on_host;  // CPU device -> sampled pages, by the system's page tables
@@ -35,7 +34,7 @@ struct PageResidency {
     for (const auto& [device, count] : on_host) pages += count;
     return pages;
   }
-  // With what was found of other pages; places that differ leave `prefetched_to` empty.
+  // Adds the result for other pages; if the places differ, `prefetched_to` becomes empty.
   void add(const PageResidency& other) {
     prefetched_to = sampled == 0 || prefetched_to == other.prefetched_to ? other.prefetched_to : "";
     sampled += other.sampled;
@@ -43,7 +42,7 @@ struct PageResidency {
   }
 };
 
-// device + memory + first touch. Its words are filled and checked by the device that owns it.
+// A buffer: device, memory and first touch. The owning device fills and checks its words.
 class Buffer {
  public:
   Buffer(Session& session, Device& device, Device& first_touch, Runtime& runtime,
@@ -56,7 +55,7 @@ class Buffer {
   Session& session() const { return *session_; }
   Device& device() const { return *device_; }
   Device& first_touch() const { return *first_touch_; }
-  Runtime& runtime() const { return *runtime_; }  // that gave the memory
+  Runtime& runtime() const { return *runtime_; }  // that allocated the memory
   Allocation& allocation() const { return *allocation_; }
   std::byte* data() const { return allocation_->data(); }
   std::uint64_t bytes() const { return allocation_->bytes(); }
@@ -71,13 +70,13 @@ class Buffer {
   std::unique_ptr<Allocation> allocation_;
 };
 
-// How a device writes and checks words of memory. It takes kernels, which are above the runtimes: whoever
-// opens a session brings it along.
+// Functions by which a device fills and checks memory. They need kernels, which are in a layer above the
+// runtimes, so the code that opens a session passes them in.
 struct DataService {
   // Enqueued on the device's service stream.
   void (*fill)(Session&, Device& by, void* data, std::uint64_t words, std::uint64_t key);
   void (*poison)(Session&, Device& by, void* data, std::uint64_t words);
-  // Words that are not what fill(key) wrote; waits for the answer.
+  // Returns the number of words that differ from the pattern of fill(key); waits for the result.
   std::uint64_t (*count_wrong)(Session&, Device& by, void* data, std::uint64_t words, std::uint64_t key);
 };
 
@@ -94,37 +93,38 @@ class Session {
   Clock& clock() const { return host_->clock(); }
   Host& host() const { return *host_; }
 
-  // Can `memory` be allocated for `device`? Host memory of vendor kinds comes from a GPU runtime: that of the
-  // GPU which uses or touches it first, else the first that has it.
+  // Returns whether `memory` can be allocated for `device`. Host memory of vendor kinds comes from a GPU
+  // runtime: that of the GPU that uses or first touches it, else the first that has the kind.
   Availability offers(const Device& device, Memory memory) const;
-  // Allocates, then writes every page once from `first_touch`. `user`: who will use it, where that is known.
+  // Allocates, then writes every page once from `first_touch`. `user`: the device that will use it, if known.
   std::unique_ptr<Buffer> allocate(Device& device, Memory memory, std::uint64_t bytes, Device& first_touch,
                                    const Device* user = nullptr);
-  // A block that nobody has touched, with as little done for it as a program would do.
+  // Allocates an untouched block with the same calls as a program would.
   std::unique_ptr<Allocation> bare_block(Device& device, Memory memory, std::uint64_t bytes);
-  // Brings the managed pages of bytes [first, end) to the buffer's device, with what the driver may have
-  // moved along with them, and waits until they are there.
+  // Moves the managed pages of bytes [first, end) to the buffer's device, with neighbouring pages that the
+  // driver may have migrated too; returns when they are there.
   void make_resident(Buffer& buffer, std::uint64_t first, std::uint64_t end);
-  // A device's own memory as runtimes name it. The only domain of a host is not named: every driver knows it.
+  // Returns a device's own memory as a PagePlace. If the host has one domain it is not named, so that every
+  // driver accepts it.
   PagePlace page_place(const Device& device) const;
-  // Asks for the pages of bytes [first, end) of a managed buffer. Touches none of them.
+  // Queries the location of the pages of bytes [first, end) of a managed buffer, without touching them.
   PageResidency residency(const Buffer& buffer, std::uint64_t first, std::uint64_t end) const;
-  // Keeps the pages of a managed buffer at its device while `reader` uses them, or lets them move again.
+  // Keeps the pages of a managed buffer at its device while `reader` uses them, or lets them migrate again.
   Availability hold(const Buffer& buffer, const Device& reader, bool hold);
-  // What of the device's memory nobody uses; 0 when unknown.
+  // Returns the free memory of the device in bytes; 0: unknown.
   std::uint64_t free_bytes(const Device& device) const { return device.runtime->free_bytes(device.ordinal); }
-  // Why two devices of different runtimes share no memory.
+  // Returns the reason why two devices of different runtimes share no memory.
   static std::string different_runtimes(const Device& one, const Device& other);
-  // Enables peer access and proves it: `executor` writes a pattern into `owner`'s memory, the owner checks
-  // it. Memory that needs_grant() is proved by its kind.
+  // Enables peer access and verifies it: `executor` writes a pattern into `owner`'s memory, and the owner
+  // checks it. Kinds that needs_grant() are verified separately.
   Availability prove_peer(Device& executor, Device& owner, Memory memory = Memory::device);
-  // Whether the device can use the buffer at all: what one GPU runtime gave, another's GPUs do not know.
+  // Whether the device can use the buffer at all: GPUs of one runtime cannot use memory of another.
   Availability knows(const Device& device, const Buffer& buffer) const;
-  // Lets kernels and copies of `executor` reach the buffer, which may be another GPU's: proved by kind, and
-  // granted for this buffer where its memory asks for that.
+  // Lets kernels and copies of `executor` access the buffer, which may be another GPU's. Access is verified
+  // once per memory kind, and granted per buffer if its kind requires it.
   Availability open_to(Device& executor, Buffer& buffer);
 
-  // What measurements need besides buffers, made once per device and kept.
+  // Resources of measurements other than buffers, created once per device.
   Stream& service_stream(Device& device);  // fills, checks, anything that is not timed
   std::byte* own_scratch(Device& device);  // kScratchBytes of the device's own memory
   std::byte* shared_scratch(
@@ -132,7 +132,8 @@ class Session {
   unsigned int* gate_word(
       Device& device);  // in shared_scratch; every device of one runtime sees the same word
   static constexpr std::uint64_t kScratchBytes = 4096;
-  // What was observed of the vendor's copy call: question -> engine and evidence (timing/engine.cpp asks).
+  // Observed engines of the vendor's copy call: key of the observation -> engine and evidence
+  // (timing/engine.cpp).
   std::map<std::string, std::pair<std::string, std::string>>& engines() { return engines_; }
 
  private:
@@ -150,7 +151,7 @@ class Session {
   std::vector<LibraryReport> libraries_;
   std::vector<std::unique_ptr<Runtime>> runtimes_;
   std::vector<std::unique_ptr<Device>> devices_;
-  std::map<const Device*, Service> services_;  // before the runtimes are gone: declared after them
+  std::map<const Device*, Service> services_;  // declared after `runtimes_`, so destroyed first
   std::map<std::tuple<const Device*, const Device*, Memory>, Availability> peers_;
   std::map<std::string, std::pair<std::string, std::string>> engines_;
   Host* host_ = nullptr;

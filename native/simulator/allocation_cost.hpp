@@ -1,5 +1,5 @@
-// What it costs the host to have memory on the simulated machine: the calls, and the pages that they make,
-// lock or map. Nothing of it is part of moving bytes.
+// Allocation costs on the simulated machine, in ns of host time: the calls, and the pages that they create,
+// lock or map.
 #pragma once
 #include <algorithm>
 #include <cstdint>
@@ -25,7 +25,7 @@ class AllocationCost {
     if (is_managed(kind)) return model_.call_ns;
     return model_.release_part * allocate_ns(kind, bytes);
   }
-  // A huge page takes as long as its bytes in base pages do to be zeroed, which is most of it.
+  // A huge page takes as long as its bytes in base pages, because zeroing dominates.
   double touch_ns(Kind kind, std::uint64_t bytes) const {
     return is_device(kind) ? 0 : pages(bytes) * model_.page_ns;
   }
@@ -47,7 +47,7 @@ class AllocationCost {
     return static_cast<double>((bytes + kGranuleBytes - 1) / kGranuleBytes);
   }
   MemoryModel model_;
-  double enqueue_ns_;  // of a call that changes no GPU's mapping
+  double enqueue_ns_;  // ns of a call that changes no GPU's mapping
 };
 
 }  // namespace byteways::sim

@@ -1,6 +1,5 @@
-// What the entry points of every vendor have in common: how a row of a function table becomes an exported C
-// function, how failures become codes, and which GPU a handle, a thread or a variable of the environment
-// means.
+// Common parts of the entry points of all vendors: exports the rows of a function table as C functions, maps
+// failures to error codes, and resolves handles, threads and environment variables to GPUs.
 //
 // Entry points call what is declared here and never each other: a vendor's real library that is loaded
 // globally would otherwise catch the simulator's own calls.
@@ -36,7 +35,7 @@ inline constexpr int kInvalidValue = 1, kOutOfMemory = 2, kNotInitialized = 3, k
                      kPeerAccessEnabled = 704, kLaunchFailed = 719, kNotSupported = 801, kUnknown = 999;
 }
 
-// How a vendor calls a code, and what it says of it.
+// A vendor's name and message of an error code.
 struct ErrorWords {
   int code;
   const char *cuda, *hip, *cuda_text, *hip_text;
@@ -44,20 +43,20 @@ struct ErrorWords {
 const ErrorWords* error_words(int code);  // nullptr: no such code
 
 int code_of(Code code);
-// The code of a failure. The sentence of one that tells of the simulation, not of the machine that is played,
-// is kept for text_of().
+// Returns the code of a failure. If the failure concerns the simulation and not the simulated machine, its
+// message is kept for text_of().
 int keep_sentence(const Failure& failure) noexcept;
-// Forgets the sentence that was kept, and answers the code.
+// Discards the kept message and returns the code.
 int forget_sentence(int code) noexcept;
-// What the vendor says of a code, with the sentence that this thread's last failure left for it.
+// Returns the vendor's message of a code, with the message kept from this thread's last failure.
 const char* text_of(int code, const char* vendor_text);
 
-// A code that no Failure stands for; thrown inside answer().
+// A code without a corresponding Failure; thrown inside answer().
 struct Refusal {
   int code;
 };
 
-// Runs the body of a vendor's entry point. What it throws becomes the vendor's code.
+// Runs the body of a vendor's entry point and maps exceptions to the vendor's error codes.
 template <class Body>
 int answer(Body body) noexcept {
   try {
@@ -78,19 +77,19 @@ inline void require(bool condition, int code) {
   if (!condition) throw Refusal{code};
 }
 
-// Writes an answer where the caller wants it.
+// Writes a result to the address given by the caller.
 template <class Value>
 void give(Value* to, Value value) {
   require(to != nullptr, code::kInvalidValue);
   *to = value;
 }
-// Writes `text` and a final zero, cut off where the room ends.
+// Writes `text` and a final zero, truncated to `room` bytes.
 void write_text(std::string_view text, char* to, std::size_t room);
 
-// The machine, when its GPUs are this vendor's. Throws Refusal (no device).
+// Returns the machine if its GPUs are this vendor's. Throws Refusal (no device).
 World& world_of(std::string_view vendor);
 
-// A number of 64 bits that tells this GPU from all others, the same in every process.
+// Returns a unique 64-bit number of the GPU, the same in every process.
 std::uint64_t unique_id(const Model& model, int gpu);
 // As nvidia-smi prints it: "GPU-" and five groups.
 struct Uuid {
@@ -101,18 +100,19 @@ std::string nvidia_uuid_text(const Model& model, int gpu);
 // As rocminfo prints it: "GPU-" and 16 digits; its bytes are the digits.
 std::string amd_uuid_text(const Model& model, int gpu);
 
-// What a list of indices and beginnings of UUIDs leaves of `gpus`, in its order. The first entry that names
-// nothing, or a GPU again, ends it (CUDA C++ programming guide, CUDA_VISIBLE_DEVICES; HIP does the same).
+// Returns the GPUs that a list of indices and UUID prefixes selects from `gpus`, in the order of the list.
+// The first entry that matches no GPU, or a GPU again, ends the list (CUDA C++ programming guide,
+// CUDA_VISIBLE_DEVICES; HIP does the same).
 std::vector<int> choose_visible(const std::vector<int>& gpus, std::string_view list,
                                 const std::function<std::string(int)>& uuid);
 
-// Nearest NUMA domain of a GPU.
+// Returns the NUMA domain nearest to a GPU.
 int domain_of(const Model& model, int gpu);
-// Where this thread wants host memory, -1: nowhere in particular.
+// Returns the NUMA domain of the memory policy of this thread, -1: none.
 int thread_domain();
 void set_thread_domain(int domain);
-// The domain that host memory comes from which a thread allocates for a GPU: the thread's own, else the one
-// beside the GPU.
+// Returns the domain of host memory that this thread allocates for a GPU: that of the thread's policy, else
+// the one nearest to the GPU.
 int host_domain(const Model& model, int gpu);
 
 }  // namespace byteways::sim

@@ -13,7 +13,7 @@ struct Program {
   std::string log, image;  // of the last compilation
 };
 
-// All answer a result's number; none throws.
+// All functions return a result code; none throws.
 int create(Program** program, const char* source, const char* name);
 int destroy(Program** program);
 int compile(Program* program);

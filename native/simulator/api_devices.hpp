@@ -1,4 +1,4 @@
-// What the entry points that ask about a device do, which is the same for both vendors.
+// Implementation of the device query functions, shared by both vendors.
 #pragma once
 #include <algorithm>
 #include <cstddef>
@@ -36,7 +36,7 @@ class DeviceCalls {
       give(possible, Vendor::world().can_access_peer(gpu, other) ? 1 : 0);
     });
   }
-  // Number of a place among the visible ones.
+  // Returns the number of a place among the visible GPUs.
   static Device device_of(const std::optional<Place>& place) {
     constexpr Device kInvalid = -2;  // CU_DEVICE_INVALID, hipInvalidDeviceId
     if (!place) return kInvalid;

@@ -1,6 +1,5 @@
 // Device kernels on the simulated machine. Compiling a source finds the kernels in it and their launch
-// bounds; the image lists them; loading it gives handles, behind which the world plays the kernel of that
-// name.
+// bounds; the image lists them; loading it returns handles of the simulated kernels with these names.
 #pragma once
 #include <cstddef>
 #include <map>
@@ -15,19 +14,19 @@ struct KernelEntry {
   std::size_t argument_bytes = 0;
 };
 
-// Owned by the simulator until the process ends: the tables of both vendors have no function that unloads.
+// Owned by the simulator until the process ends, because the function tables have no unload function.
 struct KernelModule {
   std::map<std::string, KernelEntry> kernels;
 };
 
-// Text that load_image() takes; nothing when the source defines no kernel.
+// Returns the image for load_image(); no value if the source defines no kernel.
 std::optional<std::string> compile_image(const std::string& source);
-// nullptr when it is no image of ours.
+// Returns nullptr if it is not an image of compile_image().
 KernelModule* load_image(const char* image);
 
-// Blocks of so many threads and bytes that a multiprocessor with `most_shared` bytes holds at once. It holds
-// 2048 threads and 32 blocks on compute capabilities 7.0, 8.0, 9.0 and 10.0 (CUDA C++ programming guide,
-// technical specifications) and on CDNA, 4 units of 8 wavefronts of 64.
+// Returns how many blocks of `threads` threads and `shared` bytes are resident on a multiprocessor with
+// `most_shared` bytes. It holds 2048 threads and 32 blocks on compute capabilities 7.0, 8.0, 9.0 and 10.0
+// (CUDA C++ programming guide, technical specifications) and on CDNA, 4 units of 8 wavefronts of 64.
 int resident_blocks(int threads, std::size_t shared, std::size_t most_shared);
 
 }  // namespace byteways::sim

@@ -1,4 +1,4 @@
-// What the entry points for memory do, which is the same for both vendors.
+// Implementation of the memory functions, shared by both vendors.
 #pragma once
 #include <cstddef>
 #include <cstdint>
@@ -9,7 +9,7 @@
 
 namespace byteways::sim {
 
-inline constexpr std::size_t kGranuleBytes = 2 << 20;  // what vendors map a GPU's memory with
+inline constexpr std::size_t kGranuleBytes = 2 << 20;  // granule with which vendors map GPU memory
 
 // `Vendor` as in api_queue.hpp and api_devices.hpp. A pool is the number of its GPU, counted from 1.
 template <class Vendor>
@@ -19,7 +19,7 @@ class MemoryCalls {
   using Physical = typename Table::Physical;
 
  public:
-  // Where host memory comes from that this thread allocates.
+  // Returns the place of host memory that this thread allocates.
   static Place host_place() {
     return {Place::Kind::cpu, host_domain(Vendor::world().model(), Vendor::current_gpu())};
   }

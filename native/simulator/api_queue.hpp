@@ -1,4 +1,4 @@
-// What the entry points for streams, events, modules and launches do, which is the same for both vendors.
+// Implementation of the functions for streams, events, modules and launches, shared by both vendors.
 #pragma once
 #include <cstddef>
 
@@ -56,7 +56,7 @@ class QueueCalls {
     return answer([&] { Vendor::world().record(event_of(event), stream_of(stream)); });
   }
   static int query(EventHandle event) {
-    bool finished = false;  // nearly every answer is "not yet": too many for exceptions
+    bool finished = false;  // "not ready" is too frequent for exceptions
     const int failed = answer([&] { finished = Vendor::world().finished(event_of(event)); });
     return failed == 0 && !finished ? code::kNotReady : failed;
   }

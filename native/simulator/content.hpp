@@ -1,5 +1,6 @@
-// What a block of simulated memory holds, in 64-bit words, without holding it: runs of words that follow a
-// rule. Filling, copying and checking gigabytes cost as much as there are runs, and are exact to the word.
+// Symbolic content of a block of simulated memory: runs of 64-bit words that follow a rule. The cost of
+// filling, copying and checking depends on the number of runs, not on the size, and results are exact to the
+// word.
 #pragma once
 #include <cstdint>
 #include <map>
@@ -12,18 +13,18 @@ namespace byteways::sim {
 
 using Word = unsigned long long;
 
-// Rows that lie a pitch apart, in words. Row r of the destination is row r of the source.
+// Pitched (2D) rows, in words. Row r of the destination is row r of the source.
 struct RowsShape {
   Word rows = 0, row_words = 0, pitch_words = 0, source_pitch_words = 0;
   bool operator==(const RowsShape&) const = default;
 };
 
-// Where such rows begin in a block, and the word that is between them.
+// Start of such rows in a block, and the word that fills the gaps.
 struct Rows {
   RowsShape shape;
   Word begin = 0, gap = 0;
   bool operator==(const Rows&) const = default;
-  // Whether rows of `other` from `at` on leave the same gaps.
+  // Returns whether rows of `other`, starting at `at`, have the same gaps.
   bool same_gaps(Word at, const RowsShape& other) const {
     return begin == at && shape.rows == other.rows && shape.row_words == other.row_words &&
            shape.pitch_words == other.pitch_words;
@@ -45,8 +46,8 @@ struct Rule {
   std::shared_ptr<const Rows> rows;  // rows: where they are
 
   Word at(Word index) const;
-  Rule moved(Word from, Word to) const;     // the rule of the same words when word `from` becomes word `to`
-  bool continues(const Rule& other) const;  // the same rule all along, when their runs touch
+  Rule moved(Word from, Word to) const;     // the rule after moving word `from` to `to`
+  bool continues(const Rule& other) const;  // whether adjacent runs follow one rule
 };
 
 struct Run {
@@ -63,16 +64,16 @@ class Content {
   void spot(Word begin, Word end, Word stride, Word value);
   std::vector<Run> read(Word begin, Word end) const;
   Word at(Word index) const;
-  // As the kernel `check` finds it: words [begin, begin + count) against pattern_word(key, first + j), every
-  // `stride`-th j.
+  // Result of the kernel `check`: compares words [begin, begin + count) with pattern_word(key, first + j),
+  // every `stride`-th j.
   CheckResult check(Word begin, Word count, Word key, Word first, Word stride) const;
-  // Words [begin, begin + count) against those of a rule, by their indices in the block.
+  // Compares words [begin, begin + count) with a rule, by their indices in the block.
   CheckResult check(Word begin, Word count, const Rule& expected) const;
   std::size_t runs() const { return runs_.size(); }
 
  private:
-  std::map<Word, Run>::iterator split(Word at);  // the run that begins at `at`, made so if need be
-  void join(Word at);                            // the runs before and after, when one rule goes on
+  std::map<Word, Run>::iterator split(Word at);  // splits a run so that one begins at `at`
+  void join(Word at);                            // joins the runs on both sides if they follow one rule
   Word size_;
   std::map<Word, Run> runs_;  // by begin; they cover the block
 };

@@ -1,5 +1,5 @@
-// What moving bytes costs on the simulated machine: the fixed time of an operation, and what its flow takes
-// of links, memories and engines. Nothing here moves data.
+// Cost model of transfers on the simulated machine: the fixed time of an operation, and the load of its flow
+// on links, memories and engines. Nothing here moves data.
 #pragma once
 #include <map>
 #include <string>
@@ -14,31 +14,31 @@
 
 namespace byteways::sim {
 
-// What of the machine moves the bytes: threads of a kernel, its bulk-copy instructions, a copy engine, a
-// kernel of the runtime's own; cores of a CPU with ordinary stores, or with those that bypass the caches.
+// Hardware that moves the bytes: kernel threads, bulk-copy instructions, a copy engine, a kernel of the
+// runtime (blit); CPU cores with ordinary stores, or with non-temporal stores.
 enum class Mechanism { kernel, bulk, engine, blit, core, streaming_core };
 
-// One operation that moves bytes, as far as its cost goes.
+// Cost parameters of one operation that moves bytes.
 struct Transfer {
   Mechanism mechanism;
   Place executor, from, to;
   double bytes = 0;
   int sides = 2;            // local: the memory is read and written (2), or only one of them (1)
   double threads = 0;       // kernel: threads of the launch; bulk: blocks; cores: threads of the team
-  double cached_bytes = 0;  // cores: working set that stays from operation to operation, 0: none does
-  double part = 1;          // of the efficiency that the model has for this way
-  int engine = -1;          // engine: the one that was asked for, -1: any that is free
-  bool from_host = false;   // the bytes are a CPU's, also where it shares one memory with a GPU; set by Costs
+  double cached_bytes = 0;  // cores: working set that stays in caches between operations, 0: none
+  double part = 1;          // fraction of the model's efficiency for this path
+  int engine = -1;          // engine: the requested one, -1: any free one
+  bool from_host = false;   // the bytes belong to a CPU, also if it shares memory with a GPU; set by Costs
 };
 
 // One pass of a kernel over several arrays at once.
 struct Pass {
   Place executor;
-  std::vector<Place> reads;  // where each array is that is read, and the one that is written
+  std::vector<Place> reads;  // places of the arrays that are read; `write` is that of the written one
   Place write;
   double bytes = 0;  // of one array
   double threads = 0;
-  double cached_bytes = 0;  // cores: working set that stays from pass to pass, 0: none does
+  double cached_bytes = 0;  // cores: working set that stays in caches between passes, 0: none
   double part = 1;
 };
 
@@ -49,39 +49,41 @@ class Costs {
   // Adds fixed time, bytes, demands, cap and engines to the operation.
   void add(Operation& operation, const Transfer& transfer);
   void add(Operation& operation, const Pass& pass);
-  // A copy of plain host memory by the runtime.
+  // Adds a copy of plain host memory by the runtime.
   void add_staged(Operation& operation, Place executor, bool to_gpu, Place host, double bytes);
-  // A walk of so many dependent loads over `bytes` that `owner` has. Where a GPU's memory answers them, and
-  // no cache, each waits longer the more of that memory others use.
+  // Adds a pointer chase of `steps` dependent loads over `bytes` of `owner`'s memory. Loads that reach a
+  // GPU's memory take longer the more of its bandwidth others use.
   void add_walk(Operation& operation, Place executor, Place owner, double bytes, double steps);
-  // Time of one dependent load of a walk over `bytes` that `owner` has.
+  // Returns the time of one dependent load over `bytes` of `owner`'s memory, in ns.
   double latency_ns(Place executor, Place owner, double bytes);
-  // Time until `poller`, which looks again and again, sees what `writer` stores into memory of `owner`.
+  // Returns the time until `poller` sees a store of `writer` to `owner`'s memory, in ns.
   double hand_over_ns(Place writer, Place poller, Place owner);
-  // Time of a kernel that does nothing, behind another; of a CPU with a team of so many threads.
+  // Returns the time of an empty kernel behind another, in ns; for a CPU, with a team of `blocks` threads.
   double launch_ns(Place executor, unsigned blocks) const;
-  // Time of `items` that do `each` multiply-adds one after another, in so many blocks or on so many cores.
+  // Returns the time in ns of `items` that each do `each` dependent multiply-adds, in `blocks` blocks or on
+  // that many cores.
   double arithmetic_ns(Place executor, double each, double items, double blocks) const;
-  // Managed pages that move before the operation itself: a fixed time, and a flow over the links that copies
-  // of engines take as well.
+  // Adds a migration of managed pages before the operation itself: a fixed time, and a flow over the links
+  // that copy engines use as well.
   void add_migration(Operation& operation, Place from, Place to, double bytes, bool prefetch);
   int processors(int gpu) const { return processors_.at(static_cast<std::size_t>(gpu)); }
   Router& router() { return router_; }
-  // Places that share one memory are one: on an APU that is the GPU.
+  // Returns the place that owns the memory: on an APU, the GPU.
   Place memory_of(Place place) const;
 
  private:
   double word_latency_ns(Place executor, Place owner, Place other);
   void add_gpu(Operation& operation, const Transfer& transfer);
   void add_cores(Operation& operation, const Transfer& transfer);
-  // Bytes/s that one thread of a copying kernel reads at most with so many bytes in flight.
+  // Returns the maximum read rate of one thread of a copy kernel with `in_flight` bytes in flight, in
+  // bytes/s.
   double thread_rate(Place executor, Place from, double in_flight);
   void add_pass_of_gpu(Operation& operation, const Pass& pass);
   void add_pass_of_cores(Operation& operation, const Pass& pass);
   const RateModel& rate_of(const Transfer& transfer, bool local, bool host) const;
   // `both`: efficiency of a link's two directions together, 0: that of one.
   void cross(Flow& flow, Place from, Place to, double efficiency, double both = 0);
-  void touch(Flow& flow, Place from, Place to) const;  // the memories at both ends
+  void touch(Flow& flow, Place from, Place to) const;  // adds the memories at both ends
   void touch(Flow& flow, Place memory, bool written) const;
   // A kernel takes the part of its GPU's path that its bytes take of the time in which its way moves them.
   void share_path(Flow& flow, int gpu) const;

@@ -1,5 +1,4 @@
-// The simulated GPUs as a program may use them: which memory each reaches, what has gone wrong with it, and
-// what it counted.
+// State of the simulated GPUs: peer access, failures and counters.
 #pragma once
 #include <cstdint>
 #include <optional>
@@ -20,16 +19,16 @@ class Devices {
  public:
   Devices(const Model& model, const Faults& faults, Costs& costs, const MemoryAccounting& holdings);
 
-  // Every call that concerns a GPU asks first: throws what it failed of (device_lost, illegal_address), then
-  // and ever after. CPUs do not fail.
+  // Called by every function that uses a GPU: once the GPU has failed, throws that failure (device_lost,
+  // illegal_address) at every call. CPUs do not fail.
   void check(Place place) const;
   void count_operation(Place place);
   void fail(Place place, const Failure& failure);
 
-  bool linked(int gpu, int peer);  // GPUs reach each other without the CPUs
+  bool linked(int gpu, int peer);  // whether a route without CPUs connects the GPUs
   void enable_peer(int gpu, int peer);
   void disable_peer(int gpu, int peer);
-  // Why `who` cannot touch the block; empty when it can.
+  // Returns why `who` cannot access the block; empty if it can.
   std::string barrier(Place who, const Block& block) const;
 
   void count_moved(Place from, Place to, std::uint64_t bytes);
@@ -48,7 +47,7 @@ class Devices {
   Costs* costs_;
   const MemoryAccounting* accounting_;
   std::vector<Device> devices_;
-  std::set<std::pair<int, int>> peers_;  // who may reach whose memory
+  std::set<std::pair<int, int>> peers_;  // (GPU, peer whose memory it may access)
 };
 
 }  // namespace byteways::sim

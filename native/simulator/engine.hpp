@@ -1,9 +1,9 @@
-// The discrete-event engine: operations in queues, what they share, and the time at which each is done. It
-// knows neither machines nor vendors. Time is in whole picoseconds and passes only in run().
+// Discrete-event engine: operations in queues, shared resources, and completion times. It knows neither
+// machines nor vendors. Time is in whole picoseconds and advances only in run().
 //
-// An operation takes a fixed time, then is a flow of bytes whose rate depends on what flows beside it; stages
-// of the same kind may come before. At each instant all that ends there is ended, all that can start is
-// started, and the rates are found once.
+// An operation is a fixed time followed by a flow of bytes, whose rate depends on concurrent flows. Other
+// stages of this kind may precede it. At each instant the engine ends all stages that are due, starts all
+// that can start, and computes the rates once.
 #pragma once
 #include <cstdint>
 #include <deque>
@@ -23,15 +23,15 @@ inline Picoseconds picoseconds(double nanoseconds) {
   return static_cast<Picoseconds>(nanoseconds * 1000 + 0.5);
 }
 
-// The moment at which a queue came past; whoever waits for it keeps it alive.
+// The time at which a queue reached this point. Waiters share ownership.
 struct Mark {
   Picoseconds time = -1;
   bool done() const { return time >= 0; }
 };
 
-// A word of host memory that an operation waits for (unsigned, at least `target`). The engine replays the
-// past, so it must not look at the word itself: poll() notes the host's time at which it was seen to be
-// there.
+// A word of host memory that an operation waits for (unsigned, at least `target`). The engine may simulate
+// times in the past, so it must not read the word itself: poll() records the host time at which the word had
+// the value.
 struct Latch {
   const unsigned int* word = nullptr;
   unsigned int target = 0;
@@ -46,16 +46,16 @@ struct Stage {
 };
 
 struct Operation : Stage {
-  Picoseconds ready = 0;        // not before: when it was enqueued, and had time to reach the device
-  std::vector<Stage> before;    // what comes first, one after another: pages that have to move
+  Picoseconds ready = 0;        // earliest start: enqueue time plus the time to reach the device
+  std::vector<Stage> before;    // stages that run first, in order: page migrations
   std::vector<int> pools;       // takes one token of each while it runs
   int processors = -1;          // runs on these multiprocessors …
   bool all_processors = false;  // … and leaves no room for others
-  double threads = 0;           // … which it fills by so many
+  double threads = 0;           // … of which it uses this many
   bool never_ends = false;
-  Latch latch;                         // waits for it before it ends, when it has a word
-  std::shared_ptr<Mark> after;         // does not start before
-  std::shared_ptr<Mark> mark;          // is set when it ends
+  Latch latch;                  // if it has a word, the operation ends only when the word has its value
+  std::shared_ptr<Mark> after;  // does not start before
+  std::shared_ptr<Mark> mark;   // is set when it ends
   std::uint64_t* completed = nullptr;  // is counted up when it ends
   std::function<void()> on_start, on_end;
 
@@ -89,8 +89,8 @@ class Engine {
   // Opens latches whose words are there; `host` is the host's time.
   void poll(Picoseconds host);
   Picoseconds now() const { return now_; }
-  // Everything up to and including `limit` happens, or until `done` says so after an instant. False when
-  // neither: nothing is left to happen before the limit (now() then stays where the last thing happened).
+  // Runs all events up to and including `limit`, or until `done` returns true after an instant. Returns false
+  // if no event is left before the limit; now() is then the time of the last event.
   bool run(Picoseconds limit, const std::function<bool()>& done);
   bool has_stuck() const { return stuck_ > 0; }
   bool idle() const { return active_.empty(); }  // nothing is queued anywhere
@@ -106,10 +106,10 @@ class Engine {
   Picoseconds start_of(const Queue& queue) const;
   bool can_start(const Operation& operation) const;
   void start(Queue& queue);
-  bool advance(Queue& queue);  // past the end of its state, when that is now
+  bool advance(Queue& queue);  // advances past the current state if it ends now
   void begin_stage(Operation& operation);
   void finish(Queue& queue);
-  void settle();  // at this instant, until nothing more happens
+  void settle();  // processes this instant until nothing changes
   void find_rates();
 
   Picoseconds now_ = 0;
@@ -125,8 +125,8 @@ class Engine {
   bool settled_ = true;        // nothing was added or opened since settle(), and then …
   Picoseconds next_ = kNever;  // … this is when something happens next
   int stuck_ = 0;
-  std::vector<Flow*> flows_;                             // of find_rates()
-  std::vector<std::pair<Picoseconds, Queue*>> waiting_;  // of settle()
+  std::vector<Flow*> flows_;                             // scratch of find_rates()
+  std::vector<std::pair<Picoseconds, Queue*>> waiting_;  // scratch of settle()
 };
 
 }  // namespace byteways::sim

@@ -1,4 +1,4 @@
-// What is wrong with the simulated machine, on command. The grammar is documented in
+// Injected faults of the simulated machine. The grammar is documented in
 // docs/guides/simulate-a-machine.md; byteways.machines.faults checks it before a sheet is made.
 #pragma once
 #include <cstdint>
@@ -26,7 +26,7 @@ struct Fault {
     serialise,
     throttle,
   } kind;
-  std::string a, b;  // devices; b is empty where one is concerned
+  std::string a, b;  // devices; b is empty if the fault concerns one device
   double part = 1;   // slow, throttle
   std::uint64_t number =
       0;  // corrupt: word; no_memory: above so many bytes; lost, lapse, stall: after so many operations
@@ -34,8 +34,7 @@ struct Fault {
 
 class Faults {
  public:
-  // Those of the model. Throws std::invalid_argument for a fault that is none, or of a device that is not
-  // there.
+  // Reads the faults of the model. Throws std::invalid_argument for an unknown fault or device.
   explicit Faults(const Model& model);
   const Fault* find(Fault::Kind kind, const std::string& a, const std::string& b = {}) const;
   const std::vector<Fault>& all() const { return faults_; }

@@ -1,4 +1,4 @@
-// Graphs: what was enqueued on a stream between begin and end of a recording, made again in one call.
+// Graphs: the calls enqueued on a stream between begin and end of a recording, replayed by one call.
 #pragma once
 #include <functional>
 #include <map>
@@ -13,17 +13,17 @@ class Graphs {
  public:
   explicit Graphs(Devices& devices) : devices_(&devices) {}
 
-  // Makes a call, or notes it where the stream is being recorded.
+  // Executes a call, or records it if the stream is being recorded.
   static void perform(Lock& lock, Stream* stream, std::function<void(Lock&, Stream*)> call);
 
-  // All throw Failure (invalid) for a graph, or a recording, that is not there.
+  // All throw Failure (invalid) for an unknown graph or recording.
   static void begin(Stream& stream);
   Graph* end(Stream& stream);
   Graph* copy_of(Graph* graph);
   void play(Lock& lock, Graph* graph, Stream* stream);
-  // Of one that still runs breaks the GPU, so that whoever drops this call's answer meets it in the next one:
-  // HIP's documentation promises nothing then, nor did CUDA's before it said that such a graph is freed when
-  // it ends.
+  // Destroying a running graph is an error that breaks the GPU, so that later calls report it even if this
+  // result is ignored. HIP's documentation leaves this case undefined, as CUDA's did before it said that such
+  // a graph is freed when it ends.
   void destroy(Graph* graph);
 
  private:

@@ -1,4 +1,4 @@
-// The queues that GPUs have for streams: streams beyond them share one, and wait for each other there.
+// Hardware queues of GPUs: streams beyond their number share a queue and are serialised there.
 #pragma once
 #include <vector>
 
@@ -13,8 +13,8 @@ class HardwareQueues {
   }
   void set_most(int most) { most_ = most; }
 
-  // A queue without streams where there is one or may be one more, else that with the fewest.
-  // `alone`: there is one for the whole GPU.
+  // Returns an unused queue if there is one or another may be created, else the queue with the fewest
+  // streams. `alone`: the GPU has a single queue.
   Engine::Queue* take(int gpu, bool alone);
   void give_back(int gpu, const Engine::Queue* queue);
 

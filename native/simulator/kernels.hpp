@@ -1,6 +1,6 @@
-// What the simulated machine has for every kernel: what it reaches, what of it a fault changes, and the
-// registry of what each kernel costs and does. The kernels themselves are in interfaces/*/simulated.cpp, with
-// the argument blocks of the real ones.
+// Services for simulated kernels: access checks, effects of faults, and the registry of cost and effect of
+// each kernel. The kernels themselves are in interfaces/*/simulated.cpp, with the argument blocks of the real
+// ones.
 #pragma once
 #include <any>
 #include <cstddef>
@@ -19,21 +19,21 @@
 
 namespace byteways::sim {
 
-// Of one launch: all but its arguments.
+// One launch, without its arguments.
 struct KernelLaunch {
   Shape shape;
   Place executor;
 
   bool on_gpu() const { return executor.kind == Place::Kind::gpu; }
-  // Of a GPU, or of the team on a CPU.
+  // Returns the number of threads of the grid, or of the CPU team.
   double threads() const {
     return on_gpu() ? static_cast<double>(shape.blocks) * shape.threads : static_cast<double>(shape.blocks);
   }
-  // How a kernel's own loads and stores move bytes.
+  // Returns the mechanism of a kernel's own loads and stores.
   Mechanism mechanism() const { return on_gpu() ? Mechanism::kernel : Mechanism::core; }
 };
 
-// The slots of an array that a kernel takes in turn.
+// The slots of an array through which a kernel rotates.
 struct Slots {
   Range first;
   Word count, stride_words;
@@ -47,26 +47,26 @@ class Kernels {
  public:
   Kernels(const Model& model, const Faults& faults, Memory& memory, Costs& costs, Devices& devices);
 
-  // An operation that runs the kernel; `arguments` are copied. Throws Failure (invalid) for an unknown kernel
-  // or a block of another size, illegal_address for memory it cannot reach.
+  // Returns an operation that runs the kernel; `arguments` are copied. Throws Failure (invalid) for an
+  // unknown kernel or a block of another size, illegal_address for memory it cannot reach.
   std::unique_ptr<Operation> launch(std::string_view kernel, const Shape& shape, const void* arguments,
                                     std::size_t bytes, Place executor);
-  // The effect of a copy: faults may change it, counters see it.
+  // Applies the effect of a copy to memory and counters; faults may change it.
   void move(const Range& to, const Range& from, Place executor);
-  // The same of rows that lie a pitch apart; the ranges span them and the gaps.
+  // Does the same for pitched (2D) rows; the ranges include the gaps.
   void move_rows(const Range& to, const Range& from, const RowsShape& shape, Place executor);
-  // The effect of what `executor` does with words of `from` that end in `to`, unless a fault hinders it.
+  // Applies `write`, by which `executor` moves words of `from` to `to`, unless a fault prevents it.
   void deliver(const Range& to, const Range& from, Place executor, const std::function<void()>& write);
   void deliver(const Range& to, Place from, Place executor, const std::function<void()>& write);
-  // Whether what `executor` reads of memory of `owner` does not arrive as it is there.
+  // Returns whether a fault corrupts reads by `executor` of `owner`'s memory.
   bool misreads(Place executor, Place owner) const;
-  // Moves managed pages, at once: what is enqueued later finds them there, on whichever stream. What that
-  // takes, a flow from each place they leave, comes first in the operation.
+  // Moves managed pages immediately, so that later calls on any stream find them there. Adds the cost to the
+  // operation as preceding stages: one flow per place that pages leave.
   void bring(Operation& operation, const Range& range, Place to, bool prefetch);
-  // What the runtime's copy call finds: managed pages move to the GPU that copies, as kernels of it would
-  // have them, unless they are kept where they are. Answers where the range begins then.
+  // Prepares a range for the runtime's copy call: managed pages migrate to the copying GPU, as for its
+  // kernels, unless they are held. Returns the place where the range then begins.
   Place reach_by_copy(Operation& operation, const Range& range, Place executor);
-  // Whether operations between these places never end.
+  // Returns whether a fault hangs operations between these places.
   bool hangs(Place from, Place to) const;
 
   struct Reach {
@@ -74,23 +74,24 @@ class Kernels {
     Place place;      // where the memory is
     double part = 1;  // of what kernels reach in other memory there
   };
-  // Where the memory is for the executor; what brings it there comes first in the operation.
+  // Returns the place of the memory for the executor; migrations precede the operation.
   Reach reach(Operation& operation, Place executor, const void* data, std::uint64_t bytes);
   Reach reach(Operation& operation, Place executor, const Range& range) {
     return reach(operation, executor, range.block->data + range.begin * kWordBytes, range.bytes());
   }
-  // Slots of `bytes`, `stride_bytes` apart. Every one has to be inside of the block, not only the one whose
-  // turn it is: throws Failure.
+  // Slots of `bytes`, `stride_bytes` apart. All must be inside the block, not only the current one; otherwise
+  // throws Failure.
   Slots slots(const void* base, Word count, Word stride_bytes, std::uint64_t bytes) const;
-  // A word that the host and a kernel share must be there: larger blocks are addresses only. Throws Failure.
+  // Throws Failure unless the word is in real memory. Host and kernel share it, and larger blocks have
+  // addresses only.
   void must_be_real(const void* word) const;
-  bool lies(Place executor, Place owner) const;  // granted access that is none
+  bool lies(Place executor, Place owner) const;  // fault: access is granted but does not work
 
   const Model& model() const { return *model_; }
   Memory& memory() const { return *memory_; }
   Costs& costs() const { return *costs_; }
   Devices& devices() const { return *devices_; }
-  // What kernels of one kind keep from launch to launch on this machine.
+  // State that kernels of one kind keep between launches on this machine.
   template <class State>
   State& state() {
     std::any& kept = states_[typeid(State)];
@@ -106,25 +107,25 @@ class Kernels {
   std::map<std::type_index, std::any> states_;
   const Model* model_;
   const Faults* faults_;
-  std::uint64_t deliveries_ = 0;  // on a path that lapses once
+  std::uint64_t deliveries_ = 0;  // on a path with a `lapse` fault
   Memory* memory_;
   Costs* costs_;
   Devices* devices_;
 };
 
-// How a kernel is played: what it costs is added to the operation, and what it leaves in memory is done when
-// that ends.
+// A simulated kernel: its cost is added to the operation, and its effect on memory is applied when the
+// operation ends.
 struct SimulatedKernel {
   std::size_t argument_bytes;
   void (*play)(Kernels& kernels, Operation& operation, const void* arguments, const KernelLaunch& launch);
 };
 
-// nullptr when there is no kernel of that name.
+// Returns nullptr if there is no kernel of that name.
 const SimulatedKernel* find_simulated_kernel(std::string_view name);
 void register_simulated_kernel(std::string_view name, const SimulatedKernel& kernel);
 
-// At namespace scope: `function(Kernels&, Operation&, const Arguments&, const KernelLaunch&)` plays the
-// kernel of that name.
+// Define at namespace scope: `function(Kernels&, Operation&, const Arguments&, const KernelLaunch&)`
+// simulates the kernel of that name.
 template <auto function>
 class RegisterSimulatedKernel {
  public:
@@ -143,7 +144,7 @@ class RegisterSimulatedKernel {
   }
 };
 
-// What copying rows costs in bytes: whole lines.
+// Returns the bytes that a copy of rows costs: whole cache lines.
 double bytes_of_rows(const RowsShape& shape);
 
 }  // namespace byteways::sim

@@ -1,5 +1,5 @@
-// Who holds how much of the simulated machine's memory: blocks, what pools keep beyond them, and physical
-// memory that waits to be mapped.
+// Accounting of the simulated machine's memory: blocks, memory kept by pools, and physical memory that is not
+// mapped.
 #pragma once
 #include <cstdint>
 #include <map>
@@ -18,30 +18,30 @@ class MemoryAccounting {
   MemoryAccounting(const Model& model, const Faults& faults, Costs& costs)
       : model_(&model), faults_(&faults), costs_(&costs) {}
 
-  // Bytes that are left where the owner's memory is.
+  // Returns the free bytes of the owner's memory.
   std::uint64_t free_at(Place owner) const;
   std::uint64_t used_at(Place owner) const;
   // Throws Failure (out_of_memory).
   void take(Place owner, std::uint64_t bytes);
   void give_back(Place owner, std::uint64_t bytes);
 
-  // Of a GPU's pool: what is given back to it stays there up to its threshold.
-  // Answer what the pool did not have, and what it did not keep.
+  // A GPU's pool keeps freed memory up to its threshold. The functions return the bytes that the pool did not
+  // have, or did not keep.
   std::uint64_t take_from_pool(int gpu, std::uint64_t bytes);
   std::uint64_t give_to_pool(int gpu, std::uint64_t bytes);
   void set_pool_threshold(int gpu, std::uint64_t bytes) { pools_[gpu].threshold = bytes; }
-  std::uint64_t trim_pool(int gpu, std::uint64_t keep);  // answers what it gave up
+  std::uint64_t trim_pool(int gpu, std::uint64_t keep);  // returns the released bytes
   void open_pool(int gpu, int to, bool open);
   bool pool_is_open(int gpu, int to) const;
 
-  // Physical memory by number; it is given back when it has been released and is mapped nowhere.
+  // Physical memory by number; it is freed when it has been released and is not mapped.
   struct Physical {
     Place owner;
     std::uint64_t bytes = 0;
     int uses = 1;
   };
   std::uint64_t create_physical(Place owner, std::uint64_t bytes);
-  // Throws Failure (invalid) for a number that is none.
+  // Throws Failure (invalid) for an unknown number.
   const Physical& use_physical(std::uint64_t number);
   void drop_physical(std::uint64_t number);
 

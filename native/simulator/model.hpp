@@ -1,5 +1,5 @@
-// A machine model as the simulator plays it. It arrives as a sheet: one `key<TAB>value` line a number, the
-// machine file (src/byteways/machines/*.toml) with its sources taken off and its tables flattened with dots,
+// A machine model as the simulator reads it. Its input is a sheet: one `key<TAB>value` line a number, the
+// machine file (src/byteways/machines/*.toml) without sources and with tables flattened by dots,
 // so that a key here is the path of the same number in the file. Units are in the names. A key that is
 // missing or that nothing reads is an error: a typing mistake must not become a default. Every key is there,
 // with 0 where the file may leave it out; truth is 1 or 0; a list of one kind has its index as the last part.
@@ -13,7 +13,7 @@
 
 namespace byteways::sim {
 
-// Who owns memory and issues work: NUMA domain or GPU number `index`.
+// A device: NUMA domain or GPU number `index`.
 struct Place {
   enum class Kind { cpu, gpu } kind = Kind::cpu;
   int index = 0;
@@ -30,7 +30,7 @@ struct LinkModel {
   double duplex_bytes_per_s = 0;  // both directions together; 0: each direction for itself
 };
 
-// [rates.<interface>-<where>-<access>]: what one operation of an interface costs on one kind of way.
+// [rates.<interface>-<where>-<access>]: cost of one operation of an interface on one kind of path.
 //   interface  kernel, bulk, engine (a copy by a copy engine), blit (a copy by a kernel of the runtime's)
 //   where      local (one GPU), peer (GPU and GPU), host (GPU and CPU memory)
 //   access     read, write from the executor's side; local has none: [rates.kernel-local]
@@ -53,7 +53,7 @@ struct GpuModel {
   int copy_engines = 0;                             // operations of copy engines that run at once
   int peer_copy_engines = 0;    // of them, copies to or from peers that one GPU issues at once
   int hardware_queues = 0;      // streams beyond it wait for each other
-  double resident_threads = 0;  // a kernel that finds less than half of the room it fills waits; 0: none does
+  double resident_threads = 0;  // a kernel waits until half of the threads it needs are free; 0: no waiting
   // Kernels of one GPU share its path to memory, where those that wait for a slow way hold up the others: the
   // parts of their own times that they need of it add up to this much. 0: each has a path of its own.
   double kernel_overlap = 0;
@@ -98,7 +98,7 @@ struct CpuModel {
   double begin_ns(unsigned cores_used) const { return cores_used > 1 ? team_ns : call_ns; }
 };
 
-// [managed]: pages that move. "remote": kernels reach them where they are; "migrate": touching moves them
+// [managed]: migrating pages. "remote": kernels reach them where they are; "migrate": touching moves them
 // first.
 struct ManagedModel {
   bool kernels_migrate = true;
@@ -118,7 +118,7 @@ struct StagingStep {
   double fixed_ns = 0, bytes_per_s = 0;
 };
 
-// [calls]: what the host pays, and what events add.
+// [calls]: host time of calls, and device time of events.
 struct CallModel {
   double enqueue_ns = 0;                    // any call that enqueues
   double synchronize_ns = 0, query_ns = 0;  // beyond the wait
@@ -127,18 +127,18 @@ struct CallModel {
   double launch_ns = 0;  // from the call to the start of the first operation of an idle queue
 };
 
-// [memory]: what it costs the host to have memory.
+// [memory]: host time of allocation.
 struct MemoryModel {
   double call_ns = 0;       // a call of a GPU's runtime that changes what is mapped, beyond any page
-  double page_ns = 0;       // a page of 4 KiB of host memory comes to be, zeroed
-  double lock_page_ns = 0;  // it is locked and mapped for the GPUs
-  double granule_ns = 0;    // 2 MiB of a GPU's memory are taken, or mapped for another GPU
-  double release_part = 0;  // giving back takes this part of what having took
+  double page_ns = 0;       // allocating and zeroing a host page of 4 KiB
+  double lock_page_ns = 0;  // locking it and mapping it for the GPUs
+  double granule_ns = 0;    // allocating 2 MiB of GPU memory, or mapping them for another GPU
+  double release_part = 0;  // time of freeing relative to allocating
 };
 
 struct Model {
   std::string name, vendor;  // "amd", "nvidia"
-  int runtime_version = 0;   // as the vendor's call answers: 50422801, 13000
+  int runtime_version = 0;   // as the vendor's call returns it: 50422801, 13000
   LinkModel const* link_between(const std::string& a, const std::string& b) const;
   std::vector<LinkModel> links;
   std::map<std::string, RateModel, std::less<>> rates;

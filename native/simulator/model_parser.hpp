@@ -1,4 +1,4 @@
-// The lines of a machine sheet (model.hpp), taken one by one: what nobody takes is a mistake that is named.
+// Key/value parser of a machine sheet (model.hpp). Reports unread keys by name.
 #pragma once
 #include <cstdint>
 #include <map>
@@ -11,20 +11,20 @@ namespace byteways::sim {
 
 class ModelParser {
  public:
-  // Throws std::invalid_argument for a line that is no `key<TAB>value`, or a key that comes twice.
+  // Throws std::invalid_argument for a line that is not `key<TAB>value`, or a duplicate key.
   explicit ModelParser(std::string_view text);
 
   // All of these throw std::invalid_argument, naming the key.
   std::string text(const std::string& key);
   double number(const std::string& key);
   std::uint64_t whole(const std::string& key);
-  int integer(const std::string& key);  // at most that of an int
+  int integer(const std::string& key);  // must fit an int
   bool truth(const std::string& key) { return whole(key) != 0; }
   // The indices 0, 1, … for which keys `prefix.N` or `prefix.N.…` are there.
   int count(const std::string& prefix) const;
   // The next parts of keys that begin with `prefix.`, each once.
   std::set<std::string> names(const std::string& prefix) const;
-  // Leaves everything below a prefix unread: it concerns somebody else.
+  // Ignores all keys below a prefix, which another reader uses.
   void ignore(const std::string& prefix);
   void refuse_unread() const;
 

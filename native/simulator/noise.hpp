@@ -1,5 +1,4 @@
-// Noise of a simulated machine: the same for the same seed, key and number of the operation, wherever it is
-// played.
+// Reproducible noise of a simulated machine: depends only on seed, key and number of the operation.
 #pragma once
 #include <cstdint>
 

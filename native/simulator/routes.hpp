@@ -1,4 +1,4 @@
-// The links of the simulated machine, and which of them a byte crosses from one place to another.
+// Links of the simulated machine, and the route between two places.
 #pragma once
 #include <map>
 #include <string>
@@ -11,7 +11,7 @@ namespace byteways::sim {
 
 std::string name_of(Place place);
 
-// One direction of a bundle, as the engine shares it.
+// One direction of a link bundle, a resource of the engine.
 struct Hop {
   int resource = -1;
   int both_directions = -1;  // resource that the directions share, -1: none
@@ -22,26 +22,26 @@ struct Hop {
 struct Route {
   std::vector<Hop> hops;
   bool found = false;
-  bool through_gpu = false;  // another GPU passes it on
+  bool through_gpu = false;  // another GPU forwards
   bool through_cpu = false;  // between GPUs: staged, or over the root of the PCIe tree
 };
 
 class Router {
  public:
   Router(const Model& model, Engine& engine);
-  // Links by name of both ends at `part` of their rate (a fault); 0 takes them away. Throws
+  // Reduces the links between two ends to `part` of their rate (a fault); 0 removes them. Throws
   // std::invalid_argument when there is no such link.
   void weaken(const std::string& a, const std::string& b, double part);
-  // As byteways.topology.routes has it. Between GPUs that xGMI joins: their own bundle, or else the widest
-  // way over other GPUs, of equal ones that with the fewest links, both directions alike. Otherwise the
-  // widest way over switches and, to and from CPUs or where there is no other, over CPUs; over GPUs as the
-  // very last.
+  // Same rules as byteways.topology.routes. Between GPUs that xGMI joins: their own bundle, or else the
+  // widest way over other GPUs, of equal ones that with the fewest links, both directions alike. Otherwise
+  // the widest way over switches and, to and from CPUs or where there is no other, over CPUs; over GPUs as
+  // the very last.
   const Route& between(Place from, Place to);
 
  private:
   Route find(const std::string& from, const std::string& to, bool over_cpus, bool over_gpus) const;
-  // Links from one GPU to another as indices of hops_; none when GPUs do not pass on what is for others
-  // there.
+  // Returns the links from one GPU to another as indices of hops_; empty if GPUs do not forward on this
+  // machine.
   std::vector<std::size_t> over_peers(int from, int to) const;
   std::vector<std::size_t> shortest_over_peers(int from, int to, double width) const;
   Route way_over(const std::vector<std::size_t>& hops) const;

@@ -1,5 +1,4 @@
-// Streams and events: which queue of the engine a stream's operations go to, and what an operation is given
-// on its way there.
+// Streams and events: assigns streams to queues of the engine, and completes operations before submission.
 #pragma once
 #include <cstddef>
 #include <cstdint>
@@ -17,16 +16,16 @@
 
 namespace byteways::sim {
 
-// One launch of a graph: where, and when the last of it ends.
+// One launch of a graph: stream, and completion of its last operation.
 struct Launch {
   Place place;
   std::shared_ptr<const Mark> end;
 };
 
-// Calls that were recorded; each is made anew when the graph is launched.
+// Recorded calls, which each launch executes again.
 struct Graph {
   std::vector<std::function<void(Lock&, Stream*)>> calls;
-  std::vector<Launch> runs;  // the latest, and those before it that had not ended then
+  std::vector<Launch> runs;  // the latest launch, and earlier ones that have not ended
 };
 
 struct Stream {
@@ -57,7 +56,7 @@ class Streams {
   Event* make_event(Place place);
   void destroy(Event* event);  // throws invalid when there is no such event
 
-  // Blocks while the queue is full. `noisy`: its time varies as the model says.
+  // Submits an operation; blocks while the queue is full. `noisy`: add the noise of the model.
   void submit(Lock& lock, Stream& stream, std::unique_ptr<Operation> operation, bool noisy);
 
   void set_hardware_queues(int most) { hardware_queues_.set_most(most); }  // of each GPU
@@ -70,7 +69,7 @@ class Streams {
   Timeline* time_;
   Devices* devices_;
   HardwareQueues hardware_queues_;
-  std::vector<Engine::Queue*> unused_;  // of CPUs' streams that are gone
+  std::vector<Engine::Queue*> unused_;  // queues of destroyed CPU streams
   Noise noise_;
   std::vector<Stream*> defaults_;  // [gpu]
   std::unordered_map<const Stream*, std::unique_ptr<Stream>> streams_;

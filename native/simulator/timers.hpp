@@ -1,4 +1,4 @@
-// What is to be done when a time comes, by whoever makes it come.
+// Virtual-time callbacks, run by the thread that advances the clock.
 #pragma once
 #include <functional>
 #include <map>
@@ -10,13 +10,13 @@ namespace byteways::sim {
 
 class Timers {
  public:
-  // Answers a ticket for cancel().
+  // Returns a ticket for cancel().
   std::uint64_t start(Picoseconds at, std::function<void()> action);
   void cancel(std::uint64_t ticket) { timers_.erase(ticket); }
-  // Time of the next one; kNever when there is none.
+  // Returns the time of the next callback; kNever if there is none.
   Picoseconds next() const;
-  // Takes the next one out and answers its ticket and what it is to do; of two at one time, the one that was
-  // started first.
+  // Removes the next callback and returns its ticket and action. If two have the same time, the one started
+  // first.
   std::pair<std::uint64_t, std::function<void()>> take();
 
  private:

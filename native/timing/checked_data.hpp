@@ -1,5 +1,5 @@
-// The data of one case, which proves what its operations did: made anew, spoiled and checked on all ranks of
-// the team. What is wrong on one rank is wrong.
+// Verification data of one case: fills, spoils and checks buffers on all ranks of the team. A wrong word on
+// one rank makes the case wrong on all.
 #pragma once
 #include <cstdint>
 #include <vector>
@@ -10,26 +10,26 @@ namespace byteways {
 
 class CheckedData {
  public:
-  // `key`: of the data patterns.
+  // `key`: key of the data patterns.
   CheckedData(Session& session, std::vector<FlowRunner>& runners, std::uint64_t key, Team& team);
 
-  // New data everywhere; rotation starts at slot 0, which filling has long driven out of the caches.
+  // Fills all buffers. The rotation restarts at slot 0, which filling has evicted from the caches.
   void prepare();
-  // The same where operations ran since.
+  // Does the same if operations have run since the last prepare().
   void renew();
-  // Operations are about to run on it.
+  // Call before operations run on the data.
   void use() { untouched_ = false; }
   // Checks every word that operations wrote since prepare().
   void check_all();
-  // Checks some words of what each flow wrote from operation `firsts[flow]` on: which, differs from call to
-  // call.
+  // Checks some words that each flow wrote from operation `firsts[flow]` on. The choice of words changes with
+  // each call.
   void spot_check(const std::vector<std::uint64_t>& firsts);
 
-  // Every word that was looked at is as it should be, on all ranks.
+  // True if every checked word was correct, on all ranks.
   bool ok() const { return ok_; }
-  // What was found of each flow: of this rank, or of the first rank where something was wrong.
+  // Result per flow: of this rank, or of the first rank with a wrong word.
   const std::vector<Verification>& found() const { return found_; }
-  // Time that the latest prepare() took.
+  // Duration of the latest prepare(), in ns.
   double preparation_ns() const { return preparation_ns_; }
 
  private:
@@ -40,7 +40,7 @@ class CheckedData {
   std::vector<FlowRunner>* runners_;
   std::uint64_t key_;
   Team* team_;
-  std::vector<std::uint64_t> firsts_;  // operation of each flow at which the data was new
+  std::vector<std::uint64_t> firsts_;  // per flow: its next operation at the last prepare()
   std::vector<Verification> found_;
   std::uint64_t preparations_ = 0;
   bool untouched_ = false;  // no operation ran on the data since prepare()

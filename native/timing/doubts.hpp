@@ -1,18 +1,18 @@
-// What a measurement has to say against its own figure: each of these adds warnings to it.
+// Adds warnings about the reliability of a measurement to it.
 #pragma once
 #include "timing/measure.hpp"
 
 namespace byteways {
 
-// Of the samples as a series: too few, too wide, dependent, set aside.
+// Warnings about the samples: too few, too wide an interval, dependent, discarded.
 void doubt_series(Measurement& measurement, const Series& series, const MeasureOptions& options,
                   double resolution_ns);
-// Of the window that concurrent flows had in common.
+// Warnings about the common window of concurrent flows.
 void doubt_window(Measurement& measurement, const Series& series, const MeasureOptions& options);
-// Of the device's clock beside the host's, for one flow alone.
+// Warnings about a device clock that disagrees with the host's, for a single flow.
 void doubt_clocks(Measurement& measurement);
 
-// Median of one of the three times over the samples that have it; 0 where none has.
+// Returns the median of one of the three times in ns, over the samples that have it; 0 if none has.
 double middle_of(const std::vector<Times>& times, double Times::* which);
 
 }  // namespace byteways

@@ -1,6 +1,7 @@
-// What carries a copy out is observed, not assumed: while every multiprocessor of the executor is held by a
-// spinning kernel, a copy that completes was done by something else. The rules of the vendor's runtime, where
-// it has any (EngineChoice::rule), are held against that, and stand in where nothing can be observed.
+// Observes which engine executes a copy: if a copy completes while a spinning kernel holds every
+// multiprocessor of the executor, the multiprocessors did not execute it. The observation is compared with
+// the rules of the vendor's runtime, if it has any (EngineChoice::rule); the rule is used if nothing can be
+// observed.
 #pragma once
 #include <string>
 
@@ -13,8 +14,7 @@ struct EngineFinding {
   std::string evidence;
 };
 
-// `flow` is what the flow's mover was made from. What was found is kept in the session: the question is asked
-// once.
+// `flow` is the flow that the runner's mover was made from. The session caches the result.
 EngineFinding observe_engine(Session& session, FlowRunner& runner, const Flow& flow);
 
 }  // namespace byteways

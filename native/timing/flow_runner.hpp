@@ -1,5 +1,5 @@
-// What runs one flow: its mover, its queue, and what the warm-up found out about both. One flow alone is
-// timed batch by batch (single_sampler.hpp); several run through a common window (window.hpp).
+// Runs one flow: its mover, its queue, and what the warm-up learned about both. A single flow is timed batch
+// by batch (single_sampler.hpp); concurrent flows share a common window (window.hpp).
 #pragma once
 #include <cstdint>
 #include <memory>
@@ -13,12 +13,13 @@
 
 namespace byteways {
 
-// How the end of operations is seen, and so which clock times them.
+// How completion of operations is detected, which decides the clock that times them.
 enum class Completion {
-  queued,         // operations run in a queue, which may be held behind the gate: the queue's events
-  awaited,        // the host waits for each operation before it enqueues the next: the host's clock
-  blocking_call,  // the call moves the bytes, or does not return while the queue is held: the host's clock
-  synchronous,    // the call does all of the work and nothing is in a queue: the host's clock
+  queued,         // operations run in a queue, which the gate can hold: timed by the queue's events
+  awaited,        // the host waits for each operation before it enqueues the next: timed by the host's clock
+  blocking_call,  // the call moves the bytes itself, or blocks while the queue is held: timed by the host's
+                  // clock
+  synchronous,    // the call does all the work and no queue is used: timed by the host's clock
 };
 
 struct FlowRunner {
@@ -29,18 +30,18 @@ struct FlowRunner {
   ~FlowRunner();
 
   std::unique_ptr<Mover> mover;
-  std::shared_ptr<Stream> stream;  // one for all flows that were asked to share it
+  std::shared_ptr<Stream> stream;  // shared by flows with the same stream number
   std::unique_ptr<Event> begin, end;
   std::vector<std::unique_ptr<Event>> marks;
   Completion completion = Completion::queued;
-  // Evidence that the driver copies through a buffer of its own, or waits for its copy; empty: there is none.
+  // Evidence that the driver copies through a staging buffer, or blocks until its copy is done; empty: none.
   std::string staged;
-  bool plain_end = false;            // a vendor's copy from or to memory that is not page-locked
+  bool plain_end = false;            // the vendor's copy call, from or to memory that is not page-locked
   std::string unobservable;          // why the engine cannot be observed; empty: it can
-  std::uint64_t next_operation = 0;  // operations are numbered on, so that cold buffers rotate
-  double operation_ns = 0;           // one of many back to back, with the pause after it
-  std::uint64_t pause_ns = 0;        // the queue idles so long after each operation
-  PreparedKernel idle;               // by this kernel
+  std::uint64_t next_operation = 0;  // operations are numbered consecutively, so that cold buffers rotate
+  double operation_ns = 0;           // time of one back-to-back operation, including the pause after it
+  std::uint64_t pause_ns = 0;        // idle time of the queue after each operation
+  PreparedKernel idle;               // kernel that idles the queue
 
   Device& device() const { return mover->executor(); }
   Runtime& runtime() const { return *mover->executor().runtime; }
@@ -50,20 +51,21 @@ struct FlowRunner {
   }
   // Enqueues the next `count` operations, each with its pause.
   void enqueue(std::uint64_t count);
-  // Queue entries that `count` operations take.
+  // Returns the queue entries that `count` operations use.
   std::uint64_t queue_entries(std::uint64_t count) const;
 };
 
-// A runner for each flow. Throws Unsupported when a flow cannot run, or not beside the others.
+// Returns a runner for each flow. Throws Unsupported if a flow cannot run, or cannot run concurrently with
+// the others.
 std::vector<FlowRunner> make_runners(Session& session, const std::vector<Flow>& flows);
 
-// Tells each of several concurrent flows how many of them share its executor.
+// Sets Flow::sharing: the number of concurrent flows with the same executor.
 void share_executors(std::vector<Flow>& flows);
 
 struct MeasureOptions;
 
-// Finds out how the end of operations is seen and about how long one takes. Without a gate, calls that block
-// on a held queue are not noticed. A flow that blocks on one rank counts as blocking on all of them.
+// Determines the kind of completion and the approximate time of one operation. Without a gate, calls that
+// block on a held queue are not detected. A flow that blocks on one rank counts as blocking on all ranks.
 void learn_flow(Session& session, FlowRunner& runner, Gate* gate, const MeasureOptions& options, Team& team);
 
 }  // namespace byteways

@@ -13,17 +13,17 @@
 
 namespace byteways {
 
-inline constexpr int kMethodVersion = 7;  // raise when a change of method may change figures
+inline constexpr int kMethodVersion = 7;  // raise when a change of the method may change results
 
 struct MeasureOptions {
-  double precision = 0.01;   // wanted half-width of the interval, relative to the median
-  std::uint64_t rounds = 1;  // in which the case is measured: the samples needed count over all of them
-  double budget_s = 1.0;     // sampling stops here at the latest (at least 3 samples are taken)
+  double precision = 0.01;   // required half-width of the interval, relative to the median
+  std::uint64_t rounds = 1;  // rounds of the case: the required samples count over all of them
+  double budget_s = 1.0;     // limit of the sampling time (at least 3 samples are taken)
   std::uint64_t max_samples = 400;
-  bool interference = false;  // only the first flow is measured, the others disturb
+  bool interference = false;  // only the first flow is measured, the others are background load
   bool gate = true;
   double gate_timeout_s = 0.25;  // watchdog
-  std::uint64_t batch = 0;       // 0: grow to 500 ticks of the timer; concurrent flows run at least 4
+  std::uint64_t batch = 0;       // operations; 0: grow to 500 timer steps; concurrent flows run at least 4
   bool cap_depth = true;         // false only in tests of the watchdog
   std::uint64_t key = 1;         // of the data patterns
   std::vector<int> cores;        // logical CPUs of the calling thread; empty: those next to the executor
@@ -36,19 +36,20 @@ struct Warning {
 };
 
 struct FlowResult {
-  double bytes_per_s = 0;             // in the common window; measured flows: its share of their median sum
-  double end_to_end_bytes_per_s = 0;  // median over samples, from gate to the last flow's end
-  double start_skew_ns = 0;           // median of this flow's start after the first
+  double bytes_per_s = 0;  // in the common window: its share of the median sum of the measured flows
+  double end_to_end_bytes_per_s =
+      0;                     // median over samples, from the opening of the gate to the last flow's end
+  double start_skew_ns = 0;  // median delay of this flow's start after the first flow's
   Verification verification;
   LaunchShape shape;
-  std::map<std::string, double> parts;  // of the bytes, by path, where they take several
-  // Of managed pages: before and after one untimed operation, and what the timed batches left of those that
-  // had to move.
+  std::map<std::string, double> parts;  // share of the bytes by path, if they take several
+  // Location of managed pages: before and after one untimed operation, and after the timed batches of
+  // operations that must migrate them.
   std::vector<SideResidency> before, after, timed;
   std::uint64_t bytes_per_touch = 0;
 };
 
-// A sample that contradicted itself and was taken again.
+// A sample whose times contradicted each other, and which was repeated.
 struct Discarded {
   std::string reason;  // "gate-opened", "clocks-disagree", "no-slope"
   double time_ns = 0;
@@ -56,22 +57,23 @@ struct Discarded {
 
 struct Measurement {
   std::vector<double>
-      samples_ns;            // one operation; concurrent: one operation of every flow at the summed rate
-  std::vector<Times> times;  // of each sample; a time that was not seen is 0
+      samples_ns;  // per operation; concurrent flows: one operation of every flow at the summed rate
+  std::vector<Times> times;  // per sample; 0 for a time that was not measured
   std::vector<Discarded> discarded;
-  std::vector<std::vector<Trace>> traces;  // of each sample of concurrent flows: what each flow did
+  std::vector<std::vector<Trace>> traces;  // per sample of concurrent flows: the trace of each flow
   Summary time_ns;
   std::uint64_t batch = 0;
   bool slope = false;  // samples are (T(2b) - T(b)) / b
   bool gated = false;
-  bool verified = false;               // every word that should be there was
-  bool verified_every_sample = false;  // every word; else some of each, and all of the first and the last
-  std::string timed_by;                // "device-events", "host-clock"
+  bool verified = false;  // every word was correct
+  bool verified_every_sample =
+      false;             // every word; else some words of each, and all of the first and the last
+  std::string timed_by;  // "device-events", "host-clock"
   double timer_resolution_ns = 0;
-  double submit_ns = 0;           // median time of the host for enqueueing one operation; 0: not seen
-  double host_ns = 0;             // median time of the host for one operation, from the first call to the end
+  double submit_ns = 0;           // median time on the host to enqueue one operation; 0: not measured
+  double host_ns = 0;             // median time on the host for one operation, from the first call to the end
   double clock_alignment_ns = 0;  // uncertainty of the common timeline, concurrent flows only
-  double window_ns = 0;           // median common window
+  double window_ns = 0;           // median length of the common window
   double end_to_end_ns = 0;       // median time from first start to last end
   std::string engine, engine_evidence;
   std::vector<FlowResult> flows;
@@ -79,8 +81,8 @@ struct Measurement {
   std::uint64_t distinct_source_bytes = 0, distinct_destination_bytes = 0;
 };
 
-// Measures one case on all ranks of the team at once, each with as many flows. An operation lasts until the
-// slowest rank has done it: samples, batch and what is concluded from them are the same on every rank.
+// Measures one case on all ranks of the team, each with the same number of flows. An operation ends when the
+// slowest rank has completed it, so samples, batch size and results are the same on every rank.
 Measurement measure(Session& session, const std::vector<Flow>& flows, const MeasureOptions& options,
                     Team& team);
 

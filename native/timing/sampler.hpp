@@ -1,4 +1,4 @@
-// What the two samplers have in common: one flow alone (single_sampler.hpp), several at once (window.hpp).
+// Base of the two samplers: for a single flow (single_sampler.hpp) and for concurrent flows (window.hpp).
 #pragma once
 #include <algorithm>
 #include <cstdint>
@@ -12,31 +12,30 @@ class Sampler {
  public:
   explicit Sampler(Team& team) : team_(&team) {}
   virtual ~Sampler() = default;
-  // Warms up until steady and chooses the batch.
+  // Runs until times are steady, and chooses the batch size.
   virtual void warm_up() = 0;
-  // The next one. Advances the flows.
+  // Takes the next sample. Advances the flows.
   virtual Sample sample() = 0;
-  // Operations that the next sample() will run on a flow.
+  // Returns the operations that the next sample() will run on a flow.
   virtual std::uint64_t operations(const FlowRunner& runner) const = 0;
-  // Doubles the batch where the queue allows it; false when it does not.
+  // Doubles the batch. Returns false if the queue has no room for it.
   virtual bool double_batch() = 0;
-  // The step of the timer in the time of one sample, which is that of one operation.
+  // Returns the step of the timer relative to one operation, in ns.
   virtual double resolution_ns() const = 0;
 
   std::uint64_t batch() const { return batch_; }
   bool slope() const { return slope_; }
   bool gated() const { return gated_; }
-  // Time of one operation behind the gate, where that is longer than without it and the gate is not used; 0:
-  // it is not.
+  // Time of one operation behind the gate in ns, if the gate slows it and is therefore not used; else 0.
   double held_ns() const { return held_ns_; }
-  // Of the length that a sample should have, what its batches come to; at most 1.
+  // Length of a sample relative to the required length; at most 1.
   double timed_part() const { return std::min(1.0, timed_part_); }
 
  protected:
-  // Whether the watchdog opened the gate of some rank. Once, that costs a sample; where it goes on, it ends
-  // gating, which the samples before were under.
+  // Returns whether the watchdog opened the gate on any rank: the sample is then discarded. After several
+  // openings the gate is no longer used, and the series restarts.
   bool note_opening(bool opened);
-  // Time by `clock` that this rank waited until all had arrived.
+  // Waits until all ranks have arrived. Returns the waiting time of this rank by `clock`, in ns.
   double wait_for_all(Clock& clock) const;
 
   Team* team_;

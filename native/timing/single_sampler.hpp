@@ -1,4 +1,4 @@
-// One flow alone: batches timed by events around them, or by the host's clock.
+// Sampler of a single flow: batches timed by events around them, or by the host's clock.
 #pragma once
 #include "timing/sampler.hpp"
 
@@ -19,11 +19,11 @@ class SingleSampler final : public Sampler {
   bool gate_slows();
   void time_calls(Batch& batch);
   void time_round_trips(Batch& batch);
-  // What is the figure of it: the device's time, or the host's where that is the clock.
+  // Returns the time of the batch by the selected clock: the device's or the host's.
   double figure_ns(const Batch& batch) const;
-  // Of a new batch, on the slowest rank.
+  // Runs a new batch and returns its time on the slowest rank.
   double figure_of(std::uint64_t count);
-  // The times of the slowest rank in place of this one's.
+  // Replaces the times of this rank by those of the slowest rank.
   Batch slowest(Batch batch) const;
   bool counts_submission() const;
   void choose_batch();
@@ -35,7 +35,7 @@ class SingleSampler final : public Sampler {
   FlowRunner* runner_;
   Gate* gate_;
   const MeasureOptions* options_;
-  std::uint64_t repeats_ = 1;  // batches of one sample
+  std::uint64_t repeats_ = 1;  // batches per sample
 };
 
 }  // namespace byteways

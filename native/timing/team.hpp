@@ -1,10 +1,10 @@
-// The ranks that measure one case together. A decision that follows from a rank's own clock (batch size,
-// steadiness, stopping …) has to be the same on all of them, or they enqueue different counts and wait for
-// each other for ever. So such decisions are put to the team: every rank states what it found, and all ranks
-// go by the same answer. A measurement by one process has a SoloTeam, which answers what it was told.
+// The ranks that measure one case together. A decision that depends on a rank's clock (batch size,
+// steadiness, stopping …) must be the same on all ranks; otherwise they would enqueue different numbers of
+// operations and deadlock. So the team makes such decisions: every rank states its value, and all ranks use
+// the same result. A measurement by one process has a SoloTeam, which returns the value of its only rank.
 //
-// Verbs are collective: all ranks call them in the same order. A rank that failed takes part in the next one
-// with its failure in place of its value, so that the others end there, too, and nobody waits for it.
+// All functions are collective: all ranks call them in the same order. A rank that failed sends its failure
+// instead of a value to the next one, so that the others fail there too instead of waiting.
 #pragma once
 #include <cstdint>
 #include <exception>
@@ -17,12 +17,12 @@
 
 namespace byteways {
 
-// What one rank states. The exchange of votes is all that ranks need of a transport.
+// What one rank sends. A transport only has to exchange votes.
 struct Vote {
-  std::string question;        // ranks that are asked different things have lost step
-  std::vector<double> values;  // as many on every rank
+  std::string question;        // names the decision; if it differs between ranks, they are out of step
+  std::vector<double> values;  // the same number on every rank
   std::string text;
-  bool failed = false;  // `question` is then the phase, and the failure is described by these:
+  bool failed = false;  // `question` is then the phase, and these describe the failure:
   std::string kind;     // "error", "out-of-memory", "unsupported"
   std::string call, code, device;
 };
@@ -39,19 +39,19 @@ class Team {
   double agree_min(std::string_view question, double mine);
   std::uint64_t agree_max(std::string_view question, std::uint64_t mine);
   std::uint64_t agree_min(std::string_view question, std::uint64_t mine);
-  // The greatest of all ranks at each place.
+  // Returns the maximum over all ranks, element by element.
   std::vector<double> agree_max(std::string_view question, std::vector<double> mine);
   bool agree_all(std::string_view question, bool mine);
   bool agree_any(std::string_view question, bool mine);
-  // The text of the first rank that has one; empty: none has.
+  // Returns the text of the first rank that has one; empty if none has.
   std::string agree_text(std::string_view question, std::string mine);
-  // The value of every rank, to every rank.
+  // Returns the values of all ranks, in order of rank.
   std::vector<double> gather(std::string_view question, double mine);
-  // The text of rank `from`.
+  // Returns the text of rank `from`.
   std::string broadcast(std::string_view question, std::string mine, int from);
 
-  // Runs `phase` and returns when it has succeeded on all ranks. Throws what was thrown here, else the
-  // failure of the first rank that failed, with its number. Phases do not nest.
+  // Runs `phase` and returns when it has succeeded on all ranks. Rethrows the exception of this rank, else
+  // throws the failure of the first rank that failed, with its number. Phases do not nest.
   void together(std::string_view name, const std::function<void()>& phase);
 
  protected:
@@ -62,10 +62,10 @@ class Team {
   std::vector<Vote> ask(std::string_view question, std::vector<double> values, std::string text = {});
   void report(std::string_view phase, const std::exception_ptr& failure);
 
-  bool failure_known_ = false;  // to all ranks: it is not reported again
+  bool failure_known_ = false;  // all ranks know it: do not report it again
 };
 
-// One rank alone.
+// A team of one rank.
 class SoloTeam final : public Team {
  public:
   int rank() const override { return 0; }
@@ -76,8 +76,8 @@ class SoloTeam final : public Team {
 };
 
 // Runs `body` once for each of `size` ranks, which are threads of this process, and returns when all have
-// ended. A rank that throws has left the team: ranks that wait for it, or will, get an Error that names it
-// and the cause. Throws what the lowest rank threw, if any did, and Error for a size below 1.
+// ended. A rank that throws leaves the team: ranks that wait for it get an Error with its number and the
+// cause. Rethrows the exception of the lowest rank that threw. Throws Error for a size below 1.
 void run_thread_team(int size, const std::function<void(Team&)>& body);
 
 }  // namespace byteways

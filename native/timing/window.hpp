@@ -1,6 +1,6 @@
-// Several flows at once. Every flow starts behind one gate and leaves time marks as it goes; all marks are
-// brought onto one timeline (the host's clock, to which an anchor event ties each device), and rates are
-// taken from the window in which every flow was running.
+// Sampler of concurrent flows. All flows start behind one gate and record time marks. The marks are put on
+// one timeline (the host's clock, to which an anchor event relates each device), and rates are taken from the
+// window in which every flow was running.
 #pragma once
 #include <map>
 #include <utility>
@@ -11,13 +11,14 @@
 
 namespace byteways {
 
-// Share of the shortest flow in which all flows must have run, or they ran one after another, if in part
-// only. On 4 x H200, copies that wait for each other's engine came to 0.51 at most, flows that share links to
+// If all flows ran together for less than this share of the shortest flow, they were serialised, at least in
+// part. On 4 x H200, copies that wait for each other's engine reached 0.51 at most, flows that share links
 // 0.89 or more.
 inline constexpr double kSerialisedBelow = 0.75;
 
-// Operations of the shortest flow. Flows that take turns are cut somewhere in a turn at both ends of the
-// window: with 4 operations that moved sums by 5 % (median) and 17 % (90th percentile), with 16 by about 1 %.
+// Required operations of the shortest flow. Serialised flows are cut somewhere in a turn at both ends of the
+// window: with 4 operations this changed sums by 5 % (median) and 17 % (90th percentile), with 16 by about 1
+// %.
 inline constexpr std::uint64_t kEnoughOperations = 16;
 
 class WindowSampler final : public Sampler {
@@ -28,7 +29,7 @@ class WindowSampler final : public Sampler {
   Sample sample() override;
   std::uint64_t operations(const FlowRunner& runner) const override;
   bool double_batch() override;
-  double resolution_ns() const override { return 0; }  // of times that are sums over many marks
+  double resolution_ns() const override { return 0; }  // times are sums over many marks
 
   double alignment_ns() const { return alignment_ns_; }
 
@@ -39,17 +40,17 @@ class WindowSampler final : public Sampler {
   };
   using Place = std::pair<Runtime*, int>;
 
-  // All flows once, each with its operations.
+  // One run of all flows, each with its operations.
   struct Run {
     std::vector<Trace> traces;
-    Times times;  // of all of it
+    Times times;  // of the whole run
     bool gate_opened = false;
   };
   Run run();
   bool held_back() const;
   void make_marks();
   void enqueue_flow(std::size_t index, std::vector<double>& host_marks);
-  // Answers the time that this rank waited for the others.
+  // Returns the time that this rank waited for the others, in ns.
   double run_gated(Run& done);
   void agree_on(Run& done);
   Trace trace_of(std::size_t index, const std::vector<double>& host_marks);
@@ -70,7 +71,7 @@ class WindowSampler final : public Sampler {
   const MeasureOptions* options_;
   std::map<Place, Anchor> anchors_;
   std::vector<std::uint64_t> counts_;
-  std::vector<double> reach_;  // of disturbers: how much longer than planned they have to go on
+  std::vector<double> reach_;  // per background flow: factor by which it must run longer than planned
   double alignment_ns_ = 0;
   double stretch_ = 1;
 };

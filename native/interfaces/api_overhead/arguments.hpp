@@ -3,7 +3,7 @@
 
 namespace byteways {
 
-// "empty": ends at once. With a word it leaves `value` there first, which proves that it ran.
+// "empty": ends at once. If it is given a word, it first stores `value` there, which proves that it ran.
 struct EmptyArguments {
   unsigned long long* word;
   unsigned long long value;

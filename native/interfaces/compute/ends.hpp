@@ -1,9 +1,9 @@
-// The result that every item of the arithmetic kernel has to come to.
+// The expected result of every item of the arithmetic kernel.
 #pragma once
 
 namespace byteways {
 
-// compute_mix() of the ends of all chains of an even or odd item.
+// Returns compute_mix() of the results of all chains, for even (0) or odd (1) items.
 unsigned long long compute_ends(float seed, unsigned int steps, unsigned int odd);
 
 }  // namespace byteways

@@ -1,12 +1,13 @@
-// Argument blocks of 2D copies: rows that lie a pitch apart.
+// Argument blocks of pitched (2D) copies.
 #pragma once
 #include "interfaces/device/data_pattern.hpp"
 #include "interfaces/device/geometry.hpp"
 
 namespace byteways {
 
-// "copy_2d" (device) and "memcpy_2d" (host): `rows` rows of `width_bytes`, a pitch apart on either side;
-// a pitch as wide as a row packs them. `operations` in turn, each on its slot of both buffers.
+// "copy_2d" (device) and "memcpy_2d" (host): copies `rows` rows of `width_bytes`. Row starts are one
+// pitch apart on each side; a pitch equal to the width means contiguous rows. Runs `operations` one after
+// another, each on its slot of both buffers.
 struct Copy2dArguments {
   const void* source;
   void* destination;
@@ -17,9 +18,9 @@ struct Copy2dArguments {
   unsigned long long operations;
 };
 
-// "check_2d": `count` words that begin with a slot, one slot in `slot_words`. In slot s, word `column` of
-// row r is pattern_word(key, s * slot_words + r * source_pitch_words + column); what lies between the rows
-// and behind the last one is `gap`.
+// "check_2d": checks `count` words from the start of a slot on; slots are `slot_words` apart. In slot s, word
+// `column` of row r must be pattern_word(key, s * slot_words + r * source_pitch_words + column). Words
+// between the rows and behind the last row must be `gap`.
 struct Check2dArguments {
   unsigned long long* words;
   unsigned long long count, slot_words;

@@ -1,4 +1,4 @@
-// The data that proves a transfer, and what a check of it found: shared by the device sources, the host's
+// The data pattern that verifies transfers, and the result of a check. Shared by device sources, host
 // functions and the simulator. Plain types only, here and in all that device sources include: NVRTC and
 // hipRTC read it without any other header.
 #pragma once
@@ -21,7 +21,7 @@ BYTEWAYS_HOST_DEVICE inline unsigned long long pattern_word(unsigned long long k
   return word ^ (word >> 32);
 }
 
-// What a check found. The launcher zeroes it (first_bad = all ones) before the launch.
+// Result of a check. The launcher zeroes it (first_bad = all ones) before the launch.
 struct CheckResult {
   unsigned long long bad_count;
   unsigned long long first_bad;  // smallest j for which words[j] differs, ~0 when none

@@ -1,11 +1,11 @@
-// What a check finds: how many words are wrong, and of the first of them what was expected and what is there.
-// A check brings its arguments, with `words`, `count` and `result`, and expected_at(arguments, i).
+// Reports wrong words: their number, and for the first one the expected and the found value. A check supplies
+// its arguments, with `words`, `count` and `result`, and a function expected_at(arguments, i).
 #pragma once
 #include "interfaces/device/prelude.cuh"
 
 namespace byteways {
 
-// Of one thread.
+// Result of one thread.
 struct Finding {
   Word bad_count = 0;
   Word first_bad = ~Word{0};
@@ -16,9 +16,9 @@ struct Finding {
   }
 };
 
-// The thread that lowers first_bad writes what was expected and got there, then looks whether another thread
-// has lowered it further meanwhile, and if so writes that one's. With a sequentially consistent fence between
-// writing and looking, the last writer cannot have missed the smallest index.
+// The thread that lowers first_bad writes the expected and the found value of that word. It then reads
+// first_bad again; if another thread has lowered it meanwhile, it writes the values of that index. The
+// sequentially consistent fence between write and read ensures that the last writer sees the smallest index.
 template <class Arguments>
 __device__ void report(const Arguments& arguments, const Finding& finding) {
   if (finding.bad_count == 0) return;
@@ -32,11 +32,11 @@ __device__ void report(const Arguments& arguments, const Finding& finding) {
     atomic_store(&result->expected, expected_at(arguments, written));
     atomic_store(&result->got, arguments.words[written]);
     fence_sequential();
-    index = atomic_minimum(&result->first_bad, ~Word{0});  // changes nothing: an atomic look
+    index = atomic_minimum(&result->first_bad, ~Word{0});  // changes nothing: an atomic read
   } while (index != written);
 }
 
-// Word by word.
+// Checks one word at a time.
 template <class Arguments>
 __device__ void check_words(const Arguments& arguments) {
   Finding finding;

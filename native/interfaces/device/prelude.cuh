@@ -1,5 +1,5 @@
-// Every difference between the vendors' device compilers, behind names of our own: the kernels see nothing
-// else. Read without any header by NVRTC and nvcc (NVIDIA), by hipRTC and `clang -x hip -nogpuinc` (AMD).
+// Hides every difference between the vendors' device compilers: kernels use only the names defined here. Read
+// without any header by NVRTC and nvcc (NVIDIA), by hipRTC and `clang -x hip -nogpuinc` (AMD).
 #pragma once
 
 #if defined(__HIP__) || defined(__HIPCC_RTC__)
@@ -21,7 +21,7 @@ namespace byteways {
 
 using Word = unsigned long long;
 
-// What one thread loads or stores with one instruction.
+// The 16 bytes that one thread loads or stores with one instruction.
 struct alignas(16) Bytes16 {
   unsigned int x, y, z, w;
 };
@@ -36,7 +36,7 @@ __device__ inline unsigned int block_threads() { return blockDim.x; }
 __device__ inline unsigned int grid_blocks() { return gridDim.x; }
 __device__ inline void synchronize_block() { __syncthreads(); }
 
-// Streamed data is used once: evict first, so that a copy displaces little of what else is cached.
+// Streamed data is used once: evict it first, so that a copy displaces little other data in the cache.
 __device__ inline Bytes16 load_streaming(const Bytes16* from) {
   Bytes16 value;
   asm volatile("ld.global.cs.v4.u32 {%0, %1, %2, %3}, [%4];"
@@ -73,7 +73,7 @@ __device__ inline void store_release_system(Word* to, Word value) {
                : "l"(__cvta_generic_to_global(to)), "l"(value)
                : "memory");
 }
-// System scope: never answered by this multiprocessor's L1, and only by a cache that is coherent with the
+// System scope: never served by this multiprocessor's L1, and only by a cache that is coherent with the
 // owner.
 __device__ inline Word load_relaxed_system(const Word* from) {
   Word value;
@@ -99,7 +99,7 @@ __device__ inline void atomic_add(Word* to, Word value) { atomicAdd(to, value); 
 __device__ inline Word atomic_minimum(Word* to, Word value) { return atomicMin(to, value); }
 __device__ inline void atomic_store(Word* to, Word value) { atomicExch(to, value); }
 
-// Where each lane keeps its own copy of a value: every register here.
+// Keeps the value in a vector register, one copy per lane. Every register here is one.
 __device__ inline Word per_lane(Word value) { return value; }
 
 #else  // BYTEWAYS_AMD
@@ -144,17 +144,17 @@ __device__ inline void store_streaming(Bytes16* to, Bytes16 value) {
 __device__ inline unsigned int load_acquire_system(const unsigned int* from) {
   return __hip_atomic_load(global(from), __ATOMIC_ACQUIRE, __HIP_MEMORY_SCOPE_SYSTEM);
 }
-// Neither does a peer, unless the word is in fine-grained memory.
+// A write by a peer is seen only if the word is in fine-grained memory.
 __device__ inline Word load_acquire_system(const Word* from) {
   return __hip_atomic_load(global(from), __ATOMIC_ACQUIRE, __HIP_MEMORY_SCOPE_SYSTEM);
 }
 __device__ inline void store_release_system(Word* to, Word value) {
   __hip_atomic_store(global(to), value, __ATOMIC_RELEASE, __HIP_MEMORY_SCOPE_SYSTEM);
 }
-// System scope: never answered by the L1. Fine-grained memory of another device is not answered by this
-// device's L2 either; coarse-grained memory of a peer may be (LLVM, User Guide for AMDGPU Backend, memory
-// model gfx90a: not local to the L2 is non-coherent, and valid until the next system-scope acquire). A
-// working set that is larger than the L2, or fine-grained, shows the link.
+// System scope: never served by the L1. Fine-grained memory of another device is not served by this device's
+// L2 either; coarse-grained memory of a peer may be (LLVM, User Guide for AMDGPU Backend, memory model
+// gfx90a: not local to the L2 is non-coherent, and valid until the next system-scope acquire). A working set
+// that is larger than the L2, or fine-grained, shows the link.
 __device__ inline Word load_relaxed_system(const Word* from) {
   return __hip_atomic_load(global(from), __ATOMIC_RELAXED, __HIP_MEMORY_SCOPE_SYSTEM);
 }
@@ -170,8 +170,8 @@ __device__ inline Word clock_nanoseconds() { return __builtin_amdgcn_s_memrealti
 __device__ inline float fused_multiply_add(float a, float b, float c) { return __builtin_fmaf(a, b, c); }
 __device__ inline unsigned int bits_of(float value) { return __builtin_bit_cast(unsigned int, value); }
 
-// Words that others count or compare may be in host memory, where PCIe knows addition, exchange and compare
-// and swap and nothing else ("How ROCm uses PCIe atomics"): a minimum is made of the last.
+// The words may be in host memory, where PCIe supports only addition, exchange and compare-and-swap ("How
+// ROCm uses PCIe atomics"). So the minimum is made from compare-and-swap.
 __device__ inline void atomic_add(unsigned int* to, unsigned int value) {
   __hip_atomic_fetch_add(global(to), value, __ATOMIC_RELAXED, __HIP_MEMORY_SCOPE_SYSTEM);
 }

@@ -1,4 +1,4 @@
-// Argument block and shapes of the kernels that copy.
+// Argument block and shapes of the copy kernels.
 #pragma once
 #include "interfaces/device/geometry.hpp"
 
@@ -6,7 +6,7 @@ namespace byteways {
 
 // "copy" and "copy_bulk" (device), "memcpy", "memcpy_stream" (host): `operations` back-to-back copies of
 // `bytes`; operation k uses slot (first_operation + k) % slots, at slot * slot_stride bytes from each base.
-// Device kernels are launched once an operation (operations = 1); the host loops inside one launch.
+// A device kernel is launched once per operation (operations = 1); the host loops inside one launch.
 struct CopyArguments {
   const void* source;
   void* destination;
@@ -19,9 +19,9 @@ struct CopyArguments {
   unsigned int stages;       // copy_bulk: chunks in flight per block
 };
 
-// The dynamic shared memory of copy_bulk: barriers of 8 bytes, one a stage, then the stages.
+// Dynamic shared memory of copy_bulk: one 8-byte barrier per stage, then the stages.
 constexpr unsigned int kBulkBarrierBytes = 256;
 constexpr unsigned int kBulkMostStages = kBulkBarrierBytes / 8;
-constexpr unsigned int kBulkGrainBytes = 16;  // of one bulk instruction
+constexpr unsigned int kBulkGrainBytes = 16;  // smallest unit of one bulk instruction
 
 }  // namespace byteways

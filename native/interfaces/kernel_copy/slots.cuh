@@ -1,11 +1,11 @@
-// What the kernels `copy` and `copy_bulk` share.
+// Helpers shared by the kernels `copy` and `copy_bulk`.
 #pragma once
 #include "interfaces/device/prelude.cuh"
 #include "interfaces/kernel_copy/arguments.hpp"
 
 namespace byteways {
 
-// Where the operation of this launch reads and writes.
+// Source and destination of the operation of this launch.
 __device__ inline const char* source_of(const CopyArguments& arguments) {
   const Word slot = arguments.source_slots > 1 ? arguments.first_operation % arguments.source_slots : 0;
   return static_cast<const char*>(arguments.source) + slot * arguments.source_stride;
@@ -16,7 +16,7 @@ __device__ inline char* destination_of(const CopyArguments& arguments) {
   return static_cast<char*>(arguments.destination) + slot * arguments.destination_stride;
 }
 
-// Bytes past the last boundary, and whatever is not aligned at all: right, not fast.
+// Copies bytes past the last aligned boundary, and unaligned buffers: correct, not fast.
 __device__ inline void copy_bytes(char* destination, const char* source, Word first, Word end, Word thread,
                                   Word threads) {
   for (Word i = first + thread; i < end; i += threads) destination[i] = source[i];

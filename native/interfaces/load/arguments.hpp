@@ -1,31 +1,31 @@
-// Argument block of the kernel that only reads, and the sum that it has to come to.
+// Argument block of the kernel that only reads, and the sum that it must produce.
 #pragma once
 #include "interfaces/device/data_pattern.hpp"
 #include "interfaces/device/geometry.hpp"
 
 namespace byteways {
 
-// "load": `operations` in turn, each of which adds load_word() of all words of its slot of `bytes` to *sum.
-// Device kernels are launched once an operation; the host loops inside one launch.
+// "load": runs `operations` one after another. Each adds load_word() of all words of its slot of `bytes` to
+// *sum. A device kernel is launched once per operation; the host loops inside one launch.
 struct LoadArguments {
   const void* data;
   unsigned long long bytes;
   unsigned long long slots, stride;
   unsigned long long first_operation;
   unsigned long long operations;
-  unsigned long long key;  // of the data; the simulated machine alone reads it
+  unsigned long long key;  // of the data; only the simulator reads it
   unsigned long long* sum;
 };
 
-// Undoes the fold of pattern_word(), so that the sum of a range has a closed form.
+// Reverses the fold of pattern_word(), so that the sum of a range has a closed form.
 BYTEWAYS_HOST_DEVICE inline unsigned long long load_word(unsigned long long word) {
   return word ^ (word >> 32);
 }
 
-// The sum over `count` words of the pattern from `first` on, modulo 2^64.
+// Returns the sum of load_word() over `count` words of the pattern, from index `first` on, modulo 2^64.
 BYTEWAYS_HOST_DEVICE inline unsigned long long load_sum(unsigned long long key, unsigned long long first,
                                                         unsigned long long count) {
-  // One of count and count - 1 is even: halved before the product, which may overflow.
+  // One of count and count - 1 is even. It is halved before the product, which could overflow.
   const unsigned long long pairs = count % 2 == 0 ? count / 2 * (count - 1) : (count - 1) / 2 * count;
   return (count * (key + first) + pairs) * 0x9E3779B97F4A7C15ull;
 }

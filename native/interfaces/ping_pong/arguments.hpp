@@ -3,10 +3,10 @@
 
 namespace byteways {
 
-// "ping_pong": one side of two that send each other a number, each over a word that only it writes. In round
-// k the side that leads writes first + k + 1 into *writes and waits until *polls has it; the other waits
-// first, then writes. Stores release and loads acquire at system scope. A side that has looked in vain for
-// `patience_ns` gives up, so that no device hangs; *rounds_done tells how far it came.
+// "ping_pong": one of two sides that send each other a number; each writes its own word. In round k the
+// leading side stores first + k + 1 to *writes and polls *polls until it has that value; the other side polls
+// first, then stores. Stores release and loads acquire at system scope. A side gives up after polling for
+// `patience_ns`, so that no device hangs; *rounds_done is the number of completed rounds.
 struct PingPongArguments {
   unsigned long long* writes;
   const unsigned long long* polls;

@@ -6,9 +6,10 @@ namespace byteways {
 
 // "chase_build" writes one random cycle through `lines` lines (a power of two) of `line_bytes` each: the
 // 64-bit word at the start of line chase_line(p) holds the *address* of line chase_line(p + 1), so that a
-// step is one dependent load and nothing else (a shift and an addition would be a quarter of a near cache's
-// latency). All devices see memory at one address. "chase" follows it for `steps` steps from line `start` and
-// leaves the *index* of the line it ends on in *end: start at chase_line(p), expect chase_line(p + steps).
+// step is one dependent load and nothing else (a shift and an addition would add a quarter of the latency of
+// a near cache). All devices see memory at one address. "chase" follows it for `steps` steps from line
+// `start` and stores the *index* of the last line in *end: from chase_line(p) it must reach chase_line(p +
+// steps).
 struct ChaseArguments {
   void* base;
   unsigned long long lines;

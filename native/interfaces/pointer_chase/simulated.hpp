@@ -1,12 +1,12 @@
-// The cycle of a pointer chase backwards, which the simulated machine needs to follow it from any line at
-// once.
+// Inverse of the cycle of a pointer chase. The simulator uses it to compute the end of a chase from any line
+// in one step.
 #pragma once
 
 #include "simulator/content.hpp"
 
 namespace byteways::sim {
 
-// Position in the cycle of chase_line(): its inverse.
+// Returns the position of a line in the cycle: the inverse of chase_line().
 Word chase_position(Word line, Word lines, Word key);
 
 }  // namespace byteways::sim

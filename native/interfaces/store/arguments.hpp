@@ -5,9 +5,9 @@
 
 namespace byteways {
 
-// "store": `operations` in turn, each of which writes the pattern of `key` into its slot of `bytes`; word i
-// of the whole buffer is pattern_word(key, i). Device kernels are launched once an operation; the host loops
-// inside one launch.
+// "store": runs `operations` one after another. Each writes the pattern of `key` into its slot of `bytes`;
+// word i of the whole buffer is pattern_word(key, i). A device kernel is launched once per operation; the
+// host loops inside one launch.
 struct StoreArguments {
   void* data;
   unsigned long long bytes;

@@ -1,29 +1,30 @@
-// Argument blocks of the STREAM kernels, and what they compute.
+// Argument blocks of the STREAM kernels, and the operations that they compute.
 #pragma once
 #include "interfaces/device/data_pattern.hpp"
 #include "interfaces/device/geometry.hpp"
 
 namespace byteways {
 
-// What the STREAM kernels do with each word, a double: c = a, s·a, a + b, a + s·b (J. D. McCalpin, STREAM).
+// Operation of a STREAM kernel on each word, a double: c = a, s·a, a + b, a + s·b (J. D. McCalpin, STREAM).
 enum StreamOperation : unsigned int { kStreamCopy, kStreamScale, kStreamAdd, kStreamTriad };
 
 // "stream_copy", "stream_scale", "stream_add", "stream_triad": destination = operation(first, second) over
-// arrays of `bytes`; `operations` in turn, each on its slot of all arrays. Device kernels are launched once
-// an operation; the host loops inside one launch.
+// arrays of `bytes`; `operations` run one after another, each on its slot of all arrays. A device kernel is
+// launched once per operation; the host loops inside one launch.
 struct StreamArguments {
   const void* first;
-  const void* second;  // copy and scale leave it alone
+  const void* second;  // not used by copy and scale
   void* destination;
   unsigned long long bytes;  // of one array
   unsigned long long slots, stride;
   unsigned long long first_operation;
   unsigned long long operations;
-  unsigned int fence;  // device: 1 when stores go to another device, where they must arrive before the end
+  unsigned int
+      fence;  // device: 1 if stores go to another device and must arrive there before the kernel ends
 };
 
-// "stream_fill" writes doubles of pattern `key`; "stream_check" compares with what the operation makes of the
-// patterns `key` and `second_key`.
+// "stream_fill" writes doubles of pattern `key`; "stream_check" compares with the result of the operation on
+// the patterns `key` and `second_key`.
 struct StreamPatternArguments {
   unsigned long long* words;
   unsigned long long count;
@@ -33,16 +34,15 @@ struct StreamPatternArguments {
   CheckResult* result;  // check only
 };
 
-inline constexpr double kStreamScalar = 3;  // as STREAM has it
+inline constexpr double kStreamScalar = 3;  // the value in STREAM
 
-// A double of the pattern as its bits: in [1, 2) with 50 bits of fraction. All that the four operations make
-// of such doubles is exact, so there is one right answer whether a compiler fuses multiplication and addition
-// or not.
+// Returns the bits of a pattern double in [1, 2) with 50 bits of fraction. All four operations are exact on
+// such doubles, so the result does not depend on whether a compiler fuses multiplication and addition.
 BYTEWAYS_HOST_DEVICE inline unsigned long long stream_word(unsigned long long pattern) {
   return 0x3FF0000000000000ull | (pattern >> 12 & ~3ull);
 }
 
-// The operation on doubles that are given by their bits.
+// Applies the operation to doubles that are given by their bits.
 BYTEWAYS_HOST_DEVICE inline unsigned long long stream_result(unsigned int operation, unsigned long long first,
                                                              unsigned long long second) {
   union Double {
@@ -58,7 +58,7 @@ BYTEWAYS_HOST_DEVICE inline unsigned long long stream_result(unsigned int operat
   return a.bits;
 }
 
-// Word i of the result of an operation on sources that hold the patterns `key` and `second_key`.
+// Returns word i of the result of an operation on the patterns `key` and `second_key`.
 BYTEWAYS_HOST_DEVICE inline unsigned long long stream_expected(unsigned int operation, unsigned long long key,
                                                                unsigned long long second_key,
                                                                unsigned long long index) {

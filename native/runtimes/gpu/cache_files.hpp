@@ -1,16 +1,16 @@
-// Files of the kernel cache. What is read here becomes code on a GPU, so that nobody but this user may have
-// written it: the folder and each file must be this user's, and not writable by others.
+// Files of the kernel cache. Their content runs on a GPU, so only this user may have written it: the folder
+// and each file must belong to this user and not be writable by others.
 #pragma once
 #include <string>
 
 namespace byteways::gpu {
 
-// The content that write_cached() has put there. Empty when the file is absent, not whole, a link, or
-// somebody else's.
+// Returns the content written by write_cached(). Empty if the file is missing, incomplete, a link, or owned
+// by somebody else.
 std::string read_cached(const std::string& folder, const std::string& name);
 
-// Written aside under a random name that did not exist, then renamed: a reader sees a whole file or none. The
-// folder is made for this user alone. Does nothing where that cannot be had.
+// Writes to a new file with a random name and renames it, so a reader sees a complete file or none. Creates
+// the folder for this user only. Does nothing if that is impossible.
 void write_cached(const std::string& folder, const std::string& name, const std::string& content);
 
 }  // namespace byteways::gpu

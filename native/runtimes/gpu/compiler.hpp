@@ -1,4 +1,4 @@
-// What turns a device source file into what the driver loads, whoever made the compiler.
+// Vendor-neutral interface of run-time compilers: device source file to loadable image.
 #pragma once
 #include <string>
 
@@ -10,11 +10,11 @@ class KernelCompiler {
  public:
   virtual ~KernelCompiler() = default;
   virtual Availability available() const = 0;
-  // What compiles and with which options: part of the cache key, "nvrtc-13.0-std=c++17".
+  // Returns compiler, version and options, which are part of the cache key: "nvrtc-13.0-std=c++17".
   virtual std::string version() const = 0;
-  // The loadable image of one embedded file ("interfaces/kernel_copy/kernel.cu") for one architecture
-  // ("sm_90"). Thread-safe. Throws Unsupported when the compiler does not know the architecture, Error with
-  // its log when the source is refused.
+  // Returns the loadable image of one embedded file ("interfaces/kernel_copy/kernel.cu") for one architecture
+  // ("sm_90"). Thread-safe. Throws Unsupported if the compiler does not know the architecture, Error with its
+  // log if compilation fails.
   virtual std::string compile(const std::string& file, const std::string& architecture) = 0;
 };
 

@@ -1,4 +1,4 @@
-// Copies beside the plain one: several by one call, and rows that lie a pitch apart.
+// Copies other than the plain one: batched and pitched (2D).
 #pragma once
 #include <memory>
 #include <string>

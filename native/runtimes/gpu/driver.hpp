@@ -1,20 +1,20 @@
 // A vendor's function table with errors turned into exceptions. `Table` brings the functions, the types and
-//   kOutOfMemory, kNotReady, kPeerAccessAlreadyEnabled   codes that have a meaning of their own
-//   error_name(code), error_text(code)                   the vendor's words
+//   kOutOfMemory, kNotReady, kPeerAccessAlreadyEnabled   codes that are handled specially
+//   error_name(code), error_text(code)                   the vendor's name and message
 // A vendor's driver class derives from this and adds
-//   Place                                               what calls name a device's place by: a context, a
-//   number place(device), enter(device, place)                 calls of this thread concern the device
+//   Place                                               names a device in calls: a context or a number
+//   place(device), enter(device, place)                 makes the device current for this thread
 //   new_device_memory, new_managed_memory(device, memory, bytes), pinned_flags(memory)
-//   prepare_kernel(device, kernel, own_shared_bytes)    ready to launch; the dynamic shared bytes it may use
-//   peer(device)                                        what calls about peers name a device by
+//   prepare_kernel(device, kernel, own_shared_bytes)    returns its largest dynamic shared bytes
+//   peer(device)                                        names a device in calls about peers
 //   send_pages(issuer, data, bytes, place, stream)      the prefetch call
-//   device_of(handle)                                   -1: the host; nothing: several places, or none
+//   device_of(handle)                                   -1: the host; no value: several places, or none
 //   hold_pages(data, bytes, owner, device, hold)        advice that keeps managed pages where they are
 //   copy(device, to, from, bytes, stream)               the plain copy call
-//   batch_obstacle()                                    why copy_all() cannot be had; empty when it can
-//   copy_all(device, to, from, sizes, stream)           a copy of each, by one call
-//   rows_obstacle()                                     why copy_rows() cannot be had; empty when it can
-//   copy_rows(device, rows, stream)                     rows that lie a pitch apart, by one call
+//   batch_obstacle()                                    why copy_all() is not available; empty: it is
+//   copy_all(device, to, from, sizes, stream)           copies each piece, with one call
+//   rows_obstacle()                                     why copy_rows() is not available; empty: it is
+//   copy_rows(device, rows, stream)                     copies pitched (2D) rows, with one call
 #pragma once
 #include <string>
 
@@ -25,8 +25,8 @@ namespace byteways::gpu {
 template <class Table>
 class Driver : public Table {
  public:
-  // The name a user knows the device by: a session numbers the GPUs of all its runtimes in one row, and those
-  // of this one from `first_gpu` on.
+  // Returns the device name shown to users. A session numbers the GPUs of all its runtimes consecutively,
+  // those of this runtime from `first_gpu` on.
   std::string name_of(int device) const {
     return device < 0 ? std::string() : "gpu" + std::to_string(first_gpu_ + device);
   }
@@ -44,14 +44,14 @@ class Driver : public Table {
     throw Error(symbol, name, text, name_of(device));
   }
 
-  // "NAME (text)", for sentences that go on.
+  // Returns "NAME (text)", for use within a sentence.
   std::string words(int code) const {
     const std::string text = text_of(code);
     return this->error_name(code) + (text.empty() ? "" : " (" + text + ")");
   }
 
  private:
-  // Empty where the vendor has no more to say than the name: HIP 5 gives it twice.
+  // Returns the vendor's message; empty if it only repeats the name, as in HIP 5.
   std::string text_of(int code) const {
     std::string text = this->error_text(code);
     return text == this->error_name(code) ? std::string() : text;

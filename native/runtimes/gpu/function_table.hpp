@@ -1,6 +1,6 @@
 // The functions of a vendor's library as a table: an X-macro file (cuda/cuda.def) lists each with a neutral
-// member name, its symbol, the version that introduced it and whether we can do without it. Declaration,
-// loading and what `doctor` prints all come from that one list.
+// member name, its symbol, the version that introduced it and whether it is required. Declarations, loading
+// and the output of `doctor` are generated from that list.
 #pragma once
 #include <string>
 
@@ -35,11 +35,11 @@ class Function<Result(Arguments...)> {
   Result (*pointer_)(Arguments...) = nullptr;
 };
 
-// Words of the requirement column.
+// Values of the requirement column.
 inline constexpr bool required = true;
 inline constexpr bool optional = false;
 
-// True when every required function is there; else says which are not.
+// Returns true if every required function is present; else records the missing ones.
 inline bool complete(LibraryReport& report) {
   std::string names;
   for (const MissingFunction& function : report.missing) {

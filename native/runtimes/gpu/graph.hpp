@@ -1,4 +1,4 @@
-// Operations that a vendor's stream capture recorded, as one graph that is launched with one call.
+// Operations recorded by a vendor's stream capture, launched as one graph with one call.
 #pragma once
 #include <memory>
 #include <string>
@@ -59,7 +59,7 @@ class VendorGraphs final : public Graphs {
     stream.enter();
     driver_->call(device, driver_->end_capture, queue, &graph);
     auto recording = std::make_unique<VendorGraph<Vendor>>(driver_, device, graph);
-    // Else the first launch would do it, and be slower than the others.
+    // Otherwise the first launch would upload it and be slower than the others.
     if (driver_->upload_graph) driver_->call(device, driver_->upload_graph, recording->handle(), queue);
     driver_->call(device, driver_->synchronize_stream, queue);
     return recording;

@@ -1,4 +1,4 @@
-// Pages of the host that a GPU runtime manages: managed ones, which move, and plain ones that it locks.
+// Host pages that a GPU runtime manages: managed pages, which migrate, and plain pages that it page-locks.
 #pragma once
 #include <memory>
 #include <optional>
@@ -39,7 +39,7 @@ class VendorManagedPages final : public ManagedPages {
     typename Vendor::Device where = 0;
     if (driver_->range_attribute(static_cast<void*>(&where), sizeof where, Vendor::kLastPrefetchLocation,
                                  data, std::size_t{bytes}) != 0)
-      return std::nullopt;  // a driver that does not know the question has not told
+      return std::nullopt;  // the driver does not support the query
     return driver_->device_of(where);
   }
   Availability hold(void* data, std::uint64_t bytes, int owner, int device, bool hold) override {
@@ -47,7 +47,7 @@ class VendorManagedPages final : public ManagedPages {
   }
 
  private:
-  // The first GPU beside a domain of the host; the first of all where none is.
+  // Returns the first GPU nearest to a NUMA domain; the first of all GPUs if there is none.
   int device_near(int numa_domain) const {
     for (std::size_t device = 0; device < numa_domains_.size(); ++device)
       if (numa_domain >= 0 && numa_domains_[device] == numa_domain) return static_cast<int>(device);

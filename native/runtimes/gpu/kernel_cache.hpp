@@ -1,4 +1,4 @@
-// Compiled kernels on disk, so that only the first worker after an upgrade waits for the compiler.
+// Disk cache of compiled kernels, so that only the first worker after an upgrade waits for the compiler.
 #pragma once
 #include <string>
 
@@ -8,11 +8,11 @@ namespace byteways::gpu {
 
 class KernelCache {
  public:
-  // Empty folder: nothing is kept. The folder is made when it is first written to.
+  // An empty folder name disables the cache. The folder is created at the first write.
   explicit KernelCache(std::string folder) : folder_(std::move(folder)) {}
 
-  // The image from the cache when it is whole, else from the compiler (and then kept). A cache that cannot be
-  // read or written costs time, not the measurement.
+  // Returns the image from the cache if it is complete, else from the compiler, and caches it. If the cache
+  // cannot be read or written, only time is lost.
   std::string image(KernelCompiler& compiler, const std::string& file, const std::string& architecture) const;
 
  private:

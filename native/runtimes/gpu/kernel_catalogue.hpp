@@ -1,4 +1,4 @@
-// The device kernels: in which file each is, and how large its argument block is. Who launches a kernel
+// Catalogue of device kernels: source file and size of the argument block. The code that launches a kernel
 // registers it.
 #pragma once
 #include <cstddef>
@@ -8,7 +8,7 @@
 
 namespace byteways::gpu {
 
-// What a kernel needs of a device, beyond what all have.
+// Device features that a kernel needs.
 enum class Needs { nothing, bulk_copies };
 
 struct CatalogueEntry {
@@ -18,15 +18,15 @@ struct CatalogueEntry {
   Needs needs = Needs::nothing;
 };
 
-// All that were registered, which is done before main().
+// Returns all registered kernels. Registration happens before main().
 const std::vector<CatalogueEntry>& kernel_catalogue();
-// Index into kernel_catalogue(). Throws Unsupported.
+// Returns the index in kernel_catalogue(). Throws Unsupported for an unknown kernel.
 std::size_t catalogue_index(std::string_view kernel);
 
 void register_kernels(std::string_view file, std::initializer_list<std::string_view> kernels,
                       std::size_t argument_bytes, Needs needs);
 
-// At namespace scope: the kernels of one file that take these arguments.
+// Registers the kernels of one file that take these arguments: define one at namespace scope.
 template <class Arguments>
 class RegisterKernels {
  public:

@@ -1,4 +1,4 @@
-// Kernels compiled, loaded and ready to launch, each once per device and only when first asked for.
+// Compiles and loads kernels, once per device and only when first requested.
 #pragma once
 #include <map>
 #include <memory>
@@ -30,7 +30,7 @@ class KernelStore {
         cache_(std::move(cache_folder)),
         slots_(static_cast<std::size_t>(devices), std::vector<Slot>(kernel_catalogue().size())) {}
 
-  // Thread-safe. Throws Unsupported with the reason; a reason found once is kept, since compiling again would
+  // Thread-safe. Throws Unsupported with the reason; the reason is cached, because compiling again would
   // not help.
   const Loaded& get(int device, std::size_t index, const std::string& architecture) {
     const std::lock_guard lock(mutex_);

@@ -1,5 +1,5 @@
-// Memory that a GPU vendor's runtime hands out, and host memory it has locked. Freed on destruction; a
-// failure there has nobody to tell and leaves nothing to do.
+// Memory allocated by a GPU vendor's runtime, and host memory that it has page-locked. Freed by the
+// destructor, which ignores errors because it cannot report them.
 #pragma once
 #include <memory>
 #include <string>
@@ -47,11 +47,11 @@ class DeviceMemory final : public VendorMemory<Vendor> {
   ~DeviceMemory() override { this->release(this->driver_->free_device); }
 };
 
-// A GPU's memory that is opened to each device apart.
+// GPU memory that is opened to each device separately.
 template <class Vendor>
 class GrantedMemory : public VendorMemory<Vendor> {
  public:
-  // The vendor's code.
+  // Opens the memory to a device. Returns the vendor's error code.
   virtual int open_to(int device, int flags) const = 0;
 
  protected:
@@ -61,8 +61,8 @@ class GrantedMemory : public VendorMemory<Vendor> {
   }
 };
 
-// From the device's default pool. The call and what gives it back stand in the order of a stream; other
-// streams may use the memory once that has been waited for, which is done here.
+// Memory from the device's default pool. Allocation and release are ordered in a stream. Other streams may
+// use the memory after that stream has been synchronised, which is done here.
 template <class Vendor>
 class PoolMemory final : public GrantedMemory<Vendor> {
  public:
@@ -97,7 +97,7 @@ class PoolMemory final : public GrantedMemory<Vendor> {
   typename Vendor::Pool pool_{};
 };
 
-// Physical memory of whole granules, mapped to addresses that were reserved for it.
+// Physical memory of whole granules, mapped to a reserved address range.
 template <class Vendor>
 class MappedMemory final : public GrantedMemory<Vendor> {
  public:
@@ -140,7 +140,7 @@ class MappedMemory final : public GrantedMemory<Vendor> {
     const int code = open_to(this->device_, kAccessReadWrite);
     if (code != 0) vendor.fail(vendor.set_access.symbol(), code, this->device_);
   }
-  // What has been done so far, backwards.
+  // Undoes the completed steps in reverse order.
   void undo() const {
     const Vendor& vendor = *this->driver_;
     if (is_mapped_) {
@@ -155,7 +155,7 @@ class MappedMemory final : public GrantedMemory<Vendor> {
   typename Vendor::Physical physical_{};
 };
 
-// Why a library cannot give memory that takes these functions; empty when it has them all.
+// Returns why a library cannot provide memory that needs these functions; empty if it has them all.
 template <class... Functions>
 std::string lacking(const Functions&... functions) {
   std::string names;
@@ -176,7 +176,7 @@ std::string lacking_of_mappings(const Vendor& vendor) {
                  vendor.set_access);
 }
 
-// Another process's memory, by the handle that it gave.
+// Another process's memory, opened by its handle.
 template <class Vendor>
 class OpenedMemory final : public VendorMemory<Vendor> {
  public:
@@ -217,7 +217,7 @@ class PinnedMemory final : public VendorMemory<Vendor> {
   ~PinnedMemory() override { this->release(this->driver_->free_pinned); }
 };
 
-// Ordinary pages of ours, placed and touched first, then locked and mapped by the vendor.
+// Ordinary pages, placed and touched by us, then page-locked and mapped by the vendor.
 template <class Vendor>
 class RegisteredMemory final : public VendorMemory<Vendor> {
  public:
@@ -232,7 +232,7 @@ class RegisteredMemory final : public VendorMemory<Vendor> {
   ~RegisteredMemory() override {
     if (pages_ != nullptr) this->release(this->driver_->unregister_host);
   }
-  // No longer locked; what is left of this holds nothing.
+  // Unlocks and returns the pages; this object is then empty.
   std::unique_ptr<Allocation> take_pages() {
     this->driver_->make_current(this->device_);
     this->driver_->call(this->device_, this->driver_->unregister_host, static_cast<void*>(pages_->data()));

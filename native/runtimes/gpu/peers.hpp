@@ -1,4 +1,4 @@
-// Access of one GPU to another's memory, of one process to another's, and what a memory pool keeps.
+// Peer access between GPUs, memory handles between processes, and the limit of memory pools.
 #pragma once
 #include <memory>
 #include <string>
@@ -93,7 +93,7 @@ class VendorPools final : public MemoryPools {
     typename Vendor::Pool pool{};
     driver_->call(device, driver_->default_pool, &pool, driver_->handle(device));
     driver_->call(device, driver_->trim_pool, pool, std::size_t{bytes});
-    // Last: who asked for it and is refused has nothing to take back.
+    // Last, so that a failure leaves nothing to undo.
     driver_->call(device, driver_->set_pool_attribute, pool, kPoolReleaseThreshold,
                   static_cast<void*>(&bytes));
   }

@@ -8,13 +8,12 @@
 
 namespace byteways::gpu {
 
-// The device that a stream or an event belongs to. Its place is looked up once, so that an operation costs no
-// lookup.
+// The device of a stream or an event. Its place is looked up once, so that operations need no lookup.
 template <class Vendor>
 class OfDevice {
  public:
   int device() const { return device_; }
-  // Calls of this thread concern the device. Always asks the driver: a cached answer would be wrong as soon
+  // Makes the device current for this thread. Always calls the driver: a cached answer would be wrong as soon
   // as other code in the process (a framework in a worker) changes what is current, and the call takes
   // nanoseconds.
   void enter() const { driver_->enter(device_, place_); }
@@ -25,7 +24,7 @@ class OfDevice {
     enter();
   }
   ~OfDevice() = default;
-  // destroy(handle), at the end of a life: destructors never throw.
+  // Calls destroy(handle) from a destructor, and ignores errors.
   template <class Destroy, class Handle>
   void leave(const Destroy& destroy, Handle handle) noexcept {
     try {

@@ -1,6 +1,6 @@
-// What the runtimes of all GPU vendors have in common, over the vendor's driver class: devices, memory,
-// queues, kernels and timing; their capabilities are files of their own here. A vendor's runtime adds what
-// really differs: which memory it offers, copies of bytes, which kernels a device can run.
+// Base of all GPU runtimes, on top of the vendor's driver class: devices, memory, queues, kernels and timing.
+// Capabilities are in separate files of this folder. A vendor's runtime adds only what differs: memory kinds,
+// copies, and which kernels a device can run.
 #pragma once
 #include <algorithm>
 #include <memory>
@@ -168,7 +168,7 @@ class GpuRuntime : public Runtime {
 
   const DeviceInfo& info(int device) const { return devices_.at(static_cast<std::size_t>(device)); }
 
-  // Why the device cannot have such a kernel whatever the compiler does; empty when nothing is in the way.
+  // Returns why the device cannot run such a kernel; empty if it can.
   virtual std::string kernel_obstacle(int device, Needs needs) const = 0;
 
   std::shared_ptr<Vendor> driver_;
@@ -178,7 +178,7 @@ class GpuRuntime : public Runtime {
   static constexpr int kResolutionPairs = 64;
   static constexpr double kMostStepNs = 1e5;
 
-  // The smallest difference between elapsed times of events that follow each other at once.
+  // Returns the smallest difference in ns between elapsed times of consecutive events.
   double measure_step_ns(int device) {
     const auto stream = create_stream(device);
     std::vector<std::unique_ptr<Event>> events;

@@ -1,5 +1,5 @@
-// The NUMA domains of this machine as the host runtime uses them: the cores it is allowed, in the order in
-// which threads take them.
+// NUMA domains of this machine for the host runtime: the allowed cores, in the order in which threads use
+// them.
 #pragma once
 #include <cstdint>
 #include <mutex>
@@ -25,8 +25,8 @@ struct HostCpus {
 HostCpus host_cpus();
 std::string cpu_architecture();  // "x86_64", "aarch64"
 
-// Hands out the cores of a domain, the least used first, so that the threads of concurrent teams do not share
-// a core while others idle.
+// Assigns the cores of a domain, the least used first, so that threads of concurrent teams do not share a
+// core while others are idle.
 class CorePool {
  public:
   explicit CorePool(std::vector<int> cpus) : cpus_(std::move(cpus)), users_(cpus_.size()) {}

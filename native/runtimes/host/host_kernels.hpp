@@ -1,5 +1,4 @@
-// The host's functions behind the kernel names: who launches a kernel registers the function that does the
-// same here.
+// Host implementations of kernels. The code that launches a kernel registers the equivalent host function.
 #pragma once
 #include <cstddef>
 #include <string>
@@ -17,13 +16,13 @@ struct HostKernel {
   std::string obstacle;  // why this processor cannot execute it; empty where it can
 };
 
-// All that were registered, which is done before main().
+// Returns all registered kernels. Registration happens before main().
 const std::vector<HostKernel>& host_kernels();
-// nullptr when there is no kernel of that name.
+// Returns nullptr if there is no kernel of that name.
 const HostKernel* find_host_kernel(std::string_view name);
 void register_host_kernel(HostKernel kernel);
 
-// Of an argument block: what a queued launch keeps.
+// Maximum size of an argument block, which a queued launch copies.
 inline constexpr std::size_t kMostArgumentBytes = 128;
 
 // At namespace scope: `function(const Arguments&, const TeamMember&)` is the kernel of that name on the host.
@@ -47,14 +46,14 @@ class RegisterHostKernel {
   }
 };
 
-// The part of [0, items) that is this member's; all but the last end at a multiple of `grain`.
+// The share of [0, items) of this member; all shares but the last end at a multiple of `grain`.
 struct Share {
   unsigned long long begin, end;
 };
 Share share_of(unsigned long long items, unsigned long long grain, const TeamMember& member);
 
 struct CheckResult;
-// Adds what a member found to what the team did; the smallest first_bad stays.
+// Merges a member's result into the team's; keeps the smallest first_bad.
 void report(CheckResult& result, const CheckResult& found, const TeamMember& member);
 
 }  // namespace byteways

@@ -1,5 +1,5 @@
-// A stream of the host is a thread that carries out its tasks in order; an event is the time at which it came
-// past.
+// A host stream is a thread that executes its tasks in order. An event is the time at which the thread
+// reached it.
 #pragma once
 #include <atomic>
 #include <condition_variable>
@@ -16,7 +16,7 @@
 
 namespace byteways {
 
-// One passing of one record(). Whoever waits keeps it alive, so that the event may be recorded anew
+// Completion of one record(). Waiting threads share ownership, so that the event can be recorded again
 // meanwhile.
 struct Passing {
   std::atomic<int> passed{0};  // int: what a futex waits on
@@ -34,16 +34,16 @@ class HostEvent final : public Event {
 
 class HostStream final : public Stream {
  public:
-  // `cpu`: the one that its thread stays on; -1: any of the cores.
+  // `cpu`: the CPU to bind the thread to; -1: any of the cores.
   explicit HostStream(CorePool& cores, int cpu = -1);
-  ~HostStream() override;  // carries out what is queued, then ends the thread
+  ~HostStream() override;  // executes the queued tasks, then ends the thread
   HostStream(const HostStream&) = delete;
   HostStream& operator=(const HostStream&) = delete;
 
   void enqueue(std::function<void()> task);
   std::shared_ptr<Passing> enqueue_passing();
   CoreTeam& team() { return team_; }
-  // Waits until all is done; throws what a task threw since the last call.
+  // Waits for all tasks; rethrows the exception of a task since the last call.
   void synchronize();
 
  private:
@@ -58,8 +58,8 @@ class HostStream final : public Stream {
   std::deque<std::function<void()>> tasks_;
   bool sleeping_ = false;
   bool stopping_ = false;
-  std::exception_ptr error_;  // the stream's thread alone touches it
-  std::thread thread_;        // last: it uses all of the above
+  std::exception_ptr error_;  // used by the stream's thread only
+  std::thread thread_;        // last member: it uses all of the above
 };
 
 }  // namespace byteways

@@ -1,5 +1,5 @@
-// Where a GPU sits in the host: its NUMA domain, the cores beside it, and host memory placed by thread policy
-// for allocators that take no address (a vendor's pinned memory).
+// Locality of GPUs: NUMA domain, nearest cores, and host memory placed by thread policy for allocators that
+// take no address (a vendor's pinned memory).
 #pragma once
 #include <string>
 #include <vector>
@@ -13,16 +13,16 @@ int numa_domain_of(const std::string& pci_address);
 class Cores {
  public:
   Cores();
-  // Moves the calling thread onto those of them that are nearest to the device; false when nothing is known.
+  // Binds the calling thread to the cores nearest to the device. Returns false if they are unknown.
   bool bind_thread_near(const std::string& pci_address) const;
 
  private:
   std::vector<int> allowed_;
 };
 
-// While it lives, pages that the calling thread makes the kernel allocate come from one domain. Does nothing
-// for a negative domain, nor where the system forbids it (containers often do): Buffer::placement() tells
-// what came of it.
+// During its lifetime, pages that the calling thread causes to be allocated come from one domain. Does
+// nothing for a negative domain, or if the system forbids it (containers often do); Buffer::placement() shows
+// the result.
 class ThreadPlacement {
  public:
   explicit ThreadPlacement(int numa_domain);

@@ -1,5 +1,5 @@
-// Waiting that costs no system call while it is short, and gives the core away when it is not: there may be
-// fewer cores than threads.
+// Spin-waiting: short waits need no system call; longer ones yield the core, because there may be fewer cores
+// than threads.
 #pragma once
 #include <sched.h>
 
@@ -15,8 +15,8 @@ inline void spin_pause() {
 #endif
 }
 
-// About 10 µs of pauses on recent cores: longer than any barrier between running threads takes, shorter than
-// a slice.
+// About 10 µs of pauses on recent cores: longer than a barrier between running threads, shorter than a
+// scheduler time slice.
 inline constexpr unsigned kPausesBeforeYield = 256;
 
 template <typename Done>

@@ -5,10 +5,10 @@
 
 namespace byteways {
 
-// False where we know of no such stores.
+// Returns false if no such stores are known for this processor.
 bool can_stream();
-// Like memcpy. On x86 the stores are weakly ordered: call stream_fence() before telling anyone that they are
-// done.
+// Like memcpy. On x86 the stores are weakly ordered: call stream_fence() before signalling
+// completion.
 void stream_copy(void* destination, const void* source, std::size_t bytes);
 void stream_fence();
 

@@ -1,4 +1,4 @@
-// The threads that carry out one launch together. Member 0 is the stream's own thread; the others are created
+// The threads that execute one launch together. Member 0 is the stream's own thread; the others are created
 // when a launch first needs them, each bound to a core of its own, and sleep while no launch for them is
 // queued.
 #pragma once
@@ -13,12 +13,12 @@
 
 namespace byteways {
 
-// What a host kernel knows of the team that runs it.
+// Position of a thread in the team, passed to host kernels.
 struct TeamMember {
   unsigned rank = 0;
   unsigned size = 1;
   SpinBarrier* barrier = nullptr;
-  std::mutex* mutex = nullptr;  // one per team, for results that are put together
+  std::mutex* mutex = nullptr;  // one per team, for merging results
 
   void wait() const {
     if (size > 1) barrier->wait(size);
@@ -34,8 +34,8 @@ class CoreTeam {
   CoreTeam(const CoreTeam&) = delete;
   CoreTeam& operator=(const CoreTeam&) = delete;
 
-  // Called when a launch of `size` members is queued: creates those that are missing and wakes all of them,
-  // so that none is still asleep when its turn comes. Every expect() is answered by one run().
+  // Call when a launch of `size` members is queued: creates missing threads and wakes all of them, so that
+  // none is asleep when the launch starts. Each expect() must be followed by one run().
   void expect(unsigned size);
   // Runs the function on `size` members, the calling thread being the first; returns when all are done.
   void run(unsigned size, HostFunction function, const void* arguments);
@@ -62,7 +62,7 @@ class CoreTeam {
   std::atomic<bool> stopping_{false};
   std::mutex results_;
   SpinBarrier barrier_;
-  int own_cpu_ = -1;  // of member 0, taken with its first launch of more than one
+  int own_cpu_ = -1;  // CPU of member 0, assigned at its first launch of more than one
   bool on_own_cpu_ = false;
 };
 

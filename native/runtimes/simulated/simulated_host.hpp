@@ -1,5 +1,5 @@
 // The host of a simulated machine: its CPUs, pages and clock are the simulator's (simulator/host.def), loaded
-// as the vendors' libraries are. It answers to the same names as the real host, and so do its kernels.
+// as the vendors' libraries are. It has the same name as the real host, and the same kernel names.
 #pragma once
 #include <map>
 #include <memory>
@@ -16,15 +16,15 @@ struct HostTable {
 #include "simulator/host.def"
 #undef BYTEWAYS_FUNCTION
   void bind(const Library& library, LibraryReport& report);
-  // Throws what a function that can fail answered. `device`: whose call it was.
+  // Throws the error of a function that failed. `device`: the device of the call.
   void check(const char* call, int answer, const std::string& device = {}) const;
 };
 
-// The simulator with the machine of this process. Throws Error with the simulator's own sentence.
+// Returns the simulator with the machine of this process. Throws Error with the simulator's message.
 std::shared_ptr<const HostTable> open_machine(const std::string& simulator, const std::string& sheet,
                                               LibraryReport& report);
 
-// Virtual time: it passes while somebody waits or asks.
+// Virtual time: advances while a thread waits or reads the clock.
 class SimulatedClock final : public Clock {
  public:
   explicit SimulatedClock(std::shared_ptr<const HostTable> machine) : machine_(std::move(machine)) {}
