@@ -1,4 +1,4 @@
-"""Runs of three rounds, and what the analysis of byteways says of them: for coverage.py.
+"""Runs of three rounds, and what the analysis of byteways says of them: for interval_coverage.py.
 
 Rounds become records, records a run, and `byteways.analyse` judges it as it does a run from disk.
 """
@@ -12,7 +12,6 @@ from pathlib import Path
 from typing import Any
 
 import numpy as np
-from coverage_series import Generator, Judged, Kind, judge, no_trace
 
 from byteways import _core
 from byteways.analyse.compare import rank
@@ -22,6 +21,7 @@ from byteways.analyse.summary import Cell, group_by
 from byteways.results.record import Record, Times, Warning
 from byteways.results.run_folder import RunFolder
 from byteways.topology.model import Topology
+from coverage_series import Generator, Judged, Kind, judge, no_trace
 
 ROUNDS = 3
 SIZE_BYTES = 2**30

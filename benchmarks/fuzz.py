@@ -30,11 +30,10 @@ from importlib import resources
 from pathlib import Path
 from random import Random
 
-from fuzz_damage import DAMAGE
-
 from byteways.errors import BytewaysError
 from byteways.results.run_folder import RunFolder
 from byteways.run.plan_file import read as read_plan
+from fuzz_damage import DAMAGE
 
 #: Of one case: processor time, so that a busy machine makes no finds, and time in all, for what waits.
 MOST_S, MOST_WAIT_S = 5.0, 60.0

@@ -23,12 +23,11 @@ from typing import Any
 
 import own_run
 import published_values as published
-from published_values import FITTED, HELD_OUT, Value
-from simulated_programs import figure, operation_of, simulate
-
 from byteways.machines import MachineModel, load, sheet
 from byteways.run.simulator import simulator_path
 from byteways.units import format_bandwidth
+from published_values import FITTED, HELD_OUT, Value
+from simulated_programs import figure, operation_of, simulate
 
 AIM_BYTES = 2**20
 MEDIAN_AIM, P90_AIM = 0.05, 0.15

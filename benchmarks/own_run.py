@@ -11,11 +11,10 @@ import sys
 from collections import defaultdict
 from pathlib import Path
 
-from published_values import Value
-
 from byteways.plan.case import Buffer
 from byteways.results.record import Record
 from byteways.results.run_folder import RunFolder
+from published_values import Value
 
 sys.path.insert(0, str(Path(__file__).resolve().parents[1] / "scripts"))
 from unpack_examples import recorded

@@ -15,7 +15,6 @@ from functools import partial
 from pathlib import Path
 from typing import Any, get_args, get_type_hints
 
-from error_messages import error_messages
 from typer.models import ArgumentInfo
 
 from byteways import aliases, settings
@@ -26,6 +25,7 @@ from byteways.plan.filters import KEYS
 from byteways.plan.interfaces import INTERFACES, OF_ALL, OPTIONS
 from byteways.results import schema
 from byteways.results.warnings import ADVICE
+from error_messages import error_messages
 
 DOCS = Path(__file__).parents[1] / "docs"
 PLACE = re.compile(r"(<!-- table: ([a-z-]+) -->\n).*?(<!-- end -->)", re.DOTALL)

@@ -14,10 +14,8 @@ from byteways.cli import doctor as verb
 from byteways.doctor.check import STATES, Check
 from byteways.errors import BytewaysError
 from byteways.run.probe import Probe
-
-sys.path.insert(0, str(Path(__file__).parents[1] / "machines"))
-import synthetic
-from synthetic import ABSENT, BULK, FOUND, capabilities
+from tests.machines import synthetic
+from tests.machines.synthetic import ABSENT, BULK, FOUND, capabilities
 
 
 @pytest.fixture

@@ -5,8 +5,6 @@ from __future__ import annotations
 import io
 import json
 import re
-import runpy
-from pathlib import Path
 from typing import Any
 
 import pytest
@@ -16,24 +14,23 @@ from byteways.cli.list import Machine
 from byteways.errors import BytewaysError
 from byteways.plan.case import MEMORIES, PATTERNS
 from byteways.plan.interfaces import INTERFACES
-
-MACHINES = runpy.run_path(str(Path(__file__).parents[1] / "unit" / "machines.py"))
+from tests.unit import machines
 
 
 @pytest.fixture
 def bare(monkeypatch: pytest.MonkeyPatch) -> None:
-    monkeypatch.setattr(verb, "look", lambda *_: Machine(*MACHINES["two_cores"]()))
+    monkeypatch.setattr(verb, "look", lambda *_: Machine(*machines.two_cores()))
 
 
 @pytest.fixture
 def patchy(monkeypatch: pytest.MonkeyPatch) -> None:
-    machine = MACHINES["gpus"](2, without_peer=[("gpu0", "gpu1")], without_bulk=["gpu1"])
+    machine = machines.gpus(2, without_peer=[("gpu0", "gpu1")], without_bulk=["gpu1"])
     monkeypatch.setattr(verb, "look", lambda *_: Machine(*machine))
 
 
 @pytest.fixture
 def unprobed(monkeypatch: pytest.MonkeyPatch) -> None:
-    topology, _ = MACHINES["two_cores"]()
+    topology, _ = machines.two_cores()
     monkeypatch.setattr(verb, "look", lambda *_: Machine(topology, None, "worker died: signal 11"))
 
 

@@ -5,24 +5,22 @@ from __future__ import annotations
 import os
 import pty
 import re
-import runpy
 import subprocess
 import sys
-from pathlib import Path
 
 from byteways.cli.layout import Lines, Table, plain
 from byteways.cli.plan_text import plan_blocks
 from byteways.plan.planner import make_plan
 from byteways.plan.suite import load, parse
+from tests.unit import machines
 
-MACHINES = runpy.run_path(str(Path(__file__).parents[1] / "unit" / "machines.py"))
 ENDS = 'source = "gpu*:device"\ndestination = "gpu*:device"\nsame_device = "never"\n'
 
 
 def blocks(*sweeps: str, head: str = "", **plan: float) -> list[Table | Lines]:
     text = f'name = "mine"\ntitle = "Mine"\n{head}\n'
     text += "\n".join(f'[[sweep]]\nname = "s{number}"\n{sweep}' for number, sweep in enumerate(sweeps))
-    return plan_blocks(make_plan(parse(text, file="mine.toml"), *MACHINES["gpus"](2), **plan))
+    return plan_blocks(make_plan(parse(text, file="mine.toml"), *machines.gpus(2), **plan))
 
 
 def lines(found: list[Table | Lines]) -> list[str]:
@@ -95,7 +93,7 @@ def test_what_is_left_out_for_time_is_counted_by_sweep() -> None:
 
 def test_a_plan_of_the_full_suite_adds_up() -> None:
     """Catches cases without time among the skipped, and totals that are not those of the sweeps."""
-    plan = make_plan(load("full"), *MACHINES["h200x4"](), budget_s=60)
+    plan = make_plan(load("full"), *machines.h200x4(), budget_s=60)
     found = {block.title: block for block in plan_blocks(plan)}
     table, skipped, left_out = (
         found[title] for title in ("the plan", "reasons for skipping", "left out for lack of time")
@@ -111,7 +109,7 @@ def test_a_plan_of_the_full_suite_adds_up() -> None:
 
 def test_the_full_suite_can_be_read() -> None:
     """Catches a plan of a thousand cases that nobody reads."""
-    plan = make_plan(load("full"), *MACHINES["h200x4"](), budget_s=100000)
+    plan = make_plan(load("full"), *machines.h200x4(), budget_s=100000)
     assert len(plan.cases) > 2000
     assert len(lines(plan_blocks(plan))) < 450
 

@@ -2,17 +2,13 @@
 
 from __future__ import annotations
 
-import sys
 from pathlib import Path
 
 import pytest
 
-sys.path.insert(0, str(Path(__file__).parents[1] / "report"))
-
-import sample_run
-
 from byteways.cli import main
 from byteways.results import run_folder
+from tests.report import sample_run
 
 
 def test_writes_into_the_folder(tmp_path: Path, capsys: pytest.CaptureFixture[str]) -> None:

@@ -10,11 +10,11 @@ from pathlib import Path
 from typing import Any
 
 import pytest
-from scripts.unpack_examples import recorded
 
 from byteways.cli import main
 from byteways.studies import names
 from byteways.studies.reading import load
+from scripts.unpack_examples import recorded
 
 
 def byteways(folder: Path, *arguments: str) -> subprocess.CompletedProcess[str]:

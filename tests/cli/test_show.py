@@ -11,12 +11,9 @@ from pathlib import Path
 
 import pytest
 
-sys.path.insert(0, str(Path(__file__).parents[1] / "report"))
-
-import sample_run
-
 from byteways.cli import main
 from byteways.results.record import Warning
+from tests.report import sample_run
 
 
 @pytest.fixture(scope="module")

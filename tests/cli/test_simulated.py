@@ -22,11 +22,7 @@ from byteways.results.simulated import worded
 from byteways.run.pace import Pace
 from byteways.run.simulation import DEADLINE_S, Simulation, simulated_deadline_s
 from byteways.settings import recorded_environment
-
-FAULTS = Path(__file__).parents[1] / "faults"
-sys.path.insert(0, str(FAULTS))
-
-from harness import FAKE, SUITE, TIGHT, planned  # noqa: E402 - from the folder of fault tests
+from tests.faults.harness import FAKE, SUITE, TIGHT, planned
 
 MARK = "SIMULATED by byteways from the model h200-x4 (not measured)"
 #: The fake worker has one CPU device, as this model has.

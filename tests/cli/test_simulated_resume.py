@@ -13,11 +13,9 @@ from typing import Any
 
 import pytest
 
-sys.path.insert(0, str(Path(__file__).parents[1] / "native"))
-import simulated as toy
-
 from byteways.plan.case import Buffer, Case, Flow
 from byteways.run.measuring import Measurer
+from tests.native import simulated as toy
 
 MACHINE = "h200-x4"
 #: What two runs of one thing may differ in: times of day, wall times, process ids.

@@ -3,21 +3,18 @@
 from __future__ import annotations
 
 import json
-import sys
 from pathlib import Path
 
 import pytest
-from tests.report.run_builder import Builder
 
 from byteways.cli import topo as view
 from byteways.cli.layout import plain
 from byteways.errors import BytewaysError
 from byteways.topology.model import Topology
+from tests.machines import amd, synthetic
+from tests.report.run_builder import Builder
 
 MACHINES = Path(__file__).parents[1] / "machines"
-sys.path.insert(0, str(MACHINES))
-import amd  # noqa: E402 - from the folder of machines
-import synthetic  # noqa: E402
 
 
 def printed(topology: Topology) -> str:

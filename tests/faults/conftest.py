@@ -5,7 +5,6 @@ from __future__ import annotations
 import os
 import shlex
 import signal
-import sys
 import time
 from collections.abc import Callable, Iterator, Sequence
 from pathlib import Path
@@ -13,15 +12,12 @@ from typing import Any
 
 import pytest
 
-sys.path.insert(0, str(Path(__file__).parent))  # harness.py, whatever pytest's import mode
-
-from harness import FAKE, SUITE, TIMEOUT_S, Command, Watcher, living
-
 from byteways.plan.case import PlannedCase
 from byteways.results.record import Record
 from byteways.run.conductor import Conductor
 from byteways.run.journal import Journal
 from byteways.topology.model import Device, Topology
+from tests.faults.harness import FAKE, SUITE, TIMEOUT_S, Command, Watcher, living
 
 
 @pytest.fixture

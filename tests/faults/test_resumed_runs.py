@@ -5,9 +5,9 @@ from __future__ import annotations
 import json
 
 import pytest
-from harness import Command, assert_complete
 
 from byteways.results.run_folder import RunFolder
+from tests.faults.harness import Command, assert_complete
 
 
 def test_truncated_line_is_cut_off(command: Command) -> None:

@@ -6,9 +6,9 @@ import json
 import shutil
 
 import pytest
-from harness import Command, assert_complete, lines, wait_for
 
 from byteways.results.run_folder import RunFolder
+from tests.faults.harness import Command, assert_complete, lines, wait_for
 
 
 def test_resume_does_not_plan_again(command: Command) -> None:

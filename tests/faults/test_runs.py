@@ -13,9 +13,9 @@ from collections import Counter
 from collections.abc import Callable
 
 import pytest
-from harness import TIGHT, TIMEOUT_S, Command, assert_complete, lines, wait_for
 
 from byteways.results.run_folder import RunFolder
+from tests.faults.harness import TIGHT, TIMEOUT_S, Command, assert_complete, lines, wait_for
 
 
 @pytest.fixture

@@ -8,9 +8,9 @@ import sys
 from pathlib import Path
 
 import pytest
-from harness import Command
 
 from byteways.results.run_folder import RunFolder
+from tests.faults.harness import Command
 
 
 @pytest.mark.parametrize(

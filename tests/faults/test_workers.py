@@ -11,11 +11,11 @@ from dataclasses import replace
 from pathlib import Path
 
 import pytest
-from harness import FAKE, TIMEOUT_S, Watcher, living, planned
 
 from byteways.results.record import Record
 from byteways.run.conductor import LOSSES_PER_DEVICE, Interrupted
 from byteways.run.process import WorkerLost, WorkerProcess, process_state
+from tests.faults.harness import FAKE, TIMEOUT_S, Watcher, living, planned
 
 Conduct = Callable[..., list[Record]]
 

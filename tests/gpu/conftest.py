@@ -2,16 +2,11 @@
 
 from __future__ import annotations
 
-import sys
-from pathlib import Path
-
 import pytest
 
 from byteways import _core
-
-sys.path.insert(0, str(Path(__file__).parent))
-import sides
-from sides import Side, gpus
+from tests.gpu import sides
+from tests.gpu.sides import Side, gpus
 
 
 @pytest.fixture(scope="session")

@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import sys
 from collections.abc import Mapping
 from dataclasses import dataclass
 from pathlib import Path
@@ -11,9 +10,7 @@ import pytest
 
 from byteways import _core
 from byteways.run.library_paths import library_directories
-
-sys.path.insert(0, str(Path(__file__).parents[1] / "native"))
-import fake_libraries
+from tests.native import fake_libraries
 
 RUNTIMES = ("cuda", "hip")
 MIB = 2**20

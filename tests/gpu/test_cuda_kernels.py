@@ -3,15 +3,12 @@
 from __future__ import annotations
 
 import random
-import sys
 import time
-from pathlib import Path
 
 import numpy as np
 import pytest
 
-sys.path.insert(0, str(Path(__file__).parent))
-from device import ChaseArguments, CopyArguments, Device, PatternArguments, PingPongArguments
+from tests.gpu.device import ChaseArguments, CopyArguments, Device, PatternArguments, PingPongArguments
 
 pytestmark = pytest.mark.gpu
 

@@ -5,9 +5,7 @@ Every test runs with one GPU; those about links want two.
 
 from __future__ import annotations
 
-import sys
 import time
-from pathlib import Path
 
 import pytest
 
@@ -15,9 +13,7 @@ from byteways import _core
 from byteways.run.energy import LEAST_S, LEAST_UPDATES, EnergyMeter
 from byteways.run.health import HealthMonitor
 from byteways.run.library_paths import library_directories
-
-sys.path.insert(0, str(Path(__file__).parent))
-from sides import gpus
+from tests.gpu.sides import gpus
 
 pytestmark = pytest.mark.gpu
 

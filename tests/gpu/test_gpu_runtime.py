@@ -15,9 +15,7 @@ from pathlib import Path
 import pytest
 
 from byteways import _core
-
-sys.path.insert(0, str(Path(__file__).parent))
-from sides import HANG_S, MIB, Side, buffer, gpus, has_bulk_copies, quick, warnings
+from tests.gpu.sides import HANG_S, MIB, Side, buffer, gpus, has_bulk_copies, quick, warnings
 
 pytestmark = pytest.mark.gpu
 

@@ -5,16 +5,12 @@ Every test runs on the CUDA side and, over the façade, on the HIP side of the s
 
 from __future__ import annotations
 
-import sys
 import time
-from pathlib import Path
 
 import pytest
 
 from byteways import _core
-
-sys.path.insert(0, str(Path(__file__).parent))
-from sides import HANG_S, buffer, quick, warnings
+from tests.gpu.sides import HANG_S, buffer, quick, warnings
 
 pytestmark = pytest.mark.gpu
 

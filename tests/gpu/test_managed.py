@@ -5,8 +5,6 @@ Every test runs on the CUDA side and, over the façade, on the HIP side of the s
 
 from __future__ import annotations
 
-import sys
-from pathlib import Path
 from typing import Any
 
 import pytest
@@ -14,9 +12,7 @@ import pytest
 from byteways import _core
 from byteways.plan.case import Buffer, Case, Flow
 from byteways.run.residency import about_pages
-
-sys.path.insert(0, str(Path(__file__).parent))
-from sides import Side, gpus
+from tests.gpu.sides import Side, gpus
 
 pytestmark = pytest.mark.gpu
 

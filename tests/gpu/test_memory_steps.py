@@ -5,15 +5,10 @@ Every test but the last runs on the CUDA side and, over the façade, on the HIP 
 
 from __future__ import annotations
 
-import sys
-from pathlib import Path
-
 import pytest
 
 from byteways import _core
-
-sys.path.insert(0, str(Path(__file__).parent))
-from sides import MIB, quick
+from tests.gpu.sides import MIB, quick
 
 pytestmark = pytest.mark.gpu
 

@@ -3,17 +3,13 @@
 from __future__ import annotations
 
 import ctypes
-import sys
-from pathlib import Path
 
 import numpy as np
 import pytest
 
 from byteways import _core
-
-sys.path.insert(0, str(Path(__file__).parent))
-from device import Device
-from sides import gpus, quick
+from tests.gpu.device import Device
+from tests.gpu.sides import gpus, quick
 
 pytestmark = pytest.mark.gpu
 

@@ -2,14 +2,9 @@
 
 from __future__ import annotations
 
-import sys
-from pathlib import Path
-
 import pytest
 
 from byteways import _core
-
-sys.path.insert(0, str(Path(__file__).parent))
 
 pytestmark = pytest.mark.gpu
 

@@ -6,17 +6,15 @@ import os
 import re
 import shutil
 import subprocess
-import sys
 from concurrent.futures import ThreadPoolExecutor
 from pathlib import Path
 
 import pytest
 
-sys.path.insert(0, str(Path(__file__).parent))
-from kernel_entries import ENTRIES
-from runtime_compiler import HEADERS, NATIVE, SOURCES
 from tests.cache import cached
 from tests.cache import version as version_of
+from tests.native.kernel_entries import ENTRIES
+from tests.native.runtime_compiler import HEADERS, NATIVE, SOURCES
 
 ARCHITECTURES = ("gfx90a", "gfx942")
 NEWEST_CLANG, OLDEST_CLANG = 30, 19  # 19 is what Debian 12 has; 18 and earlier were not tried

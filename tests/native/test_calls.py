@@ -2,17 +2,13 @@
 
 from __future__ import annotations
 
-import sys
-from pathlib import Path
 from typing import Any
 
 import pytest
 
 from byteways import _core
-
-sys.path.insert(0, str(Path(__file__).parent))
-import simulated as toy
-from simulated import FIXED_NS, KIB, RATES
+from tests.native import simulated as toy
+from tests.native.simulated import FIXED_NS, KIB, RATES
 
 #: Costs of calls that can be told apart in every sum of them.
 CALLS = {

@@ -2,17 +2,13 @@
 
 from __future__ import annotations
 
-import sys
-from pathlib import Path
 from typing import Any
 
 import pytest
 
 from byteways import _core
-
-sys.path.insert(0, str(Path(__file__).parent))
-import simulated as toy
-from simulated import KIB, MIB
+from tests.native import simulated as toy
+from tests.native.simulated import KIB, MIB
 
 PEER = (("gpu0", "device"), ("gpu1", "device"))
 PINNED = (("cpu0", "pinned"), ("gpu0", "device"))

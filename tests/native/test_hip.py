@@ -12,9 +12,7 @@ from pathlib import Path
 import pytest
 
 from byteways import _core
-
-sys.path.insert(0, str(Path(__file__).parent))
-import fake_libraries as fake
+from tests.native import fake_libraries as fake
 
 SONAMES = ["libamdhip64.so", "libamdhip64.so.7", "libamdhip64.so.6", "libamdhip64.so.5"]
 

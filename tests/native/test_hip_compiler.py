@@ -11,10 +11,8 @@ from pathlib import Path
 import pytest
 
 from byteways import _core
-
-sys.path.insert(0, str(Path(__file__).parent))
-import fake_libraries as fake
-from runtime_compiler import SOURCES
+from tests.native import fake_libraries as fake
+from tests.native.runtime_compiler import SOURCES
 
 
 @pytest.fixture(scope="module")

@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 import ctypes
-import sys
 from collections.abc import Iterator
 from pathlib import Path
 
@@ -11,9 +10,7 @@ import pytest
 
 from byteways import _core
 from byteways.run.library_paths import library_directories
-
-sys.path.insert(0, str(Path(__file__).parent))
-import fake_libraries as fake
+from tests.native import fake_libraries as fake
 
 INVALID_VALUE = 1
 

@@ -12,11 +12,10 @@ from pathlib import Path
 
 import pytest
 
-sys.path.insert(0, str(Path(__file__).parent))
-import runtime_compiler
-from kernel_entries import ENTRIES
-from runtime_compiler import HEADERS, NATIVE, SOURCES
 from tests.cache import cached
+from tests.native import runtime_compiler
+from tests.native.kernel_entries import ENTRIES
+from tests.native.runtime_compiler import HEADERS, NATIVE, SOURCES
 
 #: LLVM, User Guide for AMDGPU Backend, "ELF Code Object": e_machine, and the low byte of e_flags.
 EM_AMDGPU = 224

@@ -11,10 +11,8 @@ from typing import Any
 import pytest
 
 from byteways import _core
-
-sys.path.insert(0, str(Path(__file__).parent))
-import fake_libraries as fake
-import simulated as toy
+from tests.native import fake_libraries as fake
+from tests.native import simulated as toy
 
 COPY = "hsa_amd_memory_async_copy_on_engine"
 #: Engines of a die of MI250X: two for the host, three for xGMI.

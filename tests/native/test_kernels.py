@@ -14,11 +14,9 @@ import pytest
 
 from byteways import _core
 from byteways.run.library_paths import library_directories
-
-sys.path.insert(0, str(Path(__file__).parent))
-from kernel_entries import ENTRIES
-from runtime_compiler import HEADERS, NATIVE, SOURCES, RuntimeCompiler
 from tests.cache import cached, digest
+from tests.native.kernel_entries import ENTRIES
+from tests.native.runtime_compiler import HEADERS, NATIVE, SOURCES, RuntimeCompiler
 
 ARCHITECTURES = ("sm_80", "sm_90", "sm_100")
 

@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import sys
 from collections import Counter
 from pathlib import Path
 
@@ -10,9 +9,7 @@ import pytest
 
 from byteways import _core
 from byteways.run.library_paths import library_directories
-
-sys.path.insert(0, str(Path(__file__).parent))
-import fake_libraries as fake
+from tests.native import fake_libraries as fake
 
 MIB = 2**20
 

@@ -2,16 +2,13 @@
 
 from __future__ import annotations
 
-import sys
 from pathlib import Path
 
 import pytest
 
 from byteways import _core
 from byteways.run.library_paths import library_directories
-
-sys.path.insert(0, str(Path(__file__).parent))
-import fake_libraries as fake
+from tests.native import fake_libraries as fake
 
 
 @pytest.fixture(scope="module")

@@ -10,7 +10,6 @@ from statistics import median
 from typing import Any
 
 import pytest
-from scripts.unpack_examples import recorded
 
 from byteways import _core
 from byteways.analyse.findings import findings
@@ -31,10 +30,8 @@ from byteways.run.process import WorkerLost
 from byteways.run.simulation import Simulation
 from byteways.run.simulator import simulator_path
 from byteways.topology.routes import route
-
-sys.path.insert(0, str(Path(__file__).parent))
-
-from simulated import apart, play
+from scripts.unpack_examples import recorded
+from tests.native.simulated import apart, play
 
 FIELDS = (
     "name",

@@ -2,8 +2,6 @@
 
 from __future__ import annotations
 
-import sys
-from pathlib import Path
 from typing import Any
 
 import pytest
@@ -11,9 +9,7 @@ import pytest
 from byteways import _core
 from byteways.plan.case import Buffer, Case, Flow
 from byteways.run.measuring import Measurer
-
-sys.path.insert(0, str(Path(__file__).parent))
-import simulated as toy
+from tests.native import simulated as toy
 
 PAGE = 4096
 BOTH = pytest.mark.parametrize("sheet", [toy.nvidia(), toy.amd()], ids=["nvidia", "amd"])

@@ -2,17 +2,13 @@
 
 from __future__ import annotations
 
-import sys
 from collections.abc import Sequence
-from pathlib import Path
 from typing import Any
 
 import pytest
 
-sys.path.insert(0, str(Path(__file__).parent))
-import simulated as toy
-
 from byteways import _core
+from tests.native import simulated as toy
 
 KIB, MIB = 1 << 10, 1 << 20
 #: kSerialisedBelow of native/timing/window.hpp.

@@ -4,17 +4,14 @@ that lack functions.
 
 from __future__ import annotations
 
-import sys
 from pathlib import Path
 from typing import Any
 
 import pytest
 
 from byteways import _core
-
-sys.path.insert(0, str(Path(__file__).parent))
-import fake_libraries as fake
-import simulated as toy
+from tests.native import fake_libraries as fake
+from tests.native import simulated as toy
 
 SHEETS = pytest.mark.parametrize("sheet", [toy.nvidia(), toy.amd()], ids=["nvidia", "amd"])
 GRANULE = 2 * toy.MIB

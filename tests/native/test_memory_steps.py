@@ -4,16 +4,12 @@ host.
 
 from __future__ import annotations
 
-import sys
-from pathlib import Path
 from typing import Any
 
 import pytest
 
 from byteways import _core
-
-sys.path.insert(0, str(Path(__file__).parent))
-import simulated as toy
+from tests.native import simulated as toy
 
 CALL, PAGE, LOCK, GRANULE = 10_000.0, 250.0, 100.0, 3000.0
 COSTS = {

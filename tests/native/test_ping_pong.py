@@ -3,16 +3,12 @@
 from __future__ import annotations
 
 import os
-import sys
-from pathlib import Path
 from typing import Any
 
 import pytest
 
 from byteways import _core
-
-sys.path.insert(0, str(Path(__file__).parent))
-import simulated as toy
+from tests.native import simulated as toy
 
 GPU0, GPU1, CPU0, CPU1 = "gpu0", "gpu1", "cpu0", "cpu1"
 OWN, PEER, HOST = 100.0, 800.0, 1000.0  # loads of a toy GPU

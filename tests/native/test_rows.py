@@ -2,17 +2,13 @@
 
 from __future__ import annotations
 
-import sys
-from pathlib import Path
 from typing import Any
 
 import pytest
 
 from byteways import _core
-
-sys.path.insert(0, str(Path(__file__).parent))
-import simulated as toy
-from simulated import FIXED_NS, KIB, MIB, RATES
+from tests.native import simulated as toy
+from tests.native.simulated import FIXED_NS, KIB, MIB, RATES
 
 GPU, PEER, HOST = ("gpu0", "device"), ("gpu1", "device"), ("cpu0", "pinned")
 

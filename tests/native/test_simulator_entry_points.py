@@ -5,7 +5,6 @@ from __future__ import annotations
 import ctypes
 import re
 import subprocess
-import sys
 from pathlib import Path
 from typing import Any
 
@@ -13,9 +12,7 @@ import pytest
 
 from byteways import _core
 from byteways.run.simulator import simulator_path
-
-sys.path.insert(0, str(Path(__file__).parent))
-import simulated as toy
+from tests.native import simulated as toy
 
 NATIVE = Path(__file__).parents[2] / "native"
 TABLES = sorted([*NATIVE.glob("runtimes/*/*.def"), NATIVE / "simulator" / "host.def"])

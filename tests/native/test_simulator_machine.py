@@ -2,17 +2,13 @@
 
 from __future__ import annotations
 
-import sys
-from pathlib import Path
 from typing import Any
 
 import pytest
 
 from byteways import _core
 from byteways.run.simulator import simulator_path
-
-sys.path.insert(0, str(Path(__file__).parent))
-import simulated as toy
+from tests.native import simulated as toy
 
 
 def devices(session: _core.Session) -> dict[str, dict[str, Any]]:

@@ -2,17 +2,13 @@
 
 from __future__ import annotations
 
-import sys
-from pathlib import Path
 from typing import Any
 
 import pytest
 
 from byteways import _core
-
-sys.path.insert(0, str(Path(__file__).parent))
-import simulated as toy
-from simulated import FIXED_NS, RATES
+from tests.native import simulated as toy
+from tests.native.simulated import FIXED_NS, RATES
 
 SIZES = (1, 2, 3, 7, 8, 9, 12, 100, 255, 257, 4097)
 

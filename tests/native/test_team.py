@@ -2,19 +2,15 @@
 
 from __future__ import annotations
 
-import sys
 import threading
 from collections.abc import Callable
-from pathlib import Path
 from typing import Any
 
 import pytest
 
-sys.path.insert(0, str(Path(__file__).parent))
-import simulated as toy
-
 from byteways import _core
 from byteways.run.simulator import simulator_path
+from tests.native import simulated as toy
 
 KIB, MIB = 1 << 10, 1 << 20
 #: Real seconds after which a team is taken to wait for ever. Nothing here takes a tenth of it.

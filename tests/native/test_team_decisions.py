@@ -5,17 +5,13 @@ What the other rank says has to decide: a decision that this rank takes alone fa
 
 from __future__ import annotations
 
-import sys
 from collections.abc import Callable, Sequence
-from pathlib import Path
 from typing import Any
 
 import pytest
 
-sys.path.insert(0, str(Path(__file__).parent))
-import simulated as toy
-
 from byteways import _core
+from tests.native import simulated as toy
 
 KIB, MIB = 1 << 10, 1 << 20
 

@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import sys
 import threading
 from concurrent.futures import ThreadPoolExecutor
 from pathlib import Path
@@ -10,9 +9,7 @@ from pathlib import Path
 import pytest
 
 from byteways import _core
-
-sys.path.insert(0, str(Path(__file__).parent))
-import fake_libraries as fake
+from tests.native import fake_libraries as fake
 
 KIB = 2**10
 

@@ -2,17 +2,13 @@
 
 from __future__ import annotations
 
-import sys
 from collections.abc import Sequence
 from pathlib import Path
-
-sys.path.insert(0, str(Path(__file__).parent))
-
-from run_builder import GIB, HOSTILE, KIB, MIB, Builder, topology
 
 from byteways.analyse.findings import findings
 from byteways.results.record import Warning
 from byteways.results.run_folder import RunFolder
+from tests.report.run_builder import GIB, HOSTILE, KIB, MIB, Builder, topology
 
 __all__ = [
     "GIB",

@@ -2,20 +2,14 @@
 
 from __future__ import annotations
 
-import sys
-from pathlib import Path
-
 import pytest
-
-sys.path.insert(0, str(Path(__file__).parent))
-
-from few_records import GB, GIB, KIB, MIB, Fixture, flow, record
 
 from byteways.analyse.curves import Family, Point, Series, over_working_set
 from byteways.analyse.summary import cells, gpu_caches
 from byteways.report import charts
 from byteways.report.axes import MOST_LABELS, count_axis, log_axis, size_axis
 from byteways.topology.model import Cache, Device, Topology
+from tests.report.few_records import GB, GIB, KIB, MIB, Fixture, flow, record
 
 
 @pytest.mark.parametrize(

@@ -2,20 +2,16 @@
 
 from __future__ import annotations
 
-import sys
 from collections.abc import Iterator
 from pathlib import Path
 
 import pytest
 
-sys.path.insert(0, str(Path(__file__).parent))
-
-import sample_run
-from browser import Browser, find_chromium
-from sample_run import HOSTILE
-
 from byteways.report import write_report
 from byteways.results.record import Warning
+from tests.report import sample_run
+from tests.report.browser import Browser, find_chromium
+from tests.report.sample_run import HOSTILE
 
 pytestmark = [
     pytest.mark.slow,

@@ -6,16 +6,10 @@ import base64
 import gzip
 import json
 import re
-import sys
 from html.parser import HTMLParser
 from pathlib import Path
 
 import pytest
-
-sys.path.insert(0, str(Path(__file__).parent))
-
-import sample_run
-from sample_run import HOSTILE
 
 from byteways.report import write_report
 from byteways.report.drawing import WIDTH, Drawing, draw
@@ -26,6 +20,8 @@ from byteways.results.record import Warning
 from byteways.results.run_folder import RunFolder
 from byteways.text import visible_data
 from byteways.topology.model import Device, Link, Topology
+from tests.report import sample_run
+from tests.report.sample_run import HOSTILE
 
 
 def page(build: sample_run.Builder, folder: Path) -> Page:

@@ -2,18 +2,14 @@
 
 from __future__ import annotations
 
-import sys
 from collections.abc import Iterator
 from pathlib import Path
 
 import pytest
 
-sys.path.insert(0, str(Path(__file__).parent))
-
-import sample_run
-from browser import Browser, find_chromium
-
 from byteways.report import write_report
+from tests.report import sample_run
+from tests.report.browser import Browser, find_chromium
 
 pytestmark = [
     pytest.mark.slow,

@@ -1,7 +1,4 @@
-"""Machines that tests plan and analyse for without being on them: two cores, H200s, MI250Xs.
-
-Tests are no package: put this folder on `sys.path` before `import machines`, or load it by path.
-"""
+"""Machines that tests plan and analyse for without being on them: two cores, H200s, MI250Xs."""
 
 from __future__ import annotations
 

@@ -2,9 +2,7 @@
 
 from __future__ import annotations
 
-import runpy
 from collections import Counter
-from pathlib import Path
 
 import pytest
 
@@ -13,10 +11,10 @@ from byteways.plan.estimate import PATTERN_BYTES_PER_S, Estimator
 from byteways.plan.planner import Plan, make_plan
 from byteways.plan.suite import load, parse
 from byteways.topology.model import Capabilities, Topology
+from tests.unit import machines
 
-MACHINES = runpy.run_path(str(Path(__file__).with_name("machines.py")))
-H200X4: tuple[Topology, Capabilities] = MACHINES["h200x4"]()
-TWO_CORES: tuple[Topology, Capabilities] = MACHINES["two_cores"]()
+H200X4: tuple[Topology, Capabilities] = machines.h200x4()
+TWO_CORES: tuple[Topology, Capabilities] = machines.two_cores()
 #: Eleven sizes of three pairs, 0.1 s each.
 SWEEP = (
     'interface = "copy"\nsource = "gpu0:device"\ndestination = "gpu*:device"\nsame_device = "never"\n'

@@ -2,16 +2,10 @@
 
 from __future__ import annotations
 
-import sys
 from dataclasses import replace
-from pathlib import Path
 from typing import Any
 
 import pytest
-
-sys.path.insert(0, str(Path(__file__).parents[1] / "report"))
-
-from few_records import GB, MIB, Fixture, flow, record
 
 from byteways.analyse.finding import NO_DIFFERENCE
 from byteways.analyse.results_index import Index
@@ -23,6 +17,7 @@ from byteways.analyse.subjects.loaded import load_curves
 from byteways.analyse.summary import cells
 from byteways.analyse.tables import tables
 from byteways.results.record import Warning
+from tests.report.few_records import GB, MIB, Fixture, flow, record
 
 WALK = flow("gpu0:device", "gpu0:device", "gpu0")
 

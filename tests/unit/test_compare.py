@@ -3,17 +3,11 @@
 from __future__ import annotations
 
 import random
-import sys
 from dataclasses import replace
 from math import exp, sqrt
 from pathlib import Path
 
 import pytest
-
-sys.path.insert(0, str(Path(__file__).parents[1] / "report"))
-
-import sample_run
-from few_records import GB, GIB, MIB, flow, in_rounds, record
 
 from byteways.analyse.claim import LEADS, MIXED, NOT_COMPARED, TIE, Claim
 from byteways.analyse.compare import compare, moved, rank, summed
@@ -24,6 +18,8 @@ from byteways.analyse.summary import Cell, cells, pool
 from byteways.analyse.wording import better_way, faster, margin, no_loss
 from byteways.results.record import Record, Warning
 from byteways.results.run_folder import RunFolder
+from tests.report import sample_run
+from tests.report.few_records import GB, GIB, MIB, flow, in_rounds, record
 
 
 def on(path: tuple[str, str], rate: float, interface: str = "copy", **more: object) -> Record:

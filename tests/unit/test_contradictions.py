@@ -11,7 +11,6 @@ from typing import Any
 
 import pytest
 
-sys.path.insert(0, str(Path(__file__).resolve().parents[2] / "benchmarks"))
 import contradictions
 from statements.claims import matched
 from statements.outcome import CONTRADICTED, HOLDS
@@ -19,9 +18,7 @@ from statements.plants import PLANTS
 from statements.quoted import numbers
 from statements.records import RunData
 from statements.sentences import sentence_statements
-
-sys.path.insert(0, str(Path(__file__).parent))
-import said_run
+from tests.unit import said_run
 
 BENCHMARKS = Path(contradictions.__file__).parent
 #: As many false statements must be found, each of a kind of its own.

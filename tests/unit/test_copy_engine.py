@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 import json
-import runpy
 from dataclasses import replace
 from pathlib import Path
 from types import SimpleNamespace
@@ -17,10 +16,10 @@ from byteways.plan.legality import refusal
 from byteways.plan.suite import load
 from byteways.run.capabilities import _copy_engines
 from byteways.topology.model import Capabilities, CopyEngines, Offer, Topology
+from tests.unit import machines
 
-MACHINES = runpy.run_path(str(Path(__file__).with_name("machines.py")))
 TOPOLOGY: Topology
-TOPOLOGY, _WITHOUT = MACHINES["frontier"]()
+TOPOLOGY, _WITHOUT = machines.frontier()
 LACKS = "the HSA runtime that was found lacks it (since ROCm 5.7)"
 #: gpu0 as ROCm shows a die of MI250X; gpu2 with an older library.
 FRONTIER: Capabilities = replace(

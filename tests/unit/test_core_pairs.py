@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 import json
-import runpy
 from dataclasses import replace
 from pathlib import Path
 
@@ -17,10 +16,10 @@ from byteways.plan.sweep import expand
 from byteways.topology.discovery import discover
 from byteways.topology.model import Cache, Device, Topology
 from byteways.topology.routes import link_class
+from tests.unit import machines
 
-MACHINES = runpy.run_path(str(Path(__file__).with_name("machines.py")))
-TWO_CORES: Topology = MACHINES["two_cores"]()[0]
-TWO_DOMAINS: Topology = MACHINES["gpus"](4, domains=2)[0]
+TWO_CORES: Topology = machines.two_cores()[0]
+TWO_DOMAINS: Topology = machines.gpus(4, domains=2)[0]
 PING_PONG = (
     'interface = "ping-pong"\nsource = "cpu*:pageable"\ndestination = "cpu*:pageable"\n'
     'executor = "source"\ncores = "pairs"\n'

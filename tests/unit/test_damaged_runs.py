@@ -4,16 +4,11 @@ from __future__ import annotations
 
 import json
 import os
-import sys
 from dataclasses import replace
 from pathlib import Path
 from typing import Any
 
 import pytest
-
-sys.path.insert(0, str(Path(__file__).parent))  # run_folders.py, whatever pytest's import mode
-
-from run_folders import LINES, TOPOLOGY, a_manifest, record
 
 from byteways.analyse.progress import damage
 from byteways.errors import BytewaysError
@@ -21,6 +16,7 @@ from byteways.results import manifest as manifests
 from byteways.results.record import Times
 from byteways.results.run_folder import JOURNAL, RunFolder, parse_line, read_journal
 from byteways.run.journal import encode
+from tests.unit.run_folders import LINES, TOPOLOGY, a_manifest, record
 
 WRONG = {
     "interface": ("warp", "interface 'warp' is unknown"),

@@ -3,15 +3,12 @@
 from __future__ import annotations
 
 import dataclasses
-import importlib
 import re
 import shlex
 from collections.abc import Callable, Iterable, Iterator
 from pathlib import Path
-from types import ModuleType
 
-import pytest
-
+import write_tables
 from byteways import settings
 from byteways.cli.frame import VERBS, load_verb
 from byteways.plan import suite_check
@@ -128,13 +125,7 @@ def test_a_problem_names_its_page() -> None:
     assert problems(raising)["README.md"] == ["ValueError: of this page"]
 
 
-@pytest.fixture
-def write_tables(monkeypatch: pytest.MonkeyPatch) -> ModuleType:
-    monkeypatch.syspath_prepend(ROOT / "scripts")
-    return importlib.import_module("write_tables")
-
-
-def test_generated_tables_are_current(write_tables: ModuleType) -> None:
+def test_generated_tables_are_current() -> None:
     """Catches a setting, warning, option or suite that was changed in the code only."""
 
     def old(text: str, page: Path) -> Iterator[str]:
@@ -144,7 +135,7 @@ def test_generated_tables_are_current(write_tables: ModuleType) -> None:
     assert problems(old) == {}
 
 
-def test_every_table_is_in_a_page(write_tables: ModuleType) -> None:
+def test_every_table_is_in_a_page() -> None:
     """Catches a marker with a slip of the pen, which would never be filled."""
     text = "".join(page.read_text(encoding="utf-8") for page in PAGES)
     for name in write_tables.TABLES:

@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 import resource
-import sys
 from dataclasses import replace
 from pathlib import Path
 from typing import Any
@@ -29,10 +28,8 @@ from byteways.plan import footprint
 from byteways.run.health_host import HostLoad
 from byteways.run.health_users import GpuProcess, GpuUse
 from byteways.topology.model import Offer
-
-sys.path.insert(0, str(Path(__file__).parents[1] / "machines"))
-import synthetic
-from synthetic import ABSENT, BULK, FOUND, capabilities, write
+from tests.machines import synthetic
+from tests.machines.synthetic import ABSENT, BULK, FOUND, capabilities, write
 
 #: Two cores for which seven tasks compete.
 LOADED = HostLoad(1.0, 2, 6.5, 7, 0.01, 0.97, 0.0, None)

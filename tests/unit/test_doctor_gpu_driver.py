@@ -3,8 +3,6 @@
 from __future__ import annotations
 
 import os
-import runpy
-import sys
 from pathlib import Path
 
 import pytest
@@ -19,18 +17,16 @@ from byteways.doctor.gpu_driver import (
 )
 from byteways.doctor.process import check_variables
 from byteways.topology.tree import write_tree
+from tests.machines import amd
+from tests.machines.synthetic import write
 
-sys.path.insert(0, str(Path(__file__).parents[1] / "machines"))
-from synthetic import write
-
-AMD = runpy.run_path(str(Path(__file__).parents[1] / "machines" / "amd.py"))
 ON_BUS = [("AMD", "0000:c1:00.0"), ("AMD", "0000:c6:00.0")]
 
 
 @pytest.fixture
 def node(tmp_path: Path) -> Path:
     """A Frontier node on which all is in order."""
-    write_tree(tmp_path, AMD["frontier"]())
+    write_tree(tmp_path, amd.frontier())
     write(tmp_path / "sys/module/amdgpu/version", "6.10.5")
     write(tmp_path / "dev/kfd", "")
     for number in range(128, 136):

@@ -2,19 +2,13 @@
 
 from __future__ import annotations
 
-import sys
-from pathlib import Path
-
 import pytest
-
-sys.path.insert(0, str(Path(__file__).parents[1] / "report"))
-
-from few_records import GB, Fixture, flow, in_rounds, record
 
 from byteways.analyse.results_index import Index
 from byteways.analyse.subjects import energy
 from byteways.analyse.subjects import energy as rules
 from byteways.analyse.summary import cells
+from tests.report.few_records import GB, Fixture, flow, in_rounds, record
 
 COPY = flow("gpu0:device", "gpu1:device", "gpu0")
 HOST = flow("cpu0:pageable", "cpu0:pageable", "cpu0")

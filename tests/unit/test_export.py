@@ -5,21 +5,16 @@ from __future__ import annotations
 import csv
 import io
 import json
-import sys
 from dataclasses import replace
-from pathlib import Path
 from typing import Any
 
 import polars
-
-sys.path.insert(0, str(Path(__file__).parents[1] / "report"))
-
-import sample_run
 
 from byteways.results.exporters import FORMATS, parquet_format
 from byteways.results.exporters.csv_format import COLUMNS
 from byteways.results.record import Record, Warning
 from byteways.results.samples import Samples
+from tests.report import sample_run
 
 HEADER = (
     "case_id,round,sweep,category,interface,executor,access,pattern,path,source,destination,size_bytes,cache,"

@@ -2,19 +2,16 @@
 
 from __future__ import annotations
 
-import sys
 from dataclasses import replace
 from pathlib import Path
 
-sys.path.insert(0, str(Path(__file__).parents[1] / "report"))
-
 import pytest
-import sample_run
 
 from byteways.analyse.findings import findings
 from byteways.analyse.tables import not_measured
 from byteways.results.record import Warning
 from byteways.results.run_folder import RunFolder
+from tests.report import sample_run
 
 GIB, MIB, KIB = sample_run.GIB, sample_run.MIB, sample_run.KIB
 

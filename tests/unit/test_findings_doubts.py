@@ -2,19 +2,15 @@
 
 from __future__ import annotations
 
-import sys
 from dataclasses import replace
 from pathlib import Path
 
 import pytest
 
-sys.path.insert(0, str(Path(__file__).parents[1] / "report"))
-
-import sample_run
-
 from byteways.analyse.findings import findings
 from byteways.results.record import Times, Warning
 from byteways.results.run_folder import RunFolder
+from tests.report import sample_run
 
 MIB = sample_run.MIB
 COPY = [("cpu0:hugepage", "cpu0:hugepage", "cpu0")]

@@ -2,16 +2,10 @@
 
 from __future__ import annotations
 
-import sys
 from dataclasses import replace
 from pathlib import Path
 
 import pytest
-
-sys.path.insert(0, str(Path(__file__).parents[1] / "report"))
-
-import sample_run
-from few_records import GB, GIB, Fixture, flow, in_rounds, record
 
 from byteways.analyse.best import best_map
 from byteways.analyse.finding import ASSUMED, Finding
@@ -25,6 +19,8 @@ from byteways.machines.library import load
 from byteways.machines.topology import topology_of
 from byteways.results.record import Warning
 from byteways.results.run_folder import RunFolder
+from tests.report import sample_run
+from tests.report.few_records import GB, GIB, Fixture, flow, in_rounds, record
 
 MIB = sample_run.MIB
 

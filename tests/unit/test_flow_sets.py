@@ -2,9 +2,6 @@
 
 from __future__ import annotations
 
-import runpy
-from pathlib import Path
-
 import pytest
 
 from byteways.errors import BytewaysError
@@ -16,11 +13,11 @@ from byteways.plan.vocabulary import PATTERN_NEEDS
 from byteways.topology.model import Topology
 from byteways.topology.packages import package_of, packed, spread
 from byteways.topology.routes import link_class
+from tests.unit import machines
 
-MACHINES = runpy.run_path(str(Path(__file__).with_name("machines.py")))
-FRONTIER: Topology = MACHINES["frontier"]()[0]
-H200X4: Topology = MACHINES["h200x4"]()[0]
-TWO_DOMAINS: Topology = MACHINES["gpus"](4, domains=2)[0]
+FRONTIER: Topology = machines.frontier()[0]
+H200X4: Topology = machines.h200x4()[0]
+TWO_DOMAINS: Topology = machines.gpus(4, domains=2)[0]
 HOST = 'source = "cpu*:pinned"\ndestination = "gpu*:device"\npairs = "near"\n'
 GPUS = 'source = "gpu*:device"\ndestination = "gpu*:device"\nexecutor = "source"\n'
 
@@ -94,7 +91,7 @@ def test_a_ring_beside_the_host() -> None:
     found = cases(lines + 'executor = "destination"\npattern = "host-and-ring"', TWO_DOMAINS)
     assert [case.path for case in found] == ["ring:gpu0,gpu1,gpu2,gpu3 and cpu0,cpu1>gpu0,gpu1,gpu2,gpu3"]
     assert [flow.path for flow in found[0].flows][4:] == ["cpu0>gpu0", "cpu0>gpu1", "cpu1>gpu2", "cpu1>gpu3"]
-    two = MACHINES["gpus"](2)[0]
+    two = machines.gpus(2)[0]
     assert paths(lines + 'executor = "destination"\npattern = "host-and-ring"', two) == [
         "ring:gpu0,gpu1 and cpu0>gpu0,gpu1"
     ]
@@ -116,7 +113,7 @@ def test_the_worst_halves_have_the_least_between_them() -> None:
 
 def test_odd_numbers_have_halves_that_differ_by_one() -> None:
     """Catches five GPUs of which one has no half."""
-    (case,) = cases(GPUS + 'pattern = "bisection"', MACHINES["gpus"](5)[0])
+    (case,) = cases(GPUS + 'pattern = "bisection"', machines.gpus(5)[0])
     assert sorted(len(half.split(",")) for half in case.path.split("<>")) == [2, 3]
 
 
@@ -153,7 +150,7 @@ def test_routes_are_computed_once_for_each_pair(monkeypatch: pytest.MonkeyPatch)
     from byteways.plan.suite import load
     from byteways.topology import routes
 
-    machine, capabilities = MACHINES["gpus"](16, domains=2)
+    machine, capabilities = machines.gpus(16, domains=2)
     searches: list[tuple[str, str]] = []
     search = routes._without_forwarding
 

@@ -2,16 +2,12 @@
 
 from __future__ import annotations
 
-import sys
 import time
 from pathlib import Path
 
 import pytest
 
-sys.path.insert(0, str(Path(__file__).parents[2] / "benchmarks"))  # fuzz.py and what it imports
-
 import fuzz
-
 from byteways.errors import BytewaysError
 
 SEEDS = [{"a.toml": b'name = "x"\nsize = 1\n', "b.jsonl": b'{"a": [1, 2]}\n{"b": {"c": "d"}}\n'}]

@@ -2,17 +2,13 @@
 
 from __future__ import annotations
 
-import sys
 from pathlib import Path
 
 import pytest
 
-sys.path.insert(0, str(Path(__file__).parents[1] / "report"))
-
-import sample_run
-
 from byteways.analyse.headline import Headline, best_first, headline, rows_of_text
 from byteways.results.run_folder import RunFolder
+from tests.report import sample_run
 
 GIB, MIB, KIB = sample_run.GIB, sample_run.MIB, sample_run.KIB
 PAIR = [("gpu0:device", "gpu1:device", "gpu0")]

@@ -4,7 +4,6 @@ from __future__ import annotations
 
 import json
 import os
-import sys
 from pathlib import Path
 from types import SimpleNamespace
 from typing import Any
@@ -13,9 +12,7 @@ import pytest
 
 from byteways.run.health_host import LEAST_WINDOW_S, HostLoad, HostMonitor
 from byteways.run.worker import Worker
-
-sys.path.insert(0, str(Path(__file__).parents[1] / "machines"))
-from synthetic import write
+from tests.machines.synthetic import write
 
 
 class Host:

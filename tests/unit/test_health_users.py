@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 import os
-import sys
 from dataclasses import dataclass, field
 from pathlib import Path
 from types import SimpleNamespace
@@ -14,9 +13,7 @@ from byteways.plan.case import Buffer, Case, Flow
 from byteways.run.health import HealthMonitor
 from byteways.run.health_users import GpuProcess, GpuUse, GpuUsers
 from byteways.topology.sysfs_health import SysfsReading
-
-sys.path.insert(0, str(Path(__file__).parents[1] / "machines"))
-from synthetic import write
+from tests.machines.synthetic import write
 
 CORE = SimpleNamespace(Error=RuntimeError)
 

@@ -6,17 +6,12 @@ import errno
 import json
 import os
 import shutil
-import sys
 from dataclasses import replace
 from pathlib import Path
 
 import pytest
 from hypothesis import given
 from hypothesis import strategies as st
-
-sys.path.insert(0, str(Path(__file__).parent))  # run_folders.py, whatever pytest's import mode
-
-from run_folders import LINES, TOPOLOGY, a_manifest, record
 
 from byteways.errors import BytewaysError
 from byteways.results import manifest as manifests
@@ -27,6 +22,7 @@ from byteways.results.samples import encode as encode_samples
 from byteways.run import journal as journals
 from byteways.run.journal import Journal
 from byteways.topology.model import Capabilities
+from tests.unit.run_folders import LINES, TOPOLOGY, a_manifest, record
 
 
 @given(st.integers(0, sum(map(len, LINES))))

@@ -2,15 +2,10 @@
 
 from __future__ import annotations
 
-import sys
 from collections.abc import Callable, Iterable
 from pathlib import Path
 
 import pytest
-
-sys.path.insert(0, str(Path(__file__).parents[1] / "report"))
-
-import sample_run
 
 from byteways.analyse.finding import Finding
 from byteways.analyse.results_index import Index
@@ -20,6 +15,7 @@ from byteways.analyse.summary import cells
 from byteways.analyse.topic import Table, Topic
 from byteways.analyse.topics import topics
 from byteways.results.run_folder import RunFolder
+from tests.report import sample_run
 
 KIB = sample_run.KIB
 

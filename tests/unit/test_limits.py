@@ -13,7 +13,6 @@ from typing import Any, cast
 import pytest
 from hypothesis import given
 from hypothesis import strategies as st
-from scripts.unpack_examples import recorded
 
 from byteways.analyse.summary import cells
 from byteways.cli.run import _beyond_limit
@@ -25,6 +24,7 @@ from byteways.results.record import Record
 from byteways.results.run_folder import RunFolder
 from byteways.run.recording import measured
 from byteways.topology.model import Device, Link, Topology
+from scripts.unpack_examples import recorded
 
 MIB, GIB = 2**20, 2**30
 NVLINK, PCIE = 478.125e9, 64e9

@@ -2,13 +2,10 @@
 
 from __future__ import annotations
 
-import runpy
 from dataclasses import replace
-from pathlib import Path
 from types import SimpleNamespace
 
 import pytest
-from few_records import in_rounds
 
 from byteways.analyse.results_index import Index
 from byteways.analyse.subjects.memory_cost import costs, dearest, pay_offs, pools, registering, topic
@@ -20,9 +17,10 @@ from byteways.plan.memory_steps import held_bytes
 from byteways.plan.planner import make_plan
 from byteways.plan.suite import load
 from byteways.results.record import Record, Times, Warning
+from tests.report.few_records import in_rounds
+from tests.unit import machines
 
-MACHINES = runpy.run_path(str(Path(__file__).with_name("machines.py")))
-H200X4 = MACHINES["h200x4"]()
+H200X4 = machines.h200x4()
 MIB, GIB = 2**20, 2**30
 
 
@@ -89,7 +87,7 @@ def test_what_a_case_holds_is_bounded(size: int, held: int) -> None:
 @pytest.mark.parametrize("machine", ["two_cores", "h200x4", "frontier"])
 def test_suites_plan_on_every_machine(suite: str, machine: str) -> None:
     """Catches a suite that asks for nothing, or runs into a refusal that has no sentence."""
-    plan = make_plan(load(suite), *MACHINES[machine]())
+    plan = make_plan(load(suite), *getattr(machines, machine)())
     assert any(entry.reason is None for entry in plan.cases)
     assert all(entry.reason is None or len(entry.reason) > 20 for entry in plan.cases)
 

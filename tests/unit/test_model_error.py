@@ -3,20 +3,17 @@
 from __future__ import annotations
 
 import dataclasses
-import sys
 from functools import cache
 from pathlib import Path
 
 import pytest
 
-from byteways.machines import load
-from byteways.machines.model import Fit
-from byteways.plan.case import Buffer
-
-sys.path.insert(0, str(Path(__file__).resolve().parents[2] / "benchmarks"))
 import model_error
 import published_values as published
 import simulated_programs
+from byteways.machines import load
+from byteways.machines.model import Fit
+from byteways.plan.case import Buffer
 from model_error import Prediction
 
 PAGE = Path(__file__).resolve().parents[2] / "docs" / "reference" / "machine-models.md"

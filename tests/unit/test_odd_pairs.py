@@ -2,21 +2,15 @@
 
 from __future__ import annotations
 
-import runpy
-import sys
 from pathlib import Path
 
 import pytest
 
-sys.path.insert(0, str(Path(__file__).parents[1] / "report"))
-
-import sample_run
-
 from byteways.analyse.findings import findings
 from byteways.results.run_folder import RunFolder
 from byteways.topology.routes import route
-
-MACHINES = runpy.run_path(str(Path(__file__).with_name("machines.py")))
+from tests.report import sample_run
+from tests.unit import machines
 
 
 def test_odd_pair(tmp_path: Path) -> None:
@@ -51,7 +45,7 @@ def test_equal_pairs_are_not_odd(tmp_path: Path, slow: float) -> None:
 
 def frontier_pairs(slow: frozenset[int], slow_to: float = 0.5, **options: float) -> sample_run.Builder:
     """Kernel reads between all dies of a Frontier node, one link of which gives `slow_to` of its rate."""
-    topology = MACHINES["frontier"]()[0]
+    topology = machines.frontier()[0]
     build = sample_run.Builder(topology, **options)  # type: ignore[arg-type]
     for a in range(8):
         for b in range(8):

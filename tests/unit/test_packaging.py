@@ -14,6 +14,7 @@ import zipfile
 from pathlib import Path
 
 import pytest
+
 from tests.cache import FOLDER
 
 pytestmark = [pytest.mark.slow, pytest.mark.timeout(1800)]

@@ -2,14 +2,9 @@
 
 from __future__ import annotations
 
-import sys
 from pathlib import Path
 
 import pytest
-
-sys.path.insert(0, str(Path(__file__).parents[1] / "report"))
-
-import sample_run
 
 from byteways.analyse.findings import findings
 from byteways.analyse.subjects.pages import ON_DEMAND, PREFETCH, ZERO_COPY, way_of
@@ -18,6 +13,7 @@ from byteways.analyse.topic import Topic
 from byteways.analyse.topics import topics
 from byteways.plan.moving import LANDS_ELSEWHERE
 from byteways.results.run_folder import RunFolder
+from tests.report import sample_run
 
 KIB, MIB, GIB = sample_run.KIB, sample_run.MIB, sample_run.GIB
 PAIR = [("gpu0:managed", "gpu1:managed", "gpu0")]

@@ -3,9 +3,7 @@
 from __future__ import annotations
 
 import itertools
-import runpy
 from collections import Counter
-from pathlib import Path
 from typing import Any
 
 import pytest
@@ -21,17 +19,17 @@ from byteways.plan.planner import make_plan, plan
 from byteways.plan.suite import Suite, load, parse
 from byteways.plan.sweep import expand
 from byteways.topology.model import Capabilities, Topology
+from tests.unit import machines
 
-MACHINES = runpy.run_path(str(Path(__file__).with_name("machines.py")))
 MIB, GIB = 2**20, 2**30
 Machine = tuple[Topology, Capabilities]
 
-two_cores: Machine = MACHINES["two_cores"]()
-h200x4: Machine = MACHINES["h200x4"]()
-two_domains: Machine = MACHINES["gpus"](4, domains=2)
-eight: Machine = MACHINES["gpus"](8, domains=2)
-frontier: Machine = MACHINES["frontier"]()
-patchy: Machine = MACHINES["gpus"](
+two_cores: Machine = machines.two_cores()
+h200x4: Machine = machines.h200x4()
+two_domains: Machine = machines.gpus(4, domains=2)
+eight: Machine = machines.gpus(8, domains=2)
+frontier: Machine = machines.frontier()
+patchy: Machine = machines.gpus(
     3, without_peer=[("gpu0", "gpu1")], without_bulk=["gpu2"], pageable_access=True, linked=False
 )
 EVERY = {"two-cores": two_cores, "h200x4": h200x4, "two-domains": two_domains, "patchy": patchy}
@@ -195,7 +193,7 @@ def test_a_large_case_that_does_not_fit_leaves_room_for_small_ones() -> None:
     """Catches one case of seconds that takes every case of milliseconds with it when it is dropped."""
     large = MEMCPY.replace("1MiB", "8GiB") + "\npriority = 9"
     small = MEMCPY.replace('"1MiB"', '["4KiB", "64KiB"]') + '\ncache = "warm"\npriority = 1'
-    planned = plan(suite(large, small), *MACHINES["two_cores"](MIB), budget_s=5)
+    planned = plan(suite(large, small), *machines.two_cores(MIB), budget_s=5)
     assert [(entry.sweep, entry.reason is None, entry.spare) for entry in planned] == [
         ("s1", True, False),
         ("s1", True, False),
@@ -360,7 +358,7 @@ def test_full_of_an_h200_node_leaves_room_in_nine_minutes() -> None:
     memories = {
         end.memory for entry in made.cases for end in (entry.case.flows[0].source,) if not entry.reason
     }
-    assert memories == {*MACHINES["HOST_MEMORY"], "device", "pool", "vmm"}
+    assert memories == {*machines.HOST_MEMORY, "device", "pool", "vmm"}
     assert max(entry.round for entry in made.cases) == 2
 
 

@@ -2,9 +2,7 @@
 
 from __future__ import annotations
 
-import runpy
 from fnmatch import fnmatchcase
-from pathlib import Path
 
 import pytest
 from hypothesis import given
@@ -15,9 +13,9 @@ from byteways.plan.case import Case
 from byteways.plan.filters import KEYS, only_filter, sizes_filter
 from byteways.plan.planner import plan
 from byteways.plan.suite import load
+from tests.unit import machines
 
-MACHINES = runpy.run_path(str(Path(__file__).with_name("machines.py")))
-MACHINE = MACHINES["h200x4"]()
+MACHINE = machines.h200x4()
 QUICK = load("quick")
 ALL = plan(QUICK, *MACHINE, budget_s=3600)
 

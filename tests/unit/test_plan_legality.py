@@ -3,9 +3,7 @@
 from __future__ import annotations
 
 import itertools
-import runpy
 from dataclasses import replace
-from pathlib import Path
 
 import pytest
 
@@ -16,16 +14,16 @@ from byteways.plan.legality import OWNERS, TABLE, Reach, interface_offer, memory
 from byteways.plan.planner import plan
 from byteways.plan.suite import load
 from byteways.topology.model import Capabilities, Offer, Topology
+from tests.unit import machines
 
-MACHINES = runpy.run_path(str(Path(__file__).with_name("machines.py")))
 Machine = tuple[Topology, Capabilities]
-H200X4: Machine = MACHINES["h200x4"]()
-TWO_CORES: Machine = MACHINES["two_cores"]()
-TWO_DOMAINS: Machine = MACHINES["gpus"](4, domains=2)
-NO_PEER: Machine = MACHINES["gpus"](2, without_peer=[("gpu0", "gpu1")], without_bulk=["gpu1"])
-FRONTIER: Machine = MACHINES["frontier"]()
-APU: Machine = MACHINES["frontier"](host_access=True)
-COHERENT: Machine = MACHINES["gpus"](2, pageable_access=True)
+H200X4: Machine = machines.h200x4()
+TWO_CORES: Machine = machines.two_cores()
+TWO_DOMAINS: Machine = machines.gpus(4, domains=2)
+NO_PEER: Machine = machines.gpus(2, without_peer=[("gpu0", "gpu1")], without_bulk=["gpu1"])
+FRONTIER: Machine = machines.frontier()
+APU: Machine = machines.frontier(host_access=True)
+COHERENT: Machine = machines.gpus(2, pageable_access=True)
 MIB, GIB = 2**20, 2**30
 
 
@@ -340,7 +338,7 @@ def test_an_apu_has_one_memory() -> None:
 
 def test_cold_needs_room_for_the_rotation() -> None:
     """Catches a small cold case that is planned where twice the last-level cache does not fit."""
-    machine: Machine = MACHINES["two_cores"](last_level_cache_bytes=8 * GIB)
+    machine: Machine = machines.two_cores(last_level_cache_bytes=8 * GIB)
     assert "need 40 GiB of cpu0" in (
         reason(case("memcpy", "cpu0:pageable", "cpu0:pageable", "cpu0"), machine) or ""
     )

@@ -3,9 +3,7 @@
 from __future__ import annotations
 
 import dataclasses
-import runpy
 from collections import Counter
-from pathlib import Path
 
 import pytest
 
@@ -15,14 +13,14 @@ from byteways.plan.interfaces import INTERFACES
 from byteways.plan.planner import make_plan, plan
 from byteways.plan.suite import Suite, load, names, parse
 from byteways.topology.model import Capabilities, Topology
+from tests.unit import machines
 
-MACHINES = runpy.run_path(str(Path(__file__).with_name("machines.py")))
 Machine = tuple[Topology, Capabilities]
-h200x4: Machine = MACHINES["h200x4"]()
-two_domains: Machine = MACHINES["gpus"](4, domains=2)
-eight: Machine = MACHINES["gpus"](8, domains=2)
-frontier: Machine = MACHINES["frontier"]()
-patchy: Machine = MACHINES["gpus"](
+h200x4: Machine = machines.h200x4()
+two_domains: Machine = machines.gpus(4, domains=2)
+eight: Machine = machines.gpus(8, domains=2)
+frontier: Machine = machines.frontier()
+patchy: Machine = machines.gpus(
     3, without_peer=[("gpu0", "gpu1")], without_bulk=["gpu2"], pageable_access=True, linked=False
 )
 PAIRS = (

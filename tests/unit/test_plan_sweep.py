@@ -2,9 +2,6 @@
 
 from __future__ import annotations
 
-import runpy
-from pathlib import Path
-
 import pytest
 
 from byteways.errors import BytewaysError
@@ -13,11 +10,11 @@ from byteways.plan.suite import parse
 from byteways.plan.sweep import Expansion, expand, nearest_cpu
 from byteways.topology.model import Topology
 from byteways.topology.routes import link_class
+from tests.unit import machines
 
-MACHINES = runpy.run_path(str(Path(__file__).with_name("machines.py")))
-TWO_CORES: Topology = MACHINES["two_cores"]()[0]
-H200X4: Topology = MACHINES["h200x4"]()[0]
-TWO_DOMAINS: Topology = MACHINES["gpus"](4, domains=2)[0]
+TWO_CORES: Topology = machines.two_cores()[0]
+H200X4: Topology = machines.h200x4()[0]
+TWO_DOMAINS: Topology = machines.gpus(4, domains=2)[0]
 
 
 def expansion(lines: str, topology: Topology = H200X4) -> Expansion:

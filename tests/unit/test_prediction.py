@@ -2,17 +2,12 @@
 
 from __future__ import annotations
 
-import sys
 from collections import Counter
 from pathlib import Path
 
 import pytest
 from hypothesis import given
 from hypothesis import strategies as st
-
-sys.path.insert(0, str(Path(__file__).parents[1] / "report"))
-
-import sample_run
 
 from byteways.analyse.bottlenecks import explanations
 from byteways.analyse.findings import findings
@@ -23,6 +18,7 @@ from byteways.analyse.subjects.contention import plots
 from byteways.analyse.summary import cells
 from byteways.results.run_folder import RunFolder
 from byteways.topology.capacity import maximum_flow
+from tests.report import sample_run
 
 GPUS = [f"gpu{index}" for index in range(4)]
 ALONE = 55.0

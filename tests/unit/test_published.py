@@ -2,16 +2,11 @@
 
 from __future__ import annotations
 
-import sys
-from pathlib import Path
-
 import pytest
 
+import published_values as published
 from byteways.plan.case import MEMORIES, Buffer
 from byteways.studies import split
-
-sys.path.insert(0, str(Path(__file__).resolve().parents[2] / "benchmarks"))
-import published_values as published
 
 #: Memory kinds that the sources use and that `plan.case` may not name yet.
 MORE_MEMORIES = ("device-fine", "pinned-noncoherent", "managed-coarse")

@@ -2,15 +2,9 @@
 
 from __future__ import annotations
 
-import runpy
-import sys
 from pathlib import Path
 
 import pytest
-
-sys.path.insert(0, str(Path(__file__).parents[1] / "report"))
-
-import sample_run
 
 from byteways.analyse.findings import findings
 from byteways.analyse.subjects.routes import gains, route_tables
@@ -23,9 +17,10 @@ from byteways.plan.peaks import peak
 from byteways.plan.relays import Paths, paths_of
 from byteways.plan.suite import parse
 from byteways.results.run_folder import RunFolder
+from tests.report import sample_run
+from tests.unit import machines
 
-MACHINES = runpy.run_path(str(Path(__file__).with_name("machines.py")))
-H200X4 = MACHINES["h200x4"]()
+H200X4 = machines.h200x4()
 GPUS = ["gpu0", "gpu1", "gpu2", "gpu3"]
 MIB, GIB = sample_run.MIB, sample_run.GIB
 
@@ -83,7 +78,7 @@ def test_what_cannot_be_is_refused_while_planning(what: Case, why: str) -> None:
 
 def test_a_relay_needs_access_to_the_gpu_at_the_end() -> None:
     """Catches relays that would pass on through the host, which the driver does without a word."""
-    machine = MACHINES["gpus"](3, without_peer=[("gpu2", "gpu0")])
+    machine = machines.gpus(3, without_peer=[("gpu2", "gpu0")])
     why = "gpu2 cannot relay: gpu2 and gpu0 have no peer access"
     assert why in (refusal(to_gpu(0, relays=2), *machine) or "")
     assert refusal(to_gpu(0, relays=1), *machine) is None

@@ -2,15 +2,9 @@
 
 from __future__ import annotations
 
-import runpy
-import sys
 from pathlib import Path
 
 import pytest
-
-sys.path.insert(0, str(Path(__file__).parents[1] / "report"))
-
-import sample_run
 
 from byteways.analyse.best import best_map
 from byteways.analyse.findings import findings
@@ -22,9 +16,10 @@ from byteways.plan.footprint import flow_buffer_bytes
 from byteways.plan.legality import refusal
 from byteways.plan.rows import Rows, rows_of
 from byteways.results.run_folder import RunFolder
+from tests.report import sample_run
+from tests.unit import machines
 
-MACHINES = runpy.run_path(str(Path(__file__).with_name("machines.py")))
-H200X4 = MACHINES["h200x4"]()
+H200X4 = machines.h200x4()
 KIB, MIB, GIB = sample_run.KIB, sample_run.MIB, sample_run.GIB
 
 

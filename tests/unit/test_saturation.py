@@ -2,14 +2,10 @@
 
 from __future__ import annotations
 
-import sys
 from pathlib import Path
 from typing import Any
 
-sys.path.insert(0, str(Path(__file__).parents[1] / "report"))
-
 import pytest
-from run_builder import MIB, Builder, topology
 
 from byteways.analyse.findings import findings
 from byteways.analyse.subjects import saturation as topic_of
@@ -17,6 +13,7 @@ from byteways.analyse.subjects.saturation import Saturation, saturations
 from byteways.analyse.summary import cells
 from byteways.analyse.tables import tables
 from byteways.results.run_folder import RunFolder
+from tests.report.run_builder import MIB, Builder, topology
 
 BETWEEN = [("gpu0:device", "gpu1:device", "gpu0")]
 BULK = {1: 47.0, 2: 94.0, 4: 188.0, 8: 366.0, 16: 372.0, 32: 360.0}

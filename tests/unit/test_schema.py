@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 import json
-import sys
 from collections.abc import Mapping
 from pathlib import Path
 from typing import Any
@@ -11,13 +10,10 @@ from typing import Any
 import jsonschema
 import pytest
 
-sys.path.insert(0, str(Path(__file__).parents[1] / "report"))
-
-import sample_run
-
 from byteways.results import manifest, schema
 from byteways.results.samples import Samples
 from byteways.topology.model import Capabilities, Offer
+from tests.report import sample_run
 
 SCHEMAS = Path(__file__).parents[2] / "docs" / "reference" / "schemas"
 

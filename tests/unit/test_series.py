@@ -2,16 +2,11 @@
 
 from __future__ import annotations
 
-import sys
 from dataclasses import replace
 from pathlib import Path
 from typing import Any
 
 import pytest
-
-sys.path.insert(0, str(Path(__file__).parents[1] / "report"))
-
-import sample_run
 
 from byteways.analyse.findings import findings
 from byteways.analyse.subjects.series import changes
@@ -22,6 +17,7 @@ from byteways.results.run_folder import RunFolder
 from byteways.run.execution import Repetition, repetition_of
 from byteways.run.options import Options
 from byteways.units import format_duration, parse_duration
+from tests.report import sample_run
 
 COPY = [("gpu0:device", "gpu1:device", "gpu0")]
 

@@ -2,16 +2,11 @@
 
 from __future__ import annotations
 
-import sys
 from dataclasses import replace
 from pathlib import Path
 from typing import Any
 
 import pytest
-
-sys.path.insert(0, str(Path(__file__).parents[1] / "report"))
-
-from run_builder import GB, GIB, MIB, Builder, topology
 
 from byteways.analyse.findings import findings
 from byteways.analyse.selection import unidirectional
@@ -20,6 +15,7 @@ from byteways.analyse.subjects.stream import other_count, place, scans, thread_m
 from byteways.analyse.summary import cells
 from byteways.analyse.tables import tables
 from byteways.results.run_folder import RunFolder
+from tests.report.run_builder import GB, GIB, MIB, Builder, topology
 
 LOCAL = [("gpu0:device", "gpu0:device", "gpu0")]
 REMOTE = [("gpu1:device", "gpu1:device", "gpu0")]

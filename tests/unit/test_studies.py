@@ -2,9 +2,7 @@
 
 from __future__ import annotations
 
-import runpy
 from dataclasses import replace
-from pathlib import Path
 
 import pytest
 
@@ -20,15 +18,11 @@ from byteways.results.record import Record
 from byteways.studies import names, split
 from byteways.studies.reading import load
 from byteways.studies.study import Study
+from tests.unit import machines
+from tests.unit.study_runs import cell, explicit, flow_case, record, run, topology
 
-MACHINES = runpy.run_path(str(Path(__file__).with_name("machines.py")))
 GIB = 2**30
 STUDIES = names()
-
-
-SUPPORT = runpy.run_path(str(Path(__file__).with_name("study_runs.py")))
-topology, run, record = SUPPORT["topology"], SUPPORT["run"], SUPPORT["record"]
-flow_case, explicit, cell = SUPPORT["flow_case"], SUPPORT["explicit"], SUPPORT["cell"]
 
 
 # --- files
@@ -187,7 +181,7 @@ def test_no_note_of_a_figure_holds_what_notes_are_joined_with(key: str) -> None:
 
 
 def test_a_machine_without_gpus_has_reasons() -> None:
-    bare, _ = MACHINES["two_cores"]()
+    bare, _ = machines.two_cores()
     found = locate(load("pearson2023"), bare)
     assert found["quad"].devices is None and "two GPUs" in found["quad"].reason
 

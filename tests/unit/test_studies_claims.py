@@ -2,10 +2,8 @@
 
 from __future__ import annotations
 
-import sys
 from collections.abc import Mapping
 from dataclasses import dataclass, field
-from pathlib import Path
 from types import SimpleNamespace
 from typing import Any
 
@@ -16,9 +14,7 @@ from byteways.analyse.studies.fitting import FITTED, HELD_OUT, NEITHER
 from byteways.analyse.studies.verdicts import BUILT_IN, HOLDS, UNTESTED
 from byteways.analyse.studies.verdicts import FAILS_HERE as FAILS
 from byteways.studies.study import Check, Claim
-
-sys.path.insert(0, str(Path(__file__).parent))
-from study_sheet import CHECKS, GIB, KIB, MIB, SHEET, FakeLine, FakePlace, FakeSheet, verdict
+from tests.unit.study_sheet import CHECKS, GIB, KIB, MIB, SHEET, FakeLine, FakePlace, FakeSheet, verdict
 
 
 @pytest.mark.parametrize(("check", "wanted"), CHECKS, ids=[str(check) for check, _ in CHECKS])

@@ -6,13 +6,13 @@ import json
 from pathlib import Path
 
 import pytest
-from scripts.unpack_examples import recorded
 
 from byteways.analyse.studies.outcome import compare
 from byteways.analyse.studies.verdicts import UNTESTED
 from byteways.analyse.subjects.study import topic_of
 from byteways.results.run_folder import JOURNAL, MANIFEST, RunFolder
 from byteways.studies.reading import load
+from scripts.unpack_examples import recorded
 
 PARTS = (0.02, 0.2, 0.5, 0.9)
 

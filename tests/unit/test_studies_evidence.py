@@ -3,14 +3,11 @@
 from __future__ import annotations
 
 import random
-import runpy
 from dataclasses import asdict, replace
-from pathlib import Path
 from types import SimpleNamespace
 from typing import Any
 
 import pytest
-from scripts.unpack_examples import recorded
 
 from byteways.analyse.studies.cells import Sheet
 from byteways.analyse.studies.hardware import products
@@ -20,10 +17,9 @@ from byteways.analyse.subjects.study import topic_of
 from byteways.results.record import Record, Warning
 from byteways.results.run_folder import RunFolder
 from byteways.studies.reading import load
+from scripts.unpack_examples import recorded
+from tests.unit.study_runs import cell, explicit, flow_case, record, run, topology
 
-SUPPORT = runpy.run_path(str(Path(__file__).with_name("study_runs.py")))
-topology, run, record = SUPPORT["topology"], SUPPORT["run"], SUPPORT["record"]
-flow_case, explicit, cell = SUPPORT["flow_case"], SUPPORT["explicit"], SUPPORT["cell"]
 GIB = 2**30
 
 # --- whose hardware a run is of

@@ -3,9 +3,7 @@
 from __future__ import annotations
 
 import random
-import sys
 from collections.abc import Mapping
-from pathlib import Path
 from typing import Any
 
 import pytest
@@ -14,9 +12,7 @@ from byteways.analyse.studies.claims import Verdict, judge
 from byteways.analyse.studies.verdicts import CLOSE, HOLDS, UNTESTED
 from byteways.analyse.studies.verdicts import FAILS_HERE as FAILS
 from byteways.studies.study import Check, Claim
-
-sys.path.insert(0, str(Path(__file__).parent))
-from study_sheet import CHECKS, SHEET, FakeSheet, checked, verdict
+from tests.unit.study_sheet import CHECKS, SHEET, FakeSheet, checked, verdict
 
 # --- intervals
 

@@ -2,17 +2,10 @@
 
 from __future__ import annotations
 
-import runpy
-import sys
 from dataclasses import replace
 from pathlib import Path
 
 import pytest
-
-sys.path.insert(0, str(Path(__file__).parents[1] / "report"))
-
-import sample_run
-from few_records import Fixture
 
 from byteways.analyse.results_index import Index
 from byteways.analyse.subjects.submission import submitting, topic
@@ -21,9 +14,11 @@ from byteways.plan.case import Case, Flow
 from byteways.plan.legality import refusal
 from byteways.results.run_folder import RunFolder
 from byteways.topology.model import Capabilities, Offer
+from tests.report import sample_run
+from tests.report.few_records import Fixture
+from tests.unit import machines
 
-MACHINES = runpy.run_path(str(Path(__file__).with_name("machines.py")))
-TOPOLOGY, BARE = MACHINES["h200x4"]()
+TOPOLOGY, BARE = machines.h200x4()
 WITH = replace(
     BARE,
     calls={"gpu0": {"graph": Offer(True), "batch": Offer(False, "the driver is of CUDA 12.4")}},

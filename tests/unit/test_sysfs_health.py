@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 import struct
-import sys
 from dataclasses import replace
 from pathlib import Path
 from types import SimpleNamespace
@@ -13,9 +12,7 @@ import pytest
 from byteways.plan.case import Buffer, Case, Flow
 from byteways.run.health import HealthMonitor
 from byteways.topology.sysfs_health import SysfsHealth, SysfsReading
-
-sys.path.insert(0, str(Path(__file__).parents[1] / "machines"))
-from synthetic import write
+from tests.machines.synthetic import write
 
 ADDRESS = "0000:c1:00.0"
 

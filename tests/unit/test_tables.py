@@ -2,15 +2,7 @@
 
 from __future__ import annotations
 
-import sys
-from pathlib import Path
-
 import pytest
-
-sys.path.insert(0, str(Path(__file__).parents[1] / "report"))
-
-import sample_run
-from few_records import Fixture
 
 from byteways.analyse.best import best_map
 from byteways.analyse.curves import over_size
@@ -20,6 +12,8 @@ from byteways.analyse.selection import broadest_size
 from byteways.analyse.summary import cells
 from byteways.analyse.tables import patterns, warning_groups
 from byteways.results.record import Warning
+from tests.report import sample_run
+from tests.report.few_records import Fixture
 
 GIB, MIB = sample_run.GIB, sample_run.MIB
 

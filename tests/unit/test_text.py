@@ -5,7 +5,6 @@ from __future__ import annotations
 import ast
 import importlib.metadata
 import json
-import sys
 from pathlib import Path
 from xml.etree import ElementTree
 
@@ -13,15 +12,12 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-sys.path.insert(0, str(Path(__file__).parents[1] / "report"))
-
-import sample_run
-
 import byteways.cli
 from byteways.cli import main
 from byteways.report import write_report
 from byteways.report.render import script_json
 from byteways.text import visible, visible_data
+from tests.report import sample_run
 
 #: Sets a window's title, clears the screen, turns a number around, is the 8-bit form of ESC [.
 HOSTILE = "\x1b]0;owned\x07\x1b[2J\u202e054\x9b31m\r\u2066\u2028"

@@ -10,9 +10,7 @@ from pathlib import Path
 import pytest
 
 from byteways.topology.model import Link, Topology
-
-sys.path.insert(0, str(Path(__file__).parents[1] / "machines"))
-import synthetic
+from tests.machines import synthetic
 
 
 def between(topology: Topology, a: str, b: str, kind: str | None = None) -> Link:

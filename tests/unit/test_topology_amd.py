@@ -19,9 +19,7 @@ from byteways.topology import amdsmi, kfd, link_rates
 from byteways.topology.model import Device, Link, Topology, compute_units_name
 from byteways.topology.routes import link_class, route, routes
 from byteways.topology.tree import LinkSpec, MachineSpec, write_tree
-
-sys.path.insert(0, str(Path(__file__).parents[1] / "machines"))
-import amd
+from tests.machines import amd
 
 FRONTIER_ROUTED_OVER_TWO = {(0, 7), (1, 6), (1, 7), (2, 5), (3, 4), (3, 5)}
 

@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import sys
 from pathlib import Path
 
 import pytest
@@ -13,10 +12,7 @@ from byteways.errors import BytewaysError
 from byteways.topology import nccl_xml, nccl_xml_writer
 from byteways.topology.model import Topology
 from byteways.topology.routes import link_class
-
-sys.path.insert(0, str(Path(__file__).parents[1] / "machines"))
-import amd
-import synthetic
+from tests.machines import amd, synthetic
 
 #: Two GPUs below one switch and NVSwitches, as NCCL dumps them, with a NIC and an element of another version.
 NVSWITCHED = """\

@@ -2,16 +2,9 @@
 
 from __future__ import annotations
 
-import runpy
-import sys
-from pathlib import Path
 from typing import Any
 
 import pytest
-
-sys.path.insert(0, str(Path(__file__).parent))
-
-from fake_torch import BYTES_PER_NS, START_NS, FakeTorch
 
 from byteways import _core
 from byteways.plan.case import Buffer, Case, Flow
@@ -19,8 +12,9 @@ from byteways.plan.planner import plan
 from byteways.plan.suite import load
 from byteways.run import capabilities
 from byteways.run.torch_measuring import MOST_HOLD_NS, MOST_MISSES, TorchMeasurer
+from tests.unit import machines
+from tests.unit.fake_torch import BYTES_PER_NS, START_NS, FakeTorch
 
-MACHINES = runpy.run_path(str(Path(__file__).with_name("machines.py")))
 MIB = 2**20
 UUIDS = {"gpu0": "GPU-AAAA-0", "gpu1": "GPU-aaaa-1"}
 
@@ -105,7 +99,7 @@ def test_the_suite_has_every_case_by_both() -> None:
     suite = load("torch")
     assert {sweep.interfaces for sweep in suite.sweeps} == {("copy", "torch-copy")}
     assert {sweep.sizes for sweep in suite.sweeps} == {(2**16, 2**20, 2**26, 2**29)}
-    topology, capabilities = MACHINES["h200x4"]()
+    topology, capabilities = machines.h200x4()
     cases = [entry.case for entry in plan(suite, topology, capabilities)]
     by = {
         interface: {(case.path, case.flows, case.size_bytes) for case in cases if case.interface == interface}

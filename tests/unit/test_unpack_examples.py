@@ -8,6 +8,7 @@ import tarfile
 from pathlib import Path
 
 import pytest
+
 from scripts.unpack_examples import EXAMPLES, recorded, unpack
 
 

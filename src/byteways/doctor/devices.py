@@ -74,7 +74,7 @@ def _none(on_bus: Sequence[tuple[str, str]]) -> Check:
 
 
 def _state(name: str, fields: Mapping[str, Any], device: ManagementDevice | None, use: GpuUse) -> list[Check]:
-    model = f"{fields['name']} {fields['pci_address']}".strip()
+    model = f"{fields['model']} {fields['pci_address']}".strip()
     found = _busy(name, device, use)
     if device is None:
         untold = "; NVML does not report its state" if fields["runtime"] == "cuda" else ""

@@ -4,17 +4,16 @@ from __future__ import annotations
 
 import os
 import subprocess
-import sys
 from collections.abc import Callable
 from concurrent.futures import ThreadPoolExecutor
 from pathlib import Path
 
 import pytest
+
 from tests.cache import cached, headers, version
 
 HERE = Path(__file__).parent
 NATIVE = HERE.parents[2] / "native"
-sys.path.insert(0, str(HERE.parent))
 
 #: What a toy printed: key -> the values of each of its lines.
 Told = dict[str, list[list[str]]]

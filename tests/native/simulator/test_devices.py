@@ -3,9 +3,9 @@
 from __future__ import annotations
 
 import pytest
-import simulated as sim
 
 from byteways.machines import load, sheet
+from tests.native import simulated as sim
 
 from .conftest import Play, Told
 from .test_world import ILLEGAL, INTERNAL, SIZE, WALK_NS, codes, number

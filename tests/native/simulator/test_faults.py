@@ -5,7 +5,8 @@ from __future__ import annotations
 import subprocess
 
 import pytest
-import simulated as sim
+
+from tests.native import simulated as sim
 
 from .conftest import Play, Told
 from .test_world import CLEAN, COPY_NS, ENQUEUE_NS, LOST, OUT_OF_MEMORY, SIZE, codes, number

@@ -3,11 +3,11 @@
 from __future__ import annotations
 
 import pytest
-import simulated as sim
 
 from byteways.machines import load, names, sheet
 from byteways.machines.topology import topology_of
 from byteways.topology.routes import nodes_of, route
+from tests.native import simulated as sim
 
 from .conftest import Play
 

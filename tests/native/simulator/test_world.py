@@ -3,7 +3,8 @@
 from __future__ import annotations
 
 import pytest
-import simulated as sim
+
+from tests.native import simulated as sim
 
 from .conftest import Play, Told
 

@@ -1,19 +1,14 @@
-"""benchmarks/coverage.py: what it says is of the project's own functions, and false promises show."""
+"""benchmarks/interval_coverage.py: it judges the project's own functions, and shows false promises."""
 
 from __future__ import annotations
-
-import sys
-from pathlib import Path
 
 import numpy as np
 import pytest
 
-sys.path.insert(0, str(Path(__file__).resolve().parents[2] / "benchmarks"))
-import coverage
 import coverage_runs as runs
-from coverage_series import KINDS, Judged, chance_of_no_trace, no_trace
-
+import interval_coverage as coverage
 from byteways.analyse import repeatability
+from coverage_series import KINDS, Judged, chance_of_no_trace, no_trace
 
 NORMAL = KINDS[0]
 

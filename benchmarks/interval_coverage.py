@@ -1,6 +1,6 @@
 """How often what byteways says of samples, results and equal ways is true.
 
-    python benchmarks/coverage.py [--trials N]
+    python benchmarks/interval_coverage.py [--trials N]
 
 Four tables, of the project's own functions alone (three minutes with 1,000 trials):
 
@@ -29,6 +29,7 @@ from dataclasses import dataclass
 from pathlib import Path
 
 import numpy as np
+
 from coverage_runs import PATHS, ROUNDS, WAYS, Told, next_runs, recorded_noise, told_apart
 from coverage_series import KINDS, LENGTH, Judged, Kind, chance_of_no_trace, judge, no_trace
 
