@@ -52,6 +52,10 @@ ADVICE = {
         "In this share of the samples the flows overlapped for less than half of the shortest flow's time; "
         "these samples count whole runs, with start and end. Compare window_ns with end_to_end_ns."
     ),
+    "oversubscribed": (
+        "There are more ranks than cores, so that ranks wait for each other's time slices: the figure is of "
+        "the operating system's scheduler. Start fewer ranks (--ranks)."
+    ),
     "drift": (
         "The samples increase or decrease over the series: check for clocks that still settle and for other "
         "work on the machine."

@@ -133,7 +133,7 @@ class Execution:
             deadline=simulated_deadline_s if simulated else deadline_s,
             worker=self.worker,
             model=simulation.model if simulation else None,
-            job=job_of(self.remaining, self.manifest["options"].get("launcher")),
+            job=job_of(self.planned, self.manifest["options"].get("launcher")),
         )
         self.worker, self._conductor = None, conductor  # the worker is the conductor's from here on
         on_start(conductor)

@@ -74,6 +74,7 @@ class HostMonitor:
         root: Of the file system that has /proc and /sys.
         cores: That this process may use; None: as the kernel says.
         clock: Seconds, monotonic.
+        processes: Ids of those that measure, whose own load does not count; none: this one and its parent.
     """
 
     def __init__(
@@ -81,7 +82,9 @@ class HostMonitor:
         root: Path = Path("/"),
         cores: Collection[int] | None = None,
         clock: Callable[[], float] = time.monotonic,
+        processes: Collection[int] = (),
     ) -> None:
+        self._processes = [*map(str, processes)] or ["self", str(os.getppid())]
         self._proc = root / "proc"
         self._cores = frozenset(os.sched_getaffinity(0) if cores is None else cores)
         self._clock = clock
@@ -112,7 +115,7 @@ class HostMonitor:
             total,
             idle,
             steal,
-            sum(_process_ticks(self._proc / name / "stat") for name in ("self", str(os.getppid()))),
+            sum(_process_ticks(self._proc / name / "stat") for name in self._processes),
             throttled_s(self._groups),
         )
 

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Mapping
-from dataclasses import replace
+from dataclasses import asdict, replace
 from types import ModuleType
 from typing import TYPE_CHECKING, Any
 
@@ -12,6 +12,7 @@ from byteways.plan.case import Buffer as PlannedBuffer
 from byteways.plan.case import Flow as PlannedFlow
 from byteways.plan.footprint import flow_buffer_bytes
 from byteways.plan.interfaces import INTERFACES
+from byteways.results import warnings
 from byteways.run.arena import Arena
 from byteways.run.host_memory import host_memory_bytes
 from byteways.run.library_paths import library_directories
@@ -86,7 +87,11 @@ class RankMeasurer:
                 return {"status": "failed", "reason": failed[0]}
             team = self._core.MpiTeam(ranks)
             measurement = self._session.measure([flow], self._options(case, request), team)
-            return outcome_of_ranks(case, measurement, buffers)
+            outcome = outcome_of_ranks(case, measurement, buffers)
+            if not all(request["cores"][rank] for rank in case.ranks):
+                shared = warnings.make("oversubscribed", len(request["cores"]), "a core for each rank")
+                outcome["warnings"].append(asdict(shared))
+            return outcome
         except self._core.UnsupportedError as error:
             return {"status": "failed", "reason": str(error)}
         except self._core.Error as error:

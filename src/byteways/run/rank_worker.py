@@ -13,9 +13,12 @@ import faulthandler
 import json
 import os
 import socket
+from collections.abc import Sequence
+from dataclasses import asdict
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
+from byteways.run.health_host import HostMonitor
 from byteways.run.protocol import Channel, ConnectionClosed
 from byteways.run.worker import die_with_parent, offer_to_oom_killer
 
@@ -27,12 +30,19 @@ STOP = {"do": "stop"}
 
 
 class RankWorker:
-    """Serves requests until told to stop. What rank 0 receives, every rank does."""
+    """Serves requests until told to stop. What rank 0 receives, every rank does.
 
-    def __init__(self, mpi: Mpi, channel: Channel | None) -> None:
+    Args:
+        mpi: Started.
+        channel: To the conductor, of rank 0.
+        processes: Ids of all ranks on this host.
+    """
+
+    def __init__(self, mpi: Mpi, channel: Channel | None, processes: Sequence[int]) -> None:
         self._mpi = mpi
-        self._channel = channel  # of rank 0
+        self._channel = channel
         self._measurer: RankMeasurer | None = None
+        self._host = HostMonitor(processes=processes) if channel is not None else None
 
     def serve(self) -> None:
         while True:
@@ -40,9 +50,18 @@ class RankWorker:
             if request["do"] == "stop":
                 self._mpi.finalize()
                 return
-            answer = self._measure(request)
+            if self._host is not None:
+                self._host.begin()
+            outcome = self._measure(request)
+            if self._host is not None and outcome["status"] != "skipped":
+                load = self._host.end()
+                outcome["health"] = {"host": load.to_json()}
+                outcome["warnings"] = [
+                    *outcome.get("warnings", ()),
+                    *(asdict(one) for one in load.warnings()),
+                ]
             if self._channel is not None:
-                self._channel.send(answer)
+                self._channel.send({"did": "measure", "outcome": outcome})
 
     def _next(self) -> dict[str, Any]:
         text = b""
@@ -60,10 +79,10 @@ class RankWorker:
         try:
             if self._measurer is None:
                 self._measurer = RankMeasurer.open(self._mpi)
-            return {"did": "measure", "outcome": self._measurer.measure(request)}
+            return self._measurer.measure(request)
         except Exception as error:  # of this rank alone: the others learn of it from the team
             reason = f"rank {self._mpi.world.rank}: {type(error).__name__}: {error}"
-            return {"did": "measure", "outcome": {"status": "failed", "reason": reason}}
+            return {"status": "failed", "reason": reason}
 
 
 def facts_of(mpi: Mpi) -> dict[str, Any]:
@@ -126,7 +145,9 @@ def _serve(path: str, wanted: int) -> None:
     if channel is not None:
         channel.send({"did": "hello", "pid": os.getpid(), **({"error": wrong} if wrong else {}), **facts})
     if wrong is None:
-        RankWorker(mpi, channel).serve()
+        host = facts["ranks"][mpi.world.rank]["host"]
+        processes = [rank["pid"] for rank in facts["ranks"] if rank["host"] == host]
+        RankWorker(mpi, channel, processes).serve()
 
 
 if __name__ == "__main__":
