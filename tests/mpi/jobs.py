@@ -90,6 +90,7 @@ def run(
         stderr=subprocess.STDOUT,
         text=True,
         start_new_session=True,
+        cwd=ROOT,
     )
     try:
         output, _ = job.communicate(timeout=PATIENCE_S)
@@ -101,5 +102,5 @@ def run(
 
 
 def python(program: str, *arguments: str | Path) -> list[str | Path]:
-    """The command of a rank program beside this file."""
-    return [sys.executable, Path(__file__).with_name(program), *arguments]
+    """The command of a rank program, which is a module beside this file."""
+    return [sys.executable, "-m", f"tests.mpi.{program}", *arguments]

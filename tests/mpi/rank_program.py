@@ -13,11 +13,9 @@ import sys
 from pathlib import Path
 from typing import Any
 
-sys.path.insert(0, str(Path(__file__).parents[1] / "native"))
-import team_contract
-
 from byteways import _core
 from byteways.run.mpi_library import open_mpi
+from tests.native import team_contract
 
 
 def attempt(action: Any) -> Any:

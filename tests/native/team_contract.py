@@ -5,15 +5,11 @@ A body takes the team and arguments that JSON can say, and returns what JSON can
 
 from __future__ import annotations
 
-import sys
 import time
-from pathlib import Path
 from typing import Any
 
-sys.path.insert(0, str(Path(__file__).parent))
-import simulated as toy
-
 from byteways import _core
+from tests.native import simulated as toy
 
 KIB = 1 << 10
 

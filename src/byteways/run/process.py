@@ -18,6 +18,7 @@ from typing import Any
 
 from byteways.run.private_folder import PrivateFolder
 from byteways.run.protocol import Channel, ConnectionClosed
+from byteways.run.rank_faults import blamed
 from byteways.settings import WORKER_ENVIRONMENT, worker_command
 
 #: A Python start on a cold network file system takes seconds; nothing healthy takes this long.
@@ -105,6 +106,7 @@ class WorkerProcess:
         self._log_start = self._log_size()
         self._kills_before = out_of_memory_kills()
         self._channel: Channel | None = None
+        self.hello: dict[str, Any] = {}  # what the worker says of itself
         self._dismissed = False
         folder, path = _socket_place()
         try:
@@ -221,7 +223,6 @@ class WorkerProcess:
         if wrong := hello.get("error"):
             self.kill()
             raise WorkerLost(str(wrong))
-        #: What the worker says of itself.
         self.hello = hello
 
     def _receive(self, channel: Channel, timeout_s: float) -> dict[str, Any]:
@@ -247,8 +248,9 @@ class WorkerProcess:
             return message
 
     def _timed_out(self, timeout_s: float) -> WorkerLost:
+        who = self._blamed()  # as long as its processes are there
         if self.kill():
-            return WorkerLost(f"no answer within {timeout_s:.0f} s{self._last_words()}", "timeout")
+            return WorkerLost(f"no answer within {timeout_s:.0f} s{who}{self._last_words()}", "timeout")
         state = process_state(self.pid)
         return WorkerLost(
             f"no answer within {timeout_s:.0f} s, and worker {self.pid} cannot be killed (state {state})"
@@ -263,7 +265,7 @@ class WorkerProcess:
         how = describe_exit(self._process.returncode)
         if how == "SIGKILL" and out_of_memory_kills() > self._kills_before:
             how += ", and the kernel killed a process for lack of memory"
-        return WorkerLost(f"worker ended by {how}{self._last_words()}")
+        return WorkerLost(f"worker ended by {how}{self._blamed()}{self._last_words()}")
 
     def _ended(self, timeout_s: float) -> bool:
         """Waits for the end of the worker without reaping it, so that its group cannot be another's by
@@ -291,15 +293,22 @@ class WorkerProcess:
         except OSError:
             return 0
 
-    def _last_words(self) -> str:
-        """The last lines the worker printed during this request, for the reason of a loss."""
+    def _blamed(self) -> str:
+        """Of several ranks, which one stands out."""
+        return blamed(self.hello.get("ranks", ()), process_state, self._printed())
+
+    def _printed(self) -> str:
+        """The end of what the worker printed during this request."""
         try:
             with self._log.open("rb") as log:
                 log.seek(max(self._log_start, self._log_size() - 4096))
-                lines = log.read().decode(errors="replace").split("\n")
+                return log.read().decode(errors="replace")
         except OSError:
             return ""
-        said = [line.strip() for line in lines if line.strip()]
+
+    def _last_words(self) -> str:
+        """The last lines the worker printed during this request, for the reason of a loss."""
+        said = [line.strip() for line in self._printed().split("\n") if line.strip()]
         return f"; it last printed: {_shortened(' | '.join(said[-3:]), 400)}" if said else ""
 
 

@@ -1,0 +1,39 @@
+"""Which rank of a lost job failed, by the state of its processes and what its launcher printed."""
+
+from __future__ import annotations
+
+import os
+import re
+from collections.abc import Callable, Mapping, Sequence
+from typing import Any
+
+
+def blamed(
+    ranks: Sequence[Mapping[str, Any]], state_of: Callable[[int], str | None], printed: str = ""
+) -> str:
+    """`; rank 1 (process 4711 on node7) is stopped`, or '' when nobody stands out.
+
+    Args:
+        ranks: Facts of every rank (rank_worker.facts_of): `host` and `pid`.
+        state_of: State letter of a process of this host; None: it is gone.
+        printed: Output of the launcher since the case began.
+    """
+    here = os.uname().nodename
+    states = [state_of(rank["pid"]) if rank["host"] == here else "" for rank in ranks]
+    for number, state in enumerate(states):
+        if state in ("T", "t"):
+            return f"; {_named(number, ranks[number])} is stopped"
+    # Open MPI names the rank, MPICH the process.
+    told = re.search(r"process rank (\d+) .*?(exited|killed|aborted)", printed)
+    if told and (number := int(told[1])) < len(ranks):
+        return f"; {_named(number, ranks[number])} ended first"
+    if told := re.search(r"\bPID (\d+) RUNNING AT", printed):
+        for number, rank in enumerate(ranks):
+            if rank["pid"] == int(told[1]):
+                return f"; {_named(number, rank)} ended first"
+    gone = [_named(number, ranks[number]) for number, state in enumerate(states) if state in (None, "Z")]
+    return f"; {gone[0]} is gone" if len(gone) == 1 else ""
+
+
+def _named(number: int, rank: Mapping[str, Any]) -> str:
+    return f"rank {number} (process {rank['pid']} on {rank['host']})"

@@ -1,0 +1,160 @@
+"""`byteways run` between real ranks: figures of every kind, verified; and ranks that end in the middle."""
+
+from __future__ import annotations
+
+import os
+import signal
+import subprocess
+import sys
+import time
+from collections.abc import Sequence
+from pathlib import Path
+
+import pytest
+
+from byteways.results.record import Record
+from byteways.results.run_folder import RunFolder
+from tests.mpi import jobs
+
+SUITE = """
+name = "toy"
+title = "Messages and collectives of a few sizes"
+rounds = 1
+case_budget_s = 0.05
+precision = 0.5
+
+[[sweep]]
+name = "messages"
+interface = "mpi"
+pattern = ["unidirectional", "bidirectional"]
+source = "cpu*:pageable"
+destination = "cpu*:pageable"
+size = ["8B", "128KiB"]
+pairs = "per-link-class"
+
+[[sweep]]
+name = "latency"
+interface = "mpi-ping-pong"
+source = "cpu*:pageable"
+destination = "cpu*:pageable"
+size = "8B"
+pairs = "per-link-class"
+
+[[sweep]]
+name = "collectives"
+interface = "mpi"
+pattern = [
+  "allreduce", "allgather", "reduce-scatter", "alltoall", "broadcast", "reduce", "gather", "scatter",
+]
+source = "cpu*:pageable"
+destination = "cpu*:pageable"
+cache = "warm"
+size = ["64KiB"]
+options = { timing = ["pipelined", "isolated"] }
+
+[[sweep]]
+name = "barrier"
+interface = "mpi-barrier"
+pattern = "barrier"
+source = "cpu*:pageable"
+destination = "cpu*:pageable"
+size = "8B"
+"""
+REAL = [each for each in jobs.ALL if not each.library]
+
+
+def command(installation: jobs.Installation, tmp_path: Path, *more: str) -> list[str]:
+    suite = tmp_path / "toy.toml"
+    suite.write_text(SUITE, encoding="utf-8")
+    launcher = f"{installation.mpiexec} -n {{ranks}}"
+    program = [sys.executable, "-m", "byteways", "run", str(suite), "--out", str(tmp_path / "R")]
+    return [*program, "--ranks", "2", "--launcher", launcher, "--no-report", *more]
+
+
+def environment() -> dict[str, str]:
+    return {**os.environ, **jobs.ENVIRONMENT, "BYTEWAYS_GPUS": "0"}
+
+
+def records(tmp_path: Path) -> Sequence[Record]:
+    return RunFolder(tmp_path / "R").records
+
+
+@pytest.mark.parametrize("installation", REAL, ids=lambda each: each.name)
+def test_every_kind_of_case_is_measured_and_verified(installation: jobs.Installation, tmp_path: Path) -> None:
+    """Catches an MPI that one build serves and another does not, data that arrives wrong, and a figure that
+    does not follow from its time.
+    """
+    jobs.require(installation)
+    done = subprocess.run(
+        command(installation, tmp_path), env=environment(), capture_output=True, text=True, timeout=300
+    )
+    assert done.returncode == 0, done.stdout + done.stderr
+    found = records(tmp_path)
+    assert len(found) == 4 + 1 + 16 + 1
+    for record in found:
+        assert record.status == "measured" and record.verified, record
+        assert record.time_ns is not None
+        rate = record.size_bytes / record.time_ns.median * 1e9
+        if record.counts == "bus":
+            assert record.other_count == {"counts": "algorithm", "bytes_per_s": pytest.approx(rate, rel=1e-5)}
+        elif record.counts == "sum-of-directions":
+            assert record.bandwidth_bytes_per_s == pytest.approx(2 * rate, rel=1e-5)
+        elif record.counts == "per-direction":
+            assert record.bandwidth_bytes_per_s == pytest.approx(rate, rel=1e-5)
+        elif record.counts == "round-trip":
+            assert record.half_round_trip_ns == pytest.approx(record.time_ns.median / 2, rel=1e-5)
+    isolated = [record for record in found if record.options.get("timing") == "isolated"]
+    assert len(isolated) == 8 and all(record.batch == 1 for record in isolated)
+
+
+@pytest.mark.parametrize("installation", REAL, ids=lambda each: each.name)
+def test_a_rank_that_is_killed_costs_one_case(installation: jobs.Installation, tmp_path: Path) -> None:
+    """Catches a killed rank that takes the run with it, one that nobody names, and ranks that are left."""
+    jobs.require(installation)
+    run = subprocess.Popen(
+        command(installation, tmp_path),
+        env=environment(),
+        stdout=subprocess.DEVNULL,
+        stderr=subprocess.PIPE,
+        text=True,
+    )
+    journal = tmp_path / "R" / "measurements.jsonl"
+    limit = time.monotonic() + 100
+    while not (journal.exists() and journal.read_text(encoding="utf-8").count("\n") >= 3):
+        assert time.monotonic() < limit and run.poll() is None, "no case was measured"
+        time.sleep(0.02)
+    victim = max(ranks_of(tmp_path))
+    os.kill(victim, signal.SIGKILL)
+    _, said = run.communicate(timeout=200)
+    assert run.returncode == 1, said
+    found = records(tmp_path)
+    assert len(found) == 22
+    lost = [record for record in found if record.status != "measured"]
+    assert len(lost) == 1 and lost[0].status == "lost"
+    assert f"(process {victim} on {os.uname().nodename})" in (lost[0].reason or ""), lost[0].reason
+    assert ranks_of(tmp_path) == []
+
+
+def ranks_of(tmp_path: Path) -> list[int]:
+    """Processes of this test's ranks."""
+    found = []
+    for entry in Path("/proc").glob("[0-9]*"):
+        try:
+            words = (entry / "cmdline").read_bytes().split(b"\0")
+            log = (entry / "fd" / "1").readlink()
+        except OSError:
+            continue
+        if b"byteways.run.rank_worker" in words and str(tmp_path) in str(log):
+            found.append(int(entry.name))
+    return found
+
+
+def test_more_ranks_than_the_launcher_starts(tmp_path: Path) -> None:
+    """Catches a run that goes on with fewer ranks than it was told, or that hangs."""
+    jobs.require(jobs.MPICH)
+    words = command(jobs.MPICH, tmp_path)
+    words[words.index("--launcher") + 1] = f"{jobs.MPICH.mpiexec} -n 1 env ASKED={{ranks}}"
+    done = subprocess.run(words, env=environment(), capture_output=True, text=True, timeout=120)
+    assert done.returncode == 2
+    assert "the 2 ranks did not start" in done.stderr and "MPI has 1 of 2 ranks" in done.stderr
+    assert not (tmp_path / "R").exists()

@@ -1,0 +1,207 @@
+"""Cases between ranks: where ranks are, which cases a sweep makes, what a rank's part of a case is."""
+
+from __future__ import annotations
+
+import signal
+import subprocess
+import sys
+from typing import Any
+
+import pytest
+
+from byteways.errors import BytewaysError
+from byteways.plan.case import Buffer, Case, Flow
+from byteways.plan.planner import make_plan
+from byteways.plan.ranks import default_ranks, layout, oversubscribed
+from byteways.plan.suite import parse
+from byteways.run.launchers import Job, Launcher, find_launcher
+from byteways.run.process import process_state
+from byteways.run.rank_faults import blamed
+from byteways.run.rank_measuring import own_ends
+from byteways.run.rank_outcome import bus_factor
+from byteways.run.rank_worker import wrong_with
+from byteways.topology.model import Capabilities, Device, Offer, Topology
+
+YES = Offer(True)
+MEMORY = {"pageable": YES}
+
+
+def host(domains: int = 1, cores: int = 8, gpus: int = 0) -> tuple[Topology, Capabilities]:
+    """Domains with so many cores each, and GPUs spread evenly over them."""
+    each = [tuple(range(at * cores, (at + 1) * cores)) for at in range(domains)]
+    devices = [Device(f"cpu{at}", "cpu", "toy", cores=own, numa_domain=at) for at, own in enumerate(each)] + [
+        Device(f"gpu{at}", "gpu", "toy", numa_domain=at * domains // max(1, gpus)) for at in range(gpus)
+    ]
+    names = [device.name for device in devices]
+    offers = {name: {"mpi": YES, "mpi-ping-pong": YES, "mpi-barrier": YES} for name in names}
+    memory = {name: MEMORY if name.startswith("cpu") else {"device": YES} for name in names}
+    fields: dict[str, Any] = {name: {"runtime": "host", "runtime_version": "1"} for name in names}
+    return Topology("node", tuple(devices)), Capabilities(fields, memory, offers, host_memory_bytes=2**34)
+
+
+def cases(sweep: str, ranks: int, *machine: Any) -> list[Case]:
+    text = f'name = "toy"\ntitle = "t"\nrounds = 1\n[[sweep]]\nname = "s"\ncache = "warm"\n{sweep}'
+    return [one.case for one in make_plan(parse(text, file="toy.toml"), *machine, ranks=ranks).cases]
+
+
+ENDS = 'source = "cpu*:pageable"\ndestination = "cpu*:pageable"\nsize = ["8B", "1MiB"]\n'
+
+
+def test_ranks_have_a_gpu_each_and_cores_of_their_own() -> None:
+    """Catches two ranks on one GPU or core, and a rank far from its GPU."""
+    ranks = layout(host(2, 8, 4)[0], 4)
+    assert [(rank.cpu, rank.gpu) for rank in ranks] == [
+        ("cpu0", "gpu0"),
+        ("cpu0", "gpu1"),
+        ("cpu1", "gpu2"),
+        ("cpu1", "gpu3"),
+    ]
+    cores = [core for rank in ranks for core in rank.cores]
+    assert len(cores) == len(set(cores)) == 16
+    assert not oversubscribed(ranks)
+
+
+def test_more_ranks_than_gpus_or_cores() -> None:
+    """Catches a rank that is given another's GPU, and one that shares a core unseen."""
+    topology = host(1, 2, 1)[0]
+    ranks = layout(topology, 4)
+    assert [rank.gpu for rank in ranks] == ["gpu0", None, None, None]
+    assert oversubscribed(ranks) and not any(rank.cores for rank in ranks)
+    assert default_ranks(topology) == 2 and default_ranks(host(2, 8, 4)[0]) == 4
+
+
+def test_messages_go_between_every_ordered_pair() -> None:
+    """Catches a pair that is left out, a rank that sends to itself, and a direction that is taken twice."""
+    there = cases(f'interface = "mpi"\n{ENDS}', 3, *host(1))
+    assert {case.path for case in there} == {f"{a}/cpu0>{b}/cpu0" for a in "012" for b in "012" if a != b}
+    both = cases(f'interface = "mpi"\npattern = "bidirectional"\n{ENDS}', 3, *host(1))
+    assert {case.path for case in both} == {"0/cpu0<>1/cpu0", "0/cpu0<>2/cpu0", "1/cpu0<>2/cpu0"}
+    assert all(
+        str(case.flows[1].source) == f"{case.flows[0].destination.rank}/cpu0:pageable" for case in both
+    )
+
+
+def test_one_pair_for_each_class_of_links() -> None:
+    """Catches pairs that are alike and all measured."""
+    found = cases(f'interface = "mpi"\npairs = "per-link-class"\n{ENDS}', 4, *host(2))
+    assert {case.path for case in found} == {"0/cpu0>1/cpu1", "0/cpu0>2/cpu0"}
+
+
+def test_collectives_have_the_buffers_of_all_ranks() -> None:
+    """Catches a rank without its buffers, groups that are missing, and identities that lose ranks."""
+    text = f'interface = "mpi"\npattern = "allreduce"\ngroups = "powers"\n{ENDS}'
+    found = cases(text, 6, *host(1))
+    assert {case.ranks for case in found} == {(0, 1), (0, 1, 2, 3), (0, 1, 2, 3, 4, 5)}
+    assert {case.path for case in found} == {f"allreduce:0-{last}/cpu0" for last in (1, 3, 5)}
+    for case in found:
+        assert Case.from_json(case.identity()) == case
+        assert [source.rank for source, _ in case.flows[0].pairs] == [*case.ranks]
+
+
+def test_sizes_are_whole_blocks() -> None:
+    """Catches blocks that are cut inside a word: the last rank would get less than is counted."""
+    found = cases(f'interface = "mpi"\npattern = "alltoall"\n{ENDS}', 3, *host(1))
+    assert sorted(case.size_bytes for case in found) == [24, 2**20 - 2**20 % 24]
+
+
+@pytest.mark.parametrize(
+    ("text", "said"),
+    [
+        (f'interface = ["mpi", "memcpy"]\n{ENDS}', "runs between processes and needs its own sweep"),
+        (f'interface = "memcpy"\npattern = "allreduce"\n{ENDS}', "allreduce is a collective, and memcpy has"),
+        (f'interface = "mpi"\npattern = "ring"\n{ENDS}', "mpi has no pattern ring"),
+        (f'interface = "mpi-ping-pong"\npattern = "allreduce"\n{ENDS}', "has no pattern allreduce"),
+        (f'interface = "mpi"\nexecutor = "both"\n{ENDS}', "mpi has no such key"),
+        (f'interface = "mpi"\ngroups = "powers"\n{ENDS}', "unidirectional is no collective"),
+    ],
+)
+def test_mistaken_sweeps_say_what_is_wrong(text: str, said: str) -> None:
+    """Catches a sweep that plans nothing, or something else than was meant."""
+    if "ping-pong" in text:
+        text = text.replace('cache = "warm"\n', "")
+    with pytest.raises(BytewaysError, match=said):
+        cases(text, 2, *host(1))
+
+
+def test_a_rank_holds_its_own_ends() -> None:
+    """Catches a rank that sends from, or receives into, another rank's buffer."""
+    a, b = Buffer("cpu0", "pageable", rank=0), Buffer("cpu1", "pageable", rank=1)
+    message = Case("mpi", "unidirectional", (Flow(a, b, "cpu0"),), 8)
+    assert own_ends(message, 0) == (a, None) and own_ends(message, 1) == (None, b)
+    pong = Case("mpi-ping-pong", "unidirectional", (Flow(a, b, "cpu0"),), 8)
+    assert own_ends(pong, 0) == (a, a) and own_ends(pong, 1) == (b, b)
+    both = Case("mpi", "bidirectional", (Flow(a, b, "cpu0"), Flow(b, a, "cpu1")), 8)
+    assert own_ends(both, 0) == (a, a) and own_ends(both, 1) == (b, b)
+    every = Case("mpi", "allreduce", (Flow(a, a, "cpu0", others=((b, b),)),), 8)
+    assert own_ends(every, 1) == (b, b)
+
+
+@pytest.mark.parametrize(
+    ("pattern", "ranks", "factor"),
+    [("allreduce", 2, 1.0), ("allreduce", 4, 1.5), ("allgather", 4, 0.75), ("broadcast", 8, 1.0)],
+)
+def test_bus_bandwidth_is_that_of_nccl_tests(pattern: str, ranks: int, factor: float) -> None:
+    """Catches a factor that is not the one of nccl-tests, doc/PERFORMANCE.md."""
+    assert bus_factor(pattern, ranks) == factor
+
+
+def test_ranks_that_cannot_measure_together() -> None:
+    """Catches worlds of one rank each, and ranks of two versions."""
+    rank = {"host": "node", "pid": 1, "byteways": "1"}
+    facts = {"mpi": {"path": "/usr/lib/libmpi.so"}, "ranks": [rank, {**rank, "byteways": "2"}]}
+    assert "different versions of byteways: 1, 2" in (wrong_with(facts, 2) or "")
+    assert "MPI has 2 of 3 ranks" in (wrong_with(facts, 3) or "")
+    assert wrong_with({**facts, "ranks": [rank, rank]}, 2) is None
+
+
+def test_a_stopped_rank_is_named() -> None:
+    """Catches a hang that is blamed on nobody while one rank is stopped."""
+    import os
+
+    child = subprocess.Popen([sys.executable, "-c", "import time; time.sleep(60)"])
+    try:
+        child.send_signal(signal.SIGSTOP)
+        os.waitpid(child.pid, os.WUNTRACED)
+        ranks = [{"host": os.uname().nodename, "pid": pid} for pid in (os.getpid(), child.pid)]
+        assert (
+            blamed(ranks, process_state) == f"; rank 1 (process {child.pid} on {ranks[0]['host']}) is stopped"
+        )
+    finally:
+        child.kill()
+        child.wait()
+
+
+@pytest.mark.parametrize(
+    "printed",
+    [
+        "mpiexec noticed that process rank 1 with PID 0 on node vm exited on signal 9 (Killed).",
+        "=   PID 22 RUNNING AT vm\n=   EXIT CODE: 9",
+    ],
+    ids=["Open MPI", "MPICH"],
+)
+def test_the_rank_that_ended_first_is_named(printed: str) -> None:
+    """Catches a lost rank that only the log names."""
+    ranks = [{"host": "far", "pid": pid} for pid in (11, 22, 33)]
+    assert blamed(ranks, lambda pid: "S", printed) == "; rank 1 (process 22 on far) ended first"
+    assert blamed(ranks, lambda pid: "S", "nothing of note") == ""
+
+
+def test_the_command_has_the_number_of_ranks() -> None:
+    """Catches a launcher that starts another number of ranks than asked for."""
+    launcher = Launcher("given", ("mpiexec", "-n", "{ranks}"))
+    assert launcher.command(4, ["program"]) == ["mpiexec", "-n", "4", "program"]
+    words = Job(launcher, 4).command()
+    assert words[words.index("--") + 1 :][:3] == ["mpiexec", "-n", "4"]
+    assert words[words.index("--ranks") + 1] == "4"
+
+
+def test_a_missing_launcher_says_what_to_do(monkeypatch: pytest.MonkeyPatch) -> None:
+    """Catches a traceback, and a message without advice."""
+    monkeypatch.setattr(sys, "prefix", "/nonexistent")
+    with pytest.raises(BytewaysError) as told:
+        find_launcher(environment={"PATH": "/nonexistent"})
+    assert told.value.what == "no MPI launcher found" and "--launcher" in (told.value.hint or "")
+    with pytest.raises(BytewaysError, match="no program 'nompi'"):
+        find_launcher("nompi -n 2", {"PATH": "/nonexistent"})
+    with pytest.raises(BytewaysError, match="is not a command"):
+        find_launcher('mpi "', {"PATH": "/nonexistent"})
