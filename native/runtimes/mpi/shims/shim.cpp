@@ -6,21 +6,25 @@
 #include <dlfcn.h>
 
 #include <algorithm>
-#include <climits>
 #include <cstring>
 #include <string_view>
 #include <type_traits>
 #include <vector>
 
+#include "runtimes/mpi/shims/elements.hpp"
 #include "runtimes/mpi/shims/own_codes.hpp"
 #include "runtimes/mpi/table.hpp"
 
 namespace {
 
 namespace own = byteways::mpi;
+using own::Elements;
 
 MPI_Comm own_world = abi::kNoComm;  // a copy, so that no message of others is taken for one of byteways
 bool started_here = false;
+// Open MPI 4.1 never returns from MPI_Waitall once a request has failed (seen in 4.1.4, with messages that
+// were too long); from MPI_Wait it does.
+bool wait_singly = false;
 
 template <class Handle>
 std::uint64_t number_of(Handle handle) {
@@ -54,70 +58,16 @@ int give_text(std::string_view from, char* text, int room) {
   return 0;
 }
 
-// Count and type of a message. MPI counts with an int: a message of more elements is one element of a type
-// made for it, chunks and a rest.
-class Elements {
- public:
-  Elements(std::int64_t count, int element) {
-    if (element == kByte)
-      type_ = abi::kByteType;
-    else if (element == kFloat)
-      type_ = abi::kFloatType;
-    else if (element == kUnsigned64)
-      type_ = abi::kUnsigned64Type;
-    else
-      error_ = own::kNoSuchElement;
-    if (error_ == 0 && (count < 0 || count / kChunk > INT_MAX)) error_ = own::kBadCount;
-    if (error_ != 0) return;
-    count_ = static_cast<int>(std::min<std::int64_t>(count, INT_MAX));
-    if (count > INT_MAX) make_type(count, element);
-  }
-  // What is under way keeps the type alive (MPI 3.1, 4.1.9).
-  ~Elements() {
-    if (made_) MPI_Type_free(&type_);
-  }
-  Elements(const Elements&) = delete;
-  Elements& operator=(const Elements&) = delete;
-
-  int error() const { return error_; }
-  // Of reductions, which take no types that were made.
-  int reduction_error() const { return error_ == 0 && made_ ? own::kReductionTooLarge : error_; }
-  int count() const { return count_; }
-  MPI_Datatype type() const { return type_; }
-
- private:
-  static constexpr std::int64_t kChunk = 1 << 20;  // elements
-
-  void make_type(std::int64_t count, int element) {
-    const MPI_Datatype base = type_;
-    const MPI_Aint chunks_bytes = count / kChunk * kChunk *
-                                  (element == kByte    ? 1
-                                   : element == kFloat ? 4
-                                                       : 8);
-    MPI_Datatype chunk, chunks;
-    if ((error_ = MPI_Type_contiguous(static_cast<int>(kChunk), base, &chunk)) != 0) return;
-    error_ = MPI_Type_contiguous(static_cast<int>(count / kChunk), chunk, &chunks);
-    MPI_Type_free(&chunk);
-    if (error_ != 0) return;
-    const int lengths[] = {1, static_cast<int>(count % kChunk)};
-    const MPI_Aint places[] = {0, chunks_bytes};
-    const MPI_Datatype types[] = {chunks, base};
-    error_ = MPI_Type_create_struct(2, lengths, places, types, &type_);
-    MPI_Type_free(&chunks);
-    if (error_ != 0) return;
-    made_ = true;
-    count_ = 1;
-    error_ = MPI_Type_commit(&type_);
-  }
-
-  int count_ = 0, error_ = 0;
-  MPI_Datatype type_{};
-  bool made_ = false;
-};
-
 const void* in_place_or(const void* source) { return source == nullptr ? abi::kInPlace : source; }
 
 // ---- Start, end and words
+
+int library_version(char* text, int room) {
+  std::vector<char> version(abi::kVersionRoom + 1, '\0');
+  int length = 0;
+  const int error = MPI_Get_library_version(version.data(), &length);
+  return error != 0 ? error : give_text(version.data(), text, room);
+}
 
 int init(int* got_multiple) {
   int started = 0, ended = 0, level = 0;
@@ -136,6 +86,9 @@ int init(int* got_multiple) {
     error = MPI_Query_thread(&level);
   }
   *got_multiple = level >= abi::kThreadMultiple ? 1 : 0;
+  char version[64] = "";
+  library_version(version, sizeof version);
+  wait_singly = std::string_view(version).starts_with("Open MPI v4");
   if (error == 0 && own_world == abi::kNoComm) error = MPI_Comm_dup(abi::kWorld, &own_world);
   return error != 0 ? error : MPI_Comm_set_errhandler(own_world, abi::kErrorsReturn);
 }
@@ -149,13 +102,6 @@ int finalize() {
 }
 
 int abort_all(int code) { return MPI_Abort(abi::kWorld, code); }
-
-int library_version(char* text, int room) {
-  std::vector<char> version(abi::kVersionRoom + 1, '\0');
-  int length = 0;
-  const int error = MPI_Get_library_version(version.data(), &length);
-  return error != 0 ? error : give_text(version.data(), text, room);
-}
 
 int describe(int error, char* text, int room) {
   switch (error) {
@@ -315,6 +261,15 @@ int with_requests(int count, BytewaysRequest* numbers, const Act& act) {
 }
 
 int wait_all(int count, BytewaysRequest* requests) {
+  if (wait_singly)
+    return with_requests(count, requests, [count](MPI_Request* own, MPI_Status*) {
+      int first = 0;
+      for (int k = 0; k < count; ++k) {
+        const int error = MPI_Wait(&own[k], abi::kIgnoreStatus);
+        if (first == 0) first = error;
+      }
+      return first;
+    });
   return with_requests(count, requests, [count](MPI_Request* own, MPI_Status* statuses) {
     return MPI_Waitall(count, own, statuses);
   });

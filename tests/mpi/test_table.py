@@ -1,0 +1,55 @@
+"""The functions of the table over real MPIs: what arrives, and what is said when a call fails."""
+
+from __future__ import annotations
+
+import re
+from pathlib import Path
+
+import pytest
+
+from tests.mpi import jobs
+
+
+@pytest.mark.parametrize("installation", jobs.ALL, ids=lambda each: each.name)
+@pytest.mark.parametrize("ranks", [2, 3, 4])
+def test_every_element_arrives(
+    installation: jobs.Installation, ranks: int, check_table: Path, shims: str
+) -> None:
+    """Catches a wrong constant, argument or type of an ABI in any function, and the shim of another one."""
+    jobs.require(installation)
+    job = jobs.run(installation, ranks, [check_table, "table", shims])
+    assert "WRONG" not in job.output
+    assert job.status == 0 and job.output.count("GOOD") == ranks, job.output
+    for rank in range(ranks):
+        assert f"rank {rank} of {ranks} over {installation.said}" in job.output
+
+
+@pytest.mark.parametrize("installation", jobs.ALL, ids=lambda each: each.name)
+def test_failures_are_told_in_words(installation: jobs.Installation, check_table: Path, shims: str) -> None:
+    """Catches a failure that ends the process, is lost, or has a number only; a count that wraps; and calls
+    after the end that reach the library.
+    """
+    jobs.require(installation)
+    job = jobs.run(installation, 2, [check_table, "failures", shims])
+    assert job.status == 0 and job.output.count("GOOD") == 2, job.output
+    said = dict(re.findall(r"^FAILED ([\w ]+): (.*)$", job.output, flags=re.MULTILINE))
+    assert re.search(r"MPI_Send: error \d+ .*invalid rank", said["invalid rank"], re.IGNORECASE)
+    assert re.search(r"MPI_Send: error \d+ .*invalid rank", said["invalid rank in a part"], re.IGNORECASE)
+    assert re.search(r"MPI_Recv: error \d+ .*truncated", said["truncated"], re.IGNORECASE)
+    assert re.search(r"MPI_Waitall: error \d+ .*truncated", said["truncated later"], re.IGNORECASE)
+    assert "no message has this many elements" in said["negative count"]
+    assert "no message has this many elements" in said["count beyond any type"]
+    assert "elements of this kind cannot be sent" in said["unknown element"]
+    assert "at most 2147483647 elements" in said["too many to reduce"]
+    assert "MPI has been finalized" in said["after the end"]
+
+
+@pytest.mark.slow
+@pytest.mark.parametrize("installation", jobs.ALL, ids=lambda each: each.name)
+def test_more_elements_than_an_int_counts(
+    installation: jobs.Installation, check_table: Path, shims: str
+) -> None:
+    """Catches a count that wraps, and a part of the large type at the wrong place."""
+    jobs.require(installation)
+    job = jobs.run(installation, 2, [check_table, "large", shims])
+    assert job.status == 0 and job.output.count("GOOD") == 2, job.output
