@@ -25,6 +25,7 @@ ENVIRONMENT = {
     "OMPI_MCA_mpi_yield_when_idle": "1",
     "OMPI_MCA_rmaps_base_oversubscribe": "1",
     "PRTE_MCA_rmaps_default_mapping_policy": ":oversubscribe",
+    "PYTHONPATH": str(ROOT),
     "OMPI_ALLOW_RUN_AS_ROOT": "1",
     "OMPI_ALLOW_RUN_AS_ROOT_CONFIRM": "1",
 }
@@ -90,7 +91,6 @@ def run(
         stderr=subprocess.STDOUT,
         text=True,
         start_new_session=True,
-        cwd=ROOT,
     )
     try:
         output, _ = job.communicate(timeout=PATIENCE_S)
@@ -101,6 +101,6 @@ def run(
     return Job(job.returncode, output)
 
 
-def python(program: str, *arguments: str | Path) -> list[str | Path]:
-    """The command of a rank program, which is a module beside this file."""
-    return [sys.executable, "-m", f"tests.mpi.{program}", *arguments]
+def python(module: str, *arguments: str | Path) -> list[str | Path]:
+    """The command of a rank program, which is a module of the tests."""
+    return [sys.executable, "-m", module, *arguments]

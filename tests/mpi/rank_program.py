@@ -1,7 +1,7 @@
-"""One rank of a job in Python: plays a body of team_contract.py, or ends in a given way.
+"""One rank of a job in Python, started as `python -m tests.mpi.rank_program VERB FOLDER ARGUMENTS`.
 
-rank_program.py team FOLDER BODY ARGUMENTS  writes what it returned, and how the team ended
-rank_program.py end FOLDER HOW    rank 1 "fails", "exits" or is "killed"; the others wait for it
+team FOLDER BODY ARGUMENTS    plays a body of team_contract.py and writes what came of it
+end FOLDER HOW                rank 1 "fails", "exits" or is "killed"; the others wait for it
 """
 
 from __future__ import annotations

@@ -30,7 +30,7 @@ def test_a_rank_that_ends_early_ends_all(installation: jobs.Installation, how: s
     for it, and ranks that go on as if it were there.
     """
     jobs.require(installation)
-    job = jobs.run(installation, 3, jobs.python("rank_program", "end", tmp_path, how))
+    job = jobs.run(installation, 3, jobs.python("tests.mpi.rank_program", "end", tmp_path, how))
     assert not list(tmp_path.glob("*.done")), job.output
     if how != "exits":  # MPICH's launcher now and then calls that a success
         assert job.status != 0, job.output

@@ -77,7 +77,7 @@ class Ranks:
             results = together(size, lambda team: body(team, *arguments))
             return json_like(results)
         words = ("team", self.folder, body.__name__, json.dumps(arguments))
-        job = jobs.run(self.installation, size, jobs.python("rank_program", *words))
+        job = jobs.run(self.installation, size, jobs.python("tests.mpi.rank_program", *words))
         assert job.status == 0, job.output
         found = {
             rank: json.loads((self.folder / f"{rank}.json").read_text(encoding="utf-8"))
