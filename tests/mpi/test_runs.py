@@ -60,6 +60,8 @@ source = "cpu*:pageable"
 destination = "cpu*:pageable"
 size = "8B"
 """
+#: Variable that tells the processes of one test from all others.
+MARK = "BYTEWAYS_TEST_FOLDER"
 REAL = [each for each in jobs.ALL if not each.library]
 
 
@@ -71,8 +73,8 @@ def command(installation: jobs.Installation, tmp_path: Path, *more: str) -> list
     return [*program, "--ranks", "2", "--launcher", launcher, "--no-report", *more]
 
 
-def environment() -> dict[str, str]:
-    return {**os.environ, **jobs.ENVIRONMENT, "BYTEWAYS_GPUS": "0"}
+def environment(tmp_path: Path) -> dict[str, str]:
+    return {**os.environ, **jobs.ENVIRONMENT, "BYTEWAYS_GPUS": "0", MARK: str(tmp_path)}
 
 
 def records(tmp_path: Path) -> Sequence[Record]:
@@ -86,7 +88,11 @@ def test_every_kind_of_case_is_measured_and_verified(installation: jobs.Installa
     """
     jobs.require(installation)
     done = subprocess.run(
-        command(installation, tmp_path), env=environment(), capture_output=True, text=True, timeout=300
+        command(installation, tmp_path),
+        env=environment(tmp_path),
+        capture_output=True,
+        text=True,
+        timeout=300,
     )
     assert done.returncode == 0, done.stdout + done.stderr
     found = records(tmp_path)
@@ -113,7 +119,7 @@ def test_a_rank_that_is_killed_costs_one_case(installation: jobs.Installation, t
     jobs.require(installation)
     run = subprocess.Popen(
         command(installation, tmp_path),
-        env=environment(),
+        env=environment(tmp_path),
         stdout=subprocess.DEVNULL,
         stderr=subprocess.PIPE,
         text=True,
@@ -141,10 +147,11 @@ def ranks_of(tmp_path: Path) -> list[int]:
     for entry in Path("/proc").glob("[0-9]*"):
         try:
             words = (entry / "cmdline").read_bytes().split(b"\0")
-            log = (entry / "fd" / "1").readlink()
+            variables = (entry / "environ").read_bytes()
         except OSError:
             continue
-        if b"byteways.run.rank_worker" in words and str(tmp_path) in str(log):
+        own = words[0] == os.fsencode(sys.executable)  # the launcher has the same words after its own
+        if own and b"byteways.run.rank_worker" in words and f"{MARK}={tmp_path}".encode() in variables:
             found.append(int(entry.name))
     return found
 
@@ -154,7 +161,7 @@ def test_more_ranks_than_the_launcher_starts(tmp_path: Path) -> None:
     jobs.require(jobs.MPICH)
     words = command(jobs.MPICH, tmp_path)
     words[words.index("--launcher") + 1] = f"{jobs.MPICH.mpiexec} -n 1 env ASKED={{ranks}}"
-    done = subprocess.run(words, env=environment(), capture_output=True, text=True, timeout=120)
+    done = subprocess.run(words, env=environment(tmp_path), capture_output=True, text=True, timeout=120)
     assert done.returncode == 2
     assert "the 2 ranks did not start" in done.stderr and "MPI has 1 of 2 ranks" in done.stderr
     assert not (tmp_path / "R").exists()
