@@ -2,6 +2,10 @@
 #include "simulator/content.hpp"
 
 #include <algorithm>
+#include <cstring>
+#include <iterator>
+
+#include "runtimes/mpi/table.hpp"
 
 namespace byteways::sim {
 namespace {
@@ -31,6 +35,19 @@ Spots spots_of(const Rule& rule, Word begin, Word end) {
 
 Word pattern_index(Word word) { return (word ^ (word >> 32)) * inverse_of_odd(kMultiplier); }
 
+Word add_elements(Word a, Word b, int element) {
+  const auto add = [a, b]<class Value>(Value) {
+    Value x[sizeof(Word) / sizeof(Value)], y[sizeof(Word) / sizeof(Value)];
+    std::memcpy(x, &a, sizeof x);
+    std::memcpy(y, &b, sizeof y);
+    for (std::size_t k = 0; k < std::size(x); ++k) x[k] = static_cast<Value>(x[k] + y[k]);
+    Word sum;
+    std::memcpy(&sum, x, sizeof sum);
+    return sum;
+  };
+  return element == kFloat ? add(float{}) : element == kByte ? add(static_cast<unsigned char>(0)) : a + b;
+}
+
 Word Rule::at(Word index) const {
   if (stride != 0 && index % stride == phase) return spot;
   switch (kind) {
@@ -45,6 +62,8 @@ Word Rule::at(Word index) const {
       return column < shape.row_words ? pattern_word(value, row * shape.source_pitch_words + column)
                                       : rows->gap;
     }
+    case Kind::sum:
+      return add_elements(sum->left.at(index), sum->right.at(index), sum->element);
     case Kind::doubles:
       return stream_expected(operation, value, second, index);
     default:
@@ -60,11 +79,18 @@ Rule Rule::moved(Word from, Word to) const {
   if (kind == Kind::rows)
     rule.rows = std::make_shared<const Rows>(Rows{rows->shape, rows->begin + to - from, rows->gap});
   if (kind == Kind::words) rule.value = value + to - from;
+  if (kind == Kind::sum)
+    rule.sum =
+        std::make_shared<const Sum>(Sum{sum->left.moved(from, to), sum->right.moved(from, to), sum->element});
   if (stride != 0) rule.phase = (phase + to % stride + stride - from % stride) % stride;
   return rule;
 }
 
 bool Rule::continues(const Rule& other) const {
+  if (kind == Kind::sum && other.kind == kind && sum != other.sum)
+    if (sum->element != other.sum->element || !sum->left.continues(other.sum->left) ||
+        !sum->right.continues(other.sum->right))
+      return false;
   return kind == other.kind && value == other.value && words == other.words && second == other.second &&
          operation == other.operation &&
          (rows == other.rows || (rows && other.rows && *rows == *other.rows)) && stride == other.stride &&
@@ -121,6 +147,21 @@ void Content::spot(Word begin, Word end, Word stride, Word value) {
   }
 }
 
+void Content::add(Word begin, Word end, const Content& other, Word source, int element) {
+  const std::vector<Run> mine = read(begin, end), theirs = other.read(source, source + end - begin);
+  auto right = theirs.begin();
+  for (const Run& run : mine)
+    for (Word at = run.begin; at < run.end;) {
+      while (right->end - source <= at - begin) ++right;
+      const Word until = std::min(run.end, right->end - source + begin);
+      const Rule moved = right->rule.moved(source, begin);
+      Rule rule{Rule::Kind::sum, 0, nullptr, 0, 0, 0};
+      rule.sum = std::make_shared<const Sum>(Sum{run.rule, moved, element});
+      assign(at, until, std::move(rule));
+      at = until;
+    }
+}
+
 std::vector<Run> Content::read(Word begin, Word end) const {
   std::vector<Run> found;
   if (begin >= end) return found;
@@ -146,7 +187,7 @@ CheckResult Content::check(Word begin, Word count, Word key, Word first, Word st
     const auto is_spot = [&](Word i) { return rule.stride != 0 && i % rule.stride == rule.phase; };
     // Words of a constant that happen to be right: at most one, since no two words of a pattern are equal.
     const auto lucky = [&](Word value) { return pattern_index(value) - base; };
-    if (rule.kind == Rule::Kind::words || rule.kind == Rule::Kind::rows) {
+    if (rule.kind == Rule::Kind::words || rule.kind == Rule::Kind::rows || rule.kind == Rule::Kind::sum) {
       for (Word i = run.begin; i < run.end; ++i)
         if (rule.at(i) != pattern_word(base, i)) finding.bad(i, 1);
       continue;

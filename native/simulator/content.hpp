@@ -31,9 +31,14 @@ struct Rows {
   }
 };
 
+// A word of elements (BytewaysElement of runtimes/mpi/table.hpp) plus another.
+Word add_elements(Word a, Word b, int element);
+
+struct Sum;
+
 // The rule of a run: word i of the block is one of these.
 struct Rule {
-  enum class Kind { constant, pattern, words, doubles, rows } kind = Kind::constant;
+  enum class Kind { constant, pattern, words, doubles, rows, sum } kind = Kind::constant;
   // constant: the word; pattern: base, word i is pattern_word(base, i); doubles: base of the first source;
   // rows: base of the pattern that the source holds from its first row on
   Word value = 0;
@@ -43,11 +48,18 @@ struct Rule {
   // doubles: word i is stream_expected(operation, value, second, i).
   Word second = 0;
   unsigned operation = kStreamCopy;
-  std::shared_ptr<const Rows> rows;  // rows: where they are
+  std::shared_ptr<const Rows> rows = {};  // rows: where they are
+  std::shared_ptr<const Sum> sum = {};    // sum: of what
 
   Word at(Word index) const;
   Rule moved(Word from, Word to) const;     // the rule after moving word `from` to `to`
   bool continues(const Rule& other) const;  // whether adjacent runs follow one rule
+};
+
+// Word i is the sum of both rules' words i, element by element.
+struct Sum {
+  Rule left, right;
+  int element = 0;
 };
 
 struct Run {
@@ -62,6 +74,8 @@ class Content {
   void assign(Word begin, Word end, Rule rule);
   // One word in `stride` from `begin` on becomes `value`.
   void spot(Word begin, Word end, Word stride, Word value);
+  // Adds words of `other` from `source` on to the words [begin, end).
+  void add(Word begin, Word end, const Content& other, Word source, int element);
   std::vector<Run> read(Word begin, Word end) const;
   Word at(Word index) const;
   // Result of the kernel `check`: compares words [begin, begin + count) with pattern_word(key, first + j),

@@ -46,16 +46,24 @@ Engine::Queue* Engine::add_queue() {
   return queues_.back().get();
 }
 
+bool Engine::idle(int actor) const {
+  if (actor == kNoActor) return active_.empty();
+  const auto found = pending_.find(actor);
+  return found == pending_.end() || found->second == 0;
+}
+
 void Engine::enqueue(Queue& queue, std::unique_ptr<Operation> operation) {
   settled_ = false;
+  if (operation->actor != kNoActor) ++pending_[operation->actor];
   if (queue.operations.empty()) active_.push_back(&queue);
   if (operation->latch.word != nullptr) latched_.push_back(operation.get());
   queue.operations.push_back(std::move(operation));
 }
 
-void Engine::poll(Picoseconds host) {
-  std::erase_if(latched_, [this, host](Operation* operation) {
+void Engine::poll(Picoseconds host, int actor) {
+  std::erase_if(latched_, [this, host, actor](Operation* operation) {
     Latch& latch = operation->latch;
+    if (latch.actor != actor && latch.actor != kNoActor) return false;
     if (std::atomic_ref<unsigned int>(*const_cast<unsigned int*>(latch.word)).load() < latch.target)
       return false;
     latch.opened = host;
@@ -110,6 +118,7 @@ void Engine::finish(Queue& queue) {
     processors.taken = false;
     processors.used -= filled(processors.threads, operation->threads);
   }
+  if (operation->actor != kNoActor) --pending_[operation->actor];
   if (operation->mark) operation->mark->time = now_;
   if (operation->completed != nullptr) ++*operation->completed;
   if (operation->on_end) operation->on_end();

@@ -8,6 +8,7 @@
 #include <cstdint>
 #include <deque>
 #include <functional>
+#include <map>
 #include <memory>
 #include <utility>
 #include <vector>
@@ -18,6 +19,7 @@ namespace byteways::sim {
 
 using Picoseconds = std::int64_t;
 inline constexpr Picoseconds kNever = INT64_MAX;
+inline constexpr int kNoActor = -1;  // the host as a whole (timeline.hpp)
 
 inline Picoseconds picoseconds(double nanoseconds) {
   return static_cast<Picoseconds>(nanoseconds * 1000 + 0.5);
@@ -36,6 +38,7 @@ struct Latch {
   const unsigned int* word = nullptr;
   unsigned int target = 0;
   Picoseconds opened = -1;
+  int actor = kNoActor;  // whose program writes the word
 };
 
 // A fixed time, then a flow of bytes.
@@ -52,6 +55,7 @@ struct Operation : Stage {
   int processors = -1;          // runs on these multiprocessors …
   bool all_processors = false;  // … and leaves no room for others
   double threads = 0;           // … of which it uses this many
+  int actor = kNoActor;         // that enqueued it
   bool never_ends = false;
   Latch latch;                  // if it has a word, the operation ends only when the word has its value
   std::shared_ptr<Mark> after;  // does not start before
@@ -86,14 +90,15 @@ class Engine {
   Queue* add_queue();
 
   void enqueue(Queue& queue, std::unique_ptr<Operation> operation);
-  // Opens latches whose words are there; `host` is the host's time.
-  void poll(Picoseconds host);
+  // Opens latches of an actor, and of none, whose words are there; `host` is its time.
+  void poll(Picoseconds host, int actor = kNoActor);
   Picoseconds now() const { return now_; }
   // Runs all events up to and including `limit`, or until `done` returns true after an instant. Returns false
   // if no event is left before the limit; now() is then the time of the last event.
   bool run(Picoseconds limit, const std::function<bool()>& done);
   bool has_stuck() const { return stuck_ > 0; }
-  bool idle() const { return active_.empty(); }  // nothing is queued anywhere
+  // Nothing is queued anywhere, or nothing that the actor enqueued.
+  bool idle(int actor = kNoActor) const;
 
  private:
   struct Processors {
@@ -118,6 +123,7 @@ class Engine {
   std::vector<Processors> processors_;
   std::vector<std::unique_ptr<Queue>> queues_;
   std::vector<Queue*> active_;  // with operations
+  std::map<int, int> pending_;  // operations that an actor enqueued
   std::vector<Operation*> flowing_;
   std::vector<Operation*> latched_;  // in queues, with latches that are shut
   Picoseconds rates_since_ = 0;

@@ -33,6 +33,9 @@ constexpr Shape kShapes[] = {
     {"early-return", early_return, '>', "", false},
     {"serialise", serialise, 0, "", false},
     {"throttle", throttle, 0, "=", true},
+    {"rank-throws", rank_throws, 0, "call=", true},
+    {"rank-never-enters", rank_never_enters, 0, "", false},
+    {"rank-dies", rank_dies, 0, "call=", true},
 };
 
 [[noreturn]] void refuse(const std::string& spec, const std::string& why) {
@@ -90,6 +93,10 @@ bool names_two(Fault::Kind kind) {
                      [kind](const Shape& shape) { return shape.kind == kind && shape.between != 0; });
 }
 
+bool is_of_rank(Fault::Kind kind) {
+  return kind == rank_throws || kind == rank_never_enters || kind == rank_dies;
+}
+
 bool is_one_of(const std::string& device, const std::string& kind, int count) {
   for (int index = 0; index < count; ++index)
     if (device == kind + std::to_string(index)) return true;
@@ -98,6 +105,12 @@ bool is_one_of(const std::string& device, const std::string& kind, int count) {
 
 void check_device(const Model& model, const std::string& spec, const Fault& fault,
                   const std::string& device) {
+  if (is_of_rank(fault.kind)) {
+    const bool number = !device.empty() && device.find_first_not_of("0123456789") == std::string::npos;
+    if (!number) refuse(spec, "'" + device + "' is no rank");
+    if (fault.kind != rank_never_enters && fault.number == 0) refuse(spec, "calls are counted from 1");
+    return;
+  }
   const bool of_link = fault.kind == slow || fault.kind == down;
   const bool gpus_only = fault.kind == lost || fault.kind == stall || fault.kind == serialise ||
                          fault.kind == throttle || fault.kind == false_peer;

@@ -4,7 +4,9 @@
 #include <exception>
 #include <new>
 
+#include "runtimes/mpi/table.hpp"
 #include "simulator/api.hpp"
+#include "simulator/timeline.hpp"
 
 #define BYTEWAYS_ENTRY_TABLE "simulator/host.def"
 
@@ -199,6 +201,20 @@ int bwsim_synchronize_stream(void* stream) {
 }
 int bwsim_elapsed(void* begin, void* end, double* nanoseconds) {
   return attempt([&] { *nanoseconds = World::get().elapsed_ns(event_of(begin), event_of(end)); });
+}
+
+int bwsim_join(int rank, int size) {
+  return attempt([&] {
+    World::get();
+    Timeline& time = Timeline::of_process();
+    Lock lock(time.mutex());
+    time.join(lock, rank, size);
+  });
+}
+void bwsim_leave() {
+  Timeline& time = Timeline::of_process();
+  Lock lock(time.mutex());
+  time.leave(lock);
 }
 
 }  // extern "C"

@@ -44,6 +44,7 @@ struct Block {
   bool touched = true;                                       // false: the first write places the pages
   std::uint64_t physical = 0;        // vmm: number of the mapped physical memory, 0: none
   std::set<int> open_to;             // vmm: GPUs with access
+  std::set<int> registered_by;       // ranks whose MPI has opened it
   std::unique_ptr<Content> content;  // null: the memory is real
   std::optional<Note> note;
 

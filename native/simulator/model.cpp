@@ -133,6 +133,18 @@ void read_memory(ModelParser& sheet, MemoryModel& memory) {
   memory.release_part = sheet.number("memory.release_part");
 }
 
+void read_mpi(ModelParser& sheet, MpiModel& mpi) {
+  mpi.eager_bytes = sheet.whole("mpi.eager_bytes");
+  mpi.send_ns = sheet.number("mpi.send_ns");
+  mpi.receive_ns = sheet.number("mpi.receive_ns");
+  mpi.handshake_ns = sheet.number("mpi.handshake_ns");
+  mpi.registration_ns = sheet.number("mpi.registration_ns");
+  mpi.registers_once = sheet.truth("mpi.registers_once");
+  mpi.staging_bytes = sheet.whole("mpi.staging_bytes");
+  mpi.gpu_aware = sheet.truth("mpi.gpu_aware");
+  mpi.ipc_by_engine = sheet.truth("mpi.ipc_by_engine");
+}
+
 }  // namespace
 
 const LinkModel* Model::link_between(const std::string& a, const std::string& b) const {
@@ -160,6 +172,7 @@ Model Model::from_sheet(std::string_view text) {
   model.staging_from = read_staging(sheet, "staging.from");
   read_calls(sheet, model.calls);
   read_memory(sheet, model.memory);
+  read_mpi(sheet, model.mpi);
   for (const std::string& name : sheet.names("rates")) {
     const std::string key = "rates." + name;
     model.rates[name] = {sheet.number(key + ".fixed_ns"), sheet.number(key + ".efficiency"),

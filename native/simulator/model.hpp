@@ -136,6 +136,18 @@ struct MemoryModel {
   double release_part = 0;  // time of freeing relative to allocating
 };
 
+// [mpi]: what the MPI library of the machine costs beyond the transfers it is made of.
+struct MpiModel {
+  std::uint64_t eager_bytes = 0;       // messages up to this size go through buffers of the library
+  double send_ns = 0, receive_ns = 0;  // of the core's time, each message
+  double handshake_ns = 0;             // a control message, one way, of a message beyond eager_bytes
+  double registration_ns = 0;          // opening a buffer of another rank's GPU …
+  bool registers_once = true;          // … the first time only, or each time
+  std::uint64_t staging_bytes = 0;     // of a piece that is staged in host memory
+  bool gpu_aware = false;              // takes device memory
+  bool ipc_by_engine = true;           // between GPUs: copies of engines, or of the runtime's kernels
+};
+
 struct Model {
   std::string name, vendor;  // "amd", "nvidia"
   int runtime_version = 0;   // as the vendor's call returns it: 50422801, 13000
@@ -148,6 +160,7 @@ struct Model {
   std::vector<StagingStep> staging_to, staging_from;
   CallModel calls;
   MemoryModel memory;
+  MpiModel mpi;
   bool pageable_access = false;  // features.*: kernels reach plain host memory
   bool host_access = false;      // CPU cores reach device memory (an APU): cpuN and gpuN share one memory
   bool managed_memory = true;

@@ -17,6 +17,7 @@
 #include "simulator/kernels.hpp"
 #include "simulator/memory.hpp"
 #include "simulator/memory_accounting.hpp"
+#include "simulator/mpi_transfers.hpp"
 #include "simulator/streams.hpp"
 #include "simulator/timeline.hpp"
 #include "simulator/world.hpp"
@@ -29,21 +30,33 @@ class SimulatedWorld final : public World {
       : sheet_(sheet),
         model_(Model::from_sheet(sheet)),
         faults_(model_),
-        time_(engine_),
+        time_(Timeline::of_process()),
+        mutex_(time_.mutex()),
         costs_(model_, faults_, engine_),
         accounting_(model_, faults_, costs_),
         allocation_cost_(model_),
         devices_(model_, faults_, costs_, accounting_),
         streams_(model_, faults_, engine_, time_, devices_, key),
         graphs_(devices_),
-        kernels_(model_, faults_, memory_, costs_, devices_) {}
+        kernels_(model_, faults_, memory_, costs_, devices_),
+        transfers_(model_, engine_, streams_, kernels_) {}
+
+  // Throws Failure (internal) when no machine is loaded.
+  static SimulatedWorld& get();
 
   const std::string& sheet() const { return sheet_; }
+  mpi::Transfers& transfers() { return transfers_; }
+  Memory& memory() { return memory_; }
+  const Faults& faults() const { return faults_; }
   const Settings& settings() const { return settings_; }
+  // The machine's time is that of the process from now on.
+  void take_time() { time_.play(engine_); }
+  bool idle() const { return engine_.idle(); }
   bool in_use() const { return !memory_.empty() || streams_.in_use(); }
   const Model& model() const override { return model_; }
 
   void configure(const Settings& settings) override;
+  void configure_first(const Settings& settings);  // nobody else has the machine, or the mutex is held
   std::int64_t now_ns() override;
   std::uint64_t start_timer(std::int64_t delay_ns, std::function<void()> action) override;
   void cancel_timer(std::uint64_t ticket) override;
@@ -120,9 +133,9 @@ class SimulatedWorld final : public World {
   Settings settings_;
   const Model model_;
   const Faults faults_;
-  std::mutex mutex_;
   Engine engine_;
-  Timeline time_;
+  Timeline& time_;
+  std::mutex& mutex_;
   Memory memory_;
   Costs costs_;
   MemoryAccounting accounting_;
@@ -131,6 +144,7 @@ class SimulatedWorld final : public World {
   Streams streams_;
   Graphs graphs_;
   Kernels kernels_;
+  mpi::Transfers transfers_;
 };
 
 }  // namespace byteways::sim

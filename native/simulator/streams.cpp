@@ -70,25 +70,29 @@ void Streams::destroy(Event* event) {
   if (events_.erase(event) == 0) throw Failure(Code::invalid, "no such event");
 }
 
+void Streams::vary(Operation& operation) {
+  const double factor = noise_.next();
+  operation.fixed = static_cast<Picoseconds>(static_cast<double>(operation.fixed) * factor);
+  operation.bytes *= factor;
+  for (Stage& stage : operation.before) {
+    stage.fixed = static_cast<Picoseconds>(static_cast<double>(stage.fixed) * factor);
+    stage.bytes *= factor;
+  }
+}
+
 void Streams::submit(Lock& lock, Stream& stream, std::unique_ptr<Operation> operation, bool noisy) {
   const bool on_gpu = stream.place.kind == Place::Kind::gpu;
   devices_->count_operation(stream.place);
   if (const Fault* fault = faults_->find(Fault::Kind::stall, name_of(stream.place)))
     if (submissions_++ == fault->number) time_->enter(lock, kStallNs);
   devices_->check(stream.place);
-  if (noisy) {
-    const double factor = noise_.next();
-    operation->fixed = static_cast<Picoseconds>(static_cast<double>(operation->fixed) * factor);
-    operation->bytes *= factor;
-    for (Stage& stage : operation->before) {
-      stage.fixed = static_cast<Picoseconds>(static_cast<double>(stage.fixed) * factor);
-      stage.bytes *= factor;
-    }
-  }
+  if (noisy) vary(*operation);
   const std::uint64_t depth = std::max(1u, model_->gpu.queue_depth);
   const auto has_room = [&stream, depth] { return stream.submitted - stream.completed < depth; };
-  if (on_gpu && !has_room()) time_->wait_until(lock, has_room);
+  if (on_gpu && !has_room())
+    time_->wait_until(lock, {has_room, "room in a queue of " + name_of(stream.place)});
   operation->ready = time_->now() + picoseconds(on_gpu ? model_->calls.launch_ns : 0);
+  operation->actor = operation->latch.actor = Timeline::actor();
   operation->completed = &stream.completed;
   ++stream.submitted;
   if (operation->mark == nullptr) operation->mark = std::make_shared<Mark>();

@@ -59,6 +59,8 @@ class Streams {
   // Submits an operation; blocks while the queue is full. `noisy`: add the noise of the model.
   void submit(Lock& lock, Stream& stream, std::unique_ptr<Operation> operation, bool noisy);
 
+  void vary(Operation& operation);  // the noise of the next one
+
   void set_hardware_queues(int most) { hardware_queues_.set_most(most); }  // of each GPU
 
  private:

@@ -1,4 +1,4 @@
-// See timeline.hpp.
+// See timeline.hpp: time as it passes, for one clock and for those of actors (actors.cpp says who they are).
 #include "simulator/timeline.hpp"
 
 #include <unistd.h>
@@ -9,25 +9,59 @@
 
 namespace byteways::sim {
 
+Timeline& Timeline::of_process() {
+  static Timeline* const timeline = new Timeline;  // never destroyed: threads may leave it at the very end
+  return *timeline;
+}
+
+void Timeline::play(Engine& engine) {
+  engine_ = &engine;
+  host_ = 0;
+  timers_ = {};
+  for (auto& [rank, actor] : actors_) actor.clock = 0;
+}
+
+Picoseconds Timeline::now() const {
+  const auto found = actors_.find(actor());
+  return found == actors_.end() ? host_ : found->second.clock;
+}
+
 void Timeline::go_off(Lock& lock) {
   const Picoseconds due = timers_.next();
-  const auto [ticket, action] = timers_.take();
+  const auto [ticket, timer] = timers_.take();
   engine_->run(due, nullptr);  // what comes before it comes first
-  host_ = std::max(host_, due);
+  if (actors_.empty()) host_ = std::max(host_, due);
   running_[ticket] = std::this_thread::get_id();
   lock.unlock();
-  action();
+  timer.action();
   lock.lock();
   running_.erase(ticket);
   ended_.notify_all();
+  turned_.notify_all();
   // What it wrote was there when it was due, however long the call takes that let it go off.
-  engine_->poll(std::max(due, engine_->now()));
+  engine_->poll(std::max(due, engine_->now()), timer.actor);
 }
 
 void Timeline::enter(Lock& lock, double cost_ns) {
+  if (Actor* const me = self()) {
+    await_turn(lock, *me);
+    engine_->poll(me->clock, actor());
+    me->clock += picoseconds(cost_ns);
+    await_turn(lock, *me);
+    return;
+  }
+  // A thread beside actors looks on: it makes no time pass.
+  if (!actors_.empty()) {
+    host_ = std::max(host_, engine_->now());
+    return;
+  }
   engine_->poll(host_);
   host_ += picoseconds(cost_ns);
   while (timers_.next() <= host_) go_off(lock);
+}
+
+void Timeline::catch_up() {
+  if (actors_.empty()) engine_->run(host_, nullptr);
 }
 
 bool Timeline::acts_elsewhere() const {
@@ -35,11 +69,27 @@ bool Timeline::acts_elsewhere() const {
                      [](const auto& action) { return action.second != std::this_thread::get_id(); });
 }
 
-void Timeline::wait_until(Lock& lock, const std::function<bool()>& done) {
+void Timeline::wait_until(Lock& lock, const Wait& wait) {
+  if (Actor* const me = self()) return wait_among_actors(lock, *me, wait);
+  if (actors_.empty()) return wait_alone(lock, wait);
+  const int key = std::min(kNoActor, actors_.begin()->first) - 1;
+  Actor& me = actors_[key];
+  me.state = Actor::State::running;
+  me.clock = std::max(host_, engine_->now());
+  try {
+    wait_among_actors(lock, me, wait);
+  } catch (...) {
+    close(lock, key, Actor::State::left);
+    throw;
+  }
+  close(lock, key, Actor::State::left);
+}
+
+void Timeline::wait_alone(Lock& lock, const Wait& wait) {
   for (;;) {
     engine_->poll(host_);
     const Picoseconds due = timers_.next();
-    if (engine_->run(due, done)) {
+    if (engine_->run(due, wait.done)) {
       host_ = std::max(host_, engine_->now());
       return;
     }
@@ -60,7 +110,7 @@ void Timeline::wait_until(Lock& lock, const std::function<bool()>& done) {
 
 std::uint64_t Timeline::start_timer(std::int64_t delay_ns, std::function<void()> action) {
   const Picoseconds delay = picoseconds(static_cast<double>(std::max<std::int64_t>(0, delay_ns)));
-  return timers_.start(host_ + delay, std::move(action));
+  return timers_.start(now() + delay, actor(), std::move(action));
 }
 
 void Timeline::cancel_timer(Lock& lock, std::uint64_t ticket) {

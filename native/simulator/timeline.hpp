@@ -1,11 +1,19 @@
 // The host's virtual time and what makes it pass: calls that take their time, waiting, and timers. The engine
 // follows; it is never ahead of the host between two calls.
+//
+// Threads that join are actors, each with a clock of its own. A call of an actor proceeds only when no other
+// that runs has less time (of equals the lower rank goes first), so that what happens does not depend on how
+// the operating system schedules threads. Without actors there is one clock, the process's.
+//
+// A process has one timeline, and it outlives the machine: actors that wait in MPI do not notice a restart.
 #pragma once
 #include <condition_variable>
 #include <cstdint>
 #include <functional>
 #include <map>
 #include <mutex>
+#include <optional>
+#include <string>
 #include <thread>
 
 #include "simulator/engine.hpp"
@@ -15,30 +23,80 @@ namespace byteways::sim {
 
 using Lock = std::unique_lock<std::mutex>;  // of the one mutex that guards the machine
 
+// What a thread waits for.
+struct Wait {
+  std::function<bool()> done;
+  std::string what = "its operations";  // of a message: `rank 0 waits for …`
+  bool in_mpi = false;                  // the machine may be restarted meanwhile
+};
+
 class Timeline {
  public:
-  explicit Timeline(Engine& engine) : engine_(&engine) {}
+  static Timeline& of_process();
+  std::mutex& mutex() { return mutex_; }
+  // Another machine is played from now on: all clocks are 0, and no timer is left.
+  void play(Engine& engine);
 
-  Picoseconds now() const { return host_; }
+  // This thread is actor `rank` of `size` until it leaves or ends. The others do not run before all have
+  // joined. Throws Failure (invalid) for a rank that is there, and for another size.
+  void join(Lock& lock, int rank, int size);
+  void leave(Lock& lock);
+  // An actor that others need not wait for any more.
+  void die(Lock& lock);
+  // Rank of this thread, kNoActor for one that has not joined, and how many there are with it.
+  static int actor();
+  int actors() const { return size_; }
+  // Another number for each set of actors, from the first that joins until the last has left.
+  std::uint64_t team() const { return team_; }
+
+  Picoseconds now() const;
   // Every call's first act: what the host wrote into gates' words before it is seen, the call takes its time,
   // and timers go off that are due by then.
   void enter(Lock& lock, double cost_ns);
   // Lets happen what happens by now.
-  void catch_up() { engine_->run(host_, nullptr); }
-  // Lets things happen until `done`; time jumps to the next timer when nothing else is left. When nothing is
-  // left at all, throws Failure (internal), or never returns if an operation hangs: as a real driver would.
-  void wait_until(Lock& lock, const std::function<bool()>& done);
+  void catch_up();
+  // Lets things happen until `wait` is done; time jumps to the next timer when nothing else is left. When
+  // nothing is left at all, throws Failure (internal) that says which actor waits for what, or never returns
+  // if an operation hangs: as a real driver would.
+  void wait_until(Lock& lock, const Wait& wait);
+  void wait_until(Lock& lock, std::function<bool()> done) { wait_until(lock, {std::move(done)}); }
+  // Waits until all other actors wait in MPI, have left or have not joined, and `ready` says so, too.
+  void wait_for_restart(Lock& lock, const std::function<bool()>& ready);
 
   std::uint64_t start_timer(std::int64_t delay_ns, std::function<void()> action);
   // Afterwards the action neither runs nor will run, unless it is the action that calls.
   void cancel_timer(Lock& lock, std::uint64_t ticket);
 
  private:
+  struct Actor {
+    enum class State { expected, running, waiting, left, dead } state = State::expected;
+    Picoseconds clock = 0;
+    const Wait* wait = nullptr;          // while it waits
+    std::optional<std::string> failure;  // that ended its wait
+    bool runs() const { return state == State::expected || state == State::running; }
+  };
+
+  Actor* self();               // null for a thread that is no actor
+  const Actor* least() const;  // of those that run or are still to join, null when there is none
+  bool is_turn_of(const Actor& actor) const { return least() == &actor; }
+  void await_turn(Lock& lock, Actor& actor);
+  void wait_alone(Lock& lock, const Wait& wait);
+  void wait_among_actors(Lock& lock, Actor& actor, const Wait& wait);
+  bool any_done() const;
+  void wake(Picoseconds at);             // the actors whose waits are done
+  void drive(Lock& lock, Actor& actor);  // all actors wait: lets the next thing happen
+  void fail_all();                       // nothing is left to happen
+  void close(Lock& lock, int rank, Actor::State how);
   void go_off(Lock& lock);      // the next timer
   bool acts_elsewhere() const;  // an action is under way on another thread
 
-  Engine* engine_;
-  Picoseconds host_ = 0;
+  std::mutex mutex_;
+  Engine* engine_ = nullptr;
+  Picoseconds host_ = 0;  // of threads that are no actors
+  int size_ = 0;
+  std::uint64_t team_ = 0;
+  std::map<int, Actor> actors_;  // by rank; below 0: threads that wait and are no actors
+  std::condition_variable turned_;
   Timers timers_;
   // Actions run without the mutex, for they may take one that is held by somebody who waits for this one:
   // which are under way, and on which thread.

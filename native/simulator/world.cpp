@@ -11,6 +11,10 @@ namespace byteways::sim {
 
 void SimulatedWorld::configure(const Settings& settings) {
   const std::lock_guard lock(mutex_);
+  configure_first(settings);
+}
+
+void SimulatedWorld::configure_first(const Settings& settings) {
   settings_ = settings;
   if (settings.hardware_queues > 0) streams_.set_hardware_queues(settings.hardware_queues);
   if (!settings.retry_faults) kernels_.migrates = devices_.pageable_access = false;
@@ -60,7 +64,9 @@ Range SimulatedWorld::range_of_call(const void* data, std::uint64_t bytes) const
 }
 
 void SimulatedWorld::wait_for_all(Lock& lock) {
-  if (!engine_.idle()) time_.wait_until(lock, [this] { return engine_.idle(); });
+  const int actor = Timeline::actor();
+  if (engine_.idle(actor)) return;
+  time_.wait_until(lock, {[this, actor] { return engine_.idle(actor); }, "all that it enqueued"});
 }
 
 namespace {
@@ -72,6 +78,7 @@ SimulatedWorld* loaded = nullptr;
 }  // namespace
 
 void World::load(std::string_view sheet) {
+  const Lock held(Timeline::of_process().mutex());
   const std::lock_guard lock(load_mutex);
   if (loaded != nullptr) {
     if (loaded->sheet() == sheet) return;
@@ -79,26 +86,32 @@ void World::load(std::string_view sheet) {
   }
   try {
     loaded = new SimulatedWorld(sheet);
+    loaded->take_time();
   } catch (const std::invalid_argument& error) {
     throw Failure(Code::invalid, error.what());
   }
 }
 
 void World::restart(std::uint64_t key) {
+  SimulatedWorld& old = SimulatedWorld::get();
+  Lock held(Timeline::of_process().mutex());
+  Timeline::of_process().wait_for_restart(held, [&old] { return old.in_use() || old.idle(); });
   const std::lock_guard lock(load_mutex);
-  if (loaded == nullptr) throw Failure(Code::internal, "no machine is loaded: bwsim_load() comes first");
-  if (loaded->in_use())
+  if (old.in_use())
     throw Failure(Code::invalid,
                   "the machine is still in use: a program has memory, streams or events there");
-  auto fresh = std::make_unique<SimulatedWorld>(loaded->sheet(), key);
-  fresh->configure(loaded->settings());
+  auto fresh = std::make_unique<SimulatedWorld>(old.sheet(), key);
+  fresh->configure_first(old.settings());
+  fresh->take_time();
   delete std::exchange(loaded, fresh.release());
 }
 
-World& World::get() {
+SimulatedWorld& SimulatedWorld::get() {
   const std::lock_guard lock(load_mutex);
   if (loaded == nullptr) throw Failure(Code::internal, "no machine is loaded: bwsim_load() comes first");
   return *loaded;
 }
+
+World& World::get() { return SimulatedWorld::get(); }
 
 }  // namespace byteways::sim

@@ -8,6 +8,7 @@
 #include "runtimes/factories.hpp"
 #include "runtimes/gpu/function_table.hpp"
 #include "runtimes/host.hpp"
+#include "runtimes/mpi/table.hpp"
 
 namespace byteways::simulated {
 

@@ -31,6 +31,9 @@ GRAMMAR = {
     "false-peer": ("false-peer:gpu0>gpu1", "access is granted, but writes do not arrive"),
     "serialise": ("serialise:gpu0", "operations of its streams are serialised"),
     "throttle": ("throttle:gpu0:0.7", "its clocks, and kernels in its own memory, run at this fraction"),
+    "rank-throws": ("rank-throws:2:call=5", "the fifth MPI call of rank 2 in a case returns an error"),
+    "rank-never-enters": ("rank-never-enters:2", "rank 2 enters no MPI call that communicates"),
+    "rank-dies": ("rank-dies:2:call=5", "from its fifth MPI call in a case on, rank 2 is dead"),
 }
 _DEVICE = r"(?:cpu|gpu)\d+"
 
@@ -97,4 +100,7 @@ _FORMS: dict[str, Callable[[str], bool]] = {
     "false-peer": _like(r"gpu\d+>gpu\d+"),
     "serialise": _like(r"gpu\d+"),
     "throttle": _with_part(r"gpu\d+"),
+    "rank-throws": _like(r"\d+:call=[1-9]\d*"),
+    "rank-never-enters": _like(r"\d+"),
+    "rank-dies": _like(r"\d+:call=[1-9]\d*"),
 }

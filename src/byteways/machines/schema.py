@@ -163,6 +163,17 @@ TABLES: Mapping[str, Mapping[str, Key]] = {
         "granule_ns": _NUMBER,
         "release_part": _NUMBER,
     },
+    "mpi": {
+        "eager_bytes": _WHOLE,
+        "send_ns": _NUMBER,
+        "receive_ns": _NUMBER,
+        "handshake_ns": _NUMBER,
+        "registration_ns": _NUMBER,
+        "registers_once": _TRUTH,
+        "staging_bytes": Key("whole", least=4096),
+        "gpu_aware": _TRUTH,
+        "ipc_by_engine": _TRUTH,
+    },
     **{f"rates.{name}": _RATE for name in KNOWN_RATES},
     "topology": {
         "memory_clock_mhz": Key("whole", least=1),

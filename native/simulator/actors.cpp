@@ -1,0 +1,193 @@
+// See timeline.hpp: the threads that share the machine as ranks, whose turn it is, and what wakes those that
+// wait. Whoever runs with the least time lets things happen up to there; when all wait, any of them does.
+#include <unistd.h>
+
+#include <algorithm>
+
+#include "simulator/timeline.hpp"
+#include "simulator/world.hpp"
+
+namespace byteways::sim {
+namespace {
+
+// A thread that ends without leaving must not hold the others back.
+struct Membership {
+  int rank = kNoActor;
+  ~Membership() {
+    if (rank == kNoActor) return;
+    Timeline& time = Timeline::of_process();
+    Lock lock(time.mutex());
+    time.leave(lock);
+  }
+};
+thread_local Membership membership;
+
+}  // namespace
+
+int Timeline::actor() { return membership.rank; }
+
+Timeline::Actor* Timeline::self() {
+  const auto found = actors_.find(actor());
+  return found == actors_.end() ? nullptr : &found->second;
+}
+
+const Timeline::Actor* Timeline::least() const {
+  const Actor* least = nullptr;
+  for (const auto& [rank, actor] : actors_)
+    if (actor.runs() && (least == nullptr || actor.clock < least->clock)) least = &actor;
+  return least;
+}
+
+void Timeline::join(Lock& lock, int rank, int size) {
+  if (size < 1 || rank < 0 || rank >= size) throw Failure(Code::invalid, "there is no such rank");
+  if (actor() != kNoActor) throw Failure(Code::invalid, "this thread has joined already");
+  if (size_ == 0) {
+    size_ = size;
+    ++team_;
+    for (int each = 0; each < size; ++each) actors_[each].clock = host_;
+  }
+  if (size != size_) throw Failure(Code::invalid, "ranks of another size have joined");
+  Actor& me = actors_.at(rank);
+  if (me.state != Actor::State::expected && me.state != Actor::State::left)
+    throw Failure(Code::invalid, "rank " + std::to_string(rank) + " has joined already, or is dead");
+  if (me.state == Actor::State::left) me.clock = std::max(me.clock, engine_->now());
+  me.state = Actor::State::running;
+  membership.rank = rank;
+  turned_.notify_all();
+  (void)lock;
+}
+
+void Timeline::leave(Lock& lock) {
+  const int rank = std::exchange(membership.rank, kNoActor);
+  if (rank == kNoActor) return;
+  const auto found = actors_.find(rank);
+  if (found != actors_.end() && found->second.state != Actor::State::dead)
+    return close(lock, rank, Actor::State::left);
+  turned_.notify_all();
+}
+
+void Timeline::die(Lock& lock) {
+  const int rank = std::exchange(membership.rank, kNoActor);
+  if (rank != kNoActor) close(lock, rank, Actor::State::dead);
+}
+
+void Timeline::close(Lock& lock, int rank, Actor::State how) {
+  Actor& actor = actors_.at(rank);
+  host_ = std::max(host_, actor.clock);
+  actor.state = how;
+  if (rank < 0) actors_.erase(rank);
+  const bool empty = std::all_of(actors_.begin(), actors_.end(), [](const auto& each) {
+    return each.second.state == Actor::State::left || each.second.state == Actor::State::dead;
+  });
+  if (empty) {
+    actors_.clear();
+    size_ = 0;
+    ++team_;
+  }
+  turned_.notify_all();
+  (void)lock;
+}
+
+bool Timeline::any_done() const {
+  return std::any_of(actors_.begin(), actors_.end(), [](const auto& each) {
+    return each.second.state == Actor::State::waiting && each.second.wait->done();
+  });
+}
+
+void Timeline::wake(Picoseconds at) {
+  for (auto& [rank, actor] : actors_) {
+    if (actor.state != Actor::State::waiting || !actor.wait->done()) continue;
+    actor.state = Actor::State::running;
+    actor.clock = std::max(actor.clock, at);
+  }
+  turned_.notify_all();
+}
+
+void Timeline::await_turn(Lock& lock, Actor& actor) {
+  for (;;) {
+    if (!is_turn_of(actor)) {
+      turned_.notify_all();  // its clock may have passed that of another
+      turned_.wait(lock, [&] { return is_turn_of(actor); });
+    }
+    const Picoseconds due = timers_.next();
+    if (engine_->run(std::min(due, actor.clock), [this] { return any_done(); }))
+      wake(engine_->now());
+    else if (due <= actor.clock)
+      go_off(lock);
+    else
+      return;
+  }
+}
+
+void Timeline::wait_among_actors(Lock& lock, Actor& actor, const Wait& wait) {
+  await_turn(lock, actor);
+  engine_->poll(actor.clock, Timeline::actor());
+  if (engine_->run(actor.clock, wait.done)) return;
+  actor.wait = &wait;
+  actor.state = Actor::State::waiting;
+  turned_.notify_all();
+  while (actor.state == Actor::State::waiting) {
+    if (least() != nullptr)
+      turned_.wait(lock);
+    else
+      drive(lock, actor);
+  }
+  actor.wait = nullptr;
+  if (const auto failure = std::exchange(actor.failure, std::nullopt))
+    throw Failure(Code::internal, *failure);
+  await_turn(lock, actor);
+}
+
+void Timeline::drive(Lock& lock, Actor& actor) {
+  const Picoseconds due = timers_.next(), before = actor.clock;
+  if (engine_->run(due, [this] { return any_done(); })) return wake(engine_->now());
+  if (due != kNever) {
+    // What they wait for comes later still. The action may call on this thread, and is not at its expense.
+    for (auto& [rank, each] : actors_) each.clock = std::max(each.clock, due);
+    actor.state = Actor::State::running;
+    go_off(lock);
+    actor.clock = std::max(before, due);
+    actor.state = Actor::State::waiting;
+  } else if (acts_elsewhere()) {
+    turned_.wait(lock);
+  } else if (!engine_->has_stuck()) {
+    fail_all();
+  } else {
+    lock.unlock();
+    for (;;) pause();  // whoever started this process has to notice
+  }
+}
+
+void Timeline::fail_all() {
+  std::string text = "deadlock in the simulated program";
+  const char* before = ": ";
+  for (const auto& [rank, actor] : actors_) {
+    text += std::exchange(before, "; ");
+    text += rank < 0 ? "a thread that is no rank" : "rank " + std::to_string(rank);
+    if (actor.state == Actor::State::waiting)
+      text += " waits for " + actor.wait->what;
+    else
+      text += actor.state == Actor::State::dead ? " is dead" : " has left";
+  }
+  for (auto& [rank, actor] : actors_) {
+    if (actor.state != Actor::State::waiting) continue;
+    actor.failure = text;
+    actor.state = Actor::State::running;
+  }
+  turned_.notify_all();
+}
+
+void Timeline::wait_for_restart(Lock& lock, const std::function<bool()>& ready) {
+  const Actor* const me = self();
+  const auto stands_still = [me](const auto& each) {
+    const Actor& actor = each.second;
+    if (&actor == me || each.first < 0) return true;
+    if (actor.state == Actor::State::waiting) return actor.wait->in_mpi;
+    return actor.state != Actor::State::running;
+  };
+  const auto done = [&] { return std::all_of(actors_.begin(), actors_.end(), stands_still) && ready(); };
+  if (actors_.empty() || done()) return;
+  wait_until(lock, {done, "all others to wait in MPI, to restart the machine"});
+}
+
+}  // namespace byteways::sim

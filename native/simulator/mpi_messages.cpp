@@ -1,0 +1,185 @@
+// See mpi_messages.hpp.
+#include "simulator/mpi_messages.hpp"
+
+#include <algorithm>
+
+namespace byteways::sim::mpi {
+namespace {
+
+// An end that the core of its rank reaches: host memory, and all of it on an APU.
+bool by_core(const Transfers& transfers, const End& end) {
+  return !end.device || transfers.model().host_access;
+}
+
+// What goes wrong while time passes is the message's failure, and not that of whoever made time pass.
+template <class Step>
+std::string attempt(Step step) {
+  try {
+    step();
+    return {};
+  } catch (const Failure& failure) {
+    return failure.what();
+  }
+}
+
+}  // namespace
+
+Messages::Entry Messages::meet(std::map<Route, std::deque<Entry>>& others,
+                               std::map<Route, std::deque<Entry>>& own, const Route& route) {
+  const auto found = others.find(route);
+  if (found == others.end()) return own[route].emplace_back(std::make_shared<Message>());
+  Entry message = found->second.front();
+  found->second.pop_front();
+  if (found->second.empty()) others.erase(found);
+  return message;
+}
+
+std::shared_ptr<Request> Messages::send(Transfers& transfers, const Route& route, const Rank& sender,
+                                        const void* data, std::uint64_t bytes) {
+  const End from = transfers.bytes().end(data, bytes, sender.place);
+  const Entry message = meet(receives_, sends_, route);
+  message->sender = sender;
+  message->from = from;
+  message->bytes = bytes;
+  message->eager = bytes <= transfers.model().mpi.eager_bytes;
+  const auto request = message->sent = std::make_shared<Request>(Request{route.source, route.destination});
+  if (message->eager) {
+    begin_eager(transfers, message);
+  } else {
+    transfers.after(transfers.model().mpi.handshake_ns, [this, &transfers, message] {
+      message->arrived = true;
+      proceed(transfers, message);
+    });
+  }
+  return request;
+}
+
+std::shared_ptr<Request> Messages::receive(Transfers& transfers, const Route& route, const Rank& receiver,
+                                           void* data, std::uint64_t bytes) {
+  const End to = transfers.bytes().end(data, bytes, receiver.place);
+  const Entry message = meet(sends_, receives_, route);
+  message->receiver = receiver;
+  message->to = to;
+  message->room = bytes;
+  const auto request = message->received =
+      std::make_shared<Request>(Request{route.destination, route.source});
+  proceed(transfers, message);
+  return request;
+}
+
+void Messages::begin_eager(Transfers& transfers, const Entry& message) {
+  const End buffer{nullptr, message->sender.place, false};
+  const auto bytes = static_cast<double>(message->bytes);
+  const auto filled = [this, &transfers, message] {
+    if (message->sent->withdrawn) return;
+    message->payload = transfers.bytes().read(message->from.data, message->bytes);
+    message->sent->done = true;
+    const auto arrive = [this, &transfers, message] {
+      message->arrived = true;
+      proceed(transfers, message);
+    };
+    if (message->received)
+      transfers.notify(message->sender, message->receiver, arrive);
+    else  // the receiver looks for it when it has something to receive
+      transfers.notify(message->sender, message->sender, arrive);
+  };
+  const std::string error = attempt([&] {
+    if (by_core(transfers, message->from))
+      transfers.by_core(message->sender, buffer, message->from, bytes, true, 0, filled);
+    else
+      transfers.by_gpu(message->sender, message->from.place, buffer, message->from, bytes, filled);
+  });
+  if (!error.empty()) end(message, error);
+}
+
+void Messages::proceed(Transfers& transfers, const Entry& message) {
+  if (!message->arrived || !message->received || message->begun) return;
+  message->begun = true;
+  if (message->bytes > message->room)
+    return end(message, "a message of " + std::to_string(message->bytes) + " bytes met a receive of " +
+                            std::to_string(message->room));
+  if (message->eager) return deliver_eager(transfers, message);
+  const MpiModel& mpi = transfers.model().mpi;
+  const bool opens = message->from.device && message->to.device;
+  const double registration_ns = opens ? transfers.registration_ns(message->receiver, message->from) : 0;
+  transfers.by_core(message->receiver, message->to, message->to, 0, false, mpi.receive_ns + registration_ns,
+                    [this, &transfers, message, &mpi] {
+                      transfers.after(mpi.handshake_ns,
+                                      [this, &transfers, message] { transfer(transfers, message); });
+                    });
+}
+
+void Messages::deliver_eager(Transfers& transfers, const Entry& message) {
+  const End buffer{nullptr, message->sender.place, false};
+  const auto bytes = static_cast<double>(message->bytes);
+  const double receive_ns = transfers.model().mpi.receive_ns;
+  const auto emptied = [&transfers, message] {
+    if (!message->received->withdrawn) transfers.bytes().write(message->to.data, message->payload);
+    end(message);
+  };
+  const std::string error = attempt([&] {
+    if (by_core(transfers, message->to))
+      return transfers.by_core(message->receiver, message->to, buffer, bytes, true, receive_ns, emptied);
+    transfers.by_core(message->receiver, buffer, buffer, 0, false, receive_ns, [=, &transfers] {
+      const std::string refused = attempt([&] {
+        transfers.by_gpu(message->receiver, message->to.place, message->to, buffer, bytes, emptied);
+      });
+      if (!refused.empty()) end(message, refused);
+    });
+  });
+  if (!error.empty()) end(message, error);
+}
+
+void Messages::transfer(Transfers& transfers, const Entry& message) {
+  const End &from = message->from, &to = message->to;
+  const bool peers = from.device && to.device && transfers.joined_by_links(from.place, to.place);
+  const Place executor = peers ? to.place : message->receiver.place;
+  const auto moved = [&transfers, message, executor] {
+    const bool gone = message->sent->withdrawn || message->received->withdrawn;
+    if (gone) return end(message, "the other end of the message is gone");
+    end(message, attempt([&] {
+          transfers.bytes().copy(message->to.data, message->from.data, message->bytes, executor);
+        }));
+  };
+  const auto bytes = static_cast<double>(message->bytes);
+  const std::string error = attempt([&] {
+    if (peers)
+      transfers.by_gpu(message->receiver, to.place, to, from, bytes, moved);
+    else if (!from.device && !to.device)
+      transfers.by_core(message->receiver, to, from, bytes, false, 0, moved);
+    else
+      transfers.staged(message->sender, message->receiver, to, from, bytes, moved);
+  });
+  if (!error.empty()) end(message, error);
+}
+
+void Messages::end(const Entry& message, const std::string& error) {
+  for (const auto& request : {message->sent, message->received}) {
+    if (!request || request->done) continue;
+    request->error = error;
+    request->done = true;
+  }
+}
+
+void Messages::withdraw(const std::shared_ptr<Request>& request) {
+  request->withdrawn = true;
+  for (auto* queues : {&sends_, &receives_})
+    for (auto& [route, entries] : *queues)
+      std::erase_if(entries, [&](const Entry& entry) {
+        return (entry->sent == request && !request->done) || entry->received == request;
+      });
+  for (auto* queues : {&sends_, &receives_})
+    std::erase_if(*queues, [](const auto& each) { return each.second.empty(); });
+}
+
+void Messages::withdraw_all(int rank) {
+  std::vector<std::shared_ptr<Request>> requests;
+  for (auto* queues : {&sends_, &receives_})
+    for (auto& [route, entries] : *queues)
+      for (const Entry& entry : entries)
+        for (const auto& request : {entry->sent, entry->received})
+          if (request && request->owner == rank) requests.push_back(request);
+  for (const auto& request : requests) withdraw(request);
+}
+
+}  // namespace byteways::sim::mpi

@@ -1,0 +1,139 @@
+// See mpi_transfers.hpp.
+#include "simulator/mpi_transfers.hpp"
+
+#include <algorithm>
+
+namespace byteways::sim::mpi {
+namespace {
+
+using enum Place::Kind;
+
+constexpr double kThreadsPerProcessor = 1024;  // of a kernel that adds: as many as one block may have
+
+}  // namespace
+
+Transfers::Transfers(const Model& model, Engine& engine, Streams& streams, Kernels& kernels)
+    : model_(&model), engine_(&engine), streams_(&streams), kernels_(&kernels), bytes_(kernels) {}
+
+Engine::Queue& Transfers::queue(std::pair<int, int> of) {
+  Engine::Queue*& queue = queues_[of];
+  if (queue == nullptr) queue = engine_->add_queue();
+  return *queue;
+}
+
+void Transfers::submit(Engine::Queue& queue, std::unique_ptr<Operation> operation, double delay_ns,
+                       Done done) {
+  streams_->vary(*operation);
+  // What another operation brings about happens at its end, whoever's call made time pass so far.
+  const Picoseconds now = happening_ ? engine_->now() : Timeline::of_process().now();
+  operation->ready = now + picoseconds(delay_ns);
+  if (done)
+    operation->on_end = [this, done = std::move(done)] {
+      happening_ = true;
+      done();
+      happening_ = false;
+    };
+  engine_->enqueue(queue, std::move(operation));
+}
+
+void Transfers::after(double ns, Done done) {
+  if (unused_.empty()) unused_.push_back(engine_->add_queue());
+  Engine::Queue* const queue = unused_.back();
+  unused_.pop_back();
+  auto operation = std::make_unique<Operation>();
+  operation->fixed = picoseconds(ns);
+  submit(*queue, std::move(operation), 0, [this, queue, done = std::move(done)] {
+    unused_.push_back(queue);
+    done();
+  });
+}
+
+void Transfers::notify(const Rank& from, const Rank& to, Done done) {
+  after(kernels_->costs().hand_over_ns(from.place, to.place, to.place), std::move(done));
+}
+
+std::unique_ptr<Operation> Transfers::copy_by_core(const Rank& rank, const End& to, const End& from,
+                                                   double bytes, bool cached) const {
+  auto operation = std::make_unique<Operation>();
+  operation->fixed = picoseconds(bytes > 0 ? model_->cpu.call_ns : 0);
+  Transfer transfer{Mechanism::core, rank.place, from.place, to.place, bytes, 2, 1};
+  if (cached) transfer.cached_bytes = 2 * bytes;  // of both buffers
+  if (bytes > 0) kernels_->costs().add(*operation, transfer);
+  operation->never_ends = kernels_->hangs(from.place, to.place);
+  return operation;
+}
+
+std::unique_ptr<Operation> Transfers::copy_by_gpu(Place gpu, const End& to, const End& from,
+                                                  double bytes) const {
+  auto operation = std::make_unique<Operation>();
+  const bool within = to.place == from.place, host = !to.device || !from.device;
+  const bool engine = !within && (host || model_->mpi.ipc_by_engine);
+  kernels_->costs().add(
+      *operation, Transfer{engine ? Mechanism::engine : Mechanism::blit, gpu, from.place, to.place, bytes});
+  operation->never_ends = kernels_->hangs(from.place, to.place);
+  return operation;
+}
+
+void Transfers::by_core(const Rank& rank, const End& to, const End& from, double bytes, bool cached,
+                        double fixed_ns, Done done) {
+  auto operation = copy_by_core(rank, to, from, bytes, cached);
+  operation->fixed += picoseconds(fixed_ns);
+  submit(core(rank), std::move(operation), 0, std::move(done));
+}
+
+void Transfers::by_gpu(const Rank& rank, Place gpu, const End& to, const End& from, double bytes, Done done) {
+  submit(device(rank, gpu), copy_by_gpu(gpu, to, from, bytes),
+         model_->calls.enqueue_ns + model_->calls.launch_ns, std::move(done));
+}
+
+void Transfers::staged(const Rank& sender, const Rank& receiver, const End& to, const End& from, double bytes,
+                       Done done) {
+  constexpr std::size_t kBuffers = 2;
+  const End buffer{nullptr, sender.place, false};
+  const auto piece = static_cast<double>(std::max<std::uint64_t>(1, model_->mpi.staging_bytes));
+  const double launch_ns = model_->calls.enqueue_ns + model_->calls.launch_ns;
+  std::vector<std::shared_ptr<Mark>> emptied;
+  for (double left = bytes; left > 0; left -= piece) {
+    const double size = std::min(left, piece);
+    auto fill = from.device ? copy_by_gpu(from.place, buffer, from, size)
+                            : copy_by_core(sender, buffer, from, size, false);
+    auto empty =
+        to.device ? copy_by_gpu(to.place, to, buffer, size) : copy_by_core(receiver, to, buffer, size, false);
+    if (emptied.size() >= kBuffers) fill->after = emptied[emptied.size() - kBuffers];
+    empty->after = fill->mark = std::make_shared<Mark>();
+    emptied.push_back(empty->mark = std::make_shared<Mark>());
+    submit(from.device ? device(sender, from.place) : core(sender), std::move(fill),
+           from.device ? launch_ns : 0, nullptr);
+    submit(to.device ? device(receiver, to.place) : core(receiver), std::move(empty),
+           to.device ? launch_ns : 0, left <= piece ? std::move(done) : nullptr);
+  }
+}
+
+void Transfers::add(const Rank& rank, const End& to, const End& from, double bytes, Done done) {
+  auto operation = std::make_unique<Operation>();
+  Pass pass{to.device ? to.place : rank.place, {from.place, to.place}, to.place, bytes};
+  if (to.device) {
+    pass.threads = kThreadsPerProcessor * model_->gpu.multiprocessors;
+    operation->threads = pass.threads;
+  } else {
+    pass.threads = 1;
+    pass.cached_bytes = 2 * bytes;
+    operation->fixed = picoseconds(model_->cpu.call_ns);
+  }
+  kernels_->costs().add(*operation, pass);
+  submit(to.device ? device(rank, to.place) : core(rank), std::move(operation),
+         to.device ? model_->calls.enqueue_ns + model_->calls.launch_ns : 0, std::move(done));
+}
+
+bool Transfers::joined_by_links(Place a, Place b) const {
+  return a == b || kernels_->devices().linked(a.index, b.index);
+}
+
+double Transfers::registration_ns(const Rank& rank, const End& end) {
+  Block* const block = kernels_->memory().find(end.data);
+  if (block == nullptr) return 0;
+  const bool known = !block->registered_by.insert(rank.number).second;
+  return known && model_->mpi.registers_once ? 0 : model_->mpi.registration_ns;
+}
+
+}  // namespace byteways::sim::mpi

@@ -1,0 +1,72 @@
+// How the simulated MPI moves bytes: by operations of the engine over the machine's own links, memories,
+// cores and copy engines, so that messages contend with everything else there. Who may send what to whom, and
+// when, is in mpi_messages.hpp.
+#pragma once
+#include <cstdint>
+#include <functional>
+#include <map>
+#include <memory>
+#include <utility>
+#include <vector>
+
+#include "simulator/mpi_bytes.hpp"
+#include "simulator/streams.hpp"
+
+namespace byteways::sim::mpi {
+
+struct Rank {
+  int number = 0;
+  Place place;  // the NUMA domain of its core
+};
+
+class Transfers {
+ public:
+  using Done = std::function<void()>;  // is called once, at the time at which it has happened
+
+  Transfers(const Model& model, Engine& engine, Streams& streams, Kernels& kernels);
+
+  Bytes& bytes() { return bytes_; }
+  const Model& model() const { return *model_; }
+  // How many calls of MPI a rank has made on this machine, that one included.
+  std::uint64_t count_call(int rank) { return ++calls_[rank]; }
+
+  // Until one core sees what another wrote.
+  void notify(const Rank& from, const Rank& to, Done done);
+  void after(double ns, Done done);
+  // Bytes that a core or a GPU brings from one buffer to another, after `fixed_ns` of its own; `cached`: they
+  // stay in the core's caches. Nothing moves in memory: `done` does that.
+  void by_core(const Rank& rank, const End& to, const End& from, double bytes, bool cached, double fixed_ns,
+               Done done);
+  void by_gpu(const Rank& rank, Place gpu, const End& to, const End& from, double bytes, Done done);
+  // Piece by piece through buffers of the library in host memory: each is filled while the one before it is
+  // emptied.
+  void staged(const Rank& sender, const Rank& receiver, const End& to, const End& from, double bytes,
+              Done done);
+  // to += from, by whose memory it is.
+  void add(const Rank& rank, const End& to, const End& from, double bytes, Done done);
+
+  bool joined_by_links(Place a, Place b) const;  // GPUs that reach each other's memory
+  // Time of opening a GPU's buffer for a rank: 0 when it has it open already.
+  double registration_ns(const Rank& rank, const End& end);
+
+ private:
+  std::unique_ptr<Operation> copy_by_core(const Rank& rank, const End& to, const End& from, double bytes,
+                                          bool cached) const;
+  std::unique_ptr<Operation> copy_by_gpu(Place gpu, const End& to, const End& from, double bytes) const;
+  void submit(Engine::Queue& queue, std::unique_ptr<Operation> operation, double delay_ns, Done done);
+  Engine::Queue& core(const Rank& rank) { return queue({rank.number, -1}); }
+  Engine::Queue& device(const Rank& rank, Place gpu) { return queue({rank.number, gpu.index}); }
+  Engine::Queue& queue(std::pair<int, int> of);
+
+  const Model* model_;
+  Engine* engine_;
+  Streams* streams_;
+  Kernels* kernels_;
+  Bytes bytes_;
+  bool happening_ = false;                                // inside of a Done
+  std::map<int, std::uint64_t> calls_;                    // by rank
+  std::map<std::pair<int, int>, Engine::Queue*> queues_;  // of a rank's core (-1) and of its GPUs
+  std::vector<Engine::Queue*> unused_;                    // for after()
+};
+
+}  // namespace byteways::sim::mpi
