@@ -72,6 +72,7 @@ void Timeline::die(Lock& lock) {
 }
 
 void Timeline::close(Lock& lock, int rank, Actor::State how) {
+  if (gone_ && rank >= 0) gone_(rank);
   Actor& actor = actors_.at(rank);
   host_ = std::max(host_, actor.clock);
   actor.state = how;

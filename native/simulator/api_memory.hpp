@@ -2,10 +2,12 @@
 #pragma once
 #include <cstddef>
 #include <cstdint>
+#include <cstring>
 
 #include "runtimes/gpu/memory_types.hpp"
 #include "simulator/api.hpp"
 #include "simulator/api_devices.hpp"
+#include "simulator/timeline.hpp"
 
 namespace byteways::sim {
 
@@ -46,6 +48,38 @@ class MemoryCalls {
     return answer([&] {
       require(data != nullptr, code::kInvalidValue);
       Vendor::world().release(data);
+    });
+  }
+  // Handles are for other processes: the ranks of this machine, which are threads that have joined.
+  template <class Handle>
+  static int get_handle(Handle* handle, void* data) {
+    return answer([&] {
+      require(Timeline::actor() != kNoActor, code::kNotSupported);
+      require(handle != nullptr, code::kInvalidValue);
+      Vendor::world().owner_of(data);  // throws for what is no memory
+      const int rank = Timeline::actor();
+      *handle = {};
+      std::memcpy(handle, &data, sizeof data);
+      std::memcpy(reinterpret_cast<std::byte*>(handle) + sizeof data, &rank, sizeof rank);
+    });
+  }
+  template <class Handle>
+  static int open_handle(void** data, const Handle& handle) {
+    return answer([&] {
+      require(Timeline::actor() != kNoActor, code::kNotSupported);
+      require(data != nullptr, code::kInvalidValue);
+      void* address = nullptr;
+      int rank = 0;
+      std::memcpy(&address, &handle, sizeof address);
+      std::memcpy(&rank, reinterpret_cast<const std::byte*>(&handle) + sizeof address, sizeof rank);
+      require(rank != Timeline::actor(), code::kInvalidContext);  // as CUDA refuses one of the same process
+      *data = Vendor::world().open_shared(address, Vendor::current_gpu());
+    });
+  }
+  static int close_handle(void* data) {
+    return answer([&] {
+      require(Timeline::actor() != kNoActor, code::kNotSupported);
+      Vendor::world().owner_of(data);
     });
   }
   static int register_host(void* data, std::size_t bytes) {

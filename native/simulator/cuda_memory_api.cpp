@@ -88,10 +88,10 @@ int cuMemRangeGetAttribute(void* to, std::size_t room, int attribute, const void
 
 int cuMemGetInfo_v2(std::size_t* available, std::size_t* all) { return Memory::info(available, all); }
 
-// Another process plays a machine of its own: there is nobody to give a handle to.
-int cuIpcGetMemHandle(Handle*, void*) { return code::kNotSupported; }
-int cuIpcOpenMemHandle_v2(void**, Handle, unsigned) { return code::kNotSupported; }
-int cuIpcCloseMemHandle(void*) { return code::kNotSupported; }
+// Another process plays a machine of its own: handles are for the ranks of this one.
+int cuIpcGetMemHandle(Handle* handle, void* data) { return Memory::get_handle(handle, data); }
+int cuIpcOpenMemHandle_v2(void** data, Handle handle, unsigned) { return Memory::open_handle(data, handle); }
+int cuIpcCloseMemHandle(void* data) { return Memory::close_handle(data); }
 
 int cuCtxSynchronize() { return Memory::synchronize_device(); }
 

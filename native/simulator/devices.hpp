@@ -27,6 +27,7 @@ class Devices {
 
   bool linked(int gpu, int peer);  // whether a route without CPUs connects the GPUs
   void enable_peer(int gpu, int peer);
+  void open_peer(int gpu, int peer) { peers_.insert({gpu, peer}); }  // also where it is open already
   void disable_peer(int gpu, int peer);
   // Returns why `who` cannot access the block; empty if it can.
   std::string barrier(Place who, const Block& block) const;

@@ -91,10 +91,10 @@ int hipMemRangeGetAttribute(void* to, std::size_t room, int attribute, const voi
 
 int hipMemGetInfo(std::size_t* available, std::size_t* all) { return Memory::info(available, all); }
 
-// Another process plays a machine of its own: there is nobody to give a handle to.
-int hipIpcGetMemHandle(Handle*, void*) { return code::kNotSupported; }
-int hipIpcOpenMemHandle(void**, Handle, unsigned) { return code::kNotSupported; }
-int hipIpcCloseMemHandle(void*) { return code::kNotSupported; }
+// Another process plays a machine of its own: handles are for the ranks of this one.
+int hipIpcGetMemHandle(Handle* handle, void* data) { return Memory::get_handle(handle, data); }
+int hipIpcOpenMemHandle(void** data, Handle handle, unsigned) { return Memory::open_handle(data, handle); }
+int hipIpcCloseMemHandle(void* data) { return Memory::close_handle(data); }
 
 int hipDeviceSynchronize() { return Memory::synchronize_device(); }
 

@@ -22,6 +22,19 @@ Mpi& Mpi::of_process() {
   return *mpi;
 }
 
+Mpi::Mpi() {
+  Timeline::of_process().when_gone([this](int rank) { drop(rank); });
+}
+
+void Mpi::drop(int rank) {
+  messages_.withdraw_all(rank);
+  std::erase_if(requests_, [&](const auto& each) {
+    if (each.second->owner != rank) return false;
+    messages_.withdraw(each.second);
+    return true;
+  });
+}
+
 int Comm::rank_of(int member) const {
   const auto found = std::find(members.begin(), members.end(), member);
   return found == members.end() ? -1 : static_cast<int>(found - members.begin());
@@ -60,7 +73,6 @@ void Mpi::hit_by_faults(Call& call) {
   if (const Fault* fault = faults.find(Fault::Kind::rank_dies, rank))
     if (number >= fault->number) {
       dead = true;
-      messages_.withdraw_all(call.me.number);
       time.die(call.lock);
       throw failure(Code::device_lost, " dies in its call ");
     }
@@ -104,12 +116,18 @@ BytewaysComm Mpi::part(BytewaysComm parent, std::uint64_t number, int color, std
   return found->second;
 }
 
+void Mpi::check(const Call& call, const void* data, std::uint64_t bytes) {
+  const End end = call.transfers().bytes().end(data, bytes, call.me.place);
+  if (!end.device) return;
+  if (!call.transfers().model().mpi.gpu_aware)
+    throw Failure(Code::not_supported, "this MPI takes no device memory");
+  SimulatedWorld::get().check(end.place);
+}
+
 std::shared_ptr<Request> Mpi::start_send(Call& call, const Route& route, const void* data,
                                          std::uint64_t bytes) {
   const Model& model = call.transfers().model();
-  const End end = call.transfers().bytes().end(data, bytes, call.me.place);
-  if (end.device && !model.mpi.gpu_aware)
-    throw Failure(Code::not_supported, "this MPI takes no device memory");
+  check(call, data, bytes);
   Timeline::of_process().enter(call.lock, model.mpi.send_ns);
   auto request = messages_.send(call.transfers(), route, call.me, data, bytes);
   if (bytes <= model.mpi.eager_bytes) wait(call, {request});
@@ -118,9 +136,7 @@ std::shared_ptr<Request> Mpi::start_send(Call& call, const Route& route, const v
 
 std::shared_ptr<Request> Mpi::start_receive(Call& call, const Route& route, void* data, std::uint64_t bytes) {
   const Model& model = call.transfers().model();
-  const End end = call.transfers().bytes().end(data, bytes, call.me.place);
-  if (end.device && !model.mpi.gpu_aware)
-    throw Failure(Code::not_supported, "this MPI takes no device memory");
+  check(call, data, bytes);
   Timeline::of_process().enter(call.lock, model.calls.clock_ns);
   return messages_.receive(call.transfers(), route, call.me, data, bytes);
 }

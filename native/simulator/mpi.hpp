@@ -65,8 +65,12 @@ class Mpi {
   void forget(BytewaysRequest handle) { requests_.erase(handle); }
 
  private:
+  Mpi();
   void begin(Call& call, CallKind kind);
+  void drop(int rank);  // its buffers are no longer its own
   void hit_by_faults(Call& call);
+  // Throws Failure for a buffer that is not whole, or of a GPU that is lost or not MPI's business.
+  static void check(const Call& call, const void* data, std::uint64_t bytes);
   void forget_team();
   int keep_text(const std::string& text);
 

@@ -119,7 +119,7 @@ void Collective::reduce(const void* source, void* destination, std::uint64_t byt
   if (source == nullptr) source = destination;
   const int own = beside(-root);
   const auto actual = [&](int each) { return (each + root) % size_; };
-  const Scratch received(source, bytes);
+  const Scratch received(rank_ == root ? destination : source, bytes);
   const Scratch partial(source, rank_ == root ? 0 : bytes);
   void* const sum = rank_ == root ? destination : partial.data();
   copy(sum, source, bytes);

@@ -65,6 +65,8 @@ std::unique_ptr<Operation> Transfers::copy_by_core(const Rank& rank, const End& 
 
 std::unique_ptr<Operation> Transfers::copy_by_gpu(Place gpu, const End& to, const End& from,
                                                   double bytes) const {
+  kernels_->devices().count_operation(gpu);
+  kernels_->devices().check(gpu);
   auto operation = std::make_unique<Operation>();
   const bool within = to.place == from.place, host = !to.device || !from.device;
   const bool engine = !within && (host || model_->mpi.ipc_by_engine);

@@ -47,6 +47,7 @@ class SimulatedWorld final : public World {
   const std::string& sheet() const { return sheet_; }
   mpi::Transfers& transfers() { return transfers_; }
   Memory& memory() { return memory_; }
+  void check(Place place) const { devices_.check(place); }
   const Faults& faults() const { return faults_; }
   const Settings& settings() const { return settings_; }
   // The machine's time is that of the process from now on.
@@ -85,6 +86,7 @@ class SimulatedWorld final : public World {
   void map(void* data, std::uint64_t bytes, std::uint64_t number) override;
   void unmap(void* data) override;
   void open_mapping(void* data, int gpu, bool open) override;
+  void* open_shared(void* data, int gpu) override;
   void synchronize_device(int gpu) override;
 
   Stream* create_stream(Place place) override;

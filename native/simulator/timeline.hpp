@@ -41,6 +41,8 @@ class Timeline {
   // joined. Throws Failure (invalid) for a rank that is there, and for another size.
   void join(Lock& lock, int rank, int size);
   void leave(Lock& lock);
+  // What is to be done when an actor leaves or dies, under the mutex; kept for ever.
+  void when_gone(std::function<void(int)> action) { gone_ = std::move(action); }
   // An actor that others need not wait for any more.
   void die(Lock& lock);
   // Rank of this thread, kNoActor for one that has not joined, and how many there are with it.
@@ -95,6 +97,7 @@ class Timeline {
   Picoseconds host_ = 0;  // of threads that are no actors
   int size_ = 0;
   std::uint64_t team_ = 0;
+  std::function<void(int)> gone_;
   std::map<int, Actor> actors_;  // by rank; below 0: threads that wait and are no actors
   std::condition_variable turned_;
   Timers timers_;

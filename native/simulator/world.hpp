@@ -147,6 +147,8 @@ class World {
   virtual void map(void* data, std::uint64_t bytes, std::uint64_t number) = 0;
   virtual void unmap(void* data) = 0;                             // waits for all that is queued
   virtual void open_mapping(void* data, int gpu, bool open) = 0;  // throws no_peer_access
+  // Memory of another rank by its handle: answers its address, which `gpu` may use from then on.
+  virtual void* open_shared(void* data, int gpu) = 0;
   virtual void synchronize_device(int gpu) = 0;
 
   // --- queues

@@ -196,6 +196,18 @@ void SimulatedWorld::open_mapping(void* data, int gpu, bool open) {
     block.open_to.erase(gpu);
 }
 
+void* SimulatedWorld::open_shared(void* data, int gpu) {
+  Lock lock = enter(model_.calls.enqueue_ns);
+  const Block& block = known(data);
+  if (block.data != data || block.kind != Kind::device)
+    throw Failure(Code::invalid, "handles are of whole blocks of device memory");
+  const Place owner = block.owner;
+  require_link(owner.index, gpu);
+  time_.enter(lock, allocation_cost_.open_ns(block.bytes));
+  if (owner.index != gpu) devices_.open_peer(gpu, owner.index);
+  return data;
+}
+
 void SimulatedWorld::require_link(int owner, int gpu) {
   if (owner != gpu && !devices_.linked(gpu, owner))
     throw Failure(Code::no_peer_access,

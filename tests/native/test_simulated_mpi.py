@@ -146,6 +146,25 @@ def test_device_memory_is_refused_where_mpi_does_not_know_it() -> None:
     assert toy.apart(scene) == [0, "send: this MPI takes no device memory"]
 
 
+def test_a_lost_gpu_fails_the_message() -> None:
+    """Catches a message that leaves a GPU which does not answer, and an error that stays with one end."""
+
+    def scene() -> list[Any]:
+        machine = Machine(toy.amd(faults__0="lost:gpu1:after=1"))
+
+        def body(rank: int) -> None:
+            data = machine.device(rank, BIG)
+            for _ in range(2):
+                if rank == 0:
+                    machine.send(data, BIG, 1)
+                else:
+                    machine.receive(data, BIG, 0)
+
+        return machine.ranks(2, body)
+
+    assert [text.split(": ", 1)[1] for text in toy.apart(scene)] == ["gpu1 does not answer any more"] * 2
+
+
 def test_messages_meet_in_order_by_source_and_tag() -> None:
     """Catches a message that overtakes another one, or meets a receive that is for another tag."""
 

@@ -14,7 +14,7 @@ import pytest
 
 sys.path.insert(0, str(Path(__file__).parent))
 import simulated as toy
-from simulated_ranks import FLOAT, Machine, MpiError
+from simulated_ranks import BYTE, FLOAT, Machine, MpiError
 
 CLOCK_NS = 20
 
@@ -276,3 +276,92 @@ def test_a_rank_dies() -> None:
     for texts in (first, third):
         assert texts[0] == ""
         assert all("rank 1 is dead" in text and "waits for rank 1 in barrier" in text for text in texts[1:])
+
+
+def test_memory_is_opened_by_its_handle() -> None:
+    """Catches a handle that leads elsewhere, that costs nothing, or that a rank opens to itself."""
+    granule_ns, copied = 3000.0, 512 * toy.KIB
+
+    class Handle(ctypes.Structure):
+        _fields_ = [("bytes", ctypes.c_ubyte * 64)]
+
+    def scene() -> list[Any]:
+        machine = Machine(toy.amd(memory__granule_ns=granule_ns))
+        library = machine.library
+
+        def body(rank: int) -> list[Any]:
+            data, handle, opened = machine.device(rank, copied), Handle(), ctypes.c_void_p()
+            words = (ctypes.c_uint64 * (copied // 8)).from_address(data)
+            if rank == 0:
+                words[5], words[6] = 55, 66
+                assert library.hipIpcGetMemHandle(ctypes.byref(handle), ctypes.c_void_p(data)) == 0
+                machine.send(ctypes.byref(handle), 64, 1)
+                own = library.hipIpcOpenMemHandle(ctypes.byref(opened), handle, 1)
+                machine.barrier()
+                return [own]
+            machine.receive(ctypes.byref(handle), 64, 0)
+            begin = machine.now()
+            assert library.hipIpcOpenMemHandle(ctypes.byref(opened), handle, 1) == 0
+            took = machine.now() - begin
+            machine.copy(data, int(opened.value or 0), copied)
+            closed = library.hipIpcCloseMemHandle(opened)
+            machine.barrier()
+            return [words[5], words[6], took, closed]
+
+        alone = ctypes.c_void_p(machine.device(0, 64))
+        outside = library.hipIpcGetMemHandle(ctypes.byref(Handle()), alone)
+        return [outside, *machine.ranks(2, body)]
+
+    not_supported, same_process, enqueue_ns = 801, 201, 1000
+    took = enqueue_ns + granule_ns + CLOCK_NS
+    assert toy.apart(scene) == [not_supported, [same_process], [55, 66, took, 0]]
+
+
+def test_freeing_waits_for_the_own_rank_alone() -> None:
+    """Catches a rank that frees memory and waits for what another rank has enqueued, which waits for it."""
+
+    def scene() -> list[Any]:
+        machine = Machine(toy.amd())
+        size = 64 * toy.MIB
+
+        def body(rank: int) -> list[int]:
+            data, other = machine.device(rank, size), machine.device(rank, size)
+            machine.barrier()
+            begin = machine.now()
+            if rank == 0:
+                to, source = ctypes.c_void_p(other), ctypes.c_void_p(data)
+                assert machine.library.hipMemcpyAsync(to, source, ctypes.c_size_t(size), 4, None) == 0
+            else:
+                for _ in range(100):  # the copy has begun
+                    machine.now()
+            assert machine.library.hipFree(ctypes.c_void_p(other)) == 0
+            return [machine.now() - begin]
+
+        return machine.ranks(2, body)
+
+    (busy,), (free,) = toy.apart(scene)
+    assert busy > 64 * toy.MIB / toy.RATES["blit-local"] * 1e9
+    assert free == 101 * CLOCK_NS
+
+
+def test_what_a_rank_left_behind_is_not_touched() -> None:
+    """Catches a message that is written into the buffer of a rank that is gone."""
+
+    def scene() -> list[Any]:
+        machine = Machine(toy.nvidia())
+        left = (ctypes.c_ubyte * 20000)()
+
+        def body(rank: int) -> None:
+            if rank == 0:
+                request = ctypes.c_uint64()
+                machine.call("start_receive", left, 20000, BYTE, 1, 0, machine.world, ctypes.byref(request))
+                return
+            for _ in range(10):
+                machine.now()
+            machine.send(b"\1" * 20000, 20000, 0)
+
+        return [*machine.ranks(2, body), sum(left)]
+
+    first, second, written = toy.apart(scene)
+    assert (first, written) == (None, 0)
+    assert second.endswith("rank 0 has left; rank 1 waits for rank 0 in send")

@@ -247,6 +247,9 @@ def test_every_fault_of_the_grammar_passes() -> None:
         ("no-memory:gpu3:above=", "malformed fault", "above="),
         ("false-peer:gpu1>gpu1", "a device is not its own peer", "write false-peer"),
         ("hang", "malformed fault", "write hang"),
+        ("rank-throws:1", "malformed fault", "write rank-throws:2:call=5"),
+        ("rank-dies:1:call=0", "malformed fault", "write rank-dies"),
+        ("rank-never-enters:gpu0", "malformed fault", "write rank-never-enters:2"),
         ("", "unknown fault ''", "valid"),
     ],
 )

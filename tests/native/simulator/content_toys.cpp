@@ -195,6 +195,38 @@ void pages() {
   say("runs-too-many", most);
 }
 
+// Sums of two blocks of rules, beside sums word by word; the second is read `shift` words further on.
+void sums() {
+  constexpr Word kCount = 64;
+  Chance chance(5);
+  int wrong = 0, checked = 0;
+  for (int round = 0; round < 500; ++round) {
+    Content left(kCount), right(kCount);
+    for (Content* content : {&left, &right})
+      for (Word piece = 0; piece < 4; ++piece) {
+        const Word begin = chance.below(kCount), end = begin + 1 + chance.below(kCount - begin);
+        if (chance.below(3) == 0)
+          content->spot(begin, end, 3, chance.next());
+        else
+          content->assign(begin, end, {Rule::Kind::pattern, chance.next(), nullptr, 0, 0, 0});
+      }
+    for (int element = 0; element < 3; ++element) {
+      const Word shift = chance.below(8), begin = chance.below(8), end = kCount - 8;
+      std::vector<Word> words;
+      for (Word i = 0; i < kCount; ++i)
+        words.push_back(i < begin || i >= end
+                            ? left.at(i)
+                            : add_elements(left.at(i), right.at(i - begin + shift), element));
+      left.add(begin, end, right, shift, element);
+      for (Word i = 0; i < kCount; ++i, ++checked) wrong += left.at(i) != words[i];
+    }
+  }
+  say("wrong", wrong);
+  say("checked", checked);
+  const Word floats = add_elements(0x3F80000040000000, 0x4000000040400000, 1);  // (2, 1) + (3, 2)
+  say("elements", add_elements(0x01FF, 0x0102, 0), floats == 0x4040000040A00000, add_elements(7, 8, 2));
+}
+
 }  // namespace
 
 void add_content_toys(Toys& toys) {
@@ -203,6 +235,7 @@ void add_content_toys(Toys& toys) {
   toys["pattern"] = pattern;
   toys["chase-inverse"] = chase;
   toys["pages"] = pages;
+  toys["sums"] = sums;
 }
 
 }  // namespace toys

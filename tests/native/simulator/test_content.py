@@ -32,3 +32,10 @@ def test_chase_is_inverted(play: Play) -> None:
 def test_pages(play: Play) -> None:
     """Would catch managed pages that are elsewhere than they were moved, and lists of them that grow."""
     assert play("pages") == {"wrong": [["0"]], "runs-too-many": [["0"]]}
+
+
+def test_sums_are_those_of_their_words(play: Play) -> None:
+    """Would catch a sum that is shifted, that is of other elements, or that a run's end cuts off."""
+    told = play("sums")
+    assert told["wrong"] == [["0"]] and int(told["checked"][0][0]) == 500 * 3 * 64
+    assert told["elements"] == [[str(0x0201), "1", "15"]]  # bytes do not carry
