@@ -218,16 +218,15 @@ void Collective::gather(const void* source, void* destination, std::uint64_t blo
   mpi_->wait(*call_, pending);
 }
 
-// Linear.
+// Linear. In place the root's block stays in the source.
 void Collective::scatter(const void* source, void* destination, std::uint64_t block, int root) {
   check_root(root);
   if (rank_ != root) return receive(root, destination, block, 0);
-  const void* const blocks = source != nullptr ? source : destination;
+  const auto own = [&](int each) { return at(source, static_cast<std::uint64_t>(each) * block); };
   std::vector<Pending> pending;
   for (int each = 0; each < size_; ++each)
-    if (each != root)
-      pending.push_back(start_send(each, at(blocks, static_cast<std::uint64_t>(each) * block), block, 0));
-  if (source != nullptr) copy(destination, at(blocks, static_cast<std::uint64_t>(root) * block), block);
+    if (each != root) pending.push_back(start_send(each, own(each), block, 0));
+  if (destination != nullptr) copy(destination, own(root), block);
   mpi_->wait(*call_, pending);
 }
 

@@ -21,7 +21,8 @@ class Collective {
 
   void barrier();
   void broadcast(void* data, std::uint64_t bytes, int root);
-  // A source of nullptr: in place, in the destination. `element`: of BytewaysElement.
+  // A source of nullptr: in place, in the destination; in scatter a destination of nullptr. `element`: of
+  // BytewaysElement.
   void reduce(const void* source, void* destination, std::uint64_t bytes, int element, int root);
   void allreduce(const void* source, void* destination, std::uint64_t bytes, int element);
   void reduce_scatter(const void* source, void* destination, std::uint64_t block, int element);

@@ -21,8 +21,8 @@ class Timers {
   void cancel(std::uint64_t ticket) { timers_.erase(ticket); }
   // Returns the time of the next callback; kNever if there is none.
   Picoseconds next() const;
-  // Removes the next callback and returns its ticket and the timer. If two have the same time, the one started
-  // first.
+  // Removes the next callback and returns its ticket and the timer. If two have the same time, the one
+  // started first.
   std::pair<std::uint64_t, Timer> take();
 
  private:

@@ -3,16 +3,13 @@
 from __future__ import annotations
 
 import ctypes
-import sys
 from collections.abc import Callable
-from pathlib import Path
 from typing import Any
 
 import pytest
 
-sys.path.insert(0, str(Path(__file__).parent))
-import simulated as toy
-from simulated_ranks import BYTE, ELEMENTS, FLOAT, UNSIGNED64, Machine, MpiError
+from tests.native import simulated as toy
+from tests.native.simulated_ranks import BYTE, ELEMENTS, FLOAT, UNSIGNED64, Machine, MpiError
 
 EAGER = 8 * toy.KIB
 SEND_NS, RECEIVE_NS, HANDSHAKE_NS, REGISTRATION_NS = 300.0, 170.0, 510.0, 70000.0
@@ -421,6 +418,27 @@ def test_collectives_in_place(count: int) -> None:
         return machine.ranks(size, body)
 
     assert toy.apart(scene) == [[], [], []]
+
+
+@pytest.mark.parametrize("count", [5, 3001])
+def test_scatter_in_place(count: int) -> None:
+    """Catches a root's block that is moved, and a source that is looked for in the destination."""
+
+    def scene() -> list[Any]:
+        machine = Machine(toy.amd())
+
+        def body(rank: int) -> list[int]:
+            blocks = (ctypes.c_float * (3 * count))(*[element_of(rank, k) for k in range(3 * count)])
+            part = (ctypes.c_float * count)()
+            ends = (blocks, None) if rank == ROOT else (None, part)
+            machine.call("scatter", *ends, count, FLOAT, ROOT, machine.world)
+            return [int(value) for value in (blocks if rank == ROOT else part)]
+
+        return machine.ranks(3, body)
+
+    first, root, last = toy.apart(scene)
+    assert (first, last) == (expected("scatter", 0, 3, count), expected("scatter", 2, 3, count))
+    assert root == [element_of(ROOT, k) for k in range(3 * count)]
 
 
 def test_a_slow_link_slows_down_a_collective() -> None:

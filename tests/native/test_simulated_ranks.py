@@ -4,17 +4,14 @@ from __future__ import annotations
 
 import ctypes
 import random
-import sys
 import threading
 import time
-from pathlib import Path
 from typing import Any
 
 import pytest
 
-sys.path.insert(0, str(Path(__file__).parent))
-import simulated as toy
-from simulated_ranks import BYTE, FLOAT, Machine, MpiError
+from tests.native import simulated as toy
+from tests.native.simulated_ranks import BYTE, FLOAT, Machine, MpiError
 
 CLOCK_NS = 20
 
