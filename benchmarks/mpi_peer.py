@@ -3,9 +3,9 @@
     python benchmarks/mpi_peer.py [--mpi FOLDER] [--pairs 10]
 
 `--mpi` is the prefix of an installation with bin/mpicc and bin/mpiexec; without it those in PATH are used.
-The loop (benchmarks/peers/mpi_loop.c) makes the same calls on the same cores. A line gives, for one operation,
-both medians over all pairs and the ratio of byteways' time to the loop's: the median over pairs, and the 95 %
-interval of the mean. Wanted: intervals within 0.97 to 1.03.
+The loop (benchmarks/peers/mpi_loop.c) makes the same calls on the same cores. A line gives, for one
+operation, both medians over all pairs and the ratio of byteways' time to the loop's: the median over pairs,
+and the 95 % interval of the mean. Wanted: intervals within 0.97 to 1.03.
 """
 
 from __future__ import annotations
@@ -96,7 +96,7 @@ def main() -> int:
     at = f"{arguments.mpi}/bin/" if arguments.mpi else ""
     version = subprocess.run([f"{at}mpiexec", "--version"], capture_output=True, text=True, env=environment())
     open_mpi = "Open MPI" in version.stdout or "OpenRTE" in version.stdout
-    launcher = f"{at}mpiexec -n {{ranks}}" + (" --bind-to none --oversubscribe" if open_mpi else "")
+    launcher = f"{at}mpiexec -n {{ranks}}" + (" --bind-to none" if open_mpi else "")
     print(version.stdout.splitlines()[0] if version.stdout else "unknown MPI")
     half = sorted(os.sched_getaffinity(0))
     cores = (half[0], half[len(half) // 2])  # the first of each rank's own in the plan of byteways

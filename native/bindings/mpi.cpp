@@ -60,7 +60,6 @@ void bind_library(nb::module_& m) {
           "shims"_a, "directories"_a = std::vector<std::string>(), "simulator"_a = "")
       .def_prop_ro("report", &Mpi::report)
       .def_prop_ro("abi", &Mpi::abi)
-      .def_prop_ro("thread_multiple", &Mpi::thread_multiple)
       .def_prop_ro("world", &Mpi::world)
       .def("says_device_support", &Mpi::says_device_support, "vendor"_a)
       .def("finalize", &Mpi::finalize, Unlocked())

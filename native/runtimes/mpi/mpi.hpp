@@ -97,7 +97,6 @@ class Mpi {
 
   const LibraryReport& report() const { return report_; }
   const std::string& abi() const { return abi_; }  // "standard", "mpich", "openmpi"; empty: simulated
-  bool thread_multiple() const { return multiple_; }
   const Communicator& world() const { return *world_; }
   // Whether the library says that it takes device memory of "cuda" or "hip"; none: it does not say.
   std::optional<bool> says_device_support(const std::string& vendor) const;
@@ -108,7 +107,6 @@ class Mpi {
  private:
   LibraryReport report_;
   std::string abi_;
-  bool multiple_ = false;
   std::shared_ptr<MpiLibrary> library_;
   std::optional<Communicator> world_;
 };

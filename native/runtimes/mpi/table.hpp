@@ -25,8 +25,8 @@ inline constexpr int kMpiTableVersion = 1;
 struct BytewaysMpi {
   int version;  // kMpiTableVersion, else the shim is of another build
 
-  // With the thread level MPI_THREAD_MULTIPLE; `got_multiple` is 0 when the library offers less.
-  int (*init)(int* got_multiple);
+  // With the thread level MPI_THREAD_FUNNELED: one thread of a rank calls MPI, and the library takes no locks.
+  int (*init)();
   int (*finalize)();
   int (*abort)(int code);
   int (*library_version)(char* text, int room);

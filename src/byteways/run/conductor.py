@@ -242,7 +242,7 @@ class Conductor:
         if self._worker is None:
             command = self._command
             if kind == "ranks" and self._job is not None:
-                command, environment = self._job.command(), {**self._job.launcher.environment, **environment}
+                command, environment = self._job.command(), {**self._job.environment, **environment}
             elif kind != "native":
                 command = [*(command or worker_command()), "--kind", kind]
             self._worker = WorkerProcess(self._log, environment, command, self._observer.tick)

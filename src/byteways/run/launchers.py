@@ -29,9 +29,14 @@ class Launcher:
     name: str
     words: tuple[str, ...]
     environment: Mapping[str, str] = field(default_factory=dict)
+    #: What more ranks than cores need beside these: without, ranks that poll would keep their core while they
+    #: wait, and with them, ranks that have a core of their own would be slower.
+    crowded_words: tuple[str, ...] = ()
+    crowded_environment: Mapping[str, str] = field(default_factory=dict)
 
-    def command(self, ranks: int, program: Sequence[str]) -> list[str]:
-        return [*(word.replace(COUNT, str(ranks)) for word in self.words), *program]
+    def command(self, ranks: int, program: Sequence[str], *, crowded: bool = False) -> list[str]:
+        words = (*self.words, *(self.crowded_words if crowded else ()))
+        return [*(word.replace(COUNT, str(ranks)) for word in words), *program]
 
 
 @dataclass(frozen=True)
@@ -45,7 +50,18 @@ class Job:
         """Starts the ranks, and dies with this process."""
         program = [*module_command("byteways.run.rank_worker"), "--ranks", str(self.ranks)]
         wrapper = [*module_command("byteways.run.launched"), "--parent", str(os.getpid()), "--"]
-        return [*wrapper, *self.launcher.command(self.ranks, program)]
+        return [*wrapper, *self.launcher.command(self.ranks, program, crowded=self.crowded)]
+
+    @property
+    def crowded(self) -> bool:
+        """Whether there are fewer cores than ranks."""
+        return self.ranks > len(os.sched_getaffinity(0))
+
+    @property
+    def environment(self) -> dict[str, str]:
+        """Variables of the launcher."""
+        more = self.launcher.crowded_environment if self.crowded else {}
+        return {**self.launcher.environment, **more}
 
 
 def job_of(plan: Sequence[PlannedCase], given: str | None = None) -> Job | None:
@@ -103,7 +119,7 @@ def check_job(job: Job, log: Path, tick: Callable[[], None]) -> None:
         BytewaysError: They do not start, or cannot measure together; the cause says why.
     """
     try:
-        WorkerProcess(log, job.launcher.environment, job.command(), tick).stop()
+        WorkerProcess(log, job.environment, job.command(), tick).stop()
     except WorkerLost as loss:
         line = " ".join(job.launcher.command(job.ranks, ["…"]))
         what = f"the {job.ranks} ranks did not start: {line}"
@@ -129,8 +145,9 @@ def _given(text: str, environment: Mapping[str, str]) -> Launcher:
 def _mpi(path: str, version: str) -> Launcher:
     """mpiexec of a family of MPI, without binding: ranks bind themselves to the cores of the plan."""
     if "Open MPI" in version or "OpenRTE" in version or "prte" in version.lower():
-        words = (path, "-n", COUNT, "--bind-to", "none", "--oversubscribe")
-        return Launcher("Open MPI", words, {**_root(), "OMPI_MCA_mpi_yield_when_idle": "1"})
+        words = (path, "-n", COUNT, "--bind-to", "none")
+        yields = {"OMPI_MCA_mpi_yield_when_idle": "1"}
+        return Launcher("Open MPI", words, _root(), ("--oversubscribe",), yields)
     if "Intel" in version:
         return Launcher("Intel MPI", (path, "-n", COUNT), {"I_MPI_PIN": "0"})
     return Launcher("MPICH" if "HYDRA" in version else Path(path).name, (path, "-n", COUNT))

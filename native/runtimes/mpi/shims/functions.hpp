@@ -9,7 +9,6 @@ using MPI_Aint = std::intptr_t;  // in all three ABIs
 int MPI_Initialized(int* flag);
 int MPI_Finalized(int* flag);
 int MPI_Init_thread(int* argc, char*** argv, int required, int* provided);
-int MPI_Query_thread(int* provided);
 int MPI_Finalize();
 int MPI_Abort(MPI_Comm comm, int code);
 int MPI_Get_library_version(char* version, int* length);
