@@ -87,7 +87,7 @@ def mutants(file: Path, folder: str, draw: random.Random) -> Iterator[Mutant]:
     for start, end in places:
         name, operator, occurrence = draw.choice(found[start, end])
         after = mutate_code(source, operator, occurrence)
-        if after is not None and _runs_differently(source, after):
+        if after is not None and _runs_differently(source, after) and not _thaws(source, start, after):
             yield Mutant(
                 folder,
                 MutationSpec(file, name, occurrence, start, end),
@@ -99,6 +99,12 @@ def mutants(file: Path, folder: str, draw: random.Random) -> Iterator[Mutant]:
 
 def _lines(source: str, start: Place, end: Place) -> str:
     return " ".join(line.strip() for line in source.splitlines()[start[0] - 1 : end[0]])
+
+
+def _thaws(before: str, start: Place, after: str) -> bool:
+    """Whether a frozen class becomes one that may be changed: the type checker refuses who would change it."""
+    line, changed = before.splitlines()[start[0] - 1], after.splitlines()[start[0] - 1]
+    return "frozen=True" in line and line.replace("frozen=True", "frozen=False") == changed
 
 
 def _runs_differently(before: str, after: str) -> bool:

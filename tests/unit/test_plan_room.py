@@ -49,6 +49,20 @@ def test_an_apu_has_one_memory() -> None:
     )
 
 
+def test_buffers_may_fill_all_that_is_usable() -> None:
+    """Catches a sum that counts bytes nobody needs: of 80 GiB four fifths are usable, to the last byte."""
+    topology, capabilities = APU
+    capabilities = replace(capabilities, devices={**capabilities.devices, "cpu3": {"memory_bytes": 80 * GIB}})
+    devices = tuple(
+        replace(device, shares_memory_with="cpu3") if device.name == "gpu0" else device
+        for device in topology.devices
+    )
+    shared = replace(topology, devices=devices)
+    fits = case("copy", "cpu3:pinned", "gpu0:device", "gpu0", 32 * GIB)
+    assert refusal(fits, shared, capabilities) is None
+    assert refusal(replace(fits, size_bytes=32 * GIB + 1), shared, capabilities) is not None
+
+
 def test_cold_needs_room_for_the_rotation() -> None:
     """Catches a small cold case that is planned where twice the last-level cache does not fit."""
     machine: Machine = machines.two_cores(last_level_cache_bytes=8 * GIB)
