@@ -87,7 +87,7 @@ def mutants(file: Path, folder: str, draw: random.Random) -> Iterator[Mutant]:
     for start, end in places:
         name, operator, occurrence = draw.choice(found[start, end])
         after = mutate_code(source, operator, occurrence)
-        if after is not None and _runs_differently(source, after) and not _thaws(source, start, after):
+        if after and _runs_differently(source, after) and not _thaws(source, start, after):
             yield Mutant(
                 folder,
                 MutationSpec(file, name, occurrence, start, end),
@@ -102,7 +102,7 @@ def _lines(source: str, start: Place, end: Place) -> str:
 
 
 def _thaws(before: str, start: Place, after: str) -> bool:
-    """Whether a frozen class becomes one that may be changed: the type checker refuses who would change it."""
+    """Whether a frozen class may be changed then: that is what the type checker refuses, not a test."""
     line, changed = before.splitlines()[start[0] - 1], after.splitlines()[start[0] - 1]
     return "frozen=True" in line and line.replace("frozen=True", "frozen=False") == changed
 
