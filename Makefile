@@ -3,7 +3,7 @@
 
 .DEFAULT_GOAL := help
 .DELETE_ON_ERROR:
-.PHONY: help setup develop run wheel examples test test-slow lint format clean
+.PHONY: help setup develop run wheel examples test test-slow mutants lint format clean
 
 VENV := .venv
 BIN := $(VENV)/bin
@@ -49,6 +49,10 @@ test-slow: develop ## setup, then the slow tests: packaging, and the report in a
 	@+$(LOCKED) $(VENV)/releasing
 	@$(PYTEST) --dist loadfile -m 'slow and not gpu' $(ARGS)
 
+mutants: develop ## setup, then plant mistakes and see whether the tests catch them (ARGS='--seed 2' for others)
+	@+$(LOCKED) $(VENV)/mutating
+	@$(BIN)/python benchmarks/mutants.py $(ARGS)
+
 lint: develop ## formatting, lint and types of all sources; changes nothing
 	$(BIN)/ruff check .
 	$(BIN)/ruff format --check .
@@ -92,4 +96,10 @@ $(VENV)/developing: pyproject.toml $(VENV)/mpi/installed | $(VENV)/installed
 $(VENV)/releasing: pyproject.toml | $(VENV)/developing
 	@echo "Installing the tools that build wheels"
 	@$(INSTALL) 'byteways[release]'
+	@touch $@
+
+# What only `make mutants` needs.
+$(VENV)/mutating: pyproject.toml | $(VENV)/developing
+	@echo "Installing the tools that make mutants"
+	@$(INSTALL) 'byteways[mutants]'
 	@touch $@

@@ -14,7 +14,7 @@ from byteways.analyse.progress import damage
 from byteways.errors import BytewaysError
 from byteways.results import manifest as manifests
 from byteways.results.record import Times
-from byteways.results.run_folder import JOURNAL, RunFolder, parse_line, read_journal
+from byteways.results.run_folder import JOURNAL, RunFolder, is_left_over, parse_line, read_journal
 from byteways.run.journal import encode
 from tests.unit.run_folders import LINES, TOPOLOGY, a_manifest, record
 
@@ -57,6 +57,8 @@ def test_well_formed_line_that_is_wrong(tmp_path: Path, field: str) -> None:
         ({"bandwidth_bytes_per_s": 0.0}, "not a valid value"),
         ({"bandwidth_bytes_per_s": -4e9}, "not a valid value"),
         ({"peak_bytes_per_s": 0.0}, "peak_bytes_per_s"),
+        ({"directions": {"gpu0>gpu1": 4e9, "gpu1>gpu0": 1e30}}, "directions of gpu1>gpu0"),
+        ({"end_to_end_bytes_per_s": {"gpu0>gpu1": -4e9}}, "end_to_end_bytes_per_s of gpu0>gpu1"),
     ],
 )
 def test_measured_record_needs_figures(fields: dict[str, object], said: str) -> None:
@@ -180,6 +182,7 @@ def without(data: dict[str, Any], *place: str) -> dict[str, Any]:
         without(a_manifest(), "topology", "devices"),
         a_manifest(planned=-1),
         a_manifest(planned=10**30),
+        a_manifest(planned=2**31),
         a_manifest(planned="5"),
         a_manifest(state="gone"),
         a_manifest(wall_s="long"),
@@ -233,3 +236,23 @@ def test_run_folder_reads_what_was_written(tmp_path: Path) -> None:
     manifests.write(tmp_path, a_manifest(topology={"host": "node1"}))
     with pytest.raises(BytewaysError, match="is damaged"):
         _ = RunFolder(tmp_path).topology
+
+
+@pytest.mark.parametrize(
+    ("files", "left_over"),
+    [
+        ({}, True),
+        ({JOURNAL: "", "plan.jsonl": "a plan"}, True),
+        ({".run.json.123": "{", ".plan.jsonl.45": ""}, True),
+        ({JOURNAL: "{}\n", "plan.jsonl": "a plan"}, False),
+        ({"plan.jsonl": "a plan", "thesis.tex": "years of work"}, False),
+        ({"thesis.tex": ""}, False),
+    ],
+)
+def test_what_is_left_of_a_run_that_never_began(
+    tmp_path: Path, files: dict[str, str], left_over: bool
+) -> None:
+    """Would catch a folder that is taken for empty although somebody's files or records are in it."""
+    for name, content in files.items():
+        (tmp_path / name).write_text(content)
+    assert is_left_over(tmp_path) == left_over

@@ -198,6 +198,14 @@ def test_monitor_without_gpus_asks_nothing() -> None:
     assert HealthMonitor(None, {}).read(["cpu0"]) == {}  # type: ignore[arg-type]
 
 
+def test_monitor_asks_for_what_has_a_uuid() -> None:
+    """Would catch a CPU, which has no UUID, ending a reading, and a GPU that is left out with it."""
+    management = SimpleNamespace(report=SimpleNamespace(usable=True), health=lambda uuid: f"health of {uuid}")
+    core = SimpleNamespace(Error=RuntimeError, Management=lambda simulator: management)
+    monitor = HealthMonitor(core, {"gpu0": "GPU-1"})  # type: ignore[arg-type]
+    assert monitor.read(["cpu0", "gpu0", "gpu1"]) == {"gpu0": "health of GPU-1"}
+
+
 @pytest.mark.parametrize(
     ("interface", "source", "second", "destination", "other"),
     [

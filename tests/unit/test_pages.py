@@ -36,7 +36,7 @@ def build() -> sample_run.Builder:
 def test_a_prefetch_beside_the_fastest_interface(build: sample_run.Builder, tmp_path: Path) -> None:
     """Catches a factor of the wrong pair, size or interface, and a worst size that is not named."""
     device = [("gpu0:device", "gpu1:device", "gpu0")]
-    for size, pages, kernel in ((64 * KIB, 0.1, 10.0), (GIB, 3.2, 150.4)):
+    for size, pages, kernel in ((64 * KIB, 0.1, 10.0), (MIB, 0.5, 100.0), (GIB, 3.2, 150.4)):
         build.measure("prefetch", PAIR, pages, size=size)
         build.measure("kernel", device, kernel, size=size)
         build.measure("copy", device, 0.3 * kernel, size=size)
@@ -49,7 +49,7 @@ def test_a_prefetch_beside_the_fastest_interface(build: sample_run.Builder, tmp_
     (table,) = topic.tables
     assert table.title == "Between GPUs, NVLink4 ×18"
     assert table.headings[-2:] == ("by", "prefetch takes, times")  # nothing moved on demand: no column
-    assert [row[-2:] for row in table.rows] == [("kernel", "100"), ("kernel", "47")]
+    assert [row[-2:] for row in table.rows] == [("kernel", "100"), ("kernel", "200"), ("kernel", "47")]
 
 
 def test_no_slow_down_within_the_intervals(build: sample_run.Builder, tmp_path: Path) -> None:

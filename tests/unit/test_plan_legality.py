@@ -7,43 +7,27 @@ from dataclasses import replace
 
 import pytest
 
-from byteways.plan.case import MEMORIES, Buffer, Case, Flow
+from byteways.plan.case import MEMORIES, Buffer, Case
 from byteways.plan.footprint import footprint
 from byteways.plan.interfaces import INTERFACES
 from byteways.plan.legality import OWNERS, TABLE, Reach, interface_offer, memory_offer, refusal
-from byteways.plan.planner import plan
-from byteways.plan.suite import load
-from byteways.topology.model import Capabilities, Offer, Topology
-from tests.unit import machines
-
-Machine = tuple[Topology, Capabilities]
-H200X4: Machine = machines.h200x4()
-TWO_CORES: Machine = machines.two_cores()
-TWO_DOMAINS: Machine = machines.gpus(4, domains=2)
-NO_PEER: Machine = machines.gpus(2, without_peer=[("gpu0", "gpu1")], without_bulk=["gpu1"])
-FRONTIER: Machine = machines.frontier()
-APU: Machine = machines.frontier(host_access=True)
-COHERENT: Machine = machines.gpus(2, pageable_access=True)
-MIB, GIB = 2**20, 2**30
-
-
-def case(
-    interface: str, source: str, destination: str, executor: str, size: int = MIB, cache: str = "cold"
-) -> Case:
-    flow = Flow(Buffer.parse(source), Buffer.parse(destination), executor)
-    return Case(interface, "unidirectional", (flow,), size, "warm" if interface == "pointer-chase" else cache)
-
-
-def within(what: Case, **environment: str) -> Case:
-    return replace(what, environment=environment)
-
-
-def team(threads: int) -> Case:
-    return replace(case("memcpy-mt", "cpu0:pageable", "cpu0:pageable", "cpu0"), options={"threads": threads})
-
-
-def reason(what: Case, machine: Machine = H200X4) -> str | None:
-    return refusal(what, *machine)
+from byteways.topology.model import Capabilities, Offer
+from tests.unit.legality import (
+    APU,
+    COHERENT,
+    FRONTIER,
+    GIB,
+    H200X4,
+    MIB,
+    NO_PEER,
+    TWO_CORES,
+    TWO_DOMAINS,
+    Machine,
+    case,
+    reason,
+    team,
+    within,
+)
 
 
 @pytest.mark.parametrize(
@@ -300,59 +284,6 @@ def test_conditions_are_all_in_use() -> None:
     assert {reach for row in TABLE.values() for reach in row.values()} == set(Reach)
 
 
-def test_concurrent_flows_need_room_together() -> None:
-    """Catches buffers that fit one by one and not at once: the run would meet an out-of-memory instead."""
-    one = case("copy", "gpu0:device", "gpu1:device", "gpu0", 32 * GIB)
-    flows = tuple(replace(one.flows[0], destination=Buffer(f"gpu{index}", "device")) for index in (1, 2, 3))
-    assert reason(one) is None
-    assert reason(replace(one, pattern="fan-out", flows=flows[:2])) is None
-    assert "need 128 GiB of gpu0" in (reason(replace(one, pattern="fan-out", flows=(*flows, flows[0]))) or "")
-
-
-def test_domains_share_the_hosts_memory() -> None:
-    """Catches each NUMA domain being judged alone while a control group limits them together."""
-    topology, capabilities = TWO_DOMAINS
-    limited = replace(capabilities, host_memory_bytes=4 * GIB)
-    flows = [
-        case("memcpy", f"cpu{index}:pageable", f"cpu{index}:pageable", f"cpu{index}", GIB).flows[0]
-        for index in (0, 1)
-    ]
-    both = Case("memcpy", "all-pairs", tuple(flows), GIB)
-    assert refusal(both, topology, capabilities) is None
-    assert "need 4 GiB of host memory, and 3.2 GiB is available" in (refusal(both, topology, limited) or "")
-
-
-def test_an_apu_has_one_memory() -> None:
-    """Catches buffers of CPU and GPU that fit each by itself, and not together in the memory they share."""
-    topology, capabilities = APU
-    told = {**capabilities.devices, "cpu3": {"memory_bytes": 64 * GIB}}
-    capabilities = replace(capabilities, devices=told)
-    home = {"gpu0": "cpu3"}
-    devices = tuple(replace(device, shares_memory_with=home.get(device.name)) for device in topology.devices)
-    both = case("copy", "cpu3:pinned", "gpu0:device", "gpu0", 32 * GIB)
-    assert refusal(both, topology, capabilities) is None
-    assert refusal(both, replace(topology, devices=devices), capabilities) == (
-        "its buffers need 64 GiB of cpu3, shared with its GPUs, and 51.2 GiB is available"
-    )
-
-
-def test_cold_needs_room_for_the_rotation() -> None:
-    """Catches a small cold case that is planned where twice the last-level cache does not fit."""
-    machine: Machine = machines.two_cores(last_level_cache_bytes=8 * GIB)
-    assert "need 40 GiB of cpu0" in (
-        reason(case("memcpy", "cpu0:pageable", "cpu0:pageable", "cpu0"), machine) or ""
-    )
-
-
-def test_unknown_memory_sizes_refuse_nothing() -> None:
-    """Catches every case being refused where the runtime does not tell how much memory there is."""
-    topology, _ = TWO_CORES
-    offers = {"cpu0": {"pageable": Offer(True)}}
-    devices = tuple(replace(device, memory_bytes=None) for device in topology.devices)
-    what = case("memcpy", "cpu0:pageable", "cpu0:pageable", "cpu0", 4096 * GIB)
-    assert refusal(what, replace(topology, devices=devices), Capabilities(memory=offers)) is None
-
-
 def test_without_a_probe_nothing_is_believed() -> None:
     """Catches peers, memory and bulk copies that are assumed because nobody said no."""
     topology, capabilities = H200X4
@@ -377,47 +308,6 @@ def test_a_team_has_no_more_threads_than_cores() -> None:
     assert reason(kernel) is None
 
 
-def call(interface: str, buffer: str, executor: str, size: int = 8, **options: int | str) -> Case:
-    return replace(case(interface, buffer, buffer, executor, size, "warm"), options=options)
-
-
-@pytest.mark.parametrize(
-    ("what", "sentence"),
-    [
-        (call("launch", "gpu0:device", "gpu0"), None),
-        (call("launch", "cpu0:pageable", "cpu0", threads=2), None),
-        (
-            call("launch", "gpu0:device", "gpu0", threads=1024),
-            None,
-        ),  # of a block: a GPU has no cores to share
-        (call("launch", "gpu0:device", "gpu0", 16), "launch moves no data: its buffer is one word"),
-        (
-            call("launch", "cpu0:pageable", "cpu0", threads=4000),
-            "4000 threads of launch exceed the 32 cores",
-        ),
-        (
-            call("launch", "gpu0:device", "gpu0", threads=2048),
-            "2048 threads exceed the largest GPU block: 1024",
-        ),
-        (call("event", "cpu0:pageable", "cpu0"), "event uses the queues of a GPU, and cpu0 is a CPU"),
-    ],
-)
-def test_calls(what: Case, sentence: str | None) -> None:
-    """Catches a call that is planned where there is no such call, or refused where there is."""
-    assert (reason(what) or "").startswith(sentence or "")
-    assert (reason(what) is None) == (sentence is None)
-
-
-def test_what_is_waited_for_one_at_a_time_runs_alone() -> None:
-    """Catches concurrent flows whose figures would be those of turns."""
-    paced = replace(case("copy", "gpu0:device", "gpu1:device", "gpu0"), options={"pace": "one-at-a-time"})
-    assert reason(paced) is None
-    back = Flow(Buffer.parse("gpu1:device"), Buffer.parse("gpu0:device"), "gpu1")
-    both = replace(paced, pattern="bidirectional", flows=(*paced.flows, back))
-    assert reason(both) == "pace one-at-a-time runs alone: bidirectional flows would be serialised"
-    assert reason(replace(both, options={"pace": "back-to-back"})) is None
-
-
 def test_streams_are_judged_by_all_of_their_arrays() -> None:
     """Catches a third array that nobody looked at: out of reach, out of room, or a team beyond the cores."""
     triad = case("stream-triad", "gpu0:device", "gpu0:device", "gpu0")
@@ -429,70 +319,3 @@ def test_streams_are_judged_by_all_of_their_arrays() -> None:
     on_cores = case("stream-copy", "cpu0:pageable", "cpu0:pageable", "cpu0")
     assert "exceed" in (reason(replace(on_cores, options={"threads": 3}), TWO_CORES) or "")
     assert "no blocks" in (reason(replace(on_cores, options={"blocks": 2}), TWO_CORES) or "")
-
-
-def ping_pong(executor: str, partner: str, memory: str, size: int = 8, **options: int) -> Case:
-    ends = (Buffer.parse(text) for text in memory.split(">"))
-    return Case(
-        "ping-pong", "unidirectional", (Flow(*ends, executor, partner=partner),), size, "warm", options
-    )
-
-
-@pytest.mark.parametrize(
-    ("machine", "what", "sentence"),
-    [
-        (H200X4, ping_pong("gpu0", "gpu1", "gpu1:device>gpu0:device"), None),
-        (H200X4, ping_pong("gpu0", "gpu0", "gpu0:device>gpu0:device"), None),
-        (H200X4, ping_pong("cpu0", "gpu1", "cpu0:pinned>cpu0:pinned"), None),
-        (APU, ping_pong("cpu0", "gpu0", "gpu0:device-fine>gpu0:device-fine"), None),
-        (TWO_CORES, ping_pong("cpu0", "cpu0", "cpu0:pageable>cpu0:pageable", core=0, partner_core=1), None),
-        (H200X4, ping_pong("gpu0", "gpu1", "gpu1:device>gpu0:device", 16), "ping-pong sends one word of 8"),
-        (
-            H200X4,
-            ping_pong("gpu0", "cpu0", "cpu0:pinned>gpu0:device"),
-            "cpu0 cannot address device memory",
-        ),
-        (
-            H200X4,
-            ping_pong("cpu0", "gpu0", "cpu0:managed>cpu0:managed"),
-            "a word in managed memory would migrate",
-        ),
-        (
-            FRONTIER,
-            ping_pong("cpu0", "gpu0", "cpu0:pinned-noncoherent>cpu0:pinned-noncoherent"),
-            "a GPU that polls pinned-noncoherent memory",
-        ),
-        (NO_PEER, ping_pong("gpu1", "gpu0", "gpu1:device>gpu1:device"), "gpu0 and gpu1 have no"),
-        (
-            TWO_CORES,
-            ping_pong("cpu0", "cpu0", "cpu0:pageable>cpu0:pageable", core=1, partner_core=1),
-            "core 1 of cpu0 would poll itself",
-        ),
-        (
-            TWO_CORES,
-            ping_pong("cpu0", "cpu0", "cpu0:pageable>cpu0:pageable", core=2),
-            "cpu0 has 2 usable cores, numbered from 0; core 2 does not exist",
-        ),
-        (
-            H200X4,
-            ping_pong("gpu0", "gpu1", "gpu1:device>gpu0:device", partner_core=0),
-            "'partner_core' selects a CPU core, and gpu1 is a GPU",
-        ),
-    ],
-)
-def test_ping_pong(machine: Machine, what: Case, sentence: str | None) -> None:
-    """Catches a side that is planned although it cannot reach a word, or would never see it change."""
-    assert (reason(what, machine) or "").startswith(sentence or "")
-    assert (reason(what, machine) is None) == (sentence is None)
-
-
-def test_a_plan_does_not_depend_on_what_is_free_at_the_moment() -> None:
-    """Catches a resumed run that plans other cases than it began with, as another program left less free."""
-    topology, capabilities = H200X4
-    used = {name: {**fields, "free_bytes": GIB} for name, fields in capabilities.devices.items()}
-    suite = load("managed")
-    planned = [
-        plan(suite, topology, replace(capabilities, devices=devices))
-        for devices in (used, capabilities.devices)
-    ]
-    assert planned[0] == planned[1]

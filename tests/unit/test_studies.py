@@ -257,6 +257,7 @@ def test_rows_have_published_ours_and_ratio() -> None:
     (table,) = [one for one in outcome.figures if one.figure.id == "table3"]
     row = next(row for row in table.rows if (row.line, row.place) == ("explicit", "quad"))
     assert (row.published, row.ours, row.system) == (0.25, pytest.approx(0.255), "OLCF Crusher")
+    assert row.reason == ""
     assert row.ratio == pytest.approx(1.02)
     other = next(row for row in table.rows if (row.line, row.place) == ("implicit mapped", "dual"))
     assert other.ours is None and other.ratio is None and "no case" in other.reason

@@ -103,6 +103,7 @@ def test_the_monitor_asks_the_driver_before_nvml(tree: Path) -> None:
         Error=RuntimeError, Management=lambda _: (_ for _ in ()).throw(RuntimeError("none"))
     )
     monitor = HealthMonitor(core, {"gpu0": "GPU-1"}, "", SysfsHealth({"gpu0": ADDRESS}, tree))  # type: ignore[arg-type]
+    assert [*monitor.read(["cpu0", "gpu0"])] == ["gpu0"], "a CPU has no UUID to ask by"
     assert monitor.read(["cpu0", "gpu0"])["gpu0"].temperature_c == 47
     write(tree / "bus/pci/devices" / ADDRESS / "hwmon/hwmon4/temp2_input", "60000")
     assert monitor.read(["gpu0"], oldest_s=60)["gpu0"].temperature_c == 47, "fresh enough"

@@ -1,0 +1,181 @@
+"""Which tests run which lines, measured on a copy of the sources, and which of them to run for a mutant."""
+
+from __future__ import annotations
+
+import ast
+import hashlib
+import importlib.util
+import json
+import os
+import shutil
+import subprocess
+import sys
+from collections import Counter
+from collections.abc import Iterable, Mapping, Sequence
+from dataclasses import dataclass
+from pathlib import Path
+from typing import Any
+
+ROOT = Path(__file__).resolve().parents[1]
+BUILD = ROOT / "build" / "mutants"
+PACKAGE = Path("src", "byteways")
+FOLDERS = ("analyse", "plan", "results", "run")
+#: Tests of one mutant, the fastest first, take as long together; others that cover its lines are not run.
+TESTS_S = 20.0
+#: Tests that cover these folders. Native tests measure, which takes longer and says little of Python.
+TESTS = ("tests/unit", "tests/report", "tests/cli", "tests/faults")
+#: What is copied, so that a mutant is seen nowhere else. All else is linked.
+COPIED = ("src", "tests")
+COVERAGE = """\
+[run]
+parallel = true
+sigterm = true
+data_file = {folder}/covered
+source_pkgs = {packages}
+context = ${{MUTANTS_TEST-}}
+"""
+
+
+@dataclass(frozen=True)
+class Covering:
+    """The tests that pass on unchanged sources.
+
+    Attributes:
+        seconds: How long each takes, by node id.
+        tests: Node ids by file (relative) and line; a file of tests stands for all of its tests.
+    """
+
+    seconds: Mapping[str, float]
+    tests: Mapping[str, Mapping[int, Sequence[str]]]
+
+    def of(self, file: Path, lines: Iterable[int]) -> list[str]:
+        """Tests that run any of these lines, as many as `TESTS_S` allows: those of all test files in turn.
+
+        Lines outside of functions run on import only: they are covered by what covers the file.
+        """
+        if (by_line := self.tests.get(str(file))) is None:
+            return []
+        inside = within_functions((ROOT / file).read_text(encoding="utf-8"))
+        chosen = [line for line in lines if line in inside] or list(by_line)
+        names = {name for line in chosen for name in by_line.get(line, ())}
+        files = {name for name in names if "::" not in name}
+        names |= {name for name in self.seconds if name.partition("::")[0] in files}
+        return self._in_turn(names & self.seconds.keys())
+
+    def _in_turn(self, names: Iterable[str]) -> list[str]:
+        """The fastest test of every file, then the second of each, until `TESTS_S` are over."""
+        rank: Counter[str] = Counter()
+        order = []
+        for name in sorted(names, key=lambda name: (self.seconds[name], name)):
+            file = name.partition("::")[0]
+            order.append((rank[file], self.seconds[name], name))
+            rank[file] += 1
+        left, found = TESTS_S, []
+        for _, seconds, name in sorted(order):
+            if seconds <= left or not found:
+                found.append(name)
+                left -= seconds
+        return found
+
+
+def within_functions(source: str) -> set[int]:
+    """Lines of the bodies of all functions of a file."""
+    lines: set[int] = set()
+    for node in ast.walk(ast.parse(source)):
+        if isinstance(node, (ast.FunctionDef, ast.AsyncFunctionDef)):
+            lines |= set(range(node.body[0].lineno, (node.end_lineno or 0) + 1))
+    return lines
+
+
+def make_tree(folder: Path) -> None:
+    """A copy of sources and tests with an interpreter that imports it and not the editable installation."""
+    shutil.rmtree(folder, ignore_errors=True)
+    folder.mkdir(parents=True)
+    for name in COPIED:
+        shutil.copytree(ROOT / name, folder / name, ignore=shutil.ignore_patterns("__pycache__"))
+    for path in ROOT.iterdir():
+        if path.name not in (*COPIED, ".git", ".venv", "build"):
+            (folder / path.name).symlink_to(path)
+    native = importlib.util.find_spec("byteways._core")
+    if native is None or native.origin is None:
+        sys.exit("error: the native core is not built\nhint: make setup")
+    for library in Path(native.origin).parent.glob("*.so"):
+        shutil.copy(library, folder / PACKAGE)
+    subprocess.run([sys.executable, "-m", "venv", "--without-pip", folder / "venv"], check=True)
+    (packages,) = (folder / "venv" / "lib").glob("python*/site-packages")
+    # A folder that a .pth file names has its own .pth files ignored: that of the editable installation.
+    lines = [folder / "src", *(path for path in sys.path if path.endswith("site-packages"))]
+    # The import comes last: coverage is in one of these folders.
+    start = "import os; 'COVERAGE_PROCESS_START' in os.environ and __import__('coverage').process_startup()"
+    (packages / "tree.pth").write_text("".join(f"{line}\n" for line in [*lines, start]))
+
+
+def state() -> str:
+    """A digest of sources and tests."""
+    found = hashlib.sha256()
+    for name in COPIED:
+        for path in sorted((ROOT / name).rglob("*.py")):
+            found.update(f"{path}\0".encode() + path.read_bytes() + b"\0")
+    return found.hexdigest()
+
+
+def measure(tree: Path, jobs: int) -> dict[str, Any]:
+    """Runs the tests under coverage; only those count that pass."""
+    import coverage  # of the extra `mutants`
+
+    folder = BUILD / "coverage"
+    shutil.rmtree(folder, ignore_errors=True)
+    folder.mkdir(parents=True)
+    packages = "".join(f"\n    byteways.{name}" for name in FOLDERS)
+    (folder / "coveragerc").write_text(COVERAGE.format(folder=folder, packages=packages))
+    environment = {
+        **os.environ,
+        "MUTANTS_FOLDER": str(folder),
+        "MUTANTS_TEST": "",
+        "COVERAGE_PROCESS_START": str(folder / "coveragerc"),
+        "PYTHONPATH": str(ROOT / "benchmarks"),
+    }
+    command: list[str | Path] = [
+        tree / "venv" / "bin" / "python",
+        "-m",
+        "pytest",
+        "-q",
+        "-p",
+        "mutants_coverage",
+        *TESTS,
+    ]
+    command += ["-p", "no:cacheprovider", "-n", str(jobs), "--dist", "worksteal"]
+    with (folder / "log").open("w") as log:
+        subprocess.run(command, cwd=tree, env=environment, stdout=log, stderr=log, check=False)
+    seconds: dict[str, float] = {}
+    for path in folder.glob("seconds-*.json"):
+        seconds |= json.loads(path.read_text())
+    if not seconds:
+        sys.exit(f"error: no test passed under coverage\nhint: {folder / 'log'} says why")
+    tests: dict[str, dict[int, set[str]]] = {}
+    for path in folder.glob("covered.*"):
+        data = coverage.CoverageData(basename=str(path))
+        data.read()
+        for file in data.measured_files():
+            by_line = tests.setdefault(str(Path(file).relative_to(tree)), {})
+            for line, names in data.contexts_by_lineno(file).items():
+                by_line.setdefault(line, set()).update(name for name in names if name)
+    lines = {
+        file: {line: sorted(names) for line, names in by_line.items()} for file, by_line in tests.items()
+    }
+    return {"seconds": seconds, "tests": lines}
+
+
+def covering(tree: Path, jobs: int) -> Covering:
+    """What `measure` found for these sources and tests, now or earlier."""
+    kept = BUILD / "covering.json"
+    found = json.loads(kept.read_text()) if kept.is_file() else {}
+    if found.get("state") != state():
+        print("measuring which tests run which lines (kept until sources or tests change)", flush=True)
+        found = {"state": state(), **measure(tree, jobs)}
+        kept.write_text(json.dumps(found))
+    tests = {
+        file: {int(line): names for line, names in by_line.items()}
+        for file, by_line in found["tests"].items()
+    }
+    return Covering(found["seconds"], tests)

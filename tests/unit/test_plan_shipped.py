@@ -1,0 +1,120 @@
+"""Shipped suites: what quick and full come to on several machines."""
+
+from __future__ import annotations
+
+import itertools
+
+import pytest
+
+from byteways.plan.case import PATTERNS
+from byteways.plan.planner import make_plan
+from byteways.plan.suite import load
+from tests.unit import machines
+from tests.unit.planning import EVERY, Machine, eight, frontier, h200x4, two_cores
+
+
+@pytest.mark.parametrize("machine", [*EVERY.values(), eight, frontier], ids=[*EVERY, "eight", "frontier"])
+@pytest.mark.parametrize("name", ["quick", "full"])
+def test_shipped_suites_run_everywhere_within_their_budget(name: str, machine: Machine) -> None:
+    """Catches a shipped suite that is empty somewhere, or whose plan is longer than its budget."""
+    made = make_plan(load(name), *machine)
+    assert sum(entry.reason is None for entry in made.cases) >= 20
+    assert made.budget_s is not None
+    assert made.estimated_s <= made.budget_s
+
+
+def test_quick_covers_an_h200_node_in_half_a_minute() -> None:
+    """Catches a pair or a device that quick would leave out, and three rounds that take more than 30 s."""
+    made = make_plan(load("quick"), *h200x4)
+    assert not [entry for entry in made.cases if entry.reason]
+    assert made.estimated_s <= 29
+    assert {entry.rounds for entry in made.cases} == {3}
+    have = {(entry.case.interface, entry.case.path, entry.case.access) for entry in made.cases}
+    gpus = [f"gpu{index}" for index in range(4)]
+    for a, b in itertools.permutations(gpus, 2):
+        assert {("copy", f"{a}>{b}", "write"), ("kernel", f"{a}>{b}", "write")} <= have
+        assert ("kernel", f"{a}>{b}", "read") in have
+    for interface in ("copy", "kernel"):
+        for a, b in itertools.combinations(gpus, 2):
+            assert (interface, f"{a}<>{b}", "write") in have
+        assert {(interface, f"{a}>{a}", "local") for a in gpus} <= have
+        assert {(interface, "cpu0>gpu0", "read"), (interface, "gpu0>cpu0", "write")} <= have
+        assert {
+            (interface, "gpu0>gpu1,gpu2,gpu3", "write"),
+            (interface, "all:" + ",".join(gpus), "write"),
+        } <= have
+        assert (interface, "gpu1,gpu2,gpu3>gpu0", "write") in have
+    assert ("copy", "gpu0>gpu1", "read") in have
+    assert {("copy", f"cpu0>{a}", "read") for a in gpus} <= have
+    assert {("copy", f"{a}>cpu0", "write") for a in gpus} <= have
+    assert {("copy", f"cpu0<>{a}", "read") for a in gpus} <= have
+    assert {
+        ("copy", "cpu0>gpu0,gpu1,gpu2,gpu3", "read"),
+        ("copy", "gpu0,gpu1,gpu2,gpu3>cpu0", "write"),
+    } <= have
+    chases = [entry.case for entry in made.cases if entry.case.interface == "pointer-chase"]
+    chased = {(case.flows[0].executor, case.path[:4]) for case in chases}
+    assert chased >= {*((a, a) for a in gpus), ("gpu0", "cpu0")}
+    assert chased & {("gpu0", "gpu1"), ("gpu1", "gpu0")}
+
+
+def test_quick_covers_a_node_of_eight_dies() -> None:
+    """Catches a quick plan that drops a pair, or the size that figures of a link class are published for."""
+    planned = [entry.case for entry in make_plan(load("quick"), *frontier).cases if entry.reason is None]
+    have = {(case.interface, case.path, case.access) for case in planned if case.pattern == "unidirectional"}
+    for interface, a, b in itertools.product(("copy", "kernel"), range(8), range(8)):
+        assert a == b or (interface, f"gpu{a}>gpu{b}", "write") in have
+    large = {(case.interface, case.path, case.executors[0]) for case in planned if case.size_bytes == 2**30}
+    classes = ("gpu0>gpu1", "gpu0>gpu6", "gpu0>gpu2", "gpu0>gpu3")  # four links, two, one, and routed
+    wanted = itertools.product(("copy", "kernel"), classes)
+    assert large == {(interface, path, "gpu0") for interface, path in wanted}
+    assert {case.pattern for case in planned} >= {"bidirectional", "all-pairs", "fan-out", "fan-in"}
+
+
+def test_full_measures_what_one_runtime_alone_has() -> None:
+    """Catches a memory kind or a setting of AMD's runtime that falls to the budget, or that others get."""
+    cases = [entry.case for entry in make_plan(load("full"), *frontier).cases if entry.reason is None]
+    memories = {
+        end.memory for case in cases for flow in case.flows for end in (flow.source, flow.destination)
+    }
+    assert memories >= {"device-fine", "device-uncached", "pinned-noncoherent", "managed-coarse", "pageable"}
+    environments = {(name, value) for case in cases for name, value in case.environment.items()}
+    assert environments == {
+        ("HSA_ENABLE_SDMA", "0"),
+        ("HSA_ENABLE_SDMA", "1"),
+        ("HSA_ENABLE_PEER_SDMA", "0"),
+        ("HSA_XNACK", "0"),
+        ("HSA_XNACK", "1"),
+    }
+    faulting = [case for case in cases if case.environment.get("HSA_XNACK") == "1"]
+    assert ("kernel", "pageable") in {(case.interface, case.flows[0].source.memory) for case in faulting}
+    elsewhere = [entry for machine in (h200x4, eight) for entry in make_plan(load("full"), *machine).cases]
+    assert not [entry for entry in elsewhere if entry.case.environment or entry.sweep.startswith("hip")]
+
+
+def test_full_of_an_h200_node_leaves_room_in_nine_minutes() -> None:
+    """Catches a full suite that drops cases on the machine it is made for."""
+    made = make_plan(load("full"), *h200x4)
+    assert made.estimated_s <= 440
+    assert not [entry.reason for entry in made.cases if "budget" in (entry.reason or "")]
+    have = {entry.case.interface for entry in made.cases}
+    assert have >= {"copy", "kernel", "kernel-bulk", "pointer-chase", "memcpy", "memcpy-mt", "memcpy-stream"}
+    assert have >= {"stream-copy", "stream-triad", "copy-2d", "kernel-2d", "launch", "synchronize", "event"}
+    assert have >= {"ping-pong", "route", "allocate", "free", "register", "prefetch", "torch-copy"}
+    options = {name for entry in made.cases for name in entry.case.options}
+    assert options >= {"blocks", "pitch_bytes", "submit", "pace", "energy", "relays"}
+    assert any(flow.options for entry in made.cases for flow in entry.case.flows[1:])  # a loaded latency
+    assert {entry.case.pattern for entry in made.cases} == set(PATTERNS)
+    memories = {
+        end.memory for entry in made.cases for end in (entry.case.flows[0].source,) if not entry.reason
+    }
+    assert memories == {*machines.HOST_MEMORY, "device", "pool", "vmm"}
+    assert max(entry.round for entry in made.cases) == 2
+
+
+def test_two_cores_finish_in_time() -> None:
+    """Catches plans that leave such a machine out of one of its budgets, 60 s and 480 s."""
+    assert make_plan(load("quick"), *two_cores).estimated_s <= 40
+    full = make_plan(load("full"), *two_cores)
+    assert full.estimated_s <= 160
+    assert not [entry for entry in full.cases if entry.reason]
