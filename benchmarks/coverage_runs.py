@@ -1,4 +1,4 @@
-"""Runs of three rounds, and what the analysis of byteways says of them: for interval_coverage.py.
+"""Runs of three rounds, and what the analysis of byteways says of them: for coverage.py.
 
 Rounds become records, records a run, and `byteways.analyse` judges it as it does a run from disk.
 """

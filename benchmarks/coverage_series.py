@@ -1,4 +1,4 @@
-"""Series of samples with a known median, and what a measurement says of each: for interval_coverage.py."""
+"""Series of samples with a known median, and what a measurement says of each: for coverage.py."""
 
 from __future__ import annotations
 

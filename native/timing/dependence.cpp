@@ -13,7 +13,7 @@ namespace {
 constexpr double kMostInflation = 400;  // as many as a series has samples at most
 
 // Sums of autocorrelations come out too low by about so many times themselves over n: found with AR(1) series
-// of 0.5 to 0.95 and 30 to 400 samples (benchmarks/interval_coverage.py), where the mean is that of the
+// of 0.5 to 0.95 and 30 to 400 samples (benchmarks/coverage.py), where the mean is that of the
 // series itself.
 constexpr double kHidden = 10;
 

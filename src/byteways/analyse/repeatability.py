@@ -24,7 +24,7 @@ LEAST_FREEDOM = 20
 CONFIDENCE = 0.95
 #: Confidence of all comparisons of a ranking together. A shared variance is an estimate for cases that are
 #: alike but not equal, so at 0.95 two equal ways were called different in 4 to 5 % of rankings
-#: (benchmarks/interval_coverage.py): no margin below the 5 % that are promised.
+#: (benchmarks/coverage.py): no margin below the 5 % that are promised.
 JOINT_CONFIDENCE = 0.96
 #: Variance of the median of n normal values of variance 1 (H. A. David, Order Statistics, 1981, table 2.5).
 _MEDIAN_VARIANCE = {1: 1.0, 2: 0.5, 3: 0.4487, 4: 0.2982, 5: 0.2868, 6: 0.2147, 7: 0.2104, 8: 0.1682}

@@ -1,4 +1,4 @@
-"""benchmarks/interval_coverage.py: it judges the project's own functions, and shows false promises."""
+"""benchmarks/coverage.py: it judges the project's own functions, and shows false promises."""
 
 from __future__ import annotations
 
@@ -6,7 +6,7 @@ import numpy as np
 import pytest
 
 import coverage_runs as runs
-import interval_coverage as coverage
+from benchmarks import coverage
 from byteways.analyse import repeatability
 from coverage_series import KINDS, Judged, chance_of_no_trace, no_trace
 

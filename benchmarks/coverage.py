@@ -1,6 +1,6 @@
 """How often what byteways says of samples, results and equal ways is true.
 
-    python benchmarks/interval_coverage.py [--trials N]
+    python benchmarks/coverage.py [--trials N]
 
 Four tables, of the project's own functions alone (three minutes with 1,000 trials):
 
