@@ -13,8 +13,9 @@ from collections.abc import Generator
 from pathlib import Path
 from typing import Any
 
-import coverage
 import pytest
+
+import coverage
 
 FOLDER = Path(os.environ["MUTANTS_FOLDER"])
 

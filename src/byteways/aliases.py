@@ -139,9 +139,9 @@ ALIASES: Mapping[str, tuple[Alias, ...]] = {
         _row("unidirectional", "unidir uni one-way simplex", COMMON),
         _row("bidirectional", "bidir bi-directional two-way", COMMON),
         _row("bidirectional", "duplex", COMM_SCOPE),
-        _row("fan-out", "one-to-all scatter", COMMON),
-        _row("fan-in", "all-to-one gather", COMMON),
-        _row("all-pairs", "all-to-all alltoall a2a", "TransferBench, nccl-tests"),
+        _row("fan-out", "one-to-all", COMMON),
+        _row("fan-in", "all-to-one", COMMON),
+        _row("all-pairs", "all-to-all a2a", "TransferBench, nccl-tests"),
     ),
     "path": (
         _row("cpu*>gpu*", "h2d HtoD host_to_device", "CUDA, HIP, nvbandwidth"),

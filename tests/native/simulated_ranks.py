@@ -13,7 +13,7 @@ _P, _I, _L, _U = ctypes.c_void_p, ctypes.c_int, ctypes.c_int64, ctypes.c_uint64
 _REF = ctypes.POINTER
 #: Member -> arguments, in the order of native/runtimes/mpi/table.hpp.
 _MEMBERS: dict[str, tuple[Any, ...]] = {
-    "init": (_REF(_I),),
+    "init": (),
     "finalize": (),
     "abort": (_I,),
     "library_version": (_P, _I),

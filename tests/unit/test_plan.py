@@ -10,7 +10,15 @@ from hypothesis import HealthCheck, given, settings
 from hypothesis import strategies as st
 
 from byteways.errors import BytewaysError
-from byteways.plan.case import MEMORIES, PATTERNS, Buffer, Case, Flow, PlannedCase
+from byteways.plan.case import (
+    MEMORIES,
+    OF_ALL_RANKS,
+    PATTERNS,
+    Buffer,
+    Case,
+    Flow,
+    PlannedCase,
+)
 from byteways.plan.describe import describe
 from byteways.plan.folding import folded, names_text
 from byteways.plan.footprint import buffer_bytes, buffers, flow_buffer_bytes
@@ -51,7 +59,7 @@ def sweeps(draw: st.DrawFn) -> str:
         lines |= {"interface": ["pointer-chase"], "buffer": draw(lists_of_globs)}
         lines["executor"] = draw(st.sampled_from([["gpu*"], ["cpu*"], ["*"]]))
     else:
-        pattern = draw(st.sampled_from(PATTERNS))
+        pattern = draw(st.sampled_from([name for name in PATTERNS if name not in OF_ALL_RANKS]))
         words = ["copy", "kernel", "kernel-bulk", "memcpy", "memcpy-mt", "memcpy-stream"]
         lines |= {
             "interface": draw(st.lists(st.sampled_from(words), min_size=1, max_size=3)),

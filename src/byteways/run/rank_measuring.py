@@ -154,7 +154,7 @@ class RankMeasurer:
             options.batch = 1
         if "batch" in case.options:
             options.batch = int(case.options["batch"])
-        options.cores = request["cores"][self._mpi.world.rank]
+        options.cores = request["cores"][self._mpi.world.rank][:1]  # one thread of a rank does all the work
         return options
 
 
