@@ -51,7 +51,7 @@ test-slow: develop ## setup, then the slow tests: packaging, and the report in a
 
 mutants: develop ## setup, then plant mistakes and see whether the tests catch them (ARGS='--seed 2' for others)
 	@+$(LOCKED) $(VENV)/mutating
-	@$(BIN)/python benchmarks/mutants.py $(ARGS)
+	@$(BIN)/python scripts/mutants.py $(ARGS)
 
 lint: develop ## formatting, lint and types of all sources; changes nothing
 	$(BIN)/ruff check .

@@ -31,6 +31,8 @@ else:
     import tomli as tomllib
 
 EQUIVALENT = ROOT / "tests" / "equivalent_mutants.toml"
+#: What pytest says of a test that is not there: its exit status would pass for a caught mutant.
+_NOT_FOUND = "ERROR: not found"
 #: Below this share of caught mutants the program fails.
 LEAST = 0.85
 #: A mutant that takes so much longer than its tests do hangs, and that is noticed.
@@ -50,7 +52,7 @@ def caught(mutant: Mutant, tests: Sequence[str], limit_s: float) -> bool:
     names.write_text("".join(f"{name}\n" for name in tests))
     command = "venv/bin/python -m pytest -x -q -p no:cacheprovider -p no:xdist --hypothesis-seed=0 @tests.txt"
     result = mutate_and_test([mutant.spec], command, limit_s)
-    if result.worker_outcome != "normal":
+    if result.worker_outcome != "normal" or _NOT_FOUND in result.output:
         raise RuntimeError(result.output)
     return bool(result.is_killed)
 

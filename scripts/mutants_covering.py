@@ -70,7 +70,8 @@ class Covering:
             file = name.partition("::")[0]
             order.append((rank[file], self.seconds[name], name))
             rank[file] += 1
-        left, found = TESTS_S, []
+        left = TESTS_S
+        found: list[str] = []
         for _, seconds, name in sorted(order):
             if seconds <= left or not found:
                 found.append(name)
@@ -133,7 +134,7 @@ def measure(tree: Path, jobs: int) -> dict[str, Any]:
         "MUTANTS_FOLDER": str(folder),
         "MUTANTS_TEST": "",
         "COVERAGE_PROCESS_START": str(folder / "coveragerc"),
-        "PYTHONPATH": str(ROOT / "benchmarks"),
+        "PYTHONPATH": str(ROOT / "scripts"),
     }
     command: list[str | Path] = [
         tree / "venv" / "bin" / "python",
