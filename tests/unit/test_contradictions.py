@@ -42,7 +42,7 @@ def test_what_is_true_holds(run: RunData) -> None:
     assert kinds >= {
         *("run", "limit", "result", "first table", "fastest", "claim", "operand", "ties", "agreement"),
         *("rounds", "link classes", "like with like", "scope", "sizes", "settings", "doubts", "rests on"),
-        *("records", "order", "numbers", "digits", "percentages", "ratios"),
+        *("records", "order", "numbers", "digits", "percentages", "ratios", "rank tables"),
     }
 
 
