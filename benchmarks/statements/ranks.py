@@ -79,15 +79,16 @@ def _message_table(run: RunData, table: Mapping[str, Any]) -> Iterator[Statement
                 for case in run.cases.values()
                 if case.record["interface"] == interface
                 and case.record["pattern"] == pattern
-                and case.record["path"].replace("<>", ">") == path
+                and (">" not in path or case.record["path"].replace("<>", ">") == path)
                 and case.record["options"].get("window") == (int(window) if window else None)
                 and _fits(case, table["title"], row[0])
             ]
+            said = f"{table['title']}: {row[0]}, {heading}"
+            groups: dict[object, list[Case]] = {}  # a table of many paths has their median
+            for case in cases:
+                groups.setdefault(run.classes(case), []).append(case)
             scale = 2e3 if "µs" in heading else 1e9
-            known = None if not cases and ">" not in path else cases
-            yield _figure(
-                known, text, scale, f"{table['title']}: {row[0]}, {heading}", lambda case: case.value
-            )
+            yield _figure(list(groups.values()), text, scale, said, lambda case: case.value)
 
 
 def _collective_table(run: RunData, table: Mapping[str, Any]) -> Iterator[Statement]:
@@ -108,7 +109,8 @@ def _collective_table(run: RunData, table: Mapping[str, Any]) -> Iterator[Statem
                 and _fits(case, title, row[0])
             ]
             of: Callable[[Case], float] = _time_ns if is_time else lambda case: case.value
-            yield _figure(cases, text, 1e3 if is_time else 1e9, f"{title}: {row[0]}, {pattern}", of)
+            said = f"{title}: {row[0]}, {pattern}"
+            yield _figure([cases] if cases else [], text, 1e3 if is_time else 1e9, said, of)
 
 
 def _fits(case: Case, title: str, size: str) -> bool:
@@ -131,15 +133,10 @@ def _time_ns(case: Case) -> float:
 
 
 def _figure(
-    cases: Sequence[Case] | None, text: str, scale: float, said: str, of: Callable[[Case], float]
+    groups: Sequence[Sequence[Case]], text: str, scale: float, said: str, of: Callable[[Case], float]
 ) -> Statement:
-    """Whether a figure is that of one of these cases, to its last digit; None: nobody can tell of which."""
-    if cases is None:
-        return check("rank tables", said, None)
+    """Whether a figure is the median of a group to its last digit, and marked as the cases of it are."""
     number = Number(text.rstrip("*"), "", "")
-    told = [of(case) for case in cases]
-    holds = number.is_one_of(told, scale)
-    marked = any(case.warnings for case in cases) == text.endswith("*")
-    return check(
-        "rank tables", said, holds and marked, f"{text}, rounds give {[one / scale for one in told]}"
-    )
+    told = [(median(map(of, cases)), any(case.warnings for case in cases)) for cases in groups]
+    holds = any(number.is_one_of([value], scale) and warned == text.endswith("*") for value, warned in told)
+    return check("rank tables", said, holds, f"{text}, rounds give {[value / scale for value, _ in told]}")

@@ -179,6 +179,17 @@ def test_message_findings(tmp_path: Path) -> None:
     assert dict(claim.scope)["cache"] == "warm" and claim.trails
 
 
+def test_messages_as_fast_as_a_copy_tie(tmp_path: Path) -> None:
+    """Catches a winner among results that no interval tells apart, and a claim on different memory."""
+    build = Builder(run_builder.topology(0))
+    send(build, MIB, 9.0)
+    build.measure("memcpy", [(HOST, HOST, "cpu0")], 9.0, size=MIB, cache="warm")
+    build.measure("memcpy", [("cpu0:hugepage", "cpu0:hugepage", "cpu0")], 20.0, size=MIB, cache="warm")
+    told = titles(Index(RunFolder(build.write(tmp_path))))
+    tie = "messages of 1 MiB: no significant difference between mpi and memcpy, 9 and 9 GB/s"
+    assert [title for title in told if "messages of" in title] == [f"Between ranks of one NUMA domain, {tie}"]
+
+
 def test_messages_stay_out_of_other_tables(tmp_path: Path) -> None:
     """Catches messages ranked against copies of one process, and flows between ranks called patterns."""
     index = sent_run(tmp_path)
@@ -188,6 +199,24 @@ def test_messages_stay_out_of_other_tables(tmp_path: Path) -> None:
     assert all_tables.patterns == []
     assert all(cell.record.interface == "memcpy" for cell in index.ranked)
     assert not index.predictions.cases and not index.predictions.lacking
+
+
+def test_messages_between_gpus_are_no_matrix(tmp_path: Path) -> None:
+    """Catches messages between GPUs in the matrices of copies, or as a way that the copy has to beat."""
+    build = Builder(run_builder.topology(4))
+    flows = [("0/gpu0:device", "1/gpu1:device", "gpu0"), ("1/gpu1:device", "0/gpu0:device", "gpu1")]
+    rates = {"0/gpu0>1/gpu1": 100.0, "1/gpu1>0/gpu0": 100.0}
+    build.measure("mpi", flows, rates, size=MIB, pattern="bidirectional")
+    build.measure("mpi", flows[:1], 300.0, size=MIB)
+    build.measure("copy", [("gpu0:device", "gpu1:device", "gpu0")], 200.0, size=MIB)
+    index = Index(RunFolder(build.write(tmp_path)))
+    (matrix,) = tables(index).matrices
+    assert {cell.record.interface for cell in matrix.members()} == {"copy"}
+    told = titles(index)
+    where = "Between ranks with a GPU each (NVLink4 ×18)"
+    assert f"{where}, messages of 1 MiB: mpi is 50 % faster than copy: 300 vs 200 GB/s" in told
+    assert not any(title.startswith("Between GPUs") and "mpi" in title for title in told)
+    assert topic_of(index, "messages").plots == ()  # of one size
 
 
 def test_many_paths_share_a_table(tmp_path: Path) -> None:

@@ -5,9 +5,10 @@ from __future__ import annotations
 import re
 from collections.abc import Hashable, Iterable, Iterator, Mapping, Sequence
 
+from byteways.analyse.claim import TIE
 from byteways.analyse.compare import compare
 from byteways.analyse.finding import Finding, finding
-from byteways.analyse.phrases import count, rate, span
+from byteways.analyse.phrases import count, rate, sentence, span
 from byteways.analyse.results_index import Index
 from byteways.analyse.selection import between_ranks, label_order, unidirectional
 from byteways.analyse.subjects.ranks import (
@@ -23,7 +24,7 @@ from byteways.analyse.subjects.ranks import (
 )
 from byteways.analyse.summary import Cell, Group, Part, Run, group_by, pool
 from byteways.analyse.topic import Line, Plot, Table, Topic
-from byteways.analyse.wording import difference, no_difference
+from byteways.analyse.wording import difference, tie
 from byteways.plan.case import OF_ALL_RANKS
 from byteways.plan.interfaces import figure_of
 from byteways.units import format_size
@@ -194,11 +195,18 @@ def latency(index: Index) -> Iterator[Finding]:
         size = min(cell.record.size_bytes for cell in some)
         smallest = pool([cell for cell in some if cell.record.size_bytes == size])
         first = smallest.cells[0]
-        title = (
-            f"{where(index, first)}, an MPI message of {format_size(size)} takes {time_said(half(smallest))}"
-        )
+        lead = _lead(index, first, trips)
+        title = f"{lead}, an MPI message of {format_size(size)} takes {time_said(half(smallest))}"
         detail = f"Half of a round trip, {_paths(smallest)}, {memory(first)}{_with(first)}."
         yield finding(title, detail, MESSAGE_LATENCY, (smallest,))
+
+
+def _lead(index: Index, cell: Cell, others: Iterable[Cell]) -> str:
+    """Where both ranks are, with what tells these messages from others between ranks there."""
+    place = where(index, cell)
+    differing = {_setting(other) for other in others if where(index, other) == place}
+    told = (part for part in _setting(cell) if part) if len(differing) > 1 else ()
+    return ", ".join((place, *told))
 
 
 def _alike(index: Index, cells: Iterable[Cell]) -> dict[tuple[str, Hashable], list[Cell]]:
@@ -237,12 +245,13 @@ def bandwidth(index: Index) -> Iterator[Finding]:
         size, best = max(sizes.items(), key=lambda item: item[1].value)
         middle = next(at for at, group in sizes.items() if 2 * group.value >= best.value)
         first = best.cells[0]
-        title = f"{where(index, first)}, MPI messages reach {rate(best)} GB/s at {format_size(size)}"
+        lead = _lead(index, first, plain)
+        title = f"{lead}, MPI messages reach {rate(best)} GB/s at {format_size(size)}"
         quoted = [best]
         if middle != size:
             title += f" and half of that at {format_size(middle)}"
             quoted.append(sizes[middle])
-        detail = f"{_paths(best)}, {memory(first)}{_with(first)}, interval {span(best)} GB/s."
+        detail = f"{sentence(_paths(best))}, {memory(first)}{_with(first)}, interval {span(best)} GB/s."
         yield finding(title, detail, MESSAGE_BANDWIDTH, quoted)
 
 
@@ -264,25 +273,25 @@ def beside_copy(index: Index) -> Iterator[Finding]:
             [cell for cell in copies if cell.record.size_bytes == size], lambda cell: cell.variant
         )
         plain = max(map(pool, ways.values()), key=lambda group: group.value)
-        yield from _beside(index, _by_size(some)[size], plain, size, len(ways) + 1)
+        lead = f"{_lead(index, some[0], sent)}, messages of {format_size(size)}"
+        yield from _beside(lead, _by_size(some)[size], plain, len(ways) + 1)
 
 
-def _beside(index: Index, sent: Group, plain: Group, size: int, ways: int) -> Iterator[Finding]:
+def _beside(lead: str, sent: Group, plain: Group, ways: int) -> Iterator[Finding]:
     first, name = sent.cells[0], plain.cells[0].record.interface
     names = "mpi", name
     claim = compare(sent, plain, kind="messages", ways=ways, match=_bytes_moved, names=names)
-    lead = f"{where(index, first)}, messages of {format_size(size)}"
     if claim.differ:
         title = f"{lead}: {difference(claim)}"
-    elif claim.pairs:
-        title = f"{lead}: {no_difference(names)}, {rate(sent)} and {rate(plain)} GB/s"
+    elif claim.verdict == TIE:
+        title = f"{lead}: {tie(claim, names)}, {rate(sent)} and {rate(plain)} GB/s"
     else:
         return
     detail = (
         f"{memory(first)}{_with(first)}; {name} moves the same bytes within one process, "
         f"{plain.cells[0].record.path}."
     )
-    yield finding(title, detail[0].upper() + detail[1:], BESIDE_COPY, (sent, plain), [claim])
+    yield finding(title, sentence(detail), BESIDE_COPY, (sent, plain), [claim])
 
 
 def window_gain(index: Index) -> Iterator[Finding]:
@@ -295,7 +304,7 @@ def window_gain(index: Index) -> Iterator[Finding]:
         sizes = dict.fromkeys(size for size, _ in alike)
         pairs = {size: sides for size in sizes if (sides := _windows(alike, size)) is not None}
         if pairs:
-            yield _gain(index, pairs)
+            yield from _gain(_lead(index, some[0], _single_direction(index)), pairs)
 
 
 def _windows(
@@ -308,7 +317,7 @@ def _windows(
     return widest, pool(alike[size, widest]), pool(alike[size, 1])
 
 
-def _gain(index: Index, pairs: Mapping[int, tuple[int, Group, Group]]) -> Finding:
+def _gain(place: str, pairs: Mapping[int, tuple[int, Group, Group]]) -> Iterator[Finding]:
     claims = {
         size: compare(
             many,
@@ -322,12 +331,14 @@ def _gain(index: Index, pairs: Mapping[int, tuple[int, Group, Group]]) -> Findin
     size = max(claims, key=lambda size: (claims[size].gain, size))
     _, many, one = pairs[size]
     claim, first = claims[size], many.cells[0]
-    lead = f"{where(index, first)}, messages of {format_size(size)}"
+    lead = f"{place}, messages of {format_size(size)}"
     if claim.differ:
         title = f"{lead}: {difference(claim)}"
-    else:
+    elif claim.verdict == TIE:
         names = (claim.first.name, claim.second.name)
-        title = f"{lead}: {no_difference(names)}, {rate(many)} and {rate(one)} GB/s"
+        title = f"{lead}: {tie(claim, names)}, {rate(many)} and {rate(one)} GB/s"
+    else:  # some paths gain and others lose
+        return
     told = [format_size(each) for each in claims]
-    detail = f"{_paths(many)}, {memory(first)}; compared at {', '.join(told)}."
-    return finding(title, detail, WINDOW_GAIN, (many, one), claims.values())
+    detail = f"{sentence(_paths(many))}, {memory(first)}; compared at {', '.join(told)}."
+    yield finding(title, detail, WINDOW_GAIN, (many, one), claims.values())
