@@ -22,6 +22,7 @@ from typing import Any
 
 from statements.outcome import CONTRADICTED, HOLDS, NOT_CHECKABLE, Statement
 from statements.plants import PLANTS
+from statements.ranks import rank_table_statements
 from statements.records import RunData
 from statements.results import cell_statements, record_statements, run_statements, table_statements
 from statements.sentences import sentence_statements
@@ -46,6 +47,7 @@ def examine(run: RunData, data: Mapping[str, Any]) -> list[Statement]:
         *record_statements(run),
         *cell_statements(run, data),
         *table_statements(run, data),
+        *rank_table_statements(run, data),
         *sentence_statements(run, data),
     ]
 

@@ -233,7 +233,9 @@ class RunData:
         found = set()
         for flow in case.record["flows"]:
             source, destination = (
-                flow[end].partition(":")[0].partition("@")[0] for end in ("source", "destination")
+                # Between ranks the device stands behind the rank: `1/gpu1:device`.
+                flow[end].partition(":")[0].partition("@")[0].rpartition("/")[2]
+                for end in ("source", "destination")
             )
             executor = flow.get("executor") or destination
             ends = source, executor if source == destination else destination

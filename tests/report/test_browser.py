@@ -2,15 +2,16 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterator
+from collections.abc import Callable, Iterator
 from pathlib import Path
 
 import pytest
 
 from byteways.report import write_report
 from byteways.results.record import Warning
-from tests.report import sample_run
+from tests.report import rank_runs, sample_run
 from tests.report.browser import Browser, find_chromium
+from tests.report.run_builder import Builder
 from tests.report.sample_run import HOSTILE
 
 pytestmark = [
@@ -52,6 +53,16 @@ def test_silent_and_offline(browser: Browser) -> None:
     assert browser.console == []
     assert [url for url in browser.requests if not url.startswith(("file:", "data:"))] == []
     assert browser.evaluate("performance.getEntriesByType('resource').map(e => e.name)") == []
+
+
+@pytest.mark.parametrize("build", [rank_runs.sent, rank_runs.of_all])
+def test_reports_of_ranks_are_silent(shared: Browser, build: Callable[[], Builder], tmp_path: Path) -> None:
+    """Would catch a chart of messages or collectives that the page cannot draw."""
+    shared.open(write_report(build().write(tmp_path)))
+    shared.evaluate("byteways.drawAll()")
+    assert shared.console == []
+    drawn = "document.querySelectorAll('.chart .main-svg').length"
+    assert shared.evaluate(drawn) > 0
 
 
 def test_a_request_would_be_seen(browser: Browser) -> None:

@@ -34,6 +34,8 @@ CASES: list[tuple[str, str, int, float, dict[str, Any]]] = [
     ("pointer-chase", "gpu0>gpu0", GIB, 500.0, {}),
     ("pointer-chase", "gpu1>gpu0", GIB, 900.0, {}),
 ]
+#: Of the collective of all ranks.
+COLLECTIVE_SIZE, COLLECTIVE_NS = 2**20, 400e3
 #: Each round beside the median.
 SCATTER = (0.998, 1.0, 1.003)
 
@@ -97,6 +99,36 @@ def record(number: int, case: tuple[str, str, int, float, dict[str, Any]]) -> di
     }
 
 
+def collective(number: int) -> dict[str, Any]:
+    """One round of an allreduce of four ranks, 1 MiB in 400 µs."""
+    told = record(number, ("copy", GPUS[0], COLLECTIVE_SIZE, 1e9, {}))
+    ends = [[f"{rank}/cpu0:pageable"] * 2 for rank in range(4)]
+    time_ns = COLLECTIVE_NS * SCATTER[number]
+    rate = COLLECTIVE_SIZE / time_ns * 1e9
+    del told["directions"], told["peak_bytes_per_s"], told["limit_bytes_per_s"]
+    return told | {
+        "case_id": "allreduce",
+        "interface": "mpi",
+        "executor": "cpu0",
+        "pattern": "allreduce",
+        "path": "allreduce:0-3/cpu0",
+        "flows": [{"source": ends[0][0], "destination": ends[0][1], "executor": "cpu0", "others": ends[1:]}],
+        "source": ends[0][0],
+        "destination": ends[0][1],
+        "counts": "bus",
+        "bandwidth_bytes_per_s": 1.5 * rate,
+        "other_count": {"counts": "algorithm", "bytes_per_s": rate},
+        "time_ns": {"median": time_ns, "n": 21},
+    }
+
+
+def _records() -> list[dict[str, Any]]:
+    rounds = range(len(SCATTER))
+    return [
+        one for number in rounds for one in (*(record(number, case) for case in CASES), collective(number))
+    ]
+
+
 def write(folder: Path) -> Path:
     """The run folder."""
     folder.mkdir(parents=True, exist_ok=True)
@@ -108,13 +140,12 @@ def write(folder: Path) -> Path:
     taken = [
         {name: one[name] for name in ("case_id", "round")}
         | {"samples_ns": [one["time_ns"]["median"] * (1 + 1e-3 * step) for step in range(-10, 11)]}
-        for one in (record(number, case) for number in range(len(SCATTER)) for case in CASES)
+        for one in _records()
     ]
     (folder / "samples.jsonl").write_text("\n".join(map(json.dumps, taken)) + '\n{"torn')
     manifest = {"schema_version": 2, "simulated": True, "topology": {"links": links}}
     (folder / "run.json").write_text(json.dumps(manifest))
-    records = [record(number, case) for number in range(len(SCATTER)) for case in CASES]
-    lines = [*map(json.dumps, records), '{"torn']
+    lines = [*map(json.dumps, _records()), '{"torn']
     (folder / "measurements.jsonl").write_text("\n".join(lines))
     return folder
 
@@ -186,6 +217,34 @@ def cell(case: tuple[str, str, int, float, dict[str, Any]]) -> dict[str, Any]:
     }
 
 
+def _collective_cell() -> dict[str, Any]:
+    told = collective(1)
+    value = told["bandwidth_bytes_per_s"]
+    asked = "case_id interface path size_bytes counts bandwidth_bytes_per_s"
+    return {name: told[name] for name in asked.split()} | {
+        "bandwidth_bytes_per_s_interval": [0.996 * value, 1.004 * value],
+        "operation_ns": told["time_ns"]["median"],
+        "rounds": 3,
+        "samples": 63,
+        "ranked": True,
+        "verified": True,
+        "warnings": [],
+    }
+
+
+def _collective_tables() -> list[dict[str, Any]]:
+    """400 µs, and 1.5 × 1 MiB in them."""
+    figures = {"time, µs": "400", "bus bandwidth, GB/s": "3.93"}
+    return [
+        {
+            "title": f"0-3/cpu0, pageable memory, pipelined: {what}",
+            "headings": ["size", "allreduce"],
+            "rows": [["1 MiB", told]],
+        }
+        for what, told in figures.items()
+    ]
+
+
 def said() -> dict[str, Any]:
     """What `byteways show --json` would say of it."""
     between = [claim("copy", other, GPUS, True) for other in ("kernel", "kernel-bulk")]
@@ -230,7 +289,8 @@ def said() -> dict[str, Any]:
                 "Load latency on a GPU: a peer's memory 900 ns, its own 500 ns (1.8 times)", 200.0, [walk]
             ),
         ],
-        "cells": [cell(case) for case in CASES if case not in void],
+        "cells": [*(cell(case) for case in CASES if case not in void), _collective_cell()],
+        "topics": [{"anchor": "collectives", "tables": _collective_tables()}],
         "warnings": [{"id": "noisy", "count": 4}, {"id": "beyond-limit", "count": 1}],
         "not_measured": [],
     }

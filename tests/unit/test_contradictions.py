@@ -12,10 +12,13 @@ from typing import Any
 import pytest
 
 import contradictions
+from byteways.plan.interfaces import COLLECTIVES
+from byteways.run.rank_outcome import bus_factor
 from statements.claims import matched
 from statements.outcome import CONTRADICTED, HOLDS
 from statements.plants import PLANTS
 from statements.quoted import numbers
+from statements.ranks import FACTORS, bus_statements
 from statements.records import RunData
 from statements.sentences import sentence_statements
 from tests.unit import said_run
@@ -42,7 +45,7 @@ def test_what_is_true_holds(run: RunData) -> None:
     assert kinds >= {
         *("run", "limit", "result", "first table", "fastest", "claim", "operand", "ties", "agreement"),
         *("rounds", "link classes", "like with like", "scope", "sizes", "settings", "doubts", "rests on"),
-        *("records", "order", "numbers", "digits", "percentages", "ratios"),
+        *("records", "order", "numbers", "digits", "percentages", "ratios", "rank tables"),
     }
 
 
@@ -119,6 +122,17 @@ def test_the_program(false: bool, status: int, tmp_path: Path, capsys: pytest.Ca
     text = capsys.readouterr().out
     assert "contradicted" in text and f"planted {len(PLANTS)} of {len(PLANTS)}, not found 0" in text
     assert ("contradicted, result: kernel gpu0>gpu1" in text) == false
+
+
+def test_bus_bandwidth_is_that_of_the_pattern_and_the_ranks() -> None:
+    """Catches a factor of another pattern or number of ranks, and other factors here than in a run."""
+    record = said_run.collective(1)
+    assert [one.outcome for one in bus_statements(record, "")] == [HOLDS, HOLDS]
+    for wrong in ({"pattern": "allgather"}, {"flows": [{**record["flows"][0], "others": []}]}):
+        assert CONTRADICTED in [one.outcome for one in bus_statements({**record, **wrong}, "")]
+    assert set(FACTORS) == set(COLLECTIVES)
+    for pattern, factor in FACTORS.items():
+        assert [factor(n) for n in (2, 3, 8)] == pytest.approx([bus_factor(pattern, n) for n in (2, 3, 8)])
 
 
 def test_it_shares_nothing_with_byteways() -> None:

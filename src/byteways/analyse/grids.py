@@ -11,6 +11,7 @@ from byteways.analyse.selection import (
     NEAR,
     at_largest,
     chases,
+    concurrent,
     kind,
     label_order,
     unidirectional,
@@ -114,7 +115,7 @@ def _matrix(same: Variant, members: Sequence[Cell], inside: Iterable[Cell]) -> G
 
 def bidirectional_matrices(found: Sequence[Cell], size_bytes: int | None = None) -> list[Grid]:
     """The sum of both directions between each pair of GPUs."""
-    both = [cell for cell in _of_kind(found, "gpu-gpu") if cell.record.pattern == "bidirectional"]
+    both = [cell for cell in _of_kind(concurrent(found), "gpu-gpu") if cell.record.pattern == "bidirectional"]
     return [
         grid_of(
             f"{same.label()}, bidirectional, sum of both directions",

@@ -41,9 +41,19 @@ class Index:
         return summary.cells(self.records)
 
     @cached_property
-    def ranked(self) -> list[Cell]:
+    def quotable(self) -> list[Cell]:
         """Of these, what was measured in rounds enough to be ranked, compared, fitted and quoted."""
         return [cell for cell in self.cells if cell.ranked]
+
+    @cached_property
+    def ranked(self) -> list[Cell]:
+        """Of these, the work of one process: what is compared with each other."""
+        return [cell for cell in self.quotable if not selection.between_ranks(cell)]
+
+    @cached_property
+    def between_ranks(self) -> list[Cell]:
+        """Of these, what several processes did together: messages and collectives."""
+        return [cell for cell in self.quotable if selection.between_ranks(cell)]
 
     @cached_property
     def void(self) -> list[Record]:

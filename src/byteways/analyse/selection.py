@@ -5,7 +5,7 @@ from __future__ import annotations
 from collections.abc import Iterable, Sequence
 
 from byteways.analyse.summary import Cell, Variant, group_by
-from byteways.plan.interfaces import counts_as_stream, figure_of
+from byteways.plan.interfaces import INTERFACES, counts_as_stream, figure_of
 from byteways.plan.rows import moves_rows
 from byteways.topology import routes
 from byteways.topology.model import Topology
@@ -59,11 +59,16 @@ def variant(cell: Cell) -> Variant:
     return cell.variant
 
 
+def between_ranks(cell: Cell) -> bool:
+    """Whether several processes took part, as MPI's ranks: no transfer that one process has a choice of."""
+    return bool(INTERFACES[cell.record.interface].between_ranks)
+
+
 def unidirectional(found: Iterable[Cell]) -> list[Cell]:
     """Bandwidth of single flows: what curves, matrices and the best-interface map are made of.
 
     All of them count what arrives: the STREAM kernels, which count what is read and written, stand in tables
-    of their own, and so do rows that lie a pitch apart, which are other work.
+    of their own, and so do rows that lie a pitch apart, which are other work, and messages between ranks.
     """
     return [
         cell
@@ -72,6 +77,7 @@ def unidirectional(found: Iterable[Cell]) -> list[Cell]:
         and figure_of(cell.record.interface) == "bandwidth"
         and not counts_as_stream(cell.record.interface)
         and not moves_rows(cell.record.interface)
+        and not between_ranks(cell)
     ]
 
 
@@ -85,11 +91,13 @@ def chases(found: Iterable[Cell]) -> list[Cell]:
 
 
 def concurrent(found: Iterable[Cell]) -> list[Cell]:
-    """Bandwidth of several flows at once, or of one that others disturb."""
+    """Bandwidth of several flows at once, or of one that others disturb, all of one process."""
     return [
         cell
         for cell in found
-        if cell.record.pattern != "unidirectional" and figure_of(cell.record.interface) == "bandwidth"
+        if cell.record.pattern != "unidirectional"
+        and figure_of(cell.record.interface) == "bandwidth"
+        and not between_ranks(cell)
     ]
 
 

@@ -145,6 +145,12 @@ class Cell:
         return sum(record.time_ns.n for record in self.records if record.time_ns)
 
     @property
+    def time_ns(self) -> float | None:
+        """What one operation takes, of the rounds that the value is from; None where no record tells."""
+        told = [record.time_ns.median for record in self.middle if record.time_ns]
+        return fmean(told) if told else None
+
+    @property
     def rests_on(self) -> tuple[str, ...]:
         """Of a simulated case: what the model's numbers behind it are."""
         return tuple(dict.fromkeys(what for record in self.records for what in record.rests_on or ()))

@@ -7,7 +7,7 @@ from __future__ import annotations
 
 from collections.abc import Callable, Hashable, Mapping, Sequence
 
-from byteways.analyse.claim import Claim
+from byteways.analyse.claim import TIE, Claim
 from byteways.analyse.compare import Ranking, Rival, unsteady
 from byteways.analyse.phrases import (
     DIFFERENCE,
@@ -107,6 +107,13 @@ def unranked(names: Sequence[str]) -> str:
 def no_difference(names: Sequence[str]) -> str:
     """'no significant difference between copy and kernel'."""
     return f"no significant difference between {listed(list(names))}"
+
+
+def tie(claim: Claim, names: Sequence[str]) -> str:
+    """That two results tie, or are too noisy to be ranked. Raises ValueError of other claims."""
+    if claim.verdict != TIE:
+        raise ValueError(f"no tie in a claim that says {claim.verdict}")
+    return unranked(names).removesuffix(",") if unsteady(claim) else no_difference(names)
 
 
 def margin(ranking: Ranking) -> str:

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from byteways.plan.case import OF_ALL_RANKS
 from byteways.plan.interfaces import INTERFACES
 from byteways.results.record import Record
 
@@ -18,7 +19,15 @@ def describe(record: Record) -> str:
         sources = f"{record.source} and {second}" if second else record.source
         by = f" by {record.executor}" * (record.access == "remote")
         return f"{record.interface} {sources} > {record.destination}, {record.access}{by}"
+    if record.pattern in OF_ALL_RANKS:  # whose paths begin with the pattern
+        return f"{record.interface} {group_of(record)}"
     return f"{record.interface} {record.pattern} {record.path}, {record.access}"
+
+
+def group_of(record: Record) -> str:
+    """The operation of all ranks and who takes part: `allreduce of 0-3/cpu0`."""
+    pattern, _, members = record.path.partition(":")
+    return f"{pattern} of {members}"
 
 
 def _words(record: Record) -> str:

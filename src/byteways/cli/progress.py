@@ -13,7 +13,7 @@ from collections.abc import Callable
 from typing import TYPE_CHECKING
 
 from byteways.cli.terminal import console, say
-from byteways.plan.case import Case, PlannedCase
+from byteways.plan.case import OF_ALL_RANKS, Case, PlannedCase
 from byteways.results.record import Record
 from byteways.run.interruption import Interruption
 from byteways.units import format_bandwidth, format_size, format_time
@@ -40,7 +40,9 @@ _STYLES = {
 
 def describe(case: Case) -> str:
     """'copy bidirectional gpu0<>gpu1 1 GiB'."""
-    pattern = "" if case.pattern == "unidirectional" else f"{case.pattern} "
+    # Paths of what all ranks do together begin with the pattern.
+    told = case.pattern == "unidirectional" or case.pattern in OF_ALL_RANKS
+    pattern = "" if told else f"{case.pattern} "
     return f"{case.interface} {pattern}{case.path} {format_size(case.size_bytes)}"
 
 

@@ -105,6 +105,8 @@ def _as_data(view: View) -> dict[str, Any]:
             **{field: getattr(record, field) for field in asked.split()},
             name: cell.value,
             f"{name}_interval": [cell.low, cell.high],
+            "counts": record.counts,
+            "operation_ns": cell.time_ns,
             "rounds": len(cell.records),
             "samples": cell.samples,
             "ranked": cell.ranked,

@@ -88,7 +88,9 @@ class Record:
     half_round_trip_ns: float | None = None  # half of a round trip
     # "per-direction", "sum-of-directions", "read+write", "dependent-load", "round-trip", "call"
     counts: str | None = None
-    other_count: dict[str, Any] | None = None  # of "read+write": what one direction carries, in bytes/s
+    other_count: dict[str, Any] | None = (
+        None  # of "read+write": of one direction; of "bus": "algorithm"; bytes/s
+    )
     peak_bytes_per_s: float | None = None
     peak_source: str | None = None
     fraction_of_peak: float | None = None

@@ -154,7 +154,7 @@ def few_rounds(index: Index) -> Iterator[Finding]:
 
 
 def above_peak(index: Index) -> Iterator[Finding]:
-    beyond = [cell for cell in index.ranked if cell.peak and cell.low > cell.peak]
+    beyond = [cell for cell in index.quotable if cell.peak and cell.low > cell.peak]
     if not beyond:
         return
     worst = max(beyond, key=lambda cell: cell.fraction or 0)

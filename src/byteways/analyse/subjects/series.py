@@ -210,7 +210,7 @@ NAMED = 3
 
 def over_time(index: Index) -> Iterator[Finding]:
     """One finding on all series together."""
-    series = changes(index, index.ranked)
+    series = changes(index, index.quotable)
     if not series:
         return
     span_s = max(change.times_s[-1] for change in series)

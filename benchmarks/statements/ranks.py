@@ -1,0 +1,142 @@
+"""Messages and collectives between ranks: bus bandwidths of records, and every figure of their tables.
+
+Factors are those of nccl-tests (doc/PERFORMANCE.md), by pattern and number of ranks n.
+"""
+
+from __future__ import annotations
+
+import re
+from collections.abc import Callable, Iterator, Mapping, Sequence
+from statistics import median
+from typing import Any
+
+from statements.outcome import Statement, check, near
+from statements.quoted import Number
+from statements.records import Case, RunData
+
+#: Bus bandwidth over size over time.
+FACTORS: Mapping[str, Callable[[int], float]] = {
+    "allreduce": lambda n: 2 * (n - 1) / n,
+    "allgather": lambda n: (n - 1) / n,
+    "reduce-scatter": lambda n: (n - 1) / n,
+    "alltoall": lambda n: (n - 1) / n,
+    "gather": lambda n: (n - 1) / n,
+    "scatter": lambda n: (n - 1) / n,
+    "broadcast": lambda n: 1.0,
+    "reduce": lambda n: 1.0,
+}
+_UNITS = {"B": 1, "KiB": 2**10, "MiB": 2**20, "GiB": 2**30}
+#: Columns of the table of messages, with the interface and pattern that they tell of.
+_MESSAGES = {
+    "latency, µs": ("mpi-ping-pong", "unidirectional"),
+    "unidirectional, GB/s": ("mpi", "unidirectional"),
+    "bidirectional, GB/s": ("mpi", "bidirectional"),
+}
+_TIMINGS = ("pipelined", "isolated")
+
+
+def ranks_of(record: Mapping[str, Any]) -> int:
+    """Ranks that take part: those named in all buffers."""
+    named = [end for flow in record["flows"] for end in (flow["source"], flow["destination"])]
+    named += [end for flow in record["flows"] for pair in flow.get("others") or () for end in pair]
+    return len({end.partition("/")[0] for end in named})
+
+
+def bus_statements(record: Mapping[str, Any], name: str) -> Iterator[Statement]:
+    """That bus and algorithm bandwidth are those of the time, by pattern and number of ranks."""
+    if record.get("counts") != "bus":
+        return
+    algorithm = record["size_bytes"] / record["time_ns"]["median"] * 1e9
+    told = record.get("other_count") or {}
+    holds = told.get("counts") == "algorithm" and near(told.get("bytes_per_s"), algorithm)
+    yield check("records", f"{name}: algorithm bandwidth", holds, f"size over time is {algorithm:.7g}")
+    bus = algorithm * FACTORS[record["pattern"]](ranks_of(record))
+    holds = near(record["bandwidth_bytes_per_s"], bus)
+    yield check("records", f"{name}: bus bandwidth", holds, f"by its definition {bus:.7g}")
+
+
+def rank_table_statements(run: RunData, data: Mapping[str, Any]) -> Iterator[Statement]:
+    """Every figure in the tables of messages and collectives."""
+    for topic in data.get("topics") or ():
+        for table in topic["tables"]:
+            if topic["anchor"] == "messages":
+                yield from _message_table(run, table)
+            elif topic["anchor"] == "collectives" and table["headings"][0] == "size":
+                yield from _collective_table(run, table)
+
+
+def _message_table(run: RunData, table: Mapping[str, Any]) -> Iterator[Statement]:
+    path = table["title"].partition(",")[0]
+    asked = re.search(r"window of (\d+)$", table["title"])
+    for row in table["rows"]:
+        for heading, text in zip(table["headings"], row, strict=True):
+            if heading not in _MESSAGES or not text:
+                continue
+            interface, pattern = _MESSAGES[heading]
+            window = asked[1] if asked and interface == "mpi" else None
+            cases = [
+                case
+                for case in run.cases.values()
+                if case.record["interface"] == interface
+                and case.record["pattern"] == pattern
+                and (">" not in path or case.record["path"].replace("<>", ">") == path)
+                and case.record["options"].get("window") == (int(window) if window else None)
+                and _fits(case, table["title"], row[0])
+            ]
+            said = f"{table['title']}: {row[0]}, {heading}"
+            groups: dict[object, list[Case]] = {}  # a table of many paths has their median
+            for case in cases:
+                groups.setdefault(run.classes(case), []).append(case)
+            scale = 2e3 if "µs" in heading else 1e9
+            yield _figure(list(groups.values()), text, scale, said, lambda case: case.value)
+
+
+def _collective_table(run: RunData, table: Mapping[str, Any]) -> Iterator[Statement]:
+    title = table["title"]
+    ranks, (timing, *_) = title.partition(", ")[0], [one for one in _TIMINGS if one in title]
+    is_time = title.endswith("time, µs")
+    for row in table["rows"]:
+        for pattern, text in zip(table["headings"][1:], row[1:], strict=True):
+            if not text:
+                continue
+            cases = [
+                case
+                for case in run.cases.values()
+                if case.record["interface"] == "mpi"
+                and case.record["pattern"] == pattern
+                and case.record["path"] == f"{pattern}:{ranks}"
+                and case.record["options"].get("timing", "pipelined") == timing
+                and _fits(case, title, row[0])
+            ]
+            of: Callable[[Case], float] = _time_ns if is_time else lambda case: case.value
+            said = f"{title}: {row[0]}, {pattern}"
+            yield _figure([cases] if cases else [], text, 1e3 if is_time else 1e9, said, of)
+
+
+def _fits(case: Case, title: str, size: str) -> bool:
+    """Whether a case with figures is of this size, and its memory and settings are those of the table."""
+    record = case.record
+    value, unit = size.split(" ")
+    ends = dict.fromkeys(record[end].partition(":")[2].partition("@")[0] for end in ("source", "destination"))
+    latency = record["interface"] == "mpi-ping-pong"  # stands beside bandwidths of any cache and window
+    return (
+        bool(case.values)
+        and Number(value, "", "").is_one_of([record["size_bytes"] / _UNITS[unit]])
+        and all(memory in title for memory in ends)
+        and (latency or (record["cache"] == "warm") == ("warm" in title))
+        and all(f"{name}={told}" in title for name, told in record["environment"].items())
+    )
+
+
+def _time_ns(case: Case) -> float:
+    return float(median(one["time_ns"]["median"] for one in case.measured))
+
+
+def _figure(
+    groups: Sequence[Sequence[Case]], text: str, scale: float, said: str, of: Callable[[Case], float]
+) -> Statement:
+    """Whether a figure is the median of a group to its last digit, and marked as the cases of it are."""
+    number = Number(text.rstrip("*"), "", "")
+    told = [(median(map(of, cases)), any(case.warnings for case in cases)) for cases in groups]
+    holds = any(number.is_one_of([value], scale) and warned == text.endswith("*") for value, warned in told)
+    return check("rank tables", said, holds, f"{text}, rounds give {[value / scale for value, _ in told]}")

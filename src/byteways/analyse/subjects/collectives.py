@@ -1,0 +1,196 @@
+"""Operations of all ranks: time and bus bandwidth over size, a table for each group of ranks and timing."""
+
+from __future__ import annotations
+
+from collections.abc import Hashable, Iterable, Iterator, Sequence
+
+from byteways.analyse.finding import Finding, finding
+from byteways.analyse.phrases import rate
+from byteways.analyse.results_index import Index
+from byteways.analyse.selection import label_order
+from byteways.analyse.subjects.ranks import (
+    gb_figure,
+    is_wide,
+    memory,
+    note_of,
+    point,
+    settings,
+    time_said,
+    us_figure,
+)
+from byteways.analyse.summary import Cell, Part, Run, group_by
+from byteways.analyse.topic import Line, Plot, Table, Topic
+from byteways.plan.case import Case
+from byteways.plan.interfaces import BARRIER, COLLECTIVES
+from byteways.plan.options import TIMING
+from byteways.units import format_size
+
+LEAD = "Operations of all ranks; the time is that of the last rank."
+#: What the way of timing means, and the bandwidth: a table says so in one line.
+TIMINGS = {
+    "pipelined": "Pipelined: operations follow each other without a pause",
+    "isolated": "Isolated: one operation at a time, each from a common start of all ranks",
+}
+BUS = (
+    "Bus bandwidth as nccl-tests defines it: size over time, times a factor that depends on the operation "
+    "and the number of ranks"
+)
+#: The collective that findings tell of.
+TOLD = "allreduce"
+
+COLLECTIVE = 422.0
+
+
+def collectives(found: Iterable[Cell]) -> list[Cell]:
+    """Operations of all ranks that move data."""
+    return [cell for cell in found if cell.record.pattern in COLLECTIVES]
+
+
+def barriers(found: Iterable[Cell]) -> list[Cell]:
+    """Operations of all ranks that only wait."""
+    return [cell for cell in found if cell.record.pattern == BARRIER]
+
+
+def timing(cell: Cell) -> str:
+    """How operations follow each other: `pipelined` or `isolated`."""
+    return str(cell.record.options.get(TIMING.name, TIMING.default))
+
+
+def members_of(cell: Cell) -> str:
+    """Who takes part: `0-3/cpu0`."""
+    return cell.record.path.partition(":")[2]
+
+
+def ranks_of(cell: Cell) -> int:
+    """How many ranks take part."""
+    return len(Case.from_json(vars(cell.record)).ranks)
+
+
+def time_of(cell: Cell) -> Part:
+    """One operation in ns, of the rounds that the figure is from, with the interval of the figure."""
+    time_ns = cell.time_ns
+    if cell.record.pattern == BARRIER or time_ns is None:
+        return Part(cell.value, cell.low, cell.high)
+    return Part(time_ns, time_ns * cell.value / cell.high, time_ns * cell.value / cell.low)
+
+
+def _alike(cell: Cell) -> tuple[str, str, str, str]:
+    """What the figures of one table have alike; timings never mix."""
+    return members_of(cell), memory(cell), timing(cell), settings(cell, TIMING.name)
+
+
+def _order(alike: tuple[str, str, str, str]) -> tuple[object, ...]:
+    ranks, where, how, others = alike
+    return label_order(ranks), where, TIMING.words.index(how), others
+
+
+def _waits_alike(cell: Cell) -> Hashable:
+    """What a barrier has in common with the collectives that it is told beside: it has no memory."""
+    return members_of(cell), timing(cell), cell.variant.environment
+
+
+def topic(run: Run, found: Sequence[Cell]) -> Topic | None:
+    """Of a run with collectives or barriers; None of any other."""
+    moving, waiting = collectives(found), group_by(barriers(found), _waits_alike)
+    if not moving and not waiting:
+        return None
+    tables: list[Table] = []
+    plots: list[Plot] = []
+    groups = group_by(moving, _alike)
+    for alike in sorted(groups, key=_order):
+        members = groups[alike]
+        title = ", ".join(part for part in alike if part)
+        waited = waiting.get(_waits_alike(members[0]), [])
+        tables += _tables(title, members, waited)
+        plots += _plot(title, members)
+    beside = {_waits_alike(cell) for cell in moving}
+    if alone := [cell for key, cells in waiting.items() if key not in beside for cell in cells]:
+        tables.append(_barriers(alone))
+    return Topic("collectives", "Collectives", LEAD, tuple(tables), tuple(plots))
+
+
+def _tables(title: str, members: Sequence[Cell], waited: Sequence[Cell]) -> list[Table]:
+    """Times and bus bandwidths, a row for each size and a column for each pattern."""
+    at = {(cell.record.size_bytes, cell.record.pattern): cell for cell in members}
+    patterns = [pattern for pattern in COLLECTIVES if any(pattern == told for _, told in at)]
+    sizes = sorted({size for size, _ in at})
+    times, rates, shares = [], [], []
+    most = max(cell.value for cell in members)
+    for size in sizes:
+        row = [at.get((size, pattern)) for pattern in patterns]
+        named = format_size(size)
+        times.append((named, *("" if cell is None else us_figure(time_of(cell), cell) for cell in row)))
+        rates.append((named, *("" if cell is None else gb_figure(cell) for cell in row)))
+        shares.append((None, *(None if cell is None else cell.value / most for cell in row)))
+    headings, figures = ("size", *patterns), tuple(range(len(patterns) + 1))
+    barriers_us = [us_figure(time_of(cell), cell) for cell in waited]
+    told = (f"a barrier takes {value} µs" for value in barriers_us)
+    note = note_of([*times, barriers_us], TIMINGS[timing(members[0])], *told)
+    return [
+        Table(f"{title}: time, µs", headings, tuple(times), figures, note),
+        Table(
+            f"{title}: bus bandwidth, GB/s",
+            headings,
+            tuple(rates),
+            figures,
+            note_of(rates, BUS),
+            tuple(shares),
+        ),
+    ]
+
+
+def _barriers(waited: Sequence[Cell]) -> Table:
+    """Barriers that no table of collectives tells of."""
+    rows = [
+        (members_of(cell), timing(cell), settings(cell, TIMING.name), us_figure(time_of(cell), cell))
+        for cell in sorted(waited, key=lambda cell: (label_order(members_of(cell)), timing(cell)))
+    ]
+    headings = ("ranks", "timing", "settings", "time, µs")
+    return Table("Barrier", headings, tuple(rows), (3,), note_of(rows))
+
+
+def _plot(title: str, members: Sequence[Cell]) -> list[Plot]:
+    """Bus bandwidth over size, a line for each pattern with two sizes."""
+    by_pattern = group_by(members, lambda cell: cell.record.pattern)
+    lines = tuple(
+        Line(pattern, tuple(point(cell, cell.record.size_bytes) for cell in _by_size(by_pattern[pattern])))
+        for pattern in COLLECTIVES
+        if len(by_pattern.get(pattern, [])) > 1
+    )
+    if not lines:
+        return []
+    caption = "Bus bandwidth as nccl-tests defines it, with its 95 % interval."
+    wide = is_wide(each for line in lines for each in line.points)
+    return [Plot(title, caption, "size", "bus bandwidth, GB/s", lines, x_sizes=True, y_log=wide)]
+
+
+def _by_size(cells: Sequence[Cell]) -> list[Cell]:
+    return sorted(cells, key=lambda cell: cell.record.size_bytes)
+
+
+def allreduce(index: Index) -> Iterator[Finding]:
+    """Of the most ranks: the time of the smallest size and the bus bandwidth of the largest, by timing."""
+    told = [cell for cell in collectives(index.between_ranks) if cell.record.pattern == TOLD]
+    waiting = group_by(barriers(index.between_ranks), _waits_alike)
+    for some in group_by(told, lambda cell: _alike(cell)[1:]).values():
+        most = max(map(ranks_of, some))
+        widest = [cell for cell in some if ranks_of(cell) == most]
+        for members in group_by(widest, members_of).values():
+            yield _finding(members, most, waiting.get(_waits_alike(members[0]), []))
+
+
+def _finding(members: Sequence[Cell], ranks: int, waited: Sequence[Cell]) -> Finding:
+    ordered = _by_size(members)
+    first, last = ordered[0], ordered[-1]
+    title = (
+        f"{TOLD} of {ranks} ranks, {timing(first)}: {time_said(time_of(first))} at "
+        f"{format_size(first.record.size_bytes)}"
+    )
+    if last is not first:
+        title += f"; bus bandwidth {rate(last)} GB/s at {format_size(last.record.size_bytes)}"
+    others = settings(first, TIMING.name)
+    detail = f"{members_of(first)}, {memory(first)}{f', {others}' if others else ''}."
+    for cell in waited:
+        detail += f" A barrier takes {time_said(time_of(cell))}."
+    ends = [first] if last is first else [first, last]
+    return finding(title, detail, COLLECTIVE, [*ends, *waited])

@@ -1,0 +1,87 @@
+"""What messages and collectives have in common: how figures are written, and whom they are between."""
+
+from __future__ import annotations
+
+from collections.abc import Iterable, Sequence
+
+from byteways.analyse.phrases import supported
+from byteways.analyse.results_index import Index
+from byteways.analyse.selection import kind
+from byteways.analyse.summary import Cell, Group, Part
+from byteways.analyse.topic import PlotPoint
+from byteways.units import format_bandwidth, format_size
+
+#: Where two ranks are, by kind of pair (selection.KINDS), as a sentence begins.
+BETWEEN = {
+    "cpu": "Between ranks of one NUMA domain",
+    "cpu-cpu": "Between ranks in different NUMA domains",
+    "gpu-gpu": "Between ranks with a GPU each",
+    "gpu": "Between ranks that share a GPU",
+    "cpu-gpu": "From a rank's host memory to another's GPU",
+    "gpu-cpu": "From a rank's GPU to another's host memory",
+}
+#: Bandwidths that differ by more want a logarithmic axis.
+WIDE = 100.0
+#: What stands behind a figure with a warning, and what a table says of it.
+MARK, MARKED = "*", "* has a warning (listed below)"
+
+
+def where(index: Index, cell: Cell) -> str:
+    """`Between ranks with a GPU each (NVLink4 ×18)`."""
+    wires = index.link_class(cell)
+    return f"{BETWEEN[kind(cell)]} ({wires})" if wires else BETWEEN[kind(cell)]
+
+
+def memory(cell: Cell) -> str:
+    """`pageable memory, warm`, `pinned > device memory`."""
+    ends = dict.fromkeys((cell.variant.source, cell.variant.destination))
+    return f"{' > '.join(ends)} memory" + (", warm" if cell.record.cache == "warm" else "")
+
+
+def settings(cell: Cell, *apart: str) -> str:
+    """Options and variables of a case but those named, which tables tell by themselves."""
+    options = (one for one in cell.variant.options.split(" ") if one.partition("=")[0] not in apart)
+    return " ".join(one for one in (*options, cell.variant.environment) if one)
+
+
+def gb_figure(result: Cell | Group) -> str:
+    """GB/s without digits that its interval does not support, marked where it has a warning."""
+    return supported(result.value / 1e9, result.low / 1e9, result.high / 1e9) + _mark(result)
+
+
+def us_figure(value_ns: Part, result: Cell | Group) -> str:
+    """The same of a time, in µs."""
+    return supported(value_ns.value / 1e3, value_ns.low / 1e3, value_ns.high / 1e3) + _mark(result)
+
+
+def time_said(time_ns: Part) -> str:
+    """'824 ns', '1.45 µs', '13.3 ms', without digits that the interval does not support."""
+    scale, unit = next(
+        (scale, unit)
+        for limit, scale, unit in ((1e3, 1.0, "ns"), (1e6, 1e3, "µs"), (float("inf"), 1e6, "ms"))
+        if time_ns.value < limit
+    )
+    return f"{supported(time_ns.value / scale, time_ns.low / scale, time_ns.high / scale)} {unit}"
+
+
+def _mark(result: Cell | Group) -> str:
+    cells = result.cells if isinstance(result, Group) else (result,)
+    return MARK * any(cell.warning_ids for cell in cells)
+
+
+def note_of(rows: Iterable[Sequence[str]], *notes: str) -> str:
+    """Notes of a table, with what the mark means where a figure has it."""
+    marked = any(text.endswith(MARK) for row in rows for text in row)
+    return "; ".join(note for note in (*notes, MARKED * marked) if note)
+
+
+def point(result: Cell | Group, size_bytes: int) -> PlotPoint:
+    """A bandwidth over size."""
+    text = f"{format_size(size_bytes)}: {format_bandwidth(result.value)}"
+    return PlotPoint(size_bytes, result.value / 1e9, result.low / 1e9, result.high / 1e9, text)
+
+
+def is_wide(points: Iterable[PlotPoint]) -> bool:
+    """Whether bandwidths are so far apart that small ones would lie on the axis."""
+    values = [each.y for each in points]
+    return max(values) > WIDE * min(values)

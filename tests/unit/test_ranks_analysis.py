@@ -1,0 +1,228 @@
+"""What is told of messages and collectives between ranks, and that they stay apart from everything else."""
+
+from __future__ import annotations
+
+from pathlib import Path
+
+import pytest
+
+from byteways.analyse.findings import findings
+from byteways.analyse.results_index import Index
+from byteways.analyse.subjects import collectives, messages
+from byteways.analyse.tables import tables
+from byteways.analyse.topic import Table, Topic
+from byteways.analyse.topics import topics
+from byteways.analyse.words import describe
+from byteways.cli.progress import describe as progress_of
+from byteways.plan.case import Case
+from byteways.report.page import from_run
+from byteways.report.render import render
+from byteways.results.run_folder import RunFolder
+from tests.report import rank_runs, run_builder
+from tests.report.rank_runs import HOST, send, together, trip
+from tests.report.run_builder import GB, KIB, MIB, Builder
+
+
+def sent_run(folder: Path) -> Index:
+    return Index(RunFolder(rank_runs.sent().write(folder)))
+
+
+def all_ranks(folder: Path) -> Index:
+    return Index(RunFolder(rank_runs.of_all().write(folder)))
+
+
+def topic_of(index: Index, anchor: str) -> Topic:
+    return next(topic for topic in topics(index, index.cells) if topic.anchor == anchor)
+
+
+def column(table: Table, heading: str) -> list[str]:
+    at = table.headings.index(heading)
+    return [row[at] for row in table.rows]
+
+
+def titles(index: Index) -> list[str]:
+    return [finding.title for finding in findings(index)]
+
+
+def test_messages_table(tmp_path: Path) -> None:
+    """Catches round trips told as latency, windows mixed in one table, and figures in the wrong row."""
+    index = sent_run(tmp_path)
+    default, single = topic_of(index, "messages").tables
+    assert default.title == "0/cpu0>1/cpu0, pageable memory, warm, default window"
+    assert single.title == "0/cpu0>1/cpu0, pageable memory, warm, window of 1"
+    assert column(default, "size") == ["8 B", "4 KiB", "64 KiB", "1 MiB", "64 MiB"]
+    assert column(default, "latency, µs") == ["0.42", "1.3", "", "", ""]
+    assert column(default, "unidirectional, GB/s") == ["0.02", "3", "5", "9", "8"]
+    assert column(default, "bidirectional, GB/s") == ["", "", "", "14", ""]
+    assert column(default, "messages in a window") == ["64", "64", "64", "64", "1"]
+    assert column(single, "size") == ["4 KiB", "64 MiB"]
+    assert column(single, "unidirectional, GB/s") == ["1.5", "8"]
+
+
+def test_messages_plot_has_the_plain_copy_of_the_same_caches(tmp_path: Path) -> None:
+    """Catches messages out of warm caches drawn beside a copy from cold memory."""
+    index = sent_run(tmp_path)
+    moved = messages._plain(index.cells, messages.messages(index.cells))
+    assert [cell.record.cache for cell in moved] == ["warm"]
+    (plot,) = topic_of(index, "messages").plots
+    assert [line.label for line in plot.lines] == ["mpi, warm", "mpi, window=1, warm"]
+    assert plot.x_sizes and plot.y_log
+
+
+def test_message_findings(tmp_path: Path) -> None:
+    """Catches a claim across caches or sizes, and a window's gain where both sides had one message."""
+    index = sent_run(tmp_path)
+    told = titles(index)
+    where = "Between ranks of one NUMA domain"
+    assert f"{where}, an MPI message of 8 B takes 420 ns" in told
+    assert f"{where}, MPI messages reach 9 GB/s at 1 MiB and half of that at 64 KiB" in told
+    beside = f"{where}, messages of 64 MiB: memcpy is 50 % faster than mpi: 12 vs 8 GB/s"
+    assert beside in told
+    gain = (
+        f"{where}, messages of 4 KiB: a window of 64 messages is 2 times as fast as a window of 1: "
+        "3 vs 1.5 GB/s"
+    )
+    assert gain in told
+    (claim,) = next(one for one in findings(index) if one.title == gain).claims
+    assert dict(claim.scope)["size"] == str(4 * KIB)
+    (claim,) = next(one for one in findings(index) if one.title == beside).claims
+    assert dict(claim.scope)["cache"] == "warm" and claim.trails
+
+
+def test_messages_as_fast_as_a_copy_tie(tmp_path: Path) -> None:
+    """Catches a winner among results that no interval tells apart, and a claim on different memory."""
+    build = Builder(run_builder.topology(0))
+    send(build, MIB, 9.0)
+    build.measure("memcpy", [(HOST, HOST, "cpu0")], 9.0, size=MIB, cache="warm")
+    build.measure("memcpy", [("cpu0:hugepage", "cpu0:hugepage", "cpu0")], 20.0, size=MIB, cache="warm")
+    told = titles(Index(RunFolder(build.write(tmp_path))))
+    tie = "messages of 1 MiB: no significant difference between mpi and memcpy, 9 and 9 GB/s"
+    assert [title for title in told if "messages of" in title] == [f"Between ranks of one NUMA domain, {tie}"]
+
+
+def test_messages_stay_out_of_other_tables(tmp_path: Path) -> None:
+    """Catches messages ranked against copies of one process, and flows between ranks called patterns."""
+    index = sent_run(tmp_path)
+    all_tables = tables(index)
+    shown = [cell for grid in all_tables.host for cell in grid.members()]
+    assert {cell.record.interface for cell in shown} == {"memcpy"}
+    assert all_tables.patterns == []
+    assert all(cell.record.interface == "memcpy" for cell in index.ranked)
+    assert not index.predictions.cases and not index.predictions.lacking
+
+
+def test_messages_between_gpus_are_no_matrix(tmp_path: Path) -> None:
+    """Catches messages between GPUs in the matrices of copies, or as a way that the copy has to beat."""
+    build = Builder(run_builder.topology(4))
+    flows = [("0/gpu0:device", "1/gpu1:device", "gpu0"), ("1/gpu1:device", "0/gpu0:device", "gpu1")]
+    rates = {"0/gpu0>1/gpu1": 100.0, "1/gpu1>0/gpu0": 100.0}
+    build.measure("mpi", flows, rates, size=MIB, pattern="bidirectional")
+    build.measure("mpi", flows[:1], 300.0, size=MIB)
+    build.measure("copy", [("gpu0:device", "gpu1:device", "gpu0")], 200.0, size=MIB)
+    index = Index(RunFolder(build.write(tmp_path)))
+    (matrix,) = tables(index).matrices
+    assert {cell.record.interface for cell in matrix.members()} == {"copy"}
+    told = titles(index)
+    where = "Between ranks with a GPU each (NVLink4 ×18)"
+    assert f"{where}, messages of 1 MiB: mpi is 50 % faster than copy: 300 vs 200 GB/s" in told
+    assert not any(title.startswith("Between GPUs") and "mpi" in title for title in told)
+    assert topic_of(index, "messages").plots == ()  # of one size
+
+
+def test_many_paths_share_a_table(tmp_path: Path) -> None:
+    """Catches a table for each of many pairs of ranks, and paths of several classes pooled."""
+    build = Builder(run_builder.topology(4))
+    for a in range(4):
+        for b in range(4):
+            if a != b:
+                flows = [(f"{a}/gpu{a}:device", f"{b}/gpu{b}:device", f"gpu{a}")]
+                send(build, MIB, 200.0 + a, flows=flows)
+    send(build, MIB, 9.0)
+    index = Index(RunFolder(build.write(tmp_path)))
+    titles_ = [table.title for table in topic_of(index, "messages").tables]
+    assert titles_ == [
+        "Between ranks with a GPU each (NVLink4 ×18), median of 12 paths, device memory, warm, "
+        "default window",
+        "0/cpu0>1/cpu0, pageable memory, warm, default window",
+    ]
+    assert not any("outlier" in title for title in titles(index))
+
+
+def test_collective_tables_by_timing(tmp_path: Path) -> None:
+    """Catches timings in one table, times of the wrong count, and algorithm for bus bandwidth."""
+    index = all_ranks(tmp_path)
+    times, rates, isolated, isolated_rates = topic_of(index, "collectives").tables
+    assert times.title == "0-3/cpu0, pageable memory, warm, pipelined: time, µs"
+    assert column(times, "size") == ["8 B", "1 MiB"]
+    assert column(times, "allreduce") == ["1.2", "400"]
+    assert column(times, "broadcast") == ["", "300"]
+    assert "; a barrier takes 0.9 µs" in times.note and times.note.startswith("Pipelined: ")
+    assert column(rates, "allreduce") == ["0.01", "3.93"]  # 1.5 × 1 MiB in 400 µs
+    assert column(rates, "broadcast") == ["", "3.5"]
+    assert "nccl-tests" in rates.note
+    assert isolated.title == "0-3/cpu0, pageable memory, warm, isolated: time, µs"
+    assert column(isolated, "allreduce") == ["2.5"] and isolated.headings == ("size", "allreduce")
+    assert isolated.note.startswith("Isolated: ") and "barrier" not in isolated.note
+    assert len(isolated_rates.rows) == 1
+
+
+def test_collective_findings(tmp_path: Path) -> None:
+    """Catches the bus bandwidth of one timing told of another, and a comparison with a plain copy."""
+    index = all_ranks(tmp_path)
+    found = [finding for finding in findings(index) if "allreduce" in finding.title]
+    assert {finding.title for finding in found} == {
+        "allreduce of 4 ranks, pipelined: 1.2 µs at 8 B; bus bandwidth 3.93 GB/s at 1 MiB",
+        "allreduce of 4 ranks, isolated: 2.5 µs at 8 B",
+    }
+    assert not any(finding.claims for finding in findings(index))
+    assert not any(collectives.collectives(index.ranked))
+
+
+def test_barrier_alone_has_a_table(tmp_path: Path) -> None:
+    """Catches a barrier that is told nowhere when nothing else was measured."""
+    build = Builder(run_builder.topology(0))
+    together(build, "barrier", 8, 900.0)
+    index = Index(RunFolder(build.write(tmp_path)))
+    (table,) = topic_of(index, "collectives").tables
+    assert table.rows == (("0-3/cpu0", "pipelined", "", "0.9"),)
+
+
+@pytest.mark.parametrize("rounds", [1, 2])
+def test_few_rounds_are_shown_and_not_told(tmp_path: Path, rounds: int) -> None:
+    """Catches sentences on results that may not be ranked."""
+    build = Builder(run_builder.topology(0), rounds=rounds)
+    trip(build, 8, 840.0)
+    send(build, 8, 0.02)
+    together(build, "allreduce", 8, 1200.0)
+    index = Index(RunFolder(build.write(tmp_path)))
+    assert {topic.anchor for topic in topics(index, index.cells)} >= {"messages", "collectives"}
+    assert not any("MPI" in title or "allreduce" in title for title in titles(index))
+
+
+def test_labels_name_the_operation_once(tmp_path: Path) -> None:
+    """Catches "allreduce allreduce:0-3/cpu0"."""
+    record = all_ranks(tmp_path).records[0]
+    assert describe(record) == "mpi allreduce of 0-3/cpu0"
+    assert progress_of(Case.from_json(vars(record))) == "mpi allreduce:0-3/cpu0 8 B"
+
+
+def test_warned_figures_are_marked(tmp_path: Path) -> None:
+    """Catches a noisy figure that looks like any other."""
+    build = Builder(run_builder.topology(0))
+    noisy = {"id": "noisy", "observed": 0.5, "required": 0.02, "advice": "more time"}
+    send(build, MIB, 9.0, warnings=[noisy])
+    (table,) = topic_of(Index(RunFolder(build.write(tmp_path))), "messages").tables
+    assert column(table, "unidirectional, GB/s") == ["9*"]
+    assert table.note == "* has a warning (listed below)"
+
+
+def test_report_has_tables_and_charts(tmp_path: Path) -> None:
+    """Catches tables that only the terminal has, and charts that the page cannot draw."""
+    page = from_run(all_ranks(tmp_path))
+    assert [topic.anchor for topic in page.topics] == ["collectives"]
+    (chart,) = page.topics[0].charts
+    lines = [trace for trace in chart.figure["data"] if trace.get("name")]
+    assert [trace["name"] for trace in lines] == ["allreduce"]
+    assert lines[0]["y"][-1] == pytest.approx(1.5 * MIB / 400e3 * 1e9 / GB, rel=1e-3)
+    text = render(page)
+    assert "bus bandwidth, GB/s" in text
