@@ -238,6 +238,9 @@ void bind_session(nb::module_& m) {
   m.def("load_machine", &load_machine, "simulator"_a, "machine"_a, nb::call_guard<nb::gil_scoped_release>());
   m.def("restart_machine", &restart_machine, "simulator"_a, "machine"_a, "key"_a,
         nb::call_guard<nb::gil_scoped_release>());
+  m.def("join_machine", &join_machine, "simulator"_a, "machine"_a, "rank"_a, "size"_a,
+        nb::call_guard<nb::gil_scoped_release>());
+  m.def("leave_machine", &leave_machine, "simulator"_a, "machine"_a, nb::call_guard<nb::gil_scoped_release>());
 }
 
 }  // namespace byteways

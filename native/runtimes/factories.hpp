@@ -29,6 +29,10 @@ void load_machine(const std::string& simulator, const std::string& sheet);
 // Resets the machine: later results depend only on the sheet and `key`. Throws Error while a session has
 // memory, streams or events on it.
 void restart_machine(const std::string& simulator, const std::string& sheet, std::uint64_t key);
+// The calling thread is rank `rank` of `size` on the machine, with a clock of its own, until it leaves. All
+// ranks have to join: those that have wait for the others.
+void join_machine(const std::string& simulator, const std::string& sheet, int rank, int size);
+void leave_machine(const std::string& simulator, const std::string& sheet);
 // `first_gpu`: the session's number of the runtime's first GPU.
 std::unique_ptr<Runtime> open_cuda(Host& host, const SessionOptions& options, int first_gpu,
                                    std::vector<LibraryReport>& reports);

@@ -352,6 +352,13 @@ def restart_machine(simulator: str, machine: str, key: int) -> None:
         Error: A session still has memory, streams or events there.
     """
 
+def join_machine(simulator: str, machine: str, rank: int, size: int) -> None:
+    """Makes the calling thread a rank of the machine, with a clock of its own, until leave_machine(). All
+    ranks have to join."""
+
+def leave_machine(simulator: str, machine: str) -> None:
+    """Ends what join_machine() began."""
+
 def summarize(samples: Sequence[float], resolution: float = 0.0) -> Summary: ...
 def series_warnings(samples: Sequence[float], resolution: float = 0.0) -> list[Warning]:
     """What a series shows as a whole: drift, bimodal, correlated, quantised."""

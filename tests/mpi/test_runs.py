@@ -156,6 +156,20 @@ def ranks_of(tmp_path: Path) -> list[int]:
     return found
 
 
+def test_pairs_without_the_first_rank_are_measured(tmp_path: Path) -> None:
+    """Catches the answer of rank 0, which takes no part, in place of the figures of those that do."""
+    jobs.require(jobs.MPICH)
+    words = command(jobs.MPICH, tmp_path, "--only", "sweep=latency")
+    words[words.index("--ranks") + 1] = "3"
+    suite = tmp_path / "toy.toml"
+    suite.write_text(SUITE.replace('pairs = "per-link-class"', 'pairs = "all"'), encoding="utf-8")
+    done = subprocess.run(words, env=environment(tmp_path), capture_output=True, text=True, timeout=200)
+    assert done.returncode == 0, done.stdout + done.stderr
+    found = {record.path: record for record in records(tmp_path)}
+    assert set(found) == {f"{a}/cpu0>{b}/cpu0" for a in range(3) for b in range(3) if a != b}
+    assert all(record.status == "measured" and record.verified for record in found.values())
+
+
 def test_more_ranks_than_the_launcher_starts(tmp_path: Path) -> None:
     """Catches a run that goes on with fewer ranks than it was told, or that hangs."""
     jobs.require(jobs.MPICH)

@@ -235,11 +235,13 @@ def test_ranks_of_a_simulated_machine_agree(memory: str, flows: int) -> None:
 
     machine = toy.nvidia(noise=0.02)
     results = toy.play(machine, scene)
-    # Two ranks share a GPU, whose multiprocessors only one of them can hold.
-    assert results.pop("engines") == {"0": "staged" if memory == "pageable" else "copy-engine"} | {
-        "1": "copy-engine",
-        "2": "copy-engine",
-    }
+    engines = results.pop("engines")
+    if memory == "pageable":
+        # Threads that have not joined the machine share its clock: while this rank's call blocks, the
+        # watchdogs of the others' gates may go off, so that what they see depends on the threads' scheduling.
+        assert engines["0"] == "staged"
+    else:  # two ranks share a GPU, whose multiprocessors only one of them can hold
+        assert engines == dict.fromkeys("012", "copy-engine")
     assert sorted(results) == ["0", "1", "2"]
     assert results["0"]["verified"] and len(results["0"]["samples_ns"]) >= 3
     assert results["1"] == results["0"] and results["2"] == results["0"]

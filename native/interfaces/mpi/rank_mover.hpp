@@ -3,6 +3,7 @@
 // buffers that it holds, and all of them do the same operations in the same order.
 #pragma once
 #include <cstdint>
+#include <memory>
 #include <vector>
 
 #include "interfaces/mover.hpp"
@@ -56,6 +57,7 @@ class RankMover : public Mover {
 
   std::uint64_t stride_bytes_ = 0;
   std::uint64_t key_ = 0;
+  std::unique_ptr<Buffer> fetched_;  // words of a sum on their way to be checked
 };
 
 }  // namespace byteways

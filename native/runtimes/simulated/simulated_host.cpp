@@ -360,4 +360,15 @@ void restart_machine(const std::string& simulator, const std::string& sheet, std
   simulated::bound_domain = -1;
 }
 
+void join_machine(const std::string& simulator, const std::string& sheet, int rank, int size) {
+  LibraryReport report;
+  const auto machine = simulated::open_machine(simulator, sheet, report);
+  machine->check(machine->join.symbol(), machine->join(rank, size));
+}
+
+void leave_machine(const std::string& simulator, const std::string& sheet) {
+  LibraryReport report;
+  simulated::open_machine(simulator, sheet, report)->leave();
+}
+
 }  // namespace byteways

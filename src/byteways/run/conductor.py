@@ -202,6 +202,7 @@ class Conductor:
             }
             if planned.case.worker == "ranks" and self._job is not None:
                 request["cores"] = [rank.cores for rank in layout(self._topology, self._job.ranks)]
+                request["ranks"] = planned.case.ranks
             if planned.case.worker == "torch":
                 request["uuids"] = {
                     device.name: device.uuid for device in self._topology.devices if device.uuid is not None
@@ -241,7 +242,9 @@ class Conductor:
             self._let_go()
         if self._worker is None:
             command = self._command
-            if kind == "ranks" and self._job is not None:
+            if kind == "ranks" and self._model is not None:
+                pass  # threads of a worker that simulates
+            elif kind == "ranks" and self._job is not None:
                 command, environment = self._job.command(), {**self._job.environment, **environment}
             elif kind != "native":
                 command = [*(command or worker_command()), "--kind", kind]

@@ -133,7 +133,7 @@ class Execution:
             deadline=simulated_deadline_s if simulated else deadline_s,
             worker=self.worker,
             model=simulation.model if simulation else None,
-            job=job_of(self.planned, self.manifest["options"].get("launcher")),
+            job=job_of(self.planned, self.manifest["options"].get("launcher"), simulated=simulated),
         )
         self.worker, self._conductor = None, conductor  # the worker is the conductor's from here on
         on_start(conductor)
@@ -270,7 +270,7 @@ def begin(
 
         plan = _some(plan_of(applied, topology, probed, options, simulation is not None, planning))
         planned = list(plan.cases)
-        if job := job_of(planned, options.launcher):
+        if simulation is None and (job := job_of(planned, options.launcher)):
             check_job(job, folder / LOG, tick)
         plan_file.write(folder, plan)
         manifest = manifests.build(

@@ -64,7 +64,11 @@ class Job:
         return {**self.launcher.environment, **more}
 
 
-def job_of(plan: Sequence[PlannedCase], given: str | None = None) -> Job | None:
+#: Ranks of a simulated machine are threads of its worker.
+NO_LAUNCHER = Launcher("simulated", ())
+
+
+def job_of(plan: Sequence[PlannedCase], given: str | None = None, *, simulated: bool = False) -> Job | None:
     """How the ranks of a plan are started; None when it has none.
 
     Raises:
@@ -72,7 +76,9 @@ def job_of(plan: Sequence[PlannedCase], given: str | None = None) -> Job | None:
     """
     running = (planned.case for planned in plan if planned.reason is None)
     numbers = [rank for case in running if case.worker == "ranks" for rank in case.ranks]
-    return Job(find_launcher(given), 1 + max(numbers)) if numbers else None
+    if not numbers:
+        return None
+    return Job(NO_LAUNCHER if simulated else find_launcher(given), 1 + max(numbers))
 
 
 def find_launcher(given: str | None = None, environment: Mapping[str, str] = os.environ) -> Launcher:

@@ -44,7 +44,9 @@ class RankMeasurer:
         self._groups: dict[tuple[int, ...], Communicator | None] = {}
         self._cache_bytes = {device.name: device.last_level_cache_bytes for device in session.devices}
         # Ranks share the host's memory.
-        host_bytes = host_memory_bytes() // max(1, mpi.world.size)
+        on_host = sum(device.memory_bytes for device in session.devices if device.runtime == "host")
+        all_bytes = on_host if session.virtual_time else host_memory_bytes()
+        host_bytes = all_bytes // max(1, mpi.world.size)
         memory = {
             device.name: min(device.memory_bytes, host_bytes)
             if device.runtime == "host"
@@ -54,14 +56,18 @@ class RankMeasurer:
         self._arena = Arena(core, session, memory)
 
     @classmethod
-    def open(cls, mpi: Mpi) -> RankMeasurer:
-        """Opens every runtime of this machine, as every rank does."""
+    def open(cls, mpi: Mpi, simulator: str = "", machine: str = "") -> RankMeasurer:
+        """Opens every runtime of this machine, or of the one that `machine` is the sheet of, as every rank
+        does.
+        """
         from byteways import _core
 
         session = _core.Session(
             library_directories=library_directories(),
             kernel_cache=str(kernel_cache() or ""),
             gpus=gpus_wanted(),
+            simulator=simulator,
+            machine=machine,
         )
         return cls(_core, session, mpi)
 
@@ -154,7 +160,8 @@ class RankMeasurer:
             options.batch = 1
         if "batch" in case.options:
             options.batch = int(case.options["batch"])
-        options.cores = request["cores"][self._mpi.world.rank][:1]  # one thread of a rank does all the work
+        if not self._session.virtual_time:  # one thread of a rank does all the work
+            options.cores = request["cores"][self._mpi.world.rank][:1]
         return options
 
 

@@ -52,7 +52,7 @@ class RankWorker:
                 return
             if self._host is not None:
                 self._host.begin()
-            outcome = self._measure(request)
+            outcome = self._shared(self._measure(request), request["ranks"])
             if self._host is not None and outcome["status"] != "skipped":
                 load = self._host.end()
                 outcome["health"] = {"host": load.to_json()}
@@ -72,6 +72,12 @@ class RankWorker:
                 text = json.dumps(STOP).encode()
         request: dict[str, Any] = json.loads(self._mpi.world.broadcast(text, 0))
         return request
+
+    def _shared(self, outcome: dict[str, Any], ranks: Sequence[int]) -> dict[str, Any]:
+        """The outcome of a rank that takes part, on every rank: rank 0, which answers, need not be one."""
+        told = self._mpi.world.broadcast(json.dumps(outcome).encode(), min(ranks))
+        shared: dict[str, Any] = json.loads(told)
+        return shared
 
     def _measure(self, request: dict[str, Any]) -> dict[str, Any]:
         from byteways.run.rank_measuring import RankMeasurer

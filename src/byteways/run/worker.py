@@ -11,6 +11,7 @@ import argparse
 import contextlib
 import ctypes
 import faulthandler
+import gc
 import os
 import signal
 import socket
@@ -21,9 +22,11 @@ from typing import TYPE_CHECKING, Any
 
 from byteways.run.health_host import HostMonitor
 from byteways.run.protocol import Channel, ConnectionClosed, Unavailable
+from byteways.run.simulator import simulator_path
 
 if TYPE_CHECKING:
     from byteways.run.measuring import Measurer
+    from byteways.run.simulated_ranks import SimulatedRanks
     from byteways.run.torch_measuring import TorchMeasurer
 
 #: linux/prctl.h
@@ -93,6 +96,8 @@ class Worker:
         try:
             if self._kind == "torch":
                 outcome, broken = self._open_torch().measure(request)
+            elif "ranks" in request:
+                outcome, broken = self._simulated_ranks().measure(request), False
             else:
                 outcome, broken = self._opened_anew(request["key"]).measure(request)
         except Unavailable as reason:
@@ -112,6 +117,15 @@ class Worker:
 
             self._torch = TorchMeasurer.open()
         return self._torch
+
+    def _simulated_ranks(self) -> SimulatedRanks:
+        """Ranks of the machine that is simulated; real ones are processes of their own (rank_worker.py)."""
+        from byteways import _core
+        from byteways.run.simulated_ranks import SimulatedRanks
+
+        self._measurer = None  # its session would keep the machine from being restarted
+        gc.collect()
+        return SimulatedRanks(_core, simulator_path(), self._machine)
 
     def _opened_anew(self, key: int) -> Measurer:
         """The measurer; of a simulated machine at its beginning, with the noise of this key."""

@@ -1,0 +1,66 @@
+"""Ranks of a simulated machine: threads of this process, each with a session and a clock of its own."""
+
+from __future__ import annotations
+
+import gc
+import threading
+from collections.abc import Mapping
+from types import ModuleType
+from typing import TYPE_CHECKING, Any
+
+from byteways.run.mpi_library import open_mpi
+from byteways.run.rank_measuring import RankMeasurer
+
+if TYPE_CHECKING:
+    from byteways._core import Mpi
+
+
+class SimulatedRanks:
+    """Measures cases between ranks of the machine that `sheet` describes.
+
+    Args:
+        core: The native module.
+        simulator: The simulator's library.
+        sheet: Of the machine.
+    """
+
+    def __init__(self, core: ModuleType, simulator: str, sheet: str) -> None:
+        self._core = core
+        self._machine = (simulator, sheet)
+
+    def measure(self, request: Mapping[str, Any]) -> dict[str, Any]:
+        """The outcome of a `measure` request, on the machine as it was loaded."""
+        self._core.restart_machine(*self._machine, request["key"])
+        size = len(request["cores"])
+        outcomes: list[dict[str, Any]] = [{} for _ in range(size)]
+        # What a rank has open is let go when all have left: a destructor that waits for its turn in virtual
+        # time, with Python's lock in hand, would keep the others from taking theirs.
+        kept: list[RankMeasurer | Mpi] = []
+
+        def play(rank: int) -> None:
+            try:
+                self._core.join_machine(*self._machine, rank, size)
+                try:
+                    outcomes[rank] = self._play(request, kept)
+                finally:
+                    self._core.leave_machine(*self._machine)
+            except Exception as error:
+                reason = f"rank {rank}: {type(error).__name__}: {error}"
+                outcomes[rank] = {"status": "failed", "reason": reason}
+
+        threads = [threading.Thread(target=play, args=(rank,), daemon=True) for rank in range(size)]
+        for thread in threads:
+            thread.start()
+        for thread in threads:
+            thread.join()
+        kept.clear()
+        gc.collect()
+        first: int = min(request["ranks"])
+        return outcomes[first]
+
+    def _play(self, request: Mapping[str, Any], kept: list[RankMeasurer | Mpi]) -> dict[str, Any]:
+        mpi = open_mpi(self._machine[0])
+        kept.append(mpi)
+        measurer = RankMeasurer.open(mpi, *self._machine)
+        kept.append(measurer)
+        return measurer.measure(request)
