@@ -240,7 +240,8 @@ void bind_session(nb::module_& m) {
         nb::call_guard<nb::gil_scoped_release>());
   m.def("join_machine", &join_machine, "simulator"_a, "machine"_a, "rank"_a, "size"_a,
         nb::call_guard<nb::gil_scoped_release>());
-  m.def("leave_machine", &leave_machine, "simulator"_a, "machine"_a, nb::call_guard<nb::gil_scoped_release>());
+  m.def("leave_machine", &leave_machine, "simulator"_a, "machine"_a,
+        nb::call_guard<nb::gil_scoped_release>());
 }
 
 }  // namespace byteways
