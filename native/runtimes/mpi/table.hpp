@@ -25,7 +25,8 @@ inline constexpr int kMpiTableVersion = 1;
 struct BytewaysMpi {
   int version;  // kMpiTableVersion, else the shim is of another build
 
-  // With the thread level MPI_THREAD_FUNNELED: one thread of a rank calls MPI, and the library takes no locks.
+  // With the thread level MPI_THREAD_FUNNELED: one thread of a rank calls MPI, and the library takes no
+  // locks.
   int (*init)();
   int (*finalize)();
   int (*abort)(int code);
