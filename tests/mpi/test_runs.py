@@ -62,7 +62,6 @@ size = "8B"
 """
 #: Variable that tells the processes of one test from all others.
 MARK = "BYTEWAYS_TEST_FOLDER"
-REAL = [each for each in jobs.ALL if not each.library]
 
 
 def command(installation: jobs.Installation, tmp_path: Path, *more: str) -> list[str]:
@@ -81,7 +80,7 @@ def records(tmp_path: Path) -> Sequence[Record]:
     return RunFolder(tmp_path / "R").records
 
 
-@pytest.mark.parametrize("installation", REAL, ids=lambda each: each.name)
+@pytest.mark.parametrize("installation", jobs.RUNS, ids=lambda each: each.name)
 def test_every_kind_of_case_is_measured_and_verified(installation: jobs.Installation, tmp_path: Path) -> None:
     """Catches an MPI that one build serves and another does not, data that arrives wrong, and a figure that
     does not follow from its time.
@@ -113,7 +112,7 @@ def test_every_kind_of_case_is_measured_and_verified(installation: jobs.Installa
     assert len(isolated) == 8 and all(record.batch == 1 for record in isolated)
 
 
-@pytest.mark.parametrize("installation", REAL, ids=lambda each: each.name)
+@pytest.mark.parametrize("installation", jobs.RUNS, ids=lambda each: each.name)
 def test_a_rank_that_is_killed_costs_one_case(installation: jobs.Installation, tmp_path: Path) -> None:
     """Catches a killed rank that takes the run with it, one that nobody names, and ranks that are left."""
     jobs.require(installation)
