@@ -97,7 +97,12 @@ def json_like(results: dict[int, Any]) -> dict[int, Any]:
     }
 
 
-KINDS = (None, jobs.MPICH, jobs.OPEN_MPI, pytest.param(jobs.DEBIAN, marks=pytest.mark.slow))
+KINDS = (
+    None,
+    jobs.MPICH,
+    pytest.param(jobs.OPEN_MPI, marks=pytest.mark.slow),
+    pytest.param(jobs.DEBIAN, marks=pytest.mark.slow),
+)
 
 
 @pytest.fixture(params=KINDS, ids=lambda kind: kind.name if kind else "threads")
