@@ -126,8 +126,10 @@ def test_another_process_exports(monkeypatch: pytest.MonkeyPatch) -> None:
     obstacle = measurer.session.handle_obstacle("gpu0")
     if obstacle:
         pytest.skip(obstacle)
-    with Exporter("gpu0", "device", 4 * MIB) as handle:
-        assert len(handle) == 128
+    exporter = Exporter()
+    handles = {exporter.handle("gpu0", "device", size) for size in (4 * MIB, 64 * MIB)}
+    assert [len(handle) for handle in handles] == [128, 128]
+    exporter.close()
     end = Buffer("gpu0", "device")
     case = Case("open-ipc", "unidirectional", (Flow(end, end, "gpu0"),), 4 * MIB, "warm")
     request = {"case": case.identity(), "budget_s": 0.3, "precision": 0.05, "key": 1}

@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import contextlib
 import gc
 import time
 from collections.abc import Mapping, Sequence
@@ -80,6 +79,7 @@ class Measurer:
         }
         self._first_gpus = _first_gpus(devices)
         self._arena = Arena(core, session, self._memory, self._first_gpus)
+        self._exporter = Exporter()
         addresses = {device.name: device.pci_address for device in devices if not self._on_host[device.name]}
         self._simulated = bool(simulator)
         uuids = {device.name: device.uuid for device in devices if device.uuid}
@@ -182,20 +182,21 @@ class Measurer:
 
     def _measured(self, case: Case, options: MeasureOptions) -> tuple[Measurement, list[tuple[Buffer, ...]]]:
         """Measures; when memory runs out in the middle, once more with nothing else kept."""
-        with contextlib.ExitStack() as stack:
-            handle = ""
-            if case.interface == "open-ipc":
-                owned = case.flows[0].source
-                handle = stack.enter_context(Exporter(owned.device, owned.memory, case.size_bytes))
-            buffers: list[tuple[Buffer, ...]] = []
-            try:
-                buffers = self._arena.take(case, self._cache)
-                return self.session.measure(self._flows(case, buffers, handle), options), buffers
-            except self.core.OutOfMemoryError:
-                buffers.clear()  # or they would still be held while they are allocated again
-                self._arena.clear()
+        handle = ""
+        if case.interface == "open-ipc":
+            owned = case.flows[0].source
+            handle = self._exporter.handle(owned.device, owned.memory, case.size_bytes)
+        else:
+            self._exporter.close()  # no other process holds a GPU while other interfaces are measured
+        buffers: list[tuple[Buffer, ...]] = []
+        try:
             buffers = self._arena.take(case, self._cache)
             return self.session.measure(self._flows(case, buffers, handle), options), buffers
+        except self.core.OutOfMemoryError:
+            buffers.clear()  # or they would still be held while they are allocated again
+            self._arena.clear()
+        buffers = self._arena.take(case, self._cache)
+        return self.session.measure(self._flows(case, buffers, handle), options), buffers
 
     def _crowded(self, case: Case) -> str | None:
         """Why a GPU has too little memory free for the case's managed memory, kept buffers given up; None: it

@@ -1,0 +1,71 @@
+"""The process that exports GPU memory: one child serves many requests, and a lost child is replaced."""
+
+from __future__ import annotations
+
+import sys
+import time
+from pathlib import Path
+
+import pytest
+
+from byteways.run import exporter
+from byteways.run.exporter import Exporter, ExporterLost
+
+#: Answers each request with its process id and the size; `fail` and `end` stand for a refusal and a crash.
+CHILD = """
+import os, sys
+for line in sys.stdin:
+    device, memory, size = line.split()
+    if memory == "end":
+        sys.exit(3)
+    answer = "error out of memory" if memory == "fail" else f"handle {os.getpid()}-{size}"
+    os.write(int(sys.argv[1]), (answer + chr(10)).encode())
+"""
+
+
+@pytest.fixture
+def child(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    script = tmp_path / "child.py"
+    script.write_text(CHILD)
+    monkeypatch.setattr(exporter, "module_command", lambda _: [sys.executable, str(script)])
+
+
+def process_of(handle: str) -> str:
+    return handle.split("-")[0]
+
+
+@pytest.mark.usefixtures("child")
+def test_one_child_serves_all_requests() -> None:
+    """Catches a child started for each case (two seconds on a real GPU), and answers out of order."""
+    exporting = Exporter()
+    handles = [exporting.handle("gpu0", "device", size) for size in (4096, 8192)]
+    assert [handle.split("-")[1] for handle in handles] == ["4096", "8192"]
+    assert process_of(handles[0]) == process_of(handles[1])
+    exporting.close()
+    assert not Path("/proc", process_of(handles[0])).exists()
+    exporting.close()
+
+
+@pytest.mark.usefixtures("child")
+@pytest.mark.parametrize(("memory", "reason"), [("fail", "out of memory"), ("end", "it ended")])
+def test_a_lost_child_is_named_and_replaced(memory: str, reason: str) -> None:
+    """Catches a refusal that is taken for a handle, and an exporter that stays broken after one."""
+    exporting = Exporter()
+    first = exporting.handle("gpu0", "device", 4096)
+    with pytest.raises(ExporterLost, match=reason):
+        exporting.handle("gpu0", memory, 4096)
+    second = exporting.handle("gpu0", "device", 4096)
+    assert process_of(second) != process_of(first)
+    exporting.close()
+
+
+@pytest.mark.usefixtures("child")
+def test_a_silent_child_is_given_up(monkeypatch: pytest.MonkeyPatch, tmp_path: Path) -> None:
+    """Catches a run that hangs when the child hangs."""
+    monkeypatch.setattr(exporter, "START_LIMIT_S", 0.2)
+    monkeypatch.setattr(exporter, "END_LIMIT_S", 0.2)
+    (tmp_path / "child.py").write_text("import time\ntime.sleep(600)\n")
+    began = time.monotonic()
+    with pytest.raises(ExporterLost):
+        Exporter().handle("gpu0", "device", 4096)
+    assert time.monotonic() - began < 60
