@@ -5,7 +5,7 @@ from __future__ import annotations
 import pytest
 
 from byteways import _core
-from tests.gpu.sides import gpus
+from tests.gpu.sides import gpus, warnings
 
 pytestmark = pytest.mark.gpu
 
@@ -19,7 +19,9 @@ def rate(
     wanted = _core.MeasureOptions()
     wanted.budget_s = 0.2
     measured = session.measure([_core.Flow(*ends, "gpu0", "route", size, **options)], wanted)
-    assert measured.verified and measured.gated and measured.timed_by == "device-events"
+    assert measured.verified and measured.timed_by == "device-events"
+    # A gate that makes a short operation slower is left out, and the measurement says so.
+    assert measured.gated or (size < MIB and "gate-slows" in warnings(measured))
     assert sum(measured.flows[0].parts.values()) == pytest.approx(1)
     return measured.flows[0].bytes_per_s
 
