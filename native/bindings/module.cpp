@@ -15,4 +15,5 @@ NB_MODULE(_core, m) {
   byteways::bind_management(m);
   byteways::bind_kernels(m);
   byteways::bind_mpi(m);
+  byteways::bind_xccl(m);
 }

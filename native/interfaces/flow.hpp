@@ -8,6 +8,7 @@
 
 #include "runtimes/mpi/mpi.hpp"
 #include "runtimes/session.hpp"
+#include "runtimes/xccl/xccl.hpp"
 
 namespace byteways {
 
@@ -26,6 +27,7 @@ struct Flow {
   Buffer* second_source = nullptr;      // only for interfaces that read two arrays
   Device* partner = nullptr;            // the device that answers, or the target of a prefetch; else null
   const Communicator* ranks = nullptr;  // those that take part; null: one process
+  XcclCommunicator* xccl = nullptr;     // the same ranks in the vendor's library, one GPU each; else null
   unsigned sharing = 1;  // concurrent flows of this executor: each kernel leaves room for the others
   std::map<std::string, std::variant<std::int64_t, std::string>, std::less<>> options;
 

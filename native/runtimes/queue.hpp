@@ -15,6 +15,9 @@ namespace byteways {
 class Stream {
  public:
   virtual ~Stream() = default;
+  // For libraries that enqueue on it themselves: makes its device current for this thread and returns the
+  // vendor's handle. nullptr: the runtime has none.
+  virtual void* lend() const { return nullptr; }
 };
 class Event {
  public:

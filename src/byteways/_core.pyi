@@ -79,6 +79,7 @@ class Flow:
         second_source: Buffer | None = None,
         partner: str = "",
         ranks: Communicator | None = None,
+        xccl: XcclCommunicator | None = None,
         **options: int | str,
     ) -> None: ...
 
@@ -249,6 +250,37 @@ class Communicator:
 
     def gather(self, data: bytes) -> list[bytes]:
         """The bytes of every rank, of any lengths, to every rank."""
+
+class Xccl:
+    """NCCL or RCCL, the vendors' libraries of collectives with one interface, found and opened.
+
+    Args:
+        vendor: "cuda" or "hip".
+        directories: Folders where it may lie, beside those of the dynamic linker.
+        simulator: The simulator's library, on a simulated machine.
+
+    Raises:
+        UnsupportedError: There is none that can be used; the text has the reason.
+    """
+
+    def __init__(self, vendor: str, directories: Sequence[str] = (), simulator: str = "") -> None: ...
+    @property
+    def report(self) -> LibraryReport: ...
+
+class XcclCommunicator:
+    """The ranks of a communicator in NCCL or RCCL. Making one is collective.
+
+    Args:
+        device: This rank's GPU. No other rank may have the same.
+
+    Raises:
+        Error: The library refuses, with its words.
+    """
+
+    def __init__(self, library: Xccl, ranks: Communicator, session: Session, device: str) -> None: ...
+
+def xccl_report(vendor: str, directories: Sequence[str] = (), simulator: str = "") -> LibraryReport:
+    """What was found of NCCL ("cuda") or RCCL ("hip")."""
 
 class Mpi:
     """The MPI of this machine, found and started. It ends when finalize() is called, never by itself.

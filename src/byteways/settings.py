@@ -51,6 +51,8 @@ SETTINGS = (
         "path of the MPI library",
         "the one in use, that of the launcher, dynamic linker, Python packages",
     ),
+    Setting("BYTEWAYS_LIBNCCL", "path of the NCCL library", "dynamic linker, Python packages, PyTorch's"),
+    Setting("BYTEWAYS_LIBRCCL", "path of the RCCL library", "dynamic linker, Python packages, PyTorch's"),
 )
 
 #: What every worker gets unless the user set it. PCI order makes runtime and NVML agree on indices. With too

@@ -17,7 +17,7 @@ from typing import Any
 import pytest
 
 from byteways import _core
-from byteways.doctor.libraries import check_mpi
+from byteways.doctor.libraries import OPTIONAL, check_optional
 from byteways.run.mpi_library import mpi_directories, mpi_report_of_child
 from byteways.run.simulator import native_folder, simulator_path
 from tests.cache import cached, version
@@ -199,13 +199,13 @@ def test_doctor_tells_of_it(monkeypatch: pytest.MonkeyPatch, tmp_path: Path) -> 
     """Catches a doctor who is silent on MPI, or calls a machine broken that merely has none."""
     jobs.require(jobs.MPICH)
     monkeypatch.setenv("BYTEWAYS_LIBMPI", str(jobs.WHEELS / "mpich/lib/libmpi.so.12"))
-    found = check_mpi(mpi_report_of_child(), os.environ)
+    found = check_optional(mpi_report_of_child(), os.environ, OPTIONAL["mpi"])
     assert found.state == "ok" and found.text.startswith("MPICH Version: 5")
     monkeypatch.setenv("BYTEWAYS_LIBMPI", str(tmp_path / "none.so"))
     lost = mpi_report_of_child()
-    assert check_mpi(lost, os.environ).state == "problem"
-    assert check_mpi(lost, {}).state == "ok"
-    assert "only cases of several processes need" in check_mpi(lost, {}).text
+    assert check_optional(lost, os.environ, OPTIONAL["mpi"]).state == "problem"
+    assert check_optional(lost, {}, OPTIONAL["mpi"]).state == "ok"
+    assert "needed only by cases of several processes" in check_optional(lost, {}, OPTIONAL["mpi"]).text
 
 
 def test_a_library_that_ends_the_process_is_told(monkeypatch: pytest.MonkeyPatch, tmp_path: Path) -> None:

@@ -2,7 +2,7 @@
 #include <algorithm>
 
 #include "interfaces/mpi/collectives.hpp"
-#include "interfaces/mpi/rank_mover.hpp"
+#include "interfaces/rank_mover.hpp"
 #include "interfaces/registry.hpp"
 
 namespace byteways {

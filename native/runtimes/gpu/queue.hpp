@@ -49,6 +49,10 @@ class VendorStream final : public Stream, public OfDevice<Vendor> {
   }
   ~VendorStream() override { this->leave(this->driver_->destroy_stream, handle_); }
   typename Vendor::Stream handle() const { return handle_; }
+  void* lend() const override {
+    this->enter();
+    return handle_;
+  }
 
  private:
   typename Vendor::Stream handle_ = nullptr;

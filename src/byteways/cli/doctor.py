@@ -69,7 +69,7 @@ def examine() -> tuple[list[Check], bool]:
     from byteways.doctor.devices import check_gpus, check_mps
     from byteways.doctor.gpu_driver import check_gpu_driver
     from byteways.doctor.host import check_host
-    from byteways.doctor.libraries import check_libraries, check_mpi, management_report
+    from byteways.doctor.libraries import OPTIONAL, check_libraries, check_optional, management_report
     from byteways.doctor.process import check_process
     from byteways.run.health_host import HostMonitor
     from byteways.run.mpi_library import mpi_report_of_child
@@ -84,7 +84,7 @@ def examine() -> tuple[list[Check], bool]:
     time.sleep(WATCH_S)
     reports = [*(found.libraries if found else []), *management_report()]
     checks += check_libraries(reports, {vendor for vendor, _ in on_bus}, os.environ)
-    checks.append(check_mpi(mpi_report_of_child(), os.environ))
+    checks.append(check_optional(mpi_report_of_child(), os.environ, OPTIONAL["mpi"]))
     if found is not None:
         checks += check_gpus(found.capabilities, management, on_bus, gpu_users(found.capabilities))
     checks += check_gpu_driver(on_bus, os.environ)

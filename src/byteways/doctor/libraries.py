@@ -12,6 +12,11 @@ VENDORS = {
     **dict.fromkeys(("cuda-driver", "nvrtc", "nvml"), "NVIDIA"),
     **dict.fromkeys(("hip", "hiprtc", "hsa"), "AMD"),
 }
+#: Libraries without which only some cases are lost, and which these are.
+OPTIONAL = {
+    "mpi": "cases of several processes",
+    **dict.fromkeys(("nccl", "rccl"), "the interfaces xccl and xccl-ping-pong"),
+}
 #: Names of a search that are printed; all of them are in --json.
 SEARCHED_SHOWN = 2
 
@@ -29,26 +34,32 @@ def check_libraries(
         environment: Libraries of a vendor of whom BYTEWAYS_LIB… names one must be there in any case.
     """
     named = {vendor for library, vendor in VENDORS.items() if _setting(library) in environment}
-    return [_check(report, {*vendors, *named}) for report in reports]
+    return [
+        check_optional(report, environment, OPTIONAL[str(report["library"])])
+        if report["library"] in OPTIONAL
+        else _check(report, {*vendors, *named})
+        for report in reports
+    ]
 
 
-def check_mpi(report: Mapping[str, Any], environment: Mapping[str, str]) -> Check:
-    """The library of MPI, which only cases of several processes need: without one nothing else is lost.
+def check_optional(report: Mapping[str, Any], environment: Mapping[str, str], needed_by: str) -> Check:
+    """A library that only some cases need: its absence is no problem.
 
     Args:
         report: Fields of `_core.LibraryReport`.
-        environment: A library that BYTEWAYS_LIBMPI names must be usable.
+        environment: A library that a variable names (BYTEWAYS_LIBMPI) must be usable.
+        needed_by: The cases that need it.
     """
+    name = str(report["library"])
     where = f"{report['path']}, found by {report['found_by']}" if report["path"] else _searched(report)
     found = ", ".join(part for part in (str(report["version"]), where) if part)
     hint = report["hint"] or None
     if report["usable"]:
-        return Check("libraries", "mpi", "ok", f"{found}; {hint}" if hint else found, None, report)
+        return Check("libraries", name, "ok", f"{found}; {hint}" if hint else found, None, report)
     text = "; ".join(part for part in (str(report["reason"]), found) if part)
-    if report["path"] or _setting("mpi") in environment:
-        return Check("libraries", "mpi", "problem", text, hint, report)
-    text = f"none, which only cases of several processes need: {text}"
-    return Check("libraries", "mpi", "ok", text, None, report)
+    if report["path"] or _setting(name) in environment:
+        return Check("libraries", name, "problem", text, hint, report)
+    return Check("libraries", name, "ok", f"none; needed only by {needed_by}: {text}", None, report)
 
 
 def _setting(library: str) -> str:

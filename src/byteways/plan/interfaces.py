@@ -65,6 +65,7 @@ class Interface:
         "native"  # which kind of worker measures it: those with other libraries have processes apart
     )
     refused: str = ""  # what an executor of another kind is told; empty: refusal() has a sentence
+    library: str = ""  # the library that carries it out beside MPI: "xccl" is NCCL or RCCL
     needs: str = ""  # what a device has to be known to have that executes it; empty: nothing special
     # For planning: bytes/s of one CPU thread, whether all cores of a domain take part, seconds of one call.
     cpu_bytes_per_s: float = 0
@@ -106,6 +107,7 @@ class Interface:
 #: What is told of interfaces that are about a GPU's runtime.
 _ASKED_OF_A_GPU = "is a call of a GPU runtime, and {executor} is a CPU"
 _ABOUT_QUEUES = "uses the queues of a GPU, and {executor} is a CPU"
+_OF_XCCL = "moves memory of GPUs, and {executor} is a CPU"
 _OF_CALLS = dict.fromkeys(("cpu", "gpu"), ("calls", "rates.kernel-local"))
 
 
@@ -320,6 +322,32 @@ INTERFACES: Mapping[str, Interface] = {
         by_call=True,
         worker="ranks",
         between_ranks=(BARRIER,),
+    ),
+    "xccl": Interface(
+        "message passing",
+        "NCCL or RCCL: messages between two ranks, or a collective of several, one GPU each",
+        {"gpu": ()},
+        (opt.TIMING,),
+        granularity_bytes=8,
+        by_call=True,
+        worker="ranks",
+        library="xccl",
+        between_ranks=("unidirectional", "bidirectional", *COLLECTIVES),
+        refused=_OF_XCCL,
+    ),
+    "xccl-ping-pong": Interface(
+        "message passing",
+        "latency: a message of NCCL or RCCL to another rank's GPU and back",
+        {"gpu": ()},
+        figure="latency",
+        counts="round-trip",
+        granularity_bytes=8,
+        alone=True,
+        by_call=True,
+        worker="ranks",
+        library="xccl",
+        between_ranks=("unidirectional",),
+        refused=_OF_XCCL,
     ),
     "launch": Interface(
         "direct access",

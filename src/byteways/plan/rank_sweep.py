@@ -36,7 +36,7 @@ def rank_flows(
     if len(ranks) < 2:
         notes.append("one rank has nobody to send to: --ranks 2")
     elif pattern in OF_ALL_RANKS:
-        yield from _collectives(sweep, ranks)
+        yield from _collectives(sweep, ranks, notes)
     else:
         yield from _messages(sweep, pattern, ranks, link_class)
 
@@ -51,9 +51,15 @@ def size_in_blocks(size_bytes: int, pattern: str, ranks: int) -> int:
     return max(step, size_bytes - size_bytes % step)
 
 
-def _collectives(sweep: Sweep, ranks: Sequence[Rank]) -> Iterator[tuple[Flow, ...]]:
-    for count in _counts(sweep, len(ranks)):
-        group = ranks[:count]
+def _collectives(sweep: Sweep, ranks: Sequence[Rank], notes: list[str]) -> Iterator[tuple[Flow, ...]]:
+    """Groups of the ranks that have a buffer for both ends: not every rank need have a GPU."""
+    able = [rank for rank in ranks if _ends(sweep.sources, rank) and _ends(sweep.destinations, rank)]
+    if len(able) == 1:
+        notes.append("one rank alone has such buffers (one GPU per rank)")
+    if len(able) < 2:
+        return
+    for count in _counts(sweep, len(able)):
+        group = able[:count]
         ends = [
             itertools.product(_ends(sweep.sources, rank), _ends(sweep.destinations, rank)) for rank in group
         ]

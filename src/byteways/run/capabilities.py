@@ -10,11 +10,13 @@ from typing import TYPE_CHECKING, Any
 from byteways.plan.case import MEMORIES, needs_grant
 from byteways.plan.interfaces import INTERFACES
 from byteways.run.compile_kernels import compile_in_child, risky_architectures
+from byteways.run.library_paths import library_directories
+from byteways.run.simulator import simulator_path
 from byteways.settings import kernel_cache
 from byteways.topology.model import CALLS, HOST
 
 if TYPE_CHECKING:
-    from byteways._core import Device, Session
+    from byteways._core import Device, LibraryReport, Session
 
 _DEVICE_FIELDS = (
     "name",
@@ -50,6 +52,8 @@ def describe(core: ModuleType, session: Session, host_bytes: int) -> dict[str, A
         architecture: compile_in_child(architecture, kernel_cache())
         for architecture in risky_architectures(devices, session.libraries)
     }
+    vendors = dict.fromkeys(device.runtime for device in devices if device.runtime != "host")
+    collectives = [_xccl_report(core, vendor, session.virtual_time) for vendor in vendors]
     return {
         "capabilities": {
             "devices": {device.name: _device(core, session, device) for device in devices},
@@ -58,7 +62,7 @@ def describe(core: ModuleType, session: Session, host_bytes: int) -> dict[str, A
                 for device in devices
             },
             "interface": {
-                device.name: _interfaces(session, device, lost.get(device.architecture, ""))
+                device.name: _interfaces(core, session, device, lost.get(device.architecture, ""))
                 for device in devices
             },
             "peer": _peers(core, session, gpus),
@@ -75,7 +79,7 @@ def describe(core: ModuleType, session: Session, host_bytes: int) -> dict[str, A
             },
             "host_memory_bytes": host_bytes,
         },
-        "libraries": [_library(report) for report in session.libraries],
+        "libraries": [_library(report) for report in (*session.libraries, *collectives)],
         "method_version": core.METHOD_VERSION,
     }
 
@@ -91,7 +95,7 @@ def _device(core: ModuleType, session: Session, device: Device) -> dict[str, Any
     return fields
 
 
-def _interfaces(session: Session, device: Device, lost: str = "") -> dict[str, Any]:
+def _interfaces(core: ModuleType, session: Session, device: Device, lost: str = "") -> dict[str, Any]:
     """What the device can execute, by interface.
 
     Args:
@@ -106,7 +110,10 @@ def _interfaces(session: Session, device: Device, lost: str = "") -> dict[str, A
             offers[name] = {"available": False, "reason": reason}
             continue
         if interface.worker != "native":
-            offers[name] = _library_offer(interface.worker, session.virtual_time)
+            offer = _library_offer(interface.worker, session.virtual_time)
+            if interface.library == "xccl" and offer["available"]:
+                offer = _xccl_offer(core, device.runtime, session.virtual_time)
+            offers[name] = offer
             continue
         if name == "open-ipc" and (obstacle := session.handle_obstacle(device.name)):
             offers[name] = {"available": False, "reason": obstacle}
@@ -139,6 +146,18 @@ def _mpi_offer(simulated: bool) -> dict[str, Any]:
         return {"available": False, "reason": "no MPI launcher found (mpiexec, mpirun, srun or flux)"}
     report = mpi_report_of_child()
     return {"available": report["usable"], "reason": report["reason"]}
+
+
+def _xccl_offer(core: ModuleType, vendor: str, simulated: bool) -> dict[str, Any]:
+    """Whether NCCL ("cuda") or RCCL ("hip") is there."""
+    report = _xccl_report(core, vendor, simulated)
+    return {"available": report.usable, "reason": report.reason}
+
+
+def _xccl_report(core: ModuleType, vendor: str, simulated: bool) -> LibraryReport:
+    simulator = simulator_path() if simulated else ""
+    report: LibraryReport = core.xccl_report(vendor, library_directories(), simulator)
+    return report
 
 
 def _package_offer(name: str, simulated: bool) -> dict[str, Any]:

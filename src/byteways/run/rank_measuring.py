@@ -20,9 +20,18 @@ from byteways.run.rank_outcome import outcome_of_ranks
 from byteways.settings import gpus_wanted, kernel_cache
 
 if TYPE_CHECKING:
-    from byteways._core import Buffer, Communicator, Flow, MeasureOptions, Mpi, Session
+    from byteways._core import (
+        Buffer,
+        Communicator,
+        Flow,
+        MeasureOptions,
+        Mpi,
+        Session,
+        Xccl,
+        XcclCommunicator,
+    )
 
-#: Slots of a buffer begin at multiples of it (native/interfaces/mpi/rank_mover.cpp).
+#: Slots of a buffer begin at multiples of it (native/interfaces/rank_mover.cpp).
 _SLOT_ALIGNMENT_BYTES = 256
 #: Options of a case that are about how it is measured; the others are the flow's.
 _MEASURE_OPTIONS = ("gate", "batch", "energy", "timing")
@@ -35,13 +44,17 @@ class RankMeasurer:
         core: The native module.
         session: With every runtime of the machine.
         mpi: Started; all ranks have one of these.
+        simulator: The simulator's library, on a simulated machine.
     """
 
-    def __init__(self, core: ModuleType, session: Session, mpi: Mpi) -> None:
+    def __init__(self, core: ModuleType, session: Session, mpi: Mpi, simulator: str = "") -> None:
         self._core = core
         self._session = session
         self._mpi = mpi
         self._groups: dict[tuple[int, ...], Communicator | None] = {}
+        self._simulator = simulator
+        self._xccl: Xccl | None = None
+        self._vendors: dict[tuple[tuple[int, ...], str], XcclCommunicator] = {}
         self._cache_bytes = {device.name: device.last_level_cache_bytes for device in session.devices}
         # Ranks share the host's memory.
         on_host = sum(device.memory_bytes for device in session.devices if device.runtime == "host")
@@ -69,7 +82,7 @@ class RankMeasurer:
             simulator=simulator,
             machine=machine,
         )
-        return cls(_core, session, mpi)
+        return cls(_core, session, mpi, simulator)
 
     def measure(self, request: Mapping[str, Any]) -> dict[str, Any]:
         """The outcome of a `measure` request. All ranks call it; those that take no part answer at once.
@@ -85,12 +98,14 @@ class RankMeasurer:
         try:
             failure = ""
             try:
-                flow, buffers = self._flow(case, ranks)
+                buffers = self._buffers(case)
+                library = self._library(case)
             except self._core.Error as error:
                 failure = str(error)
             told = [text.decode() for text in ranks.gather(failure.encode())]
             if failed := [f"rank {case.ranks[at]}: {text}" for at, text in enumerate(told) if text]:
                 return {"status": "failed", "reason": failed[0]}
+            flow = self._flow(case, ranks, buffers, library)
             team = self._core.MpiTeam(ranks)
             measurement = self._session.measure([flow], self._options(case, request), team)
             outcome = outcome_of_ranks(case, measurement, buffers)
@@ -105,42 +120,73 @@ class RankMeasurer:
 
     def _group(self, case: Case) -> Communicator | None:
         """The ranks of the case, numbered in its order; None on a rank that takes no part. Collective."""
-        members = tuple(dict.fromkeys(rank for flow in case.flows for rank in flow.ranks))
+        members = _members(case)
         if members not in self._groups:
             mine = self._mpi.world.rank
             color, key = (0, members.index(mine)) if mine in members else (-1, 0)
             self._groups[members] = self._mpi.world.split(color, key)
         return self._groups[members]
 
-    def _flow(self, case: Case, ranks: Communicator) -> tuple[Flow, tuple[Buffer | None, ...]]:
-        """This rank's flow, with the buffers that it holds."""
+    def _buffers(self, case: Case) -> tuple[Buffer | None, Buffer | None]:
+        """What this rank sends from and receives into, allocated."""
         sends, receives = own_ends(case, self._mpi.world.rank)
         first, last = sends or receives, receives or sends
         assert first is not None and last is not None  # a rank that takes part has an end
-        wanted = flow_buffer_bytes(case, case.flows[0], self._cache)
         local = replace(case, flows=(PlannedFlow(first, last, first.device),))
         taken = self._arena.take(local, self._cache)[0]
-        source = taken[0] if sends else None
-        destination = taken[-1] if receives else None
+        return taken[0] if sends else None, taken[-1] if receives else None
+
+    def _library(self, case: Case) -> Xccl | None:
+        """NCCL or RCCL, if the case is one of theirs. Raises UnsupportedError when it is not there."""
+        if INTERFACES[case.interface].library != "xccl":
+            return None
+        if self._xccl is None:
+            own = self._own_device(case)
+            vendor = next(device.runtime for device in self._session.devices if device.name == own)
+            self._xccl = self._core.Xccl(vendor, library_directories(), self._simulator)
+        return self._xccl
+
+    def _flow(
+        self,
+        case: Case,
+        ranks: Communicator,
+        buffers: tuple[Buffer | None, Buffer | None],
+        library: Xccl | None,
+    ) -> Flow:
+        """This rank's flow. Collective where `library` is given: the ranks make its communicator once."""
+        device = self._own_device(case)
         options = {
             name: int(value) if isinstance(value, bool) else value
             for name, value in case.options.items()
             if name not in _MEASURE_OPTIONS
         }
+        wanted = flow_buffer_bytes(case, case.flows[0], self._cache)
         stride = -(-case.size_bytes // _SLOT_ALIGNMENT_BYTES) * _SLOT_ALIGNMENT_BYTES
-        flow = self._core.Flow(
-            source,
-            destination,
-            first.device,
+        flow: Flow = self._core.Flow(
+            *buffers,
+            device,
             case.interface,
             case.size_bytes,
             cold=case.cache == "cold",
             ranks=ranks,
+            xccl=None if library is None else self._vendor_ranks(library, case, ranks, device),
             operation=case.pattern,
             slots=max(1, wanted // stride),
             **options,
         )
-        return flow, (source, destination)
+        return flow
+
+    def _own_device(self, case: Case) -> str:
+        sends, receives = own_ends(case, self._mpi.world.rank)
+        end = sends or receives
+        assert end is not None
+        return end.device
+
+    def _vendor_ranks(self, library: Xccl, case: Case, ranks: Communicator, device: str) -> XcclCommunicator:
+        key = (_members(case), device)
+        if key not in self._vendors:
+            self._vendors[key] = self._core.XcclCommunicator(library, ranks, self._session, device)
+        return self._vendors[key]
 
     def _cache(self, device: str) -> int:
         return self._cache_bytes.get(device, 0)
@@ -163,6 +209,11 @@ class RankMeasurer:
         if not self._session.virtual_time:  # one thread of a rank does all the work
             options.cores = request["cores"][self._mpi.world.rank][:1]
         return options
+
+
+def _members(case: Case) -> tuple[int, ...]:
+    """Ranks of the world that take part, in the order of their numbers in the case's communicator."""
+    return tuple(dict.fromkeys(rank for flow in case.flows for rank in flow.ranks))
 
 
 def own_ends(case: Case, rank: int) -> tuple[PlannedBuffer | None, PlannedBuffer | None]:

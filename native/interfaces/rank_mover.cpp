@@ -1,5 +1,5 @@
 // See rank_mover.hpp.
-#include "interfaces/mpi/rank_mover.hpp"
+#include "interfaces/rank_mover.hpp"
 
 #include <algorithm>
 #include <cstring>

@@ -1,0 +1,43 @@
+// NCCL and RCCL: the library, and the ranks of a communicator in it.
+#include "runtimes/xccl/xccl.hpp"
+
+#include <nanobind/nanobind.h>
+#include <nanobind/stl/shared_ptr.h>
+#include <nanobind/stl/string.h>
+#include <nanobind/stl/vector.h>
+
+#include "bindings/bindings.hpp"
+
+namespace nb = nanobind;
+using namespace nb::literals;
+
+namespace byteways {
+
+void bind_xccl(nb::module_& m) {
+  nb::class_<Xccl>(m, "Xccl")
+      .def(
+          "__init__",
+          [](Xccl* self, std::string vendor, std::vector<std::string> directories, std::string simulator) {
+            const nb::gil_scoped_release unlocked;
+            new (self) Xccl({std::move(vendor), std::move(directories), std::move(simulator)});
+          },
+          "vendor"_a, "directories"_a = std::vector<std::string>(), "simulator"_a = "")
+      .def_prop_ro("report", &Xccl::report);
+  nb::class_<XcclCommunicator>(m, "XcclCommunicator")
+      .def(
+          "__init__",
+          [](XcclCommunicator* self, std::shared_ptr<Xccl> library, const Communicator& ranks,
+             Session& session, const std::string& device) {
+            const nb::gil_scoped_release unlocked;
+            new (self) XcclCommunicator(std::move(library), ranks, session, session.device(device));
+          },
+          nb::keep_alive<1, 4>(), "library"_a, "ranks"_a, "session"_a, "device"_a);
+  m.def(
+      "xccl_report",
+      [](std::string vendor, std::vector<std::string> directories, std::string simulator) {
+        return find_xccl({std::move(vendor), std::move(directories), std::move(simulator)});
+      },
+      "vendor"_a, "directories"_a = std::vector<std::string>(), "simulator"_a = "");
+}
+
+}  // namespace byteways

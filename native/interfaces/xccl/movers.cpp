@@ -1,0 +1,197 @@
+// Interfaces `xccl` (NCCL or RCCL: collectives, and messages from rank 0 to rank 1 or both ways) and
+// `xccl-ping-pong`. Operations are enqueued back to back on a stream of each rank's GPU.
+#include <map>
+
+#include "interfaces/rank_collective.hpp"
+#include "interfaces/registry.hpp"
+
+namespace byteways {
+namespace {
+
+constexpr std::size_t kWord = sizeof(std::uint64_t);
+
+XcclCommunicator& require_xccl(const Flow& flow) {
+  if (flow.xccl == nullptr)
+    throw Unsupported(flow.interface, "library", "the ranks have no communicator of NCCL or RCCL");
+  return *flow.xccl;
+}
+
+void describe(Traits& traits, const XcclCommunicator& xccl, const std::string& what) {
+  traits.synchronous = false;
+  traits.engine = "xccl";
+  traits.engine_evidence = xccl.library_name() + ": " + what;
+}
+
+// One collective: `words` of the whole size, `block` of one rank's part of it.
+struct Call {
+  XcclCommunicator& ranks;
+  const std::byte* source;
+  std::byte* destination;
+  std::size_t words, block;
+  Stream& stream;
+};
+
+// The blocks that each rank sends to and receives from each other, as nccl-tests makes what the library has
+// no function for.
+void alltoall(const Call& c) {
+  c.ranks.group([&] {
+    for (int other = 0; other < c.ranks.size(); ++other) {
+      const std::size_t offset = static_cast<std::size_t>(other) * c.block * kWord;
+      c.ranks.send(c.source + offset, c.block, xccl::kUnsigned64, other, c.stream);
+      c.ranks.receive(c.destination + offset, c.block, xccl::kUnsigned64, other, c.stream);
+    }
+  });
+}
+
+void gather(const Call& c) {
+  c.ranks.group([&] {
+    c.ranks.send(c.source, c.block, xccl::kUnsigned64, kRootRank, c.stream);
+    for (int other = 0; c.ranks.rank() == kRootRank && other < c.ranks.size(); ++other)
+      c.ranks.receive(c.destination + static_cast<std::size_t>(other) * c.block * kWord, c.block,
+                      xccl::kUnsigned64, other, c.stream);
+  });
+}
+
+void scatter(const Call& c) {
+  c.ranks.group([&] {
+    for (int other = 0; c.ranks.rank() == kRootRank && other < c.ranks.size(); ++other)
+      c.ranks.send(c.source + static_cast<std::size_t>(other) * c.block * kWord, c.block, xccl::kUnsigned64,
+                   other, c.stream);
+    c.ranks.receive(c.destination, c.block, xccl::kUnsigned64, kRootRank, c.stream);
+  });
+}
+
+using Function = void (*)(const Call&);
+
+const std::map<std::string, Function, std::less<>>& functions() {
+  static const std::map<std::string, Function, std::less<>> known = {
+      {"allreduce",
+       [](const Call& c) {
+         c.ranks.allreduce(c.source, c.destination, c.words, xccl::kUnsigned64, c.stream);
+       }},
+      {"reduce",
+       [](const Call& c) {
+         c.ranks.reduce(c.source, c.destination, c.words, xccl::kUnsigned64, kRootRank, c.stream);
+       }},
+      {"reduce-scatter",
+       [](const Call& c) {
+         c.ranks.reduce_scatter(c.source, c.destination, c.block, xccl::kUnsigned64, c.stream);
+       }},
+      {"allgather",
+       [](const Call& c) {
+         c.ranks.allgather(c.source, c.destination, c.block, xccl::kUnsigned64, c.stream);
+       }},
+      // The root sends in place: its destination is its source.
+      {"broadcast",
+       [](const Call& c) {
+         void* to = c.ranks.rank() == kRootRank ? const_cast<std::byte*>(c.source) : c.destination;
+         c.ranks.broadcast(c.source, to, c.words, xccl::kUnsigned64, kRootRank, c.stream);
+       }},
+      {"alltoall", alltoall},
+      {"gather", gather},
+      {"scatter", scatter},
+  };
+  return known;
+}
+
+class XcclCollective final : public CollectiveMover {
+ public:
+  XcclCollective(Session& session, const Flow& flow, const std::string& name)
+      : CollectiveMover(session, flow, name), xccl_(&require_xccl(flow)) {
+    const auto found = functions().find(name);
+    if (found == functions().end())
+      throw Unsupported(flow.interface, "operation", "NCCL and RCCL have no " + name);
+    function_ = found->second;
+    describe(traits_, *xccl_, name + " among " + std::to_string(ranks().size()) + " GPUs, one process each");
+  }
+
+  void enqueue(Stream& stream, std::uint64_t first_operation, std::uint64_t count) override {
+    for (std::uint64_t k = first_operation; k < first_operation + count; ++k)
+      function_({*xccl_, source_slot(k), destination_slot(k), flow_.size_bytes / kWord, block_bytes() / kWord,
+                 stream});
+  }
+
+ private:
+  XcclCommunicator* xccl_;
+  Function function_ = nullptr;
+};
+
+// Messages between two ranks: one each operation, or one each way.
+class XcclMessages final : public RankMover {
+ public:
+  XcclMessages(Session& session, const Flow& flow)
+      : RankMover(session, flow),
+        xccl_(&require_xccl(flow)),
+        both_(flow.word("operation") == "bidirectional") {
+    sends_ = rank() == 0 || both_;
+    receives_ = rank() == 1 || both_;
+    if (ranks().size() != 2) throw Unsupported(flow.interface, "ranks", "a message has two ends");
+    if ((sends_ && flow.source == nullptr) || (receives_ && flow.destination == nullptr))
+      throw Unsupported(flow.interface, "buffers", "a rank lacks the buffer of its end");
+    traits_.bytes_per_operation = flow.size_bytes;
+    describe(traits_, *xccl_, "send and receive between two GPUs, one process each");
+  }
+
+  void enqueue(Stream& stream, std::uint64_t first_operation, std::uint64_t count) override {
+    const std::size_t words = flow_.size_bytes / kWord;
+    for (std::uint64_t k = first_operation; k < first_operation + count; ++k) {
+      if (both_)
+        xccl_->group([&] {
+          xccl_->send(source_slot(k), words, xccl::kUnsigned64, 1 - rank(), stream);
+          xccl_->receive(destination_slot(k), words, xccl::kUnsigned64, 1 - rank(), stream);
+        });
+      else if (sends_)
+        xccl_->send(source_slot(k), words, xccl::kUnsigned64, 1, stream);
+      else
+        xccl_->receive(destination_slot(k), words, xccl::kUnsigned64, 0, stream);
+    }
+  }
+
+ private:
+  std::vector<Arrival> arrivals() const override {
+    if (!receives_) return {};
+    return {{0, flow_.size_bytes, 1 - rank(), 0, false}};
+  }
+
+  XcclCommunicator* xccl_;
+  bool both_, sends_ = false, receives_ = false;
+};
+
+// An operation is a message to the other rank and back.
+class XcclPingPong final : public RankMover {
+ public:
+  XcclPingPong(Session& session, const Flow& flow) : RankMover(session, flow), xccl_(&require_xccl(flow)) {
+    if (ranks().size() != 2) throw Unsupported(flow.interface, "ranks", "a message has two ends");
+    if (flow.source == nullptr || flow.destination == nullptr)
+      throw Unsupported(flow.interface, "buffers", "each rank sends and receives");
+    describe(traits_, *xccl_, "a message at a time between two GPUs, one process each");
+    traits_.entries_per_operation = 2;
+  }
+
+  void enqueue(Stream& stream, std::uint64_t first_operation, std::uint64_t count) override {
+    const std::size_t words = flow_.size_bytes / kWord;
+    for (std::uint64_t k = first_operation; k < first_operation + count; ++k) {
+      if (rank() == 0) xccl_->send(source_slot(k), words, xccl::kUnsigned64, 1, stream);
+      xccl_->receive(destination_slot(k), words, xccl::kUnsigned64, 1 - rank(), stream);
+      if (rank() == 1) xccl_->send(source_slot(k), words, xccl::kUnsigned64, 0, stream);
+    }
+  }
+
+ private:
+  std::vector<Arrival> arrivals() const override { return {{0, flow_.size_bytes, 1 - rank(), 0, false}}; }
+
+  XcclCommunicator* xccl_;
+};
+
+std::unique_ptr<Mover> make_xccl(Session& session, const Flow& flow) {
+  const std::string operation = flow.word("operation");
+  if (operation == "unidirectional" || operation == "bidirectional")
+    return std::make_unique<XcclMessages>(session, flow);
+  return std::make_unique<XcclCollective>(session, flow, operation);
+}
+
+const RegisterInterface kXccl("xccl", make_xccl);
+const RegisterInterface kPingPong("xccl-ping-pong", make<XcclPingPong>);
+
+}  // namespace
+}  // namespace byteways

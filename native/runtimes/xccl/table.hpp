@@ -1,0 +1,27 @@
+// The C functions of NCCL, which RCCL has too, under the same names. Own declarations: no header is needed.
+#pragma once
+#include <cstddef>
+
+#include "runtimes/gpu/function_table.hpp"
+
+namespace byteways::xccl {
+
+// Values of nccl.h.
+inline constexpr int kUnsigned8 = 1, kUnsigned64 = 5;  // ncclDataType_t
+inline constexpr int kSum = 0;                         // ncclRedOp_t
+inline constexpr int kSuccess = 0, kInvalidArgument = 4, kInternalError = 3, kInProgress = 7;  // ncclResult_t
+inline constexpr std::size_t kUniqueIdBytes = 128;  // NCCL_UNIQUE_ID_BYTES
+
+struct Table {
+  using Comm = struct OpaqueComm*;
+  using Stream = void*;  // of the vendor's runtime
+  struct UniqueId {
+    char bytes[kUniqueIdBytes];
+  };
+#define BYTEWAYS_FUNCTION BYTEWAYS_MEMBER
+#include "runtimes/xccl/xccl.def"
+#undef BYTEWAYS_FUNCTION
+  void bind(const Library& library, LibraryReport& report);
+};
+
+}  // namespace byteways::xccl

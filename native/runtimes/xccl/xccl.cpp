@@ -1,0 +1,141 @@
+// See xccl.hpp.
+#include "runtimes/xccl/xccl.hpp"
+
+#include <cstring>
+#include <utility>
+
+namespace byteways {
+namespace {
+
+bool is_amd(const XcclOptions& options) { return options.vendor == "hip"; }
+const char* library_of(const XcclOptions& options) { return is_amd(options) ? "rccl" : "nccl"; }
+
+// "2.28.9" of 22809; before 2.9 the numbers had one digit less: 2708 is 2.7.8.
+std::string version_text(int version) {
+  const int major = version < 10000 ? version / 1000 : version / 10000;
+  const int rest = version < 10000 ? version % 1000 : version % 10000;
+  return std::to_string(major) + "." + std::to_string(rest / 100) + "." + std::to_string(rest % 100);
+}
+
+// Opens the library and fills table and report. Returns whether it is usable.
+bool open(const XcclOptions& options, xccl::Table& table, LibraryReport& report) {
+  const bool amd = is_amd(options);
+  report.library = library_of(options);
+  const Library library =
+      Library::open({amd ? "librccl.so.1" : "libnccl.so.2"}, options.directories,
+                    amd ? "BYTEWAYS_LIBRCCL" : "BYTEWAYS_LIBNCCL", options.simulator, report);
+  if (!library) {
+    if (report.hint.empty())
+      report.hint = amd ? "install rccl, or set BYTEWAYS_LIBRCCL to its file"
+                        : "pip install nvidia-nccl-cu13, or set BYTEWAYS_LIBNCCL to its file";
+    return false;
+  }
+  table.bind(library, report);
+  if (!gpu::complete(report)) return false;
+  int version = 0;
+  if (table.get_version(&version) == xccl::kSuccess) report.version = version_text(version);
+  return report.usable = true;
+}
+
+}  // namespace
+
+void xccl::Table::bind(const Library& library, LibraryReport& report){
+#define BYTEWAYS_FUNCTION BYTEWAYS_BIND
+#include "runtimes/xccl/xccl.def"
+#undef BYTEWAYS_FUNCTION
+}
+
+LibraryReport find_xccl(const XcclOptions& options) {
+  xccl::Table table;
+  LibraryReport report;
+  open(options, table, report);
+  return report;
+}
+
+Xccl::Xccl(const XcclOptions& options) {
+  if (!open(options, table_, report_)) throw Unsupported(library_of(options), "library", report_.reason);
+  name_ = std::string(is_amd(options) ? "RCCL " : "NCCL ") + report_.version;
+}
+
+XcclCommunicator::XcclCommunicator(std::shared_ptr<const Xccl> library, const Communicator& ranks,
+                                   Session& session, Device& device)
+    : library_(std::move(library)), device_(&device), rank_(ranks.rank()), size_(ranks.size()) {
+  const xccl::Table& table = library_->table();
+  xccl::Table::UniqueId id{};
+  int made = xccl::kSuccess;
+  std::string bytes;
+  if (rank_ == 0) {
+    made = table.get_unique_id(&id);
+    if (made == xccl::kSuccess) bytes.assign(id.bytes, sizeof id.bytes);
+  }
+  bytes = ranks.broadcast_bytes(std::move(bytes), 0);
+  check("ncclGetUniqueId", made);
+  if (bytes.size() != sizeof id.bytes) throw Error("ncclGetUniqueId", "no id", "rank 0 has none");
+  std::memcpy(id.bytes, bytes.data(), sizeof id.bytes);
+  session.service_stream(device).lend();  // the library takes the GPU that is current
+  check("ncclCommInitRank", table.init_rank(&comm_, size_, id, rank_));
+}
+
+XcclCommunicator::~XcclCommunicator() {
+  if (comm_ != nullptr) library_->table().destroy_comm(comm_);
+}
+
+void XcclCommunicator::check(const char* call, int code) const {
+  if (code == xccl::kSuccess) return;
+  const xccl::Table& table = library_->table();
+  const char* words = table.get_last_error && comm_ != nullptr ? table.get_last_error(comm_) : nullptr;
+  std::string text = table.get_error_string(code);
+  if (words != nullptr && *words != '\0') text += std::string(": ") + words;
+  throw Error(call, std::to_string(code), text, device_->name());
+}
+
+void XcclCommunicator::allreduce(const void* source, void* destination, std::size_t count, int type,
+                                 Stream& stream) {
+  check("ncclAllReduce",
+        library_->table().all_reduce(source, destination, count, type, xccl::kSum, comm_, stream.lend()));
+}
+
+void XcclCommunicator::reduce(const void* source, void* destination, std::size_t count, int type, int root,
+                              Stream& stream) {
+  check("ncclReduce",
+        library_->table().reduce(source, destination, count, type, xccl::kSum, root, comm_, stream.lend()));
+}
+
+void XcclCommunicator::reduce_scatter(const void* source, void* destination, std::size_t count, int type,
+                                      Stream& stream) {
+  check("ncclReduceScatter",
+        library_->table().reduce_scatter(source, destination, count, type, xccl::kSum, comm_, stream.lend()));
+}
+
+void XcclCommunicator::allgather(const void* source, void* destination, std::size_t count, int type,
+                                 Stream& stream) {
+  check("ncclAllGather",
+        library_->table().all_gather(source, destination, count, type, comm_, stream.lend()));
+}
+
+void XcclCommunicator::broadcast(const void* source, void* destination, std::size_t count, int type, int root,
+                                 Stream& stream) {
+  check("ncclBroadcast",
+        library_->table().broadcast(source, destination, count, type, root, comm_, stream.lend()));
+}
+
+void XcclCommunicator::send(const void* data, std::size_t count, int type, int to, Stream& stream) {
+  check("ncclSend", library_->table().send(data, count, type, to, comm_, stream.lend()));
+}
+
+void XcclCommunicator::receive(void* data, std::size_t count, int type, int from, Stream& stream) {
+  check("ncclRecv", library_->table().receive(data, count, type, from, comm_, stream.lend()));
+}
+
+void XcclCommunicator::group(const std::function<void()>& body) {
+  check("ncclGroupStart", library_->table().group_start());
+  try {
+    body();
+  } catch (...) {
+    library_->table().group_end();  // the first failure is the one to tell
+    throw;
+  }
+  check("ncclGroupEnd", library_->table().group_end());
+}
+
+}  // namespace byteways

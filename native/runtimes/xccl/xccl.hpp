@@ -1,0 +1,77 @@
+// NCCL or RCCL: the library, and the ranks of an MPI communicator in it, one GPU each.
+#pragma once
+#include <cstddef>
+#include <functional>
+#include <memory>
+#include <string>
+#include <vector>
+
+#include "runtimes/library.hpp"
+#include "runtimes/mpi/mpi.hpp"
+#include "runtimes/session.hpp"
+#include "runtimes/xccl/table.hpp"
+
+namespace byteways {
+
+struct XcclOptions {
+  std::string vendor;                    // "cuda": NCCL, "hip": RCCL
+  std::vector<std::string> directories;  // where it may lie, beside the linker's own folders
+  std::string simulator;                 // its library on a simulated machine
+};
+
+class Xccl {
+ public:
+  // Finds and opens the library. Throws Unsupported with the reason.
+  explicit Xccl(const XcclOptions& options);
+
+  const LibraryReport& report() const { return report_; }
+  const xccl::Table& table() const { return table_; }
+  const std::string& name() const { return name_; }  // "NCCL 2.28.9"
+
+ private:
+  xccl::Table table_;
+  LibraryReport report_;
+  std::string name_;
+};
+
+// Finds the library. `report.reason` says why it is not usable.
+LibraryReport find_xccl(const XcclOptions& options);
+
+// Operations are enqueued on a stream of this rank's GPU; all ranks enqueue the same ones in the same order.
+// Counts are in elements of `type`, a value of xccl::. Every call throws Error with the library's words.
+class XcclCommunicator {
+ public:
+  // Collective: rank 0 makes the id, and `ranks` carries it.
+  XcclCommunicator(std::shared_ptr<const Xccl> library, const Communicator& ranks, Session& session,
+                   Device& device);
+  ~XcclCommunicator();
+  XcclCommunicator(const XcclCommunicator&) = delete;
+  XcclCommunicator& operator=(const XcclCommunicator&) = delete;
+
+  int rank() const { return rank_; }
+  int size() const { return size_; }
+  const Device& device() const { return *device_; }
+  const std::string& library_name() const { return library_->name(); }
+
+  void allreduce(const void* source, void* destination, std::size_t count, int type, Stream& stream);
+  void reduce(const void* source, void* destination, std::size_t count, int type, int root, Stream& stream);
+  // `count` of these two is of one rank's block.
+  void reduce_scatter(const void* source, void* destination, std::size_t count, int type, Stream& stream);
+  void allgather(const void* source, void* destination, std::size_t count, int type, Stream& stream);
+  void broadcast(const void* source, void* destination, std::size_t count, int type, int root,
+                 Stream& stream);
+  void send(const void* data, std::size_t count, int type, int to, Stream& stream);
+  void receive(void* data, std::size_t count, int type, int from, Stream& stream);
+  // The sends and receives of `body` progress together.
+  void group(const std::function<void()>& body);
+
+ private:
+  void check(const char* call, int code) const;
+
+  std::shared_ptr<const Xccl> library_;
+  Device* device_;
+  xccl::Table::Comm comm_ = nullptr;
+  int rank_, size_;
+};
+
+}  // namespace byteways
