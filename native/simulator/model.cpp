@@ -145,6 +145,13 @@ void read_mpi(ModelParser& sheet, MpiModel& mpi) {
   mpi.ipc_by_engine = sheet.truth("mpi.ipc_by_engine");
 }
 
+void read_xccl(ModelParser& sheet, XcclModel& xccl) {
+  xccl.channels = static_cast<unsigned>(sheet.whole("xccl.channels"));
+  xccl.ll_up_to_bytes = sheet.whole("xccl.ll_up_to_bytes");
+  xccl.ll_step_ns = sheet.number("xccl.ll_step_ns");
+  xccl.simple_step_ns = sheet.number("xccl.simple_step_ns");
+}
+
 }  // namespace
 
 const LinkModel* Model::link_between(const std::string& a, const std::string& b) const {
@@ -173,6 +180,7 @@ Model Model::from_sheet(std::string_view text) {
   read_calls(sheet, model.calls);
   read_memory(sheet, model.memory);
   read_mpi(sheet, model.mpi);
+  read_xccl(sheet, model.xccl);
   for (const std::string& name : sheet.names("rates")) {
     const std::string key = "rates." + name;
     model.rates[name] = {sheet.number(key + ".fixed_ns"), sheet.number(key + ".efficiency"),

@@ -148,6 +148,13 @@ struct MpiModel {
   bool ipc_by_engine = true;           // between GPUs: copies of engines, or of the runtime's kernels
 };
 
+// [xccl]: NCCL or RCCL beyond the transfers it is made of.
+struct XcclModel {
+  unsigned channels = 1;                      // blocks of its kernels
+  std::uint64_t ll_up_to_bytes = 0;           // over one link: protocol LL up to here, Simple beyond
+  double ll_step_ns = 0, simple_step_ns = 0;  // of a hop from GPU to GPU, by protocol
+};
+
 struct Model {
   std::string name, vendor;  // "amd", "nvidia"
   int runtime_version = 0;   // as the vendor's call returns it: 50422801, 13000
@@ -161,6 +168,7 @@ struct Model {
   CallModel calls;
   MemoryModel memory;
   MpiModel mpi;
+  XcclModel xccl;
   bool pageable_access = false;  // features.*: kernels reach plain host memory
   bool host_access = false;      // CPU cores reach device memory (an APU): cpuN and gpuN share one memory
   bool managed_memory = true;

@@ -21,6 +21,7 @@
 #include "simulator/streams.hpp"
 #include "simulator/timeline.hpp"
 #include "simulator/world.hpp"
+#include "simulator/xccl.hpp"
 
 namespace byteways::sim {
 
@@ -46,6 +47,7 @@ class SimulatedWorld final : public World {
 
   const std::string& sheet() const { return sheet_; }
   mpi::Transfers& transfers() { return transfers_; }
+  xccl::Machine for_xccl() { return {model_, engine_, streams_, kernels_}; }
   Memory& memory() { return memory_; }
   void check(Place place) const { devices_.check(place); }
   const Faults& faults() const { return faults_; }

@@ -174,6 +174,12 @@ TABLES: Mapping[str, Mapping[str, Key]] = {
         "gpu_aware": _TRUTH,
         "ipc_by_engine": _TRUTH,
     },
+    "xccl": {
+        "channels": Key("whole", least=1),
+        "ll_up_to_bytes": _WHOLE,
+        "ll_step_ns": _NUMBER,
+        "simple_step_ns": _NUMBER,
+    },
     **{f"rates.{name}": _RATE for name in KNOWN_RATES},
     "topology": {
         "memory_clock_mhz": Key("whole", least=1),

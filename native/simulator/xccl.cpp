@@ -1,0 +1,273 @@
+// See xccl.hpp.
+#include "simulator/xccl.hpp"
+
+#include <algorithm>
+#include <numeric>
+#include <utility>
+
+#include "runtimes/mpi/table.hpp"
+#include "simulator/mpi_scratch.hpp"
+#include "simulator/timeline.hpp"
+
+namespace byteways::sim::xccl {
+namespace {
+
+constexpr double kThreadsPerChannel = 512;  // NCCL_NTHREADS at its default
+constexpr double kLowLatencyBytes = 2;      // LL sends a flag of 4 bytes with every 4 bytes of data
+constexpr std::size_t kMostSearched = 8;    // GPUs whose orders are all tried for a ring
+
+std::byte* at(const void* data, std::uint64_t offset) {
+  return static_cast<std::byte*>(const_cast<void*>(data)) + offset;
+}
+
+Place gpu_place(int gpu) { return {Place::Kind::gpu, gpu}; }
+
+// Bandwidth of the narrowest link of a ring, in bytes/s; 0 where two neighbours have no link of their own.
+double bottleneck(const Model& model, const std::vector<int>& gpus) {
+  double least = 0;
+  for (std::size_t each = 0; each < gpus.size(); ++each) {
+    const int next = gpus[(each + 1) % gpus.size()];
+    const LinkModel* link =
+        model.link_between("gpu" + std::to_string(gpus[each]), "gpu" + std::to_string(next));
+    const double width = link == nullptr ? 0 : link->peak_bytes_per_s;
+    least = each == 0 ? width : std::min(least, width);
+  }
+  return least;
+}
+
+// Writes the sum of all ranks' `size` bytes at `offset` of their sources to a destination of GPU `by`.
+void add_all(mpi::Bytes& bytes, const std::vector<Arguments>& ranks, void* destination, std::uint64_t offset,
+             std::uint64_t size, Place by) {
+  const mpi::Scratch sum(destination, size);  // the destination may be one of the sources
+  bytes.copy(sum.data(), at(ranks.front().source, offset), size, by);
+  for (std::size_t rank = 1; rank < ranks.size(); ++rank)
+    bytes.add(sum.data(), at(ranks[rank].source, offset), size, kUnsigned64);
+  bytes.copy(destination, sum.data(), size, by);
+}
+
+void apply(Machine machine, Kind kind, const std::vector<Arguments>& ranks,
+           const std::vector<Place>& places) {
+  mpi::Bytes bytes(machine.kernels);
+  const auto copy = [&](void* to, const void* from, std::uint64_t size, std::size_t by) {
+    if (to != from) bytes.copy(to, from, size, places[by]);
+  };
+  const auto root = static_cast<std::size_t>(ranks.front().root);
+  switch (kind) {
+    case Kind::all_reduce:
+      add_all(bytes, ranks, ranks[0].destination, 0, ranks[0].bytes, places[0]);
+      for (std::size_t rank = 1; rank < ranks.size(); ++rank)
+        copy(ranks[rank].destination, ranks[0].destination, ranks[rank].bytes, rank);
+      break;
+    case Kind::reduce:
+      add_all(bytes, ranks, ranks[root].destination, 0, ranks[root].bytes, places[root]);
+      break;
+    case Kind::reduce_scatter:
+      for (std::size_t rank = 0; rank < ranks.size(); ++rank)
+        add_all(bytes, ranks, ranks[rank].destination, rank * ranks[rank].bytes, ranks[rank].bytes,
+                places[rank]);
+      break;
+    case Kind::all_gather:
+      for (std::size_t rank = 0; rank < ranks.size(); ++rank)
+        for (std::size_t from = 0; from < ranks.size(); ++from)
+          copy(at(ranks[rank].destination, from * ranks[rank].bytes), ranks[from].source, ranks[from].bytes,
+               rank);
+      break;
+    case Kind::broadcast:
+      for (std::size_t rank = 0; rank < ranks.size(); ++rank)
+        copy(ranks[rank].destination, ranks[root].source, ranks[rank].bytes, rank);
+      break;
+  }
+}
+
+}  // namespace
+
+void Comm::join(int rank, int gpu) {
+  if (rank < 0 || rank >= size()) throw Failure(Code::invalid, "there is no such rank");
+  for (const Rank& each : ranks_)
+    if (each.gpu == gpu) throw Failure(Code::invalid, "duplicate GPU: two ranks have the same one");
+  Rank& me = ranks_[static_cast<std::size_t>(rank)];
+  if (me.gpu >= 0) throw Failure(Code::invalid, "the rank has joined already");
+  me.gpu = gpu;
+  ++joined_;
+}
+
+Engine::Queue& Comm::queue(Machine& machine, std::pair<int, int> edge) {
+  Engine::Queue*& queue = queues_[edge];
+  if (queue == nullptr) queue = machine.engine.add_queue();
+  return *queue;
+}
+
+const std::vector<int>& Comm::ring(const Model& model) {
+  if (!ring_.empty()) return ring_;
+  std::vector<int> order(ranks_.size());
+  std::iota(order.begin(), order.end(), 0);
+  ring_ = order;
+  if (order.size() > kMostSearched) return ring_;
+  double best = -1;
+  do {
+    std::vector<int> gpus;
+    for (const int rank : order) gpus.push_back(gpu(rank));
+    if (const double width = bottleneck(model, gpus); width > best) {
+      best = width;
+      ring_ = order;
+    }
+  } while (std::next_permutation(order.begin() + 1, order.end()));  // where a ring begins is all one
+  return ring_;
+}
+
+std::shared_ptr<Exchange> Comm::collective(Machine& machine, int rank, Kind kind,
+                                           const Arguments& arguments) {
+  const std::uint64_t number = ranks_.at(static_cast<std::size_t>(rank)).collectives++;
+  std::shared_ptr<Collective>& found = collectives_[number];
+  if (found == nullptr) {
+    found = std::make_shared<Collective>();
+    found->kind = kind;
+    found->of_rank.resize(ranks_.size());
+    found->exchange->expected = size();
+  }
+  if (found->kind != kind) throw Failure(Code::invalid, "the ranks do not call the same collective");
+  const std::shared_ptr<Collective> mine = found;
+  mine->of_rank[static_cast<std::size_t>(rank)] = arguments;
+  if (++mine->called == size()) {
+    plan(machine, mine);
+    collectives_.erase(number);
+  }
+  return mine->exchange;
+}
+
+void Comm::plan(Machine& machine, const std::shared_ptr<Collective>& collective) {
+  Exchange& exchange = *collective->exchange;
+  const std::vector<Arguments>& ranks = collective->of_rank;
+  const std::vector<int>& order = ring(machine.model);
+  const int n = size();
+  const auto bytes = static_cast<double>(ranks.front().bytes);
+  const bool rooted = collective->kind == Kind::broadcast || collective->kind == Kind::reduce;
+  const int root = ranks.front().root;
+  // Of a chain the link into the root (or out of it) carries nothing.
+  const double of_link = rooted                                 ? bytes
+                         : collective->kind == Kind::all_reduce ? 2 * bytes * (n - 1) / n
+                                                                : bytes * (n - 1);
+  for (int each = 0; each < n; ++each) {
+    const int from = order[static_cast<std::size_t>(each)],
+              to = order[static_cast<std::size_t>((each + 1) % n)];
+    if (collective->kind == Kind::broadcast && to == root) continue;
+    if (collective->kind == Kind::reduce && from == root) continue;
+    exchange.edges.emplace_back(from, to);
+    exchange.bytes.push_back(of_link);
+  }
+  exchange.steps = collective->kind == Kind::all_reduce ? 2 * (n - 1) : n - 1;
+  std::vector<Place> places;
+  for (int rank = 0; rank < n; ++rank) places.push_back(gpu_place(gpu(rank)));
+  exchange.effect = [machine, kind = collective->kind, ranks, places] {
+    apply(machine, kind, ranks, places);
+  };
+}
+
+std::shared_ptr<Exchange> Comm::message(Machine& machine, int from, int to, bool sends, void* data,
+                                        std::uint64_t bytes) {
+  if (from < 0 || to < 0 || from >= size() || to >= size())
+    throw Failure(Code::invalid, "there is no such rank");
+  Channel& channel = channels_[{from, to}];
+  const std::uint64_t number = sends ? channel.sent++ : channel.received++;
+  std::shared_ptr<Message>& found = channel.open[number];
+  if (found == nullptr) {
+    found = std::make_shared<Message>();
+    found->bytes = bytes;
+    found->exchange->expected = 2;
+    found->exchange->edges = {{from, to}};
+    found->exchange->bytes = {static_cast<double>(bytes)};
+  }
+  const std::shared_ptr<Message> mine = found;
+  if (mine->bytes != bytes) throw Failure(Code::invalid, "the ends of a message have different sizes");
+  (sends ? mine->from : mine->to) = data;
+  if (mine->from != nullptr && mine->to != nullptr) {
+    channel.open.erase(number);
+    mine->exchange->effect = [machine, source = mine->from, target = mine->to, bytes,
+                              by = gpu_place(gpu(to))] {
+      if (source != target) mpi::Bytes(machine.kernels).copy(target, source, bytes, by);
+    };
+  }
+  return mine->exchange;
+}
+
+void Comm::arrive(Machine& machine, const std::shared_ptr<Exchange>& exchange) {
+  if (++exchange->arrived < exchange->expected) return;
+  const auto end = [exchange, &engine = machine.engine] {
+    if (--exchange->moving > 0) return;
+    if (exchange->effect) exchange->effect();
+    for (const auto& batch : exchange->waiting)
+      if (--batch->open == 0) batch->ended->time = engine.now();
+  };
+  const XcclModel& model = machine.model.xccl;
+  exchange->moving = static_cast<int>(exchange->edges.size());
+  for (std::size_t each = 0; each < exchange->edges.size(); ++each) {
+    const auto [from, to] = exchange->edges[each];
+    const double bytes = exchange->bytes[each];
+    const bool low_latency = bytes <= static_cast<double>(model.ll_up_to_bytes);
+    const Place here = gpu_place(gpu(from)), there = gpu_place(gpu(to));
+    auto operation = std::make_unique<Operation>();
+    Transfer transfer{Mechanism::kernel, here, here, there, low_latency ? kLowLatencyBytes * bytes : bytes};
+    transfer.threads = operation->threads = kThreadsPerChannel * static_cast<double>(model.channels);
+    machine.kernels.costs().add(*operation, transfer);
+    operation->fixed +=
+        picoseconds(exchange->steps * (low_latency ? model.ll_step_ns : model.simple_step_ns));
+    operation->never_ends = machine.kernels.hangs(here, there);
+    operation->ready = machine.engine.now();
+    operation->on_end = end;
+    machine.streams.vary(*operation);
+    machine.engine.enqueue(queue(machine, exchange->edges[each]), std::move(operation));
+  }
+}
+
+Library& Library::of_process() {
+  static Library* const library = new Library;  // never destroyed: threads may use it at the very end
+  return *library;
+}
+
+std::shared_ptr<Comm> Library::join(Lock& lock, std::uint64_t id, int size, int rank, int gpu) {
+  std::shared_ptr<Comm> comm = comms_[id].lock();
+  if (comm == nullptr) comms_[id] = comm = std::make_shared<Comm>(size);
+  if (comm->size() != size) throw Failure(Code::invalid, "the ranks name different numbers of ranks");
+  comm->join(rank, gpu);
+  const auto complete = [comm] { return comm->complete(); };
+  Timeline::of_process().wait_until(lock, {complete, "all ranks to join a communicator of NCCL or RCCL"});
+  return comm;
+}
+
+void Library::begin_group() { ++groups_[Timeline::actor()].depth; }
+
+void Library::end_group(Lock& lock, Machine& machine) {
+  Group& group = groups_[Timeline::actor()];
+  if (group.depth == 0) throw Failure(Code::invalid, "no group has begun");
+  if (--group.depth > 0) return;
+  const std::vector<Call> calls = std::exchange(group.calls, {});
+  submit(lock, machine, calls);
+}
+
+void Library::call(Lock& lock, Machine& machine, const std::shared_ptr<Comm>& comm, Stream* stream,
+                   std::shared_ptr<Exchange> exchange) {
+  Call made{comm, stream, std::move(exchange)};
+  if (Group& group = groups_[Timeline::actor()]; group.depth > 0)
+    group.calls.push_back(std::move(made));
+  else
+    submit(lock, machine, {made});
+}
+
+void Library::submit(Lock& lock, Machine& machine, const std::vector<Call>& calls) {
+  if (calls.empty()) return;
+  Stream& stream = *calls.front().stream;
+  const auto batch = std::make_shared<Batch>();
+  batch->open = static_cast<int>(calls.size());
+  for (const Call& call : calls) call.exchange->waiting.push_back(batch);
+  auto come = std::make_unique<Operation>();
+  come->fixed = picoseconds(machine.kernels.costs().launch_ns(stream.place, 1));
+  come->on_end = [machine, calls]() mutable {
+    for (const Call& call : calls) call.comm->arrive(machine, call.exchange);
+  };
+  machine.streams.submit(lock, stream, std::move(come), true);
+  auto leave = std::make_unique<Operation>();
+  leave->after = batch->ended;
+  machine.streams.submit(lock, stream, std::move(leave), false);
+}
+
+}  // namespace byteways::sim::xccl
