@@ -30,11 +30,11 @@ Fibre::Fibre(std::function<void()> body) : body_(std::move(body)) {
   if (stack == MAP_FAILED) throw Failure(Code::out_of_memory, "no room for the stack of a rank");
   stack_ = static_cast<std::byte*>(stack);
   mprotect(stack_, page_bytes(), PROT_NONE);  // an overflow is a fault, not another buffer's bytes
-  getcontext(&own_);
-  own_.uc_stack.ss_sp = stack_;
-  own_.uc_stack.ss_size = kStackBytes;
-  own_.uc_link = &resumer_;
-  makecontext(&own_, &Fibre::begin, 0);
+  getcontext(&entry_);
+  entry_.uc_stack.ss_sp = stack_;
+  entry_.uc_stack.ss_size = kStackBytes;
+  entry_.uc_link = nullptr;  // it jumps back
+  makecontext(&entry_, &Fibre::begin, 0);
 }
 
 Fibre::~Fibre() { munmap(stack_, kStackBytes); }
@@ -52,16 +52,23 @@ void Fibre::begin() {
   Fibre* const self = running;
   self->body_();
   self->ended_ = true;
+  _longjmp(self->back_, 1);
 }
 
 void Fibre::resume() {
   Fibre* const before = std::exchange(running, this);
   swap_exceptions(exceptions_);
-  swapcontext(&resumer_, &own_);
+  if (_setjmp(back_) == 0) {
+    if (begun_) _longjmp(here_, 1);
+    begun_ = true;
+    swapcontext(&resumer_, &entry_);
+  }
   swap_exceptions(exceptions_);
   running = before;
 }
 
-void Fibre::rest() { swapcontext(&own_, &resumer_); }
+void Fibre::rest() {
+  if (_setjmp(here_) == 0) _longjmp(back_, 1);
+}
 
 }  // namespace byteways::sim

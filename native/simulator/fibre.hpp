@@ -2,6 +2,7 @@
 // its own thread: to change between two of them costs a fraction of a microsecond, where to wake a thread costs
 // several.
 #pragma once
+#include <setjmp.h>
 #include <ucontext.h>
 
 #include <cstddef>
@@ -35,7 +36,11 @@ class Fibre {
   static void swap_exceptions(Exceptions& with);
 
   std::function<void()> body_;
-  ucontext_t own_{}, resumer_{};
+  // The first time it is entered as a context. Later both sides jump: a context would ask the kernel for the
+  // signal mask each time.
+  ucontext_t entry_{}, resumer_{};
+  jmp_buf here_{}, back_{};
+  bool begun_ = false;
   Exceptions exceptions_;
   std::byte* stack_ = nullptr;
   bool ended_ = false;
