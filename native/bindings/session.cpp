@@ -11,6 +11,7 @@
 #include "interfaces/pattern.hpp"
 #include "timing/load_generator.hpp"
 #include "timing/measure.hpp"
+#include "timing/mpi_team.hpp"
 
 namespace nb = nanobind;
 using namespace nb::literals;
@@ -32,7 +33,11 @@ Measurement measure_flows(Session& session, const nb::sequence& flows, const Mea
   const KeptFlows kept(flows);
   nb::gil_scoped_release unlocked;
   SoloTeam alone;
-  return measure(session, kept.made, options, team == nullptr ? alone : *team);
+  Team& ranks = team == nullptr ? alone : *team;
+  if (dynamic_cast<MpiTeam*>(&ranks) == nullptr) return measure(session, kept.made, options, ranks);
+  Measurement measured;
+  session.clock().carry([&] { measured = measure(session, kept.made, options, ranks); });
+  return measured;
 }
 
 struct Sustained {

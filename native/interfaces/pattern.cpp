@@ -82,7 +82,7 @@ CheckResult check(Session& session, Device& by, void* data, std::uint64_t words,
   return found_by(session, by, [&](CheckResult* result) {
     launch(session, by, "check",
            {static_cast<unsigned long long*>(data), words, key, 0, strided.stride, result, strided.mask,
-            kPoison & ~strided.mask});
+            kPoison & ~strided.mask, strided.key_step, strided.terms});
   });
 }
 

@@ -17,10 +17,13 @@ void fill(Session& session, Device& by, void* data, std::uint64_t words, std::ui
 // Overwrites every `stride`-th word with poison.
 void poison(Session& session, Device& by, void* data, std::uint64_t words, std::uint64_t stride);
 // Check every `stride`-th word only. The bits outside of `mask` must still be poison: the transfer must not
-// write anything else.
+// write anything else. With more `terms` than one, words are the sums of what so many keys have there, each
+// `key_step` from the one before; all bits of them are checked.
 struct Strided {
   std::uint64_t stride = 1;
   std::uint64_t mask = ~std::uint64_t{0};
+  std::uint64_t key_step = 0;
+  unsigned terms = 1;
 };
 // Compares words with the pattern of fill(key); waits for the result.
 CheckResult check(Session& session, Device& by, void* data, std::uint64_t words, std::uint64_t key,

@@ -2,7 +2,6 @@
 #include "interfaces/rank_mover.hpp"
 
 #include <algorithm>
-#include <cstring>
 
 #include "interfaces/pattern.hpp"
 
@@ -15,7 +14,6 @@ constexpr std::uint64_t kSlotAlignment = 256;
 constexpr std::uint64_t kWordsOfRank = std::uint64_t{1} << 40;
 constexpr std::uint64_t kSpoilStrideWords = 8192;  // one word in 64 KiB
 constexpr std::uint64_t kMostSlotsLookedAt = 16;   // by a spot check
-constexpr std::uint64_t kChunkWords = 1 << 16;     // that are fetched at once
 
 std::uint64_t round_up(std::uint64_t value, std::uint64_t multiple) {
   return (value + multiple - 1) / multiple * multiple;
@@ -97,10 +95,7 @@ Verification RankMover::look(std::uint64_t first_operation, std::uint64_t count,
       // Where the strided words of the whole slot lie within this part.
       const std::uint64_t phase = (stride - arrival.offset_bytes / kWord % stride) % stride;
       if (phase >= arrival.bytes / kWord) continue;
-      if (arrival.sum)
-        look_at_sum(arrival, slot, phase, stride, found);
-      else
-        look_at(arrival, slot, phase, stride, found);
+      look_at(arrival, slot, phase, stride, found);
     }
   return found;
 }
@@ -110,54 +105,12 @@ void RankMover::look_at(const Arrival& arrival, std::uint64_t slot, std::uint64_
   const std::uint64_t words = arrival.bytes / kWord - phase;
   const std::uint64_t index = (slot * stride_bytes_ + arrival.source_offset_bytes) / kWord + phase;
   const std::uint64_t offset = slot * stride_bytes_ + arrival.offset_bytes + phase * kWord;
+  const int from = arrival.sum ? 0 : arrival.from;
+  const Strided look{stride, ~std::uint64_t{0}, kWordsOfRank, arrival.sum ? static_cast<unsigned>(ranks().size()) : 1};
   const CheckResult result = check(*session_, flow_.destination->device(), flow_.destination->data() + offset,
-                                   words, key_of(arrival.from) + index, {stride});
+                                   words, key_of(from) + index, look);
   found.note(result, offset);
   found.checked_bytes += (words + stride - 1) / stride * kWord;
-}
-
-void RankMover::look_at_sum(const Arrival& arrival, std::uint64_t slot, std::uint64_t phase,
-                            std::uint64_t stride, Verification& found) {
-  const std::uint64_t words = arrival.bytes / kWord;
-  const std::uint64_t index = (slot * stride_bytes_ + arrival.source_offset_bytes) / kWord;
-  CheckResult result{0, ~0ull, 0, 0};
-  std::uint64_t checked = 0;
-  const std::uint64_t chunk = stride == 1 ? kChunkWords : 1;
-  for (std::uint64_t first = phase; first < words; first += chunk == 1 ? stride : chunk) {
-    const std::vector<std::uint64_t> got = words_of(slot, arrival, first, std::min(chunk, words - first));
-    for (std::size_t i = 0; i < got.size(); ++i) {
-      std::uint64_t expected = 0;
-      for (int other = 0; other < ranks().size(); ++other)
-        expected += pattern_word(key_of(other), index + first + i);
-      ++checked;
-      if (got[i] == expected) continue;
-      if (result.bad_count++ == 0) result = {1, first + i, expected, got[i]};
-    }
-  }
-  found.note(result, slot * stride_bytes_ + arrival.offset_bytes);
-  found.checked_bytes += checked * kWord;
-}
-
-std::vector<std::uint64_t> RankMover::words_of(std::uint64_t slot, const Arrival& arrival,
-                                               std::uint64_t first, std::uint64_t words) {
-  std::vector<std::uint64_t> got(words);
-  const std::byte* data =
-      flow_.destination->data() + slot * stride_bytes_ + arrival.offset_bytes + first * kWord;
-  Device& owner = flow_.destination->device();
-  const bool real = session_->clock().runs_by_itself();  // a simulated machine's memory is mostly addresses
-  if (owner.is_host() && real) {
-    std::memcpy(got.data(), data, words * kWord);
-    return got;
-  }
-  if (fetched_ == nullptr) {
-    Device& host = *session_->devices().front();
-    fetched_ = session_->allocate(host, Memory::pageable, kChunkWords * kWord, host);
-  }
-  Stream& stream = session_->service_stream(owner);
-  owner.runtime->copy(fetched_->data(), data, words * kWord, stream);
-  owner.runtime->synchronize(stream);
-  std::memcpy(got.data(), fetched_->data(), words * kWord);
-  return got;
 }
 
 }  // namespace byteways

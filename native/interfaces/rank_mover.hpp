@@ -50,14 +50,9 @@ class RankMover : public Mover {
   Verification look(std::uint64_t first_operation, std::uint64_t count, std::uint64_t stride);
   void look_at(const Arrival& arrival, std::uint64_t slot, std::uint64_t phase, std::uint64_t stride,
                Verification& found);
-  void look_at_sum(const Arrival& arrival, std::uint64_t slot, std::uint64_t phase, std::uint64_t stride,
-                   Verification& found);
-  std::vector<std::uint64_t> words_of(std::uint64_t slot, const Arrival& arrival, std::uint64_t first,
-                                      std::uint64_t words);
 
   std::uint64_t stride_bytes_ = 0;
   std::uint64_t key_ = 0;
-  std::unique_ptr<Buffer> fetched_;  // words of a sum on their way to be checked
 };
 
 }  // namespace byteways

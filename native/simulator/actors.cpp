@@ -4,6 +4,7 @@
 
 #include <algorithm>
 
+#include "simulator/thread_state.hpp"
 #include "simulator/timeline.hpp"
 #include "simulator/world.hpp"
 
@@ -11,31 +12,102 @@ namespace byteways::sim {
 namespace {
 
 // A thread that ends without leaving must not hold the others back.
-struct Membership {
-  int rank = kNoActor;
-  ~Membership() {
+struct OwnState : ThreadState {
+  ~OwnState() {
     if (rank == kNoActor) return;
     Timeline& time = Timeline::of_process();
     Lock lock(time.mutex());
     time.leave(lock);
   }
 };
-thread_local Membership membership;
+thread_local OwnState own_state;
+thread_local ThreadState* acted_for = nullptr;
 
 }  // namespace
 
-int Timeline::actor() { return membership.rank; }
+ThreadState& this_thread() { return acted_for != nullptr ? *acted_for : own_state; }
+ThreadState* act_for(ThreadState* state) { return std::exchange(acted_for, state); }
+
+int Timeline::actor() { return this_thread().rank; }
 
 Timeline::Actor* Timeline::self() {
   const auto found = actors_.find(actor());
   return found == actors_.end() ? nullptr : &found->second;
 }
 
-const Timeline::Actor* Timeline::least() const {
-  const Actor* least = nullptr;
-  for (const auto& [rank, actor] : actors_)
+Timeline::Actor* Timeline::least() {
+  Actor* least = nullptr;
+  for (auto& [rank, actor] : actors_)
     if (actor.runs() && (least == nullptr || actor.clock < least->clock)) least = &actor;
   return least;
+}
+
+// When all wait, the first that does lets the next thing happen.
+Timeline::Actor* Timeline::next_to_go() {
+  if (Actor* const runs = least()) return runs->state == Actor::State::running ? runs : nullptr;
+  const auto found = std::find_if(actors_.begin(), actors_.end(), [](const auto& each) {
+    return each.second.state == Actor::State::waiting;
+  });
+  return found == actors_.end() ? nullptr : &found->second;
+}
+
+void Timeline::pass_on() {
+  Actor* const next = next_to_go();
+  if (next == nullptr) return;
+  (next->fibre != nullptr ? to_carry_ : next->turned).notify_one();
+}
+
+void Timeline::wake_everyone() {
+  for (auto& [rank, actor] : actors_) actor.turned.notify_all();
+  to_carry_.notify_all();
+}
+
+void Timeline::rest(Lock& lock, Actor& actor) {
+  Fibre* const fibre = Fibre::current();
+  if (fibre == nullptr) return actor.turned.wait(lock);
+  actor.fibre = fibre;
+  ThreadState* const state = act_for(nullptr);
+  fibre->rest();  // the mutex stays locked: it is the next fibre's, or the carrier's
+  act_for(state);
+}
+
+void Timeline::carry(Lock& lock, const std::function<void()>& body) {
+  Actor* const me = self();
+  if (me == nullptr || Fibre::current() != nullptr) {
+    lock.unlock();
+    body();
+    return lock.lock();
+  }
+  ThreadState* const state = &this_thread();
+  Fibre fibre([&] {
+    act_for(state);
+    mutex_.unlock();
+    body();
+    mutex_.lock();
+    act_for(nullptr);
+    --carried_;
+    carried_out_.notify_all();
+  });
+  me->fibre = &fibre;
+  ++carried_;
+  if (!std::exchange(carrier_is_there_, true)) std::thread([this] { carry_fibres(); }).detach();
+  pass_on();
+  carried_out_.wait(lock, [&] { return fibre.ended(); });
+  if (Actor* const still = self()) still->fibre = nullptr;
+}
+
+void Timeline::carry_fibres() {
+  Lock lock(mutex_);
+  while (carried_ > 0) {
+    Actor* const next = next_to_go();
+    if (next != nullptr && next->fibre != nullptr && !next->fibre->ended()) {
+      next->fibre->resume();
+    } else {
+      pass_on();
+      to_carry_.wait(lock);
+    }
+  }
+  carrier_is_there_ = false;
 }
 
 void Timeline::join(Lock& lock, int rank, int size) {
@@ -52,22 +124,22 @@ void Timeline::join(Lock& lock, int rank, int size) {
     throw Failure(Code::invalid, "rank " + std::to_string(rank) + " has joined already, or is dead");
   if (me.state == Actor::State::left) me.clock = std::max(me.clock, engine_->now());
   me.state = Actor::State::running;
-  membership.rank = rank;
-  turned_.notify_all();
+  this_thread().rank = rank;
+  wake_everyone();
   (void)lock;
 }
 
 void Timeline::leave(Lock& lock) {
-  const int rank = std::exchange(membership.rank, kNoActor);
+  const int rank = std::exchange(this_thread().rank, kNoActor);
   if (rank == kNoActor) return;
   const auto found = actors_.find(rank);
   if (found != actors_.end() && found->second.state != Actor::State::dead)
     return close(lock, rank, Actor::State::left);
-  turned_.notify_all();
+  wake_everyone();
 }
 
 void Timeline::die(Lock& lock) {
-  const int rank = std::exchange(membership.rank, kNoActor);
+  const int rank = std::exchange(this_thread().rank, kNoActor);
   if (rank != kNoActor) close(lock, rank, Actor::State::dead);
 }
 
@@ -85,7 +157,8 @@ void Timeline::close(Lock& lock, int rank, Actor::State how) {
     size_ = 0;
     ++team_;
   }
-  turned_.notify_all();
+  wake_everyone();
+  pass_on();
   (void)lock;
 }
 
@@ -101,14 +174,13 @@ void Timeline::wake(Picoseconds at) {
     actor.state = Actor::State::running;
     actor.clock = std::max(actor.clock, at);
   }
-  turned_.notify_all();
 }
 
 void Timeline::await_turn(Lock& lock, Actor& actor) {
   for (;;) {
-    if (!is_turn_of(actor)) {
-      turned_.notify_all();  // its clock may have passed that of another
-      turned_.wait(lock, [&] { return is_turn_of(actor); });
+    while (!is_turn_of(actor)) {
+      pass_on();  // its clock may have passed that of another
+      rest(lock, actor);
     }
     const Picoseconds due = timers_.next();
     if (engine_->run(std::min(due, actor.clock), [this] { return any_done(); }))
@@ -126,12 +198,13 @@ void Timeline::wait_among_actors(Lock& lock, Actor& actor, const Wait& wait) {
   if (engine_->run(actor.clock, wait.done)) return;
   actor.wait = &wait;
   actor.state = Actor::State::waiting;
-  turned_.notify_all();
   while (actor.state == Actor::State::waiting) {
-    if (least() != nullptr)
-      turned_.wait(lock);
-    else
+    if (least() == nullptr) {
       drive(lock, actor);
+    } else {
+      pass_on();
+      rest(lock, actor);
+    }
   }
   actor.wait = nullptr;
   if (const auto failure = std::exchange(actor.failure, std::nullopt))
@@ -150,7 +223,7 @@ void Timeline::drive(Lock& lock, Actor& actor) {
     actor.clock = std::max(before, due);
     actor.state = Actor::State::waiting;
   } else if (acts_elsewhere()) {
-    turned_.wait(lock);
+    ended_.wait(lock);
   } else if (!engine_->has_stuck()) {
     fail_all();
   } else {
@@ -175,7 +248,7 @@ void Timeline::fail_all() {
     actor.failure = text;
     actor.state = Actor::State::running;
   }
-  turned_.notify_all();
+  wake_everyone();
 }
 
 void Timeline::wait_for_restart(Lock& lock, const std::function<bool()>& ready) {

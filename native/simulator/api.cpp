@@ -6,6 +6,8 @@
 #include <charconv>
 #include <cstdio>
 
+#include "simulator/thread_state.hpp"
+
 namespace byteways::sim {
 namespace {
 
@@ -44,7 +46,6 @@ constexpr ErrorWords kWords[] = {
     {code::kUnknown, "CUDA_ERROR_UNKNOWN", "hipErrorUnknown", "unknown error", "unknown error"},
 };
 
-thread_local int domain_of_thread = -1;
 thread_local int code_of_sentence = 0;
 thread_local std::string sentence;
 
@@ -180,11 +181,11 @@ int domain_of(const Model& model, int gpu) {
   return index < model.gpu.domains.size() ? model.gpu.domains[index] : 0;
 }
 
-int thread_domain() { return domain_of_thread; }
-void set_thread_domain(int domain) { domain_of_thread = domain; }
+int thread_domain() { return this_thread().policy_domain; }
+void set_thread_domain(int domain) { this_thread().policy_domain = domain; }
 
 int host_domain(const Model& model, int gpu) {
-  return domain_of_thread >= 0 ? domain_of_thread : domain_of(model, gpu);
+  return thread_domain() >= 0 ? thread_domain() : domain_of(model, gpu);
 }
 
 }  // namespace byteways::sim

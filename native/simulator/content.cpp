@@ -31,6 +31,17 @@ Spots spots_of(const Rule& rule, Word begin, Word end) {
   return {first, first < end ? (end - first - 1) / rule.stride + 1 : 0};
 }
 
+// Adds the bases of the patterns that a rule is the sum of. Returns false if it is anything else.
+bool add_bases(const Rule& rule, std::vector<Word>& bases) {
+  if (rule.stride != 0) return false;
+  if (rule.kind == Rule::Kind::pattern) {
+    bases.push_back(rule.value);
+    return true;
+  }
+  return rule.kind == Rule::Kind::sum && rule.sum->element == kUnsigned64 &&
+         add_bases(rule.sum->left, bases) && add_bases(rule.sum->right, bases);
+}
+
 }  // namespace
 
 Word pattern_index(Word word) { return (word ^ (word >> 32)) * inverse_of_odd(kMultiplier); }
@@ -211,6 +222,28 @@ CheckResult Content::check(Word begin, Word count, Word key, Word first, Word st
   finding.result.got = at(finding.result.first_bad);
   finding.result.first_bad -= begin;
   return finding.result;
+}
+
+CheckResult Content::check_sum(Word begin, Word count, const PatternSum& expected, Word first,
+                               Word stride) const {
+  std::vector<Word> wanted;
+  for (unsigned term = 0; term < expected.terms; ++term)
+    wanted.push_back(expected.key + term * expected.step + first - begin);
+  std::sort(wanted.begin(), wanted.end());
+  CheckResult found{0, ~Word{0}, 0, 0};
+  for (const Run& run : read(begin, begin + count)) {
+    std::vector<Word> bases;
+    if (add_bases(run.rule, bases)) {
+      std::sort(bases.begin(), bases.end());
+      if (bases == wanted) continue;
+    }
+    for (Word j = (run.begin - begin + stride - 1) / stride * stride; begin + j < run.end; j += stride) {
+      const Word got = run.rule.at(begin + j), sum = expected.at(first + j);
+      if (got == sum) continue;
+      if (found.bad_count++ == 0) found = {1, j, sum, got};
+    }
+  }
+  return found;
 }
 
 CheckResult Content::check(Word begin, Word count, const Rule& expected) const {

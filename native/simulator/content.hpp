@@ -62,6 +62,13 @@ struct Sum {
   int element = 0;
 };
 
+// Sums of the patterns of some keys, as reductions leave them.
+struct PatternSum {
+  Word key = 0, step = 0;  // the first key, and from each to the next
+  unsigned terms = 1;
+  Word at(Word index) const { return pattern_sum(key, step, terms, index); }
+};
+
 struct Run {
   Word begin = 0, end = 0;
   Rule rule;
@@ -81,6 +88,8 @@ class Content {
   // Result of the kernel `check`: compares words [begin, begin + count) with pattern_word(key, first + j),
   // every `stride`-th j.
   CheckResult check(Word begin, Word count, Word key, Word first, Word stride) const;
+  // The same for sums: compares words with expected.at(first + j).
+  CheckResult check_sum(Word begin, Word count, const PatternSum& expected, Word first, Word stride) const;
   // Compares words [begin, begin + count) with a rule, by their indices in the block.
   CheckResult check(Word begin, Word count, const Rule& expected) const;
   std::size_t runs() const { return runs_.size(); }

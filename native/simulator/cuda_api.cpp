@@ -14,6 +14,7 @@
 
 #include "simulator/api.hpp"
 #include "simulator/api_devices.hpp"
+#include "simulator/thread_state.hpp"
 
 namespace byteways::sim::cuda_api {
 
@@ -31,8 +32,6 @@ Visible& visible() {
   return state;
 }
 
-thread_local int current = -1;  // GPU of the thread's context, -1: none
-
 World& world() {
   require(visible().initialised, code::kNotInitialized);
   return world_of("nvidia");
@@ -45,8 +44,8 @@ int gpu_of(Device device) {
 }
 
 int current_gpu() {
-  require(current >= 0, code::kInvalidContext);
-  return current;
+  require(this_thread().cuda_gpu >= 0, code::kInvalidContext);
+  return this_thread().cuda_gpu;
 }
 
 // A context is the number of its GPU, counted from 1: there is one a GPU, and nothing to keep in it.
@@ -215,7 +214,7 @@ int cuDevicePrimaryCtxRetain(Context* context, Device device) {
 int cuCtxSetCurrent(Context context) {
   return answer([&] {
     world();
-    current = context == nullptr ? -1 : gpu_of(context);
+    this_thread().cuda_gpu = context == nullptr ? -1 : gpu_of(context);
   });
 }
 

@@ -12,6 +12,7 @@
 
 #include "simulator/api.hpp"
 #include "simulator/api_devices.hpp"
+#include "simulator/thread_state.hpp"
 
 namespace byteways::sim::hip_api {
 
@@ -77,14 +78,12 @@ World& world() {
   return World::get();
 }
 
-thread_local Device current = 0;
-
 int gpu_of(Device device) {
   const std::vector<int>& gpus = environment().gpus;
   require(device >= 0 && device < static_cast<int>(gpus.size()), code::kInvalidDevice);
   return gpus[static_cast<std::size_t>(device)];
 }
-int current_gpu() { return gpu_of(current); }
+int current_gpu() { return gpu_of(this_thread().hip_device); }
 
 using Devices = DeviceCalls<Hip>;
 
@@ -216,7 +215,7 @@ int hipDeviceCanAccessPeer(int* possible, Device device, Device peer) {
 int hipSetDevice(Device device) {
   return answer([&] {
     gpu_of(device);
-    current = device;
+    this_thread().hip_device = device;
   });
 }
 

@@ -6,6 +6,7 @@
 
 #include "runtimes/mpi/table.hpp"
 #include "simulator/api.hpp"
+#include "simulator/thread_state.hpp"
 #include "simulator/timeline.hpp"
 
 #define BYTEWAYS_ENTRY_TABLE "simulator/host.def"
@@ -78,7 +79,7 @@ int bwsim_load(const char* sheet) {
 int bwsim_restart(std::uint64_t key) {
   return attempt([&] {
     World::restart(key);
-    set_thread_domain(-1);
+    this_thread().policy_domain = this_thread().bound_domain = -1;
   });
 }
 const char* bwsim_last_error() { return last_error.c_str(); }
@@ -98,6 +99,8 @@ void bwsim_cancel_timer(std::uint64_t ticket) {
 }
 
 void bwsim_set_thread_domain(int domain) { set_thread_domain(domain); }
+void bwsim_bind_thread(int domain) { this_thread().bound_domain = domain; }
+int bwsim_bound_domain() { return this_thread().bound_domain; }
 int bwsim_gpu_domain(const char* pci_address) {
   return ask(-1, [&](World& world) {
     const Model& model = world.model();
@@ -215,6 +218,13 @@ void bwsim_leave() {
   Timeline& time = Timeline::of_process();
   Lock lock(time.mutex());
   time.leave(lock);
+}
+int bwsim_carry(void (*body)(void*), void* data) {
+  return attempt([&] {
+    Timeline& time = Timeline::of_process();
+    Lock lock(time.mutex());
+    time.carry(lock, [body, data] { body(data); });
+  });
 }
 
 }  // extern "C"

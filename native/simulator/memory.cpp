@@ -37,9 +37,8 @@ Memory::~Memory() {
   for (const auto& [data, block] : blocks_) munmap(block->data, block->reserved_bytes);
 }
 
-Block& Memory::allocate(Place owner, Kind kind, std::uint64_t bytes) {
+Block& Memory::allocate(Place owner, Kind kind, std::uint64_t bytes, bool real) {
   auto block = std::make_unique<Block>();
-  const bool real = bytes < kRealBelowBytes;
   block->reserved_bytes = (bytes + kGranularity - 1) / kGranularity * kGranularity;
   void* data = mmap(nullptr, block->reserved_bytes, real ? PROT_READ | PROT_WRITE : PROT_NONE,
                     MAP_PRIVATE | MAP_ANONYMOUS | MAP_NORESERVE, -1, 0);
@@ -146,6 +145,18 @@ CheckResult Memory::check(const Range& of, Word key, Word first_index, Word stri
   auto held = std::make_shared<const std::vector<Word>>(real, real + count);
   words.assign(0, count, {Rule::Kind::words, 0, std::move(held), 0, 0, 0});
   return words.check(0, count, key, first_index, stride);
+}
+
+CheckResult Memory::check_sum(const Range& of, const PatternSum& expected, Word first_index, Word stride) {
+  if (!of.block->real())
+    return of.block->content->check_sum(of.begin, of.end - of.begin, expected, first_index, stride);
+  CheckResult found{0, ~Word{0}, 0, 0};
+  for (Word j = 0; of.begin + j < of.end; j += stride) {
+    const Word got = words_of(*of.block)[of.begin + j], wanted = expected.at(first_index + j);
+    if (got == wanted) continue;
+    if (found.bad_count++ == 0) found = {1, j, wanted, got};
+  }
+  return found;
 }
 
 CheckResult Memory::check_bits(const Range& of, Word key, Word first_index, Word stride, Word mask,

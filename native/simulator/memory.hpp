@@ -66,9 +66,12 @@ class Memory {
  public:
   ~Memory();
   // Throws Failure (out_of_memory) when the operating system has no addresses for it.
-  Block& allocate(Place owner, Kind kind, std::uint64_t bytes);
+  Block& allocate(Place owner, Kind kind, std::uint64_t bytes) {
+    return allocate(owner, kind, bytes, bytes < kRealBelowBytes);
+  }
+  Block& allocate(Place owner, Kind kind, std::uint64_t bytes, bool real);
   void release(const void* data);
-  bool empty() const { return blocks_.empty(); }
+  std::size_t blocks() const { return blocks_.size(); }
   // Returns nullptr if the address is in no block.
   Block* find(const void* data) const;
   // Throws Failure: illegal_address when [data, data + bytes) is not inside one block, not_supported when it
@@ -80,6 +83,7 @@ class Memory {
   void fill(const Range& to, Word key, Word first_index, Word stride);
   void poison(const Range& to, Word value, Word stride);
   CheckResult check(const Range& of, Word key, Word first_index, Word stride);
+  CheckResult check_sum(const Range& of, const PatternSum& expected, Word first_index, Word stride);
   // Every stride-th word, of which the bits in `mask` are the pattern's and the others `rest`.
   CheckResult check_bits(const Range& of, Word key, Word first_index, Word stride, Word mask, Word rest);
   // Same effect as the STREAM kernels and their checks; `second` has no block if an operation reads one

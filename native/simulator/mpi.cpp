@@ -5,13 +5,12 @@
 #include <utility>
 
 #include "simulator/simulated_world.hpp"
+#include "simulator/thread_state.hpp"
 
 namespace byteways::sim::mpi {
 namespace {
 
 constexpr int kFirstError = 1000;  // beyond the error classes of MPI
-
-thread_local bool dead = false;  // this thread was a rank, until a fault
 
 }  // namespace
 
@@ -41,10 +40,12 @@ int Comm::rank_of(int member) const {
 }
 
 void Mpi::begin(Call& call, CallKind kind) {
-  const Timeline& time = Timeline::of_process();
-  if (dead) throw Failure(Code::device_lost, "this rank is dead");
+  Timeline& time = Timeline::of_process();
+  if (this_thread().dead) throw Failure(Code::device_lost, "this rank is dead");
   if (Timeline::actor() == kNoActor && time.actors() > 0)
     throw Failure(Code::invalid, "this thread is none of the ranks");
+  // What a call does first may draw noise before it takes any time: in the order of the ranks' clocks.
+  if (kind != CallKind::local) time.enter(call.lock, 0);
   if (team_ != time.team()) forget_team();
   // Also of a call that fails: what the ranks left of it must not meet their next one.
   if (kind == CallKind::collective) call.number = ++collectives_[{call.me.number, call.comm}];
@@ -72,7 +73,7 @@ void Mpi::hit_by_faults(Call& call) {
     if (fault->number == number) throw failure(Code::internal, " fails in its call ");
   if (const Fault* fault = faults.find(Fault::Kind::rank_dies, rank))
     if (number >= fault->number) {
-      dead = true;
+      this_thread().dead = true;
       time.die(call.lock);
       throw failure(Code::device_lost, " dies in its call ");
     }

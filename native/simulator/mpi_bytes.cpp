@@ -25,6 +25,17 @@ std::vector<Word> words_of(const Block& block, Word first, Word last) {
   return words;
 }
 
+template <class Value>
+void add_values(std::byte* to, const std::byte* from, std::uint64_t bytes) {
+  for (std::uint64_t at = 0; at + sizeof(Value) <= bytes; at += sizeof(Value)) {
+    Value sum, other;
+    std::memcpy(&sum, to + at, sizeof sum);
+    std::memcpy(&other, from + at, sizeof other);
+    sum = static_cast<Value>(sum + other);
+    std::memcpy(to + at, &sum, sizeof sum);
+  }
+}
+
 }  // namespace
 
 std::uint64_t element_bytes(int element) {
@@ -93,18 +104,13 @@ void Bytes::add(void* to, const void* from, std::uint64_t bytes, int element) {
     return there->content->add(first, first + bytes / kWordBytes, *here->content, source, element);
   }
   std::vector<std::byte> sum = read(to, bytes);
-  std::vector<std::byte> other = read(from, bytes);
-  const std::uint64_t whole = (bytes + kWordBytes - 1) / kWordBytes * kWordBytes;
-  sum.resize(whole);
-  other.resize(whole);
-  for (std::uint64_t at = 0; at < whole; at += kWordBytes) {
-    Word a, b;
-    std::memcpy(&a, sum.data() + at, sizeof a);
-    std::memcpy(&b, other.data() + at, sizeof b);
-    a = add_elements(a, b, element);
-    std::memcpy(sum.data() + at, &a, sizeof a);
-  }
-  sum.resize(bytes);
+  const std::vector<std::byte> other = read(from, bytes);
+  if (element == kFloat)
+    add_values<float>(sum.data(), other.data(), bytes);
+  else if (element == kByte)
+    add_values<unsigned char>(sum.data(), other.data(), bytes);
+  else
+    add_values<std::uint64_t>(sum.data(), other.data(), bytes);
   write(to, sum);
 }
 

@@ -14,8 +14,7 @@ class Scratch {
   // As much as `bytes` where `like` is; none for 0 bytes.
   Scratch(const void* like, std::uint64_t bytes) {
     if (bytes == 0) return;
-    Memory& memory = SimulatedWorld::get().memory();
-    const Block* block = memory.find(like);
+    const Block* block = SimulatedWorld::get().memory().find(like);
     if (block == nullptr) {
       plain_.resize(bytes);
       data_ = plain_.data();
@@ -24,11 +23,11 @@ class Scratch {
     const auto offset = static_cast<std::uint64_t>(static_cast<const std::byte*>(like) - block->data);
     const Place place = place_of(*block, offset);
     const Kind kind = place.kind == Place::Kind::gpu ? Kind::device : Kind::pinned;
-    data_ = memory.allocate(place, kind, bytes).data;
+    data_ = SimulatedWorld::get().transfers().take_buffer(place, kind, bytes, block->real());
     in_block_ = true;
   }
   ~Scratch() {
-    if (in_block_) SimulatedWorld::get().memory().release(data_);
+    if (in_block_) SimulatedWorld::get().transfers().give_back(data_);
   }
   Scratch(const Scratch&) = delete;
   Scratch& operator=(const Scratch&) = delete;

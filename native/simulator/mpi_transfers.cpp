@@ -127,6 +127,21 @@ void Transfers::add(const Rank& rank, const End& to, const End& from, double byt
          to.device ? model_->calls.enqueue_ns + model_->calls.launch_ns : 0, std::move(done));
 }
 
+void* Transfers::take_buffer(Place place, Kind kind, std::uint64_t bytes, bool real) {
+  const auto fits = [&](const Block* block) {
+    return block->owner == place && block->kind == kind && block->bytes == bytes && block->real() == real;
+  };
+  const auto found = std::find_if(spare_buffers_.begin(), spare_buffers_.end(), fits);
+  if (found == spare_buffers_.end()) return kernels_->memory().allocate(place, kind, bytes, real).data;
+  Block* const block = *found;
+  spare_buffers_.erase(found);
+  block->registered_by.clear();  // as another buffer
+  block->note.reset();
+  return block->data;
+}
+
+void Transfers::give_back(void* buffer) { spare_buffers_.push_back(kernels_->memory().find(buffer)); }
+
 bool Transfers::joined_by_links(Place a, Place b) const {
   return a == b || kernels_->devices().linked(a.index, b.index);
 }

@@ -45,6 +45,11 @@ class Transfers {
   // to += from, by whose memory it is.
   void add(const Rank& rank, const End& to, const End& from, double bytes, Done done);
 
+  // A buffer of the library in memory of that kind, with whatever is in it; `real` as Block::real().
+  void* take_buffer(Place place, Kind kind, std::uint64_t bytes, bool real);
+  void give_back(void* buffer);
+  std::size_t spare_buffers() const { return spare_buffers_.size(); }
+
   bool joined_by_links(Place a, Place b) const;  // GPUs that reach each other's memory
   // Time of opening a GPU's buffer for a rank: 0 when it has it open already.
   double registration_ns(const Rank& rank, const End& end);
@@ -67,6 +72,7 @@ class Transfers {
   std::map<int, std::uint64_t> calls_;                    // by rank
   std::map<std::pair<int, int>, Engine::Queue*> queues_;  // of a rank's core (-1) and of its GPUs
   std::vector<Engine::Queue*> unused_;                    // for after()
+  std::vector<Block*> spare_buffers_;                     // nobody has them
 };
 
 }  // namespace byteways::sim::mpi

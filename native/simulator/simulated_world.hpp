@@ -55,7 +55,7 @@ class SimulatedWorld final : public World {
   // The machine's time is that of the process from now on.
   void take_time() { time_.play(engine_); }
   bool idle() const { return engine_.idle(); }
-  bool in_use() const { return !memory_.empty() || streams_.in_use(); }
+  bool in_use() const { return memory_.blocks() > transfers_.spare_buffers() || streams_.in_use(); }
   const Model& model() const override { return model_; }
 
   void configure(const Settings& settings) override;

@@ -37,7 +37,7 @@ void Timeline::go_off(Lock& lock) {
   lock.lock();
   running_.erase(ticket);
   ended_.notify_all();
-  turned_.notify_all();
+  wake_everyone();
   // What it wrote was there when it was due, however long the call takes that let it go off.
   engine_->poll(std::max(due, engine_->now()), timer.actor);
 }

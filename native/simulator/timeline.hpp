@@ -5,6 +5,10 @@
 // that runs has less time (of equals the lower rank goes first), so that what happens does not depend on how
 // the operating system schedules threads. Without actors there is one clock, the process's.
 //
+// An actor that passes the turn on wakes the one whose turn it is, and no other. To wake a thread costs more
+// than most calls, and so a thread can have a part of its program carried: the parts of all actors then are
+// fibres of one more thread, the carrier.
+//
 // A process has one timeline, and it outlives the machine: actors that wait in MPI do not notice a restart.
 #pragma once
 #include <condition_variable>
@@ -17,6 +21,7 @@
 #include <thread>
 
 #include "simulator/engine.hpp"
+#include "simulator/fibre.hpp"
 #include "simulator/timers.hpp"
 
 namespace byteways::sim {
@@ -41,6 +46,10 @@ class Timeline {
   // joined. Throws Failure (invalid) for a rank that is there, and for another size.
   void join(Lock& lock, int rank, int size);
   void leave(Lock& lock);
+  // Runs `body` as this thread's and returns when it has ended: of an actor as a fibre of the carrier. It must
+  // throw nothing and hold no lock that another actor takes while it calls the machine. Python cannot run
+  // there.
+  void carry(Lock& lock, const std::function<void()>& body);
   // What is to be done when an actor leaves or dies, under the mutex; kept for ever.
   void when_gone(std::function<void(int)> action) { gone_ = std::move(action); }
   // An actor that others need not wait for any more.
@@ -75,12 +84,19 @@ class Timeline {
     Picoseconds clock = 0;
     const Wait* wait = nullptr;          // while it waits
     std::optional<std::string> failure;  // that ended its wait
+    Fibre* fibre = nullptr;              // that it is, null: it is a thread
+    std::condition_variable turned;      // of the thread: its turn may have come
     bool runs() const { return state == State::expected || state == State::running; }
   };
 
   Actor* self();               // null for a thread that is no actor
-  const Actor* least() const;  // of those that run or are still to join, null when there is none
-  bool is_turn_of(const Actor& actor) const { return least() == &actor; }
+  Actor* least();              // of those that run or are still to join, null when there is none
+  bool is_turn_of(const Actor& actor) { return least() == &actor; }
+  Actor* next_to_go();         // null: nobody can, before another has joined
+  void pass_on();              // wakes it
+  void wake_everyone();
+  void rest(Lock& lock, Actor& actor);  // until something may have changed for it
+  void carry_fibres();                  // what the carrier does, while there are any
   void await_turn(Lock& lock, Actor& actor);
   void wait_alone(Lock& lock, const Wait& wait);
   void wait_among_actors(Lock& lock, Actor& actor, const Wait& wait);
@@ -99,7 +115,10 @@ class Timeline {
   std::uint64_t team_ = 0;
   std::function<void(int)> gone_;
   std::map<int, Actor> actors_;  // by rank; below 0: threads that wait and are no actors
-  std::condition_variable turned_;
+  int carried_ = 0;                     // fibres that have not ended
+  bool carrier_is_there_ = false;
+  std::condition_variable to_carry_;    // of the carrier: it may be a fibre's turn
+  std::condition_variable carried_out_; // a fibre has ended
   Timers timers_;
   // Actions run without the mutex, for they may take one that is held by somebody who waits for this one:
   // which are under way, and on which thread.

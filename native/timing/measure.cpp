@@ -192,9 +192,10 @@ class CaseRun {
     while (data_->ok() && series_.taken() < options_.max_samples) {
       take_sample();
       const auto spent_ns = static_cast<double>(session_.clock().now() - begin);
-      const double spent =
-          team_.agree_max("part of the budget that is spent", budget_ns > 0 ? spent_ns / budget_ns : 1);
-      const bool spread = team_.agree_all("spread of the samples", spent_ns >= least_ns);
+      const std::vector<double> agreed = team_.agree_max(
+          "time that is spent", {budget_ns > 0 ? spent_ns / budget_ns : 1, spent_ns >= least_ns ? 0.0 : 1.0});
+      const double spent = agreed[0];
+      const bool spread = agreed[1] == 0;
       if (rule.enough(series_.times_ns(), spent) && spread && series_.discarded_share() <= kMostDiscarded)
         break;
       if (series_.taken() >= kLeastSamples && spent >= 1) break;

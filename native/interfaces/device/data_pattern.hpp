@@ -21,6 +21,14 @@ BYTEWAYS_HOST_DEVICE inline unsigned long long pattern_word(unsigned long long k
   return word ^ (word >> 32);
 }
 
+// Word `index` of the sum of `terms` patterns, whose keys are `step` apart: what a reduction leaves.
+BYTEWAYS_HOST_DEVICE inline unsigned long long pattern_sum(unsigned long long key, unsigned long long step,
+                                                           unsigned int terms, unsigned long long index) {
+  unsigned long long sum = 0;
+  for (unsigned int term = 0; term < terms; ++term) sum += pattern_word(key + term * step, index);
+  return sum;
+}
+
 // Result of a check. The launcher zeroes it (first_bad = all ones) before the launch.
 struct CheckResult {
   unsigned long long bad_count;

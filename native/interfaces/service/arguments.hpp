@@ -23,6 +23,9 @@ struct PatternArguments {
   // Check with a stride: the bits of each word that belong to the pattern, and the required value of the
   // others.
   unsigned long long mask = ~0ull, rest = 0;
+  // Check: words are sums of the patterns of so many keys, the first of which is `key`, each this step apart.
+  unsigned long long key_step = 0;
+  unsigned int terms = 1;
 };
 
 // "occupy": every block spins until *word >= target. Grid and shared memory leave no room for another block,

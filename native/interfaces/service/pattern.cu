@@ -11,6 +11,11 @@ struct PatternValue {
   Word key, first_index;
   __device__ Word operator()(Word i) const { return pattern_word(key, first_index + i); }
 };
+struct SumValue {
+  Word key, step, first_index;
+  unsigned int terms;
+  __device__ Word operator()(Word i) const { return pattern_sum(key, step, terms, first_index + i); }
+};
 struct ConstantValue {
   Word value;
   __device__ Word operator()(Word) const { return value; }
@@ -58,17 +63,13 @@ BYTEWAYS_KERNEL(512) poison(PatternArguments arguments) {
   write_words(arguments, ConstantValue{arguments.key});
 }
 
-__device__ inline Word expected_at(const PatternArguments& arguments, Word i) {
-  return (pattern_word(arguments.key, arguments.first_index + i) & arguments.mask) | arguments.rest;
-}
-
 BYTEWAYS_KERNEL(512) check(PatternArguments arguments) {
   const Word thread = grid_thread(), threads = grid_threads();
-  const PatternValue value{arguments.key, arguments.first_index};
+  const SumValue value{arguments.key, arguments.key_step, arguments.first_index, arguments.terms};
   Finding finding;
   if (arguments.stride != 1) {
     for (Word i = thread * arguments.stride; i < arguments.count; i += threads * arguments.stride)
-      finding.compare(i, arguments.words[i], expected_at(arguments, i));
+      finding.compare(i, arguments.words[i], (value(i) & arguments.mask) | arguments.rest);
   } else {
     const Word head = head_of(arguments), pairs = (arguments.count - head) / 2;
     const auto* from = reinterpret_cast<const Bytes16*>(arguments.words + head);

@@ -32,6 +32,13 @@ void idle(Kernels& kernels, Operation& operation, const IdleArguments& arguments
   if (launch.on_gpu()) operation.processors = kernels.costs().processors(launch.executor.index);
 }
 
+CheckResult what_check_finds(Memory& memory, const Range& range, const PatternArguments& arguments) {
+  const auto& [words, count, key, first, stride, result, mask, rest, step, terms] = arguments;
+  if (terms > 1) return memory.check_sum(range, {key, step, terms}, first, stride);
+  if (mask != ~Word{0}) return memory.check_bits(range, key, first, stride, mask, rest);
+  return memory.check(range, key, first, stride);
+}
+
 enum class Data { fill, poison, check };
 
 template <Data what>
@@ -50,11 +57,7 @@ void pattern(Kernels& kernels, Operation& operation, const PatternArguments& arg
   const bool lost = kernels.lies(launch.executor, reached.place);
   operation.on_end = [&kernels, range = reached.range, arguments, lost] {
     if (checks) {
-      CheckResult found =
-          arguments.mask != ~Word{0}
-              ? kernels.memory().check_bits(range, arguments.key, arguments.first_index, arguments.stride,
-                                            arguments.mask, arguments.rest)
-              : kernels.memory().check(range, arguments.key, arguments.first_index, arguments.stride);
+      CheckResult found = what_check_finds(kernels.memory(), range, arguments);
       if (lost) found = {arguments.count, 0, pattern_word(arguments.key, arguments.first_index), 0};
       *arguments.result = found;
     } else if (lost) {

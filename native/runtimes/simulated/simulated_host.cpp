@@ -2,6 +2,7 @@
 #include "runtimes/simulated/simulated_host.hpp"
 
 #include <algorithm>
+#include <exception>
 #include <utility>
 #include <vector>
 
@@ -14,9 +15,6 @@ namespace {
 
 constexpr unsigned kQueueDepth = 1u << 16;  // as on a real host: a list in memory
 constexpr std::uint64_t kPageBytes = 4 << 10, kHugePageBytes = 2 << 20;
-
-// The domain that this thread's cores belong to; -1: it was never moved.
-thread_local int bound_domain = -1;
 
 std::string name_of(int device) { return "cpu" + std::to_string(device); }
 
@@ -91,7 +89,7 @@ class SimulatedPlacement {
   SimulatedPlacement(std::shared_ptr<const HostTable> machine, int domain) : machine_(std::move(machine)) {
     if (domain >= 0) machine_->set_thread_domain(domain);
   }
-  ~SimulatedPlacement() { machine_->set_thread_domain(bound_domain); }
+  ~SimulatedPlacement() { machine_->set_thread_domain(machine_->bound_domain()); }
   SimulatedPlacement(const SimulatedPlacement&) = delete;
   SimulatedPlacement& operator=(const SimulatedPlacement&) = delete;
 
@@ -140,6 +138,23 @@ std::unique_ptr<Watchdog> SimulatedClock::watchdog(std::function<void()> action)
   return std::make_unique<SimulatedWatchdog>(machine_, std::move(action));
 }
 
+void SimulatedClock::carry(const std::function<void()>& body) {
+  struct Carried {
+    const std::function<void()>& body;
+    std::exception_ptr failure;
+  } carried{body, nullptr};
+  const auto play = [](void* data) {
+    auto& self = *static_cast<Carried*>(data);
+    try {
+      self.body();
+    } catch (...) {
+      self.failure = std::current_exception();
+    }
+  };
+  machine_->check(machine_->carry.symbol(), machine_->carry(play, &carried));
+  if (carried.failure) std::rethrow_exception(carried.failure);
+}
+
 std::string SimulatedHost::version() const { return std::string("simulated ") + machine_->machine_name(); }
 
 void SimulatedHost::require_device(int device) const {
@@ -174,7 +189,7 @@ Availability SimulatedHost::offers(Memory memory, int device) {
 // asks.
 std::unique_ptr<Allocation> SimulatedHost::allocate_at(Memory memory, std::uint64_t bytes, int numa_domain,
                                                        bool populated) {
-  const int domain = numa_domain >= 0 ? numa_domain : std::max(0, bound_domain);
+  const int domain = numa_domain >= 0 ? numa_domain : std::max(0, machine_->bound_domain());
   return std::make_unique<SimulatedMemory>(machine_, memory, domain, bytes, populated || numa_domain >= 0);
 }
 
@@ -292,7 +307,7 @@ unsigned SimulatedHost::queue_depth(int device) {
 
 bool SimulatedHost::bind_thread_near(int device) {
   require_device(device);
-  bound_domain = device;
+  machine_->bind_thread(device);
   machine_->set_thread_domain(device);
   return true;
 }
@@ -320,7 +335,7 @@ std::unique_ptr<Allocation> SimulatedHost::map_pages(Memory memory, std::uint64_
 }
 
 void SimulatedHost::touch(void* data, std::uint64_t bytes) {
-  machine_->check(machine_->touch.symbol(), machine_->touch(std::max(0, bound_domain), data, bytes));
+  machine_->check(machine_->touch.symbol(), machine_->touch(std::max(0, machine_->bound_domain()), data, bytes));
 }
 
 std::shared_ptr<void> SimulatedHost::place_thread(int numa_domain) {
@@ -357,7 +372,6 @@ void restart_machine(const std::string& simulator, const std::string& sheet, std
   LibraryReport report;
   const auto machine = simulated::open_machine(simulator, sheet, report);
   machine->check(machine->restart.symbol(), machine->restart(key));
-  simulated::bound_domain = -1;
 }
 
 void join_machine(const std::string& simulator, const std::string& sheet, int rank, int size) {
