@@ -1,1 +1,1 @@
-"""A run beside what a study published: places, cells, claims, and all of it together (pure)."""
+"""Compare a run with a published study: locations, values, claims and outcome (pure functions)."""

@@ -1,4 +1,4 @@
-"""The figures of a study's lines at its places: those of a run, those that it was to have, the published."""
+"""Look up values by line and place: measured in the run, requested by the study, and published."""
 
 from __future__ import annotations
 
@@ -24,22 +24,22 @@ from byteways.studies.values import Value
 from byteways.topology.routes import link_class
 from byteways.units import format_size
 
-#: Options that say how a case is timed and not what it does, so that figures with and without compare.
+#: Options that change how a case is timed, not what it does; cases with and without them are comparable.
 TIMING_OPTIONS = OF_ALL
-#: A size of the source that no case of ours has is compared with the nearest one, if it is as near as that.
+#: Compare with the nearest measured size if it differs from the published size by at most this fraction.
 NEAR_SIZE = 0.15
 
 
 @dataclass(frozen=True)
 class _Entry:
-    """A case, with its record where the run has one."""
+    """A case, with its record if the run has one."""
 
     case: Case
     record: Record | None = None
 
 
 class _Entries:
-    """Cases by line and devices."""
+    """Cases indexed by line and devices."""
 
     def __init__(self, entries: Iterable[_Entry]) -> None:
         self._all = list(entries)
@@ -49,7 +49,7 @@ class _Entries:
             self._by_flow.setdefault(key, []).append(entry)
 
     def of(self, line: Line, devices: tuple[str, ...], environment: dict[str, str]) -> list[_Entry]:
-        """Those of a line at these devices."""
+        """Returns the cases of a line on these devices."""
         if line.together:
             return self._all_at_once(line, frozenset(devices))
         return [
@@ -62,7 +62,7 @@ class _Entries:
         ]
 
     def _all_at_once(self, line: Line, gpus: frozenset[str]) -> list[_Entry]:
-        """Exactly these GPUs together with the host; of one, its two directions by itself."""
+        """Returns cases in which exactly these GPUs exchange data with the host; one GPU: both directions."""
         pattern = "bidirectional" if len(gpus) == 1 else line.pattern
         memory = line.ends[0].source.partition(":")[2]
         return [
@@ -77,7 +77,7 @@ class _Entries:
 
 
 class Sheet:
-    """All figures of a study and of a run, by line and place."""
+    """All values of a study and of a run, indexed by line and place."""
 
     def __init__(self, study: Study, run: Run) -> None:
         self.study = study
@@ -95,13 +95,13 @@ class Sheet:
 
     @cached_property
     def models(self) -> list[str]:
-        """Machine models of the study, that of this run first."""
+        """The study's machine models, the one of this run first."""
         own = model_of(self.run.manifest)
         return sorted(self.study.models, key=lambda model: model != own)  # stable: the study's order
 
     @cached_property
     def _runtimes(self) -> set[str]:
-        """Names of the runtimes that this run had."""
+        """Names of the runtimes available in this run."""
         devices = (self.run.manifest.get("capabilities") or {}).get("devices") or {}
         return {str(device.get("runtime")) for device in devices.values()}
 
@@ -117,8 +117,9 @@ class Sheet:
 
     @cached_property
     def _asked(self) -> _Entries:
-        """The cases that the study asks for on this machine, whatever became of them: by the suite that was
-        run, where it was this study's, as later ones may ask for more.
+        """The cases that the study requests on this machine, measured or not.
+
+        Uses the suite in the manifest if the run belongs to this study: newer suites may request more.
         """
         told = self.run.manifest.get("study") or {}
         suite = self.study.suite
@@ -135,11 +136,11 @@ class Sheet:
 
     @cached_property
     def cut_short(self) -> bool:
-        """Whether the run has not come to its end, so that more may follow."""
+        """Whether the run is unfinished, so that more results may follow."""
         return str(self.run.manifest.get("state", "complete")) != "complete"
 
     def environment(self, line: Line) -> dict[str, str]:
-        """The line's variables, without those of every process of the source that no runtime here reads."""
+        """The line's variables, without the study-wide ones that no runtime of this run reads."""
         kept = {}
         for name, text in line.environment.items():
             reader = reader_of(name)
@@ -149,7 +150,7 @@ class Sheet:
         return kept
 
     def _records(self, line: Line, devices: tuple[str, ...] | None) -> list[Record]:
-        """Whatever became of the cases of a line at these devices, those of the study's own sweeps first."""
+        """All records of a line on these devices, of any status; the study's own sweeps come first."""
         if devices is None:
             return []
         found = self._recorded.of(line, devices, self.environment(line))
@@ -161,11 +162,11 @@ class Sheet:
         return {sweep.name for sweep in self.study.suite.sweeps}
 
     def ours(self, line: Line, place: Place) -> dict[int, Ours]:
-        """The run's figures by size, smallest first."""
+        """Returns the run's values by size in bytes, smallest first."""
         return self.at(line, self.located[place.name].devices)
 
     def at(self, line: Line, devices: tuple[str, ...] | None) -> dict[int, Ours]:
-        """The same at devices of this machine; None: nowhere."""
+        """Like `ours`, for devices of this machine; None gives no values."""
         if devices is None:
             return {}
         key = line.name, devices
@@ -183,7 +184,7 @@ class Sheet:
         return {size: figure_of(first[size], line, self.study.statistic) for size in sorted(first)}
 
     def any(self) -> bool:
-        """Whether the run has one figure of the study at all."""
+        """Whether the run has any value of the study."""
         return any(
             self.ours(line, place)
             for line in self.study.lines.values()
@@ -192,7 +193,7 @@ class Sheet:
         )
 
     def asked(self, line: Line, place: Place) -> list[int]:
-        """Sizes at which the study asks for a figure of the line at the place on this machine."""
+        """Returns the sizes in bytes that the study requests for the line at the place on this machine."""
         devices = self.located[place.name].devices
         if devices is None:
             return []
@@ -201,15 +202,16 @@ class Sheet:
         )
 
     def published(self, line: Line, place: Place) -> list[Published]:
-        """Values of the source at the line and place, in the order of its file, second prints too."""
+        """Returns the published values at the line and place in file order, including repeated prints."""
         key = line.name, place.name
         if key not in self._published:
             self._published[key] = self._all_published(line, place)
         return self._published[key]
 
     def _all_published(self, line: Line, place: Place) -> list[Published]:
-        """A place with a model has the values of that one, all others those of the systems without a place
-        of their own.
+        """Returns the values of the place's own machine model.
+
+        A place without a model has the values of all machines that no other place names.
         """
         elsewhere = {other.model for other in self.study.places.values() if other.model}
         found = []
@@ -220,7 +222,7 @@ class Sheet:
         return found
 
     def missing(self, line: Line, place: Place, size_bytes: int | None) -> str:
-        """Why there is no figure of ours at the line, the place and the size (None: any)."""
+        """Returns why the run has no value at the line, place and size in bytes (None: any size)."""
         located = self.located[place.name]
         if located.devices is None:
             return located.reason
@@ -242,12 +244,12 @@ class Sheet:
         return f"this run has no case of {line.name}, {place.name}{at}"
 
 
-#: What a case is, by the names that its record has.
+#: The fields of a record that identify its case.
 _IDENTITY = ("interface", "pattern", "flows", "size_bytes", "cache", "options", "environment")
 
 
 def nearest_size(size: int | None, sizes: Sequence[int]) -> int | None:
-    """The size to compare with: the same one, or a near one; the largest where the source states none."""
+    """Returns the size to compare with: equal or near; the largest if the source states no size."""
     if not sizes:
         return None
     if size is None:
@@ -257,7 +259,7 @@ def nearest_size(size: int | None, sizes: Sequence[int]) -> int | None:
 
 
 def _parsed(text: str | None) -> Suite | None:
-    """A suite of a manifest; None where there is none that this version reads."""
+    """Parses the suite of a manifest; None if missing or unreadable by this version."""
     try:
         return parse(text, file="run.json") if text else None
     except BytewaysError:
@@ -281,12 +283,12 @@ def _same_options(case: Case, line: Line) -> bool:
 
 
 def _same_cache(case: Case, line: Line) -> bool:
-    """Of walks the working set decides."""
+    """Compares the cache setting; ignored for one-buffer interfaces, whose working set decides."""
     return case.cache == line.cache or INTERFACES[case.interface].buffers == "one"
 
 
 def _twice(line: Line, devices: Sequence[str]) -> str:
-    """The device that stands at both ends of a line that has two, by its letters; else ''."""
+    """Returns the device used at both ends of a line that names two different ones; '' otherwise."""
     own = line.ends[0]
     flow = own.flow(devices)
     letters = own.source[0] != own.destination[0]
@@ -294,7 +296,7 @@ def _twice(line: Line, devices: Sequence[str]) -> str:
 
 
 def _is_at(value: Value, line: Line, place: Place, ambient: Sequence[str]) -> bool:
-    """Whether the source's value is of the line at the place, by the source's own devices and memory."""
+    """Whether the published value belongs to the line at the place, by the source's devices and memory."""
     extra = {name: text for name, text in value.environment.items() if line.environment.get(name) != text}
     missing = [name for name in line.environment if name not in value.environment]
     if value.options or value.pattern != line.pattern or missing or set(extra) - set(ambient):
@@ -321,7 +323,7 @@ def _is_at(value: Value, line: Line, place: Place, ambient: Sequence[str]) -> bo
 
 
 def _told_device(device: str, place: Place) -> str:
-    """The CPU "near a" as the source calls it: of an APU the one with the GPU's number."""
+    """Resolves "near a" to the CPU with that GPU's number, the source's name for an APU's CPU."""
     if not device.startswith("near "):
         return device
     anchor = place.devices["abcd".index(device.removeprefix("near "))]

@@ -1,6 +1,6 @@
-"""The checks of claims: what a sentence of the source demands of figures, and the figures that decide it.
+"""Evaluate the checks of a claim: each tests a condition on values and reports the values that decide it.
 
-Every figure has an interval. A check holds, or does not, where it does so wherever in theirs the figures are.
+Every value has an interval. A check holds (or fails) only if it does so for all numbers within the intervals.
 """
 
 from __future__ import annotations
@@ -20,28 +20,28 @@ from byteways.units import format_size, parse_size
 
 @dataclass(frozen=True)
 class Finding:
-    """Whether a check holds for the figures there are.
+    """The result of a check on the available values.
 
-    `cells` decide it. `final`: figures that are missing could not change it.
+    `cells` are the values that decide it. `final`: missing values could not change the result.
     """
 
-    holds: bool | None  # None: too close to call, the intervals of the figures reach across a bound
+    holds: bool | None  # None: too close to call, an interval contains a bound
     detail: str
     cells: tuple[Cell, ...]
     final: bool = False
-    notes: tuple[str, ...] = ()  # what they are of, other than the source's
+    notes: tuple[str, ...] = ()  # how the values differ from what the source measured
 
 
 @dataclass(frozen=True)
 class Wanted:
-    """What a number has to be, as a check's keys say: `about` and `within`, or `at_least` and `at_most`."""
+    """The accepted range of a check: `about` and `within`, or `at_least` and `at_most`."""
 
     least: float
     most: float
     words: str
 
     def holds(self, intervals: Iterable[tuple[float, float]]) -> bool | None:
-        """Whether all of some intervals lie within; None where one reaches across a bound and none is out."""
+        """Whether all intervals lie in the range; None if one overlaps a bound and none lies outside."""
         found = list(intervals)
         if any(high < self.least or low > self.most for low, high in found):
             return False
@@ -49,7 +49,7 @@ class Wanted:
 
 
 def _unit(check: Mapping[str, Any]) -> str:
-    """`unit`, or that of the number that the check names."""
+    """Returns the check's `unit`, or the unit of the number it names."""
     if "unit" in check:
         return str(check["unit"])
     for key in ("about", "at_least", "at_most", "level"):
@@ -59,7 +59,7 @@ def _unit(check: Mapping[str, Any]) -> str:
 
 
 def wanted(check: Mapping[str, Any]) -> Wanted:
-    """From `about` and `within` (relative; 10 % without it), or `at_least` and `at_most`."""
+    """Builds the range from `about` and `within` (relative; default 10 %), or `at_least` and `at_most`."""
     of_peak = check.get("unit") == "of peak"
 
     def said(value: object) -> str:
@@ -85,7 +85,7 @@ def _text(number: float, unit: str) -> str:
 
 
 def _summary(found: Sequence[tuple[str, float]], text: Callable[[float], str]) -> str:
-    """One figure, or the lowest and the highest of several, each with its name."""
+    """Returns one value, or the lowest and highest of several, with their names."""
     if len(found) == 1:
         return f"{text(found[0][1])} ({found[0][0]})"
     ordered = sorted(found, key=lambda one: one[1])
@@ -94,7 +94,7 @@ def _summary(found: Sequence[tuple[str, float]], text: Callable[[float], str]) -
 
 
 def _value(check: Mapping[str, Any], sheet: Sheet) -> Finding:
-    """Every figure of `of` is what is wanted, or as published with `published = true`."""
+    """Every value of `of` lies in the accepted range or, with `published = true`, near the published one."""
     unit = _unit(check)
     found = cells(check["of"], sheet, unit)
     notes = unlike(check, sheet, found)
@@ -113,7 +113,7 @@ def _value(check: Mapping[str, Any], sheet: Sheet) -> Finding:
 def _as_published(
     check: Mapping[str, Any], found: Sequence[Cell], unit: str, notes: tuple[str, ...]
 ) -> Finding:
-    """Figures within a part of those that the source prints."""
+    """Values within a relative tolerance of the published ones."""
     known = [(cell, cell.published) for cell in found if cell.published]
     if not known:
         raise UntestableError("the source has no value for this machine's configuration")
@@ -133,7 +133,7 @@ def _as_published(
 
 
 def _pairs(check: Mapping[str, Any], sheet: Sheet, unit: str) -> list[tuple[Cell, Cell]]:
-    """Figures of `of` with those of `to`: one each, or else at equal places and sizes, or at equal sizes."""
+    """Pairs values of `of` with values of `to`: one each, or by equal place and size, or by equal size."""
     left, right = cells(check["of"], sheet, unit), cells(check["to"], sheet, unit)
     if len(left) == len(right) == 1:
         return [(left[0], right[0])]
@@ -152,7 +152,7 @@ def _pairs(check: Mapping[str, Any], sheet: Sheet, unit: str) -> list[tuple[Cell
 
 
 def _ratio(check: Mapping[str, Any], sheet: Sheet) -> Finding:
-    """`of` over `to` is what is wanted: of every pair, or of that where it is `most` or `least`."""
+    """`of` over `to` lies in the accepted range: for every pair, or the extreme one (`most`, `least`)."""
     unit = _unit({key: check[key] for key in check if key == "unit"})
     pairs = [pair for pair in _pairs(check, sheet, unit) if pair[1].number]
     if not pairs:
@@ -178,14 +178,14 @@ def _ratio(check: Mapping[str, Any], sheet: Sheet) -> Finding:
 
 
 def _quotient(one: Cell, other: Cell) -> tuple[float, float]:
-    """The interval of `one` over `other`, which may be the same figure."""
+    """Returns the interval of `one` over `other`; exactly 1 if both are the same value."""
     return (1.0, 1.0) if one == other else (one.low / other.high, one.high / other.low)
 
 
 def _spread(check: Mapping[str, Any], sheet: Sheet) -> Finding:
-    """Figures that differ in `over` (`place`, `line` or `size`) alone are within `at_most` of each other.
+    """Values that differ only in `over` (`place`, `line` or `size`) lie within `at_most` of each other.
 
-    With `across` (`cpu` or `gpu`) it takes places of two such devices: else nothing could differ by them.
+    With `across` (`cpu` or `gpu`), the places must include two such devices; else the check is untestable.
     """
     over = check["over"]
     found = cells(check["of"], sheet, _unit({key: check[key] for key in check if key == "unit"}))
@@ -212,18 +212,18 @@ def _spread(check: Mapping[str, Any], sheet: Sheet) -> Finding:
 
 
 def _difference(group: Sequence[Cell]) -> tuple[float, float]:
-    """The interval of what the highest of some figures is above the lowest, as a part of that."""
+    """Returns the interval of the relative difference between the highest and the lowest value."""
     least = max(cell.low for cell in group) / min(cell.high for cell in group)
     most = max(cell.high for cell in group) / min(cell.low for cell in group)
     return max(0.0, least - 1), most - 1
 
 
 def _groups(found: Iterable[Cell], over: str, sheet: Sheet) -> list[list[Cell]]:
-    """Figures that differ in `over` alone, where there are two or more."""
+    """Groups values that differ only in `over`; only groups of two or more."""
     groups: dict[tuple[str | int, ...], list[Cell]] = {}
     first: dict[tuple[str, ...], str] = {}
     for cell in found:
-        # Places of the source that one pair of this machine stands for are one place here.
+        # Places of the source that map to the same devices here count as one place.
         ends = sheet.located[cell.place].devices or ()
         if over == "place" and first.setdefault(ends, cell.place) != cell.place:
             continue
@@ -233,12 +233,12 @@ def _groups(found: Iterable[Cell], over: str, sheet: Sheet) -> list[list[Cell]]:
 
 
 def _devices(group: Iterable[Cell], ends: Mapping[str, tuple[str, ...]], kind: str) -> set[str]:
-    """Devices of a kind at the places of some figures."""
+    """Returns the devices of a kind at the places of these values."""
     return {name for cell in group for name in ends[cell.place] if kind_of(name) == kind}
 
 
 def _order(check: Mapping[str, Any], sheet: Sheet) -> Finding:
-    """Each figure is higher than the next by `margin` at least (0 without it)."""
+    """Each value exceeds the next by at least `margin` (relative; default 0)."""
     unit, margin = str(check.get("unit", "GB/s")), float(check.get("margin", 0.0))
     found = [cells(reference, sheet, unit) for reference in check["of"]]
     row = [min(some, key=lambda cell: cell.number) for some in found[:-1]]
@@ -258,8 +258,9 @@ def _order(check: Mapping[str, Any], sheet: Sheet) -> Finding:
 
 
 def _reaches(check: Mapping[str, Any], sheet: Sheet) -> Finding:
-    """The least size at which `of` reaches `level`, or the part `of_best` of its highest figure, is `size`
-    within a `factor` (2 without it).
+    """`of` first reaches `level`, or the fraction `of_best` of its highest value, at `size`.
+
+    The size may differ by `factor` (default 2).
     """
     factor = float(check.get("factor", 2.0))
     found = sorted(cells(check["of"], sheet, "GB/s"), key=lambda cell: cell.size_bytes)
@@ -287,7 +288,7 @@ def _reaches(check: Mapping[str, Any], sheet: Sheet) -> Finding:
 def _reached(
     found: Sequence[Cell], best: Cell, goal: float, part: float | None
 ) -> tuple[int | None, int | None, int | None]:
-    """The first size whose figure reaches the goal; by the ends of the intervals: surely, and perhaps."""
+    """Returns the first size in bytes that reaches the goal: nominally, with certainty, and possibly."""
     lowest, highest = (goal, goal) if part is None else (best.low * part, best.high * part)
 
     def first(reaches: Callable[[Cell], bool]) -> int | None:

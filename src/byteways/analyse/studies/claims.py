@@ -1,4 +1,4 @@
-"""Whether what a source says of its machine is so of the one that was measured: one verdict a sentence."""
+"""Judge whether a source's claims hold on the measured machine: one verdict per claim."""
 
 from __future__ import annotations
 
@@ -12,22 +12,22 @@ from byteways.analyse.studies.references import UntestableError, gaps, listed
 from byteways.analyse.studies.verdicts import BUILT_IN, CLOSE, CONTRADICTED, FAILS, HOLDS, UNTESTED
 from byteways.studies.study import Check, Claim
 
-#: Reasons that a verdict gives for figures that are missing.
+#: Number of reasons for missing values that a verdict lists.
 REASONS = 2
-#: Of several checks that all have to hold, the first of these that there is decides; of readings of which
-#: one is enough, the first of those.
+#: States in order of precedence: the first one present decides. _ALL: all checks must hold; _ANY: one of
+#: several readings is enough.
 _ALL = (FAILS, UNTESTED, CLOSE, HOLDS, BUILT_IN)
 _ANY = (HOLDS, BUILT_IN, UNTESTED, CLOSE, FAILS)
 
 
 @dataclass(frozen=True)
 class Verdict:
-    """What became of a claim. `detail` has the figures it rests on, or why it cannot be tested."""
+    """The verdict on a claim. `detail` names the values behind it, or says why the claim cannot be tested."""
 
     claim: Claim
     verdict: str  # one of VERDICTS
     detail: str
-    notes: tuple[str, ...] = ()  # what the figures are of, other than the source's
+    notes: tuple[str, ...] = ()  # how the values differ from what the source measured
 
     @property
     def contradicted(self) -> bool:
@@ -36,7 +36,7 @@ class Verdict:
 
 @dataclass(frozen=True)
 class _Part:
-    """What became of one check: `state` is one of _ALL."""
+    """The result of one check; `state` is one of _ALL."""
 
     state: str
     detail: str
@@ -44,14 +44,14 @@ class _Part:
 
 
 def judge(claim: Claim, sheet: Sheet, fitting: Fitting | None = None) -> Verdict:
-    """The verdict on a claim.
+    """Returns the verdict on a claim.
 
-    A figure that the study asks for here and the run does not have leaves a claim untested, unless those that
-    there are contradict it whatever that one is.
+    A claim stays untested if the run lacks a value that the study requests here, unless the available values
+    contradict the claim whatever the missing one is.
 
     Args:
-        fitting: Of a machine model with numbers fitted to the claim's source: there a claim that holds is a
-            test where it rests on values that were held out.
+        fitting: Of a machine model with numbers fitted to the claim's source. A claim that holds there counts
+            as a test only if it rests on held-out values.
     """
     if reason := sheet.hardware.elsewhere(claim):
         return Verdict(claim, UNTESTED, f"because {reason}")
@@ -72,7 +72,7 @@ def _part(check: Check, claim: Claim, sheet: Sheet, fitting: Fitting | None) -> 
 
 
 def _all(parts: Sequence[_Part]) -> _Part:
-    """Of checks that all have to hold: those that decide, then the rest, each with its own state."""
+    """Combines checks that must all hold: the deciding ones first, then the others with their states."""
     state = next(one for one in _ALL if any(part.state == one for part in parts))
     deciding = list(dict.fromkeys(part.detail for part in parts if part.state == state))
     rest = [f"{part.state}: {part.detail}" for part in parts if part.state != state]
@@ -80,7 +80,7 @@ def _all(parts: Sequence[_Part]) -> _Part:
 
 
 def _any(parts: Sequence[_Part]) -> _Part:
-    """Of readings of which one is enough: that one, or all of them where none holds."""
+    """Combines alternative readings: the first that holds, or all of them if none does."""
     state = next(one for one in _ANY if any(part.state == one for part in parts))
     those = [part for part in parts if part.state == state]
     if state in (HOLDS, BUILT_IN):
@@ -93,7 +93,7 @@ def _notes(parts: Sequence[_Part]) -> tuple[str, ...]:
 
 
 def _leaf(check: Check, claim: Claim, sheet: Sheet, fitting: Fitting | None) -> _Part:
-    """A check by itself."""
+    """Evaluates a single check."""
     try:
         finding = CHECKS[check.kind](check.keys, sheet)
     except UntestableError as reason:
@@ -108,7 +108,7 @@ def _leaf(check: Check, claim: Claim, sheet: Sheet, fitting: Fitting | None) -> 
         widest = max(cell.half_width for cell in finding.cells)
         return _Part(CLOSE, f"{finding.detail}; values are known to ± {100 * widest:.2g} %", notes)
     guessed = dict.fromkeys(f"{cell.line} at {cell.place}" for cell in finding.cells if cell.guessed)
-    # A fit says more of what holds, and on the source's own GPUs it is the model that is contradicted.
+    # If the check holds, `_fitted` reports more; on the source's own GPUs a failure contradicts the model.
     known = fitting is not None if finding.holds else sheet.hardware.own(claim)
     if guessed and not known:
         why = f"the model assumes all parameters behind {listed(list(guessed), REASONS)}"
@@ -121,13 +121,13 @@ def _leaf(check: Check, claim: Claim, sheet: Sheet, fitting: Fitting | None) -> 
 
 
 def _assumed(finding: Finding) -> tuple[str, ...]:
-    """Of figures of a machine model: what of them nobody published."""
+    """Returns a note naming the values of a machine model that rest on assumed parameters."""
     found = dict.fromkeys(f"{cell.line} at {cell.place}" for cell in finding.cells if cell.assumed)
     return (f"assumed parameters of the model are behind {listed(list(found), REASONS)}",) if found else ()
 
 
 def _fitted(claim: str, finding: Finding, sheet: Sheet, fitting: Fitting, notes: tuple[str, ...]) -> _Part:
-    """On a model with numbers fitted to the source, of a check that holds there."""
+    """Judges a check that holds on a model with numbers fitted to the source."""
     if not fitting.known or fitting.assumed_from(claim):
         return _Part(BUILT_IN, finding.detail, notes)
     study = sheet.study

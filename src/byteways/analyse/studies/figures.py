@@ -1,4 +1,4 @@
-"""A figure of a study, ours or published, and what its bandwidth counts."""
+"""A measured or published value of a study, and which bytes its bandwidth counts."""
 
 from __future__ import annotations
 
@@ -12,13 +12,13 @@ from byteways.results.record import Record, Times
 from byteways.studies.study import Line
 from byteways.studies.values import Value
 
-#: `count` of a line whose bandwidth is what one direction carries of a figure that counts every array; also
-#: what a published value may count.
+#: `count` of a line that reports the bandwidth of one direction where the interface counts every array;
+#: published values may count this way, too.
 ONE_DIRECTION = "per-direction"
 _TOLD_ONE_DIRECTION = "one direction"
-#: Rounds from which on their spread says how far the next one may be, as elsewhere (docs/concepts).
+#: From this number of rounds on, the spread between rounds gives the interval (docs/concepts).
 FEWEST_ROUNDS = 3
-#: What a figure of fewer rounds is taken to be known to: a lead that counts is as much.
+#: Least relative half-width of the interval with fewer rounds; equals the least lead that counts.
 ALONE = 0.01
 #: Two-sided 95 % quantiles of Student's t for 1, 2, … degrees of freedom; beyond, the last one.
 STUDENT = (12.706, 4.303, 3.182, 2.776, 2.571, 2.447, 2.365, 2.306, 2.262, 2.228, 2.201, 2.179)
@@ -26,29 +26,31 @@ STUDENT = (12.706, 4.303, 3.182, 2.776, 2.571, 2.447, 2.365, 2.306, 2.262, 2.228
 
 @dataclass(frozen=True)
 class Ours:
-    """A figure of the run. `bandwidth` in bytes/s and `time_ns` of one operation are by the source's
-    statistic; a latency has a time alone.
+    """A value of the run.
+
+    `bandwidth` (bytes/s) and `time_ns` (one operation) follow the source's statistic; latencies have a time
+    only.
     """
 
     bandwidth: float | None
     time_ns: float
-    peak: float | None  # bytes/s, nominal, here
+    peak: float | None  # bytes/s, nominal, on this machine
     record: Record  # the first round
-    other_count: str = ""  # what the bandwidth is when bytes are counted in the other way, with its name
-    half_width: float = 0.0  # of the repeatability interval, as a part of the figure
+    other_count: str = ""  # the bandwidth with bytes counted the other way, and the name of that count
+    half_width: float = 0.0  # of the repeatability interval, relative to the value
 
     @property
     def assumed(self) -> bool:
-        """Whether it is simulated and rests on numbers that the machine model assumes."""
+        """Whether the value is simulated and rests on parameters that the machine model assumes."""
         return "assumed" in (self.record.rests_on or ())
 
     @property
     def guessed(self) -> bool:
-        """Whether it rests on nothing else."""
+        """Whether it rests on assumed parameters only."""
         return set(self.record.rests_on or ()) == {"assumed"}
 
     def quantity(self, unit: str) -> float | None:
-        """In GB/s, as a fraction of the peak here, in ns or in µs; None when there is no such figure."""
+        """Returns the value in GB/s, as a fraction of the peak here, in ns or in µs; None if undefined."""
         if unit == "GB/s":
             return None if self.bandwidth is None else self.bandwidth / 1e9
         if unit == "of peak":
@@ -58,9 +60,9 @@ class Ours:
 
 @dataclass(frozen=True)
 class Published:
-    """A published value at a line, a place and a size (None: the source states none).
+    """A published value at a line, a place and a size in bytes (None: not stated by the source).
 
-    `part` of its bandwidth is what the line counts: a half where the source counts what is read and written.
+    `part` is the fraction of its bandwidth that the line counts: 0.5 if the source counts reads and writes.
     """
 
     value: Value
@@ -68,7 +70,7 @@ class Published:
     part: float = 1.0
 
     def quantity(self, unit: str) -> float | None:
-        """As of Ours; a fraction is of the peak that the source names."""
+        """Like `Ours.quantity`; a fraction is relative to the peak that the source names."""
         size, is_rate = self.size_bytes, self.value.metric == "bandwidth"
         number = self.value.value * (self.part if is_rate else 1.0)
         if unit in ("ns", "µs"):
@@ -81,7 +83,7 @@ class Published:
         return rate / self.value.peak_bytes_per_s if self.value.peak_bytes_per_s else None
 
     def range(self, unit: str) -> tuple[float, float] | None:
-        """The ends of the range that the source gives, in the same quantity, if it gives one."""
+        """Returns the range that the source gives, in the same unit; None if it gives none."""
         middle = self.quantity(unit)
         if self.value.range is None or middle is None:
             return None
@@ -89,7 +91,7 @@ class Published:
         return ends[0], ends[1]
 
     def derived(self, unit: str) -> str:
-        """How the quantity comes from what the source prints; '' where it prints it."""
+        """Returns how the value is derived from the printed number; '' if it is printed itself."""
         told = [self.value.derived] if self.value.derived and unit != "of peak" else []
         if self.part != 1.0:
             told.append(f"{self.part:.3g} of the source's count")
@@ -101,11 +103,11 @@ class Published:
 
 
 def figure_of(records: Sequence[Record], line: Line, statistic: str) -> Ours:
-    """The figure of a case from all its rounds, by the source's statistic.
+    """Returns the value of a case over all its rounds, by the source's statistic.
 
     Args:
-        records: Measured, at least one.
-        line: Whose count it is in.
+        records: Measured records of the case, at least one.
+        line: Determines how bytes are counted.
         statistic: One of STATISTICS.
     """
     record = records[0]
@@ -118,7 +120,7 @@ def figure_of(records: Sequence[Record], line: Line, statistic: str) -> Ours:
     times = [_by_statistic(one, statistic) for one in told]
     half_width = repeatability(times, max(map(_within_round, told)))
     time_ns = _over_rounds(times, statistic)
-    # The record's rates are those of its own median time.
+    # The record's rates belong to its own median time; rescale them to `time_ns`.
     faster = record.time_ns.median / time_ns if time_ns else 1.0
     rate, peak = record.bandwidth_bytes_per_s, record.peak_bytes_per_s
     if rate is None:
@@ -126,21 +128,21 @@ def figure_of(records: Sequence[Record], line: Line, statistic: str) -> Ours:
     other = ""
     if line.count == ONE_DIRECTION and rate:
         part = _one_direction(record, rate) / rate
-        rate, peak = rate * part, peak and peak * part  # the peak is of the record's own count
+        rate, peak = rate * part, peak and peak * part  # the record's peak counts bytes like its rate
     elif record.other_count:
         other = f"one direction {_one_direction(record, rate) * faster / 1e9:.1f} GB/s"
     return Ours(rate * faster, time_ns, peak, record, other, half_width)
 
 
 def repeatability(times: Sequence[float], within: float) -> float:
-    """Half the width of the 95 % interval of a figure over its rounds, as a part of the figure.
+    """Returns the relative half-width of the 95 % interval of a value over its rounds.
 
-    By Student's t from the spread of the rounds, and never narrower than within a round. Fewer than three
-    rounds do not show how far rounds are apart: then it is ALONE at least.
+    Uses Student's t on the spread between rounds, and is never narrower than within a round. Fewer than three
+    rounds do not show the spread; the result is then at least ALONE.
 
     Args:
-        times: Of the rounds, in any unit.
-        within: Half the width of the widest interval of a single round, as a part of it.
+        times: One per round, in any unit.
+        within: Relative half-width of the widest interval of a single round.
     """
     count = len(times)
     mean = statistics.fmean(times) if times else 0.0
@@ -157,10 +159,10 @@ def _within_round(times: Times) -> float:
 
 
 def part_of(value: Value, line: Line) -> float:
-    """What a line counts of a published value's bytes: 1 where both count alike, or the source does not say.
+    """Returns the factor from a published value's byte count to the line's: 1 if equal or not stated.
 
-    STREAM counts every array. In one direction goes, in own memory, what arrives; of arrays on another device
-    all that are read. A copy has one array each way.
+    STREAM counts every array. "One direction" counts the bytes that arrive (local arrays) or all bytes
+    read (arrays on another device). A copy has one array each way.
     """
     told = INTERFACES.get(value.method, INTERFACES[line.interface])
     local = value.source.device == value.destination.device == value.executor
@@ -172,7 +174,7 @@ def part_of(value: Value, line: Line) -> float:
 
 
 def _by_statistic(times: Times, statistic: str) -> float:
-    """ns; the highest bandwidth is the shortest time. A source that does not say gets the median."""
+    """Returns the statistic in ns; the maximum bandwidth is the minimum time. Default: the median."""
     return {"mean": times.mean, "max": times.min}.get(statistic, times.median)
 
 
@@ -183,7 +185,7 @@ def _over_rounds(times: Sequence[float], statistic: str) -> float:
 
 
 def _one_direction(record: Record, rate: float) -> float:
-    """bytes/s that go one way: of arrays on other devices the busier way, locally what arrives."""
+    """Returns the bytes/s of one direction: the busier one (remote arrays) or arriving bytes (local)."""
     other = record.other_count
     if not other:
         return rate

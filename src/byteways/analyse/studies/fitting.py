@@ -1,4 +1,4 @@
-"""What of a study a machine model was fitted to, so that a figure of it that agrees says nothing."""
+"""Which values of a study a machine model was fitted to: agreement with those is no evidence."""
 
 from __future__ import annotations
 
@@ -16,27 +16,27 @@ from byteways.studies import split
 from byteways.studies.study import Study
 from byteways.studies.values import Value
 
-#: How a machine model names the source that a number was fitted to, and the model that it has one from; by
-#: text, as older models are other files.
+#: How a machine model file marks a number as fitted to a source, and as taken from another model. Matched as
+#: text because older models have other file formats.
 _FITTED_TO = re.compile(r'"fitted:\s*([\w-]+)')
 _TAKEN_FROM = re.compile(r'"assumed: that of ([\w-]+)')
 
 FITTED, HELD_OUT = split.FITTED, split.HELD_OUT
-#: Of a figure that no published value is fitted to or held against.
+#: Side of a value without any fitted or held-out published value.
 NEITHER = "neither"
 
 
 @dataclass(frozen=True)
 class Fitting:
-    """Of a run that was simulated, and a study."""
+    """How a simulated run's machine model depends on a study."""
 
     study: Study
     model: str
-    text: str  # of the model, as the run has it
+    text: str  # the model file, as recorded in the run
 
     @cached_property
     def _from(self) -> tuple[str, ...]:
-        """Models that this one has numbers from, by name."""
+        """Names of the models that this one takes numbers from."""
         told = dict.fromkeys(_TAKEN_FROM.findall(self.text))
         return tuple(name for name in told if name != self.model and name in split.tables())
 
@@ -49,7 +49,7 @@ class Fitting:
 
     @property
     def words(self) -> str:
-        """'4 numbers of the model crusher-mi250x are fitted to this publication'; '' when none is."""
+        """'4 numbers of the model crusher-mi250x are fitted to this publication'; '' if none are."""
         if count := self._count(self.text):
             numbers = "1 number" if count == 1 else f"{count} numbers"
             return (
@@ -66,18 +66,18 @@ class Fitting:
 
     @property
     def known(self) -> bool:
-        """Whether it is known which values the model is fitted to; not of a user's own."""
+        """Whether the fitted values are known; false for a user's own model."""
         return self.model in split.tables()
 
     def assumed_from(self, claim: str) -> bool:
-        """Whether a number of the model was taken from this very claim."""
+        """Whether the model takes a number from this very claim."""
         return f"{self.study.key} {claim}" in split.assumed_from(self.model)
 
     def side(self, published: Sequence[Published]) -> str:
-        """FITTED, HELD_OUT or NEITHER, of a figure beside these values.
+        """Returns FITTED, HELD_OUT or NEITHER for a value with these published counterparts.
 
-        Values of the machine itself decide, then those of machines that the model has numbers from, then
-        those of others, which no model of this machine was fitted to.
+        Published values of the model's own machine decide, then those of machines that it takes numbers
+        from, then those of other machines, which it was not fitted to.
         """
         for names in ((self.model,), self._from):
             sides = {_side(one.value) for one in published if one.value.machine in names}
@@ -89,7 +89,7 @@ class Fitting:
 
 
 def fitting_of(study: Study, manifest: Mapping[str, Any]) -> Fitting | None:
-    """Of a run of a machine model with numbers fitted to the study; None of any other."""
+    """Returns the fitting of a simulated run; None if no number of its model is fitted to the study."""
     if not is_simulated(manifest):
         return None
     text = (manifest.get("machine_model") or {}).get("text") or ""
@@ -102,7 +102,7 @@ def _exact(value: Value) -> bool:
 
 
 def _side(value: Value) -> str:
-    """The side of a value's group; an approximate one is on none."""
+    """Returns the side of a value's group; approximate values are excluded."""
     if not _exact(value):
         return split.EXCLUDED
     return split.side_of(value.group, split.patterns(value.machine))

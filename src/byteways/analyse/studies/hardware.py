@@ -1,4 +1,4 @@
-"""Whose hardware a run is of, beside that of a claim's source: what a contradicted claim says of which."""
+"""Compare the run's hardware with a claim's source: decides what a contradicted claim says about which."""
 
 from __future__ import annotations
 
@@ -15,13 +15,13 @@ from byteways.results.simulated import is_simulated, model_of
 from byteways.studies.study import Claim, Study
 from byteways.topology.model import Topology
 
-#: The name of a product in what runtimes call a GPU: MI250X, H200, A100.
+#: Product names within the GPU names that runtimes report: MI250X, H200, A100.
 _PRODUCT = re.compile(r"\b[A-Z]{1,3}\d{2,4}[A-Z]?\b")
 
 
 @dataclass(frozen=True)
 class Hardware:
-    """The GPUs of a run."""
+    """The GPUs of a run, compared with those of a study."""
 
     study: Study
     topology: Topology
@@ -32,7 +32,7 @@ class Hardware:
         return products(self.topology)
 
     def elsewhere(self, claim: Claim) -> str:
-        """Why a sentence about one machine is not tested on this one; '' where it is."""
+        """Returns why a claim about one machine is not tested on this one; '' if it is."""
         if not claim.machine:
             return ""
         there = _products_of_model(claim.machine)
@@ -41,11 +41,11 @@ class Hardware:
         return f"the statement is about {_named(there)}, and this machine has {_named(self._here)}"
 
     def own(self, claim: Claim) -> bool:
-        """Whether the GPUs are those that the claim is about."""
+        """Whether this machine has the GPUs that the claim is about."""
         return bool(_products_of_model(claim.machine or self.study.models[0]) & self._here)
 
     def contradicted(self, claim: Claim) -> tuple[str, tuple[str, ...]]:
-        """The verdict on a claim that the figures contradict, and what is to be known of this machine."""
+        """Returns the verdict on a claim that the values contradict, and notes on this machine."""
         if not self.own(claim):
             return DIFFERS, ()
         if not is_simulated(self.manifest):
@@ -56,7 +56,7 @@ class Hardware:
 
 
 def products(topology: Topology) -> frozenset[str]:
-    """Names of the products that the GPUs are; the whole name where it has none."""
+    """Returns the product names of the GPUs; the full name if no product is recognised."""
     names = {topology.device(name).model for name in topology.names("gpu")}
     return frozenset(word for name in names for word in _PRODUCT.findall(name.upper()) or [name])
 

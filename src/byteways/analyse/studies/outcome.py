@@ -1,4 +1,4 @@
-"""All that `byteways reproduce` says of a run: figures beside published ones, and a verdict a claim."""
+"""The complete result of `byteways reproduce`: values compared with published ones, a verdict per claim."""
 
 from __future__ import annotations
 
@@ -23,34 +23,34 @@ from byteways.studies.study import Figure, Line, Place, Study
 from byteways.topology.model import Topology
 from byteways.topology.routes import route
 
-#: Contradicted claims that are named; the table has all.
+#: Number of contradicted claims named in the summary; the table lists all.
 NAMED = 3
 
 
 @dataclass(frozen=True)
 class Row:
-    """One figure, published and ours, in the unit of its table. A number that is missing is None."""
+    """One value, published and ours, in the unit of its table; None if missing."""
 
     line: str
     place: str
-    size_bytes: int | None  # of ours, else of the source's
+    size_bytes: int | None  # our size, otherwise the source's
     published: float | None
     approximate: bool  # the source says "about"
     system: str  # where the source measured it
     ours: float | None
-    ratio: float | None  # ours over published, over the nearer end of a range
-    reason: str  # why there is none of ours
-    other_count: str  # ours with its bytes counted in the other way
-    of_peak: float | None = None  # ours as a part of the nominal peak here
+    ratio: float | None  # ours over published; over the nearer end if the source gives a range
+    reason: str  # why we have no value
+    other_count: str  # our value with bytes counted the other way
+    of_peak: float | None = None  # ours relative to the nominal peak here
     published_range: tuple[float, float] | None = (
-        None  # where the source gives a range: `published` is its middle
+        None  # the range if the source gives one; `published` is then its middle
     )
-    derived: str = ""  # how `published` comes from what the source prints; '': it prints it
+    derived: str = ""  # how `published` is computed from what the source prints; '': printed itself
 
 
 @dataclass(frozen=True)
 class Series:
-    """Points of a curve, (size in bytes, number in the figure's unit)."""
+    """Points of a curve: (size in bytes, value in the figure's unit)."""
 
     label: str
     ours: tuple[tuple[int, float], ...]
@@ -61,26 +61,26 @@ class Series:
 class FigureOutcome:
     figure: Figure
     rows: tuple[Row, ...]
-    series: tuple[Series, ...]  # of curves
-    hops: Mapping[str, Mapping[str, int]]  # of a matrix of hops: links by source and destination
-    hops_there: Mapping[str, Mapping[str, int]]  # the same on the source's machine, where it is another one
-    notes: tuple[str, ...]  # what stands for what, and what has no counterpart
+    series: tuple[Series, ...]  # if the figure is a curve
+    hops: Mapping[str, Mapping[str, int]]  # if it is a hop matrix: links by source and destination
+    hops_there: Mapping[str, Mapping[str, int]]  # the same on the source's machine, if it differs
+    notes: tuple[str, ...]  # which devices represent which places, and which places have no equivalent
 
 
 @dataclass(frozen=True)
 class StudyOutcome:
-    """A run beside a study."""
+    """A run compared with a study."""
 
     study: Study
     subject: str  # the machine
-    mark: str  # of a simulated run, else ''
+    mark: str  # "simulated" label; '' for a real run
     figures: tuple[FigureOutcome, ...]
     verdicts: tuple[Verdict, ...]
-    fitted: str  # of a model with numbers fitted to this work, how many; else ''
+    fitted: str  # how many numbers of the machine model are fitted to this work; '' if none
 
     @property
     def counts(self) -> dict[str, int]:
-        """Claims by verdict, those that there are, in the order of VERDICTS."""
+        """Returns the number of claims per verdict that occurs, in the order of VERDICTS."""
         found = Counter(verdict.verdict for verdict in self.verdicts)
         return {name: found[name] for name in VERDICTS if found[name]}
 
@@ -90,12 +90,12 @@ class StudyOutcome:
         return f"{len(self.verdicts)} claims: {', '.join(parts)}"
 
     def contradictions(self) -> str:
-        """Which claims the figures contradict, by verdict, the first NAMED of each."""
+        """Returns the ids of the contradicted claims by verdict, the first NAMED of each."""
         told = []
         for verdict in CONTRADICTED:
             texts = [
                 one.claim.text for one in self.verdicts if one.verdict == verdict
-            ]  # the table has figures
+            ]  # the table has the values
             if texts:
                 more = f" (and {len(texts) - NAMED} more)" if len(texts) > NAMED else ""
                 told.append(f"{verdict.capitalize()}: {'; '.join(texts[:NAMED])}{more}.")
@@ -103,18 +103,18 @@ class StudyOutcome:
 
 
 def outcome_of(run: Run) -> StudyOutcome | None:
-    """Of the study that the run's manifest names; None where it names none, or one that is gone."""
+    """Returns the outcome for the study in the run's manifest; None if there is none or it is unavailable."""
     told = run.manifest.get("study")
     if not isinstance(told, Mapping) or "key" not in told:
         return None
     try:
         return compare(load(str(told.get("folder") or told["key"])), run)
-    except BytewaysError:  # a study of another version of byteways, or a folder that is gone
+    except BytewaysError:  # a study of another byteways version, or its folder was removed
         return None
 
 
 def compare(study: Study, run: Run) -> StudyOutcome:
-    """The run beside the study."""
+    """Compares the run with the study."""
     sheet = Sheet(study, run)
     fitting = fitting_of(study, run.manifest)
     return StudyOutcome(
@@ -147,8 +147,8 @@ def _figure(figure: Figure, sheet: Sheet) -> FigureOutcome:
 
 
 def _ours(figure: Figure, line: Line, place: Place, sheet: Sheet) -> dict[int, Ours]:
-    """Figures of ours by size; in a matrix those of the devices of these names, whatever joins them here, and
-    of the highest that one alone.
+    """Returns our values by size. A matrix may fall back to the devices of the same names, whatever link
+    connects them; kind `highest` keeps only the highest value.
     """
     located = sheet.located[place.name]
     if figure.kind == "matrix":
@@ -161,7 +161,7 @@ def _ours(figure: Figure, line: Line, place: Place, sheet: Sheet) -> dict[int, O
 
 
 def _hops(topology: Topology) -> dict[str, dict[str, int]]:
-    """Links between every two GPUs that a way joins."""
+    """Returns the number of links on the route between every two GPUs."""
     gpus = topology.names("gpu")
     return {
         source: {end: len(route(topology, source, end)) for end in gpus if end != source} for source in gpus
@@ -169,7 +169,7 @@ def _hops(topology: Topology) -> dict[str, dict[str, int]]:
 
 
 def _chosen(published: Sequence[Published], figure: Figure, sheet: Sheet) -> list[Published]:
-    """One print of each value: that of this figure, else that with the most digits."""
+    """Returns one print of each value: the one in this figure, otherwise the most precise one."""
     best: dict[tuple[str, int | None], Published] = {}
 
     def rank(one: Published) -> tuple[bool, bool, bool]:
@@ -191,8 +191,9 @@ def _rows(
     ours: Mapping[int, Ours],
     sheet: Sheet,
 ) -> list[Row]:
-    """Every size and system with a published value, beside ours there; without any, our figure at the
-    table's size.
+    """Returns a row for every size and system with a published value, with ours.
+
+    Without published values: one row with our value at the table's size.
     """
     sizes = list(ours)
     if figure.kind == "map":
@@ -205,7 +206,7 @@ def _rows(
     if not found:
         size = nearest_size(figure.size_bytes, sizes)
         return [_row(figure, line, place, None, size or figure.size_bytes, ours, sheet)]
-    ordered = sorted(found, key=lambda key: key[0] or 0)  # stable: this machine's system first
+    ordered = sorted(found, key=lambda key: key[0] or 0)  # stable: keeps this machine's system first
     return [_row(figure, line, place, found[key], key[0], ours, sheet) for key in ordered]
 
 
@@ -241,7 +242,7 @@ def _row(
 
 
 def _nearer(number: float, ends: tuple[float, float]) -> float:
-    """The nearer end of a range, or the number itself within it."""
+    """Clamps the number to a range: the nearer end, or the number itself if within."""
     return min(max(number, ends[0]), ends[1])
 
 
@@ -258,9 +259,9 @@ def _series(label: str, unit: str, published: Sequence[Published], ours: Mapping
 
 
 def _notes(figure: Figure, sheet: Sheet) -> tuple[str, ...]:
-    """The figure's own note, then what stands for its places here and which have no counterpart."""
+    """Returns the figure's own note, then which devices represent its places and which have no equivalent."""
     notes = [figure.note] if figure.note else []
-    if figure.kind == "hops":  # of all GPUs, and at no place
+    if figure.kind == "hops":  # covers all GPUs and has no places
         return tuple(notes)
     gone: dict[str, list[str]] = {}
     for name in figure.places:
@@ -276,7 +277,7 @@ def _notes(figure: Figure, sheet: Sheet) -> tuple[str, ...]:
 
 
 def to_json(outcome: StudyOutcome) -> dict[str, Any]:
-    """For `--json`."""
+    """Returns the outcome as JSON data for `--json`."""
     return {
         "study": outcome.study.key,
         "title": outcome.study.title,

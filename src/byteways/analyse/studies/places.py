@@ -1,4 +1,4 @@
-"""Where the places of a study are on another machine: links of the source's classes stand for links here."""
+"""Map the places of a study to another machine: pairs with links of the same class represent each other."""
 
 from __future__ import annotations
 
@@ -15,27 +15,27 @@ from byteways.topology.model import Topology
 from byteways.topology.packages import package_of, packed, spread
 from byteways.topology.routes import link_class, nodes_of, route
 
-#: Classes of the ways between every two GPUs of this machine.
+#: Link classes by ordered pair of GPUs of this machine.
 _Classes = dict[tuple[str, str], "_Class"]
-#: Classes of a way that is no direct link.
+#: Classes that are not a direct link.
 INDIRECT = ("routed", "local", "no link")
 NEAR = "near "
 
 
 @dataclass(frozen=True)
 class Located:
-    """A place on this machine: its devices, and what is to be said; without devices, why it has none."""
+    """A place on this machine: its devices with a note, or the reason why it has none."""
 
     place: Place
     devices: tuple[str, ...] | None
-    reason: str = ""  # in a sentence, where there are no devices
-    note: str = ""  # what stands for what
-    why: str = ""  # of `reason`, what it is about this machine
-    named: tuple[str, ...] | None = None  # devices of the source's names, whatever joins them
+    reason: str = ""  # a phrase for messages, if `devices` is None
+    note: str = ""  # which local link or device represents the source's
+    why: str = ""  # the part of `reason` that concerns this machine
+    named: tuple[str, ...] | None = None  # devices with the source's names, whatever link connects them
 
 
 def locate(study: Study, topology: Topology) -> dict[str, Located]:
-    """Every place of the study on this machine, by name."""
+    """Returns every place of the study on this machine, by name."""
     first = study.models[0]
     gpus = topology.names("gpu")
     pairs = [(one, other) for one in gpus for other in gpus if one != other]
@@ -48,7 +48,7 @@ def locate(study: Study, topology: Topology) -> dict[str, Located]:
 
 
 def _once(one: Located, before: Iterable[Located], here: Topology) -> Located:
-    """One pair stands for one of those of equal rank: of a second it would tell nothing new."""
+    """Rejects a pair that already represents a place of equal rank: a second would add no information."""
     place = one.place
     missing = [name for name in place.devices if kind_of(name) == "gpu" and name not in here.names()]
     if one.devices is None or place.rank is None or place.order or not missing:
@@ -77,7 +77,7 @@ def _locate(place: Place, there: Topology, here: Topology, found: _Classes) -> L
 
 
 def _in_order(place: Place, here: Topology) -> Located:
-    """As many GPUs as the source took, in its order."""
+    """Takes as many GPUs as the source used, in the source's order."""
     count, order = len(place.devices), (packed if place.order == "packed" else spread)(here)
     if len(order) < count:
         return Located(place, None, f"it needs {_gpus(count)}, and this machine has {len(order) or 'none'}")
@@ -96,7 +96,7 @@ def _gpus(count: int) -> str:
 def _locate_pair(
     place: Place, pair: tuple[str, str], there: Topology, here: Topology, found: _Classes
 ) -> Located:
-    """The same pair if its links are of the same class; else the first of that class; else by width."""
+    """Returns the same pair if its link class matches, else the first pair of that class, else by width."""
     wanted = _class(there, *pair)
     if _same(found.get(pair), wanted):
         return _named(place, {}, there, here)
@@ -123,7 +123,7 @@ def _locate_pair(
 
 
 def _links_here(found: _Classes, direct: list[tuple[_Class, tuple[str, str]]], here: Topology) -> str:
-    """Which classes of links this machine has between GPUs."""
+    """Describes which link classes this machine has between GPUs."""
     if not direct:
         return "no two GPUs of this machine have a direct link"
     if len(direct) > 1:
@@ -142,7 +142,7 @@ def _links_here(found: _Classes, direct: list[tuple[_Class, tuple[str, str]]], h
 
 @dataclass(frozen=True)
 class _Class:
-    """A class of ways between two GPUs, with the nominal peak of the narrowest link per direction."""
+    """A link class between two GPUs, with the nominal peak per direction of the narrowest link (bytes/s)."""
 
     name: str
     peak_bytes_per_s: float | None
@@ -154,7 +154,7 @@ def _class(topology: Topology, first: str, second: str) -> _Class:
 
 
 def _same(one: _Class | None, other: _Class) -> bool:
-    """Equal links: two of MI300A are not two of MI250X. A peak that is not known differs from none."""
+    """Whether name and peak are equal (×2 of MI300A is not ×2 of MI250X); an unknown peak matches any."""
     if one is None or one.name != other.name:
         return False
     peaks = one.peak_bytes_per_s, other.peak_bytes_per_s
@@ -162,7 +162,7 @@ def _same(one: _Class | None, other: _Class) -> bool:
 
 
 def _by_width(found: _Classes) -> list[tuple[_Class, tuple[str, str]]]:
-    """Classes of direct links, each with its first pair, the widest first."""
+    """Returns the classes of direct links with their first pair, widest first."""
     first: dict[_Class, tuple[str, str]] = {}
     for ends, known in found.items():
         if known.name not in INDIRECT:
@@ -173,7 +173,7 @@ def _by_width(found: _Classes) -> list[tuple[_Class, tuple[str, str]]]:
 def _named(
     place: Place, stands_for: dict[str, str], there: Topology, here: Topology, note: str = ""
 ) -> Located:
-    """With devices of this machine; a CPU that is "near a" is next to the device that stands for it."""
+    """Fills in devices of this machine; "near a" becomes the CPU next to the device that represents a."""
     devices: list[str] = []
     for name in place.devices:
         if name.startswith(NEAR):
@@ -197,6 +197,6 @@ def _named(
 
 
 def _shares(devices: list[str], topology: Topology) -> bool:
-    """Whether the GPU of a CPU-GPU pair has the memory of that CPU for its own."""
+    """Whether the GPU of a CPU-GPU pair shares that CPU's memory."""
     cpu, gpu = sorted(devices)
     return gpu in topology.names() and topology.device(gpu).shares_memory_with == cpu

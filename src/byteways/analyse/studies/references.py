@@ -1,4 +1,4 @@
-"""The figures that a claim names (studies/reference.py says how), and those of them that a run lacks."""
+"""Resolve the references of a claim (studies/reference.py) to values, and list those that the run lacks."""
 
 from __future__ import annotations
 
@@ -14,17 +14,17 @@ from byteways.units import format_size, parse_size
 
 @dataclass(frozen=True)
 class Cell:
-    """A figure of ours that a claim names, in the claim's unit."""
+    """A value of the run that a claim refers to, in the claim's unit."""
 
     line: str
     place: str
     size_bytes: int
     number: float
     published: float | None
-    peak: float | None  # bytes/s, nominal, of the path here
-    half_width: float = 0.0  # of the repeatability interval, as a part of the figure
-    assumed: bool = False  # whether it rests on numbers that a machine model assumes …
-    guessed: bool = False  # … and on nothing else
+    peak: float | None  # bytes/s, nominal, of the path on this machine
+    half_width: float = 0.0  # of the repeatability interval, relative to the value
+    assumed: bool = False  # whether it rests on parameters that a machine model assumes …
+    guessed: bool = False  # … and on no others
 
     @property
     def low(self) -> float:
@@ -44,14 +44,14 @@ class Cell:
 
 
 class UntestableError(Exception):
-    """A claim cannot be tested; the text is the reason."""
+    """A claim cannot be tested; the message is the reason."""
 
 
 def cells(reference: str | Sequence[str], sheet: Sheet, unit: str) -> list[Cell]:
-    """The figures that a reference, or each of several, stands for.
+    """Returns the values that one reference, or each of several, stands for.
 
     Raises:
-        UntestableError: There is none.
+        UntestableError: The run has none of them.
     """
     if not isinstance(reference, str):
         return [cell for one in reference for cell in cells(one, sheet, unit)]
@@ -65,16 +65,13 @@ def cells(reference: str | Sequence[str], sheet: Sheet, unit: str) -> list[Cell]
     for cell in found:
         rivals.setdefault((cell.place, cell.size_bytes), []).append(cell)
     best = [max(some, key=lambda cell: cell.number) for some in rivals.values() if len(some) > 1]
-    if not best:  # what is alone is no fastest: an interrupted run may have no more
+    if not best:  # one line alone cannot be "the fastest": an interrupted run may lack the others
         raise UntestableError("it needs two methods at one place and size, and this run has one")
     return best
 
 
 def gaps(check: Mapping[str, Any], sheet: Sheet) -> tuple[int, list[str]]:
-    """How many of the figures that a check names were to be had here and are not in the run, and why.
-
-    Each reason is there once.
-    """
+    """Returns how many of a check's values the run lacks though possible here, and the distinct reasons."""
     gone = {
         (line.name, place.name, size)
         for reference in references(check)
@@ -90,15 +87,15 @@ def gaps(check: Mapping[str, Any], sheet: Sheet) -> tuple[int, list[str]]:
 
 
 def _wanted_sizes(wanted: str, line: Line, place: Place, sheet: Sheet) -> set[int]:
-    """Sizes of which a reference takes the figures: with the ends that a range names, asked for or not."""
+    """Returns the sizes in bytes that a reference covers; the ends of a range count even if not requested."""
     asked = sheet.asked(line, place)
     known = asked or sheet.ours(line, place)
     return {*sizes_of(wanted, asked), *(ends_of(wanted) if known else ())}
 
 
 def unlike(check: Mapping[str, Any], sheet: Sheet, found: Iterable[Cell]) -> tuple[str, ...]:
-    """What the figures here are of other than the source's, a sentence each: places that other links stand
-    for, and those that nothing here stands for.
+    """Describes how the values differ from the source's, one phrase each: places represented by other links,
+    and places without an equivalent here.
     """
     seen = dict.fromkeys(cell.place for cell in found)
     asked = {name for one in references(check) for name in _parts(one, sheet)[1]}
@@ -112,12 +109,12 @@ def unlike(check: Mapping[str, Any], sheet: Sheet, found: Iterable[Cell]) -> tup
 
 
 def listed(names: Sequence[str], most: int = 4) -> str:
-    """The first of them, and how many more there are."""
+    """Returns the first `most` names and the number of the others."""
     return ", ".join(names[:most]) + (f" and {len(names) - most} more" if len(names) > most else "")
 
 
 def _pairs(reference: str, sheet: Sheet) -> Iterator[tuple[Line, Place, str]]:
-    """Lines and places of a reference that go together, with its size."""
+    """Yields the matching lines and places of a reference, with its size."""
     lines, places, wanted = _parts(reference, sheet)
     for line in lines:
         for place in places:
@@ -129,7 +126,7 @@ def _pairs(reference: str, sheet: Sheet) -> Iterator[tuple[Line, Place, str]]:
 def _cells(reference: str, sheet: Sheet, unit: str) -> Iterator[Cell]:
     for line, place, wanted in _pairs(reference, sheet):
         ours = sheet.ours(line, place)
-        # The largest is that of the study, which a run that was cut short may not have come to.
+        # "largest" is the study's largest size, which an interrupted run may not have reached.
         known = {*ours, *sheet.asked(line, place)} if wanted == "largest" and ours else ours
         for size in sorted(ours.keys() & sizes_of(wanted, known)):
             number = ours[size].quantity(unit)
@@ -150,7 +147,7 @@ def _cells(reference: str, sheet: Sheet, unit: str) -> Iterator[Cell]:
 
 
 def _published(sheet: Sheet, line: Line, place: Place, size: int, unit: str) -> float | None:
-    """The source's figure there; of several prints the one with the most digits."""
+    """Returns the source's value there, the most precise of several prints."""
     ours = list(sheet.ours(line, place))
     found = [one for one in sheet.published(line, place) if nearest_size(one.size_bytes, ours) == size]
     found.sort(
@@ -169,7 +166,7 @@ def _parts(reference: str, sheet: Sheet) -> tuple[list[str], list[str], str]:
 
 
 def _why_not(reference: str, sheet: Sheet) -> str:
-    """Why a run has none of the figures of a reference."""
+    """Returns why a run has no value for a reference."""
     reasons = []
     for line, place, wanted in _pairs(reference, sheet):
         exact = None if wanted in ("*", "largest") or ".." in wanted else parse_size(wanted)

@@ -1,4 +1,4 @@
-"""Which figures of a study a machine can have at all, by its devices and links: known before measuring."""
+"""Which figures of a study a machine can reproduce, by its devices and links: known before measuring."""
 
 from __future__ import annotations
 
@@ -12,24 +12,24 @@ from byteways.topology.model import Topology
 
 @dataclass(frozen=True)
 class Scope:
-    """Figures by the source's own name for them, `Fig. 2a`."""
+    """A study's figures by the source's own names (`Fig. 2a`), possible here or not."""
 
     possible: tuple[str, ...]
-    gone: Mapping[str, tuple[str, ...]]  # by the reason why there is none of them
+    gone: Mapping[str, tuple[str, ...]]  # impossible figures by reason
 
     @property
     def words(self) -> str:
-        """'none of Fig. 2b, Fig. 2c: …', a part for every reason; '' where all are possible."""
+        """'none of Fig. 2b, Fig. 2c: …', one part per reason; '' if all are possible."""
         return "; ".join(f"none of {', '.join(names)}: {reason}" for reason, names in self.gone.items())
 
 
 def scope(study: Study, topology: Topology) -> Scope:
-    """A figure is possible where one of its places is here. Of memory and libraries the plan tells."""
+    """Returns which figures have a place on this machine. The plan decides on memory kinds and libraries."""
     located = locate(study, topology)
     possible: dict[str, None] = {}
     gone: dict[str, dict[str, None]] = {}
     for figure in study.figures:
-        if figure.kind == "hops":  # of links, not of places
+        if figure.kind == "hops":  # concerns links, not places
             here = len(topology.names("gpu")) > 1
             reasons = [] if here else ["it needs two GPUs"]
         else:

@@ -1,21 +1,21 @@
-"""The words for what became of a claim: the one place that has them."""
+"""The verdicts on a claim; no other module spells them out."""
 
 from __future__ import annotations
 
 HOLDS = "holds"
-CLOSE = "too close to call"  # a bound lies within the intervals of the figures
-FAILS_HERE = "does not hold here"  # on hardware like the source's own
-NOT_REPRODUCED = "the model does not reproduce this"  # on a model of such hardware
+CLOSE = "too close to call"  # a bound lies within the intervals of the values
+FAILS_HERE = "does not hold here"  # on the source's kind of GPU
+NOT_REPRODUCED = "the model does not reproduce this"  # on the machine model of that system
 DIFFERS = "differs on this hardware"  # on any other, real or simulated
 UNTESTED = "cannot be tested here"
 BUILT_IN = "built in"
 VERDICTS = (HOLDS, CLOSE, FAILS_HERE, NOT_REPRODUCED, DIFFERS, UNTESTED, BUILT_IN)
-#: Verdicts of figures that contradict a claim.
+#: Verdicts of claims that the values contradict.
 CONTRADICTED = (FAILS_HERE, NOT_REPRODUCED, DIFFERS)
-#: Of a check that figures contradict, before it is known whose hardware they are of.
+#: State of a contradicted check, before the hardware is compared.
 FAILS = "contradicted"
 
-#: In a sentence after a number of claims: of one, of several.
+#: Verb phrases after a number of claims: singular, plural.
 COUNTED = {
     HOLDS: ("holds", "hold"),
     CLOSE: (CLOSE, CLOSE),

@@ -1,7 +1,6 @@
-"""The subjects of a run, one a file: its numbers, its topic in the report and its findings.
+"""The subjects of a run, one file each: values, report topic and findings.
 
-The two lists below are the one register of them: findings in the order of equal importance, topics in that of
-the report.
+The two lists below register them: findings in the order that breaks ties, topics in report order.
 """
 
 from __future__ import annotations

@@ -1,6 +1,4 @@
-"""What calls cost that move nothing, and small copies: the host's time beside the device's, and one at a time
-beside back to back.
-"""
+"""API overhead and small copies: host and device time, isolated and back-to-back operations."""
 
 from __future__ import annotations
 
@@ -20,24 +18,24 @@ from byteways.analyse.wording import largest, longer_by
 from byteways.plan.interfaces import figure_of
 from byteways.units import format_size, format_time, short_time
 
-#: Copies up to this size are small: their time is that of the calls.
+#: Copies up to this size are "small": launch overhead dominates their time.
 SMALL_BYTES = 64 << 10
-#: Lines of one plot.
+#: Maximum number of lines in a plot.
 MOST_LINES = 8
 _HEADINGS = ("back to back (device)", "enqueue (host)", "one at a time")
 
 
 @dataclass(frozen=True)
 class Cost:
-    """Equal cases on several devices or pairs, pooled: nanoseconds per operation, None where not measured."""
+    """Equal cases pooled over devices or pairs: nanoseconds per operation, None if not measured."""
 
     label: str
     size_bytes: int
     behind_ns: float | None
     submit_ns: float | None
     waited_ns: float | None
-    cells: tuple[Cell, ...]  # all that these are from
-    claim: Claim | None  # of the time: waited for beside back to back
+    cells: tuple[Cell, ...]  # all cells that these values come from
+    claim: Claim | None  # time per operation, isolated versus back to back
 
     def texts(self) -> tuple[str, ...]:
         return tuple(
@@ -46,7 +44,7 @@ class Cost:
 
 
 def topic(run: Run, found: Sequence[Cell]) -> Topic | None:
-    """Of a run with calls, or with copies that were waited for one at a time; None of any other."""
+    """Returns the topic of API overhead and isolated small copies; None if the run has neither."""
     told, small = call_costs(found, run), copy_costs(found, run)
     if not told and not small:
         return None
@@ -69,17 +67,17 @@ def topic(run: Run, found: Sequence[Cell]) -> Topic | None:
 
 
 def call_costs(found: Sequence[Cell], run: Run) -> list[Cost]:
-    """Of calls that move nothing."""
+    """Returns the costs of operations that move no data."""
     return costs((cell for cell in found if _is_call(cell)), run)
 
 
 def copy_costs(found: Sequence[Cell], run: Run) -> list[Cost]:
-    """Of small transfers that were also waited for one at a time."""
+    """Returns the costs of small transfers that were measured isolated as well as back to back."""
     return costs(_paired(found), run)
 
 
 def costs(members: Iterable[Cell], run: Run) -> list[Cost]:
-    """Pooled over equal pairs of equal links, by label and size."""
+    """Returns costs pooled over pairs with equal links, by label and size."""
     groups = group_by(members, lambda cell: (_label(cell, run), cell.record.size_bytes))
     found = []
     for (label, size), some in sorted(groups.items(), key=lambda item: item[0]):
@@ -101,7 +99,7 @@ def costs(members: Iterable[Cell], run: Run) -> list[Cost]:
 
 
 def _beside(waited: Sequence[Cell], behind: Sequence[Cell]) -> Claim | None:
-    """The time of operations that are waited for beside that of those back to back, pair by pair."""
+    """Compares the time of isolated and back-to-back operations, pair by pair."""
     if not waited or not behind:
         return None
     names = "waited for", "back to back"
@@ -123,18 +121,18 @@ def _is_waited(cell: Cell) -> bool:
 
 
 def _is_host_call(cell: Cell) -> bool:
-    """Whether the call itself waits: there is nothing that could run back to back."""
+    """Whether the call itself blocks, so that nothing can run back to back."""
     return cell.record.interface == "synchronize"
 
 
 def _time_ns(members: Sequence[Cell]) -> float | None:
-    """Median over cells of the time of one operation, whatever their figure is."""
+    """Returns the median time of one operation over the cells, in ns, whatever metric they report."""
     times = [record.time_ns.median for cell in members for record in cell.records if record.time_ns]
     return median(times) if times else None
 
 
 def _paired(found: Sequence[Cell]) -> list[Cell]:
-    """Small transfers of single flows that were also waited for one at a time, both ways of each."""
+    """Returns small single-flow transfers that were measured both isolated and back to back."""
     single = [
         cell
         for cell in found
@@ -152,7 +150,7 @@ def _options(cell: Cell) -> str:
 
 
 def _same(cell: Cell) -> tuple[str, ...]:
-    """What both paces of one transfer have in common."""
+    """Returns the key that the isolated and the back-to-back measurement of a transfer share."""
     record = cell.record
     ends = record.interface, record.executor, record.path, record.source, record.destination
     return (*ends, record.cache, str(record.size_bytes), _options(cell))
@@ -176,7 +174,7 @@ def _row(cost: Cost) -> tuple[str, ...]:
 
 
 def _plots(small: Sequence[Cost]) -> tuple[Plot, ...]:
-    """Time over size, the two paces of each transfer side by side."""
+    """Plots time over size, isolated and back-to-back transfers together."""
     lines: list[Line] = []
     for label, some in group_by(small, lambda cost: cost.label).items():
         for name, value in (("back to back", "behind_ns"), ("one at a time", "waited_ns")):
@@ -201,7 +199,7 @@ CALLS = 415.0
 
 
 def launches(index: Index) -> Iterator[Finding]:
-    """A kernel launch on a GPU that does nothing."""
+    """Reports the launch overhead of an empty kernel on a GPU."""
     for cost in call_costs(index.ranked, index):
         if cost.label == "GPU: launch" and (said := _paces(cost)):
             title = f"GPU kernel launch: {said}"
@@ -209,7 +207,7 @@ def launches(index: Index) -> Iterator[Finding]:
 
 
 def small_copies(index: Index) -> Iterator[Finding]:
-    """The copy that loses most by being waited for, at its smallest size."""
+    """Reports the copy that slows down most when isolated, at its smallest size."""
     told = copy_costs(index.ranked, index)
     whole = [cost for cost in told if cost.behind_ns and cost.waited_ns and ", copy," in cost.label]
     if not whole:

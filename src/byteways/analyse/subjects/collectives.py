@@ -1,4 +1,4 @@
-"""Operations of all ranks: time and bus bandwidth over size, a table for each group of ranks and timing."""
+"""Collectives: time and bus bandwidth over size, one table per group of ranks and timing."""
 
 from __future__ import annotations
 
@@ -26,7 +26,7 @@ from byteways.plan.options import TIMING
 from byteways.units import format_size
 
 LEAD = "Operations of all ranks; the time is that of the last rank."
-#: What the way of timing means, and the bandwidth: a table says so in one line.
+#: Table notes: what each timing means.
 TIMINGS = {
     "pipelined": "Pipelined: operations follow each other without a pause",
     "isolated": "Isolated: one operation at a time, each from a common start of all ranks",
@@ -35,19 +35,19 @@ BUS = (
     "Bus bandwidth as nccl-tests defines it: size over time, times a factor that depends on the operation "
     "and the number of ranks"
 )
-#: The collective that findings tell of.
+#: The collective that findings report.
 TOLD = "allreduce"
 
 COLLECTIVE = 422.0
 
 
 def collectives(found: Iterable[Cell]) -> list[Cell]:
-    """Operations of all ranks that move data."""
+    """Returns the collectives that move data."""
     return [cell for cell in found if cell.record.pattern in COLLECTIVES]
 
 
 def barriers(found: Iterable[Cell]) -> list[Cell]:
-    """Operations of all ranks that only wait."""
+    """Returns the barriers."""
     return [cell for cell in found if cell.record.pattern == BARRIER]
 
 
@@ -57,17 +57,17 @@ def timing(cell: Cell) -> str:
 
 
 def members_of(cell: Cell) -> str:
-    """Who takes part: `0-3/cpu0`."""
+    """The participating ranks: `0-3/cpu0`."""
     return cell.record.path.partition(":")[2]
 
 
 def ranks_of(cell: Cell) -> int:
-    """How many ranks take part."""
+    """The number of participating ranks."""
     return len(Case.from_json(vars(cell.record)).ranks)
 
 
 def time_of(cell: Cell) -> Part:
-    """One operation in ns, of the rounds that the figure is from, with the interval of the figure."""
+    """Returns the time of one operation in ns with the value's interval, over the rounds it comes from."""
     time_ns = cell.time_ns
     if cell.record.pattern == BARRIER or time_ns is None:
         return Part(cell.value, cell.low, cell.high)
@@ -75,7 +75,7 @@ def time_of(cell: Cell) -> Part:
 
 
 def _alike(cell: Cell) -> tuple[str, str, str, str]:
-    """What the figures of one table have alike; timings never mix."""
+    """Returns the grouping key of a table; different timings never share one."""
     return members_of(cell), memory(cell), timing(cell), settings(cell, TIMING.name)
 
 
@@ -85,12 +85,12 @@ def _order(alike: tuple[str, str, str, str]) -> tuple[object, ...]:
 
 
 def _waits_alike(cell: Cell) -> Hashable:
-    """What a barrier has in common with the collectives that it is told beside: it has no memory."""
+    """Returns the key that matches barriers to collectives; without memory: barriers have none."""
     return members_of(cell), timing(cell), cell.variant.environment
 
 
 def topic(run: Run, found: Sequence[Cell]) -> Topic | None:
-    """Of a run with collectives or barriers; None of any other."""
+    """Returns the topic of collectives and barriers; None if the run has none."""
     moving, waiting = collectives(found), group_by(barriers(found), _waits_alike)
     if not moving and not waiting:
         return None
@@ -110,7 +110,7 @@ def topic(run: Run, found: Sequence[Cell]) -> Topic | None:
 
 
 def _tables(title: str, members: Sequence[Cell], waited: Sequence[Cell]) -> list[Table]:
-    """Times and bus bandwidths, a row for each size and a column for each pattern."""
+    """Builds tables of times and bus bandwidths, a row per size and a column per pattern."""
     at = {(cell.record.size_bytes, cell.record.pattern): cell for cell in members}
     patterns = [pattern for pattern in COLLECTIVES if any(pattern == told for _, told in at)]
     sizes = sorted({size for size, _ in at})
@@ -140,7 +140,7 @@ def _tables(title: str, members: Sequence[Cell], waited: Sequence[Cell]) -> list
 
 
 def _barriers(waited: Sequence[Cell]) -> Table:
-    """Barriers that no table of collectives tells of."""
+    """Builds the table of barriers that do not appear next to collectives."""
     rows = [
         (members_of(cell), timing(cell), settings(cell, TIMING.name), us_figure(time_of(cell), cell))
         for cell in sorted(waited, key=lambda cell: (label_order(members_of(cell)), timing(cell)))
@@ -150,7 +150,7 @@ def _barriers(waited: Sequence[Cell]) -> Table:
 
 
 def _plot(title: str, members: Sequence[Cell]) -> list[Plot]:
-    """Bus bandwidth over size, a line for each pattern with two sizes."""
+    """Plots bus bandwidth over size, a line for each pattern with at least two sizes."""
     by_pattern = group_by(members, lambda cell: cell.record.pattern)
     lines = tuple(
         Line(pattern, tuple(point(cell, cell.record.size_bytes) for cell in _by_size(by_pattern[pattern])))
@@ -169,7 +169,7 @@ def _by_size(cells: Sequence[Cell]) -> list[Cell]:
 
 
 def allreduce(index: Index) -> Iterator[Finding]:
-    """Of the most ranks: the time of the smallest size and the bus bandwidth of the largest, by timing."""
+    """Reports the time of the smallest and the bus bandwidth of the largest size, for most ranks."""
     told = [cell for cell in collectives(index.between_ranks) if cell.record.pattern == TOLD]
     waiting = group_by(barriers(index.between_ranks), _waits_alike)
     for some in group_by(told, lambda cell: _alike(cell)[1:]).values():

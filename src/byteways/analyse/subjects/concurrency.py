@@ -1,4 +1,4 @@
-"""Several flows at once: what both directions, many devices, or a neighbour cost against each flow alone."""
+"""Concurrent flows (bidirectional, fans, all pairs, interference) compared with single flows."""
 
 from __future__ import annotations
 
@@ -19,26 +19,26 @@ from byteways.units import format_size
 
 SHARED, TWO_WAY, FAN, IN_TURNS, ALL_PAIRS, DISTURBED = 500.0, 480.0, 470.0, 465.0, 460.0, 440.0
 
-#: How sentences name both ends of a bidirectional case.
+#: How sentences name the two ends of a bidirectional case.
 BOTH = {
     "gpu-gpu": "Between GPUs",
     "cpu-gpu": "Between host and GPU",
     "gpu-cpu": "Between host and GPU",
     "cpu-cpu": "Between NUMA domains",
 }
-#: A sum beside its flows alone differs from them in what a case is.
+#: The fields in which a concurrent case differs from the sum of its single flows.
 _SUM = ("pattern", "counts")
 
 
 def _alone(index: Index, cell: Cell) -> Cell | None:
-    """What the flows add up to alone; None when one was not measured alone."""
+    """Returns the sum of the single-flow results; None unless all were measured."""
     parts = index.alone(cell)
     known = [part for part in parts if part is not None]
     return summed(known) if known and len(known) == len(parts) else None
 
 
 def beside_alone(index: Index, members: Sequence[Cell]) -> tuple[Claim, Group, Group] | None:
-    """Concurrent cases beside the sums of their flows alone, case by case; None where one lacks."""
+    """Compares concurrent cases with the sums of their single flows, case by case; None if one is missing."""
     pairs = [(cell, alone) for cell in members if (alone := _alone(index, cell)) is not None]
     if not pairs or len(pairs) < len(members):
         return None
@@ -58,7 +58,7 @@ def beside_alone(index: Index, members: Sequence[Cell]) -> tuple[Claim, Group, G
 
 
 def bidirectional(index: Index) -> Iterator[Finding]:
-    """Both directions at once, for each kind of pair and link class, by the best way at the largest size."""
+    """Reports the best bidirectional result at the largest size, for each kind of pair and link class."""
     cells = [cell for cell in index.ranked if cell.record.pattern == "bidirectional"]
     places = group_by(cells, lambda cell: (BOTH.get(_ends(cell), "Inside a domain"), index.link_class(cell)))
     several = Counter(where for where, _ in places)
@@ -81,7 +81,7 @@ def _bidirectional(index: Index, where: str, some: Sequence[Cell]) -> Iterator[F
 
 
 def _bidirectional_sum(where: str, size: int, ranking: Ranking) -> Finding:
-    """What both directions move, where they were not measured alone."""
+    """Reports the bidirectional sum if single directions were not measured."""
     best = ranking.group
     title = (
         f"{where}, bidirectional {way(ranking.variant)} {moves_most(ranking)} {rate(best)} GB/s in total"
@@ -92,7 +92,7 @@ def _bidirectional_sum(where: str, size: int, ranking: Ranking) -> Finding:
 
 
 def _bidirectional_lost(where: str, size: int, claim: Claim, both: Group, alone: Group) -> Finding | None:
-    """What both directions at once lose, or that they lose next to nothing; None when nobody can tell."""
+    """Reports the loss of bidirectional transfers, or that it is negligible; None if inconclusive."""
     same = both.cells[0].variant
     detail = f"{format_size(size)}, {way(same)}, {count(len(both.cells), 'pair')}."
     moves = f"bidirectional {same.interface} reaches {rate(both)} GB/s in total"
@@ -120,14 +120,14 @@ def _split(cell: Cell) -> str:
 
 
 def fans(index: Index) -> Iterator[Finding]:
-    """All devices at once to or from one: the widest fan of each kind, against its flows alone."""
+    """Reports fan-out and fan-in: the widest fan of each kind, compared with its single flows."""
     cells = [cell for cell in index.ranked if cell.record.pattern in ("fan-in", "fan-out")]
     for members in group_by(cells, lambda cell: (_fan(cell), frozenset(index.link_classes(cell)))).values():
         width = max(len(cell.record.flows) for cell in members)
         widest = [cell for cell in members if len(cell.record.flows) == width]
         size = broadest_size(widest)
         whole = [cell for cell in widest if cell.record.size_bytes == size]
-        # A sum of rates from different times is not what the links carried.
+        # A sum of rates from different time intervals is not what the links carried.
         if ranking := rank([cell for cell in whole if not cell.partial] or whole):
             yield _fan_finding(index, ranking, members, [cell for cell in whole if cell.partial])
 
@@ -141,7 +141,7 @@ def _fan_finding(index: Index, ranking: Ranking, members: list[Cell], partial: l
     results, claims = [best], [one.claim for one in ranking.rivals]
     if compared is not None:
         claim, _, alone = compared
-        # Where the links in the way allow less than the flows alone, the peak is the measure.
+        # Compare with the peak if the links allow less than the sum of single flows.
         if hub_is_cpu or best.peak is None or best.peak >= alone.value:
             width = len(best.cells[0].record.flows)
             title += f", {part_kept(claim)} of the {width} measured alone ({rate(alone)})"
@@ -156,14 +156,14 @@ def _fan_finding(index: Index, ranking: Ranking, members: list[Cell], partial: l
 
 
 def _hub(cell: Cell) -> str:
-    """The device that all flows have in common; NUMA domains by their number where they are several."""
+    """Returns the device common to all flows; NUMA domains keep their number if there are several."""
     end = "destination" if cell.record.pattern == "fan-in" else "source"
     hubs = {str(flow[end]).partition(":")[0] for flow in cell.record.flows}
     return hubs.pop() if len(hubs) == 1 else count(len(hubs), "NUMA domain")
 
 
 def _fan(cell: Cell) -> tuple[str, str, str]:
-    """What fans of one kind share: pattern, hub (GPUs are alike, NUMA domains are not), kind of the ends."""
+    """Groups fans by pattern, hub (GPUs are alike, NUMA domains are not) and kind of the other ends."""
     hub = _hub(cell)
     other = (cell.source if cell.record.pattern == "fan-in" else cell.destination).device
     return cell.record.pattern, hub.rstrip("0123456789") if hub.startswith("gpu") else hub, other[:3]
@@ -185,7 +185,7 @@ def _fan_detail(index: Index, widest: Cell, members: list[Cell]) -> str:
     alike = widest.variant, widest.record.size_bytes, _hub(widest)
     same = [cell for cell in members if (cell.variant, cell.record.size_bytes, _hub(cell)) == alike]
     widths = group_by(same, lambda cell: len(cell.record.flows))
-    # Of equal numbers of flows the slowest: some GPUs may share what others do not.
+    # For equal numbers of flows take the slowest: only some GPUs may share a resource.
     steps = [min(some, key=lambda cell: cell.value) for _, some in sorted(widths.items())]
     if len(steps) > 1:
         sums = ", ".join(f"{len(step.record.flows)}: {rate(step)}" for step in steps)
@@ -206,7 +206,7 @@ def _each(rates: Sequence[float]) -> str:
 
 
 def all_pairs(index: Index) -> Iterator[Finding]:
-    """Every pair at once: the best way at the largest size with all flows."""
+    """Reports all pairs at once: the best interface at the largest size, with all flows."""
     cells = [cell for cell in index.ranked if cell.record.pattern == "all-pairs"]
     if not cells:
         return
@@ -230,13 +230,13 @@ def all_pairs(index: Index) -> Iterator[Finding]:
 
 
 def interference(index: Index) -> Iterator[Finding]:
-    """The flow that keeps least of its bandwidth with others of its own kind."""
+    """Reports the flow that loses most bandwidth to concurrent flows of the same interface."""
     found: list[tuple[Claim, Cell, Cell]] = []
     for cell in index.ranked:
         if cell.record.pattern != "interference" or cell.record.flows[1].get("interface"):
             continue
         alone = index.alone(cell)[0]
-        # Flows that took turns did not disturb each other: their rates are shares of the time.
+        # Serialised flows did not interfere: their rates are time slices.
         if alone is None or "serialised" in cell.warning_ids:
             continue
         names = "with others running", "alone"
@@ -258,7 +258,7 @@ def interference(index: Index) -> Iterator[Finding]:
 
 
 def in_turns(index: Index) -> Iterator[Finding]:
-    """Flows that were asked to run at once and ran one after another."""
+    """Reports flows that were asked to run concurrently but were serialised."""
     for interface, cells in group_by(
         [cell for cell in index.cells if "serialised" in cell.warning_ids],
         lambda cell: cell.record.interface,
@@ -273,7 +273,7 @@ def in_turns(index: Index) -> Iterator[Finding]:
 
 
 def _lost_in_turns(cell: Cell) -> float:
-    """By what part the flows' own speeds add up to more than they moved together; 0 where nobody told."""
+    """Returns 1 - combined rate / sum of the flows' own rates; 0 if unknown."""
     told = [warning for warning in cell.record.warnings if warning.id == "serialised"]
     for together, apart in ((warning.observed, warning.required) for warning in told):
         if isinstance(together, (int, float)) and isinstance(apart, (int, float)) and together > 0:
@@ -302,7 +302,7 @@ def _in_turns_detail(index: Index, interface: str, cells: list[Cell]) -> str:
 
 
 def _together(warning: Warning) -> str:
-    """Both figures of a `serialised` warning, in bytes/s."""
+    """Formats both rates of a `serialised` warning (bytes/s)."""
     if isinstance(warning.observed, str) or isinstance(warning.required, str):
         return f"{warning.observed} together, {warning.required} required"
     return (

@@ -1,4 +1,4 @@
-"""How sums grow with the number of GPUs that the host serves, a package at a time and spread over them."""
+"""Contention: how total bandwidth grows with the number of GPUs, filled package by package or spread."""
 
 from __future__ import annotations
 
@@ -25,16 +25,16 @@ LEAD = (
     "limit the flows."
 )
 NOTHING = "unexplained"
-#: Of the only such case of a run, which anything would explain.
+#: Label of a gap seen in one case only: many bottlenecks could explain it.
 ONCE = "undetermined (one case)"
-#: Names of a bottleneck that the cases cannot tell apart, as far as a table has room for them.
+#: Maximum number of equally likely bottlenecks that a table cell lists.
 MOST_NAMES = 3
-#: Devices side by side that a path has room for.
+#: Maximum number of devices that a path lists before they are counted instead.
 MOST_DEVICES = 3
 
 
 def topic(run: Run, found: Sequence[Cell]) -> Topic | None:
-    """None without a concurrent case whose flows were measured alone too."""
+    """Returns the topic; None without a concurrent case whose flows were also measured alone."""
     index = Index.of(run)
     predicted = index.predictions
     if not predicted.cases:
@@ -46,13 +46,13 @@ def topic(run: Run, found: Sequence[Cell]) -> Topic | None:
 
 
 def named(names: Sequence[str]) -> str:
-    """`the link gpu0>gpu1`, or several that cannot be told apart: `… or …`."""
+    """`the link gpu0>gpu1`, or several equally likely ones: `… or …`."""
     more = len(names) - MOST_NAMES
     return " or ".join(names[:MOST_NAMES]) + (f" or {count(more, 'other')}" if more > 0 else "")
 
 
 def shortened(path: str) -> str:
-    """A path without the names of its devices where many stand side by side: `4 NUMA domains>8 GPUs`."""
+    """Replaces long device lists in a path by counts: `4 NUMA domains>8 GPUs`."""
 
     def counted(match: re.Match[str]) -> str:
         names = match[0].split(",")
@@ -85,7 +85,7 @@ def _bottlenecks(explained: Sequence[Explanation]) -> Table:
 
 
 def _cases(index: Index, predicted: Predictions, explained: Sequence[Explanation]) -> Table:
-    """A row for equal cases on different devices over links alike, the one farthest below its prediction."""
+    """Builds the table of cases; equal cases share a row with the one farthest below its prediction."""
     groups = group_by(
         predicted.cases,
         lambda case: (
@@ -138,7 +138,7 @@ def _order(case: Together) -> tuple[object, ...]:
 
 
 def _reasons(case: Together, explained: Sequence[Explanation]) -> list[str]:
-    """What keeps a case from moving as much as its flows alone, foreseen or not."""
+    """Returns the reasons why a case stays below the sum of its single flows, predicted or not."""
     if case.held_back:
         names = [one.names[0] for each in explained for one in each.of(case)]
         alone = any(each.unexplained == (case,) and not each.bottlenecks for each in explained)
@@ -160,14 +160,14 @@ CAPTION = (
     "Sum over all flows. Packed: fill one package and NUMA domain before the next. Spread: use all of "
     "them first. Predicted: fair sharing, from single-flow rates and links."
 )
-#: Numbers of GPUs that make a line.
+#: Minimum number of GPU counts for a line.
 LEAST_POINTS = 2
-#: Predictions that differ by less cannot be told apart on a plot.
+#: Predictions within this relative difference are drawn as one line.
 ALIKE = 0.01
 
 
 def plots(topology: Topology, cases: Sequence[Together]) -> tuple[Plot, ...]:
-    """A plot for each direction, at the largest size of each interface."""
+    """Returns a plot per direction, at the largest size of each interface."""
     found = []
     for pattern, title in TITLES.items():
         fans = [case for case in cases if case.cell.record.pattern == pattern and _gpus(case)]
@@ -182,7 +182,7 @@ def plots(topology: Topology, cases: Sequence[Together]) -> tuple[Plot, ...]:
 
 
 def _gpus(case: Together) -> frozenset[str]:
-    """The GPUs that the host serves; empty where a flow is not between host and GPU."""
+    """Returns the GPUs of a host-GPU case; empty if a flow is not between host and GPU."""
     ends = [{flow.source.device, flow.destination.device} for flow in case.flows]
     gpus = [{end for end in both if end.startswith("gpu")} for both in ends]
     if any(len(both) != 2 or len(one) != 1 for both, one in zip(ends, gpus, strict=True)):
@@ -191,7 +191,7 @@ def _gpus(case: Together) -> frozenset[str]:
 
 
 def _lines(topology: Topology, label: str, cases: Sequence[Together]) -> list[Line]:
-    """Measured in both orders, which are one where no set of GPUs tells them apart, and predicted."""
+    """Returns measured lines in both orders of GPUs (merged if they select the same GPUs) and predictions."""
     by_gpus = {_gpus(case): case for case in cases}
     orders = {"packed": packed(topology), "spread": spread(topology)}
     chosen = {
@@ -201,7 +201,7 @@ def _lines(topology: Topology, label: str, cases: Sequence[Together]) -> list[Li
     if chosen["packed"] == chosen["spread"]:
         del chosen["spread"]
     lines = []
-    foreseen: list[float] = []  # of the first order: where the other is the same, one line says both
+    foreseen: list[float] = []  # of the first order; an equal prediction of the other is not drawn
     for name, same in chosen.items():
         if len(same) < LEAST_POINTS:
             continue
@@ -227,9 +227,9 @@ def _predicted(case: Together) -> PlotPoint:
 
 
 NAMED, UNEXPLAINED, AS_PREDICTED = 505.0, 455.0, 300.0
-#: Cases from which on it is worth a sentence that all are as predicted.
+#: Minimum number of cases for the finding that all match their predictions.
 LEAST_PREDICTED = 4
-#: Hidden resources are news, what a link carries both ways is less so.
+#: Extra importance of a resource that the topology does not show.
 HIDDEN = 20.0
 
 
@@ -248,7 +248,7 @@ def bottlenecks(index: Index) -> Iterator[Finding]:
 
 
 def _named(same: Sequence[Bottleneck]) -> Finding:
-    """One resource, with what it carries by each interface, or in each direction where it is hidden."""
+    """Reports one shared resource, with its limit by interface, or by direction if it is hidden."""
     most = min(same, key=lambda one: (-len(one.cases), one.example.kept))
     example, record = most.example, most.example.cell.record
     title = (

@@ -21,13 +21,13 @@ from byteways.analyse.wording import least_energy
 from byteways.analyse.words import describe
 from byteways.units import format_size, three_digits
 
-#: What idle power nearly takes away is told as this much, so that it has a logarithm.
+#: Lower bound of the energy per GB, so that its logarithm exists when idle power cancels nearly all.
 _LEAST_JOULES = 1e-6
 
 
 @dataclass(frozen=True)
 class Energy:
-    """Medians over the rounds of a case; `cell` is the case with joules per GB as its value and interval."""
+    """Medians over the rounds of a case; `cell` holds joules per GB as its value and interval."""
 
     cell: Cell
     watts: float
@@ -52,7 +52,7 @@ class Energy:
 
 
 def energies(found: Sequence[Cell]) -> list[Energy]:
-    """Of every case that has figures of energy, in order of first appearance."""
+    """Returns the energy of every case that has energy measurements, in order of first appearance."""
     told = []
     for cell in found:
         fields = [record.energy for record in cell.records if record.energy and "reason" not in record.energy]
@@ -75,7 +75,7 @@ def energies(found: Sequence[Cell]) -> list[Energy]:
 
 
 def _rounds(cell: Cell, fields: Sequence[Mapping[str, Any]]) -> Rounds:
-    """Joules per GB of each round; like cases are those of the same interface, then all of the run."""
+    """Returns joules per GB of each round; spreads are pooled by interface, else over the run."""
     costs = tuple(max(float(field["joules_per_GB"]), _LEAST_JOULES) for field in fields)
     within = fmean(
         (high - low) / 2 / NORMAL_95 / cost
@@ -92,14 +92,15 @@ def _as_cell(cell: Cell, fields: Sequence[Mapping[str, Any]], spread: Spread) ->
 
 
 def _interval(field: Mapping[str, Any]) -> tuple[float, float]:
-    """Joules per GB; of older records, which have none, what it would be were the first and the last step of
-    the counters each known to one step.
+    """Returns the interval in joules per GB.
+
+    Older records have none: it is then estimated with an error of one counter step at either end.
     """
     if "joules_per_GB_ci95" in field:
         low, high = field["joules_per_GB_ci95"]
         return float(low), float(high)
     cost, steps = float(field["joules_per_GB"]), max(int(field["counter_updates"]) - 1, 1)
-    # The idle device was watched for as many steps at least.
+    # The idle device was observed for at least as many counter steps.
     watts = hypot(float(field["watts"]), float(field["idle_watts"])) / steps
     half = watts / (float(field["bytes_per_s"]) / 1e9)
     return cost - half, cost + half
@@ -107,14 +108,14 @@ def _interval(field: Mapping[str, Any]) -> tuple[float, float]:
 
 @dataclass(frozen=True)
 class Unmeasured:
-    """Why cases have no figure of energy."""
+    """Why cases have no energy measurement."""
 
     reason: str
     cells: tuple[Cell, ...]
 
 
 def unmeasured(found: Sequence[Cell]) -> list[Unmeasured]:
-    """Reasons for energy that was asked for and that no round has, the most frequent first."""
+    """Returns the reasons why no round of a case has the requested energy, the most frequent first."""
     told = []
     for cell in found:
         asked = [record.energy for record in cell.records if record.energy]
@@ -136,7 +137,7 @@ LEAD = (
 
 
 def topic(run: Run, found: Sequence[Cell]) -> Topic | None:
-    """Of a run with cases whose energy was asked for; None of any other."""
+    """Returns the topic of energy; None if the run requested none."""
     asked = [cell for cell in found if any(record.energy for record in cell.records)]
     if not asked:
         return None
@@ -168,17 +169,17 @@ def topic(run: Run, found: Sequence[Cell]) -> Topic | None:
     return Topic("energy", "Energy", LEAD, tuple(tables))
 
 
-#: Before bandwidth: only runs that ask for energy have it.
+#: Ranks above bandwidth findings: only runs that request energy have it.
 ENERGY = 640.0
-#: What could not be measured is no result.
+#: Low importance: a missing measurement is not a result.
 NO_ENERGY = 90.0
 
 
 def energy(index: Index) -> Iterator[Finding]:
-    """For each path, at its largest size, which interface moves a gigabyte for the least energy."""
+    """Reports for each path the interface with the least energy per GB, at the largest size."""
     by_path = group_by(
         [one for one in energies(index.ranked) if one.cell.ranked],
-        # A gigabyte that is read or written, as STREAM counts, is not one that arrives.
+        # STREAM counts bytes read and written, copies count bytes that arrive: not comparable.
         lambda one: (one.cell.record.source, one.cell.record.destination, one.cell.record.counts),
     )
     for of_path in by_path.values():
@@ -189,7 +190,7 @@ def energy(index: Index) -> Iterator[Finding]:
 
 
 def _ranked(same: Sequence[Energy]) -> Finding:
-    """The interface that takes least, if every way of each other one takes more; ties are named as such."""
+    """Reports the interface with the least energy if its lead is significant; otherwise names the ties."""
     first = min(same, key=lambda one: one.joules_per_gb)
     beside = {id(one): _beside(one, first, len(same)) for one in same if one is not first}
     mine = first.cell.record.interface
@@ -223,7 +224,7 @@ def _beside(one: Energy, first: Energy, ways: int) -> Claim:
 
 
 def _tied(ways: Sequence[Energy], beside: Mapping[int, Claim], interface: str) -> list[Energy]:
-    """The ways of an interface that do not take more than the least of all."""
+    """Returns the variants of an interface without a significant difference from the best."""
     return [
         one
         for one in ways
@@ -232,7 +233,7 @@ def _tied(ways: Sequence[Energy], beside: Mapping[int, Claim], interface: str) -
 
 
 def _named(ways: Sequence[Energy]) -> str:
-    """One interface, with what all of these ways of it have alike."""
+    """Names one interface with the settings that these variants share."""
     variants = [one.cell.variant for one in ways]
 
     def common(part: str) -> str:
@@ -250,7 +251,7 @@ def _figure(one: Energy) -> str:
 
 
 def no_energy(index: Index) -> Iterator[Finding]:
-    """One sentence on all cases whose energy was asked for and could not be had."""
+    """Reports in one sentence all cases whose requested energy is unavailable."""
     reasons = unmeasured(index.cells)
     if not reasons:
         return

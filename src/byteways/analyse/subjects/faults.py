@@ -1,4 +1,4 @@
-"""What went wrong comes first: corruption, failures; then figures with a warning, then what was skipped."""
+"""Problems: corruption and failures first, then results with warnings, then skipped cases."""
 
 from __future__ import annotations
 
@@ -30,7 +30,7 @@ CORRUPT, BEYOND_LIMIT, FAILED, DAMAGED, WRONG_WAY, THROTTLED, ABOVE_PEAK, WARNED
     100.0,
 )
 
-#: Warnings that say the figure is not of what was asked for, and the finding of each.
+#: Warnings that void the meaning of a result, with the finding's title.
 GRAVE = {
     "unexpected-path": "Link counters do not match the bytes moved in {cases}",
 }
@@ -94,7 +94,7 @@ def grave_warnings(index: Index) -> Iterator[Finding]:
 
 
 def throttled(index: Index) -> Iterator[Finding]:
-    """GPUs whose clocks were held back, by name: their figures are lower than the hardware's."""
+    """Reports throttled GPUs by name: their results are below what the hardware can do."""
     held = [
         (record, warning)
         for record in index.records
@@ -117,7 +117,7 @@ def throttled(index: Index) -> Iterator[Finding]:
 
 
 def _throttled_devices(record: Record) -> list[str]:
-    """Devices whose readings show it; empty where the record has none."""
+    """Returns the devices whose readings show throttling; empty without readings."""
     found = []
     dropped = any(warning.id == "clock-drop" for warning in record.warnings)
     for device, readings in (record.health or {}).items():
@@ -130,7 +130,7 @@ def _throttled_devices(record: Record) -> list[str]:
 
 
 def beyond_limit(index: Index) -> Iterator[Finding]:
-    """Records that physics forbids: void, so named first and quoted nowhere."""
+    """Reports results beyond a physical limit: they are void, so no other finding quotes them."""
     if not index.void:
         return
     record = index.void[0]
@@ -141,7 +141,7 @@ def beyond_limit(index: Index) -> Iterator[Finding]:
 
 
 def few_rounds(index: Index) -> Iterator[Finding]:
-    """Results of too few rounds, which no comparison uses."""
+    """Reports results with too few rounds, which comparisons exclude."""
     few = [cell for cell in index.cells if not cell.ranked]
     if not few:
         return
@@ -168,7 +168,7 @@ def above_peak(index: Index) -> Iterator[Finding]:
 
 
 def _overlap(record: Record) -> str:
-    """That the flows ran together for less than half the time, which lets their rates add up to too much."""
+    """Notes that flows overlapped less than half the time, so that the sum of their rates is too high."""
     together, whole = record.window_ns, record.end_to_end_ns
     if together is None or not whole or 2 * together >= whole:
         return ""
@@ -177,7 +177,7 @@ def _overlap(record: Record) -> str:
 
 
 def warned(index: Index) -> Iterator[Finding]:
-    own = {"serialised", "throttled", "clock-drop", "beyond-limit", *GRAVE}  # each has a finding of its own
+    own = {"serialised", "throttled", "clock-drop", "beyond-limit", *GRAVE}  # these have their own findings
     groups = [group for group in warning_groups(index.records) if group.id not in own]
     if not groups:
         return
@@ -204,7 +204,7 @@ def _not_tried(index: Index, status: str, words: str) -> Iterator[Finding]:
     if not reasons:
         return
     total = sum(reason.count for reason in reasons)
-    # The same for another device is no other reason.
+    # Reasons that differ only in the device count as one.
     alike = list(group_by(reasons, lambda reason: _DEVICE.sub("*", reason.reason)).values())
     alike.sort(key=lambda same: -sum(reason.count for reason in same))
     detail = " ".join(_one_reason(same) for same in alike[:4])

@@ -1,4 +1,4 @@
-"""What the kind of host memory, its first touch, threads, kinds of stores and NUMA domains are worth."""
+"""Host memory: effect of memory kind, first touch, threads, non-temporal stores and NUMA distance."""
 
 from __future__ import annotations
 
@@ -19,10 +19,10 @@ from byteways.units import format_size
 
 MEMORY, FIRST_TOUCH, THREADS, STREAMING, FAR, INSIDE = 430.0, 425.0, 394.0, 393.0, 392.0, 391.0
 
-#: Factor between memories below which the choice does not matter in practice.
+#: Ratios between memory kinds below this are irrelevant in practice.
 FACTOR = 1.05
 
-#: Engines in words; one that is not known explains nothing.
+#: Engines as sentences name them; unknown engines explain nothing.
 MOVED_BY = {
     "copy-engine": "a copy engine",
     "kernel": "a kernel",
@@ -32,14 +32,14 @@ MOVED_BY = {
 
 
 def memory_kinds(index: Index) -> Iterator[Finding]:
-    """Host memories of one interface and setting over the same paths, for each kind of pair."""
+    """Compares host memory kinds with equal interface, settings and paths, for each kind of pair."""
     for name, lead in KINDS.items():
         members = [cell for cell in index.of_kind(name) if cell.variant.host_memory and cell.stays]
         alike = group_by(members, lambda cell: (_but_memory(cell.variant), index.link_class(cell)))
         found = [candidate for some in alike.values() if (candidate := _memories(some))]
         if not found:
             continue
-        # What a program gets without settings comes first, then the greatest difference.
+        # Prefer default settings, then the largest difference.
         claim, fast, slow, claims = max(found, key=lambda one: (not _settings(one[1]), one[0].gain))
         inside = name in ("cpu", "cpu-cpu")
         title = f"{lead}, {difference(claim)}"
@@ -58,7 +58,7 @@ def _settings(group: Group) -> bool:
 
 
 def _memories(members: list[Cell]) -> tuple[Claim, Group, Group, list[Claim]] | None:
-    """The memory with the greatest lead over another, both, and all claims that were looked at."""
+    """Returns the claim with the largest lead between two memory kinds, both groups, and all claims made."""
     by_size = group_by(members, lambda cell: cell.record.size_bytes)
     size = max(by_size, key=lambda s: (len({cell.variant.host_memory for cell in by_size[s]}), s))
     groups = {
@@ -79,7 +79,7 @@ def _memories(members: list[Cell]) -> tuple[Claim, Group, Group, list[Claim]] | 
 
 
 def _engines(claim: Claim, fast: Group, slow: Group) -> str:
-    """Why, when the bytes are known to have been moved by different engines."""
+    """Explains a difference by the engines if the two are known to differ."""
     engines = fast.cells[0].record.engine, slow.cells[0].record.engine
     if None in engines or engines[0] == engines[1] or any(engine not in MOVED_BY for engine in engines):
         return ""
@@ -89,7 +89,7 @@ def _engines(claim: Claim, fast: Group, slow: Group) -> str:
 
 
 def first_touch(index: Index) -> Iterator[Finding]:
-    """The memory for which it matters most which device first wrote the pages."""
+    """Reports the memory kind for which first touch matters most."""
     found: list[tuple[Claim, Cell, Cell]] = []
     for grid in first_touch_tables(index.ranked):
         for row in grid.rows:
@@ -114,7 +114,7 @@ def first_touch(index: Index) -> Iterator[Finding]:
 
 
 def threads(index: Index) -> Iterator[Finding]:
-    """Many threads against one, within one NUMA domain."""
+    """Compares many threads with one within a NUMA domain."""
     members = index.of_kind("cpu")
     one = [cell for cell in members if cell.record.interface == "memcpy"]
     many = [cell for cell in members if cell.record.interface == "memcpy-mt"]
@@ -138,7 +138,7 @@ def threads(index: Index) -> Iterator[Finding]:
 
 
 def streaming(index: Index) -> Iterator[Finding]:
-    """Non-temporal stores against regular stores, one core."""
+    """Compares non-temporal with regular stores on one core."""
     members = index.of_kind("cpu")
     plain = [cell for cell in members if cell.record.interface == "memcpy"]
     stream = [cell for cell in members if cell.record.interface == "memcpy-stream"]
@@ -161,7 +161,7 @@ def streaming(index: Index) -> Iterator[Finding]:
 
 
 def _best_pair(first: list[Cell], second: list[Cell], size: int | None) -> tuple[Cell, Cell] | None:
-    """The greatest `first` at this size, and the `second` with its memory and path; None without both."""
+    """Returns the fastest of `first` at this size with its match in `second`; None if either is missing."""
     chosen = [cell for cell in first if cell.record.size_bytes == size]
     if not chosen:
         return None
@@ -174,7 +174,7 @@ def _best_pair(first: list[Cell], second: list[Cell], size: int | None) -> tuple
 
 
 def far_memory(index: Index) -> Iterator[Finding]:
-    """Memory of another NUMA domain against the own, by the same interface, over all pairs of domains."""
+    """Compares remote with local NUMA memory by the same interface, over all pairs of domains."""
     near = group_by(index.of_kind("cpu"), _key)
     found: list[tuple[Claim, Group, Group]] = []
     for far in group_by(index.of_kind("cpu-cpu"), lambda cell: _key(cell)[:2]).values():

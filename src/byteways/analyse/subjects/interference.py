@@ -1,4 +1,4 @@
-"""What a transfer costs others: slowdown of what is measured, and of the transfer."""
+"""Interference: how much a concurrent transfer slows the measured flow, and the reverse."""
 
 from __future__ import annotations
 
@@ -25,11 +25,10 @@ from byteways.units import format_size, short_time, three_digits
 
 @dataclass(frozen=True)
 class Slowdown:
-    """One measured flow beside one transfer.
+    """A measured flow with one concurrent transfer.
 
-    `own` is how many times as long the measured flow takes as alone, `others` the same of the transfer; None
-    where that was not measured alone. All of them say what the one costs the other only where both ran
-    `together`, in one window.
+    `own` is the slowdown of the measured flow relative to running alone, `others` that of the transfer (None
+    if that was not measured alone). Both mean interference only if the flows ran `together`, in one window.
     """
 
     cell: Cell
@@ -37,7 +36,7 @@ class Slowdown:
     beside: str
     load_bytes_per_s: float
     load_alone: Cell | None
-    claim: Claim  # of the time: the measured flow beside the transfer and alone
+    claim: Claim  # on time: with the transfer versus alone
 
     @property
     def own(self) -> float:
@@ -57,19 +56,19 @@ class Slowdown:
 
     @property
     def sure(self) -> bool:
-        """Whether the measured flow is slower."""
+        """Whether the measured flow is significantly slower."""
         return self.claim.leads
 
     @property
     def free(self) -> bool:
-        """Whether the measured flow is no slower, by the intervals too."""
+        """Whether the measured flow is equally fast within the intervals."""
         return self.claim.equal
 
 
 def slowdowns(found: Sequence[Cell]) -> list[Slowdown]:
-    """All pairs of a flow alone and beside one transfer of another kind, in order of first appearance.
+    """Returns all cases of a flow with one transfer by another interface, in order of first appearance.
 
-    Walks under load are curves of their own (analyse/loaded.py).
+    Pointer chases under load have their own curves (loaded.py).
     """
     alone = {_key(cell.record, cell.record.flows[0]): cell for cell in found if _single(cell)}
     pairs = []
@@ -97,7 +96,7 @@ def _single(cell: Cell) -> bool:
 
 
 def _key(record: Any, flow: Mapping[str, Any]) -> tuple[object, ...]:
-    """What a flow is, wherever it runs: with what of its record it does not say itself."""
+    """Identifies a flow across cases, with settings that it inherits from its record."""
     own = flow.get("interface")
     options = record.options if own is None else flow.get("options") or {}
     return (
@@ -113,7 +112,7 @@ def _key(record: Any, flow: Mapping[str, Any]) -> tuple[object, ...]:
 
 
 def topic(run: Run, found: Sequence[Cell]) -> Topic | None:
-    """Of a run with flows beside transfers of another kind; None of any other."""
+    """Returns the topic of flows with transfers by other interfaces; None if the run has none."""
     pairs = slowdowns(found)
     if not pairs:
         return None
@@ -138,7 +137,7 @@ def topic(run: Run, found: Sequence[Cell]) -> Topic | None:
 
 
 def _apart(pairs: Sequence[Slowdown]) -> Table:
-    """What was measured of pairs that had no window in common."""
+    """Builds the table of pairs that shared no measurement window."""
     headings = (
         *("measured", "transfer", "alone", "with it", "transfer alone, GB/s", "while it ran, GB/s"),
         *("over the whole run, GB/s", "why"),
@@ -151,7 +150,7 @@ def _apart(pairs: Sequence[Slowdown]) -> Table:
 def _row_apart(pair: Slowdown) -> tuple[str, ...]:
     records = pair.cell.records
     whole = median(sum((record.end_to_end_bytes_per_s or {}).values()) for record in records)
-    # Older records have the rate of the whole run twice.
+    # Older records repeat the rate of the whole run here.
     own = all(record.directions != record.end_to_end_bytes_per_s for record in records)
     why = [UNSETTLED[each] for each in sorted(APART & set(pair.cell.warning_ids), reverse=True)]
     return (
@@ -194,12 +193,12 @@ def _figure(cell: Cell) -> str:
 
 
 COSTS, UNTOLD = 700.0, 300.0
-#: Transfers that a title names; the table has all.
+#: Number of transfers that a title names; the table has all.
 NAMED = 3
 
 
 def transfer_costs(index: Index) -> Iterator[Finding]:
-    """For each thing that was measured, what every transfer beside it costs."""
+    """Reports for each measured flow the slowdown by every concurrent transfer."""
     pairs = slowdowns(index.ranked)
     for same in group_by(pairs, lambda pair: pair.alone.record.case_id).values():
         yield _cost(same)

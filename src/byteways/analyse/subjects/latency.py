@@ -1,4 +1,4 @@
-"""The latency hierarchy: own, peer and host memory of a GPU, and the cache steps of a CPU."""
+"""The latency hierarchy: local, peer and host memory of a GPU, and the cache levels of a CPU."""
 
 from __future__ import annotations
 
@@ -16,14 +16,14 @@ from byteways.units import format_size, short_time
 
 GPU_LATENCY, CPU_LATENCY = 420.0, 393.5
 
-#: A working set stands for a cache level when it fills at most this share of it: more would already miss.
+#: A working set represents a cache level if it fills at most this fraction of it: more would miss.
 FILLS = 0.75
-#: … and for memory when it is at least this many times the last-level cache.
+#: … and represents memory if it is at least this many times the last-level cache.
 BEYOND = 4
 
 
 def gpu_hierarchy(index: Index) -> Iterator[Finding]:
-    """Each place of memory; over links of several classes the nearest and the farthest."""
+    """Reports the latency of each memory; for several link classes, the nearest and the farthest."""
     walks = [
         cell
         for cell in chases(index.ranked)
@@ -65,13 +65,13 @@ def _walker(cell: Cell) -> str:
 
 
 def _links(index: Index, cell: Cell) -> str:
-    """Class of the links between what walks and the memory: the same memory is farther from another GPU."""
+    """Returns the link class between executor and memory: its distance differs between GPUs."""
     ends = cell.record.executor, cell.source.device
     return index.class_between(*ends) if set(ends) <= set(index.topology.names()) else ""
 
 
 def _place(cell: Cell, cache_bytes: int) -> str:
-    """Where the walk goes on; `cache_bytes` is the executor's last-level cache, 0 when unknown."""
+    """Names the memory or cache that the chase reaches; `cache_bytes`: executor's last-level cache or 0."""
     owner = cell.source.device
     if owner == cell.record.executor:
         return "its own memory" if cell.record.size_bytes > cache_bytes else "its own caches"
@@ -79,7 +79,7 @@ def _place(cell: Cell, cache_bytes: int) -> str:
 
 
 def cpu_caches(index: Index) -> Iterator[Finding]:
-    """What each cache of the CPU is worth to a dependent load."""
+    """Reports the load latency of each cache level of the CPU."""
     walks = [
         cell
         for cell in chases(index.ranked)
@@ -104,16 +104,16 @@ def cpu_caches(index: Index) -> Iterator[Finding]:
 
 
 def _over(name: str, group: Group) -> str:
-    """'over 1 MiB (L2: 2 MiB)': a cache of that size need not be all this core's, so the set is named."""
+    """'over 1 MiB (L2: 2 MiB)': names the working set, as a core may not own the whole cache."""
     return f"over {format_size(group.cells[0].record.size_bytes)} ({name})"
 
 
 def cache_steps(device: Device, walks: list[Cell]) -> list[tuple[str, Group]]:
-    """The level and latency of the largest working set that fits in each cache, then of memory.
+    """Returns level and latency of the largest working set that fits in each cache, then of memory.
 
     Args:
         device: A NUMA domain with its caches.
-        walks: Chases of this device through its own memory, any memory kind; the commonest is used.
+        walks: Pointer chases of this device in its own memory; the most common memory kind is used.
     """
     by_memory = group_by(walks, lambda cell: (cell.source.memory, cell.record.cache))
     same = max(by_memory.values(), key=len)

@@ -1,4 +1,4 @@
-"""Latency under load: nanoseconds of a dependent load over what others moved meanwhile."""
+"""Latency under load: nanoseconds per dependent load over the bandwidth of a concurrent load."""
 
 from __future__ import annotations
 
@@ -20,13 +20,13 @@ from byteways.results.record import Record
 from byteways.results.simulated import is_simulated
 from byteways.units import format_size, three_digits
 
-#: Warnings that say that rates are not from a window of all flows.
+#: Warnings that the rates do not come from one window of all flows.
 APART = {"serialised", "few-operations"}
 
 
 @dataclass(frozen=True)
 class LoadPoint:
-    """`load_bytes_per_s` was achieved in the very window that the latency is from."""
+    """`load_bytes_per_s` was reached in the same window as the latency."""
 
     load_bytes_per_s: float
     cell: Cell
@@ -34,7 +34,7 @@ class LoadPoint:
 
 @dataclass(frozen=True)
 class Walk:
-    """All that must be alike for two walks to be one."""
+    """Identifies a pointer chase: equal fields mean the same chase."""
 
     walker: str
     memory: str  # `gpu1:device`
@@ -45,32 +45,32 @@ class Walk:
 
     @property
     def label(self) -> str:
-        """'gpu0: gpu1:device, 512 MiB', with what else sets it."""
+        """'gpu0: gpu1:device, 512 MiB', then options and environment."""
         rest = [part for part in (self.options, self.environment) if part]
         return ", ".join([f"{self.walker}: {self.memory}", format_size(self.size_bytes), *rest])
 
 
 @dataclass(frozen=True)
 class LoadCurve:
-    """One walk beside one way to load the machine. `idle`: the same walk with nothing beside it.
+    """One pointer chase under one kind of load; `idle` is the same chase without load.
 
-    Without points where no case had a window in common.
+    Has no points if no case had a window common to all flows.
     """
 
     walk: Walk
     load: str
     idle: Cell | None
     points: tuple[LoadPoint, ...]  # by load, ascending
-    apart: int = 0  # cases whose flows had no window in common, and so no figure
+    apart: int = 0  # cases without a window common to all flows, hence without a value
 
 
 def disturber(record_flows: Sequence[Mapping[str, Any]], interface: str, *, leave_out: str = "") -> str:
-    """`copy gpu0>gpu1 by gpu0`, `kernel gpu0>gpu0 (blocks=264)`: what loads the machine, in words.
+    """Describes the load: `copy gpu0>gpu1 by gpu0`, `kernel gpu0>gpu0 (blocks=264)`.
 
     Args:
-        record_flows: `flows` of a record.
-        interface: Of the record; that of flows that name none.
-        leave_out: Option that is not named.
+        record_flows: `flows` of a record; the first is the measured one.
+        interface: The record's interface, for flows that name none.
+        leave_out: Name of an option to omit.
     """
     words = []
     for flow in record_flows[1:]:
@@ -90,10 +90,10 @@ def disturber(record_flows: Sequence[Mapping[str, Any]], interface: str, *, leav
 
 
 def in_window(cell: Cell) -> bool:
-    """Whether the rates of disturbed flows are from a window that all of them share.
+    """Whether the rates of all flows come from one common window.
 
-    Where there was none (flows took turns, or one left a single mark) each has the rate of its own time, or,
-    in older records, of the whole run: that is no figure of the one beside the other.
+    Without one (serialised flows, or a flow with a single mark) each rate covers the flow's own time, in older
+    records the whole run, and says nothing about interference.
     """
     return not any(_apart(record) for record in cell.records)
 
@@ -103,12 +103,12 @@ def _apart(record: Record) -> bool:
         return True
     if record.window_ns is not None and record.window_ns <= 0:
         return True
-    # Older records: a rate in a window is never that of the whole run to the last digit.
+    # Older records: a rate within a window never equals the rate of the whole run exactly.
     return bool(record.directions) and record.directions == record.end_to_end_bytes_per_s
 
 
 def load_curves(found: Sequence[Cell]) -> list[LoadCurve]:
-    """Every walk beside every way to load the machine, in order of first appearance."""
+    """Returns one curve for every chase and kind of load, in order of first appearance."""
     idle = {_walk(cell): cell for cell in chases(found)}
     loaded = [
         cell
@@ -153,12 +153,12 @@ LEAD = (
     "Latency of one dependent load against the bandwidth of concurrent flows in the same window. Where "
     "the curve turns up, requests queue."
 )
-#: A flat simulated curve must not be taken for a prediction.
+#: Shown with simulated curves: a flat one is not a prediction.
 NO_QUEUES = " A machine model delays loads only in GPU memory, not in links or host memory."
 
 
 def topic(run: Run, found: Sequence[Cell]) -> Topic | None:
-    """Of a run with chases beside loads; None of any other."""
+    """Returns the topic of pointer chases under load; None if the run has none."""
     curves = load_curves(found)
     if not curves:
         return None
@@ -232,7 +232,7 @@ LOADED = 690.0
 
 
 def loaded_latency(index: Index) -> Iterator[Finding]:
-    """For each walk, the load under which it waits longest."""
+    """Reports for each chase the load with the highest latency."""
     curves = [curve for curve in load_curves(index.ranked) if curve.idle is not None and curve.points]
     for walk, some in group_by(curves, lambda curve: curve.walk).items():
         if finding := _worst(walk, some):

@@ -1,4 +1,4 @@
-"""What it costs to have memory, over size and per GiB, and after how many copies registering pays."""
+"""Cost of allocation and registration, per call and per GiB; number of copies for registering to pay off."""
 
 from __future__ import annotations
 
@@ -20,15 +20,15 @@ from byteways.plan.interfaces import is_memory_step
 from byteways.units import format_size, format_time, short_time
 
 GIB = 2**30
-#: Of copies that are neither shorter nor longer.
+#: Label of a pay-off without a significant difference between the copies.
 NO_DIFFERENCE = "open"
-#: What a GiB costs is told from sizes up to this one at least: below, the first page decides.
+#: Least size for a cost per GiB: below it, the first page dominates.
 LEAST_FOR_GIB = GIB // 16
 
 
 @dataclass(frozen=True, order=True)
 class Step:
-    """A step on one kind of memory. `devices` is 'cpu0', or 'gpu1 of cpu0' where another device takes it."""
+    """An operation on one memory kind. `devices`: 'cpu0', or 'gpu1 of cpu0' if gpu1 executes it."""
 
     interface: str
     memory: str
@@ -38,9 +38,10 @@ class Step:
 
 @dataclass(frozen=True)
 class Cost:
-    """A step over the sizes, ascending. `per_call_ns` is that of the smallest; `per_gib_ns` what a GiB more
-    costs, between the smallest size and the largest, 0 without a significant difference; None when the
-    largest is too small to say so.
+    """The cost of a step over ascending sizes.
+
+    `per_call_ns` is the cost at the smallest size. `per_gib_ns` is the increment per GiB from there to the
+    largest size: 0 without a significant difference, None if the largest size is too small.
     """
 
     step: Step
@@ -51,20 +52,20 @@ class Cost:
 
 @dataclass(frozen=True)
 class PayOff:
-    """Registering memory of one size, and copies of it that are shorter for it.
+    """Registering memory of one size, compared with the time it saves per copy.
 
-    `copies` is how many it takes until registering and unregistering have paid; None: copies of registered
-    memory are no shorter. Where they are `longer` it never pays; with neither nobody can tell.
+    `copies` is the number of copies after which registering and unregistering pay off; None if copies of
+    registered memory are not significantly shorter. If they are `longer`, registering never pays off.
     """
 
     path: str
     size_bytes: int
-    step_ns: float  # register and unregister
-    plain_ns: float  # a copy
+    step_ns: float  # registering plus unregistering
+    plain_ns: float  # one copy of pageable memory
     registered_ns: float
     copies: int | None
-    claim: Claim  # copies of registered memory beside those of pageable memory
-    cells: tuple[Cell, ...]  # all that these figures are from
+    claim: Claim  # copies of registered versus pageable memory
+    cells: tuple[Cell, ...]  # all cells that these values come from
 
     @property
     def longer(self) -> bool:
@@ -80,7 +81,7 @@ class PayOff:
 
 
 def step_of(cell: Cell) -> Step:
-    """The row that a cell belongs to, whatever its size."""
+    """Returns the table row of a cell: everything but its size."""
     record = cell.record
     owner = cell.source.device
     devices = owner if record.executor == owner else f"{record.executor} of {owner}"
@@ -89,7 +90,7 @@ def step_of(cell: Cell) -> Step:
 
 
 def costs(found: Sequence[Cell]) -> list[Cost]:
-    """Every step that was measured, in order of first appearance."""
+    """Returns the cost of every measured step, in order of first appearance."""
     steps = [cell for cell in found if is_memory_step(cell.record.interface)]
     result = []
     for step, cells in group_by(steps, step_of).items():
@@ -105,7 +106,7 @@ def costs(found: Sequence[Cell]) -> list[Cost]:
 
 
 def pay_offs(found: Sequence[Cell]) -> list[PayOff]:
-    """For each path between host and GPU and each size at which all four figures are there."""
+    """Returns a pay-off for each host-GPU path and size with all four measurements."""
     steps = {
         (cell.record.interface, cell.source.device, cell.record.executor, cell.record.size_bytes): cell
         for cell in found
@@ -142,7 +143,7 @@ def _pay_off(steps: tuple[Cell, Cell], without: Cell, locked: Cell) -> PayOff:
 
 
 def _between(cell: Cell) -> bool:
-    """A copy of plain or registered host memory to or from a GPU's own, as a program has them."""
+    """Whether this is a default copy between pageable or registered host memory and GPU memory."""
     memories = {_host_end(cell)[1], _gpu_memory(cell)}
     kinds = sorted(end.device.rstrip("0123456789") for end in (cell.source, cell.destination))
     plain = not cell.record.options and not cell.record.environment and cell.record.cache == "cold"
@@ -172,7 +173,7 @@ _LEAD = (
 
 
 def topic(run: Run, found: Sequence[Cell]) -> Topic | None:
-    """None of a run that measured no such step."""
+    """Returns the topic of memory cost; None if the run measured none."""
     steps = costs(found)
     if not steps:
         return None
@@ -267,12 +268,12 @@ def _plots(steps: Sequence[Cost]) -> list[Plot]:
     return plots
 
 
-#: After the fastest interface between GPUs: only runs that ask for the cost of memory have it.
+#: Just below the fastest interface between GPUs: only runs that request memory cost have it.
 IMPORTANCE = 595.0
 
 
 def registering(index: Index) -> Iterator[Finding]:
-    """After how many copies registering pays, at the largest size of each direction."""
+    """Reports after how many copies registering pays off, at the largest size of each direction."""
     paid = pay_offs(index.ranked)
     for direction, some in group_by(paid, lambda each: each.path.startswith("cpu")).items():
         largest = max(each.size_bytes for each in some)
@@ -302,9 +303,9 @@ def _sentence(where: str, worst: PayOff, some: list[PayOff]) -> Finding:
 
 
 def dearest(index: Index) -> Iterator[Finding]:
-    """Where nothing is copied: of all memory that was made, what a GiB of the dearest and the cheapest takes.
+    """Reports the highest and lowest allocation cost per GiB over all memory kinds.
 
-    Addresses alone (`touched=no`) and what a pool has kept are not made.
+    Excludes address reservations (`touched=no`) and memory that a pool had kept.
     """
     made = [cost for cost in costs(index.ranked) if _has_pages(cost)]
     ranked = sorted(made, key=lambda cost: -(cost.per_gib_ns or 0))
@@ -328,20 +329,20 @@ def dearest(index: Index) -> Iterator[Finding]:
 
 
 def _has_pages(cost: Cost) -> bool:
-    """Whether the step makes memory that can be used: not addresses alone, nor what a pool has kept."""
+    """Whether the step creates usable memory: neither a reservation nor reuse of a pool's memory."""
     kept = "touched=no" in cost.step.options or "pool=kept" in cost.step.options
     return cost.step.interface == "allocate" and not kept and cost.per_gib_ns is not None
 
 
 def _at_common_size(*steps: Cost) -> list[Cell] | None:
-    """Each step at the largest size that all of them have."""
+    """Returns each step's cell at the largest size common to all; None without one."""
     by_size = [{cell.record.size_bytes: cell for cell in cost.cells} for cost in steps]
     common = set(by_size[0]).intersection(*by_size[1:])
     return [cells[max(common)] for cells in by_size] if common else None
 
 
 def pools(index: Index) -> Iterator[Finding]:
-    """What a pool that keeps its memory saves, against plain memory of the same GPU: allocate and free."""
+    """Reports what a pool that keeps freed memory saves over plain device memory, allocate plus free."""
     steps = costs(index.ranked)
     for device in dict.fromkeys(cost.step.devices for cost in steps if cost.step.memory == "pool"):
         plain, kept = (

@@ -1,5 +1,5 @@
-"""Kind of memory × first touch × interface: one table for each direction and for the end that varies, as in
-schieffer2025, figures 6 and 7.
+"""Memory kind × first touch × interface: a table per direction and varied end, as in schieffer2025, figures 6
+and 7.
 """
 
 from __future__ import annotations
@@ -13,9 +13,9 @@ from byteways.analyse.topic import Table, Topic
 from byteways.plan.case import Buffer
 from byteways.units import format_bandwidth, format_size
 
-#: Fewer rows say nothing that the other tables do not.
+#: Smaller tables would repeat other tables.
 LEAST_ROWS = 3
-#: What the other end is while one varies.
+#: Memory kinds of the end that is held fixed.
 _PLAIN = ("device", "pageable")
 _LEAD = (
     "Bandwidth depends on how memory was allocated and which device touched its pages first. "
@@ -26,7 +26,7 @@ _LEAD = (
 
 
 def topic(run: Run, found: Sequence[Cell]) -> Topic | None:
-    """None of a run in which nothing but the owner of memory touched it first."""
+    """Returns the topic; None unless memory was first touched by a device other than its owner."""
     plain = [
         cell
         for cell in unidirectional(found)
@@ -48,7 +48,7 @@ def topic(run: Run, found: Sequence[Cell]) -> Topic | None:
 
 
 def _ends(cell: Cell, side: str) -> tuple[Buffer, Buffer]:
-    """The end that varies, and the other."""
+    """Returns the varied end and the fixed end."""
     ends = cell.source, cell.destination
     return ends if side == "source" else ends[::-1]
 

@@ -1,4 +1,4 @@
-"""Messages from rank to rank: latency and bandwidth over size, the window's gain, a plain copy beside."""
+"""MPI messages between two ranks: latency and bandwidth over size, gain from windows, plain copies."""
 
 from __future__ import annotations
 
@@ -34,50 +34,50 @@ LEAD = (
     "Bandwidth is of messages in windows: the receiver acknowledges a window before the sender starts the "
     "next. Bidirectional is the sum of both directions."
 )
-#: Paths of one class from which on they share a table, with the median over them.
+#: From this number of paths of one class on, they share a table with their median.
 MOST_PATHS = 3
-#: How the evidence of a record tells its window (native/interfaces/mpi/messages.cpp).
+#: The window in the evidence text of a record (native/interfaces/mpi/messages.cpp).
 _WINDOW = re.compile(r"windows of (\d+) message")
-#: Moves the same bytes inside one process, with one call.
+#: Interfaces that move the same bytes within one process by one call.
 PLAIN = ("memcpy", "copy")
 
 MESSAGE_LATENCY, MESSAGE_BANDWIDTH, BESIDE_COPY, WINDOW_GAIN = 424.0, 423.0, 462.0, 380.0
 
 
 def messages(found: Iterable[Cell]) -> list[Cell]:
-    """Between two ranks, both ways of measuring."""
+    """Returns the cells of messages between two ranks, bandwidth and ping-pong."""
     return [cell for cell in found if between_ranks(cell) and cell.record.pattern not in OF_ALL_RANKS]
 
 
 def is_latency(cell: Cell) -> bool:
-    """Whether its figure is the round trip of one message."""
+    """Whether the value is the round trip of one message."""
     return figure_of(cell.record.interface) == "latency"
 
 
 def half(result: Cell | Group) -> Part:
-    """Half of a round trip, in ns, with its interval."""
+    """Returns half of a round trip in ns, with its interval."""
     return Part(result.value / 2, result.low / 2, result.high / 2)
 
 
 def window(cell: Cell) -> int | None:
-    """Messages in flight, as the case asks for them or the record tells; None where neither does."""
+    """Returns the number of messages in flight from the case or its evidence; None if unknown."""
     asked = cell.record.options.get("window")
     told = _WINDOW.search(cell.record.engine_evidence or "")
     return int(asked) if asked is not None else int(told[1]) if told else None
 
 
 def _one_way(cell: Cell) -> str:
-    """The path of the first flow, which a message one way and both ways have in common."""
+    """Returns the path of the first flow: the same for bandwidth and ping-pong."""
     return cell.record.path.replace("<>", ">")
 
 
 def _setting(cell: Cell) -> tuple[str, str]:
-    """What messages of one table have alike but their window."""
+    """Returns the grouping key of a table: the settings except the window."""
     return memory(cell), settings(cell, "window")
 
 
 def topic(run: Run, found: Sequence[Cell]) -> Topic | None:
-    """Of a run with messages between ranks; None of any other."""
+    """Returns the topic of messages between ranks; None if the run has none."""
     index = Index.of(run)
     cells = messages(found)
     if not cells:
@@ -92,9 +92,9 @@ def topic(run: Run, found: Sequence[Cell]) -> Topic | None:
 
 
 def _places(index: Index, cells: Sequence[Cell]) -> list[list[Cell]]:
-    """Messages that belong together: of one path, or of all paths of a class where they are many."""
+    """Groups messages by path, or by link class if it has many paths."""
     places = []
-    # Latency has no cache state of its own, and stands beside the bandwidth whatever that is measured with.
+    # Ignore the cache state: latency has none and must join bandwidth of any cache state.
     for members in group_by(cells, lambda cell: (where(index, cell), _memories(cell))).values():
         by_path = group_by(members, _one_way)
         many = len(by_path) > MOST_PATHS
@@ -110,7 +110,7 @@ def _memories(cell: Cell) -> tuple[str, str]:
 
 
 def _ends(index: Index, members: Sequence[Cell]) -> str:
-    """`0/cpu0>1/cpu0`, or whom many paths are between."""
+    """`0/cpu0>1/cpu0`, or the kind of pair if there are many paths."""
     paths = dict.fromkeys(map(_one_way, members))
     if len(paths) <= MOST_PATHS:
         return next(iter(paths))
@@ -118,7 +118,7 @@ def _ends(index: Index, members: Sequence[Cell]) -> str:
 
 
 def _tables(title: str, members: Sequence[Cell]) -> Iterator[Table]:
-    """A table for each window that was asked for; latency, which has none, beside each."""
+    """Yields a table for each window; each includes the latency, which has no window."""
     rates = [cell for cell in members if not is_latency(cell)]
     latency = [cell for cell in members if is_latency(cell)]
     windows = group_by(rates, lambda cell: cell.record.options.get("window"))
@@ -156,7 +156,7 @@ def _table(title: str, sizes: Iterable[int], members: Sequence[Cell]) -> Table:
 
 
 def _plot(title: str, members: Sequence[Cell], plain: Sequence[Cell]) -> list[Plot]:
-    """Bandwidth over size of messages and of what moves the same bytes within one process."""
+    """Plots bandwidth over size of messages and of copies within one process."""
     rates = [cell for cell in members if not is_latency(cell)]
     lines = []
     rates.sort(key=lambda cell: (cell.record.pattern != "unidirectional", "window" in cell.record.options))
@@ -179,7 +179,7 @@ def _label(cell: Cell) -> str:
 
 
 def _plain(found: Iterable[Cell], members: Sequence[Cell]) -> list[Cell]:
-    """Single flows of one process between the same devices and memories, with caches alike."""
+    """Returns single-process flows between the same devices and memories with equal cache state."""
     wanted = {_bytes_moved(cell) for cell in members if not is_latency(cell)}
     return [cell for cell in unidirectional(found) if _bytes_moved(cell) in wanted]
 
@@ -189,7 +189,7 @@ def _bytes_moved(cell: Cell) -> tuple[Hashable, ...]:
 
 
 def latency(index: Index) -> Iterator[Finding]:
-    """Of the smallest message, for each class of links and memory."""
+    """Reports the latency of the smallest message for each link class and memory."""
     trips = [cell for cell in messages(index.between_ranks) if is_latency(cell)]
     for some in _alike(index, trips).values():
         size = min(cell.record.size_bytes for cell in some)
@@ -202,7 +202,7 @@ def latency(index: Index) -> Iterator[Finding]:
 
 
 def _lead(index: Index, cell: Cell, others: Iterable[Cell]) -> str:
-    """Where both ranks are, with what tells these messages from others between ranks there."""
+    """Names where the ranks are, with the settings that distinguish these messages from others there."""
     place = where(index, cell)
     differing = {_setting(other) for other in others if where(index, other) == place}
     told = (part for part in _setting(cell) if part) if len(differing) > 1 else ()
@@ -210,7 +210,7 @@ def _lead(index: Index, cell: Cell, others: Iterable[Cell]) -> str:
 
 
 def _alike(index: Index, cells: Iterable[Cell]) -> dict[tuple[str, Hashable], list[Cell]]:
-    """By where both ranks are and how the messages are sent: only these are pooled."""
+    """Groups cells by location of the ranks and settings; only these are pooled."""
     return group_by(cells, lambda cell: (where(index, cell), cell.variant))
 
 
@@ -238,7 +238,7 @@ def _single_direction(index: Index) -> list[Cell]:
 
 
 def bandwidth(index: Index) -> Iterator[Finding]:
-    """The greatest bandwidth, and the size that reaches half of it (R. Hockney's n½, Parallel Comput. 10)."""
+    """Reports the highest bandwidth and the size with half of it (n½: R. Hockney, Parallel Comput. 10)."""
     plain = [cell for cell in _single_direction(index) if "window" not in cell.record.options]
     for some in _alike(index, plain).values():
         sizes = _by_size(some)
@@ -256,10 +256,10 @@ def bandwidth(index: Index) -> Iterator[Finding]:
 
 
 def beside_copy(index: Index) -> Iterator[Finding]:
-    """Messages beside a plain copy of the same memory at the largest size that both have."""
+    """Compares messages with plain copies of the same memory at the largest common size."""
     sent = [cell for cell in _single_direction(index) if "window" not in cell.record.options]
     for some in _alike(index, sent).values():
-        # Settings of a copy are another question; `index.ranked` has no messages.
+        # Only default copies; take them from all cells because `index.ranked` has no messages.
         copies = [
             cell
             for cell in _plain(index.ranked, some)
@@ -295,7 +295,7 @@ def _beside(lead: str, sent: Group, plain: Group, ways: int) -> Iterator[Finding
 
 
 def window_gain(index: Index) -> Iterator[Finding]:
-    """Many messages in flight beside one at a time, at the size where they differ most."""
+    """Compares many messages in flight with one, at the size with the largest difference."""
     places = group_by(
         _single_direction(index), lambda cell: (where(index, cell), memory(cell), settings(cell, "window"))
     )
@@ -310,7 +310,7 @@ def window_gain(index: Index) -> Iterator[Finding]:
 def _windows(
     alike: Mapping[tuple[int, int | None], Sequence[Cell]], size: int
 ) -> tuple[int, Group, Group] | None:
-    """The widest window at a size, and the results with it and with one message; None without both."""
+    """Returns the widest window at a size, and the results with it and with one message; else None."""
     widest = max((told for at, told in alike if at == size and told is not None), default=1)
     if widest == 1 or (size, 1) not in alike:
         return None
@@ -337,7 +337,7 @@ def _gain(place: str, pairs: Mapping[int, tuple[int, Group, Group]]) -> Iterator
     elif claim.verdict == TIE:
         names = (claim.first.name, claim.second.name)
         title = f"{lead}: {tie(claim, names)}, {rate(many)} and {rate(one)} GB/s"
-    else:  # some paths gain and others lose
+    else:  # some paths gain, others lose
         return
     told = [format_size(each) for each in claims]
     detail = f"{sentence(_paths(many))}, {memory(first)}; compared at {', '.join(told)}."

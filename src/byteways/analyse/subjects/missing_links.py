@@ -1,4 +1,4 @@
-"""Links between GPUs that all others have: one that is missing is down, or was not found."""
+"""Direct links that most GPU pairs have and one pair lacks: such a link is down or was not discovered."""
 
 from __future__ import annotations
 
@@ -11,14 +11,14 @@ from byteways.analyse.results_index import Index
 from byteways.topology.model import Topology
 from byteways.topology.routes import FABRICS, link_class, route
 
-#: Fewer GPUs may be joined in pairs on purpose.
+#: Fewer GPUs may be linked in pairs by design.
 LEAST_GPUS = 4
 MISSING_LINK = 880.0
 _Pair = tuple[str, str]
 
 
 def missing_link(index: Index) -> Iterator[Finding]:
-    """GPUs without a direct way over the links that join all the others."""
+    """Reports GPU pairs without the direct link that all others have."""
     topology = index.topology
     pairs = missing_pairs(topology)
     if not pairs:
@@ -39,9 +39,9 @@ def missing_link(index: Index) -> Iterator[Finding]:
 
 
 def missing_pairs(topology: Topology) -> Sequence[_Pair]:
-    """Pairs of GPUs without a direct way; empty where they are more than what one GPU lacks.
+    """Returns GPU pairs without a direct link; empty unless one GPU is part of all of them.
 
-    Where several GPUs lack links to several others the machine is built so.
+    If several GPUs lack links to several others, the machine is built that way.
     """
     gpus = topology.names("gpu")
     pairs = list(combinations(gpus, 2))
@@ -55,14 +55,14 @@ def missing_pairs(topology: Topology) -> Sequence[_Pair]:
 
 
 def _direct(topology: Topology, a: str, b: str) -> bool:
-    """Whether links for peers join the two, over switches at most."""
+    """Whether peer links connect the two GPUs, directly or through switches only."""
     way = route(topology, a, b)
     between = {end for link in way for end in (link.a, link.b)} & set(topology.names("gpu"))
     return bool(way) and all(link.kind in FABRICS for link in way) and between == {a, b}
 
 
 def _way(topology: Topology, a: str, b: str) -> str:
-    """`gpu2`, `PCIe 4.0 ×16 through host`."""
+    """Describes the remaining route: `gpu2`, `PCIe 4.0 ×16 through host`."""
     between = {end for link in route(topology, a, b) for end in (link.a, link.b)} - {a, b}
     over = sorted(between & set(topology.names("gpu")))
     return listed(over) if over else link_class(topology, a, b)

@@ -1,4 +1,4 @@
-"""The pair unlike the others: clearly slower than what the same way gets over links of the same class."""
+"""Outlier pairs: significantly slower than the same interface on links of the same class."""
 
 from __future__ import annotations
 
@@ -18,18 +18,18 @@ from byteways.units import format_size
 
 ODD_PAIR = 799.0
 
-#: A pair is odd when it is this much slower than its class, beyond the intervals; less is what equal links of
-#: a machine differ by.
+#: Least relative lag of an outlier behind its class, beyond the intervals; equal links of a machine differ by
+#: less.
 ODD = 0.02
-#: … and this many times farther from the median than the class itself scatters (median absolute deviation).
+#: … and its least distance from the median, in median absolute deviations of the class.
 ODD_SCATTER = 5.0
-#: … or by this much below all pairs of other devices. A link at half its rate slows both its directions, and
-#: all pairs of its GPU where that has one link: up to half of a class, whose scatter then says nothing.
+#: … or its least relative lag behind pairs of other devices. A link at half rate slows both directions, and
+#: all pairs of a GPU with a single link: up to half of a class, whose scatter then is meaningless.
 GROSSLY_ODD = 0.25
 
 
 def odd_pairs(index: Index) -> Iterator[Finding]:
-    """Pairs clearly slower than others whose links are of the same class."""
+    """Reports pairs significantly slower than others of the same link class."""
     across = [cell for cell in index.singles if cell.source.device != cell.destination.device]
     alike = group_by(
         across, lambda cell: (cell.variant, cell.record.size_bytes, kind(cell), index.link_class(cell))
@@ -42,8 +42,8 @@ def odd_pairs(index: Index) -> Iterator[Finding]:
     ]
     if not odd:
         return
-    # The largest size tells most about the link; small sizes about latency. Of equal sizes the way over the
-    # fewest links does: what it crosses slows the ways over several links too.
+    # The largest size tells most about the link. Among equal sizes take the shortest route: a slow link also
+    # slows longer routes that cross it.
     largest = max(cell.record.size_bytes for _, cell, _, _ in odd)
     claim, cell, rest, wires = min(
         (one for one in odd if one[1].record.size_bytes == largest),
@@ -58,9 +58,9 @@ def odd_pairs(index: Index) -> Iterator[Finding]:
 
 
 def odd_of(members: Sequence[Cell]) -> Iterator[tuple[Claim, Cell, Group]]:
-    """The odd ones of a class, each with the claim that it is and the others that it is compared with.
+    """Yields the outliers of a class, each with its claim and the pairs it is compared with.
 
-    What is slower still is no measure of the class.
+    Pairs that are slower still are excluded from the comparison.
     """
     middle = median(cell.value for cell in members)
     scatter = median(abs(cell.value - middle) for cell in members)
@@ -79,7 +79,7 @@ def odd_of(members: Sequence[Cell]) -> Iterator[tuple[Claim, Cell, Group]]:
 
 
 def _trailing(cell: Cell, others: Sequence[Cell], ways: int) -> Claim | None:
-    """That a pair is slower than most of the others; None where the intervals do not say so."""
+    """Returns the claim that a pair is slower than the pooled others; None if not significant."""
     if not others:
         return None
     claim = compare(cell, pool(others), kind="odd", ways=ways, match=None)
@@ -87,7 +87,7 @@ def _trailing(cell: Cell, others: Sequence[Cell], ways: int) -> Claim | None:
 
 
 def _hops(index: Index, cell: Cell) -> int:
-    """Links between the two ends of a path."""
+    """Returns the number of links between the two ends of a path."""
     return len(route(index.topology, cell.source.device, cell.destination.device))
 
 

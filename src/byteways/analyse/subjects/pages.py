@@ -1,4 +1,4 @@
-"""Managed-memory migration: prefetch, migration on demand and zero-copy, beside what does not move pages."""
+"""Managed-memory migration: prefetch, on-demand migration and zero-copy, compared with explicit copies."""
 
 from __future__ import annotations
 
@@ -21,15 +21,15 @@ from byteways.topology.model import Topology
 from byteways.units import format_bandwidth, format_size
 
 PREFETCH, ON_DEMAND, ZERO_COPY = "prefetch", "on demand", "zero-copy"
-#: The ways, in the order of tables.
+#: The methods, in table order.
 WAYS = (PREFETCH, ON_DEMAND, ZERO_COPY)
 
 
 @dataclass(frozen=True)
 class Compared:
-    """One kind of pair over one class of links at one size: each way of pages, and what does not move them.
+    """One kind of pair, link class and size: the result of each method, and of explicit transfers.
 
-    `explicit` is the fastest interface between memories whose pages stay, on the same paths.
+    `explicit` is the fastest interface between non-migrating memories on the same paths.
     """
 
     kind: str  # a key of selection.KINDS
@@ -44,7 +44,7 @@ class Compared:
 
     @property
     def slow_down(self) -> Claim | None:
-        """What explicit copies move beside a prefetch, path by path; None where either is missing."""
+        """Explicit copies versus prefetch, path by path; None if either is missing."""
         if PREFETCH not in self.ways or self.explicit is None:
             return None
         names = self.explicit.cells[0].record.interface, PREFETCH
@@ -52,7 +52,7 @@ class Compared:
 
     @property
     def claims(self) -> list[Claim]:
-        """Each way of pages beside each other one."""
+        """Each method compared with every other one."""
         return [
             compare(group, other, kind="pages", ways=len(self.ways), names=(name, rival))
             for name, group in self.ways.items()
@@ -62,20 +62,20 @@ class Compared:
 
     @property
     def fastest(self) -> str | None:
-        """The way of pages that is faster than each of the others beyond doubt; None when none is."""
+        """The method significantly faster than all others; None if there is none."""
         leading = [claim.first.name for claim in self.claims if claim.leads]
         return next((name for name in self.ways if leading.count(name) == len(self.ways) - 1), None)
 
     @property
     def leads(self) -> list[Claim]:
-        """That the fastest way leads each other one; empty where none is fastest."""
+        """The claims that the fastest method leads; empty without a fastest one."""
         return [claim for claim in self.claims if claim.first.name == self.fastest]
 
 
 def way_of(cell: Cell) -> str | None:
-    """How pages of the source came to the destination; None of cases that are not about that.
+    """Returns how pages reached the destination; None if the case concerns no page migration.
 
-    A case whose pages are at the executor to begin with moves none and reaches none.
+    Pages that start on the executor neither migrate nor are accessed remotely.
     """
     record = cell.record
     if moves_pages(record.interface):
@@ -89,7 +89,7 @@ def way_of(cell: Cell) -> str | None:
 
 
 def compared(topology: Topology, found: Sequence[Cell]) -> list[Compared]:
-    """Every kind of pair, class of links and size at which pages went a way, in order of first appearance."""
+    """Returns all combinations of pair kind, link class and size with managed pages, by first appearance."""
     singles = [cell for cell in unidirectional(found) if cell.record.cache == "cold"]
     ways = {id(cell): way for cell in singles if (way := way_of(cell)) is not None}
     moving = [cell for cell in singles if id(cell) in ways]
@@ -114,19 +114,19 @@ def compared(topology: Topology, found: Sequence[Cell]) -> list[Compared]:
 
 
 def _fastest(cells: Sequence[Cell]) -> Group:
-    """Of what these cells differ in but for the pair, what is fastest."""
+    """Returns the fastest group of cells that differ only in the pair."""
     groups = [pool(same) for same in group_by(cells, lambda cell: cell.variant).values()]
     return max(groups, key=lambda group: group.value)
 
 
 EXPLICIT = "explicit copy"
 UNKNOWN = "unknown"
-#: In place of a figure that was not measured; a column of nothing else is left out.
+#: Shown for missing values; columns with nothing else are omitted.
 NONE = "–"
 
 
 def topic(run: Run, found: Sequence[Cell]) -> Topic | None:
-    """None when no case moved or reached managed pages."""
+    """Returns the topic of managed memory; None if no case migrated or accessed managed pages."""
     rows = compared(run.topology, found)
     if not rows:
         return None
@@ -154,7 +154,7 @@ def _said(group: Group | None) -> str:
 
 
 def _figure(group: Group | None) -> str:
-    """GB/s, with a star where there are doubts."""
+    """Formats GB/s, with a star if there are data warnings."""
     if group is None:
         return NONE
     doubted = any(cell.doubts for cell in group.cells)
@@ -196,7 +196,7 @@ def _table(sizes: Sequence[Compared]) -> Table:
 
 
 def _moved(one: Compared) -> str:
-    """Bytes that an operation on demand moved, as seen; more than the size where pages are larger."""
+    """Formats the observed bytes migrated per operation; above the size if pages are larger."""
     group = one.ways.get("on demand")
     told = {cell.record.migrated_bytes for cell in group.cells} if group is not None else set()
     if not told:
@@ -229,9 +229,9 @@ def _plot(sizes: Sequence[Compared]) -> Plot:
 
 
 PREFETCHING, CROSSOVER, LANDING = 565.0, 455.0, 115.0
-#: Paths that a sentence names.
+#: Maximum number of paths that a sentence names.
 _MOST_PATHS = 3
-#: How a sentence calls each way when it is the fastest.
+#: The methods as sentences name them.
 _NAMES = {
     PREFETCH: "prefetching",
     ON_DEMAND: "migration on demand",
@@ -250,7 +250,7 @@ def _where(one: Compared, several: bool) -> str:
 
 
 def prefetching(index: Index) -> Iterator[Finding]:
-    """How many times as long the prefetch call takes as the fastest interface between settled memories."""
+    """Compares the prefetch call with the fastest interface between non-migrating memories."""
     found: list[tuple[Claim, str, Compared]] = []
     for sizes in _by_place(index):
         slow = [one for one in sizes if one.slow_down is not None]
@@ -276,7 +276,7 @@ def prefetching(index: Index) -> Iterator[Finding]:
 
 
 def landing(index: Index) -> Iterator[Finding]:
-    """Prefetches that were not tried, because their pages would have arrived on another NUMA domain."""
+    """Reports prefetches that were skipped because their pages would land on another NUMA domain."""
     told = [one for one in index.records if (one.reason or "").startswith(LANDS_ELSEWHERE)]
     by_path = group_by(told, lambda record: record.path)
     if not told:
@@ -292,7 +292,7 @@ def landing(index: Index) -> Iterator[Finding]:
 
 
 def crossover(index: Index) -> Iterator[Finding]:
-    """Which way is fastest at which sizes, for each kind of pair; over the class of links that came first."""
+    """Reports the fastest method by size for each kind of pair, for the link class that comes first."""
     places = _by_place(index)
     kinds = [sizes[0].kind for sizes in places]
     for place, sizes in enumerate(places):
@@ -315,7 +315,7 @@ def crossover(index: Index) -> Iterator[Finding]:
 
 
 def _spans(sizes: Sequence[Compared]) -> list[tuple[str, list[Compared]]]:
-    """Runs of neighbouring sizes at which one way is fastest; sizes without a fastest end a run."""
+    """Returns runs of adjacent sizes with the same fastest method; sizes without one end a run."""
     spans: list[tuple[str, list[Compared]]] = []
     before: str | None = None
     for one in sizes:

@@ -1,4 +1,4 @@
-"""One word there and back: between GPUs by store and by poll, between CPU and GPU, and from core to core."""
+"""Ping-pong latency of one word: between GPUs by store and by poll, CPU and GPU, and cores."""
 
 from __future__ import annotations
 
@@ -20,27 +20,27 @@ from byteways.units import format_time, short_time, three_digits
 
 
 def between_cores(found: Iterable[Cell]) -> list[Cell]:
-    """From core to core."""
+    """Returns ping-pongs between two named cores."""
     return [cell for cell in _all(found) if "partner_core" in cell.record.options]
 
 
 def between_gpus(found: Iterable[Cell]) -> list[Cell]:
-    """Between GPUs, and within one."""
+    """Returns ping-pongs between GPUs or within one."""
     return [cell for cell in _others(found) if _gpus(cell) == 2]
 
 
 def with_cpus(found: Iterable[Cell]) -> list[Cell]:
-    """With a CPU on one side or both, but not from one named core to another."""
+    """Returns ping-pongs with at least one CPU side, without those between named cores."""
     return [cell for cell in _others(found) if _gpus(cell) < 2]
 
 
 def between_kinds(found: Iterable[Cell]) -> list[Cell]:
-    """With a CPU on one side and a GPU on the other."""
+    """Returns ping-pongs between a CPU and a GPU."""
     return [cell for cell in _others(found) if _gpus(cell) == 1]
 
 
 def between_cpus(found: Iterable[Cell]) -> list[Cell]:
-    """With one CPU on one side and another on the other, but not from one named core to another."""
+    """Returns ping-pongs between two different CPUs, without those between named cores."""
     cpus = [cell for cell in _others(found) if _gpus(cell) == 0]
     return [cell for cell in cpus if way(cell) != "within"]
 
@@ -58,12 +58,12 @@ def _gpus(cell: Cell) -> int:
 
 
 def sides(cell: Cell) -> tuple[str, str]:
-    """Executor and partner."""
+    """Returns executor and partner."""
     return cell.record.executor, cell.record.flows[0]["partner"]
 
 
 def way(cell: Cell) -> str:
-    """How the word crosses, by where the executor's is."""
+    """Returns how the word crosses, by the memory that the executor writes and polls."""
     executor, partner = sides(cell)
     if executor == partner:
         return "within"
@@ -71,12 +71,12 @@ def way(cell: Cell) -> str:
     return {(partner, executor): "by store", (executor, partner): "by poll"}.get(ends, "in one memory")
 
 
-#: A core: its device, and its number there.
+#: A core: device name and core index.
 Core = tuple[str, int]
 
 
 def topic(run: Run, found: Sequence[Cell]) -> Topic | None:
-    """Of a run that has ping-pongs; None of any other."""
+    """Returns the topic of ping-pongs; None if the run has none."""
     cores, gpus, mixed = between_cores(found), between_gpus(found), with_cpus(found)
     if not (cores or gpus or mixed):
         return None
@@ -96,12 +96,12 @@ def topic(run: Run, found: Sequence[Cell]) -> Topic | None:
 
 
 def _half(cell: Cell) -> float:
-    """Nanoseconds one way."""
+    """Returns half the round trip in ns."""
     return cell.value / 2
 
 
 def _gpu_matrices(members: Sequence[Cell]) -> list[Table]:
-    """One matrix a way and kind of memory; what stays within a GPU is on the diagonal of each."""
+    """Builds a matrix per method and memory kind; the diagonal of each holds ping-pongs within a GPU."""
     within = [cell for cell in members if way(cell) == "within"]
     tables = []
     ways = group_by(
@@ -150,7 +150,7 @@ def _cores(cell: Cell) -> tuple[Core, Core]:
 
 
 def _class(first: Core, second: Core, topology: Topology) -> str:
-    """What two cores share, in words."""
+    """Describes what two cores share."""
     if first[0] != second[0]:
         return f"{first[0]} and {second[0]}"
     devices = {device.name: device for device in topology.devices}
@@ -188,12 +188,12 @@ def _named(core: Core) -> str:
 
 PING_PONG = 425.0
 CORES = 393.0
-#: Cores are near when they answer in less than this part of what the median pair takes.
+#: Core pairs below this fraction of the median latency count as near.
 NEAR = 0.5
 
 
 def places(index: Index) -> Iterator[Finding]:
-    """The best place of the flags, between GPUs (over the nearest links), CPUs and GPUs, CPUs."""
+    """Reports the best placement of the flags between GPUs (nearest links), CPU and GPU, and CPUs."""
     across = [cell for cell in between_gpus(index.ranked) if way(cell) != "within"]
     classes = group_by(across, index.link_class)
     ranked = sorted(classes.items(), key=lambda item: min(cell.value for cell in item[1]))
@@ -209,7 +209,7 @@ def places(index: Index) -> Iterator[Finding]:
 
 
 def _best(members: Sequence[Cell]) -> list[tuple[str, Group]]:
-    """Places of the flags with their pairs pooled, the fastest first."""
+    """Returns flag placements with pooled pairs, fastest first."""
     memories = {end.memory for cell in members for end in (cell.source, cell.destination)}
     groups = group_by(members, lambda cell: _place(cell, len(memories) > 1))
     return sorted(((place, pool(some)) for place, some in groups.items()), key=lambda item: item[1].value)
@@ -234,7 +234,7 @@ def _places(where: str, members: Sequence[Cell], others: str = "") -> Finding:
 
 
 def _place(cell: Cell, named: bool) -> str:
-    """'by store', with its memory where that must be named; 'with both words in host memory (pinned)'."""
+    """'by store', with its memory if several exist; 'with both words in host memory (pinned)'."""
     memory = cell.source.memory
     if way(cell) in ("by store", "by poll"):
         return f"{way(cell)} in {memory} memory" if named else way(cell)
@@ -243,7 +243,7 @@ def _place(cell: Cell, named: bool) -> str:
 
 
 def _beside(place: str, group: Group, best: str, first: Group, ways: int) -> Claim:
-    """A place of the flags beside the best one, pair of devices by pair."""
+    """Compares a flag placement with the best one, device pair by device pair."""
     return compare(group, first, kind="place", ways=ways, match=sides, names=(place, best))
 
 
@@ -256,7 +256,7 @@ def _said(cell: Cell) -> str:
 
 
 def cores(index: Index) -> Iterator[Finding]:
-    """From core to core: the spread, and how many pairs are much nearer than the others."""
+    """Reports the spread of core-to-core latency and how many pairs are much nearer than the others."""
     members = between_cores(index.ranked)
     if len(members) < 2:
         return

@@ -1,4 +1,4 @@
-"""What messages and collectives have in common: how figures are written, and whom they are between."""
+"""Shared by messages and collectives: formatting of values, and naming of the ranks' locations."""
 
 from __future__ import annotations
 
@@ -11,7 +11,7 @@ from byteways.analyse.summary import Cell, Group, Part
 from byteways.analyse.topic import PlotPoint
 from byteways.units import format_bandwidth, format_size
 
-#: Where two ranks are, by kind of pair (selection.KINDS), as a sentence begins.
+#: Beginning of a sentence about two ranks, by kind of pair (selection.KINDS).
 BETWEEN = {
     "cpu": "Between ranks of one NUMA domain",
     "cpu-cpu": "Between ranks in different NUMA domains",
@@ -20,9 +20,9 @@ BETWEEN = {
     "cpu-gpu": "From a rank's host memory to another's GPU",
     "gpu-cpu": "From a rank's GPU to another's host memory",
 }
-#: Bandwidths that differ by more want a logarithmic axis.
+#: Bandwidth ratio above which a plot needs a logarithmic axis.
 WIDE = 100.0
-#: What stands behind a figure with a warning, and what a table says of it.
+#: Suffix of a value with a warning, and the table note on it.
 MARK, MARKED = "*", "* has a warning (listed below)"
 
 
@@ -39,23 +39,23 @@ def memory(cell: Cell) -> str:
 
 
 def settings(cell: Cell, *apart: str) -> str:
-    """Options and variables of a case but those named, which tables tell by themselves."""
+    """Returns options and variables of a case, except `apart`, which tables show separately."""
     options = (one for one in cell.variant.options.split(" ") if one.partition("=")[0] not in apart)
     return " ".join(one for one in (*options, cell.variant.environment) if one)
 
 
 def gb_figure(result: Cell | Group) -> str:
-    """GB/s without digits that its interval does not support, marked where it has a warning."""
+    """Formats GB/s with the digits that the interval supports, marked if there is a warning."""
     return supported(result.value / 1e9, result.low / 1e9, result.high / 1e9) + _mark(result)
 
 
 def us_figure(value_ns: Part, result: Cell | Group) -> str:
-    """The same of a time, in µs."""
+    """Formats a time in µs like `gb_figure`."""
     return supported(value_ns.value / 1e3, value_ns.low / 1e3, value_ns.high / 1e3) + _mark(result)
 
 
 def time_said(time_ns: Part) -> str:
-    """'824 ns', '1.45 µs', '13.3 ms', without digits that the interval does not support."""
+    """'824 ns', '1.45 µs', '13.3 ms', with the digits that the interval supports."""
     scale, unit = next(
         (scale, unit)
         for limit, scale, unit in ((1e3, 1.0, "ns"), (1e6, 1e3, "µs"), (float("inf"), 1e6, "ms"))
@@ -70,18 +70,18 @@ def _mark(result: Cell | Group) -> str:
 
 
 def note_of(rows: Iterable[Sequence[str]], *notes: str) -> str:
-    """Notes of a table, with what the mark means where a figure has it."""
+    """Returns the notes of a table, including the meaning of the mark if a value has it."""
     marked = any(text.endswith(MARK) for row in rows for text in row)
     return "; ".join(note for note in (*notes, MARKED * marked) if note)
 
 
 def point(result: Cell | Group, size_bytes: int) -> PlotPoint:
-    """A bandwidth over size."""
+    """Returns a plot point of bandwidth over size."""
     text = f"{format_size(size_bytes)}: {format_bandwidth(result.value)}"
     return PlotPoint(size_bytes, result.value / 1e9, result.low / 1e9, result.high / 1e9, text)
 
 
 def is_wide(points: Iterable[PlotPoint]) -> bool:
-    """Whether bandwidths are so far apart that small ones would lie on the axis."""
+    """Whether bandwidths differ so much that a linear axis would flatten small ones."""
     values = [each.y for each in points]
     return max(values) > WIDE * min(values)

@@ -1,5 +1,6 @@
-"""One transfer over several paths against the straight one: tables by number of paths and by pieces, and what
-they come to. Pure: cells in, plain data out.
+"""Multi-path transfers compared with the direct path: tables by number of paths and by piece size, and gains.
+
+Pure functions on cells.
 """
 
 from __future__ import annotations
@@ -19,31 +20,31 @@ from byteways.analyse.wording import faster, least_gain, less
 from byteways.units import format_size
 
 STRAIGHT = "straight"
-#: Options that say how pieces are cut: cases with them are swept apart from those over sizes.
+#: Options that set the pieces; cases with them form a sweep separate from that over sizes.
 _CUT = ("piece_bytes", "depth")
 
 
 @dataclass(frozen=True)
 class Gain:
-    """What several paths of one transfer come to, over its sizes."""
+    """The gain of a multi-path transfer over the direct path, over its sizes."""
 
     path: str
-    paths: int  # of the split that is fastest at the largest size
-    via: str  # the paths in words: '4 paths', 'gpu2, gpu3 and the straight path'
+    paths: int  # of the fastest split at the largest size
+    via: str  # '4 paths', or 'via gpu1,gpu2'
     best: Cell
-    straight: Cell  # of the same size
-    pays_from: int | None  # bytes; from here up the split is faster at every size that was measured
-    loses_at: int | None  # bytes; the largest size at which the straight path is faster
-    claim: Claim  # the split beside the straight path, at the largest size
+    straight: Cell  # the direct path at the same size
+    pays_from: int | None  # bytes; the split is faster at every measured size from here on
+    loses_at: int | None  # bytes; the largest size at which the direct path is faster
+    claim: Claim  # the split versus the direct path, at the largest size
 
 
 def routed(found: Iterable[Cell]) -> list[Cell]:
-    """Unidirectional transfers of interface `route`, the straight path among them."""
+    """Returns unidirectional `route` transfers, including those over the direct path alone."""
     return [cell for cell in unidirectional(found) if cell.record.interface == "route"]
 
 
 def paths_in(cell: Cell) -> int:
-    """Paths that a measured transfer took."""
+    """Returns the number of paths that a transfer used."""
     return len(cell.record.parts or {}) or 1
 
 
@@ -57,7 +58,7 @@ def way_of(cell: Cell) -> str:
 
 
 def _line(cell: Cell) -> tuple[object, ...]:
-    """What is equal along a row of sizes, but for the number of paths."""
+    """Returns what cases over sizes have in common, except the number of paths."""
     record, same = cell.record, cell.variant
     return record.path, record.source, record.destination, record.executor, same.cache, same.environment
 
@@ -67,7 +68,7 @@ def _cut(cell: Cell) -> bool:
 
 
 def route_tables(found: Sequence[Cell]) -> list[Grid]:
-    """A table of paths × size for each pair of ends, then one of pieces × depth for each number of paths."""
+    """Returns per pair of ends a table of paths × size, then pieces × depth for each number of paths."""
     cells = routed(found)
     grids = []
     for members in group_by([cell for cell in cells if not _cut(cell)], _line).values():
@@ -125,7 +126,7 @@ def _by_pieces(title: str, size: int, members: Sequence[Cell]) -> Grid:
 
 
 def gains(found: Sequence[Cell]) -> list[Gain]:
-    """For each pair of ends with a straight path, the split that is fastest at the largest common size."""
+    """Returns, for each pair of ends with a direct path, the fastest split at the largest common size."""
     result = []
     for members in group_by([cell for cell in routed(found) if not _cut(cell)], _line).values():
         straight = {cell.record.size_bytes: cell for cell in members if paths_in(cell) == 1}
@@ -167,12 +168,12 @@ def gains(found: Sequence[Cell]) -> list[Gain]:
     return result
 
 
-#: Above the fastest interface of a kind of pair: nobody expects that a transfer may be split.
+#: Above the finding on the fastest interface: multi-path gains are unexpected.
 ROUTE = 610.0
 
 
 def routes(index: Index) -> Iterator[Finding]:
-    """The largest gain of each kind of pair; one of those where relays only cost, when nothing gains."""
+    """Reports the largest gain of each kind of pair, or, without gains, that relays do not pay off."""
     for some in group_by(gains(index.ranked), lambda gain: kind(gain.best)).values():
         best = max(some, key=lambda gain: gain.claim.effect)
         if best.claim.leads:

@@ -1,4 +1,4 @@
-"""Rows that lie a pitch apart, by the vendor's call and by a packing kernel: a table for each pair."""
+"""Pitched (2D) rows, by the vendor's copy call and by a packing kernel: a table for each pair."""
 
 from __future__ import annotations
 
@@ -17,13 +17,13 @@ from byteways.analyse.wording import faster, wins
 from byteways.plan.rows import PITCH_BYTES, STRIDED, WIDTH_BYTES, moves_rows
 from byteways.units import format_bandwidth, format_size
 
-#: How a table names what a side with a pitch means.
+#: The work, by the side that has a pitch.
 WORK = {"source": "packing", "destination": "unpacking", "both": "a part of a matrix"}
 
 
 @dataclass(frozen=True)
 class Shape:
-    """What two interfaces do alike, so that their figures compare."""
+    """What must be equal for two interfaces to be comparable."""
 
     source: str
     destination: str
@@ -53,7 +53,7 @@ def shape_of(cell: Cell) -> Shape:
 
 
 def strided(found: Sequence[Cell]) -> list[Cell]:
-    """Unidirectional transfers of rows."""
+    """Returns unidirectional transfers of pitched rows."""
     return [
         cell
         for cell in found
@@ -63,7 +63,7 @@ def strided(found: Sequence[Cell]) -> list[Cell]:
 
 @dataclass(frozen=True)
 class Rivals:
-    """The same rows by two interfaces, that which leads first."""
+    """Equal rows by two interfaces, the leading one first."""
 
     shape: Shape
     first: Cell
@@ -72,7 +72,7 @@ class Rivals:
 
 
 def rivals(found: Sequence[Cell]) -> list[Rivals]:
-    """Shapes that two interfaces were measured on and that tell them apart, best variant of each."""
+    """Returns shapes on which two interfaces differ significantly, with the best variant of each."""
     pairs = []
     for shape, members in group_by(strided(found), shape_of).items():
         best = {
@@ -89,7 +89,7 @@ def rivals(found: Sequence[Cell]) -> list[Rivals]:
 
 
 def topic(run: Run, found: Sequence[Cell]) -> Topic | None:
-    """None without such rows."""
+    """Returns the topic of pitched rows; None if the run has none."""
     cells = strided(found)
     if not cells:
         return None
@@ -142,7 +142,7 @@ ROWS = 380.0
 
 
 def rows(index: Index) -> Iterator[Finding]:
-    """For each kind of pair the shape on which the two interfaces differ most."""
+    """Reports for each kind of pair the shape with the largest difference between the interfaces."""
     for name, some in group_by(rivals(index.ranked), lambda each: kind(each.first)).items():
         most = max(some, key=lambda each: each.claim.gain)
         yield _finding(name, most, some)

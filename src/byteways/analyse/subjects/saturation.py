@@ -1,4 +1,4 @@
-"""Blocks against bandwidth: how much of a GPU fills a link, by loads and stores and by bulk copies."""
+"""Bandwidth over blocks: how many SMs or CUs saturate a link, by loads and stores and by bulk copies."""
 
 from __future__ import annotations
 
@@ -17,25 +17,25 @@ from byteways.plan.interfaces import counts_as_stream, figure_of
 from byteways.topology.model import Topology
 from byteways.units import format_bandwidth, format_size
 
-#: A figure within this part of the best counts as full.
+#: Values within this fraction of the best count as saturated.
 WITHIN = 0.05
-#: A curve has at least so many counts of blocks.
+#: Least number of block counts in a curve.
 LEAST_COUNTS = 3
 
 
 @dataclass(frozen=True)
 class Saturation:
-    """One curve over blocks, on one path.
+    """Bandwidth over blocks on one path.
 
     Attributes:
         interface: What moves the bytes.
-        path: From where to where.
-        executor: Whose blocks they are.
-        points: Blocks and the figure with them (bytes/s in the interface's own count), by blocks.
-        multiprocessors: SMs or CUs of the executor; None when the machine does not tell.
+        path: Source and destination devices.
+        executor: The GPU that runs the blocks.
+        points: Block count and value (bytes/s as the interface counts them), by ascending block count.
+        multiprocessors: SMs or CUs of the executor; None if unknown.
     """
 
-    variant: Variant  # with the options but `blocks`
+    variant: Variant  # all options except `blocks`
     path: str
     executor: str
     size_bytes: int
@@ -48,32 +48,32 @@ class Saturation:
 
     @property
     def best(self) -> tuple[int, Cell]:
-        """The greatest figure and the blocks that gave it."""
+        """The highest value and its block count."""
         return max(self.points, key=lambda point: point[1].value)
 
     @property
     def enough(self) -> tuple[int, Cell]:
-        """The least number of blocks within 5 % of the best, and the figure there."""
+        """The least block count within 5 % of the best, and its value."""
         least = (1 - WITHIN) * self.best[1].value
         return next(point for point in self.points if point[1].value >= least)
 
     @property
     def full(self) -> bool:
-        """Whether more blocks than are enough were tried: else the curve may go on rising."""
+        """Whether more blocks than `enough` were measured; otherwise the curve may still rise."""
         return self.enough[0] < self.points[-1][0]
 
     @property
     def read_write(self) -> bool:
-        """Whether the figures count every array, as STREAM does."""
+        """Whether the values count every array, as STREAM does."""
         return counts_as_stream(self.interface)
 
 
-#: What the points of one curve share, and blocks with the figure they gave, ascending.
+#: What the points of a curve share, and the points by ascending block count.
 Curves = dict[tuple[Variant, str, str, int, str], list[tuple[int, Cell]]]
 
 
 def saturations(found: Iterable[Cell], topology: Topology) -> list[Saturation]:
-    """Every curve over blocks that has enough points, in order of first appearance."""
+    """Returns every curve with enough points, in order of first appearance."""
     curves = []
     for (same, path, executor, size, _), points in _curves(found).items():
         known = executor in topology.names()
@@ -83,8 +83,9 @@ def saturations(found: Iterable[Cell], topology: Topology) -> list[Saturation]:
 
 
 def below_the_best(found: Iterable[Cell]) -> set[str]:
-    """Ids of the cases that stand in a curve over blocks and are not the best of it: curves show them, and in
-    a table beside other interfaces they would only be in the way.
+    """Returns ids of cases that lie on a curve over blocks without being its best.
+
+    Comparisons of interfaces exclude them.
     """
     below: set[str] = set()
     for points in _curves(found).values():
@@ -117,12 +118,12 @@ def _curve(cell: Cell) -> tuple[Variant, str, str, int, str]:
     return same, record.path, record.executor, record.size_bytes, str(record.flows[0].get("second_source"))
 
 
-#: Names of the two counts, for tables and axes.
+#: Names of the two byte counts (key: whether reads and writes are counted).
 COUNTS = {False: "one direction", True: "read + write"}
 
 
 def topic(run: Run, found: Sequence[Cell]) -> Topic | None:
-    """Of a run that swept blocks; None of any other."""
+    """Returns the topic of saturation; None if the run swept no blocks."""
     curves = saturations(found, run.topology)
     if not curves:
         return None
@@ -198,19 +199,19 @@ def _plot(path: str, size_bytes: int, read_write: bool, curves: Sequence[Saturat
 
 
 SATURATION = 430.0
-#: An interface fills what others do when its best is at least this part of theirs.
+#: An interface can saturate a link if its best reaches this fraction of the fastest interface.
 ABLE = 0.9
 
 
 def saturation(index: Index) -> Iterator[Finding]:
-    """The least blocks that fill a link, of each interface side by side, once for each kind of path."""
+    """Reports the least blocks that saturate a link, by interface, once for each kind of path."""
     curves = [
         curve for curve in saturations(index.ranked, index.topology) if not curve.read_write and curve.full
     ]
     for name in KINDS:
         of_kind = [curve for curve in curves if kind(curve.best[1]) == name]
         by_path = group_by(of_kind, lambda curve: (curve.path, curve.executor, curve.size_bytes))
-        # Most interfaces side by side tell most; the most different of those.
+        # Prefer the path with the most interfaces, then the largest differences.
         chosen = max(by_path.values(), key=_worth, default=None)
         if chosen:
             yield _saturation(chosen)

@@ -1,6 +1,4 @@
-"""A suite that was repeated for a time (`run --for`): every figure as a series, and what clocks and error
-counters did meanwhile.
-"""
+"""Repeated suites (`run --for`): every result over time, with clocks and error counters."""
 
 from __future__ import annotations
 
@@ -22,24 +20,24 @@ from byteways.plan.interfaces import figure_of
 from byteways.results.record import Record
 from byteways.units import format_bandwidth, format_duration, format_size, format_time
 
-#: A series is drawn and judged from so many rounds on.
+#: Least number of rounds for a plot or a verdict.
 LEAST_ROUNDS = 3
-#: Lines of one plot: those that changed most.
+#: Maximum number of lines in a plot: those that changed most.
 MOST_LINES = 8
-#: Counters that only ever rise, by the name of the record and of the table.
+#: Counters that never decrease: record field and column title.
 COUNTERS = {"pcie_replays": "PCIe replays", "nvlink_errors": "link errors"}
 
 
 @dataclass(frozen=True)
 class Change:
-    """A case over the rounds. `first` and `last` are medians of its first and last third."""
+    """A case over the rounds. `first` and `last` are the medians of its first and last third."""
 
     cell: Cell
-    times_s: tuple[float, ...]  # since the first record of the run, of each round
+    times_s: tuple[float, ...]  # of each round, since the first record of the run
     records: tuple[Record, ...]
     first: float
     last: float
-    claim: Claim  # the last third beside the first, of as many series as there are
+    claim: Claim  # last third versus first, corrected for the number of series
 
     @property
     def relative(self) -> float:
@@ -47,12 +45,12 @@ class Change:
 
     @property
     def settled(self) -> bool:
-        """Whether the last third differs from the first beyond what neighbouring rounds differ by."""
+        """Whether the last third differs from the first by more than neighbouring rounds do."""
         return self.claim.differ
 
 
 def changes(run: Run, found: Sequence[Cell]) -> list[Change]:
-    """Every case that was measured in LEAST_ROUNDS rounds or more, the largest change first."""
+    """Returns every case with at least LEAST_ROUNDS rounds, the largest change first."""
     if not _repeated(run):
         return []
     begun = min((_moment(record) for record in run.records if record.started_at), default=0.0)
@@ -80,7 +78,7 @@ def changes(run: Run, found: Sequence[Cell]) -> list[Change]:
 
 
 def topic(run: Run, found: Sequence[Cell]) -> Topic | None:
-    """Of a run with `--for`; None of any other."""
+    """Returns the topic of a run with `--for`; None for other runs."""
     series = changes(run, found)
     health = _health(run.records) if _repeated(run) else None
     if not series and health is None:
@@ -102,7 +100,7 @@ def _repeated(run: Run) -> bool:
 
 
 def _moment(record: Record) -> float:
-    """Seconds since the epoch. Python 3.10 does not read the Z."""
+    """Returns seconds since the epoch. Python 3.10 cannot parse a trailing Z."""
     return datetime.fromisoformat(str(record.started_at).replace("Z", "+00:00")).timestamp()
 
 
@@ -168,12 +166,12 @@ def _point(minutes: float, record: Record, scale: float, cell: Cell) -> PlotPoin
 
 
 def _health(records: Sequence[Record]) -> Table | None:
-    """Clocks, temperature and power over the run, and what the error counters rose by."""
+    """Tabulates clocks, temperature and power over the run, and the increments of error counters."""
     readings: dict[str, list[Mapping[str, Any]]] = {}
     for record in sorted(records, key=lambda record: record.started_at or ""):
         for device, pair in (record.health or {}).items():
             if device == "host":
-                continue  # its load is no reading of clocks
+                continue  # readings without clocks
             readings.setdefault(device, []).extend(pair[side] for side in ("before", "after") if side in pair)
     if not readings:
         return None
@@ -204,12 +202,12 @@ def _reading_cells(seen: Sequence[Mapping[str, Any]]) -> list[str]:
 
 
 MOVED, STEADY = 640.0, 300.0
-#: Cases named in one sentence.
+#: Maximum number of cases that a sentence names.
 NAMED = 3
 
 
 def over_time(index: Index) -> Iterator[Finding]:
-    """One finding on all series together."""
+    """Reports one finding on all series together."""
     series = changes(index, index.quotable)
     if not series:
         return

@@ -1,4 +1,4 @@
-"""STREAM: its four kernels over the size of an array, wherever the arrays are, and over threads per block."""
+"""STREAM: its four kernels over array size, with arrays in any memory, and over threads per block."""
 
 from __future__ import annotations
 
@@ -16,16 +16,16 @@ from byteways.units import format_bandwidth, format_size
 
 #: In STREAM's order.
 KERNELS = tuple(name for name in INTERFACES if counts_as_stream(name))
-#: A scan has at least so many sizes.
+#: Least number of sizes in a scan.
 LEAST_SIZES = 3
 
 
 @dataclass(frozen=True)
 class Scan:
-    """One kernel over sizes of an array, all else equal; `cells` by size."""
+    """One kernel over array sizes with all else equal; `cells` by size."""
 
     interface: str
-    place: str  # whose threads, and where the arrays are
+    place: str  # the executor, and the memory of the arrays
     cells: tuple[Cell, ...]
 
     @property
@@ -39,7 +39,7 @@ class Scan:
 
 @dataclass(frozen=True)
 class ThreadMap:
-    """A kernel on one GPU in own memory: threads per block × bytes of one array."""
+    """A kernel on one GPU in local memory over threads per block × bytes of one array."""
 
     interface: str
     place: str
@@ -49,15 +49,15 @@ class ThreadMap:
 
     @property
     def best(self) -> float:
-        """The greatest figure in bytes/s."""
+        """The highest value in bytes/s."""
         return max(cell.value for cell in self.cells.values())
 
 
 def other_count(cell: Cell) -> tuple[str, dict[str, float]]:
-    """What goes one way of a cell's figure: how that is counted, and its rates in bytes/s by name.
+    """Returns the name of the other byte count and the rates under it, in bytes/s by name.
 
-    The count is `per-direction` or `between-agents`, '' where the record tells nothing. Rates are of the
-    cell, whose figure is the median over rounds; a record has those of its own.
+    The count is `per-direction`, `between-agents` or '' (not recorded). Rates are scaled to the cell's
+    value (median over rounds); the record's own are those of one round.
     """
     record = cell.middle[0]
     told = dict(record.other_count or {})
@@ -67,7 +67,7 @@ def other_count(cell: Cell) -> tuple[str, dict[str, float]]:
 
 
 def streams(found: Iterable[Cell]) -> list[Cell]:
-    """The STREAM cells of single flows."""
+    """Returns the STREAM cells with a single flow."""
     return [
         cell
         for cell in found
@@ -76,7 +76,7 @@ def streams(found: Iterable[Cell]) -> list[Cell]:
 
 
 def arrays(cell: Cell) -> tuple[Buffer, ...]:
-    """Where the arrays are: those that are read, then the one that is written."""
+    """Returns the buffers of the arrays: those read, then the one written."""
     second = cell.record.flows[0].get("second_source")
     if INTERFACES[cell.record.interface].sources < 2:
         return (cell.source, cell.destination)
@@ -96,12 +96,12 @@ def place(cell: Cell) -> str:
 
 
 def is_local(cell: Cell) -> bool:
-    """Whether all arrays are the executor's own."""
+    """Whether the executor owns all arrays."""
     return all(end.device == cell.record.executor for end in arrays(cell))
 
 
 def scans(found: Iterable[Cell]) -> list[Scan]:
-    """Kernels over sizes, without options: places in order of first appearance, kernels in STREAM's."""
+    """Returns kernels over sizes with default options, by place and by kernel in STREAM's order."""
     plain = [cell for cell in streams(found) if not cell.record.options and not cell.record.environment]
     grouped = group_by(plain, lambda cell: (place(cell), cell.record.interface))
     places = list(dict.fromkeys(name for name, _ in grouped))
@@ -115,7 +115,7 @@ def scans(found: Iterable[Cell]) -> list[Scan]:
 
 
 def thread_maps(found: Iterable[Cell]) -> list[ThreadMap]:
-    """Kernels whose threads per block were swept, at least two counts of them."""
+    """Returns kernels with at least two values of threads per block."""
     swept = [
         cell
         for cell in streams(found)
@@ -131,7 +131,7 @@ def thread_maps(found: Iterable[Cell]) -> list[ThreadMap]:
 
 
 def topic(run: Run, found: Sequence[Cell]) -> Topic | None:
-    """Of a run with STREAM kernels; None of any other."""
+    """Returns the topic of STREAM; None if the run has none."""
     made = scans(found)
     maps = thread_maps(found)
     if not made and not maps:
@@ -195,7 +195,7 @@ def _gb(bytes_per_s: float) -> str:
 
 
 def _map(each: ThreadMap, *, relative: bool) -> Table:
-    """Threads per block down, size of an array across; in GB/s, or in percent of the greatest."""
+    """Tabulates threads per block × array size, in GB/s or as percent of the highest."""
     rows, heat = [], []
     least = min(cell.value for cell in each.cells.values()) / each.best
     for threads in each.threads:
@@ -206,7 +206,7 @@ def _map(each: ThreadMap, *, relative: bool) -> Table:
             for cell, part in zip(cells, parts, strict=True)
         ]
         rows.append((str(threads), *figures))
-        # Figures of one kernel lie close together: the shade spans what they differ by.
+        # Values of one kernel lie close together, so the shade spans their range only.
         heat.append((None, *(None if part is None else _shade(part, least) for part in parts)))
     unit = "% of maximum" if relative else "GB/s, read + write"
     title = f"{each.interface}, {each.place}: threads per block × size, {unit}"
@@ -256,14 +256,14 @@ STREAM = {"gpu": 405.0, "remote": 404.0, "cpu": 394.5}
 
 
 def stream(index: Index) -> Iterator[Finding]:
-    """Copy and triad in a GPU's own memory, in a peer's, and in a CPU's, with both counts."""
+    """Reports copy and triad in local GPU memory, peer memory and CPU memory, with both byte counts."""
     chosen = [scan for scan in scans(index.ranked) if scan.largest.record.cache == "cold"] or scans(
         index.ranked
     )
     for name, importance in STREAM.items():
         members = [scan for scan in chosen if _class(scan) == name]
         by_place = group_by(members, lambda scan: scan.place)
-        # The place with most kernels, of equals the fastest.
+        # Prefer the place with most kernels, then the fastest.
         some = max(
             by_place.values(),
             key=lambda scans: (len(scans), max(scan.largest.value for scan in scans)),
@@ -280,8 +280,9 @@ def _class(scan: Scan) -> str:
 
 
 def _of_one_size(some: list[Scan]) -> list[Cell]:
-    """The largest size that all of the kernels have, or the largest one and the kernels that have it: a small
-    array is in a cache, and stands beside none that is not.
+    """Returns the cells of the largest size that all kernels have, else of the largest size measured.
+
+    Mixing sizes could compare a cached array with one in memory.
     """
     by_size = [{cell.record.size_bytes: cell for cell in scan.cells} for scan in some]
     common = set.intersection(*({*sizes} for sizes in by_size))

@@ -1,4 +1,4 @@
-"""A run that repeats a published work: its figures beside ours, and what became of its claims."""
+"""A run that reproduces a publication: its values compared with the published ones, and claim verdicts."""
 
 from __future__ import annotations
 
@@ -14,20 +14,20 @@ from byteways.analyse.topic import Line, Plot, PlotPoint, Table, Topic
 from byteways.studies.study import Study
 from byteways.units import format_size
 
-#: In place of a reason that the notes give.
+#: Shown instead of a reason that the table notes give.
 NOT_HERE = "no counterpart here"
-#: Names of the powers of 1000.
+#: Units for sizes in powers of 1000.
 DECIMAL = ("B", "kB", "MB", "GB")
 
 
 def topic(run: Run, found: Sequence[Cell]) -> Topic | None:
-    """Of a run of `byteways reproduce`; None of any other."""
+    """Returns the topic of a `byteways reproduce` run; None for other runs."""
     outcome = outcome_of(run)
     return None if outcome is None else topic_of(outcome)
 
 
 def repeated(run: Run) -> str:
-    """For the first screen: the work and what became of its claims; '' of other runs."""
+    """Returns the summary of work and claims for the first screen; '' for other runs."""
     outcome = outcome_of(run)
     if outcome is None:
         return ""
@@ -36,7 +36,7 @@ def repeated(run: Run) -> str:
 
 
 def topic_of(outcome: StudyOutcome) -> Topic:
-    """Claims first, then the figures, then what is to be known of the source."""
+    """Builds the topic: claims, then figures, then notes on the source."""
     study = outcome.study
     return Topic(
         "study",
@@ -49,14 +49,14 @@ def topic_of(outcome: StudyOutcome) -> Topic:
 
 
 def statistic_of(study: Study) -> str:
-    """In words, as it stands in a sentence."""
+    """Returns the study's statistic as words within a sentence."""
     return {"mean": "means", "max": "the best of all samples", "median": "medians"}.get(
         study.statistic, "medians (the source does not state its statistic)"
     )
 
 
 def _claims(outcome: StudyOutcome) -> Table:
-    """What several claims have in common stands once below them, numbered."""
+    """Builds the table of claims; notes common to several claims are numbered below it."""
     numbers: dict[str, int] = {}
     rows = []
     for one in outcome.verdicts:
@@ -76,7 +76,7 @@ def _claims(outcome: StudyOutcome) -> Table:
 
 
 def _figure(one: FigureOutcome) -> list[Table]:
-    """The tables of a figure, by its kind."""
+    """Returns the tables of a figure, by its kind."""
     if one.figure.kind == "hops":
         return [
             _hops(hops, f"{_title(one)}{where}", notes)
@@ -98,14 +98,14 @@ def _title(one: FigureOutcome) -> str:
 
 
 def _hops(hops: Mapping[str, Mapping[str, int]], title: str, notes: Sequence[str]) -> Table:
-    """Links on the way between every two GPUs."""
+    """Tabulates the number of links between every two GPUs."""
     gpus = list(hops)
     rows = tuple((row, *(str(hops[row].get(column, "–")) for column in gpus)) for row in gpus)
     return Table(title, ("from \\ to", *gpus), rows, tuple(range(1, len(gpus) + 1)), "; ".join(notes))
 
 
 def _matrices(one: FigureOutcome) -> list[Table]:
-    """Every pair of devices: published, ours, and ours over published, those of them that there are."""
+    """Tabulates published, ours, and ours over published for every pair, as available."""
     tables = []
     kinds: tuple[tuple[str, Callable[[Row], float | None], str], ...] = (
         ("published", lambda row: row.published, one.figure.unit),
@@ -134,7 +134,7 @@ def _matrices(one: FigureOutcome) -> list[Table]:
 
 
 def _derived(rows: Sequence[Row]) -> list[str]:
-    """Which published figures of a matrix are computed from what the source prints, and how."""
+    """Lists the published values of a matrix that are derived from printed ones, and how."""
     found: dict[str, list[str]] = {}
     for row in rows:
         if row.derived:
@@ -147,7 +147,7 @@ def _in_matrix(value: float, unit: str) -> str:
 
 
 def _map(one: FigureOutcome) -> Table:
-    """Lines by sizes, which no number was printed of: ours, and as a part of the peak."""
+    """Tabulates lines × sizes without published numbers: our values, also as fraction of the peak."""
     sizes = sorted({row.size_bytes for row in one.rows if row.size_bytes})
     lines = list(dict.fromkeys(row.line for row in one.rows))
     found = {(row.line, row.size_bytes): row for row in one.rows if row.ours is not None}
@@ -173,7 +173,7 @@ def _in_map(row: Row, unit: str) -> str:
 
 
 def _list(one: FigureOutcome) -> Table:
-    """A row a figure: published, ours, and ours over published."""
+    """Tabulates one row per value: published, ours, and ours over published."""
     unit = one.figure.unit
     with_place = len({row.place for row in one.rows}) > 1
     with_other = any(row.other_count for row in one.rows)
@@ -192,7 +192,7 @@ def _list(one: FigureOutcome) -> Table:
 
 
 def _cells(row: Row, unit: str, with_place: bool, with_other: bool, told: Collection[str]) -> tuple[str, ...]:
-    """`told` are reasons that the notes give once for many rows."""
+    """Returns the cells of a row; reasons in `told` are left to the notes."""
     reason = NOT_HERE if row.reason in told else row.reason
     derived = f"derived: {row.derived}" if row.derived else ""
     return (
@@ -208,7 +208,7 @@ def _cells(row: Row, unit: str, with_place: bool, with_other: bool, told: Collec
 
 
 def _told(row: Row, unit: str) -> str:
-    """The published figure as the source gives it: a number, one with "about", or a range."""
+    """Formats the published value as the source gives it: a number, "about" a number, or a range."""
     if row.published is None:
         return "–"
     if row.published_range:
@@ -217,7 +217,7 @@ def _told(row: Row, unit: str) -> str:
 
 
 def _ratio(row: Row) -> str:
-    """Four significant digits, and three decimals at most; of a range, over its nearer end."""
+    """Formats the ratio with four significant digits, at most three decimals; ranges use the nearer end."""
     assert row.ratio is not None
     if row.published_range and row.ratio == 1.0:
         return "within"
@@ -225,7 +225,7 @@ def _ratio(row: Row) -> str:
 
 
 def size_of(size_bytes: int) -> str:
-    """As elsewhere; of a source that counts in powers of ten as it does: 100 kB, 8 MB."""
+    """Formats a size in bytes in powers of two, or of ten if it is one (100 kB, 8 MB)."""
     text = format_size(size_bytes)
     if "." not in text or size_bytes % 1000:
         return text
@@ -234,21 +234,21 @@ def size_of(size_bytes: int) -> str:
 
 
 def number(value: float, unit: str) -> str:
-    """Four significant digits; a fraction with the three decimals that it is printed with."""
+    """Formats four significant digits; fractions with three decimals."""
     if unit == "of peak":
         return f"{value:.3f}"
     return f"{value:.0f}" if value >= 1000 else f"{value:.4g}"
 
 
 def _about(study: Study) -> tuple[Table, ...]:
-    """Defects of the source and what is done otherwise here."""
+    """Lists defects of the source and deviations of this reproduction."""
     rows = [("known error in the source", text) for text in study.defects]
     rows += [("done differently here", text) for text in study.differences]
     return (Table("About the source", ("", ""), tuple(rows)),) if rows else ()
 
 
 def _plot(one: FigureOutcome) -> Plot | None:
-    """A curve with the source's points as marks."""
+    """Plots our curve with the source's points as markers."""
     lines: list[Line] = []
     unit = one.figure.unit
     for series in one.series:
@@ -265,7 +265,7 @@ def _plot(one: FigureOutcome) -> Plot | None:
 
 
 def _wide(one: FigureOutcome, unit: str) -> bool:
-    """Whether figures of one size lie so far apart that a linear axis would press some to the floor."""
+    """Whether values of one size differ so much that a linear axis would flatten some."""
     last = [series.ours[-1][1] for series in one.series if series.ours]
     return unit == "GB/s" and bool(last) and max(last) > 10 * min(last)
 
@@ -281,7 +281,7 @@ REPEATED = 850.0
 
 
 def claims_repeated(index: Index) -> Iterator[Finding]:
-    """How many claims hold, and which are contradicted."""
+    """Reports how many claims hold, and which are contradicted."""
     outcome = outcome_of(index)
     if outcome is None or not outcome.verdicts:
         return

@@ -1,4 +1,4 @@
-"""How operations reach the device: single calls, one graph, one batched call, side by side over sizes."""
+"""Submission methods compared over sizes: single calls, one graph, one batched call."""
 
 from __future__ import annotations
 
@@ -23,13 +23,13 @@ WAYS = ("calls", "graph", "batch")
 
 @dataclass(frozen=True)
 class Submission:
-    """One transfer that was submitted in several ways: cells by way, for each size in bytes, ascending."""
+    """One transfer submitted by several methods: cells by method, for each size in bytes, ascending."""
 
     sizes: tuple[tuple[int, dict[str, Cell]], ...]
 
     @property
     def first(self) -> Cell:
-        """Any of its cells: they differ in size and way alone."""
+        """Any of its cells: they differ only in size and method."""
         return next(iter(self.sizes[0][1].values()))
 
     @property
@@ -37,12 +37,12 @@ class Submission:
         return [way for way in WAYS if any(way in at for _, at in self.sizes)]
 
     def beside_calls(self, way: str) -> list[tuple[int, Cell, Cell]]:
-        """Sizes in bytes that were submitted both by calls and in this way, with both cells."""
+        """Returns (size in bytes, calls, this method) for sizes measured with both."""
         return [(size, at["calls"], at[way]) for size, at in self.sizes if "calls" in at and way in at]
 
 
 def submissions(found: Sequence[Cell]) -> list[Submission]:
-    """Unidirectional transfers from cold memory that were submitted in more than one way."""
+    """Returns unidirectional transfers from cold memory that were submitted by several methods."""
     told = [
         cell
         for cell in found
@@ -70,13 +70,13 @@ def _alike(cell: Cell) -> tuple[str, ...]:
 
 
 def host_ns(cell: Cell) -> float | None:
-    """What enqueueing one operation takes the host; None where it was not told."""
+    """Returns the host time to enqueue one operation in ns; None if not recorded."""
     told = [record.submit_ns for record in cell.records if record.submit_ns]
     return median(told) if told else None
 
 
 def topic(run: Run, found: Sequence[Cell]) -> Topic | None:
-    """None where nothing was submitted in two ways."""
+    """Returns the topic; None if nothing was submitted by two methods."""
     tables = [_table(one) for one in submissions(found)]
     if not tables:
         return None
@@ -119,14 +119,14 @@ def _host_ns(cell: Cell | None) -> str:
 
 
 SUBMISSION, EVEN = 480.0, 370.0
-#: How a sentence calls each way.
+#: Methods as phrases in sentences.
 NAMES = {"graph": "by one graph", "batch": "by one batched call"}
-#: … and what it submits.
+#: … and as the unit that is submitted.
 UNITS = {"graph": "one graph", "batch": "one batched call"}
 
 
 def submitting(index: Index) -> Iterator[Finding]:
-    """For each interface and kind of pair, the first pair: where it is worth not to make a call each."""
+    """Reports for the first pair of each interface and kind where submission other than by calls pays off."""
     told = [one for one in submissions(index.ranked) if any(one.beside_calls(way) for way in NAMES)]
     even = []
     for (name, _), some in group_by(told, lambda one: (kind(one.first), one.first.record.interface)).items():
@@ -139,7 +139,7 @@ def submitting(index: Index) -> Iterator[Finding]:
 
 
 def _compared(one: Submission, way: str) -> list[tuple[int, Claim, Cell, Cell]]:
-    """Each size with this way beside calls."""
+    """Compares this method with calls at each common size."""
     pairs = one.beside_calls(way)
     return [
         (
@@ -163,7 +163,7 @@ def _no_gain(some: Sequence[Submission]) -> Finding:
 
 
 def _finding(name: str, one: Submission) -> Finding | None:
-    """None where no way differs from calls at any size."""
+    """Returns the finding; None if no method differs from calls at any size."""
     interface = one.first.record.interface
     won = {way: _gains(one, way) for way in NAMES if way in one.ways}
     lost = {way: _gains(one, way, lost=True) for way in NAMES if way in one.ways}
@@ -202,18 +202,18 @@ def _finding(name: str, one: Submission) -> Finding | None:
 
 
 def _gains(one: Submission, way: str, *, lost: bool = False) -> list[tuple[int, Claim, Cell, Cell]]:
-    """Sizes at which this way gains over calls, or loses."""
+    """Returns the sizes at which this method is faster than calls, or with `lost` slower."""
     return [told for told in _compared(one, way) if (told[1].trails if lost else told[1].leads)]
 
 
 def _until(one: Submission, way: str, gains: list[tuple[int, Claim, Cell, Cell]]) -> str:
-    """', nothing from 1 MiB on': the smallest size from which on nothing is gained any more."""
+    """', nothing from 1 MiB on': the smallest size from which on there is no gain."""
     rest = [size for size, *_ in one.beside_calls(way) if size > max(gain[0] for gain in gains)]
     return f", nothing from {format_size(rest[0])} on" if rest else ""
 
 
 def _host(one: Submission) -> str:
-    """What enqueueing takes the host at the smallest size, by each way."""
+    """Describes the host time per operation at the smallest size, by method."""
     size, at = one.sizes[0]
     told = {way: time for way in one.ways if way in at and (time := host_ns(at[way])) is not None}
     if len(told) < 2:

@@ -1,4 +1,4 @@
-"""Single flows: the best way per kind of pair, read against write, one direction against the other."""
+"""Single flows: the fastest interface per kind of pair, read versus write, and the two directions."""
 
 from __future__ import annotations
 
@@ -16,21 +16,21 @@ from byteways.analyse.wording import better_way, difference, gains_of_others, mo
 from byteways.topology.model import compute_units_name
 from byteways.units import format_size
 
-#: Importance of the best interface, by kind of pair.
+#: Importance of the fastest-interface finding, by kind of pair.
 BEST = {"gpu-gpu": 640.0, "cpu-gpu": 590.0, "gpu-cpu": 580.0, "gpu": 400.0, "cpu": 395.0, "cpu-cpu": 390.0}
 ASYMMETRY, SMALL_ASYMMETRY = 450.0, 405.0
 
-#: Directions are compared of settings that reach this part of the best: a kernel of few blocks says nothing
-#: about a link.
+#: Directions are compared only for settings that reach this fraction of the best: a kernel with few blocks
+#: says nothing about a link.
 ABLE = 0.9
-#: Below this size the cost of the call decides, so that bandwidth is not what a reader looks for first …
+#: Below this size launch overhead dominates, so bandwidth is less important …
 SMALL_BYTES = 2**20
-#: … and what is said of it stands so much lower.
+#: … and the importance of its findings is lowered by this much.
 OF_SMALL = 250.0
 
 
 def best_ways(index: Index) -> Iterator[Finding]:
-    """Which interface to use, for each kind of pair and class of links."""
+    """Reports the fastest interface for each kind of pair and link class."""
     for name, lead in KINDS.items():
         members = [cell for cell in index.of_kind(name) if cell.stays and cell.record.interface not in APART]
         classes = group_by(members, index.link_class)
@@ -62,7 +62,7 @@ def _best_way(index: Index, ranking: Ranking, where: str, size: int, importance:
 
 
 def _launched(index: Index, group: Group) -> str:
-    """' with all 132 SMs', ' with 8 of 110 CUs', ' with 2 threads', or nothing when it is not known."""
+    """' with all 132 SMs', ' with 8 of 110 CUs', ' with 2 threads'; '' if unknown."""
     record = group.cells[0].record
     launch = record.launch or {}
     executor = record.executor
@@ -80,7 +80,7 @@ def _launched(index: Index, group: Group) -> str:
 
 
 def read_against_write(index: Index) -> Iterator[Finding]:
-    """Who issues the transfer: read and write of the same interface, memory and size over the same paths."""
+    """Compares read with write of equal interface, memory, size and paths: which end should issue?"""
     found: list[tuple[Claim, str, Group, Group, int]] = []
     for name in ("gpu-gpu", "cpu-cpu"):
         settled = [cell for cell in index.of_kind(name) if cell.stays]
@@ -96,7 +96,7 @@ def read_against_write(index: Index) -> Iterator[Finding]:
     interface = read.cells[0].record.interface
     title = f"{KINDS[where]}, {interface} {difference(claim)} at {format_size(size)}"
     detail = f"Issue it from the {'destination' if claim.leads else 'source'} device."
-    others: dict[str, Claim] = {}  # of each other interface the most: its options differ alike
+    others: dict[str, Claim] = {}  # largest difference per other interface: its variants differ alike
     for one, _, other, _, _ in found[1:]:
         if other.cells[0].record.interface != interface:
             others.setdefault(other.cells[0].record.interface, one)
@@ -105,7 +105,7 @@ def read_against_write(index: Index) -> Iterator[Finding]:
 
 
 def _both_accesses(members: Sequence[Cell]) -> Iterator[tuple[Claim, Group, Group, int]]:
-    """Reads beside writes of one interface over one class of links, where they differ."""
+    """Yields read versus write for interfaces and link classes on which they differ."""
     size = broadest_size(members)
     of_size = [cell for cell in members if cell.record.size_bytes == size]
     groups = {same: pool(some) for same, some in group_by(of_size, lambda cell: cell.variant).items()}
@@ -122,7 +122,7 @@ def _both_accesses(members: Sequence[Cell]) -> Iterator[tuple[Claim, Group, Grou
 
 
 def to_and_from_host(index: Index) -> Iterator[Finding]:
-    """The two directions between host and GPU, same interface, memory and size."""
+    """Compares host-to-GPU with GPU-to-host for equal interface, memory and size."""
     back = {_turned(cell): cell for cell in index.of_kind("gpu-cpu") if cell.stays}
     pairs = [
         (cell, back[key])
@@ -154,7 +154,7 @@ def _is_able(
     one: tuple[Claim, Variant, Group, Group, int],
     compared: Sequence[tuple[Claim, Variant, Group, Group, int]],
 ) -> bool:
-    """Whether a setting comes near to what its interface and memory reach."""
+    """Whether a setting comes close to the best of its interface and memory."""
     top = max(
         max(there.value, home.value)
         for _, same, there, home, _ in compared
@@ -172,7 +172,7 @@ def _forward(cell: Cell) -> tuple[object, ...]:
 
 
 def _turned(cell: Cell) -> tuple[object, ...]:
-    """The key of the opposite direction by the same executor: ends swapped, read for write."""
+    """Returns the key of the opposite direction by the same executor: ends and access swapped."""
     same = cell.variant
     access = {"read": "write", "write": "read"}.get(same.access, same.access)
     turned = replace(same, source=same.destination, destination=same.source, access=access)
@@ -180,5 +180,5 @@ def _turned(cell: Cell) -> tuple[object, ...]:
 
 
 def _asymmetry(size_bytes: int) -> float:
-    """Of small transfers what latencies say comes first."""
+    """Returns the importance of a host-GPU asymmetry; lower for small sizes, where latency dominates."""
     return ASYMMETRY if size_bytes >= SMALL_BYTES else SMALL_ASYMMETRY
