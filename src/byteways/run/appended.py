@@ -1,4 +1,4 @@
-"""A file that lines are appended to, whole or not at all, and that is found again after kill -9."""
+"""An append-only file whose lines are written completely or not at all, and can be repaired after kill -9."""
 
 from __future__ import annotations
 
@@ -12,13 +12,13 @@ from byteways.files import sync_folder
 
 
 class Appended:
-    """An open file of a run folder. Its methods raise OSError; explained() makes a message of that.
+    """An append-only file of a run folder. Methods raise OSError; use explained() for a readable message.
 
     Args:
-        path: Of the file, which is made if need be.
+        path: The file; created if missing.
 
     Raises:
-        OSError: It cannot be opened.
+        OSError: The file cannot be opened.
     """
 
     def __init__(self, path: Path) -> None:
@@ -30,27 +30,27 @@ class Appended:
             sync_folder(path.parent)
 
     def write(self, data: bytes) -> None:
-        """Appends bytes, all or none; they may not be on the disk itself before sync()."""
+        """Appends all bytes or none; they are durable only after sync()."""
         found = os.fstat(self.descriptor)
-        if found.st_nlink == 0:  # writing would go on into a file that is nowhere
+        if found.st_nlink == 0:  # deleted meanwhile: further data would be lost
             raise FileNotFoundError(errno.ENOENT, "The file was deleted while it was written", str(self.path))
         written = 0
         try:
             while written < len(data):
                 written += os.write(self.descriptor, data[written:])
         except OSError:
-            os.ftruncate(self.descriptor, found.st_size)  # never half a line
+            os.ftruncate(self.descriptor, found.st_size)  # remove a partial line
             raise
         self.unsynced = True
 
     def sync(self) -> None:
-        """Waits until all that was written is on the disk itself."""
+        """Waits until all written data is on disk."""
         if self.unsynced:
             os.fdatasync(self.descriptor)
             self.unsynced = False
 
     def cut(self, finished_bytes: int, kept_in: Path) -> None:
-        """Cuts off what follows the last whole line, and keeps it in a file beside."""
+        """Truncates the file to `finished_bytes` and saves the removed tail in `kept_in`."""
         size = os.fstat(self.descriptor).st_size
         if size > finished_bytes:
             end = os.pread(self.descriptor, size - finished_bytes, finished_bytes)
@@ -60,7 +60,7 @@ class Appended:
             os.fdatasync(self.descriptor)
 
     def cut_unfinished(self, kept_in: Path) -> None:
-        """cut() where the last line end is not the end of the file."""
+        """Calls cut() if the file does not end with a line end."""
         size = os.fstat(self.descriptor).st_size
         position, tail = size, b""
         while position > 0 and b"\n" not in tail:
@@ -70,14 +70,14 @@ class Appended:
         self.cut(position + tail.rfind(b"\n") + 1, kept_in)
 
     def close(self) -> None:
-        """Without sync(). Calling it twice is fine."""
+        """Closes the file without sync(); repeated calls have no effect."""
         if self.descriptor >= 0:
             os.close(self.descriptor)
             self.descriptor = -1
 
 
 class explained:  # noqa: N801 - reads as what it does: `with explained(folder):`
-    """Turns an OSError into what it means for the run in this folder."""
+    """Converts an OSError into a BytewaysError that says what it means for this run folder."""
 
     def __init__(self, folder: Path) -> None:
         self._folder = folder

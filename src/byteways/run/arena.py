@@ -1,4 +1,4 @@
-"""Buffers kept from case to case: allocating, touching and registering a GiB takes longer than measuring with
+"""A buffer pool across cases: allocating, touching and registering a GiB takes longer than measuring with
 it.
 """
 
@@ -18,20 +18,20 @@ from byteways.plan.interfaces import moves_pages, one_buffer
 if TYPE_CHECKING:
     from byteways._core import Buffer, Session
 
-#: Host memory whose pages are locked when it is allocated.
+#: Host memory kinds that are page-locked at allocation.
 LOCKED = ("pinned", "pinned-noncoherent", "write-combined", "registered")
-#: Part of a device's memory that kept buffers may take together.
+#: Fraction of a device's memory that pooled buffers may occupy.
 KEPT_PART = 0.5
 
-#: Buffer, role, number among the buffers of that role, bytes where buffers of several sizes are kept, and the
-#: GPU whose runtime gives it where there are several runtimes.
+#: Buffer, role, index among the buffers of that role, size in bytes (if several sizes are kept), and the GPU
+#: whose runtime allocates (if there are several runtimes).
 Key = tuple[PlannedBuffer, str, int, int, str]
 
 
 def _sides(case: Case, flow: Flow) -> list[tuple[str, PlannedBuffer]]:
-    """What a flow needs, each with its role: one buffer serves one role, in a case and over all of them.
+    """Returns the buffers of a flow with their roles; a buffer keeps its role in all cases.
 
-    Locked host memory serves any role: locking takes longer than filling it anew for every case, which the
+    Page-locked host memory may take any role: locking takes longer than refilling it for each case, which the
     native core does.
     """
     return [("any" if buffer.memory in LOCKED else role, buffer) for role, buffer in _roles(case, flow)]
@@ -48,13 +48,13 @@ def _roles(case: Case, flow: Flow) -> list[tuple[str, PlannedBuffer]]:
 
 
 class Arena:
-    """Allocates buffers and hands them out again while their size is right.
+    """Allocates buffers and reuses them while their size matches.
 
     Args:
         core: The native module, for its exceptions.
-        session: Allocates.
-        memory_bytes: Memory of each device; 0 or missing: no limit but the allocator's own.
-        first_gpus: By GPU, the first one of its runtime; empty where there is one runtime, which gives all.
+        session: Allocates the buffers.
+        memory_bytes: Memory of each device; 0 or missing means that only the allocator limits.
+        first_gpus: First GPU of each GPU's runtime; empty if a single runtime serves all.
     """
 
     def __init__(
@@ -74,22 +74,24 @@ class Arena:
         self._buffers.clear()
 
     def renew(self) -> None:
-        """Drops what a new round is to allocate anew. Locked host memory stays and is filled again: to lock
-        1 GiB took 0.4 s where a round measures for 10 (virtual machine with H200, 2026-11-22).
+        """Drops the buffers that a new round must allocate anew.
+
+        Page-locked host memory is kept and refilled: locking 1 GiB took 0.4 s, a round measures for 10 s
+        (virtual machine with H200, 2026-11-22).
         """
         for key in [key for key in self._buffers if key[0].memory not in LOCKED]:
             del self._buffers[key]
 
     def take(self, case: Case, cache_bytes: Callable[[str], int]) -> list[tuple[Buffer, ...]]:
-        """Buffers of every flow: sources, then the destination; one that is walked or moves stands for both.
+        """Returns the buffers of every flow: sources, then destination; a single buffer may serve as both.
 
-        No two flows share a buffer, so that none finds the other's data in a cache.
+        Flows never share a buffer, so none finds another's data in a cache.
 
         Args:
-            cache_bytes: Last-level cache of a device, in bytes.
+            cache_bytes: Returns a device's last-level cache size in bytes.
 
         Raises:
-            OutOfMemoryError: Not even with nothing else kept.
+            OutOfMemoryError: The buffers do not fit even with an empty pool.
         """
         used: Counter[tuple[PlannedBuffer, str]] = Counter()
         keys: list[tuple[Key, int]] = []
@@ -103,7 +105,7 @@ class Arena:
                 used[buffer, role] += 1
         taken = self._all(keys)
         if taken is None:
-            # Not inside the except block: there the traceback would still hold what was taken so far.
+            # Outside the except block: inside, the traceback would keep the buffers taken so far alive.
             self.clear()
             taken = [self._take(key, wanted, keys) for key, wanted in keys]
         left = iter(taken)
@@ -111,15 +113,15 @@ class Arena:
         return [held if len(held) > 1 else held * 2 for held in flows]
 
     def _all(self, keys: list[tuple[Key, int]]) -> list[Buffer] | None:
-        """Every buffer, None when memory ran out."""
+        """Returns all buffers; None if memory runs out."""
         try:
             return [self._take(key, wanted, keys) for key, wanted in keys]
         except self._core.OutOfMemoryError:
             return None
 
     def _take(self, key: Key, wanted: int, needed: list[tuple[Key, int]]) -> Buffer:
-        """The kept buffer when it has just this size (a larger one would rotate over more), else a new
-        one.
+        """Returns a pooled buffer of exactly this size (a larger one has more slots to rotate over), or a
+        new one.
         """
         kept = self._buffers.get(key)
         if kept is not None and kept.bytes == wanted:
@@ -135,7 +137,7 @@ class Arena:
         return made
 
     def _make_room(self, device: str, wanted: int, needed: set[Key]) -> None:
-        """Drops what was not used for longest until the new buffer fits the device's share."""
+        """Drops least recently used buffers until the new one fits the device's share."""
         limit = self._memory_bytes.get(device) or 0
         if limit <= 0:
             return

@@ -1,4 +1,4 @@
-"""What the runtimes of this machine offer, found by asking and trying: the worker's answer to `probe`."""
+"""Detects by query and trial what this machine's runtimes offer; the worker's answer to `probe`."""
 
 from __future__ import annotations
 
@@ -40,11 +40,11 @@ _MISSING_FIELDS = ("name", "introduced_in", "required")
 
 
 def describe(core: ModuleType, session: Session, host_bytes: int) -> dict[str, Any]:
-    """`capabilities` (fields of topology.model.Capabilities), `libraries` and `method_version` as JSON
-    data.
+    """Returns `capabilities` (fields of topology.model.Capabilities), `libraries` and `method_version` as
+    JSON data.
 
     Args:
-        host_bytes: Host memory that may be used.
+        host_bytes: Usable host memory.
     """
     devices = session.devices
     gpus = [device.name for device in devices if device.runtime != "host"]
@@ -85,12 +85,12 @@ def describe(core: ModuleType, session: Session, host_bytes: int) -> dict[str, A
 
 
 def _device(core: ModuleType, session: Session, device: Device) -> dict[str, Any]:
-    """The device's fields; of a GPU also what of its memory nobody uses, 0 where it does not tell."""
+    """Returns the device's fields; for a GPU also its free memory in bytes, 0 if unknown."""
     fields = _fields(device, _DEVICE_FIELDS)
     if device.runtime != "host":
         try:
             fields["free_bytes"] = session.free_bytes(device.name)
-        except core.Error:  # a GPU that is lost says so when it is measured
+        except core.Error:  # a lost GPU is reported when it is measured
             fields["free_bytes"] = 0
     return fields
 
@@ -99,7 +99,7 @@ def _interfaces(core: ModuleType, session: Session, device: Device, lost: str = 
     """What the device can execute, by interface.
 
     Args:
-        lost: What became of a child that was to compile the device's kernels; empty when all is well.
+        lost: Why the child that compiled the device's kernels failed; empty if it succeeded.
     """
     on_host = device.runtime == "host"
     offers = {}
@@ -134,8 +134,8 @@ def _library_offer(name: str, simulated: bool) -> dict[str, Any]:
 
 @lru_cache(maxsize=1)
 def _mpi_offer(simulated: bool) -> dict[str, Any]:
-    """Whether there is an MPI library and a launcher. The library is loaded in a process of its own: nothing
-    that this one loads has to go with it.
+    """Whether an MPI library and a launcher exist. A child process loads the library, so that it cannot
+    conflict with those loaded here.
     """
     from byteways.run.launchers import has_launcher
     from byteways.run.mpi_library import mpi_report_of_child
@@ -161,7 +161,7 @@ def _xccl_report(core: ModuleType, vendor: str, simulated: bool) -> LibraryRepor
 
 
 def _package_offer(name: str, simulated: bool) -> dict[str, Any]:
-    """Whether the Python package that a worker of its own measures with is installed; importing it takes
+    """Whether the Python package for this worker kind is installed; does not import it, which takes
     seconds.
     """
     if simulated:
@@ -172,7 +172,7 @@ def _package_offer(name: str, simulated: bool) -> dict[str, Any]:
 
 
 def _peers(core: ModuleType, session: Session, gpus: list[str]) -> dict[str, dict[str, Any]]:
-    """Peer access of every ordered pair, proved by a verified write."""
+    """Tests peer access for every ordered pair of GPUs by a verified write."""
     return {
         executor: {
             owner: _proved(core, session, executor, owner, "device") for owner in gpus if owner != executor
@@ -182,7 +182,7 @@ def _peers(core: ModuleType, session: Session, gpus: list[str]) -> dict[str, dic
 
 
 def _granted(core: ModuleType, session: Session, gpus: list[str]) -> dict[str, dict[str, dict[str, Any]]]:
-    """The same of memory that is opened to each GPU apart, where its owner has it."""
+    """Tests peer access for memory kinds that must be opened to each GPU separately."""
     kinds = {
         owner: [
             memory for memory in MEMORIES if needs_grant(memory) and session.offers(owner, memory).available
@@ -200,8 +200,8 @@ def _granted(core: ModuleType, session: Session, gpus: list[str]) -> dict[str, d
 
 
 def _proved(core: ModuleType, session: Session, executor: str, owner: str, memory: str) -> dict[str, Any]:
-    """A GPU that cannot do that, for want of memory or because it is lost, must not keep the others from
-    being measured: what went wrong is the reason of its pairs.
+    """Tests one pair. An error (out of memory, lost GPU) becomes the reason for this pair and spares the
+    others.
     """
     try:
         return _offer(session.prove_peer(executor, owner, memory))
@@ -210,7 +210,7 @@ def _proved(core: ModuleType, session: Session, executor: str, owner: str, memor
 
 
 def _copy_engines(session: Session) -> dict[str, dict[str, Any]]:
-    """Engines that copies may ask for, by source and destination; which CPU is the host's end is all one."""
+    """Returns the copy engines selectable for each source and destination; all CPUs count as one host."""
     devices = session.devices
     gpus = {device.name: device.name for device in devices if device.runtime != "host"}
     if not gpus:

@@ -1,7 +1,7 @@
-"""Compiles kernels in a process of its own: `byteways.run.compile_kernels ARCHITECTURE CACHE` by start.py
+"""Compiles kernels in a child process: start.py runs `byteways.run.compile_kernels ARCHITECTURE CACHE`.
 
-Some run-time compilers end the process that asks them for an architecture they do not know (hipRTC 5). A
-worker lets a child do that and finds the kernels in the cache; a child that ends becomes a reason.
+Some run-time compilers (hipRTC 5) terminate the process if they do not know the architecture. So a child
+compiles and fills the kernel cache; if it dies, its kernels are unavailable with that reason.
 """
 
 from __future__ import annotations
@@ -16,21 +16,21 @@ from byteways.run.library_paths import library_directories
 from byteways.run.process import describe_exit
 from byteways.settings import module_command
 
-#: Library and first major version that reports an unknown architecture in place of ending the process.
+#: Library and first major version that reports an unknown architecture instead of terminating the process.
 COMPILER, REPORTS_SINCE = "hiprtc", 6
-#: Runtime whose kernels it compiles.
+#: The runtime whose kernels need this.
 RUNTIME = "hip"
-#: All files take about a second with a warm file system.
+#: Compiling all kernels takes about a second with a warm file system.
 TIMEOUT_S = 120.0
 COMMAND = module_command("byteways.run.compile_kernels")
 
 
 def risky_architectures(devices: Iterable[Any], libraries: Iterable[Any]) -> list[str]:
-    """Architectures of GPUs whose kernels a worker should not compile itself.
+    """Returns the GPU architectures whose kernels a worker must not compile itself.
 
     Args:
-        devices: Of the session.
-        libraries: Reports of the session.
+        devices: The session's devices.
+        libraries: The session's library reports.
     """
     reports = [
         report
@@ -43,8 +43,8 @@ def risky_architectures(devices: Iterable[Any], libraries: Iterable[Any]) -> lis
 
 
 def compile_in_child(architecture: str, cache: Path | None, command: Sequence[str] = COMMAND) -> str:
-    """Fills the cache, or without one only tries. Empty when that went well, else what happened to the
-    child.
+    """Fills the cache, or only compiles without one. Returns '' on success, otherwise how the child
+    failed.
     """
     try:
         done = subprocess.run(
@@ -67,7 +67,7 @@ def compile_in_child(architecture: str, cache: Path | None, command: Sequence[st
 
 
 def _major(version: str) -> int:
-    """5 of "5.2.3", 0 of anything else: an unknown version is an old one."""
+    """Returns 5 for "5.2.3", 0 if there is no number: an unknown version counts as old."""
     number = version.partition(".")[0]
     return int(number) if number.isdigit() else 0
 

@@ -1,7 +1,7 @@
-"""Runs a plan: a worker per process environment, a record per case, whatever the workers do.
+"""Executes a plan: one worker per process environment, one record per case, whatever happens to the workers.
 
-The conductor never opens a GPU and never loads the native core, so nothing a driver does can take it down. A
-worker that dies, hangs or talks nonsense costs the case in hand; a fresh one goes on.
+The conductor never opens a GPU and never loads the native core, so no driver can crash it. A worker that
+dies, hangs or breaks the protocol costs the current case; a new worker continues.
 """
 
 from __future__ import annotations
@@ -28,37 +28,36 @@ from byteways.run.recording import measured, unmeasured
 from byteways.settings import worker_command
 from byteways.topology.model import Topology
 
-#: After this many workers lost on one executor, the rest of its cases are skipped: it is broken, and each
+#: After losing this many workers on one executor, its remaining cases are skipped: it is broken, and each
 #: loss costs a deadline.
 LOSSES_PER_DEVICE = 3
 
-#: An executor with its worker's variables: a setting that ends workers must not cost the cases without it.
+#: Executor and environment: variables that crash workers must not cost the cases without them.
 Blame = tuple[str, tuple[tuple[str, str], ...]]
 
 
 class Interrupted(Exception):  # noqa: N818 - a state, not a mistake
-    """Asked to end early (Ctrl-C, SIGTERM); everything recorded so far is on disk."""
+    """The run was asked to end early (Ctrl-C, SIGTERM); all finished cases are on disk."""
 
 
 class Observer(Protocol):
-    """Who watches a run: the progress display, or a test."""
+    """Callbacks of a run, for the progress display or a test."""
 
     def began(self, planned: PlannedCase, position: int, time_left_s: float) -> None: ...
     def ended(self, record: Record) -> None: ...
     def tick(self) -> None:
-        """Called about four times a second while a case runs. Raises Interrupted to end the run."""
+        """Called about four times a second during a case. May raise Interrupted to end the run."""
 
 
-#: Beyond what watching idle devices and sustaining a case may take for its energy (run/energy.py).
+#: Extra seconds for an energy measurement: idle power and sustained load (run/energy.py).
 ENERGY_S = 30.0
 
 
 def deadline_s(planned: PlannedCase, first: bool) -> float:
-    """Seconds after which a worker is taken to hang: generous, because a false alarm costs a good
-    measurement.
+    """Returns the seconds after which a worker counts as hanging.
 
-    Allocation, filling and checking are taken at 100 MB/s, slower than any healthy machine; a worker's first
-    case opens the runtimes and compiles kernels.
+    Generous, because a false alarm loses a valid measurement. Assumes 100 MB/s for allocation, filling and
+    verification, slower than any healthy machine; the first case also opens runtimes and compiles kernels.
     """
     moved = 2 * sum(planned.case.size_bytes for _ in planned.case.flows)
     sustained = ENERGY_S if planned.case.options.get("energy") else 0.0
@@ -66,29 +65,29 @@ def deadline_s(planned: PlannedCase, first: bool) -> float:
 
 
 def key_of(planned: PlannedCase) -> int:
-    """A number of 40 bits that data patterns, and the noise of a simulated machine, follow from.
+    """Returns a 40-bit seed for data patterns and simulated noise.
 
-    Of the case and its round alone: a resumed run then gives what an uninterrupted one would have given.
+    It depends only on the case and its round, so a resumed run gives the same values as an uninterrupted one.
     """
     text = f"{planned.case.case_id} {planned.round}"
     return int.from_bytes(hashlib.sha256(text.encode()).digest()[:5], "big")
 
 
 class Conductor:
-    """Measures planned cases one after another and journals each.
+    """Measures planned cases in order and journals each.
 
     Args:
         journal: Open journal of the run folder.
-        topology: For peaks.
-        method_version: Of the native core, as the probe told.
-        observer: Told about every case; its tick() may raise Interrupted.
-        total_s: Wall time given to the plan, None: as long as it takes.
-        lengthen: Whether noisy cases may use up time that is left.
+        topology: Source of peaks.
+        method_version: Of the native core, as probed.
+        observer: Receives every case; its tick() may raise Interrupted.
+        total_s: Wall-time budget of the plan; None: unlimited.
+        lengthen: Whether noisy cases may use spare time.
         command: Worker program, see WorkerProcess.
-        deadline: Seconds a case may take, see deadline_s.
-        worker: A worker that is already running with no environment of its own, to be used first.
-        model: What the workers simulate; None: they measure this machine.
-        job: How ranks are started; None: no case has any.
+        deadline: Returns the deadline of a case in seconds, see deadline_s.
+        worker: A running worker without extra environment variables, used first.
+        model: Machine model that the workers simulate; None: they measure this machine.
+        job: How to start ranks; None: no case uses ranks.
     """
 
     def __init__(
@@ -117,15 +116,15 @@ class Conductor:
         self._deadline = deadline
         self._log: Path = journal.folder / LOG
         self._worker = worker
-        self._leaving: WorkerProcess | None = None  # asked to end
+        self._leaving: WorkerProcess | None = None  # asked to exit, not yet reaped
         self._model = model
-        self._process: tuple[str, dict[str, str]] = ("native", {})  # kind and variables of the worker
-        self._round: int | None = None  # of the worker's last case; None: it has measured nothing yet
+        self._process: tuple[str, dict[str, str]] = ("native", {})  # the worker's kind and environment
+        self._round: int | None = None  # round of the worker's last case; None: no case yet
         self._losses: Counter[Blame] = Counter()
         self._last_loss: dict[Blame, str] = {}
 
     def kill_at_once(self) -> None:
-        """For a process that is about to leave without waiting for anything."""
+        """Kills the worker without waiting, for a process that exits immediately."""
         for worker in (self._worker, self._leaving):
             if worker is not None:
                 worker.kill_at_once()
@@ -133,15 +132,15 @@ class Conductor:
     def run(
         self, plan: Sequence[PlannedCase], *, until: float | None = None, keep_worker: bool = False
     ) -> None:
-        """Measures the plan, in its order; spare cases, which come last, as far as there is time.
+        """Measures the plan in order; spare cases come last and run only if time remains.
 
         Args:
-            plan: What to measure.
-            until: Monotonic seconds from which on no further case is begun; None: all are.
-            keep_worker: Whether another call follows.
+            plan: The cases to measure.
+            until: Monotonic time in seconds after which no case starts; None: all cases run.
+            keep_worker: Whether to keep the worker for another call.
 
         Raises:
-            Interrupted: The observer asked for an end; the case in hand has no record.
+            Interrupted: By the observer; the current case has no record.
             BytewaysError: The journal cannot be written.
         """
         began = time.monotonic()
@@ -174,13 +173,13 @@ class Conductor:
                 self._worker = None
 
     def close(self) -> None:
-        """Waits until the last worker has ended; run() only asks it to, so that its caller can go on."""
+        """Waits until the last worker has exited; run() only asks it to exit, to return early."""
         if self._leaving is not None:
             self._leaving.stop()
             self._leaving = None
 
     def _one(self, planned: PlannedCase, budget_s: float) -> Entry:
-        """Measures one case, or says why not."""
+        """Measures one case, or records why it was not measured."""
         reason = planned.reason or self._given_up(planned)
         if reason is not None:
             return entry_of(unmeasured(planned, self._method_version, "skipped", reason, self._model))
@@ -236,14 +235,14 @@ class Conductor:
         return entry
 
     def _worker_for(self, planned: PlannedCase) -> WorkerProcess:
-        """The running worker when it is of the case's kind and environment, else a fresh one."""
+        """Returns the running worker if its kind and environment fit the case, otherwise a new one."""
         kind, environment = process = planned.case.worker, dict(planned.case.environment)
         if self._worker is not None and self._process != process:
             self._let_go()
         if self._worker is None:
             command = self._command
             if kind == "ranks" and self._model is not None:
-                pass  # threads of a worker that simulates
+                pass  # simulated ranks are threads of a simulating worker
             elif kind == "ranks" and self._job is not None:
                 command, environment = self._job.command(), {**self._job.environment, **environment}
             elif kind != "native":
@@ -268,7 +267,9 @@ class Conductor:
             self._last_loss[blame] = reason
 
     def _given_up(self, planned: PlannedCase) -> str | None:
-        """Why the case is not tried: its executor was lost too often, with the same settings or with none."""
+        """Returns why the case is skipped: too many workers lost on its executor, with its settings or
+        without.
+        """
         for device in planned.case.executors:
             for blame in ((device, ()), (device, _settings(planned))):
                 if (lost := self._losses[blame]) >= LOSSES_PER_DEVICE:

@@ -1,11 +1,11 @@
-"""Energy of a case's operations, from the devices' own counters: sustained, with the idle device subtracted.
+"""Energy of operations from the devices' own counters: sustained load minus idle power.
 
-The counters of GPUs move in steps, ten to fifty a second, so a sample of milliseconds says nothing. After its
-samples a case goes on for LEAST_S and LEAST_UPDATES steps of every counter. Between two steps, what a counter
-rose by less what the same device takes when idle is what the operations cost.
+GPU energy counters update 10 to 50 times a second, too coarse for samples of milliseconds. So after
+sampling, a case runs on for at least LEAST_S and LEAST_UPDATES updates of every counter. The increase
+between two updates, minus the idle energy of the same device, is the energy of the operations.
 
-How far that is right, rounds tell: each watches the idle devices again. The interval of a single round only
-guesses how slowly the power of a device wanders.
+The accuracy comes from the spread between rounds, each of which measures idle power again. The interval of a
+single round only estimates how slowly the power drifts.
 """
 
 from __future__ import annotations
@@ -18,37 +18,37 @@ from itertools import pairwise
 from statistics import stdev
 from typing import Any, Protocol
 
-#: A case is sustained, and idle devices are watched, for at least so long …
+#: Least duration of the sustained load and of the idle measurement …
 LEAST_S = 2.0
-#: … and until every counter has moved so often, or MOST_S have passed.
+#: … and least number of updates of every counter; MOST_S limits the wait.
 LEAST_UPDATES = 20
 MOST_S = 10.0
-#: Work that is enqueued at once, and so the doubt about the bytes that were done at a time: at both ends
-#: together 0.5 % of LEAST_S at most.
+#: Duration of the work enqueued at once. It bounds the uncertainty of the moved bytes at a given time: at
+#: most 0.5 % of LEAST_S for both ends together.
 SLICE_S = 0.005
-#: Between two readings of the counters.
+#: Interval between counter readings.
 POLL_S = 0.005
-#: Until the load is under way.
+#: Time for the load to reach its steady state.
 BEGIN_S = 0.05
-#: After the last operation of a case until a device counts as idle: clocks and regulators settle.
+#: Time after a case until a device counts as idle: clocks and regulators settle.
 SETTLE_S = 0.5
 
-#: Quantile of Student's t for a 95 % interval, by degrees of freedom: one less than the stretches that a
-#: watch is cut into, each with a power of its own. Few and long ones: neighbouring steps share the error of
-#: when the step between them was seen, which long stretches hardly feel.
+#: Quantile of Student's t for a 95 % interval, by degrees of freedom: number of segments minus one. The
+#: measurement is cut into few, long segments: neighbouring updates share the error of the observed update
+#: time, which hardly affects long segments.
 STUDENT = {1: 12.706, 2: 4.303, 3: 3.182, 4: 2.776}
-#: The scatter of the stretches counts so many times: neighbouring ones are alike, as temperature and
-#: regulators move power over a second or so, and their scatter then shows too little. With power that is
-#: correlated over up to a second the interval of LEAST_S holds the mean in 95 % or more, over two seconds in
-#: 87 % (test_energy.py); without the factor in 61 % and 45 %.
+#: Factor on the scatter of the segments. Neighbouring segments are correlated, as temperature and regulators
+#: change power over about a second, so their scatter is too small. With power correlated over up to 1 s, the
+#: interval of LEAST_S then covers the mean in at least 95 %, over 2 s in 87 % (test_energy.py); without the
+#: factor in 61 % and 45 %.
 DEPENDENCE = 3.0
 
-#: Millijoules by device; without those that have no counter.
+#: Energy in millijoules by device; devices without a counter are absent.
 Counters = Callable[[Sequence[str]], Mapping[str, float]]
 
 
 class Load(Protocol):
-    """Operations that go on (`_core.LoadGenerator`)."""
+    """Operations that run continuously (`_core.LoadGenerator`)."""
 
     def start(self) -> None: ...
     def finish(self) -> None: ...
@@ -58,13 +58,13 @@ class Load(Protocol):
 
 @dataclass(frozen=True)
 class Span:
-    """What a counter did between its first and its last step within the time it was watched."""
+    """A counter between its first and its last observed update."""
 
     joules: float
     seconds: float
     updates: int
-    parts_watts: tuple[float, ...]  # of stretches of equally many steps
-    steps: tuple[tuple[float, float], ...] = ()  # seconds and joules since the first
+    parts_watts: tuple[float, ...]  # of segments with equal numbers of updates
+    steps: tuple[tuple[float, float], ...] = ()  # seconds and joules since the first update
 
     @property
     def watts(self) -> float:
@@ -72,8 +72,8 @@ class Span:
 
     @property
     def half_width_watts(self) -> float | None:
-        """Of the 95 % interval: DEPENDENCE times what the stretches scatter, and that an end may be seen a
-        poll late; None where there is but one stretch.
+        """Half-width of the 95 % interval in W: DEPENDENCE times the scatter of the segments, plus one
+        polling interval of delay at an end; None with a single segment.
         """
         if len(self.parts_watts) < 2:
             return None
@@ -84,10 +84,10 @@ class Span:
 
 
 class Watch:
-    """Follows counters from step to step.
+    """Tracks counters from update to update.
 
     Args:
-        first: What the counters showed when watching began.
+        first: Counter values at the start, in mJ.
     """
 
     def __init__(self, first: Mapping[str, float]) -> None:
@@ -95,7 +95,7 @@ class Watch:
         self._edges: dict[str, list[tuple[float, float]]] = {name: [] for name in first}
 
     def see(self, now_s: float, shown: Mapping[str, float]) -> None:
-        """Notes the counters that moved since they were last seen."""
+        """Records the counters that changed since the last call."""
         for name, value in shown.items():
             if name in self._shown and value != self._shown[name]:
                 self._shown[name] = value
@@ -103,11 +103,11 @@ class Watch:
 
     @property
     def updates(self) -> int:
-        """Steps of the counter that moved least often."""
+        """Number of updates of the slowest counter."""
         return min((len(edges) for edges in self._edges.values()), default=0)
 
     def spans(self) -> dict[str, Span]:
-        """By device; without those whose counter did not step twice."""
+        """Returns the span of each device whose counter updated at least twice."""
         found = {}
         for name, edges in self._edges.items():
             if len(edges) < 2 or edges[-1][0] <= edges[0][0]:
@@ -119,7 +119,7 @@ class Watch:
 
 
 def _parts_watts(edges: Sequence[tuple[float, float]]) -> tuple[float, ...]:
-    """Power of each of a few stretches of (seconds, millijoules), as many as STUDENT has quantiles for."""
+    """Returns the power of each segment of (seconds, mJ) updates; at most as many as STUDENT covers."""
     count = min(len(STUDENT) + 1, len(edges) - 1)
     cuts = [edges[round(index * (len(edges) - 1) / count)] for index in range(count + 1)]
     return tuple(
@@ -128,12 +128,12 @@ def _parts_watts(edges: Sequence[tuple[float, float]]) -> tuple[float, ...]:
 
 
 class EnergyMeter:
-    """Measures energy; an idle device is watched once a round.
+    """Measures energy; idle power is measured once per round.
 
     Args:
         counters: Reads the counters.
-        clock: Seconds, monotonic.
-        sleep: Waits for seconds.
+        clock: Monotonic seconds.
+        sleep: Sleeps for seconds.
     """
 
     def __init__(
@@ -148,18 +148,18 @@ class EnergyMeter:
         self._idle: dict[str, Span] = {}
 
     def begin_round(self) -> None:
-        """Idle devices are watched again, so that what rounds scatter holds the error of that, too."""
+        """Discards idle power, so that the spread between rounds includes its error."""
         self._idle.clear()
 
     def measure(
         self, devices: Sequence[str], start: Callable[[float], Load], operation_bytes: int = 0
     ) -> dict[str, Any]:
-        """The field `energy` of a record, which has a `reason` in place of figures when there are none.
+        """Returns the field `energy` of a record; it has a `reason` instead of values if unavailable.
 
         Args:
-            devices: All that take part.
-            start: Makes the load, whose slices take about so many seconds.
-            operation_bytes: What one operation of all flows moves.
+            devices: All devices that take part.
+            start: Creates the load from the duration of a slice in seconds.
+            operation_bytes: Bytes that one operation of all flows moves.
         """
         first = self._counters(devices)
         if not first:
@@ -186,7 +186,7 @@ class EnergyMeter:
         widths = [kept[name].half_width_watts for kept in (spans, self._idle) for name in counted]
         known = [width for width in widths if width is not None]
         half = math.hypot(*known) / (rate / 1e9)
-        # Slices in hand at both ends may or may not have moved; none is less than an operation.
+        # The bytes of the slices in flight at both ends are uncertain; a slice is at least one operation.
         half = math.hypot(half, joules_per_gb * max(SLICE_S, operation_bytes / rate) / seconds)
         return {
             "joules_per_GB": _digits(joules_per_gb),
@@ -207,7 +207,7 @@ class EnergyMeter:
         }
 
     def _watch_idle(self, devices: Sequence[str]) -> None:
-        """Contexts are open and nothing runs: what a GPU takes that is ready to work."""
+        """Measures the power of devices with open contexts and no running work."""
         if not devices:
             return
         self._sleep(SETTLE_S)
@@ -219,7 +219,7 @@ class EnergyMeter:
         self._idle |= watch.spans()
 
     def _sustain(self, devices: Sequence[str], start: Callable[[float], Load]) -> tuple[Watch, float, float]:
-        """The counters under load, and the bytes that moved in so many seconds."""
+        """Returns the counters under load, the bytes moved and the seconds elapsed."""
         load = start(SLICE_S)
         load.start()
         try:

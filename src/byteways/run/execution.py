@@ -1,6 +1,6 @@
-"""A run from its folder's point of view: begun, measured, and finished, whatever happens between.
+"""A run as seen from its folder: begin, measure and finish, whatever happens in between.
 
-taking_up.py has the way back into one that was cut short.
+taking_up.py resumes an interrupted run.
 """
 
 from __future__ import annotations
@@ -30,28 +30,30 @@ from byteways.run.process import WorkerProcess
 from byteways.run.simulation import Simulation, recorded_simulation, simulated_deadline_s
 from byteways.topology.model import Topology
 
-#: Of the run's budget, kept for the report and for closing the runtimes: at most so much, and such a part.
+#: Time reserved for the report and for closing the runtimes: at most seconds, and fraction of the budget.
 RESERVE_S = 3.0
 RESERVE_PART = 0.15
 
 
 @dataclass(frozen=True)
 class Repetition:
-    """How a suite is repeated: for a time, and on a simulated machine for as many rounds as that time would
-    hold by the plan's estimates, as what a simulation gives must not depend on how fast this machine is.
+    """Repetition of a suite for a duration.
+
+    A simulated run uses a number of rounds instead, computed from the plan's estimates: its result must not
+    depend on the speed of this machine.
     """
 
-    cases: tuple[PlannedCase, ...]  # of one round, without those that are skipped
-    left_s: float  # of the time that was asked for
-    rounds: int | None  # of a simulated run; None: as many as there is time for
-    next_round: int = 1  # round of the first further round
+    cases: tuple[PlannedCase, ...]  # of one round, without skipped cases
+    left_s: float  # remaining part of the requested duration
+    rounds: int | None  # of a simulated run; None: as many as the time allows
+    next_round: int = 1  # number of the first additional round
 
     def until(self, started: float) -> float | None:
-        """Monotonic seconds from which on nothing is begun; None: rounds are counted."""
+        """Returns the monotonic time in seconds after which nothing starts; None if rounds are counted."""
         return started + self.left_s if self.rounds is None else None
 
     def over(self, number: int) -> bool:
-        """Whether there is no round of this round."""
+        """Whether the round with this number does not take place."""
         return not self.cases or (self.rounds is not None and number >= self.rounds)
 
     def round(self, number: int) -> list[PlannedCase]:
@@ -61,14 +63,14 @@ class Repetition:
 def repetition_of(
     plan: Sequence[PlannedCase], options: Options, simulated: bool, spent_s: float = 0.0, begun: int = 1
 ) -> Repetition | None:
-    """None without a duration.
+    """Returns the repetition; None without a requested duration.
 
     Args:
-        plan: Of one round.
-        options: With the duration.
-        simulated: Whether a machine model is played.
-        spent_s: Of the duration, by the records that are there.
-        begun: Rounds begun so far.
+        plan: The plan of one round.
+        options: Holds the duration.
+        simulated: Whether a machine model is simulated.
+        spent_s: Part of the duration already used, by existing records.
+        begun: Number of rounds begun so far.
     """
     if options.for_s is None:
         return None
@@ -79,20 +81,20 @@ def repetition_of(
 
 @dataclass
 class Execution:
-    """A run that is ready to be measured: folder locked, machine probed, plan made, manifest written."""
+    """A run ready to measure: folder locked, machine probed, plan and manifest written."""
 
     folder: Path
     journal: Journal
     manifest: dict[str, Any]
     machine: Opened
-    planned: list[PlannedCase]  # all of it
-    remaining: list[PlannedCase]  # without a record
+    planned: list[PlannedCase]  # the whole plan
+    remaining: list[PlannedCase]  # cases without a record
     budget_s: float | None
     started: float  # monotonic seconds
-    worker: WorkerProcess | None  # who is not the conductor's yet
-    spent_s: float = 0.0  # by the records that were there when the run was taken up
+    worker: WorkerProcess | None  # until the conductor takes it over
+    spent_s: float = 0.0  # measuring time before the run was resumed
     state: str = field(default="running")
-    repetition: Repetition | None = None  # of a run with a duration
+    repetition: Repetition | None = None  # if the run has a duration
     _conductor: Conductor | None = None
 
     def measure(
@@ -101,20 +103,20 @@ class Execution:
         on_start: Callable[[Conductor], None] = lambda _: None,
         on_round: Callable[[int, int], None] = lambda number, cases: None,
     ) -> None:
-        """Measures what remains; afterwards `state` is `complete` or `interrupted` and the manifest says so.
+        """Measures what remains; then sets `state` to `complete` or `interrupted`, also in the manifest.
 
         Args:
-            on_start: Given the conductor before it begins.
-            on_round: Given the number of a further round of a repeated suite, from 1, and its cases.
+            on_start: Receives the conductor before it begins.
+            on_round: Receives the number of an additional round (from 1) and its number of cases.
 
         Raises:
-            BytewaysError: The journal cannot be written; everything before that is kept.
+            BytewaysError: The journal cannot be written; everything recorded before is kept.
         """
         if not self.remaining and self.manifest["state"] == "complete":
             self.state = "complete"
             return
         total_s = None
-        # A simulated run keeps to its plan: what it gives must not depend on how fast this machine is.
+        # A simulated run follows its plan exactly: its result must not depend on the speed of this machine.
         simulation = recorded_simulation(self.folder, self.manifest)
         simulated = simulation is not None
         if self.budget_s is not None and not simulated:
@@ -127,7 +129,7 @@ class Execution:
             self.machine.probed.method_version,
             observer,
             total_s=total_s,
-            # Asked for so much time, a run uses it; a suite's own budget is a limit, and sooner is better.
+            # An explicit budget is used up; a suite's own budget is only an upper limit.
             lengthen=self.manifest["options"]["budget_s"] is not None,
             command=self.machine.command,
             deadline=simulated_deadline_s if simulated else deadline_s,
@@ -135,7 +137,7 @@ class Execution:
             model=simulation.model if simulation else None,
             job=job_of(self.planned, self.manifest["options"].get("launcher"), simulated=simulated),
         )
-        self.worker, self._conductor = None, conductor  # the worker is the conductor's from here on
+        self.worker, self._conductor = None, conductor  # the conductor now owns the worker
         on_start(conductor)
         self.state = "interrupted"
         try:
@@ -154,7 +156,9 @@ class Execution:
     def _repeat(
         self, conductor: Conductor, repetition: Repetition, on_round: Callable[[int, int], None]
     ) -> None:
-        """Round after round until the time is over; what was not begun then was never planned."""
+        """Runs additional rounds until the time is over; cases that did not start are withdrawn from the
+        plan.
+        """
         until = repetition.until(self.started)
         cases, number = self.remaining, repetition.next_round
         while True:
@@ -169,14 +173,14 @@ class Execution:
             on_round(number, len(cases))
             number += 1
         conductor.run([])
-        # Not of an interrupted run: what its round lacks was planned, and --resume measures it.
+        # An interrupted run keeps its unmeasured cases in the plan, and --resume measures them.
         recorded = {(record.case_id, record.round) for record in read_journal(self.folder / JOURNAL).records}
         if not_begun := [planned.key for planned in self.planned if planned.key not in recorded]:
             plan_file.withdraw(self.folder, not_begun)
         self.manifest = {**self.manifest, "planned": len(self.planned) - len(not_begun)}
 
     def close(self) -> None:
-        """Lets go of worker and folder, if they are still held; waits until the worker has ended."""
+        """Releases worker and folder if still held; waits until the worker has exited."""
         if self.worker is not None:
             self.worker.stop()
             self.worker = None
@@ -186,21 +190,20 @@ class Execution:
 
 
 def reserve_s(budget_s: float) -> float:
-    """What of a run's budget is not for measuring."""
+    """Returns the seconds of a run's budget that are reserved for other work than measuring."""
     return min(RESERVE_S, RESERVE_PART * budget_s)
 
 
 def planned_seconds(plan: Sequence[PlannedCase]) -> float:
-    """Estimated seconds of the cases that are not skipped."""
+    """Returns the estimated seconds of all cases that are not skipped."""
     return sum(planned.estimated_s for planned in plan if planned.reason is None)
 
 
 def check_new_folder(folder: Path) -> None:
-    """Makes sure that a new run may use the folder, which need not exist, and may hold what a run left
-    behind that was killed before it began to measure.
+    """Checks that a new run may use the folder: missing, empty, or left by a run killed before measuring.
 
     Raises:
-        BytewaysError: It holds something, is a file, or cannot be read.
+        BytewaysError: The folder has other content, is a file, or cannot be read.
     """
     try:
         is_run = (folder / MANIFEST).exists()
@@ -225,7 +228,7 @@ def dry_plan(
     simulation: Simulation | None = None,
     on_sweep: Callable[[int, int], None] = lambda done, cases: None,
 ) -> Plan:
-    """The plan that a run would have. Raises BytewaysError when the machine cannot be probed."""
+    """Returns the plan of a run. Raises BytewaysError if the machine cannot be probed."""
     probed = simulation.probe(command) if simulation else probe(command)
     topology = topology_of(probed, simulation)
     return plan_of(options.applied(suite), topology, probed, options, simulation is not None, on_sweep)
@@ -246,13 +249,13 @@ def begin(
 
     Args:
         tick: Called while waiting for the probe; may raise Interrupted.
-        simulation: What is played in place of this machine.
-        study: `key` and `title` of the published work that the run repeats, for the manifest.
-        on_sweep: Told while the plan is made: how many sweeps are done and how many cases they have.
+        simulation: The simulated machine; None: this machine.
+        study: `key` and `title` of the publication that the run reproduces, for the manifest.
+        on_sweep: Progress of planning: receives the numbers of sweeps done and of cases so far.
 
     Raises:
         BytewaysError: The folder is taken, the machine cannot be probed, or there is nothing to measure.
-        Interrupted: From `tick`; the folder is as it was before.
+        Interrupted: From `tick`; the folder is restored.
     """
     started = time.monotonic()
     existed = folder.is_dir()
@@ -307,7 +310,7 @@ def begin(
 
 
 def _claim(folder: Path) -> Journal:
-    """Makes the folder if need be, and locks it for this run."""
+    """Creates the folder if missing, and locks it for this run."""
     check_new_folder(folder)
     try:
         folder.mkdir(parents=True, exist_ok=True)
@@ -316,7 +319,7 @@ def _claim(folder: Path) -> Journal:
         raise _no_folder(folder, error) from error
     journal = Journal(folder)
     try:
-        if (folder / MANIFEST).exists() or not is_left_over(folder):  # another run began since the look above
+        if (folder / MANIFEST).exists() or not is_left_over(folder):  # another run began meanwhile
             raise BytewaysError(f"another run is using {folder}", hint="choose another --out")
         _remove_all(folder, but=JOURNAL)
     except OSError as error:
@@ -336,7 +339,7 @@ def plan_of(
     simulated: bool,
     on_sweep: Callable[[int, int], None],
 ) -> Plan:
-    """Virtual time costs little: on a simulated machine a suite's own budget leaves nothing out."""
+    """Returns the plan. On a simulated machine a suite's own budget is ignored: virtual time costs little."""
     return make_plan(
         replace(suite, budget_s=None) if simulated else suite,
         topology,
@@ -350,7 +353,7 @@ def plan_of(
 
 
 def _some(plan: Plan) -> Plan:
-    """The plan. Raises BytewaysError when there are none."""
+    """Returns the plan. Raises BytewaysError if it has no cases."""
     if not plan.cases:
         raise BytewaysError(
             "nothing to measure: no case matches", hint="byteways run --dry-run shows the plan"
@@ -363,8 +366,8 @@ def _suite_json(suite: Suite) -> dict[str, Any]:
 
 
 def _remove(folder: Path, existed: bool) -> None:
-    """Takes away what a run left that never began."""
-    with contextlib.suppress(OSError):  # what stays is taken for what it is by the next run
+    """Removes the files of a run that did not begin."""
+    with contextlib.suppress(OSError):  # the next run recognises leftovers
         _remove_all(folder)
         if not existed:
             folder.rmdir()

@@ -1,7 +1,7 @@
-"""The state of GPUs before and after a case: clocks, power, errors, link counters, other users. A change is a
-warning on the case.
+"""GPU state before and after a case: clocks, power, errors, link counters, other users. Changes give
+warnings.
 
-Read between cases, never while one is timed. byteways changes no setting.
+Read between cases, never during timing. byteways changes no setting.
 """
 
 from __future__ import annotations
@@ -26,12 +26,12 @@ if TYPE_CHECKING:
 
     Reading = ManagementHealth | SysfsReading
 
-#: Counted by links in packets with data alone, so that a case's bytes are a lower bound; 10 % for counters
-#: that are brought up to date late.
+#: Fraction of a case's bytes that link counters must show. Packets count data only, so the case's bytes are a
+#: lower bound; 10 % tolerance for counters that update late.
 LEAST_COUNTED = 0.9
 #: Age up to which the reading after one case serves as the reading before the next.
 FRESH_S = 0.5
-#: What a link must carry at least before its counters are judged: below, other traffic decides.
+#: Least bytes of a case over a link to judge its counters: below, other traffic dominates.
 LEAST_BYTES = 64 << 20
 
 _KEPT = (
@@ -47,7 +47,7 @@ _KEPT = (
 
 @dataclass
 class Changes:
-    """What happened to the GPUs of a case while it was measured."""
+    """What changed on the GPUs of a case during its measurement."""
 
     health: dict[str, Any] = field(default_factory=dict)
     warnings: list[Warning] = field(default_factory=list)
@@ -55,13 +55,13 @@ class Changes:
 
 
 class HealthMonitor:
-    """Reads the health of GPUs by device name; on a machine that tells nothing, every answer is empty.
+    """Reads GPU health by device name; all results are empty if no interface provides it.
 
     Args:
         core: The native module.
         uuids: UUID of each GPU device.
-        simulator: File of the simulator when the machine is simulated, else ''.
-        driver: Tells of GPUs that NVML does not know; None: nobody does.
+        simulator: The simulator's library on a simulated machine, otherwise ''.
+        driver: Source for GPUs unknown to NVML; None: no such source.
     """
 
     def __init__(
@@ -72,23 +72,23 @@ class HealthMonitor:
         driver: SysfsHealth | None = None,
     ) -> None:
         self._core = core
-        self._keep = not simulator  # a reading's age is real time, which a simulated run must not depend on
+        self._keep = not simulator  # the age of a reading is real time; a simulated run must not depend on it
         self._uuids = uuids
-        self.management: Management | None = None  # None where it cannot be used
+        self.management: Management | None = None  # None if unavailable
         self._driver = driver
-        self._latest: dict[str, tuple[float, Reading]] = {}  # by device: when read, and what
+        self._latest: dict[str, tuple[float, Reading]] = {}  # by device: time of the reading, and the reading
         if uuids:
             with contextlib.suppress(core.Error):
                 management = core.Management(simulator)
                 self.management = management if management.report.usable else None
 
     def read(self, devices: Sequence[str], *, oldest_s: float = 0.0) -> dict[str, Reading]:
-        """By device; without those that do not answer.
+        """Returns readings by device; devices that do not respond are absent.
 
         Args:
-            devices: Those without a UUID are left out.
-            oldest_s: Answers with a reading that is no older, if there is one: a reading takes about 7 ms,
-                and what one case left is what the next one finds.
+            devices: Devices without a UUID are ignored.
+            oldest_s: Reuses an earlier reading up to this age in seconds: a reading takes about 7 ms, and the
+                state after one case is the state before the next.
         """
         readings: dict[str, Reading] = {}
         for device in devices:
@@ -109,7 +109,7 @@ class HealthMonitor:
         return None
 
     def energy_mj(self, devices: Sequence[str]) -> dict[str, float]:
-        """Energy counters by device, in mJ; without those that have none."""
+        """Returns energy counters by device in mJ; devices without a counter are absent."""
         shown: dict[str, float] = {}
         for device in devices:
             told: float | None = None
@@ -130,11 +130,11 @@ class HealthMonitor:
         least_operations: int,
         users: Mapping[str, GpuUse] | None = None,
     ) -> Changes:
-        """Readings, warnings and link counters of a case.
+        """Returns readings, warnings and link counters of a case.
 
         Args:
-            least_operations: Operations that each flow has done at least.
-            users: Others that used the GPUs of the case, by device.
+            least_operations: Least number of operations done by each flow.
+            users: Other users of the case's GPUs, by device.
         """
         changes = Changes()
         shared: dict[str, str] = {}
@@ -162,13 +162,13 @@ class HealthMonitor:
 
 
 def devices_of(case: Case) -> list[str]:
-    """Every device that a case uses."""
+    """Returns all devices that a case uses."""
     names = [name for flow in case.flows for name in (*(end.device for end in flow.buffers), flow.executor)]
     return list(dict.fromkeys(names))
 
 
 def throttle_names(reasons: int) -> str:
-    """'power cap, hardware slowdown' or '' when nothing holds the GPU back."""
+    """'power cap, hardware slowdown', or '' if the GPU is not throttled."""
     return ", ".join(name for bit, name in THROTTLE_REASONS.items() if reasons & bit)
 
 
@@ -178,12 +178,12 @@ def _reading(health: Reading) -> dict[str, int]:
 
 
 def _clock_warnings(old: Reading, new: Reading, shared: str) -> list[Warning]:
-    """`shared`: who else used the GPU, which then is the first thing to look at."""
+    """`shared`: other users of the GPU, the first suspects."""
     found = []
     if held := throttle_names(new.throttle_reasons or 0):
         found.append(warnings.make("throttled", f"{held}; shared, {shared}" if shared else held, "none"))
     if isinstance(old, SysfsReading) or isinstance(new, SysfsReading):
-        return found  # amdgpu lowers the memory clock, too, as soon as nothing runs
+        return found  # amdgpu also lowers the memory clock as soon as the GPU is idle
     if 0 < new.memory_clock_mhz < (1 - CLOCK_DROP) * old.memory_clock_mhz:
         found.append(warnings.make("clock-drop", new.memory_clock_mhz, old.memory_clock_mhz))
     return found
@@ -202,7 +202,9 @@ def _error_warnings(old: Reading, new: Reading) -> list[Warning]:
 
 
 def _sendings(case: Case, flow: Flow) -> list[tuple[str, str]]:
-    """(from, to) of each array that crosses links: a kernel over several brings each to its executor."""
+    """(from, to) of each array that crosses links; a STREAM kernel moves each array from or to its
+    executor.
+    """
     if not counts_as_stream(case.interface_of(flow)):
         return [(flow.source.device, flow.destination.device)]
     read, written = case.arrays_of(flow)
@@ -212,10 +214,10 @@ def _sendings(case: Case, flow: Flow) -> list[tuple[str, str]]:
 def _link_bytes(
     case: Case, before: Mapping[str, Reading], after: Mapping[str, Reading], least_operations: int
 ) -> dict[str, Any] | None:
-    """What each GPU's links sent, against what the case must have sent over them at least.
+    """Compares the bytes that each GPU's links sent with the least bytes that the case must have sent.
 
-    Only GPUs that send to other GPUs, and only when the counters answer and have moved at all: on a machine
-    without such links they stand still, which is no evidence of anything.
+    Covers only GPUs that send to other GPUs, and only if the counters respond and changed at all: on a
+    machine without such links they stay constant, which proves nothing.
     """
     if figure_of(case.interface) != "bandwidth":
         return None

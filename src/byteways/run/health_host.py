@@ -1,6 +1,6 @@
-"""Load of the host around a case: what other processes, the hypervisor and the control group took of it.
+"""Host load around a case: CPU time taken by other processes, the hypervisor and control group limits.
 
-Of real machines only: a simulated one must not depend on what runs beside it.
+Real machines only: a simulated result must not depend on the host's load.
 """
 
 from __future__ import annotations
@@ -17,28 +17,28 @@ from byteways.results import warnings
 from byteways.results.record import Warning
 from byteways.results.warnings import BUSY_SHARE, STEAL_SHARE
 
-#: The kernel counts processor time in ticks of 10 ms. Over half a second of two cores one tick is 1 %; a
-#: shorter case is judged together with what came before it, and nothing is judged over less.
+#: Kernel CPU times have a resolution of 10 ms, 1 % of two cores over half a second. Shorter cases are judged
+#: together with the preceding time; nothing is judged over less.
 LEAST_WINDOW_S = 0.5
 
 
 @dataclass(frozen=True)
 class HostReading:
-    """Counters of the cores that this process may use. None is what the kernel does not tell."""
+    """Counters of the cores that this process may use; None if the kernel does not provide a value."""
 
     at_s: float
-    load_1min: float | None  # tasks that run or wait, over the last minute
-    runnable: int | None  # tasks that run or wait for a core now
+    load_1min: float | None  # runnable or waiting tasks, averaged over the last minute
+    runnable: int | None  # tasks currently running or waiting for a core
     total_ticks: int
     idle_ticks: int
-    steal_ticks: int  # the hypervisor ran something else
-    own_ticks: int  # of this process and of the one that conducts it
-    throttled_s: float | None  # the control group's quota was used up
+    steal_ticks: int  # time taken by the hypervisor
+    own_ticks: int  # of this process and its conductor
+    throttled_s: float | None  # throttled by the control group's quota
 
 
 @dataclass(frozen=True)
 class HostLoad:
-    """Between two readings. Shares are of all the time of the cores that may be used; None: not told."""
+    """Load between two readings, as shares of the total time of the usable cores; None: unknown."""
 
     window_s: float
     cores: int
@@ -50,11 +50,11 @@ class HostLoad:
     throttled_s: float | None
 
     def to_json(self) -> dict[str, Any]:
-        """The field `health.host` of a record."""
+        """Returns the field `health.host` of a record."""
         return {name: value for name, value in vars(self).items() if value is not None}
 
     def warnings(self) -> list[Warning]:
-        """Empty over less than LEAST_WINDOW_S."""
+        """Returns warnings; none for intervals shorter than LEAST_WINDOW_S."""
         if self.window_s < LEAST_WINDOW_S:
             return []
         found = []
@@ -68,13 +68,13 @@ class HostLoad:
 
 
 class HostMonitor:
-    """Reads the load before and after each case.
+    """Reads the host load before and after each case.
 
     Args:
-        root: Of the file system that has /proc and /sys.
-        cores: That this process may use; None: as the kernel says.
-        clock: Seconds, monotonic.
-        processes: Ids of those that measure, whose own load does not count; none: this one and its parent.
+        root: Root of the file system with /proc and /sys.
+        cores: Cores that this process may use; None: as the kernel reports.
+        clock: Monotonic seconds.
+        processes: Ids of the measuring processes, whose load is excluded; default: this one and its parent.
     """
 
     def __init__(
@@ -92,11 +92,11 @@ class HostMonitor:
         self._readings = deque([self.read()])
 
     def begin(self) -> None:
-        """Before a case."""
+        """Call before a case."""
         self._readings.append(self.read())
 
     def end(self) -> HostLoad:
-        """After a case: over it, and over as much before it as LEAST_WINDOW_S needs."""
+        """Call after a case; returns the load over it and, if it was short, over enough time before it."""
         last = self.read()
         while len(self._readings) > 1 and last.at_s - self._readings[1].at_s >= LEAST_WINDOW_S:
             self._readings.popleft()
@@ -120,12 +120,12 @@ class HostMonitor:
         )
 
     def _ticks(self) -> tuple[int, int, int]:
-        """(all, idle, stolen) of the cores that may be used (proc_stat(5))."""
+        """Returns (all, idle, stolen) ticks of the usable cores (proc_stat(5))."""
         total = idle = steal = 0
         for line in (_text(self._proc / "stat") or "").splitlines():
             name, *fields = line.split()
             if name.startswith("cpu") and name[3:].isdigit() and int(name[3:]) in self._cores:
-                ticks = [int(field) for field in fields[:8]]  # guests' time is part of the user's
+                ticks = [int(field) for field in fields[:8]]  # user time includes guest time
                 total += sum(ticks)
                 idle += sum(ticks[3:5])
                 steal += sum(ticks[7:8])
@@ -154,7 +154,7 @@ class HostMonitor:
 
 
 def control_groups(controller: str, sysfs: Path, proc: Path) -> list[Path]:
-    """Folders of the process's control group and all above it, for one controller, of either version."""
+    """Returns the folders of the process's control group and its ancestors for a controller (v1 and v2)."""
     places: list[Path] = []
     for line in (_text(proc / "self/cgroup") or "").splitlines():
         _, controllers, path = line.split(":", 2)
@@ -167,7 +167,7 @@ def control_groups(controller: str, sysfs: Path, proc: Path) -> list[Path]:
 
 
 def throttled_s(groups: Collection[Path]) -> float | None:
-    """Seconds for which cores were refused to the control groups in all; None where they do not tell."""
+    """Returns the seconds for which the control groups were throttled in total; None if unknown."""
     told: list[float] = []
     for place in groups:
         fields = dict(
@@ -181,8 +181,8 @@ def throttled_s(groups: Collection[Path]) -> float | None:
 
 
 def _process_ticks(stat: Path) -> int:
-    """User and system time of a process with all its threads (proc_pid_stat(5)); 0 when it is gone."""
-    _, _, fields = (_text(stat) or "").rpartition(") ")  # the name before may hold anything
+    """Returns user plus system ticks of a process with all threads (proc_pid_stat(5)); 0 if it is gone."""
+    _, _, fields = (_text(stat) or "").rpartition(") ")  # the name before it may contain any character
     words = fields.split()
     return int(words[11]) + int(words[12]) if len(words) > 12 else 0
 

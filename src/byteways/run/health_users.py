@@ -1,7 +1,7 @@
-"""Who else uses the GPUs of a case: processes that the drivers list, and how busy a GPU was before the case.
+"""Other users of a case's GPUs: processes listed by the drivers, and utilisation before the case.
 
-NVIDIA's management library lists the processes of a GPU. AMD's compute driver has a folder for each process,
-and in it the memory that the process holds on each GPU.
+NVML lists the processes of an NVIDIA GPU. AMD's compute driver has a folder per process with the memory that
+the process holds on each GPU.
 """
 
 from __future__ import annotations
@@ -22,19 +22,19 @@ from byteways.results.warnings import UTILISATION_SHARE
 if TYPE_CHECKING:
     from byteways._core import Management
 
-#: Drivers tell utilisation over the last second at most (nvmlDeviceGetUtilizationRates: 1/6 s to 1 s). Until
-#: that has passed, it is that of the case before.
+#: Drivers report utilisation averaged over up to this time (nvmlDeviceGetUtilizationRates: 1/6 s to 1 s).
+#: Until it has passed, the value includes the previous case.
 SAMPLING_PERIOD_S = 1.0
-#: How far up the ancestors of a process are followed: a launcher and its daemons.
+#: Number of ancestors of a process that are checked: a launcher and its daemons.
 GENERATIONS = 8
 
 
 @dataclass(frozen=True)
 class GpuProcess:
-    """A process that holds a context on a GPU."""
+    """A process with a context on a GPU."""
 
     pid: int
-    name: str  # '' when it is of another process namespace
+    name: str  # '' if it belongs to another process namespace
     kind: str = "compute"  # or "graphics"
     memory_bytes: int | None = None
 
@@ -44,20 +44,20 @@ class GpuProcess:
 
 @dataclass(frozen=True)
 class GpuUse:
-    """What others do on a GPU. `processes` is None where nobody tells; `utilisation_before` is a share."""
+    """Other use of a GPU; `processes` is None if unknown, `utilisation_before` a fraction."""
 
     processes: tuple[GpuProcess, ...] | None = None
     utilisation_before: float | None = None
 
     def joined(self, later: GpuUse) -> GpuUse:
-        """With what a later look has seen."""
+        """Returns this use combined with a later observation."""
         if self.processes is None or later.processes is None:
             return replace(self, processes=self.processes or later.processes)
         seen = {process.pid: process for process in (*self.processes, *later.processes)}
         return replace(self, processes=tuple(seen.values()))
 
     def to_json(self) -> dict[str, Any]:
-        """Fields of `health` of a GPU; without what is not known."""
+        """Returns the fields of a GPU's `health`, without unknown ones."""
         fields: dict[str, Any] = {}
         if self.processes is not None:
             fields["other_processes"] = [
@@ -69,10 +69,11 @@ class GpuUse:
         return fields
 
     def warning(self, device: str) -> Warning | None:
-        """That the GPU was not this run's alone.
+        """Returns a warning if others used the GPU.
 
-        A process that computes may do so at any time. One that draws (a desktop) counts where it keeps the
-        GPU busy; so does what no list shows, as in a container that sees its own processes only.
+        A compute process always counts, as it may compute at any time. A graphics process (a desktop), or
+        use that no process list shows (in a container that sees only its own processes), counts if the GPU
+        is busy.
         """
         computing = [process for process in self.processes or () if process.kind == "compute"]
         busy = (self.utilisation_before or 0) > UTILISATION_SHARE
@@ -86,18 +87,18 @@ class GpuUse:
 
 
 class GpuUsers:
-    """Asks the drivers for users of GPUs other than this process, its children and its siblings.
+    """Queries the drivers for GPU users other than this process, its children and its siblings.
 
     Args:
         core: The native module.
-        management: NVML; None without it.
+        management: NVML; None if unavailable.
         uuids: UUID by device.
         addresses: PCI address by device.
-        root: Of the file system that has /proc and /sys.
-        clock: Seconds, monotonic.
-        began_s: On that clock, when this process began to open the GPUs; until then another worker of the run
-            may have used them.
-        holding: Whether this process holds a context on each GPU, so that a whole list shows it.
+        root: Root of the file system with /proc and /sys.
+        clock: Monotonic seconds.
+        began_s: Time on that clock when this process began to open the GPUs; before, another worker of the
+            run may have used them.
+        holding: Whether this process has a context on each GPU, so that a complete list shows it.
     """
 
     def __init__(
@@ -119,11 +120,11 @@ class GpuUsers:
         self._clock = clock
         self._identifiers = _driver_identifiers(root / "sys/class/kfd/kfd/topology/nodes", addresses)
         self._began_s, self._holding = began_s, holding
-        self._used_at: dict[str, float] = {}  # when this process last used a device
-        self._busy: dict[str, float] = {}  # share, when this run had not used it for a sampling period
+        self._used_at: dict[str, float] = {}  # time of this process's last use of a device
+        self._busy: dict[str, float] = {}  # utilisation, sampled while this run did not use the device
 
     def before(self, devices: Sequence[str]) -> dict[str, GpuUse]:
-        """Before a case, by GPU of it."""
+        """Call before a case; returns the use of each of its GPUs."""
         now = self._clock()
         found = {}
         for device in self._gpus(devices):
@@ -134,7 +135,7 @@ class GpuUsers:
         return found
 
     def after(self, before: Mapping[str, GpuUse]) -> dict[str, GpuUse]:
-        """After the case: with processes that have come meanwhile."""
+        """Call after the case; returns the use including processes that appeared meanwhile."""
         found = {}
         for device, use in before.items():
             processes, _ = self._ask(device)
@@ -146,7 +147,7 @@ class GpuUsers:
         return [device for device in devices if device in self._uuids or device in self._identifiers]
 
     def _ask(self, device: str) -> tuple[list[GpuProcess] | None, float | None]:
-        """(processes of a GPU, ours too, and its utilisation); None is what nobody tells."""
+        """Returns (processes of a GPU including ours, utilisation); None if unknown."""
         if device in self._identifiers:
             function = self._root / "sys/bus/pci/devices" / self._addresses[device]
             percent = _number(function / "gpu_busy_percent")
@@ -170,7 +171,7 @@ class GpuUsers:
         return None, None
 
     def _of_driver(self, identifier: int) -> list[GpuProcess]:
-        """Processes with memory on the GPU of this identifier of the driver."""
+        """Returns the processes with memory on the GPU that has this driver identifier."""
         found = []
         for place in (self._root / "sys/class/kfd/kfd/proc").glob("[0-9]*"):
             held = _number(place / f"vram_{identifier}")
@@ -179,22 +180,23 @@ class GpuUsers:
         return found
 
     def _others(self, processes: Sequence[GpuProcess] | None) -> tuple[GpuProcess, ...] | None:
-        """Without ours.
+        """Removes this run's processes.
 
-        In a container the driver may list processes by the numbers of the host. Then none is this process's,
-        though it holds a context: one of them is this process, and names found by such numbers mean nothing.
-        A list that is empty then does not show all.
+        In a container the driver may list host process ids. Then none of them matches this process, although
+        it has
+        a context: one entry must be this process, the names looked up for such ids are wrong, and an empty
+        list is incomplete.
         """
         if processes is None:
             return None
         others = sorted((one for one in processes if not self._ours(one.pid)), key=lambda one: one.pid)
         if len(others) < len(processes) or not self._holding:
             return tuple(others)
-        others.sort(key=lambda one: bool(one.name))  # of those without a name here one is sooner this process
+        others.sort(key=lambda one: bool(one.name))  # an entry without a local name is likelier this process
         return tuple(replace(one, name="") for one in others[1:]) if others else None
 
     def _ours(self, pid: int) -> bool:
-        """Whether a process is this one, its conductor, or descends from either."""
+        """Whether a process is this one, its conductor, or a descendant of either."""
         family = {os.getpid(), os.getppid()} - {0, 1}  # everything descends from 1
         for _ in range(GENERATIONS):
             if pid in family:
@@ -211,10 +213,10 @@ class GpuUsers:
 
 
 def _driver_identifiers(nodes: Path, addresses: Mapping[str, str]) -> dict[str, int]:
-    """By device: what AMD's compute driver calls its GPU in file names."""
+    """Returns the identifier of AMD's compute driver in file names, by device."""
     if not nodes.exists():
         return {}
-    from byteways.topology.kfd import pci_address, read_properties  # not what a worker without them waits for
+    from byteways.topology.kfd import pci_address, read_properties  # only workers with AMD GPUs load it
 
     by_address = {}
     for node in nodes.glob("[0-9]*"):

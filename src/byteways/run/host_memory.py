@@ -1,6 +1,6 @@
-"""How much host memory may be used: physical memory, or the control group's limit when that is less.
+"""Usable host memory: physical memory, or the control group's limit if that is lower.
 
-MemAvailable is no answer: it counts what other jobs leave at this moment and knows nothing of the limit.
+MemAvailable is unsuitable: it depends on other jobs at this moment and ignores the limit.
 """
 
 from __future__ import annotations
@@ -8,7 +8,7 @@ from __future__ import annotations
 import os
 from pathlib import Path
 
-#: A version 1 group without a limit says 2^63 rounded down to a page; anything near it is none.
+#: Version 1 control groups without a limit report 2^63 rounded down to a page; larger values mean no limit.
 _NO_LIMIT = 1 << 60
 
 
@@ -19,7 +19,7 @@ def host_memory_bytes(proc: Path = Path("/proc"), groups: Path = Path("/sys/fs/c
 
 
 def _limits(proc: Path, groups: Path) -> list[int]:
-    """Limits of the process's own memory control group and all above it, of either version."""
+    """Returns the limits in bytes of the process's memory control group and its ancestors (v1 and v2)."""
     try:
         lines = (proc / "self" / "cgroup").read_text().splitlines()
     except OSError:
@@ -34,7 +34,7 @@ def _limits(proc: Path, groups: Path) -> list[int]:
         else:
             continue
         folder = root / path.lstrip("/")
-        # In a container the path may be the host's, which is not mounted here: the root then is the own
+        # In a container the path may be the host's, which is not mounted; its root is then this process's
         # group.
         for place in (folder, *folder.parents):
             limits += _limit(place / name)

@@ -1,8 +1,7 @@
-"""Ctrl-C, SIGTERM and a closed terminal, turned into a flag: a run ends between two system calls of its own
-choosing.
+"""Turns Ctrl-C, SIGTERM and a closed terminal into a flag, so that a run ends at a safe point.
 
-A handler that raised could strike while a record is being written. The second signal does not wait for
-anything.
+A handler that raised could strike while a record is being written. The second signal ends the process
+immediately.
 """
 
 from __future__ import annotations
@@ -20,10 +19,10 @@ SIGNALS = (signal.SIGINT, signal.SIGTERM, signal.SIGHUP)
 
 
 class Interruption:
-    """While entered, the first signal sets `requested`; the second calls `at_once` and leaves the process.
+    """While active, the first signal sets `requested`; the second calls `at_once` and exits.
 
     Args:
-        at_once: Kills what must not outlive the process; must be quick and must not raise.
+        at_once: Kills processes that must not outlive this one; must be quick and must not raise.
     """
 
     def __init__(self, at_once: Callable[[], None] = lambda: None) -> None:
@@ -32,14 +31,14 @@ class Interruption:
         self._before: dict[int, object] = {}
 
     def check(self) -> None:
-        """Raises Interrupted when an end was asked for."""
+        """Raises Interrupted if an end was requested."""
         if self.requested:
             raise Interrupted(self.requested)
 
     def __enter__(self) -> Interruption:
         for number in SIGNALS:
-            # nohup says that a closed terminal is to be ignored. Shells without job control ignore SIGINT for
-            # what they start in the background; there, a run must still end when somebody asks it to.
+            # nohup makes a process ignore SIGHUP; keep that. Shells without job control make background
+            # processes ignore SIGINT; there a run must still end on request.
             if number is signal.SIGHUP and signal.getsignal(number) is signal.SIG_IGN:
                 continue
             self._before[number] = signal.signal(number, self._handle)
@@ -58,5 +57,5 @@ class Interruption:
             return
         self.at_once()
         if sys.stderr.isatty():
-            os.write(2, b"\033[?25h\n")  # the progress display hides the cursor
+            os.write(2, b"\033[?25h\n")  # show the cursor again, which the progress display hides
         os._exit(int(ExitStatus.INTERRUPTED))

@@ -1,7 +1,8 @@
 """The journal of a run: every measurement is on disk before the next begins.
 
-The samples first, then the record, each with one write and fdatasync, so that kill -9 or a power cut loses at
-most the case in hand, and a record has its samples. A lock on the records keeps two runs out of one folder.
+Samples are written first, then the record, each with one write and fdatasync. So kill -9 or a power failure
+loses at most the current case, and every record has its samples. A lock on the records prevents two runs in
+one folder.
 """
 
 from __future__ import annotations
@@ -23,24 +24,24 @@ from byteways.results.samples import SAMPLES, Samples
 from byteways.results.samples import encode as encode_samples
 from byteways.run.appended import Appended, explained
 
-#: Above this a synchronisation is slow (network file systems: 10 to 100 ms, local ones 0.15 ms), and is then
-#: done once a second instead of once a record. The write itself still happens at every record: only a crash
-#: of the whole machine, not of byteways, could lose that second.
+#: Above this duration of a synchronisation (network file systems: 10 to 100 ms, local ones: 0.15 ms), it is
+#: done once a second instead of once a record. Each record is still written at once: only a crash of the
+#: whole machine, not of byteways, could lose that second.
 SLOW_SYNC_S = 0.01
 SLOW_SYNC_EVERY_S = 1.0
 
-#: Where the end of a journal goes that was cut off in the middle of a line, when the run is taken up again.
+#: On resuming, a partial last line is moved to this file.
 CUT_OFF = "measurements.cut-off"
 
 
 def encode(record: Record) -> bytes:
-    """The line of a record. Raises ValueError when a figure is not a number (JSON has none of those)."""
+    """Returns the line of a record. Raises ValueError for NaN and infinity, which JSON cannot represent."""
     return json.dumps(record.to_json(), separators=(",", ":"), allow_nan=False).encode() + b"\n"
 
 
 @dataclass(frozen=True)
 class Entry:
-    """A record with its lines, as they are written."""
+    """A record with its encoded lines."""
 
     record: Record
     line: bytes
@@ -48,34 +49,34 @@ class Entry:
 
 
 def entry_of(record: Record, samples: Samples | None = None) -> Entry:
-    """What the journal takes. Raises ValueError when a figure or a time is not a number."""
+    """Encodes a record with its samples. Raises ValueError for a value that is NaN or infinite."""
     return Entry(record, encode(record), b"" if samples is None else encode_samples(samples))
 
 
 class Journal:
-    """Appends records to a run folder's journal, which it keeps locked while open.
+    """Appends records to a run folder's journal and holds its lock while open.
 
     Args:
         folder: The run folder; must exist.
         clock: Seconds, for tests of the synchronisation policy.
 
     Raises:
-        BytewaysError: Another run has the folder, or the file cannot be opened.
+        BytewaysError: Another run uses the folder, or the file cannot be opened.
     """
 
     def __init__(self, folder: Path, *, clock: Callable[[], float] = time.monotonic) -> None:
         self.folder = folder
         self.path = folder / JOURNAL
-        self.seconds = 0.0  # spent writing and synchronising
+        self.seconds = 0.0  # spent on writing and synchronising
         self._clock = clock
         self._sync_cost_s = 0.0
         self._synced_at = clock()
-        self._samples: Appended | None = None  # opened for the first record that has some
+        self._samples: Appended | None = None  # opened with the first record that has samples
         try:
             self._file = Appended(self.path)
         except OSError as error:
             hint = "choose another --out"
-            if self.path.exists():  # a run is taken up, which knows no --out
+            if self.path.exists():  # resuming: --out does not apply
                 hint = f"resume a copy: cp -r {folder} COPY, then: byteways run --resume COPY"
             cause = f"{self.path}: {error.strerror}"
             raise BytewaysError(f"cannot write to {folder}", cause=cause, hint=hint) from error
@@ -85,7 +86,7 @@ class Journal:
             self._file.close()
             raise BytewaysError(f"another run is writing into {folder}", hint="wait until it ends") from error
         except OSError as error:
-            # Some cluster file systems are mounted without locks; a run there is still worth having.
+            # Some cluster file systems do not support locks; run there without.
             if error.errno not in (errno.ENOLCK, errno.ENOSYS, errno.EOPNOTSUPP):
                 self._file.close()
                 raise BytewaysError(f"cannot lock {self.path}", cause=error.strerror) from error
@@ -102,7 +103,7 @@ class Journal:
         return read_journal(self.path)
 
     def repair(self) -> JournalText:
-        """Cuts off last lines that are incomplete, keeping them in files beside; returns what is left."""
+        """Truncates partial last lines, keeping them in separate files; returns the remaining text."""
         text = self.read()
         with explained(self.folder):
             self._file.cut(text.finished_bytes, self.folder / CUT_OFF)
@@ -111,18 +112,15 @@ class Journal:
         return text
 
     def append(self, record: Record, samples: Samples | None = None) -> None:
-        """add() of a record that was not encoded yet. Raises ValueError, too, when a figure is not a
-        number.
-        """
+        """Encodes and adds a record. Also raises ValueError for a value that is NaN or infinite."""
         self.add(entry_of(record, samples))
 
     def add(self, entry: Entry) -> None:
-        """Writes one record, whole or not at all, after its samples.
+        """Writes one record, completely or not at all, after its samples.
 
         Raises:
-            BytewaysError: The disk is full, the file system failed, or the file was deleted; what was
-            recorded
-                before is safe.
+            BytewaysError: The disk is full, the file system failed, or the file was deleted; earlier records
+                are safe.
         """
         began = self._clock()
         with explained(self.folder):
@@ -138,13 +136,13 @@ class Journal:
         self.seconds += self._clock() - began
 
     def sync(self) -> None:
-        """Waits until everything written is on the disk itself."""
+        """Waits until everything written is on disk."""
         if self._file.unsynced:
             with explained(self.folder):
                 self._sync()
 
     def close(self) -> None:
-        """Synchronises what is not yet, and lets go of the lock. Calling it twice is fine."""
+        """Synchronises pending data and releases the lock; repeated calls have no effect."""
         if self._file.descriptor < 0:
             return
         try:

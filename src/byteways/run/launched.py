@@ -1,7 +1,7 @@
-"""Becomes a launcher that dies with the conductor: `start.py byteways.run.launched --parent PID -- COMMAND`.
+"""Starts a launcher that dies with the conductor: `start.py byteways.run.launched --parent PID -- COMMAND`.
 
-A launcher that outlives a conductor that was killed keeps its ranks, and with them their GPUs. The kernel
-keeps the request to be killed across exec (prctl(2), PR_SET_PDEATHSIG).
+A launcher that outlives a killed conductor keeps its ranks alive, and with them their GPUs. The kernel
+preserves the parent-death signal across exec (prctl(2), PR_SET_PDEATHSIG).
 """
 
 from __future__ import annotations

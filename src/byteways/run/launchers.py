@@ -1,4 +1,4 @@
-"""Programs that start several processes as the ranks of one MPI job, and their exact command lines."""
+"""Programs that start the ranks of an MPI job, and their exact command lines."""
 
 from __future__ import annotations
 
@@ -18,7 +18,7 @@ from byteways.settings import module_command
 
 #: Seconds for a launcher to print its version.
 VERSION_S = 20
-#: What stands for the number of ranks in a command that a user gives.
+#: Placeholder for the number of ranks in a user's command.
 COUNT = "{ranks}"
 
 
@@ -29,8 +29,8 @@ class Launcher:
     name: str
     words: tuple[str, ...]
     environment: Mapping[str, str] = field(default_factory=dict)
-    #: What more ranks than cores need beside these: without, ranks that poll would keep their core while they
-    #: wait, and with them, ranks that have a core of their own would be slower.
+    #: Extra words if there are more ranks than cores: without them, polling ranks would block their core;
+    #: with them, ranks that have their own core would be slower.
     crowded_words: tuple[str, ...] = ()
     crowded_environment: Mapping[str, str] = field(default_factory=dict)
 
@@ -41,13 +41,13 @@ class Launcher:
 
 @dataclass(frozen=True)
 class Job:
-    """The ranks of a run."""
+    """The ranks of a run and how to start them."""
 
     launcher: Launcher
     ranks: int
 
     def command(self) -> list[str]:
-        """Starts the ranks, and dies with this process."""
+        """Returns the command that starts the ranks and dies with this process."""
         program = [*module_command("byteways.run.rank_worker"), "--ranks", str(self.ranks)]
         wrapper = [*module_command("byteways.run.launched"), "--parent", str(os.getpid()), "--"]
         return [*wrapper, *self.launcher.command(self.ranks, program, crowded=self.crowded)]
@@ -59,7 +59,7 @@ class Job:
 
     @property
     def environment(self) -> dict[str, str]:
-        """Variables of the launcher."""
+        """Returns the environment variables of the launcher."""
         more = self.launcher.crowded_environment if self.crowded else {}
         return {**self.launcher.environment, **more}
 
@@ -69,7 +69,7 @@ NO_LAUNCHER = Launcher("simulated", ())
 
 
 def job_of(plan: Sequence[PlannedCase], given: str | None = None, *, simulated: bool = False) -> Job | None:
-    """How the ranks of a plan are started; None when it has none.
+    """Returns how to start the ranks of a plan; None if it has no ranks.
 
     Raises:
         BytewaysError: See find_launcher().
@@ -82,15 +82,14 @@ def job_of(plan: Sequence[PlannedCase], given: str | None = None, *, simulated: 
 
 
 def find_launcher(given: str | None = None, environment: Mapping[str, str] = os.environ) -> Launcher:
-    """The launcher to use: the given one, that of the allocation this process is in, else mpiexec or mpirun.
+    """Returns the launcher: the given one, the one of the current allocation, otherwise mpiexec or mpirun.
 
     Args:
-        given: Command of the user; COUNT stands for the number of ranks, `-n COUNT` is added where it is
-            missing.
+        given: A user's command; COUNT stands for the number of ranks, and `-n COUNT` is added if missing.
         environment: Variables of this process.
 
     Raises:
-        BytewaysError: There is none, or the given one is not there.
+        BytewaysError: No launcher was found, or the given one does not exist.
     """
     if given is not None:
         return _given(given, environment)
@@ -109,20 +108,20 @@ def find_launcher(given: str | None = None, environment: Mapping[str, str] = os.
 
 
 def has_launcher(environment: Mapping[str, str] = os.environ) -> bool:
-    """Whether any of the known launchers is there; whether it works is another question."""
+    """Whether a known launcher is installed; does not test it."""
     return any(_which(name, environment) for name in ("mpiexec", "mpirun", "srun", "flux"))
 
 
 def check_job(job: Job, log: Path, tick: Callable[[], None]) -> None:
-    """Starts the ranks once and ends them again.
+    """Starts the ranks once and ends them.
 
     Args:
-        job: What to start.
-        log: Takes what they print.
+        job: The ranks to start.
+        log: File for their output.
         tick: Called while waiting; may raise.
 
     Raises:
-        BytewaysError: They do not start, or cannot measure together; the cause says why.
+        BytewaysError: They do not start or cannot measure together; the cause says why.
     """
     try:
         WorkerProcess(log, job.environment, job.command(), tick).stop()
@@ -149,7 +148,7 @@ def _given(text: str, environment: Mapping[str, str]) -> Launcher:
 
 
 def _mpi(path: str, version: str) -> Launcher:
-    """mpiexec of a family of MPI, without binding: ranks bind themselves to the cores of the plan."""
+    """Returns mpiexec of an MPI family, without binding: ranks bind themselves to the cores of the plan."""
     if "Open MPI" in version or "OpenRTE" in version or "prte" in version.lower():
         words = (path, "-n", COUNT, "--bind-to", "none")
         yields = {"OMPI_MCA_mpi_yield_when_idle": "1"}
@@ -160,14 +159,14 @@ def _mpi(path: str, version: str) -> Launcher:
 
 
 def _root() -> dict[str, str]:
-    """Open MPI refuses to start as root, which is who one is in most containers, unless told twice."""
+    """Returns the two variables that let Open MPI start as root, the usual user in containers."""
     if os.geteuid() != 0:
         return {}
     return {"OMPI_ALLOW_RUN_AS_ROOT": "1", "OMPI_ALLOW_RUN_AS_ROOT_CONFIRM": "1"}
 
 
 def _which(name: str, environment: Mapping[str, str]) -> str | None:
-    """In PATH, then beside the interpreter: the wheels of MPICH and Open MPI put their launchers there."""
+    """Searches PATH, then the interpreter's folder, where the wheels of MPICH and Open MPI put launchers."""
     beside = str(Path(sys.prefix) / "bin")
     return shutil.which(name, path=environment.get("PATH", os.defpath)) or shutil.which(name, path=beside)
 

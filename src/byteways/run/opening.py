@@ -1,4 +1,4 @@
-"""Opening the machine of a run: the first worker probes it, and goes on to measure."""
+"""Opens the machine of a run: the first worker probes it and then continues to measure."""
 
 from __future__ import annotations
 
@@ -16,16 +16,16 @@ from byteways.topology.model import Topology
 
 @dataclass(frozen=True)
 class Opened:
-    """A machine, real or played, as its first worker found it."""
+    """A real or simulated machine, as probed by its first worker."""
 
     worker: WorkerProcess
     probed: Probe
     topology: Topology
-    command: Sequence[str] | None  # of further workers
+    command: Sequence[str] | None  # of additional workers
 
 
 def topology_of(probed: Probe, simulation: Simulation | None) -> Topology:
-    """Of this machine, or of the one that is played in its place."""
+    """Returns the topology of this machine or of the simulated one."""
     devices = probed.capabilities.devices
     return simulation.topology(devices) if simulation else discover(devices)
 
@@ -36,10 +36,10 @@ def open_machine(
     command: Sequence[str] | None,
     simulation: Simulation | None,
 ) -> Opened:
-    """Starts a worker and has it probe; what it prints goes to the run's log.
+    """Starts a worker and lets it probe; its output goes to the run's log.
 
     Raises:
-        BytewaysError: It did not survive that.
+        BytewaysError: The worker did not survive.
         Interrupted: From `tick`.
     """
     if simulation:

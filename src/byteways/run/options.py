@@ -1,4 +1,4 @@
-"""What a user asked of a run beside the suite."""
+"""The user's options of a run, besides the suite."""
 
 from __future__ import annotations
 
@@ -11,16 +11,16 @@ from byteways.plan.suite_types import Suite
 
 @dataclass(frozen=True)
 class Options:
-    """Filters, time, rounds, precision and repetition. Kept in the manifest, so that it can be made again."""
+    """Filters, time, rounds, precision and repetition; kept in the manifest to repeat the run."""
 
     only: tuple[str, ...] = ()
     sizes: str | None = None
-    budget_s: float | None = None  # None: the suite's own
+    budget_s: float | None = None  # None: the suite's own budget
     rounds: int | None = None
     precision: float | None = None
-    for_s: float | None = None  # repeat the suite for so long; None: once
-    ranks: int | None = None  # processes of cases between ranks; None: one for each GPU, at least two
-    launcher: str | None = None  # command that starts them; None: find one
+    for_s: float | None = None  # repeat the suite for this many seconds; None: once
+    ranks: int | None = None  # number of ranks; None: one per GPU, at least two
+    launcher: str | None = None  # command that starts the ranks; None: search for one
 
     def to_json(self) -> dict[str, Any]:
         return {
@@ -36,7 +36,7 @@ class Options:
 
     @classmethod
     def from_json(cls, data: Mapping[str, Any]) -> Options:
-        """Raises ValueError when they are none, or of another version."""
+        """Raises ValueError if the data are invalid or from another version."""
         from byteways.decoding import converted
 
         known = {entry.name for entry in fields(cls)}
@@ -45,7 +45,7 @@ class Options:
         return converted(data, cls)
 
     def applied(self, suite: Suite) -> Suite:
-        """The suite with rounds and precision as asked; a repeated one is planned round by round."""
+        """Returns the suite with these rounds and precision; a repeated suite is planned round by round."""
         if self.for_s is not None:
             suite = replace(suite, rounds=1)
         if self.rounds is not None:

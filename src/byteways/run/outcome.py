@@ -1,4 +1,4 @@
-"""From the native core's Measurement to the fields of a record that only the worker can know."""
+"""Converts the native core's Measurement to the record fields that only the worker knows."""
 
 from __future__ import annotations
 
@@ -17,14 +17,14 @@ from byteways.run.residency import about_pages
 if TYPE_CHECKING:
     from byteways._core import Buffer, Measurement, Summary, Verification
 
-#: Digits kept of a sample: a millionth is far below any timer's step over any batch.
+#: Digits kept of a sample: 1e-6 is far below any timer's resolution over any batch.
 SIGNIFICANT = 7
 #: Values of `verification`: what was checked after each sample.
 EVERY_WORD = "every sample"
 SOME_WORDS = "every sample, strided; first and last in full"
-#: Host memory whose pages stay where they were put.
+#: Host memory whose pages do not migrate.
 PLACED = ("pageable", "hugepage", "pinned", "pinned-noncoherent", "write-combined", "registered")
-#: Part of the sampled pages that must lie where they were asked for; the kernel may put a few elsewhere.
+#: Fraction of sampled pages that must lie as requested; the kernel may place a few elsewhere.
 LEAST_PLACED = 0.99
 
 
@@ -38,10 +38,10 @@ def outcome_of(
     buffers: list[tuple[Buffer, ...]],
     twins: Mapping[str, str] | None = None,
 ) -> dict[str, Any]:
-    """Record fields of a finished measurement; status `measured`, `corrupt` or `failed`.
+    """Returns the record fields of a finished measurement; status `measured`, `corrupt` or `failed`.
 
     Args:
-        twins: Devices that share one memory, each with the other.
+        twins: Devices that share one memory, by device.
     """
     fields: dict[str, Any] = {
         "status": "measured",
@@ -80,7 +80,7 @@ def outcome_of(
     return {name: value for name, value in fields.items() if value is not None or name == "reason"}
 
 
-#: What a case has no right to whose operations did not do what they claim.
+#: Fields removed from a case whose operations did not do what was requested.
 _FIGURES = (
     *(
         "time_ns",
@@ -97,7 +97,7 @@ _FIGURES = (
 
 
 def times_of(summary: Summary) -> Times:
-    """The statistics of a series as a record has them."""
+    """Converts the statistics of a series to those of a record."""
     return Times(
         median=rounded(summary.median),
         ci95=(rounded(summary.ci95[0]), rounded(summary.ci95[1])),
@@ -114,7 +114,7 @@ def without_figures(fields: dict[str, Any]) -> dict[str, Any]:
 
 
 def _figures(case: Case, measurement: Measurement) -> dict[str, Any]:
-    """Times and rates. A sample of concurrent flows is one operation of every flow at the summed rate."""
+    """Returns times and rates. A sample of concurrent flows is one operation of each, at the summed rate."""
     summary = measurement.time_ns
     times = times_of(summary)
     fields: dict[str, Any] = {"time_ns": asdict(times)}
@@ -150,11 +150,11 @@ def _figures(case: Case, measurement: Measurement) -> dict[str, Any]:
 
 
 def _samples(case: Case, measurement: Measurement) -> dict[str, Any]:
-    """What is kept of every sample beside its time: the three times of one operation (an empty list where a
-    time was not seen), those that were discarded, and what each of several flows did.
+    """Returns data kept per sample besides its time: the three times of one operation (an empty list if a
+    time was not observed), discarded samples, and each flow's data.
 
-    `released_ns` and `marks_ns` are on one timeline, in ns from when the first flow of that sample was
-    released. A flow leaves as many marks as it has of its operations, evenly over them.
+    `released_ns` and `marks_ns` share one time axis, in ns since the release of the sample's first flow. The
+    marks of a flow are spread evenly over its operations.
     """
 
     def seen(values: list[float]) -> list[float]:
@@ -188,7 +188,7 @@ def _samples(case: Case, measurement: Measurement) -> dict[str, Any]:
 
 
 def _window(case: Case, measurement: Measurement) -> dict[str, Any]:
-    """What each flow that moves bytes got in the common window, and how good that window was."""
+    """Returns each flow's rate in the common window, and the quality of that window."""
     return {
         "directions": _by_path(case, [flow.bytes_per_s for flow in measurement.flows]),
         "end_to_end_bytes_per_s": _by_path(case, [flow.end_to_end_bytes_per_s for flow in measurement.flows]),
@@ -203,10 +203,10 @@ def _window(case: Case, measurement: Measurement) -> dict[str, Any]:
 
 
 def _other_count(case: Case, median_ns: float) -> dict[str, Any] | None:
-    """Beside a figure that counts every array: what one direction carries.
+    """Returns the rate of one direction for values that count every array.
 
-    Local: the bytes that arrive at the destination. Where arrays are another device's: what goes
-    between it and the executor, read from there and written to it.
+    Local arrays: the bytes that arrive at the destination. Arrays on another device: the bytes read from it
+    and written to it by the executor.
     """
     if not counts_as_stream(case.interface):
         return None
@@ -226,8 +226,8 @@ def _other_count(case: Case, median_ns: float) -> dict[str, Any] | None:
 
 
 def _by_path(case: Case, rates: list[float]) -> dict[str, float]:
-    """Rates by path; flows of one path (disturbers may share it) count together. Those that move no bytes
-    have none.
+    """Returns rates by path; flows on the same path (background load may share it) are summed. Flows that
+    move no bytes are absent.
     """
     total: dict[str, float] = defaultdict(float)
     for flow, rate in zip(case.flows, rates, strict=True):
@@ -237,7 +237,7 @@ def _by_path(case: Case, rates: list[float]) -> dict[str, float]:
 
 
 def _corruption(case: Case, measurement: Measurement) -> dict[str, Any]:
-    """Status `corrupt` with where and what, when any word was not what it should be."""
+    """Returns status `corrupt` with place and values if any word was wrong."""
     for flow, result in zip(case.flows, measurement.flows, strict=True):
         found: Verification = result.verification
         if found.ok:
@@ -260,9 +260,9 @@ def _corruption(case: Case, measurement: Measurement) -> dict[str, Any]:
 
 
 def _about_buffers(case: Case, buffers: list[tuple[Buffer, ...]]) -> dict[str, Any]:
-    """Page sizes of the first flow's buffers, and where the pages of every host buffer lie.
+    """Returns page sizes of the first flow's buffers, and the location of every host buffer's pages.
 
-    Of a step that has memory of its own there is nothing to say: its buffer only names the memory.
+    Empty for steps that allocate their own memory: their buffer only names the memory kind.
     """
     if is_memory_step(case.interface):
         return {}
@@ -280,13 +280,13 @@ def _about_buffers(case: Case, buffers: list[tuple[Buffer, ...]]) -> dict[str, A
 
 
 def _planned(case: Case, flow: Flow, held: tuple[Buffer, ...]) -> list[tuple[PlannedBuffer, Buffer]]:
-    """Each buffer of a flow as planned and as allocated; a walked one twice."""
+    """Returns each buffer of a flow as planned and as allocated; a single buffer appears twice."""
     planned = case.buffers_of(flow) if len(held) > 2 else (flow.source, flow.destination)
     return list(zip(planned, held, strict=True))
 
 
 def _launch(measurement: Measurement) -> dict[str, int] | None:
-    """Blocks and threads in effect, of the first flow: all flows of a case have the same options."""
+    """Returns blocks and threads of the first flow as launched: all flows of a case have the same options."""
     if not measurement.flows:
         return None
     first = measurement.flows[0]
@@ -294,14 +294,14 @@ def _launch(measurement: Measurement) -> dict[str, int] | None:
 
 
 def _parts(measurement: Measurement) -> dict[str, float] | None:
-    """Part of the bytes by path, of flows that take several."""
+    """Returns the fraction of bytes by path, for flows over several paths."""
     parts = {path: rounded(part) for flow in measurement.flows for path, part in flow.parts.items()}
     return parts or None
 
 
 def misplaced(case: Case, buffers: list[tuple[Buffer, ...]], numa_domain: Mapping[str, int]) -> list[Warning]:
-    """A warning for each buffer whose pages are not in the NUMA domain of the CPU device that touched them
-    first.
+    """Returns a warning for each buffer whose pages are not in the NUMA domain of the CPU that first touched
+    them.
     """
     found: dict[str, Warning] = {}
     for flow, held in zip(case.flows, buffers, strict=True):

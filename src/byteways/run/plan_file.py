@@ -1,14 +1,14 @@
-"""The plan of a run as it lies in its folder, `plan.jsonl`: written once, before the first measurement.
+"""The plan of a run in its folder, `plan.jsonl`: written once, before the first measurement.
 
-A run that is taken up reads it. Made again, a plan would depend on what changes from day to day, such as free
-memory. First line: what the plan amounts to. Then a line for every planned case and round; what a case is
-stands in its first one.
+A resumed run reads it: a new plan would depend on conditions that change, such as free memory. The first line
+summarises the plan. One line for every planned case and round follows; the first line of a case has its
+definition.
 
     {"schema_version": 2, "cases": 3, "budget_s": 60.0, "estimated_s": 41.5, "notes": []}
     {"case_id": "9f2c…", "round": 0, "sweep": "copies", "budget_s": 1.0, "precision": 0.01, …, "case": {…}}
     {"case_id": "9f2c…", "round": 1, …}
 
-A repeated suite appends a round at a time. What there was no time for is withdrawn by a last line,
+A repeated suite appends its rounds one by one. A last line withdraws cases that were not reached in time:
 `{"withdrawn": [["9f2c…", 7], …]}`.
 """
 
@@ -30,7 +30,7 @@ from byteways.plan.suite_types import Suite
 from byteways.results.run_folder import PLAN, SCHEMA_VERSION
 from byteways.run.appended import Appended, explained
 
-#: Where the end of the file goes that was cut off in the middle of a line.
+#: On resuming, a partial last line is moved to this file.
 CUT_OFF = "plan.cut-off"
 
 
@@ -45,13 +45,13 @@ class PlanHead:
     notes: tuple[str, ...] = ()
 
 
-#: Fields of a planned case, beside what the case is.
+#: Fields of a planned case, except its definition.
 _FIELDS = {entry.name: entry for entry in fields(PlannedCase) if entry.name != "case"}
 _HINTS = get_type_hints(PlannedCase)
 
 
 def write(folder: Path, plan: Plan) -> None:
-    """Puts the plan in place, whole or not at all.
+    """Writes the plan atomically.
 
     Raises:
         BytewaysError: The folder cannot be written.
@@ -78,27 +78,25 @@ def write(folder: Path, plan: Plan) -> None:
 
 
 def append(folder: Path, cases: Sequence[PlannedCase]) -> None:
-    """Adds a round whose cases are in the plan already, of an earlier round. Raises BytewaysError as a
-    journal.
-    """
+    """Appends a round of cases that an earlier round defined. Raises BytewaysError like a journal."""
     known = {planned.case.case_id for planned in cases}
     _append(folder, b"".join(_lines(cases, known)))
 
 
 def withdraw(folder: Path, keys: Iterable[tuple[str, int]]) -> None:
-    """Takes back cases and rounds that there was no time for. Raises BytewaysError as a journal."""
+    """Withdraws cases and rounds that were not reached in time. Raises BytewaysError like a journal."""
     _append(folder, _line({"withdrawn": [list(key) for key in keys]}))
 
 
 def read(folder: Path, suite: Suite) -> Plan:
-    """The plan in a run folder.
+    """Reads the plan of a run folder.
 
     Args:
-        folder: Of the run.
-        suite: That it was made from.
+        folder: The run folder.
+        suite: The suite that the plan was made from.
 
     Raises:
-        BytewaysError: There is none, or it is damaged; without a whole plan nobody knows what is missing.
+        BytewaysError: The plan is missing or damaged; without all of it, missing cases are unknown.
     """
     path = folder / PLAN
     hint = "start a new run: byteways run"
@@ -144,7 +142,7 @@ def _line(data: Mapping[str, Any]) -> bytes:
 
 
 def _lines(cases: Iterable[PlannedCase], told: set[str]) -> Iterator[bytes]:
-    """A line a planned case, without what is as usual; those told of already are named alone."""
+    """Yields a line per planned case, without default values; cases in `told` only by their id."""
     for planned in cases:
         case_id = planned.case.case_id
         entry: dict[str, Any] = {"case_id": case_id}
@@ -161,8 +159,8 @@ def _lines(cases: Iterable[PlannedCase], told: set[str]) -> Iterator[bytes]:
 def _take(
     data: Mapping[str, Any], planned: dict[tuple[str, int], PlannedCase], cases: dict[str, Case]
 ) -> None:
-    """Adds what a line says. Raises ValueError, KeyError, TypeError or AttributeError when it says
-    nothing.
+    """Adds the content of a line. Raises ValueError, KeyError, TypeError or AttributeError if it is
+    invalid.
     """
     if "withdrawn" in data:
         for key in converted(data["withdrawn"], list[tuple[str, int]]):

@@ -1,7 +1,7 @@
-"""Folders for sockets and other things of a moment: nobody else can read them, and none stays for good.
+"""Private temporary folders (for sockets) that no other user can read and that do not remain forever.
 
-A process that is killed cannot clean up. Who makes a folder holds a lock on it as long as it is in use; the
-next process of the same user that needs one removes those whose lock nobody holds.
+A killed process cannot clean up. The creator of a folder holds a lock on it while in use; the next process
+of the same user that needs one removes the unlocked ones.
 """
 
 from __future__ import annotations
@@ -22,10 +22,10 @@ class PrivateFolder:
     """A new folder, locked until remove().
 
     Args:
-        base: Where to make it.
+        base: Parent folder.
 
     Raises:
-        OSError: It cannot be made there.
+        OSError: The folder cannot be created.
     """
 
     def __init__(self, base: Path) -> None:
@@ -33,14 +33,14 @@ class PrivateFolder:
         while True:
             self.path = Path(tempfile.mkdtemp(prefix=PREFIX, dir=base))
             self._lock = os.open(self.path, os.O_RDONLY | os.O_DIRECTORY | os.O_CLOEXEC)
-            with contextlib.suppress(OSError):  # a file system without locks: nobody else can take one either
+            with contextlib.suppress(OSError):  # a file system without locks: nobody can lock it
                 fcntl.flock(self._lock, fcntl.LOCK_EX)
             if os.fstat(self._lock).st_nlink:
                 return
-            os.close(self._lock)  # another process took it for an abandoned one before it was locked
+            os.close(self._lock)  # removed as abandoned by another process before it was locked
 
     def remove(self) -> None:
-        """With all that is in it. Calling it twice is fine."""
+        """Removes the folder with its content; repeated calls have no effect."""
         if self._lock >= 0:
             shutil.rmtree(self.path, ignore_errors=True)
             os.close(self._lock)
@@ -49,7 +49,7 @@ class PrivateFolder:
 
 @contextmanager
 def private_folder() -> Iterator[Path]:
-    """A folder for as long as this context, where temporary files go."""
+    """Provides a temporary folder for the duration of the context."""
     folder = PrivateFolder(Path(tempfile.gettempdir()))
     try:
         yield folder.path
@@ -58,7 +58,7 @@ def private_folder() -> Iterator[Path]:
 
 
 def _remove_abandoned(base: Path) -> None:
-    """Removes what processes of this user that are gone have left there."""
+    """Removes folders of this user whose processes are gone."""
     for path in base.glob(f"{PREFIX}*"):
         try:
             lock = os.open(path, os.O_RDONLY | os.O_DIRECTORY | os.O_NOFOLLOW | os.O_CLOEXEC)
@@ -68,7 +68,7 @@ def _remove_abandoned(base: Path) -> None:
             if os.fstat(lock).st_uid == os.geteuid():
                 fcntl.flock(lock, fcntl.LOCK_EX | fcntl.LOCK_NB)
                 shutil.rmtree(path, ignore_errors=True)
-        except OSError:  # in use, or locks are not to be had
+        except OSError:  # in use, or locks are not supported
             pass
         finally:
             os.close(lock)

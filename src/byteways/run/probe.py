@@ -1,6 +1,4 @@
-"""Asks a worker what this machine offers: devices, memory, interfaces, peers, and the libraries that were
-searched.
-"""
+"""Asks a worker what this machine offers: devices, memory, interfaces, peers and libraries."""
 
 from __future__ import annotations
 
@@ -14,14 +12,13 @@ from byteways.run.private_folder import private_folder
 from byteways.run.process import WorkerLost, WorkerProcess
 from byteways.topology.model import Capabilities
 
-#: Opening eight GPUs, compiling every kernel for them and proving 56 pairs takes half a minute on a cold
-#: cache.
+#: Opening eight GPUs, compiling every kernel and testing 56 pairs takes half a minute with a cold cache.
 PROBE_TIMEOUT_S = 180.0
 
 
 @dataclass(frozen=True)
 class Probe:
-    """What a worker found by trying."""
+    """What a worker found by trial."""
 
     capabilities: Capabilities
     libraries: list[dict[str, Any]] = field(default_factory=list)  # fields of _core.LibraryReport
@@ -29,10 +26,10 @@ class Probe:
 
 
 def probe_with(worker: WorkerProcess) -> Probe:
-    """Probes with a worker that is running; it can measure afterwards.
+    """Probes with a running worker, which can then continue to measure.
 
     Raises:
-        WorkerLost: It did not survive, or its answer is none.
+        WorkerLost: The worker died, or its answer is invalid.
     """
     answer = worker.ask({"do": "probe"}, PROBE_TIMEOUT_S)
     try:
@@ -47,15 +44,15 @@ def probe_with(worker: WorkerProcess) -> Probe:
 
 
 def lost_probe(loss: WorkerLost, model: str = "") -> BytewaysError:
-    """What a user is told when probing took the worker down.
+    """Returns the error message for a worker lost while probing.
 
     Args:
         loss: What happened.
-        model: Name of the machine that was simulated; '' on a real one.
+        model: Name of the simulated machine; '' for a real one.
     """
     if model:
         remedy = "leave --fault out, or choose another model: byteways list machines"
-        if "the simulator " in loss.reason:  # its file is missing, or does not load: no model would do better
+        if "the simulator " in loss.reason:  # its library is missing or does not load: other models fail, too
             remedy = "reinstall byteways: the simulator is part of it"
         return BytewaysError(f"the simulated {model} could not be probed", cause=loss.reason, hint=remedy)
     hint = "byteways doctor"
@@ -65,14 +62,14 @@ def lost_probe(loss: WorkerLost, model: str = "") -> BytewaysError:
 
 
 def probe(command: Sequence[str] | None = None, model: str = "") -> Probe:
-    """Probes this machine, or a simulated one, by a short-lived worker.
+    """Probes this machine or a simulated one with a short-lived worker.
 
     Args:
-        command: Of the worker; None: as the settings say.
-        model: Name of the machine that the worker simulates; '' for a real one.
+        command: The worker's command; None: from the settings.
+        model: Name of the simulated machine; '' for a real one.
 
     Raises:
-        BytewaysError: The worker did not survive it.
+        BytewaysError: The worker did not survive.
     """
     with private_folder() as folder:
         try:

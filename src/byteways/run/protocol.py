@@ -1,7 +1,7 @@
-"""What conductor and worker say to each other: one JSON object a line over a Unix socket, never stdout.
+"""The protocol of conductor and worker: one JSON object per line over a Unix socket.
 
-Standard output is not used because vendor libraries print there. The worker connects, says `hello`, then
-answers one request at a time. Requests carry `do`, answers `did`.
+Standard output is not used because vendor libraries print there. The worker connects, sends `hello`, then
+answers one request at a time. Requests have the key `do`, answers `did`.
 
     worker     {"did": "hello", "pid": 4711}
     conductor  {"do": "probe"}
@@ -11,15 +11,13 @@ answers one request at a time. Requests carry `do`, answers `did`.
     worker     {"did": "measure", "outcome": {"status": "measured", "reason": null, …record fields…}}
     conductor  {"do": "stop"}
 
-`rounds` is how often the case is measured in all (1 when it is not said): `budget_s` is for this round,
-and the samples that `precision` needs count over all of them. `fresh` drops the buffers kept from earlier
-cases first, but for locked host memory. `uuids` names the GPUs to workers that count them in another way.
-`outcome` holds the "what happened", "how it was timed", "figures" and "how it is known" fields of
-results.record.Record that only the worker can know; the conductor adds what was asked, peaks and the
-rest. `samples` in it is what is kept of
-each sample beside `samples_ns` (run/outcome.py); both go into the run's file of samples, not into the
-record. A probe that failed has `error` alone. An answer with `"leaving": true` is the worker's last: a
-runtime of its is broken for good.
+`rounds` is the total number of rounds of the case (default 1): `budget_s` is for this round, but the samples
+needed for `precision` are counted over all rounds. `fresh` first drops the buffers kept from earlier cases,
+except page-locked host memory. `uuids` identifies the GPUs for workers that number them differently.
+`outcome` holds those fields of results.record.Record that only the worker knows; the conductor adds the
+request, peaks and the rest. `samples` in it is the data kept per sample besides `samples_ns`
+(run/outcome.py); both go into the run's samples file, not into the record. A failed probe has only `error`.
+An answer with `"leaving": true` is the worker's last: one of its runtimes is unusable.
 """
 
 from __future__ import annotations
@@ -31,35 +29,37 @@ from typing import Any
 
 
 class Unavailable(Exception):  # noqa: N818 - a reason, told as such
-    """What a case asks for cannot be had here: it is skipped with this reason, and nothing has failed."""
+    """What the case requires is not available here: the case is skipped with this reason, without a
+    failure.
+    """
 
 
 class ConnectionClosed(Exception):  # noqa: N818 - a state, not a mistake
-    """The other side has gone away."""
+    """The other side closed the connection."""
 
 
 class Channel:
-    """Lines of JSON over a connected stream socket."""
+    """JSON lines over a connected stream socket."""
 
     def __init__(self, connection: socket.socket) -> None:
         self._connection = connection
         self._unread = b""
 
     def send(self, message: Mapping[str, Any]) -> None:
-        """Raises ConnectionClosed when the other side is gone."""
+        """Sends a message. Raises ConnectionClosed if the other side is gone."""
         try:
             self._connection.sendall(json.dumps(message, separators=(",", ":")).encode() + b"\n")
         except OSError as error:
             raise ConnectionClosed(str(error)) from error
 
     def receive(self, timeout_s: float | None = None) -> dict[str, Any]:
-        """The next message.
+        """Returns the next message.
 
         Raises:
-            TimeoutError: Nothing complete arrived in time; what arrived is kept.
+            TimeoutError: No complete message arrived in time; the partial one is kept.
             ConnectionClosed: The other side is gone.
-            ValueError: It is no JSON.
-            RecursionError: It is nested beyond measure.
+            ValueError: The message is not JSON.
+            RecursionError: The message is nested too deeply.
         """
         self._connection.settimeout(timeout_s)
         while b"\n" not in self._unread:

@@ -1,4 +1,4 @@
-"""Which rank of a lost job failed, by the state of its processes and what its launcher printed."""
+"""Finds the failed rank of a lost job from process states and the launcher's output."""
 
 from __future__ import annotations
 
@@ -11,19 +11,19 @@ from typing import Any
 def blamed(
     ranks: Sequence[Mapping[str, Any]], state_of: Callable[[int], str | None], printed: str = ""
 ) -> str:
-    """`; rank 1 (process 4711 on node7) is stopped`, or '' when nobody stands out.
+    """Returns `; rank 1 (process 4711 on node7) is stopped`; '' if no rank can be identified.
 
     Args:
         ranks: Facts of every rank (rank_worker.facts_of): `host` and `pid`.
-        state_of: State letter of a process of this host; None: it is gone.
-        printed: Output of the launcher since the case began.
+        state_of: Returns the state letter of a process on this host; None: it is gone.
+        printed: The launcher's output since the case began.
     """
     here = os.uname().nodename
     states = [state_of(rank["pid"]) if rank["host"] == here else "" for rank in ranks]
     for number, state in enumerate(states):
         if state in ("T", "t"):
             return f"; {_named(number, ranks[number])} is stopped"
-    # Open MPI names the rank, MPICH the process.
+    # Open MPI prints the rank, MPICH the process id.
     told = re.search(r"process rank (\d+) .*?(exited|killed|aborted)", printed)
     if told and (number := int(told[1])) < len(ranks):
         return f"; {_named(number, ranks[number])} ended first"

@@ -1,4 +1,4 @@
-"""One rank's part of a case: its own buffers, the ranks that take part, and what came of it."""
+"""One rank's part of a case: its own buffers, the participating ranks, and the result."""
 
 from __future__ import annotations
 
@@ -33,7 +33,7 @@ if TYPE_CHECKING:
 
 #: Slots of a buffer begin at multiples of it (native/interfaces/rank_mover.cpp).
 _SLOT_ALIGNMENT_BYTES = 256
-#: Options of a case that are about how it is measured; the others are the flow's.
+#: Options of the measurement; all others belong to the flow.
 _MEASURE_OPTIONS = ("gate", "batch", "energy", "timing")
 
 
@@ -56,7 +56,7 @@ class RankMeasurer:
         self._xccl: Xccl | None = None
         self._vendors: dict[tuple[tuple[int, ...], str], XcclCommunicator] = {}
         self._cache_bytes = {device.name: device.last_level_cache_bytes for device in session.devices}
-        # Ranks share the host's memory.
+        # All ranks share the host's memory.
         on_host = sum(device.memory_bytes for device in session.devices if device.runtime == "host")
         all_bytes = on_host if session.virtual_time else host_memory_bytes()
         host_bytes = all_bytes // max(1, mpi.world.size)
@@ -70,8 +70,8 @@ class RankMeasurer:
 
     @classmethod
     def open(cls, mpi: Mpi, simulator: str = "", machine: str = "") -> RankMeasurer:
-        """Opens every runtime of this machine, or of the one that `machine` is the sheet of, as every rank
-        does.
+        """Opens every runtime of this machine, or of the simulated one described by the sheet `machine`, as
+        all ranks do.
         """
         from byteways import _core
 
@@ -85,9 +85,9 @@ class RankMeasurer:
         return cls(_core, session, mpi, simulator)
 
     def measure(self, request: Mapping[str, Any]) -> dict[str, Any]:
-        """The outcome of a `measure` request. All ranks call it; those that take no part answer at once.
+        """Returns the outcome of a `measure` request. All ranks call it; uninvolved ones return immediately.
 
-        A rank that fails before the measurement, for want of memory for example, fails it on all.
+        If one rank fails before the measurement, for example out of memory, it fails on all.
         """
         case = Case.from_json(request["case"])
         if request.get("fresh"):
@@ -192,7 +192,7 @@ class RankMeasurer:
         return self._cache_bytes.get(device, 0)
 
     def _options(self, case: Case, request: Mapping[str, Any]) -> MeasureOptions:
-        """Raises ValueError on an option that nothing reads."""
+        """Returns the measurement options. Raises ValueError for an unknown option."""
         known = INTERFACES[case.interface].takes
         if unknown := [name for name in case.options if name not in known]:
             raise ValueError(f"unknown option {', '.join(unknown)} of {case.interface}")
@@ -206,7 +206,7 @@ class RankMeasurer:
             options.batch = 1
         if "batch" in case.options:
             options.batch = int(case.options["batch"])
-        if not self._session.virtual_time:  # one thread of a rank does all the work
+        if not self._session.virtual_time:  # a real rank works on a single thread
             options.cores = request["cores"][self._mpi.world.rank][:1]
         return options
 
@@ -217,10 +217,10 @@ def _members(case: Case) -> tuple[int, ...]:
 
 
 def own_ends(case: Case, rank: int) -> tuple[PlannedBuffer | None, PlannedBuffer | None]:
-    """What this rank sends from and what it receives into; None: it does not.
+    """Returns this rank's send buffer and receive buffer; None if it does not send or receive.
 
-    A message back goes from where the one there arrived to where it came from, so that the memories of both
-    ends are those of the case in both directions.
+    The reply of a ping-pong is sent from the receive buffer of the first message back to its send buffer, so
+    both directions use the memories of the case.
     """
     flow = case.flows[0]
     if case.pattern in OF_ALL_RANKS:

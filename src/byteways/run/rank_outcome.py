@@ -1,4 +1,4 @@
-"""From a measurement between ranks to the fields of a record."""
+"""Converts a measurement between ranks to record fields."""
 
 from __future__ import annotations
 
@@ -14,7 +14,7 @@ from byteways.run.outcome import EVERY_WORD, SOME_WORDS, rounded, times_of
 if TYPE_CHECKING:
     from byteways._core import Buffer, Measurement
 
-#: Bus bandwidth over algorithm bandwidth as (a, b) of a · (n - b) / n for n ranks: nccl-tests,
+#: Ratio of bus to algorithm bandwidth for n ranks, as (a, b) of a · (n - b) / n: nccl-tests,
 #: doc/PERFORMANCE.md.
 _BUS = {
     "allreduce": (2, 1),
@@ -24,7 +24,7 @@ _BUS = {
 
 
 def bus_factor(pattern: str, ranks: int) -> float:
-    """Bus bandwidth over algorithm bandwidth, by nccl-tests' definitions."""
+    """Returns the ratio of bus to algorithm bandwidth as nccl-tests defines it."""
     times, without = _BUS[pattern]
     return times * (ranks - without) / ranks
 
@@ -32,7 +32,7 @@ def bus_factor(pattern: str, ranks: int) -> float:
 def outcome_of_ranks(
     case: Case, measurement: Measurement, buffers: Sequence[Buffer | None]
 ) -> dict[str, Any]:
-    """Record fields of rank 0, which are those of all ranks: a sample is the time of the slowest."""
+    """Returns rank 0's record fields, valid for all ranks: a sample is the time of the slowest rank."""
     fields: dict[str, Any] = {
         "status": "measured",
         "reason": None,
@@ -102,7 +102,7 @@ def _figures(case: Case, measurement: Measurement) -> dict[str, Any]:
 
 
 def _corruption(case: Case, measurement: Measurement) -> dict[str, Any]:
-    """Status `corrupt` with where and what, when any word on any rank was not what it should be."""
+    """Returns status `corrupt` with place and values if any word on any rank was wrong."""
     found = measurement.flows[0].verification if measurement.flows else None
     if found is not None and not found.ok:
         expected, got = f"0x{found.expected:016x}", f"0x{found.got:016x}"

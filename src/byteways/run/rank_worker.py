@@ -1,8 +1,8 @@
-"""A rank: one of several workers that measure together. Started by a launcher as `byteways.run.rank_worker
---socket PATH --ranks N`
+"""A rank: one of several workers that measure together, started by a launcher as `byteways.run.rank_worker
+--socket PATH --ranks N`.
 
-Rank 0 talks to the conductor, in the protocol of every worker, and hands each request to the others. A rank
-dies with the process that started it, and all of them when one does.
+Rank 0 talks to the conductor in the usual worker protocol and forwards each request to the others. A rank
+dies with the process that started it, and all ranks die with any one.
 """
 
 from __future__ import annotations
@@ -30,12 +30,12 @@ STOP = {"do": "stop"}
 
 
 class RankWorker:
-    """Serves requests until told to stop. What rank 0 receives, every rank does.
+    """Serves requests until told to stop; every rank executes what rank 0 receives.
 
     Args:
-        mpi: Started.
-        channel: To the conductor, of rank 0.
-        processes: Ids of all ranks on this host.
+        mpi: Initialised MPI.
+        channel: Rank 0's connection to the conductor.
+        processes: Process ids of all ranks on this host.
     """
 
     def __init__(self, mpi: Mpi, channel: Channel | None, processes: Sequence[int]) -> None:
@@ -74,7 +74,7 @@ class RankWorker:
         return request
 
     def _shared(self, outcome: dict[str, Any], ranks: Sequence[int]) -> dict[str, Any]:
-        """The outcome of a rank that takes part, on every rank: rank 0, which answers, need not be one."""
+        """Broadcasts the outcome of a participating rank: rank 0, which answers, may not participate."""
         told = self._mpi.world.broadcast(json.dumps(outcome).encode(), min(ranks))
         shared: dict[str, Any] = json.loads(told)
         return shared
@@ -86,13 +86,13 @@ class RankWorker:
             if self._measurer is None:
                 self._measurer = RankMeasurer.open(self._mpi)
             return self._measurer.measure(request)
-        except Exception as error:  # of this rank alone: the others learn of it from the team
+        except Exception as error:  # on this rank only: the others learn of it through the team
             reason = f"rank {self._mpi.world.rank}: {type(error).__name__}: {error}"
             return {"status": "failed", "reason": reason}
 
 
 def facts_of(mpi: Mpi) -> dict[str, Any]:
-    """What every rank says of itself, of all of them, in order."""
+    """Returns the facts of every rank (host, process id, …) in rank order."""
     from byteways import __version__
 
     own = {"host": os.uname().nodename, "pid": os.getpid(), "byteways": __version__}
@@ -103,7 +103,7 @@ def facts_of(mpi: Mpi) -> dict[str, Any]:
 
 
 def wrong_with(facts: dict[str, Any], wanted: int) -> str | None:
-    """Why these ranks cannot measure together, in a sentence."""
+    """Returns why these ranks cannot measure together; None if they can."""
     ranks = facts["ranks"]
     if len(ranks) != wanted:
         library = facts["mpi"]["path"]
@@ -141,7 +141,7 @@ def _serve(path: str, wanted: int) -> None:
     try:
         mpi = open_mpi()
     except _core.Error as error:
-        # Nobody knows which rank this is: the first one that connects is heard.
+        # The rank is unknown here: the conductor uses the first message it receives.
         with contextlib.suppress(OSError):
             _connect(path).send({"did": "hello", "pid": os.getpid(), "error": str(error)})
         return

@@ -1,4 +1,4 @@
-"""Puts a record together: what was asked, what the worker answered, and what it is held against."""
+"""Assembles a record: the request, the worker's answer, and the peaks and limits it is compared with."""
 
 from __future__ import annotations
 
@@ -16,12 +16,12 @@ from byteways.results.samples import Samples, of_outcome
 from byteways.topology.model import Topology
 
 _FIELDS = {entry.name for entry in fields_of(Record)}
-#: What a worker may say about a case; the other statuses are the conductor's.
+#: Statuses that a worker may report; only the conductor sets the others.
 WORKER_STATUSES = ("measured", "failed", "corrupt", "skipped")
 
 
 def asked(planned: PlannedCase, model: MachineModel | None = None) -> dict[str, Any]:
-    """The "what was asked" fields of a record; of a simulated one also that it is, and what it rests on."""
+    """Returns the request fields of a record; if simulated, also the model and what the value rests on."""
     case = planned.case
     identity = case.identity()
     return {
@@ -47,7 +47,7 @@ def unmeasured(
     model: MachineModel | None = None,
     **happened: Any,
 ) -> Record:
-    """The record of a case without figures: `skipped`, `timeout` or `lost`. `model`: what is simulated."""
+    """Returns the record of a case without values: `skipped`, `timeout` or `lost`; `model` if simulated."""
     return Record.from_json(
         {
             **asked(planned, model),
@@ -67,14 +67,14 @@ def measured(
     model: MachineModel | None = None,
     **happened: Any,
 ) -> tuple[Record, Samples | None]:
-    """The record of a case that a worker answered, and its samples, which lie beside it.
+    """Returns the record of an answered case, and its samples, which are stored separately.
 
     Args:
-        model: What is simulated; None: a real machine is measured.
+        model: The simulated machine; None: a real one.
         happened: `started_at`, `wall_s`, `worker`.
 
     Raises:
-        ValueError: The outcome is none (unknown fields or status, a figure that is not a number).
+        ValueError: The outcome is invalid (unknown field or status, or a value that is NaN or infinite).
     """
     if outcome.get("status") not in WORKER_STATUSES:
         raise ValueError(f"status '{outcome.get('status')}'")

@@ -1,8 +1,8 @@
-"""Where managed pages were before and after an operation: what was seen, and whether it is what was claimed.
+"""Location of managed pages before and after an operation: observed, and compared with what the case claims.
 
-The system's page tables tell which pages are on the host. Of the others a runtime tells where it was last
-asked to prefetch them to, which is believed of pages that the host does not have. Data that is right proves
-nothing: it is right wherever the pages are.
+The system's page tables show which pages are on the host. For other pages the runtime reports the last
+prefetch destination, which is trusted for pages that the host does not have. Correct data prove nothing:
+they are correct wherever the pages are.
 """
 
 from __future__ import annotations
@@ -19,43 +19,43 @@ from byteways.results.record import Warning
 if TYPE_CHECKING:
     from byteways._core import Buffer, FlowResult, Measurement, SideResidency
 
-#: Pages that the host does not have, where nobody tells which GPU does.
+#: Pages that are not on the host, on an unknown GPU.
 OFF_HOST = "off-host"
-#: Part of the sampled pages that must be where they are claimed to be; a system may keep a few back.
+#: Fraction of the sampled pages that must be at the claimed location; a system may keep a few back.
 LEAST_PART = 0.99
 
 
 @dataclass(frozen=True)
 class Pages:
-    """Of one side at one time: sampled pages by place; `known` false: nobody could tell."""
+    """Sampled pages of one side by location; `known` is false if the location is unavailable."""
 
     sampled: int
     where: Mapping[str, int]
     known: bool = True
 
     def part(self, device: str, twins: Mapping[str, str]) -> float:
-        """Of the pages that are with the device. Each NUMA domain of the host is a place of its own.
+        """Returns the fraction of pages on the device. Each NUMA domain counts separately.
 
         Args:
-            twins: Devices that share one memory, each with the other.
+            twins: Devices that share one memory, by device.
         """
         places = {device, twins.get(device, device)}
         return sum(count for place, count in self.where.items() if place in places) / max(1, self.sampled)
 
 
 def pages_of(seen: SideResidency, fresh: bool) -> Pages:
-    """What was seen, as places.
+    """Converts an observation to locations.
 
     Args:
-        fresh: Whether pages moved by prefetches alone since the runtime noted one: else its word is an old
-            one, and only says that they are off the host.
+        fresh: Whether only prefetches moved pages since the runtime's report; otherwise the report is
+            outdated and only shows that pages are off the host.
     """
     where = dict(seen.on_host)
     away = seen.sampled - sum(where.values())
     told = seen.prefetched_to if fresh else ""
     if away <= 0:
         return Pages(seen.sampled, where)
-    if told == "host":  # the host's page tables do not have them, and yet that is where they were sent
+    if told == "host":  # contradiction: prefetched to the host, but absent from its page tables
         return Pages(seen.sampled, where, known=False)
     return Pages(seen.sampled, {**where, told or OFF_HOST: away}, known=bool(told) or not fresh)
 
@@ -66,10 +66,10 @@ def about_pages(
     buffers: list[tuple[Buffer, ...]],
     twins: Mapping[str, str] | None = None,
 ) -> tuple[dict[str, Any], list[Warning], str | None]:
-    """Record fields on pages that may move, warnings, and what refutes the figures in a sentence.
+    """Returns record fields on migrating pages, warnings, and the reason that voids the values, if any.
 
     Args:
-        twins: Devices that share one memory, each with the other.
+        twins: Devices that share one memory, by device.
     """
     twins = twins or {}
     fields: dict[str, Any] = {}
@@ -115,9 +115,9 @@ def _sum(total: int | None, more: int | None) -> int | None:
 
 
 def _moved_bytes(size: int, page: int, before: Pages, after: Pages, fresh: bool) -> int | None:
-    """Bytes of the pages that an operation moved; None when nobody can tell.
+    """Returns the bytes of the pages that an operation moved; None if unknown.
 
-    A page that was off the host and still is may have gone from one GPU to another.
+    A page that was off the host before and after may have moved between GPUs.
     """
     if not before.known or not after.known or page <= 0:
         return None
@@ -130,7 +130,7 @@ def _moved_bytes(size: int, page: int, before: Pages, after: Pages, fresh: bool)
 
 
 def _judge(flow: Flow, result: FlowResult, twins: Mapping[str, str]) -> tuple[str | None, Warning | None]:
-    """Of a prefetch: what refutes that its batches moved the pages, or the warning that nobody could tell."""
+    """Returns why a prefetch did not move its pages, or a warning that this is unknown."""
     wanted = flow.destination.device
     for label, seen in [("after timed prefetches", result.timed), ("after a prefetch", result.after)]:
         for side in seen:
@@ -143,7 +143,7 @@ def _judge(flow: Flow, result: FlowResult, twins: Mapping[str, str]) -> tuple[st
 
 
 def _elsewhere(when: str, pages: Pages, wanted: str, twins: Mapping[str, str]) -> str:
-    """What refutes a case: the figure would be that of another path."""
+    """Returns why the case is void: its value would belong to another path."""
     away = pages.sampled - round(pages.part(wanted, twins) * pages.sampled)
     return f"{when}, {away} of {pages.sampled} sampled pages were not on {wanted}: {_seen(pages)}"
 

@@ -1,4 +1,4 @@
-"""Ranks of a simulated machine: threads of this process, each with a session and a clock of its own."""
+"""Ranks of a simulated machine: threads of this process, each with its own session and clock."""
 
 from __future__ import annotations
 
@@ -21,7 +21,7 @@ class SimulatedRanks:
     Args:
         core: The native module.
         simulator: The simulator's library.
-        sheet: Of the machine.
+        sheet: The machine's description.
     """
 
     def __init__(self, core: ModuleType, simulator: str, sheet: str) -> None:
@@ -29,12 +29,12 @@ class SimulatedRanks:
         self._machine = (simulator, sheet)
 
     def measure(self, request: Mapping[str, Any]) -> dict[str, Any]:
-        """The outcome of a `measure` request, on the machine as it was loaded."""
+        """Returns the outcome of a `measure` request, on the freshly loaded machine."""
         self._core.restart_machine(*self._machine, request["key"])
         size = len(request["cores"])
         outcomes: list[dict[str, Any]] = [{} for _ in range(size)]
-        # What a rank has open is let go when all have left: a destructor that waits for its turn in virtual
-        # time, with Python's lock in hand, would keep the others from taking theirs.
+        # Release the ranks' objects only after all threads have ended: a destructor that waits for its turn
+        # in virtual time while holding Python's lock would block the other ranks.
         kept: list[RankMeasurer | Mpi] = []
 
         def play(rank: int) -> None:

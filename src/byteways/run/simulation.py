@@ -1,4 +1,4 @@
-"""A simulated machine as a run carries it: the model, its faults, and the sheet for every worker."""
+"""The simulated machine of a run: model, faults, and the sheet that every worker reads."""
 
 from __future__ import annotations
 
@@ -19,16 +19,16 @@ from byteways.run.probe import Probe, probe
 from byteways.settings import worker_command
 from byteways.topology.model import Topology
 
-#: Real seconds for a simulated case. Virtual time costs next to nothing, so that what takes longer hangs.
+#: Real seconds per simulated case. Virtual time costs little, so a longer case hangs.
 DEADLINE_S = 20.0
 
 
 @dataclass(frozen=True)
 class Simulation:
-    """What is played in place of this machine.
+    """The machine that is simulated instead of this one.
 
     Raises:
-        BytewaysError: A fault is none, or names what the model does not have.
+        BytewaysError: A fault is invalid, or concerns something that the model does not have.
     """
 
     model: MachineModel
@@ -39,13 +39,13 @@ class Simulation:
 
     @property
     def mark(self) -> str:
-        """The line before every table."""
+        """The line shown above every table."""
         return mark(self.model.name, self.faults)
 
     def write_sheet(self, folder: Path) -> Path:
-        """Writes what the simulator reads. Raises BytewaysError when the folder cannot be written.
+        """Writes the simulator's input. Raises BytewaysError if the folder cannot be written.
 
-        Workers get its path, not its text: `ps` shows arguments to everyone.
+        Workers receive its path, not its text: `ps` shows arguments to all users.
         """
         path = folder / SHEET
         try:
@@ -58,28 +58,30 @@ class Simulation:
 
     @staticmethod
     def command(path: Path, command: Sequence[str] | None) -> list[str]:
-        """The worker's command with the sheet, as an argument: a variable could leak into a real run."""
+        """Adds the sheet to the worker's command as an argument: a variable could leak into a real run."""
         return [*(command or worker_command()), "--machine", str(path)]
 
     @contextmanager
     def worker_command(self, command: Sequence[str] | None) -> Iterator[list[str]]:
-        """The command of a worker that lives no longer than this context."""
+        """Yields a worker command that is valid within this context only."""
         with private_folder() as folder:
             yield self.command(self.write_sheet(folder), command)
 
     def probe(self, command: Sequence[str] | None = None) -> Probe:
-        """What the simulated machine offers. Raises BytewaysError when the worker did not survive it."""
+        """Probes the simulated machine. Raises BytewaysError if the worker did not survive."""
         with self.worker_command(command) as simulated:
             return probe(simulated, self.model.name)
 
     def topology(self, devices: Mapping[str, Mapping[str, Any]] | None = None) -> Topology:
-        """As the real discovery finds it. `devices`: as a simulated worker saw them."""
+        """Returns the topology in the form of real discovery. `devices`: as a simulated worker reports
+        them.
+        """
         from byteways.machines.topology import topology_of
 
         return topology_of(self.model, devices, self.faults)
 
     def to_json(self) -> dict[str, Any]:
-        """For the manifest: enough to play it again, and to say how good it is."""
+        """Returns the manifest entry: enough to repeat the simulation and to judge its quality."""
         model = self.model
         return {
             "name": model.name,
@@ -93,10 +95,10 @@ class Simulation:
 
 
 def simulation_of(machine: str | None, faults: Sequence[str] | None) -> Simulation | None:
-    """What --machine and --fault ask for.
+    """Returns the simulation for --machine and --fault; None without them.
 
     Raises:
-        BytewaysError: There is no such model, a fault is none, or there are faults for a real machine.
+        BytewaysError: The model is unknown, a fault is invalid, or faults are given for a real machine.
     """
     if machine is not None:
         return Simulation(load(machine), tuple(faults or ()))
@@ -109,15 +111,15 @@ def simulation_of(machine: str | None, faults: Sequence[str] | None) -> Simulati
 
 
 def simulated_deadline_s(planned: PlannedCase, first: bool) -> float:
-    """Real seconds after which a simulated case is taken to hang, whatever it moves."""
+    """Returns the real seconds after which a simulated case counts as hanging."""
     return DEADLINE_S
 
 
 def recorded_simulation(folder: Path, manifest: Mapping[str, Any]) -> Simulation | None:
-    """The simulation that a run was made with, None for a measured one.
+    """Returns the simulation of a run; None for a measured one.
 
     Raises:
-        BytewaysError: The manifest's model is none, or is not the one that the digest is of.
+        BytewaysError: The manifest's model is invalid or does not match its digest.
     """
     if not manifest.get("simulated"):
         return None
@@ -138,7 +140,7 @@ def recorded_simulation(folder: Path, manifest: Mapping[str, Any]) -> Simulation
 
 
 def simulation_changes(before: Simulation | None, asked: Simulation | None) -> list[str]:
-    """What of the simulation that is asked for is not the run's; empty when nothing is asked for."""
+    """Lists differences between the requested simulation and the run's; empty if none is requested."""
     if asked is None:
         return []
     if before is None:

@@ -1,4 +1,4 @@
-"""Where the simulator's library lies: beside the native core, which it is built with."""
+"""Path of the simulator's library, which is built with the native core and installed beside it."""
 
 from __future__ import annotations
 
@@ -9,10 +9,10 @@ NAME = "libbyteways_sim.so"
 
 
 def native_folder() -> Path:
-    """The folder of the native core, where what is built with it lies.
+    """Returns the folder of the native core and the libraries built with it.
 
     Raises:
-        ImportError: There is no native core.
+        ImportError: The native core is missing.
     """
     found = importlib.util.find_spec("byteways._core")
     if found is None or found.origin is None:
@@ -21,9 +21,9 @@ def native_folder() -> Path:
 
 
 def simulator_path() -> str:
-    """The file, whether it is there or not: the native core says what is wrong with it.
+    """Returns the path, whether the file exists or not: the native core reports errors.
 
     Raises:
-        ImportError: There is no native core.
+        ImportError: The native core is missing.
     """
     return str(native_folder() / NAME)

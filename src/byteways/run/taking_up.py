@@ -1,4 +1,6 @@
-"""Taking up a run that was cut short: what is missing of it, and whether it still belongs together."""
+"""Resumes an interrupted run: finds the missing cases, and checks that machine, code and suite are
+unchanged.
+"""
 
 from __future__ import annotations
 
@@ -40,14 +42,15 @@ def take_up(
     command: Sequence[str] | None = None,
     asked: Simulation | None = None,
 ) -> Execution:
-    """Takes up a run that was cut short: only cases without a record remain.
+    """Resumes an interrupted run; only cases without a record remain.
 
     Args:
-        suite: The suite the user named beside --resume, if any; must be the run's.
-        asked: The machine model and faults beside --resume, if any; must be the run's.
+        suite: The suite given with --resume, if any; must be the run's.
+        asked: The machine model and faults given with --resume, if any; must be the run's.
 
     Raises:
-        BytewaysError: It is no run, another process has it, or machine, code or suite are not what they were.
+        BytewaysError: The folder is not a run, another process uses it, or machine, code or suite have
+            changed.
     """
     started = time.monotonic()
     manifest = read_manifest(folder)
@@ -97,10 +100,10 @@ def missing_plan(
     command: Sequence[str] | None = None,
     asked: Simulation | None = None,
 ) -> Plan:
-    """What take_up() would measure, without touching the run.
+    """Returns the plan that take_up() would measure, without changing the run.
 
     Raises:
-        BytewaysError: As take_up(), but another process may have the run.
+        BytewaysError: As for take_up(), but another process may use the run.
     """
     manifest = read_manifest(folder)
     options = _asked(folder, manifest, suite)
@@ -119,16 +122,16 @@ def _missing(
     options: Options,
     recorded: Sequence[Record],
 ) -> tuple[Plan, list[PlannedCase]]:
-    """The run's plan, and its cases without a record.
+    """Returns the run's plan, and its cases without a record.
 
     Raises:
-        BytewaysError: The plan is damaged, or is not the one of the records.
+        BytewaysError: The plan is damaged or does not match the records.
     """
     own = options.applied(parse(manifest["suite"]["text"], file=f"{folder / MANIFEST} (suite)"))
     plan = plan_file.read(folder, own)
     done = {(record.case_id, record.round) for record in recorded}
     unknown = done - {case.key for case in plan.cases}
-    # A repeated suite writes a further round into the plan first, and then into the manifest.
+    # A repeated suite adds a round first to the plan, then to the manifest.
     grown = options.for_s is not None and len(plan.cases) >= manifest["planned"]
     if unknown or not (grown or len(plan.cases) == manifest["planned"]):
         counts = f"{manifest['planned']} cases became {len(plan.cases)}"
@@ -137,10 +140,10 @@ def _missing(
 
 
 def _asked(folder: Path, manifest: Mapping[str, Any], suite: Suite | None) -> Options:
-    """The options of the run.
+    """Returns the options of the run.
 
     Raises:
-        BytewaysError: They are none, `suite` is not the run's, or an earlier version wrote the run.
+        BytewaysError: They are invalid, `suite` is not the run's, or an earlier version wrote the run.
     """
     if manifest["schema_version"] != SCHEMA_VERSION:
         raise BytewaysError(
@@ -160,7 +163,7 @@ def _asked(folder: Path, manifest: Mapping[str, Any], suite: Suite | None) -> Op
 
 
 def _recorded(folder: Path, manifest: Mapping[str, Any], asked: Simulation | None) -> Simulation | None:
-    """The run's own simulation. Raises BytewaysError when another one is asked for."""
+    """Returns the run's simulation. Raises BytewaysError if a different one is requested."""
     simulation = recorded_simulation(folder, manifest)
     if changes := simulation_changes(simulation, asked):
         raise _changed(folder, changes)
@@ -168,7 +171,7 @@ def _recorded(folder: Path, manifest: Mapping[str, Any], asked: Simulation | Non
 
 
 def _changes(manifest: Mapping[str, Any], topology: Topology, probed: Probe) -> list[str]:
-    """What is not as it was when the run began, each as 'what: old became new'."""
+    """Lists what changed since the run began, each as 'what: old became new'."""
     before = manifest["fingerprint"]
     after = manifests.fingerprint(topology, probed.capabilities, probed.method_version)
     changes = [

@@ -1,9 +1,9 @@
-"""Interface `torch-copy`: what `destination.copy_(source)` of PyTorch moves, timed by PyTorch's own events.
+"""Interface `torch-copy`: PyTorch's `destination.copy_(source)`, timed by PyTorch's events.
 
-A worker of its own measures it, so that PyTorch's runtime and ours never share a process. The rules are those
-of the native core (docs/concepts/how-we-time.md): a batch behind a gate, rotation over buffers that no cache
-holds, the stopping rule, every word checked. Only the gate differs: PyTorch has none, so the queue is held by
-a kernel that spins for a given time, and a batch that was not enqueued by then is marked `ungated`.
+A separate worker measures it, so that PyTorch's runtime and ours never share a process. The method is that
+of the native core (docs/concepts/how-we-time.md): gated batches, rotation over buffers larger than caches,
+the same stopping rule, verification of every word. Only the gate differs: PyTorch has none, so a kernel that
+spins for a given time holds the queue, and a batch that was not fully enqueued by then is marked `ungated`.
 """
 
 from __future__ import annotations
@@ -25,12 +25,12 @@ from byteways.run.protocol import Unavailable
 if TYPE_CHECKING:
     from byteways._core import Summary
 
-#: Events of both vendors tell differences in steps of about half a microsecond.
+#: Event timers of both vendors have a resolution of about half a microsecond.
 RESOLUTION_NS = 500.0
-#: As in native/timing/single_sampler.cpp: resolution then adds 0.2 % at most, and so does starting a batch.
+#: As in native/timing/single_sampler.cpp: limits the error by resolution, and by the batch start, to 0.2 %.
 LEAST_BATCH_NS = 2e6
 TICKS_PER_SAMPLE = 500
-#: Below it the fixed cost of a batch shows, and is taken off by the slope between two lengths.
+#: Below this size the fixed cost of a batch matters; it is removed by the slope between two batch lengths.
 SLOPE_BELOW_BYTES = 64 << 10
 MOST_GROWTH = 16.0
 MOST_BATCH = 512
@@ -38,16 +38,16 @@ MOST_SAMPLES = 400
 WARM_UP_BATCHES = 3
 LEAST_FOR_INTERVAL = 6
 LEAST_SAMPLES = 3
-#: The queue is held this many times as long as enqueueing is expected to take, and so long at least.
+#: The queue is held for this multiple of the expected enqueueing time, and at least …
 HOLD_MARGIN = 2.0
 LEAST_HOLD_NS = 200e3
-#: And no longer: a copy that returns when it is done, as those of pageable memory, waits out any hold.
+#: … and at most this long: a copy that blocks until done (pageable memory) outlasts any hold.
 MOST_HOLD_NS = 50e6
-#: Batches in a row that were not enqueued in time, after which the queue is held no more.
+#: After this many consecutive batches that were not enqueued in time, the queue is no longer held.
 MOST_MISSES = 3
-#: Spinning is asked for in cycles; GPUs run at about so many a nanosecond, and at no more than twice that.
+#: Assumed GPU cycles per ns for the spin duration; real clocks are at most twice that.
 CYCLES_PER_NS = 2.0
-#: Words that are made and compared at once: what that takes on top of the buffers stays small.
+#: Words generated and compared at a time: limits the extra memory.
 CHUNK_WORDS = 8 << 20
 WORD_BYTES = 8
 POISON = -0x5A5A5A5A5A5A5A5B
@@ -56,11 +56,11 @@ MULTIPLIER = -0x61C8864680B583EB
 
 
 class TorchMeasurer:
-    """Answers `measure` requests of `torch-copy`.
+    """Answers `measure` requests for `torch-copy`.
 
     Args:
-        torch: PyTorch.
-        core: The native module, for its statistics alone.
+        torch: The PyTorch module.
+        core: The native module, for its statistics only.
     """
 
     def __init__(self, torch: ModuleType, core: ModuleType) -> None:
@@ -73,10 +73,10 @@ class TorchMeasurer:
 
     @classmethod
     def open(cls) -> TorchMeasurer:
-        """Raises Unavailable when PyTorch is missing, broken, or sees no GPU."""
+        """Imports PyTorch. Raises Unavailable if it is missing, broken, or finds no GPU."""
         try:
             torch = importlib.import_module("torch")
-        except Exception as error:  # a broken installation raises whatever its libraries do
+        except Exception as error:  # a broken installation may raise anything
             raise Unavailable(f"PyTorch cannot be imported: {error}") from error
         from byteways import _core
 
@@ -85,7 +85,7 @@ class TorchMeasurer:
         return cls(torch, _core)
 
     def measure(self, request: Mapping[str, Any]) -> tuple[dict[str, Any], bool]:
-        """The outcome of a case, and whether PyTorch is broken for good."""
+        """Returns the outcome of a case, and whether PyTorch has become unusable."""
         case = Case.from_json(request["case"])
         try:
             return self._outcome(case, request), False
@@ -94,7 +94,7 @@ class TorchMeasurer:
         except self._torch.cuda.OutOfMemoryError as error:
             self._torch.cuda.empty_cache()
             return {"status": "failed", "reason": str(error).partition("\n")[0]}, False
-        except RuntimeError as error:  # PyTorch's word for every failure of the runtime: it does not recover
+        except RuntimeError as error:  # PyTorch raises it for every runtime failure and does not recover
             return {"status": "failed", "reason": str(error).partition("\n")[0]}, True
 
     def _outcome(self, case: Case, request: Mapping[str, Any]) -> dict[str, Any]:
@@ -147,7 +147,7 @@ class TorchMeasurer:
         return found
 
     def _slots(self, case: Case, flow: Flow, uuids: Mapping[str, str]) -> list[tuple[Any, Any]]:
-        """Sources and destinations that the operations take in turn, as tensors of words."""
+        """Returns (source, destination) tensors of words; operations rotate over them."""
 
         def cache_bytes(device: str) -> int:
             index = self._index(device, uuids) if device in uuids else None
@@ -167,7 +167,7 @@ class TorchMeasurer:
         return self._torch.empty(words, dtype=kind, pin_memory=buffer.memory == "pinned")
 
     def _index(self, device: str, uuids: Mapping[str, str]) -> int:
-        """PyTorch's number of a device: each counts in its own way."""
+        """Returns PyTorch's index of a device, which may differ from ours."""
         index = self._devices.get(_plain(uuids.get(device, "")))
         if index is None:
             raise Unavailable(f"PyTorch does not see {device}")
@@ -175,26 +175,26 @@ class TorchMeasurer:
 
 
 def _plain(uuid: str) -> str:
-    """A UUID without what one library writes around it and another does not."""
+    """Normalises a UUID: libraries differ in prefix and punctuation."""
     return uuid.lower().removeprefix("gpu-").replace("-", "")
 
 
 class _Run:
-    """The copies of one case. Operation k takes slot k % slots."""
+    """The copies of one case; operation k uses slot k % slots."""
 
     def __init__(self, torch: ModuleType, case: Case, slots: list[tuple[Any, Any]]) -> None:
         self._torch, self._case, self._slots = torch, case, slots
-        self._next, self._done = 0, 0  # operations numbered so far; since the data were last filled
-        self._batch, self._key, self._enqueue_ns = 1, 0, 0.0  # the last: of one operation, the longest seen
+        self._next, self._done = 0, 0  # operations so far: in total; since the last fill
+        self._batch, self._key, self._enqueue_ns = 1, 0, 0.0  # _enqueue_ns: per operation, longest so far
         self._misses = 0
         self.slope = case.size_bytes < SLOPE_BELOW_BYTES
         self.gated = True
         self.difference = ""
         on_gpu = [end.device.index for end in slots[0] if end.device.type == "cuda"]
-        self._device = on_gpu[0]  # PyTorch queues a copy on its source's GPU, and has the other wait for it
+        self._device = on_gpu[0]  # PyTorch enqueues a copy on its source's GPU and makes the other one wait
 
     def fields(self) -> dict[str, Any]:
-        """What a record says of how it was timed and how it is known."""
+        """Returns the record fields on timing and evidence."""
         distinct = min(len(self._slots), max(self._done, 1)) * self._case.size_bytes
         return {
             "timed_by": "device-events",
@@ -210,7 +210,7 @@ class _Run:
         }
 
     def fill(self, key: int) -> None:
-        """New words in every source, poison in every destination."""
+        """Writes new data into every source and poison into every destination."""
         self._key, self._done = key, 0
         for number, (source, destination) in enumerate(self._slots):
             for first in range(0, source.numel(), CHUNK_WORDS):
@@ -220,13 +220,13 @@ class _Run:
         self._synchronize()
 
     def spoil(self) -> None:
-        """Poisons the first word of what comes next: an operation that is left out shows."""
+        """Poisons the first word of the next destination, so that a missing operation is detected."""
         for operation in range(self._next, self._next + min(self._batch, len(self._slots))):
             self._slots[operation % len(self._slots)][1][:1].fill_(POISON)
         self._synchronize()
 
     def check(self) -> bool:
-        """Whether all that was copied since fill() is right; `difference` says where it is not."""
+        """Whether everything copied since fill() is correct; `difference` describes the first error."""
         self._synchronize()
         last = min(self._done, len(self._slots))
         for number in [operation % len(self._slots) for operation in range(self._next - last, self._next)]:
@@ -244,14 +244,14 @@ class _Run:
         return True
 
     def _words(self, like: Any, first: int) -> Any:
-        """The words that belong there, made on the device that owns the tensor."""
+        """Returns the expected words, generated on the tensor's device."""
         index = self._torch.arange(first, first + like.numel(), dtype=self._torch.int64, device=like.device)
         word = (index + self._key) * MULTIPLIER
         return word ^ (word >> 31)
 
     def warm_up(self) -> None:
-        """Grows the batch until the timer's steps do not matter."""
-        for _ in range(MOST_MISSES):  # calls that wait for their copy are known by then
+        """Grows the batch until the timer resolution does not matter."""
+        for _ in range(MOST_MISSES):  # by then blocking copies have been detected
             self._time(1)
         wanted = max(TICKS_PER_SAMPLE * RESOLUTION_NS, 0.0 if self.slope else LEAST_BATCH_NS)
         while (taken := self._time_of_sample()) < wanted and self._batch < MOST_BATCH:
@@ -267,7 +267,7 @@ class _Run:
         )
 
     def sample(self) -> float:
-        """Nanoseconds of one operation."""
+        """Returns the time of one operation in ns."""
         once = self._time(self._batch)
         if not self.slope:
             return once / self._batch
@@ -278,7 +278,7 @@ class _Run:
         return self._misses < MOST_MISSES
 
     def _time(self, count: int) -> float:
-        """Nanoseconds of so many operations, queued behind a kernel that spins until all of them are."""
+        """Returns the ns for `count` operations enqueued behind a spinning kernel that holds the queue."""
         cuda = self._torch.cuda
         with cuda.device(self._device):
             begin, end = cuda.Event(enable_timing=True), cuda.Event(enable_timing=True)

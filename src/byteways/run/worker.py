@@ -1,8 +1,8 @@
-"""A worker: the process that opens the runtimes and measures. Started by start.py as `byteways.run.worker
---socket PATH --parent PID [--machine SHEET] [--kind torch]`
+"""A worker: opens the runtimes and measures. Started by start.py as `byteways.run.worker --socket PATH
+--parent PID [--machine SHEET] [--kind torch]`.
 
-Standard library and native core only, so that it starts fast on a compute node. It dies with its conductor,
-and the kernel takes it first when memory runs out.
+Uses only the standard library and the native core, to start fast on a compute node. It dies with its
+conductor, and is the kernel's first choice when memory runs out.
 """
 
 from __future__ import annotations
@@ -34,9 +34,9 @@ PR_SET_PDEATHSIG = 1
 
 
 def die_with_parent(parent: int) -> None:
-    """Asks the kernel to kill this process when the conductor's main thread ends; leaves when it has already.
+    """Makes the kernel kill this process when the conductor's main thread ends; exits if it already has.
 
-    Must be the first act: what happens before it can outlive a conductor that is killed at that moment.
+    Must come first: a conductor killed before this call would leave the worker running.
     """
     ctypes.CDLL(None).prctl(PR_SET_PDEATHSIG, signal.SIGKILL, 0, 0, 0)
     if os.getppid() != parent:
@@ -44,20 +44,18 @@ def die_with_parent(parent: int) -> None:
 
 
 def offer_to_oom_killer() -> None:
-    """The worker is what memory runs out for, and the run must go on: let the kernel kill it, not the
-    conductor.
-    """
+    """Makes the kernel's out-of-memory killer choose the worker, which uses the memory, not the conductor."""
     with contextlib.suppress(OSError):
         Path("/proc/self/oom_score_adj").write_text("1000")
 
 
 class Worker:
-    """Answers requests, opening the runtimes when the first one needs them.
+    """Answers requests; opens the runtimes at the first request that needs them.
 
     Args:
-        channel: To the conductor.
-        machine: Sheet of the machine that is simulated; '' on a real one.
-        kind: Of plan.interfaces.Interface.worker: what the worker measures with.
+        channel: Connection to the conductor.
+        machine: Sheet of the simulated machine; '' for a real one.
+        kind: What the worker measures with, see plan.interfaces.Interface.worker.
     """
 
     def __init__(self, channel: Channel, machine: str = "", kind: str = "native") -> None:
@@ -66,11 +64,11 @@ class Worker:
         self._kind = kind
         self._measurer: Measurer | None = None
         self._torch: TorchMeasurer | None = None
-        #: Of a simulated machine nothing here says anything.
+        #: None on a simulated machine, which the host's load does not affect.
         self._host = None if machine else HostMonitor()
 
     def serve(self) -> None:
-        """Until told to stop, the conductor is gone, or the runtimes are broken for good."""
+        """Serves until told to stop, the conductor is gone, or a runtime is unusable."""
         self._channel.send({"did": "hello", "pid": os.getpid()})
         while True:
             request = self._channel.receive()
@@ -102,7 +100,7 @@ class Worker:
                 outcome, broken = self._opened_anew(request["key"]).measure(request)
         except Unavailable as reason:
             outcome, broken = {"status": "skipped", "reason": str(reason)}, False
-        except Exception as error:  # whatever it is, it is this case's, and the next one may be fine
+        except Exception as error:  # fails only this case; the next one may succeed
             outcome, broken = {"status": "failed", "reason": f"{type(error).__name__}: {error}"}, False
         if self._host is not None and outcome["status"] != "skipped":
             load = self._host.end()
@@ -119,18 +117,18 @@ class Worker:
         return self._torch
 
     def _simulated_ranks(self) -> SimulatedRanks:
-        """Ranks of the machine that is simulated; real ones are processes of their own (rank_worker.py)."""
+        """Returns the ranks of the simulated machine; real ranks are separate processes (rank_worker.py)."""
         from byteways import _core
         from byteways.run.simulated_ranks import SimulatedRanks
 
-        self._measurer = None  # its session would keep the machine from being restarted
+        self._measurer = None  # its session would prevent a restart of the machine
         gc.collect()
         return SimulatedRanks(_core, simulator_path(), self._machine)
 
     def _opened_anew(self, key: int) -> Measurer:
-        """The measurer; of a simulated machine at its beginning, with the noise of this key."""
+        """Returns the measurer; a simulated machine is restarted with this key's noise."""
         measurer = self._open()
-        self._measurer = None  # one that could not be restarted is of no use
+        self._measurer = None  # unusable if the restart fails
         measurer.restart(key)
         self._measurer = measurer
         return measurer
@@ -162,7 +160,7 @@ def main() -> None:
 
 
 def expected_parent(arguments: list[str]) -> int:
-    """The value of --parent, read before anything that takes time."""
+    """Returns the value of --parent, parsed before anything slow."""
     return int(arguments[arguments.index("--parent") + 1]) if "--parent" in arguments[:-1] else -1
 
 

@@ -92,8 +92,8 @@ def disturber(record_flows: Sequence[Mapping[str, Any]], interface: str, *, leav
 def in_window(cell: Cell) -> bool:
     """Whether the rates of all flows come from one common window.
 
-    Without one (serialised flows, or a flow with a single mark) each rate covers the flow's own time, in older
-    records the whole run, and says nothing about interference.
+    Without one (serialised flows, or a flow with a single mark) each rate covers the flow's own time, or in
+    older records the whole run, and says nothing about interference.
     """
     return not any(_apart(record) for record in cell.records)
 
