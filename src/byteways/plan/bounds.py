@@ -1,5 +1,5 @@
-"""How many cases a plan may have. A product of axes grows fast: better a count at once than minutes of
-silence.
+"""Upper limits on the number of cases in a plan: a product of axes grows fast, so report the count at
+once.
 """
 
 from __future__ import annotations
@@ -12,20 +12,20 @@ from byteways.errors import BytewaysError
 if TYPE_CHECKING:
     from byteways.plan.suite_types import Sweep
 
-#: Of a suite on one machine, each round counted once. `full` has 30,000 on 16 GPUs; a hundred thousand
-#: cases of a tenth of a second take three hours.
+#: Per suite and machine, with each round counted once. `full` has 30,000 on 16 GPUs; a hundred thousand cases
+#: of 0.1 s take three hours.
 MOST_CASES = 100_000
-#: Sets of flows that a sweep looks at, to keep one of each class.
+#: Sets of flows that a sweep examines to keep one of each class.
 MOST_SETS = 1_000_000
 
 
 def within(count: int, what: str, most: int = MOST_CASES) -> None:
-    """Raises BytewaysError with the count when there are more.
+    """Raises BytewaysError with the count if it exceeds the limit.
 
     Args:
-        count: Of cases.
-        what: Whose they are, with its place in the file: "my.toml:7: sweep 'pairs'".
-        most: How many there may be.
+        count: Number of cases.
+        what: Where they come from: "my.toml:7: sweep 'pairs'".
+        most: The limit.
     """
     if count > most:
         raise BytewaysError(
@@ -35,7 +35,7 @@ def within(count: int, what: str, most: int = MOST_CASES) -> None:
 
 
 def choices(sweep: Sweep) -> int:
-    """How many cases a set of flows makes: the product of all other axes."""
+    """Returns the number of cases per set of flows: the product of all other axes."""
     axes = (
         *(sweep.sizes, sweep.caches, *sweep.options.values(), *sweep.environment.values()),
         *(sweep.beside_interfaces, sweep.beside_sizes, *sweep.beside_options.values()),

@@ -1,10 +1,10 @@
-"""What of a plan fits a time budget: every sweep gets a part, the important ones the rest. Pure.
+"""Selects the cases that fit a time budget: a share for every sweep, the rest by priority. Pure.
 
-A case is taken with all its rounds: fewer cases, never fewer rounds, as nothing can be compared with a figure
-of one round. A budget that is spent from the top leaves a suite's last sweeps empty, and of each sweep its
-last sizes and memories. So what has to be there is taken first, one size whole before the next; part of what
-is left is dealt evenly over the sweeps, each by small groups that can be compared within and differ as much
-as they can from each other; and the rest by priority.
+A case is selected with all its rounds, never with fewer, as nothing can be compared with a result of one
+round. Filling the budget in suite order would leave the last sweeps empty, and of each sweep the last sizes
+and memory kinds. So the selection first takes cases of the highest priority, one complete size after the
+other. Then part of the remaining time is shared evenly by all sweeps, in small groups that can be compared
+within and differ as much as possible from each other. The rest is filled by priority.
 """
 
 from __future__ import annotations
@@ -21,68 +21,68 @@ from byteways.plan.footprint import buffers
 from byteways.plan.interfaces import one_buffer
 from byteways.plan.suite_types import Sweep
 
-#: Part of a time budget that is planned for; the rest is for estimates that were too low, and the report.
+#: Fraction of a time budget that is planned; the rest covers low estimates and the report.
 PLANNED_PART = 0.85
-#: Sweeps of this priority are had first, what a suite is for, such as every pair of GPUs; up to this part.
+#: Sweeps of this priority come first (the purpose of a suite, such as every pair of GPUs), up to FIRST_PART.
 FIRST = 9
 FIRST_PART = 0.75
-#: Part of what they leave that all other sweeps share alike, whatever their priority.
+#: Fraction of the remaining time that all other sweeps share evenly, whatever their priority.
 EVEN_PART = 0.4
-#: A case that takes more than this part by itself waits until all others have been asked.
+#: A case above this fraction of the budget waits until all others have been considered.
 MOST_OF_ONE = 0.2
-#: Groups of so many cases that differ in one axis are not divided; larger ones are, into pairs.
+#: Groups of up to this many cases that differ in one axis stay whole; larger ones are split into pairs.
 SMALL_GROUP = 4
 
 
 @dataclass(frozen=True)
 class Wanted:
-    """A case once, with the sweep that sets its budget and precision."""
+    """A case (counted once for all rounds), with the sweep that sets its budget and precision."""
 
     case: Case
     sweep: Sweep
     priority: int
     reason: str | None = None
-    estimated_s: float = 0.0  # of one round, allocation included
-    spare: bool = False  # left out for the budget alone
+    estimated_s: float = 0.0  # of one round, including allocation
+    spare: bool = False  # left out for lack of time only
 
     @property
     def block(self) -> tuple[object, ...]:
-        """Cases of one block use the same buffers, so they run one after another."""
+        """Key of cases that use the same buffers; they run consecutively."""
         flows = self.case.flows
         return tuple(sorted({str(end) for flow in flows for end in (flow.source, flow.destination)}))
 
     @property
     def process(self) -> tuple[str, tuple[tuple[str, str], ...]]:
-        """What is fixed per process: the kind of worker, and its variables."""
+        """The worker's kind and environment, fixed per process."""
         return self.case.worker, tuple(sorted(self.case.environment.items()))
 
 
-#: A buffer as a worker holds it: its process, what it is, its bytes, which of several equal ones of a case,
-#: and whether it is the one buffer of an interface, which copies do not share.
+#: A buffer held by a worker: its process, the buffer, its bytes, its index among equal ones of a case, and
+#: whether it is the only buffer of its interface (such buffers are not shared with copies).
 _Held = tuple[object, Buffer, int, int, bool]
 
 
 @dataclass
 class Load:
-    """The time that cases take together: the first one that uses a buffer or an environment pays for it."""
+    """The total time of a set of cases; the first one that uses a buffer or environment pays for it."""
 
     estimator: Estimator
     rounds: int
     total_s: float = 0.0
     _buffers: set[_Held] = field(default_factory=set)
     _environments: set[object] = field(default_factory=set)
-    _known: dict[str, tuple[float, frozenset[_Held]]] = field(default_factory=dict)  # by case
+    _known: dict[str, tuple[float, frozenset[_Held]]] = field(default_factory=dict)  # by case id
 
     def started_s(self) -> float:
-        """Seconds so far, with those of starting at all."""
+        """Total seconds so far, including start-up."""
         return self.total_s or self.estimator.start_s()
 
     def empty(self) -> Load:
-        """Of no case yet."""
+        """Seconds of start-up alone."""
         return Load(self.estimator, self.rounds, _known=self._known)
 
     def cost(self, item: Wanted) -> tuple[float, float]:
-        """Seconds that one round of the case takes, and that the whole run takes longer with it."""
+        """Returns the seconds of one round of the case, and the seconds it adds to the whole run."""
         round_s, needed = self._of_case(item)
         for held in needed - self._buffers:
             round_s += self.estimator.allocation_s(held[1], held[2])
@@ -93,7 +93,7 @@ class Load:
         return round_s, start_s + self.rounds * round_s
 
     def add(self, item: Wanted) -> Wanted:
-        """The case with its estimate, now part of the load."""
+        """Adds the case to the load; returns it with its estimate."""
         round_s, whole_s = self.cost(item)
         self._buffers |= self._of_case(item)[1]
         self._environments.add(item.process)
@@ -101,7 +101,7 @@ class Load:
         return replace(item, estimated_s=round_s)
 
     def _of_case(self, item: Wanted) -> tuple[float, frozenset[_Held]]:
-        """Seconds of one round whose buffers are there, and these; a budget asks ten times for each case."""
+        """Returns the seconds of one round with existing buffers, and its buffers; cached: called often."""
         found = self._known.get(item.case.case_id)
         if found is None:
             seconds = self.estimator.case_s(item.case, item.sweep.case_budget_s, self.rounds)
@@ -114,17 +114,17 @@ class Load:
         needed = []
         for buffer, size in buffers(item.case, self.estimator.capabilities):
             needed.append((item.process, buffer, size, times[buffer, size], alone))
-            times[buffer, size] += 1  # a case may need the same buffer twice at once
+            times[buffer, size] += 1  # a case may need two equal buffers
         return frozenset(needed)
 
 
 @dataclass
 class _Deal:
-    """A budget being dealt: what is taken is in `load`, what is left out in `over`, as it would come back."""
+    """A selection in progress: `load` has the selected cases, `over` the others in the order of return."""
 
     limit_s: float
     load: Load
-    waiting: dict[str, list[Wanted]]  # by sweep, in the order in which they are asked
+    waiting: dict[str, list[Wanted]]  # by sweep, in the order in which they are considered
     given_s: defaultdict[str, float] = field(default_factory=lambda: defaultdict(float))
     taken: Counter[str] = field(default_factory=Counter)  # cases by sweep
     over: list[Wanted] = field(default_factory=list)
@@ -137,7 +137,7 @@ class _Deal:
         self.over += [item for item in large if not self._take(item)]
 
     def _by_priority(self, tier: int, until_s: float) -> list[Wanted]:
-        """Takes what waits with this priority, as far as it fits; returns what is too large to ask now."""
+        """Selects waiting cases of this priority that fit; returns those too large to consider now."""
         large: list[Wanted] = []
         for item in self._in_turn(tier):
             if self.load.total_s > until_s:
@@ -149,9 +149,9 @@ class _Deal:
         return large
 
     def _even(self) -> None:
-        """Every sweep one case, then one to compare it with, then up to its share, as far as there is time.
+        """Selects for every sweep one case, then one to compare it with, then cases up to its share.
 
-        Those of the highest priority are served first, and of one priority in the order of the suite.
+        Sweeps of higher priority come first, then suite order.
         """
         share_s = EVEN_PART * (self.limit_s - self.load.started_s()) / max(1, len(self.waiting))
         names = sorted(self.waiting, key=lambda name: -max(item.priority for item in self.waiting[name]))
@@ -160,7 +160,7 @@ class _Deal:
                 self._serve(name, least, until_s)
 
     def _serve(self, name: str, least: int, until_s: float) -> None:
-        """Takes cases of a sweep in their order up to a number, and on as long as they take no longer."""
+        """Selects cases of a sweep in order: up to `least` cases, and more within `until_s` seconds."""
         kept: list[Wanted] = []
         for item in self.waiting[name]:
             cost_s = self._own_s(item)
@@ -171,14 +171,16 @@ class _Deal:
         self.waiting[name] = kept
 
     def _in_turn(self, tier: int) -> Iterator[Wanted]:
-        """The cases that wait with a priority, and no longer do; always of the sweep given least so far."""
+        """Yields and removes the waiting cases of a priority, always from the sweep with the least time so
+        far.
+        """
         queues: dict[str, list[Wanted]] = {}
         others: dict[str, list[Wanted]] = {}
         for name, items in self.waiting.items():
             for item in items:
                 (queues if item.priority == tier else others).setdefault(name, []).append(item)
         self.waiting = others
-        asked_s = self.given_s.copy()  # also of what is not taken, or one sweep would be asked to its end
+        asked_s = self.given_s.copy()  # counts rejected cases, too, so that sweeps alternate
         while queues:
             name = min(queues, key=lambda name: asked_s[name])
             item = queues[name].pop(0)
@@ -188,7 +190,7 @@ class _Deal:
                 del queues[name]
 
     def _own_s(self, item: Wanted) -> float:
-        """Seconds of all its rounds, without those of starting a process for it."""
+        """Returns the seconds of all its rounds, without the start of a process for it."""
         return self.load.cost(item)[0] * self.load.rounds
 
     def _take(self, item: Wanted) -> bool:
@@ -201,10 +203,10 @@ class _Deal:
 
 
 def within(ordered: Sequence[Wanted], budget_s: float, load: Load) -> tuple[list[Wanted], list[Wanted]]:
-    """The same without what the budget has no room for, and that apart: first to come back first.
+    """Returns the cases that fit the budget and the others, first to return first.
 
     Raises:
-        BytewaysError: Not one case fits.
+        BytewaysError: Not even one case fits.
     """
     limit_s = PLANNED_PART * budget_s + 1e-9
     running = [item for item in ordered if item.reason is None]
@@ -240,13 +242,13 @@ def within(ordered: Sequence[Wanted], budget_s: float, load: Load) -> tuple[list
 
 
 def _in_order(items: Sequence[Wanted]) -> list[Wanted]:
-    """The cases of a sweep in the order in which they are asked."""
+    """Returns the cases of a sweep in the order of consideration."""
     first = [item for item in items if item.priority == FIRST]
     return [*_by_size(first), *_varied([item for item in items if item.priority != FIRST])]
 
 
 def _by_size(items: Sequence[Wanted]) -> list[Wanted]:
-    """The largest size first and whole, in it one matrix after another."""
+    """Orders by size, largest first; within a size one matrix after another."""
     matrices: dict[object, int] = {}
     place: dict[str, tuple[int, int]] = {}
     for item in items:
@@ -256,10 +258,10 @@ def _by_size(items: Sequence[Wanted]) -> list[Wanted]:
 
 
 def _varied(items: Sequence[Wanted]) -> Iterator[Wanted]:
-    """The cases of a sweep so that wherever one stops, there are comparisons, and of as much as can be.
+    """Orders the cases of a sweep so that any prefix contains comparisons of the most different kinds.
 
-    Cases that differ in one axis alone stay together. The next group is always the one whose values have been
-    seen least, of such groups that with sizes farthest apart.
+    Cases that differ in one axis only stay together. The next group is the one whose values occurred least
+    so far; among equals, the one whose size comes first in _spread().
     """
     ranks = {size: rank for rank, size in enumerate(_spread({item.case.size_bytes for item in items}))}
     groups = _groups(sorted(items, key=lambda item: ranks[item.case.size_bytes]))
@@ -274,7 +276,7 @@ def _varied(items: Sequence[Wanted]) -> Iterator[Wanted]:
 
 
 def _spread(sizes: set[int]) -> Iterator[int]:
-    """The largest, the smallest, and then always the middle of what lies between two of them."""
+    """Yields the largest, the smallest, and then repeatedly the middle between two neighbours."""
     order = sorted(sizes, reverse=True)
     yield from dict.fromkeys((*order[:1], *order[-1:]))
     between = [order[1:-1]]
@@ -287,7 +289,7 @@ def _spread(sizes: set[int]) -> Iterator[int]:
 
 
 def _groups(items: Sequence[Wanted]) -> list[list[Wanted]]:
-    """Small groups of cases that differ in one axis: by which fewest stay alone, then the smallest."""
+    """Groups cases that differ in one axis: the axis that leaves fewest alone, then the smallest groups."""
     axes = [(item, _axes(item.case)) for item in items]
     best = [[item] for item in items]
     for axis in dict.fromkeys(name for _, values in axes for name in values):
@@ -304,7 +306,7 @@ def _alone_and_most(groups: Sequence[Sequence[Wanted]]) -> tuple[int, int]:
 
 
 def _divided(group: list[Wanted]) -> list[list[Wanted]]:
-    """A small group whole, a larger one in pairs, the last of which may be three."""
+    """Returns a small group whole, a larger one in pairs; the last part may have three."""
     if len(group) <= SMALL_GROUP:
         return [group]
     starts = range(0, len(group) - 1, 2)
@@ -312,7 +314,7 @@ def _divided(group: list[Wanted]) -> list[list[Wanted]]:
 
 
 def _axes(case: Case) -> dict[str, object]:
-    """What tells a case from others of its sweep, by axis."""
+    """Returns the axis values that distinguish a case within its sweep."""
     flow = case.flows[0]
     return {
         "between": (case.path, case.executors),
@@ -329,5 +331,5 @@ def _axes(case: Case) -> dict[str, object]:
 
 
 def _without(values: dict[str, object], *axes: str) -> frozenset[tuple[str, object]]:
-    """The values of all other axes."""
+    """Returns the values of all other axes, as a key."""
     return frozenset((name, value) for name, value in values.items() if name not in axes)

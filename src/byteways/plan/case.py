@@ -1,6 +1,6 @@
-"""What a case is: interface, pattern, flows, size, cache, options, process environment. Pure data.
+"""A case: interface, pattern, flows, size, cache, options, process environment. Pure data.
 
-A case is the same thing on every machine: its `case_id` is a hash of what it is, never of where it ran.
+A case is the same on every machine: its `case_id` is a hash of its definition, not of where it ran.
 """
 
 from __future__ import annotations
@@ -15,7 +15,7 @@ from typing import Any
 
 from byteways.plan.interfaces import BARRIER, COLLECTIVES, INTERFACES
 
-#: Operations of all ranks together.
+#: Patterns in which all ranks take part.
 OF_ALL_RANKS = (*COLLECTIVES, BARRIER)
 PATTERNS = (
     *(
@@ -31,7 +31,7 @@ PATTERNS = (
     *("bisection", "all-pairs", "interference"),
     *OF_ALL_RANKS,
 )
-#: How a buffer is allocated (native/runtimes/runtime.hpp has the same names).
+#: Memory kinds; native/runtimes/runtime.hpp has the same names.
 MEMORIES = (
     *("pageable", "hugepage", "pinned", "pinned-noncoherent", "write-combined", "registered"),
     *("managed", "managed-coarse", "device", "device-fine", "device-uncached", "pool", "vmm"),
@@ -44,22 +44,22 @@ _BUFFER = re.compile(
 
 
 def is_device(memory: str) -> bool:
-    """Whether it is a GPU's own memory."""
+    """Whether the GPU itself owns memory of this kind."""
     return memory in ("device", "device-fine", "device-uncached", "pool", "vmm")
 
 
 def needs_grant(memory: str) -> bool:
-    """Whether peer access does not cover it: it is opened to each other GPU apart."""
+    """Whether this memory must be opened to each other GPU separately, as peer access does not cover it."""
     return memory in ("pool", "vmm")
 
 
 def is_managed(memory: str) -> bool:
-    """Whether its pages move between devices."""
+    """Whether its pages migrate between devices."""
     return memory in ("managed", "managed-coarse")
 
 
 def is_plain(memory: str) -> bool:
-    """Whether it is the operating system's ordinary pages, which no GPU runtime knows of."""
+    """Whether it consists of ordinary pages of the operating system, unknown to GPU runtimes."""
     return memory in ("pageable", "hugepage")
 
 
@@ -67,18 +67,18 @@ def is_plain(memory: str) -> bool:
 class Buffer:
     """device + memory + first touch, written `gpu0:device` or `cpu0:pageable@gpu1`.
 
-    Of several processes the one that holds it comes first: `1/gpu1:device` is of rank 1.
+    With several processes, the rank of the owner comes first: `1/gpu1:device`.
     """
 
     device: str
     memory: str
     first_touch: str | None = None  # None: the owning device
-    rank: int | None = None  # None: the only process
+    rank: int | None = None  # None: there is only one process
 
     @classmethod
     @lru_cache(maxsize=4096)  # a run has thousands of cases of few buffers
     def parse(cls, text: str) -> Buffer:
-        """Raises ValueError when the text is no buffer."""
+        """Parses the text. Raises ValueError if it is not a buffer."""
         match = _BUFFER.match(text)
         if match is None:
             raise ValueError(f"'{text}' is not a buffer; write device:memory or device:memory@first-touch")
@@ -91,26 +91,26 @@ class Buffer:
 
     @property
     def place(self) -> str:
-        """`gpu0`, or `1/gpu1` of rank 1."""
+        """`gpu0`, or `1/gpu1` for rank 1."""
         return self.device if self.rank is None else f"{self.rank}/{self.device}"
 
 
 @dataclass(frozen=True)
 class Flow:
-    """One stream of bytes of a case. For a chase, source and destination are the buffer that is walked.
+    """One stream of bytes of a case. For a pointer chase, source and destination are the same buffer.
 
-    `interface`, `options` and `size_bytes` are those of a flow that disturbs the measured one in another way
-    than that is done; None and empty: the case's.
+    `interface`, `options` and `size_bytes` are overrides for a background flow; None and empty inherit from
+    the case.
 
-    Of a collective, source and destination are the buffers of its first rank, and `others` has those of the
-    further ranks, in order: (what it sends from, what it receives into).
+    For a collective, source and destination are the buffers of the first rank; `others` has (send buffer,
+    receive buffer) of the other ranks in order.
     """
 
     source: Buffer
     destination: Buffer
     executor: str
-    second_source: Buffer | None = None  # of interfaces that read two arrays; None: beside the first
-    partner: str | None = None  # the device that answers, of interfaces that have one
+    second_source: Buffer | None = None  # for interfaces that read two arrays; None: next to the first
+    partner: str | None = None  # for interfaces with a responding device
     interface: str | None = None
     options: Mapping[str, int | str | bool] = field(default_factory=dict, hash=False)
     size_bytes: int | None = None
@@ -126,12 +126,12 @@ class Flow:
 
     @property
     def pairs(self) -> tuple[tuple[Buffer, Buffer], ...]:
-        """Of a collective: the buffers of every rank."""
+        """(send buffer, receive buffer) of every rank of a collective."""
         return ((self.source, self.destination), *self.others)
 
     @property
     def ranks(self) -> tuple[int, ...]:
-        """Of the processes that take part; empty: one process alone."""
+        """Ranks that take part; empty for a single process."""
         ends = (end for pair in self.pairs for end in pair)
         return tuple(dict.fromkeys(end.rank for end in ends if end.rank is not None))
 
@@ -141,12 +141,12 @@ class Flow:
 
     @property
     def buffers(self) -> tuple[Buffer, ...]:
-        """Sources, then the destination; of a collective those of every rank, one rank after another."""
+        """Sources, then the destination; for a collective those of every rank in rank order."""
         further = (end for pair in self.others for end in pair)
         return (*self.sources, self.destination, *further)
 
     def to_json(self) -> dict[str, Any]:
-        """Fields that the flow does not have are left out, so that they change no case's identity."""
+        """Returns JSON data without absent fields, so that new fields do not change existing case ids."""
         data: dict[str, Any] = {
             "source": str(self.source),
             "destination": str(self.destination),
@@ -184,7 +184,7 @@ class Flow:
 
 @dataclass(frozen=True)
 class Case:
-    """One thing to measure. `flows[0]` is the measured flow of `interference`, all are of other patterns."""
+    """One thing to measure. `interference` measures `flows[0]` only, other patterns all flows."""
 
     interface: str
     pattern: str
@@ -195,7 +195,7 @@ class Case:
     environment: Mapping[str, str] = field(default_factory=dict)  # fixed per process: HSA_ENABLE_SDMA …
 
     def identity(self) -> dict[str, Any]:
-        """What the case is, as canonical JSON data; inverse of from_json."""
+        """Returns the definition as canonical JSON data; inverse of from_json."""
         return {
             "interface": self.interface,
             "pattern": self.pattern,
@@ -220,7 +220,7 @@ class Case:
 
     @cached_property
     def case_id(self) -> str:
-        """16 hexadecimal digits of the SHA-256 of identity()."""
+        """Returns 16 hexadecimal digits of the SHA-256 of identity()."""
         text = json.dumps(self.identity(), sort_keys=True, separators=(",", ":"))
         return hashlib.sha256(text.encode()).hexdigest()[:16]
 
@@ -230,14 +230,16 @@ class Case:
 
     @property
     def worker(self) -> str:
-        """The kind of worker that measures it (plan.interfaces.Interface.worker)."""
+        """The worker kind that measures it (plan.interfaces.Interface.worker)."""
         return INTERFACES[self.interface].worker
 
     def interface_of(self, flow: Flow) -> str:
         return flow.interface or self.interface
 
     def buffers_of(self, flow: Flow) -> tuple[Buffer, ...]:
-        """Sources, then the destination, or the one buffer; a second source not named is like the first."""
+        """Returns sources then destination, or the single buffer; the default second source equals the
+        first.
+        """
         row = INTERFACES[self.interface_of(flow)]
         if row.buffers == "one":
             return (flow.source,)
@@ -246,25 +248,25 @@ class Case:
         return flow.buffers
 
     def arrays_of(self, flow: Flow) -> tuple[tuple[Buffer, ...], tuple[Buffer, ...]]:
-        """What a flow reads, and what it writes."""
+        """Returns (buffers read, buffers written) of a flow."""
         arrays = self.buffers_of(flow)
         return (arrays[:-1], arrays[-1:]) if INTERFACES[self.interface_of(flow)].writes else (arrays, ())
 
     def options_of(self, flow: Flow) -> Mapping[str, int | str | bool]:
-        """A flow with an interface of its own has its own options too."""
+        """Returns a flow's options: its own if it has its own interface, otherwise the case's."""
         return self.options if flow.interface is None else flow.options
 
     def size_of(self, flow: Flow) -> int:
-        """Bytes of one operation of the flow, or of its working set."""
+        """Returns the bytes of one operation of the flow, or its working set."""
         return self.size_bytes if flow.size_bytes is None else flow.size_bytes
 
     def cache_of(self, flow: Flow) -> str:
-        """What disturbs in a way of its own never works from a cache."""
+        """Returns the cache state; background flows with their own interface are always cold."""
         return self.cache if flow.interface is None else "cold"
 
     @property
     def path(self) -> str:
-        """Devices as the pattern joins them.
+        """The devices as connected by the pattern.
 
         `gpu0>gpu1`, `gpu0<>gpu1`, `gpu0>gpu1,gpu2`, `gpu1,gpu2>gpu0`, `all:gpu0,gpu1`,
         `gpu0>gpu1 beside gpu2>gpu3`; `cpu0<>gpu0,gpu1`, `gpu0>gpu1 and gpu2>gpu3`, `ring:gpu0,gpu1,gpu2`,
@@ -293,7 +295,7 @@ class Case:
 
     @property
     def ranks(self) -> tuple[int, ...]:
-        """Of the processes that take part, ascending; empty: one process alone."""
+        """Ranks that take part, ascending; empty for a single process."""
         return tuple(sorted({rank for flow in self.flows for rank in flow.ranks}))
 
     @property
@@ -302,7 +304,7 @@ class Case:
 
     @property
     def devices(self) -> tuple[str, ...]:
-        """All that take part: executors, partners and owners of buffers, each once."""
+        """All distinct devices: executors, partners and owners of buffers."""
         named: dict[str, None] = {}
         for flow in self.flows:
             owners = (buffer.device for buffer in flow.buffers)
@@ -311,7 +313,7 @@ class Case:
 
     @property
     def access(self) -> str:
-        """How the executor of the first flow reaches: `read`, `write`, `local`, `remote`."""
+        """How the executor of the first flow accesses memory: `read`, `write`, `local`, `remote`."""
         flow = self.flows[0]
         owns_source, owns_destination = (
             flow.executor == flow.source.device,
@@ -325,7 +327,7 @@ class Case:
 
 
 def _places(buffers: Sequence[Buffer]) -> str:
-    """`0/gpu0,1/gpu1`, or `0-3/cpu0` of successive ranks on one device."""
+    """Formats ranks: `0/gpu0,1/gpu1`, or `0-3/cpu0` for consecutive ranks on one device."""
     parts: list[list[Buffer]] = []
     for buffer in buffers:
         if parts and parts[-1][-1].device == buffer.device:
@@ -339,14 +341,14 @@ def _places(buffers: Sequence[Buffer]) -> str:
 
 
 def _both_ways(flows: Sequence[Flow]) -> str:
-    """`cpu0<>gpu0,gpu1`: the ends of the flows there, which are the first half of all."""
+    """Formats `cpu0<>gpu0,gpu1` from the forward flows, the first half of all."""
     there = flows[: len(flows) // 2] or flows
     ends = ([flow.source.device for flow in there], [flow.destination.device for flow in there])
     return "<>".join(",".join(dict.fromkeys(side)) for side in ends)
 
 
 def _around(flows: Sequence[Flow]) -> str:
-    """`ring:gpu0,gpu1`, with `and cpu0>gpu0,gpu1` for flows that the host takes part in."""
+    """Formats `ring:gpu0,gpu1`, with `and cpu0>gpu0,gpu1` for flows with the host."""
     ring = [flow for flow in flows if "cpu" not in flow.path]
     host = [flow for flow in flows if flow not in ring]
     text = "ring:" + ",".join(flow.source.device for flow in ring)
@@ -358,17 +360,17 @@ def _around(flows: Sequence[Flow]) -> str:
 
 @dataclass(frozen=True)
 class PlannedCase:
-    """A case in a run's plan: measured in `round` round(s), or skipped with a reason."""
+    """A case in a run's plan: to be measured in round `round`, or skipped with a reason."""
 
     case: Case
-    sweep: str  # name of the sweep that asked for it
+    sweep: str  # name of the sweep that requested it
     round: int
     budget_s: float  # sampling time of this round
     precision: float
     reason: str | None = None  # why it is skipped or left out; None: it will run
-    estimated_s: float = 0.0  # wall time to plan by, allocation included
-    spare: bool = False  # left out for lack of time alone: runs after all when there turns out to be enough
-    rounds: int = 1  # of the case in the run: the samples that are needed count over all of them
+    estimated_s: float = 0.0  # estimated wall time, including allocation
+    spare: bool = False  # left out for lack of time only; runs if time remains
+    rounds: int = 1  # total rounds of the case; required samples are counted over all of them
 
     @property
     def key(self) -> tuple[str, int]:

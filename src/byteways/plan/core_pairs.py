@@ -1,4 +1,4 @@
-"""Which pairs of cores a sweep with `cores = "pairs"` stands for (pure)."""
+"""Selects the core pairs of a sweep with `cores = "pairs"` (pure)."""
 
 from __future__ import annotations
 
@@ -6,14 +6,14 @@ from collections.abc import Iterator
 
 from byteways.topology.model import Device, Topology
 
-#: Of more cores than this a sample is taken: 2016 pairs take half a minute.
+#: Above this number of cores, a sample is used: 2016 pairs take half a minute.
 MOST_CORES = 64
 
 
 def physical_cores(device: Device) -> int:
-    """Cores of a NUMA domain that this process may use, whose threads count once.
+    """Returns the usable physical cores of a NUMA domain.
 
-    Where the topology does not tell threads, logical CPUs that share a first-level cache are one core.
+    Without SMT information, logical CPUs with a common first-level cache count as one core.
     """
     if device.threads:
         return len(device.threads)
@@ -22,10 +22,10 @@ def physical_cores(device: Device) -> int:
 
 
 def shared_cache(device: Device, first: int, second: int) -> int | None:
-    """The lowest level of cache that two physical cores of a domain share; None: none that is told.
+    """Returns the lowest cache level that two physical cores of a domain share; None if unknown.
 
-    Where the topology does not tell who shares which, as in models of machines, cores that share a cache are
-    numbered one after another.
+    Without sharing information, as in machine models, cores that share a cache are assumed to be numbered
+    consecutively.
     """
     if device.threads:
         cores = {device.threads[first][0], device.threads[second][0]}
@@ -39,21 +39,21 @@ def shared_cache(device: Device, first: int, second: int) -> int | None:
 
 
 def sampled_cores(topology: Topology) -> dict[str, list[int]]:
-    """Numbers of the cores that take part, by CPU device, counted within each.
+    """Returns the selected core indices by CPU device, counted within each device.
 
-    All, or with more than MOST_CORES two neighbours at a time, evenly spread, so that cores that share a
-    cache, that are of one domain, and of two, are all there.
+    All cores, or above MOST_CORES evenly spread pairs of neighbours, so that core pairs with a common cache,
+    in one domain, and in two domains are all included.
     """
     counts = {device.name: physical_cores(device) for device in topology.devices if device.kind == "cpu"}
     total = sum(counts.values())
     if total <= MOST_CORES:
         return {name: list(range(count)) for name, count in counts.items()}
-    apart = -(-total // MOST_CORES)  # every so many-th pair of neighbours
+    apart = -(-total // MOST_CORES)  # stride between selected pairs of neighbours
     return {name: [core for core in range(count) if core // 2 % apart == 0] for name, count in counts.items()}
 
 
 def core_pairs(executor: str, partner: str, topology: Topology) -> Iterator[tuple[int, int]]:
-    """(core of the executor, core of the partner), each pair of the machine once."""
+    """Returns (executor core, partner core) for each pair of the machine, once."""
     names = topology.names("cpu")
     if names.index(executor) > names.index(partner):
         return
@@ -65,7 +65,7 @@ def core_pairs(executor: str, partner: str, topology: Topology) -> Iterator[tupl
 
 
 def note(topology: Topology) -> str | None:
-    """What is left out, in words; None: nothing."""
+    """Describes which cores are left out; None if none are."""
     counts = {device.name: physical_cores(device) for device in topology.devices if device.kind == "cpu"}
     total = sum(counts.values())
     if total < 2:

@@ -1,4 +1,4 @@
-"""What a plan amounts to, as plain data: counts, sizes and reasons, and the words for one case's options."""
+"""Summarises a plan as plain data (counts, sizes, reasons), and describes a case's options."""
 
 from __future__ import annotations
 
@@ -13,21 +13,21 @@ from byteways.units import format_size
 
 @dataclass(frozen=True)
 class SweepSummary:
-    """One sweep: how many of its cases will run and will not (rounds counted once)."""
+    """One sweep: numbers of cases that will run and that will not (each counted once for all rounds)."""
 
     name: str
     to_measure: int
-    left_out: int  # for want of time alone
-    skipped: int  # what cannot be measured here
+    left_out: int  # for lack of time only
+    skipped: int  # impossible on this machine
 
 
 @dataclass(frozen=True)
 class PlanSummary:
     """A plan in numbers.
 
-    `reasons` counts the skipped cases that share each, most frequent first; sentences that differ in a device
-    alone are one. `reason_of` gives the one that stands for a planned case's. `why_left_out` is the reason of
-    all that are left out.
+    `reasons` counts the skipped cases per reason, most frequent first; reasons that differ only in a device
+    are merged. `reason_of` maps a planned case to its merged reason. `why_left_out` is the common reason of
+    all cases left out.
     """
 
     sweeps: tuple[SweepSummary, ...]
@@ -35,8 +35,8 @@ class PlanSummary:
     rounds: int
     left_out: int
     skipped: int
-    sampling_s: float  # all rounds, at most
-    estimated_s: float | None  # wall time, start-up and verification included
+    sampling_s: float  # upper limit, all rounds
+    estimated_s: float | None  # wall time, including start-up and verification
     reasons: tuple[tuple[str, int], ...]
     reason_of: Mapping[str, str]
     why_left_out: str
@@ -46,7 +46,7 @@ class PlanSummary:
 def describe(
     planned: Sequence[PlannedCase], notes: Iterable[str] = (), estimated_s: float | None = None
 ) -> PlanSummary:
-    """Sums up a plan; `notes` and `estimated_s` as planner.Plan has them."""
+    """Summarises a plan; `notes` and `estimated_s` as in planner.Plan."""
     running = [entry for entry in planned if entry.reason is None]
     spares = {entry.case.case_id: entry.reason or "" for entry in planned if entry.spare}
     skipped = {entry.case.case_id: entry for entry in planned if entry.reason is not None and not entry.spare}
@@ -78,14 +78,14 @@ def _sweep(name: str, entries: Sequence[PlannedCase]) -> SweepSummary:
 
 
 def options_text(case: Case) -> str:
-    """`blocks=8, submit=graph`, and what disturbs."""
+    """Formats `blocks=8, submit=graph`, and the background load."""
     parts = [f"{name}={value}" for name, value in sorted(case.options.items())]
     beside = [f"{name}={value}" for flow in case.flows for name, value in sorted(flow.options.items())]
     return ", ".join([*parts, *([f"beside {told}"] if (told := beside_text(case)) else []), *beside])
 
 
 def beside_text(case: Case) -> str:
-    """`copy of 256 MiB`: a flow that disturbs in a way of its own, without its options; else nothing."""
+    """Formats a background flow without its options, `copy of 256 MiB`; '' if it inherits everything."""
     texts = []
     for flow in case.flows:
         if flow.interface is not None:

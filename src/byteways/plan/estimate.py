@@ -1,7 +1,7 @@
-"""How long a case will take, well enough to plan by.
+"""Estimates the duration of a case, for planning only.
 
-Nothing here is a measurement or ever shown as one: the figures decide which cases a time budget has room
-for. They are round numbers on the slow side of what such paths give; links of known peak count with that.
+These numbers are not measurements and never shown as such: they decide which cases fit a time budget. They
+are round, conservative values for such paths; links with a known peak use that.
 """
 
 from __future__ import annotations
@@ -24,27 +24,26 @@ from byteways.plan.legality import kind_of
 from byteways.plan.memory_steps import held_bytes
 from byteways.topology.model import Capabilities, Topology
 
-#: Cores beyond this add little to what all of a NUMA domain's do together.
+#: More cores than this hardly increase the throughput of a NUMA domain.
 CORES_THAT_HELP = 16
-#: Of GPUs: within one, between two over an unknown link, to and from the host, and all of them on one host.
+#: GPU transfers: within one, between two over an unknown link, to or from the host, and total per host.
 GPU_LOCAL_BYTES_PER_S = 1000e9
 GPU_PAIR_BYTES_PER_S = 20e9
 HOST_LINK_BYTES_PER_S = 20e9
 HOST_TOTAL_BYTES_PER_S = 100e9
-#: Copies from and to pageable memory are staged by the driver.
+#: The driver stages copies from and to pageable memory.
 STAGED_BYTES_PER_S = 5e9
-#: Pages that move, by faults or by prefetch, and what one call costs: the slow side of what was seen.
+#: Page migration by faults or prefetch, and the cost of one call: the slow end of what was observed.
 MOVED_BYTES_PER_S = 5e9
 MOVED_FIXED_S = 50e-6
-#: What a link gives of its nominal rate.
+#: Achieved fraction of a link's nominal rate.
 LINK_EFFICIENCY = 0.8
-#: Filling, poisoning and checking of buffers: by one core of the CPU that owns them, by all of them, or by
-#: the GPU.
+#: Filling, poisoning and checking of buffers by one core of the owning CPU, by all its cores, or by the GPU.
 PATTERN_BYTES_PER_S = {"core": 10e9, "cpu": 48e9, "gpu": 1000e9}
-#: What one core reads of write-combined memory: every load waits for the memory.
+#: One core reading write-combined memory: every load waits for memory.
 WRITE_COMBINED_BYTES_PER_S = 0.2e9
-#: Allocation and first touch, by memory; a virtual machine takes four times as long over pages that its host
-#: has yet to find as over others.
+#: Allocation and first touch by memory kind; in a virtual machine, pages not yet backed by the hypervisor
+#: take four times as long.
 ALLOCATION_BYTES_PER_S = {
     "pageable": 0.7e9,
     "hugepage": 1e9,
@@ -60,68 +59,69 @@ ALLOCATION_BYTES_PER_S = {
     "pool": 1000e9,
     "vmm": 1000e9,
 }
-#: One dependent load: of a CPU in its own caches, one that misses every cache, and one that crosses a link.
+#: Latency of one dependent load: in a CPU's caches, in local memory, and over a link.
 STEP_S = {"cached": 5e-9, "own": 0.3e-6, "far": 1.2e-6}
-#: One round trip of a word between two that poll for it, by the kinds of both; and how many a sample has.
+#: Round trip of a word between two polling devices, by the kinds of both; and round trips per sample.
 ROUND_TRIP_S = {"cpu": 0.5e-6, "gpu": 4e-6}
 LEAST_ROUND_TRIPS = 1000
-#: Pages of the host that come to be, or are locked, again: after the first time the system has them at hand.
+#: Allocating or locking host pages again, after the first time.
 PAGES_BYTES_PER_S = 2e9
-#: One call that moves nothing, or one small operation that is waited for.
+#: One call without data, or one small isolated operation.
 CALL_S = 10e-6
-#: Working set that stays in the caches of one CPU core.
+#: Working set that fits in the private caches of one CPU core.
 CACHED_BYTES = 2**20
-#: Steps of a whole chase, by the kind of executor; how fast a GPU builds its cycle, by who owns the memory.
+#: Loads of a whole chase, by kind of executor; rate at which a GPU builds the cycle, by memory owner.
 CHASE_STEPS = {"cpu": 1e6, "gpu": 1e5}
 CHASE_BUILD_BYTES_PER_S = {"cpu": 1.7e9, "gpu": 5e9}
-#: Hand-over to the worker, warm-up, finding the engine, the journal; by the kind of executor, and for each
-#: further flow.
+#: Dispatch to the worker, warm-up, engine detection and journal; by kind of executor, and per additional
+#: flow.
 FIXED_S = {"cpu": 0.01, "gpu": 0.02}
 FLOW_S = 0.01
-#: Batches grow until they take this long (native/timing/single_sampler.cpp), by the kind of executor.
+#: Least duration of a batch (native/timing/single_sampler.cpp), by kind of executor.
 LEAST_SAMPLE_S = {"cpu": 50e-6, "gpu": 2.5e-3}
-#: The common window of concurrent flows: at least so long, and so many operations (native/timing/window.cpp).
+#: Least duration of the common window of concurrent flows, and least operations (native/timing/window.cpp).
 LEAST_WINDOW_S = 2e-3
 LEAST_OPERATIONS = 4
-#: Samples at the first look of a case of one round, and the least of each round where there are several.
+#: Samples before the first check of the stopping rule with one round, and per round with several.
 FIRST_LOOK, LEAST_LOOK = 20, 7
-#: Samples until the interval is narrow enough, in first looks (one half more to confirm; CPUs are noisier).
+#: Samples needed, in multiples of the first check (one half more to confirm; CPUs are noisier).
 LOOKS = {"cpu": 3.0, "gpu": 1.6}
 LEAST_SAMPLES = 3
 WARM_UP_OPERATIONS = 8
-#: Part of a case's budget below which every sample is verified (the native core's rule).
+#: Every sample is verified if that takes less than this fraction of a case's budget (rule of the native
+#: core).
 VERIFICATION_SHARE = 0.4
-#: A window with a chase in it (native/timing/window.cpp), and how much longer a load may make it.
+#: Window of a pointer chase (native/timing/window.cpp), and the factor by which load may lengthen it.
 CHASE_WINDOW_S = 20e-3
-#: Sustaining a case's operations for its energy (run/energy.py).
+#: Sustained load of an energy measurement (run/energy.py).
 ENERGY_S = 3.0
-#: Starting a worker and probing, and for each GPU its context and kernels; further workers probe nothing.
+#: Start of a worker including the probe, and context and kernels per GPU; later workers do not probe.
 START_S, START_GPU_S = 0.5, 0.9
 FURTHER_GPU_S = 0.4
 
 
 @dataclass(frozen=True)
 class Estimator:
-    """Estimates for one machine."""
+    """Estimates for one machine, in seconds."""
 
     topology: Topology
     capabilities: Capabilities
 
     def start_s(self) -> float:
-        """Before the first case of all."""
+        """Seconds before the first case of the run."""
         return START_S + START_GPU_S * len(self.topology.names("gpu"))
 
     def further_start_s(self) -> float:
-        """Before the first case of another process environment, in each round."""
+        """Seconds before the first case of another process environment, in each round."""
         return START_S + FURTHER_GPU_S * len(self.topology.names("gpu"))
 
     def case_s(self, case: Case, budget_s: float, rounds: int = 1) -> float:
-        """Seconds for one of so many rounds of a case whose buffers are there already.
+        """Returns the seconds of one round of a case with existing buffers.
 
         Args:
-            case: What is measured.
+            case: The case.
             budget_s: Sampling time of all rounds.
-            rounds: Over which samples count.
+            rounds: Number of rounds over which samples are counted.
         """
         kind = "cpu" if all(kind_of(device) == "cpu" for device in case.devices) else "gpu"
         operation_s, preparation_s = self._operation_s(case), self._preparation_s(case)
@@ -137,7 +137,7 @@ class Estimator:
         verified_each = preparation_s * samples <= VERIFICATION_SHARE * budget_s / rounds
         prepared_each = verified_each and figure_of(case.interface) == "bandwidth"
         each_s = sample_s + (preparation_s if prepared_each else 0.0)
-        if is_memory_step(case.interface):  # what a batch held is undone, and had again, untimed
+        if is_memory_step(case.interface):  # each batch is undone and prepared again, untimed
             each_s += _pages_s(case, held_bytes(case.size_bytes))
         sampling_s = max(min(samples * each_s, budget_s / rounds), LEAST_SAMPLES * each_s)
         warm_up_s = WARM_UP_OPERATIONS * operation_s
@@ -146,11 +146,11 @@ class Estimator:
         return fixed_s + 2 * preparation_s + warm_up_s + sampling_s + energy_s
 
     def allocation_s(self, buffer: Buffer, size_bytes: int) -> float:
-        """Seconds to allocate and touch a buffer."""
+        """Returns the seconds to allocate and touch a buffer."""
         return size_bytes / ALLOCATION_BYTES_PER_S[buffer.memory]
 
     def _preparation_s(self, case: Case) -> float:
-        """Filling the sources, poisoning the destinations and checking them, once."""
+        """Returns the seconds to fill the sources, poison the destinations and check them, once."""
         total = 0.0
         if INTERFACES[case.interface].walks and kind_of(case.flows[0].executor) == "gpu":
             return case.size_bytes / CHASE_BUILD_BYTES_PER_S[kind_of(case.flows[0].source.device)] / 2
@@ -166,11 +166,11 @@ class Estimator:
         return total
 
     def _cores(self, device: str) -> int:
-        """Cores of a CPU device that help."""
+        """Returns the number of useful cores of a CPU device."""
         return min(max(1, len(self.topology.device(device).cores)), CORES_THAT_HELP)
 
     def _operation_s(self, case: Case) -> float:
-        """One operation of every flow at once, or one step of a chase."""
+        """Returns the seconds of one operation of every flow concurrently, or of one step of a chase."""
         flow = case.flows[0]
         if flow.partner is not None:
             return ROUND_TRIP_S["gpu" if "gpu" in map(kind_of, (flow.executor, flow.partner)) else "cpu"]
@@ -197,7 +197,7 @@ class Estimator:
         return max(busy.values())
 
     def _alone_s(self, case: Case, flow: Flow) -> float:
-        """One operation of a flow with the links to itself."""
+        """Returns the seconds of one operation of a flow without contention."""
         interface, size = case.interface_of(flow), case.size_of(flow)
         if not counts_as_stream(interface):
             return size / self._rate(interface, flow.source, flow.destination, flow.executor)
@@ -206,7 +206,7 @@ class Estimator:
         return sum(each)
 
     def _rate(self, interface: str, source: Buffer, destination: Buffer, executor: str) -> float:
-        """Bytes per second that one flow is assumed to give."""
+        """Returns the assumed bytes/s of one flow."""
         if kind_of(executor) == "cpu":
             row = INTERFACES[interface]
             team = self._cores(executor) if row.team else 1
@@ -226,7 +226,7 @@ class Estimator:
         return LINK_EFFICIENCY * peak if peak else HOST_LINK_BYTES_PER_S
 
     def _link_peak(self, device: str, kinds: Sequence[str]) -> float | None:
-        """The best nominal rate of one link bundle of the device, the first kind it has counting."""
+        """Returns the highest nominal rate of a link bundle of the device, for its preferred kind of link."""
         for kind in kinds:
             peaks = [
                 link.peak_bytes_per_s
@@ -239,7 +239,7 @@ class Estimator:
 
 
 def _pages_s(case: Case, size_bytes: int) -> float:
-    """Seconds that the pages of a step take; none where the step is about addresses alone."""
+    """Returns the seconds for the pages of a step; 0 if it reserves addresses only."""
     memory = case.flows[0].source.memory
     if is_device(memory):
         return size_bytes / ALLOCATION_BYTES_PER_S[memory]

@@ -1,7 +1,7 @@
-"""`--only` and `--size`: which of a suite's cases to plan.
+"""`--only` and `--size`: select cases of a suite.
 
-Several `--only` are alternatives; the keys of one must all match; a value is one glob or several with `|`.
-Other tools' names are accepted for keys and values (byteways.aliases).
+Several `--only` are alternatives; all keys within one must match; a value is a glob or several separated by
+`|`. Other tools' names are accepted for keys and values (byteways.aliases).
 """
 
 from __future__ import annotations
@@ -19,13 +19,13 @@ from byteways.plan.sizes import size_filter
 from byteways.plan.words import closest
 from byteways.units import format_size
 
-#: Whether a case, asked for by a sweep of that name, is wanted.
+#: Whether a case requested by the named sweep is selected.
 Filter = Callable[[Case, str], bool]
 Values = Callable[[Case, str], tuple[str, ...]]
 
 
 def _buffers(case: Case, side: str) -> tuple[str, ...]:
-    """`gpu0:device` and `gpu0`, of every flow's source or destination."""
+    """Returns `gpu0:device` and `gpu0` for every flow's source or destination."""
     ends = dict.fromkeys(getattr(flow, side) for flow in case.flows)
     return tuple(dict.fromkeys(name for end in ends for name in (str(end), end.device)))
 
@@ -35,7 +35,7 @@ def _memories(case: Case) -> tuple[str, ...]:
     return tuple(dict.fromkeys(end.memory for end in ends))
 
 
-#: What each key compares with; one of the values has to match.
+#: The values that each key is compared with; one must match.
 KEYS: Mapping[str, Values] = {
     "interface": lambda case, sweep: (case.interface,),
     "pattern": lambda case, sweep: (case.pattern,),
@@ -51,7 +51,7 @@ KEYS: Mapping[str, Values] = {
     "category": lambda case, sweep: (case.category, case.category.replace(" ", "-")),
 }
 
-#: Keys whose values are words, with these words: anything else that is no glob is a mistake.
+#: Keys with a fixed set of words: anything else that is not a glob is a mistake.
 _WORDS: Mapping[str, Sequence[str]] = {
     "interface": tuple(INTERFACES),
     "pattern": PATTERNS,
@@ -59,23 +59,23 @@ _WORDS: Mapping[str, Sequence[str]] = {
     "access": ("read", "write", "local", "remote"),
     "cache": CACHES,
 }
-#: Ends a path glob whose destination is any other GPU: `gpu*>peer`.
+#: Suffix of a path glob: the destination is any other GPU (`gpu*>peer`).
 _PEER = ">peer"
-#: Devices of a path or buffer, and kinds of memory, which follow a colon.
+#: Devices in a path or buffer; memory kinds follow a colon.
 _DEVICE = re.compile(r"(?<![:\w*-])[a-z]+(?=$|[:@<>,])")
 _MEMORY = re.compile(r"(?<=:)[^@]+")
 
-#: Values that a message names, the closest to what was asked for.
+#: Maximum number of values that a message suggests, closest first.
 HINTED = 6
 
 _NEXT_KEY = re.compile(r",(?=\s*[A-Za-z_-]+\s*=)")  # paths have commas too: gpu0>gpu1,gpu2
 
 
 def only_filter(texts: Sequence[str]) -> Filter:
-    """The cases that at least one `--only` lets through; all of them when there is none.
+    """Returns a filter for cases that match at least one `--only`; without any, all cases match.
 
     Raises:
-        BytewaysError: A key is unknown, or a text is no list of key=value.
+        BytewaysError: A key is unknown, or a text is not a list of key=value.
     """
     alternatives = [_conditions(text) for text in texts]
     if not alternatives:
@@ -90,7 +90,7 @@ def _conditions(text: str) -> list[Filter]:
 
 
 def _pairs(text: str) -> list[tuple[str, str]]:
-    """Keys and values of one `--only` in our words. Raises BytewaysError."""
+    """Returns the keys and values of one `--only` in byteways terms. Raises BytewaysError."""
     pairs = []
     for part in _NEXT_KEY.split(text):
         key, equals, value = (piece.strip() for piece in part.partition("="))
@@ -101,7 +101,7 @@ def _pairs(text: str) -> list[tuple[str, str]]:
             if key not in KEYS:
                 raise BytewaysError(f"--only '{text}': unknown key '{key}'", hint=closest(key, KEYS))
             if key == "pattern" and translated("path", value) != value:
-                key = "path"  # h2d and the like, which say who takes part
+                key = "path"  # h2d and similar names describe the path
             if key != "size":
                 value = "|".join(_value(text, key, item.strip()) for item in value.split("|"))
         except AmbiguousError as error:
@@ -111,7 +111,7 @@ def _pairs(text: str) -> list[tuple[str, str]]:
 
 
 def _key_hint(word: str) -> str:
-    """How to write a word that stands alone, where it is one of a key's."""
+    """Suggests key=value for a bare word that is a value of some key."""
     for key, words in _WORDS.items():
         if word in words or any(word in alias.theirs for alias in ALIASES.get(key, ())):
             return f"write --only '{key}={word}'"
@@ -119,11 +119,11 @@ def _key_hint(word: str) -> str:
 
 
 def _value(text: str, key: str, word: str) -> str:
-    """One value of a key in our words.
+    """Translates one value of a key to byteways terms.
 
     Raises:
-        AmbiguousError: Others use the word for several things.
-        BytewaysError: The key has no such word.
+        AmbiguousError: Other tools use the word for several things.
+        BytewaysError: The word is not a value of the key.
     """
     if key in _WORDS:
         word = translated(key, word, _WORDS[key]) if key in ALIASES else word
@@ -156,7 +156,7 @@ def _condition(text: str, key: str, value: str) -> Filter:
 
 
 def _between_peers(case: Case, glob: str) -> bool:
-    """Whether every flow goes from one GPU to another, the first of them from one that the glob names."""
+    """Whether every flow connects two GPUs and the glob matches the source of the first."""
     pairs = [(flow.source.device, flow.destination.device) for flow in case.flows]
     return fnmatchcase(pairs[0][0], glob.removesuffix(_PEER)) and all(
         a != b and a.startswith("gpu") and b.startswith("gpu") for a, b in pairs
@@ -164,10 +164,10 @@ def _between_peers(case: Case, glob: str) -> bool:
 
 
 def sizes_filter(text: str | None) -> Callable[[int], bool]:
-    """`--size`: a size, a range with both ends, or several separated by commas; None lets everything through.
+    """Parses `--size`: a size, a range including both ends, or a comma-separated list; None accepts all.
 
     Raises:
-        BytewaysError: The text is none of these.
+        BytewaysError: The text is invalid.
     """
     if text is None:
         return lambda size_bytes: True
@@ -180,7 +180,7 @@ def sizes_filter(text: str | None) -> Callable[[int], bool]:
 def nothing_matches(
     cases: Sequence[tuple[Case, str]], only: Sequence[str], sizes: str | None
 ) -> BytewaysError:
-    """The error for filters that let nothing through, with the values there would have been."""
+    """Returns the error for filters that match nothing, with the available values."""
     filters = " or ".join(f"--only '{text}'" for text in only)
     filters += (" and " if only and sizes else "") + (f"--size {sizes}" if sizes else "")
     asked = {key: value for text in only for key, value in _pairs(text)}

@@ -1,6 +1,6 @@
-"""Which flows run together: fans of some GPUs, two pairs, halves and rings of all (pure).
+"""Which flows run concurrently: fans of some GPUs, two pairs, bisections and rings (pure).
 
-Groups are tuples of (source, destination) pairs, before anything has an executor.
+Groups are tuples of (source, destination) pairs, before executors are assigned.
 """
 
 from __future__ import annotations
@@ -17,21 +17,21 @@ from byteways.topology.model import Link, Topology
 from byteways.topology.packages import packed, spread
 from byteways.topology.routes import nodes_of, route
 
-#: (source, destination) of one flow; a chase's destination is its source.
+#: (source, destination) of one flow; equal for a chase.
 Ends = tuple[Buffer, Buffer]
 #: The flows of one case.
 Group = tuple[Ends, ...]
-#: One direction of a link: where it begins, where it ends, its class.
+#: One direction of a link: start, end, link class.
 Arc = tuple[str, str, str]
 
-#: Which GPUs take part in a fan: 2 … n of them in an order, or every two. Without the key: all.
+#: GPUs of a fan: the first 2 … n in this order, or every two. Default: all.
 GPUS = ("packed", "spread", "two")
-#: Which halves a bisection takes: those with the least capacity between them, or all.
+#: Halves of a bisection: those with the least capacity between them, or all.
 HALVES = ("worst", "all")
 
 
 def lacking(pattern: str, topology: Topology) -> str | None:
-    """Why a machine is too small for a pattern, in a sentence; None when it is not."""
+    """Returns why a machine has too few devices for a pattern; None if it has enough."""
     devices, gpus = PATTERN_NEEDS[pattern]
     here, gpus_here = len(topology.devices), len(topology.names("gpu"))
     if gpus_here < gpus:
@@ -42,12 +42,12 @@ def lacking(pattern: str, topology: Topology) -> str | None:
 
 
 def of_some_gpus(group: Group, side: int, words: Sequence[str], topology: Topology) -> list[Group]:
-    """A fan's flows to or from 2 … n of its GPUs, or every two of them; each set of GPUs once.
+    """Returns a fan's flows for 2 … n of its GPUs, or for every two; each set of GPUs once.
 
     Args:
         group: All flows of the fan.
-        side: The end of each flow that is not the hub: 0 the source, 1 the destination.
-        words: Of GPUS.
+        side: The end of each flow that is not the hub: 0 source, 1 destination.
+        words: Elements of GPUS.
         topology: The machine.
     """
     here = list(dict.fromkeys(ends[side].device for ends in group))
@@ -63,12 +63,12 @@ def of_some_gpus(group: Group, side: int, words: Sequence[str], topology: Topolo
 
 
 def there_and_back(group: Group) -> Group:
-    """The flows, and the same in the other direction."""
+    """Returns the flows followed by their reverses."""
     return (*group, *(ends[::-1] for ends in group))
 
 
 def two_pairs(pairs: Sequence[Ends]) -> list[Group]:
-    """Every two pairs of equal memory that have no device in common."""
+    """Returns all combinations of two pairs with equal memory and four distinct devices."""
     sets = sum(math.comb(len(same), 2) for same in _by_memory(pairs))
     bounds.within(sets, "pattern 'two-pairs' on this machine", bounds.MOST_SETS)
     return [
@@ -80,7 +80,7 @@ def two_pairs(pairs: Sequence[Ends]) -> list[Group]:
 
 
 def common_links(group: Group, topology: Topology) -> tuple[str, ...]:
-    """Classes of the links that two or more of the flows cross in one direction, sorted."""
+    """Returns the sorted classes of links that several flows cross in the same direction."""
     seen: set[Arc] = set()
     shared: set[Arc] = set()
     for source, destination in group:
@@ -98,11 +98,11 @@ def _crossed(topology: Topology, source: str, destination: str) -> frozenset[Arc
 
 
 def bisections(pairs: Sequence[Ends], halves: str, topology: Topology) -> list[Group]:
-    """Every GPU of one half with every GPU of the other, both directions.
+    """Returns the flows between two halves of the GPUs, every pair in both directions.
 
     Args:
-        pairs: All that the sweep has; those between GPUs are used, each kind of memory apart.
-        halves: Of HALVES.
+        pairs: All pairs of the sweep; GPU pairs are used, separately by memory kind.
+        halves: Element of HALVES.
         topology: The machine.
     """
     groups = []
@@ -114,7 +114,7 @@ def bisections(pairs: Sequence[Ends], halves: str, topology: Topology) -> list[G
         bounds.within(
             math.comb(len(gpus), len(gpus) // 2), "pattern 'bisection' on this machine", bounds.MOST_SETS
         )
-        # The first GPU is always in the first half, or each division would be there twice.
+        # Fix the first GPU in the first half to avoid counting each division twice.
         firsts = [(gpus[0], *rest) for rest in combinations(gpus[1:], len(gpus) // 2 - 1)]
         if len(gpus) % 2:
             firsts += [(gpus[0], *rest) for rest in combinations(gpus[1:], len(gpus) // 2)]
@@ -129,10 +129,10 @@ def bisections(pairs: Sequence[Ends], halves: str, topology: Topology) -> list[G
 
 
 def _cut(topology: Topology, half: Sequence[str], gpus: Sequence[str]) -> float:
-    """Bytes/s that the fabric's links carry at most from one half of the GPUs to the other.
+    """Returns the capacity in bytes/s from one half of the GPUs to the other.
 
-    Links of unknown rate count as one byte/s, so that the fewest of them are the worst. A switch, or a CPU
-    where nothing else joins the GPUs, passes on what the narrower side brings to it.
+    Links of unknown rate count as 1 byte/s, so that the fewest links are the worst. A switch (or a CPU, if
+    nothing else connects the GPUs) forwards at most what its narrower side can carry.
     """
     other = [gpu for gpu in gpus if gpu not in half]
     direct, at_node = 0.0, dict[str, list[float]]()
@@ -152,7 +152,7 @@ def _to_cpu(link: Link) -> bool:
 
 
 def rings(pairs: Sequence[Ends], topology: Topology) -> list[Group]:
-    """Each GPU to the next of a ring over links as wide as there are, each kind of memory apart."""
+    """Returns a ring over the widest links, each GPU to the next, separately by memory kind."""
     groups = []
     for same in _by_memory(pairs):
         ends = {(source.device, destination.device): (source, destination) for source, destination in same}
@@ -165,7 +165,7 @@ def rings(pairs: Sequence[Ends], topology: Topology) -> list[Group]:
 
 
 def rings_beside_host(pairs: Sequence[Ends], topology: Topology) -> list[Group]:
-    """A ring of GPUs, and each of them from or to the host at once: PCI Express and fabric together."""
+    """Returns a ring of GPUs plus transfers of each GPU with the host: PCI Express and fabric together."""
     host = [pair for pair in pairs if len({end.device[:3] for end in pair}) == 2]
     return [
         (*ring, *same)
@@ -176,7 +176,7 @@ def rings_beside_host(pairs: Sequence[Ends], topology: Topology) -> list[Group]:
 
 
 def _by_memory(pairs: Iterable[Ends]) -> list[list[Ends]]:
-    """Pairs of equal memory and first touch at either end, side by side."""
+    """Groups pairs by memory and first touch at both ends."""
     groups: dict[object, list[Ends]] = {}
     for source, destination in pairs:
         kinds = (*(_kind(source)), *(_kind(destination)))
@@ -189,7 +189,7 @@ def _kind(end: Buffer) -> tuple[str, str, str]:
 
 
 def _ring(gpus: Sequence[str], topology: Topology) -> tuple[str, ...]:
-    """GPUs in the order of a ring, the first of them first."""
+    """Returns the GPUs in ring order, starting with the first."""
     widths = {(a, b): _width(topology, a, b) for a, b in permutations(gpus, 2)}
     for least in sorted({*widths.values()}, reverse=True):
         wide = {step for step, width in widths.items() if width >= least}
@@ -201,7 +201,7 @@ def _ring(gpus: Sequence[str], topology: Topology) -> tuple[str, ...]:
 def _closed(
     begun: tuple[str, ...], gpus: Sequence[str], wide: Collection[tuple[str, str]]
 ) -> tuple[str, ...]:
-    """The ring that goes on from its first GPUs over wide links alone; empty when there is none."""
+    """Extends the begun ring over wide links only; empty if impossible."""
     if len(begun) == len(gpus):
         return begun if (begun[-1], begun[0]) in wide else ()
     for gpu in gpus:
@@ -211,7 +211,9 @@ def _closed(
 
 
 def _width(topology: Topology, a: str, b: str) -> float:
-    """Nominal bytes/s of the way from one GPU to another; 0 over other GPUs, whose links it would share."""
+    """Returns the nominal bytes/s between two GPUs; 0 if the route crosses other GPUs, whose links it
+    shares.
+    """
     way = route(topology, a, b)
     if not way or set(nodes_of(a, way)[1:-1]) & set(topology.names("gpu")):
         return 0.0

@@ -1,6 +1,7 @@
-"""Sentences that differ in a device's name alone said once, and names of devices as ranges. Pure.
+"""Merges sentences that differ only in device names, and abbreviates device lists as ranges. Pure.
 
-A machine of eight GPUs gives every reason eight times; a reader wants it once, and of whom it is.
+On a machine with eight GPUs every reason occurs eight times; it is shown once, with the devices it applies
+to.
 """
 
 from __future__ import annotations
@@ -10,12 +11,12 @@ from collections.abc import Iterable, Sequence
 from itertools import groupby
 
 _DEVICE = re.compile(r"\b(?:cpu|gpu)\d+\b")
-#: So many names are listed one by one before they become a range.
+#: Up to this many names are listed individually.
 _FEW = 2
 
 
 def names_text(devices: Iterable[str]) -> str:
-    """`gpu0 to gpu3, gpu6`: devices of one kind that follow each other as a range."""
+    """Formats `gpu0 to gpu3, gpu6`: consecutive devices of one kind as a range."""
     parts: list[str] = []
     numbered = [re.fullmatch(r"([a-z]+)(\d+)", name) for name in devices]
     known = [(match[1], int(match[2])) for match in numbered if match]
@@ -28,10 +29,10 @@ def names_text(devices: Iterable[str]) -> str:
 
 
 def folded(sentences: Iterable[str]) -> dict[str, str]:
-    """For every sentence the one that stands for it and those like it.
+    """Maps every sentence to one that represents it and similar ones.
 
-    `gpu0 has no pool memory: …` stands for what is said of gpu1 too, and then ends with `(gpu1 too)`. Where
-    sentences of one form differ in several devices, it ends with how many they are.
+    `gpu0 has no pool memory: …` also represents gpu1 and then ends with `(gpu1 too)`. If sentences differ in
+    several devices, it ends with their number.
     """
     forms: dict[str, list[tuple[str, tuple[str, ...]]]] = {}
     for sentence in dict.fromkeys(sentences):
@@ -46,7 +47,7 @@ def folded(sentences: Iterable[str]) -> dict[str, str]:
 
 
 def _form(sentence: str) -> tuple[str, tuple[str, ...]]:
-    """The sentence with devices by their order of appearance, and the devices in it."""
+    """Returns the sentence with devices replaced by their order of appearance, and the devices."""
     devices: dict[str, int] = {}
 
     def numbered(match: re.Match[str]) -> str:
@@ -56,7 +57,7 @@ def _form(sentence: str) -> tuple[str, tuple[str, ...]]:
 
 
 def _others(devices: Sequence[tuple[str, ...]]) -> str:
-    """What is said at the end of the first of several sentences, by the devices of each."""
+    """Returns the suffix of the representative sentence, from the devices of each sentence."""
     if len(devices) == 1:
         return ""
     varying = [position for position, names in enumerate(zip(*devices, strict=True)) if len({*names}) > 1]

@@ -1,4 +1,4 @@
-"""How many bytes a case's buffers take: decides what fits, which buffers can be used again, and time."""
+"""Buffer sizes of a case: they decide what fits into memory, which buffers can be reused, and time."""
 
 from __future__ import annotations
 
@@ -11,24 +11,24 @@ from byteways.plan.relays import paths_of
 from byteways.plan.rows import moves_rows, rows_of
 from byteways.topology.model import Capabilities
 
-#: Rotations are rounded up to this much, so that cases of most sizes ask for equal buffers and share them.
+#: Rotations are rounded up to this size, so that cases of most sizes can share buffers.
 ROTATION_UNIT_BYTES = 64 * 2**20
-#: Drivers keep the residency of pages by blocks of this much: each prefetch has a region of its own
-#: (native/interfaces/prefetch has the same number), and regions are enough for a batch that a timer can tell.
+#: Drivers track page residency in blocks of this size, so each prefetch has its own region
+#: (native/interfaces/prefetch has the same number), and there are enough regions for a measurable batch.
 REGION_BYTES = 2 * 2**20
 MOVED_BYTES = 128 * 2**20
 
-#: Slots of a rotation begin on it (native/interfaces).
+#: Alignment of slots in a rotation (native/interfaces).
 _SLOT_ALIGNMENT_BYTES = 256
 
 
 def last_level_cache_bytes(device: str, capabilities: Capabilities) -> int:
-    """What the runtime says of the device's last-level cache; 0 when it says nothing."""
+    """Returns the device's last-level cache in bytes as reported by the runtime; 0 if unknown."""
     return int(capabilities.devices.get(device, {}).get("last_level_cache_bytes") or 0)
 
 
 def buffer_bytes(size_bytes: int, cache: str, last_level_cache: int) -> int:
-    """Bytes of one buffer: `warm` stays on one operation's, `cold` rotates over more than twice the cache.
+    """Returns the bytes of one buffer: one operation if `warm`, more than twice the cache if `cold`.
 
     A rotation is a whole number of operations.
     """
@@ -39,32 +39,32 @@ def buffer_bytes(size_bytes: int, cache: str, last_level_cache: int) -> int:
 
 
 def flow_buffer_bytes(case: Case, flow: Flow, cache_bytes: Callable[[str], int]) -> int:
-    """Bytes of each buffer of one flow, as workers allocate them.
+    """Returns the bytes of each buffer of one flow, as workers allocate them.
 
-    Source and destination rotate together, so the larger last-level cache of their devices decides for both.
-    Concurrent flows fill a cache together, so each rotates over its part of twice that cache; in an
+    Source and destination rotate together, so the larger last-level cache of their devices decides.
+    Concurrent flows fill a cache together, so each rotates over its share of twice that cache; in an
     interference case each rotates over all of it. Warm and cold cases share buffers, so that pages and
-    placement are the same. Rotations are rounded up, so that most sizes of operations ask for one buffer.
+    placement are equal. Rotations are rounded up, so that most operation sizes use equal buffers.
 
     Args:
         case: The case.
         flow: One of its flows.
-        cache_bytes: Last-level cache of a device, in bytes; 0 when unknown.
+        cache_bytes: Returns a device's last-level cache in bytes; 0 if unknown.
     """
     if moves_pages(case.interface_of(flow)):
         region = -(-case.size_of(flow) // REGION_BYTES) * REGION_BYTES
         return region * max(1, MOVED_BYTES // region)
     interface = case.interface_of(flow)
-    if is_memory_step(interface) and interface != "map-peer":  # the step has memory of its own
+    if is_memory_step(interface) and interface != "map-peer":  # the step allocates its own memory
         return PAGE_BYTES
-    if figure_of(interface) != "bandwidth":  # nothing is rotated where no bytes are rated
+    if figure_of(interface) != "bandwidth":  # only bandwidth measurements rotate
         return case.size_of(flow)
     cache = max(_cache_part(case, end.device, cache_bytes) for end in (flow.source, flow.destination))
     size = case.size_of(flow)
     rotated = buffer_bytes(size, "cold", cache)
     if moves_rows(case.interface_of(flow)):
-        # As many operations as would rotate without the gaps, of which only what shares a row's cache lines
-        # is touched.
+        # As many operations as without gaps; of the gaps, only the parts within a row's cache lines are
+        # touched.
         rows = rows_of(case, flow)
         span = -(-rows.span_bytes // _SLOT_ALIGNMENT_BYTES) * _SLOT_ALIGNMENT_BYTES
         return max(1, -(-rotated // max(size, rows.lines_bytes))) * span
@@ -73,7 +73,7 @@ def flow_buffer_bytes(case: Case, flow: Flow, cache_bytes: Callable[[str], int])
 
 
 def _cache_part(case: Case, device: str, cache_bytes: Callable[[str], int]) -> int:
-    """The device's last-level cache, divided among the concurrent flows that fill it."""
+    """Returns the device's last-level cache divided by the number of concurrent flows that fill it."""
     if case.pattern == "interference":
         return cache_bytes(device)
     sharing = sum(device in (flow.source.device, flow.destination.device) for flow in case.flows)
@@ -81,13 +81,13 @@ def _cache_part(case: Case, device: str, cache_bytes: Callable[[str], int]) -> i
 
 
 def _rounded_up(size_bytes: int) -> int:
-    """To 4, 5, 6 or 7 eighths of a power of two: at most a quarter more, as locking memory is slow."""
+    """Rounds up to 4, 5, 6 or 7 eighths of a power of two: at most a quarter more, as locking is slow."""
     step = max(1, 1 << (size_bytes.bit_length() - 3))
     return -(-size_bytes // step) * step
 
 
 def buffers(case: Case, capabilities: Capabilities) -> list[tuple[Buffer, int]]:
-    """Every buffer of every flow with its bytes; a chase has one a flow."""
+    """Returns every buffer of every flow with its bytes; a chase has one per flow."""
     needed = []
     for flow in case.flows:
         size = flow_buffer_bytes(case, flow, lambda device: last_level_cache_bytes(device, capabilities))
@@ -99,7 +99,7 @@ def buffers(case: Case, capabilities: Capabilities) -> list[tuple[Buffer, int]]:
 
 
 def footprint(case: Case, capabilities: Capabilities) -> dict[str, int]:
-    """Bytes by owning device that the case holds at once; flows do not share buffers."""
+    """Returns the bytes per owning device that the case uses at once; flows share no buffers."""
     needed: dict[str, int] = {}
     gpus = [device for device in capabilities.devices if device.startswith("gpu")]
     for flow in case.flows:
@@ -110,17 +110,17 @@ def footprint(case: Case, capabilities: Capabilities) -> dict[str, int]:
     for buffer, size in buffers(case, capabilities):
         needed[buffer.device] = needed.get(buffer.device, 0) + size
     for flow in case.flows:
-        if moves_pages(case.interface_of(flow)):  # there has to be room where the pages go to as well
+        if moves_pages(case.interface_of(flow)):  # the destination needs room for the pages, too
             size = flow_buffer_bytes(case, flow, lambda _: 0)
             needed[flow.destination.device] = needed.get(flow.destination.device, 0) + size
     return needed
 
 
 def managed_bytes(case: Case, capabilities: Capabilities) -> int:
-    """Bytes of managed memory that the case asks for, wherever its pages are at first."""
+    """Returns the bytes of managed memory that the case requests, wherever its pages are at first."""
     return sum(size for buffer, size in buffers(case, capabilities) if is_managed(buffer.memory))
 
 
 def usable(memory_bytes: int) -> int:
-    """The rest is for the program, its runtimes, and whoever else lives here."""
+    """Returns the usable part; the rest is for the program, its runtimes and other processes."""
     return memory_bytes * 4 // 5

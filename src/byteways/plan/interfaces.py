@@ -1,7 +1,7 @@
-"""The interfaces: one row for each, with all that the plan, the worker and the tables have to know of it.
+"""The table of interfaces: everything that planning, workers and generated tables need to know about each.
 
-A new interface is a row here and a folder in native/interfaces; nothing else lists them. Rules about what may
-be combined with what are in legality/.
+To add an interface, add a row here and a folder in native/interfaces; no other list exists. Rules for valid
+combinations are in legality/.
 """
 
 from __future__ import annotations
@@ -12,52 +12,51 @@ from dataclasses import dataclass, field
 from byteways.plan import options as opt
 from byteways.plan.options import COMMON, Option
 
-#: Options of every interface, by name.
+#: Names of the options that every interface accepts.
 OF_ALL = tuple(option.name for option in COMMON)
 
-#: What the buffers of a flow are. `pair`: a source and a destination. `one`: a single buffer, written
-#: `buffer` in a suite, which is source and destination. `moved`: one allocation whose pages go from the
-#: source's device to the destination's.
+#: Buffers of a flow. `pair`: source and destination. `one`: a single buffer, written `buffer` in a suite,
+#: that is both. `moved`: one allocation whose pages migrate from the source's to the destination's device.
 BUFFERS = ("pair", "one", "moved")
-#: Operations of all ranks together that move data, as MPI and NCCL name them.
+#: Collectives that move data, named as in MPI and NCCL.
 COLLECTIVES = (
     *("allreduce", "allgather", "reduce-scatter", "alltoall", "broadcast", "reduce", "gather", "scatter"),
 )
 BARRIER = "barrier"
-#: What a bandwidth counts that counts every array that is read or written, as STREAM does.
+#: Byte count that includes every array read or written, as in STREAM.
 READ_WRITE = "read+write"
-#: The category of steps that have memory, give it back or open it; the others are those of schieffer2025.
+#: Category of allocation, release and opening of memory; the other categories are those of schieffer2025.
 MEMORY = "memory"
-#: What is reported: bytes per second, nanoseconds per dependent step, or nanoseconds per call.
+#: The metric: bytes per second, nanoseconds per dependent step, or nanoseconds per call.
 FIGURES = ("bandwidth", "latency", "time")
 
 
 @dataclass(frozen=True)
 class Interface:
-    """What moves the bytes, as the programmer sees it.
+    """An interface: what the programmer calls to move bytes.
 
-    `kernels` names, by kind of executor, the kernels it needs there: a kind that is missing does not execute
-    it, and an empty tuple means that the runtime itself does.
+    `kernels` names the required kernels by kind of executor. A missing kind cannot execute the interface; an
+    empty tuple means that the runtime itself does the work.
     """
 
     category: str  # taxonomy of schieffer2025, section 3
     meaning: str  # one line, for `byteways list` and the documentation
     kernels: Mapping[str, tuple[str, ...]]
     options: tuple[Option, ...] = ()
-    gpu_options: tuple[Option, ...] = ()  # of these, what a CPU does not have
+    gpu_options: tuple[Option, ...] = ()  # additional options of GPU executors
     buffers: str = "pair"
     figure: str = "bandwidth"
     counts: str = "per-direction"
-    granularity_bytes: int = 8  # sizes are multiples of it
-    one_word: bool = False  # its buffers hold one word, whatever moves
-    power_of_two_from: int = 0  # sizes are powers of two from here on; 0: any
+    granularity_bytes: int = 8  # sizes are multiples of this
+    one_word: bool = False  # its buffers hold one word
+    power_of_two_from: int = 0  # sizes must be powers of two from here on; 0: any
     by_call: bool = False  # uses a runtime call, so the executor need not map both buffers
-    batched: bool = False  # the vendor has a call for several of its operations
-    alone: bool = False  # moves no bytes: runs alone, or as what others disturb
+    batched: bool = False  # the vendor has a batched call for its operations
+    alone: bool = False  # moves no bytes: runs alone or as background load
     own_buffer: bool = False  # its buffer belongs to the executor
-    sources: int = 1  # arrays that are read; 2: the flow may name a second source; 0: it only writes
+    sources: int = 1  # number of arrays read; 2: the flow may name a second source; 0: it only writes
     writes: bool = True  # False: it only reads
-    #: Patterns of an interface whose ends belong to different processes; none: it runs in one process.
+    #: Patterns if source and destination belong to different processes; empty: runs in one process.
     between_ranks: tuple[str, ...] = ()
     counted: int = 1  # how often an operation's bandwidth counts its size: of "read+write", every array
     partner: bool = False  # a second device takes part, written `partner` in a suite
@@ -71,25 +70,25 @@ class Interface:
     cpu_bytes_per_s: float = 0
     team: bool = False
     call_s: Mapping[str, float] = field(default_factory=dict)
-    # Of a machine model: what the names of its rates begin with when a GPU or a core executes it; for what
-    # has no rate, the numbers that it rests on by kind of executor.
+    # For machine models: name prefix of its rates for GPU and core; without rates, the parameters that its
+    # result rests on, by kind of executor.
     gpu_rate: str = "kernel"
     core_rate: str = "core_copy"
     rests_on: Mapping[str, tuple[str, ...]] = field(default_factory=dict)
 
     @property
     def takes(self) -> tuple[str, ...]:
-        """Options that a case of it may have."""
+        """All options that a case may have."""
         return tuple(option.name for option in (*self.options, *COMMON))
 
     @property
     def walks(self) -> bool:
-        """Whether an operation is one step of a walk through its buffer."""
+        """Whether an operation is one step of a pointer chase."""
         return self.figure == "latency" and not self.partner and not self.between_ranks
 
     @property
     def copies(self) -> bool:
-        """Whether what is read in one buffer is written into another."""
+        """Whether it copies data from one buffer to another."""
         return self.buffers == "pair" and self.figure == "bandwidth" and self.counts != READ_WRITE
 
     def executed_by(self, kind: str) -> bool:
@@ -97,14 +96,14 @@ class Interface:
         return kind in self.kernels
 
     def refusal(self, name: str, executor: str) -> str:
-        """What an executor of a kind that does not execute it is told."""
+        """Returns the message for an executor of an unsupported kind."""
         if "cpu" in self.kernels:
             return f"{name} runs on CPU cores, and {executor} is a GPU (a GPU executes copy or kernel)"
         where = self.refused or "runs on a GPU, and {executor} is a CPU (a CPU executes memcpy)"
         return f"{name} {where.format(executor=executor)}"
 
 
-#: What is told of interfaces that are about a GPU's runtime.
+#: Message for interfaces that call a GPU runtime.
 _ASKED_OF_A_GPU = "is a call of a GPU runtime, and {executor} is a CPU"
 _ABOUT_QUEUES = "uses the queues of a GPU, and {executor} is a CPU"
 _OF_XCCL = "moves memory of GPUs, and {executor} is a CPU"
@@ -112,7 +111,7 @@ _OF_CALLS = dict.fromkeys(("cpu", "gpu"), ("calls", "rates.kernel-local"))
 
 
 def _stream(loop: str, kernel: str, sources: int = 1) -> Interface:
-    """One loop of STREAM over arrays of doubles; `size_bytes` is that of one array."""
+    """Returns the row of a STREAM loop over arrays of doubles; `size_bytes` is the size of one array."""
     kernels = (kernel, "stream_fill", "stream_check")
     return Interface(
         "direct access",
@@ -130,7 +129,7 @@ def _stream(loop: str, kernel: str, sources: int = 1) -> Interface:
 
 
 def _one_way(meaning: str, kernel: str, *, sources: int, writes: bool) -> Interface:
-    """Loads or stores alone, of one buffer."""
+    """Returns the row of an interface that only loads or only stores one buffer."""
     return Interface(
         "direct access",
         meaning,
@@ -151,7 +150,7 @@ _COPY_2D = (opt.WIDTH_BYTES, opt.PITCH_BYTES, opt.STRIDED)
 
 
 def _step(meaning: str, kinds: tuple[str, ...], *options: Option) -> Interface:
-    """What it costs to have memory of `size_bytes`, before anything is moved."""
+    """Returns the row of a memory operation on `size_bytes`, before any transfer."""
     return Interface(
         MEMORY,
         meaning,
@@ -160,7 +159,7 @@ def _step(meaning: str, kinds: tuple[str, ...], *options: Option) -> Interface:
         buffers="one",
         figure="time",
         counts="call",
-        granularity_bytes=4096,  # pages of every machine that byteways knows
+        granularity_bytes=4096,  # a multiple of the page size of every known machine
         by_call=True,
         alone=True,
         refused=_ASKED_OF_A_GPU,
@@ -272,7 +271,7 @@ INTERFACES: Mapping[str, Interface] = {
         buffers="one",
         figure="latency",
         counts="dependent-load",
-        power_of_two_from=1024,  # a few lines of any device, all in the first-level cache
+        power_of_two_from=1024,  # a few cache lines, within any first-level cache
         alone=True,
     ),
     "ping-pong": Interface(
@@ -429,12 +428,12 @@ def counts_as_stream(interface: str) -> bool:
 
 
 def is_memory_step(interface: str) -> bool:
-    """Whether it is about having memory, not about moving bytes."""
+    """Whether it allocates, releases or opens memory instead of moving bytes."""
     return INTERFACES[interface].category == MEMORY
 
 
 def figure_of(interface: str) -> str:
-    """One of FIGURES."""
+    """Returns its metric, one of FIGURES."""
     return INTERFACES[interface].figure
 
 
@@ -444,5 +443,5 @@ def one_buffer(interface: str) -> bool:
 
 
 def moves_pages(interface: str) -> bool:
-    """Whether its one allocation goes from one device to another."""
+    """Whether its single allocation migrates from one device to another."""
     return INTERFACES[interface].buffers == "moved"

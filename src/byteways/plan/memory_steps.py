@@ -1,4 +1,4 @@
-"""Steps that have memory, give it back or open it: what exists for which kind, and how much is held.
+"""Allocation, release and opening of memory: which steps exist for which memory kind, and how much is held.
 
 Pure. The steps themselves are in native/interfaces/allocation.
 """
@@ -9,13 +9,13 @@ from collections.abc import Mapping
 
 from byteways.plan.case import Flow, is_device, is_managed, is_plain
 
-#: Sizes are whole pages of every machine that byteways knows.
+#: Sizes are multiples of this, a multiple of the page size of every known machine.
 PAGE_BYTES = 4096
-#: What one batch holds at most (native/interfaces/allocation has the same): so many blocks and bytes, or one
-#: block that is larger.
+#: Limits of one batch (the same in native/interfaces/allocation): number of blocks and bytes, or one larger
+#: block.
 MOST_BLOCKS = 64
 MOST_BYTES = 256 * 2**20
-#: Why other processes cannot be told a handle of a GPU's memory: of these kinds.
+#: Why no IPC handle exists for GPU memory of these kinds.
 NO_HANDLE: Mapping[str, str] = {
     "pool": "comes from the device's default pool, which cannot be shared with other processes",
     "vmm": "has no IPC handle: other processes receive its file descriptor",
@@ -23,12 +23,12 @@ NO_HANDLE: Mapping[str, str] = {
 
 
 def held_bytes(size_bytes: int) -> int:
-    """Bytes that a case holds of the owner's memory at once."""
+    """Returns the bytes of the owner's memory that a case holds at once."""
     return size_bytes * min(max(MOST_BYTES // size_bytes, 1), MOST_BLOCKS)
 
 
 def refusal(interface: str, flow: Flow, options: Mapping[str, int | str | bool]) -> str | None:
-    """Why there is no such step for this memory, in a sentence; None when there is."""
+    """Returns why the step does not exist for this memory; None if it does."""
     memory, owner = flow.source.memory, flow.source.device
     if flow.source.first_touch not in (None, owner):
         return f"{interface} is timed before any device but {owner} touches the pages"

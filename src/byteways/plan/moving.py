@@ -1,4 +1,4 @@
-"""What may be asked of managed pages: which can be prefetched where, and when they may be kept. Pure."""
+"""Rules for managed pages: which can be prefetched where, and when they can stay. Pure."""
 
 from __future__ import annotations
 
@@ -7,12 +7,12 @@ from byteways.plan.interfaces import moves_pages
 from byteways.plan.variables import moves_by_touch, runtime_of
 from byteways.topology.model import Capabilities, Topology
 
-#: How the reason begins why a prefetch is not tried whose pages would arrive on another NUMA domain.
+#: Start of the reason for a prefetch that is skipped because its pages would land on another NUMA domain.
 LANDS_ELSEWHERE = "the pages would land on "
 
 
 def moving_refusal(case: Case, flow: Flow, topology: Topology, capabilities: Capabilities) -> str | None:
-    """Why the flow's pages cannot move, or stay, as it asks for; None when they can."""
+    """Returns why the flow's pages cannot migrate, or stay, as requested; None if they can."""
     if moves_pages(case.interface_of(flow)):
         return _prefetch_refusal(case, flow, topology) or _domain_refusal(flow, topology, capabilities)
     wanted = case.options_of(flow).get("migration")
@@ -43,7 +43,7 @@ def _prefetch_refusal(case: Case, flow: Flow, topology: Topology) -> str | None:
 
 
 def _domain_refusal(flow: Flow, topology: Topology, capabilities: Capabilities) -> str | None:
-    """Where the call cannot name a domain, pages go to that of the GPU whose stream takes it."""
+    """If the call cannot name a domain, the pages go to the domain of the GPU whose stream executes it."""
     offer = capabilities.calls.get(flow.executor, {}).get("prefetch-to-domain")
     domains = [device for device in topology.devices if device.kind == "cpu"]
     if len(domains) < 2 or offer is None or offer.available:
@@ -63,7 +63,7 @@ def _domain_refusal(flow: Flow, topology: Topology, capabilities: Capabilities) 
 
 
 def _migration_refusal(case: Case, flow: Flow, wanted: str, capabilities: Capabilities) -> str | None:
-    """An option that nothing would act on gives figures that look like those of a setting."""
+    """Rejects an ineffective `migration` option: its result would look like the effect of a setting."""
     if not any(is_managed(buffer.memory) for buffer in flow.buffers):
         return f"option migration needs managed memory, and {flow.path} has none"
     runtime = runtime_of(flow.executor, capabilities)

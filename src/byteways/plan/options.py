@@ -1,30 +1,30 @@
-"""The options that interfaces take: what each may be, and why no more. Pure data.
+"""The options of interfaces with their valid values and the reasons for limits. Pure data.
 
-A row of interfaces.py names those that it takes. One that a single interface has may stand there.
+A row of interfaces.py lists the options it accepts. An option of a single interface may be defined there.
 """
 
 from __future__ import annotations
 
 from dataclasses import dataclass
 
-#: Threads of a block that every GPU here takes: CUDA C++ Programming Guide, technical specifications per
-#: compute capability; maxThreadsPerBlock of HIP's gfx9.
+#: Threads per block that every supported GPU accepts: CUDA C++ Programming Guide, technical specifications
+#: per compute capability; maxThreadsPerBlock of HIP's gfx9.
 MOST_BLOCK_THREADS = 1024
-#: Of a team on a CPU (native/interfaces/mover.hpp).
+#: Threads of a CPU team (native/interfaces/mover.hpp).
 MOST_TEAM_THREADS = 4096
 
 
 @dataclass(frozen=True)
 class Span:
-    """Whole numbers from `least` to `most`, multiples of `step`."""
+    """Integers from `least` to `most` that are multiples of `step`."""
 
     least: int
     most: int
-    why: str  # what there is no more of
+    why: str  # what the upper limit refers to
     step: int = 1
 
     def wrong(self, name: str, value: int) -> str | None:
-        """Why the option cannot have this value, in a sentence."""
+        """Returns why the option cannot have this value; None if it can."""
         if not self.least <= value <= self.most:
             return f"{name} must be from {self.least} to {self.most} ({self.why}), not {value}"
         if value % self.step:
@@ -34,65 +34,65 @@ class Span:
 
 @dataclass(frozen=True)
 class Option:
-    """A number within its span, one of some words, or names of GPUs; with none of these, true or false."""
+    """A number within its span, one of some words, or GPU names; without any of these, true or false."""
 
     name: str
     span: Span | None = None
     words: tuple[str, ...] = ()
-    #: The word that changes nothing: written or left out, the case is the same.
+    #: The default word: writing it gives the same case as leaving it out.
     default: str | None = None
-    names_gpus: bool = False  # one or several: "gpu1,gpu2"
+    names_gpus: bool = False  # one or more GPUs: "gpu1,gpu2"
 
     @property
     def is_truth(self) -> bool:
         return self.span is None and not self.words and not self.names_gpus
 
 
-# Most are limits of vendors' calls, some our own: beyond them nothing sensible is measured.
+# Most limits are those of vendors' calls, some are ours: larger values measure nothing useful.
 
-#: False starts operations as they are enqueued, launch overhead included.
+#: False starts operations as they are enqueued, so results include launch overhead.
 GATE = Option("gate")
-#: Fixes the operations of a sample.
+#: Fixes the number of operations in a sample.
 BATCH = Option("batch", Span(1, 2**20, "operations in one sample"))
-#: Messages in flight before the receiver acknowledges them all, as OSU's bandwidth tests have them.
+#: Messages in flight before the receiver acknowledges them all, as in OSU's bandwidth tests.
 WINDOW = Option("window", Span(1, 4096, "messages in flight"))
 #: How operations of several ranks follow each other: back to back, or each from a common start.
 TIMING = Option("timing", words=("pipelined", "isolated"), default="pipelined")
-#: True sustains the operations after they were timed, to count the energy that they take.
+#: True sustains the operations after timing, to measure their energy.
 ENERGY = Option("energy")
-#: Of every interface.
+#: Options of every interface.
 COMMON = (GATE, BATCH, ENERGY)
 
 BLOCKS = Option("blocks", Span(1, 2**31 - 1, "blocks in one launch"))  # gridDim.x of CUDA and HIP
 THREADS = Option("threads", Span(1, MOST_TEAM_THREADS, "threads of a CPU team; fewer in a GPU block"))
 STREAM = Option("stream", Span(0, 1023, "number of a queue"))
-#: Bits of hsa_amd_sdma_engine_id_t.
+#: Bit numbers of hsa_amd_sdma_engine_id_t.
 COPY_ENGINE = Option("copy_engine", Span(0, 31, "vendor's number of a copy engine"))
 PAUSE_NS = Option("pause_ns", Span(0, 10**9, "one second"))
 WIDTH_BYTES = Option("width_bytes", Span(8, 2**31 - 1, "width of a row in bytes"))
-#: The largest pitch of drivers: CU_DEVICE_ATTRIBUTE_MAX_PITCH, hipDeviceAttributeMaxPitch.
+#: Largest pitch of the drivers: CU_DEVICE_ATTRIBUTE_MAX_PITCH, hipDeviceAttributeMaxPitch.
 PITCH_BYTES = Option("pitch_bytes", Span(8, 2**31 - 1, "largest pitch of drivers, in bytes"))
-#: Which side's rows lie a pitch apart.
+#: The side whose rows are pitched.
 STRIDED = Option("strided", words=("source", "destination", "both"))
 RELAYS = Option("relays", Span(0, 63, "GPUs that are not an end of the transfer"))
 VIA = Option("via", names_gpus=True)
-#: Whole pages.
+#: A multiple of whole pages.
 PIECE_BYTES = Option("piece_bytes", Span(4096, 2**40, "size of a piece in bytes", step=4096))
 DEPTH = Option("depth", Span(1, 64, "pieces in flight, one stream each"))
-#: Of the largest GPU (compute capability 9.0); 16 and 32 are of native/interfaces/kernel_copy.
+#: Shared memory limit of compute capability 9.0, the largest; 16 and 32 are in native/interfaces/kernel_copy.
 CHUNK_BYTES = Option("chunk_bytes", Span(16, 227 * 1024, "bytes of shared memory of a block", step=16))
 STAGES = Option("stages", Span(1, 32, "chunks in flight"))
 CORE = Option("core", Span(0, 4095, "cores of a NUMA domain, by number"))
 PARTNER_CORE = Option("partner_core", Span(0, 4095, "cores of a NUMA domain, by number"))
-#: Whether operations are enqueued behind one another, or each is waited for before the next: then the host's
-#: clock times the whole round trip.
+#: Whether operations are enqueued back to back, or each is waited for; then the host's clock times the whole
+#: round trip.
 PACE = Option("pace", words=("back-to-back", "one-at-a-time"), default="back-to-back")
-#: Whether each page is written in the timed step, or was before it.
+#: Whether the timed step writes each page, or pages were written before.
 TOUCHED = Option("touched", words=("no", "yes"))
-#: Whether the pool has given back what was freed to it, or keeps that for the next.
+#: Whether the pool has released its freed memory, or keeps it for the next allocation.
 POOL = Option("pool", words=("empty", "kept"))
-#: Of managed pages that an operation touches: they move, or are reached where they are.
+#: Managed pages that an operation touches: they migrate, or are accessed remotely.
 MIGRATION = Option("migration", words=("on-demand", "off"))
-#: How operations reach the device: a call each, recorded before and launched as one graph, or by the vendor's
+#: How operations are submitted: one call each, recorded as one graph that is launched, or by the vendor's
 #: batched copy call.
 SUBMIT = Option("submit", words=("calls", "graph", "batch"))

@@ -1,8 +1,8 @@
-"""The nominal peak of a case: what the links it crosses could carry at most, by the vendors' data rates.
+"""The nominal peak of a case: the most that its links can carry, by the vendors' data rates.
 
 A flow's bytes go from the source to its executor and from there to the destination, each leg on one fixed
-route, as the hardware sends all traffic of a pair one way. Links are full duplex: each direction has its own
-capacity. The peak of a sum is the maximum flow over the link graph with these routes.
+route, as the hardware sends all traffic of a pair along one route. Links are full duplex: each direction has
+its own capacity. The peak of a sum is the maximum flow over the link graph with these routes.
 """
 
 from __future__ import annotations
@@ -22,7 +22,7 @@ from byteways.units import format_bandwidth
 
 @dataclass(frozen=True)
 class Peak:
-    """A peak in bytes/s with the sentence that explains it; None with the reason when it is unknown."""
+    """A peak in bytes/s with its explanation; None with the reason if unknown."""
 
     bytes_per_s: float | None
     source: str
@@ -30,21 +30,24 @@ class Peak:
 
 
 def peak(topology: Topology, case: Case) -> Peak:
-    """Nominal peak of the figure that `case` reports.
+    """Returns the nominal peak of the value that `case` reports.
 
-    Unidirectional, and interference, where the measured flow counts alone: the narrowest link of the way.
+    Unidirectional, and interference (which counts the measured flow only): the narrowest link of the route.
+
     Bidirectional, fan-out, fan-in and all-pairs: the largest sum of rates, one per flow on its own route,
-    such that no direction of a link carries more than its data rate. That is the maximum flow of several
-    commodities with fixed routes, a linear programme; it says nothing of how the flows would share. A flow
-    of interface `route` counts as one for each of its paths. A copy within a device reads and writes the
-    same memory, so its peak is half the memory's. Of what counts as STREAM counts, each array takes the
-    memory where it lies and the links between there and the executor, in its own direction, and the peak
-    counts all arrays: that of local ones is the memory's. Links of unknown rate bound nothing, and then the
-    sentence calls the figure an upper bound.
+    such that no direction of a link exceeds its data rate. This is a multi-commodity maximum flow with fixed
+    routes, a linear program; it does not say how the flows would share. A flow of interface `route` counts
+    as one per path.
+
+    A copy within a device reads and writes the same memory, so its peak is half the memory's. For STREAM
+    counts, each array uses its memory and the links between there and the executor, in its own direction,
+    and the peak counts all
+    arrays: the memory's peak for local ones. Links of unknown rate impose no limit; the explanation then says
+    "upper bound".
 
     Args:
-        topology: Of the machine that runs the case.
-        case: With devices of that machine.
+        topology: The machine that runs the case.
+        case: A case with devices of that machine.
     """
     if figure_of(case.interface) != "bandwidth":
         return Peak(None, f"{case.interface} measures latency, which has no peak bandwidth", ())
@@ -75,21 +78,21 @@ def peak(topology: Topology, case: Case) -> Peak:
 
 
 def measured_flows(case: Case) -> tuple[Flow, ...]:
-    """The flows that the figure of a case counts: those that disturb are not among them."""
+    """Returns the flows counted by the value of a case; background flows are excluded."""
     return case.flows[:1] if case.pattern in ("unidirectional", "interference") else case.flows
 
 
 def stranger_of(topology: Topology, flows: Sequence[Flow]) -> str | None:
-    """A device of the flows that the machine does not have."""
+    """Returns a device of the flows that the machine lacks; None if it has all."""
     known = set(topology.names())
     taking_part = (name for flow in flows for name in (flow.executor, *(end.device for end in flow.buffers)))
     return next((name for name in taking_part if name not in known), None)
 
 
 def ways_of(topology: Topology, case: Case, flow: Flow) -> list[list[Arc] | None]:
-    """What the bytes of a flow cross: one way, or one for each path of a route. None: no link joins its ends.
+    """Returns the arcs that a flow crosses: one route, or one for each path of `route`; None without a link.
 
-    Of what counts as STREAM counts, the one way has each arc once an array.
+    With STREAM counts, the single route contains each arc once per array.
     """
     interface = case.interface_of(flow)
     if counts_as_stream(interface):
@@ -98,7 +101,7 @@ def ways_of(topology: Topology, case: Case, flow: Flow) -> list[list[Arc] | None
 
 
 def arcs_of(topology: Topology, flow: Flow) -> list[Arc] | None:
-    """What a flow's bytes cross: source to executor to destination; None when there is no way."""
+    """Returns the arcs of a flow: source to executor to destination; None without a route."""
     ends = list(dict.fromkeys((flow.source.device, flow.executor)))
     stops = ends if ends[-1] == flow.destination.device else [*ends, flow.destination.device]
     if len(stops) == 1:
@@ -117,7 +120,7 @@ def arcs_of(topology: Topology, flow: Flow) -> list[Arc] | None:
 
 
 def _arcs_of_arrays(topology: Topology, case: Case, flow: Flow) -> list[Arc] | None:
-    """What the arrays of a flow cross on their own, each arc once an array; None when one has no way."""
+    """Returns the arcs of a flow's arrays, each arc once per array; None if one has no route."""
     arcs: list[Arc] = []
     read, written = case.arrays_of(flow)
     ends = [*((end.device, flow.executor) for end in read), *((flow.executor, end.device) for end in written)]
@@ -133,7 +136,7 @@ def _arcs_of_arrays(topology: Topology, case: Case, flow: Flow) -> list[Arc] | N
 
 
 def _relayed(topology: Topology, case: Case, flow: Flow) -> list[list[Arc] | None]:
-    """The ways of a route's relays: from the source to the relay, and from there to the destination."""
+    """Returns the routes over each relay: source to relay, relay to destination."""
     return [
         arcs_of(topology, replace(flow, executor=relay))
         for relay in paths_of(case, flow, topology.names("gpu")).relays
@@ -141,13 +144,13 @@ def _relayed(topology: Topology, case: Case, flow: Flow) -> list[list[Arc] | Non
 
 
 def _within(topology: Topology, device: str) -> list[Arc]:
-    """A copy within one memory: each byte is read once and written once."""
+    """Returns the arcs of a copy within one memory: each byte is read once and written once."""
     memory = memory_of(topology, device)
     return [memory, memory]
 
 
 def _reasons(arcs: Sequence[Arc]) -> str:
-    """`the rate of cpu0>cpu1 is unknown (no nominal rate …)`, equal reasons once."""
+    """Formats `the rate of cpu0>cpu1 is unknown (no nominal rate …)`; equal reasons once."""
     by_reason: dict[str, list[str]] = {}
     for arc in arcs:
         names = by_reason.setdefault(arc.source, [])
@@ -159,7 +162,7 @@ def _reasons(arcs: Sequence[Arc]) -> str:
 
 
 def _explain(case: Case, flows: int, ways: int, rate: float, full: Sequence[Arc]) -> str:
-    """Names what limits the peak, equal arcs together."""
+    """Names the limit of the peak; equal arcs are merged."""
     groups: dict[tuple[str, str], list[str]] = {}
     for arc in full:
         groups.setdefault((arc.kind, arc.source), []).append(arc.name)

@@ -1,6 +1,6 @@
-"""Puts a suite, a machine and a time budget together into the list of cases to run, in running order.
+"""Combines suite, machine and time budget into the list of cases to run, in running order.
 
-Every case that the suite asks for is in the plan: to be measured, or skipped with its reason. Pure.
+The plan contains every case that the suite requests: to be measured, or skipped with a reason. Pure.
 """
 
 from __future__ import annotations
@@ -25,7 +25,7 @@ from byteways.topology.model import Capabilities, Topology
 
 
 class NoCaseError(BytewaysError):
-    """A suite is for other machines than this one."""
+    """No case of the suite can run on this machine."""
 
     def __init__(self, suite: Suite, topology: Topology, notes: Sequence[str]) -> None:
         cause = "; ".join(notes) or "this machine does not meet the 'when' condition of any sweep"
@@ -36,11 +36,11 @@ class NoCaseError(BytewaysError):
 
 @dataclass(frozen=True)
 class Plan:
-    """What will run, in running order, then what will not."""
+    """Cases that will run, in running order, followed by the others."""
 
     suite: Suite
     cases: tuple[PlannedCase, ...]
-    notes: tuple[str, ...]  # why sweeps have fewer cases here than one may expect
+    notes: tuple[str, ...]  # why sweeps have fewer cases than expected on this machine
     estimated_s: float
     budget_s: float | None
 
@@ -54,7 +54,7 @@ def plan(
     sizes: str | None = None,
     budget_s: float | None = None,
 ) -> list[PlannedCase]:
-    """The cases of make_plan(), rounds included, in running order."""
+    """Returns the cases of make_plan(), including rounds, in running order."""
     return list(make_plan(suite, topology, capabilities, only=only, sizes=sizes, budget_s=budget_s).cases)
 
 
@@ -73,21 +73,20 @@ def make_plan(
     """Plans a suite on a machine.
 
     Args:
-        suite: What is asked for.
+        suite: The suite.
         topology: The machine.
         capabilities: What its runtimes offer.
-        only: `--only` filters, alternatives.
+        only: `--only` filters; alternatives.
         sizes: `--size` filter.
-        budget_s: Time for the whole run; None: what the suite says.
-        link_class: Names the class of links between two devices; None: byteways.topology.routes.link_class.
-        ranks: Processes, for interfaces between them; None: one for each GPU, at least two.
-        on_sweep: Told how many sweeps are expanded and how many cases they have, as large machines take
-        seconds.
+        budget_s: Time budget of the whole run; None: the suite's own.
+        link_class: Returns the class of links between two devices; None: byteways.topology.routes.link_class.
+        ranks: Number of ranks; None: one per GPU, at least two.
+        on_sweep: Progress: receives the numbers of sweeps expanded and of their cases; large machines take
+            seconds.
 
     Raises:
-        BytewaysError: There are too many cases, a filter is malformed or matches nothing, a named device is
-        not here, or the budget is
-            too small.
+        BytewaysError: There are too many cases, a filter is malformed or matches nothing, a named device
+            does not exist, or the budget is too small.
     """
     if link_class is None:
         link_class = _link_class(topology)
@@ -126,12 +125,12 @@ def make_plan(
 
 
 def needs_ranks(suite: Suite) -> bool:
-    """Whether a sweep of it runs between processes."""
+    """Whether any of its sweeps uses several ranks."""
     return any(between_ranks(sweep) for sweep in suite.sweeps)
 
 
 def _link_class(topology: Topology) -> LinkClass:
-    from byteways.topology.routes import link_class  # kept out of the planner's imports: it needs no routes
+    from byteways.topology.routes import link_class  # imported late: most uses pass their own
 
     return lambda source, destination: link_class(topology, source, destination)
 
@@ -139,7 +138,7 @@ def _link_class(topology: Topology) -> LinkClass:
 def _wanted(
     suite: Suite, expansions: Sequence[Expansion], only: Sequence[str], sizes: str | None
 ) -> tuple[list[Wanted], list[str]]:
-    """Every case that the suite asks for and the filters let through, once, and the notes."""
+    """Returns every requested case that the filters accept, once, and the notes."""
     lets_through, right_size = only_filter(only), sizes_filter(sizes)
     wanted: dict[str, Wanted] = {}
     notes: list[str] = []
@@ -161,7 +160,7 @@ def _wanted(
 
 
 def _gather(items: Iterable[Wanted], key: Callable[[Wanted], object]) -> list[list[Wanted]]:
-    """Items of equal key side by side, keys in order of appearance."""
+    """Groups items by key, keys in order of first appearance."""
     gathered: dict[object, list[Wanted]] = {}
     for item in items:
         gathered.setdefault(key(item), []).append(item)
@@ -169,16 +168,16 @@ def _gather(items: Iterable[Wanted], key: Callable[[Wanted], object]) -> list[li
 
 
 def _groups(wanted: Iterable[Wanted]) -> list[list[Wanted]]:
-    """One list a process environment, within it one block of equal buffers after another."""
+    """Returns one list per process environment, with cases grouped by equal buffers."""
     groups = _gather(wanted, lambda item: item.process)
     return [[item for block in _gather(group, lambda item: item.block) for item in block] for group in groups]
 
 
 def _round(running: Sequence[Wanted], suite: Suite, round_: int) -> list[Wanted]:
-    """The order of one round: as given when it is the only one, else shuffled.
+    """Returns the order of one round: as given if it is the only one, otherwise shuffled.
 
-    So no case always follows the same other. Blocks stay together, or buffers would be made anew for every
-    case; groups alternate.
+    Shuffling prevents that a case always follows the same other one. Blocks with equal buffers stay
+    together, to reuse the buffers; groups alternate.
     """
     if suite.rounds == 1:
         return list(running)

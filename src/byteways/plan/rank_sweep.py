@@ -1,4 +1,4 @@
-"""From a sweep between ranks to its cases: pairs of ranks for messages, groups for collectives (pure)."""
+"""Expands a sweep between ranks to its cases: pairs of ranks for messages, groups for collectives (pure)."""
 
 from __future__ import annotations
 
@@ -13,25 +13,25 @@ from byteways.plan.link_classes import LinkClass
 from byteways.plan.ranks import Rank
 from byteways.plan.suite_types import BufferGlob, Sweep
 
-#: Collectives whose size is divided into one block for each rank.
+#: Collectives whose size is divided into one block per rank.
 IN_BLOCKS = ("allgather", "reduce-scatter", "alltoall", "gather", "scatter")
-#: Bytes of one element of a reduction, and the least that is checked.
+#: Bytes of one element of a reduction, also the unit of verification.
 ELEMENT_BYTES = 8
-#: A barrier moves nothing; its case has the least size.
+#: A barrier moves no data; its cases have the smallest size.
 BARRIER_BYTES = ELEMENT_BYTES
 
 
 def rank_flows(
     sweep: Sweep, pattern: str, ranks: Sequence[Rank], link_class: LinkClass, notes: list[str]
 ) -> Iterator[tuple[Flow, ...]]:
-    """The flows of each case, before sizes and options.
+    """Returns the flows of each case, before sizes and options.
 
     Args:
-        sweep: Of an interface between ranks.
+        sweep: A sweep over ranks.
         pattern: `unidirectional`, `bidirectional` or a collective.
-        ranks: Of the run, all of them.
-        link_class: Names the class of links between two devices.
-        notes: Takes why there are fewer cases than one may expect.
+        ranks: All ranks of the run.
+        link_class: Returns the class of links between two devices.
+        notes: Receives the reasons for fewer cases than expected.
     """
     if len(ranks) < 2:
         notes.append("one rank has nobody to send to: --ranks 2")
@@ -42,7 +42,7 @@ def rank_flows(
 
 
 def size_in_blocks(size_bytes: int, pattern: str, ranks: int) -> int:
-    """The size that can be had: a multiple of one element for each rank where blocks are exchanged."""
+    """Returns the nearest valid size: with blocks, a multiple of one element per rank."""
     if pattern == "barrier":
         return BARRIER_BYTES
     if pattern not in IN_BLOCKS:
@@ -69,7 +69,7 @@ def _collectives(sweep: Sweep, ranks: Sequence[Rank], notes: list[str]) -> Itera
 
 
 def _counts(sweep: Sweep, most: int) -> list[int]:
-    """Ranks of the groups: all, or 2, 4, 8 … and all."""
+    """Returns the group sizes: all ranks, or 2, 4, 8 … and all."""
     powers = [2**power for power in range(1, most.bit_length()) if 2**power < most]
     return [*(powers if sweep.groups == "powers" else []), most]
 
@@ -77,7 +77,7 @@ def _counts(sweep: Sweep, most: int) -> list[int]:
 def _messages(
     sweep: Sweep, pattern: str, ranks: Sequence[Rank], link_class: LinkClass
 ) -> Iterator[tuple[Flow, ...]]:
-    """One flow from rank to rank, or both directions; each link class once, or every ordered pair."""
+    """Returns one flow between ranks, or both directions; one pair per link class, or every ordered pair."""
     known: set[tuple[str, str, str]] = set()
     for near, far in itertools.permutations(ranks, 2):
         if pattern == "bidirectional" and near.number > far.number:
@@ -102,7 +102,7 @@ def _messages(
 
 
 def _ends(globs: Sequence[BufferGlob], rank: Rank) -> list[Buffer]:
-    """The buffers of a rank that match: of its NUMA domain and its GPU."""
+    """Returns the matching buffers of a rank, on its NUMA domain and its GPU."""
     found: dict[Buffer, None] = {}
     devices = [device for kind in ("cpu", "gpu") if (device := rank.device(kind))]
     for glob, device in itertools.product(globs, devices):
@@ -117,5 +117,5 @@ def _ends(globs: Sequence[BufferGlob], rank: Rank) -> list[Buffer]:
 
 
 def with_sizes(case: Case) -> Case:
-    """The case with a size that its pattern and number of ranks can have."""
+    """Returns the case with a size valid for its pattern and number of ranks."""
     return replace(case, size_bytes=size_in_blocks(case.size_bytes, case.pattern, len(case.ranks)))

@@ -1,4 +1,4 @@
-"""Where the processes of a run are: the NUMA domain, cores and GPU of each rank (pure)."""
+"""Placement of ranks: NUMA domain, cores and GPU of each (pure)."""
 
 from __future__ import annotations
 
@@ -6,38 +6,38 @@ from dataclasses import dataclass
 
 from byteways.topology.model import Topology
 
-#: Ranks of a run without GPUs when nobody says how many.
+#: Default number of ranks in a run without GPUs.
 DEFAULT_RANKS = 2
-#: Beyond this, planning all ordered pairs takes long, and one host has no use for it.
+#: Upper limit: planning all ordered pairs takes long, and one host needs no more.
 MOST_RANKS = 256
 
 
 @dataclass(frozen=True)
 class Rank:
-    """One process: its number, NUMA domain, GPU and logical CPUs."""
+    """One process: rank number, NUMA domain, GPU and logical CPUs."""
 
     number: int
     cpu: str
-    gpu: str | None  # None: more ranks than GPUs
-    cores: tuple[int, ...]  # empty: more ranks than cores, so that they share all of the domain's
+    gpu: str | None  # None: there are more ranks than GPUs
+    cores: tuple[int, ...]  # empty: more ranks than cores, which share all cores of the domain
 
     def device(self, kind: str) -> str | None:
-        """Its NUMA domain for 'cpu', its GPU for 'gpu'."""
+        """Returns its NUMA domain for 'cpu', its GPU for 'gpu'."""
         return self.cpu if kind == "cpu" else self.gpu
 
 
 def default_ranks(topology: Topology) -> int:
-    """One rank for each GPU, and at least two."""
+    """Returns one rank per GPU, at least two."""
     return max(DEFAULT_RANKS, len(topology.names("gpu")))
 
 
 def layout(topology: Topology, count: int) -> tuple[Rank, ...]:
-    """Places `count` ranks: one GPU each as far as there are, the NUMA domain next to it, cores of their own.
+    """Places `count` ranks: one GPU each while available, the nearest NUMA domain, separate cores.
 
-    Ranks without a GPU go over the NUMA domains in turn. The cores of a domain are divided evenly among its
-    ranks; where it has fewer than ranks, its ranks share all of them.
+    Ranks without a GPU are distributed over the NUMA domains. The cores of a domain are divided evenly among
+    its ranks; if there are fewer cores than ranks, the ranks share all of them.
     """
-    from byteways.plan.sweep import nearest_cpu  # which imports this module's users
+    from byteways.plan.sweep import nearest_cpu  # imported late to avoid a cycle
 
     gpus, cpus = topology.names("gpu"), topology.names("cpu")
     homes = [
@@ -55,5 +55,5 @@ def layout(topology: Topology, count: int) -> tuple[Rank, ...]:
 
 
 def oversubscribed(ranks: tuple[Rank, ...]) -> bool:
-    """Whether some ranks have no core of their own: they wait for each other's time slices."""
+    """Whether some ranks have no core of their own and must wait for time slices."""
     return any(not rank.cores for rank in ranks)

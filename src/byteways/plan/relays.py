@@ -1,6 +1,6 @@
-"""The paths of a route: which GPUs pass on a part of the transfer, and in what pieces.
+"""The paths of a `route` transfer: which GPUs relay a part, and in what pieces.
 
-Pure, and the one place that decides: the plan, the peak and the worker ask here.
+Pure, and the only place that decides this: plan, peaks and worker call it.
 """
 
 from __future__ import annotations
@@ -10,18 +10,18 @@ from dataclasses import dataclass
 
 from byteways.plan.case import Case, Flow
 
-#: Bytes of a piece and pieces in flight per relay, where the case does not say: they filled four PCIe links
-#: of an H200 machine (docs/reference/peers.md).
+#: Default bytes per piece and pieces in flight per relay: they saturated four PCIe links of an H200 machine
+#: (docs/reference/peers.md).
 PIECE_BYTES = 4 * 2**20
 DEPTH = 2
-#: Copies that one stream is given before any may start: the gate holds them all, and a queue takes so many
-#: (native/runtimes, queue_depth), two to a piece.
+#: Maximum copies enqueued in one stream before any starts: the gate holds them all, and the queue depth is
+#: limited (native/runtimes, queue_depth); two copies per piece.
 MOST_PIECES_IN_A_STREAM = 240
 
 
 @dataclass(frozen=True)
 class Paths:
-    """How one flow is split. `relays` in the order in which they are given their parts."""
+    """How one flow is split; `relays` in the order in which they receive their parts."""
 
     relays: tuple[str, ...]
     piece_bytes: int
@@ -29,18 +29,18 @@ class Paths:
 
     @property
     def staging_bytes(self) -> int:
-        """Of the memory of each relay."""
+        """Bytes of staging memory on each relay."""
         return self.piece_bytes * self.depth
 
 
 def paths_of(case: Case, flow: Flow, gpus: Sequence[str]) -> Paths:
-    """How a flow of interface `route` is split on a machine with these GPUs.
+    """Returns how a flow of interface `route` is split on a machine with these GPUs.
 
-    `via` names the relays. `relays` counts them: the GPUs that follow the one whose memory is the end of the
-    transfer (of two, the destination) in the machine's order, going round. Neither: all other GPUs.
+    Option `via` names the relays. `relays` is their number: the GPUs that follow the transfer's end (its
+    destination, if both ends are GPUs) in the machine's order, cyclically. Default: all other GPUs.
 
     Raises:
-        ValueError: There are no such relays here; the sentence says why.
+        ValueError: The machine lacks these relays; the message says why.
     """
     options = case.options_of(flow)
     ends = [end.device for end in (flow.destination, flow.source) if end.device in gpus]
@@ -75,7 +75,7 @@ def _named(via: str, gpus: Sequence[str], ends: Sequence[str]) -> tuple[str, ...
 
 
 def via_mistake(options: Mapping[str, int | str | bool]) -> str | None:
-    """Why no route has these relays, on any machine."""
+    """Returns why these relays are invalid on any machine; None if valid."""
     via = options.get("via")
     if via is None:
         return None
@@ -86,6 +86,6 @@ def via_mistake(options: Mapping[str, int | str | bool]) -> str | None:
 
 
 def pieces_in_a_stream(paths: Paths, size_bytes: int) -> int:
-    """Pieces that each stream of a relay is given, with equal parts."""
+    """Returns the number of pieces in each stream of a relay, for equal parts."""
     part = -(-size_bytes // (len(paths.relays) + 1))
     return -(-part // paths.piece_bytes // paths.depth) if paths.relays else 0

@@ -1,4 +1,4 @@
-"""The shape of what `copy-2d`, `kernel-2d` and `memcpy-2d` move: rows that lie a pitch apart. Pure."""
+"""Geometry of pitched (2D) rows, as moved by `copy-2d`, `kernel-2d` and `memcpy-2d`. Pure."""
 
 from __future__ import annotations
 
@@ -9,20 +9,20 @@ from byteways.plan.case import Case, Flow
 from byteways.plan.interfaces import INTERFACES
 from byteways.units import format_size
 
-#: Where the case does not say: a page of every second.
+#: Default width and pitch: every second page.
 WIDTH_BYTES = 4096
 PITCH_BYTES = 8192
 STRIDED = "source"
-#: Every word is checked, so rows begin and end on words.
+#: Verification checks words, so rows begin and end on words.
 WORD_BYTES = 8
-#: The shortest line of any cache here; AMD's and NVIDIA's L2 have lines of 128 bytes.
+#: Shortest cache line of the supported devices; the L2 lines of AMD and NVIDIA are 128 bytes.
 LINE_BYTES = 64
 
 
 @dataclass(frozen=True)
 class Rows:
-    """`strided` is the side with the pitch: `source` packs, `destination` unpacks, `both` moves a part of a
-    matrix. The other side has its rows side by side.
+    """`strided` is the pitched side: `source` packs, `destination` unpacks, `both` moves part of a matrix.
+    The rows of the other side are contiguous.
     """
 
     width_bytes: int
@@ -36,16 +36,16 @@ class Rows:
 
     @property
     def span_bytes(self) -> int:
-        """From the first row to the end of the last one's gap, on the strided side."""
+        """Bytes from the first row to the end of the last gap, on the pitched side."""
         return self.count * self.pitch_bytes
 
     @property
     def lines_bytes(self) -> int:
-        """Of the cache lines that the rows touch."""
+        """Bytes of the cache lines that the rows touch."""
         return self.count * min(self.pitch_bytes, -(-self.width_bytes // LINE_BYTES) * LINE_BYTES)
 
     def wrong(self) -> tuple[str, str, str] | None:
-        """Why there can be no such rows: the key that is at fault, a sentence, and what to write instead."""
+        """Returns why such rows are impossible: (key at fault, reason, valid value); None if possible."""
         width, pitch = self.width_bytes, self.pitch_bytes
         if pitch == 0:
             return "pitch_bytes", "a pitch of 0 bytes makes all rows overlap", f"at least {width}"
@@ -68,12 +68,12 @@ def moves_rows(interface: str) -> bool:
 
 
 def rows_of(case: Case, flow: Flow) -> Rows:
-    """Of a flow whose interface moves rows."""
+    """Returns the geometry of a flow that moves rows."""
     return rows_of_options(case.options_of(flow), case.size_of(flow))
 
 
 def rows_of_options(options: Mapping[str, int | str | bool], size_bytes: int) -> Rows:
-    """What the options of such an interface say of a transfer of so many bytes."""
+    """Returns the geometry that the options give for `size_bytes`."""
     return Rows(
         int(options.get("width_bytes", WIDTH_BYTES)),
         int(options.get("pitch_bytes", PITCH_BYTES)),

@@ -1,4 +1,4 @@
-"""Sizes as suites and the command line write them: '64KiB', '64KiB..1GiB', '64KiB..1GiB x4', and lists."""
+"""Sizes in suites and on the command line: '64KiB', '64KiB..1GiB', '64KiB..1GiB x4', and lists."""
 
 from __future__ import annotations
 
@@ -7,7 +7,7 @@ from collections.abc import Callable, Sequence
 
 from byteways.units import format_size, parse_size
 
-#: Beyond any memory one host has; a larger number is a slip of the pen.
+#: More memory than any host has; a larger number is a typing error.
 MAX_SIZE_BYTES = 2**46
 
 _RANGE = re.compile(r"^\s*(?P<low>.+?)\s*\.\.\s*(?P<high>.+?)(?:\s+x\s*(?P<step>\d+))?\s*$")
@@ -21,7 +21,7 @@ def _size(text: str | int) -> int:
 
 
 def _range(text: str) -> tuple[int, int, int] | None:
-    """(low, high, factor) in bytes; None when the text is no range."""
+    """Returns (low, high, factor), sizes in bytes; None if the text is not a range."""
     match = _RANGE.match(text)
     if match is None:
         return None
@@ -34,10 +34,10 @@ def _range(text: str) -> tuple[int, int, int] | None:
 
 
 def expand_sizes(size: str | int | Sequence[str | int]) -> tuple[int, ...]:
-    """The sizes in bytes that a suite's `size` stands for, in its order, each once; ranges have both ends.
+    """Returns the sizes in bytes of a suite's `size`, in order without duplicates; ranges include both ends.
 
     Raises:
-        ValueError: No size, zero, absurd, a range that runs downwards, or an empty list.
+        ValueError: Not a size, zero, above MAX_SIZE_BYTES, a descending range, or an empty list.
     """
     if not isinstance(size, (str, int)):
         sizes = tuple(dict.fromkeys(value for item in size for value in expand_sizes(item)))
@@ -55,10 +55,10 @@ def expand_sizes(size: str | int | Sequence[str | int]) -> tuple[int, ...]:
 
 
 def size_filter(text: str) -> Callable[[int], bool]:
-    """Whether a size in bytes is one of the comma-separated sizes and ranges; ranges include both ends.
+    """Whether a size in bytes is in a comma-separated list of sizes and ranges; ranges include both ends.
 
     Raises:
-        ValueError: As expand_sizes().
+        ValueError: Like expand_sizes().
     """
     intervals = []
     for item in text.split(","):

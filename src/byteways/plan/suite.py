@@ -8,31 +8,30 @@ from byteways.plan.toml_files import find, read_toml, shipped
 
 
 def _shipped() -> dict[str, str]:
-    """TOML text of the suites in the package, by name: `quick`, the default, and `full` first."""
+    """Returns the TOML text of the built-in suites by name: `quick`, the default, and `full` first."""
     texts = shipped("byteways.suites")
     return dict(sorted(texts.items(), key=lambda item: (item[0] != "quick", item[0] != "full", item[0])))
 
 
 def names() -> list[tuple[str, str]]:
-    """(name, title) of every suite that comes with byteways."""
+    """Returns (name, title) of every built-in suite."""
     return [(name, str(read_toml(text, file=name).get("title", ""))) for name, text in _shipped().items()]
 
 
 def load(name_or_path: str) -> Suite:
-    """The suite of that name, or in that file.
+    """Loads the suite with that name, or from that file.
 
     Raises:
-        BytewaysError: There is no such suite or file, or the file is no valid suite; then the message names
-            file, line and key.
+        BytewaysError: No such suite or file, or the file is invalid; the message then has file, line and key.
     """
     text, file = find(name_or_path, _shipped(), "suite", "suites")
     return parse(text, file=file)
 
 
 def parse(text: str, *, file: str) -> Suite:
-    """The suite in a TOML text; `file` is what messages call it.
+    """Parses a suite from a TOML text; messages call it `file`.
 
     Raises:
-        BytewaysError: The text is no TOML or no valid suite.
+        BytewaysError: The text is not TOML or not a valid suite.
     """
     return read_suite(read_toml(text, file=file), text=text, file=file)

@@ -1,4 +1,4 @@
-"""From the data of a suite file to Suite and Sweep: every key checked, messages with file, line and key."""
+"""Converts the data of a suite file to Suite and Sweep; checks every key and reports file, line and key."""
 
 from __future__ import annotations
 
@@ -24,9 +24,9 @@ PAIRS = ("all", "near", "per-link-class")
 SAME_DEVICE = ("only", "never", "also")
 CORES = ("any", "pairs")
 GROUPS = ("all", "powers")
-#: Keys that say nothing of them.
+#: Keys that do not apply to sweeps between ranks.
 _NOT_BETWEEN_RANKS = ("executor", "same_device", "partner", "second_source", "cores", "gpus", "halves")
-#: `with-RUNTIME` for sweeps about what one runtime alone has.
+#: `with-RUNTIME` is for sweeps that only one runtime supports.
 WHEN = ("always", "with-gpu", "without-gpu", *(f"with-{reader.runtime}" for reader in readers()))
 EXECUTOR_WORDS = ("source", "destination", "both")
 
@@ -56,9 +56,9 @@ _SWEEP_KEYS = (
     ),
     *("precision", "case_budget_s", "priority"),
 )
-#: Patterns whose flows have one hub, and GPUs at the other ends.
+#: Patterns with one hub and GPUs at the other ends.
 _FANS = ("fan-out", "fan-in", "fan-bidirectional")
-#: Which end of a flow executes or answers.
+#: The end of a flow that executes or responds.
 _END_WORDS = ("source", "destination")
 _NAME = re.compile(r"^[a-z0-9][a-z0-9-]*$")
 _BUFFER_GLOB = re.compile(r"^(?P<device>[^:@]+):(?P<memory>[^:@]+)(?:@(?P<first_touch>[^:@]+))?$")
@@ -66,7 +66,7 @@ _DEVICE_GLOB = re.compile(r"^(?:[a-z]+\d+|[a-z]*[*?\[][a-z0-9*?\[\]!-]*)$")
 
 
 def read_suite(data: Mapping[str, Any], *, text: str, file: str) -> Suite:
-    """Raises BytewaysError at the first thing that is wrong."""
+    """Parses a suite. Raises BytewaysError at the first error."""
     lines = key_lines(text)
     table = Table(data, Origin(file, lines), "suite")
     table.know_only(_SUITE_KEYS)
@@ -139,7 +139,7 @@ def _read_sweep(table: Table, precision: float, case_budget_s: float) -> Sweep:
 def _read_ends(
     table: Table, interfaces: tuple[str, ...], patterns: tuple[str, ...]
 ) -> tuple[tuple[BufferGlob, ...], tuple[BufferGlob, ...]]:
-    """Globs of sources and of destinations; a chase has its one buffer as the source."""
+    """Returns the globs of sources and destinations; the single buffer of a chase is the source."""
     walkers = [name for name in interfaces if INTERFACES[name].buffers == "one"]
     if not walkers:
         if "buffer" in table.data:
@@ -160,7 +160,7 @@ def _read_ends(
 
 
 def _read_beside(table: Table, interfaces: tuple[str, ...], patterns: tuple[str, ...]) -> dict[str, Any]:
-    """The fields of a sweep about what disturbs."""
+    """Returns the fields of a sweep on background load."""
     present = [key for key in table.data if key.startswith("beside_")]
     ends = [_buffers(table, key) for key in ("beside_source", "beside_destination") if key in table.data]
     wanted = "interference" in patterns
@@ -222,14 +222,14 @@ def _halves(table: Table, patterns: tuple[str, ...]) -> str:
 
 
 def _groups(table: Table, patterns: tuple[str, ...]) -> str:
-    """How many ranks take part in a collective."""
+    """Returns which numbers of ranks a collective uses."""
     if "groups" in table.data and not set(patterns) & set(OF_ALL_RANKS):
         table.fail("groups", f"{patterns[0]} is no collective", "leave the key out")
     return table.word("groups", GROUPS, "all")
 
 
 def _check_ranks(table: Table, interfaces: tuple[str, ...], patterns: tuple[str, ...]) -> None:
-    """Between ranks there are messages and collectives, and nothing else has collectives."""
+    """Checks that ranks use messages or collectives only, and that nothing else uses collectives."""
     between = [name for name in interfaces if INTERFACES[name].between_ranks]
     known = [pattern for name in between for pattern in INTERFACES[name].between_ranks]
     if between and len(between) < len(interfaces):
@@ -268,7 +268,7 @@ def _partners(table: Table, interfaces: tuple[str, ...]) -> tuple[str, ...]:
 
 
 def _cores(table: Table, interfaces: tuple[str, ...]) -> str:
-    """`pairs`: every pair of cores is a case of its own."""
+    """`pairs`: every pair of cores is a separate case."""
     cores = table.word("cores", CORES, "any")
     if cores == "pairs" and not all("partner_core" in INTERFACES[name].takes for name in interfaces):
         table.fail("cores", f"{interfaces[0]} does not run between two cores", "leave the key out")
@@ -328,7 +328,7 @@ def _sizes(value: Any) -> tuple[int, ...]:
 
 
 def _caches(table: Table, interfaces: tuple[str, ...]) -> tuple[str, ...]:
-    """A chase stays on its working set, which is what `warm` means; its size alone decides what caches it."""
+    """A chase always stays on its working set (`warm`); only its size decides which cache holds it."""
     stays = INTERFACES[interfaces[0]].figure != "bandwidth"
     if stays and "cache" in table.data:
         problem = f"{interfaces[0]} has no cache setting: it always works on the same data"

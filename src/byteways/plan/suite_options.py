@@ -1,4 +1,4 @@
-"""The options and variables of a sweep, and whether every value of it goes with some of the others."""
+"""Options and variables of a sweep; checks that every value has at least one valid combination."""
 
 from __future__ import annotations
 
@@ -16,7 +16,7 @@ from byteways.plan.words import closest
 _GPU_NAMES = re.compile(r"^gpu\d+(,gpu\d+)*$")
 _VARIABLE = re.compile(r"^[A-Za-z_][A-Za-z0-9_]*$")
 
-#: Option values by name, as a sweep has them.
+#: Option values by name, as in a sweep.
 Options = Mapping[str, tuple[int | str | bool, ...]]
 
 
@@ -74,9 +74,9 @@ def environment_of(table: Table) -> dict[str, tuple[str, ...]]:
 
 
 def check_products(table: Table, sweep: Sweep) -> None:
-    """Refuses a value that makes every case it is in impossible on any machine: a slip of the pen.
+    """Rejects a value that makes all its cases impossible on any machine: a typing error.
 
-    Combinations that cannot be, of values that go with others, are part of what a product is, and skipped.
+    Impossible combinations of otherwise useful values are a normal part of a product, and are skipped.
     """
     _check_product(table, "", sweep.interfaces, sweep.patterns, sweep.caches, sweep.sizes, sweep.options)
     if sweep.beside_interfaces:
@@ -96,7 +96,7 @@ def _check_product(
     sizes: Sequence[int],
     options: Options,
 ) -> None:
-    """`prefix` is what the keys of these axes begin with."""
+    """`prefix` is the prefix of these axes' keys."""
     good: set[tuple[str, object]] = set()
     bad: dict[tuple[str, object], Mistake] = {}
     for request in _requests(interfaces, patterns, caches, sizes, options):

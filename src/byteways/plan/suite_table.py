@@ -1,4 +1,4 @@
-"""One table of a suite file being read: values by kind, and messages with file, line and key."""
+"""One table of a suite file during parsing: typed values, and messages with file, line and key."""
 
 from __future__ import annotations
 
@@ -16,7 +16,7 @@ T = TypeVar("T")
 
 @dataclass(frozen=True)
 class Table:
-    """One table of the file, with what messages need: where it is and what it is called."""
+    """One table of the file, with its location and name for messages."""
 
     data: Mapping[str, Any]
     origin: Origin
@@ -34,7 +34,7 @@ class Table:
 
     @staticmethod
     def _key_hint(key: str, keys: Iterable[str]) -> str:
-        """The key that other tools' word stands for, or else the one that is spelled most like it."""
+        """Suggests the key for another tool's word, or the one with the most similar spelling."""
         keys = tuple(keys)
         meant = [word for word in meanings("key", key) if word in keys]
         return f"write {' or '.join(meant)}" if meant else closest(key, keys)
@@ -68,7 +68,7 @@ class Table:
         return value
 
     def texts(self, key: str, default: str | None = None) -> tuple[str, ...]:
-        """A text or a list of strings, each once."""
+        """Returns a string or list of strings as distinct values."""
         value = self.data.get(key, default)
         if value is None:
             self.fail(key, "missing")
@@ -84,7 +84,7 @@ class Table:
         return tuple(dict.fromkeys(self.known(key, kind, value, valid) for value in self.texts(key, default)))
 
     def known(self, key: str, kind: str, word: str, valid: Iterable[str]) -> str:
-        """Our word for one of the file, which may be another tool's (byteways.aliases)."""
+        """Translates a word of the file, which may be another tool's (byteways.aliases)."""
         valid = tuple(valid)
         try:
             ours = translated(kind, word, valid) if kind in ALIASES else word
@@ -95,12 +95,12 @@ class Table:
         return ours
 
     def below(self, key: str, data: Mapping[str, Any]) -> Table:
-        """The table under a key of this one."""
+        """Returns the nested table under a key."""
         origin = Origin(self.origin.file, self.origin.lines, (*self.origin.place, key))
         return Table(data, origin, f"{self.label}, {key}")
 
     def converted(self, key: str, convert: Callable[[Any], T], value: Any) -> T:
-        """`convert(value)`, its ValueError as a message with the line."""
+        """Returns `convert(value)`; a ValueError becomes a message with the line."""
         try:
             return convert(value)
         except ValueError as error:

@@ -1,4 +1,4 @@
-"""What a suite holds once it is read: sweeps, and where each stands in its file. Pure data."""
+"""A parsed suite: sweeps with their locations in the file. Pure data."""
 
 from __future__ import annotations
 
@@ -7,7 +7,7 @@ from dataclasses import dataclass, field
 
 from byteways.plan.toml_lines import Place, line_of
 
-#: Rounds below which nothing can be ranked: two runs differ by more than the interval of one round is.
+#: Least rounds for a ranking: two runs differ by more than the interval of one round.
 LEAST_RANKED = 3
 
 
@@ -23,14 +23,14 @@ class BufferGlob:
 
 @dataclass(frozen=True)
 class Origin:
-    """The file a sweep was read from, for messages about what only the machine at hand can tell is wrong."""
+    """The file and line of a sweep, for errors that depend on the machine."""
 
     file: str
     lines: Mapping[Place, int] = field(default_factory=dict)
     place: Place = ()
 
     def at(self, key: str) -> str:
-        """`my.toml:12`, the line of `key` or of its sweep."""
+        """Formats `my.toml:12`, the line of `key` or of its sweep."""
         line = line_of(self.lines, (*self.place, key))
         return f"{self.file}:{line}" if line else self.file
 
@@ -39,10 +39,10 @@ class Origin:
 class Sweep:
     """A product of cases: every value of every axis with every other.
 
-    `executors` holds "source", "destination", "both" or globs of devices. A chase walks `sources` alone and
-    has no `destinations`. `second_sources` and `partners` are of the interfaces that have them. What disturbs
-    does so in the ways of `beside_interfaces`, with `beside_sizes`; none: as the measured flow is done. Axes
-    of options and environment are swept as well. Higher `priority` is kept longer when time is short.
+    `executors` holds "source", "destination", "both" or device globs. A chase has only `sources`, no
+    `destinations`. `second_sources` and `partners` apply to interfaces that have them. Background flows use
+    `beside_interfaces` and `beside_sizes`; if empty, they equal the measured flow. Options and environment
+    are axes, too. Higher `priority` is kept longer when time is short.
     """
 
     name: str
@@ -56,7 +56,7 @@ class Sweep:
     options: Mapping[str, tuple[int | str | bool, ...]]
     environment: Mapping[str, tuple[str, ...]]
     pairs: str
-    gpus: tuple[str, ...]  # which GPUs take part in a fan; none: all
+    gpus: tuple[str, ...]  # which GPUs take part in a fan; empty: all
     halves: str  # "worst" or "all" halves of a bisection
     groups: str  # of ranks in a collective: "all", or "powers": 2, 4, 8 … and all
     same_device: str | None  # None: "also" for unidirectional and chase, "never" for the rest
@@ -67,7 +67,7 @@ class Sweep:
     beside_sizes: tuple[int, ...]
     beside_options: Mapping[str, tuple[int | str | bool, ...]]
     second_sources: tuple[BufferGlob, ...]
-    cores: str  # "any", or "pairs" of cores, each
+    cores: str  # "any", or "pairs" for every pair of cores
     partners: tuple[str, ...]  # "source", "destination" or globs of devices
     when: str
     precision: float
@@ -78,9 +78,9 @@ class Sweep:
 
 @dataclass(frozen=True)
 class Suite:
-    """A suite as read: `text` is the file word for word, for the manifest.
+    """A parsed suite: `text` is the complete file, for the manifest.
 
-    A case has `case_budget_s` of sampling time over all its rounds together.
+    `case_budget_s` is the sampling time of a case over all its rounds.
     """
 
     name: str
@@ -89,5 +89,5 @@ class Suite:
     rounds: int
     precision: float
     case_budget_s: float
-    budget_s: float | None  # total time the whole is planned to fit in; None: as long as it takes
+    budget_s: float | None  # time budget of the whole run; None: unlimited
     sweeps: tuple[Sweep, ...]

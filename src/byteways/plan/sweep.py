@@ -1,4 +1,4 @@
-"""From a sweep to its cases on a given machine (pure): globs become devices, ends flows, axes a product."""
+"""Expands a sweep to its cases on a machine (pure): globs to devices, ends to flows, axes to a product."""
 
 from __future__ import annotations
 
@@ -20,13 +20,13 @@ from byteways.plan.suite_types import BufferGlob, Sweep
 from byteways.plan.words import closest
 from byteways.topology.model import Topology
 
-#: Of an axis: options have other values than environment variables.
+#: Value of an axis: options and environment variables have different types.
 Value = TypeVar("Value")
 
 
 @dataclass(frozen=True)
 class Expansion:
-    """The cases of a sweep, and in words why it has fewer here than its author may expect."""
+    """The cases of a sweep, and why it has fewer than expected on this machine."""
 
     cases: tuple[Case, ...]
     notes: tuple[str, ...]
@@ -39,22 +39,22 @@ def expand(
     runtimes: Collection[str] = (),
     ranks: Sequence[Rank] = (),
 ) -> Expansion:
-    """All cases that the sweep asks for on this machine, legal or not, each once, in the sweep's order.
+    """Returns all requested cases on this machine, possible or not, without duplicates, in the sweep's order.
 
     Args:
-        sweep: What is asked for.
+        sweep: The sweep.
         topology: The machine.
-        link_class: Names the class of links between two devices.
+        link_class: Returns the class of links between two devices.
         runtimes: Names of the runtimes that drive its GPUs.
-        ranks: Processes of the run, for interfaces between them.
+        ranks: Ranks of the run.
 
     Raises:
-        BytewaysError: A device is named outright that this machine does not have.
+        BytewaysError: The sweep names (not by a glob) a device that this machine lacks.
     """
     has_gpu = bool(topology.names("gpu"))
     true_here = {"always", "with-gpu" if has_gpu else "without-gpu", *(f"with-{name}" for name in runtimes)}
     if sweep.when not in true_here:
-        return Expansion((), ())  # said by the suite itself, so no note
+        return Expansion((), ())  # the suite itself says so: no note
     _check_relays(sweep, topology)
     if between_ranks(sweep):
         return _between_ranks(sweep, topology, link_class, ranks)
@@ -114,7 +114,7 @@ def _devices(sweep: Sweep, key: str, glob: str, topology: Topology) -> list[str]
 
 
 def _missing(at: str, sweep: Sweep, key: str, device: str, names: Sequence[str]) -> BytewaysError:
-    """What is named outright and not by a glob is meant to be here; `at` is where in the file."""
+    """Checks that devices named without a glob exist; `at` is the location in the file."""
     return BytewaysError(
         f"{at}: sweep '{sweep.name}', key '{key}': this machine has no device '{device}'",
         hint=closest(device, names),
@@ -133,7 +133,7 @@ def _check_relays(sweep: Sweep, topology: Topology) -> None:
 def _buffers(
     sweep: Sweep, key: str, globs: Sequence[BufferGlob], topology: Topology, notes: list[str]
 ) -> list[Buffer]:
-    """Buffers that match, in the machine's order. A memory glob keeps to what the kind of device can own."""
+    """Returns matching buffers in the machine's order. A memory glob matches what the device kind can own."""
     found: dict[Buffer, None] = {}
     for glob in globs:
         devices = _devices(sweep, key, glob.device, topology)
@@ -150,7 +150,7 @@ def _buffers(
 
 
 def _groups(sweep: Sweep, pattern: str, topology: Topology, notes: list[str]) -> list[Group]:
-    """The sets of flows that are one case each, before executors."""
+    """Returns the sets of flows that form one case each, before executors."""
     if one_buffer_sweep(sweep):
         pairs = [(buffer, buffer) for buffer in _buffers(sweep, "buffer", sweep.sources, topology, notes)]
     else:
@@ -181,7 +181,7 @@ def _groups(sweep: Sweep, pattern: str, topology: Topology, notes: list[str]) ->
 
 
 def _hubs(sweep: Sweep, pattern: str, pairs: list[Ends], topology: Topology) -> list[Group]:
-    """Flows that run together: those of each hub of a fan, or all where hubs are near or there is none."""
+    """Returns concurrent flows: per hub of a fan, or all if hubs are near or there is no hub."""
     if pattern == "fan-in":
         order = topology.names()
         pairs.sort(key=lambda pair: order.index(pair[1].device))
@@ -209,7 +209,7 @@ def _device_pair(ends: Ends) -> tuple[str, str]:
 
 
 def _ends(sweep: Sweep, keys: tuple[str, str], topology: Topology, notes: list[str]) -> list[Ends]:
-    """Every source of the two keys with every destination, except a device with itself."""
+    """Returns every source with every destination, except a device with itself."""
     besides = keys[0] == "beside_source"
     globs = (
         (sweep.beside_sources, sweep.beside_destinations) if besides else (sweep.sources, sweep.destinations)
@@ -235,7 +235,7 @@ def _pairs(sweep: Sweep, pattern: str, topology: Topology, notes: list[str]) -> 
 
 
 def _near(source: str, destination: str, topology: Topology) -> bool:
-    """Whether the CPU of a CPU-GPU pair is the GPU's nearest; true of every other pair."""
+    """Whether the CPU of a CPU-GPU pair is the GPU's nearest; true for all other pairs."""
     if kind_of(source) == kind_of(destination):
         return True
     cpu, gpu = (source, destination) if kind_of(source) == "cpu" else (destination, source)
@@ -243,7 +243,7 @@ def _near(source: str, destination: str, topology: Topology) -> bool:
 
 
 def nearest_cpu(gpu: str, topology: Topology) -> str:
-    """The NUMA domain next to a GPU; the first one when the machine does not tell."""
+    """Returns the NUMA domain nearest to a GPU; the first one if unknown."""
     cpus = [device for device in topology.devices if device.kind == "cpu"]
     domain = topology.device(gpu).numa_domain
     for cpu in cpus:
@@ -253,20 +253,20 @@ def nearest_cpu(gpu: str, topology: Topology) -> str:
 
 
 def between_ranks(sweep: Sweep) -> bool:
-    """Whether its flows are between processes (suite_check.py lets no sweep mix)."""
+    """Whether its flows connect ranks (suite_check.py rejects mixed sweeps)."""
     return bool(INTERFACES[sweep.interfaces[0]].between_ranks)
 
 
 def one_buffer_sweep(sweep: Sweep) -> bool:
-    """Whether its cases have one buffer, which `buffer` names (suite_check.py lets no sweep mix)."""
+    """Whether its cases have a single buffer, key `buffer` (suite_check.py rejects mixed sweeps)."""
     return INTERFACES[sweep.interfaces[0]].buffers == "one"
 
 
 def _executors(sweep: Sweep, interface: str, group: Group, topology: Topology) -> Iterator[tuple[str, ...]]:
-    """One tuple of executors, one a flow, for each case that the sweep's `executor` makes of the group.
+    """Returns for each case a tuple of executors, one per flow, according to the sweep's `executor`.
 
-    `both` takes each end in turn and leaves out ends of a kind that never executes the interface (a CPU for
-    `copy`); when neither end could, the source is named so that the refusal is on record.
+    `both` uses each end in turn and omits ends of a kind that never executes the interface (a CPU for
+    `copy`); if neither can, the source is used so that the refusal is recorded.
     """
     for word in sweep.executors:
         if word in ("source", "destination"):
@@ -290,7 +290,7 @@ def _capable_end(interface: str, ends: Ends, side: int) -> str:
 def _assigned(
     sweep: Sweep, interface: str, groups: Sequence[Group], topology: Topology, notes: list[str]
 ) -> list[Assigned]:
-    """Every group with every set of executors that the sweep gives it for this interface."""
+    """Returns every group with every set of executors of the sweep for this interface."""
     assigned = []
     for group in groups:
         executors = list(dict.fromkeys(_executors(sweep, interface, group, topology)))
@@ -311,14 +311,14 @@ def _assigned(
 
 
 def _end(sweep: Sweep, key: str, word: str, ends: Ends, topology: Topology) -> list[str]:
-    """The devices that "source", "destination" or a glob stand for."""
+    """Returns the devices that "source", "destination" or a glob stand for."""
     if word in ("source", "destination"):
         return [ends[0 if word == "source" else 1].device]
     return _devices(sweep, key, word, topology)
 
 
 def _chase_wanted(sweep: Sweep, executor: str, buffer: Buffer, topology: Topology) -> bool:
-    """A chase's `same_device` and `pairs = "near"` are about its executor and the owner of its one buffer."""
+    """For a chase, `same_device` and `pairs = "near"` compare its executor with the owner of its buffer."""
     same = sweep.same_device or "also"
     if same != "also" and (executor == buffer.device) != (same == "only"):
         return False
@@ -333,7 +333,7 @@ def _flows(
     topology: Topology,
     notes: list[str],
 ) -> Iterator[tuple[Flow, ...]]:
-    """The flows of a group, once for every second source, partner and way to disturb that the sweep names."""
+    """Returns the flows of a group for every second source, partner and background load of the sweep."""
     seconds: list[Buffer | None] = [None]
     if INTERFACES[interface].sources > 1 and sweep.second_sources:
         seconds = [*_buffers(sweep, "second_source", sweep.second_sources, topology, notes)]
@@ -358,7 +358,7 @@ def _flows(
 
 
 def _products(axes: Mapping[str, Sequence[Value]]) -> Iterator[dict[str, Value]]:
-    """Every choice of one value for each key."""
+    """Returns every combination of one value per key."""
     named = [[(key, value) for value in values] for key, values in axes.items()]
     for chosen in itertools.product(*named):
         yield dict(chosen)
@@ -383,6 +383,6 @@ def _cases(
 
 
 def _core_pairs(flow: Flow, topology: Topology) -> Iterator[tuple[int, int]]:
-    """Of a flow between CPUs; others have no cores to choose from."""
+    """Returns the core options of a flow between CPUs; other flows have none."""
     if flow.partner is not None and {kind_of(flow.executor), kind_of(flow.partner)} == {"cpu"}:
         yield from core_pairs.core_pairs(flow.executor, flow.partner, topology)

@@ -1,19 +1,18 @@
-"""What a TOML text may hold at most, looked at before it is parsed: parsers need memory and time beyond all
-bounds for some short texts.
+"""Limits on a TOML text, checked before parsing: some short texts need excessive memory or time.
 
-A dotted key of 100 KB takes 5 GB, brackets in brackets end the parser's recursion, and a number of 5,000
-digits is none that Python converts.
+A dotted key of 100 KB takes 5 GB, deeply nested brackets exceed the parser's recursion limit, and Python
+refuses to convert a number of 5,000 digits.
 """
 
 from __future__ import annotations
 
 import re
 
-#: Parts of a dotted key. The deepest of a suite, model or study has four.
+#: Maximum parts of a dotted key. Suites, models and studies need up to four.
 MOST_PARTS = 16
-#: Brackets in brackets. The deepest have three.
+#: Maximum nesting of brackets. The deepest need three.
 MOST_DEPTH = 32
-#: Digits of a number: more than any 64-bit integer or double has.
+#: Maximum digits of a number: more than any 64-bit integer or double has.
 MOST_DIGITS = 40
 
 _TEXT = re.compile(
@@ -30,8 +29,8 @@ _BRACKET = re.compile(r"[\[\]{}]")
 
 
 def excess(text: str) -> tuple[int, str] | None:
-    """Line number and what there is too much of; None: nothing."""
-    # What stands in quotes is a word of a key, or no matter; line ends stay, to be counted.
+    """Returns the line number and what exceeds its limit; None if nothing does."""
+    # Replace quoted texts by a word (they may be part of a key); keep line ends for counting.
     bare = _TEXT.sub(lambda found: "q" + "\n" * found[0].count("\n"), text)
     depth = 0
     for found in _BRACKET.finditer(bare):

@@ -1,4 +1,4 @@
-"""TOML files that are named on the command line: those that come with byteways by name, others by path."""
+"""TOML files named on the command line: built-in ones by name, others by path."""
 
 from __future__ import annotations
 
@@ -15,15 +15,15 @@ from byteways.files import MOST_TOML_BYTES, read_text
 from byteways.plan import toml_bounds
 from byteways.plan.words import closest
 
-#: Python 3.10 has no TOML parser of its own; tomli is the same one.
+#: Python 3.10 has no TOML parser; tomli has the same interface.
 tomllib: Any = importlib.import_module("tomllib" if sys.version_info >= (3, 11) else "tomli")
 
-#: Where tomllib's messages say what they are about.
+#: The location in tomllib's messages.
 _AT_LINE = re.compile(r"\(at line (\d+), column \d+\)$")
 
 
 def shipped(package: str) -> dict[str, str]:
-    """TOML text of the files in a package, by name without ending, sorted."""
+    """Returns the TOML texts of the files in a package, by name without suffix, sorted."""
     texts = {
         entry.name[: -len(".toml")]: entry.read_text(encoding="utf-8")
         for entry in resources.files(package).iterdir()
@@ -33,16 +33,16 @@ def shipped(package: str) -> dict[str, str]:
 
 
 def find(name_or_path: str, known: Mapping[str, str], kind: str, plural: str) -> tuple[str, str]:
-    """Text, and file for messages, of what the user names.
+    """Returns the text, and the file name for messages, of what the user named.
 
     Args:
-        name_or_path: What was typed.
+        name_or_path: The user's argument.
         known: Texts of shipped() by name.
-        kind: What such a file is called: `suite`.
-        plural: Word after `byteways list`.
+        kind: Term for such a file: `suite`.
+        plural: Argument of `byteways list`.
 
     Raises:
-        BytewaysError: There is no such name or file, or the file cannot be read.
+        BytewaysError: The name or file does not exist, or the file cannot be read.
     """
     if name_or_path in known:
         return known[name_or_path], f"{name_or_path}.toml"
@@ -61,7 +61,7 @@ def find(name_or_path: str, known: Mapping[str, str], kind: str, plural: str) ->
 
 
 def read_toml(text: str, *, file: str) -> dict[str, Any]:
-    """The data of a TOML text. Raises BytewaysError with file and line when it is none, or beyond bounds."""
+    """Parses a TOML text. Raises BytewaysError with file and line if it is invalid or exceeds limits."""
     if found := toml_bounds.excess(text):
         line, what = found
         raise BytewaysError(f"{file}:{line} is too complex", cause=f"it has {what}")
@@ -74,7 +74,7 @@ def read_toml(text: str, *, file: str) -> dict[str, Any]:
         raise BytewaysError(
             f"{place} is not valid TOML", cause=str(error), hint="see https://toml.io"
         ) from error
-    except (ValueError, RecursionError) as error:  # a date or a number that Python has not
+    except (ValueError, RecursionError) as error:  # a date or number that Python cannot represent
         raise BytewaysError(
             f"{file} is not valid TOML", cause=str(error), hint="see https://toml.io"
         ) from error

@@ -1,4 +1,4 @@
-"""Where in a TOML text a key stands, so that messages can name the line. The parser itself does not tell."""
+"""Finds the line of a key in a TOML text, for messages; the parser itself does not report it."""
 
 from __future__ import annotations
 
@@ -18,21 +18,21 @@ def _names(dotted: str) -> list[str]:
 
 
 def _open_brackets(text: str) -> int:
-    """Brackets left open on a line, strings and comments aside."""
+    """Returns the number of brackets left open on a line, ignoring strings and comments."""
     bare = _STRING.sub("", text).split("#")[0]
     return sum(bare.count(mark) for mark in "[{") - sum(bare.count(mark) for mark in "]}")
 
 
 def key_lines(text: str) -> Mapping[Place, int]:
-    """Line numbers (from 1) of all tables and keys of a valid TOML text.
+    """Returns the line numbers (from 1) of all tables and keys of a valid TOML text.
 
-    Keys of an inline table count as standing where the table does.
+    Keys of an inline table have the line of the table.
     """
     lines: dict[Place, int] = {}
     tables: dict[Place, int] = {}  # [[…]] by name: index of the last one
     table: Place = ()
     depth = 0
-    quotes = ""  # the triple quotes we are inside of
+    quotes = ""  # the currently open triple quotes
     for number, line in enumerate(text.splitlines(), 1):
         if quotes:
             quotes = "" if quotes in line else quotes
@@ -62,7 +62,7 @@ def key_lines(text: str) -> Mapping[Place, int]:
 
 
 def line_of(lines: Mapping[Place, int], place: Place) -> int | None:
-    """The line of a key, else of the nearest table around it that has one."""
+    """Returns the line of a key, or of the nearest enclosing table that has one."""
     while place:
         if place in lines:
             return lines[place]

@@ -1,7 +1,7 @@
-"""Environment variables that runtimes read, by what reads them: variables.toml beside this file. Pure.
+"""Environment variables by the runtime that reads them, from variables.toml beside this file. Pure.
 
-A case may ask for a process environment. A variable that no runtime of the case reads changes nothing, and
-its figures would be taken for those of a setting.
+A case may request a process environment. If no runtime of the case reads a variable, it has no effect, and
+the result would be mistaken for the effect of a setting.
 """
 
 from __future__ import annotations
@@ -18,18 +18,18 @@ from byteways.topology.model import Capabilities
 
 @dataclass(frozen=True)
 class Reader:
-    """What reads some variables: a runtime, by the name that devices give it, and by the name users know."""
+    """A runtime that reads variables: by the name that devices report, and the name users know."""
 
     runtime: str
     name: str
     variables: tuple[str, ...]  # globs
-    pageable_access: Mapping[str, str]  # settings by which kernels may come to touch plain host memory
-    moves_by_touch: Mapping[str, str]  # the setting without which kernels move no managed page
+    pageable_access: Mapping[str, str]  # settings with which kernels may access plain host memory
+    moves_by_touch: Mapping[str, str]  # the setting required for kernels to migrate managed pages
 
 
 @cache
 def readers() -> tuple[Reader, ...]:
-    """The table."""
+    """Returns the table."""
     text = (resources.files("byteways.plan") / "variables.toml").read_text(encoding="utf-8")
     return tuple(
         Reader(
@@ -44,7 +44,7 @@ def readers() -> tuple[Reader, ...]:
 
 
 def reader_of(variable: str) -> Reader | None:
-    """What reads the variable; None when that is not known, or not one runtime's affair."""
+    """Returns the runtime that reads the variable; None if unknown or not specific to one runtime."""
     for reader in readers():
         if any(fnmatchcase(variable, glob) for glob in reader.variables):
             return reader
@@ -52,13 +52,13 @@ def reader_of(variable: str) -> Reader | None:
 
 
 def gives_pageable_access(variable: str, value: str) -> bool:
-    """Whether kernels may touch plain host memory in processes with this setting, if the hardware can."""
+    """Whether kernels may access plain host memory with this setting, if the hardware supports it."""
     reader = reader_of(variable)
     return reader is not None and reader.pageable_access.get(variable) == value
 
 
 def moves_by_touch(runtime: str) -> tuple[str, str] | None:
-    """Variable and value without which kernels of this runtime move no managed page; None: they always do."""
+    """Returns the variable and value needed for kernels to migrate managed pages; None if always."""
     for reader in readers():
         if reader.runtime == runtime and reader.moves_by_touch:
             return next(iter(reader.moves_by_touch.items()))
@@ -66,6 +66,6 @@ def moves_by_touch(runtime: str) -> tuple[str, str] | None:
 
 
 def runtime_of(device: str, capabilities: Capabilities) -> str | None:
-    """Name of the runtime that drives the device; None when the probe does not say."""
+    """Returns the name of the runtime that drives the device; None if not probed."""
     runtime = capabilities.devices.get(device, {}).get("runtime")
     return None if runtime is None else str(runtime)

@@ -1,6 +1,6 @@
-"""What each word of a suite means, in one line: the texts of `byteways list` and of the documentation.
+"""The meaning of each word of a suite in one line, for `byteways list` and the documentation.
 
-Those of the interfaces are in interfaces.py.
+Interfaces are described in interfaces.py.
 """
 
 from __future__ import annotations
@@ -48,7 +48,7 @@ PATTERNS: Mapping[str, str] = {
     "barrier": "every rank waits until all have arrived",
 }
 
-#: The devices, and of them GPUs, that a machine must have for a pattern; with fewer it is another pattern.
+#: Devices, and GPUs among them, that a pattern needs at least; with fewer it equals another pattern.
 PATTERN_NEEDS: Mapping[str, tuple[int, int]] = {
     "unidirectional": (1, 0),
     "bidirectional": (2, 0),

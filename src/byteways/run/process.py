@@ -1,7 +1,7 @@
-"""One worker process as the conductor sees it: started, asked, and ended, come what may.
+"""One worker process as the conductor sees it: started, queried, and ended in all circumstances.
 
-The worker is in a session of its own, so that Ctrl-C reaches the conductor only and so that whatever the
-worker starts can be killed with it. Its output goes to a log file, never to the terminal.
+The worker runs in its own session, so that Ctrl-C reaches only the conductor and everything the worker
+started can be killed with it. Its output goes to a log file, never to the terminal.
 """
 
 from __future__ import annotations
@@ -21,15 +21,15 @@ from byteways.run.protocol import Channel, ConnectionClosed
 from byteways.run.rank_faults import blamed
 from byteways.settings import WORKER_ENVIRONMENT, worker_command
 
-#: A Python start on a cold network file system takes seconds; nothing healthy takes this long.
+#: Python on a cold network file system takes seconds to start; no healthy worker takes this long.
 HELLO_TIMEOUT_S = 60.0
-#: After SIGTERM, before SIGKILL.
+#: Seconds between SIGTERM and SIGKILL.
 GRACE_S = 2.0
-#: After SIGKILL. A process that is still there hangs in a driver and cannot be killed by anyone.
+#: Seconds after SIGKILL. A process that still exists hangs in a driver and cannot be killed.
 KILL_TIMEOUT_S = 5.0
 #: Closing a GPU runtime with tens of GiB of pinned memory takes seconds.
 STOP_TIMEOUT_S = 10.0
-#: How often a waiting conductor looks at its interruption flag and its progress display.
+#: Interval at which a waiting conductor checks for interruption and updates the progress display.
 TICK_S = 0.25
 
 #: sockaddr_un holds 108 bytes with the final zero (unix(7)).
@@ -37,7 +37,7 @@ SOCKET_PATH_LIMIT = 107
 
 
 class WorkerLost(Exception):  # noqa: N818 - a state, not a mistake
-    """The worker is gone or of no use. `status` is what the case in hand becomes: `lost` or `timeout`."""
+    """The worker died or is unusable. `status` is recorded for the current case: `lost` or `timeout`."""
 
     def __init__(self, reason: str, status: str = "lost") -> None:
         super().__init__(reason)
@@ -46,9 +46,9 @@ class WorkerLost(Exception):  # noqa: N818 - a state, not a mistake
 
 
 def process_state(pid: int) -> str | None:
-    """State letter of a process (R, S, D, Z …) from /proc, None when there is none.
+    """Returns the state letter of a process (R, S, D, Z …) from /proc; None if it does not exist.
 
-    kill(pid, 0) would take a zombie for a living process.
+    kill(pid, 0) cannot distinguish a zombie from a running process.
     """
     try:
         text = Path(f"/proc/{pid}/stat").read_text()
@@ -68,9 +68,7 @@ def describe_exit(returncode: int) -> str:
 
 
 def out_of_memory_kills() -> int:
-    """Processes the kernel has killed for memory since boot (/proc/vmstat, Linux 4.13), 0 when it does not
-    tell.
-    """
+    """Returns the number of out-of-memory kills since boot (/proc/vmstat, Linux 4.13); 0 if unknown."""
     with contextlib.suppress(OSError, ValueError):
         for line in Path("/proc/vmstat").read_text().splitlines():
             if line.startswith("oom_kill "):
@@ -79,19 +77,19 @@ def out_of_memory_kills() -> int:
 
 
 class WorkerProcess:
-    """A started worker that has said hello.
+    """A started worker that has sent its hello message.
 
-    Must be made in the main thread: the worker asks to be killed when the thread that started it ends.
+    Create it in the main thread: the worker is killed when the thread that started it ends.
 
     Args:
-        log: File that takes the worker's standard output and error, appended.
-        environment: What the case wants set, on top of the user's environment.
-        command: Program and first arguments, None: settings.worker_command(); `--socket PATH --parent PID`
-            are added.
-        tick: Called while waiting, about every TICK_S; what it raises ends the wait.
+        log: File to which the worker's standard output and error are appended.
+        environment: The case's variables, added to the user's environment.
+        command: Program and first arguments; None: settings.worker_command(). `--socket PATH --parent PID` is
+            appended.
+        tick: Called about every TICK_S while waiting; an exception from it ends the wait.
 
     Raises:
-        WorkerLost: It did not start.
+        WorkerLost: The worker did not start.
     """
 
     def __init__(
@@ -106,7 +104,7 @@ class WorkerProcess:
         self._log_start = self._log_size()
         self._kills_before = out_of_memory_kills()
         self._channel: Channel | None = None
-        self.hello: dict[str, Any] = {}  # what the worker says of itself
+        self.hello: dict[str, Any] = {}  # the worker's hello message
         self._dismissed = False
         folder, path = _socket_place()
         try:
@@ -120,7 +118,7 @@ class WorkerProcess:
                 except BaseException:
                     self.kill()
                     raise
-        except OSError as error:  # no descriptor left, no memory
+        except OSError as error:  # no free descriptor, or no memory
             raise WorkerLost(f"worker did not start: {error.strerror or error}") from error
         finally:
             folder.remove()
@@ -130,10 +128,10 @@ class WorkerProcess:
         return self._process.pid
 
     def ask(self, message: Mapping[str, Any], timeout_s: float) -> dict[str, Any]:
-        """Sends a request and waits for its answer.
+        """Sends a request and returns its answer.
 
         Raises:
-            WorkerLost: It died, hung, or sent what is no answer; it has been ended.
+            WorkerLost: The worker died, hung, or sent an invalid answer; it has been ended.
         """
         assert self._channel is not None
         self._log_start = self._log_size()
@@ -149,21 +147,21 @@ class WorkerProcess:
         return answer
 
     def dismiss(self) -> None:
-        """Asks the worker to end and does not wait: freeing locked memory takes seconds. stop() waits."""
+        """Asks the worker to exit without waiting: freeing locked memory takes seconds. stop() waits."""
         if self._channel is not None and not self._dismissed:
             with contextlib.suppress(ConnectionClosed):
                 self._channel.send({"do": "stop"})
                 self._dismissed = True
 
     def stop(self) -> None:
-        """Lets the worker close its runtimes and end; kills it when it does not."""
+        """Lets the worker close its runtimes and exit; kills it if it does not."""
         self.dismiss()
         if self._dismissed:
             self._ended(STOP_TIMEOUT_S)
         self.kill()
 
     def kill(self) -> bool:
-        """Ends the worker and all it started: SIGTERM, grace, SIGKILL. False when it cannot be killed."""
+        """Ends the worker and its children: SIGTERM, grace period, SIGKILL. Returns False if that fails."""
         if self._channel is not None:
             self._channel.close()
             self._channel = None
@@ -172,14 +170,14 @@ class WorkerProcess:
         if not self._ended(0):
             self._signal(signal.SIGTERM)
             self._ended(GRACE_S)
-        self._signal(signal.SIGKILL)  # the group, even if its leader has ended already
+        self._signal(signal.SIGKILL)  # the whole group, even if its leader has exited
         if not self._ended(KILL_TIMEOUT_S):
             return False
         self._process.wait()
         return True
 
     def kill_at_once(self) -> None:
-        """SIGKILL without grace or waiting, for a conductor that is about to leave."""
+        """Sends SIGKILL without grace period or wait, for a conductor that exits immediately."""
         if self._process.returncode is None:
             self._signal(signal.SIGKILL)
 
@@ -226,8 +224,8 @@ class WorkerProcess:
         self.hello = hello
 
     def _receive(self, channel: Channel, timeout_s: float) -> dict[str, Any]:
-        """The next message; raises ConnectionClosed when the worker is gone, WorkerLost on garbage and
-        time-out.
+        """Returns the next message. Raises ConnectionClosed if the worker is gone, WorkerLost on invalid
+        data or time-out.
         """
         deadline = time.monotonic() + timeout_s
         while True:
@@ -239,7 +237,7 @@ class WorkerProcess:
                 if left > 0:
                     continue
                 raise self._timed_out(timeout_s) from None
-            except (ValueError, RecursionError) as error:  # no JSON, or no text at all
+            except (ValueError, RecursionError) as error:  # not JSON, or not even text
                 self.kill()
                 raise WorkerLost(f"worker sent a malformed message: {error}") from error
             if not isinstance(message, dict):
@@ -248,7 +246,7 @@ class WorkerProcess:
             return message
 
     def _timed_out(self, timeout_s: float) -> WorkerLost:
-        who = self._blamed()  # as long as its processes are there
+        who = self._blamed()  # while its processes still exist
         if self.kill():
             return WorkerLost(f"no answer within {timeout_s:.0f} s{who}{self._last_words()}", "timeout")
         state = process_state(self.pid)
@@ -257,7 +255,7 @@ class WorkerProcess:
         )
 
     def _lost(self) -> WorkerLost:
-        """What happened to a worker whose connection closed."""
+        """Returns what happened to a worker whose connection closed."""
         if not self._ended(GRACE_S):
             self.kill()
             return WorkerLost(f"worker closed its connection without ending{self._last_words()}")
@@ -268,9 +266,7 @@ class WorkerProcess:
         return WorkerLost(f"worker ended by {how}{self._blamed()}{self._last_words()}")
 
     def _ended(self, timeout_s: float) -> bool:
-        """Waits for the end of the worker without reaping it, so that its group cannot be another's by
-        now.
-        """
+        """Waits for the worker's exit without reaping it, so that its group id cannot be reused."""
         deadline = time.monotonic() + timeout_s
         while self._process.returncode is None:
             try:
@@ -294,11 +290,11 @@ class WorkerProcess:
             return 0
 
     def _blamed(self) -> str:
-        """Of several ranks, which one stands out."""
+        """Names the one of several ranks that failed; '' if unknown."""
         return blamed(self.hello.get("ranks", ()), process_state, self._printed())
 
     def _printed(self) -> str:
-        """The end of what the worker printed during this request."""
+        """Returns the end of the worker's output during this request."""
         try:
             with self._log.open("rb") as log:
                 log.seek(max(self._log_start, self._log_size() - 4096))
@@ -307,7 +303,7 @@ class WorkerProcess:
             return ""
 
     def _last_words(self) -> str:
-        """The last lines the worker printed during this request, for the reason of a loss."""
+        """Returns the worker's last output lines during this request, for the reason of a loss."""
         said = [line.strip() for line in self._printed().split("\n") if line.strip()]
         return f"; it last printed: {_shortened(' | '.join(said[-3:]), 400)}" if said else ""
 
@@ -317,7 +313,7 @@ def _shortened(text: str, limit: int = 120) -> str:
 
 
 def _socket_place() -> tuple[PrivateFolder, Path]:
-    """A new private folder and a socket path in it that is short enough."""
+    """Returns a new private folder and a socket path in it that is short enough."""
     why = "neither XDG_RUNTIME_DIR nor /tmp can be written"
     for base in (os.environ.get("XDG_RUNTIME_DIR"), "/tmp"):
         if not base or not os.access(base, os.W_OK | os.X_OK):

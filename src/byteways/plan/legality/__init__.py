@@ -1,7 +1,8 @@
-"""What may run where: tables of what a device can execute and reach, and rules, each refusal in a sentence.
+"""What can run where: tables of what a device can execute and access, and rules, each with its refusal
+message.
 
-Pure: it judges from a Topology and from what the runtimes were found to offer, and opens nothing. `rules.py`
-is the place to begin: the table of all rules, with what each is about.
+Pure: judges from a Topology and the runtimes' probed capabilities, and opens nothing. Start with `rules.py`,
+the table of all rules.
 """
 
 from __future__ import annotations

@@ -1,4 +1,4 @@
-"""What the runtimes' own calls ask for: engines, graphs, batches, rows, routes, PyTorch, memory steps."""
+"""Requirements of runtime calls: engines, graphs, batches, rows, routes, PyTorch, memory steps."""
 
 from __future__ import annotations
 
@@ -12,7 +12,7 @@ from byteways.plan.moving import moving_refusal
 from byteways.plan.relays import MOST_PIECES_IN_A_STREAM, paths_of, pieces_in_a_stream
 from byteways.topology.model import HOST
 
-#: What PyTorch allocates tensors in.
+#: Memory kinds in which PyTorch allocates tensors.
 TORCH_MEMORIES = ("device", "pinned", "pageable")
 
 
@@ -41,7 +41,7 @@ def step_refusal(question: Question) -> str | None:
 
 
 def engine_refusal(question: Question) -> str | None:
-    """Engines are of a GPU, for a peer or the host, and the GPU that issues the copy has them."""
+    """Copy engines need a GPU with a peer or the host, and must exist on the GPU that issues the copy."""
     flow, capabilities = question.flow, question.there
     engine = question.options["copy_engine"]
     for buffer in (flow.source, flow.destination):
@@ -75,7 +75,7 @@ def rows_refusal(question: Question) -> str | None:
 
 
 def submit_refusal(question: Question) -> str | None:
-    """Graphs and batches are of memory that stays where it is, and not every runtime has them."""
+    """Graphs and batches need memory that does not migrate, and support by the runtime."""
     how = question.options["submit"]
     if how == "calls":
         return None
@@ -91,7 +91,7 @@ def submit_refusal(question: Question) -> str | None:
 
 
 def route_refusal(question: Question) -> str | None:
-    """A route needs locked memory, relays that are here, and their access to the GPUs at its ends."""
+    """A route needs locked memory, existing relays, and access from relays to the GPUs at its ends."""
     case, flow = question.case, question.flow
     ends = (flow.source, flow.destination)
     if ends[0].device == ends[1].device:

@@ -1,4 +1,4 @@
-"""Which device executes what, and with how many threads, on which cores, under which variables."""
+"""Which device can execute what, with how many threads, on which cores, with which variables."""
 
 from __future__ import annotations
 
@@ -20,7 +20,7 @@ def executes(interface: str, kind: str) -> bool:
 
 
 def interface_offer(interface: str, device: str, capabilities: Capabilities) -> Offer:
-    """Whether the device can execute the interface here, whatever the memory."""
+    """Whether the device can execute the interface here, with any memory."""
     if not executes(interface, kind_of(device)):
         return Offer(False, INTERFACES[interface].refusal(interface, device))
     offer = capabilities.interface.get(device, {}).get(interface)
@@ -32,7 +32,7 @@ def interface_offer(interface: str, device: str, capabilities: Capabilities) -> 
 
 
 def flow_refusal(question: Question) -> str | None:
-    """The executor, then every buffer, then the partner."""
+    """Checks the executor, then every buffer, then the partner."""
     interface, flow, capabilities = question.interface, question.flow, question.there
     offer = interface_offer(interface, flow.executor, capabilities)
     if not offer.available:
@@ -47,7 +47,7 @@ def flow_refusal(question: Question) -> str | None:
 
 
 def _partner_refusal(interface: str, flow: Flow, partner: str, capabilities: Capabilities) -> str | None:
-    """Both sides reach both words, and see each other's stores while they run."""
+    """Both sides must access both words, and see each other's stores while running."""
     offer = interface_offer(interface, partner, capabilities)
     if not offer.available:
         return offer.reason
@@ -70,7 +70,7 @@ def result_refusal(question: Question) -> str | None:
 
 
 def threads_refusal(question: Question) -> str | None:
-    """Threads that share a core wait for each other, so the figure would be the scheduler's."""
+    """Threads must not share a core: they would wait for each other and measure the scheduler."""
     executor, options, interface = question.flow.executor, question.options, question.interface
     threads = int(options.get("threads", 1))
     if kind_of(executor) != "cpu":
@@ -84,7 +84,7 @@ def threads_refusal(question: Question) -> str | None:
 
 
 def cores_refusal(question: Question) -> str | None:
-    """Cores are counted within what this process may use of the device's domain."""
+    """Core indices count the usable cores of the device's domain."""
     flow, options = question.flow, question.options
     for option, device in (("core", flow.executor), ("partner_core", flow.partner)):
         if option not in options or device is None:
@@ -100,7 +100,9 @@ def cores_refusal(question: Question) -> str | None:
 
 
 def environment_refusal(question: Question) -> str | None:
-    """Variables that nothing reads here would give figures that look like those of a setting."""
+    """Variables must be read by some runtime: otherwise the result would look like the effect of a
+    setting.
+    """
     case, capabilities = question.case, question.found
     touchers = [buffer.first_touch for flow in case.flows for buffer in flow.buffers if buffer.first_touch]
     devices = [name for name in (*case.devices, *touchers) if kind_of(name) == "gpu"] or list(case.executors)
@@ -115,7 +117,7 @@ def environment_refusal(question: Question) -> str | None:
 
 
 def in_environment(case: Case, capabilities: Capabilities) -> Capabilities:
-    """With what workers of this environment may have on top; whether they have it they find themselves."""
+    """Returns the capabilities plus what this environment may add; the worker verifies the addition."""
     runtimes = {
         reader.runtime
         for name, value in case.environment.items()

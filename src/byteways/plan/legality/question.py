@@ -1,4 +1,4 @@
-"""What a rule is asked about: one flow of a case, on a machine."""
+"""The input of a rule: one flow of a case on a machine."""
 
 from __future__ import annotations
 
@@ -12,7 +12,7 @@ from byteways.topology.model import Capabilities, Topology
 
 @dataclass(frozen=True)
 class Question:
-    """`found` is what the probe found, `there` what workers with the case's variables have on top of it."""
+    """`found` are the probed capabilities; `there` adds what the case's environment may enable."""
 
     case: Case
     flow: Flow
@@ -30,7 +30,7 @@ class Question:
 
     @property
     def request(self) -> Request:
-        """What of the flow has nothing to do with a machine."""
+        """The part of the flow that does not depend on a machine."""
         case, flow = self.case, self.flow
         return Request(
             self.interface, case.pattern, case.cache_of(flow), case.size_of(flow), case.options_of(flow)

@@ -1,4 +1,4 @@
-"""Which executor gets at which memory, on what condition; who owns it, and who may touch it first."""
+"""Which executor can access which memory under what condition, who can own it, and who can touch it first."""
 
 from __future__ import annotations
 
@@ -11,7 +11,7 @@ from byteways.topology.model import Capabilities, Offer
 
 
 class Reach(Enum):
-    """On what condition an executor gets at a kind of memory."""
+    """The condition for an executor to access a memory kind."""
 
     ALWAYS = "always"
     SHARED = "only where the GPU's memory is shared with the host"
@@ -50,14 +50,14 @@ _BY_GPU = {
     "pool": Reach.OWN_OR_PEER,
     "vmm": Reach.OWN_OR_PEER,
 }
-#: Copies: pages that are kept on a GPU come to the core that touches them, on demand.
+#: Copies by a CPU: pages kept on a GPU migrate to the core on demand.
 _BY_COPYING_CPU = {**_BY_CPU, "managed": Reach.ALWAYS, "managed-coarse": Reach.ALWAYS}
-#: By whom pages may be touched first: those that are registered are touched before they are locked.
+#: Who may touch pages first: registered pages are touched before they are locked.
 _TOUCHED_BY = {"cpu": _BY_CPU, "gpu": {**_BY_GPU, "registered": Reach.PAGEABLE_ACCESS}}
-_BY_CALL = dict.fromkeys(_BY_GPU, Reach.ALWAYS)  # the runtime stages what its engines cannot reach
+_BY_CALL = dict.fromkeys(_BY_GPU, Reach.ALWAYS)  # the runtime stages what its engines cannot access
 _BY_KIND = {"cpu": _BY_CPU, "gpu": _BY_GPU}
 
-#: The table: (interface, kind of executor) -> memory -> condition. A pair that is missing is refused.
+#: (interface, kind of executor) -> memory -> condition. Missing pairs are refused.
 TABLE: Mapping[tuple[str, str], Mapping[str, Reach]] = {
     (name, kind): _BY_CALL
     if interface.by_call
@@ -68,7 +68,7 @@ TABLE: Mapping[tuple[str, str], Mapping[str, Reach]] = {
     for kind in interface.kernels
 }
 
-#: Kinds of device that own each memory.
+#: Device kinds that can own each memory kind.
 OWNERS: Mapping[str, tuple[str, ...]] = {
     "pageable": ("cpu",),
     "hugepage": ("cpu",),
@@ -85,12 +85,12 @@ OWNERS: Mapping[str, tuple[str, ...]] = {
     "vmm": ("gpu",),
 }
 
-#: Memory whose pages are placed when they are first written; the rest is placed by its allocation.
+#: Memory placed on first write; all other memory is placed on allocation.
 PLACED_BY_TOUCH = ("pageable", "hugepage", "registered", "managed", "managed-coarse")
 
 
 def kind_of(device: str) -> str:
-    """'cpu' of 'cpu0': names say what kind of device it is."""
+    """Returns 'cpu' for 'cpu0': the name contains the kind of device."""
     return device.rstrip("0123456789")
 
 
@@ -112,7 +112,7 @@ def memory_offer(memory: str, device: str, capabilities: Capabilities) -> Offer:
 
 
 def buffer_refusal(buffer: Buffer, capabilities: Capabilities) -> str | None:
-    """Why there can be no such buffer here: its memory, or who touches it first."""
+    """Returns why this buffer is impossible here: its memory, or its first touch; None if possible."""
     offer = memory_offer(buffer.memory, buffer.device, capabilities)
     if not offer.available:
         return offer.reason
@@ -127,7 +127,7 @@ def buffer_refusal(buffer: Buffer, capabilities: Capabilities) -> str | None:
 
 
 def reach_refusal(reach: Reach, executor: str, buffer: Buffer, capabilities: Capabilities) -> str | None:
-    """Why the condition does not hold for this executor and buffer."""
+    """Returns why the condition does not hold for this executor and buffer; None if it holds."""
     owner = buffer.device
     if reach is Reach.SHARED and not capabilities.host_access.get(owner, False):
         what = f"{buffer.memory} memory of {owner}"

@@ -1,7 +1,7 @@
-"""What is wrong with a request on every machine: sizes, pitches, pieces and options that never go together.
+"""Requests that are invalid on every machine: sizes, pitches, pieces and options that never combine.
 
-A suite whose sweep has a value that goes with none of the others is mistaken and not run at all; of a product
-in which some go together, the combinations that cannot be are skipped, with the same sentence.
+If a value of a sweep has no valid combination, the suite is rejected. If some combinations of a product are
+valid, the invalid ones are skipped with the same message.
 """
 
 from __future__ import annotations
@@ -17,7 +17,7 @@ from byteways.plan.rows import moves_rows, rows_of_options
 
 @dataclass(frozen=True)
 class Request:
-    """One flow as far as it is the same on every machine."""
+    """The machine-independent part of a flow."""
 
     interface: str
     pattern: str
@@ -28,7 +28,7 @@ class Request:
 
 @dataclass(frozen=True)
 class Mistake:
-    """`key` of the suite that is at fault (an option or `size`), why, and what to write instead."""
+    """`key` of the suite at fault (an option or `size`), the reason, and a valid value."""
 
     key: str
     reason: str
@@ -36,7 +36,7 @@ class Mistake:
 
 
 def mistake(request: Request) -> Mistake | None:
-    """Why no machine can do it; None where one might."""
+    """Returns why no machine can run it; None if one might."""
     return (
         _rows_mistake(request)
         or _number_mistake(request)
@@ -89,7 +89,7 @@ def _rows_mistake(request: Request) -> Mistake | None:
 
 
 def _threads_mistake(request: Request) -> Mistake | None:
-    """Of interfaces that GPUs alone execute; elsewhere it is the executor that decides (executors.py)."""
+    """For interfaces that only GPUs execute; otherwise it depends on the executor (executors.py)."""
     threads = int(request.options.get("threads", 1))
     if threads <= MOST_BLOCK_THREADS or INTERFACES[request.interface].executed_by("cpu"):
         return None
@@ -108,7 +108,7 @@ def _via_mistake(request: Request) -> Mistake | None:
 
 
 def _engine_mistake(request: Request) -> Mistake | None:
-    """The call that takes an engine works below the runtime's streams: each copy is waited for."""
+    """The engine-specific call bypasses the runtime's streams, so each copy must be waited for."""
     if "copy_engine" not in request.options or request.pattern == "unidirectional":
         return None
     pattern = request.pattern
@@ -117,7 +117,7 @@ def _engine_mistake(request: Request) -> Mistake | None:
 
 
 def _pace_mistake(request: Request) -> Mistake | None:
-    """Operations that are waited for one by one have nothing beside them."""
+    """Isolated operations cannot run concurrently with others."""
     if request.options.get("pace") != "one-at-a-time":
         return None
     if request.pattern != "unidirectional":
@@ -129,7 +129,7 @@ def _pace_mistake(request: Request) -> Mistake | None:
 
 
 def _submit_mistake(request: Request) -> Mistake | None:
-    """Graphs and batches are made ready for one flow alone."""
+    """Graphs and batches contain a single flow."""
     options, how = request.options, request.options.get("submit", "calls")
     if how == "calls":
         return None

@@ -1,4 +1,4 @@
-"""Whether a case's buffers fit the memory of their owners, all at once."""
+"""Whether a case's buffers fit their owners' memory, all at once."""
 
 from __future__ import annotations
 
@@ -12,9 +12,10 @@ from byteways.units import format_size
 
 
 def managed_refusal(question: Question) -> str | None:
-    """Managed memory beyond what a GPU has makes it move pages to and fro, and can hang it.
+    """Checks managed memory against the GPU's size: beyond it, pages thrash and the GPU can hang.
 
-    What is free of it changes from minute to minute, and a plan must not: the worker looks before each case.
+    Uses total memory, because free memory changes and a plan must not; the worker checks free memory before
+    each case.
     """
     case, capabilities = question.case, question.found
     needed = managed_bytes(case, capabilities)
@@ -51,7 +52,7 @@ def room_refusal(question: Question) -> str | None:
 
 
 def _on_hosts(needed: Mapping[str, int], topology: Topology) -> dict[str, int]:
-    """Bytes by CPU device: its own buffers, and those of GPUs whose memory is the same."""
+    """Returns the bytes per CPU device: its own buffers, and those of GPUs that share its memory."""
     total: dict[str, int] = {}
     for device, size in needed.items():
         owner = device if kind_of(device) == "cpu" else topology.device(device).shares_memory_with
@@ -65,6 +66,6 @@ def _too_large(needed: int, where: str, limit: int) -> str:
 
 
 def _room(device: str, topology: Topology, capabilities: Capabilities) -> int | None:
-    """Bytes of a device's memory that a case may use; None when its size is not known."""
+    """Returns the bytes of a device's memory that a case may use; None if its size is unknown."""
     told = capabilities.devices.get(device, {}).get("memory_bytes") or topology.device(device).memory_bytes
     return usable(int(told)) if told else None

@@ -1,4 +1,4 @@
-"""The rules that every case has to keep, in one table: what has to be so, and which flows each is about."""
+"""The table of rules that every case must satisfy, and the flows that each applies to."""
 
 from __future__ import annotations
 
@@ -15,16 +15,16 @@ from byteways.topology.model import Capabilities, Topology
 
 @dataclass(frozen=True)
 class Rule:
-    """`holds` says what has to be so; `broken` says of one flow how it is not.
+    """`holds` states the rule; `broken` returns how a flow violates it.
 
-    It is about flows of certain interfaces, or those that have one of certain options; a rule about the whole
-    case is asked of its first flow only.
+    A rule applies to flows of certain interfaces or with certain options; a rule about the whole case is
+    applied to its first flow only.
     """
 
     holds: str
     broken: Callable[[Question], str | None]
     interfaces: tuple[str, ...] = tuple(INTERFACES)
-    options: tuple[str, ...] = ()  # none: whatever the options
+    options: tuple[str, ...] = ()  # empty: any options
     whole_case: bool = False
 
     def concerns(self, case: Case, flow: Flow) -> bool:
@@ -57,7 +57,7 @@ _OF_TORCH = tuple(name for name, interface in INTERFACES.items() if interface.wo
 _OF_THREADS = tuple(name for name, interface in INTERFACES.items() if "threads" in interface.takes)
 _OWN = tuple(name for name, interface in INTERFACES.items() if interface.own_buffer)
 
-#: In this order: the first that is broken gives the reason.
+#: In order of precedence: the first violated rule gives the reason.
 RULES: tuple[Rule, ...] = (
     Rule("size, options and pattern are compatible", _possible),
     Rule(
@@ -88,9 +88,9 @@ RULES: tuple[Rule, ...] = (
 
 
 def refusal(case: Case, topology: Topology, capabilities: Capabilities) -> str | None:
-    """Why the case cannot run on this machine, in a sentence; None when it can.
+    """Returns why the case cannot run on this machine; None if it can.
 
-    Devices must exist in the topology (the expansion of sweeps sees to that).
+    Devices must exist in the topology (ensured by the expansion of sweeps).
     """
     there = executors.in_environment(case, capabilities)
     for rule in RULES:
