@@ -3,5 +3,5 @@
 Importing this package touches no GPU and loads no native code.
 """
 
-#: The one place of the version; pyproject.toml reads it here.
+#: The only place with the version; pyproject.toml reads it here.
 __version__ = "0.2.0.dev0"

@@ -1,7 +1,7 @@
-"""Other tools' names for what byteways measures: the table behind options, `list` and the vocabulary page.
+"""Names used by other tools: the table behind options, `list` and the vocabulary page.
 
-A name with one equivalent here is accepted wherever our own word is, and a note gives our word. A name that
-could mean several things is an error that lists them.
+A name with one equivalent is accepted in place of our word, with a note. A name with several possible
+meanings is an error that lists them.
 """
 
 from __future__ import annotations
@@ -10,19 +10,19 @@ import logging
 from collections.abc import Iterable, Mapping, Sequence
 from dataclasses import dataclass
 
-#: Notes about accepted names. The command line prints them on standard error, each once.
+#: Notes about accepted names; the command line prints each once on standard error.
 NOTES = logging.getLogger("byteways.notes")
 
 
 @dataclass(frozen=True)
 class Alias:
-    """Names of one tool or interface for one of our words.
+    """Names of other tools for one of our words.
 
     Attributes:
-        ours: Our word; several where the names could mean each of them.
+        ours: Our word; several if the names are ambiguous.
         theirs: Their names, the best known first.
-        used_by: Whose names they are.
-        difference: How several of our words differ, where they do not say it themselves.
+        used_by: The tools or interfaces that use them.
+        difference: How several of our words differ, if not obvious.
     """
 
     ours: tuple[str, ...]
@@ -39,7 +39,7 @@ CUDA, DRIVER, HIP = "CUDA", "CUDA driver", "HIP"
 NVBANDWIDTH, TRANSFERBENCH, COMM_SCOPE, OSU = "nvbandwidth", "TransferBench", "Comm|Scope", "OSU"
 COMMON, LIBC = "common usage", "C library"
 
-#: By kind of word, the names that stand for exactly one of ours, or could mean several.
+#: By kind of word: unambiguous names and ambiguous ones.
 ALIASES: Mapping[str, tuple[Alias, ...]] = {
     "interface": (
         _row("copy", "cudaMemcpyAsync cudaMemcpyPeerAsync cudaMemcpy", CUDA),
@@ -172,7 +172,7 @@ ALIASES: Mapping[str, tuple[Alias, ...]] = {
     ),
 }
 
-#: How a suite file says each path of ALIASES["path"].
+#: Source and destination in a suite file for each word of ALIASES["path"].
 _ENDS: Mapping[str, str] = {
     "cpu*>gpu*": 'source = "cpu*:pinned", destination = "gpu*:device"',
     "gpu*>cpu*": 'source = "gpu*:device", destination = "cpu*:pinned"',
@@ -184,7 +184,7 @@ _ENDS: Mapping[str, str] = {
 
 @dataclass(frozen=True)
 class Nearest:
-    """A name of another tool that has no equal here."""
+    """A name of another tool without an exact equivalent."""
 
     theirs: str
     used_by: str
@@ -192,7 +192,7 @@ class Nearest:
     difference: str
 
 
-#: Names that are not accepted, since what they stand for is measured in another way or not at all.
+#: Names that are not accepted, because byteways measures something different or nothing comparable.
 NEAREST: tuple[Nearest, ...] = (
     Nearest(
         "device_to_device_memcpy_read_ce, …_write_ce",
@@ -218,7 +218,7 @@ NEAREST: tuple[Nearest, ...] = (
 
 
 class AmbiguousError(ValueError):
-    """A name of other tools that could mean several of our words."""
+    """Another tool's name with several possible meanings."""
 
     def __init__(self, word: str, ours: Sequence[str], difference: str = "") -> None:
         super().__init__(f"'{word}' could mean {', '.join(ours[:-1])} or {ours[-1]}")
@@ -226,15 +226,15 @@ class AmbiguousError(ValueError):
 
 
 def translated(kind: str, word: str, valid: Iterable[str] = ()) -> str:
-    """Our word for one that was typed; the same word where it is ours, a glob, or known to nobody.
+    """Returns our word for the given one; our own words, globs and unknown words are returned unchanged.
 
     Args:
         kind: A key of ALIASES.
-        word: What was typed.
-        valid: Our own words, which win, and which are recognised in other spelling: `Fan_Out`.
+        word: The given word.
+        valid: Our own words; they have priority and are recognised in other spelling: `Fan_Out`.
 
     Raises:
-        AmbiguousError: It could mean several.
+        AmbiguousError: The word has several meanings.
     """
     own = [*valid]
     if word in own or set(word) & set("*?["):
@@ -252,18 +252,18 @@ def translated(kind: str, word: str, valid: Iterable[str] = ()) -> str:
 
 
 def elsewhere(kind: str, word: str) -> tuple[str, ...]:
-    """What others call one of our words, the best known first."""
+    """Returns other tools' names for one of our words, the best known first."""
     return tuple(name for alias in ALIASES[kind] if alias.ours == (word,) for name in alias.theirs)
 
 
 def ends(word: str) -> str | None:
-    """How a suite file says h2d, d2d and the like; None: the word names no path."""
+    """Returns the suite-file form of h2d, d2d etc.; None if the word is not a path."""
     written = [_ENDS[path] for path in meanings("path", word)]
     return f"write {' or '.join(written)}" if written else None
 
 
 def meanings(kind: str, word: str) -> tuple[str, ...]:
-    """Our words for one of others; none where it is unknown."""
+    """Returns our words for another tool's word; empty if unknown."""
     alias = _alias(kind, word)
     return alias.ours if alias else ()
 
@@ -274,5 +274,5 @@ def _alias(kind: str, word: str) -> Alias | None:
 
 
 def _spelling(word: str) -> str:
-    """A word without what people spell differently: case, and what joins its parts."""
+    """Normalises spelling: case and separators."""
     return word.casefold().replace("_", "-").replace(" ", "-")

@@ -1,7 +1,7 @@
-"""JSON data to typed values, by msgspec: types are checked, fields that this version does not know are read
-over.
+"""Converts JSON data to typed values with msgspec: types are checked, unknown fields of newer versions
+ignored.
 
-Conductor and readers only: a worker imports none of this.
+For conductor and readers only: workers do not import this.
 """
 
 from __future__ import annotations
@@ -14,10 +14,10 @@ T = TypeVar("T")
 
 
 def converted(data: Any, kind: type[T]) -> T:
-    """JSON data as a value of this type.
+    """Converts JSON data to a value of this type.
 
     Raises:
-        ValueError: A field is missing or of another type; the text says where.
+        ValueError: A field is missing or has the wrong type; the text says where.
     """
     try:
         return msgspec.convert(data, kind)
@@ -26,10 +26,10 @@ def converted(data: Any, kind: type[T]) -> T:
 
 
 def decoded(text: bytes, kind: Any = Any) -> Any:
-    """A JSON text as a value of this type.
+    """Parses a JSON text to a value of this type.
 
     Raises:
-        ValueError: It is no JSON, or a field is missing or of another type.
+        ValueError: The text is not JSON, or a field is missing or has the wrong type.
     """
     try:
         return msgspec.json.decode(text, type=kind)

@@ -1,4 +1,4 @@
-"""The one exception a user may see, printed as `error:` / `caused by:` / `hint:`."""
+"""The exception shown to users, printed as `error:` / `caused by:` / `hint:`."""
 
 from __future__ import annotations
 
@@ -6,9 +6,9 @@ from enum import IntEnum
 
 
 class ExitStatus(IntEnum):
-    """Exit statuses of every verb: 1 when a measurement failed or a check did not hold, 2 on wrong usage.
+    """Exit statuses of every verb: 1 if a measurement failed or a check did not hold, 2 for wrong usage.
 
-    Those above 128 are 128 and a signal's number, as shells give them: SIGINT, SIGPIPE.
+    Statuses above 128 are 128 plus a signal number, as in shells: SIGINT, SIGPIPE.
     """
 
     GOOD = 0
@@ -19,7 +19,7 @@ class ExitStatus(IntEnum):
 
 
 class BytewaysError(Exception):
-    """Something the user can act on.
+    """An error that the user can act on.
 
     Args:
         what: What went wrong, one line, no trailing full stop.
@@ -43,7 +43,7 @@ class BytewaysError(Exception):
         self.status = status
 
     def lines(self) -> list[str]:
-        """The message as it is printed, without colour."""
+        """Returns the lines of the printed message, without colour."""
         text = [f"error: {self.what}"]
         if self.cause:
             text.append(f"  caused by: {self.cause}")

@@ -1,7 +1,7 @@
-"""Reading files that a user names: regular files of a bounded size, and nothing else.
+"""Reads user-named files: only regular files of limited size.
 
-A FIFO would be waited for without end, a device read without end, and a file of gigabytes would be held in
-memory before anything could say that it is none of ours.
+A FIFO would block forever, a device would never end, and a file of gigabytes would fill memory before it
+could be rejected.
 """
 
 from __future__ import annotations
@@ -12,9 +12,9 @@ import stat
 from pathlib import Path
 from typing import BinaryIO
 
-#: Suites, models and studies: the largest that comes with byteways has 60 KB.
+#: Suites, models and studies: the largest built-in one has 60 KB.
 MOST_TOML_BYTES = 4 << 20
-#: Manifests hold the topology, what was probed, and the text of the suite and of the model.
+#: Manifests contain the topology, capabilities, and the texts of suite and model.
 MOST_MANIFEST_BYTES = 256 << 20
 #: Records, samples and plans: a run of 16 GPUs has 25 MB.
 MOST_LINES_BYTES = 4 << 30
@@ -23,17 +23,17 @@ MOST_TOPOLOGY_BYTES = 64 << 20
 
 
 def read_bytes(path: Path, most: int) -> bytes:
-    """The content of a regular file.
+    """Reads a regular file.
 
     Args:
-        path: Of the file; links are followed.
-        most: Bytes that it may have.
+        path: The file; links are followed.
+        most: Maximum size in bytes.
 
     Raises:
-        OSError: It cannot be read, is no regular file, or has more bytes; `strerror` says which.
+        OSError: The file cannot be read, is not regular, or is larger; `strerror` says which.
     """
     with open_regular(path) as file:
-        size = os.fstat(file.fileno()).st_size  # read() takes memory for as many bytes as it is asked for
+        size = os.fstat(file.fileno()).st_size  # read() allocates as many bytes as requested
         content = file.read(size + 1) if size <= most else b""
     if max(size, len(content)) > most:
         raise OSError(errno.EFBIG, f"It has more than {most >> 20} MiB", str(path))
@@ -41,8 +41,8 @@ def read_bytes(path: Path, most: int) -> bytes:
 
 
 def open_regular(path: Path) -> BinaryIO:
-    """A regular file, open for reading. Raises OSError as read_bytes()."""
-    # Not blocking: opening a FIFO waits for somebody to write to it.
+    """Opens a regular file for reading. Raises OSError like read_bytes()."""
+    # Non-blocking: opening a FIFO would wait for a writer.
     descriptor = os.open(path, os.O_RDONLY | os.O_NONBLOCK | os.O_CLOEXEC)
     try:
         found = os.fstat(descriptor)
@@ -57,15 +57,14 @@ def open_regular(path: Path) -> BinaryIO:
 
 
 def read_text(path: Path, most: int) -> str:
-    """The same as UTF-8 text. Raises UnicodeDecodeError, a ValueError, where it is none."""
+    """Reads UTF-8 text. Raises UnicodeDecodeError, a ValueError, if it is not."""
     return read_bytes(path, most).decode("utf-8")
 
 
 def sync_folder(folder: Path) -> None:
-    """Waits until the names in a folder are on the disk: a file that was made or renamed has none before
-    that.
+    """Waits until a folder's entries are on disk: before that, a new or renamed file may lose its name.
 
-    File systems that cannot do this (some network ones) keep names in their own way.
+    File systems without support (some network ones) are ignored.
     """
     try:
         descriptor = os.open(folder, os.O_RDONLY | os.O_DIRECTORY | os.O_CLOEXEC)

@@ -1,6 +1,6 @@
-"""Every setting that byteways reads from the environment, and what of the environment goes into a manifest.
+"""All settings read from the environment, and which variables a manifest records.
 
-One row a setting: name, what it does, default. The documentation's list is made from this table.
+One row per setting: name, effect, default. The documentation is generated from this table.
 """
 
 from __future__ import annotations
@@ -17,7 +17,7 @@ from byteways.errors import BytewaysError
 
 @dataclass(frozen=True)
 class Setting:
-    """One environment variable: what it does, and in words what happens without it."""
+    """One environment variable: its effect, and its default in words."""
 
     name: str
     meaning: str
@@ -55,18 +55,17 @@ SETTINGS = (
     Setting("BYTEWAYS_LIBRCCL", "path of the RCCL library", "dynamic linker, Python packages, PyTorch's"),
 )
 
-#: What every worker gets unless the user set it. PCI order makes runtime and NVML agree on indices. With too
-#: few hardware queues the streams of a concurrent case wait for each other without a word. CUDA's default is
-#: 8; ROCm's is 4: 16 are more than the 15 streams of a device when all pairs of eight run at once, and fewer
-#: than the 24 (KFD's num_cp_queues) that MI200 runs at the same time.
+#: Environment of every worker unless the user set it. PCI order makes runtime and NVML indices agree. With
+#: too few hardware queues the streams of a concurrent case silently wait for each other. CUDA's default is
+#: 8, ROCm's is 4. 16 exceeds the 15 streams of a device with all pairs of eight GPUs, and is below the 24
+#: queues (KFD's num_cp_queues) that MI200 runs concurrently.
 WORKER_ENVIRONMENT = {
     "CUDA_DEVICE_ORDER": "PCI_BUS_ID",
     "CUDA_DEVICE_MAX_CONNECTIONS": "32",
     "GPU_MAX_HW_QUEUES": "16",
 }
 
-#: Variables that change what is measured and hold no secret. Nothing else of the environment is ever
-#: recorded.
+#: Variables that affect results and contain no secrets; no others are recorded.
 RECORDED_VARIABLES = (
     *(setting.name for setting in SETTINGS),
     "CUDA_VISIBLE_DEVICES",
@@ -109,7 +108,7 @@ RECORDED_VARIABLES = (
 
 
 def gpus_wanted(environment: Mapping[str, str] = os.environ) -> bool:
-    """Whether GPUs are opened.
+    """Whether to open GPUs.
 
     Raises:
         BytewaysError: BYTEWAYS_GPUS is neither 0 nor 1.
@@ -121,13 +120,13 @@ def gpus_wanted(environment: Mapping[str, str] = os.environ) -> bool:
 
 
 def worker_command(environment: Mapping[str, str] = os.environ) -> tuple[str, ...]:
-    """Program and first arguments of a worker.
+    """Returns program and first arguments of a worker.
 
-    The interpreter itself, not a version manager's shim: that costs 80 ms and a process between parent and
-    child.
+    Uses the interpreter itself, not a version manager's shim, which costs 80 ms and adds a process between
+    parent and child.
 
     Raises:
-        BytewaysError: BYTEWAYS_WORKER is no command.
+        BytewaysError: BYTEWAYS_WORKER is not a command.
     """
     if chosen := environment.get("BYTEWAYS_WORKER"):
         try:
@@ -146,17 +145,17 @@ def _no_worker(chosen: str, cause: str) -> BytewaysError:
 
 
 def module_command(module: str) -> tuple[str, ...]:
-    """Program and first arguments that run a module of byteways, which the current directory cannot
-    replace.
+    """Returns program and first arguments to run a byteways module that the current directory cannot
+    shadow.
     """
     return (sys.executable, str(Path(__file__).with_name("start.py")), module)
 
 
 def kernel_cache(environment: Mapping[str, str] = os.environ) -> Path | None:
-    """Folder for compiled kernels; not created here. None without a home: a folder that all users share is
-    none.
+    """Returns the folder for compiled kernels, without creating it. None without a home: a folder shared by
+    all users is not used.
 
-    A relative XDG_CACHE_HOME counts as unset, as the XDG Base Directory Specification has it.
+    A relative XDG_CACHE_HOME counts as unset, per the XDG Base Directory Specification.
     """
     if chosen := environment.get("BYTEWAYS_CACHE"):
         return Path(chosen).absolute()
@@ -170,11 +169,11 @@ def kernel_cache(environment: Mapping[str, str] = os.environ) -> Path | None:
 def recorded_environment(
     environment: Mapping[str, str] = os.environ, simulated: bool = False
 ) -> dict[str, str]:
-    """The part of the environment that a manifest keeps, with what workers are given on top.
+    """Returns the environment variables for a manifest, including those added for workers.
 
     Args:
         environment: Variables of the process.
-        simulated: Nothing of the vendors' own libraries is opened, so that where they lie says nothing.
+        simulated: Omits locations of vendor libraries, which a simulated run does not open.
     """
     kept = {name: environment[name] for name in RECORDED_VARIABLES if name in environment}
     if simulated:

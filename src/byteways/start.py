@@ -1,10 +1,8 @@
-"""Starts a module of byteways in a process of its own: `python .../byteways/start.py byteways.run.worker
-ARGUMENTS`
+"""Starts a byteways module in its own process: `python .../byteways/start.py byteways.run.worker ARGUMENTS`.
 
-`python -m` searches the current directory before all else, so that a user's `json.py` or `statistics.py`
-beside the run would become part of the measurement. This file is started by its path in place of that: the
-current directory is never searched, nor are other folders that are named relative to it. (Python 3.11 has
--P for this, 3.10 has not.)
+`python -m` searches the current directory first, so a user's `json.py` or `statistics.py` there would become
+part of the measurement. Started by its path, this file removes the current directory and relative folders
+from the search path. (Python 3.11 has -P for this, 3.10 does not.)
 """
 
 import os
@@ -12,9 +10,9 @@ import sys
 
 
 def without_current_directory(search: list[str]) -> list[str]:
-    """The search path without the current directory and without relative folders.
+    """Returns the search path without the current directory and relative folders.
 
-    The folder that holds this package stays, whichever it is: without it, nothing could be imported.
+    The folder that contains this package is always kept: without it, nothing could be imported.
     """
     package = os.path.dirname(os.path.realpath(__file__))  # noqa: PTH120 - pathlib is not loaded yet
     here = os.path.realpath(os.curdir)
@@ -22,7 +20,7 @@ def without_current_directory(search: list[str]) -> list[str]:
     kept = []
     for entry in search:
         folder = os.path.realpath(entry)
-        # The folder of this file is put first by Python; its modules would hide others of the same name.
+        # Python puts this file's folder first; its modules would hide others of the same name.
         if folder == home or (os.path.isabs(entry) and folder not in (here, package)):  # noqa: PTH117
             kept.append(os.path.abspath(entry))  # noqa: PTH100
     return kept
@@ -30,7 +28,7 @@ def without_current_directory(search: list[str]) -> list[str]:
 
 def main() -> None:
     sys.path[:] = without_current_directory(sys.path)
-    import runpy  # not before: its own imports are searched as well
+    import runpy  # imported late: its own imports use the search path, too
 
     del sys.argv[0]
     runpy.run_module(sys.argv[0], run_name="__main__", alter_sys=True)

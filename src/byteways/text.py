@@ -1,31 +1,31 @@
-"""Text from files that somebody else wrote, before it is shown: characters that command a terminal, or that
-make a line read otherwise than it is written, become visible.
+"""Makes text from foreign files safe to display: replaces characters that control a terminal or reorder a
+line.
 
-Run folders, machine models, suites and studies are exchanged. An escape sequence in one of them must not
-set a window's title, answer for the user, or hide a line; a bidirectional override must not turn a figure
-around.
+Run folders, machine models, suites and studies are exchanged. An escape sequence in them must not set a
+window title, answer for the user, or hide a line; a bidirectional override must not reverse a number.
 """
 
 from __future__ import annotations
 
 import re
 
-#: C0 controls but for line feed and tab, DEL and C1 controls (ECMA-48); marks, embeddings, overrides and
-#: isolates of bidirectional text (UAX #9); line and paragraph separators; surrogates, which no UTF-8 holds.
+#: C0 controls except line feed and tab, DEL and C1 controls (ECMA-48); marks, embeddings, overrides and
+#: isolates of bidirectional text (UAX #9); line and paragraph separators; surrogates, which UTF-8 cannot
+#: represent.
 _COMMANDS = re.compile(
     "[\x00-\x08\x0b-\x1f\x7f-\x9f\u061c\u200e\u200f\u2028\u2029\u202a-\u202e\u2066-\u2069\ud800-\udfff]"
 )
-#: As wide as one character, so that columns stay where they are.
+#: One character wide, to keep columns aligned.
 _SHOWN = "\N{REPLACEMENT CHARACTER}"
 
 
 def visible(text: str) -> str:
-    """The text with every such character replaced; what is left changes no terminal and no reading order."""
+    """Returns the text with such characters replaced."""
     return _COMMANDS.sub(_SHOWN, text)
 
 
 def visible_data(value: object) -> object:
-    """The same of JSON data, whose shape stays: keys and texts at any depth."""
+    """Applies visible() to keys and texts of JSON data at any depth."""
     if isinstance(value, str):
         return visible(value)
     if isinstance(value, dict):

@@ -13,10 +13,10 @@ _SIZE = re.compile(r"^\s*(\d+(?:\.\d+)?)\s*([KMGT]i?B?|B)?\s*$", re.IGNORECASE)
 
 
 def parse_size(text: str) -> int:
-    """Bytes of '64KiB', '1GiB', '4096' or '4k'.
+    """Parses '64KiB', '1GiB', '4096' or '4k' to bytes.
 
     Raises:
-        ValueError: The text is no size, is decimal (KB, MB, GB), zero, or not a whole number of bytes.
+        ValueError: The text is not a size, is decimal (KB, MB, GB), zero, or not a whole number of bytes.
     """
     match = _SIZE.match(text)
     if match is None:
@@ -33,10 +33,10 @@ def parse_size(text: str) -> int:
 
 
 def parse_duration(text: str) -> float:
-    """Seconds of '90', '90s', '30m', '2h' or '1h30m'.
+    """Parses '90', '90s', '30m', '2h' or '1h30m' to seconds.
 
     Raises:
-        ValueError: The text is no duration, or it is zero.
+        ValueError: The text is not a duration, or it is zero.
     """
     match = _DURATION.match(text)
     if match is None or not any(match.groups()):
@@ -57,7 +57,7 @@ def format_duration(duration_s: float) -> str:
 
 
 def format_size(size_bytes: int) -> str:
-    """'64 KiB', '1 GiB', '100 B'; not a whole number of units: '1.5 MiB'."""
+    """'64 KiB', '1 GiB', '100 B', or with a fraction '1.5 MiB'."""
     value, unit = float(size_bytes), "B"
     for larger in ("KiB", "MiB", "GiB", "TiB"):
         if value < 1024:
@@ -67,14 +67,14 @@ def format_size(size_bytes: int) -> str:
 
 
 def format_bandwidth(bytes_per_s: float) -> str:
-    """'394.1 GB/s', four significant digits, always in GB/s so that columns compare."""
+    """'394.1 GB/s', four significant digits, always in GB/s so that columns are comparable."""
     value = bytes_per_s / 1e9
     digits = 0 if value >= 1000 else 1 if value >= 100 else 2 if value >= 1 else 4
     return f"{value:.{digits}f} GB/s"
 
 
 def three_digits(value: float) -> str:
-    """'1518', '772', '7.54': no more than three digits behind the first, and never an exponent above 1."""
+    """'1518', '772', '7.54': at least three significant digits, all before the point from 100 up."""
     return f"{value:.0f}" if value >= 100 else f"{value:.3g}"
 
 
@@ -87,5 +87,5 @@ def format_time(time_ns: float) -> str:
 
 
 def short_time(time_ns: float) -> str:
-    """'824 ns', '1.45 µs', '13.3 µs': three digits, as sentences and full tables want it."""
+    """'824 ns', '1.45 µs', '13.3 µs': three digits, for sentences and dense tables."""
     return format_time(float(f"{time_ns:.3g}"))

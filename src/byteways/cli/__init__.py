@@ -1,7 +1,7 @@
-"""The command line: one verb a file, imported when it is called and not before.
+"""The command line: one verb per file, imported only when called.
 
-Everything that goes wrong is printed in one style on stderr (`error:`, `  caused by:`, `hint:`) and becomes
-the exit status; a traceback is shown only with `--debug`.
+All errors are printed on stderr in one style (`error:`, `  caused by:`, `hint:`) and determine the exit
+status; `--debug` adds a traceback.
 """
 
 from __future__ import annotations
@@ -14,18 +14,18 @@ from collections.abc import Sequence
 from byteways.errors import BytewaysError, ExitStatus
 from byteways.text import visible
 
-#: What a write to standard output fails with for reasons of the user's. None of them names a file; an error
-#: of a file that we opened does, or is a BytewaysError already.
+#: Errors of writing to standard output that the user can fix. They name no file; errors of files that we open
+#: do, or are already a BytewaysError.
 _UNWRITABLE = (errno.ENOSPC, errno.EDQUOT, errno.EFBIG, errno.EIO)
 
-#: What the system refuses where limits are tight.
+#: Errors caused by tight resource limits.
 _SCARCE = (errno.EMFILE, errno.ENFILE, errno.ENOMEM, errno.EAGAIN)
 
 
 def main(arguments: Sequence[str] | None = None) -> int:
     """Runs one verb and returns the exit status of the process."""
     words = sys.argv[1:] if arguments is None else [*arguments]
-    debug = "--debug" in words  # wherever it stands: a user adds it at the end of what has just failed
+    debug = "--debug" in words  # at any position: users append it to a failed command
     words = [word for word in words if word != "--debug"]
     from byteways.cli.terminal import prepare, print_notes
 
@@ -39,7 +39,7 @@ def main(arguments: Sequence[str] | None = None) -> int:
 
 
 def _answer(words: Sequence[str], debug: bool) -> int:
-    """Runs one verb, all of whose output is written when this returns, and prints what goes wrong."""
+    """Runs one verb, flushes its output, and prints errors."""
     try:
         from byteways.cli.frame import call
 
@@ -48,7 +48,7 @@ def _answer(words: Sequence[str], debug: bool) -> int:
         return status
     except BytewaysError as error:
         return _failed(error, debug)
-    except SystemExit as leaving:  # Rich makes that of a closed pipe, with status 1
+    except SystemExit as leaving:  # Rich exits with status 1 on a closed pipe
         raise leaving.__context__ or leaving from None
     except BrokenPipeError:
         raise
@@ -64,7 +64,7 @@ def _answer(words: Sequence[str], debug: bool) -> int:
 
 
 def _of_the_system(error: Exception) -> BytewaysError | None:
-    """What the system refused, and the user can change; None: it is something else."""
+    """Converts errors of the system that the user can fix; None for others."""
     if isinstance(error, OSError) and error.errno in _UNWRITABLE and error.filename is None:
         _drop_output()
         return BytewaysError("cannot write the output", cause=error.strerror)
@@ -86,7 +86,7 @@ def _failed(error: BytewaysError, debug: bool) -> int:
 
 
 def _drop_output() -> None:
-    """What is still buffered has nowhere to go; Python would try once more at exit, and say so."""
+    """Discards buffered output; otherwise Python would retry at exit and print an error."""
     os.dup2(os.open(os.devnull, os.O_WRONLY), sys.stdout.fileno())
 
 

@@ -29,15 +29,15 @@ if TYPE_CHECKING:
     from byteways.run.probe import Probe
     from byteways.topology.model import Capabilities
 
-#: The widest text, and its width in a pipe, where nobody can tell how wide the reader's window is.
+#: Maximum width of text, and its width in a pipe, where the reader's window is unknown.
 WIDTH = 100
-#: The load of the host is watched for so long; and drivers tell the utilisation of GPUs over the last second,
-#: in which the worker that probed them should have no part.
+#: Seconds to observe the host's load. GPU utilisation is averaged over the last second, which should not
+#: include the probing worker.
 WATCH_S = 1.0
-#: Columns of the state and of the name of a check; longer names get a line of their own.
+#: Width of the state and name columns; longer names get their own line.
 STATE_WIDTH = 9
 NAME_WIDTH = 16
-#: Where fewer columns than this are left beside state and name, text goes below them.
+#: With fewer columns than this left, text goes below state and name.
 LEAST_TEXT_WIDTH = 40
 BELOW = 6
 _COLOURS = {"ok": typer.colors.GREEN, "warning": typer.colors.YELLOW, "problem": typer.colors.RED}
@@ -58,14 +58,14 @@ def doctor(
         }
         echo(json.dumps(data, indent=2))
     else:
-        colour = False if os.environ.get("NO_COLOR") else None  # None: colour on a terminal
+        colour = False if os.environ.get("NO_COLOR") else None  # None: colour on a terminal only
         typer.echo("\n".join(lines(checks, _width())), color=colour)
     if not works:
         raise typer.Exit(int(ExitStatus.FAILED))
 
 
 def examine() -> tuple[list[Check], bool]:
-    """All findings on this machine, and whether byteways can measure anything at all."""
+    """Returns all findings on this machine, and whether byteways can measure anything."""
     from byteways.doctor.devices import check_gpus, check_mps
     from byteways.doctor.gpu_driver import check_gpu_driver
     from byteways.doctor.host import check_host
@@ -97,7 +97,7 @@ def examine() -> tuple[list[Check], bool]:
 
 
 def gpu_users(capabilities: Capabilities) -> dict[str, GpuUse]:
-    """Who uses the GPUs that a worker found, by device; the worker itself has ended before."""
+    """Returns other users of the probed GPUs by device; the probing worker has already exited."""
     from byteways.run.health_users import GpuUsers
 
     try:
@@ -117,7 +117,7 @@ def gpu_users(capabilities: Capabilities) -> dict[str, GpuUse]:
 
 
 def start_worker() -> tuple[Probe | None, list[Check]]:
-    """Probes by a worker, as a run would. Nothing can be measured when it does not start."""
+    """Probes with a worker, like a run. If it does not start, nothing can be measured."""
     from byteways.run.probe import probe
 
     try:
@@ -132,7 +132,7 @@ def start_worker() -> tuple[Probe | None, list[Check]]:
 
 
 def _own_hint(hint: str | None) -> str:
-    """Advice of a failed probe; `byteways doctor` is what the user has just called."""
+    """Returns the hint of a failed probe, unless it suggests `byteways doctor`, which is running."""
     reinstall = "reinstall byteways: its native module must match this Python and this system"
     try:
         importlib.import_module("byteways._core")
@@ -142,8 +142,8 @@ def _own_hint(hint: str | None) -> str:
 
 
 def lines(checks: Sequence[Check], width: int = WIDTH) -> list[str]:
-    """Findings as text wrapped to `width`, with colours that echo() takes out where no terminal reads."""
-    checks = [replace(check, text=visible(check.text)) for check in checks]  # variables' values are in them
+    """Formats findings as text wrapped to `width`; echo() removes the colours if not on a terminal."""
+    checks = [replace(check, text=visible(check.text)) for check in checks]  # may contain variables' values
     text: list[str] = []
     for section, title in _TITLES.items():
         own = [check for check in checks if check.section == section]
@@ -161,13 +161,13 @@ def _width() -> int:
 
 
 def _check(check: Check, width: int) -> list[str]:
-    """State, name, then text and advice in a column of their own, or below where that would be narrow."""
+    """Formats state, name, then text and advice in their own column, or below if that would be narrow."""
     beside = 2 + STATE_WIDTH + NAME_WIDTH
     narrow = width - beside < LEAST_TEXT_WIDTH
     indent = " " * (BELOW if narrow else beside)
     wrap = partial(
         textwrap.wrap, width=width - len(indent), break_on_hyphens=False, break_long_words=False
-    )  # paths stay whole, to be copied
+    )  # paths are not wrapped, so that they can be copied
     column = wrap(check.text)
     if check.advice:
         column += wrap(f"to do: {check.advice}", subsequent_indent="       ")

@@ -56,14 +56,14 @@ def export(
                 hint=f"byteways export {run} --format {format_name} --out FILE",
             )
         if isinstance(sys.stdout, io.TextIOWrapper):
-            sys.stdout.reconfigure(encoding="utf-8")  # the bytes of --out, whatever the terminal's locale
+            sys.stdout.reconfigure(encoding="utf-8")  # same bytes as with --out, whatever the locale
         stream = sys.stdout.buffer if chosen.binary else sys.stdout
         chosen.write(folder.manifest, records, stream, samples_of)
         sys.stdout.flush()
         return 0
     try:
         if chosen.binary:
-            content = io.BytesIO()  # whatever goes wrong, a file that was there is still there
+            content = io.BytesIO()  # an existing file is replaced only after success
             chosen.write(folder.manifest, records, content, samples_of)
             out.write_bytes(content.getvalue())
         else:

@@ -1,6 +1,4 @@
-"""The verbs and how they are called. Typer parses; this file makes it load verbs late and fail in one
-style.
-"""
+"""Declares the verbs. Typer parses; this module loads verbs lazily and unifies errors."""
 
 from __future__ import annotations
 
@@ -15,7 +13,8 @@ from byteways import __version__
 from byteways.cli.terminal import echo
 from byteways.errors import BytewaysError, ExitStatus
 
-#: Verb -> what it does, in the order of --help. Each is the function of that name in byteways/cli/<verb>.py.
+#: Summary of each verb in the order of --help. Each verb is the function of that name in
+#: byteways/cli/<verb>.py.
 VERBS = {
     "doctor": "Check libraries and devices, and say how to fix problems.",
     "topo": "Show devices, links and their nominal peaks.",
@@ -27,14 +26,14 @@ VERBS = {
     "export": "Export the results of a run as CSV, Parquet or JSON.",
 }
 
-#: What Typer raises on wrong usage; Typer 0.12 takes it from Click, later versions bring their own.
+#: Typer's exception for wrong usage; Typer 0.12 takes it from Click, later versions have their own.
 UsageError: Any = typer.BadParameter.__mro__[1]
 
 _SETTINGS = {"help_option_names": ["-h", "--help"]}
 
 
 class VerbGroup(TyperGroup):
-    """Knows every verb's name and summary, and imports a verb only to run it or to show its own help."""
+    """Knows every verb's name and summary; imports a verb only to run it or to show its help."""
 
     def list_commands(self, ctx: Any) -> list[str]:
         return [*VERBS]
@@ -50,7 +49,7 @@ class VerbGroup(TyperGroup):
 
 
 def load_verb(name: str) -> Any:
-    """The command of a verb, from its module."""
+    """Returns the command of a verb from its module."""
     module = importlib.import_module(f"byteways.cli.{name}")
     app = typer.Typer(add_completion=False, rich_markup_mode=None, context_settings=_SETTINGS)
     app.command(name)(getattr(module, name))
@@ -58,10 +57,10 @@ def load_verb(name: str) -> Any:
 
 
 def call(words: Sequence[str]) -> int:
-    """Parses and runs; returns the exit status.
+    """Parses and runs a command; returns the exit status.
 
     Raises:
-        BytewaysError: Wrong usage, or what the verb raised.
+        BytewaysError: Wrong usage, or an error of the verb.
     """
     app = typer.Typer(
         name="byteways",
@@ -73,7 +72,7 @@ def call(words: Sequence[str]) -> int:
     app.callback(invoke_without_command=True)(_byteways)
     command = typer.main.get_command(app)
     try:
-        # Not command.main(): it makes status 1 of a closed pipe, which is for measurements that failed.
+        # Not command.main(): it returns status 1 for a closed pipe, which means a failed measurement here.
         with command.make_context("byteways", [*words]) as context:
             result = command.invoke(context)
     except UsageError as error:
@@ -100,7 +99,7 @@ def _byteways(
 
 
 def _explained(error: Any) -> BytewaysError:
-    """A usage error in our own style: lower case, no full stop, and where to look."""
+    """Formats a usage error in our style: lower case, no full stop, with a hint."""
     message = str(error.format_message()).strip().rstrip(".")
     message = message[:1].lower() + message[1:]
     where = error.ctx.command_path if error.ctx is not None else "byteways"

@@ -1,5 +1,5 @@
-"""Tables and lists for the terminal: by Rich where someone reads, folded to the terminal's width; as plain
-aligned text in a pipe, a row a line however long.
+"""Tables and lists for the terminal: by Rich with wrapping on a terminal, as aligned text with one line per
+row in a pipe.
 """
 
 from __future__ import annotations
@@ -16,15 +16,15 @@ if TYPE_CHECKING:
     from rich.console import Console
 
 
-#: Columns of a terminal from which on several sentences stand beside each other.
+#: Terminal width from which long-text columns are side by side.
 WIDE = 140
 
 
 @dataclass(frozen=True)
 class Table:
-    """Rows of text under a title. Columns named in `right` are aligned right.
+    """Rows of text under a title; columns named in `right` are right-aligned.
 
-    With `sentences` the cells are long: where the terminal is narrow, a row is lines below its first cell.
+    With `sentences` the cells are long: on a narrow terminal the other cells go below the first.
     """
 
     title: str
@@ -34,7 +34,7 @@ class Table:
     sentences: bool = False
 
     def worded(self, simulated: bool) -> Table:
-        """The same, of a simulated run in its words."""
+        """Returns the table with the wording of a simulated run, if it is one."""
         heads = tuple(worded(head, simulated) for head in self.columns)
         rows = tuple(tuple(worded(cell, simulated) for cell in row) for row in self.rows)
         right = frozenset(worded(head, simulated) for head in self.right)
@@ -49,28 +49,28 @@ class Lines:
     lines: tuple[str, ...]
 
     def worded(self, simulated: bool) -> Lines:
-        """The same, of a simulated run in its words."""
+        """Returns the lines with the wording of a simulated run, if it is one."""
         return Lines(worded(self.title, simulated), tuple(worded(line, simulated) for line in self.lines))
 
 
 @dataclass
 class Notes:
-    """Sentences that tables refer to by number, each of them once, in order of appearance."""
+    """Numbered notes that tables refer to; each once, in order of appearance."""
 
     texts: dict[str, int] = field(default_factory=dict)
 
     def mark(self, text: str) -> str:
-        """`[1]`, the number of the sentence."""
+        """Returns `[1]`, the number of the note."""
         return f"[{self.texts.setdefault(text, len(self.texts) + 1)}]"
 
     def blocks(self, title: str) -> tuple[Lines, ...]:
-        """The numbered sentences, or nothing."""
+        """Returns the numbered notes; empty without any."""
         lines = tuple(f"[{number}] {text}" for text, number in self.texts.items())
         return (Lines(title, lines),) if lines else ()
 
 
 def plain(block: Table | Lines) -> list[str]:
-    """A block as lines without colour: title, then the content indented by two."""
+    """Returns a block as lines without colour: title, then the content indented by two."""
     if isinstance(block, Lines):
         return [block.title, *(f"  {line}" for line in block.lines)]
     texts = [block.columns, *block.rows]
@@ -86,7 +86,7 @@ def plain(block: Table | Lines) -> list[str]:
 
 
 def show(blocks: Sequence[Table | Lines], mark: str = "") -> None:
-    """Prints blocks to standard output, one empty line between them. `mark` stands above each, if any."""
+    """Prints blocks to standard output, separated by empty lines; `mark` is printed above each."""
     console = terminal_console(highlight=False)
     for index, block in enumerate(blocks):
         if index:

@@ -1,4 +1,4 @@
-"""`byteways list`: the words that suites and filters are written in, and what of them this machine has."""
+"""`byteways list`: the words of suites and filters, and which of them this machine supports."""
 
 from __future__ import annotations
 
@@ -31,20 +31,20 @@ from byteways.studies.reading import load as load_study
 from byteways.topology.model import Capabilities, Offer, Topology
 from byteways.units import format_size
 
-#: A section of the answer: rows with equal keys.
+#: A section of the output: rows with equal keys.
 Rows = tuple[Mapping[str, Any], ...]
 
 
 @dataclass(frozen=True)
 class Machine:
-    """The machine as far as it could be found out; without capabilities, `reason` says why."""
+    """The machine as far as known; without capabilities, `reason` says why."""
 
     topology: Topology
     capabilities: Capabilities | None
     reason: str = ""
 
 
-#: Lists of words that other tools have other names for.
+#: Lists whose words have other names in other tools.
 NAMED_ELSEWHERE = ("interfaces", "memory", "patterns")
 
 #: Lists that need no machine.
@@ -102,7 +102,7 @@ def list_(
 
 
 def look(simulation: Simulation | None = None) -> Machine:
-    """Probes this machine, or a simulated one; when that fails, what the system tells without a runtime."""
+    """Probes this or a simulated machine; if that fails, uses what the system reports without a runtime."""
     from byteways.topology import discover
 
     if simulation is not None:
@@ -122,7 +122,7 @@ def suites(_: Machine | None) -> Rows:
 
 
 def studies(_: Machine | None) -> Rows:
-    """Published works that `byteways reproduce` repeats."""
+    """Returns the published works that `byteways reproduce` supports."""
     return tuple(
         {
             "name": study.key,
@@ -139,7 +139,7 @@ def studies(_: Machine | None) -> Rows:
 
 
 def machines(_: Machine | None) -> Rows:
-    """Models that come with byteways, each with what it was fitted to and checked against."""
+    """Returns the built-in machine models, with what they were fitted to and checked against."""
     rows = []
     for model in map(load_machine, machine_names()):
         rows.append(
@@ -159,7 +159,7 @@ def machines(_: Machine | None) -> Rows:
 
 
 def patterns(machine: Machine | None) -> Rows:
-    """Patterns, and whether there are as many devices here as they need."""
+    """Returns the patterns, and whether this machine has enough devices for them."""
     rows = []
     for name, meaning in vocabulary.PATTERNS.items():
         devices, gpus = vocabulary.PATTERN_NEEDS[name]
@@ -203,7 +203,7 @@ def devices(machine: Machine | None) -> Rows:
 
 
 def cases(suite: Suite, machine: Machine) -> Rows:
-    """Every case of a suite on this machine, whatever its budget, each round's once.
+    """Returns every case of a suite on this machine, regardless of budget, once for all rounds.
 
     Raises:
         BytewaysError: The machine could not be probed.
@@ -232,7 +232,7 @@ def _here(
     offer: Callable[[str, str, Capabilities], Offer],
     concerns: Callable[[str, str], bool],
 ) -> dict[str, Any]:
-    """Which devices of the kinds it concerns have it, and why the others do not."""
+    """Returns which devices of the relevant kinds offer it, and why the others do not."""
     if machine is None or machine.capabilities is None:
         return {"here": None}
     capabilities = machine.capabilities
@@ -254,7 +254,7 @@ SECTIONS: Mapping[str, Callable[[Machine | None], Rows]] = {
 
 
 def _table(name: str, rows: Rows, notes: Notes) -> Table:
-    """A section for the terminal; reasons, which are long and come in dozens, go to the notes."""
+    """Formats a section for the terminal; long, repeated reasons go to the notes."""
     if name == "cases":
         heads = (
             "interface",
@@ -286,13 +286,13 @@ def _table(name: str, rows: Rows, notes: Notes) -> Table:
 
 
 def _elsewhere(rows: Rows) -> Lines:
-    """What other tools call the words of a list; each of these names is accepted in place of ours."""
+    """Lists the accepted names of other tools for the words of a list."""
     lines = tuple(f"{row['name']}: {', '.join(row['elsewhere'])}" for row in rows if row["elsewhere"])
     return Lines("other tools' names, accepted as well", lines)
 
 
 def _machine_blocks(rows: Rows) -> Sequence[Table | Lines]:
-    """Machine models with how good they are, what their numbers come from, and every source once."""
+    """Formats machine models with accuracy, kinds of numbers, and every source once."""
     heads = ("name", "description", "vendor", "devices", "fitted to", "error on held-out values", "assumed")
     named = tuple(f"{row['name']}: {', '.join(row['sources'])}" for row in rows)
     sources = {
@@ -308,7 +308,7 @@ def _machine_blocks(rows: Rows) -> Sequence[Table | Lines]:
 
 
 def _machine_cells(row: Mapping[str, Any]) -> tuple[str, ...]:
-    """Fit, errors and sources of a model."""
+    """Returns fit, errors and sources of a model."""
     fit = row["fit"]
     fitted, errors = "–", "not yet checked"
     if fit:
@@ -333,7 +333,7 @@ def _size(size_bytes: int | None) -> str:
 
 
 def _availability(row: Mapping[str, Any], notes: Notes) -> str:
-    """`gpu0 to gpu3`, `no [1]`, or both where devices differ; a reason that several have is one."""
+    """Formats `gpu0 to gpu3`, `no [1]`, or both if devices differ; equal reasons share a note."""
     if row["here"] is None:
         return "unknown"
     having = [device for device, offer in row["here"].items() if offer["available"]]
@@ -363,4 +363,4 @@ def _case_cells(row: Mapping[str, Any], notes: Notes) -> tuple[str, ...]:
     )
 
 
-list = list_  # the function of a verb has the verb's name
+list = list_  # the verb's function must have the verb's name

@@ -1,7 +1,8 @@
-"""A plan on the terminal: what each sweep would run, what it would not and why, and what it amounts to.
+"""Prints a plan: what each sweep will run, what it will not and why, and totals.
 
-Cases that differ in size, an option, interface or executor alone share a line, and what all of a sweep have
-in common is in its title: a plan of thousands of cases is to be read on 80 columns.
+Cases that differ only in size, an option, interface or executor share a line, and what is common to a sweep
+is in
+its title: a plan of thousands of cases must be readable on 80 columns.
 """
 
 from __future__ import annotations
@@ -16,20 +17,20 @@ from byteways.plan.interfaces import INTERFACES
 from byteways.plan.planner import Plan
 from byteways.units import format_size
 
-#: Columns of a sweep around those of its options; with the same text in every line they go into its title.
+#: Columns around the options; a column with equal text in all lines moves to the title.
 _FIRST = ("interface", "between", "by", "size")
 _LAST = ("pattern", "cache", "beside", "variables", "at most", "left out", "skipped")
-#: So many values are listed one by one before they become a range.
+#: Up to this many values are listed individually; more become a range.
 _LISTED = 4
 
 _INTERFACES = tuple(INTERFACES)
 
-#: One line: by column, the values that the cases on it have.
+#: One line: the values of its cases by column.
 _Row = dict[str, tuple[str, ...]]
 
 
 def plan_blocks(plan: Plan) -> list[Table | Lines]:
-    """A table a sweep, then what the plan amounts to."""
+    """Returns a table per sweep, then the totals."""
     summary = describe(plan.cases, plan.notes, plan.estimated_s)
     numbers = {reason: number for number, (reason, _) in enumerate(summary.reasons, 1)}
     by_sweep: dict[str, list[PlannedCase]] = {sweep.name: [] for sweep in plan.suite.sweeps}
@@ -44,7 +45,7 @@ def plan_blocks(plan: Plan) -> list[Table | Lines]:
 
 
 def _place(entry: PlannedCase) -> tuple[object, ...]:
-    """Where a case stands in its table: running order is shuffled, and of no use to a reader."""
+    """Returns the sort key of a case in its table; running order is shuffled."""
     case = entry.case
     values = [(name, *_order(value)) for name, value in _options(case).items()]
     return (
@@ -58,12 +59,12 @@ def _place(entry: PlannedCase) -> tuple[object, ...]:
 
 
 def _order(value: int | str | bool) -> tuple[int, str]:
-    """Numbers by size, then words by the alphabet."""
+    """Sorts numbers by value, then words alphabetically."""
     return (-1, value) if isinstance(value, str) else (int(value), "")
 
 
 def _options(case: Case) -> dict[str, int | str | bool]:
-    """By column, also those of what disturbs."""
+    """Returns options by column, including those of background flows."""
     beside = {
         f"beside {name}": value
         for flow in case.flows
@@ -88,13 +89,13 @@ def _table(name: str, entries: Sequence[PlannedCase], marks: dict[str, str]) -> 
 
 
 def _throughout(cells: list[str]) -> list[str]:
-    """What is the same of all that run is no less so where some do not."""
+    """Returns what is common to all cases that run, even if skipped cases differ."""
     filled = {cell for cell in cells if cell}
     return [*filled] * len(cells) if len(filled) == 1 else cells
 
 
 def _said(head: str, text: str) -> str:
-    """A cell in the words of a title."""
+    """Formats a cell for use in a title."""
     if head == "left out":
         return "left out for lack of time"
     return text if head in ("pattern", "cache", "variables") else f"{head} {text}"
@@ -120,7 +121,7 @@ def _row(entry: PlannedCase, options: Sequence[str], marks: dict[str, str]) -> _
 
 
 def _fold(rows: Sequence[_Row], column: str) -> list[_Row]:
-    """Rows that are equal in all other columns as one, with their values of this one as they appear."""
+    """Merges rows that are equal in all other columns; collects the values of this one in order."""
     folded: dict[tuple[tuple[str, ...], ...], _Row] = {}
     for row in rows:
         others = tuple(values for head, values in row.items() if head != column)
@@ -130,7 +131,9 @@ def _fold(rows: Sequence[_Row], column: str) -> list[_Row]:
 
 
 def _text(values: Sequence[str], head: str) -> str:
-    """`1, 2, 4`, or `4 KiB to 1 GiB (10)`; executors, who may be several at once, `gpu0 or gpu1`."""
+    """Formats `1, 2, 4`, or `4 KiB to 1 GiB (10)`; for executors `gpu0 or gpu1`, as one value may be
+    several.
+    """
     if head == "by":
         return " or ".join(values)
     if len(values) <= _LISTED:
@@ -139,7 +142,7 @@ def _text(values: Sequence[str], head: str) -> str:
 
 
 def _between(case: Case) -> str:
-    """Buffers of a flow; of several flows the devices and the memories."""
+    """Formats the buffers of a flow; for several flows, the devices and the memory kinds."""
     flow = case.flows[0]
     if INTERFACES[case.interface].buffers == "one" and len(case.flows) == 1:
         return str(flow.source)

@@ -1,8 +1,7 @@
-"""What a user sees on stderr while a run goes on: a live line on a terminal, now and then a plain one
-elsewhere.
+"""Progress of a run on stderr: a live line on a terminal, occasional plain lines elsewhere.
 
-It draws between cases and twice a second at most while one runs: on a small machine a busier display would
-disturb what is measured.
+Updates between cases and at most twice a second during one: on a small machine more would disturb the
+measurement.
 """
 
 from __future__ import annotations
@@ -24,7 +23,7 @@ if TYPE_CHECKING:
 REDRAW_S = 0.5
 PLAIN_EVERY_S = 5.0
 PLANNING_EVERY_S = 2.0
-#: Statuses that mean something went wrong with the measurement itself.
+#: Statuses of failed measurements.
 WRONG = ("failed", "corrupt", "timeout", "lost")
 
 _STYLES = {
@@ -40,14 +39,14 @@ _STYLES = {
 
 def describe(case: Case) -> str:
     """'copy bidirectional gpu0<>gpu1 1 GiB'."""
-    # Paths of what all ranks do together begin with the pattern.
+    # Paths of collectives already begin with the pattern.
     told = case.pattern == "unidirectional" or case.pattern in OF_ALL_RANKS
     pattern = "" if told else f"{case.pattern} "
     return f"{case.interface} {pattern}{case.path} {format_size(case.size_bytes)}"
 
 
 def figure(record: Record) -> str:
-    """The one figure of a record: bandwidth, latency, or why there is none."""
+    """Returns the value of a record: bandwidth or latency, or why there is none."""
     if record.status not in ("measured", "corrupt"):
         return f"{record.status}: {record.reason}"
     said = f"corrupt: {record.reason}, " if record.status == "corrupt" else ""
@@ -57,16 +56,16 @@ def figure(record: Record) -> str:
 
 
 def counts_text(counts: Counter[str]) -> str:
-    """'120 measured, 23 skipped, 40 left out, 1 lost', of statuses as they are told."""
+    """Formats '120 measured, 23 skipped, 40 left out, 1 lost' from displayed statuses."""
     return ", ".join(f"{counts[status]} {status}" for status in _STYLES if counts[status]) or "nothing yet"
 
 
 class Planning:
-    """Says how far planning is, where it takes long: on machines of many GPUs.
+    """Reports the progress of planning if it takes long, as on machines with many GPUs.
 
     Args:
-        sweeps: Of the suite.
-        clock: Seconds.
+        sweeps: Number of sweeps in the suite.
+        clock: Monotonic seconds.
     """
 
     def __init__(self, sweeps: int, clock: Callable[[], float] = time.monotonic) -> None:
@@ -80,7 +79,7 @@ class Planning:
 
 
 class Progress:
-    """Observer of a run that shows it, and ends it when an interruption was asked for.
+    """Observer of a run that shows progress and ends the run when an interruption is requested.
 
     Args:
         total: Number of cases.
@@ -122,7 +121,7 @@ class Progress:
             self._say(record)
 
     def begins_round(self, number: int, cases: int) -> None:
-        """A repeated suite goes on with its next round; `number` counts from 1, the first being 0."""
+        """Reports the next round of a repeated suite; `number` counts from 1 after round 0."""
         self._total += cases
         self._round = number + 1
 

@@ -1,4 +1,4 @@
-"""`byteways report`: write the report of a run again, on any machine."""
+"""`byteways report`: write a run's report again, on any machine."""
 
 from __future__ import annotations
 

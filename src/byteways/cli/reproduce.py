@@ -1,4 +1,4 @@
-"""`byteways reproduce`: a published experiment, here or on a machine model, beside the published numbers."""
+"""`byteways reproduce`: run a published experiment here or on a machine model, and compare the values."""
 
 from __future__ import annotations
 
@@ -62,7 +62,7 @@ def reproduce(
     no_report: NoReport = False,
 ) -> int:
     """Repeat a published experiment: compare its values with ours, and check its claims here."""
-    gpus_wanted()  # a mistyped setting is told here and not by a worker
+    gpus_wanted()  # report an invalid setting here, not in a worker
     study = load(key)
     options = options_of(only, size, budget)
     asked = (("--out", out), *given(options))
@@ -89,18 +89,18 @@ def reproduce(
 
 
 def _refuse(options: Sequence[tuple[str, Any]], what: str, instead: str) -> None:
-    """Raises BytewaysError when one of the options is given."""
+    """Raises BytewaysError if one of the options is given."""
     if changed := [name for name, value in options if value]:
         raise BytewaysError(what.format(" ".join(changed)), hint=f"byteways reproduce {instead}")
 
 
 def _named(study: Study) -> str:
-    """What is typed to name it."""
+    """Returns the argument that selects the study."""
     return study.folder or study.key
 
 
 def _check_study(study: Study, folder: Path) -> None:
-    """Raises BytewaysError when the run in the folder repeats another study, or none."""
+    """Raises BytewaysError if the run in the folder is of another study, or of none."""
     manifest = read_manifest(folder)
     own = (manifest.get("study") or {}).get("key")
     if own != study.key:
@@ -111,7 +111,7 @@ def _check_study(study: Study, folder: Path) -> None:
 
 
 def _not_here(study: Study, error: NoCaseError) -> BytewaysError:
-    """What to say where nothing of a study can be had."""
+    """Returns the error for a study with no possible case on this machine."""
     from byteways.analyse.studies.scope import scope
 
     return BytewaysError(
@@ -123,7 +123,7 @@ def _not_here(study: Study, error: NoCaseError) -> BytewaysError:
 
 @dataclass(frozen=True)
 class _Task:
-    """A study that is to be run, or taken up where it was cut short."""
+    """A study to run or resume."""
 
     study: Study
     options: Options
@@ -140,7 +140,7 @@ class _Task:
         return print_plan(dry_plan(self.study.suite, self.options, simulation=self.simulation), as_json, mark)
 
     def run(self, as_json: bool, *, report: bool) -> int:
-        """Measures, and prints figures and claims."""
+        """Measures, and prints values and claims."""
         with Interruption() as interruption:
             try:
                 execution = self._begun(interruption)
@@ -177,7 +177,7 @@ class _Task:
 
 
 def _tell_scope(study: Study, topology: Topology) -> None:
-    """Says what of the study this machine can have, where that is not all."""
+    """Prints which figures of the study this machine can reproduce, if not all."""
     from byteways.analyse.studies.scope import scope
 
     here = scope(study, topology)
@@ -186,7 +186,7 @@ def _tell_scope(study: Study, topology: Topology) -> None:
 
 
 def _compared(study: Study, folder: Path, as_json: bool) -> int:
-    """Prints a finished run beside the study."""
+    """Prints a finished run compared with the study."""
     from byteways.analyse.progress import damage, opened, shortfall
     from byteways.analyse.studies.cells import Sheet
 
@@ -229,7 +229,9 @@ def _print(
 
 
 def _blocks(outcome: StudyOutcome) -> list[Table | Lines]:
-    """The tables of the report's section, for the terminal; of a simulated run in its words."""
+    """Returns the tables of the report's section for the terminal, worded for a simulated run if it is
+    one.
+    """
     from byteways.analyse.subjects.study import topic_of
     from byteways.cli.layout import Lines, Table
 

@@ -1,4 +1,4 @@
-"""`byteways run`: measure this machine, write a run folder, and say what matters most."""
+"""`byteways run`: benchmark this machine, write a run folder, and print the main findings."""
 
 from __future__ import annotations
 
@@ -43,7 +43,7 @@ from byteways.settings import gpus_wanted
 from byteways.units import format_duration
 
 FINDINGS_SHOWN = 3
-#: Any of these makes the exit status 1.
+#: Statuses that make the exit status 1.
 WRONG = ("failed", "corrupt", "timeout", "lost")
 
 
@@ -88,7 +88,7 @@ def run(
     ] = None,
 ) -> int:
     """Benchmark this machine: run a suite, write a run folder with a report, print the main findings."""
-    gpus_wanted()  # a mistyped setting is told here and not by a worker
+    gpus_wanted()  # report an invalid setting here, not in a worker
     options = options_of(only, size, budget, rounds, precision, duration, ranks, launcher)
     if resume is not None:
         changed = [name for name, value in (("--out", out), *given(options)) if value]
@@ -118,7 +118,7 @@ def run(
 def _dry_run(
     suite: Suite | None, options: Options, resume: Path | None, simulation: Simulation | None, as_json: bool
 ) -> int:
-    """Prints what a run would measure, or one that was cut short still lacks."""
+    """Prints what a run would measure, or what an interrupted run lacks."""
     if resume is not None:
         mark = mark_of(read_manifest(resume))
         return print_plan(missing_plan(resume, suite, asked=simulation), as_json, mark)
@@ -168,10 +168,10 @@ def measured(
     *,
     report: bool,
 ) -> int:
-    """Measures, writes the report, has `tell` say what was found; returns the exit status.
+    """Measures, writes the report, calls `tell`, and returns the exit status.
 
     Args:
-        tell: Given the run, its records by status, and the report that was written.
+        tell: Receives the run, its number of records by status, and the path of the report.
     """
     from byteways.cli.progress import Progress, counts_text
 
@@ -181,7 +181,7 @@ def measured(
         mark = mark_of(execution.manifest)
         if mark:
             say(mark)
-        # A simulated run keeps to its plan.
+        # A simulated run does not add cases in spare time.
         after_all = "" if mark else "  (measured if time remains)"
         left_out = f", {spare} left out for lack of time{after_all}" if spare else ""
         recorded = len(execution.planned) - len(execution.remaining)
@@ -228,7 +228,7 @@ def measured(
 
 
 def _left_out(execution: Execution, folder: RunFolder) -> str:
-    """What there was no time for, by sweep; empty when there was."""
+    """Lists by sweep what was left out for lack of time; '' if nothing was."""
     left = Counter(
         record.sweep for record in folder.records if record.told_status == "left out" and record.round == 0
     )
@@ -241,7 +241,7 @@ def _left_out(execution: Execution, folder: RunFolder) -> str:
 
 
 def _too_few_rounds(execution: Execution) -> str:
-    """Empty when figures can be ranked."""
+    """Returns a note if there are too few rounds to rank results; otherwise ''."""
     rounds = execution.manifest["suite"]["rounds"]
     if rounds >= LEAST_RANKED or _for_s(execution) is not None:
         return ""
@@ -250,7 +250,7 @@ def _too_few_rounds(execution: Execution) -> str:
 
 
 def _beyond_limit(folder: RunFolder) -> str:
-    """How many figures no link or memory can carry; empty when there is none."""
+    """Returns the number of results beyond a physical limit as text; '' if there are none."""
     count = sum(record.beyond_limit for record in folder.records)
     if not count:
         return ""
@@ -259,7 +259,7 @@ def _beyond_limit(folder: RunFolder) -> str:
 
 
 def _for_s(execution: Execution) -> float | None:
-    """Seconds that the suite is repeated for."""
+    """Returns the duration in seconds for which the suite is repeated; None without one."""
     for_s: float | None = execution.manifest["options"].get("for_s")
     return for_s
 
@@ -301,7 +301,7 @@ def _print_outcome(folder: RunFolder, counts: Counter[str], report: Path | None,
 
 
 def print_plan(plan: Plan, as_json: bool, mark: str) -> int:
-    """The plan on stdout: a table a sweep, then what it amounts to. `mark` stands above a simulated one."""
+    """Prints a plan: a table per sweep, then totals; `mark` above them if simulated."""
     from byteways.cli.layout import show
     from byteways.cli.plan_text import plan_blocks
 

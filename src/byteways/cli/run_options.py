@@ -1,4 +1,4 @@
-"""Options that `run` and `reproduce` have in common, and what is made of them."""
+"""Options common to `run` and `reproduce`, and their validation."""
 
 from __future__ import annotations
 
@@ -53,7 +53,7 @@ def options_of(
     ranks: int | None = None,
     launcher: str | None = None,
 ) -> Options:
-    """Raises BytewaysError when a number is out of range or a filter is malformed."""
+    """Returns the options. Raises BytewaysError if a number is out of range or a filter is malformed."""
     if budget is not None and not 0 < budget < float("inf"):
         raise BytewaysError(
             f"a budget of {budget:g} s is out of range", hint="--budget takes seconds: --budget 60"
@@ -76,6 +76,6 @@ def options_of(
 
 
 def given(options: Options) -> list[tuple[str, Any]]:
-    """Options by the name that they have on the command line; those that were not given are false."""
+    """Returns options by command-line name; the value of absent ones is falsy."""
     names = {"only": "--only", "sizes": "--size", "budget_s": "--budget", "for_s": "--for"}
     return [(names.get(name, f"--{name}"), value) for name, value in options.to_json().items()]

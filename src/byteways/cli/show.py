@@ -1,4 +1,4 @@
-"""`byteways show`: the figures of a run as tables, for a terminal, a pipe, or as JSON."""
+"""`byteways show`: a run's results as tables for a terminal or pipe, or as JSON."""
 
 from __future__ import annotations
 
@@ -28,13 +28,13 @@ if TYPE_CHECKING:
     from byteways.analyse.results_index import Index
     from byteways.analyse.tables import PatternRow, Tables
 
-#: Columns of a pipe: no line is ever wrapped there, so that `grep` and `awk` see whole rows.
+#: Width in a pipe: lines are never wrapped there, so that `grep` and `awk` see whole rows.
 PIPE_WIDTH = 10_000
 
 
 @dataclass(frozen=True)
 class View:
-    """A run with only those records that the filters let through."""
+    """A run restricted to the records that the filters select."""
 
     manifest: dict[str, Any]
     topology: Topology
@@ -74,7 +74,7 @@ def show(
 
 
 def _kept(records: Sequence[Record], only: Sequence[str], size: str | None) -> list[Record]:
-    """What the filters let through. Raises BytewaysError when one is wrong or nothing is left."""
+    """Returns the selected records. Raises BytewaysError if a filter is invalid or nothing is left."""
     from byteways.plan.case import Case
     from byteways.plan.filters import nothing_matches, only_filter, sizes_filter
 
@@ -144,7 +144,7 @@ def _print(view: View, progress: str) -> None:
 
     mark, index = mark_of(view.manifest), Index(view)
     terminal = sys.stdout.isatty()
-    # Without a colour system nothing is bold or dim either.
+    # Without a colour system Rich omits bold and dim, too.
     system: Literal["auto"] | None = None if os.environ.get("NO_COLOR") else "auto"
     width = None if terminal else PIPE_WIDTH
     console = terminal_console(width=width, color_system=system, highlight=False, markup=False, emoji=False)
@@ -156,7 +156,7 @@ def _print(view: View, progress: str) -> None:
         _print_tables(console, tables(index), mark)
         for grid in route_tables(index.cells):
             _print_grid(console, grid, mark)
-    # Rich fills the last column of a table with blanks.
+    # Rich pads the last column with blanks.
     lines = (line.rstrip(" ") for line in captured.get().splitlines())
     echo_rendered("\n".join(line if mark and mark in line else worded(line, bool(mark)) for line in lines))
 
@@ -177,7 +177,7 @@ def _print_head(console: Console, view: View, progress: str, mark: str) -> None:
 
 
 def _print_headline(console: Console, index: Index, mark: str) -> None:
-    """Recommended interface by path between each kind of pair, at three sizes."""
+    """Prints the recommended interface by kind of pair at three sizes."""
     from byteways.analyse.headline import headline, rows_of_text
 
     first = headline(index)
@@ -198,7 +198,7 @@ def _print_findings(console: Console, found: Sequence[Finding]) -> None:
 
 
 def _hanging(console: Console, lead: str, text: str, style: str = "") -> None:
-    """Text after its lead, with further lines below the text and not below the lead."""
+    """Prints text after its lead, with continuation lines indented below the text."""
     from rich.table import Table
     from rich.text import Text
 

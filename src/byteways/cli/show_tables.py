@@ -1,5 +1,5 @@
-"""Tables of `byteways show`: on a terminal with lines, cut into parts that fit its width so that no text is
-cut; in a pipe with spaces only, a row a line however long.
+"""Tables of `byteways show`: on a terminal with rules and split into parts that fit its width; in a pipe with
+spaces only and one line per row.
 """
 
 from __future__ import annotations
@@ -10,28 +10,28 @@ from typing import TYPE_CHECKING
 if TYPE_CHECKING:
     from rich.console import Console
 
-#: Blanks and lines that a terminal's table has between two columns.
+#: Characters between two columns of a terminal's table.
 BETWEEN = 3
-#: A column of words is no narrower than this, if it has as much to say.
+#: Least width of a text column, if its text is that long.
 WORDS = 18
 
 
 def parts(
     headings: Sequence[str], rows: Sequence[Sequence[str]], figures: Collection[int], width: int
 ) -> list[list[int]]:
-    """Columns of each part of a table that is wider than the terminal; one part of all where it fits.
+    """Splits a table wider than the terminal; returns the columns of each part.
 
     Args:
-        headings: Of the columns.
-        rows: Texts, as many as there are headings.
-        figures: Columns whose texts are never wrapped. What stands before the first of them names the row,
-            and every part has it.
-        width: Of the terminal, in characters.
+        headings: Column headings.
+        rows: Cell texts, one per heading.
+        figures: Columns that are never wrapped. The columns before the first of them name the row and are
+            repeated in every part.
+        width: Terminal width in characters.
     """
     needs = [_need(index, headings, rows, index in figures) for index in range(len(headings))]
     first = min(figures, default=len(headings))
     names = list(range(min(max(first, 1), len(headings))))
-    if sum(needs[index] + BETWEEN for index in names) > width // 2:  # little room for figures: wrap more
+    if sum(needs[index] + BETWEEN for index in names) > width // 2:  # little room for values: wrap more
         for index in names:
             needs[index] = _need(index, headings, rows, False, 0)
     taken = sum(needs[index] + BETWEEN for index in names)
@@ -50,7 +50,7 @@ def parts(
 def _need(
     index: int, headings: Sequence[str], rows: Sequence[Sequence[str]], figure: bool, words: int = WORDS
 ) -> int:
-    """Characters that a column needs at least: its longest word, or all of a figure."""
+    """Returns the least width of a column in characters: its longest word, or a whole value."""
     texts = [row[index] for row in rows]
     whole = max((len(text) for text in texts), default=0)
     word = max(len(word) for text in (headings[index], *texts) for word in text.split() or [""])
@@ -65,9 +65,9 @@ def print_table(
     rows: Sequence[Sequence[str]],
     figures: Collection[int] = (),
 ) -> None:
-    """Prints a table under its title; `mark` stands above each part of it.
+    """Prints a table under its title, with `mark` above each part.
 
-    Names from the machine are printed as they are, never read as markup.
+    Names from the machine are printed literally, never as markup.
     """
     from rich import box
     from rich.table import Table

@@ -1,7 +1,7 @@
-"""The edge to the terminal: all that a verb prints passes here.
+"""The terminal interface: everything that a verb prints passes here.
 
-Standard output is data, standard error is what happens meanwhile. Text from files that somebody else wrote is
-made harmless (byteways.text), and a standard error that cannot be written ends nothing.
+Standard output is for data, standard error for messages. Text from foreign files is made harmless
+(byteways.text), and a standard error that cannot be written does not end the program.
 """
 
 from __future__ import annotations
@@ -24,7 +24,7 @@ _STANDARD = (0, 1, 2)
 
 
 class _Forgiving(io.RawIOBase):
-    """Writes to a descriptor as long as that works. Nobody reads what comes after, so it is dropped."""
+    """Writes to a descriptor until that fails, and then discards data: nobody reads it."""
 
     def __init__(self, descriptor: int) -> None:
         self._descriptor = descriptor
@@ -41,18 +41,17 @@ class _Forgiving(io.RawIOBase):
     def write(self, data: Any, /) -> int:
         left = memoryview(data).cast("B")
         size = len(left)
-        with contextlib.suppress(OSError):  # full disk, closed pipe, terminal that is gone
+        with contextlib.suppress(OSError):  # full disk, closed pipe, closed terminal
             while left:
                 left = left[os.write(self._descriptor, left) :]
         return size
 
 
 def prepare() -> None:
-    """Makes the standard streams fit to be written, whatever the caller has done to them.
+    """Makes the standard streams writable, whatever the caller did to them.
 
-    A closed one is opened to nothing: the next file that is opened would take its number otherwise, and
-    would be written to by whoever prints. A locale without our characters gets a question mark for each,
-    not an error.
+    A closed one is redirected to /dev/null: otherwise the next opened file would get its number, and prints
+    would go there. If the locale lacks a character, a question mark is printed instead of an error.
     """
     for number in _STANDARD:
         try:
@@ -71,7 +70,7 @@ def prepare() -> None:
 
 
 def forgiving(descriptor: int) -> TextIO:
-    """A text stream onto a descriptor whose failures are nobody's affair."""
+    """Returns a text stream for a descriptor that ignores write errors."""
     raw = io.BufferedWriter(_Forgiving(descriptor), 1)
     encoding = getattr(sys.__stderr__, "encoding", None) or "utf-8"
     return io.TextIOWrapper(
@@ -85,12 +84,12 @@ def echo(text: str = "", *, end: str = "\n") -> None:
 
 
 def echo_rendered(text: str) -> None:
-    """Prints on standard output what a console() of this module has rendered, its colours included."""
+    """Prints text rendered by a console() of this module on standard output, including colours."""
     typer.echo(text)
 
 
 def say(text: str) -> None:
-    """Prints on standard error what happens, what is missing, and what to do."""
+    """Prints messages on standard error: progress, missing things, advice."""
     print(visible(text), file=sys.stderr, flush=True)  # noqa: T201 - the one place that prints there
 
 

@@ -71,7 +71,7 @@ def topo(
 
 
 def this_machine() -> Topology:
-    """The topology here, with the runtime's names of GPUs, or in NVML's order when no worker could ask it."""
+    """Returns the topology of this machine with the runtime's GPU names; in NVML's order without a worker."""
     from byteways.run.probe import probe
     from byteways.topology import discover
 
@@ -84,13 +84,13 @@ def this_machine() -> Topology:
 
 
 def read(path: Path) -> tuple[Topology, str]:
-    """The topology in a run folder's manifest, in what `topo --json` printed, or in XML of NCCL, by content.
+    """Reads the topology from a run folder's manifest, output of `topo --json`, or NCCL XML, by content.
 
     Returns:
         The topology, and the mark of a simulated machine, '' for a real one.
 
     Raises:
-        BytewaysError: There is none.
+        BytewaysError: There is no topology.
     """
     if path.is_dir():
         manifest = read_manifest(path)
@@ -123,7 +123,7 @@ def _topology(path: Path, data: Any) -> Topology:
 
 
 def blocks(topology: Topology) -> list[Table | Lines]:
-    """All that is shown of a machine, as plain data."""
+    """Returns everything that is shown of a machine, as plain data."""
     cpus = [device for device in topology.devices if device.kind == "cpu"]
     gpus = [device for device in topology.devices if device.kind == "gpu"]
     shown: list[Table | Lines] = [_cpu_table(topology.host, cpus), _host_memory(topology)]
@@ -159,7 +159,7 @@ def _cpu_table(host: str, devices: Sequence[Device]) -> Table:
 
 
 def _host_memory(topology: Topology) -> Lines:
-    """What all memory modules of the host carry at most, or why that is not known."""
+    """Returns the total bandwidth of all memory modules of the host, or why it is unknown."""
     most = topo_links.rate(topology.host_memory_limit_bytes_per_s)
     return Lines("Physical limit of host memory", (f"{most}: {topology.host_memory_limit_source}",))
 
@@ -183,7 +183,7 @@ def _gpu_table(devices: Sequence[Device]) -> Table:
 
 
 def _features(devices: Sequence[Device]) -> list[str]:
-    """What only some vendors' drivers tell, devices with equal facts together."""
+    """Lists vendor-specific properties; devices with equal ones are merged."""
     facts: dict[str, list[str]] = {}
     for device in devices:
         engines, peer = device.copy_engines, device.peer_copy_engines
@@ -200,7 +200,7 @@ def _features(devices: Sequence[Device]) -> list[str]:
 
 
 def _sources(topology: Topology) -> dict[str, int]:
-    """Every sentence that says where a peak comes from, numbered in order of appearance."""
+    """Numbers the sources of peaks in order of appearance."""
     texts = [_memory_source(device) for device in topology.devices] + [link.source for link in topology.links]
     return {text: index for index, text in enumerate(dict.fromkeys(texts), start=1)}
 
@@ -218,7 +218,7 @@ def _cache(cache: Cache) -> str:
 
 
 def _ranges(numbers: Sequence[int]) -> str:
-    """`0-3,8` of (0, 1, 2, 3, 8)."""
+    """Formats (0, 1, 2, 3, 8) as `0-3,8`."""
     parts: list[list[int]] = []
     for number in numbers:
         if parts and number == parts[-1][1] + 1:

@@ -1,4 +1,4 @@
-"""The links of a machine for `byteways topo`: table, classes between devices, routed pairs, and tree."""
+"""The links of a machine for `byteways topo`: table, class matrix, routed pairs, and tree."""
 
 from __future__ import annotations
 
@@ -11,16 +11,16 @@ from byteways.topology.model import Link, Topology
 from byteways.topology.routes import link_class, routes
 from byteways.units import format_bandwidth
 
-#: A matrix wider than this gets letters for its classes, with a legend.
+#: A wider matrix uses letters for its classes, with a legend.
 MATRIX_WIDTH = 96
-#: With more links than this, those of equal class share rows: a table that fits a screen.
+#: With more links than this, links of equal class share rows, to fit a screen.
 ROWS = 24
-#: Links named in one row where several share it.
+#: Maximum number of links named in a shared row.
 NAMED_A_ROW = 4
 
 
 def table(links: Sequence[Link], sources: dict[str, int]) -> Table:
-    """A link a row, or where that would be too long, links of equal class and peak together."""
+    """Returns one row per link, or if that is too long, one per class and peak."""
     facts = [
         (
             link.link_class,
@@ -48,7 +48,7 @@ def table(links: Sequence[Link], sources: dict[str, int]) -> Table:
 
 
 def _clique(names: Sequence[str]) -> str | None:
-    """`each two of gpu0 to gpu7` when the links join every pair of some devices; None when they do not."""
+    """Returns `each two of gpu0 to gpu7` if the links connect every pair of some devices, otherwise None."""
     ends = list(dict.fromkeys(end for name in names for end in name.split("<>")))
     if len(ends) < 4 or len(set(names)) != len(ends) * (len(ends) - 1) // 2:
         return None
@@ -56,7 +56,7 @@ def _clique(names: Sequence[str]) -> str | None:
 
 
 def matrix(topology: Topology) -> list[Table | Lines]:
-    """Link classes between devices, row to column; letters and a legend when the names would not fit."""
+    """Returns the link classes from row to column; letters and a legend if the names are too wide."""
     names = topology.names()
     cells = [[link_class(topology, a, b) for b in names] for a in names]
     title, columns = "Link classes between devices", ("", *names)
@@ -70,7 +70,7 @@ def matrix(topology: Topology) -> list[Table | Lines]:
 
 
 def routed(topology: Topology) -> list[Table | Lines]:
-    """Pairs of GPUs that reach each other over other GPUs, and over which; nothing where there are none."""
+    """Returns GPU pairs that are routed over other GPUs, with those GPUs; empty without any."""
     found = routes(topology)
     gpus = topology.names("gpu")
     rows = [
@@ -85,9 +85,9 @@ def routed(topology: Topology) -> list[Table | Lines]:
 
 
 def tree(topology: Topology) -> list[str]:
-    """The machine as a tree: what hangs on each CPU device, each GPU switch and each GPU.
+    """Returns the machine as a tree: what is connected below each CPU device, GPU switch and GPU.
 
-    A mesh of xGMI is no tree; the table and the matrix have it.
+    An xGMI mesh is not a tree and only appears in table and matrix.
     """
     gpus = set(topology.names("gpu"))
     children: dict[str, list[Link]] = {}

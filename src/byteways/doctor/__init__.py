@@ -1,1 +1,1 @@
-"""Looks for what keeps byteways from measuring well on this machine, and says what to do about each."""
+"""Finds what prevents good measurements on this machine, and advises how to fix it."""

@@ -1,4 +1,4 @@
-"""What a check found: one line for the user."""
+"""The result of a check: one line for the user."""
 
 from __future__ import annotations
 
@@ -14,12 +14,12 @@ class Check:
     """One finding.
 
     Args:
-        section: Group it is printed in: "libraries", "GPUs", "host", "process".
-        name: What was looked at.
-        state: "ok", "warning" (figures may suffer) or "problem" (something cannot be measured at all).
-        text: What was found, one sentence without a full stop.
-        advice: What to do; None when there is nothing to do.
-        details: More of it for --json.
+        section: Group in the output: "libraries", "GPUs", "host", "process".
+        name: What was checked.
+        state: "ok", "warning" (results may suffer) or "problem" (something cannot be measured at all).
+        text: The finding, one sentence without full stop.
+        advice: What to do; None if nothing.
+        details: Additional data for --json.
     """
 
     section: str

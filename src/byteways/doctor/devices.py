@@ -1,4 +1,4 @@
-"""Checks of the GPUs: who else uses them, modes that narrow them, and which of them may reach each other."""
+"""Checks of the GPUs: other users, restricting modes, and peer access."""
 
 from __future__ import annotations
 
@@ -14,9 +14,9 @@ from byteways.topology.model import Capabilities, Offer
 if TYPE_CHECKING:
     from byteways._core import ManagementDevice
 
-#: Name of MPS's daemons as the kernel shortens it to 15 characters.
+#: Name of MPS's daemons, truncated by the kernel to 15 characters.
 MPS_PROCESS = "nvidia-cuda-mps"
-#: What prints which GPUs may reach each other, by runtime.
+#: Command that shows peer access, by runtime.
 PEER_COMMANDS = {"cuda": "nvidia-smi topo -p2p rw", "hip": "rocm-smi --showtopoaccess"}
 
 
@@ -26,13 +26,13 @@ def check_gpus(
     on_bus: Sequence[tuple[str, str]],
     users: Mapping[str, GpuUse],
 ) -> list[Check]:
-    """State of every GPU that a runtime opens, then of the pairs.
+    """Checks every GPU that a runtime opens, then the pairs.
 
     Args:
-        capabilities: As a worker found them.
-        management: As NVML tells them; may be empty.
-        on_bus: (vendor, PCI address) of the GPUs that PCI shows.
-        users: Who uses the GPUs, by device; without those of which nobody tells.
+        capabilities: As probed by a worker.
+        management: NVML's devices; may be empty.
+        on_bus: (vendor, PCI address) of the GPUs on the PCI bus.
+        users: Users of the GPUs by device; GPUs without information are absent.
     """
     gpus = {name: fields for name, fields in capabilities.devices.items() if fields["runtime"] != "host"}
     if not gpus:
@@ -45,7 +45,7 @@ def check_gpus(
 
 
 def check_mps(proc: Path, environment: Mapping[str, str]) -> Check | None:
-    """CUDA's multi-process service, a server between workers and GPUs; None when it is not in use."""
+    """Checks for CUDA's multi-process service, a server between workers and GPUs; None if not in use."""
     running = any(_is_mps(comm) for comm in proc.glob("[0-9]*/comm"))
     pipes = environment.get("CUDA_MPS_PIPE_DIRECTORY")
     if not running and pipes is None:
@@ -61,7 +61,7 @@ def check_mps(proc: Path, environment: Mapping[str, str]) -> Check | None:
 def _is_mps(comm: Path) -> bool:
     try:
         return comm.read_text().strip() == MPS_PROCESS
-    except OSError:  # the process has ended meanwhile
+    except OSError:  # the process has exited meanwhile
         return False
 
 
@@ -102,7 +102,7 @@ def _state(name: str, fields: Mapping[str, Any], device: ManagementDevice | None
 
 
 def _busy(name: str, device: ManagementDevice | None, use: GpuUse) -> list[tuple[str, str, str]]:
-    """Others that use the GPU: by name where their processes are listed, else by their number."""
+    """Returns findings on other users of the GPU: by name if listed, otherwise their number."""
     wait = "wait for them to end, or leave this GPU out (CUDA_VISIBLE_DEVICES, ROCR_VISIBLE_DEVICES)"
     if (shared := use.warning(name)) is not None:
         return [("warning", f"busy: {str(shared.observed).removeprefix(f'{name}: ')}", wait)]
@@ -113,7 +113,7 @@ def _busy(name: str, device: ManagementDevice | None, use: GpuUse) -> list[tuple
 
 
 def _offers(name: str, capabilities: Capabilities) -> list[Check]:
-    """Memory kinds and interfaces that this GPU lacks, apart from those that belong to the host anyway."""
+    """Lists memory kinds and interfaces that this GPU lacks, except host-only ones."""
     refused: dict[str, list[str]] = {}
     for table in (capabilities.memory, capabilities.interface):
         of_host = {

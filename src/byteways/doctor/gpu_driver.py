@@ -1,4 +1,4 @@
-"""Checks of what AMD's GPUs need: kernel driver, device files, ROCm; and of what hides or slows them."""
+"""Checks of the AMD GPU software: kernel driver, device files, ROCm, and settings that hide or slow GPUs."""
 
 from __future__ import annotations
 
@@ -12,20 +12,20 @@ from byteways.topology import kfd
 from byteways.topology.kfd import Kfd
 from byteways.topology.sysfs_cpu import read_text
 
-#: How a process gets at the device files.
+#: How to give a user access to the device files.
 _GROUPS = "usermod -aG render,video $USER, then log in again"
 _CONTAINER = "in a container: --device=/dev/kfd --device=/dev/dri --group-add render"
-#: Types of an IOMMU group that leave addresses as they are (kernel: sysfs-kernel-iommu_groups).
+#: IOMMU group types without address translation (kernel: sysfs-kernel-iommu_groups).
 _UNTRANSLATED = ("identity",)
 
 
 def check_gpu_driver(
     on_bus: Sequence[tuple[str, str]], environment: Mapping[str, str], root: Path = Path("/")
 ) -> list[Check]:
-    """All checks; none on a machine without AMD's GPUs and their driver.
+    """Returns all checks; none on a machine without AMD GPUs and their driver.
 
     Args:
-        on_bus: (vendor, PCI address) of the GPUs that PCI shows.
+        on_bus: (vendor, PCI address) of the GPUs on the PCI bus.
         environment: Variables of the process.
         root: Root of the file system.
     """
@@ -50,7 +50,7 @@ def check_gpu_driver(
 
 
 def check_module(root: Path) -> Check:
-    """The kernel module and its version, which only AMD's own package has."""
+    """Reports the kernel module and its version, which only AMD's own package has."""
     if not (root / "sys/module/amdgpu").is_dir():
         advice = "modprobe amdgpu (administrator); dmesg says why it was not loaded at boot"
         return Check("GPUs", "amdgpu", "problem", "the kernel module is not loaded", advice)
@@ -60,7 +60,7 @@ def check_module(root: Path) -> Check:
 
 
 def check_device_files(root: Path) -> Check:
-    """`/dev/kfd` and the render nodes, which every HIP process opens."""
+    """Checks `/dev/kfd` and the render nodes, which every HIP process opens."""
     files = [root / "dev/kfd", *sorted((root / "dev/dri").glob("renderD*"))]
     if not files[0].exists():
         text = "/dev/kfd does not exist: no process can compute on AMD GPUs"
@@ -78,7 +78,7 @@ def check_device_files(root: Path) -> Check:
 
 
 def check_releases(root: Path) -> Check:
-    """Releases of ROCm at the usual place."""
+    """Lists ROCm releases in the usual folder."""
     releases: dict[str, str] = {}
     for folder in sorted((root / "opt").glob("rocm*")):
         if version := read_text(folder / ".info/version"):
@@ -90,7 +90,7 @@ def check_releases(root: Path) -> Check:
 
 
 def check_visible(driver: Kfd, environment: Mapping[str, str]) -> list[Check]:
-    """Variables that hide GPUs, and how many they leave."""
+    """Reports variables that hide GPUs, and how many GPUs remain."""
     names = ("ROCR_VISIBLE_DEVICES", "HIP_VISIBLE_DEVICES", "CUDA_VISIBLE_DEVICES")
     there, seen = len(driver.gpus), len(kfd.visible(driver.gpus, environment))
     if there == seen:
@@ -103,7 +103,7 @@ def check_visible(driver: Kfd, environment: Mapping[str, str]) -> list[Check]:
 
 
 def check_iommu(addresses: Sequence[str], root: Path) -> list[Check]:
-    """Translation by the IOMMU, which copies over PCIe pay for and peers may be refused for."""
+    """Checks IOMMU address translation, which slows PCIe copies and may prevent peer access."""
     modes: dict[str, list[str]] = {}
     for address in addresses:
         mode = read_text(root / "sys/bus/pci/devices" / address / "iommu_group/type")

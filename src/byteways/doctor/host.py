@@ -1,4 +1,4 @@
-"""Checks of the host: limits of this process, and kernel settings that change what memory and cores do."""
+"""Checks of the host: limits of this process, and kernel settings that affect memory and cores."""
 
 from __future__ import annotations
 
@@ -21,7 +21,7 @@ CACHES_NEEDED = 4
 def check_host(
     topology: Topology, load: HostLoad, sysfs: Path = Path("/sys"), proc: Path = Path("/proc")
 ) -> list[Check]:
-    """All checks of the host.
+    """Returns all checks of the host.
 
     Args:
         topology: Of this machine.
@@ -45,7 +45,7 @@ def check_host(
 
 
 def check_cores(cores: Collection[int], sysfs: Path) -> Check:
-    """Affinity and cpuset: on few cores the host's own copies are slow."""
+    """Checks affinity and cpuset: few cores make host copies slow."""
     online = len(parse_cpu_list(read_text(sysfs / "devices/system/cpu/online") or "")) or len(cores)
     text = f"{len(cores)} of {online} are usable"
     if len(cores) == online:
@@ -55,13 +55,13 @@ def check_cores(cores: Collection[int], sysfs: Path) -> Check:
 
 
 def check_load(load: HostLoad) -> Check:
-    """What other processes and the hypervisor take of the cores, now and over the last minute."""
+    """Reports the CPU time used by other processes and the hypervisor, now and over the last minute."""
     if load.others is None and load.load_1min is None:
         return Check("host", "load", "ok", "not reported by the kernel")
     told = [] if load.load_1min is None else [f"load average {load.load_1min:g} on {load.cores} cores"]
     if load.others is not None:
         told.append(f"other processes use {100 * load.others:.0f} % of the cores' time")
-    if (load.steal or 0) >= 0.005:  # shown without decimals
+    if (load.steal or 0) >= 0.005:  # displayed without decimals
         told.append(f"the hypervisor steals {100 * (load.steal or 0):.0f} %")
     if load.throttled_s:
         told.append(f"the control group's quota throttled threads for {load.throttled_s:.2g} s")
@@ -72,7 +72,7 @@ def check_load(load: HostLoad) -> Check:
 
 
 def check_cpu_quota(cores: int, sysfs: Path, proc: Path) -> Check:
-    """A control group's processor time, which stops threads in the middle of a sample when it is used up."""
+    """Checks the control group's CPU quota, which stops threads within a sample once used up."""
     quotas = [quota for place in control_groups("cpu", sysfs, proc) if (quota := _quota(place)) is not None]
     if not quotas or min(quotas) >= cores:
         return Check("host", "CPU quota", "ok", "none" if not quotas else f"{min(quotas):g} cores, enough")
@@ -87,9 +87,9 @@ def check_cpu_quota(cores: int, sysfs: Path, proc: Path) -> Check:
 
 
 def check_memory(usable_bytes: int, physical_bytes: int, cache_bytes: int) -> Check:
-    """Whether host memory is enough for buffers that no cache holds.
+    """Checks that host memory suffices for buffers larger than the caches.
 
-    This is the host's as a whole; `topo` has each NUMA domain's, from which the kernel may have taken some.
+    For the whole host; `topo` shows each NUMA domain, where the kernel may have reserved some.
     """
     text = f"the whole host has {format_size(physical_bytes)}"
     if usable_bytes < physical_bytes:
@@ -105,7 +105,7 @@ def check_memory(usable_bytes: int, physical_bytes: int, cache_bytes: int) -> Ch
 
 
 def check_locked_memory(limit_bytes: int, sysfs: Path) -> Check:
-    """Locked memory, which MPI and collective libraries need to register buffers with a network card."""
+    """Checks the limit of locked memory, which MPI and collective libraries need for network buffers."""
     if limit_bytes == resource.RLIM_INFINITY:
         return Check("host", "locked memory", "ok", "unlimited")
     text = f"limit {format_size(limit_bytes)}"
@@ -119,7 +119,7 @@ def check_locked_memory(limit_bytes: int, sysfs: Path) -> Check:
 
 
 def check_huge_pages(sysfs: Path) -> Check:
-    """Memory kind `hugepage`: reserved pages, or transparent ones on request."""
+    """Checks memory kind `hugepage`: reserved huge pages, or transparent ones on request."""
     modes = (read_text(sysfs / "kernel/mm/transparent_hugepage/enabled") or "").split()
     transparent = next((mode.strip("[]") for mode in modes if mode.startswith("[")), "not in this kernel")
     reserved = [
@@ -135,7 +135,7 @@ def check_huge_pages(sysfs: Path) -> Check:
 
 
 def check_numa_balancing(domains: int, proc: Path) -> Check:
-    """The kernel's page migration between NUMA domains, which moves buffers while they are measured."""
+    """Checks the kernel's NUMA page migration, which moves buffers during measurement."""
     state = read_text(proc / "sys/kernel/numa_balancing")
     if state in (None, "0"):
         return Check("host", "NUMA balancing", "ok", "off" if state else "not in this kernel")
@@ -146,7 +146,7 @@ def check_numa_balancing(domains: int, proc: Path) -> Check:
 
 
 def check_governor(cores: Collection[int], sysfs: Path) -> Check:
-    """Frequency governors: a core that clocks down between samples makes them scatter."""
+    """Checks frequency governors: cores that clock down between samples scatter results."""
     paths = [sysfs / f"devices/system/cpu/cpu{core}/cpufreq/scaling_governor" for core in cores]
     governors = sorted({governor for path in paths if (governor := read_text(path))})
     if not governors:
@@ -165,7 +165,7 @@ def _physical(proc: Path) -> int:
 
 
 def _quota(place: Path) -> float | None:
-    """Cores' worth of processor time of one control group, None without a limit."""
+    """Returns the CPU quota of a control group in cores; None without a limit."""
     limit, _, period = (read_text(place / "cpu.max") or "").partition(" ")
     if not limit:
         limit = read_text(place / "cpu.cfs_quota_us") or ""

@@ -1,4 +1,4 @@
-"""Checks of the vendor libraries: where each was searched and found, its version, and what it lacks."""
+"""Checks of the vendor libraries: search path, location, version, and missing functions."""
 
 from __future__ import annotations
 
@@ -7,7 +7,7 @@ from typing import Any
 
 from byteways.doctor.check import Check
 
-#: Whose GPUs need each library, as sysfs_pcie.gpu_addresses() names vendors.
+#: Vendor of the GPUs that need each library, named as in sysfs_pcie.gpu_addresses().
 VENDORS = {
     **dict.fromkeys(("cuda-driver", "nvrtc", "nvml"), "NVIDIA"),
     **dict.fromkeys(("hip", "hiprtc", "hsa"), "AMD"),
@@ -26,12 +26,12 @@ _FIELDS = ("library", "usable", "path", "found_by", "version", "searched", "reas
 def check_libraries(
     reports: Sequence[Mapping[str, Any]], vendors: Collection[str], environment: Mapping[str, str]
 ) -> list[Check]:
-    """One check a library.
+    """Returns one check per library.
 
     Args:
         reports: Fields of `_core.LibraryReport`.
-        vendors: Of the GPUs that PCI shows; without one of its vendor, an absent library is as it should be.
-        environment: Libraries of a vendor of whom BYTEWAYS_LIB… names one must be there in any case.
+        vendors: Vendors of the GPUs on the PCI bus; libraries of other vendors may be absent.
+        environment: If BYTEWAYS_LIB… names a library of a vendor, that vendor's libraries are required.
     """
     named = {vendor for library, vendor in VENDORS.items() if _setting(library) in environment}
     return [
@@ -63,12 +63,12 @@ def check_optional(report: Mapping[str, Any], environment: Mapping[str, str], ne
 
 
 def _setting(library: str) -> str:
-    """The setting that names the library's file: BYTEWAYS_LIBCUDA of `cuda-driver`."""
+    """Returns the setting for the library's path: BYTEWAYS_LIBCUDA for `cuda-driver`."""
     return f"BYTEWAYS_LIB{library.removesuffix('-driver').upper()}"
 
 
 def management_report() -> list[dict[str, Any]]:
-    """NVML's report, which no worker makes as it is read in this process; empty without the native module."""
+    """Returns NVML's report, read in this process instead of a worker; empty without the native module."""
     try:
         from byteways._core import Management
     except ImportError:

@@ -1,4 +1,4 @@
-"""Checks of what byteways itself runs on: Python, compiler, kernel cache, variables that change figures."""
+"""Checks of the software below byteways: Python, compiler, kernel cache, variables that affect results."""
 
 from __future__ import annotations
 
@@ -14,7 +14,7 @@ from byteways.doctor.check import Check
 from byteways.settings import SETTINGS, WORKER_ENVIRONMENT
 from byteways.units import format_size
 
-#: Variables that change figures: pattern, whether the value is a warning, what it does, what to do.
+#: Variables that affect results: pattern, test for a warning, effect, advice.
 _VARIABLES: tuple[tuple[str, Callable[[str], bool], str, str], ...] = (
     (
         "CUDA_LAUNCH_BLOCKING",
@@ -88,7 +88,7 @@ _VARIABLES: tuple[tuple[str, Callable[[str], bool], str, str], ...] = (
 
 
 def check_process(cache: Path | None, environment: Mapping[str, str] = os.environ) -> list[Check]:
-    """All checks of the process.
+    """Returns all checks of the process.
 
     Args:
         cache: Folder for compiled kernels; None: there is none.
@@ -104,7 +104,7 @@ def check_process(cache: Path | None, environment: Mapping[str, str] = os.enviro
 
 
 def check_compiler(environment: Mapping[str, str]) -> Check:
-    """A C++ compiler. Kernels do not need one: NVRTC, among the libraries, compiles them."""
+    """Reports a C++ compiler. GPU kernels do not need it: NVRTC compiles them."""
     for name in (environment.get("CXX"), "c++", "g++", "clang++"):
         if name and (path := shutil.which(name, path=environment.get("PATH"))):
             return Check("process", "C++ compiler", "ok", path)
@@ -112,7 +112,7 @@ def check_compiler(environment: Mapping[str, str]) -> Check:
 
 
 def check_cache(cache: Path | None) -> Check:
-    """Whether compiled kernels can be kept, where nobody else can put their own."""
+    """Checks that compiled kernels can be cached in a folder where only this user can write."""
     if cache is None:
         text = "none without a home folder: every worker recompiles the kernels"
         return Check("process", "kernel cache", "warning", text, "BYTEWAYS_CACHE=<folder>")
@@ -132,7 +132,9 @@ def check_cache(cache: Path | None) -> Check:
 
 
 def _unsafe(cache: Path) -> str:
-    """Why the native core does not use this folder (native/runtimes/gpu/cache_files.cpp); empty: it does."""
+    """Returns why the native core rejects this folder (native/runtimes/gpu/cache_files.cpp); '' if it does
+    not.
+    """
     found = cache.stat()
     if found.st_uid != os.geteuid():
         return "belongs to another user"
@@ -140,7 +142,7 @@ def _unsafe(cache: Path) -> str:
 
 
 def check_variables(environment: Mapping[str, str]) -> list[Check]:
-    """Variables that are set and change figures. Values of others are never shown: they may be secrets."""
+    """Reports set variables that affect results. Values of others are never shown: they may be secrets."""
     checks = [
         Check("process", setting.name, "ok", f"{environment[setting.name]}: {setting.meaning}")
         for setting in SETTINGS

@@ -10,14 +10,14 @@ if TYPE_CHECKING:
 
 
 def write_report(run: Path | RunFolder, out: Path | None = None) -> Path:
-    """Writes the report of a run and returns where it is.
+    """Writes the report of a run and returns its path.
 
     Args:
-        run: The folder that `byteways run` made, or what was read of it already.
-        out: The file to write; `report.html` in the folder when None.
+        run: The folder that `byteways run` made, or the opened run.
+        out: The file to write; default: `report.html` in the folder.
 
     Raises:
-        BytewaysError: The folder is no run, its figures are gone, or the file cannot be written.
+        BytewaysError: The folder is not a run, its records are missing, or the file cannot be written.
     """
     from byteways.analyse.progress import opened
     from byteways.errors import BytewaysError

@@ -1,4 +1,4 @@
-"""What a page says about its run: the facts at its head, the devices, how the figures came about."""
+"""Facts about a run for the page: headline data, devices, and method."""
 
 from __future__ import annotations
 
@@ -15,7 +15,7 @@ from byteways.units import format_size
 
 
 def facts(run: Run) -> tuple[tuple[str, str], ...]:
-    """What was run, when, on what: names and values for the head of the page."""
+    """Returns names and values for the head of the page: what was run, when, on what."""
     manifest = run.manifest
     suite, host = manifest.get("suite") or {}, manifest.get("host") or {}
     print_of = manifest.get("fingerprint") or {}
@@ -40,7 +40,7 @@ def facts(run: Run) -> tuple[tuple[str, str], ...]:
 
 
 def _model_facts(manifest: Mapping[str, Any]) -> dict[str, str]:
-    """What was played, where its numbers come from and how good they are; nothing of a measured run."""
+    """Returns the facts on a machine model: name, sources, accuracy; empty for a measured run."""
     model = manifest.get("machine_model") or {}
     if not is_simulated(manifest) or not model:
         return {}
@@ -83,7 +83,7 @@ def devices(run: Run) -> tuple[tuple[str, ...], ...]:
 
 
 def method(run: Run, found: Sequence[Cell]) -> tuple[tuple[str, str], ...]:
-    """How the figures on this page came about, counted over its records."""
+    """Returns how the results on this page were measured, counted over the records."""
     measured = [record for cell in found for record in cell.records]
 
     def tally(name: str) -> str:

@@ -1,4 +1,4 @@
-"""Axes of charts with ticks that people read: sizes at powers of two, logarithms at 1, 2 and 5."""
+"""Chart axes with readable ticks: sizes at powers of two, logarithms at 1, 2 and 5."""
 
 from __future__ import annotations
 
@@ -8,16 +8,16 @@ from typing import Any
 
 from byteways.units import format_size
 
-#: Labels that a wide axis has room for; on a narrower one the page leaves some out.
+#: Maximum labels on a wide axis; narrower pages omit some.
 MOST_LABELS = 12
-#: Ticks are so many doublings apart: all divide the ten from one unit to the next, so that each unit has one.
+#: Ticks are this many doublings apart: all divide the ten doublings between units, so each unit has a tick.
 DOUBLINGS = (1, 2, 5, 10)
-#: Digits at which a logarithmic axis is labelled, by the decades that it spans at most.
+#: Labelled digits of a logarithmic axis, by the maximum number of decades.
 DIGITS = ((2, (1, 2, 5)), (4, (1, 3)))
 
 
 def size_axis(sizes: Sequence[int], title: str) -> dict[str, Any]:
-    """Logarithmic, labelled in B, KiB, MiB, GiB at even steps, whatever sizes were measured."""
+    """Logarithmic axis, labelled in B, KiB, MiB, GiB at even steps, independent of the measured sizes."""
     low, high = log2(min(sizes)), log2(max(sizes))
     step = next((step for step in DOUBLINGS if (high - low) / step < MOST_LABELS), DOUBLINGS[-1])
     first = ceil(round(low / step, 6))
@@ -33,7 +33,7 @@ def size_axis(sizes: Sequence[int], title: str) -> dict[str, Any]:
 
 
 def log_axis(values: Sequence[float], title: str) -> dict[str, Any]:
-    """Logarithmic, with whole numbers as labels: Plotly's own are a lone 2 or 5 between decades."""
+    """Logarithmic axis with full numbers as labels; Plotly's own are a lone 2 or 5 between decades."""
     positive = [value for value in values if value > 0]
     axis: dict[str, Any] = {"type": "log", "title": {"text": title}}
     if not positive:
@@ -45,7 +45,7 @@ def log_axis(values: Sequence[float], title: str) -> dict[str, Any]:
 
 
 def count_axis(counts: Sequence[float], title: str) -> dict[str, Any]:
-    """Logarithmic over numbers that were swept, such as blocks: those are the ticks, as far as they fit."""
+    """Logarithmic axis over swept counts, such as blocks, with as many of them as ticks as fit."""
     distinct = sorted(set(counts))
     apart = (distinct[-1] / distinct[0]) ** (1 / MOST_LABELS)
     shown = distinct[-1:]

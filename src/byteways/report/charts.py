@@ -1,4 +1,4 @@
-"""Charts as Plotly's own JSON: traces and axes. Colours and fonts are the page's, put in when drawn."""
+"""Charts as Plotly JSON: traces and axes. The page supplies colours and fonts."""
 
 from __future__ import annotations
 
@@ -12,18 +12,18 @@ from byteways.analyse.topic import Plot
 from byteways.report.axes import count_axis, log_axis, size_axis
 from byteways.units import format_bandwidth, format_size
 
-#: Told apart without colour too.
+#: Line styles, so that lines differ without colour, too.
 DASHES = ("solid", "dash", "dot", "dashdot", "longdash", "longdashdot")
 SYMBOLS = ("circle", "square", "diamond", "cross", "triangle-up", "x", "star", "triangle-down")
-#: A peak so many times the greatest figure would press all curves to the ground.
+#: A peak this many times the greatest value is not drawn: it would flatten all curves.
 FAR_PEAK = 4.0
-#: Figures that differ by more than this want a logarithmic axis.
+#: Ratio of values above which the axis is logarithmic.
 WIDE = 100.0
 
 
 @dataclass(frozen=True)
 class Chart:
-    """`figure` is {"data": …, "layout": …}; a trace's `colour` is a number in the page's palette."""
+    """`figure` is {"data": …, "layout": …}; a trace's `colour` is an index into the page's palette."""
 
     title: str
     caption: str
@@ -31,19 +31,19 @@ class Chart:
 
 
 def _plain(text: str) -> str:
-    """Text that Plotly shows as it is: it reads some markup in labels."""
+    """Escapes the markup that Plotly recognises in labels."""
     return text.replace("&", "&amp;").replace("<", "&lt;").replace(">", "&gt;")
 
 
 def _short(value: float) -> float:
-    """Five significant digits: more cannot be seen."""
+    """Rounds to five significant digits, the visible precision."""
     return float(f"{value:.5g}")
 
 
 def _traces(
     series: Series, index: int, scale: float, x_text: Sequence[str], unit: str
 ) -> list[dict[str, Any]]:
-    """A line with its band: the interval, or the median of intervals where pairs are pooled."""
+    """Returns a line with its band: the interval, or the median of intervals if pairs are pooled."""
     xs = [point.x for point in series.points]
     low = [_short(point.low / scale) for point in series.points]
     high = [_short(point.high / scale) for point in series.points]
@@ -98,7 +98,7 @@ def over_size(family: Family) -> Chart:
     nominal = format_bandwidth(family.peak or 0)
     if peak and shown:
         layout["shapes"] = [_level(peak)]
-        # On a logarithmic axis an annotation is placed by the logarithm.
+        # Plotly places annotations on a logarithmic axis by the logarithm.
         at = log10(peak) if wide else peak
         layout["annotations"] = [_level_label(at, f"peak {nominal}")]
         caption += f" The dotted line is the nominal peak, {nominal} per direction."
@@ -125,7 +125,7 @@ def _level_label(y: float, text: str) -> dict[str, Any]:
 
 
 def over_flows(hub: str, scalings: Sequence[Scaling]) -> Chart:
-    """Sums over the number of concurrent flows, each with the multiple of one flow beside it."""
+    """Charts sums over the number of concurrent flows, with the multiple of one flow for comparison."""
     data: list[dict[str, Any]] = []
     for index, scaling in enumerate(scalings):
         text = [f"{point.x} concurrent" for point in scaling.points]
@@ -160,7 +160,7 @@ def over_flows(hub: str, scalings: Sequence[Scaling]) -> Chart:
 
 
 def over_working_set(family: Family, marks: Sequence[Mark]) -> Chart:
-    """Latency over working set, both logarithmic, with the sizes of the caches marked."""
+    """Charts latency over working set, both logarithmic, with cache sizes marked."""
     sizes = [round(point.x) for series in family.series for point in series.points]
     data: list[dict[str, Any]] = []
     for index, series in enumerate(family.series):
@@ -177,7 +177,7 @@ def over_working_set(family: Family, marks: Sequence[Mark]) -> Chart:
             for mark in inside
         ],
         "annotations": [
-            # On a logarithmic axis an annotation is placed by the logarithm.
+            # Plotly places annotations on a logarithmic axis by the logarithm.
             {"x": _log10(mark.size_bytes), "y": 1, "yref": "paper", "yanchor": "bottom", "showarrow": False}
             | {"text": _plain(f"{mark.label} {format_size(mark.size_bytes)}"), "yshift": 14 * (index % 2)}
             for index, mark in enumerate(inside)
@@ -190,7 +190,7 @@ def over_working_set(family: Family, marks: Sequence[Mark]) -> Chart:
 
 
 def of_plot(plot: Plot) -> Chart:
-    """Any plot of a topic. Published figures are marks without a line."""
+    """Charts any plot of a topic. Published values are markers without a line."""
     data: list[dict[str, Any]] = []
     for index, line in enumerate(plot.lines):
         points = tuple(Point(point.x, point.y, point.low, point.high, 1) for point in line.points)
@@ -222,7 +222,7 @@ def of_plot(plot: Plot) -> Chart:
 
 
 def _placed(value: float, logarithmic: bool) -> float:
-    """On a logarithmic axis an annotation is placed by the logarithm."""
+    """Returns an annotation's coordinate: its logarithm on a logarithmic axis."""
     return round(log10(value), 4) if logarithmic else value
 
 

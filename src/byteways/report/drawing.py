@@ -1,6 +1,6 @@
-"""Lays out the topology as a drawing: CPUs above, PCI Express switches, GPUs, and the GPU fabric below.
+"""Lays out the topology drawing: CPUs at the top, then PCI Express switches, GPUs, and the GPU fabric.
 
-Pure geometry in user units of a 960 wide picture; the template turns it into SVG.
+Pure geometry in units of a picture 960 wide; the template converts it to SVG.
 """
 
 from __future__ import annotations
@@ -16,7 +16,7 @@ MARGIN = 12.0
 LAYER_GAP = 84.0
 HEIGHTS = {"cpu": 64.0, "gpu": 64.0, "switch": 30.0, "fabric": 32.0}
 WIDEST = {"cpu": 300.0, "gpu": 168.0, "switch": 150.0}
-#: Links made for GPUs alone; a switch with no other link is fabric and is drawn below the GPUs.
+#: Links for GPUs only; a switch without other links is drawn below the GPUs.
 FABRIC_KINDS = ("nvlink", "xgmi")
 
 
@@ -69,10 +69,10 @@ class Drawing:
 
 
 def draw(topology: Topology) -> Drawing:
-    """The picture of a topology."""
+    """Returns the drawing of a topology."""
     layers = _layers(topology)
     devices = {device.name: device for device in topology.devices}
-    # Arcs between neighbours of one layer need room: above the CPUs, below everything else.
+    # Arcs between neighbours in one layer need space above the CPUs, or below the other layers.
     top = MARGIN + (26.0 if _arcs(topology, layers[0][1]) else 0.0)
     nodes: dict[str, Node] = {}
     for kind, names in layers:
@@ -91,7 +91,7 @@ def draw(topology: Topology) -> Drawing:
 
 
 def _layers(topology: Topology) -> list[tuple[str, list[str]]]:
-    """Kinds and names from top to bottom."""
+    """Returns kinds and names of nodes from top to bottom."""
     fabric: list[str] = []
     between: list[str] = []
     for switch in topology.switches:
@@ -104,7 +104,7 @@ def _layers(topology: Topology) -> list[tuple[str, list[str]]]:
 
 
 def _by_depth(topology: Topology, switches: Sequence[str]) -> list[list[str]]:
-    """Switches by how many links lie between them and a CPU."""
+    """Groups switches by their distance in links from a CPU."""
     depth = dict.fromkeys(topology.names("cpu"), 0)
     left = list(switches)
     step = 0
@@ -135,7 +135,7 @@ def _place(
     above: dict[str, Node],
     topology: Topology,
 ) -> list[Node]:
-    """One layer: equal boxes side by side, ordered by the middle of what they hang from."""
+    """Places a layer: equal boxes side by side, ordered by the centre of their parents."""
     height = HEIGHTS[kind]
     if kind == "fabric":
         share = (WIDTH - 2 * MARGIN) / len(names)
@@ -149,7 +149,7 @@ def _place(
         middles = [above[end].middle for end in ends if end in above]
         return sum(middles) / len(middles) if middles else 0.0
 
-    ordered = sorted(names, key=hangs_from)  # stable: equal ones stay in their order
+    ordered = sorted(names, key=hangs_from)  # stable: equal ones keep their order
     share = (WIDTH - 2 * MARGIN) / len(ordered)
     width = min(WIDEST[kind], share - 10)
     return [
@@ -169,7 +169,7 @@ def _place(
 def _lines(device: Device | None, width: float) -> tuple[str, ...]:
     if device is None:
         return ()
-    letters = int(width / 6.6)  # of the small text
+    letters = int(width / 6.6)  # width of a character in the small text
     facts = [f"{len(device.cores)} cores"] if device.kind == "cpu" and device.cores else []
     if device.memory_bytes:
         facts.append(format_size(device.memory_bytes))
@@ -194,21 +194,21 @@ def _edge(first: Node, second: Node, link: Link, letter: str) -> Edge:
         f"M{start:.1f} {upper.bottom:.1f} C{start:.1f} {upper.bottom + bend:.1f} "
         f"{end:.1f} {lower.y - bend:.1f} {end:.1f} {lower.y:.1f}"
     )
-    # Nearer to the end that has fewer links, where edges have spread apart.
+    # Label nearer to the end with fewer links, where the edges have diverged.
     along = 0.5 if start == end else 0.72
-    x = start + (end - start) * (3 * along**2 - 2 * along**3)  # a cubic that leaves and arrives vertically
+    x = start + (end - start) * (3 * along**2 - 2 * along**3)  # cubic with vertical ends
     y = upper.bottom + 2 * bend * (1.5 * along - 1.5 * along**2 + along**3)
     return Edge(path, link.kind, letter, x, y, title)
 
 
 def _arc(left: Node, right: Node, link: Link, letter: str, title: str) -> Edge:
-    """Between nodes of one layer: above CPUs, below GPUs, deeper the farther apart they are."""
+    """Returns an arc between nodes of one layer: above CPUs, below GPUs; deeper for greater distance."""
     span = right.middle - left.middle
     if left.kind == "cpu":
         y, depth = left.y, -22.0
     else:
         y, depth = left.bottom, 26.0 + 70.0 * span / WIDTH
-    # A cubic reaches three quarters of its control points' depth.
+    # A cubic reaches three quarters of the depth of its control points.
     control = y + depth / 0.75
     path = (
         f"M{left.middle:.1f} {y:.1f} C{left.middle:.1f} {control:.1f} "

@@ -1,4 +1,4 @@
-"""A figure on the page, and tables of figures: written out, shaded, with what stands behind each."""
+"""Values on the page and tables of them: formatted, shaded, with details as tooltips."""
 
 from __future__ import annotations
 
@@ -10,15 +10,15 @@ from byteways.analyse.words import describe
 from byteways.report.numbers import UNITS, cell_number, number, peaks_of, percent_number
 from byteways.units import format_size
 
-#: Share of the largest figure of a table below which a cell is not shaded at all.
+#: Percentage of the largest value of a table below which cells are not shaded.
 FAINTEST = 8
-#: In place of a percentage where the peak is unknown.
+#: Shown instead of a percentage if the peak is unknown.
 NO_PEAK = "–"
 
 
 @dataclass(frozen=True)
 class PageCell:
-    """A figure in a table: both numbers, its shade in percent, and what the tooltip says."""
+    """A value in a table: absolute and relative number, shade in percent, and tooltip."""
 
     absolute: str
     percent: str
@@ -38,12 +38,12 @@ class PageGrid:
 
     @property
     def has_peaks(self) -> bool:
-        """Whether there is anything to show in percent of a peak."""
+        """Whether any value can be shown as percentage of a peak."""
         return any(cell is not None and cell.percent != NO_PEAK for _, row in self.rows for cell in row)
 
 
 def page_grid(grid: Grid) -> PageGrid:
-    """A grid with its figures written out; a cell inside one device is not shaded beside those over links."""
+    """Formats a grid; cells within one device are not shaded next to cells over links."""
     over_links = [cell for cell in grid.members() if cell.source.device != cell.destination.device]
     shaded = over_links if over_links and grid.quantity == "bandwidth" else grid.members()
     greatest = max((cell.value for cell in shaded), default=1.0)
@@ -71,7 +71,7 @@ def page_grid(grid: Grid) -> PageGrid:
 
 
 def page_cell(cell: Cell, quantity: str, greatest: float | None) -> PageCell:
-    """A figure with its shade relative to `greatest` (None: unshaded)."""
+    """Formats a value with its shade relative to `greatest` (None: unshaded)."""
     shade = 0
     if greatest:
         shade = round(100 * min(cell.value / greatest, 1.0))
@@ -86,7 +86,7 @@ def page_cell(cell: Cell, quantity: str, greatest: float | None) -> PageCell:
 
 
 def _details(cell: Cell, quantity: str) -> str:
-    """What stands behind a figure, one fact a line."""
+    """Returns the tooltip of a value, one fact per line."""
     record, unit = cell.record, UNITS[quantity]
     lines = [describe(record)]
     low, high = number(cell.low, quantity), number(cell.high, quantity)

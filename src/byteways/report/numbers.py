@@ -1,4 +1,4 @@
-"""How figures are written in tables: without their unit, which stands once in the heading."""
+"""Number formats in tables: without unit, which is in the heading."""
 
 from __future__ import annotations
 
@@ -24,9 +24,9 @@ def latency_number(time_ns: float) -> str:
 
 
 def moment(iso: str) -> str:
-    """'2026-11-21 06:52 UTC' of a time in ISO 8601; what is no such time stays as it is."""
+    """Formats an ISO 8601 time as '2026-11-21 06:52 UTC'; invalid text is returned unchanged."""
     try:
-        # Python 3.10 does not read the Z.
+        # Python 3.10 cannot parse a trailing Z.
         time = datetime.fromisoformat(iso.replace("Z", "+00:00"))
     except ValueError:
         return iso
@@ -40,7 +40,7 @@ def number(value: float, quantity: str) -> str:
 
 
 def cell_number(cell: Cell, quantity: str) -> str:
-    """The result of a cell, with no digit below a tenth of the half-width of its interval."""
+    """Formats a cell's result with the digits that its interval supports (to a tenth of the half-width)."""
     text = number(cell.value, quantity)
     unit = 1e9 if quantity == "bandwidth" else 1.0
     half = max(cell.high - cell.value, cell.value - cell.low) / unit / 10
@@ -58,7 +58,7 @@ def percent_number(fraction: float) -> str:
 
 
 def peaks_of(grid: Grid) -> str:
-    """'87–88 % of 450.0 GB/s', '75–88 % of peaks from 63.0 to 450.0 GB/s', empty without known peaks."""
+    """'87–88 % of 450.0 GB/s', '75–88 % of peaks from 63.0 to 450.0 GB/s'; '' without known peaks."""
     known = [cell for cell in grid.members() if cell.fraction is not None and _crosses(cell)]
     if not known:
         return ""
@@ -72,5 +72,5 @@ def peaks_of(grid: Grid) -> str:
 
 
 def _crosses(cell: Cell) -> bool:
-    """Copies inside a device stand beside those over links, but are no measure of them."""
+    """Whether the cell crosses links: copies within a device must not set the scale for these."""
     return cell.source.device != cell.destination.device

@@ -1,4 +1,4 @@
-"""What is on the page, as plain data built from a run; the template only places it."""
+"""The content of the page as plain data built from a run; the template only places it."""
 
 from __future__ import annotations
 
@@ -43,7 +43,7 @@ class PagePattern:
     total: PageCell
     directions: str
     whole: str
-    beside: str  # what others moved that disturb it
+    beside: str  # rates of the background load
 
 
 @dataclass(frozen=True)
@@ -59,18 +59,18 @@ class PageBest:
 
 @dataclass(frozen=True)
 class PageLead:
-    """A cell of the first table: the best interface, its figure, by how much it leads."""
+    """A cell of the recommendation table: best interface, its value, and its lead."""
 
     interface: str
-    figure: str  # with the size, where that is not the column's
+    figure: str  # with the size, if it differs from the column's
     margin: str
-    told: bool  # whether the next best can be told from it
+    told: bool  # whether the lead over the next best is significant
     details: str
 
 
 @dataclass(frozen=True)
 class PageTopic:
-    """A topic with its plots drawn; `first_chart` is the index of the first among those of the page."""
+    """A topic with its plots as charts; `first_chart` is the index of the first one on the page."""
 
     anchor: str
     title: str
@@ -85,12 +85,12 @@ class Page:
     """Everything the template places."""
 
     title: str
-    mark: str  # above every section of a simulated run; '' when it was measured
-    study: str  # of a run that repeats a published work, what became of its claims; else ''
-    notices: tuple[str, ...]  # what is missing: the run is not complete, lines are damaged
+    mark: str  # shown above every section of a simulated run; '' if measured
+    study: str  # for a run of a study: summary of its claims; otherwise ''
+    notices: tuple[str, ...]  # problems with the data: incomplete run, damaged lines
     facts: tuple[tuple[str, str], ...]
     lead_sizes: tuple[str, ...]
-    leads: tuple[tuple[str, tuple[PageLead | str, ...]], ...]  # kind of pair, an entry a size
+    leads: tuple[tuple[str, tuple[PageLead | str, ...]], ...]  # by kind of pair, one entry per size
     findings: tuple[Finding, ...]
     drawing: Drawing | None
     devices: tuple[tuple[str, ...], ...]
@@ -120,18 +120,18 @@ class Page:
 
     @property
     def charts(self) -> tuple[Chart, ...]:
-        """In the order of the page; the index is what the template refers to."""
+        """All charts in page order; the template refers to them by index."""
         of_topics = tuple(chart for topic in self.topics for chart in topic.charts)
         latency = (self.latency_chart,) if self.latency_chart else ()
         return self.curves + self.scaling + of_topics + latency
 
 
-#: Fields of a page that are data: what they say is not put into other words.
+#: Fields of a page that are data, whose words are not replaced in simulated runs.
 _DATA = ("mark", "drawing", "manifest", "records", "columns")
 
 
 def from_run(run: Run) -> Page:
-    """The page of a run."""
+    """Returns the page of a run."""
     page = _page(run)
     if not page.simulated:
         return page
@@ -140,7 +140,7 @@ def from_run(run: Run) -> Page:
 
 
 def _worded(value: Any) -> Any:
-    """All texts of a part of a simulated run's page, without a claim that anything was measured."""
+    """Replaces claims of measuring in all texts of a simulated run's page."""
     if isinstance(value, str):
         return worded(value, True)
     if isinstance(value, tuple):
@@ -221,7 +221,7 @@ def _topics(run: Run, found: Sequence[Cell], first: int) -> tuple[PageTopic, ...
 
 
 def _line(record: Record, manifest: Mapping[str, Any]) -> dict[str, Any]:
-    """A record as it can be downloaded: without samples, with the mark of a simulated run."""
+    """Returns a record as offered for download: without samples, marked if simulated."""
     line = {name: value for name, value in record.to_json().items() if name != "samples_ns"}
     return {**line, "simulated": is_simulated(manifest)}
 
@@ -232,7 +232,7 @@ def _best(entry: Ranking | None) -> PageBest | None:
     details = f"{entry.variant.label()}\nmedian of {len(entry.group.cells)} path(s)"
     return PageBest(
         entry.variant.interface,
-        replace(entry.variant, cache="cold").label().partition(", ")[2],  # the row says whether it is warm
+        replace(entry.variant, cache="cold").label().partition(", ")[2],  # the row shows the cache state
         rate(entry.group),
         ", ".join(tied_interfaces(entry)),
         details,
@@ -240,7 +240,7 @@ def _best(entry: Ranking | None) -> PageBest | None:
 
 
 def _lead(lead: Lead | Gap, wanted: int) -> PageLead | str:
-    """An entry of the first table, or why there is none."""
+    """Returns an entry of the recommendation table, or why there is none."""
     if isinstance(lead, Gap):
         return lead.reason
     cells_ = lead.group.cells

@@ -1,4 +1,4 @@
-"""Page model in, one self-contained HTML file out. Nothing on it is fetched from anywhere."""
+"""Renders the page model to one self-contained HTML file, which loads nothing from elsewhere."""
 
 from __future__ import annotations
 
@@ -14,7 +14,7 @@ from byteways.text import visible, visible_data
 
 
 def script_json(value: Any) -> str:
-    """JSON that can stand inside a script element: nothing in it can end the element or a line of script."""
+    """Returns JSON that is safe within a script element: it cannot end the element or a line of script."""
     text = json.dumps(visible_data(value), separators=(",", ":"), ensure_ascii=False)
     for character in "<>&\u2028\u2029":
         text = text.replace(character, f"\\u{ord(character):04x}")
@@ -22,7 +22,7 @@ def script_json(value: Any) -> str:
 
 
 def packed(value: Any) -> str:
-    """JSON, gzipped, in base64: what is only there to be downloaded shall not slow the page down."""
+    """Returns JSON, gzipped, in base64: data for download only must not slow down the page."""
     text = json.dumps(value, separators=(",", ":")).encode()
     return base64.b64encode(gzip.compress(text, mtime=0)).decode("ascii")
 
@@ -54,9 +54,7 @@ def render(page: Page) -> str:
 
 
 def _shown(value: Any) -> Any:
-    """What the template places, from whatever file it comes; assets are marked as safe and stay as they
-    are.
-    """
+    """Makes texts from any file harmless for the template; assets are marked as safe and stay unchanged."""
     return visible(value) if type(value) is str else value
 
 
@@ -65,7 +63,7 @@ def _asset(name: str) -> str:
 
 
 def _plotly() -> str:
-    """Plotly's script as the installed package has it, read without importing the package (0.3 s)."""
+    """Reads Plotly's script from the installed package without importing it (0.3 s)."""
     from importlib.metadata import distribution
 
     files = distribution("plotly").files or []

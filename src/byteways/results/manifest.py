@@ -1,6 +1,4 @@
-"""The manifest of a run, `run.json`: what ran, where, on what, and what must be equal for the run to be taken
-up again.
-"""
+"""The manifest of a run, `run.json`: what ran, where and on what, and what must be unchanged to resume it."""
 
 from __future__ import annotations
 
@@ -23,17 +21,17 @@ from byteways.results.run_folder import MANIFEST, SCHEMA_VERSION
 from byteways.settings import recorded_environment
 from byteways.topology.model import Capabilities, Topology
 
-#: Parts of a device's description that may change while the machine stays the same.
+#: Fields of a device's description that may change on the same machine.
 _VOLATILE = ("memory_bytes",)
 
 
 def now() -> str:
-    """ISO 8601, UTC, milliseconds."""
+    """Returns the current time in ISO 8601, UTC, with milliseconds."""
     return datetime.now(timezone.utc).isoformat(timespec="milliseconds")
 
 
 def fingerprint(topology: Topology, capabilities: Capabilities, method_version: int) -> dict[str, Any]:
-    """What must be equal for two sets of measurements to belong to one run."""
+    """Returns what must be equal for two measurements to belong to one run."""
     return {
         "driver": driver_versions(capabilities),
         "topology": topology_digest(topology.to_json()),
@@ -43,7 +41,7 @@ def fingerprint(topology: Topology, capabilities: Capabilities, method_version: 
 
 
 def driver_versions(capabilities: Capabilities) -> str:
-    """'cuda 12.8 (driver 570.86)' of every vendor runtime in use; 'none' on a machine without a GPU."""
+    """Formats 'cuda 12.8 (driver 570.86)' for every vendor runtime in use; 'none' without a GPU."""
     versions = {
         f"{device['runtime']} {device['runtime_version']}"
         for device in capabilities.devices.values()
@@ -53,9 +51,7 @@ def driver_versions(capabilities: Capabilities) -> str:
 
 
 def topology_digest(topology: Mapping[str, Any]) -> str:
-    """16 hexadecimal digits over devices, switches and links as JSON data; notes and free memory do not
-    count.
-    """
+    """Returns 16 hexadecimal digits over devices, switches and links; ignores notes and free memory."""
     devices = [
         {name: value for name, value in device.items() if name not in _VOLATILE}
         for device in topology["devices"]
@@ -65,10 +61,10 @@ def topology_digest(topology: Mapping[str, Any]) -> str:
 
 
 def topology_changes(before: Mapping[str, Any], after: Mapping[str, Any]) -> list[str]:
-    """What differs between two topologies, as short phrases; empty when they count as equal."""
+    """Lists differences between two topologies as short phrases; empty if they count as equal."""
     if topology_digest(before) == topology_digest(after):
         return []
-    before, after = json.loads(json.dumps(before)), json.loads(json.dumps(after))  # a tuple is no difference
+    before, after = json.loads(json.dumps(before)), json.loads(json.dumps(after))  # tuples equal lists
     changes: list[str] = []
     if before["host"] != after["host"]:
         changes.append(f"host {before['host']} became {after['host']}")
@@ -100,14 +96,14 @@ def build(
     machine_model: Mapping[str, Any] | None = None,
     study: Mapping[str, Any] | None = None,
 ) -> dict[str, Any]:
-    """The manifest of a run that begins now.
+    """Returns the manifest of a new run.
 
     Args:
         suite: `name`, `title`, `text` (the TOML as read) and `rounds`.
-        options: `only`, `sizes`, `budget_s` and whatever else the plan was made with.
-        planned: Number of records the run will have.
-        machine_model: What was played in place of a machine; None: the run is measured.
-        study: `key` and `title` of the published work that the run repeats; other runs have no such field.
+        options: `only`, `sizes`, `budget_s` and all other inputs of the plan.
+        planned: Number of records that the run will have.
+        machine_model: The simulated machine; None: the run is measured.
+        study: `key` and `title` of the publication that the run reproduces; other runs lack this field.
     """
     return {
         "schema_version": SCHEMA_VERSION,
@@ -141,7 +137,7 @@ def build(
 
 
 def finish(manifest: Mapping[str, Any], state: str, wall_s: float) -> dict[str, Any]:
-    """The manifest at the end of a run or of a part of it: `state` is `complete` or `interrupted`.
+    """Returns the manifest at the end of a run or of a part: `state` is `complete` or `interrupted`.
 
     Args:
         wall_s: Seconds of this part; added to those of earlier parts.
@@ -155,10 +151,10 @@ def finish(manifest: Mapping[str, Any], state: str, wall_s: float) -> dict[str, 
 
 
 def write(folder: Path, manifest: Mapping[str, Any]) -> None:
-    """Puts the manifest in place, whole or not at all.
+    """Writes the manifest atomically.
 
     Raises:
-        BytewaysError: The folder cannot be written; the manifest that was there is still there.
+        BytewaysError: The folder cannot be written; the previous manifest is intact.
     """
     path = folder / MANIFEST
     draft = folder / f".{MANIFEST}.{os.getpid()}"

@@ -1,6 +1,4 @@
-"""The types of a manifest, `run.json`. The JSON Schema is made from them, and what is read is checked by
-them.
-"""
+"""The types of a manifest, `run.json`: its JSON Schema is generated from them, and reading checks them."""
 
 from __future__ import annotations
 
@@ -22,7 +20,7 @@ class ManifestHost(TypedDict):
 
 class ManifestBuild(TypedDict):
     digest: str  # 16 hexadecimal digits over the package's files and the native module
-    commit: str | None  # of the checkout that the package lies in; None: it is installed
+    commit: str | None  # of the package's checkout; None: it is installed
 
 
 class ManifestSuite(TypedDict):
@@ -58,11 +56,11 @@ class ManifestMachineModel(TypedDict):
     text: str  # the TOML as read
     faults: list[str]
     sources: dict[str, ManifestSource]
-    fit: ManifestFit | None  # None: not checked against published values
+    fit: ManifestFit | None  # None: not compared with published values
 
 
 class _StudyFolder(TypedDict, total=False):
-    folder: str  # of a study that does not come with byteways
+    folder: str  # of a study that is not built in
 
 
 class ManifestStudy(_StudyFolder):
@@ -87,7 +85,7 @@ class Manifest(TypedDict):
     host: ManifestHost
     build: ManifestBuild
     suite: ManifestSuite
-    study: ManifestStudy  # of a run that repeats a published work
+    study: ManifestStudy  # of a run that reproduces a publication
     options: dict[str, Any]
     planned: int
     topology: Topology
@@ -97,18 +95,17 @@ class Manifest(TypedDict):
     fingerprint: ManifestFingerprint
 
 
-#: What a manifest of this schema version need not have: runs of a study have the one, early runs lack the
-#: others.
+#: Optional fields of this schema version: `study` exists only in runs of a study, early runs lack the others.
 OPTIONAL = ("study", "machine_model", "build")
-#: What of a manifest a run cannot be read or taken up without.
+#: Fields without which a run cannot be read or resumed.
 NEEDED = ("state", "suite", "options", "planned", "topology", "fingerprint")
 
 
 def check(manifest: Mapping[str, Any]) -> None:
-    """Checks what is there by type; what this version does not know is read over.
+    """Checks the types of known fields; ignores unknown ones.
 
     Raises:
-        ValueError: A part is missing or wrong; the text names it.
+        ValueError: A field is missing or invalid; the text names it.
     """
     if missing := [name for name in NEEDED if name not in manifest]:
         raise ValueError(f"it has no {', '.join(missing)}")

@@ -1,7 +1,7 @@
-"""Marks records whose bytes over their time exceed what physics allows: `beyond-limit`.
+"""Marks records whose bytes over time exceed a physical limit: `beyond-limit`.
 
-Such a figure is wrong whatever its cause, so it counts for nothing: see Record.beyond_limit. New records pass
-here when they are made, those of runs that are older than the check when they are read.
+Such a value is wrong whatever the cause, so it is void: see Record.beyond_limit. New records are checked
+when they are made; records of runs older than this check when they are read.
 """
 
 from __future__ import annotations
@@ -16,18 +16,18 @@ from byteways.results.record import BEYOND_LIMIT, Record, Warning
 from byteways.topology.model import Topology
 from byteways.units import format_bandwidth
 
-#: What a bandwidth may count to be compared with a limit. Of others, as the bus bandwidth of a collective, a
-#: formula says what it is, and not what moved.
+#: Byte counts that can be compared with a limit. Other bandwidths, such as the bus bandwidth of a collective,
+#: are defined by a formula instead of the bytes moved.
 COUNTED = ("per-direction", "sum-of-directions", "read+write")
 
 
 def judged(record: Record, case: Case, topology: Topology) -> Record:
-    """The record with its physical limit, and with the warning when it or any flow of it is beyond."""
+    """Returns the record with its physical limit, and with a warning if it or one of its flows exceeds it."""
     if record.status not in ("measured", "corrupt") or record.beyond_limit:
         return record
     try:
         most, found = _limit_and_excess(record, case, topology)
-    except ValueError as error:  # a relay that this machine does not have
+    except ValueError as error:  # a relay that this machine lacks
         most, found = Limit(None, str(error)), None
     if record.bandwidth_bytes_per_s is not None:
         record = replace(record, limit_bytes_per_s=most.bytes_per_s, limit_source=most.source)
@@ -50,8 +50,8 @@ def _limit_and_excess(record: Record, case: Case, topology: Topology) -> tuple[L
 
 
 def _at_once(record: Record) -> list[dict[str, float]]:
-    """Rates by path of flows that ran at one time. A load that took turns with the measured flow has the rate
-    of its own turns, so that the two are not to be added.
+    """Returns the rates by path of concurrent flows, grouped by what ran at the same time. A serialised load
+    has the rate of its own time slices, which must not be added to the measured flow's.
     """
     rates = dict(record.directions or {})
     turns = any(warning.id == "serialised" for warning in record.warnings)
@@ -75,12 +75,12 @@ def _warning(found: Excess) -> Warning:
 def judged_all(
     records: Sequence[Record], topology: Topology, capabilities: Mapping[str, Mapping[str, object]]
 ) -> list[Record]:
-    """Records of a run that is older than the check.
+    """Checks the records of a run that is older than this check.
 
     Args:
-        records: As they were read.
-        topology: Of the run, without the caches of its devices.
-        capabilities: Fields of DeviceInfo by device, as the manifest has them.
+        records: The records as read.
+        topology: Of the run, without device caches.
+        capabilities: Fields of DeviceInfo by device, as in the manifest.
     """
     topology = with_caches(topology, capabilities)
     return [
@@ -94,7 +94,7 @@ def _has_rates(record: Record) -> bool:
 
 
 def with_caches(topology: Topology, capabilities: Mapping[str, Mapping[str, object]]) -> Topology:
-    """The topology with the caches that a probe told: runs before the check kept them apart."""
+    """Returns the topology with the probed caches, which older runs stored separately."""
     told = {name: fields.get("last_level_cache_bytes") for name, fields in capabilities.items()}
     devices = tuple(
         replace(device, last_level_cache_bytes=size)

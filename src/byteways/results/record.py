@@ -1,6 +1,7 @@
-"""The record of one planned case: a line of `measurements.jsonl`. Base units in names, a generated schema.
+"""The record of one planned case: a line of `measurements.jsonl`. Names have base units; the schema is
+generated.
 
-Missing is null with a reason. Every planned case and round has exactly one record.
+Missing values are null with a reason. Every planned case and round has exactly one record.
 """
 
 from __future__ import annotations
@@ -11,15 +12,15 @@ from functools import cache
 from typing import Any
 
 STATUSES = ("measured", "skipped", "failed", "corrupt", "timeout", "lost")
-#: Beginnings of the reason of a case that was skipped for want of time alone, today's first.
+#: Prefixes of the reason of a case that was left out for lack of time, the current one first.
 WANT_OF_TIME = ("left out to fit", "dropped to fit")
-#: The warning on a record that counts for nothing.
+#: The warning that makes a record void.
 BEYOND_LIMIT = "beyond-limit"
 
 
 @dataclass(frozen=True)
 class Warning:
-    """One warning: id, what was observed, what was required, and what to do about it."""
+    """One warning: id, observed value, required value, and what to do."""
 
     id: str
     observed: float | str | None
@@ -42,7 +43,7 @@ class Times:
 
 @dataclass(frozen=True)
 class Record:
-    """A case with its outcome. Fields that a case does not have are None and left out of the line."""
+    """A case with its result. Absent fields are None and omitted from the line."""
 
     # what was asked
     case_id: str
@@ -50,7 +51,7 @@ class Record:
     sweep: str
     category: str
     interface: str
-    executor: str  # comma-separated when flows differ
+    executor: str  # comma-separated if flows differ
     access: str  # read, write, local, remote
     pattern: str
     path: str
@@ -74,16 +75,16 @@ class Record:
     batch: int | None = None
     slope: bool | None = None
     timer_resolution_ns: float | None = None
-    submit_ns: float | None = None  # median time of the host for enqueueing one operation
-    host_ns: float | None = None  # median time of the host for one operation, submission and waiting included
-    discarded_samples: int | None = None  # taken again, as their three times contradicted each other
+    submit_ns: float | None = None  # median host time to enqueue one operation
+    host_ns: float | None = None  # median host time of one operation, including submission and wait
+    discarded_samples: int | None = None  # repeated because their three times contradicted each other
     # figures
     time_ns: Times | None = None
-    samples_ns: list[float] | None = None  # of early runs alone: RunFolder.samples() knows where they are
+    samples_ns: list[float] | None = None  # in early runs only; RunFolder.samples() finds all
     bandwidth_bytes_per_s: float | None = None  # unidirectional: per direction; concurrent: the sum
     directions: dict[str, float] | None = None  # bytes/s by path
-    end_to_end_bytes_per_s: dict[str, float] | None = None  # the same, timed from gate to last end
-    load_bytes_per_s: float | None = None  # interference: what those that disturb moved in the same window
+    end_to_end_bytes_per_s: dict[str, float] | None = None  # like `directions`, from gate to last end
+    load_bytes_per_s: float | None = None  # interference: rate of the background load in the same window
     latency_ns: float | None = None  # of a step, a round trip or a call
     half_round_trip_ns: float | None = None  # half of a round trip
     # "per-direction", "sum-of-directions", "read+write", "dependent-load", "round-trip", "call"
@@ -94,12 +95,12 @@ class Record:
     peak_bytes_per_s: float | None = None
     peak_source: str | None = None
     fraction_of_peak: float | None = None
-    # the physical limit of the narrowest resource of the path, for the same count as the bandwidth
+    # physical limit of the path's narrowest resource, in the byte count of the bandwidth
     limit_bytes_per_s: float | None = None
-    limit_source: str | None = None  # names the resource and where its limit comes from, or why it is unknown
+    limit_source: str | None = None  # the resource and the source of its limit, or why it is unknown
     # of a simulated record
     simulated: bool | None = None
-    rests_on: list[str] | None = None  # of "assumed", "nominal", "fitted": what the model's numbers are
+    rests_on: list[str] | None = None  # kinds of the model's numbers: "assumed", "nominal", "fitted"
     # how it is known
     engine: str | None = None
     engine_evidence: str | None = None
@@ -107,35 +108,35 @@ class Record:
     verification: str | None = None  # "every sample", "every sample, strided; first and last in full"
     corruption: dict[str, Any] | None = None  # path, first_offset_bytes, expected, got, bad_words
     launch: dict[str, Any] | None = None  # blocks, threads, … in effect
-    parts: dict[str, float] | None = None  # of a route: which part of the bytes took which path
-    distinct_bytes: dict[str, int] | None = None  # of each side: bytes touched before an address repeats
+    parts: dict[str, float] | None = None  # of a route: fraction of the bytes by path
+    distinct_bytes: dict[str, int] | None = None  # by side: bytes touched before an address repeats
     page_bytes: dict[str, int] | None = None
     placement: dict[str, dict[str, int]] | None = None  # buffer -> NUMA domain -> sampled pages
-    residency: dict[str, Any] | None = None  # managed pages by place, before and after an operation
-    migrated_bytes: int | None = None  # that one operation moved, as whole pages
-    migrated_bytes_per_touch: int | None = None  # of pages, when the executor touched one word of them
+    residency: dict[str, Any] | None = None  # managed pages by location, before and after an operation
+    migrated_bytes: int | None = None  # per operation, in whole pages
+    migrated_bytes_per_touch: int | None = None  # in pages, when the executor touched one word of each
     window_ns: float | None = None
     end_to_end_ns: float | None = None
     clock_alignment_ns: float | None = None
     start_skew_ns: dict[str, float] | None = None
     health: dict[str, Any] | None = None  # clocks, temperature, power before and after
-    link_bytes: dict[str, Any] | None = None  # link counters' difference against the case's bytes
-    energy: dict[str, Any] | None = None  # of the operations sustained (run/energy.py), or why there is none
+    link_bytes: dict[str, Any] | None = None  # increase of link counters compared with the case's bytes
+    energy: dict[str, Any] | None = None  # of sustained operations (run/energy.py), or a reason
     warnings: list[Warning] = field(default_factory=list)
 
     @property
     def beyond_limit(self) -> bool:
-        """Whether its figures are physically impossible: never ranked, compared, fitted or quoted."""
+        """Whether the value is physically impossible: never ranked, compared, fitted or quoted."""
         return any(warning.id == BEYOND_LIMIT for warning in self.warnings)
 
     @property
     def told_status(self) -> str:
-        """The status in the words of people, for whom a case without time was `left out` and not skipped."""
+        """The displayed status: a case skipped for lack of time is `left out`."""
         without_time = self.status == "skipped" and (self.reason or "").startswith(WANT_OF_TIME)
         return "left out" if without_time else self.status
 
     def to_json(self) -> dict[str, Any]:
-        """The line, without fields that this case does not have (`reason` stays)."""
+        """Returns the line's data, without absent fields (`reason` stays)."""
         told = ((name, getattr(self, name)) for name in _names())
         data = {name: value for name, value in told if value is not None or name == "reason"}
         if self.time_ns is not None:
@@ -145,17 +146,17 @@ class Record:
 
     @classmethod
     def from_json(cls, data: Mapping[str, Any]) -> Record:
-        """A record from JSON data; fields of newer versions are read over.
+        """Creates a record from JSON data; unknown fields of newer versions are ignored.
 
         Raises:
-            ValueError: A field is missing or of another type.
+            ValueError: A field is missing or has the wrong type.
         """
-        from byteways.decoding import converted  # not for workers, who make warnings of this file only
+        from byteways.decoding import converted  # not loaded by workers, which only use Warning
 
         return converted(data, cls)
 
 
 @cache
 def _names() -> tuple[str, ...]:
-    """Of the fields, in the order in which they stand in a line."""
+    """Returns the field names in the order of a line."""
     return tuple(entry.name for entry in fields(Record))

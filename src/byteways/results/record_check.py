@@ -1,7 +1,7 @@
-"""Whether a record of the right types also makes sense: what it names exists, and its figures are figures.
+"""Checks that a well-typed record is also plausible: names exist and values are in range.
 
-A run folder may come from anywhere. A record that passes here can be shown, compared and exported; one that
-does not is read over, counted and named.
+A run folder may come from anywhere. A record that passes can be shown, compared and exported; others are
+ignored, counted and named.
 """
 
 from __future__ import annotations
@@ -14,20 +14,20 @@ from byteways.results.record import STATUSES, Record
 from byteways.results.record_parts import wrong_part
 
 _ACCESSES = ("read", "write", "local", "remote")
-#: Bytes/s from one a second to more than all memory of a machine together; times per operation from a
-#: hundredth of a nanosecond to a day. Beyond, logarithms and squares of figures end in numbers that are none.
+#: Valid rates: from 1 byte/s to more than all memory of a machine; valid times per operation: from 0.01 ns
+#: to a day. Beyond, logarithms and squares overflow.
 RATES, TIMES_NS = (1.0, 1e16), (1e-2, 1e14)
-#: Statuses whose figures count.
+#: Statuses whose values are used.
 _WITH_FIGURES = ("measured",)
 
 
 def wrong(record: Record) -> str:
-    """What does not make sense, in a sentence; empty: all does."""
+    """Returns what is implausible; empty if nothing is."""
     return _about_case(record) or _about_outcome(record) or wrong_part(record)
 
 
 def unknown_device(record: Record, devices: Iterable[str]) -> str:
-    """What of the case the machine of the run does not have, in a sentence; empty: it has all."""
+    """Returns which device of the case the run's machine lacks; empty if it has all."""
     here = {*devices}
     named = Case.from_json(vars(record)).devices
     absent = [name for name in named if name not in here]
@@ -72,7 +72,7 @@ def _about_case(record: Record) -> str:
 
 
 def _fits(name: str, value: object) -> bool:
-    """Whether an option may have this value; those that are not known may have any that JSON calls plain."""
+    """Whether an option may have this value; unknown options may have any scalar."""
     option = OPTIONS.get(name)
     if option is None:
         return isinstance(value, (int, str))
@@ -99,7 +99,7 @@ def _about_outcome(record: Record) -> str:
     times = record.time_ns
     if times is not None:
         low, high = TIMES_NS
-        # One sample may be next to nothing: it is the difference of two batches, and one was disturbed.
+        # A single sample may be almost 0: it is the difference of two batches, one of which was disturbed.
         ordered = 0 < times.min <= times.median <= times.max <= high
         if not (ordered and times.median >= low and times.n > 0):
             return "time_ns is not a summary of times"
@@ -107,12 +107,12 @@ def _about_outcome(record: Record) -> str:
 
 
 def _figures(record: Record) -> Iterable[tuple[str, float]]:
-    """Those that are rates or times of something that happened."""
+    """Yields the rates and times of things that happened, with their names."""
     for name in ("bandwidth_bytes_per_s", "latency_ns", "peak_bytes_per_s", "limit_bytes_per_s"):
         value = getattr(record, name)
         if value is not None:
             yield name, value
     for name in ("directions", "end_to_end_bytes_per_s"):
         for path, rate in (getattr(record, name) or {}).items():
-            if rate:  # of a flow that never came to an end in the window there is none
+            if rate:  # 0: a flow did not finish within the window
                 yield f"{name} of {path}", rate

@@ -1,6 +1,6 @@
-"""The tables inside a record that the record's own type leaves open, by what their readers take from them.
+"""Types of the nested tables in a record, as far as readers use them.
 
-More keys may be in them: this only keeps a text from standing where a sum is made.
+Additional keys are allowed: this only prevents, for example, text where a sum is computed.
 """
 
 from __future__ import annotations
@@ -71,7 +71,7 @@ _PARTS: dict[str, Any] = {
 
 
 def wrong_part(record: Record) -> str:
-    """Which table holds what it cannot, in a sentence; empty: none."""
+    """Returns which table has an invalid value; empty if none has."""
     parts = {name: kind for name, kind in _PARTS.items() if getattr(record, name) is not None}
     if record.energy is not None:
         parts["energy"] = _NoEnergy if "reason" in record.energy else _EnergyWithInterval

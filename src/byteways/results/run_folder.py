@@ -1,7 +1,7 @@
-"""A run as it lies on disk, opened for reading: manifest, topology, records.
+"""Reads a run from disk: manifest, topology, records.
 
-Tolerant where a run may have been cut short: a last line that is incomplete is counted, a damaged line in the
-middle is counted and named, and everything else is still there.
+Tolerates interrupted runs: a partial last line is counted, a damaged line in the middle is counted and
+named, and everything else is returned.
 """
 
 from __future__ import annotations
@@ -29,35 +29,35 @@ JOURNAL = "measurements.jsonl"
 REPORT = "report.html"
 LOG = "workers.log"
 PLAN = "plan.jsonl"
-#: What a simulated machine is played from.
+#: Input of the simulator.
 SHEET = "machine.sheet"
-#: What is in the folder of a run before its manifest, beside drafts.
+#: Files in a run folder before the manifest exists, besides drafts.
 BEFORE_MEASURING = (JOURNAL, SAMPLES, PLAN, LOG, SHEET)
 _DRAFT = re.compile(r"\.(?:run\.json|plan\.jsonl)\.[0-9]+")
 
 SCHEMA_VERSION = 2
-#: Of earlier runs, which are read by their old names (version1.py).
+#: Schema version of early runs; version1.py translates their names.
 FIRST_SCHEMA_VERSION = 1
 
 
-#: Bytes of a line of the journal. Real ones have some thousands.
+#: Maximum bytes of a journal line; real ones have some thousands.
 MOST_LINE_BYTES = 16 << 20
 
 
 @dataclass(frozen=True)
 class JournalText:
-    """What is in a journal: the records, and which lines are none."""
+    """The content of a journal: records, and lines that are invalid."""
 
     records: list[Record] = field(default_factory=list)
     damaged: list[int] = field(default_factory=list)  # line numbers from 1
-    reasons: list[str] = field(default_factory=list)  # of each damaged line, why it is none
+    reasons: list[str] = field(default_factory=list)  # why each damaged line is invalid
     doubled: list[int] = field(default_factory=list)  # lines with the case and round of an earlier one
-    unfinished_bytes: int = 0  # length of a last line that was cut off
-    finished_bytes: int = 0  # length up to there
+    unfinished_bytes: int = 0  # length of a partial last line
+    finished_bytes: int = 0  # length of everything before it
 
 
 def parse_line(line: bytes, schema_version: int = SCHEMA_VERSION) -> Record:
-    """One line of a journal. Raises ValueError when it is no record; the text says why."""
+    """Parses a line of a journal. Raises ValueError with the reason if it is not a record."""
     if len(line) > MOST_LINE_BYTES:
         raise ValueError(f"it has more than {MOST_LINE_BYTES >> 20} MiB")
     record: Record
@@ -76,15 +76,15 @@ def parse_line(line: bytes, schema_version: int = SCHEMA_VERSION) -> Record:
 def read_journal(
     path: Path, schema_version: int = SCHEMA_VERSION, devices: Collection[str] | None = None
 ) -> JournalText:
-    """Reads a journal, whatever state it is in; a file that is not there is empty.
+    """Reads a journal in any state; a missing file is empty.
 
     Args:
-        path: Of the file.
+        path: The file.
         schema_version: Of the run.
-        devices: Of the run's machine; None: it is not known.
+        devices: Of the run's machine; None: unknown.
 
     Raises:
-        BytewaysError: It cannot be read.
+        BytewaysError: The file cannot be read.
     """
     try:
         content = read_bytes(path, MOST_LINES_BYTES)
@@ -114,10 +114,10 @@ def read_journal(
 
 
 def read_manifest(folder: Path) -> dict[str, Any]:
-    """The manifest of a run folder.
+    """Reads the manifest of a run folder.
 
     Raises:
-        BytewaysError: There is none, it is damaged, or a newer byteways wrote it.
+        BytewaysError: It is missing or damaged, or a newer byteways wrote it.
     """
     path = folder / MANIFEST
     hint = "name the folder that `byteways run` made"
@@ -157,7 +157,7 @@ def read_manifest(folder: Path) -> dict[str, Any]:
 
 
 def is_left_over(folder: Path) -> bool:
-    """Whether all in a folder is of a run that was ended before it began to measure.
+    """Whether everything in a folder was left by a run that ended before measuring.
 
     Raises:
         OSError: The folder cannot be read.
@@ -169,9 +169,7 @@ def is_left_over(folder: Path) -> bool:
 
 
 def damaged_manifest(path: Path, cause: str) -> BytewaysError:
-    """What to say of a manifest that cannot be used: the figures beside it are whole, without their
-    machine.
-    """
+    """Returns the error for an unusable manifest: the records are intact, but their machine is unknown."""
     figures = path.with_name(JOURNAL)
     hint = "restore it from a copy, or measure again: byteways run"
     if figures.exists():
@@ -180,13 +178,13 @@ def damaged_manifest(path: Path, cause: str) -> BytewaysError:
 
 
 class RunFolder:
-    """A run, read from its folder when asked for.
+    """A run, read lazily from its folder.
 
     Args:
         path: The folder that `byteways run` made.
 
     Raises:
-        BytewaysError: It is none (no or damaged manifest).
+        BytewaysError: The folder is not a run (manifest missing or damaged).
     """
 
     def __init__(self, path: Path | str) -> None:
@@ -206,7 +204,7 @@ class RunFolder:
 
     @cached_property
     def records(self) -> list[Record]:
-        """In the order in which they were measured. Those of version 1 are held against physical limits here,
+        """Records in the order of measurement. Version 1 records are compared with physical limits here,
         later ones were when they were made.
         """
         if self.manifest["schema_version"] != FIRST_SCHEMA_VERSION:
@@ -215,12 +213,12 @@ class RunFolder:
         return judged_all(self.journal.records, self.topology, probed)
 
     def samples(self, record: Record) -> Samples | None:
-        """What was timed for a record of this run; None: nothing, or it was not kept.
+        """Returns the samples of a record of this run; None if there are none.
 
         Raises:
-            BytewaysError: The file of samples cannot be read.
+            BytewaysError: The samples file cannot be read.
         """
-        if record.samples_ns is not None:  # of a run before there was a file of its own
+        if record.samples_ns is not None:  # early runs had no separate file
             return Samples(record.case_id, record.round, record.samples_ns)
         return self._samples.of(record.case_id, record.round)
 
@@ -230,20 +228,20 @@ class RunFolder:
 
     @property
     def doubled_lines(self) -> int:
-        """Records of a case and round that an earlier line is of already; left out."""
+        """Number of ignored records whose case and round an earlier line already has."""
         return len(self.journal.doubled)
 
     @property
     def damaged_lines(self) -> int:
-        """Lines that are no record, a last one that was cut off included."""
+        """Number of invalid lines, including a partial last one."""
         return len(self.journal.damaged) + (1 if self.journal.unfinished_bytes else 0)
 
 
 def refuse_mix(runs: Sequence[RunFolder]) -> None:
-    """For everything that puts runs side by side.
+    """Rejects combining measured and simulated runs.
 
     Raises:
-        BytewaysError: Some were simulated and some measured; figures of the two say nothing of each other.
+        BytewaysError: Some runs were simulated and some measured; their values are not comparable.
     """
     simulated = [str(run.path) for run in runs if is_simulated(run.manifest)]
     measured = [str(run.path) for run in runs if not is_simulated(run.manifest)]

@@ -1,7 +1,7 @@
-"""The samples of a run: `samples.jsonl`, a line for every record with figures, keyed by case and round.
+"""The samples of a run: `samples.jsonl`, one line per record with values, keyed by case and round.
 
-They lie beside the records, so that reading a run does not read them all. A line is on the disk before its
-record is: a record has its samples, and a line whose record never came is read over.
+They are separate from the records, so that reading a run need not read them. A line is on disk before its
+record: every record has its samples, and a line without record is ignored.
 """
 
 from __future__ import annotations
@@ -20,30 +20,30 @@ from byteways.results.record import Record
 
 SAMPLES = "samples.jsonl"
 
-#: Where the end of the file goes that was cut off in the middle of a line.
+#: On resuming, a partial last line is moved to this file.
 CUT_OFF = "samples.cut-off"
 
 
 @dataclass(frozen=True)
 class Samples:
-    """What was timed for one record, in nanoseconds per operation, a value a sample."""
+    """The samples of one record, in nanoseconds per operation."""
 
     case_id: str
     round: int
     samples_ns: list[float]  # by the clock that the record names in `timed_by`
     device_ns: list[float] | None = None
-    submit_ns: list[float] | None = None  # of the host, for enqueueing
-    host_ns: list[float] | None = None  # of the host, submission and waiting included
-    discarded: list[dict[str, Any]] | None = None  # samples that were taken again: `reason`, `time_ns`
-    flows: list[dict[str, Any]] | None = None  # of concurrent ones: `path`, `operations`, releases, marks
+    submit_ns: list[float] | None = None  # host time to enqueue
+    host_ns: list[float] | None = None  # host time including submission and wait
+    discarded: list[dict[str, Any]] | None = None  # repeated samples: `reason`, `time_ns`
+    flows: list[dict[str, Any]] | None = None  # of concurrent flows: `path`, `operations`, releases, marks
 
     def to_json(self) -> dict[str, Any]:
-        """The line, without what this record does not have."""
+        """Returns the line's data, without absent fields."""
         told = ((entry.name, getattr(self, entry.name)) for entry in fields(self))
         return {name: value for name, value in told if name == "samples_ns" or value not in (None, [])}
 
 
-#: Finds the samples of a record of a run.
+#: Returns the samples of a record of a run.
 SamplesOf = Callable[[Record], Samples | None]
 
 
@@ -54,10 +54,10 @@ class _Key:
 
 
 def of_outcome(case_id: str, round: int, outcome: Mapping[str, Any]) -> Samples | None:
-    """The samples in a worker's answer; None: it timed nothing.
+    """Returns the samples in a worker's answer; None if it timed nothing.
 
     Raises:
-        ValueError: They are none.
+        ValueError: The samples are invalid.
     """
 
     if outcome.get("samples_ns") is None and outcome.get("samples") is None:
@@ -70,22 +70,22 @@ def of_outcome(case_id: str, round: int, outcome: Mapping[str, Any]) -> Samples 
 
 
 def encode(samples: Samples) -> bytes:
-    """The line. Raises ValueError when a time is not a number."""
+    """Returns the line. Raises ValueError for a time that is NaN or infinite."""
     return json.dumps(samples.to_json(), separators=(",", ":"), allow_nan=False).encode() + b"\n"
 
 
 class SamplesFile:
-    """The samples in a run folder, each read when it is asked for.
+    """The samples in a run folder, read on demand.
 
     Args:
-        path: Of the file; one that is not there holds nothing.
+        path: The file; a missing one is empty.
     """
 
     def __init__(self, path: Path) -> None:
         self._path = path
 
     def of(self, case_id: str, round: int) -> Samples | None:
-        """The samples of a record; None: there are none, or their line is damaged.
+        """Returns the samples of a record; None if there are none or the line is damaged.
 
         Raises:
             BytewaysError: The file cannot be read.
@@ -106,7 +106,7 @@ class SamplesFile:
 
     @cached_property
     def _places(self) -> dict[tuple[str, int], tuple[int, int]]:
-        """Offset and length of lines by key: the last of a key, as those before it belong to no record."""
+        """Returns offset and length by key, of the last line per key: earlier ones belong to no record."""
         places: dict[tuple[str, int], tuple[int, int]] = {}
         try:
             with open_regular(self._path) as file:

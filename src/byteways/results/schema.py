@@ -1,7 +1,7 @@
-"""JSON Schemas of records, manifests and machine models, generated from the types: they cannot differ.
+"""JSON Schemas of records, manifests and machine models, generated from the types.
 
-`python -m byteways.results.schema FOLDER` writes them. A checkout has them in docs/reference/schemas, where
-`scripts/write_tables.py` writes them and a test checks that they are current.
+`python -m byteways.results.schema FOLDER` writes them. In a checkout they are in docs/reference/schemas,
+written by `scripts/write_tables.py`; a test checks that they are current.
 """
 
 from __future__ import annotations
@@ -23,8 +23,8 @@ DIALECT = "https://json-schema.org/draft/2020-12/schema"
 
 
 def _object(kind: Any) -> tuple[dict[str, Any], dict[str, Any]]:
-    """The schema of a type and the definitions of those in it. More fields are allowed: a later minor
-    version adds them.
+    """Returns the schema of a type and of the types in it. Additional fields are allowed for later minor
+    versions.
     """
     schema = msgspec.json.schema(kind)
     definitions: dict[str, Any] = schema["$defs"]
@@ -32,7 +32,7 @@ def _object(kind: Any) -> tuple[dict[str, Any], dict[str, Any]]:
 
 
 def record_schema() -> dict[str, Any]:
-    """Of one line of `measurements.jsonl`."""
+    """Returns the schema of a line of `measurements.jsonl`."""
     schema, definitions = _object(Record)
     schema["properties"]["status"] = {"enum": list(STATUSES)}
     schema["title"] = "A record: one line of measurements.jsonl"
@@ -40,14 +40,14 @@ def record_schema() -> dict[str, Any]:
 
 
 def samples_schema() -> dict[str, Any]:
-    """Of one line of `samples.jsonl`."""
+    """Returns the schema of a line of `samples.jsonl`."""
     schema, _ = _object(Samples)
     schema["title"] = "The samples of a record: one line of samples.jsonl"
     return {"$schema": DIALECT, **schema}
 
 
 def run_schema() -> dict[str, Any]:
-    """Of `run.json`."""
+    """Returns the schema of `run.json`."""
     schema, definitions = _object(Manifest)
     schema["required"] = [name for name in schema["required"] if name not in OPTIONAL]
     schema["properties"]["schema_version"] = {"const": SCHEMA_VERSION}
@@ -57,7 +57,7 @@ def run_schema() -> dict[str, Any]:
 
 
 def texts() -> dict[str, str]:
-    """File name -> content of every schema."""
+    """Returns the content of every schema by file name."""
     schemas = {
         "machine.schema.json": {"$schema": DIALECT, **machine_schema()},
         "record.schema.json": record_schema(),

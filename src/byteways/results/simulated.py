@@ -1,7 +1,7 @@
-"""What marks a simulated run: the one place that words it for terminal, report and exports.
+"""Marks simulated runs: the only place that words this for terminal, report and exports.
 
-A simulated run has the same records, tables and sentences as a measured one, so that the mark must stand
-wherever a figure does, and no sentence about it may speak of measuring.
+A simulated run has the same records, tables and sentences as a measured one. So the mark must stand wherever
+a value does, and no sentence about it may speak of measuring.
 """
 
 from __future__ import annotations
@@ -10,7 +10,7 @@ import re
 from collections.abc import Mapping, Sequence
 from typing import Any
 
-#: Words that claim a measurement, and what a simulated run has instead.
+#: Words that claim a measurement, and their replacement for simulated runs.
 _WORDS = {
     "measured": "simulated",
     "measures": "simulates",
@@ -19,7 +19,7 @@ _WORDS = {
     "measurements": "simulations",
     "measure": "simulate",
 }
-#: The journal keeps its name, and a quotation its words.
+#: Matches such words; file names and quotations stay.
 _CLAIM = re.compile(r"“[^”]*”|\bmeasur(?:ed?|es|ing|ements?)\b(?!\.jsonl)", re.IGNORECASE)
 
 
@@ -28,31 +28,31 @@ def is_simulated(manifest: Mapping[str, Any]) -> bool:
 
 
 def model_of(manifest: Mapping[str, Any]) -> str:
-    """Name of the machine model, '' for a real machine."""
+    """Returns the name of the machine model, '' for a real machine."""
     model = manifest.get("machine_model") or {}
     return str(model.get("name") or "unknown") if is_simulated(manifest) else ""
 
 
 def subject(manifest: Mapping[str, Any]) -> str:
-    """What the figures are about: the host, or the model that was played there."""
+    """Returns what the values are about: the host, or the simulated model."""
     host = manifest.get("host") or {}
     return model_of(manifest) or str(host.get("name") or "an unknown host")
 
 
 def mark(name: str, faults: Sequence[str] = ()) -> str:
-    """The line before every table of a simulated machine."""
+    """Returns the line above every table of a simulated machine."""
     with_faults = f", with faults {', '.join(faults)}" if faults else ""
     return f"SIMULATED by byteways from the model {name}{with_faults} (not measured)"
 
 
 def mark_of(manifest: Mapping[str, Any]) -> str:
-    """The line before every table of this run, '' when it was measured."""
+    """Returns the line above every table of this run, '' if it was measured."""
     faults = (manifest.get("machine_model") or {}).get("faults") or ()
     return mark(model_of(manifest), faults) if is_simulated(manifest) else ""
 
 
 def worded(text: str, simulated: bool) -> str:
-    """The text, with no claim of ours that something was measured when it was not."""
+    """Replaces words that claim a measurement if the run is simulated."""
     return _CLAIM.sub(_simulated_word, text) if simulated else text
 
 

@@ -1,7 +1,7 @@
-"""Reads what byteways wrote with schema version 1: old names become today's, nothing else changes.
+"""Reads runs of schema version 1: translates old names and changes nothing else.
 
-Version 2 renamed fields and values to the field's own words. The `case_id` is a hash of what a case is, names
-included, so that it is computed again.
+Version 2 renamed fields and values to standard terms. The `case_id` is a hash over these names, so it is
+computed again.
 """
 
 from __future__ import annotations
@@ -23,10 +23,10 @@ _COUNTS = {"one-direction": "per-direction"}
 
 
 def record(data: Mapping[str, Any]) -> dict[str, Any]:
-    """A record of version 1 in the names of version 2.
+    """Translates a record of version 1 to the names of version 2.
 
     Raises:
-        KeyError, TypeError, AttributeError, ValueError: It is no record.
+        KeyError, TypeError, AttributeError, ValueError: The data are not a record.
     """
     fields = {_FIELDS.get(name, name): value for name, value in data.items()}
     fields["pattern"] = _PATTERNS.get(fields["pattern"], fields["pattern"])
@@ -41,9 +41,9 @@ def record(data: Mapping[str, Any]) -> dict[str, Any]:
 
 
 def manifest(data: Mapping[str, Any]) -> dict[str, Any]:
-    """A manifest of version 1 in the names of version 2. What is not there stays away.
+    """Translates a manifest of version 1 to the names of version 2; missing fields stay missing.
 
-    The text of the suite stays as it was read: it is in the words of its time.
+    The text of the suite is kept as it was read, in the old names.
     """
     fields = dict(data)
     fields["schema_version"] = fields.pop("format_version", 1)

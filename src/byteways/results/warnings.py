@@ -7,8 +7,7 @@ from __future__ import annotations
 
 from byteways.results.record import Warning
 
-#: Bits of `throttle_reasons` in the health of a record (as of nvmlClocksEventReasons) that mean that a GPU
-#: could not run as fast as it should.
+#: Bits of `throttle_reasons` in a record's health (as in nvmlClocksEventReasons) that mean reduced speed.
 THROTTLE_REASONS = {
     0x04: "power cap",
     0x08: "hardware slowdown",
@@ -16,19 +15,19 @@ THROTTLE_REASONS = {
     0x40: "hardware thermal slowdown",
     0x80: "power brake",
 }
-#: A memory clock never drops on its own under load; 2 % is above the rounding of what NVML tells.
+#: A memory clock never drops on its own under load; 2 % exceeds the rounding of NVML's values.
 CLOCK_DROP = 0.02
 
-#: Share of the cores' time that others may use. A tenth of the cores can draw a tenth of the memory
-#: bandwidth, and where there are few cores, threads of byteways wait for one.
+#: Fraction of the cores' time that others may use. A tenth of the cores can use a tenth of the memory
+#: bandwidth, and with few cores, threads of byteways wait for one.
 BUSY_SHARE = 0.1
-#: Share of the cores' time that the hypervisor may give to others: two ticks of the kernel's clock on two
-#: cores in the least time that is judged (run/health_host.py).
+#: Fraction of the cores' time that the hypervisor may take: two kernel ticks on two cores in the shortest
+#: judged interval (run/health_host.py).
 STEAL_SHARE = 0.02
-#: Share of the time for which a GPU may run kernels before this run uses it: a desktop draws now and then.
+#: Fraction of the time in which a GPU may run kernels before this run uses it: a desktop draws occasionally.
 UTILISATION_SHARE = 0.1
 
-#: id -> what it means and what to do; printed after the observed and required values.
+#: Meaning and advice by id; printed after the observed and required values.
 ADVICE = {
     "beyond-limit": (
         "No link or memory on the path can be this fast: the result is wrong and void. Please report it with "
@@ -129,5 +128,5 @@ ADVICE = {
 
 
 def make(id: str, observed: float | str | None, required: float | str | None) -> Warning:
-    """A warning with its advice. An id that the table does not know keeps its figures and says so."""
+    """Returns a warning with its advice; for an unknown id, the advice says that it is unknown."""
     return Warning(id, observed, required, ADVICE.get(id, "No advice for this warning."))

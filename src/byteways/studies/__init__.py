@@ -1,8 +1,8 @@
-"""Published experiments that `byteways reproduce` repeats: a folder each, with what was measured and claimed.
+"""Published experiments that `byteways reproduce` repeats, one folder each.
 
-`study.toml` says what the work is, which cases stand for its methods and places, and its figures;
-`suite.toml` is the suite that measures them; `published.csv` has its numbers; `claims.toml` its sentences,
-each with a check. study.py reads them; byteways.analyse.studies compares a run with them.
+`study.toml` describes the work, the cases that correspond to its methods and places, and its figures.
+`suite.toml` is the suite that measures them. `published.csv` has its values, `claims.toml` its claims with a
+check each. study.py defines these; byteways.analyse.studies compares a run with them.
 """
 
 from __future__ import annotations
@@ -13,10 +13,10 @@ _FOLDERS = resources.files("byteways.studies")
 
 
 def names() -> list[str]:
-    """Keys of the studies that come with byteways, in alphabetic order."""
+    """Returns the keys of the built-in studies, sorted."""
     return sorted(name for name in with_values() if (_FOLDERS / name / "study.toml").is_file())
 
 
 def with_values() -> list[str]:
-    """Folders with published values, of works that no study repeats as well, in alphabetic order."""
+    """Returns the folders with published values, including works without a study, sorted."""
     return sorted(entry.name for entry in _FOLDERS.iterdir() if (entry / "published.csv").is_file())

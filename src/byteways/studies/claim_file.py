@@ -1,7 +1,7 @@
-"""Reads claims.toml: what a source says, in its words or in ours, and the checks that test it.
+"""Reads claims.toml: statements of a source, quoted or in our words, and the checks that test them.
 
-One sentence of a source is one claim, so that it has one verdict: what it says of several figures are several
-checks of that claim, and what may be read in several ways is a check of the kind `any`.
+One sentence of a source is one claim with one verdict. A statement on several values becomes several checks;
+an ambiguous one becomes a check of kind `any`.
 """
 
 from __future__ import annotations
@@ -26,7 +26,7 @@ from byteways.studies.shapes import (
 from byteways.studies.study import UNITS, Check, Claim
 from byteways.units import parse_size
 
-#: Keys of a claim and of the kinds of checks.
+#: Keys of a claim, and of each kind of check.
 _CLAIM = Keys(
     {"id": TEXT, "locator": TEXT, "check": TABLES},
     dict.fromkeys(("quote", "says", "note", "machine"), TEXT),
@@ -42,41 +42,41 @@ _CHECK: Mapping[str, Keys] = {
     ),
     "any": Keys({"readings": LIST_OF_TABLES}, {}),
 }
-#: Words that a key takes, where it does not take any.
+#: Valid words of keys that take a fixed set.
 _WORDS: Mapping[tuple[str, str], tuple[str, ...]] = {
     ("ratio", "over"): ("all", "most", "least"),
     ("spread", "over"): ("place", "line", "size"),
     ("spread", "across"): ("cpu", "gpu"),
 }
-#: Markup of the texts that quotations are checked against, and what stands for it.
+#: Markup in the texts that quotations are compared with, and its replacement.
 _MARKUP = (("\\times", "×"), ("\\approx", "≈"), ("\\(", ""), ("\\)", ""), ("\\", ""))
 _DROPPED = re.compile(r"[\s$`*{}]+")
 
 
 def read_claims(data: Mapping[str, Any]) -> tuple[Claim, ...]:
-    """The claims of a file.
+    """Parses the claims of a file.
 
     Raises:
-        KeyError, TypeError, ValueError: It is not what it must be.
+        KeyError, TypeError, ValueError: The data are invalid.
     """
     Keys({}, {"claim": LIST_OF_TABLES}).check("it", data)
     return tuple(_claim(entry) for entry in data.get("claim", []))
 
 
 def bare(text: str) -> str:
-    """Without white space and markup: what two prints of one sentence have in common."""
+    """Removes white space and markup, so that different prints of a sentence compare equal."""
     for markup, instead in _MARKUP:
         text = text.replace(markup, instead)
     return _DROPPED.sub("", text)
 
 
 def digest(quote: str) -> str:
-    """Of a quotation, as quotations.csv has it: SHA-256 of its bare text."""
+    """Returns the digest of a quotation as in quotations.csv: SHA-256 of its bare text."""
     return sha256(bare(quote).encode()).hexdigest()
 
 
 def wrong_claims(claims: Sequence[Claim]) -> Iterator[str]:
-    """What no single claim shows: one name or one sentence of two claims."""
+    """Yields errors across claims: two claims with the same name or sentence."""
     if len({claim.id for claim in claims}) != len(claims):
         yield "two claims have the same id"
     quoted = [(claim.id, bare(claim.quote)) for claim in claims if claim.quote]
@@ -120,7 +120,7 @@ def _check(claim: str, entry: Mapping[str, Any]) -> Check:
 
 
 def _check_values(what: str, kind: str, keys: Mapping[str, Any]) -> None:
-    """Raises ValueError for words and numbers that a check could make nothing of."""
+    """Raises ValueError for invalid words and numbers of a check."""
     for name, value in keys.items():
         words = UNITS if name == "unit" else _WORDS.get((kind, name))
         if words and value not in words:

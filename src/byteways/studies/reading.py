@@ -1,7 +1,7 @@
 """Reads a study from its folder: study.toml, suite.toml, claims.toml and published.csv.
 
-A study is data that its author writes by hand, so everything that would stand for nothing is told with its
-file: a key that no study has, a line or place that is not there, a letter without a device.
+Authors write these files by hand, so everything without effect is an error that names the file: an unknown
+key, line or place, or a letter without a device.
 """
 
 from __future__ import annotations
@@ -60,7 +60,7 @@ from byteways.units import parse_size
 if TYPE_CHECKING:
     from importlib.abc import Traversable
 
-#: Keys of study.toml and of the tables in it.
+#: Keys of study.toml and its tables.
 _STUDY = Keys(
     {
         **dict.fromkeys(("title", "authors", "address", "about", "statistic", "timing"), TEXT),
@@ -91,8 +91,8 @@ _FIGURE = Keys(
     {"id": TEXT, "title": TEXT, "locator": TEXT, "kind": TEXT, "lines": TEXTS},
     {"unit": TEXT, "places": TEXTS, "size": QUANTITY, "note": TEXT},
 )
-#: As a study names them; of a machine model they are numbered so.
-#: Of a line: the letter of the device, the memory, and the letter of who touches it first.
+#: Device names in a study (machine models number them the same way). Buffer of a line: letter of the device,
+#: memory, and letter of the device that touches it first.
 BUFFER = re.compile(rf"[{LETTERS}]:[\w-]+(@[{LETTERS}])?")
 DEVICE = re.compile(r"(cpu|gpu)\d+")
 GUIDE = "docs/guides/reproduce-a-study.md describes the files of a study"
@@ -100,10 +100,10 @@ Made = TypeVar("Made")
 
 
 def load(name_or_folder: str) -> Study:
-    """A study that comes with byteways, or one in a folder.
+    """Loads a built-in study, or one from a folder.
 
     Raises:
-        BytewaysError: There is none of this name, or its files are wrong.
+        BytewaysError: No such study, or its files are invalid.
     """
     if name_or_folder in names():
         return _shipped(name_or_folder)
@@ -119,10 +119,10 @@ def _shipped(key: str) -> Study:
 
 
 def read(folder: Traversable, key: str) -> Study:
-    """The study in a folder.
+    """Reads the study in a folder.
 
     Raises:
-        BytewaysError: A file is missing or wrong; the message names it.
+        BytewaysError: A file is missing or invalid; the message names it.
     """
     texts = {}
     for name in ("study.toml", "suite.toml", "claims.toml", FILE):
@@ -143,14 +143,12 @@ def read(folder: Traversable, key: str) -> Study:
 
 
 def _text_of(file: Traversable) -> str:
-    """Of a file on a disk, or in an archive that Python imports from. Raises OSError or
-    UnicodeDecodeError.
-    """
+    """Reads a file on disk or in an importable archive. Raises OSError or UnicodeDecodeError."""
     return read_text(file, MOST_TOML_BYTES) if isinstance(file, Path) else file.read_text(encoding="utf-8")
 
 
 def _told(file: str, make: Callable[[], Made]) -> Made:
-    """What `make` gives. Raises BytewaysError that names the file when its data are not what they must be."""
+    """Returns make(). Raises BytewaysError with the file's name if its data are invalid."""
     try:
         return make()
     except (KeyError, TypeError, ValueError, AttributeError, OverflowError, csv.Error) as error:
@@ -188,7 +186,9 @@ def _study(
 
 
 def _places(data: Mapping[str, Any]) -> dict[str, Place]:
-    """Those of [places], one for every pair of `grid`, `gpu0>gpu1`, and of `grid` and `hosts`, both ways."""
+    """Returns the places of [places], each ordered pair of `grid` (`gpu0>gpu1`), and `grid` × `hosts` both
+    ways.
+    """
     places = {}
     for name, entry in data["places"].items():
         _PLACE.check(f"place '{name}'", entry)
@@ -204,7 +204,7 @@ def _places(data: Mapping[str, Any]) -> dict[str, Place]:
 
 
 def _lines(name: str, entry: Mapping[str, Any]) -> list[Line]:
-    """A line, or one for every value of the option of `each`: `copy, 128 threads`."""
+    """Returns a line, or one per value of the option in `each`: `copy, 128 threads`."""
     _LINE.check(f"line '{name}'", entry)
     if "each" not in entry:
         return [_line(name, entry)]
@@ -225,7 +225,7 @@ def _line(name: str, entry: Mapping[str, Any]) -> Line:
         pairs = [(buffer, buffer) for buffer in each("buffer")]
     else:
         sources, destinations = each("source"), each("destination")
-        if len(sources) == len(destinations):  # one by one; else every one with the only other
+        if len(sources) == len(destinations):  # pairwise; otherwise all combinations with the single one
             pairs = list(zip(sources, destinations, strict=True))
         else:
             pairs = [(source, destination) for source in sources for destination in destinations]
@@ -264,12 +264,12 @@ def _figure(entry: Mapping[str, Any], places: Mapping[str, Place]) -> Figure:
 
 
 def _named(glob: str, places: Mapping[str, Place]) -> list[str]:
-    """Places of a glob; a name that is none stays, to be told."""
+    """Returns the places matching a glob; an unknown name is kept for an error message."""
     return [name for name in places if fnmatchcase(name, glob)] or [glob]
 
 
 def _wrong(study: Study) -> list[str]:
-    """Names that stand for nothing: they would read 'not measured' for ever."""
+    """Returns names without a definition: they would read 'not measured' forever."""
     wrong: list[str] = []
     if study.statistic not in STATISTICS:
         wrong.append(f"statistic {study.statistic}")
@@ -304,7 +304,7 @@ def _wrong(study: Study) -> list[str]:
 
 
 def _buffers(line: Line) -> Iterator[str]:
-    """As the file has them, those that its published values are told by too."""
+    """Yields the buffers as written in the file, including those of published values."""
     for ends in line.ends:
         yield from (ends.source, ends.destination)
         if ends.second_source is not None:
@@ -315,7 +315,7 @@ def _buffers(line: Line) -> Iterator[str]:
 
 
 def _strange(devices: Sequence[str]) -> list[str]:
-    """Those that are neither a device nor the CPU near one that stands before it."""
+    """Returns names that are neither a device nor "near" an earlier device."""
     return [
         name
         for number, name in enumerate(devices)

@@ -1,7 +1,7 @@
-"""How a claim names figures: `LINE@PLACE/SIZE`.
+"""References of a claim to values: `LINE@PLACE/SIZE`.
 
-LINE and PLACE may be globs and SIZE a size, `*`, `largest` or a range `64KiB..1GiB` (either end may be left
-out). `fastest:` before it takes the highest of its lines.
+LINE and PLACE may be globs; SIZE is a size, `*`, `largest` or a range `64KiB..1GiB` (either end may be
+omitted). The prefix `fastest:` selects the highest of its lines.
 """
 
 from __future__ import annotations
@@ -14,13 +14,13 @@ from typing import Any
 from byteways.units import parse_size
 
 FASTEST = "fastest:"
-#: A number with its unit, as checks have it.
+#: A number with its unit, as in checks.
 _NUMBER = re.compile(r"^(?P<number>\d+(\.\d+)?)\s*(?P<unit>GB/s|ns|µs|us|%)$")
 _REFERENCE = re.compile(r"^(?P<line>[^@]+)@(?P<place>[^/]+)/(?P<size>.+)$")
 
 
 def references(check: Mapping[str, Any]) -> Iterator[str]:
-    """All of a check, without `fastest:`."""
+    """Yields all references of a check, without `fastest:`."""
     for name in ("of", "to"):
         yield from _flat(check.get(name, ()))
 
@@ -34,10 +34,10 @@ def _flat(told: str | Sequence[Any]) -> Iterator[str]:
 
 
 def parts(reference: str, lines: Iterable[str], places: Iterable[str]) -> tuple[list[str], list[str], str]:
-    """Names of lines and of places, and the size as written.
+    """Returns the names of matching lines and places, and the size as written.
 
     Raises:
-        ValueError: It names nothing.
+        ValueError: The reference matches nothing.
     """
     match = _REFERENCE.match(reference)
     if match is None:
@@ -51,7 +51,7 @@ def parts(reference: str, lines: Iterable[str], places: Iterable[str]) -> tuple[
 
 
 def sizes_of(wanted: str, known: Iterable[int]) -> list[int]:
-    """Those of the known sizes, in bytes, that a reference's size stands for. Raises ValueError for none."""
+    """Returns the known sizes in bytes that a reference selects. Raises ValueError if it is invalid."""
     sizes = list(known)
     if wanted == "*":
         return sizes
@@ -67,12 +67,12 @@ def sizes_of(wanted: str, known: Iterable[int]) -> list[int]:
 
 
 def ends_of(wanted: str) -> list[int]:
-    """The sizes that a range names, in bytes; none of what is no range."""
+    """Returns the ends of a range in bytes; empty if it is not a range."""
     return [parse_size(text) for text in wanted.split("..") if text.strip()] if ".." in wanted else []
 
 
 def number_of(value: object) -> float:
-    """A number, with or without a unit; per cent are hundredths. Raises ValueError when it is none."""
+    """Parses a number with or without unit; percent become fractions. Raises ValueError if invalid."""
     match = _NUMBER.match(str(value))
     if match is None:
         return float(str(value))
@@ -80,6 +80,6 @@ def number_of(value: object) -> float:
 
 
 def unit_of(value: object) -> str:
-    """The unit of a number, `of peak` for per cent; '' without one."""
+    """Returns the unit of a number, `of peak` for percent; '' without a unit."""
     match = _NUMBER.match(str(value))
     return {"us": "µs", "%": "of peak"}.get(match["unit"], match["unit"]) if match else ""

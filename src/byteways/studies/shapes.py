@@ -1,4 +1,4 @@
-"""What the tables of a study's files may hold: keys, those that must be there, and what each takes."""
+"""Schema of a study's files: keys of each table, which are required, and their types."""
 
 from __future__ import annotations
 
@@ -11,7 +11,7 @@ from byteways.plan.words import closest
 
 @dataclass(frozen=True)
 class Shape:
-    """What a key takes, in words and as a test."""
+    """A type: a description and a test."""
 
     words: str
     fits: Callable[[Any], bool]
@@ -72,13 +72,13 @@ def _is_tables(value: Any) -> bool:
 
 @dataclass(frozen=True)
 class Keys:
-    """Of a table, what each key takes."""
+    """The keys of a table with their types."""
 
     required: Mapping[str, Shape]
     optional: Mapping[str, Shape]
 
     def check(self, what: str, entry: object) -> None:
-        """Raises ValueError when `entry` is no table, lacks a key, or has one that nothing reads."""
+        """Raises ValueError if `entry` is not a table, lacks a required key or has an unknown one."""
         if not isinstance(entry, Mapping):
             raise ValueError(f"{what} is not a table")
         known = {**self.required, **self.optional}

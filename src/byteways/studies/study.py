@@ -1,8 +1,9 @@
-"""What a study is. reading.py reads it from its folder; what a run makes of it is in analyse/studies.
+"""Defines a study. reading.py reads it from its folder; analyse/studies compares a run with it.
 
-A **line** is a method of the source as cases of ours: interface, memories, executor. A **place** is where the
-source measured: a pair of its devices, to which those of another machine may correspond. A line at a place
-at a size is one figure.
+A **line** is a method of the source expressed as cases: interface, memories, executor. A **place** is where
+the
+source measured: a pair of its devices, which may map to devices of another machine. A line at a place at a
+size is one value.
 """
 
 from __future__ import annotations
@@ -15,37 +16,38 @@ from byteways.plan.case import Buffer, Flow
 from byteways.plan.suite_types import Suite
 from byteways.studies.values import Value
 
-#: Letters of a place's devices, in their order.
+#: Letters of a place's devices, in order.
 LETTERS = "abcd"
-#: How a figure is shown: over size; lines by places at one size; the highest of all sizes; lines by sizes;
-#: every pair of devices; and how many links the way between every pair has, which nothing measures.
+#: Kinds of figures: over size; lines × places at one size; the highest of all sizes; lines × sizes; every
+#: pair of devices; number of links between every pair (from the topology, not measured).
 KINDS = ("curve", "table", "highest", "map", "matrix", "hops")
-#: What figures are shown in.
+#: Units of figures.
 UNITS = ("GB/s", "of peak", "ns", "µs")
-#: In which a place takes GPUs of any machine.
+#: Orders in which a place takes the GPUs of any machine.
 ORDERS = ("packed", "spread")
 
 
 @dataclass(frozen=True)
 class Place:
-    """Where the source measured. `devices` are its names; one may be "near a": the CPU next to that one.
+    """Where the source measured. `devices` are the source's names; "near a" is the CPU nearest to device a.
 
-    `rank` counts the classes of direct links between GPUs from the widest, 1: which class stands for the
-    source's on a machine that does not have it. None: nothing else stands for it.
+    `rank` numbers the classes of direct links between GPUs, 1 is the widest. On a machine without the
+    source's class, the class of the same rank represents it; None: no other class does.
     """
 
     name: str
     devices: tuple[str, ...]
     meaning: str
     rank: int | None = None
-    model: str = ""  # of the system, where it is not the study's first
-    #: `packed` or `spread`: as many GPUs of any machine, in that order, each with the host; '': these.
+    model: str = ""  # of the system, if not the study's first
+    #: `packed` or `spread`: use the same number of GPUs of any machine in that order, each with the host;
+    #: '': fixed.
     order: str = ""
 
 
 @dataclass(frozen=True)
 class Ends:
-    """The buffers of a line, of a letter each: `a:device`, or `c:pageable@a`."""
+    """The buffers of a line with device letters: `a:device`, or `c:pageable@a`."""
 
     source: str
     destination: str
@@ -54,14 +56,14 @@ class Ends:
 
     @property
     def letters(self) -> frozenset[str]:
-        """Of the devices that it takes."""
+        """The device letters used."""
         buffers = [text for text in (self.source, self.destination, self.second_source) if text]
         named = {text.partition(":")[0] for text in buffers}
         named |= {text.rpartition("@")[2] for text in buffers if "@" in text}
         return frozenset({*named, self.executor})
 
     def flow(self, devices: Sequence[str]) -> Flow:
-        """The flow at a place with these devices, one for each letter at least."""
+        """Returns the flow at a place; `devices` has at least one device per letter."""
         named = dict(zip(LETTERS, devices, strict=False))
 
         def buffer(text: str) -> Buffer:
@@ -76,8 +78,8 @@ class Ends:
 
 @dataclass(frozen=True)
 class Line:
-    """A method of the source as cases of ours. Of `ends` the first are the source's own; the others stand
-    for it where a runtime has no such memory.
+    """A method of the source, expressed as cases. The first of `ends` is the source's; the others replace it
+    if a runtime lacks that memory.
     """
 
     name: str
@@ -88,11 +90,11 @@ class Line:
     cache: str = "cold"
     environment: Mapping[str, str] = field(default_factory=dict)
     options: Mapping[str, Any] = field(default_factory=dict)
-    together: bool = False  # the place's GPUs at once, each with the host next to it and in both directions
-    count: str = ""  # `per-direction`: of a figure that counts what is read and written, one of the two
-    submits: bool = False  # the time is what the host takes to enqueue one, not until one has ended
-    published: tuple[Mapping[str, str], ...] = ({},)  # how its values are told, where not by `ends`
-    note: str = ""  # what is done otherwise here
+    together: bool = False  # all GPUs of the place concurrently, each with its nearest host, both ways
+    count: str = ""  # `per-direction`: report one direction where the interface counts reads and writes
+    submits: bool = False  # the time is the host's time to enqueue an operation, not its duration
+    published: tuple[Mapping[str, str], ...] = ({},)  # how published values name it, if not by `ends`
+    note: str = ""  # deviations of this reproduction
 
     def fits(self, place: Place) -> bool:
         """Whether the place has a device for every letter."""
@@ -110,24 +112,24 @@ class Figure:
     unit: str
     lines: tuple[str, ...]
     places: tuple[str, ...]
-    size_bytes: int | None  # of tables; None: the largest there is
+    size_bytes: int | None  # of tables; None: the largest available
     note: str = ""
 
 
 @dataclass(frozen=True)
 class Check:
-    """What a sentence demands of figures: the keys of a kind, as the file has them.
+    """A check of a claim: the keys of its kind, as in the file.
 
-    `any` has no keys but `readings`: the sentence may be read in several ways, and one of them is enough.
+    Kind `any` has only `readings`: alternative interpretations of the sentence, of which one must hold.
     """
 
     kind: str
     keys: Mapping[str, Any] = field(default_factory=dict)
-    note: str = ""  # how the sentence is read
+    note: str = ""  # how the sentence is interpreted
     readings: tuple[Check, ...] = ()
 
     def leaves(self) -> Iterator[Check]:
-        """Itself, or its readings."""
+        """Yields the check itself, or its readings."""
         for reading in self.readings:
             yield from reading.leaves()
         if not self.readings:
@@ -136,9 +138,9 @@ class Check:
 
 @dataclass(frozen=True)
 class Claim:
-    """What a source says, with the checks that all have to hold.
+    """A statement of a source; all its checks must hold.
 
-    Either `quote`, the source's sentence word by word, or `says`, what it shows in our words.
+    Has either `quote`, the source's exact sentence, or `says`, the statement in our words.
     """
 
     id: str
@@ -147,25 +149,25 @@ class Claim:
     quote: str = ""
     says: str = ""
     note: str = ""
-    #: The model of the system that the sentence speaks of; it is tested on such GPUs alone. '': the study's
-    #: first, and the sentence is tried on any.
+    #: The model of the system that the sentence is about; it is tested only on such GPUs. '': the study's
+    #: first, and the claim is tested on any machine.
     machine: str = ""
 
     @property
     def text(self) -> str:
-        """As it is shown: in quotation marks what is one."""
+        """The statement as displayed; quotations in quotation marks."""
         inner = self.quote.replace("“", "‘").replace("”", "’")
         return f"“{inner}”" if self.quote else self.says
 
     def leaves(self) -> Iterator[Check]:
-        """All checks, readings one by one."""
+        """Yields all checks, with readings individually."""
         for check in self.checks:
             yield from check.leaves()
 
 
 @dataclass(frozen=True)
 class Study:
-    """A published work, as far as it can be measured again."""
+    """A published work in reproducible form."""
 
     key: str
     title: str
@@ -173,17 +175,17 @@ class Study:
     year: int
     address: str
     about: str
-    sources: tuple[str, ...]  # keys in published.csv and in machine models, the work itself first
+    sources: tuple[str, ...]  # keys in published.csv and in machine models, this work first
     models: tuple[str, ...]  # of the systems it was measured on
     statistic: str
-    ambient: tuple[str, ...]  # variables that the source set for every process, whatever they do there
+    ambient: tuple[str, ...]  # variables that the source set for every process, relevant or not
     timing: str  # how the source timed
     defects: tuple[str, ...]  # known mistakes and contradictions in the source
-    differences: tuple[str, ...]  # what is done otherwise here
+    differences: tuple[str, ...]  # deviations of this reproduction
     places: Mapping[str, Place]
     lines: Mapping[str, Line]
     figures: tuple[Figure, ...]
     claims: tuple[Claim, ...]
     values: tuple[Value, ...]
     suite: Suite
-    folder: str = ""  # of a study that does not come with byteways
+    folder: str = ""  # of a study that is not built in

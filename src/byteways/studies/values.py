@@ -1,7 +1,7 @@
-"""Published values: what others measured, a row each, as comparisons and the check of the models read them.
+"""Published values: one row per measurement of others, used by comparisons and to check machine models.
 
-The columns are those of benchmarks/published/README.md. A study's values are in its `published.csv`, with two
-columns more: `machine`, the model of the system they were measured on, and `statistic`.
+benchmarks/published/README.md defines the columns. A study's `published.csv` has two more: `machine`, the
+model of the measured system, and `statistic`.
 """
 
 from __future__ import annotations
@@ -29,12 +29,12 @@ PATTERNS = ("unidirectional", "bidirectional", "all-pairs")
 METRICS = ("bandwidth", "time", "latency")
 COUNTS = ("one direction", "read+write", "sum of both directions", "sum of all flows", "not stated")
 EXACTNESS = ("exact", "rounded", "approximate")
-#: What a source makes of its repetitions; `max` is of bandwidths, so the shortest time.
+#: Statistics over repetitions; `max` refers to bandwidth, so it is the minimum time.
 STATISTICS = ("mean", "max", "median", "not stated")
 
-#: Beyond any size in bytes, rate in bytes/s and time in ns.
+#: Upper limit for sizes in bytes, rates in bytes/s and times in ns.
 LARGEST = 2.0**62
-#: The file in a study's folder.
+#: The file name in a study's folder.
 FILE = "published.csv"
 
 
@@ -42,36 +42,36 @@ FILE = "published.csv"
 class Value:
     """One published value. `value` and `half_unit` are in bytes/s (bandwidth) or ns (time, latency)."""
 
-    machine: str  # the model of the system it was measured on
+    machine: str  # the model of the measured system
     key: str
-    system: str  # where it was measured, as the source says
+    system: str  # the measured system, as the source names it
     source_key: str
     locator: str
     method: str
-    options: Mapping[str, str]  # what the source fixed for the operation: compute-units
+    options: Mapping[str, str]  # settings of the operation: compute-units
     environment: Mapping[str, str]  # of the process: HSA_XNACK
     executor: str
-    access: str  # what the executor does to the far buffer: read, write; local, remote: one device's ends
+    access: str  # executor's access to the far buffer: read, write; local, remote: both ends on one device
     pattern: str
     source: Buffer
     destination: Buffer
-    size_bytes: int | None  # None: not stated, or (chase) beyond all caches
+    size_bytes: int | None  # None: not stated, or (chase) larger than all caches
     metric: str
     value: float
     counts: str  # which bytes a bandwidth counts; empty for times
     exactness: str  # exact: half_unit <= 0.1 % of value; rounded: more; approximate: "about", a range
-    half_unit: float  # half of the last digit that the source prints
-    peak_bytes_per_s: float | None  # the peak, where the source gives a fraction of it
-    statistic: str  # what the source makes of its repetitions, one of STATISTICS; empty: no study compares it
+    half_unit: float  # half of the last printed digit
+    peak_bytes_per_s: float | None  # the peak, if the source gives a fraction of it
+    statistic: str  # over the source's repetitions, one of STATISTICS; empty: no study compares it
     timing: str
-    same_as: str  # key of the value that is another print of this measurement; empty: none
+    same_as: str  # key of another print of the same measurement; empty: none
     note: str
-    derived: str = ""  # how the value comes from what the source prints; empty: it prints it
-    range: tuple[float, float] | None = None  # where the source gives a range, of which `value` is the middle
+    derived: str = ""  # how the value is computed from printed ones; empty: printed itself
+    range: tuple[float, float] | None = None  # the range, if the source gives one; `value` is its middle
 
     @property
     def group(self) -> str:
-        """What a model is fitted to or checked against as a whole."""
+        """Key of the group that a model is fitted to or checked against as a whole."""
         settings = [f"{name}={text}" for name, text in [*self.options.items(), *self.environment.items()]]
         flow = f"{self.source}>{self.destination}"
         how = [self.source_key, self.method, self.executor, self.access]
@@ -79,23 +79,23 @@ class Value:
 
 
 def read_values(lines: Iterable[str], machine: str | None = None) -> list[Value]:
-    """The values of a CSV text, in its order.
+    """Parses the values of a CSV text, in order.
 
     Args:
-        lines: With the head of the columns.
-        machine: Of all values, where there is no such column.
+        lines: Lines including the column headings.
+        machine: Machine of all values, if there is no such column.
 
     Raises:
-        ValueError: A cell is no number or no buffer.
+        ValueError: A cell is not a valid number or buffer.
     """
     return [_value(row, machine) for row in csv.DictReader(lines)]
 
 
 def values_of_study(key: str) -> list[Value]:
-    """The published values of a study that comes with byteways.
+    """Reads the published values of a built-in study.
 
     Raises:
-        OSError: There is no such study.
+        OSError: No such study.
     """
     file = resources.files("byteways.studies") / key / FILE
     return read_values(file.read_text(encoding="utf-8").splitlines())
@@ -117,7 +117,7 @@ def _value(row: Mapping[str, str], machine: str | None) -> Value:
 
 
 def _positive(text: str) -> float:
-    """Raises ValueError for what is no number that a size or a rate may have."""
+    """Parses a size or rate. Raises ValueError if it is not a positive number up to LARGEST."""
     number = float(text)
     if not 0 < number < LARGEST:
         raise ValueError(f"{text:.40} is not a number above 0 and below {LARGEST:g}")
@@ -125,7 +125,7 @@ def _positive(text: str) -> float:
 
 
 def _range(text: str, middle: float) -> tuple[float, float]:
-    """`10e9..15e9`. Raises ValueError when `middle` is not between the two."""
+    """Parses `10e9..15e9`. Raises ValueError if `middle` is outside."""
     low, high = map(float, text.split(".."))
     if not low < middle < high:
         raise ValueError(f"{middle:g} is not between the ends of {text}")
@@ -133,5 +133,5 @@ def _range(text: str, middle: float) -> tuple[float, float]:
 
 
 def _settings(text: str) -> dict[str, str]:
-    """`A=1 B=2` as {"A": "1", "B": "2"}."""
+    """Parses `A=1 B=2` to {"A": "1", "B": "2"}."""
     return dict(setting.split("=", 1) for setting in text.split())

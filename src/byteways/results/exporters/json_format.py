@@ -1,4 +1,4 @@
-"""`{"simulated": …, "manifest": …, "records": […]}`: all fields, and where asked for `samples` of each
+"""`{"simulated": …, "manifest": …, "records": […]}`: all fields, and on request the `samples` of each
 record.
 """
 

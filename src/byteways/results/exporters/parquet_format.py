@@ -1,8 +1,7 @@
-"""One row per record for dataframes: the columns of the CSV with their types, and where asked for every
-sample.
+"""One row per record for dataframes: the columns of the CSV with types, and on request all samples.
 
-What has no fixed shape (options, directions …) is one column of JSON text, as in the CSV. The manifest is in
-the file's own metadata, under `byteways_manifest`.
+Data without a fixed shape (options, directions …) are JSON text, as in the CSV. The manifest is in the file's
+metadata, key `byteways_manifest`.
 """
 
 from __future__ import annotations
@@ -20,7 +19,7 @@ from byteways.results.simulated import is_simulated
 if TYPE_CHECKING:
     import polars
 
-#: Columns that are neither text nor JSON text, by type.
+#: Columns other than text and JSON text, by type.
 WHOLE = ("round", "size_bytes", "samples", "batch", "method_version")
 TRUTH = ("gated", "slope", "verified", "simulated")
 NUMBER = (
@@ -60,7 +59,7 @@ def write(
 
 
 def _schema(types: Mapping[str, Any]) -> dict[str, polars.DataType]:
-    """Column -> type; the same for every run, an empty one included."""
+    """Returns the type of each column: the same for every run, even an empty one."""
     kinds = {
         **dict.fromkeys(COLUMNS, types["String"]),
         **dict.fromkeys(WHOLE, types["Int64"]),
