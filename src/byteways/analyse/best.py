@@ -1,4 +1,4 @@
-"""The best way by kind of pair, class of links and size, with what ties with it."""
+"""The best interface by kind of pair, link class and size, with its ties."""
 
 from __future__ import annotations
 
@@ -13,16 +13,16 @@ from byteways.analyse.summary import Cell, group_by
 
 @dataclass(frozen=True)
 class BestMap:
-    """Kind of pair, link class and caches, each with a ranking a size; None without a choice."""
+    """Rankings by size for each kind of pair, link class and cache state; None without alternatives."""
 
     sizes: tuple[int, ...]
     rows: tuple[tuple[str, tuple[Ranking | None, ...]], ...]
 
 
 def best_map(index: Index, found: Sequence[Cell]) -> BestMap | None:
-    """Rankings by size, kind of pair, link class and whether the caches were cold.
+    """Returns rankings by size, kind of pair, link class and whether caches were cold.
 
-    Of sizes at which there is a choice; None without any.
+    Only sizes with alternatives are included; None if there are none.
     """
     compared = {}
     order = list(KINDS)
@@ -48,5 +48,5 @@ def best_map(index: Index, found: Sequence[Cell]) -> BestMap | None:
 
 
 def _compares(members: Sequence[Cell]) -> bool:
-    """Whether there is a choice: two interfaces, or two kinds of memory."""
+    """Whether there are alternatives: two interfaces or two memory kinds."""
     return len({(cell.record.interface, cell.variant.host_memory) for cell in members}) > 1

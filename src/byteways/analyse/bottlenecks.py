@@ -1,8 +1,8 @@
-"""Names what holds flows back that stay below prediction: the fewest shared resources that explain it.
+"""Names the bottleneck of flows below prediction: the fewest shared resources that explain them.
 
-A resource explains that flows are slow when what they carry over it together is its capacity: the same in
-every case that it holds back, and no record of the run, whatever its interface and settings, carries more.
-Anything would fit a single case, so a resource has to hold back two. "Nothing explains it" is an answer.
+A resource explains slow flows if their total load on it equals its capacity: the same in every case that it
+limits, and not exceeded by any record of the run, whatever its interface and settings. Many resources would
+fit a single case, so a bottleneck needs two. The result may be "unexplained".
 """
 
 from __future__ import annotations
@@ -16,41 +16,42 @@ from byteways.analyse.resources import Resource, Uses, resources
 from byteways.analyse.summary import group_by
 from byteways.topology.model import Topology
 
-#: A resource is full from this part of the most that was seen over it: it gives a little more to more flows
-#: (three H200 write 156 GB/s to host memory, four 163: docs/reference/measured-h200x4.md).
+#: A resource counts as full from this fraction of its greatest observed load: the load grows slightly with
+#: the number of flows (three H200 write 156 GB/s to host memory, four 163:
+#: docs/reference/measured-h200x4.md).
 FULL = 0.9
-#: Cases of a run that a resource must hold back to be named.
+#: Least number of cases that a named resource must limit.
 LEAST_CASES = 2
-#: Resources that one setting is explained by at most: more would explain anything.
+#: Maximum number of resources to explain one setting: more could explain anything.
 MOST_RESOURCES = 5
 
 
 @dataclass(frozen=True)
 class Bottleneck:
-    """A resource that holds flows back. `names` has others that the cases cannot tell from it."""
+    """A resource that limits flows. `names` includes others that the cases cannot distinguish from it."""
 
     resource: Resource
     names: tuple[str, ...]
-    bytes_per_s: float  # what it carries, the median over the cases that it holds back
+    bytes_per_s: float  # its load, the median over the cases that it limits
     cases: tuple[Together, ...]
-    example: Together  # of the cases that the fewest others hold back too, the slowest
+    example: Together  # the slowest of the cases with the fewest other bottlenecks
 
 
 @dataclass(frozen=True)
 class Explanation:
-    """The cases of one setting that stay below prediction, and what explains them."""
+    """The cases of one setting below prediction, and the bottlenecks that explain them."""
 
     setting: tuple[object, ...]
     bottlenecks: tuple[Bottleneck, ...]
     unexplained: tuple[Together, ...]
 
     def of(self, case: Together) -> list[Bottleneck]:
-        """What holds a case back."""
+        """Returns the bottlenecks of a case."""
         return [each for each in self.bottlenecks if case in each.cases]
 
 
 def explanations(topology: Topology, predicted: Predictions) -> list[Explanation]:
-    """One for each setting of which a case is held back; flows that took turns are no evidence."""
+    """Returns one per setting with a case below prediction; serialised flows are no evidence."""
     found = []
     cases = [case for case in predicted.cases if "serialised" not in case.cell.warning_ids]
     for setting, same in group_by(cases, lambda case: case.setting).items():
@@ -60,7 +61,7 @@ def explanations(topology: Topology, predicted: Predictions) -> list[Explanation
 
 
 def _told_apart(one: Explanation, others: Sequence[Explanation]) -> Explanation:
-    """Without the names of a bottleneck that another setting rules out: kernels use no copy engine."""
+    """Removes names of a bottleneck that another setting rules out: kernels use no copy engine."""
     known = [set(bottleneck.names) for other in others for bottleneck in other.bottlenecks]
     kept = []
     for bottleneck in one.bottlenecks:
@@ -73,16 +74,16 @@ def _told_apart(one: Explanation, others: Sequence[Explanation]) -> Explanation:
 
 @dataclass(frozen=True)
 class _Candidate:
-    """A resource with what flows over it carry in each case, member by member."""
+    """A resource with the load of its flows in each case, member by member."""
 
     resource: Resource
     names: tuple[str, ...]
-    users: tuple[tuple[frozenset[int], ...], ...]  # [case][member]: flows by index
+    users: tuple[tuple[frozenset[int], ...], ...]  # [case][member]: flow indices
     loads: tuple[tuple[float, ...], ...]  # [case][member]: bytes/s
     capacity: float
 
     def holds(self, case: int) -> frozenset[int]:
-        """Flows of a case that use a member which is full."""
+        """Returns the flows of a case that use a full member."""
         full = [
             users
             for users, load in zip(self.users[case], self.loads[case], strict=True)
@@ -101,12 +102,12 @@ def _explain(
     while len(chosen) < MOST_RESOURCES:
         best = max(
             candidates, key=lambda one: _score([*chosen, one], cases, held), default=None
-        )  # the first of equals, so the most particular
+        )  # among equals the first, which is the most specific
         if best is None or _score([*chosen, best], cases, held) <= _score(chosen, cases, held):
             break
         chosen.append(best)
     explained = [index for index in held if _explained(chosen, cases[index], index)]
-    for one in list(chosen):  # what later ones made needless
+    for one in list(chosen):  # remove those made redundant by later ones
         rest = [other for other in chosen if other is not one]
         if all(_explained(rest, cases[index], index) for index in explained):
             chosen = rest
@@ -135,7 +136,9 @@ def _explain(
 def _candidates(
     found: Sequence[Resource], cases: Sequence[Together], held: Sequence[int], seen: Sequence[Seen]
 ) -> list[_Candidate]:
-    """Resources that could hold back LEAST_CASES, those with the same users as one, under all their names."""
+    """Returns resources that could limit LEAST_CASES cases; those with equal users are merged, with all
+    names.
+    """
     by_users: dict[object, _Candidate] = {}
     for resource in found:
         members = [_Members(uses) for uses in resource.uses]
@@ -151,12 +154,12 @@ def _candidates(
         one = replace(one, capacity=max(capacity, _most_seen(members, seen)))
         if not _holds_enough(one, cases, held):
             continue
-        # Equal where it matters: in the cases that are held back.
+        # Compare only the cases below prediction.
         key = tuple(frozenset(one.holds(index)) for index in range(len(cases)))
         twin = by_users.get(key)
         if twin is None:
             by_users[key] = one
-        elif twin.resource.family == resource.family and not resource.hidden:  # nothing hidden is needed
+        elif twin.resource.family == resource.family and not resource.hidden:  # a known resource suffices
             by_users[key] = _Candidate(
                 twin.resource, (*twin.names, resource.name), twin.users, twin.loads, twin.capacity
             )
@@ -168,14 +171,14 @@ def _holds_enough(one: _Candidate, cases: Sequence[Together], held: Sequence[int
 
 
 class _Members:
-    """Which flows use a member of a resource; it asks for a flow's devices alone, so each answer is kept."""
+    """Which flows use a member of a resource; cached by devices, which alone decide."""
 
     def __init__(self, uses: Uses) -> None:
         self._uses = uses
         self._known: dict[tuple[str, str, str], bool] = {}
 
     def of(self, carried: Sequence[Carried]) -> frozenset[int]:
-        """The flows that use it, by index."""
+        """Returns the indices of the flows that use it."""
         for flow, devices, _ in carried:
             if devices not in self._known:
                 self._known[devices] = self._uses(flow)
@@ -183,7 +186,7 @@ class _Members:
 
 
 def _most_seen(members: Sequence[_Members], seen: Sequence[Seen]) -> float:
-    """The most that any record of the run carried over a member of a resource."""
+    """Returns the greatest load of a resource's member in any record of the run."""
     return max(
         (
             sum(one.carried[index][2] for index in member.of(one.carried))
@@ -195,14 +198,14 @@ def _most_seen(members: Sequence[_Members], seen: Sequence[Seen]) -> float:
 
 
 def _score(chosen: Sequence[_Candidate], cases: Sequence[Together], held: Sequence[int]) -> tuple[int, int]:
-    """Cases that are explained, and slow flows that use something full."""
+    """Returns the numbers of explained cases and of slow flows that use something full."""
     whole = sum(_explained(chosen, cases[index], index) for index in held)
     flows = sum(len(_held_flows(chosen, index) & set(cases[index].slow)) for index in held)
     return whole, flows
 
 
 def _explained(chosen: Sequence[_Candidate], case: Together, index: int) -> bool:
-    """Whether every slow flow uses something that is full."""
+    """Whether every slow flow uses something full."""
     return bool(chosen) and bool(case.slow) and set(case.slow) <= _held_flows(chosen, index)
 
 

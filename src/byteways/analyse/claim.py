@@ -1,4 +1,4 @@
-"""What a comparison says, as data: two results, their settings and scope, the effect with its interval."""
+"""A comparison as data: two results, their settings and scope, and the effect with its interval."""
 
 from __future__ import annotations
 
@@ -6,18 +6,18 @@ from dataclasses import dataclass, replace
 
 from byteways.analyse.summary import Cell, Group
 
-#: Two results are equal where the far ends of the interval of their ratio leave less than this between them.
+#: Two results are equal if the interval of their ratio lies within this of 1.
 ALIKE = 0.03
 
-#: Verdicts on the first result of a claim.
+#: Verdicts on the first of two results.
 LEADS, TRAILS, TIE, MIXED, NOT_COMPARED = "leads", "trails", "tie", "mixed", "not-compared"
 
 
 @dataclass(frozen=True)
 class Operand:
-    """One side of a comparison: the median over its paths of the medians over rounds.
+    """One side of a comparison: the median over paths of the medians over rounds.
 
-    Unit: bytes/s, nanoseconds or joules per GB. `least` and `most` are the extremes over the paths.
+    Unit: bytes/s, nanoseconds or joules per GB. `least` and `most` are the extremes over paths.
     """
 
     name: str
@@ -34,23 +34,23 @@ class Operand:
 
 @dataclass(frozen=True)
 class Claim:
-    """A comparison of two results and its outcome; `effect` is the ratio of the first to the second."""
+    """A comparison of two results; `effect` is the ratio of the first to the second."""
 
     kind: str  # best, difference, odd, moved, contention, …
-    verdict: str  # leads: the first is greater; trails: less; tie; mixed: paths disagree; not-compared
+    verdict: str  # on the first: leads (greater), trails, tie, mixed (paths disagree), not-compared
     quantity: str  # bandwidth, latency, energy
     first: Operand
     second: Operand
-    differs: tuple[str, ...]  # in what the two differ
-    scope: tuple[tuple[str, str], ...]  # what both have alike
+    differs: tuple[str, ...]  # fields in which the two differ
+    scope: tuple[tuple[str, str], ...]  # fields that both share
     effect: float
     low: float
     high: float
-    comparisons: int  # as many as the interval holds for at once
-    pairs: int  # paths, or pairs of results, that were compared one by one
-    agree: int  # of these, how many lead by themselves
+    comparisons: int  # number of comparisons for which the interval holds simultaneously
+    pairs: int  # number of paths, or pairs of results, compared individually
+    agree: int  # how many of them lead individually
     against: int  # … and how many trail
-    reason: str = ""  # why nothing was compared
+    reason: str = ""  # why there is no comparison
     rests_on: tuple[str, ...] = ()
 
     @property
@@ -71,17 +71,17 @@ class Claim:
 
     @property
     def equal(self) -> bool:
-        """Whether the two are as good as equal, which is more than that no lead was found."""
+        """Whether the two are equal within ALIKE, which is stronger than a tie."""
         near = max(self.high, 1 / self.low) if self.low > 0 else 2.0
         return self.verdict == TIE and near < 1 + ALIKE and not (self.first.doubts or self.second.doubts)
 
     @property
     def gain(self) -> float:
-        """By what part the greater exceeds the other; 0 unless they differ."""
+        """Relative excess of the greater over the other; 0 unless they differ."""
         return max(self.effect, 1 / self.effect) - 1 if self.differ and self.effect > 0 else 0.0
 
     def turned(self) -> Claim:
-        """The same with its sides swapped."""
+        """Returns the claim with its sides swapped."""
         return replace(
             self,
             verdict={LEADS: TRAILS, TRAILS: LEADS}.get(self.verdict, self.verdict),
@@ -100,7 +100,7 @@ def cells_of(result: Cell | Group) -> tuple[Cell, ...]:
 
 
 def operand(result: Cell | Group, name: str = "") -> Operand:
-    """A result as one side of a claim."""
+    """Returns a result as one side of a claim."""
     members = cells_of(result)
     record, same = members[0].record, members[0].variant
     settings = (

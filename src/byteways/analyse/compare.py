@@ -1,11 +1,11 @@
-"""The one place where results are compared: every comparative statement of byteways is a `Claim` made here.
+"""Compares results: the only place that makes comparative claims.
 
-A claim is data: what is compared, with which settings, over how many paths, how many of them agree, and the
-effect with its simultaneous interval. Sentences are rendered from claims alone (wording.py).
+A claim is data: the two results, their settings, the number of paths and how many agree, and the effect with
+its simultaneous interval. Sentences are rendered from claims only (wording.py).
 
-A lead counts from 1 % and beyond an interval for as many comparisons as were made (Šidák); otherwise it is a
-tie. Only like is compared with like: the same path, size, cache state, pattern and way of counting, but for
-what a caller names. Over several paths a lead holds where most of them lead and none trails.
+A lead must be at least 1 % and exceed an interval corrected for the number of comparisons (Šidák); otherwise
+the claim is a tie. Results must share path, size, cache state, pattern and byte count, except what a caller
+names. Over several paths, a lead requires that most paths lead and none trails.
 """
 
 from __future__ import annotations
@@ -21,13 +21,13 @@ from byteways.analyse.repeatability import Rounds, Spread, for_many, spreads, st
 from byteways.analyse.summary import Cell, Group, Variant, group_by, pool
 from byteways.plan.interfaces import figure_of
 
-#: Relative difference from which on one result leads another, however sure a smaller one is.
+#: Least relative difference for a lead, however certain a smaller one is.
 LEAD = 0.01
-#: The same where the samples are not of one steady quantity, so that intervals say too little.
+#: The same if samples are unsteady, so that intervals are too narrow.
 MISJUDGED_LEAD = 0.1
 
 
-#: What a claim says that two results differ in, or have alike.
+#: Fields of results that a claim lists as different or shared.
 _READ: Mapping[str, Callable[[Cell], object]] = {
     "interface": lambda cell: cell.record.interface,
     "access": lambda cell: cell.record.access,
@@ -41,7 +41,7 @@ _READ: Mapping[str, Callable[[Cell], object]] = {
     "counts": lambda cell: cell.record.counts,
     "pattern": lambda cell: cell.record.pattern,
 }
-#: These must be equal unless a caller says that they differ.
+#: Fields that must be equal unless a caller declares them different.
 _LIKE = ("size", "cache", "counts", "pattern")
 
 
@@ -60,17 +60,17 @@ def compare(
     names: tuple[str, str] = ("", ""),
     quantity: str = "",
 ) -> Claim:
-    """Compares two results, path by path where they are of several.
+    """Compares two results, path by path if they have several.
 
     Args:
-        first: What the claim is about.
-        second: What it is compared with.
-        kind: What the claim says.
-        ways: How many ways this comparison is one of: it holds for all pairs of them at once.
-        across: Of `_LIKE`, what the two differ in on purpose.
-        match: Which results of the first and of the second belong together; None compares each with each.
-        names: How to call both, instead of by how they move the bytes.
-        quantity: What the values are, where they are not those of the interface.
+        first: The subject of the claim.
+        second: The result it is compared with.
+        kind: The kind of claim.
+        ways: Number of alternatives: the interval holds for all pairs of them simultaneously.
+        across: Elements of `_LIKE` in which the two differ intentionally.
+        match: Key that pairs results of first and second; None compares every one with every one.
+        names: Names of both, instead of descriptions of their settings.
+        quantity: The metric, if not that of the interface.
     """
     ones, others = cells_of(first), cells_of(second)
     across = frozenset(across)
@@ -88,7 +88,7 @@ def compare(
 
 
 def summed(parts: Sequence[Cell]) -> Cell:
-    """What several results add up to: the flows of a concurrent case, each measured alone."""
+    """Returns the sum of results: the flows of a concurrent case, each measured alone."""
     first, total = parts[0], sum(part.value for part in parts)
     squares = [(part.value / total * part.spread.of_median(part.rounds)) ** 2 for part in parts]
     whole = sum(squares)
@@ -107,7 +107,7 @@ class _Effect:
     ratio: float
     low: float
     high: float
-    least: float  # a difference below this part is none
+    least: float  # smaller relative differences do not count
 
     @property
     def leads(self) -> bool:
@@ -124,7 +124,7 @@ def _effect(one: Cell, other: Cell, comparisons: int) -> _Effect:
         return _Effect(1.0, 0.0, 2.0, least)
     parts = [(cell.spread.of_median(cell.rounds) ** 2, cell.spread.freedom) for cell in (one, other)]
     total = sum(square for square, _ in parts)
-    if one.spread.shared and other.spread.shared:  # much the same estimate: its freedom counts once
+    if one.spread.shared and other.spread.shared:  # nearly the same estimate: count it once
         freedom = min(degrees for _, degrees in parts)
     else:  # Welch and Satterthwaite
         freedom = total**2 / sum(square**2 / degrees for square, degrees in parts)
@@ -134,7 +134,7 @@ def _effect(one: Cell, other: Cell, comparisons: int) -> _Effect:
 
 
 def unsteady(claim: Claim) -> bool:
-    """Whether a tie is one only because the samples do not bear out a lead that the intervals show."""
+    """Whether a tie is due to unsteady samples although the intervals show a lead."""
     lead = max(claim.effect, 1 / claim.effect) if claim.effect > 0 else 1.0
     return not claim.differ and lead >= 1 + LEAD and not claim.low <= 1 <= claim.high
 
@@ -142,7 +142,7 @@ def unsteady(claim: Claim) -> bool:
 def _obstacle(
     pairs: Sequence[tuple[Cell, Cell]], ranked: Sequence[tuple[Cell, Cell]], across: frozenset[str]
 ) -> str:
-    """Why two results are not compared; '' where they can be."""
+    """Returns why two results cannot be compared; '' if they can."""
     if not pairs:
         return "no path in common"
     if not ranked:
@@ -211,10 +211,11 @@ def _verdict(pairs: int, agree: int, against: int) -> str:
 
 
 def moved(series: Sequence[tuple[Cell, Sequence[float]]]) -> list[Claim]:
-    """Whether the last third of each series of rounds differs from its first third.
+    """Tests whether the last third of each series of rounds differs from its first third.
 
-    The deviation of a round is judged by neighbouring rounds (J. von Neumann, Ann. Math. Stat. 12, 1941),
-    which a slow change hardly touches, and shared among like cases. Intervals hold for all series at once.
+    The standard deviation of a round is estimated from successive differences (J. von Neumann, Ann. Math.
+    Stat. 12, 1941), which slow changes hardly affect, and pooled over like cases. Intervals hold for all
+    series simultaneously.
     """
     cases = [_successive(values) for _, values in series]
     claims = []
@@ -235,10 +236,10 @@ def moved(series: Sequence[tuple[Cell, Sequence[float]]]) -> list[Claim]:
 
 
 def _successive(values: Sequence[float]) -> Rounds:
-    """Pseudo-rounds whose variance is that of neighbouring rounds, half of their differences' mean square."""
+    """Returns pseudo-rounds whose variance is half the mean square of successive differences."""
     steps = [log(b / a) for a, b in pairwise(values)]
     deviation = sqrt(fmean(step**2 for step in steps) / 2)
-    # Differences that share a round are worth two thirds of as many independent values.
+    # Overlapping differences are worth two thirds as many independent values.
     worth = max(2 * len(steps) // 3, 1)
     signs = [(-1.0) ** number for number in range(worth + 1)]
     scale = deviation / stdev(signs)
@@ -247,7 +248,7 @@ def _successive(values: Sequence[float]) -> Rounds:
 
 @dataclass(frozen=True)
 class Rival:
-    """A way that was compared with the best one; the claim is about the best."""
+    """An alternative compared with the best one; the claim's first side is the best."""
 
     variant: Variant
     group: Group
@@ -256,13 +257,13 @@ class Rival:
 
 @dataclass(frozen=True)
 class Ranking:
-    """Ways of doing the same job over the same paths: the best and what each other is beside it."""
+    """Alternatives for the same job over the same paths: the best, and its comparison with each other one."""
 
     variant: Variant
     group: Group
     rivals: tuple[Rival, ...]  # by value, the greatest first
-    default: Rival | None = None  # the best without settings, where the best of all needs one
-    elsewhere: tuple[Rival, ...] = ()  # measured on few of the paths, and ahead there
+    default: Rival | None = None  # the best with default settings, if the best of all needs others
+    elsewhere: tuple[Rival, ...] = ()  # measured on few of the paths, and faster there
 
     @property
     def ties(self) -> tuple[Rival, ...]:
@@ -274,10 +275,9 @@ class Ranking:
 
 
 def rank(members: Iterable[Cell], *, kind: str = "best") -> Ranking | None:
-    """Ranks the ways among these cells, which must be of one job: one kind of pair, link class and size.
+    """Ranks the alternatives among these cells, which must share kind of pair, link class and size.
 
-    A way stands for all paths when it was measured on at least half of those that any was. None without a
-    cell that can be ranked.
+    An alternative must have been measured on at least half of the paths. None if no cell can be ranked.
     """
     ways = group_by((cell for cell in members if cell.ranked), lambda cell: cell.variant)
     if not ways:
@@ -307,7 +307,7 @@ def rank(members: Iterable[Cell], *, kind: str = "best") -> Ranking | None:
 
 
 def _simplest(groups: Mapping[Variant, Group], first: Variant, ways: int) -> Variant:
-    """Of the ways of the same interface and memory that tie with the best, one that needs no settings."""
+    """Returns an alternative with default settings among ties with the best of its interface and memory."""
     if not _settings(first):
         return first
     plain = [
@@ -322,5 +322,5 @@ def _simplest(groups: Mapping[Variant, Group], first: Variant, ways: int) -> Var
 
 
 def _settings(same: Variant) -> bool:
-    """Whether it differs from what a program does without being told."""
+    """Whether it differs from a program's defaults."""
     return bool(same.environment or same.options)

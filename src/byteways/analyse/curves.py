@@ -1,4 +1,4 @@
-"""What the charts show, as plain data: bandwidth over size, sums over flows, latency over working set."""
+"""Chart data: bandwidth over size, sums over flows, latency over working set."""
 
 from __future__ import annotations
 
@@ -16,7 +16,7 @@ class Point:
     value: float
     low: float
     high: float
-    cells: int  # how many were pooled
+    cells: int  # number of pooled cells
 
 
 @dataclass(frozen=True)
@@ -27,9 +27,9 @@ class Series:
 
 @dataclass(frozen=True)
 class Family:
-    """Curves that belong on one chart; `peak` in bytes/s when all of them share one.
+    """Curves of one chart; `peak` in bytes/s if they share one.
 
-    `wide` says that they are far apart, as with warm caches where each size has a cache of its own.
+    `wide`: the curves differ strongly, as with warm caches, where each size has its own cache level.
     """
 
     title: str
@@ -40,15 +40,15 @@ class Family:
 
 @dataclass(frozen=True)
 class Mark:
-    """The size of a cache, drawn beside latency over working set."""
+    """A cache size, marked in charts of latency over working set."""
 
     label: str
     size_bytes: int
 
 
 def over_size(found: Sequence[Cell], topology: Topology) -> list[Family]:
-    """One chart per kind of pair and link class, one more for warm caches, and one for options; only series
-    with at least two sizes.
+    """Returns a chart per kind of pair and link class, one more for warm caches, and one for options; only
+    series with at least two sizes.
     """
     families = []
     grouped = group_by(
@@ -85,7 +85,7 @@ def _points(members: Sequence[Cell]) -> tuple[Point, ...]:
 
 @dataclass(frozen=True)
 class Scaling:
-    """Sum over 1 … n flows of the same kind, and what n times one flow would be."""
+    """Sums over 1 … n flows of the same kind, with the multiples of a single flow."""
 
     title: str
     size_bytes: int
@@ -93,7 +93,7 @@ class Scaling:
 
 
 def over_flows(found: Sequence[Cell]) -> dict[str, list[Scaling]]:
-    """Fans of growing width, at their largest size, by the kind of their hub; only those with two widths."""
+    """Returns fans of growing width at their largest size, by kind of hub; only those with two widths."""
     fans = [cell for cell in found if cell.record.pattern in ("fan-in", "fan-out")]
     singles = group_by(
         [cell for cell in unidirectional(found) if cell.record.cache == "cold"],
@@ -107,7 +107,7 @@ def over_flows(found: Sequence[Cell]) -> dict[str, list[Scaling]]:
         )
         alone = [cell for cell in singles.get((same, size), ()) if _one_of(cell, pattern, hub, other)]
         points = {width: pool(some) for width, some in widths.items()}
-        # Flows over links of different widths have no rate in common.
+        # Flows over links of different widths have no common single-flow rate.
         if alone and len({cell.peak for cell in alone}) == 1 and 1 not in points:
             points[1] = pool(alone)
         if len(points) < 2:
@@ -146,12 +146,12 @@ def _one_of(cell: Cell, pattern: str, hub: str, other: str) -> bool:
 def over_working_set(
     found: Sequence[Cell], topology: Topology, gpu_caches: Mapping[str, int]
 ) -> tuple[Family, tuple[Mark, ...]] | None:
-    """Latency of a dependent load, a series per executor and kind of place; None without two sizes of one.
+    """Returns the latency of a dependent load, a series per executor and memory; None without two sizes.
 
     Args:
         found: All cells.
-        topology: The machine, with the caches of its CPUs.
-        gpu_caches: Bytes of the last-level cache of each GPU that told.
+        topology: The machine, with its CPU caches.
+        gpu_caches: Bytes of each GPU's last-level cache, where known.
     """
     both = len({cell.record.cache for cell in chases(found)}) > 1
     by_place = group_by(chases(found), lambda cell: _place(cell, both))
@@ -167,7 +167,7 @@ def over_working_set(
 
 
 def _marks(walkers: Sequence[Device], gpu_caches: Mapping[str, int]) -> tuple[Mark, ...]:
-    """The caches of all that walk, by size; equal ones of several devices once."""
+    """Returns the caches of all executors by size; equal ones of several devices once."""
     owners: dict[tuple[str, int], list[str]] = {}
     for device in walkers:
         if device.kind == "gpu":
@@ -185,7 +185,7 @@ def _marks(walkers: Sequence[Device], gpu_caches: Mapping[str, int]) -> tuple[Ma
 
 
 def _place(cell: Cell, named: bool) -> str:
-    """Who walks through whose memory; `named`: with the state of the caches."""
+    """Names the executor and the memory; `named`: also the cache state."""
     owner, executor = cell.source.device, cell.record.executor
     who = "GPU" if executor.startswith("gpu") else executor
     if owner == executor:

@@ -1,7 +1,7 @@
-"""A finding: one sentence with its numbers, what it rests on, and how much it matters.
+"""A finding: one sentence with its numbers, the results behind it, and its importance.
 
-Every finding carries the claims and results that it is made of, so that an independent program can compute it
-again from the records.
+Every finding carries its claims and results, so that an independent program can compute it again from the
+records.
 """
 
 from __future__ import annotations
@@ -15,19 +15,19 @@ from byteways.analyse.phrases import marked
 from byteways.analyse.summary import Cell, Group
 from byteways.results.record import Record
 
-#: From here on a finding is what a reader must know, whatever there is to gain.
+#: Findings from this importance on must be known, whatever the gain.
 MUST_KNOW = 800.0
-#: What carries a warning, what is no significant difference and what rests on assumed numbers comes later.
+#: Importance of findings with a warning, without significant difference, and on assumed numbers.
 UNSURE, NO_DIFFERENCE, ASSUMED = 350.0, 250.0, 240.0
-#: What rests on assumed numbers keeps its order above this, which is beyond warnings and what was skipped.
+#: Findings on assumed numbers are ordered above this, which is below warnings and skipped cases.
 LEAST_ASSUMED = 125.0
-#: A gain of this part is worth half of what a very large one is.
+#: Relative gain whose findings have half the importance of a very large one.
 _HALF_GAIN = 0.1
 
 
 @dataclass(frozen=True)
 class Finding:
-    """One sentence with its number, the reason behind it, and how much it matters (greater first)."""
+    """One sentence with its detail and importance (greater first)."""
 
     title: str
     detail: str
@@ -44,14 +44,14 @@ def finding(
     results: Sequence[Cell | Group] = (),
     claims: Iterable[Claim] = (),
 ) -> Finding:
-    """A finding on these results, ordered by what a reader would gain.
+    """Returns a finding on these results, with importance by the reader's gain.
 
     Args:
-        title: The sentence; what makes its results unsure is added.
-        detail: The reason behind it.
+        title: The sentence; data warnings of its results are appended.
+        detail: The explanation.
         importance: Of its subject, for a very large effect.
-        results: What the sentence quotes.
-        claims: What it compares.
+        results: The results that it quotes.
+        claims: The comparisons that it makes.
     """
     claims = tuple(claims)
     rests_on = dict.fromkeys(what for claim in claims for what in claim.rests_on)
@@ -80,12 +80,12 @@ def _importance(subject: float, cells: Sequence[Cell], claims: Sequence[Claim], 
 
 
 def worth(subject: float, gain: float) -> float:
-    """The importance of a finding of this subject by which a part of `gain` is won, or was lost."""
+    """Returns the importance of a finding whose relative gain or loss is `gain`."""
     return subject if subject >= MUST_KNOW else subject * (0.5 + 0.5 * gain / (gain + _HALF_GAIN))
 
 
 def if_assumed(importance: float) -> float:
-    """The importance of a finding that rests on assumed numbers of a model."""
+    """Returns the importance of a finding that rests on a model's assumed numbers."""
     if not LEAST_ASSUMED < importance < MUST_KNOW:
         return importance
     part = (importance - LEAST_ASSUMED) / (MUST_KNOW - LEAST_ASSUMED)
@@ -93,7 +93,7 @@ def if_assumed(importance: float) -> float:
 
 
 def cpu_threads(record: Record) -> int | None:
-    """Threads that a CPU's transfer ran on: blocks × threads of its launch, None when not recorded."""
+    """Returns the threads of a CPU transfer: blocks × threads of its launch; None if not recorded."""
     launch = record.launch or {}
     if "threads" not in launch:
         return None
@@ -101,6 +101,6 @@ def cpu_threads(record: Record) -> int | None:
 
 
 def devices_of(cells: Iterable[Cell]) -> list[str]:
-    """Devices on either end, as people count them."""
+    """Returns the devices at either end, in natural order."""
     ends = {device for cell in cells for device in (cell.source.device, cell.destination.device)}
     return sorted(ends, key=selection.device_order)

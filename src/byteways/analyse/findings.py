@@ -1,4 +1,4 @@
-"""Findings: plain sentences with their numbers and the reason, the most important first.
+"""Findings: sentences with their numbers and explanations, the most important first.
 
 Every sentence is rendered from claims and results that are computed from records (compare.py, wording.py).
 """
@@ -17,10 +17,10 @@ __all__ = ["Finding", "findings"]
 
 
 def findings(run: Run) -> list[Finding]:
-    """What this run says, the most important first; empty when nothing was measured, skipped or lost.
+    """Returns the findings of a run, most important first; empty if nothing was measured, skipped or lost.
 
     Args:
-        run: A run, or its index where there is one already.
+        run: A run, or its existing index.
     """
     index = Index.of(run)
     found = [finding for rule in FINDINGS for finding in rule(index)]
@@ -30,6 +30,6 @@ def findings(run: Run) -> list[Finding]:
 
 
 def _of_a_model(finding: Finding) -> Finding:
-    """The finding as it must read of a simulated run, also where it stands alone."""
+    """Returns the finding as worded for a simulated run, even if quoted alone."""
     title, detail = worded(finding.title, True), worded(finding.detail, True)
     return replace(finding, title=f"Simulated: {title}", detail=detail)

@@ -1,5 +1,5 @@
-"""Two-dimensional tables with one figure per crossing, as plain data: matrices between GPUs, host memory,
-first touch, latency. No formatting here.
+"""Two-dimensional tables of values as plain data: GPU matrices, host memory, first touch, latency.
+Unformatted.
 """
 
 from __future__ import annotations
@@ -21,7 +21,7 @@ from byteways.analyse.summary import Cell, Variant, group_by
 from byteways.plan.case import is_device
 from byteways.units import format_size
 
-#: From so many matrices of a single pair on, they are one list.
+#: From this number of single-pair matrices on, they are merged into a list.
 LISTED_FROM = 3
 
 
@@ -44,7 +44,7 @@ class Grid:
     note: str = ""
 
     def heading(self) -> str:
-        """The title with the size of all figures, where they share one."""
+        """The title, with the size if all values share one."""
         if self.size_bytes is None:
             return self.title
         between = " " if self.quantity == "latency" else " at "
@@ -62,7 +62,7 @@ def grid_of(
     quantity: str = "bandwidth",
     note: str = "",
 ) -> Grid:
-    """A grid of (row, column, cell); rows and columns are sorted by device name where they are one."""
+    """Returns a grid of (row, column, cell); rows and columns that are devices are sorted by name."""
     at = {(row, column): cell for row, column, cell in members}
     rows = sorted(dict.fromkeys(str(row) for row, _ in at), key=label_order)
     columns = sorted(dict.fromkeys(str(column) for _, column in at), key=label_order)
@@ -79,10 +79,10 @@ def grid_of(
 
 
 def matrices(found: Sequence[Cell], size_bytes: int | None = None) -> list[Grid]:
-    """One matrix per interface, access and options: source GPUs down, destination GPUs across.
+    """Returns a matrix per interface, access and options: source GPUs down, destination GPUs across.
 
-    A copy inside one GPU stands on the diagonal of the matrices of its interface. What was measured on a
-    single pair, such as options, is listed by pair and size when it is much.
+    Copies within a GPU are on the diagonal of their interface's matrices. Variants measured on a single pair
+    (such as options) are listed by pair and size if there are many.
     """
     between = at_largest(_of_kind(unidirectional(found), "gpu-gpu"), size_bytes)
     inside = _of_kind(unidirectional(found), "gpu")
@@ -98,7 +98,7 @@ def matrices(found: Sequence[Cell], size_bytes: int | None = None) -> list[Grid]
 
 
 def _matrix(same: Variant, members: Sequence[Cell], inside: Iterable[Cell]) -> Grid:
-    """The matrix of one variant, with what the same does inside one GPU on the diagonal."""
+    """Returns the matrix of one variant, with its copies within a GPU on the diagonal."""
     size = members[0].record.size_bytes
     diagonal = [
         cell
@@ -114,7 +114,7 @@ def _matrix(same: Variant, members: Sequence[Cell], inside: Iterable[Cell]) -> G
 
 
 def bidirectional_matrices(found: Sequence[Cell], size_bytes: int | None = None) -> list[Grid]:
-    """The sum of both directions between each pair of GPUs."""
+    """Returns matrices of the sum of both directions between each pair of GPUs."""
     both = [cell for cell in _of_kind(concurrent(found), "gpu-gpu") if cell.record.pattern == "bidirectional"]
     return [
         grid_of(
@@ -127,14 +127,16 @@ def bidirectional_matrices(found: Sequence[Cell], size_bytes: int | None = None)
 
 
 def _labelled(members: Sequence[Cell]) -> list[tuple[str, Cell]]:
-    """Each cell with the label of its row, which names the size where the table has several."""
+    """Returns each cell with its row label, which includes the size if the table has several."""
     mixed = len({cell.record.size_bytes for cell in members}) > 1
     size = [f", {format_size(cell.record.size_bytes)}" * mixed for cell in members]
     return [(cell.variant.label() + after, cell) for cell, after in zip(members, size, strict=True)]
 
 
 def inside_gpu(found: Sequence[Cell], size_bytes: int | None, shown: Collection[str] = ()) -> Grid | None:
-    """Copies inside one GPU that no matrix has `shown` (case ids), a row per interface; None without any."""
+    """Returns copies within a GPU whose case ids are not in `shown`, a row per interface; None without
+    any.
+    """
     local = at_largest(_of_kind(unidirectional(found), "gpu"), size_bytes)
     members = [cell for cell in local if cell.record.case_id not in shown]
     rows = [(label, cell.source.device, cell) for label, cell in _labelled(members)]
@@ -143,14 +145,14 @@ def inside_gpu(found: Sequence[Cell], size_bytes: int | None, shown: Collection[
 
 
 def host_tables(found: Sequence[Cell], size_bytes: int | None = None) -> list[Grid]:
-    """Between host memory and GPUs, one row per interface and memory; and within host memory."""
+    """Returns tables between host memory and GPUs, a row per interface and memory; and within host memory."""
     titles = {
         "cpu-gpu": "Host to GPU",
         "gpu-cpu": "GPU to host",
         "cpu-cpu": "Between NUMA domains",
         "cpu": "In host memory",
     }
-    # What another device touched first lies elsewhere, and has a table of its own.
+    # Pages first touched by another device lie elsewhere and have their own table.
     touched = [
         cell
         for cell in unidirectional(found)
@@ -167,9 +169,9 @@ def host_tables(found: Sequence[Cell], size_bytes: int | None = None) -> list[Gr
 
 
 def latency_tables(found: Sequence[Cell], size_bytes: int | None = None) -> list[Grid]:
-    """Nanoseconds per dependent load: who walks, through whose memory.
+    """Returns latency in ns per dependent load: executor × memory.
 
-    A table per working set, the largest first, as latencies over different ones are of different caches.
+    One table per working set, largest first, as different working sets measure different caches.
     """
     walks = _walks(chases(found), size_bytes)
     by_size = group_by(walks, lambda cell: cell.record.size_bytes)
@@ -186,7 +188,7 @@ def latency_tables(found: Sequence[Cell], size_bytes: int | None = None) -> list
 
 
 def _walks(found: Sequence[Cell], size_bytes: int | None) -> list[Cell]:
-    """What a kind of device walks, all at one working set to compare; what was not, at its largest."""
+    """Selects for each kind of executor a common working set; cells without it at their largest."""
     chosen = []
     for walks in group_by(found, lambda cell: cell.record.executor.rstrip("0123456789")).values():
         places = group_by(walks, lambda cell: (variant(cell), cell.source.device)).values()
@@ -205,7 +207,7 @@ def _warm(cell: Cell) -> str:
 
 
 def first_touch_tables(found: Sequence[Cell]) -> list[Grid]:
-    """Memory × first touch, where more than one device touched first and all else is equal."""
+    """Returns memory × first touch, if several devices touched first and all else is equal."""
 
     def touched(cell: Cell) -> tuple[str, str]:
         ends = cell.source, cell.destination

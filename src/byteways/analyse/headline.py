@@ -1,8 +1,8 @@
-"""What a reader wants to know first: the best interface between each kind of pair, at three sizes.
+"""The recommendation table: the best interface for each kind of pair, at three sizes.
 
-One word a cell, and by how much it leads the next best interface, each by its best memory, access, options.
-Only ways that do the same job are compared: bytes that lie together, from cold memory, that stay where the
-path says, each counted once.
+Each cell has the interface and its lead over the next best one, each with its best memory, access and
+options. Only alternatives for the same job are compared: contiguous data in cold, non-migrating memory, each
+byte counted once.
 """
 
 from __future__ import annotations
@@ -23,14 +23,13 @@ from byteways.plan.sweep import nearest_cpu
 from byteways.topology.model import Topology
 from byteways.units import format_size
 
-#: Latency decides, both do, bandwidth does.
+#: Sizes at which latency, both, and bandwidth dominate.
 SIZES = (4 * 2**10, 2**20, 2**30)
-#: A size stands for another when it is at most so many times larger or smaller: farther off, another
-#: interface may be best.
+#: A measured size may differ from a column's size by this factor; farther off, another interface may be best.
 NEAR = 2
-#: In place of a figure: nothing was measured near the size; or what was ranks nothing.
+#: Shown instead of a value: nothing measured near the size; too few rounds to rank.
 NOT_MEASURED, FEW_ROUNDS = "not measured", "too few rounds"
-#: Kinds of pair (selection.KINDS) in the order of the table.
+#: Kinds of pair (selection.KINDS) in table order.
 ORDER = ("cpu-gpu", "gpu-cpu", "gpu-gpu", "gpu", "cpu", "cpu-cpu")
 LABELS = {
     "cpu-gpu": "host > GPU",
@@ -40,13 +39,13 @@ LABELS = {
     "cpu": "in host memory",
     "cpu-cpu": "NUMA domain > another",
 }
-#: Options that give bytes gaps between them, so that it is another job.
+#: Options that leave gaps between the bytes: a different job.
 _GAPS = ("pitch_bytes",)
 
 
 @dataclass(frozen=True)
 class Lead:
-    """The best way of one kind of pair over one class of links at one size."""
+    """The best alternative for a kind of pair, link class and size."""
 
     ranking: Ranking
     size_bytes: int
@@ -66,12 +65,12 @@ class Lead:
 
     @property
     def runner_up(self) -> Rival | None:
-        """The best of the other interfaces that it leads; None: there is none."""
+        """The best of the other interfaces that it leads; None if there is none."""
         return runner_up(self.ranking)
 
     @property
     def default(self) -> Rival | None:
-        """The best without settings, where this one needs some."""
+        """The best with default settings, if this one needs others."""
         return self.ranking.default
 
     @property
@@ -85,43 +84,43 @@ class Lead:
 
     @property
     def name(self) -> str:
-        """The interface with the settings that it needs: `copy with HSA_ENABLE_SDMA=0`."""
+        """The interface with required settings: `copy with HSA_ENABLE_SDMA=0`."""
         same = self.variant
         needed = " ".join(part for part in (same.options, same.environment) if part)
         return f"{same.interface} with {needed}" if needed else same.interface
 
     @property
     def by_default(self) -> str:
-        """`by default: kernel, 36 GB/s`, '' where it needs no settings."""
+        """`by default: kernel, 36 GB/s`; '' if it needs no settings."""
         if self.default is None:
             return ""
         return f"by default: {self.default.variant.interface}, {rate(self.default.group)} GB/s"
 
     @property
     def doubts(self) -> str:
-        """What makes the figure unsure: `noisy`."""
+        """Data warnings: `noisy`."""
         return ", ".join(dict.fromkeys(word for cell in self.group.cells for word in cell.doubts))
 
     @property
     def how(self) -> str:
-        """Access, memory and options, where there is anything to say: `write`, `pinned`."""
+        """Access, memory and options if not default: `write`, `pinned`."""
         return self.variant.label().partition(", ")[2]
 
     def size_said(self, wanted: int) -> str:
-        """`at 64 KiB` where that is not the size of the column."""
+        """`at 64 KiB` if that is not the column's size."""
         return "" if self.size_bytes == wanted else f"at {format_size(self.size_bytes)}"
 
 
 @dataclass(frozen=True)
 class Gap:
-    """In place of a lead: why there is none."""
+    """Why there is no lead."""
 
     reason: str
 
 
 @dataclass(frozen=True)
 class Headline:
-    """A row a kind of pair, an entry a size; sizes of SIZES that no row has anything near are left out."""
+    """A row per kind of pair, an entry per size; sizes without any measurement nearby are omitted."""
 
     sizes: tuple[int, ...]
     rows: tuple[tuple[str, tuple[Lead | Gap, ...]], ...]
@@ -132,7 +131,7 @@ class Headline:
 
 
 def headline(run: Run) -> Headline | None:
-    """None where nothing of the kind was measured in rounds enough."""
+    """Returns the table; None if nothing suitable was measured in enough rounds."""
     index = Index.of(run)
     compared = [cell for cell in unidirectional(index.cells) if _comparable(cell, run.topology)]
     rows = []
@@ -164,11 +163,11 @@ def _comparable(cell: Cell, topology: Topology) -> bool:
         return False
     if set(_GAPS) & {*known.options} or not cell.stays:
         return False
-    if "pace" in cell.record.options:  # waits for each operation: what a call costs, not what a path carries
+    if "pace" in cell.record.options:  # isolated operations measure launch overhead, not the path
         return False
     ends = cell.source.device, cell.destination.device
     gpus = [end for end in ends if end.startswith("gpu")]
-    if len(gpus) == 1 and gpus[0] in topology.names():  # the host is the NUMA domain next to the GPU
+    if len(gpus) == 1 and gpus[0] in topology.names():  # "host" means the NUMA domain nearest to the GPU
         return nearest_cpu(gpus[0], topology) in ends
     return True
 
@@ -178,7 +177,7 @@ def _reach(members: Sequence[Cell]) -> float:
 
 
 def _entry(members: Sequence[Cell], wanted: int) -> Lead | Gap:
-    """The best at the nearest size that two interfaces have, or that any has."""
+    """Returns the best at the nearest size with two interfaces, or at the nearest size with any."""
     near = [
         cell
         for cell in members
@@ -200,7 +199,7 @@ def _entry(members: Sequence[Cell], wanted: int) -> Lead | Gap:
 
 
 def best_first(found: Headline | None) -> list[dict[str, Any]]:
-    """The same as plain data, an object an entry."""
+    """Returns the table as plain data, one object per entry."""
     if found is None:
         return []
     return [
@@ -226,7 +225,7 @@ def best_first(found: Headline | None) -> list[dict[str, Any]]:
 
 
 def rows_of_text(found: Headline) -> list[tuple[str, ...]]:
-    """Rows for a terminal: `copy 396 GB/s, 5.4 % over kernel`."""
+    """Returns rows for a terminal: `copy 396 GB/s, 5.4 % over kernel`."""
     return [
         (label, *(_text(lead, size) for lead, size in zip(leads, found.sizes, strict=True)))
         for label, leads in found.rows

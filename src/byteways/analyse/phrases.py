@@ -1,6 +1,6 @@
-"""Words and numbers of sentences that compare nothing: rates, shares, spans, ways of moving bytes.
+"""Words and numbers of sentences without comparison: rates, shares, spans, interfaces.
 
-Numbers have no digit that their interval does not support.
+Numbers show only digits that their interval supports.
 """
 
 from __future__ import annotations
@@ -13,16 +13,16 @@ from byteways.analyse.summary import Cell, Group, Variant
 from byteways.plan.case import is_device
 from byteways.units import three_digits
 
-#: Results over paths that differ by more than this part are told as a span.
+#: Results over paths that differ by more than this fraction are shown as a range.
 SPREAD = 0.03
-#: A factor beyond it is told as "more than".
+#: Greater factors are shown as "more than".
 GREATEST_FACTOR = 1000.0
-#: Digits of a rate, and of a difference or factor.
+#: Significant digits of a rate, and of a difference or factor.
 RATE, DIFFERENCE = 3, 2
 
 
 def gb(bytes_per_s: float) -> str:
-    """'394', '55.4', '2094': GB/s to three digits, as a sentence wants it."""
+    """'394', '55.4', '2094': GB/s with three digits."""
     return three_digits(bytes_per_s / 1e9)
 
 
@@ -40,7 +40,7 @@ def times(factor: float) -> str:
 
 
 def supported(value: float, low: float, high: float, digits: int = RATE) -> str:
-    """A number with no digit below a tenth of the half-width of its interval, and so many digits at most."""
+    """Formats a number with digits down to a tenth of its interval's half-width, at most `digits`."""
     half = max(high - value, value - low) / 10
     place = ceil(log10(half)) if half > 0 else -9
     leading = ceil(log10(abs(value))) if value else 0
@@ -61,7 +61,7 @@ def count(number: int, noun: str, plural: str | None = None) -> str:
 
 
 def rate(result: Cell | Group | Operand) -> str:
-    """'394' in GB/s, or '197 to 395' where the paths differ."""
+    """'394' in GB/s, or '197 to 395' if the paths differ."""
     one = result if isinstance(result, Operand) else operand(result)
     if one.most > (1 + SPREAD) * one.least:
         return f"{gb(one.least)} to {gb(one.most)}"
@@ -69,7 +69,7 @@ def rate(result: Cell | Group | Operand) -> str:
 
 
 def of_peak(result: Cell | Group) -> str:
-    """' (88 % of 450)', empty without a known common peak, or where the paths differ."""
+    """' (88 % of 450)'; empty if the peak is unknown or differs between paths, or the paths differ."""
     one = operand(result)
     if not result.peak or one.most > (1 + SPREAD) * one.least:
         return ""
@@ -77,7 +77,7 @@ def of_peak(result: Cell | Group) -> str:
 
 
 def span(result: Cell | Group) -> str:
-    """'393–395', its repeatability interval in GB/s."""
+    """'393–395', the repeatability interval in GB/s."""
     low, high = gb(result.low), gb(result.high)
     return low if low == high else f"{low}–{high}"
 
@@ -89,7 +89,7 @@ def with_span(result: Cell | Group) -> str:
 
 
 def marked(title: str, *results: Cell | Group) -> str:
-    """The sentence with what makes its figures unsure: '… (noisy)', '… (noisy: 2 of 12 results)'."""
+    """Appends data warnings to the sentence: '… (noisy)', '… (noisy: 2 of 12 results)'."""
     cells = [
         cell for result in results for cell in (result.cells if isinstance(result, Group) else (result,))
     ]
@@ -101,7 +101,7 @@ def marked(title: str, *results: Cell | Group) -> str:
     return f"{title} ({', '.join(parts)})" if parts else title
 
 
-#: How a sentence says who issues a transfer.
+#: How sentences say which device issues a transfer.
 ACCESS = {
     "read": " issued by the destination",
     "write": " issued by the source",
@@ -110,9 +110,9 @@ ACCESS = {
 
 
 def way(same: Variant) -> str:
-    """`copy issued by the source`, `copy with pinned memory (blocks=8)`: how the bytes are moved.
+    """`copy issued by the source`, `copy with pinned memory (blocks=8)`: interface with settings.
 
-    Between host memory and a GPU the GPU issues it, so the direction says whether it reads.
+    Between host memory and a GPU the GPU issues the transfer, so the direction implies the access.
     """
     text = same.interface
     one_gpu_end = is_device(same.source) != is_device(same.destination)
@@ -126,5 +126,5 @@ def way(same: Variant) -> str:
 
 
 def sentence(words: str) -> str:
-    """The words with a capital letter in front, and all others as they are."""
+    """Capitalises the first letter, and leaves all others unchanged."""
     return f"{words[:1].upper()}{words[1:]}"

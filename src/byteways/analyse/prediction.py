@@ -1,10 +1,10 @@
-"""What flows that run together should get, from what each gets alone and what the links carry.
+"""Predicts the rates of concurrent flows from single-flow rates and link capacities.
 
-The largest sum is a maximum flow with fixed routes (topology.capacity): no flow gets more than alone, and no
-direction of a link carries more than it can. That is the most that was measured over it, or the best share
-of its nominal rate that any link of its kind reached. Where flows share a link evenly the sum may be less
-than the largest, so the even share (max-min fairness: D. Bertsekas and R. Gallager, Data Networks, 1992,
-section 6.5.2) is predicted too.
+The largest sum is a maximum flow with fixed routes (topology.capacity): no flow exceeds its single-flow
+rate, no link direction its capacity. The capacity is the highest load measured on it, or its nominal rate
+times the best fraction that any link of its kind reached. With even sharing of links the sum may be lower
+than the largest, so the even shares (max-min fairness: D. Bertsekas and R. Gallager, Data Networks, 1992,
+section 6.5.2) are predicted, too.
 """
 
 from __future__ import annotations
@@ -23,13 +23,13 @@ from byteways.plan.interfaces import INTERFACES, figure_of
 from byteways.plan.peaks import arcs_of
 from byteways.topology.capacity import Arc, maximum_flow
 
-#: Below this part of the even share a sum is held back; less is what windows and starting together cost.
+#: Below this fraction of the even shares a sum is "held back"; smaller losses come from windows and start-up.
 HELD_BACK = 0.97
-#: Part of the time in which any flow ran that all of them must have run in.
+#: All flows must run together for this fraction of the time in which any flow runs.
 LEAST_TOGETHER = 0.2
-#: Patterns whose figure is no sum over all flows.
+#: Patterns whose value is not a sum over all flows.
 _NO_SUM = ("unidirectional", "interference")
-#: Below this part of what is left a number is rounding.
+#: Relative residues below this are rounding errors.
 _ROUNDING = 1e-9
 
 
@@ -46,7 +46,7 @@ def _carried(flows: Sequence[Flow], rates: Sequence[float]) -> tuple[Carried, ..
 
 @dataclass(frozen=True)
 class Together:
-    """A concurrent case: what each of its flows gets, alone, by even shares and together. All in bytes/s."""
+    """A concurrent case: each flow's rate alone, by even shares, and measured, in bytes/s."""
 
     cell: Cell
     flows: tuple[Flow, ...]
@@ -56,8 +56,8 @@ class Together:
     most: float  # the maximum flow
     limits: tuple[
         str, ...
-    ]  # arcs that limit it: `nvswitch>gpu0`; none where every flow gets what it gets alone
-    claim: Claim  # what was measured beside the even shares
+    ]  # arcs that limit it: `nvswitch>gpu0`; empty if every flow keeps its single-flow rate
+    claim: Claim  # measured versus even shares
 
     @cached_property
     def carried(self) -> tuple[Carried, ...]:
@@ -70,12 +70,12 @@ class Together:
 
     @property
     def kept(self) -> float:
-        """Part of the even shares that was measured."""
+        """Measured fraction of the even shares."""
         return self.cell.value / self.even
 
     @property
     def setting(self) -> tuple[object, ...]:
-        """What must be equal for cases to meet the same limits."""
+        """Key of cases that meet the same limits."""
         record = self.cell.record
         memories = sorted({end.memory for flow in self.flows for end in (flow.source, flow.destination)})
         options = tuple(sorted((name, str(value)) for name, value in record.options.items()))
@@ -84,19 +84,19 @@ class Together:
 
     @cached_property
     def held_back(self) -> bool:
-        """Whether the sum is less than even shares allow, by more than the intervals do."""
+        """Whether the sum is significantly below the even shares."""
         return self.claim.trails and self.cell.value < HELD_BACK * self.even
 
     @cached_property
     def slow(self) -> tuple[int, ...]:
-        """Flows that get less than their share, by index."""
+        """Indices of flows below their share."""
         pairs = zip(self.rates, self.shares, strict=True)
         return tuple(index for index, (rate, share) in enumerate(pairs) if rate < HELD_BACK * share)
 
 
 @dataclass(frozen=True)
 class Seen:
-    """Flows that ran together at these rates in bytes/s: proof of what the resources they share can carry."""
+    """Concurrent flows with their rates in bytes/s: lower bounds on capacities of shared resources."""
 
     flows: tuple[Flow, ...]
     rates: tuple[float, ...]
@@ -108,10 +108,10 @@ class Seen:
 
 @dataclass(frozen=True)
 class Predictions:
-    """Every concurrent case that could be predicted, how many could not, and all loads that were seen."""
+    """Predicted concurrent cases, the number of unpredictable ones, and all observed loads."""
 
     cases: tuple[Together, ...]
-    lacking: int  # with a flow that was not measured alone
+    lacking: int  # cases with a flow that was not measured alone
     seen: tuple[Seen, ...] = ()
 
     @property
@@ -138,9 +138,9 @@ def predictions(index: Index) -> Predictions:
 
 
 def _together_long(cell: Cell) -> bool:
-    """Whether the flows of a concurrent case ran together for long enough that their rates are of one time.
+    """Whether the flows of a concurrent case overlapped long enough for their rates to be simultaneous.
 
-    Slow flows go on when fast ones have ended, so of the whole time it may be a small part.
+    Slow flows continue after fast ones have ended, so the overlap may be a small part of the total time.
     """
     return all(
         record.window_ns is None or record.window_ns >= LEAST_TOGETHER * (record.end_to_end_ns or 0.0)
@@ -150,14 +150,14 @@ def _together_long(cell: Cell) -> bool:
 
 
 def _counted(interface: str) -> bool:
-    """Whether its figure is bytes from source to destination, each counted once, on the one route there."""
+    """Whether the value counts each byte from source to destination once, on a single route."""
     known = INTERFACES[interface]
     straight = known.buffers == "pair" and "relays" not in known.takes
     return figure_of(interface) == "bandwidth" and known.counts == "per-direction" and straight
 
 
 def _rates(cell: Cell, flows: Sequence[Flow]) -> tuple[float, ...] | None:
-    """Bytes/s of each flow, of the rounds that the sum is from; None where paths do not name the flows."""
+    """Returns the bytes/s of each flow in the rounds of the sum; None if paths do not identify flows."""
     paths = [flow.path for flow in flows]
     if len(set(paths)) < len(paths) or set(paths) - set(cell.directions):
         return None
@@ -167,7 +167,7 @@ def _rates(cell: Cell, flows: Sequence[Flow]) -> tuple[float, ...] | None:
 def _together(
     cell: Cell, flows: tuple[Flow, ...], alone: Sequence[Cell], rates: tuple[float, ...], ways: _Ways
 ) -> Together:
-    """A case with its predictions."""
+    """Returns a case with its predictions."""
     caps = tuple(part.value for part in alone)
     uses = [ways.of(flow) for flow in flows]
     capacities = ways.capacities(cell.record.interface, {name for use in uses for name in use})
@@ -181,7 +181,7 @@ def _together(
 
 
 def _beside_shares(cell: Cell, alone: Sequence[Cell], even: float) -> Claim:
-    """What was measured beside the sum of even shares, which is as sure as what the flows get alone."""
+    """Compares the measured sum with even shares, whose uncertainty is that of the single-flow rates."""
     total = summed(alone)
     part = even / total.value
     expected = replace(total, value=even, low=total.low * part, high=total.high * part)
@@ -191,19 +191,19 @@ def _beside_shares(cell: Cell, alone: Sequence[Cell], even: float) -> Claim:
 
 
 def _own(index: int) -> str:
-    """The name of the limit that a flow has by itself; no arc is called so."""
+    """Returns the name of a flow's own limit; no arc has such a name."""
     return f"flow {index}"
 
 
 def even_shares(uses: Sequence[Mapping[str, int]], capacities: Mapping[str, float]) -> tuple[float, ...]:
-    """Rates that grow together until an arc is full, where its flows stop and the others go on.
+    """Returns rates that grow equally until an arc is full; its flows then stop and the others continue.
 
     Args:
-        uses: How often each flow crosses each arc; each crosses one that has a capacity.
+        uses: How often each flow crosses each arc; each crosses at least one with a capacity.
         capacities: bytes/s by arc.
     """
     rates = [0.0] * len(uses)
-    crossing: defaultdict[str, set[int]] = defaultdict(set)  # flows that go on growing, by arc
+    crossing: defaultdict[str, set[int]] = defaultdict(set)  # still growing flows by arc
     loads: defaultdict[str, float] = defaultdict(float)
     for index, use in enumerate(uses):
         for name, crossings in use.items():
@@ -229,7 +229,7 @@ def even_shares(uses: Sequence[Mapping[str, int]], capacities: Mapping[str, floa
 
 
 class _Ways:
-    """What each flow crosses, and what that can carry."""
+    """The arcs of each flow and their capacities."""
 
     def __init__(self, index: Index) -> None:
         self._topology = index.topology
@@ -242,7 +242,7 @@ class _Ways:
         self._efficiency = {interface: self._shares(best) for interface, best in self._best.items()}
 
     def of(self, flow: Flow) -> Counter[str]:
-        """How often a flow crosses each arc; empty where the topology knows no way."""
+        """Returns how often a flow crosses each arc; empty without a known route."""
         key = flow.source.device, flow.executor, flow.destination.device
         if key not in self._uses:
             known = set(self._topology.names())
@@ -252,7 +252,9 @@ class _Ways:
         return self._uses[key]
 
     def capacities(self, interface: str, names: set[str]) -> dict[str, float]:
-        """Bytes/s by arc: the most measured over it, or what its kind reaches of the nominal rate."""
+        """Returns bytes/s by arc: the highest load measured, or the nominal rate times the best fraction of
+        its kind.
+        """
         found = {}
         for name in names:
             arc, most = self._arcs[name], self._best.get(interface, {}).get(name, 0.0)
@@ -262,7 +264,7 @@ class _Ways:
         return found
 
     def _learn(self, cell: Cell) -> None:
-        """The load of each arc in a case, the greatest of which is known to be possible."""
+        """Records the load of each arc in a case; the greatest is possible."""
         record = cell.record
         if not _counted(record.interface) or record.pattern == "interference" or not cell.stays:
             return
@@ -272,7 +274,7 @@ class _Ways:
             return
         self.seen.append(Seen(flows, rates))
         if cell.doubts:
-            return  # enough to rule out a bottleneck, but no proof of a capacity
+            return  # rules out a bottleneck, but does not prove a capacity
         loads: defaultdict[str, float] = defaultdict(float)
         for flow, rate in zip(flows, rates, strict=True):
             for name, times in self.of(flow).items():
@@ -282,7 +284,7 @@ class _Ways:
             best[name] = max(best.get(name, 0.0), load)
 
     def _shares(self, best: Mapping[str, float]) -> dict[str, float]:
-        """The best share of its nominal rate that an arc of each kind reached, at most all of it."""
+        """Returns the best fraction of the nominal rate reached by each kind of arc, at most 1."""
         shares: defaultdict[str, float] = defaultdict(float)
         for name, most in best.items():
             capacity = self._arcs[name].capacity
@@ -293,5 +295,5 @@ class _Ways:
 
 
 def _kind(arc: Arc) -> str:
-    """`NVLink4`, `PCIe`, `xGMI`: link classes without their widths."""
+    """Returns `NVLink4`, `PCIe`, `xGMI`: link class without width."""
     return arc.kind.split(" ")[0]

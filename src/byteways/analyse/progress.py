@@ -1,4 +1,4 @@
-"""How much of its plan a run has recorded, and what is to be told when that is not all."""
+"""How much of its plan a run has recorded, with messages if incomplete."""
 
 from __future__ import annotations
 
@@ -12,10 +12,9 @@ RESUME = "continue with `byteways run --resume`"
 
 
 def progress(run: Run) -> str:
-    """`complete: 620 of 624 planned cases measured`, `interrupted: 6 of 26 planned cases recorded`.
+    """Returns `complete: 620 of 624 planned cases measured`, `interrupted: 6 of 26 planned cases recorded`.
 
-    With rounds, each of a case counts. A run without a recorded end may still be going on; who looks at
-    it knows.
+    Each round counts separately. A run without recorded end may still be running.
     """
     state, planned = run.manifest.get("state"), _planned(run)
     if state == "complete" and not shortfall(run):
@@ -26,7 +25,7 @@ def progress(run: Run) -> str:
 
 
 def shortfall(run: Run) -> str:
-    """A sentence that says that the run is not whole and what to do, empty when it is."""
+    """Returns a sentence with advice if the run is incomplete, otherwise ''."""
     state, recorded, planned = run.manifest.get("state"), _recorded(run), _planned(run)
     if state == "complete" and recorded >= planned:
         return ""
@@ -38,12 +37,12 @@ def shortfall(run: Run) -> str:
     return f"This run is {state}, {said}: {RESUME}."
 
 
-#: Of damaged and doubled lines, so many are named.
+#: Maximum number of damaged or duplicate lines named.
 NAMED = 3
 
 
 def damage(run: Run) -> str:
-    """A sentence on lines that could not be read or are there twice, empty without any."""
+    """Returns a sentence on unreadable or duplicate lines; '' without any."""
     said = []
     named = run.journal if isinstance(run, RunFolder) else JournalText()
     if run.damaged_lines:
@@ -64,10 +63,10 @@ def _named(lines: list[str]) -> str:
 
 
 def opened(path: Path) -> RunFolder:
-    """The run in this folder.
+    """Opens the run in this folder.
 
     Raises:
-        BytewaysError: It is none, or its figures are gone.
+        BytewaysError: The folder is not a run, or its records are missing.
     """
     run = RunFolder(path)
     journal = run.path / JOURNAL

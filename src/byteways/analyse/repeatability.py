@@ -1,11 +1,11 @@
-"""How far a result moves from round to round: its standard deviation, borrowed from like cases of the run.
+"""Variation of a result between rounds: its standard deviation, estimated jointly with like cases.
 
-Three rounds of one case say little about its own variance, so that every comparison would end in a tie. The
-variances of like cases are therefore combined by empirical Bayes (G. K. Smyth, Statistical Applications in
-Genetics and Molecular Biology 3(1), 2004, sections 4 to 6): where they scatter no more than their degrees of
-freedom explain, all share one variance; the more heterogeneous they are, the more each keeps its own.
+Three rounds say little about a case's variance, so every comparison would be a tie. Variances of like cases
+are therefore combined by empirical Bayes (G. K. Smyth, Statistical Applications in Genetics and Molecular
+Biology 3(1), 2004, sections 4 to 6): if they scatter no more than their degrees of freedom explain, all
+share one variance; the more heterogeneous they are, the more each keeps its own.
 
-Everything is relative: the logarithm of a result is what varies.
+All deviations are relative: computed on logarithms.
 """
 
 from __future__ import annotations
@@ -16,42 +16,41 @@ from functools import cached_property, lru_cache
 from math import exp, inf, isinf, lgamma, log, log1p, pi, sqrt
 from statistics import fmean, median
 
-#: Rounds from which on a result can be ranked.
+#: Least number of rounds for a result to be ranked.
 LEAST_ROUNDS = 3
-#: Degrees of freedom that a group of like cases must have together; a smaller one joins the next wider group.
+#: Least degrees of freedom of a group of like cases; a smaller group joins the next wider one.
 LEAST_FREEDOM = 20
 #: Confidence of every interval.
 CONFIDENCE = 0.95
-#: Confidence of all comparisons of a ranking together. A shared variance is an estimate for cases that are
-#: alike but not equal, so at 0.95 two equal ways were called different in 4 to 5 % of rankings
-#: (benchmarks/coverage.py): no margin below the 5 % that are promised.
+#: Simultaneous confidence of a ranking's comparisons. Pooled variances of similar but unequal cases made
+#: 0.95 call 4 to 5 % of equal pairs different (benchmarks/coverage.py), without margin to the promised 5 %.
 JOINT_CONFIDENCE = 0.96
 #: Variance of the median of n normal values of variance 1 (H. A. David, Order Statistics, 1981, table 2.5).
 _MEDIAN_VARIANCE = {1: 1.0, 2: 0.5, 3: 0.4487, 4: 0.2982, 5: 0.2868, 6: 0.2147, 7: 0.2104, 8: 0.1682}
-#: … and for many of them, pi / 2 / n.
+#: … and for large n, pi / 2 / n.
 _MANY = 1.5708
-#: A variance below this part of the median of its group is an accident of few rounds.
+#: A variance below this fraction of its group's median is a coincidence of few rounds.
 _LEAST_VARIANCE = 1e-5
-#: Degrees of freedom from which on Student's t is the normal distribution.
+#: Above these degrees of freedom Student's t equals the normal distribution.
 _NORMAL = 1e6
-#: Of rounds that are equal to the last digit: below what any timer resolves.
+#: For rounds equal to the last digit: below any timer's resolution.
 _LEAST_DEVIATION = 1e-7
 
 
 @dataclass(frozen=True)
 class Spread:
-    """Relative standard deviation of one round's result, and the degrees of freedom behind it."""
+    """Relative standard deviation of one round's result, and its degrees of freedom."""
 
     deviation: float
     freedom: float
-    shared: bool = False  # with like cases: two of them are no independent estimates
+    shared: bool = False  # pooled with like cases: two such estimates are not independent
 
     def of_median(self, rounds: int) -> float:
-        """Standard deviation of the median over rounds."""
+        """Returns the standard deviation of the median over rounds."""
         return self.deviation * sqrt(_MEDIAN_VARIANCE.get(rounds, _MANY / rounds))
 
     def interval(self, value: float, rounds: int) -> tuple[float, float]:
-        """Where another run of as many rounds would put this value, with 95 % confidence.
+        """Returns the range of another run's result with as many rounds, with 95 % confidence.
 
         Two medians differ by sqrt(2) times the deviation of one.
         """
@@ -61,10 +60,10 @@ class Spread:
 
 @dataclass(frozen=True)
 class Rounds:
-    """Results of one case, a round each.
+    """Results of one case, one per round.
 
-    `groups` are the keys of like cases, the narrowest first. `within` is the relative standard error of one
-    round by its own samples, below which no spread over rounds is believed.
+    `groups` are keys of like cases, narrowest first. `within` is the relative standard error of one round
+    from its own samples, a lower bound for the spread over rounds.
     """
 
     values: tuple[float, ...]
@@ -81,13 +80,13 @@ class Rounds:
 
 
 def _variance(values: Sequence[float]) -> float:
-    """That of the statistics module is exact, and ten times as slow."""
+    """Variance; the statistics module's is exact but ten times slower."""
     middle = fmean(values)
     return sum((value - middle) ** 2 for value in values) / (len(values) - 1)
 
 
 def spreads(cases: Sequence[Rounds]) -> list[Spread]:
-    """The spread of each case, in the order given."""
+    """Returns the spread of each case, in the given order."""
     shared: dict[Hashable, list[Rounds]] = {}
     for case in cases:
         for key in case.groups if case.freedom else ():
@@ -102,7 +101,7 @@ def _freedom(cases: Sequence[Rounds]) -> int:
 
 @dataclass(frozen=True)
 class _Prior:
-    """What like cases say of a variance before the case itself is seen."""
+    """The prior distribution of a variance from like cases."""
 
     variance: float
     freedom: float
@@ -116,7 +115,7 @@ def _prior(cases: Sequence[Rounds]) -> _Prior:
     freedoms = [case.freedom for case in cases]
     logs = [log(one) - _digamma(d / 2) + log(d / 2) for one, d in zip(variances, freedoms, strict=True)]
     scatter = (_variance(logs) if len(logs) > 1 else 0.0) - fmean(_trigamma(d / 2) for d in freedoms)
-    if scatter <= 0:  # no more than chance explains: one variance for all
+    if scatter <= 0:  # explained by chance: one common variance
         pooled = sum(one * d for one, d in zip(variances, freedoms, strict=True)) / total
         return _Prior(pooled, inf, total)
     freedom = 2 * _inverse_trigamma(scatter)
@@ -138,18 +137,18 @@ def _spread(case: Rounds, known: Mapping[Hashable, _Prior]) -> Spread:
 
 
 def for_many(comparisons: int) -> float:
-    """The level of each of so many comparisons at which all together keep theirs (Šidák 1967)."""
+    """Returns the level per comparison for a simultaneous level over all (Šidák 1967)."""
     return float(1 - JOINT_CONFIDENCE ** (1 / max(comparisons, 1)))
 
 
 @lru_cache(maxsize=4096)
 def student(level: float, freedom: float) -> float:
-    """The two-sided quantile of Student's t: |t| exceeds it with probability `level`."""
+    """Returns the two-sided quantile of Student's t: |t| exceeds it with probability `level`."""
     freedom = min(freedom, _NORMAL)
     t = 0.5
     while _tail(2 * t, freedom) > level:
         t *= 2
-    # Newton's method from the left: the tail falls and is convex, so no step goes too far.
+    # Newton's method from the left: the tail is decreasing and convex, so steps never overshoot.
     scale = lgamma((freedom + 1) / 2) - lgamma(freedom / 2) - log(freedom * pi) / 2
     for _ in range(60):
         density = exp(scale - (freedom + 1) / 2 * log1p(t * t / freedom))
@@ -161,18 +160,20 @@ def student(level: float, freedom: float) -> float:
 
 
 def _tail(t: float, freedom: float) -> float:
-    """Probability that |t| is exceeded."""
+    """Returns the probability that |t| is exceeded."""
     return _incomplete_beta(freedom / 2, 0.5, freedom / (freedom + t * t))
 
 
 def _incomplete_beta(a: float, b: float, x: float) -> float:
-    """Regularised incomplete beta function by its continued fraction (Abramowitz and Stegun, 26.5.8)."""
+    """Returns the regularised incomplete beta function by continued fraction (Abramowitz and Stegun,
+    26.5.8).
+    """
     if x <= 0 or x >= 1:
         return float(x >= 1)
     if x > (a + 1) / (a + b + 2):
         return 1 - _incomplete_beta(b, a, 1 - x)
     front = exp(lgamma(a + b) - lgamma(a) - lgamma(b) + a * log(x) + b * log(1 - x)) / a
-    # Evaluated from the front by Lentz's method.
+    # Evaluated forward by Lentz's method.
     c, d = 1.0, 1 / (1 - (a + b) * x / (a + 1))
     value = d
     for m in range(1, 500):
@@ -189,7 +190,7 @@ def _incomplete_beta(a: float, b: float, x: float) -> float:
 
 
 def _digamma(x: float) -> float:
-    """Abramowitz and Stegun, 6.3.5 and 6.3.18."""
+    """Digamma function: Abramowitz and Stegun, 6.3.5 and 6.3.18."""
     shift = 0.0
     while x < 8:
         shift -= 1 / x
@@ -199,7 +200,7 @@ def _digamma(x: float) -> float:
 
 
 def _trigamma(x: float) -> float:
-    """Abramowitz and Stegun, 6.4.6 and 6.4.12."""
+    """Trigamma function: Abramowitz and Stegun, 6.4.6 and 6.4.12."""
     shift = 0.0
     while x < 8:
         shift += 1 / (x * x)
@@ -209,7 +210,7 @@ def _trigamma(x: float) -> float:
 
 
 def _inverse_trigamma(y: float) -> float:
-    """By bisection: trigamma falls from infinity to 0."""
+    """Inverts trigamma by bisection: it decreases from infinity to 0."""
     low, high = 1e-4, 1e8
     for _ in range(200):
         middle = sqrt(low * high)

@@ -1,7 +1,7 @@
-"""What flows may share beyond the rates of links that the topology tells: the candidates for a bottleneck.
+"""Candidates for bottlenecks: resources that flows may share, besides known link rates.
 
-A resource is a link, a memory, an engine or a hidden switch, with the flows that use it. Resources of a
-kind (the memories of all NUMA domains) may stand together as a family, whose members are equal.
+A resource is a link, a memory, an engine or a hidden switch, with the flows that use it. Resources of a kind
+(the memories of all NUMA domains) may form a family with equal members.
 """
 
 from __future__ import annotations
@@ -16,17 +16,17 @@ from byteways.topology.model import Topology
 from byteways.topology.packages import package_of
 from byteways.topology.routes import nodes_of, route
 
-#: Whether a flow uses it.
+#: Whether a flow uses the resource.
 Uses = Callable[[Flow], bool]
 
 
 @dataclass(frozen=True)
 class Resource:
-    """One thing, or a family of equal things. `uses` has a member of the family each."""
+    """A resource, or a family of equal ones. `uses` has one predicate per member."""
 
-    name: str  # as the beginning of a sentence: "reads from cpu0's memory"
+    name: str  # as in a sentence: "reads from cpu0's memory"
     uses: tuple[Uses, ...]
-    hidden: str = ""  # the devices that share what the topology does not show
+    hidden: str = ""  # devices that share something the topology does not show
 
     @property
     def family(self) -> bool:
@@ -36,12 +36,12 @@ class Resource:
 def resources(
     topology: Topology, cases: Sequence[Together], pairs_held_back: Sequence[Together]
 ) -> list[Resource]:
-    """Candidates, the most particular first.
+    """Returns the candidates, the most specific first.
 
     Args:
         topology: The machine.
-        cases: All of one setting.
-        pairs_held_back: Cases of two GPUs that get less than predicted: what they share is hidden.
+        cases: All cases of one setting.
+        pairs_held_back: Cases of two GPUs below prediction: they share something hidden.
     """
     found = [*_links(topology, cases), *_memories(topology, cases), *_packages(topology)]
     found += _hidden(topology, pairs_held_back)
@@ -51,7 +51,7 @@ def resources(
 
 
 def _each(names: Sequence[str], each: Callable[[str], Uses], one: str, all_: str) -> Iterator[Resource]:
-    """A resource of every name, then the family of all."""
+    """Yields a resource for every name, then the family of all."""
     for name in names:
         yield Resource(one.format(name), (each(name),))
     if len(names) > 1:
@@ -59,7 +59,7 @@ def _each(names: Sequence[str], each: Callable[[str], Uses], one: str, all_: str
 
 
 def _links(topology: Topology, cases: Sequence[Together]) -> Iterator[Resource]:
-    """Each direction of each link, both directions together, and the same of all links of a class."""
+    """Yields each direction of each link, both directions together, and families of equal link class."""
     flows = {
         (flow.source.device, flow.executor, flow.destination.device) for case in cases for flow in case.flows
     }
@@ -91,7 +91,7 @@ def _links(topology: Topology, cases: Sequence[Together]) -> Iterator[Resource]:
 
 
 def _memories(topology: Topology, cases: Sequence[Together]) -> Iterator[Resource]:
-    """Reads of host memory, writes to it, and both: of one NUMA domain, of each, and of all together."""
+    """Yields host memory reads, writes, and both: of one NUMA domain, of each, and of all together."""
     ends = {end.device for case in cases for flow in case.flows for end in (flow.source, flow.destination)}
     domains = [name for name in topology.names("cpu") if name in ends]
 
@@ -120,7 +120,7 @@ def _memories(topology: Topology, cases: Sequence[Together]) -> Iterator[Resourc
 
 
 def _between(gpus: frozenset[str], direction: str) -> Uses:
-    """Flows between the host and some GPUs: `from`, `to` or `with` the host."""
+    """Matches flows between the host and some GPUs: `from`, `to` or `with` the host."""
 
     def uses(flow: Flow) -> bool:
         source, destination = flow.source.device, flow.destination.device
@@ -132,7 +132,7 @@ def _between(gpus: frozenset[str], direction: str) -> Uses:
 
 
 def _hidden(topology: Topology, pairs: Sequence[Together]) -> Iterator[Resource]:
-    """What GPUs share on the way to the host that the topology does not show, as pairs of them tell."""
+    """Yields hidden resources of GPUs towards the host, inferred from pairs below prediction."""
     for direction in ("from", "to", "with"):
         groups: list[frozenset[str]] = []
         for case in pairs:
@@ -165,7 +165,7 @@ def _hidden_name(gpus: str, direction: str) -> str:
 
 
 def _packages(topology: Topology) -> Iterator[Resource]:
-    """The way of a package's dies to the host."""
+    """Yields the path to the host shared by a package's dies."""
     packages: dict[str, list[str]] = {}
     for gpu, first in package_of(topology).items():
         packages.setdefault(first, []).append(gpu)
@@ -182,7 +182,7 @@ def _packages(topology: Topology) -> Iterator[Resource]:
 
 
 def _engines(topology: Topology, cases: Sequence[Together]) -> Iterator[Resource]:
-    """The copy engines that an executor has, for peers and for everything."""
+    """Yields an executor's copy engines, those for peers and all of them."""
     if not any(case.cell.record.engine == "copy-engine" for case in cases):
         return
     gpus = topology.names("gpu")
@@ -198,7 +198,7 @@ def _engines(topology: Topology, cases: Sequence[Together]) -> Iterator[Resource
 
 
 def _gpus(topology: Topology) -> Iterator[Resource]:
-    """All that goes into a GPU, out of it, and both."""
+    """Yields the total traffic into a GPU, out of it, and both."""
     gpus = topology.names("gpu")
 
     def out(name: str) -> Uses:

@@ -1,4 +1,4 @@
-"""One index of a run: everything that several tables and findings need, computed once and passed on."""
+"""An index of a run: everything that several tables and findings need, computed once."""
 
 from __future__ import annotations
 
@@ -18,7 +18,7 @@ if TYPE_CHECKING:
 
 
 class Index:
-    """A run with its results. It is a `Run` itself, so that what takes a run takes an index."""
+    """A run with its results. It implements `Run`, so it can replace one."""
 
     def __init__(self, run: Run) -> None:
         self.manifest: Mapping[str, Any] = run.manifest
@@ -28,7 +28,7 @@ class Index:
 
     @classmethod
     def of(cls, run: Run) -> Index:
-        """The run itself where it is an index already."""
+        """Returns the index of a run; the run itself if it already is one."""
         return run if isinstance(run, Index) else cls(run)
 
     @cached_property
@@ -37,27 +37,27 @@ class Index:
 
     @cached_property
     def cells(self) -> list[Cell]:
-        """What was measured and lies within the physical limits."""
+        """All measured cells within the physical limits."""
         return summary.cells(self.records)
 
     @cached_property
     def quotable(self) -> list[Cell]:
-        """Of these, what was measured in rounds enough to be ranked, compared, fitted and quoted."""
+        """The cells with enough rounds to be ranked, compared, fitted and quoted."""
         return [cell for cell in self.cells if cell.ranked]
 
     @cached_property
     def ranked(self) -> list[Cell]:
-        """Of these, the work of one process: what is compared with each other."""
+        """The quotable cells measured by one process: they are compared with each other."""
         return [cell for cell in self.quotable if not selection.between_ranks(cell)]
 
     @cached_property
     def between_ranks(self) -> list[Cell]:
-        """Of these, what several processes did together: messages and collectives."""
+        """The quotable cells measured by several ranks: messages and collectives."""
         return [cell for cell in self.quotable if selection.between_ranks(cell)]
 
     @cached_property
     def void(self) -> list[Record]:
-        """Records of cases of which a round lies beyond the physical limit, the first of each."""
+        """Records of cases with a round beyond the physical limit, one per case."""
         same = group_by(self.records, lambda record: record.case_id).values()
         return [next(one for one in some if one.beyond_limit) for some in same if _beyond(some)]
 
@@ -74,11 +74,11 @@ class Index:
         return self._by_kind.get(name, [])
 
     def link_class(self, cell: Cell) -> str:
-        """Of the cell's first path."""
+        """Returns the link class of the cell's first path."""
         return self.class_between(cell.source.device, cell.destination.device)
 
     def link_classes(self, cell: Cell) -> tuple[str, ...]:
-        """Of all flows of a concurrent case, sorted: cases that are alike in them are of one class."""
+        """Returns the sorted link classes of all flows of a concurrent case; equal ones form a class."""
         ends = [
             [str(flow[end]).partition(":")[0] for end in ("source", "destination")]
             for flow in cell.record.flows
@@ -86,7 +86,7 @@ class Index:
         return tuple(sorted(self.class_between(a, b) for a, b in ends))
 
     def class_between(self, source: str, destination: str) -> str:
-        """Class of the links between two devices; each pair is looked up once."""
+        """Returns the class of the links between two devices (cached)."""
         ends = source, destination
         if ends not in self._link_classes:
             self._link_classes[ends] = selection.class_between(self.topology, source, destination)
@@ -109,7 +109,7 @@ class Index:
         return explanations(self.topology, self.predictions)
 
     def alone(self, cell: Cell) -> list[Cell | None]:
-        """For each flow of a concurrent case, the same flow measured alone (None: it was not)."""
+        """Returns for each flow of a concurrent case its single-flow result (None: not measured)."""
         record = cell.record
         wanted = (
             record.interface,

@@ -1,4 +1,4 @@
-"""The rounds of one case: the result of each, its interval, and the cases whose spread over rounds it shares.
+"""The rounds of one case: results, intervals, and the like cases that share its spread.
 
 Pure: records in, plain data out.
 """
@@ -13,7 +13,7 @@ from byteways.analyse.repeatability import Rounds
 from byteways.plan.interfaces import figure_of
 from byteways.results.record import Record
 
-#: Warnings that say a figure may be another next time, and the word for each beside a sentence.
+#: Warnings that a value may differ next time, with the word shown in sentences.
 UNSETTLED = {
     "noisy": "noisy",
     "few-samples": "few samples",
@@ -24,13 +24,13 @@ UNSETTLED = {
     "gpu-shared": "shared GPU",
     "short-batch": "short batches",
 }
-#: Warnings on what one round cannot see of itself: such figures share no variance with quiet ones.
+#: Warnings on problems within a round: such results share no variance with undisturbed ones.
 RESTLESS = {
     *UNSETTLED,
     *("correlated", "throttled", "clock-drop", "ungated", "steal", "host-busy"),
     *("clocks-disagree", "many-discarded", "short-window", "quantised"),
 }
-#: Sizes up to which the cost of a call, then caches and pipelines, decide: like cases have one size class.
+#: Boundaries of size classes, in which launch overhead, then caches and pipelines dominate.
 SIZE_CLASSES = (64 * 2**10, 16 * 2**20)
 
 #: Half-width of the normal 95 % interval in standard deviations.
@@ -38,8 +38,8 @@ NORMAL_95 = 1.96
 
 
 def figure(record: Record) -> float | None:
-    """Bytes/s, or nanoseconds per step or call where that is the figure; None when nothing was measured, or
-    what no link could carry.
+    """Returns bytes/s, or nanoseconds per step or call if that is the metric; None if nothing was measured
+    or the value is physically impossible.
     """
     if record.status != "measured" or record.beyond_limit:
         return None
@@ -49,7 +49,7 @@ def figure(record: Record) -> float | None:
 
 
 def interval(record: Record) -> tuple[float, float]:
-    """The 95 % interval of `figure`, carried over from that of the median time."""
+    """Returns the 95 % interval of `figure`, converted from that of the median time."""
     value = figure(record)
     if value is None:
         raise ValueError(f"case {record.case_id} has no result")
@@ -63,7 +63,7 @@ def interval(record: Record) -> tuple[float, float]:
 
 
 def rounds_of(case: Sequence[Record]) -> Rounds:
-    """The results of a case with the keys of the cases that it is like."""
+    """Returns the results of a case with its keys of like cases."""
     record = case[0]
     ends = tuple(end.partition(":")[0].rstrip("0123456789") for end in (record.source, record.destination))
     inside = record.source.partition(":")[0] == record.destination.partition(":")[0]
@@ -78,6 +78,6 @@ def rounds_of(case: Sequence[Record]) -> Rounds:
 
 
 def _within(record: Record) -> float:
-    """Relative standard error of one round, by its samples."""
+    """Returns the relative standard error of one round from its samples."""
     low, high = interval(record)
     return log(high / low) / 2 / NORMAL_95 if high > low > 0 else 0.0

@@ -1,4 +1,4 @@
-"""Which figures belong together: kinds of pair, what counts as a plain transfer, sizes that compare."""
+"""Selects comparable results: kinds of pair, plain transfers, common sizes."""
 
 from __future__ import annotations
 
@@ -10,7 +10,7 @@ from byteways.plan.rows import moves_rows
 from byteways.topology import routes
 from byteways.topology.model import Topology
 
-#: Kinds of pair in the order of interest, and how a sentence names them.
+#: Kinds of pair in order of interest, as sentences name them.
 KINDS = {
     "gpu-gpu": "Between GPUs",
     "cpu-gpu": "From host to GPU",
@@ -22,7 +22,7 @@ KINDS = {
 
 
 def kind_of_pair(source: str, destination: str) -> str:
-    """A key of KINDS; devices are known by their names (`cpu0`, `gpu3`)."""
+    """Returns a key of KINDS from device names (`cpu0`, `gpu3`)."""
     ends = source.rstrip("0123456789"), destination.rstrip("0123456789")
     return ends[0] if source == destination else "-".join(ends)
 
@@ -32,14 +32,14 @@ def kind(cell: Cell) -> str:
 
 
 def link_class(topology: Topology, cell: Cell) -> str:
-    """Class of the links that the cell's first path crosses; empty inside one device."""
+    """Returns the class of the links on the cell's first path; empty within one device."""
     return class_between(topology, cell.source.device, cell.destination.device)
 
 
 def class_between(topology: Topology, source: str, destination: str) -> str:
-    """Class of the links between two devices; empty inside one.
+    """Returns the class of the links between two devices; empty within one.
 
-    Ways over other GPUs are alike where their narrowest links are: `routed, 50 GB/s`.
+    Routes over other GPUs with equal narrowest links are alike: `routed, 50 GB/s`.
     """
     if source == destination:
         return ""
@@ -50,25 +50,25 @@ def class_between(topology: Topology, source: str, destination: str) -> str:
     return f"{wires}, {narrowest / 1e9:g} GB/s" if narrowest else wires
 
 
-#: Interfaces whose unidirectional figures have tables, charts and sentences of their own.
+#: Interfaces with their own tables, charts and findings for unidirectional results.
 APART = ("route",)
 
 
 def variant(cell: Cell) -> Variant:
-    """The key by which cells are grouped whatever their path and size."""
+    """Returns the key that groups cells regardless of path and size."""
     return cell.variant
 
 
 def between_ranks(cell: Cell) -> bool:
-    """Whether several processes took part, as MPI's ranks: no transfer that one process has a choice of."""
+    """Whether several ranks took part: no alternative for a single process."""
     return bool(INTERFACES[cell.record.interface].between_ranks)
 
 
 def unidirectional(found: Iterable[Cell]) -> list[Cell]:
-    """Bandwidth of single flows: what curves, matrices and the best-interface map are made of.
+    """Returns bandwidth of single flows, for curves, matrices and the best-interface map.
 
-    All of them count what arrives: the STREAM kernels, which count what is read and written, stand in tables
-    of their own, and so do rows that lie a pitch apart, which are other work, and messages between ranks.
+    All count arriving bytes. Excluded, with their own tables: STREAM kernels, which count reads and writes,
+    pitched rows, which are different work, and messages between ranks.
     """
     return [
         cell
@@ -82,7 +82,7 @@ def unidirectional(found: Iterable[Cell]) -> list[Cell]:
 
 
 def chases(found: Iterable[Cell]) -> list[Cell]:
-    """Walks through memory that nothing else loads."""
+    """Returns pointer chases without load."""
     return [
         cell
         for cell in found
@@ -91,7 +91,7 @@ def chases(found: Iterable[Cell]) -> list[Cell]:
 
 
 def concurrent(found: Iterable[Cell]) -> list[Cell]:
-    """Bandwidth of several flows at once, or of one that others disturb, all of one process."""
+    """Returns bandwidth of concurrent flows, or of one with background load, within one process."""
     return [
         cell
         for cell in found
@@ -101,12 +101,12 @@ def concurrent(found: Iterable[Cell]) -> list[Cell]:
     ]
 
 
-#: A size stands for the largest when it is at most so many times smaller: transfers are long enough there.
+#: A size represents the largest if it is smaller by at most this factor: transfers are long enough there.
 NEAR = 8
 
 
 def broadest_size(found: Sequence[Cell]) -> int:
-    """Of the sizes near the largest, the one that most paths have, the larger of equals.
+    """Returns, among sizes near the largest, the one with most paths; the larger of equals.
 
     Raises:
         ValueError: There are no cells.
@@ -121,10 +121,10 @@ def _paths(found: Iterable[Cell]) -> int:
 
 
 def at_largest(found: Iterable[Cell], size_bytes: int | None = None) -> list[Cell]:
-    """The cells of each variant and pattern at their `broadest_size`.
+    """Returns the cells of each variant and pattern at their `broadest_size`.
 
     Args:
-        size_bytes: This size instead.
+        size_bytes: Use this size instead.
     """
     chosen = []
     for same in group_by(found, lambda cell: (variant(cell), cell.record.pattern, kind(cell))).values():
@@ -134,7 +134,7 @@ def at_largest(found: Iterable[Cell], size_bytes: int | None = None) -> list[Cel
 
 
 def largest_common_size(found: Iterable[Cell]) -> int | None:
-    """Of the sizes that most interfaces of these cells have, the broadest, so that all compare at one."""
+    """Returns the broadest of the sizes that most interfaces of these cells share, to compare at one size."""
     sizes = group_by(found, lambda cell: cell.record.size_bytes)
     if not sizes:
         return None
@@ -144,13 +144,13 @@ def largest_common_size(found: Iterable[Cell]) -> int | None:
 
 
 def device_order(name: str) -> tuple[str, int]:
-    """Sorts cpu0, cpu1, gpu0 … gpu10 as people count."""
+    """Sort key in natural order: cpu0, cpu1, gpu0 … gpu10."""
     stem = name.rstrip("0123456789")
     return stem, int(name[len(stem) :] or 0)
 
 
 def label_order(label: str) -> tuple[object, ...]:
-    """Sorts `gpu2>gpu10` and other labels by the devices in them."""
+    """Sort key for `gpu2>gpu10` and other labels, by their devices."""
     parts: list[object] = []
     for name in label.replace(">", " ").replace(":", " ").split(" "):
         stem, number = device_order(name) if name[-1:].isdigit() and name[:1].isalpha() else (name, 0)

@@ -1,4 +1,4 @@
-"""One figure per case over its rounds: what all analysis is made of.
+"""One value per case over its rounds: the basis of all analysis.
 
 Pure: records in, plain data out. Base units inside (bytes/s, nanoseconds, bytes).
 """
@@ -20,9 +20,9 @@ from byteways.results.record import Record
 from byteways.topology.model import Topology
 from byteways.units import format_size
 
-#: The word beside a sentence for flows that ran together for a part of the time (as those of UNSETTLED).
+#: Word in sentences for flows that overlapped only partly (like those of UNSETTLED).
 PARTIAL = "partial overlap"
-#: With these the samples are not of one steady quantity, so that a difference counts from a tenth on.
+#: Warnings for which the CI is too narrow; a difference then counts from a tenth on.
 MISJUDGED = {"few-samples", "few-operations", "drift", "bimodal", "serialised"}
 
 Item = TypeVar("Item")
@@ -30,7 +30,7 @@ Key = TypeVar("Key", bound=Hashable)
 
 
 class Run(Protocol):
-    """What of a run folder the analysis reads (`results.run_folder.RunFolder` is one)."""
+    """The parts of a run folder that analysis reads (`results.run_folder.RunFolder` implements it)."""
 
     @property
     def manifest(self) -> Mapping[str, Any]: ...
@@ -44,7 +44,7 @@ class Run(Protocol):
 
 @dataclass(frozen=True)
 class Part:
-    """One direction of a concurrent case, with its repeatability interval. Unit: bytes/s."""
+    """One direction of a concurrent case, with its repeatability interval, in bytes/s."""
 
     value: float
     low: float
@@ -55,8 +55,8 @@ class Part:
 class Cell:
     """A measured case over its rounds.
 
-    `value` is the median over rounds; `low`..`high` where another run would put it (repeatability.py). With
-    one round alone they are the interval of its samples, which ranks nothing.
+    `value` is the median over rounds; `low`..`high` is the range of another run's value (repeatability.py).
+    With a single round they are the interval of its samples, which cannot be ranked.
     Unit: bytes/s, or nanoseconds per load for a pointer chase.
     """
 
@@ -66,8 +66,8 @@ class Cell:
     low: float
     high: float
     spread: Spread
-    common: frozenset[str] = frozenset()  # options of timing that all cells of the run have alike
-    sum_of: tuple[Cell, ...] = ()  # what was added up (compare.summed)
+    common: frozenset[str] = frozenset()  # timing options that all cells of the run share
+    sum_of: tuple[Cell, ...] = ()  # the summands (compare.summed)
 
     @property
     def rounds(self) -> int:
@@ -75,8 +75,8 @@ class Cell:
 
     @property
     def ranked(self) -> bool:
-        """Whether it was measured in rounds enough to be ranked, compared, fitted and quoted, and in batches
-        that the timer can tell: the interval of shorter ones says too little.
+        """Whether it may be ranked, compared, fitted and quoted: enough rounds, and batches long enough for
+        the timer (intervals of shorter ones are too narrow).
         """
         parts = self.sum_of or (self,)
         short = any(
@@ -89,18 +89,18 @@ class Cell:
 
     @cached_property
     def middle(self) -> tuple[Record, ...]:
-        """The round that the value is from, or the two that it is the mean of."""
+        """The round of the value, or the two rounds of which it is the mean."""
         ordered = sorted(self.records, key=lambda record: figure(record) or 0.0)
         return tuple(ordered[(self.rounds - 1) // 2 : self.rounds // 2 + 1])
 
     @cached_property
     def directions(self) -> dict[str, float]:
-        """Bytes/s by path, of the rounds that the value is from: they add up to it."""
+        """Bytes/s by path in the rounds of the value; they add up to it."""
         return {path: part.value for path, part in self.parts.items()}
 
     @cached_property
     def parts(self) -> dict[str, Part]:
-        """Each direction with its interval: from its own rounds, no narrower than that of the sum."""
+        """Each direction with its interval from its own rounds, at least as wide as that of the sum."""
         return {
             path: self.beside(value, [(one.directions or {}).get(path) for one in self.records])
             for path, value in self._shares().items()
@@ -113,12 +113,12 @@ class Cell:
         }
         if self.record.counts != "sum-of-directions" or not sum(means.values()):
             return means
-        # Before method 7 a record had the median of each direction, and those do not add up.
+        # Before method 7 a record had the median of each direction, and these do not add up.
         scale = self.value / sum(means.values())
         return {path: scale * mean for path, mean in means.items()}
 
     def beside(self, value: float, rounds: Sequence[float | None]) -> Part:
-        """Another figure of the same rounds, with its interval."""
+        """Returns another value of the same rounds, with its interval."""
         known = tuple(one for one in rounds if one)
         own = Rounds(known, 0.0, ()).variance if len(known) > 1 else 0.0
         spread = Spread(max(self.spread.deviation, own**0.5), self.spread.freedom)
@@ -126,7 +126,7 @@ class Cell:
 
     @cached_property
     def load(self) -> Part:
-        """What those that disturb moved in the rounds that the value is from, in bytes/s."""
+        """The rate of the background load in the rounds of the value, in bytes/s."""
         rates = [record.load_bytes_per_s for record in self.records]
         return self.beside(fmean(record.load_bytes_per_s or 0.0 for record in self.middle), rates)
 
@@ -136,23 +136,23 @@ class Cell:
 
     @property
     def fraction(self) -> float | None:
-        """Share of the peak, None without a known peak."""
+        """Fraction of the peak; None if the peak is unknown."""
         return self.value / self.peak if self.peak else None
 
     @property
     def samples(self) -> int:
-        """Samples over all rounds."""
+        """Number of samples over all rounds."""
         return sum(record.time_ns.n for record in self.records if record.time_ns)
 
     @property
     def time_ns(self) -> float | None:
-        """What one operation takes, of the rounds that the value is from; None where no record tells."""
+        """Time of one operation in the rounds of the value, in ns; None if not recorded."""
         told = [record.time_ns.median for record in self.middle if record.time_ns]
         return fmean(told) if told else None
 
     @property
     def rests_on(self) -> tuple[str, ...]:
-        """Of a simulated case: what the model's numbers behind it are."""
+        """Kinds of the model's numbers behind a simulated case."""
         return tuple(dict.fromkeys(what for record in self.records for what in record.rests_on or ()))
 
     @cached_property
@@ -182,7 +182,9 @@ class Cell:
 
     @property
     def stays(self) -> bool:
-        """Whether pages lie where the path says: not managed (they migrate), first touched by their owner."""
+        """Whether pages stay where the path says: not managed (they migrate), first touched by their
+        owner.
+        """
         ends = self.source, self.destination
         return all(not is_managed(end.memory) and end.first_touch in (None, end.device) for end in ends)
 
@@ -193,7 +195,7 @@ class Cell:
 
     @property
     def partial(self) -> bool:
-        """Whether concurrent flows ran together for less than half the time in which any of them ran."""
+        """Whether concurrent flows overlapped for less than half of the time in which any ran."""
         return any(
             record.window_ns is not None
             and record.end_to_end_ns is not None
@@ -203,7 +205,7 @@ class Cell:
 
     @cached_property
     def doubts(self) -> tuple[str, ...]:
-        """What makes this figure unsure, in the words of UNSETTLED; empty for most."""
+        """Data warnings, in the words of UNSETTLED; usually empty."""
         found = [word for warning, word in UNSETTLED.items() if warning in self.warning_ids]
         if self.partial and "serialised" not in self.warning_ids:
             found.append(PARTIAL)
@@ -211,7 +213,7 @@ class Cell:
 
     @property
     def misjudged(self) -> bool:
-        """Whether the interval says too little: the samples are few, drift, fall in groups or took turns."""
+        """Whether the CI is too narrow: samples are few, drifting, bimodal or serialised."""
         return self.partial or bool(MISJUDGED & set(self.warning_ids))
 
 
@@ -226,23 +228,23 @@ class Group:
 
     @property
     def peak(self) -> float | None:
-        """The common peak, None when unknown or when the pairs' peaks differ."""
+        """The common peak; None if unknown or different between pairs."""
         found = {cell.peak for cell in self.cells}
         return found.pop() if len(found) == 1 else None
 
     @property
     def misjudged(self) -> bool:
-        """Whether that is so of at least half the cells, so of their median."""
+        """Whether at least half of the cells are misjudged, and so the median."""
         return 2 * sum(cell.misjudged for cell in self.cells) >= len(self.cells)
 
 
 @dataclass(frozen=True, order=True)
 class Variant:
-    """What two cases of equal path and size may differ in."""
+    """The properties in which two cases of equal path and size may differ."""
 
     interface: str
     access: str
-    source: str  # memory, with `@device kind` of a first touch by another device
+    source: str  # memory, with `@device kind` if first touched by another device
     destination: str
     cache: str
     options: str
@@ -254,9 +256,9 @@ class Variant:
 
     @property
     def host_memory(self) -> str:
-        """The memory that is not plain GPU memory, empty when both are.
+        """The memory kind other than plain GPU memory; empty if both are plain.
 
-        Managed memory may be on either end, of a GPU too, so it is named with the other end.
+        Managed memory may be at either end, even a GPU's, so it is named with the other end.
         """
         if "device" in (self.source, self.destination) and self.managed:
             return f"{self.source} > {self.destination}"
@@ -277,7 +279,7 @@ class Variant:
 
 
 def gpu_caches(run: Run) -> dict[str, int]:
-    """Bytes of the last-level cache of each GPU that told."""
+    """Returns the bytes of each GPU's last-level cache, where known."""
     devices = (run.manifest.get("capabilities") or {}).get("devices") or {}
     return {
         name: int(told["last_level_cache_bytes"])
@@ -287,12 +289,12 @@ def gpu_caches(run: Run) -> dict[str, int]:
 
 
 def shown(record: Record) -> Record:
-    """The record without a negative window: flows that took turns have none in common."""
+    """Returns the record without a negative window: serialised flows have no common one."""
     return replace(record, window_ns=None) if (record.window_ns or 0.0) < 0 else record
 
 
 def group_by(items: Iterable[Item], key: Callable[[Item], Key]) -> dict[Key, list[Item]]:
-    """Items by key, both in order of first appearance."""
+    """Groups items by key, both in order of first appearance."""
     groups: dict[Key, list[Item]] = {}
     for item in items:
         groups.setdefault(key(item), []).append(item)
@@ -300,10 +302,10 @@ def group_by(items: Iterable[Item], key: Callable[[Item], Key]) -> dict[Key, lis
 
 
 def cells(records: Iterable[Record]) -> list[Cell]:
-    """One cell per case that was measured at least once, in order of first appearance.
+    """Returns one cell per case that was measured at least once, in order of first appearance.
 
-    A round beyond the physical limit voids its case. What all cases of a run have alike of `gate`, `batch`
-    and `energy` tells none of them from another, so no variant names it.
+    A round beyond the physical limit voids its case. Options `gate`, `batch` and `energy` that all cases of
+    a run share are not part of the variant.
     """
     records = list(records)
     told = [record for record in records if figure(record) is not None]
@@ -328,7 +330,7 @@ def _cell(case: tuple[Record, ...], spread: Spread, common: frozenset[str]) -> C
 
 
 def pool(members: Sequence[Cell]) -> Group:
-    """The group of equal cases on several pairs. Raises ValueError when empty."""
+    """Pools equal cases on several pairs. Raises ValueError if empty."""
     if not members:
         raise ValueError("no cells to pool")
     return Group(
@@ -340,7 +342,7 @@ def pool(members: Sequence[Cell]) -> Group:
 
 
 def _option(name: str, value: object) -> str:
-    """As a suite may have it: `4MiB` of `piece_bytes`, words without their quotes."""
+    """Formats an option as in a suite: `4MiB` for `piece_bytes`, words without quotes."""
     if name.endswith("_bytes") and isinstance(value, int) and value:
         return format_size(value).replace(" ", "")
     return json.dumps(value).replace('"', "")
@@ -350,5 +352,5 @@ def _memory(buffer: Buffer) -> str:
     touch = buffer.first_touch
     if touch in (None, buffer.device):
         return buffer.memory
-    # Named without its number, so that the same thing done by the neighbouring device is the same variant.
+    # Without the index, so that the same operation by a neighbouring device is the same variant.
     return f"{buffer.memory}@{str(touch).rstrip('0123456789')}"

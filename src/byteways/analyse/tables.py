@@ -1,5 +1,5 @@
-"""All tables of a run as plain data: `show` prints them, the report renders them. Grids are made in
-analyse/grids.py; the others are lists of rows: patterns, warnings, what was not measured.
+"""All tables of a run as plain data, which `show` prints and the report renders. analyse/grids.py makes the
+grids; the others are lists of rows: patterns, warnings, unmeasured cases.
 """
 
 from __future__ import annotations
@@ -41,7 +41,7 @@ def _percent(part: float) -> str:
     return f"{value:.0f} %" if abs(value) >= 9.95 else f"{value:.2g} %"
 
 
-#: How the figures of a warning are written; those of others are plain numbers.
+#: Formats of a warning's values; default: plain numbers.
 FIGURES: Mapping[str, Callable[[float], str]] = {
     "noisy": _percent,
     "drift": _percent,
@@ -60,20 +60,20 @@ FIGURES: Mapping[str, Callable[[float], str]] = {
 
 @dataclass(frozen=True)
 class PatternRow:
-    """A concurrent case: the sum, and what each direction got in the same rounds.
+    """A concurrent case: the sum, and each direction's rate in the same rounds.
 
-    Of a flow that others disturb there is no sum: the figure is its own, `beside` what the others moved.
+    With background load there is no sum: the value is the measured flow's, `beside` the load's.
     """
 
     cell: Cell
     directions: tuple[tuple[str, float], ...]  # path, bytes/s
-    whole: float | None  # bytes/s of the same flows, timed from the gate to the last end
+    whole: float | None  # sum of the flows in bytes/s, timed from the gate to the last end
     beside: float | None = None  # bytes/s
 
 
 @dataclass(frozen=True)
 class Reason:
-    """Cases that share status and reason."""
+    """Cases with the same status and reason."""
 
     status: str
     reason: str
@@ -93,10 +93,10 @@ class WarningGroup:
 
 
 def patterns(found: Sequence[Cell], size_bytes: int | None = None) -> list[PatternRow]:
-    """Concurrent cases at their largest size, in the order of patterns, interfaces and paths."""
+    """Returns concurrent cases at their largest size, ordered by pattern, interface and path."""
     rows = []
     kinds = list(KINDS)
-    told = {pair.cell.record.case_id for pair in slowdowns(found)}  # in a table of their own
+    told = {pair.cell.record.case_id for pair in slowdowns(found)}  # these have their own table
     apart = [cell for cell in concurrent(found) if cell.record.case_id not in told]
     order = sorted(
         at_largest(apart, size_bytes),
@@ -116,13 +116,13 @@ def patterns(found: Sequence[Cell], size_bytes: int | None = None) -> list[Patte
 
 
 def _whole(cell: Cell) -> float | None:
-    """The sum from the gate to the last end, of the rounds that the figure is from."""
+    """Returns the sum from the gate to the last end, in the rounds of the value."""
     sums = [sum((record.end_to_end_bytes_per_s or {}).values()) for record in cell.middle]
     return fmean(sums) or None
 
 
 def not_measured(records: Iterable[Record]) -> list[Reason]:
-    """Cases without a figure, grouped by status, as it is told, and reason, the gravest status first."""
+    """Groups cases without a value by displayed status and reason, the gravest status first."""
     order = ("corrupt", "failed", "lost", "timeout", "skipped", "left out")
     rest = [record for record in records if record.status != "measured"]
     grouped = group_by(rest, lambda record: (record.told_status, record.reason or "no reason was given"))
@@ -140,7 +140,7 @@ def not_measured(records: Iterable[Record]) -> list[Reason]:
 
 
 def _excess(warning: Warning) -> float:
-    """How far off a warning is, as a factor; 0 where it has no two numbers."""
+    """Returns by what factor a warning's value is off; 0 without two numbers."""
     observed, required = warning.observed, warning.required
     if not isinstance(observed, (int, float)) or not isinstance(required, (int, float)):
         return 0.0
@@ -149,7 +149,7 @@ def _excess(warning: Warning) -> float:
 
 
 def warning_groups(records: Iterable[Record]) -> list[WarningGroup]:
-    """Warnings by id, the most frequent first, each with the example that is farthest off."""
+    """Groups warnings by id, most frequent first, each with its worst example."""
     given = [(warning, record) for record in records for warning in record.warnings]
     groups = []
     for name, same in group_by(given, lambda pair: pair[0].id).items():
@@ -190,7 +190,7 @@ class Tables:
 
 
 def tables(run: Run, size_bytes: int | None = None) -> Tables:
-    """All tables, at the largest size of each or at `size_bytes`."""
+    """Returns all tables, at the largest size of each or at `size_bytes`."""
     index = Index.of(run)
     found, records = index.cells, index.records
     below = below_the_best(found)

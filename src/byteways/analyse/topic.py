@@ -1,7 +1,7 @@
-"""What a part of the report and of `byteways show` is made of: tables and plots of one question, as data.
+"""A topic: tables and plots on one question, a section of the report and of `byteways show`, as data.
 
-A topic is built from the records by one function of analyse/subjects; report and terminal render all of them
-alike, so that a new question needs neither a template nor a printer. A topic without data is not shown.
+A function in analyse/subjects builds each topic from the records. Report and terminal render all topics
+alike, so a new topic needs neither template nor printer. A topic without data is not shown.
 """
 
 from __future__ import annotations
@@ -16,9 +16,8 @@ from byteways.analyse.summary import Cell, Run
 class Table:
     """Rows of text under headings.
 
-    `numeric` lists the columns that hold figures and stand to the right; their unit is in the heading. `heat`
-    has, of tables whose cells compare, the share of the greatest figure for every cell (0 to 1), None for
-    those that have none.
+    `numeric` lists the columns of numbers, which are right-aligned and have their unit in the heading.
+    `heat` has the fraction of the greatest value for every comparable cell (0 to 1), None for other cells.
     """
 
     title: str
@@ -35,7 +34,7 @@ class Table:
 
 @dataclass(frozen=True)
 class PlotPoint:
-    """`low`..`high`: the 95 % interval of `y`, or the span of rounds. `text` is shown when pointed at."""
+    """`low`..`high`: the 95 % interval of `y`, or the range over rounds. `text` is the tooltip."""
 
     x: float
     y: float
@@ -46,7 +45,7 @@ class PlotPoint:
 
 @dataclass(frozen=True)
 class Line:
-    """`published`: figures of a source, drawn as marks without a line; they are no measurements of ours."""
+    """`published`: values of a source, drawn as markers without a line; not measured by this run."""
 
     label: str
     points: tuple[PlotPoint, ...]
@@ -55,7 +54,7 @@ class Line:
 
 @dataclass(frozen=True)
 class Mark:
-    """A level or a place that lines are read against: a peak, the size of a cache."""
+    """A reference line: a peak, or the size of a cache."""
 
     label: str
     at: float
@@ -63,7 +62,7 @@ class Mark:
 
 @dataclass(frozen=True)
 class Plot:
-    """Lines over one axis, in the units that the labels name. `x_sizes`: x is in bytes."""
+    """Lines on common axes, in the units of their labels. `x_sizes`: x is in bytes."""
 
     title: str
     caption: str
@@ -79,7 +78,7 @@ class Plot:
 
 @dataclass(frozen=True)
 class Topic:
-    """One question and its answer. `anchor` is its name in addresses: lower case, digits, hyphens."""
+    """One question and its answer. `anchor` is its URL fragment: lower case, digits, hyphens."""
 
     anchor: str
     title: str
@@ -88,5 +87,5 @@ class Topic:
     plots: tuple[Plot, ...] = ()
 
 
-#: Builds a topic from a run and its cells; None when the run has nothing to say about it.
+#: Builds a topic from a run and its cells; returns None if the run has no data for it.
 Builder = Callable[[Run, Sequence[Cell]], Topic | None]

@@ -1,4 +1,4 @@
-"""The topics of a run, in the order of the report."""
+"""The topics of a run, in report order."""
 
 from __future__ import annotations
 
@@ -10,7 +10,7 @@ from byteways.analyse.topic import Topic
 
 
 def topics(run: Run, found: Sequence[Cell]) -> list[Topic]:
-    """What this run has something to say about.
+    """Returns the topics for which this run has data.
 
     Args:
         run: The run.

@@ -1,6 +1,6 @@
-"""Sentences, rendered from claims: the one place that has words for a comparison.
+"""Sentences rendered from claims: the only place that words comparisons.
 
-What a claim does not carry has no word here: a lead that is not one raises ValueError.
+A sentence that its claim does not support cannot be rendered: wording a lead that is none raises ValueError.
 """
 
 from __future__ import annotations
@@ -27,55 +27,55 @@ from byteways.analyse.phrases import (
 from byteways.analyse.summary import Group
 from byteways.units import format_size, three_digits
 
-#: Below it a factor of two digits would say next to nothing.
+#: Smaller factors are worded as percentages.
 LEAST_MULTIPLE = 1.1
 
 
 def _lead(claim: Claim) -> Claim:
-    """The claim with what is greater first. Raises ValueError where neither is."""
+    """Returns the claim with the greater side first. Raises ValueError if neither is greater."""
     if not claim.differ:
         raise ValueError(f"no lead in a claim that says {claim.verdict}")
     return claim if claim.leads else claim.turned()
 
 
 def _gain(claim: Claim) -> str:
-    """'8.2 %', with no digit that the interval does not support."""
+    """'8.2 %', with the digits that the interval supports."""
     gain, low, high = (100 * (ratio - 1) for ratio in (claim.effect, claim.low, claim.high))
     return f"{supported(gain, low, high, DIFFERENCE)} %"
 
 
 def _factor(claim: Claim) -> str:
-    """'3.9 times', with no digit that the interval does not support."""
+    """'3.9 times', with the digits that the interval supports."""
     if claim.effect > GREATEST_FACTOR:
         return times(claim.effect)
     return f"{supported(claim.effect, claim.low, claim.high, DIFFERENCE)} times"
 
 
 def agreement(claim: Claim) -> str:
-    """' on 11 of 12 paths', empty where all agree."""
+    """' on 11 of 12 paths'; empty if all agree."""
     ahead = max(claim.agree, claim.against)
     return "" if claim.unanimous else f" on {ahead} of {claim.pairs} paths"
 
 
 def faster(claim: Claim) -> str:
-    """'8.2 % faster than' below twice, '3.9 times as fast as' above: the first beside the second."""
+    """'8.2 % faster than' below a factor of 2, '3.9 times as fast as' above."""
     lead = _lead(claim)
     return f"{_gain(lead)} faster than" if lead.effect < 2 else f"{_factor(lead)} as fast as"
 
 
 def slower(claim: Claim) -> str:
-    """'42 % slower': what trails, beside what leads."""
+    """'42 % slower', of the trailing side."""
     lead = _lead(claim)
     return f"{_loss(lead)} slower{agreement(lead)}"
 
 
 def less(claim: Claim) -> str:
-    """'42 % less': what trails, beside what leads."""
+    """'42 % less', of the trailing side."""
     return f"{_loss(_lead(claim))} less"
 
 
 def _loss(lead: Claim) -> str:
-    """'42 %' that what trails lacks, with no digit that the interval does not support."""
+    """'42 %', by which the trailing side is less, with the digits that the interval supports."""
     loss, low, high = (
         100 * (1 - 1 / ratio) if ratio > 0 else 100.0 for ratio in (lead.effect, lead.low, lead.high)
     )
@@ -83,24 +83,26 @@ def _loss(lead: Claim) -> str:
 
 
 def longer(claim: Claim) -> str:
-    """'9.1 % longer than', '3.4 times as long as': of times, the greater beside the other."""
+    """'9.1 % longer than', '3.4 times as long as', of the greater time."""
     lead = _lead(claim)
     return f"{_gain(lead)} longer than" if lead.effect < 2 else f"{_factor(lead)} as long as"
 
 
 def longer_by(claim: Claim) -> str:
-    """'9.1 % longer', '3.4 times as long': the same without what it is compared with."""
+    """'9.1 % longer', '3.4 times as long', without naming the other side."""
     return longer(claim).removesuffix(" than").removesuffix(" as")
 
 
 def multiple(claim: Claim) -> str:
-    """'2.3 ×' of the greater beside the other, '8.2 % more' of little more than one."""
+    """'2.3 ×' of the greater side, or '8.2 % more' for factors close to one."""
     lead = _lead(claim)
     return f"{_gain(lead)} more" if lead.effect < LEAST_MULTIPLE else _factor(lead).replace(" times", " ×")
 
 
 def unranked(names: Sequence[str]) -> str:
-    """'copy and torch-copy are not ranked: their samples are too noisy,': of intervals that lie apart."""
+    """'copy and torch-copy are not ranked: their samples are too noisy,'; for separate but unreliable
+    intervals.
+    """
     return f"{listed(list(names))} are not ranked: their samples are too noisy,"
 
 
@@ -110,16 +112,17 @@ def no_difference(names: Sequence[str]) -> str:
 
 
 def tie(claim: Claim, names: Sequence[str]) -> str:
-    """That two results tie, or are too noisy to be ranked. Raises ValueError of other claims."""
+    """Words a tie, or results too noisy to rank. Raises ValueError for other claims."""
     if claim.verdict != TIE:
         raise ValueError(f"no tie in a claim that says {claim.verdict}")
     return unranked(names).removesuffix(",") if unsteady(claim) else no_difference(names)
 
 
 def margin(ranking: Ranking) -> str:
-    """`5.4 % over kernel`, `2.2 × kernel`, `no significant difference from kernel`; or that there is none.
+    """`5.4 % over kernel`, `2.2 × kernel`, `no significant difference from kernel`, or that there is no
+    other.
 
-    By interface: ways that differ in less are no alternative that a reader looks for.
+    Compares interfaces only: variants of one interface are not alternatives in this table.
     """
     ties = tied_interfaces(ranking)
     if ties:
@@ -132,14 +135,14 @@ def margin(ranking: Ranking) -> str:
 
 
 def tied_interfaces(ranking: Ranking) -> tuple[str, ...]:
-    """Interfaces that no interval tells from the best."""
+    """Returns the interfaces without a significant difference from the best."""
     mine = ranking.variant.interface
     names = (one.variant.interface for one in ranking.ties if one.claim.pairs)
     return tuple(dict.fromkeys(name for name in names if name != mine))
 
 
 def runner_up(ranking: Ranking) -> Rival | None:
-    """The best of the interfaces that the best one leads."""
+    """Returns the best of the interfaces that the best one leads."""
     taken = {ranking.variant.interface, *tied_interfaces(ranking)}
     return next((one for one in ranking.slower if one.variant.interface not in taken), None)
 
@@ -152,16 +155,16 @@ def better_way(
     peak: bool = True,
     launched: Callable[[Group], str] = lambda group: "",
 ) -> tuple[str, list[Group]]:
-    """The sentence on the best way, and the results that it quotes.
+    """Returns the sentence on the best alternative, and the results that it quotes.
 
     '… copy issued by the source is fastest at 1 GiB: 396 GB/s (88 % of 450); kernel reaches 375'.
 
     Args:
-        ranking: Of one kind of pair and class of links.
+        ranking: Of one kind of pair and link class.
         where: The beginning of the sentence.
         size: In bytes.
-        peak: Whether to name the share of the peak.
-        launched: How a result was launched, to stand behind the runner-up.
+        peak: Whether to include the fraction of the peak.
+        launched: Returns how a result was launched, appended to the runner-up.
     """
     first, at = ranking.group, format_size(size)
     ties = [one for one in ranking.ties if one.variant.interface in tied_interfaces(ranking)]
@@ -195,7 +198,7 @@ def better_way(
 
 
 def slower_ways(ranking: Ranking) -> str:
-    """' kernel issued by the source is 5.4 % slower and …': the best way of each slower interface."""
+    """' kernel issued by the source is 5.4 % slower and …': the best variant of each slower interface."""
     chosen: dict[str, Rival] = {}
     for one in ranking.slower:
         if one.variant.interface not in (ranking.variant.interface, *tied_interfaces(ranking)):
@@ -227,7 +230,7 @@ def most_of_several(number: int) -> str:
 
 
 def moves_most(ranking: Ranking) -> str:
-    """'reaches', or 'leads with' where the best leads every other way."""
+    """'reaches', or 'leads with' if the best leads every other one."""
     every = ranking.rivals and all(one.claim.leads and one.claim.unanimous for one in ranking.rivals)
     return "leads with" if every else "reaches"
 
@@ -239,14 +242,14 @@ def others_of(ranking: Ranking) -> str:
 
 
 def no_loss(claim: Claim) -> str:
-    """'no significant loss (2.3 % at most)' of the first beside the second. Raises ValueError of others."""
+    """'no significant loss (2.3 % at most)' of first versus second. Raises ValueError for other claims."""
     if not claim.equal:
         raise ValueError(f"a claim that says {claim.verdict} shows no equality")
     return f"no significant loss ({percent(max(1 - claim.low, 0.0))} at most)"
 
 
 def part_kept(claim: Claim) -> str:
-    """'51 %' of the second that the first has; 'as much, within the intervals, as' is no part of it."""
+    """'51 %': the first as a part of the second, or 'as much, within the intervals, as'."""
     kept, low, high = 100 * claim.effect, 100 * claim.low, 100 * claim.high
     share = f"{supported(kept, low, high, DIFFERENCE)} %"
     return share if claim.differ else f"{share} (no significant difference)"
@@ -263,11 +266,11 @@ def losing_most(what: str) -> str:
 
 
 def percents_slower(claim: Claim, kept: Sequence[float]) -> str:
-    """'40 % slower', or '5 to 70 % slower' where the paths lose different parts.
+    """'40 % slower', or '5 to 70 % slower' if the paths lose different amounts.
 
     Args:
-        claim: That they lose.
-        kept: What each path keeps of what it is compared with.
+        claim: The loss.
+        kept: By path, the fraction that is left.
     """
     _lead(claim)
     most, least = 1 - min(kept), max(1 - max(kept), 0.0)
@@ -277,7 +280,7 @@ def percents_slower(claim: Claim, kept: Sequence[float]) -> str:
 
 
 def fills(needs: Sequence[tuple[str, int]], path: str) -> str:
-    """'kernel-bulk fills gpu0>gpu1 from 8 blocks, kernel needs 48', of interfaces by the blocks they need."""
+    """'kernel-bulk fills gpu0>gpu1 from 8 blocks, kernel needs 48', from the blocks each interface needs."""
     (name, blocks), rest = needs[0], needs[1:]
     if rest and rest[-1][1] == blocks:
         return f"{listed([one for one, _ in needs])} both saturate {path} with {count(blocks, 'block')}"
@@ -289,8 +292,8 @@ def fastest_by_size(parts: Sequence[str], claims: Sequence[Sequence[Claim]]) -> 
     """'for managed pages, the fastest is prefetching at 1 MiB and …'.
 
     Args:
-        parts: Each way with the sizes at which it is fastest.
-        claims: Of each of these sizes, that the way leads every other one.
+        parts: Each method with the sizes at which it is fastest.
+        claims: For each of these sizes, that it leads all others.
     """
     if len(claims) < len(parts) or not all(some and all(one.leads for one in some) for some in claims):
         raise ValueError("a way that is called fastest leads no other")
@@ -298,11 +301,11 @@ def fastest_by_size(parts: Sequence[str], claims: Sequence[Sequence[Claim]]) -> 
 
 
 def wins(first: Mapping[Hashable, tuple[str, Claim]], noun: str) -> str:
-    """' Of 6 shapes that differ, copy-2d is faster on 4 and kernel on 2.', empty for one alone.
+    """' Of 6 shapes that differ, copy-2d is faster on 4 and kernel on 2.'; empty for a single one.
 
     Args:
-        first: What leads on each, with the claim that it does.
-        noun: What each is.
+        first: The leading side for each, with its claim.
+        noun: What is counted.
     """
     if len(first) < 2:
         return ""
@@ -322,21 +325,21 @@ def least_gain(gains: Mapping[str, Claim]) -> str:
 
 
 def best_by_calls(claims: Sequence[Claim]) -> str:
-    """'is fastest with single calls': every other way of submission that differs loses."""
+    """'is fastest with single calls', if every other submission method that differs is slower."""
     if not claims or not all(claim.trails for claim in claims):
         raise ValueError("calls do not lead all alternatives")
     return "is fastest with single calls"
 
 
 def keeps_speed(claims: Sequence[Claim]) -> str:
-    """'keeps its speed': what each claim shows to be as good as equal."""
+    """'keeps its speed', if each claim shows equality."""
     if not claims or not all(claim.equal for claim in claims):
         raise ValueError("a claim that shows no equality")
     return "is not slowed down"
 
 
 def not_slowed(claims: Sequence[Claim]) -> str:
-    """'No significant slowdown': what each claim shows to be as good as equal."""
+    """'No significant slowdown', if each claim shows equality."""
     keeps_speed(claims)
     return "No significant slowdown"
 
@@ -346,9 +349,9 @@ def least_energy(between: str, names: Sequence[str], joules: float, claims: Sequ
 
     Args:
         between: The path in words.
-        names: What takes least, and what ties with it.
-        joules: Of the least.
-        claims: That others take more.
+        names: The interface with the least energy, and its ties.
+        joules: The least energy per GB.
+        claims: That others need more.
     """
     if not claims:
         return f"Energy {between}: {no_difference(names)}"
@@ -364,7 +367,7 @@ def _more(claim: Claim) -> str:
 
 
 def all_as_predicted(cases: int, lacking: int) -> str:
-    """'All 12 concurrent cases move', '12 of 40 concurrent cases … move' where others have no prediction."""
+    """'All 12 concurrent cases move', '12 of 40 concurrent cases … move' if others have no prediction."""
     if not lacking:
         return f"All {cases} concurrent cases perform"
     return f"{cases} of {cases + lacking} concurrent cases(those with all flows measured alone) perform"

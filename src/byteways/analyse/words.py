@@ -1,4 +1,4 @@
-"""How a case is called wherever one is named."""
+"""Names of cases in messages and tables."""
 
 from __future__ import annotations
 
@@ -8,7 +8,7 @@ from byteways.results.record import Record
 
 
 def describe(record: Record) -> str:
-    """One case in words: `copy unidirectional gpu0:device > gpu1:device, read`."""
+    """Describes a case: `copy unidirectional gpu0:device > gpu1:device, read`."""
     if INTERFACES[record.interface].buffers == "one":
         return f"{record.interface} by {record.executor} through {record.source}"
     if INTERFACES[record.interface].partner:
@@ -19,17 +19,17 @@ def describe(record: Record) -> str:
         sources = f"{record.source} and {second}" if second else record.source
         by = f" by {record.executor}" * (record.access == "remote")
         return f"{record.interface} {sources} > {record.destination}, {record.access}{by}"
-    if record.pattern in OF_ALL_RANKS:  # whose paths begin with the pattern
+    if record.pattern in OF_ALL_RANKS:  # these paths begin with the pattern
         return f"{record.interface} {group_of(record)}"
     return f"{record.interface} {record.pattern} {record.path}, {record.access}"
 
 
 def group_of(record: Record) -> str:
-    """The operation of all ranks and who takes part: `allreduce of 0-3/cpu0`."""
+    """Describes a collective and its ranks: `allreduce of 0-3/cpu0`."""
     pattern, _, members = record.path.partition(":")
     return f"{pattern} of {members}"
 
 
 def _words(record: Record) -> str:
-    """The buffers of both sides, once where they are of one kind."""
+    """Describes the buffers of both sides, once if they are of one kind."""
     return " and ".join(dict.fromkeys((record.source, record.destination)))

@@ -1,6 +1,6 @@
-"""Machine models: nodes that the simulator plays, each a TOML file in which every number names its source.
+"""Machine models: TOML files that the simulator runs, with a source for every number.
 
-Pure: nothing here loads the native core or starts anything.
+Pure: nothing here loads the native core or starts processes.
 """
 
 from byteways.machines.library import load, load_text, names

@@ -1,7 +1,7 @@
-"""What a simulated figure rests on: the kinds of the model's numbers that its path and interface use.
+"""What a simulated value rests on: the kinds of the model's numbers behind its path and interface.
 
-Used are links, engines, memories and latencies. The cost of a call, which every operation has, counts only
-where calls are what is measured. Pure.
+Counts links, engines, memories and latencies. The cost of a call, part of every operation, counts only if
+calls are measured. Pure.
 """
 
 from __future__ import annotations
@@ -16,21 +16,21 @@ ASSUMED, FITTED, NOMINAL = "assumed", "fitted", "nominal"
 
 
 def rests_on(case: Case, model: MachineModel) -> list[str]:
-    """Which of `assumed`, `fitted`, `nominal` (published as such) the case's numbers are, in this order."""
+    """Returns which of `assumed`, `fitted`, `nominal` (published) the case's numbers are, in this order."""
     used = {prefix for flow in case.flows for prefix in _used(case, flow, model)}
     kinds = {kind for prefix in used for kind in _kinds(model, prefix)}
     return [kind for kind in (ASSUMED, FITTED, NOMINAL) if kind in kinds]
 
 
 def _kinds(model: MachineModel, prefix: str) -> Iterator[str]:
-    """Of the numbers of a key, or of all keys of a table. What a model leaves out says nothing."""
+    """Yields the kinds of numbers of a key, or of all keys of a table; missing keys yield nothing."""
     for key, fact in model.facts.items():
         if fact.source and (key == prefix or key.startswith(f"{prefix}.")):
             yield ASSUMED if fact.assumed else FITTED if fact.fitted else NOMINAL
 
 
 def _used(case: Case, flow: Flow, model: MachineModel) -> Iterator[str]:
-    """Keys and tables of the model that a flow's figure follows from."""
+    """Yields the model's keys and tables that determine a flow's value."""
     interface = case.interface_of(flow)
     kind = "gpu" if flow.executor.startswith("gpu") else "cpu"
     if known := INTERFACES[interface].rests_on.get(kind):
@@ -113,14 +113,14 @@ def _of_gpu(model: MachineModel, case: Case, flow: Flow) -> Iterator[str]:
 
 
 def _pairs(model: MachineModel) -> Iterator[tuple[int, frozenset[str]]]:
-    """Bundles with their two ends."""
+    """Yields bundles with their two ends."""
     for index in range(model.count("links")):
         for pair in model.texts(f"links.{index}.pairs"):
             yield index, frozenset(pair.split("-"))
 
 
 def _joining(model: MachineModel, a: str, b: str) -> set[int]:
-    """Bundles that join two devices, directly or by one switch; empty when others pass the bytes on."""
+    """Returns the bundles that connect two devices directly or through one switch; empty if GPUs forward."""
     direct = {index for index, ends in _pairs(model) if ends == {a, b}}
     if direct:
         return direct
@@ -130,7 +130,7 @@ def _joining(model: MachineModel, a: str, b: str) -> set[int]:
 
 
 def _links(model: MachineModel, a: str, b: str) -> Iterator[str]:
-    """Bundles between two devices: those that join them, or else all that lead from either."""
+    """Yields the bundles between two devices: connecting ones, otherwise all that start at either."""
     if a == b:
         return
     joining = _joining(model, a, b)

@@ -1,4 +1,4 @@
-"""From the data of a machine file to a MachineModel: every key checked, messages with file, line and key."""
+"""Converts the data of a machine file to a MachineModel; checks every key and reports file, line and key."""
 
 from __future__ import annotations
 
@@ -13,17 +13,17 @@ from byteways.machines.schema import ARRAYS, FIT_KEYS, MOST_CORES, TABLES, Key, 
 from byteways.plan.toml_lines import Place, key_lines, line_of
 from byteways.plan.words import closest
 
-_NAME = re.compile(r"[a-z0-9]+(-[a-z0-9]+)*")  # no "--", which no comment of XML may hold
+_NAME = re.compile(r"[a-z0-9]+(-[a-z0-9]+)*")  # no "--", which is invalid in XML comments
 _DEVICE = re.compile(r"^(cpu|gpu)(\d+)$")
 _PCI_ADDRESS = re.compile(r"^[0-9a-f]{4}:[0-9a-f]{2}:[0-9a-f]{2}\.[0-7]$")
 NVSWITCH = "nvswitch"
-#: A PCIe switch that several GPUs hang on. No discovery source shows it, as in many virtual machines.
+#: A PCIe switch with several GPUs. As in many virtual machines, discovery does not show it.
 _SWITCH = re.compile(r"^switch\d+$")
 
 
 @dataclass
 class _Reader:
-    """The file being read, and the facts found so far."""
+    """The file being parsed, and the facts found so far."""
 
     file: str
     lines: Mapping[Place, int]
@@ -36,7 +36,7 @@ class _Reader:
         raise BytewaysError(f"{where}: key '{_dotted(place)}': {problem}", hint=hint)
 
     def table(self, data: Mapping[str, Any], name: str, place: Place) -> None:
-        """Facts of one table; tables in it are looked at by themselves."""
+        """Reads the facts of one table; nested tables are read separately."""
         inner = _children(name)
         for key in data:
             if key not in TABLES.get(name, {}) and key not in inner:
@@ -80,7 +80,7 @@ class _Reader:
         return Fact(self.value(value, kind, place))
 
     def source(self, text: str, place: Place) -> None:
-        """Checks that a source is one: `key: where`, `assumed: why`, `fitted: key`."""
+        """Checks the form of a source: `key: where`, `assumed: why`, `fitted: key`."""
         first, colon, rest = text.partition(":")
         if not colon or not rest.strip():
             self.fail(
@@ -95,7 +95,7 @@ class _Reader:
             )
 
     def value(self, value: Any, kind: Key, place: Place) -> Value:
-        """The value, when it is of its kind."""
+        """Returns the value if it has the right kind."""
         if kind.kind in ("texts", "wholes"):
             one = Key("text") if kind.kind == "texts" else Key("whole")
             if not isinstance(value, list) or not value:
@@ -123,7 +123,7 @@ class _Reader:
 
 
 def read_machine(data: Mapping[str, Any], *, text: str, file: str) -> MachineModel:
-    """The model. Raises BytewaysError at the first thing that is wrong."""
+    """Returns the model. Raises BytewaysError at the first error."""
     lines = key_lines(text)
     reader = _Reader(file, lines, {})
     reader.sources = _sources(reader, data.get("sources"))
@@ -183,7 +183,7 @@ def _fit(reader: _Reader, data: Any) -> Fit | None:
 
 
 def _check_devices(reader: _Reader, model: MachineModel) -> None:
-    """What one key says must fit what the others say: counts, and the ends of links."""
+    """Checks consistency between keys: counts, and the ends of links."""
     gpus, domains = model.whole("gpu.count"), model.whole("cpu.domains")
     if domains * model.whole("cpu.cores") > MOST_CORES:
         reader.fail(("cpu", "cores"), f"cores are per domain; the total exceeds {MOST_CORES}")
@@ -221,7 +221,7 @@ def _check_devices(reader: _Reader, model: MachineModel) -> None:
 
 
 def _children(name: str) -> tuple[str, ...]:
-    """Names of the tables directly inside a table."""
+    """Returns the names of the tables directly inside a table."""
     start = f"{name}." if name else ""
     return tuple(
         dict.fromkeys(

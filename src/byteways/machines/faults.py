@@ -1,6 +1,6 @@
-"""Faults on command: the words after --fault, checked against the model before anything runs.
+"""Injected faults: checks the arguments of --fault against the model before anything runs.
 
-The simulator reads the same words (native/simulator): this file only refuses what it could not play.
+The simulator parses the same texts (native/simulator): this file only rejects what it cannot simulate.
 """
 
 from __future__ import annotations
@@ -13,7 +13,7 @@ from byteways.errors import BytewaysError
 from byteways.machines.model import MachineModel
 from byteways.plan.words import closest
 
-#: Kind -> how it is written, and what happens.
+#: Kind -> syntax and effect.
 GRAMMAR = {
     "corrupt": ("corrupt:gpu0>gpu1:word=7", "every operation on this path corrupts word 7"),
     "hang": ("hang:gpu0>gpu1", "operations on this path never complete"),
@@ -39,7 +39,7 @@ _DEVICE = r"(?:cpu|gpu)\d+"
 
 
 def check_faults(model: MachineModel, faults: Sequence[str]) -> None:
-    """Raises BytewaysError when one is none, or names what this machine does not have."""
+    """Raises BytewaysError if a fault is invalid, or names something that this machine lacks."""
     for fault in faults:
         kind, _, rest = fault.partition(":")
         if kind not in GRAMMAR:
@@ -75,7 +75,7 @@ def _like(pattern: str) -> Callable[[str], bool]:
 
 
 def _with_part(pattern: str) -> Callable[[str], bool]:
-    """`pattern:0.5`, a part above 0 and up to 1."""
+    """Matches `pattern:0.5`, a factor above 0 and up to 1."""
     compiled = re.compile(rf"(?:{pattern}):(\d+(?:\.\d+)?)")
 
     def fits(rest: str) -> bool:

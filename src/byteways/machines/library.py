@@ -1,4 +1,4 @@
-"""Machine models by name or file."""
+"""Loads machine models by name or file."""
 
 from __future__ import annotations
 
@@ -10,25 +10,24 @@ _PACKAGE = "byteways.machines"
 
 
 def names() -> list[str]:
-    """Names of the models that come with byteways."""
+    """Returns the names of the built-in models."""
     return list(shipped(_PACKAGE))
 
 
 def load(name_or_path: str) -> MachineModel:
-    """The model of that name, or in that file.
+    """Loads the model with that name, or from that file.
 
     Raises:
-        BytewaysError: There is no such model or file, or the file is no valid model; then the message names
-            file, line and key.
+        BytewaysError: No such model or file, or the file is invalid; the message then has file, line and key.
     """
     text, file = find(name_or_path, shipped(_PACKAGE), "machine", "machines")
     return load_text(text, file=file)
 
 
 def load_text(text: str, *, file: str) -> MachineModel:
-    """The model in a TOML text; `file` is what messages call it.
+    """Parses a model from a TOML text; messages call it `file`.
 
     Raises:
-        BytewaysError: The text is no TOML or no valid model.
+        BytewaysError: The text is not TOML or not a valid model.
     """
     return read_machine(read_toml(text, file=file), text=text, file=file)

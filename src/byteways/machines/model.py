@@ -1,4 +1,4 @@
-"""A machine model as it is read: facts by the path of their key, each with where it comes from. Pure data."""
+"""A parsed machine model: facts by key path, each with its source. Pure data."""
 
 from __future__ import annotations
 
@@ -6,23 +6,23 @@ import hashlib
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
 
-#: What a fact may hold; a tuple for a list of numbers or names.
+#: Value of a fact; a tuple for a list of numbers or names.
 Value = str | int | float | bool | tuple[str | int | float, ...]
 
-#: A source that is not in the table of sources.
+#: Kinds of sources outside the table of sources.
 ASSUMED, FITTED = "assumed", "fitted"
 
 
 @dataclass(frozen=True)
 class Fact:
-    """A value; `source` is empty for names, which need none."""
+    """A value with its source; names need no source (empty)."""
 
     value: Value
     source: str = ""
 
     @property
     def source_key(self) -> str:
-        """The key in the table of sources, or `assumed`; of a fitted number, what it was fitted to."""
+        """The key in the table of sources, or `assumed`; for a fitted number, the source it was fitted to."""
         first, _, rest = self.source.partition(":")
         return rest.split(":")[0].strip() if first == FITTED else first.strip()
 
@@ -37,7 +37,7 @@ class Fact:
 
 @dataclass(frozen=True)
 class Source:
-    """A published work, a data sheet or a run of ours."""
+    """A publication, a data sheet or one of our runs."""
 
     title: str
     address: str
@@ -45,14 +45,14 @@ class Source:
 
 @dataclass(frozen=True)
 class Fit:
-    """How good the model is, as benchmarks/model_error.py found.
+    """Accuracy of the model, from benchmarks/model_error.py.
 
-    Errors are relative, of the held-out bandwidths of 1 MiB and more; `held_out_values` counts those.
+    Errors are relative, over held-out bandwidths of sizes from 1 MiB; `held_out_values` is their number.
     """
 
     fitted_values: int
     held_out_values: int
-    median_error: float | None  # None: no value was held out
+    median_error: float | None  # None: no values were held out
     p90_error: float | None
 
 
@@ -62,14 +62,14 @@ class MachineModel:
 
     name: str
     title: str
-    text: str  # the file word for word
+    text: str  # the complete file
     facts: Mapping[str, Fact]
     sources: Mapping[str, Source]
-    fit: Fit | None  # None: not checked yet
+    fit: Fit | None  # None: not evaluated
 
     @property
     def digest(self) -> str:
-        """16 hexadecimal digits over the file."""
+        """16 hexadecimal digits of a hash of the file."""
         return hashlib.sha256(self.text.encode()).hexdigest()[:16]
 
     @property
@@ -86,7 +86,7 @@ class MachineModel:
         return key in self.facts
 
     def count(self, array: str) -> int:
-        """Number of tables in an array of them: `links`, `cpu.caches`."""
+        """Returns the number of tables in an array of tables: `links`, `cpu.caches`."""
         start = f"{array}."
         indices = {key[len(start) :].split(".")[0] for key in self.facts if key.startswith(start)}
         return len(indices)

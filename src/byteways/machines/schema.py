@@ -1,7 +1,7 @@
-"""What may stand in a machine model: every key with its type, and which may be left out.
+"""Keys of a machine model with their types, and which are optional.
 
-The keys are those of native/simulator/model.hpp, which says what each number means; those of `topology` are
-for discovery alone. The JSON Schema is made from this table.
+native/simulator/model.hpp defines the meaning of each key; those of `topology` are for discovery only. The
+JSON Schema is generated from this table.
 """
 
 from __future__ import annotations
@@ -17,9 +17,9 @@ LINK_KINDS = ("xgmi", "nvlink", "pcie", "numa")
 
 @dataclass(frozen=True)
 class Key:
-    """One key. Everything but names is written `[value, "source"]`.
+    """One key. Everything except names is written `[value, "source"]`.
 
-    `neutral` is what a key means that is left out; None: it must be there.
+    `neutral` is the default of an optional key; None: the key is required.
     """
 
     kind: str  # "text", "texts" (names, without a source), "number", "whole", "truth", "wholes"
@@ -33,13 +33,13 @@ class Key:
         return self.kind not in ("text", "texts")
 
 
-#: Of one machine: more than any has, few enough to be played. Cores are of a domain, and of all (check.py).
+#: Limits per machine: above any real one, but still fast to simulate. Cores per domain and total (check.py).
 MOST_GPUS, MOST_DOMAINS, MOST_CORES = 256, 64, 4096
 
 _NUMBER, _WHOLE, _TRUTH = Key("number"), Key("whole"), Key("truth")
 _POSITIVE = Key("number", least=1e-9)
 _SHARE = Key("number", least=1e-6)
-#: Bytes/s: less than a megabyte a second is GB/s by mistake, and would take years of virtual time.
+#: Bytes/s: less than a megabyte a second is probably meant as GB/s, and would take years of virtual time.
 _SPEED = Key("number", least=1e6)
 
 #: Keys of every kind of rate.
@@ -58,7 +58,7 @@ def _rate_names(interface: str) -> tuple[str, ...]:
     )
 
 
-#: Rates that a model must have, by vendor, and those it may have.
+#: Rates that a model must have, by vendor, and optional ones.
 _ENGINE = _rate_names("engine")
 NEEDED_RATES: Mapping[str, tuple[str, ...]] = {
     "amd": (*_rate_names("kernel"), *_ENGINE[1:], *_rate_names("blit")),
@@ -66,7 +66,7 @@ NEEDED_RATES: Mapping[str, tuple[str, ...]] = {
 }
 KNOWN_RATES = tuple(name for one in ("kernel", "bulk", "engine", "blit") for name in _rate_names(one))
 
-#: Keys by table; "" is the top of the file. Tables in ARRAYS may be there several times.
+#: Keys by table; "" is the top level. Tables in ARRAYS may be repeated.
 TABLES: Mapping[str, Mapping[str, Key]] = {
     "": {
         "name": Key("text"),
@@ -191,7 +191,7 @@ TABLES: Mapping[str, Mapping[str, Key]] = {
     },
 }
 ARRAYS = ("cpu.caches", "links", "staging.to", "staging.from")
-#: Tables that are for people or for discovery, not for the simulator.
+#: Tables for readers or for discovery, not for the simulator.
 OFF_THE_SHEET = ("title", "sources", "fit", "topology")
 
 _FIT = {"fitted_values": "integer", "held_out_values": "integer"}
@@ -201,7 +201,7 @@ _TYPES = {"number": "number", "whole": "integer", "truth": "boolean"}
 
 
 def needed_tables(vendor: str) -> tuple[str, ...]:
-    """Tables that a model of this vendor must have."""
+    """Returns the tables that a model of this vendor must have."""
     rates = tuple(f"rates.{name}" for name in NEEDED_RATES[vendor])
     return (*(name for name in TABLES if not name.startswith("rates.")), *rates)
 
@@ -225,7 +225,7 @@ def _closed(properties: Mapping[str, Any], required: list[str]) -> dict[str, Any
 
 
 def _table_schema(name: str) -> dict[str, Any]:
-    """The schema of a table with the tables in it."""
+    """Returns the schema of a table including nested tables."""
     properties: dict[str, Any] = {key: _key_schema(value) for key, value in TABLES.get(name, {}).items()}
     required = [key for key, value in TABLES.get(name, {}).items() if value.neutral is None]
     inner = {
@@ -243,7 +243,7 @@ def _table_schema(name: str) -> dict[str, Any]:
 
 
 def machine_schema() -> dict[str, Any]:
-    """JSON Schema of a machine model's data, after TOML is read."""
+    """Returns the JSON Schema of a machine model's parsed TOML data."""
     schema = _table_schema("")
     text = {"type": "string", "minLength": 1}
     source = _closed({"title": text, "address": text}, ["title", "address"])

@@ -1,4 +1,4 @@
-"""The sheet of a machine model: what the simulator reads (native/simulator/model.hpp), a number a line."""
+"""The sheet of a machine model: the simulator's input (native/simulator/model.hpp), one number per line."""
 
 from __future__ import annotations
 
@@ -9,7 +9,7 @@ from byteways.machines.schema import OFF_THE_SHEET
 
 
 def sheet(model: MachineModel, faults: Sequence[str] = ()) -> str:
-    """`key<TAB>value` lines: true and false as 1 and 0, lists by index, all keys, also those left out."""
+    """Returns `key<TAB>value` lines: booleans as 1 and 0, lists by index, all keys including defaults."""
     lines: list[str] = []
     for key, fact in model.facts.items():
         if key.split(".")[0] not in OFF_THE_SHEET:

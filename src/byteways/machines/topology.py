@@ -1,7 +1,7 @@
-"""Discovery source: a machine model. The real discovery reads what is made up for it here.
+"""Discovery source: a machine model. Real discovery reads files generated from it.
 
 The model's sysfs and procfs are written to a temporary folder; devices that only a management library shows
-are handed over as that library would.
+are passed in that library's form.
 """
 
 from __future__ import annotations
@@ -21,7 +21,7 @@ from byteways.topology.tree import CacheSpec, CpuSpec, GpuSpec, LinkSpec, Machin
 if TYPE_CHECKING:
     from byteways._core import ManagementDevice
 
-#: Address of a PCI device that is no GPU.
+#: Address of a PCI device that is not a GPU.
 _SWITCH_ADDRESS = "0000:ff:00.0"
 
 
@@ -64,11 +64,11 @@ def topology_of(
     runtime_devices: Mapping[str, Mapping[str, Any]] | None = None,
     faults: Sequence[str] = (),
 ) -> Topology:
-    """The topology that discovery finds on the machine, which bears the model's name.
+    """Returns the topology that discovery finds on the machine; its host is the model's name.
 
     Args:
-        runtime_devices: Fields of `_core.Device` by name, as a simulated worker saw them.
-        faults: Links that are down are not there.
+        runtime_devices: Fields of `_core.Device` by name, from a simulated worker.
+        faults: Links that are down are omitted.
     """
     down = {frozenset(fault.split(":")[1].split("-")) for fault in faults if fault.startswith("down:")}
     machine = spec_of(model, down)
@@ -86,7 +86,7 @@ def topology_of(
 
 
 def spec_of(model: MachineModel, down: set[frozenset[str]]) -> MachineSpec:
-    """What the kernel would know of the machine, without links that are down."""
+    """Returns what the kernel would report for the machine, without links that are down."""
     cores, domains = model.whole("cpu.cores"), model.whole("cpu.domains")
     caches = tuple(
         CacheSpec(
@@ -138,7 +138,7 @@ def _gpu(model: MachineModel, index: int) -> GpuSpec:
 
 
 def _bundles(model: MachineModel, down: set[frozenset[str]]) -> list[tuple[str, str, int, float]]:
-    """(kind, pair, width, nominal bytes/s of the bundle in one direction) of every link that is up."""
+    """Returns (kind, pair, width, nominal bytes/s of the bundle per direction) of every link that is up."""
     return [
         (
             model.text_of(f"links.{index}.kind"),
@@ -153,7 +153,7 @@ def _bundles(model: MachineModel, down: set[frozenset[str]]) -> list[tuple[str, 
 
 
 def _devices(model: MachineModel, down: set[frozenset[str]]) -> list[_Device]:
-    """The GPUs as NVIDIA's management library shows them; none of another vendor's."""
+    """Returns the GPUs as NVML shows them; empty for another vendor."""
     if model.vendor != "nvidia":
         return []
     addresses = model.texts("gpu.pci_addresses")

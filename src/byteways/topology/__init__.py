@@ -1,4 +1,4 @@
-"""What this machine is made of: one discovery source a file, put together into one Topology."""
+"""The hardware of this machine: one discovery source per file, combined into one Topology."""
 
 from byteways.topology.discovery import discover
 

@@ -1,7 +1,7 @@
-"""Discovery source: AMD's management library through its Python module, for what KFD does not tell.
+"""Discovery source: AMD's management library through its Python module, for data that KFD lacks.
 
-The module is asked only where it can be imported. Its wheel without the library behind it fails in ways of
-its own, a KeyError among them, so any exception of it means that it is not to be had.
+Used only if importable. Its wheel without the library fails in various ways, including a KeyError, so any
+exception means that it is unavailable.
 """
 
 from __future__ import annotations
@@ -18,12 +18,12 @@ MODULE = "amdsmi"
 
 @dataclass(frozen=True)
 class SmiDevice:
-    """One GPU; None is what the library does not tell."""
+    """One GPU; None for values that the library does not provide."""
 
     pci_address: str
     name: str | None
     driver_version: str | None
-    link_error: str | None  # state of the xGMI links when it is not good
+    link_error: str | None  # state of the xGMI links if not good
 
 
 @dataclass(frozen=True)
@@ -35,11 +35,11 @@ class Smi:
 
 
 def read_devices() -> Smi:
-    """All AMD GPUs, or a note saying why there are none. Never raises."""
+    """Returns all AMD GPUs, or a note on why there are none. Never raises."""
     try:
         module = importlib.import_module(MODULE)
     except ModuleNotFoundError:
-        return Smi()  # most machines lack it, and nothing that matters is lost
+        return Smi()  # most machines lack it, and nothing important depends on it
     except Exception as error:
         return Smi(notes=(f"AMD SMI: its Python module does not load ({type(error).__name__}: {error})",))
     try:
@@ -72,7 +72,7 @@ def _device(module: Any, handle: Any) -> SmiDevice:
 
 
 def _ask(call: Callable[[], Any]) -> Any:
-    """The answer, None for a question that this version or device does not answer."""
+    """Returns the answer; None for a query that this version or device does not support."""
     try:
         return call()
     except Exception:

@@ -1,4 +1,4 @@
-"""Computes what follows from a topology once per topology: planning asks for the same routes 10⁵ times."""
+"""Caches functions of a topology: planning requests the same routes 10⁵ times."""
 
 from __future__ import annotations
 
@@ -15,10 +15,10 @@ Result = TypeVar("Result")
 def cached(
     function: Callable[Concatenate[Topology, Arguments], Result],
 ) -> Callable[Concatenate[Topology, Arguments], Result]:
-    """The same pure function, which remembers its results with the topology and as long as that lives.
+    """Makes a pure function cache its results with the topology, for its lifetime.
 
     Args:
-        function: Of a topology and hashable arguments; callers never change what it returns.
+        function: Takes a topology and hashable arguments; callers must not modify its result.
     """
 
     def remembered(topology: Topology, /, *args: Arguments.args, **kwargs: Arguments.kwargs) -> Result:

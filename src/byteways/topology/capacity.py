@@ -1,7 +1,7 @@
-"""What links and memories carry, nominally and at most, and the largest flow that fits through them.
+"""Nominal and maximum capacity of links and memories, and the maximum flow through them.
 
-The nominal rate is the vendor's data rate. The physical limit is what no transfer can exceed: the raw
-signalling rate of a link, the transfer rate of a memory's pins. What nobody tells is None with the reason.
+The nominal rate is the vendor's data rate. The physical limit cannot be exceeded: a link's raw signalling
+rate, the transfer rate of a memory's pins. Unknown values are None with the reason.
 """
 
 from __future__ import annotations
@@ -15,7 +15,7 @@ from byteways.topology.model import Device, Link, Topology
 from byteways.topology.routes import FABRICS, nodes_of, route
 from byteways.units import format_bandwidth
 
-#: Below this a number of the simplex tableau, whose entries are of the order of 1, is rounding.
+#: Values below this in the simplex tableau, whose entries are of the order of 1, are rounding errors.
 _ROUNDING = 1e-9
 
 
@@ -25,7 +25,7 @@ class Arc:
 
     name: str  # `gpu0>nvswitch`, `gpu0 memory`
     capacity: float | None  # nominal, bytes/s
-    kind: str  # what equal arcs are called together
+    kind: str  # common name of equal arcs
     source: str  # of the capacity, or why it is unknown
     limit: float | None = None  # physical, bytes/s
     limit_source: str = "the physical limit is unknown"
@@ -33,7 +33,7 @@ class Arc:
 
 @cached
 def links_between(topology: Topology, begin: str, end: str) -> tuple[Arc, ...] | None:
-    """The links from one device to another, in the order of the way; None when there is no way."""
+    """Returns the links from one device to another in route order; None without a route."""
     way = route(topology, begin, end)
     if not way:
         return None
@@ -47,7 +47,7 @@ def links_between(topology: Topology, begin: str, end: str) -> tuple[Arc, ...] |
 
 
 def _hidden_links(topology: Topology, begin: str, end: str, way: Sequence[Link]) -> str:
-    """Why traffic between two devices may take links that are not known here; empty: it cannot."""
+    """Returns why traffic between two devices may use unknown links; empty if it cannot."""
     if any(link.kind in FABRICS for link in way):
         return ""
     ends = topology.device(begin), topology.device(end)
@@ -68,28 +68,32 @@ def _signalling(link: Link) -> tuple[float | None, str]:
 
 
 def memory_of(topology: Topology, name: str) -> Arc:
-    """The memory of a device. That of a CPU that shares the memory of a GPU in its package is the GPU's."""
+    """Returns the memory of a device; for a CPU that shares a GPU's memory in its package, the GPU's."""
     device = topology.device(name)
     if device.kind == "cpu":
         device = package_gpu(topology, name) or device
     peak, reason = device.memory_peak_bytes_per_s, device.memory_peak_source or "no source reports it"
-    # The peak is clock × width of the memory's pins, which nothing exceeds.
+    # The peak is clock × width of the memory's pins, so it is also the physical limit.
     return Arc(f"{device.name} memory", peak, "memory", reason, peak, reason)
 
 
 def host_memory(topology: Topology) -> Arc:
-    """The memory of all NUMA domains that share it with no GPU: firmware tells no domain's own modules."""
+    """Returns the memory of all NUMA domains without shared GPU memory: firmware does not list modules by
+    domain.
+    """
     limit, source = topology.host_memory_limit_bytes_per_s, topology.host_memory_limit_source
     return Arc("host memory", None, "memory", source, limit, source)
 
 
 def package_gpu(topology: Topology, cpu: str) -> Device | None:
-    """The GPU whose memory is also that of the CPU device; None where there is none."""
+    """Returns the GPU that shares the CPU device's memory; None if there is none."""
     return next((device for device in topology.devices if device.shares_memory_with == cpu), None)
 
 
 def one_memory(topology: Topology, a: str, b: str) -> Device | None:
-    """The GPU of two devices that have one memory, whose nominal rate is known; None when they have two."""
+    """Returns the GPU whose memory (of known nominal rate) two devices share; None if they do not share
+    one.
+    """
     for gpu, cpu in ((topology.device(a), b), (topology.device(b), a)):
         if gpu.shares_memory_with == cpu:
             return gpu
@@ -99,17 +103,18 @@ def one_memory(topology: Topology, a: str, b: str) -> Device | None:
 def maximum_flow(
     uses: Sequence[Mapping[str, int]], capacities: Mapping[str, float]
 ) -> tuple[float, list[str]]:
-    """Largest sum of flows on fixed routes: max Σ_f r_f with Σ_f uses[f][a] · r_f ≤ capacities[a] for all a.
+    """Returns the largest sum of flows on fixed routes: max Σ_f r_f with Σ_f uses[f][a] · r_f ≤
+    capacities[a] for all a.
 
-    Dantzig's simplex method; a packing problem, so r = 0 is a first solution. Bland's rule keeps it from
-    cycling (R. G. Bland, Mathematics of Operations Research 2, 1977).
+    Dantzig's simplex method; r = 0 is feasible, as this is a packing problem. Bland's rule prevents cycling
+    (R. G. Bland, Mathematics of Operations Research 2, 1977).
 
     Args:
-        uses: How often each flow crosses each arc; each flow crosses at least one arc that has a capacity.
+        uses: How often each flow crosses each arc; each flow crosses at least one arc with a capacity.
         capacities: bytes/s by arc.
 
     Returns:
-        The sum in bytes/s and the arcs that limit it (whose capacities alone prove that no sum is larger).
+        The sum in bytes/s and the limiting arcs (whose capacities prove that no sum is larger).
     """
     names = _that_may_limit(uses, capacities)
     scale = max(capacities[name] for name in names)
@@ -118,7 +123,7 @@ def maximum_flow(
         slack = [float(other == name) for other in names]
         rows.append([*(float(use.get(name, 0)) for use in uses), *slack, capacities[name] / scale])
     gain = [1.0] * len(uses) + [0.0] * (len(names) + 1)
-    basis = [len(uses) + index for index in range(len(names))]  # variable that each row stands for
+    basis = [len(uses) + index for index in range(len(names))]  # the variable of each row
     while True:
         entering = next((column for column, value in enumerate(gain[:-1]) if value > _ROUNDING), None)
         if entering is None:
@@ -129,7 +134,7 @@ def maximum_flow(
 
 
 def _that_may_limit(uses: Sequence[Mapping[str, int]], capacities: Mapping[str, float]) -> list[str]:
-    """The arcs without those that carry more than all their flows bring by their narrowest arcs."""
+    """Removes arcs whose capacity exceeds the total that their flows can bring over their narrowest arcs."""
     brought = dict.fromkeys(capacities, 0.0)
     for use in uses:
         alone = min(capacities[name] / times for name, times in use.items() if name in capacities)
@@ -140,7 +145,7 @@ def _that_may_limit(uses: Sequence[Mapping[str, int]], capacities: Mapping[str, 
 
 
 def _pivot(rows: list[list[float]], gain: list[float], basis: list[int], entering: int) -> None:
-    """One simplex step. The row with the least ratio leaves; of several, the one of the first variable."""
+    """Performs one simplex step: the row with the least ratio leaves; among equals, the first variable's."""
     ratios = {index: row[-1] / row[entering] for index, row in enumerate(rows) if row[entering] > _ROUNDING}
     least = min(ratios.values()) + _ROUNDING
     leaving = min((index for index, ratio in ratios.items() if ratio <= least), key=basis.__getitem__)

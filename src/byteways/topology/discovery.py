@@ -1,4 +1,4 @@
-"""Puts the discovery sources together into one Topology. Reads only; opens no GPU."""
+"""Combines the discovery sources into one Topology. Only reads; opens no GPU."""
 
 from __future__ import annotations
 
@@ -32,25 +32,25 @@ def discover(
     environment: Mapping[str, str] | None = None,
     host: str | None = None,
 ) -> Topology:
-    """Devices, switches and links of this host. Never fails: what cannot be found out is a note.
+    """Discovers devices, switches and links of this host. Never fails: missing information becomes a note.
 
     Args:
-        runtime_devices: Fields of `_core.Device` by name, as a worker saw them. Given, devices carry these
-            names and GPUs are matched to NVML and KFD by UUID, then PCI address; else GPUs are numbered as by
-            CUDA and, after those, by HIP.
+        runtime_devices: Fields of `_core.Device` by name, from a worker. If given, devices have these names
+            and GPUs are matched to NVML and KFD by UUID, then PCI address; otherwise GPUs are numbered in
+            CUDA's order, then HIP's.
         sysfs: Where sysfs is mounted.
         proc: Where procfs is mounted.
         allowed_cores: Logical CPUs of this process; None asks the kernel.
-        management: Devices as NVML tells them, in PCI order; None asks NVML.
-        environment: None is the process's own; CUDA_, ROCR_ and HIP_VISIBLE_DEVICES are read.
-        host: Name of the host; None is the kernel's.
+        management: NVML's devices in PCI order; None asks NVML.
+        environment: Default: the process's own; CUDA_, ROCR_ and HIP_VISIBLE_DEVICES are read.
+        host: Name of the host; default: the kernel's.
     """
     runtime = runtime_devices or {}
     notes: list[str] = []
     driver = _read_kfd(sysfs)
     if management is None:
         management, notes = nvml.read_devices()
-        notes = [] if driver.gpus and not management else notes  # of no interest beside another vendor's GPUs
+        notes = [] if driver.gpus and not management else notes  # irrelevant beside another vendor's GPUs
     cpus = read_cpus(sysfs, proc, allowed_cores)
     notes.extend((*cpus.notes, *driver.notes))
     domains = _name_domains(cpus, runtime, notes)
@@ -93,7 +93,7 @@ def _joined(
     *,
     virtual_machine: bool,
 ) -> Graph:
-    """Switches and links, from the sockets outwards: NUMA, packages, PCI Express, NVLink, xGMI."""
+    """Adds switches and links from the sockets outwards: NUMA, packages, PCI Express, NVLink, xGMI."""
     graph = Graph(notes=notes)
     packaged = {gpu.home for gpu in gpus if gpu.home and xgmi.shares_memory(gpu, driver.cpu_nodes)}
     add_numa_links(graph, domains, packaged)
@@ -108,7 +108,7 @@ def _joined(
 
 
 def _merged(notes: Sequence[str], gpus: Sequence[str]) -> tuple[str, ...]:
-    """The notes, where `gpu0: text` and `gpu1: text` are one: `gpu0, gpu1: text`."""
+    """Merges notes `gpu0: text` and `gpu1: text` to `gpu0, gpu1: text`."""
     merged: dict[str, list[str]] = {}
     for note in notes:
         name, _, text = note.partition(": ")
@@ -122,9 +122,9 @@ def _merged(notes: Sequence[str], gpus: Sequence[str]) -> tuple[str, ...]:
 def _name_domains(
     cpus: Cpus, runtime: Mapping[str, Mapping[str, Any]], notes: list[str]
 ) -> dict[str, NumaDomain]:
-    """NUMA domains by device name: the runtime's names, or else the domain's number."""
+    """Returns NUMA domains by device name: the runtime's name, otherwise by domain number."""
     names = {fields.get("numa_domain"): name for name, fields in runtime.items() if name.startswith("cpu")}
-    if len(names) == 1 and len(cpus.domains) == 1:  # also when the runtime does not know its domain (-1)
+    if len(names) == 1 and len(cpus.domains) == 1:  # also if the runtime does not know its domain (-1)
         return {next(iter(names.values())): cpus.domains[0]}
     if not names:
         return {f"cpu{domain.domain}": domain for domain in cpus.domains}
@@ -136,7 +136,7 @@ def _name_domains(
 
 
 def _read_kfd(sysfs: Path) -> Kfd:
-    """KFD's view, with what only the management library tells where this machine's sysfs is the real one."""
+    """Reads KFD, plus data of the management library if `sysfs` is this machine's real one."""
     driver = kfd.read(sysfs)
     if not driver.gpus or sysfs != Path("/sys"):
         return driver
@@ -153,7 +153,7 @@ def _read_kfd(sysfs: Path) -> Kfd:
 def _runtime_gpus(
     runtime: Mapping[str, Mapping[str, Any]], management: Sequence[ManagementDevice], driver: Kfd, sysfs: Path
 ) -> list[Gpu]:
-    """GPU devices by the runtime's names, in the order of their numbers, not yet attached to a CPU device."""
+    """Returns GPU devices by the runtime's names in numeric order, not yet attached to a CPU device."""
     found = []
     for name, fields in runtime.items():
         if name.startswith("gpu"):
@@ -167,7 +167,7 @@ def _runtime_gpus(
 def _visible_gpus(
     management: Sequence[ManagementDevice], driver: Kfd, environment: Mapping[str, str], sysfs: Path
 ) -> list[Gpu]:
-    """GPU devices as the environment leaves them, not yet attached to a CPU device."""
+    """Returns GPU devices that the environment leaves visible, not yet attached to a CPU device."""
     found = [
         _gpu(f"gpu{index}", canonical_address(device.pci_address), None, device, None, sysfs)
         for index, device in enumerate(nvml.visible(management, environment))
@@ -200,7 +200,7 @@ def _gpu(
 def _at_home(
     gpu: Gpu, fields: Mapping[str, Any], domains: Mapping[str, NumaDomain], driver: Kfd, notes: list[str]
 ) -> Gpu:
-    """The GPU with its nearest CPU device, by sysfs, the runtime, NVML, KFD, or as the only one there is."""
+    """Returns the GPU with its nearest CPU device, from sysfs, the runtime, NVML or KFD, or the only one."""
     index = driver.numa_index(gpu.node) if gpu.node else None
     told = [
         gpu.path.numa_domain if gpu.path else None,
@@ -218,7 +218,7 @@ def _at_home(
 
 
 def _unopened(sysfs: Path) -> list[str]:
-    """A note on GPUs that are on the PCI bus although nothing opened them."""
+    """Returns a note on GPUs on the PCI bus that no runtime opened."""
     addresses = gpu_addresses(sysfs)
     if not addresses:
         return []
@@ -230,7 +230,9 @@ def _unopened(sysfs: Path) -> list[str]:
 def _cpu_device(
     name: str, domain: NumaDomain, cpus: Cpus, fields: Mapping[str, Any], owner: Device | None
 ) -> Device:
-    """The device of a NUMA domain; `owner` is a GPU of the same package and memory, if there is one."""
+    """Returns the device of a NUMA domain; `owner` is a GPU in the same package that shares its memory, if
+    any.
+    """
     return Device(
         name,
         "cpu",

@@ -14,13 +14,13 @@ from byteways.topology.sysfs_cpu import read_text
 from byteways.topology.sysfs_pcie import canonical_address
 
 NODES = "class/kfd/kfd/topology/nodes"
-#: Link types (`CRAT_IOLINK_TYPE_*`) that lead somewhere byteways draws.
+#: Link types (`CRAT_IOLINK_TYPE_*`) that the topology includes.
 LINK_KINDS = {2: "pcie", 11: "xgmi"}
-#: Weight of one hop over xGMI and of a link within a package (`KFD_CRAT_XGMI_WEIGHT`, `…_INTRA_SOCKET_…`).
+#: Weight of one xGMI hop and of a link within a package (`KFD_CRAT_XGMI_WEIGHT`, `…_INTRA_SOCKET_…`).
 XGMI_WEIGHT, PACKAGE_WEIGHT = 15, 13
-#: Weight between partitions of two packages: out of one, over, into the other.
+#: Weight between partitions of two packages: out of one, across, into the other.
 PARTITION_WEIGHT = 2 * PACKAGE_WEIGHT + XGMI_WEIGHT
-#: Heaps of a memory bank that are the device's own memory (`HSA_MEM_HEAP_TYPE_FB_PUBLIC`, `…_PRIVATE`).
+#: Heaps of a memory bank that are device memory (`HSA_MEM_HEAP_TYPE_FB_PUBLIC`, `…_PRIVATE`).
 DEVICE_HEAPS = (1, 2)
 #: Bit of `capability` (include/uapi/linux/kfd_sysfs.h, HSA_CAP_SVMAPI_SUPPORTED).
 SHARED_MEMORY_SUPPORTED = 0x08000000
@@ -38,24 +38,24 @@ MODELS = {
     0x75A0: "AMD Instinct MI350X",
     0x75A3: "AMD Instinct MI355X",
 }
-#: Transfers per memory clock: HBM2 and HBM2e two; HBM3, whose clock the driver gives at a quarter of the data
-#: rate, four (MI300X: 8192 bit × 1300 MHz × 4 = 5.3 TB/s, the data sheet's figure).
+#: Transfers per memory clock: two for HBM2 and HBM2e; four for HBM3, whose clock the driver reports at a
+#: quarter of the data rate (MI300X: 8192 bit × 1300 MHz × 4 = 5.3 TB/s, as in the data sheet).
 _HBM3_ARCHITECTURES = ("gfx942", "gfx950")
 
 
 @dataclass(frozen=True)
 class KfdLink:
-    """One entry of `io_links` or `p2p_links`; a rate of None is one that the driver does not tell."""
+    """One entry of `io_links` or `p2p_links`; unknown rates are None."""
 
     to_node: int
-    kind: str  # a value of LINK_KINDS, else "type N"
+    kind: str  # a value of LINK_KINDS, otherwise "type N"
     weight: int
     one_link_bytes_per_s: float | None
     bundle_bytes_per_s: float | None
 
     @property
     def count(self) -> int:
-        """Links in the bundle; 0 when the driver tells no rate, as for peers that are reached over others."""
+        """Number of links in the bundle; 0 without a rate, as for peers reached over other GPUs."""
         if not self.one_link_bytes_per_s or not self.bundle_bytes_per_s:
             return 0
         return max(1, round(self.bundle_bytes_per_s / self.one_link_bytes_per_s))
@@ -63,7 +63,7 @@ class KfdLink:
 
 @dataclass(frozen=True)
 class KfdGpu:
-    """One GPU node. Addresses of partitions of a device differ in the function number only."""
+    """One GPU node. Addresses of a device's partitions differ only in the function number."""
 
     node: int
     pci_address: str | None
@@ -87,18 +87,18 @@ class KfdGpu:
 
     @property
     def memory_peak(self) -> float | None:
-        """Nominal memory bandwidth in bytes/s, read and write shared."""
+        """Nominal memory bandwidth in bytes/s, shared by reads and writes."""
         return self.memory_clock_mhz * 1e6 * self.memory_bus_bits / 8 * self.transfers_a_clock or None
 
     @property
     def transfers_a_clock(self) -> int:
-        """Of the clock that the driver gives."""
+        """Transfers per clock as reported by the driver."""
         return 4 if self.architecture in _HBM3_ARCHITECTURES else 2
 
 
 @dataclass(frozen=True)
 class Kfd:
-    """What the driver tells: GPUs in its order, which is the runtime's, and its CPU nodes in NUMA order."""
+    """The driver's data: GPUs in its order, which is the runtime's, and its CPU nodes in NUMA order."""
 
     gpus: tuple[KfdGpu, ...] = ()
     cpu_nodes: tuple[int, ...] = ()
@@ -107,13 +107,15 @@ class Kfd:
     notes: tuple[str, ...] = ()
 
     def numa_index(self, gpu: KfdGpu) -> int | None:
-        """Position among the CPU nodes of the one that the GPU is linked to, the nearest of several."""
+        """Returns the index of the nearest CPU node linked to the GPU."""
         near = sorted((link.weight, link.to_node) for link in gpu.links if link.to_node in self.cpu_nodes)
         return self.cpu_nodes.index(near[0][1]) if near else None
 
 
 def architecture(gfx_target_version: int) -> str | None:
-    """`gfx90a` of 90010: two digits each for minor version and stepping, which the name has in hex."""
+    """Returns `gfx90a` for 90010: two digits each for minor version and stepping, which the name has in
+    hex.
+    """
     if gfx_target_version <= 0:
         return None
     major, rest = divmod(gfx_target_version, 10000)
@@ -122,12 +124,12 @@ def architecture(gfx_target_version: int) -> str | None:
 
 
 def pci_address(domain: int, location_id: int) -> str:
-    """PCI address of the driver's location: bus in bits 8 to 15, device in 3 to 7, function in 0 to 2."""
+    """Returns the PCI address of a location id: bus in bits 8 to 15, device in 3 to 7, function in 0 to 2."""
     return f"{domain:04x}:{location_id >> 8 & 0xFF:02x}:{location_id >> 3 & 0x1F:02x}.{location_id & 7:x}"
 
 
 def read_properties(path: Path) -> dict[str, int]:
-    """The lines `name value` of a properties file; what is no number is left out, a missing file is empty."""
+    """Parses `name value` lines of a properties file; non-numbers are ignored, a missing file is empty."""
     found = {}
     for line in (read_text(path) or "").splitlines():
         name, _, value = line.strip().partition(" ")
@@ -137,7 +139,7 @@ def read_properties(path: Path) -> dict[str, int]:
 
 
 def read(sysfs: Path) -> Kfd:
-    """The driver's topology. Never raises: a machine without this driver is a usual one."""
+    """Reads the driver's topology. Never raises: most machines lack this driver."""
     folder = sysfs / NODES
     places = sorted((p for p in folder.glob("*") if p.name.isdigit()), key=lambda place: int(place.name))
     gpus, cpu_nodes, notes = [], [], []
@@ -189,20 +191,20 @@ def _links(folder: Path) -> list[KfdLink]:
         if "node_to" not in found:
             continue
         kind = LINK_KINDS.get(found.get("type", 0), f"type {found.get('type', 0)}")
-        # The driver gives MB/s of 10^6 bytes: 16 lanes × 25 Gbit/s is 50000.
+        # The driver reports MB/s of 10^6 bytes: 16 lanes × 25 Gbit/s is 50000.
         one, bundle = (found.get(name, 0) * 1e6 or None for name in ("min_bandwidth", "max_bandwidth"))
         links.append(KfdLink(found["node_to"], kind, found.get("weight", 0), one, bundle))
     return links
 
 
 def _partition(device: Path) -> str | None:
-    """`compute CPX, memory NPS1`; None for a device that cannot be divided, or is not by this kernel."""
+    """Returns `compute CPX, memory NPS1`; None if the device or this kernel does not support partitions."""
     modes = {word: read_text(device / f"current_{word}_partition") for word in ("compute", "memory")}
     return ", ".join(f"{word} {mode}" for word, mode in modes.items() if mode) or None
 
 
 def _page_faults(sysfs: Path, gpu: KfdGpu) -> str:
-    """XNACK in words. The mode is chosen per process on gfx90a and later of gfx9, per boot elsewhere."""
+    """Describes XNACK. The mode is set per process on gfx90a and later gfx9, per boot elsewhere."""
     if not gpu.shared_memory_supported:
         return "XNACK unavailable: the kernel has no shared virtual memory"
     setting = read_text(sysfs / "module/amdgpu/parameters/noretry")
@@ -213,11 +215,10 @@ def _page_faults(sysfs: Path, gpu: KfdGpu) -> str:
 
 
 def visible(gpus: Sequence[KfdGpu], environment: Mapping[str, str]) -> list[KfdGpu]:
-    """The GPUs that the environment leaves, in HIP's numbering.
+    """Returns the GPUs that the environment leaves visible, in HIP's numbering.
 
-    ROCR_VISIBLE_DEVICES filters first, and set but empty it hides all. HIP_VISIBLE_DEVICES indexes what
-    remains; when it is unset or empty, CUDA_VISIBLE_DEVICES takes its place. A list ends at its first entry
-    that names no device.
+    ROCR_VISIBLE_DEVICES filters first; if set but empty it hides all. HIP_VISIBLE_DEVICES indexes the rest;
+    if unset or empty, CUDA_VISIBLE_DEVICES is used instead. A list ends at its first invalid entry.
     """
     left = list(gpus)
     if "ROCR_VISIBLE_DEVICES" in environment:
@@ -240,14 +241,14 @@ def _chosen(gpus: Sequence[KfdGpu], wanted: str) -> list[KfdGpu]:
 
 
 def match(fields: Mapping[str, Any], gpus: Sequence[KfdGpu]) -> KfdGpu | None:
-    """The GPU of a runtime's device: by UUID, then by PCI address.
+    """Returns the GPU of a runtime's device: by UUID, then by PCI address.
 
-    Partitions of one device may carry its one UUID, and then the address decides, with its function number
-    where the runtime tells one.
+    Partitions of one device may share its UUID; then the address decides, with the function number if the
+    runtime reports one.
 
     Args:
         fields: Of `_core.Device`.
-        gpus: As read() gives them.
+        gpus: From read().
     """
     uuid = (fields.get("uuid") or "").lower()
     same = [gpu for gpu in gpus if uuid and gpu.uuid == uuid.replace("gpu-", "GPU-", 1)]
@@ -259,5 +260,5 @@ def match(fields: Mapping[str, Any], gpus: Sequence[KfdGpu]) -> KfdGpu | None:
 
 
 def with_names(gpus: Sequence[KfdGpu], models: Mapping[str, str]) -> list[KfdGpu]:
-    """GPUs without a model, named by another source. `models` goes by PCI address of the device."""
+    """Fills in missing GPU models from `models`, by PCI address of the device."""
     return [gpu if gpu.model else replace(gpu, model=models.get(gpu.device_address or "")) for gpu in gpus]

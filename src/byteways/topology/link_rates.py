@@ -1,7 +1,7 @@
-"""Nominal data rates of links per direction, each with its source: the only place where such numbers stand.
+"""Nominal data rates of links per direction with their sources: the only place with such numbers.
 
-A data rate is what the vendor states for bytes after line encoding; protocol headers are not taken off, so no
-transfer reaches it. The raw rate on the wire is kept beside it as the signalling rate.
+The data rate is the vendor's rate after line encoding, including protocol headers, so no transfer reaches
+it. The raw rate on the wire is stored separately as the signalling rate.
 """
 
 from __future__ import annotations
@@ -13,7 +13,7 @@ GIGA = 1e9
 
 @dataclass(frozen=True)
 class Rate:
-    """Rate of one bundle of links, per direction, in bytes/s. None: unknown, `source` says why."""
+    """Rate of a bundle of links per direction in bytes/s; None: unknown, with the reason in `source`."""
 
     data_bytes_per_s: float | None
     signalling_bytes_per_s: float | None
@@ -23,11 +23,11 @@ class Rate:
 @dataclass(frozen=True)
 class _FabricLink:
     data_bytes_per_s: float  # one link, one direction
-    signalling_bytes_per_s: float | None  # None: only the driver tells
+    signalling_bytes_per_s: float | None  # None: only the driver reports it
     source: str
 
 
-#: One NVLink in one direction, by generation.
+#: One NVLink, one direction, by generation.
 NVLINK = {
     1: _FabricLink(20e9, None, "NVIDIA Tesla P100 whitepaper: 4 links, 160 GB/s both directions"),
     2: _FabricLink(25e9, None, "NVIDIA Tesla V100 whitepaper: 6 links, 300 GB/s both directions"),
@@ -36,8 +36,8 @@ NVLINK = {
     5: _FabricLink(50e9, None, "NVIDIA Blackwell brief: 18 links, 1.8 TB/s both directions"),
 }
 
-#: NVLink generation by compute capability. It comes before what NVML answers, because drivers are known to
-#: call the links of sm_90 version 5.
+#: NVLink generation by compute capability. It overrides NVML, because some drivers report version 5 for
+#: sm_90.
 _NVLINK_OF_ARCHITECTURE = {
     "sm_60": 1,
     "sm_70": 2,
@@ -49,11 +49,11 @@ _NVLINK_OF_ARCHITECTURE = {
     "sm_103": 5,
 }
 
-#: Architectures whose links are slower than their generation's: bytes/s of one link in one direction.
+#: Architectures with slower links than their generation: bytes/s of one link in one direction.
 _SLOWER = {"sm_86": (14.0625e9, "NVIDIA GA102 whitepaper: 4 links, 56.25 GB/s each direction")}
 
-#: One xGMI link (16 lanes) between GPUs in one direction: bytes/s by architecture, with its source. The
-#: vendor's data rate is that of the lanes, so it is the signalling rate as well.
+#: One xGMI link (16 lanes) between GPUs, one direction: bytes/s by architecture, with source. The vendor's
+#: data rate is that of the lanes, so it is also the signalling rate.
 _XGMI = {
     "gfx906": (50e9, "AMD Radeon Instinct MI60 data sheet: 2 links, 200 GB/s both directions"),
     "gfx908": (
@@ -64,7 +64,7 @@ _XGMI = {
     "gfx942": (64e9, "16 lanes × 32 Gbit/s; AMD CDNA 3 white paper: 7 links, 896 GB/s both directions"),
     "gfx950": (76.8e9, "16 lanes × 38.4 Gbit/s; AMD CDNA 4 white paper: 7 links, 1075 GB/s both directions"),
 }
-#: The same between a GPU and a CPU, which run slower than the links among GPUs.
+#: xGMI link between a GPU and a CPU, slower than between GPUs.
 _XGMI_TO_CPU = {
     "gfx90a": (
         36e9,
@@ -88,15 +88,15 @@ PCIE_GENERATIONS = tuple(_PCIE)
 
 
 def nvlink_generation(architecture: str | None, version: int, signalling_bytes_per_s: float) -> int | None:
-    """Generation of a GPU's NVLinks.
+    """Returns the generation of a GPU's NVLinks.
 
     Args:
-        architecture: Compute capability, `sm_90`, or None when no runtime told.
-        version: What NVML answers; 0 when it does not.
-        signalling_bytes_per_s: Of one link, as the driver tells; 0 when it does not.
+        architecture: Compute capability, `sm_90`; None if unknown.
+        version: From NVML; 0 if unknown.
+        signalling_bytes_per_s: Of one link, from the driver; 0 if unknown.
 
     Returns:
-        1 to 5, or None when nothing tells it.
+        1 to 5; None if unknown.
     """
     if architecture in _NVLINK_OF_ARCHITECTURE:
         return _NVLINK_OF_ARCHITECTURE[architecture]
@@ -110,13 +110,13 @@ def nvlink_generation(architecture: str | None, version: int, signalling_bytes_p
 def nvlink(
     count: int, generation: int | None, signalling_bytes_per_s: float = 0, architecture: str | None = None
 ) -> Rate:
-    """Rate of `count` NVLinks side by side: nominal for the generation, never above what the driver tells.
+    """Returns the rate of `count` parallel NVLinks: nominal for the generation, at most the driver's value.
 
     Args:
         count: Links in the bundle.
         generation: See nvlink_generation().
-        signalling_bytes_per_s: Of one link, as the driver tells; 0 when it does not.
-        architecture: Compute capability, `sm_90`, or None when no runtime told.
+        signalling_bytes_per_s: Of one link, from the driver; 0 if unknown.
+        architecture: Compute capability, `sm_90`; None if unknown.
     """
     if generation is None:
         unknown = "the driver does not report the NVLink generation"
@@ -134,14 +134,14 @@ def nvlink(
 
 
 def nvlink_signalling(version: int, data_bytes_per_s: float) -> float:
-    """Raw rate of one NVLink of a data rate, as a driver would tell it; where nothing tells, the same."""
+    """Returns the raw rate of an NVLink with this data rate, as a driver reports it; unchanged if unknown."""
     link = NVLINK.get(version)
     raw = link.signalling_bytes_per_s if link else None
     return data_bytes_per_s * raw / link.data_bytes_per_s if link and raw else data_bytes_per_s
 
 
 def pcie(generation: int, width: int) -> Rate:
-    """Rate of a PCI Express link of `width` lanes.
+    """Returns the rate of a PCI Express link of `width` lanes.
 
     Raises:
         ValueError: No such generation or width.
@@ -158,12 +158,12 @@ def pcie(generation: int, width: int) -> Rate:
 
 
 def pcie_transfers(generation: int) -> float:
-    """Transfers per second and lane of a generation in PCIE_GENERATIONS."""
+    """Returns transfers per second and lane of a generation in PCIE_GENERATIONS."""
     return _PCIE[generation][0]
 
 
 def pcie_generation(transfers_per_s: float) -> int | None:
-    """Generation of a rate per lane such as 32e9 (sysfs: `32.0 GT/s PCIe`); None when there is none."""
+    """Returns the generation of a rate per lane such as 32e9 (sysfs: `32.0 GT/s PCIe`); None if unknown."""
     for generation, (transfers, _, _) in _PCIE.items():
         if transfers == transfers_per_s:
             return generation
@@ -173,14 +173,14 @@ def pcie_generation(transfers_per_s: float) -> int | None:
 def xgmi(
     count: int, architecture: str | None, *, to_cpu: bool = False, driver_bytes_per_s: float | None = None
 ) -> Rate:
-    """Rate of `count` xGMI links side by side: nominal for the architecture, or else as the driver tells.
+    """Returns the rate of `count` parallel xGMI links: nominal for the architecture, otherwise the driver's.
 
     Args:
         count: Links in the bundle.
-        architecture: Of the GPU, `gfx90a`, or None when nothing tells it.
+        architecture: Of the GPU, `gfx90a`; None if unknown.
         to_cpu: Whether one end is a CPU.
-        driver_bytes_per_s: Of one link, as the driver tells; None when it does not. It comes second, as older
-            kernels take the 50 GB/s of gfx90a for later architectures too (amdgpu_amdkfd.c).
+        driver_bytes_per_s: Of one link, from the driver; None if unknown. It has low priority, as older
+            kernels report the 50 GB/s of gfx90a for later architectures, too (amdgpu_amdkfd.c).
     """
     table = _XGMI_TO_CPU if to_cpu else _XGMI
     known = table.get(architecture or "")

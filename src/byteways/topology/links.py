@@ -1,4 +1,4 @@
-"""Builds the links of the topology graph from what the discovery sources read: NUMA, PCI Express, NVLink."""
+"""Builds topology links from the discovery sources: NUMA, PCI Express, NVLink."""
 
 from __future__ import annotations
 
@@ -22,12 +22,12 @@ NVSWITCH = "nvswitch"
 
 @dataclass(frozen=True)
 class Gpu:
-    """A GPU device with what each source knows of it."""
+    """A GPU device with the data of each source."""
 
     name: str
     pci_address: str | None
     architecture: str | None
-    home: str | None  # CPU device whose PCIe root it hangs on
+    home: str | None  # CPU device of its PCIe root
     path: PciePath | None  # sysfs
     device: ManagementDevice | None = None  # NVML
     node: KfdGpu | None = None  # KFD
@@ -35,7 +35,7 @@ class Gpu:
 
 @dataclass
 class Graph:
-    """Links, switches and notes that a builder adds."""
+    """Links, switches and notes added by the builders."""
 
     links: list[Link] = field(default_factory=list)
     switches: list[str] = field(default_factory=list)
@@ -46,10 +46,11 @@ class Graph:
 def add_numa_links(
     graph: Graph, devices: Mapping[str, NumaDomain], packaged: Collection[str] = frozenset()
 ) -> None:
-    """One link between each two CPU devices. The kernel tells a distance only, so the peak stays unknown.
+    """Adds one link between every two CPU devices. The kernel reports only a distance, so the peak is
+    unknown.
 
-    CPU devices that share a package with a GPU (`packaged`) get none among themselves: the links of the GPUs
-    are the packages' links.
+    CPU devices in GPU packages (`packaged`) are not linked to each other: the GPUs' links are the packages'
+    links.
     """
     for (a, domain), (b, other) in combinations(devices.items(), 2):
         if a in packaged and b in packaged:
@@ -72,10 +73,11 @@ def add_numa_links(
 
 
 def add_pcie_links(graph: Graph, gpus: Sequence[Gpu], virtual_machine: bool) -> None:
-    """PCI Express from each GPU to its NUMA domain; a switch of several GPUs is a node with its uplink.
+    """Adds PCI Express links from each GPU to its NUMA domain; a switch of several GPUs is a node with an
+    uplink.
 
-    Switches of one GPU only are not drawn: the narrowest link of the way stands for all of it. In a virtual
-    machine bridges are emulated and say nothing about the hardware, so only the GPU's own link counts.
+    Switches of a single GPU are omitted: the narrowest link represents the whole route. In a virtual
+    machine, emulated bridges say nothing about the hardware, so only the GPU's own link is used.
     """
     bridges = {gpu.name: () if virtual_machine or gpu.path is None else gpu.path.bridges for gpu in gpus}
     below = Counter(port.address for chain in bridges.values() for port in chain[1::2])
@@ -104,7 +106,7 @@ def add_pcie_links(graph: Graph, gpus: Sequence[Gpu], virtual_machine: bool) -> 
 
 
 def _endpoint(gpu: Gpu, bridges: Sequence[PcieDevice]) -> tuple[PcieLink, str]:
-    """The GPU's own link at its best, and who told. NVML's maximum is that of device and system together."""
+    """Returns the GPU's own maximum link and its source. NVML's maximum includes the system's limit."""
     device = gpu.device
     if device is not None and device.pcie_generation_max > 0 and device.pcie_width_max > 0:
         return PcieLink(device.pcie_generation_max, device.pcie_width_max), "maximum by NVML"
@@ -115,9 +117,9 @@ def _endpoint(gpu: Gpu, bridges: Sequence[PcieDevice]) -> tuple[PcieLink, str]:
 
 
 def _uplinks(bridges: Sequence[PcieDevice]) -> list[tuple[PcieDevice, PcieLink]]:
-    """(upstream port, link of the port above it) of each switch on the way up.
+    """Returns (upstream port, link of the port above it) of each switch on the way up.
 
-    `bridges` goes port, upstream port, port, upstream port … up to the root port, nearest first.
+    `bridges` alternates port, upstream port, … up to the root port, nearest first.
     """
     return [
         (port, bridges[index + 1].maximum if index + 1 < len(bridges) else port.maximum)
@@ -127,7 +129,7 @@ def _uplinks(bridges: Sequence[PcieDevice]) -> list[tuple[PcieDevice, PcieLink]]
 
 
 def narrower(a: PcieLink, b: PcieLink) -> PcieLink:
-    """The slower of two, the first when they are equal; an unknown one does not count."""
+    """Returns the slower of two links, the first if equal; unknown links are ignored."""
 
     def rate(link: PcieLink) -> float:
         return link_rates.pcie(link.generation, link.width).data_bytes_per_s or 0
@@ -136,9 +138,9 @@ def narrower(a: PcieLink, b: PcieLink) -> PcieLink:
 
 
 def add_pcie(graph: Graph, a: str, b: str, link: PcieLink, told_by: str) -> None:
-    """A link from `a` up to `b`, unless it is drawn already; `told_by` says whose word its speed is."""
+    """Adds a link from `a` up to `b` unless it exists; `told_by` is the source of its speed."""
     if any((drawn.a, drawn.b, drawn.kind) == (a, b, "pcie") for drawn in graph.links):
-        return  # the uplink of a switch is met once for each GPU below it
+        return  # the uplink of a switch occurs once for each GPU below it
     rate, link_class = link_rates.Rate(None, None, "speed and width are unknown"), "PCIe"
     if link.known():
         rate = link_rates.pcie(link.generation, link.width)
@@ -159,7 +161,7 @@ def add_pcie(graph: Graph, a: str, b: str, link: PcieLink, told_by: str) -> None
 
 
 def _note_current(graph: Graph, gpu: Gpu, maximum: PcieLink) -> None:
-    """Says what the peak does not show: a link that runs below its maximum now."""
+    """Adds a note if a link currently runs below its maximum."""
     current = _current(gpu)
     if not (maximum.known() and current.known()):
         return
@@ -181,10 +183,10 @@ def _current(gpu: Gpu) -> PcieLink:
 
 
 def add_nvlinks(graph: Graph, gpus: Sequence[Gpu]) -> None:
-    """NVLink bundles: GPU to GPU, GPU to CPU, and GPU to the NVSwitches, which are drawn as one node.
+    """Adds NVLink bundles: between GPUs, to CPUs, and to the NVSwitches, which form one node.
 
-    A virtual machine may hide what is at the far end. When every GPU has the same number of active links and
-    each ends at a switch or at something unknown, they can only meet in NVSwitches.
+    A virtual machine may hide the far ends. If every GPU has the same number of active links and each ends
+    at a switch or at something unknown, they must be connected to NVSwitches.
     """
     by_address = {gpu.pci_address: gpu for gpu in gpus if gpu.pci_address}
     active = {gpu.name: _active(graph, gpu, by_address) for gpu in gpus}
@@ -215,9 +217,9 @@ def add_nvlinks(graph: Graph, gpus: Sequence[Gpu]) -> None:
 
 
 def _active(graph: Graph, gpu: Gpu, by_address: Mapping[str, Gpu]) -> dict[str, list[FabricLink]]:
-    """Active links by what they lead to: `gpu`, `switch`, `cpu`, `unknown`.
+    """Returns active links by kind of far end: `gpu`, `switch`, `cpu`, `unknown`.
 
-    A far end of unknown kind whose address is that of a GPU is one.
+    A far end of unknown kind with the address of a GPU counts as GPU.
     """
     if gpu.device is None:
         return {}
@@ -239,7 +241,7 @@ def _active(graph: Graph, gpu: Gpu, by_address: Mapping[str, Gpu]) -> dict[str, 
 def _add_gpu_bundles(
     graph: Graph, gpu: Gpu, links: Sequence[FabricLink], by_address: Mapping[str, Gpu]
 ) -> None:
-    """Direct bundles, drawn once: by the GPU whose address comes first, since both ends see every link."""
+    """Adds direct bundles once, from the GPU with the first address: both ends report every link."""
     bundles: dict[str, list[FabricLink]] = {}
     for link in links:
         bundles.setdefault(canonical_address(link.remote_pci_address), []).append(link)
@@ -252,7 +254,7 @@ def _add_gpu_bundles(
 
 
 def _bundle(gpu: Gpu, far: str, links: Sequence[FabricLink]) -> Link:
-    """One bundle of equal NVLinks, with the rate of the slowest link when the driver tells several."""
+    """Returns a bundle of equal NVLinks with the rate of the slowest link."""
     told = [link.signalling_bytes_per_s for link in links if link.signalling_bytes_per_s > 0]
     signalling = min(told, default=0)
     generation = link_rates.nvlink_generation(gpu.architecture, links[0].version, signalling)

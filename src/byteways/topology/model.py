@@ -1,4 +1,4 @@
-"""The one Topology that every discovery source adds to: devices, switches and the links between them."""
+"""The Topology that all discovery sources fill: devices, switches and links."""
 
 from __future__ import annotations
 
@@ -11,7 +11,7 @@ from typing import Any
 
 @dataclass(frozen=True)
 class Cache:
-    """One level of a CPU cache as one core sees it."""
+    """One cache level of a CPU as seen by a core."""
 
     level: int
     kind: str  # "data", "instruction", "unified"
@@ -22,15 +22,15 @@ class Cache:
 
 @dataclass(frozen=True)
 class SharedCache:
-    """One data or unified cache of a CPU, and who shares it."""
+    """A data or unified cache of a CPU with the cores that share it."""
 
     level: int
-    cores: tuple[int, ...]  # logical CPUs, of those that this process may use
+    cores: tuple[int, ...]  # logical CPUs usable by this process
 
 
 @dataclass(frozen=True)
 class Device:
-    """`cpu0` (a NUMA domain) or `gpu3`, with what identifies it across hosts and ranks."""
+    """`cpu0` (a NUMA domain) or `gpu3`, with its identity across hosts and ranks."""
 
     name: str
     kind: str  # "cpu", "gpu"
@@ -38,45 +38,45 @@ class Device:
     uuid: str | None = None
     pci_address: str | None = None
     numa_domain: int | None = None
-    cores: tuple[int, ...] = ()  # logical CPUs of a NUMA domain that this process may use
+    cores: tuple[int, ...] = ()  # logical CPUs of a NUMA domain usable by this process
     memory_bytes: int | None = None
-    memory_peak_bytes_per_s: float | None = None  # nominal, read + write shared
+    memory_peak_bytes_per_s: float | None = None  # nominal, shared by reads and writes
     memory_peak_source: str | None = None
     architecture: str | None = None
     multiprocessors: int | None = None
     caches: tuple[Cache, ...] = ()
-    shares_memory_with: str | None = None  # of a GPU: the CPU device whose memory is also its own
-    copy_engines: int | None = None  # that serve the host and local copies
-    peer_copy_engines: int | None = None  # that serve links to peers alone
-    partition: str | None = None  # how the device is divided: "compute CPX, memory NPS1"
-    page_faults: str | None = None  # whether kernels may fault on pages and retry, in the vendor's words
-    last_level_cache_bytes: int | None = None  # with a memory-side cache; of a CPU all that its cores use
-    hidden_links: str | None = None  # why links to peers may be missing here
-    threads: tuple[tuple[int, ...], ...] = ()  # logical CPUs of each physical core; none: not told
-    shared_caches: tuple[SharedCache, ...] = ()  # that two physical cores or more share; none: not told
+    shares_memory_with: str | None = None  # of a GPU: the CPU device that shares its memory
+    copy_engines: int | None = None  # for host and local copies
+    peer_copy_engines: int | None = None  # for links to peers only
+    partition: str | None = None  # partitioning mode: "compute CPX, memory NPS1"
+    page_faults: str | None = None  # whether kernels may fault on pages and retry, in the vendor's terms
+    last_level_cache_bytes: int | None = None  # including a memory-side cache; of a CPU: total of its cores
+    hidden_links: str | None = None  # why links to peers may be missing
+    threads: tuple[tuple[int, ...], ...] = ()  # logical CPUs of each physical core; empty: unknown
+    shared_caches: tuple[SharedCache, ...] = ()  # shared by at least two physical cores; empty: unknown
 
 
 def compute_units_name(device: Device) -> str:
-    """What the vendor calls the processors of a GPU, in the plural: SMs or CUs."""
+    """Returns the vendor's plural for the processors of a GPU: SMs or CUs."""
     return "CUs" if (device.architecture or "").startswith("gfx") else "SMs"
 
 
 @dataclass(frozen=True)
 class Link:
-    """A bundle of equal links between two nodes of the graph (devices or switches), both directions alike.
+    """A bundle of equal links between two nodes (devices or switches), symmetric in both directions.
 
     `peak_bytes_per_s` is the vendor's nominal data rate per direction of the whole bundle;
-    `signalling_bytes_per_s` the raw rate on the wire. None means unknown, with the reason in `source`.
+    `signalling_bytes_per_s` is the raw rate on the wire. None means unknown, with the reason in `source`.
     """
 
     a: str
     b: str
-    kind: str  # "nvlink", "pcie", "xgmi", "numa"; GPUs forward on "xgmi" alone
+    kind: str  # "nvlink", "pcie", "xgmi", "numa"; GPUs forward over "xgmi" only
     count: int
     generation: str | None
     peak_bytes_per_s: float | None
     signalling_bytes_per_s: float | None
-    source: str  # where the peak comes from
+    source: str  # of the peak
     link_class: str  # links of equal kind and width: "NVLink4 ×18", "PCIe 5.0 ×16"
 
 
@@ -88,13 +88,13 @@ class Topology:
     devices: tuple[Device, ...]
     switches: tuple[str, ...] = ()
     links: tuple[Link, ...] = ()
-    notes: tuple[str, ...] = ()  # what could not be found out, and why
-    host_memory_limit_bytes_per_s: float | None = None  # of all memory modules together, read + write shared
+    notes: tuple[str, ...] = ()  # missing information with reasons
+    host_memory_limit_bytes_per_s: float | None = None  # of all memory modules, shared by reads and writes
     host_memory_limit_source: str = "the speed of its modules is not reported"
 
     @cached_property
     def derived(self) -> dict[Callable[..., Any], dict[tuple[Any, ...], Any]]:
-        """Results of functions of this topology by their arguments (topology/cached.py)."""
+        """Cached results of functions of this topology by arguments (topology/cached.py)."""
         return {}
 
     @cached_property
@@ -102,7 +102,7 @@ class Topology:
         return {device.name: device for device in self.devices}
 
     def device(self, name: str) -> Device:
-        """Raises KeyError when there is no such device."""
+        """Returns the device. Raises KeyError if it does not exist."""
         return self._by_name[name]
 
     def names(self, kind: str | None = None) -> list[str]:
@@ -113,8 +113,8 @@ class Topology:
 
     @classmethod
     def from_json(cls, data: Mapping[str, Any]) -> Topology:
-        """Raises ValueError when it is no topology; fields of newer versions are read over."""
-        from byteways.decoding import converted  # not for workers
+        """Parses JSON data. Raises ValueError if invalid; unknown fields of newer versions are ignored."""
+        from byteways.decoding import converted  # not loaded by workers
 
         found = converted(data, cls)
         if wrong := found.contradiction():
@@ -122,7 +122,7 @@ class Topology:
         return found
 
     def contradiction(self) -> str:
-        """What no machine has, in a sentence; empty: nothing."""
+        """Returns a property that no real machine has; empty if there is none."""
         names = self.names()
         for device in self.devices:
             if device.kind not in ("cpu", "gpu") or not re.fullmatch(
@@ -140,7 +140,7 @@ class Topology:
 
 @dataclass(frozen=True)
 class Offer:
-    """Whether something can be had here, and in one sentence why not."""
+    """Whether something is available here, with the reason if not."""
 
     available: bool
     reason: str = ""
@@ -148,28 +148,28 @@ class Offer:
 
 @dataclass(frozen=True)
 class CopyEngines:
-    """The copy engines that a copy may ask for, by the vendor's numbers; none: in one sentence why."""
+    """The copy engines that a copy may select, by vendor's numbers; if none, the reason."""
 
     engines: tuple[int, ...]
     reason: str = ""
 
 
-#: Stands for host memory of any domain where copy engines are told by their two ends.
+#: Name of the host (any NUMA domain) as an end of copies with selectable engines.
 HOST = "host"
 
-#: What a runtime may have beside single copies and launches: recorded queues, batched copies, copies of rows,
-#: prefetches that name a NUMA domain.
+#: Optional calls of a runtime besides single copies and launches: recorded graphs, batched copies, 2D copies,
+#: prefetch to a NUMA domain.
 CALLS = ("graph", "batch", "copy-2d", "prefetch-to-domain")
 
 
 @dataclass(frozen=True)
 class Capabilities:
-    """What the runtimes of this machine offer, as a probing worker found by trying. Keys are device names.
+    """What this machine's runtimes offer, found by a probing worker. Keys are device names.
 
     `memory["gpu0"]["managed"]`; `interface["gpu0"]["kernel-bulk"]` by executor; `peer["gpu0"]["gpu1"]`: gpu0
-    may read and write gpu1's memory, proved by a verified write; `granted["gpu0"]["gpu1"]["pool"]`: the
-    same of memory that is opened to each GPU apart; `copy_engines["gpu0"]["host"]` by source and
-    destination, the host one of them for all of its memory.
+    can read and write gpu1's memory, tested by a verified write; `granted["gpu0"]["gpu1"]["pool"]`: the same
+    for memory that is opened to each GPU separately; `copy_engines["gpu0"]["host"]` by source and
+    destination, where all host memory is "host".
     """
 
     devices: Mapping[str, Mapping[str, Any]] = field(default_factory=dict)  # DeviceInfo fields by device
@@ -178,17 +178,17 @@ class Capabilities:
     peer: Mapping[str, Mapping[str, Offer]] = field(default_factory=dict)
     granted: Mapping[str, Mapping[str, Mapping[str, Offer]]] = field(default_factory=dict)
     pageable_access: Mapping[str, bool] = field(default_factory=dict)
-    host_access: Mapping[str, bool] = field(default_factory=dict)  # of GPUs: CPUs may touch its memory
+    host_access: Mapping[str, bool] = field(default_factory=dict)  # by GPU: CPUs can access its memory
     copy_engines: Mapping[str, Mapping[str, CopyEngines]] = field(default_factory=dict)
-    calls: Mapping[str, Mapping[str, Offer]] = field(default_factory=dict)  # of GPUs: CALLS
-    host_memory_bytes: int = 0  # cgroup limit or physical memory, whichever is less
+    calls: Mapping[str, Mapping[str, Offer]] = field(default_factory=dict)  # by GPU: CALLS
+    host_memory_bytes: int = 0  # control group limit or physical memory, whichever is less
 
     def to_json(self) -> dict[str, Any]:
         return asdict(self)
 
     @classmethod
     def from_json(cls, data: Mapping[str, Any]) -> Capabilities:
-        """Raises ValueError when they are none; what older runs did not ask for is empty."""
-        from byteways.decoding import converted  # not for workers
+        """Parses JSON data. Raises ValueError if invalid; data that older runs lack are empty."""
+        from byteways.decoding import converted  # not loaded by workers
 
         return converted(data, cls)

@@ -26,18 +26,18 @@ from byteways.topology.model import Device, Link, Topology
 from byteways.topology.sysfs_pcie import PcieLink, canonical_address, parse_link
 from byteways.topology.xgmi import xgmi_link
 
-#: Elements that hold no device and no link between devices.
+#: Elements without devices or links between devices.
 _NETWORK = ("nic", "net", "collnet", "gin")
-#: PCI classes of what an NVLink leads to: NVSwitch, and the bridge of a POWER9 processor.
+#: PCI classes at the far end of an NVLink: NVSwitch, and the bridge of a POWER9 processor.
 NVSWITCH_CLASS, _CPU_CLASS = "0x068000", "0x068001"
-#: Numbers in `gcn` that older RCCL wrote in place of the architecture's name.
+#: Numbers in `gcn` that older RCCL wrote instead of the architecture's name.
 _OLD_GCN = {"910": "gfx90a"}
 _UNKNOWN = PcieLink(0, 0)
 
 
 @dataclass
 class _Found:
-    """What is collected while walking the elements."""
+    """Data collected while walking the elements."""
 
     graph: Graph = field(default_factory=Graph)
     gpus: list[tuple[ET.Element, str, str]] = field(default_factory=list)  # element, address, CPU device
@@ -47,19 +47,19 @@ class _Found:
 
 
 class _NoDoctype(ET.TreeBuilder):
-    """Refuses document types, and with them entities that expand without bound."""
+    """Rejects document types, and so entities that expand without limit."""
 
     def doctype(self, name: str, pubid: str | None, system: str | None) -> None:
         raise ValueError("it declares a document type, which no topology needs")
 
 
 def is_xml(content: bytes) -> bool:
-    """Whether a file's content is XML rather than JSON."""
+    """Whether the content of a file is XML, not JSON."""
     return content.lstrip(b"\xef\xbb\xbf \t\r\n").startswith(b"<")
 
 
 def read(path: Path) -> Topology:
-    """The topology in a file.
+    """Reads the topology in a file.
 
     Raises:
         BytewaysError: The file cannot be read, is malformed, or describes no machine.
@@ -72,7 +72,7 @@ def read(path: Path) -> Topology:
 
 
 def of(content: bytes, path: Path) -> Topology:
-    """The topology in what was read from a file. Raises BytewaysError as read()."""
+    """Parses a file's content. Raises BytewaysError like read()."""
     try:
         return parse(content, path.stem)
     except (ET.ParseError, ValueError, LookupError, RecursionError) as error:
@@ -84,11 +84,11 @@ def of(content: bytes, path: Path) -> Topology:
 
 
 def parse(content: bytes, host: str) -> Topology:
-    """The topology in a file's content.
+    """Parses a file's content.
 
     Raises:
         ET.ParseError: Malformed XML.
-        ValueError: Well formed, but no topology; the text says why.
+        ValueError: Well-formed, but not a topology; the text says why.
         LookupError: Its encoding is unknown.
         RecursionError: It is nested deeper than any machine.
     """
@@ -130,7 +130,7 @@ def parse(content: bytes, host: str) -> Topology:
 
 
 def _one_host(system: ET.Element, found: _Found) -> list[ET.Element]:
-    """The `cpu` elements of the first host in the file."""
+    """Returns the `cpu` elements of the first host in the file."""
     cpus = [element for element in system if element.tag == "cpu"]
     hosts = list(dict.fromkeys(element.get("host_hash", "") for element in cpus))
     found.unknown.update(element.tag for element in system if element.tag not in ("cpu", *_NETWORK))
@@ -141,7 +141,7 @@ def _one_host(system: ET.Element, found: _Found) -> list[ET.Element]:
 
 
 def _named(elements: Sequence[ET.Element], attribute: str, prefix: str) -> dict[str, ET.Element]:
-    """Elements under the names their numbers give, or in order when these are no names."""
+    """Names elements by their numbers, or in order if these are not unique."""
     numbers = [element.get(attribute, "") for element in elements]
     if len(set(numbers)) < len(numbers) or not all(number.isdigit() for number in numbers):
         numbers = [str(index) for index in range(len(elements))]
@@ -149,14 +149,14 @@ def _named(elements: Sequence[ET.Element], attribute: str, prefix: str) -> dict[
 
 
 def _walk(element: ET.Element, found: _Found, cpu: str, above: str, carried: PcieLink) -> None:
-    """Adds PCIe links below an element. A switch that several GPUs share is a node, as it is from sysfs.
+    """Adds PCIe links below an element. A switch shared by several GPUs becomes a node, as with sysfs.
 
     Args:
-        element: A `cpu`, or a `pci` that is no GPU's device.
-        found: To add to.
+        element: A `cpu`, or a `pci` that is not a GPU's device.
+        found: Receives the links.
         cpu: The CPU device at the root.
-        above: The node that what is below hangs on.
-        carried: The narrowest link of switches that are not drawn.
+        above: The node above this element.
+        carried: The narrowest link of omitted switches.
     """
     for child in element:
         if child.tag in _NETWORK:
@@ -189,14 +189,14 @@ def _add_pci(pci: ET.Element, found: _Found, cpu: str, above: str, carried: Pcie
 
 
 def _rename(found: _Found) -> None:
-    """Puts names of GPUs in place of their addresses, which are known only after all have been met."""
+    """Replaces GPU addresses by names, which are known only after all GPUs have been found."""
     links = found.graph.links
     for index, link in enumerate(links):
         links[index] = Link(**{**vars(link), "a": found.names.get(link.a, link.a)})
 
 
 def _add_fabric(gpu: ET.Element, address: str, name: str, cpu: str, found: _Found) -> None:
-    """Bundles of one GPU. Those between two GPUs are in the file twice; the first that is met is drawn."""
+    """Adds the bundles of one GPU. Those between GPUs occur twice in the file; the second is ignored."""
     to_switch = 0
     drawn = {frozenset((link.a, link.b)) for link in found.graph.links if link.kind != "pcie"}
     for element in gpu:
@@ -299,7 +299,7 @@ def _gpu_device(name: str, element: ET.Element, address: str, numa_domain: int |
 
 
 def _cores(mask: str) -> tuple[int, ...]:
-    """Cores of a hexadecimal mask in words of 32 bits, highest first: `00000001,00000003` is (0, 1, 32)."""
+    """Parses a hexadecimal mask in words of 32 bits, highest first: `00000001,00000003` is (0, 1, 32)."""
     try:
         bits = int("".join(word.removeprefix("0x").zfill(8) for word in mask.split(",")) or "0", 16)
     except ValueError as error:

@@ -1,4 +1,4 @@
-"""Topology to the XML that NCCL and RCCL read in place of looking themselves (NCCL_TOPO_FILE)."""
+"""Writes a topology as XML for NCCL and RCCL (NCCL_TOPO_FILE), which then use it instead of discovery."""
 
 from __future__ import annotations
 
@@ -15,10 +15,10 @@ from byteways.topology.nccl_xml import NVSWITCH_CLASS
 
 
 def write(topology: Topology) -> str:
-    """The topology as XML that NCCL and RCCL read. What they find out themselves is left out.
+    """Returns the topology as XML for NCCL and RCCL, without what they detect themselves.
 
     Raises:
-        BytewaysError: A GPU has no PCI address, by which they know it.
+        BytewaysError: A GPU has no PCI address, which identifies it.
     """
     gpus = {device.name: device for device in topology.devices if device.kind == "gpu"}
     for device in gpus.values():
@@ -29,23 +29,24 @@ def write(topology: Topology) -> str:
                 hint="byteways topo --json",
             )
     amd = any((device.architecture or "").startswith("gfx") for device in gpus.values())
-    system = ET.Element("system", version="2" if amd else "1")  # RCCL counts its versions apart
+    system = ET.Element("system", version="2" if amd else "1")  # RCCL has its own version numbers
     above = _parents(topology)
     for device in topology.devices:
         if device.kind == "cpu":
             cpu = ET.SubElement(system, "cpu", _cpu_attributes(device))
             _write_below(cpu, device.name, topology, above, gpus)
     ET.indent(system)
-    return ET.tostring(system, encoding="unicode").replace(" />", "/>") + "\n"  # NCCL's parser knows no blank
+    # NCCL's parser rejects a blank before "/>".
+    return ET.tostring(system, encoding="unicode").replace(" />", "/>") + "\n"
 
 
 def comment(text: str) -> str:
-    """A comment of XML, which ends at the first two hyphens, whatever the text is (XML 1.0, section 2.5)."""
+    """Returns an XML comment; cuts double hyphens, which would end it (XML 1.0, section 2.5)."""
     return f"<!-- {re.sub('-(?=-)', '- ', visible(text).replace(chr(10), ' ')).rstrip('-')} -->"
 
 
 def _parents(topology: Topology) -> dict[str, Link]:
-    """The link that leads each GPU and switch to what it hangs on: PCIe, or else to its CPU or package."""
+    """Returns the upward link of each GPU and switch: PCIe, otherwise to its CPU or package."""
     cpus = topology.names("cpu")
     parents = {*cpus, *topology.switches} - {NVSWITCH}
     found: dict[str, Link] = {}
@@ -78,7 +79,7 @@ def _cpu_attributes(device: Device) -> dict[str, str]:
 def _write_below(
     parent: ET.Element, name: str, topology: Topology, above: Mapping[str, Link], gpus: Mapping[str, Device]
 ) -> None:
-    """The `pci` elements of what hangs on a CPU device or a switch."""
+    """Writes the `pci` elements below a CPU device or a switch."""
     for lower in [lower for lower, link in above.items() if link.b == name]:
         if lower in gpus:
             device = gpus[lower]
@@ -89,7 +90,7 @@ def _write_below(
                 ET.SubElement(gpu, tag, fields)
             continue
         address = re.search(r"PCIe switch (\S+)", above[lower].source)
-        if address is None:  # nothing tells where the switch is: its GPUs are drawn at what it hangs on
+        if address is None:  # a switch of unknown address: attach its GPUs to the node above
             _write_below(parent, lower, topology, above, gpus)
             continue
         fields = {"busid": address[1], "class": "0x060400", **_speed(above[lower])}
@@ -97,7 +98,7 @@ def _write_below(
 
 
 def _architecture(device: Device) -> dict[str, str]:
-    """`sm="90"`, or `gcn="gfx90a"`: RCCL takes the name, and as a bare number only a few old ones."""
+    """`sm="90"`, or `gcn="gfx90a"`: RCCL takes the name; as a number only a few old ones."""
     architecture = device.architecture or ""
     if architecture.startswith("gfx"):
         return {"gcn": architecture.partition(":")[0]}
@@ -105,7 +106,9 @@ def _architecture(device: Device) -> dict[str, str]:
 
 
 def _pci_class(device: Device) -> str:
-    """3D controller; AMD's are display controllers up to gfx90a, processing accelerators since."""
+    """Returns the PCI class: 3D controller; AMD: display controller up to gfx90a, then processing
+    accelerator.
+    """
     architecture = device.architecture or ""
     if not architecture.startswith("gfx"):
         return "0x030200"
@@ -113,7 +116,7 @@ def _pci_class(device: Device) -> str:
 
 
 def _speed(link: Link) -> dict[str, str]:
-    """Speed and width as sysfs writes them, of a link of known class."""
+    """Returns speed and width as in sysfs, for a link of known class."""
     known = re.fullmatch(r"PCIe (\d)\.0 ×(\d+)", link.link_class)
     if known is None:
         return {}
@@ -124,7 +127,7 @@ def _speed(link: Link) -> dict[str, str]:
 def _fabric(
     topology: Topology, name: str, gpus: Mapping[str, Device]
 ) -> Iterator[tuple[str, dict[str, str]]]:
-    """Bundles of one GPU: to peers, and to NVSwitches, for which NCCL has one address that stands for any."""
+    """Writes the bundles of one GPU to peers and NVSwitches; NCCL has a single address for all switches."""
     for link in topology.links:
         if link.kind not in ("nvlink", "xgmi") or name not in (link.a, link.b):
             continue

@@ -1,4 +1,4 @@
-"""Discovery source: NVIDIA's management library, for NVLink, PCIe, UUIDs and the state of the GPUs."""
+"""Discovery source: NVML, for NVLink, PCIe, UUIDs and the state of the GPUs."""
 
 from __future__ import annotations
 
@@ -12,9 +12,9 @@ if TYPE_CHECKING:
 
 
 def read_devices() -> tuple[list[ManagementDevice], list[str]]:
-    """All NVIDIA GPUs in PCI order, and notes saying why there are none.
+    """Returns all NVIDIA GPUs in PCI order, and notes on why there are none.
 
-    Never raises: a machine without NVIDIA's driver is a usual one.
+    Never raises: many machines lack NVIDIA's driver.
     """
     try:
         from byteways._core import Management
@@ -30,10 +30,10 @@ def read_devices() -> tuple[list[ManagementDevice], list[str]]:
 
 
 def visible(devices: Sequence[ManagementDevice], environment: Mapping[str, str]) -> list[ManagementDevice]:
-    """The devices that CUDA_VISIBLE_DEVICES leaves, in CUDA's numbering.
+    """Returns the devices that CUDA_VISIBLE_DEVICES selects, in CUDA's numbering.
 
-    Follows the CUDA programming guide: indices (in PCI order, as byteways sets CUDA_DEVICE_ORDER) or prefixes
-    of UUIDs, and everything from the first entry on that names no device is ignored.
+    As in the CUDA programming guide: indices (in PCI order, as byteways sets CUDA_DEVICE_ORDER) or UUID
+    prefixes; everything from the first invalid entry on is ignored.
     """
     wanted = environment.get("CUDA_VISIBLE_DEVICES")
     if wanted is None:
@@ -51,11 +51,11 @@ def visible(devices: Sequence[ManagementDevice], environment: Mapping[str, str])
 
 
 def match(fields: Mapping[str, Any], devices: Sequence[ManagementDevice]) -> ManagementDevice | None:
-    """The device of a runtime's GPU: by UUID, then by PCI address (a MIG instance has its own UUID).
+    """Returns the device of a runtime's GPU: by UUID, then by PCI address (a MIG instance has its own UUID).
 
     Args:
         fields: Of `_core.Device`.
-        devices: As read_devices() gives them.
+        devices: From read_devices().
     """
     for device in devices:
         if fields.get("uuid") and device.uuid == fields["uuid"]:
@@ -65,6 +65,8 @@ def match(fields: Mapping[str, Any], devices: Sequence[ManagementDevice]) -> Man
 
 
 def memory_peak(device: ManagementDevice) -> float | None:
-    """Nominal memory bandwidth in bytes/s, read and write shared: clock × bus width × 2 transfers a clock."""
+    """Returns nominal memory bandwidth in bytes/s, reads plus writes: clock × bus width × 2 transfers per
+    clock.
+    """
     rate = device.memory_clock_mhz * 1e6 * device.memory_bus_bits / 8 * 2
     return rate or None

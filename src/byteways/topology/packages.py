@@ -1,6 +1,6 @@
-"""Which GPUs sit in one package, and in which order they fill a machine or spread over it.
+"""Which GPUs are in one package, and the orders that fill packages one by one or spread over them.
 
-The dies of an MI250X are two GPUs of one package, and so are the partitions of a divided device.
+The two dies of an MI250X are two GPUs of one package, and so are the partitions of a divided device.
 """
 
 from __future__ import annotations
@@ -11,16 +11,16 @@ from typing import TypeVar
 
 from byteways.topology.model import Topology
 
-#: Links that join the two dies of an MI250 or MI250X, and no two packages (CDNA 2 white paper, AMD 2021).
+#: Links between the two dies of an MI250 or MI250X; no other pair has as many (CDNA 2 white paper, AMD 2021).
 _LINKS_WITHIN, _TWO_DIES = 4, "gfx90a"
-#: Nodes that stand for a package whose partitions are GPUs of their own (xgmi.py names them).
+#: Node name of a package whose partitions are separate GPUs (from xgmi.py).
 _PACKAGE_NODE = "package"
 
 Item = TypeVar("Item")
 
 
 def package_of(topology: Topology) -> dict[str, str]:
-    """The package of each GPU, named after its first GPU."""
+    """Returns the package of each GPU, named after its first GPU."""
     first = {name: name for name in topology.names("gpu")}
     nodes: dict[str, str] = {}
     for link in topology.links:
@@ -38,17 +38,17 @@ def _dies(topology: Topology, gpus: Iterable[str]) -> bool:
 
 
 def packed(topology: Topology) -> list[str]:
-    """GPUs so that a package, then a NUMA domain, is full before the next one is begun."""
+    """Returns GPUs in an order that fills a package, then a NUMA domain, before the next."""
     return [gpu for domain in _nested(topology) for package in domain for gpu in package]
 
 
 def spread(topology: Topology) -> list[str]:
-    """GPUs so that every NUMA domain, then every package, has one before any has two."""
+    """Returns GPUs in an order that uses every NUMA domain, then every package, once before any twice."""
     return _in_turn([_in_turn(domain) for domain in _nested(topology)])
 
 
 def _nested(topology: Topology) -> list[list[list[str]]]:
-    """GPUs by NUMA domain and package, each in order of first appearance."""
+    """Returns GPUs by NUMA domain and package, in order of first appearance."""
     packages = package_of(topology)
     domains: dict[int | None, dict[str, list[str]]] = {}
     for gpu in topology.names("gpu"):
@@ -58,5 +58,5 @@ def _nested(topology: Topology) -> list[list[list[str]]]:
 
 
 def _in_turn(lists: Sequence[Iterable[Item]]) -> list[Item]:
-    """The first of each list, then the second of each, and so on."""
+    """Interleaves lists: the first of each, then the second of each, and so on."""
     return [item for item in chain.from_iterable(zip_longest(*lists)) if item is not None]

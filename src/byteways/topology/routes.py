@@ -1,6 +1,6 @@
-"""Which links the traffic between two devices takes, as the hardware sends it: one fixed route for each pair.
+"""The fixed route between every two devices, as the hardware sends traffic.
 
-Over xGMI GPUs forward what is for other GPUs, over NVLink only switches do, over PCIe switches and CPUs.
+GPUs forward traffic over xGMI. On NVLink only switches forward, on PCIe switches and CPUs.
 """
 
 from __future__ import annotations
@@ -14,7 +14,7 @@ from dataclasses import dataclass
 from byteways.topology.cached import cached
 from byteways.topology.model import Link, Topology
 
-#: Links made for peers, which a route between GPUs takes before any other.
+#: Links for peers, which routes between GPUs prefer.
 FABRICS = ("nvlink", "xgmi")
 #: Links over which GPUs forward.
 _FORWARDED = "xgmi"
@@ -23,7 +23,7 @@ _Neighbours = Mapping[str, Sequence[tuple[str, Link]]]
 
 @dataclass(frozen=True)
 class Route:
-    """The way from one device to another."""
+    """The route from one device to another."""
 
     nodes: tuple[str, ...]  # devices and switches from source to destination
     links: tuple[Link, ...]
@@ -34,13 +34,13 @@ class Route:
 
     @property
     def peak_bytes_per_s(self) -> float | None:
-        """Of the narrowest link, per direction; None when no link of the way has a known rate."""
+        """Rate of the narrowest link per direction; None if no link has a known rate."""
         known = [link.peak_bytes_per_s for link in self.links if link.peak_bytes_per_s is not None]
         return min(known, default=None)
 
 
 def routes(topology: Topology) -> dict[tuple[str, str], Route]:
-    """Routes of all ordered pairs of different devices that anything joins, by (source, destination)."""
+    """Returns the routes of all connected ordered pairs of devices, by (source, destination)."""
     found = {}
     for source in topology.names():
         for destination in topology.names():
@@ -52,12 +52,12 @@ def routes(topology: Topology) -> dict[tuple[str, str], Route]:
 
 @cached
 def route(topology: Topology, source: str, destination: str) -> tuple[Link, ...]:
-    """Links from one device to another, empty when they are the same or nothing joins them.
+    """Returns the links from one device to another; empty if they are the same or not connected.
 
-    Between GPUs that xGMI joins: their own bundle, or else the widest way over other GPUs, of equal ones that
-    with the fewest links, both directions alike. A CPU that shares the memory of a GPU in its package reaches
-    everything else over that GPU's links. Otherwise the way with the fewest links that are no GPU fabric,
-    then the fewest links, then the widest, where only switches and CPU devices lie between.
+    Between GPUs connected by xGMI: their own bundle, otherwise the widest route over other GPUs (among
+    equals the one with fewest links), equal in both directions. A CPU that shares a GPU's memory in its
+    package uses that GPU's links. Otherwise the route with the fewest non-fabric links, then the fewest
+    links, then the widest, passing only through switches and CPU devices.
     """
     if source == destination:
         return ()
@@ -76,10 +76,10 @@ def route(topology: Topology, source: str, destination: str) -> tuple[Link, ...]
 
 @cached
 def link_class(topology: Topology, source: str, destination: str) -> str:
-    """Class of the way between two devices, equal in both directions.
+    """Returns the class of the route between two devices, equal in both directions.
 
-    `local` and `same domain` within a GPU and a CPU device, `routed` over other GPUs; else the classes of the
-    links on the way, and what lies between two GPUs that meet over PCI Express: `PCIe 5.0 ×16 through host`.
+    `local` and `same domain` within a GPU and a CPU device, `routed` over other GPUs; otherwise the classes
+    of the links, with the connecting node for two GPUs on PCI Express: `PCIe 5.0 ×16 through host`.
     """
     if source == destination:
         return "same domain" if topology.device(source).kind == "cpu" else "local"
@@ -87,7 +87,7 @@ def link_class(topology: Topology, source: str, destination: str) -> str:
     if not way:
         return "no link"
     nodes = nodes_of(source, way)
-    for turn in (1, -1):  # the way of a CPU begins in its package, whose GPU stands for it
+    for turn in (1, -1):  # a CPU's route starts in its package, represented by the GPU
         way, nodes = way[::turn], nodes[::turn]
         if len(way) > 1 and _package_gpu(topology, nodes[0]) == nodes[1]:
             way, nodes = way[1:], nodes[1:]
@@ -105,7 +105,7 @@ def link_class(topology: Topology, source: str, destination: str) -> str:
 
 
 def nodes_of(source: str, way: Sequence[Link]) -> list[str]:
-    """Devices and switches on a way that begins at `source`."""
+    """Returns the devices and switches of a route that starts at `source`."""
     nodes = [source]
     for link in way:
         nodes.append(link.b if nodes[-1] == link.a else link.a)
@@ -131,12 +131,14 @@ def _width(link: Link) -> float:
 
 @cached
 def _package_gpu(topology: Topology, name: str) -> str:
-    """The GPU whose memory the CPU device shares; the device itself where there is none."""
+    """Returns the GPU that shares the CPU device's memory; the device itself if there is none."""
     return next((device.name for device in topology.devices if device.shares_memory_with == name), name)
 
 
 def _over_peers(topology: Topology, source: str, destination: str) -> tuple[Link, ...]:
-    """The widest way between two GPUs over links that GPUs forward on, of equal ones that with the fewest."""
+    """Returns the widest route between two GPUs over forwarding GPUs; among equals the one with fewest
+    links.
+    """
     cpus = set(topology.names("cpu"))
     links = [link for link in topology.links if link.kind == _FORWARDED and not {link.a, link.b} & cpus]
     first, last = sorted((source, destination), key=_natural)
@@ -148,7 +150,7 @@ def _over_peers(topology: Topology, source: str, destination: str) -> tuple[Link
 
 
 def _shortest(neighbours: _Neighbours, source: str, destination: str) -> tuple[Link, ...]:
-    """A way with the fewest links; of equal ones that over the nodes that come first."""
+    """Returns a route with the fewest links; among equals the first by node order."""
     ways: dict[str, tuple[Link, ...]] = {source: ()}
     queue = deque([source])
     while queue:
@@ -161,7 +163,7 @@ def _shortest(neighbours: _Neighbours, source: str, destination: str) -> tuple[L
 
 
 def _natural(name: str) -> tuple[str, int]:
-    """Sorts `gpu10` behind `gpu9`."""
+    """Sort key that puts `gpu10` after `gpu9`."""
     letters, digits = re.fullmatch(r"(.*?)(\d*)", name).groups()  # type: ignore[union-attr]
     return letters, int(digits or 0)
 
@@ -170,7 +172,7 @@ def _without_forwarding(
     topology: Topology, neighbours: _Neighbours, source: str, destination: str
 ) -> tuple[Link, ...]:
     gpus = set(topology.names("gpu"))
-    # Order: links other than fabric, hops, narrowest (negated); a running number breaks ties.
+    # Order: non-fabric links, hops, narrowest (negated); a running number breaks ties.
     queue: list[tuple[int, int, float, int, str, tuple[Link, ...]]] = [(0, 0, -float("inf"), 0, source, ())]
     done: set[str] = set()
     pushed = 0

@@ -1,6 +1,6 @@
-"""Discovery source: the memory modules of the host by its firmware (SMBIOS), and their channels by EDAC.
+"""Discovery source: the host's memory modules from firmware (SMBIOS), and their channels from EDAC.
 
-Only the superuser may read the firmware's tables. Structure and offsets: DMTF DSP0134, System Management BIOS
+Only the superuser may read the firmware tables. Structures and offsets: DMTF DSP0134, System Management BIOS
 Reference Specification 3.7, sections 6.1.2 and 7.18. Channels: Linux, Documentation/admin-guide/ras.rst.
 """
 
@@ -16,21 +16,21 @@ from byteways.topology.sysfs_cpu import read_text
 TABLES = "firmware/dmi/tables/DMI"
 CHANNELS = "devices/system/edac/mc"
 _MEMORY_DEVICE, _END_OF_TABLE = 17, 127
-#: Offsets in a memory device's structure, all words: data width in bits, size, MT/s at most and as set.
+#: Word offsets in a memory device's structure: data width in bits, size, maximum and configured MT/s.
 _DATA_WIDTH, _SIZE, _SPEED, _CONFIGURED = 0x0A, 0x0C, 0x15, 0x20
-#: The same as double words, where the word says 0xFFFF.
+#: Offsets of the double words used if the word is 0xFFFF.
 _EXTENDED = {_SPEED: 0x54, _CONFIGURED: 0x58}
 _UNKNOWN, _SEE_EXTENDED = 0, 0xFFFF
-#: Data bits of a channel, without those of error correction.
+#: Data bits of a channel, without ECC.
 _CHANNEL_BITS = 64
 
 
 @dataclass(frozen=True)
 class Module:
-    """One memory module that is there."""
+    """One installed memory module."""
 
     data_bits: int
-    transfers_per_s: float  # 0: not told
+    transfers_per_s: float  # 0: unknown
 
     @property
     def bytes_per_s(self) -> float:
@@ -39,14 +39,14 @@ class Module:
 
 @dataclass(frozen=True)
 class MemoryRate:
-    """What all memory modules of the host carry together, read + write shared; None with the reason."""
+    """Total rate of the host's memory modules, shared by reads and writes; None with the reason."""
 
     bytes_per_s: float | None
     source: str
 
 
 def memory_rate(sysfs: Path, *, virtual_machine: bool) -> MemoryRate:
-    """By the channels that EDAC counts, else by the modules, of which a channel may have two."""
+    """Returns the rate from EDAC's channels, otherwise from the modules, of which a channel may have two."""
     if virtual_machine:
         return MemoryRate(None, "a virtual machine's firmware tables do not describe physical memory modules")
     try:
@@ -68,7 +68,7 @@ def memory_rate(sysfs: Path, *, virtual_machine: bool) -> MemoryRate:
 
 
 def read_modules(tables: bytes) -> Iterator[Module]:
-    """The memory modules in SMBIOS tables; what is cut off is left out."""
+    """Yields the memory modules in SMBIOS tables; ignores truncated ones."""
     at = 0
     while at + 4 <= len(tables):
         kind, length = tables[at], tables[at + 1]
@@ -86,7 +86,7 @@ def read_modules(tables: bytes) -> Iterator[Module]:
 
 
 def _speed(structure: bytes, offset: int) -> int:
-    """MT/s, 0 when it is not told."""
+    """Returns MT/s, 0 if unknown."""
     told = _word(structure, offset)
     if told != _SEE_EXTENDED:
         return told
@@ -99,7 +99,7 @@ def _word(structure: bytes, offset: int) -> int:
 
 
 def count_channels(sysfs: Path) -> int:
-    """Memory channels that have a module, by the error detection driver; 0 when there is none."""
+    """Returns the number of populated memory channels from the EDAC driver; 0 without it."""
     found = set()
     for place in (sysfs / CHANNELS).glob("mc*/dimm*"):
         channel = re.search(r"channel (\d+)", read_text(place / "dimm_location") or "")

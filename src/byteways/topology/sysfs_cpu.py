@@ -1,4 +1,4 @@
-"""Discovery source: NUMA domains, cores, caches and distances, as the native core reads them from Linux."""
+"""Discovery source: NUMA domains, cores, caches and distances, read by the native core from Linux."""
 
 from __future__ import annotations
 
@@ -14,13 +14,13 @@ if TYPE_CHECKING:
     from byteways._core import CpuDomain
 
 
-#: The model of a processor that the kernel does not name.
+#: Model of a processor without a name.
 UNKNOWN = "unknown processor"
 
 
 @dataclass(frozen=True)
 class NumaDomain:
-    """One NUMA domain that has cores this process may use."""
+    """A NUMA domain with cores that this process may use."""
 
     domain: int
     cores: tuple[int, ...]  # logical CPUs
@@ -33,7 +33,7 @@ class NumaDomain:
 
 @dataclass(frozen=True)
 class Cpus:
-    """What the kernel tells of the CPU side of a machine."""
+    """The CPU side of a machine as reported by the kernel."""
 
     model: str
     virtual_machine: bool
@@ -42,10 +42,10 @@ class Cpus:
 
 
 def parse_cpu_list(text: str) -> tuple[int, ...]:
-    """Numbers of a kernel CPU list: `0-2,8` is (0, 1, 2, 8), an empty text is ().
+    """Parses a kernel CPU list: `0-2,8` is (0, 1, 2, 8), an empty text is ().
 
     Raises:
-        ValueError: The text is no CPU list.
+        ValueError: The text is not a CPU list.
     """
     numbers: set[int] = set()
     for part in text.strip().split(","):
@@ -60,7 +60,7 @@ def parse_cpu_list(text: str) -> tuple[int, ...]:
 
 
 def read_text(path: Path) -> str | None:
-    """Content of a small kernel file without surrounding white space, None when it cannot be read."""
+    """Returns the content of a small kernel file without surrounding white space; None if unreadable."""
     try:
         return path.read_text(errors="replace").strip()
     except OSError:
@@ -68,13 +68,13 @@ def read_text(path: Path) -> str | None:
 
 
 def read_cpus(sysfs: Path, proc: Path, allowed_cores: Collection[int] | None = None) -> Cpus:
-    """NUMA domains with at least one core that this process may use; none without the native module.
+    """Returns NUMA domains with at least one core usable by this process; none without the native module.
 
     Args:
         sysfs: Where sysfs is mounted.
         proc: Where procfs is mounted.
-        allowed_cores: Logical CPUs of the process; None asks the kernel, whose answer contains the affinity
-            mask and the cgroup's cpuset.
+        allowed_cores: Logical CPUs of the process; None asks the kernel, which applies the affinity mask and
+            the cgroup's cpuset.
     """
     try:
         from byteways._core import read_cpus as read_by_core

@@ -1,6 +1,6 @@
-"""The state of GPUs whose driver tells it in Linux sysfs, beside the PCI device: amdgpu.
+"""GPU state from Linux sysfs, beside the PCI device: amdgpu.
 
-Files are those of the kernel's documentation, gpu/amdgpu/thermal. Bytes over links are not among them.
+Files as in the kernel's documentation, gpu/amdgpu/thermal. Link traffic is not available.
 """
 
 from __future__ import annotations
@@ -12,20 +12,21 @@ from collections.abc import Mapping
 from dataclasses import dataclass
 from pathlib import Path
 
-#: `1: 1600Mhz *`, the star at the level that is in use.
+#: `1: 1600Mhz *`; the star marks the current level.
 _IN_USE = re.compile(r"^\s*\d+:\s*(\d+)\s*mhz\s*\*", re.IGNORECASE | re.MULTILINE)
-#: gpu_metrics, version 1.3 (kgd_pp_interface.h): header of size, format and content version; the reasons for
-#: throttling, in bits that are the same for all devices, are 8 bytes near the end.
+#: gpu_metrics, version 1.3 (kgd_pp_interface.h): header of size, format and content version; the throttle
+#: reasons, device-independent bits, are 8 bytes near the end.
 _HEADER, _METRICS_VERSION, _REASONS_AT = struct.Struct("<HBB"), (1, 3), 112
 _REASONS = struct.Struct("<Q")
 _NOT_TOLD = 0xFFFFFFFFFFFFFFFF
-#: Ranges of those bits (amdgpu_smu.h), and what records call each (results.warnings.THROTTLE_REASONS).
+#: Ranges of those bits (amdgpu_smu.h), and the corresponding bit in records
+#: (results.warnings.THROTTLE_REASONS).
 _REASON_RANGES = ((0, 16, 0x04), (16, 32, 0x08), (32, 56, 0x40))
 
 
 @dataclass(frozen=True)
 class SysfsReading:
-    """What of _core.ManagementHealth this source tells; None is what it does not."""
+    """The fields of _core.ManagementHealth that this source provides; None if unavailable."""
 
     sm_clock_mhz: int | None = None
     memory_clock_mhz: int | None = None
@@ -34,7 +35,7 @@ class SysfsReading:
     throttle_reasons: int | None = None
     pcie_replays: int | None = None
     nvlink_errors: int | None = None
-    nvlink_data_tx_bytes: int = -1  # as of NVML: not told
+    nvlink_data_tx_bytes: int = -1  # unknown, as in NVML
 
 
 class SysfsHealth:
@@ -53,12 +54,12 @@ class SysfsHealth:
         return device in self._places
 
     def energy_mj(self, device: str) -> float | None:
-        """Of the counter since the driver was loaded; None where the device has none."""
+        """Returns the energy counter in mJ since the driver was loaded; None if the device has none."""
         microjoules = _number(_hwmon(self._places[device]) / "energy1_input")
         return None if microjoules is None else microjoules / 1000
 
     def read(self, device: str) -> SysfsReading:
-        """Raises KeyError for a device of which tells() is false."""
+        """Returns a reading. Raises KeyError for a device for which tells() is false."""
         place = self._places[device]
         hwmon = _hwmon(place)
         microwatts = _number(hwmon / "power1_average") or _number(hwmon / "power1_input")
@@ -77,7 +78,7 @@ def _hwmon(place: Path) -> Path:
 
 
 def _place(sysfs: Path, address: str) -> Path | None:
-    """Folder of the device; a partition's, whose address differs in the function, is that of the whole."""
+    """Returns the device's folder; a partition's address, with another function, gives the whole device."""
     devices = sysfs / "bus/pci/devices"
     for name in (address, f"{address.rpartition('.')[0]}.0"):
         if (devices / name / "pp_dpm_sclk").exists():
@@ -102,7 +103,9 @@ def _clock(path: Path) -> int | None:
 
 
 def _temperature(hwmon: Path) -> int | None:
-    """Degrees of the hottest place of the die ("junction") where it is told, else of the first sensor."""
+    """Returns degrees of the hottest spot of the die ("junction") if available, otherwise of the first
+    sensor.
+    """
     labels = {_text(label): label for label in hwmon.glob("temp*_label")}
     label = labels.get("junction", hwmon / "temp1_label")
     millidegrees = _number(label.with_name(label.name.replace("_label", "_input")))
@@ -110,7 +113,7 @@ def _temperature(hwmon: Path) -> int | None:
 
 
 def _throttle_reasons(path: Path) -> int | None:
-    """Bits of results.warnings.THROTTLE_REASONS; None where this version of the table is not in use."""
+    """Returns bits of results.warnings.THROTTLE_REASONS; None for other versions of the table."""
     data = b""
     with contextlib.suppress(OSError):
         data = path.read_bytes()

@@ -10,25 +10,25 @@ from byteways.topology.link_rates import PCIE_GENERATIONS, pcie_generation
 from byteways.topology.sysfs_cpu import read_text
 
 _ADDRESS = re.compile(r"^([0-9a-f]{4,8}):([0-9a-f]{2}):([0-9a-f]{2})\.([0-7])$")
-#: PCI vendors whose display-class devices are GPUs that a runtime might open.
+#: PCI vendors whose display-class devices are GPUs that a runtime may open.
 _GPU_VENDORS = {"0x10de": "NVIDIA", "0x1002": "AMD"}
 
 
 @dataclass(frozen=True)
 class PcieLink:
-    """Speed and width of one link; 0 when the kernel does not tell."""
+    """Speed and width of one link; 0 if unknown."""
 
     generation: int
     width: int
 
     def known(self) -> bool:
-        """Whether a nominal rate can be given."""
+        """Whether a nominal rate is known."""
         return self.generation in PCIE_GENERATIONS and 1 <= self.width <= 32
 
 
 @dataclass(frozen=True)
 class PcieDevice:
-    """One device or bridge with its link towards the root."""
+    """A device or bridge with its link towards the root."""
 
     address: str
     maximum: PcieLink
@@ -45,7 +45,7 @@ class PciePath:
 
 
 def canonical_address(text: str) -> str:
-    """A PCI address as sysfs writes it: `00000000:3B:00.0` is `0000:3b:00.0`; other texts in lower case."""
+    """Normalises a PCI address as in sysfs: `00000000:3B:00.0` is `0000:3b:00.0`; others in lower case."""
     match = _ADDRESS.match(text.lower())
     if match is None:
         return text.lower()
@@ -53,7 +53,7 @@ def canonical_address(text: str) -> str:
 
 
 def read_path(sysfs: Path, address: str) -> PciePath | None:
-    """The tree above a device, None when sysfs does not show it."""
+    """Returns the tree above a device; None if sysfs does not show it."""
     place = sysfs / "bus/pci/devices" / canonical_address(address)
     if not place.exists():
         return None
@@ -68,7 +68,7 @@ def read_path(sysfs: Path, address: str) -> PciePath | None:
 
 
 def gpu_addresses(sysfs: Path) -> list[tuple[str, str]]:
-    """(vendor, address) of all display-class devices of GPU vendors, whether or not a driver has them."""
+    """Returns (vendor, address) of all display-class devices of GPU vendors, with or without a driver."""
     found = []
     for place in sorted((sysfs / "bus/pci/devices").glob("*")):
         vendor = _GPU_VENDORS.get(read_text(place / "vendor") or "")
@@ -82,13 +82,13 @@ def _device(folder: Path) -> PcieDevice:
 
 
 def _link(folder: Path, which: str) -> PcieLink:
-    """The `max` or `current` link of a device."""
+    """Returns the `max` or `current` link of a device."""
     speed, width = (read_text(folder / f"{which}_link_{what}") or "" for what in ("speed", "width"))
     return parse_link(speed, width)
 
 
 def parse_link(speed: str, width: str) -> PcieLink:
-    """Speed and width as sysfs writes them: `32.0 GT/s PCIe` and `16`, or `Unknown` and 0 or 255."""
+    """Parses speed and width from sysfs: `32.0 GT/s PCIe` and `16`, or `Unknown` and 0 or 255."""
     words = speed.split()
     try:
         generation = pcie_generation(float(words[0]) * 1e9) if words else None

@@ -157,7 +157,7 @@ def _write_cpu(sysfs: Path, number: int, cpu: CpuSpec, machine: MachineSpec) -> 
     _write(folder / "cpulist", ",".join(str(core) for core in cpu.cores))
     _write(folder / "distance", " ".join(str(distance) for distance in distances))
     _write(folder / "meminfo", f"Node {number} MemTotal:       {cpu.memory_bytes // 1024} kB")
-    # Of the first core alone: discovery asks no other, and 128 cores would take a second to write.
+    # Of the first core only: discovery reads no other, and writing 128 cores would take a second.
     for index, cache in enumerate(cpu.caches):
         shared = ",".join(str(core) for core in cpu.cores[: cache.shared_by or len(cpu.cores)])
         values = {
@@ -172,7 +172,7 @@ def _write_cpu(sysfs: Path, number: int, cpu: CpuSpec, machine: MachineSpec) -> 
 
 
 def _write_pci(sysfs: Path, number: int, gpu: GpuSpec) -> None:
-    """The PCI device, once for all partitions of it, below its bridges, and its DRM card."""
+    """Writes the PCI device below its bridges, once for all its partitions, and its DRM card."""
     amd = gpu.architecture.startswith("gfx")
     device = f"{gpu.pci_address.rpartition('.')[0]}.0"
     speeds = {1: "2.5", 2: "5.0", 3: "8.0", 4: "16.0", 5: "32.0", 6: "64.0"}
@@ -203,7 +203,7 @@ def _link(place: Path, target: Path) -> None:
 
 
 def _write_node(sysfs: Path, number: int, gpu: GpuSpec, machine: MachineSpec) -> None:
-    """The KFD node of a GPU, behind those of the CPUs."""
+    """Writes the KFD node of a GPU, after those of the CPUs."""
     place = sysfs / kfd.NODES / str(len(machine.cpus) + number)
     domain, bus, rest = gpu.pci_address.split(":")
     slot, function = rest.split(".")
@@ -262,7 +262,7 @@ def _entry(to_node: int, kind: str, weight: int, least: int, most: int) -> dict[
 
 
 def _cpu_links(number: int, gpu: GpuSpec, machine: MachineSpec) -> list[dict[str, int]]:
-    """The one link to a CPU node that KFD shows."""
+    """Returns the single link to a CPU node that KFD shows."""
     for link in machine.links:
         if f"gpu{number}" in (link.a, link.b) and "cpu" in link.a + link.b:
             cpu = int((link.b if link.a == f"gpu{number}" else link.a)[3:])
@@ -274,12 +274,12 @@ def _cpu_links(number: int, gpu: GpuSpec, machine: MachineSpec) -> list[dict[str
 
 
 def _pcie_mbs(gpu: GpuSpec) -> int:
-    """As the driver counts, without encoding: 16000 for generation 3 with 16 lanes."""
+    """Returns the driver's value without encoding: 16000 for generation 3 with 16 lanes."""
     return gpu.pcie_width * (125 << gpu.pcie_generation)
 
 
 def _peer_link(number: int, other: int, machine: MachineSpec) -> dict[str, int]:
-    """What KFD shows of another GPU: a bundle, a way over others without a rate, or PCIe."""
+    """Returns KFD's entry for another GPU: a bundle, a route over others without a rate, or PCIe."""
     node = len(machine.cpus) + other
     mine, theirs = machine.gpus[number], machine.gpus[other]
     devices = [gpu.pci_address.rpartition(".")[0] for gpu in machine.gpus]
@@ -305,7 +305,7 @@ def _peer_link(number: int, other: int, machine: MachineSpec) -> dict[str, int]:
 
 
 def _hops(start: str, end: str, bundles: Sequence[frozenset[str]]) -> int:
-    """Links on the shortest way between two GPUs; 0 when there is none."""
+    """Returns the number of links on the shortest route between two GPUs; 0 without one."""
     distance = {start: 0}
     queue = deque([start])
     while queue:

@@ -1,6 +1,6 @@
-"""Builds xGMI links of the topology graph from what KFD tells: between GPUs, within a package, and to CPUs.
+"""Builds xGMI links from KFD's data: between GPUs, within a package, and to CPUs.
 
-Pairs of GPUs that KFD reaches over others get no link here; routes.py finds their way over those there are.
+GPU pairs that KFD reaches over others get no link here; routes.py routes them over existing links.
 """
 
 from __future__ import annotations
@@ -16,13 +16,13 @@ from byteways.topology.links import Gpu, Graph
 from byteways.topology.model import Link
 
 SAME_PACKAGE = "same package"
-#: KFD gives 819200 MB/s for every link within a package, which is no rate of a link.
+#: KFD reports 819200 MB/s for every link within a package, a placeholder.
 _PACKAGE_RATE = Rate(None, None, "no nominal rate within a package: the kernel driver reports a placeholder")
 _ACROSS_RATE = Rate(None, None, "the kernel driver reports no links between packages of partitioned devices")
 
 
 def xgmi_link(a: str, b: str, count: int, rate: Rate, link_class: str) -> Link:
-    """A bundle, or what stands for one."""
+    """Returns the link of a bundle."""
     return Link(
         a,
         b,
@@ -37,7 +37,7 @@ def xgmi_link(a: str, b: str, count: int, rate: Rate, link_class: str) -> Link:
 
 
 def cpu_link(gpu: Gpu, cpu_nodes: Sequence[int]) -> KfdLink | None:
-    """The GPU's link to the nearest CPU node, None unless that is an xGMI link."""
+    """Returns the GPU's link to the nearest CPU node; None unless that is an xGMI link."""
     if gpu.node is None:
         return None
     near = sorted(
@@ -55,10 +55,10 @@ def shares_memory(gpu: Gpu, cpu_nodes: Sequence[int]) -> bool:
 
 
 def add_cpu_links(graph: Graph, gpus: Sequence[Gpu], cpu_nodes: Sequence[int]) -> set[str]:
-    """xGMI from GPUs to their CPU devices.
+    """Adds xGMI links from GPUs to their CPU devices.
 
     Returns:
-        Names of the GPUs that need no PCIe link: they reach their CPU by xGMI or share its package.
+        Names of the GPUs without a PCIe link: they reach their CPU by xGMI or share its package.
     """
     done = set()
     for gpu in gpus:
@@ -78,13 +78,13 @@ def add_cpu_links(graph: Graph, gpus: Sequence[Gpu], cpu_nodes: Sequence[int]) -
 
 
 def add_peer_links(graph: Graph, gpus: Sequence[Gpu], packages: Mapping[str, str], hidden: int = 0) -> None:
-    """Bundles between GPUs.
+    """Adds bundles between GPUs.
 
     Args:
-        graph: To add to.
-        gpus: Those that are visible.
-        packages: As add_packages() gives them.
-        hidden: How many more the machine has.
+        graph: Receives the links.
+        gpus: The visible GPUs.
+        packages: From add_packages().
+        hidden: Number of invisible GPUs of the machine.
     """
     known = [gpu for gpu in gpus if gpu.node is not None]
     missing: list[tuple[Gpu, Gpu]] = []
@@ -133,10 +133,10 @@ def _bundle(a: Gpu, b: Gpu, link: KfdLink) -> Link:
 
 
 def add_packages(graph: Graph, gpus: Sequence[Gpu]) -> dict[str, str]:
-    """Nodes for packages of divided devices, joined where KFD joins their partitions.
+    """Adds nodes for packages of partitioned devices, linked if KFD links their partitions.
 
     Returns:
-        Names of the nodes by name of the GPUs that are partitions.
+        Names of the nodes, by name of the GPUs that are partitions.
     """
     packages: dict[str, str] = {}  # by PCI address
     of_gpu: dict[str, str] = {}
@@ -161,7 +161,7 @@ def add_packages(graph: Graph, gpus: Sequence[Gpu]) -> dict[str, str]:
 
 
 def on_pcie(gpus: Sequence[Gpu], packages: Mapping[str, str]) -> list[Gpu]:
-    """The GPUs, where one stands for its package in place of all partitions, which share one PCIe link."""
+    """Returns the GPUs with one representative per package, as its partitions share one PCIe link."""
     found: dict[str, Gpu] = {}
     for gpu in gpus:
         name = packages.get(gpu.name, gpu.name)
