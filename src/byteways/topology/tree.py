@@ -1,7 +1,7 @@
-"""Writes the sysfs and procfs of a machine that is described, so that discovery sees it as a real one.
+"""Writes a described machine as sysfs and procfs files, which discovery reads like those of a real one.
 
-Tests use it, and so does whatever plays a machine from a model file. The files are those that sysfs_cpu,
-sysfs_pcie and kfd read, in the kernel's own format.
+Used by tests and by machine models. The files are those that sysfs_cpu, sysfs_pcie and kfd read, in the
+kernel's format.
 """
 
 from __future__ import annotations
@@ -14,19 +14,19 @@ from pathlib import Path
 from byteways.topology import kfd
 
 _TYPE_OF_KIND = {kind: number for number, kind in kfd.LINK_KINDS.items()}
-#: Weights of PCIe in KFD: to the CPU, and to a peer through it (kfd_crat.c, kfd_topology.c).
+#: PCIe weights in KFD: to the CPU, and to a peer through it (kfd_crat.c, kfd_topology.c).
 _PCIE_WEIGHT, _PCIE_PEER_WEIGHT = 20, 40
-#: MB/s that KFD gives for a link within a package (kfd_crat.c).
+#: MB/s that KFD reports for a link within a package (kfd_crat.c).
 _PACKAGE_MBS = 819200
-#: MB/s that KFD gives for a PCIe link at its slowest, one lane of generation 1 before encoding.
+#: MB/s that KFD reports as the minimum of a PCIe link: one lane of generation 1 before encoding.
 _PCIE_LEAST_MBS = 312
-#: MB/s of one xGMI link in kernels that take every GPU for gfx90a (amdgpu_amdkfd.c).
+#: MB/s of one xGMI link in kernels that treat every GPU as gfx90a (amdgpu_amdkfd.c).
 _XGMI_MBS = 50000
 
 
 @dataclass(frozen=True)
 class CacheSpec:
-    """A cache of every core. `shared_by` counts neighbouring cores of the domain; 0 means all of them."""
+    """A cache of every core. `shared_by` is the number of neighbouring cores of the domain; 0 means all."""
 
     level: int
     kind: str  # "Data", "Instruction", "Unified"
@@ -36,7 +36,7 @@ class CacheSpec:
 
 @dataclass(frozen=True)
 class CpuSpec:
-    """One NUMA domain: device `cpuN` is the N-th."""
+    """One NUMA domain; the N-th is device `cpuN`."""
 
     cores: tuple[int, ...]  # logical CPUs
     memory_bytes: int
@@ -45,9 +45,9 @@ class CpuSpec:
 
 @dataclass(frozen=True)
 class GpuSpec:
-    """One GPU, or one partition of a divided one: device `gpuN` is the N-th. Only `gfx…` gets a KFD node.
+    """One GPU, or one partition of a divided one; the N-th is device `gpuN`. Only `gfx…` gets a KFD node.
 
-    Partitions of one device have addresses that differ in the function number only.
+    Addresses of a device's partitions differ only in the function number.
     """
 
     pci_address: str  # "0000:c1:00.0"
@@ -58,7 +58,7 @@ class GpuSpec:
     memory_bytes: int
     memory_clock_mhz: int
     memory_bus_bits: int
-    unique_id: int = 0  # 0: the device tells none
+    unique_id: int = 0  # 0: unknown
     copy_engines: int = 2
     peer_copy_engines: int = 0
     pcie_generation: int = 4
@@ -72,8 +72,8 @@ class GpuSpec:
 class LinkSpec:
     """A bundle of equal links between `gpuN` and `gpuM`, or `gpuN` and `cpuM`.
 
-    A GPU without a link to a CPU hangs on PCIe. Partitions of one device need no links among themselves, and
-    any xGMI link means that the packages of all divided devices are joined: KFD tells no more of them.
+    A GPU without a link to a CPU is connected by PCIe. Partitions of one device need no links between them.
+    Any xGMI link means that the packages of all divided devices are connected: KFD has no further detail.
     """
 
     a: str
@@ -84,7 +84,7 @@ class LinkSpec:
 
 @dataclass(frozen=True)
 class MachineSpec:
-    """A machine. Lists give devices their numbers."""
+    """A machine. The order of the lists numbers the devices."""
 
     processor: str
     cpus: tuple[CpuSpec, ...]
@@ -93,15 +93,15 @@ class MachineSpec:
     distances: tuple[tuple[int, ...], ...] = ()  # [from, to]; empty: 10 within a domain, 12 between two
     virtual: bool = False
     noretry: int = -1  # boot setting of XNACK: -1 the driver's choice, 0 on, 1 off
-    xgmi_mbs: int = _XGMI_MBS  # what this machine's driver gives for one link
+    xgmi_mbs: int = _XGMI_MBS  # reported by this machine's driver for one link
 
 
 def write_tree(folder: Path, machine: MachineSpec) -> None:
-    """Writes `folder`/sys and `folder`/proc, to be given to discover() as `sysfs` and `proc`.
+    """Writes `folder`/sys and `folder`/proc, for the arguments `sysfs` and `proc` of discover().
 
     Raises:
         OSError: A file cannot be written.
-        ValueError: A link names a device that the machine does not have.
+        ValueError: A link names a device that the machine lacks.
     """
     for link in machine.links:
         _check(machine, link.a)
@@ -130,7 +130,7 @@ def write_tree(folder: Path, machine: MachineSpec) -> None:
 
 
 def all_cores(machine: MachineSpec) -> list[int]:
-    """Logical CPUs of all NUMA domains, to be given to discover() as `allowed_cores`."""
+    """Returns the logical CPUs of all NUMA domains, for the argument `allowed_cores` of discover()."""
     return sorted(core for cpu in machine.cpus for core in cpu.cores)
 
 
